@@ -15,37 +15,38 @@ import (
 	"github.com/berthproject/berth/drain"
 )
 
-// Namespace is where the demo's pods are.
+// Namespace is the namespace of the demo's pods.
 const Namespace = "berth-demo"
 
-// Label is what the demo's nodes carry, with the value "true". Its pods want it.
+// Label is the label of the demo's nodes, with value "true", which its pods select.
 const Label = "berth.dev/demo"
 
-// Taint keeps all other pods off the demo's nodes.
+// Taint keeps other pods off the demo's nodes.
 var Taint = corev1.Taint{Key: Label, Effect: corev1.TaintEffectNoSchedule}
 
-// Options of a demo.
+// Options configure a demo.
 type Options struct {
-	// Config is a connection of somebody who may do anything.
+	// Config is an administrator's connection.
 	Config *rest.Config
-	// Scheduler is how the cluster's scheduler places pods.
+	// Scheduler is the configuration of the cluster's scheduler.
 	Scheduler drain.Scheduler
-	// Nodes are those that the demo is played on.
+	// Nodes are the demo's nodes.
 	Nodes []string
-	// RunsProcesses says that these run processes.
+	// RunsProcesses reports whether the nodes run real processes.
 	RunsProcesses bool
-	// Image is what the pods run; on simulated nodes it is a name. Program is its program's path.
+	// Image is the image of the pods, just a name on simulated nodes. Program is the path of its
+	// program.
 	Image, Program string
-	// LargeImage is an image that real nodes can pull and nobody needs for long.
+	// LargeImage is an image that real nodes can pull and that is not needed for long.
 	LargeImage string
-	// Acts are the names of those to play; all without.
+	// Acts are the names of the acts to run; empty means all.
 	Acts []string
 	Out  io.Writer
 	// Pause is called before each act but the first; may be nil.
 	Pause func(context.Context) error
 }
 
-// act is one of the five.
+// act is an act of the demo.
 type act struct {
 	name, title string
 	run         func(context.Context, *session) error
@@ -56,10 +57,10 @@ var acts = []act{
 	{"memory", "A node runs out of memory", memoryPressure},
 	{"disk", "A node runs out of disk", diskPressure},
 	{"drain", "A node is drained under a budget", drainNode},
-	{"preempt", "A pod that matters more makes room", preemptPods},
+	{"preempt", "A pod of higher priority preempts", preemptPods},
 }
 
-// ActNames are those of the acts, in their order.
+// ActNames returns the names of the acts in order.
 func ActNames() (out []string) {
 	for _, a := range acts {
 		out = append(out, a.name)
@@ -67,8 +68,8 @@ func ActNames() (out []string) {
 	return out
 }
 
-// Run plays the acts, and removes what it has made however it ends. An act that does
-// not show what it says is an error; those after it are played all the same.
+// Run runs the acts and then removes everything it created. An act that does not show what it
+// claims is an error; the later acts still run.
 func Run(ctx context.Context, o Options) (err error) {
 	if err := o.check(); err != nil {
 		return err
@@ -99,20 +100,20 @@ func Run(ctx context.Context, o Options) (err error) {
 			if ctx.Err() != nil {
 				return errors.Join(failed...)
 			}
-			s.printIndented("This act did not show what it should: %v", err)
+			s.printIndented("This act failed: %v", err)
 		}
 	}
 	s.printBlank()
 	if len(failed) == 0 {
-		s.print("%d of %d acts showed what they say.", played, played)
+		s.print("%d of %d acts succeeded.", played, played)
 	}
 	return errors.Join(failed...)
 }
 
-// ErrStopped is that somebody has stopped the demo, in the error of Run.
+// ErrStopped is returned by Run if the context ends.
 var ErrStopped = errors.New("stopped")
 
-// runAct plays an act and clears the stage.
+// runAct runs an act and removes its objects.
 func (s *session) runAct(ctx context.Context, a act) error {
 	began := time.Now()
 	if err := a.run(ctx, s); err != nil {
@@ -129,7 +130,7 @@ func (s *session) runAct(ctx context.Context, a act) error {
 	return nil
 }
 
-// Check says which of these is no act.
+// Check returns an error if a name is not an act.
 func Check(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(ActNames(), name) {

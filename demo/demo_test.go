@@ -34,7 +34,7 @@ func TestFormatDuration(t *testing.T) {
 	}
 }
 
-// TestFailedActIsReported: what came otherwise than foretold, or harmed who did no harm, is an error.
+// TestFailedActIsReported: what came otherwise than previewed, or harmed who did no harm, is an error.
 func TestFailedActIsReported(t *testing.T) {
 	s := &session{printer: printer{io.Discard}}
 	moved := func(rounds int, to ...string) *drain.Result {
@@ -63,7 +63,7 @@ func TestNodesAreResetBetweenActs(t *testing.T) {
 		taints []corev1.Taint
 		want   string
 	}{
-		"not told yet": {corev1.ConditionFalse, at.Add(-time.Minute), nil, "node n does not tell of DiskPressure yet"},
+		"not told yet": {corev1.ConditionFalse, at.Add(-time.Minute), nil, "node n does not report DiskPressure yet"},
 		"lasts":        {corev1.ConditionTrue, at, nil, "node n has DiskPressure"},
 		"tainted":      {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{{Key: corev1.TaintNodeDiskPressure}}, "node n has taint " + corev1.TaintNodeDiskPressure},
 		"over":         {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{Taint}, ""},

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// writeRate is how much the writer writes a second.
+	// writeRate is the writer's rate in bytes per second.
 	writeRate = 40 * mib
-	// freedAtLeast tells images that go from noise: the writer only makes it less.
+	// freedAtLeast distinguishes deleted images from noise.
 	freedAtLeast = 32 * mib
 )
 
-// diskPressure: what nobody needs goes first, then the pod that fills the disk.
+// diskPressure: unused images are deleted first, then the pod that fills the disk is evicted.
 func diskPressure(ctx context.Context, s *session) error {
 	node, err := s.createUnusedImage(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func diskPressure(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.printIndented("Now %s writes %s a second into its own layer; %s of disk are available on %s.", pod.Name, formatBytes(writeRate), formatBytes(before.diskFree), node)
+	s.printIndented("Now %s writes %s a second into its own layer; %s of disk space are available on %s.", pod.Name, formatBytes(writeRate), formatBytes(before.diskFree), node)
 	asked := time.Now()
 	t, err := s.increaseUsage(ctx, pod, []string{s.Program, "-write=64Gi", fmt.Sprintf("-write-rate=%d", writeRate), "-write-to=/filling"}, func(age time.Duration) string {
 		return fmt.Sprintf("memory=16Mi;disk=0@%s,%d@%s", age, 60*writeRate, age+time.Minute)
@@ -52,17 +52,17 @@ func diskPressure(ctx context.Context, s *session) error {
 	if err := s.awaitImageDeletion(ctx, pod, t, asked); err != nil {
 		return err
 	}
-	s.printIndented("It goes on, and there is nothing left to delete.")
+	s.printIndented("It keeps writing, and there is nothing left to delete.")
 	if err := s.awaitEviction(ctx, pod, corev1.NodeDiskPressure, t, asked); err != nil {
 		return err
 	}
 	return s.awaitReplacement(ctx, "writer", pod, asked)
 }
 
-// createUnusedImage is a node on which an image lies that nobody uses any more.
+// createUnusedImage returns a node with an image that no pod uses.
 func (s *session) createUnusedImage(ctx context.Context) (node string, err error) {
 	if !s.RunsProcesses {
-		s.printIndented("On each node lie images that no pod uses.")
+		s.printIndented("Each node has images that no pod uses.")
 		return s.Nodes[0], nil
 	}
 	before := map[string]int64{}
@@ -87,25 +87,25 @@ func (s *session) createUnusedImage(ctx context.Context) (node string, err error
 	var image *corev1.ContainerImage
 	err = s.pods.waitFor(ctx, func() string {
 		if len(s.pods.list("visitor")) > 0 {
-			return "visitor is still there"
+			return "visitor still exists"
 		}
 		if image, err = s.imageOn(ctx, node); err != nil || image == nil {
-			return fmt.Sprintf("node %s does not tell of image %s", node, s.LargeImage)
+			return fmt.Sprintf("node %s does not report image %s", node, s.LargeImage)
 		}
-		// Figures of disks are up to two seconds old.
+		// Disk statistics are up to two seconds old.
 		if now, err := s.nodeStats(ctx, node); err != nil || before[node]-now.diskFree < freedAtLeast {
-			return fmt.Sprintf("%s of disk are available on %s, as before the image came", formatBytes(now.diskFree), node)
+			return fmt.Sprintf("%s of disk space are available on %s, as before the image came", formatBytes(now.diskFree), node)
 		}
 		return ""
 	})
 	if err != nil {
 		return "", err
 	}
-	s.printIndented("A pod has pulled image %s to %s, and is gone: %s that nobody needs.", s.LargeImage, node, formatBytes(image.SizeBytes))
+	s.printIndented("A pod has pulled image %s to %s and is gone; the image uses %s.", s.LargeImage, node, formatBytes(image.SizeBytes))
 	return node, nil
 }
 
-// imageOn is the ballast as the node's status has it, nil if it is not there.
+// imageOn returns the large image in the node's status, or nil.
 func (s *session) imageOn(ctx context.Context, node string) (*corev1.ContainerImage, error) {
 	n, err := s.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *session) imageOn(ctx context.Context, node string) (*corev1.ContainerIm
 	return nil, nil
 }
 
-// awaitImageDeletion waits until the node has freed what nobody needs, while the writer runs.
+// awaitImageDeletion waits until the node has deleted unused images while the writer runs.
 func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *usageIncrease, asked time.Time) error {
 	least, now := int64(1)<<62, nodeStats{}
 	var fault error
@@ -132,7 +132,7 @@ func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *us
 			return ""
 		}
 		least = min(least, now.diskFree)
-		return fmt.Sprintf("%s of disk are available on %s, and were at least %s%s", formatBytes(now.diskFree), pod.Spec.NodeName, formatBytes(least), t.errorSuffix())
+		return fmt.Sprintf("%s of disk space are available on %s, and were at least %s%s", formatBytes(now.diskFree), pod.Spec.NodeName, formatBytes(least), t.errorSuffix())
 	})
 	if err = errors.Join(err, fault); err != nil {
 		return err

@@ -1,23 +1,21 @@
-// Package demo plays five acts on a cluster of Berth's and narrates them: pods are
-// placed; a pod that takes its node's memory goes, and no other; a full disk costs images before it
-// costs a pod; a node is drained under a budget, as it was foretold; a pod that matters more
-// makes room for itself.
+// Package demo runs five acts on a Berth cluster and narrates them: pods are placed; a pod that
+// uses up its node's memory is evicted, and no other; a full disk costs unused images before it
+// costs a pod; a node is drained under a budget as previewed; a pod of higher priority preempts.
 //
-// Nothing that it says is canned: each number and name is read from the cluster, by
-// a watch, from the nodes' figures, the records of displacements and the decisions
-// themselves. An act looks for what it claims to show, and fails if that is not so.
+// All numbers and names are read from the cluster: from a watch, node statistics, displacement
+// records and scheduling decisions. An act fails if it does not observe what it claims to show.
 //
-//	open ─▶ act ─▶ clear ─▶ act ─▶ clear ─ ... ─▶ strike
+//	newSession ─▶ act ─▶ clearAct ─▶ act ─▶ clearAct ─ ... ─▶ cleanup
 //
-// It is played on nodes that are made for it and carry Label and Taint, in a namespace of its own
-// with priorities below all others', so that no pod and no node of anybody else takes part. Where the
-// nodes run processes the pods really take memory and write; on simulated nodes the same usage is scripted.
+// The demo uses nodes created for it, with Label and Taint, and its own namespace and priorities
+// below all others, so that other pods and nodes are not affected. Where the nodes run processes,
+// pods really use memory and disk; on simulated nodes the same usage is scripted.
 //
 // Invariants:
 //
-//   - Strike removes all that was made, after Ctrl-C and after acts that failed, too. What
-//     a demo that was killed has left goes at the next one.
-//   - No pod is deleted: pods go with their owners, by evictions, or with the namespace.
+//   - Cleanup removes everything that was created, also after Ctrl-C and failed acts. The next demo
+//     removes what a killed one left.
+//   - No pod is deleted directly: pods end with their owners, by evictions, or with the namespace.
 //
-// Who starts it makes the nodes, and removes them afterwards (cmd/berth).
+// The caller (cmd/berth) creates and removes the nodes.
 package demo

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// drainNode: a drain under a budget goes as it was foretold.
+// drainNode: a drain under a budget matches its preview.
 func drainNode(ctx context.Context, s *session) error {
 	if err := s.createDeployment(ctx, deployment{name: "shop", replicas: 4, memory: 64 * mib, usage: 16 * mib, spread: true, softSpread: true}); err != nil {
 		return err
@@ -33,7 +33,7 @@ func drainNode(ctx context.Context, s *session) error {
 			node = p.pod.Spec.NodeName
 		}
 	}
-	s.printIndented("shop has 4 pods, 2 of them on %s, and a budget: at most one may be away.", node)
+	s.printIndented("shop has 4 pods, 2 of them on %s, and a budget with maxUnavailable 1.", node)
 	selector, err := conversion.Selector(&metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop"}})
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func drainNode(ctx context.Context, s *session) error {
 	return s.comparePreview(preview, result)
 }
 
-// previewDrain says what a drain comes to, and does nothing.
+// previewDrain previews a drain.
 func (s *session) previewDrain(ctx context.Context, node string, o drain.Options) (*drain.Result, error) {
 	objects, err := informers.List(ctx, s.client, s.holds)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *session) previewDrain(ctx context.Context, node string, o drain.Options
 	return r, s.showDrain(r, true)
 }
 
-// showDrain shows what a drain comes to, or has come to.
+// showDrain prints the result of a drain or preview.
 func (s *session) showDrain(r *drain.Result, preview bool) error {
 	var text strings.Builder
 	if err := r.Text(&text, preview); err != nil {
@@ -83,28 +83,28 @@ func (s *session) showDrain(r *drain.Result, preview bool) error {
 	return nil
 }
 
-// comparePreview says how far it came as it was foretold.
+// comparePreview compares a drain with its preview.
 func (s *session) comparePreview(preview, result *drain.Result) error {
 	to := map[string]string{}
 	for _, p := range result.Pods {
 		to[p.UID] = p.To
 	}
 	if len(preview.Pods) != 2 || len(result.Pods) != 2 || result.ExitCode() != 0 {
-		return fmt.Errorf("%d pods were to move, %d have been asked to, and %d still wait", len(preview.Pods), len(result.Pods), result.NumNotMoved())
+		return fmt.Errorf("%d pods were to move, %d were evicted, and %d did not move", len(preview.Pods), len(result.Pods), result.NumNotMoved())
 	}
 	for _, p := range preview.Pods {
 		if p.To == "" || to[p.UID] != p.To {
-			return fmt.Errorf("the replacement of %s was foretold on %s and came to %s: is the scheduler's --config the one that berth demo was given?", p.Pod, p.To, to[p.UID])
+			return fmt.Errorf("the replacement of %s was previewed on %s but runs on %s: pass the scheduler's --config to berth demo", p.Pod, p.To, to[p.UID])
 		}
 	}
 	if preview.Rounds != result.Rounds {
-		return fmt.Errorf("%d rounds were foretold, %d it took", preview.Rounds, result.Rounds)
+		return fmt.Errorf("%d rounds were previewed, %d needed", preview.Rounds, result.Rounds)
 	}
-	s.printIndented("Both replacements are where it was foretold, in %d rounds.", result.Rounds)
+	s.printIndented("Both replacements run where the preview said, in %d rounds.", result.Rounds)
 	return nil
 }
 
-// uncordon takes the cordon back, also after Ctrl-C.
+// uncordon uncordons the node, also after Ctrl-C.
 func (s *session) uncordon(ctx context.Context, node string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()

@@ -10,10 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// leakRate is how much memory a second the leaky pod takes.
+// leakRate is the leaky pod's growth in bytes per second.
 const leakRate = 300 * mib
 
-// memoryPressure: the pod that takes the node's memory goes, no other, and what replaces it comes elsewhere.
+// memoryPressure: only the pod that uses up the node's memory is evicted, and its replacement
+// runs on another node.
 func memoryPressure(ctx context.Context, s *session) error {
 	if err := s.createDeployment(ctx, deployment{name: "steady", replicas: 3, memory: 128 * mib, usage: 96 * mib, spread: true}); err != nil {
 		return err
@@ -63,7 +64,7 @@ func memoryPressure(ctx context.Context, s *session) error {
 	return s.showRecords(ctx, 1)
 }
 
-// awaitEviction waits until the node has thrown a pod out for what it ran short of.
+// awaitEviction waits until the node has evicted a pod.
 func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *usageIncrease, asked time.Time) error {
 	var was podTimes
 	if err := s.pods.waitFor(ctx, func() string {
@@ -81,7 +82,7 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short core
 	s.pressure = &nodePressure{node: pod.Spec.NodeName, condition: short}
 	for _, c := range status.Conditions {
 		if c.Type == corev1.DisruptionTarget {
-			// The time is that of the status; pressure lasts for a second after the pod that made it.
+			// The condition's time is that of the status; pressure lasts a second longer than its cause.
 			s.pressure.since = c.LastTransitionTime.Add(-time.Second)
 		}
 	}
@@ -90,10 +91,10 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short core
 	return nil
 }
 
-// showReaction says how fast a real node was. A simulated one is looked at each second.
+// showReaction prints how fast a real node reacted. Simulated nodes observe once a second.
 func (s *session) showReaction(ctx context.Context, node string) error {
 	if !s.RunsProcesses {
-		s.printIndented("(A simulated node is looked at each second. A real one is told by the kernel, and kills within milliseconds.)")
+		s.printIndented("(Simulated nodes observe their usage once a second. Real nodes are notified by the kernel and kill within milliseconds.)")
 		return nil
 	}
 	sum, err := s.nodeMetric(ctx, node, "berth_pressure_reaction_seconds_sum")
@@ -105,29 +106,29 @@ func (s *session) showReaction(ctx context.Context, node string) error {
 		return err
 	}
 	if count == 0 {
-		return errors.New("the node does not know of having killed anything")
+		return errors.New("the node's metrics count no kills")
 	}
-	s.printIndented("From waking up to SIGKILL it took the node %s (berth_pressure_reaction_seconds).", formatDuration(time.Duration(sum/count*float64(time.Second))))
+	s.printIndented("The node took %s from the notification to SIGKILL (berth_pressure_reaction_seconds).", formatDuration(time.Duration(sum/count*float64(time.Second))))
 	return nil
 }
 
-// checkUnaffected checks that pods run as they did.
+// checkUnaffected checks that pods kept running.
 func (s *session) checkUnaffected(pods []podTimes) error {
 	for _, p := range pods {
 		now := s.pods.get(p.pod.UID)
 		if !isReady(now.pod) || !now.gone.IsZero() {
-			return fmt.Errorf("%s, which has done no harm, is %s %s now", p.pod.Name, now.pod.Status.Phase, now.pod.Status.Reason)
+			return fmt.Errorf("%s, an unaffected pod, is %s %s now", p.pod.Name, now.pod.Status.Phase, now.pod.Status.Reason)
 		}
 		for _, c := range now.pod.Status.ContainerStatuses {
 			if c.RestartCount > 0 {
-				return fmt.Errorf("%s, which has done no harm, was restarted", p.pod.Name)
+				return fmt.Errorf("%s, an unaffected pod, was restarted", p.pod.Name)
 			}
 		}
 	}
 	return nil
 }
 
-// awaitReplacement waits for what comes in place of a pod that its node has thrown out.
+// awaitReplacement waits for the replacement of an evicted pod.
 func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.Pod, asked time.Time) error {
 	next, err := s.pods.waitReady(ctx, app, 1)
 	if err != nil {
@@ -135,8 +136,8 @@ func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.
 	}
 	to := next[0].pod.Spec.NodeName
 	if to == pod.Spec.NodeName {
-		return fmt.Errorf("the replacement %s came back to %s, which had just thrown out %s", next[0].pod.Name, to, pod.Name)
+		return fmt.Errorf("the replacement %s was scheduled to %s, which had just evicted %s", next[0].pod.Name, to, pod.Name)
 	}
-	s.printIndented("Its replacement %s had %s after %s and was Ready after %s.", next[0].pod.Name, to, formatDuration(next[0].bound.Sub(asked)), formatDuration(next[0].ready.Sub(asked)))
+	s.printIndented("Its replacement %s was bound to %s after %s and Ready after %s.", next[0].pod.Name, to, formatDuration(next[0].bound.Sub(asked)), formatDuration(next[0].ready.Sub(asked)))
 	return nil
 }

@@ -10,16 +10,16 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// getFromNode asks a node's agent through the API server.
+// getFromNode sends a request to a node's agent through the API server.
 func (s *session) getFromNode(ctx context.Context, node, path string) ([]byte, error) {
 	data, err := s.client.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/" + node + "/proxy/" + path).DoRaw(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("what node %s says at %s: %w", node, path, err)
+		return nil, fmt.Errorf("reading %s at %s: %w", node, path, err)
 	}
 	return data, nil
 }
 
-// nodeStats are what a node says of itself.
+// nodeStats are statistics reported by a node.
 type nodeStats struct {
 	memoryFree         int64
 	diskFree, diskUsed int64
@@ -32,7 +32,7 @@ func (s *session) nodeStats(ctx context.Context, node string) (f nodeStats, err 
 	}
 	var summary stats.Summary
 	if err := json.Unmarshal(data, &summary); err != nil {
-		return f, fmt.Errorf("figures of node %s: %w", node, err)
+		return f, fmt.Errorf("reading statistics of node %s: %w", node, err)
 	}
 	if m := summary.Node.Memory; m != nil && m.AvailableBytes != nil {
 		f.memoryFree = int64(*m.AvailableBytes)
@@ -44,7 +44,7 @@ func (s *session) nodeStats(ctx context.Context, node string) (f nodeStats, err 
 	return f, nil
 }
 
-// nodeMetric is the sum over all labels of a metric of a node's agent.
+// nodeMetric returns the sum of a metric of a node's agent over all labels.
 func (s *session) nodeMetric(ctx context.Context, node, name string) (sum float64, err error) {
 	data, err := s.getFromNode(ctx, node, "metrics")
 	if err != nil {

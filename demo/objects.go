@@ -20,18 +20,18 @@ const mib = 1 << 20
 type deployment struct {
 	name     string
 	replicas int32
-	memory   int64 // bytes that each pod requests
-	// usage is what each pod takes of memory in fact.
+	memory   int64 // requested bytes per pod
+	// usage is the actual memory usage per pod.
 	usage         int64
-	spread        bool   // over the nodes, as evenly as can be
-	softSpread    bool   // where that is possible
-	priority      string // class
-	preferredNode string // a node that is preferred
-	image         string // another one than the workload's, which then runs without arguments
-	port          int32  // that its pods listen at, 0 for none
+	spread        bool   // over the nodes, as evenly as possible
+	softSpread    bool   // as a preference
+	priority      string // priority class
+	preferredNode string
+	image         string // instead of Options.Image; runs without arguments
+	port          int32  // port of the pods; 0 for none
 }
 
-// createDeployment makes a Deployment.
+// createDeployment creates a Deployment.
 func (s *session) createDeployment(ctx context.Context, t deployment) error {
 	labels := map[string]string{"app": t.name}
 	grace, token := int64(5), false
@@ -66,8 +66,8 @@ func (s *session) createDeployment(ctx context.Context, t deployment) error {
 	return err
 }
 
-// newContainer is what a pod of the troupe runs: a program that takes memory and listens. Scripts of simulated
-// nodes say the same.
+// newContainer returns the container: a program that uses memory and listens. Usage scripts of
+// simulated nodes match it.
 func (s *session) newContainer(t deployment) corev1.Container {
 	c := corev1.Container{Name: "main", Image: s.Image, Args: []string{fmt.Sprintf("-memory=%d", t.usage)},
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -84,7 +84,7 @@ func (s *session) newContainer(t deployment) corev1.Container {
 	return c
 }
 
-// scale sets how many pods a Deployment has.
+// scale sets the replicas of a Deployment.
 func (s *session) scale(ctx context.Context, name string, replicas int32) error {
 	deployments := s.client.AppsV1().Deployments(Namespace)
 	scale, err := deployments.GetScale(ctx, name, metav1.GetOptions{})
@@ -96,7 +96,7 @@ func (s *session) scale(ctx context.Context, name string, replicas int32) error 
 	return err
 }
 
-// createBudget has at most so many pods of an application be away at a time.
+// createBudget creates a budget with a maximum of unavailable pods.
 func (s *session) createBudget(ctx context.Context, app string, away int32) error {
 	n := intstr.FromInt32(away)
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: app}, Spec: policyv1.PodDisruptionBudgetSpec{

@@ -11,19 +11,19 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// printer writes for people.
+// printer prints for users.
 type printer struct{ w io.Writer }
 
 func (n printer) printTitle(words, title string) { fmt.Fprintf(n.w, "\n%s: %s\n", words, title) }
 
 func (n printer) printBlank() { fmt.Fprintln(n.w) }
 
-// print is a line as it is, say one of an act.
+// print prints a line that does not belong to an act.
 func (n printer) print(format string, args ...any) { fmt.Fprintf(n.w, format+"\n", args...) }
 
 func (n printer) printIndented(format string, args ...any) { n.print("  "+format, args...) }
 
-// printBlock writes text that something else words, further in.
+// printBlock prints indented text.
 func (n printer) printBlock(text string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimRight(line, " \n"); line == "" {
@@ -34,7 +34,7 @@ func (n printer) printBlock(text string) {
 	}
 }
 
-// printTable writes rows of cells, the first one its head.
+// printTable prints rows, the header first.
 func (n printer) printTable(rows ...[]string) {
 	var text bytes.Buffer
 	t := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
@@ -45,7 +45,7 @@ func (n printer) printTable(rows ...[]string) {
 	n.printBlock(text.String())
 }
 
-// formatDuration words a time as precisely as it matters.
+// formatDuration formats a duration with suitable precision.
 func formatDuration(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:
@@ -56,5 +56,5 @@ func formatDuration(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// formatBytes words bytes.
+// formatBytes formats a number of bytes.
 func formatBytes(bytes int64) string { return explain.FormatQuantity("memory", bytes>>20<<20) }

@@ -22,7 +22,7 @@ const (
 	webSize = 64 * mib
 )
 
-// placePods: pods are spread; one that fits nowhere is told what would help, and that helps.
+// placePods: pods are spread; a pod that fits nowhere is explained, and the suggestion helps.
 func placePods(ctx context.Context, s *session) error {
 	s.printIndented("A Deployment of %d pods that spread over the nodes (maxSkew 1), each listening at port 80:", webs)
 	asked := time.Now()
@@ -33,7 +33,7 @@ func placePods(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.printIndented("all had their nodes %s and were Ready %s after the request.",
+	s.printIndented("all were bound after %s and Ready after %s.",
 		formatDuration(latest(pods, func(p podTimes) time.Time { return p.bound }).Sub(asked)), formatDuration(latest(pods, func(p podTimes) time.Time { return p.ready }).Sub(asked)))
 	if err := s.showSpread(pods); err != nil {
 		return err
@@ -46,7 +46,7 @@ func placePods(ctx context.Context, s *session) error {
 	return s.showUnschedulable(ctx)
 }
 
-// showSpread shows which pods are where, and checks that it is even.
+// showSpread prints the pods by node and checks that they are evenly spread.
 func (s *session) showSpread(pods []podTimes) error {
 	on := map[string][]string{}
 	for _, p := range pods {
@@ -60,12 +60,12 @@ func (s *session) showSpread(pods []podTimes) error {
 	}
 	s.printTable(rows...)
 	if most-least > 1 {
-		return fmt.Errorf("the nodes have from %d to %d pods, which is no even spread", least, most)
+		return fmt.Errorf("the nodes have from %d to %d pods, which is not an even spread", least, most)
 	}
 	return nil
 }
 
-// checkSamePort asks two pods of one node at their port, which is the same one.
+// checkSamePort requests the same port of two pods on a node.
 func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
 	two := slices.DeleteFunc(slices.Clone(pods), func(p podTimes) bool { return p.pod.Spec.NodeName != pods[0].pod.Spec.NodeName })
 	if len(two) < 2 {
@@ -77,7 +77,7 @@ func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
 			return err
 		}
 		name := strings.TrimSpace(string(answer))
-		s.printIndented("%s says at http://%s:80/: I am %s", p.pod.Spec.NodeName, p.pod.Status.PodIP, name)
+		s.printIndented("%s at http://%s:80/ answers: I am %s", p.pod.Spec.NodeName, p.pod.Status.PodIP, name)
 		if name != p.pod.Name {
 			return fmt.Errorf("%s answers in place of %s", name, p.pod.Name)
 		}
@@ -85,14 +85,14 @@ func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
 	return nil
 }
 
-// showUnschedulable is a pod that fits on no node before some go.
+// showUnschedulable shows a pod that fits no node until others are deleted.
 func (s *session) showUnschedulable(ctx context.Context) error {
 	room, err := s.allocatableMemory(ctx)
 	if err != nil {
 		return err
 	}
-	wants := room - webSize - webSize/2 // one of web's pods may be there, two may not
-	s.printIndented("One pod more wants %s; %s of each node's %s are taken:", formatBytes(wants), formatBytes(webs/3*webSize), formatBytes(room))
+	wants := room - webSize - webSize/2 // fits beside one web pod but not beside two
+	s.printIndented("Another pod requests %s; %s of each node's %s are requested already:", formatBytes(wants), formatBytes(webs/3*webSize), formatBytes(room))
 	if err := s.createDeployment(ctx, deployment{name: "large", replicas: 1, memory: wants, usage: 16 * mib}); err != nil {
 		return err
 	}
@@ -118,11 +118,11 @@ func (s *session) showUnschedulable(ctx context.Context) error {
 		return err
 	}
 	large = s.pods.get(large.pod.UID)
-	s.printIndented("web is scaled to %d: %s later large has %s, %s later it is Ready.", webs/2, formatDuration(large.bound.Sub(asked)), large.pod.Spec.NodeName, formatDuration(large.ready.Sub(asked)))
+	s.printIndented("web is scaled to %d: %s later large is bound to %s, %s later it is Ready.", webs/2, formatDuration(large.bound.Sub(asked)), large.pod.Spec.NodeName, formatDuration(large.ready.Sub(asked)))
 	return nil
 }
 
-// unschedulableMessage is why a pod has no node, "" if nobody has said so.
+// unschedulableMessage returns why a pod is unschedulable, or "".
 func unschedulableMessage(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -132,7 +132,7 @@ func unschedulableMessage(p *corev1.Pod) string {
 	return ""
 }
 
-// allocatableMemory is the memory that pods may request on each of the nodes, of the smallest one.
+// allocatableMemory returns the allocatable memory of the smallest node.
 func (s *session) allocatableMemory(ctx context.Context) (least int64, err error) {
 	for _, name := range s.Nodes {
 		n, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
@@ -146,7 +146,7 @@ func (s *session) allocatableMemory(ctx context.Context) (least int64, err error
 	return least, nil
 }
 
-// showExplanation says of a pod what berth explain says.
+// showExplanation prints what berth explain prints.
 func (s *session) showExplanation(ctx context.Context, pod *corev1.Pod) error {
 	objects, err := informers.List(ctx, s.client, s.holds)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *session) showExplanation(ctx context.Context, pod *corev1.Pod) error {
 	return fmt.Errorf("pod %s: no profile %s", pod.Name, pods[i].Spec.SchedulerName)
 }
 
-// showAnswer shows an answer as berth explain prints it.
+// showAnswer prints an answer as berth explain does.
 func (s *session) showAnswer(a *explain.PodExplanation) error {
 	var text strings.Builder
 	if err := a.Text(&text, false); err != nil {

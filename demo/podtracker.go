@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	// waitTimeout is how long anything is waited for: far longer than it takes, for loaded machines.
+	// waitTimeout bounds every wait; it is generous for loaded machines.
 	waitTimeout = 60 * time.Second
-	// pollInterval is how often it is looked for what no watch tells.
+	// pollInterval is the poll interval for what no watch reports.
 	pollInterval = 100 * time.Millisecond
 )
 
-// podTimes is a pod with the times at which the watch has shown first that it came to something.
+// podTimes is a pod with the times of its observed transitions.
 type podTimes struct {
 	pod                           *corev1.Pod
 	created, bound, ready, failed time.Time
 	deleted, gone                 time.Time
 }
 
-// podTracker is all pods of the namespace, those that are gone included.
+// podTracker tracks all pods of the namespace, deleted ones included.
 type podTracker struct {
 	mu      sync.Mutex
 	pods    map[types.UID]*podTimes
 	changed chan struct{} // closed at the next change
 }
 
-// watchPods follows the pods of the namespace until ctx ends.
+// watchPods tracks the pods of the namespace until ctx ends.
 func watchPods(ctx context.Context, client kubernetes.Interface) (*podTracker, error) {
 	c := &podTracker{pods: map[types.UID]*podTimes{}, changed: make(chan struct{})}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(Namespace))
@@ -81,7 +81,7 @@ func (c *podTracker) observe(object any, gone bool) {
 	c.changed = make(chan struct{})
 }
 
-// setOnce sets at to now the first time that it is so.
+// setOnce sets at to now the first time that so is true.
 func setOnce(at *time.Time, now time.Time, so bool) {
 	if so && at.IsZero() {
 		*at = now
@@ -94,7 +94,7 @@ func isReady(p *corev1.Pod) bool {
 	})
 }
 
-// list are the pods of an application that are not gone, by name; of all for "".
+// list returns the existing pods of an application by name; "" means all.
 func (c *podTracker) list(app string) (out []podTimes) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +107,7 @@ func (c *podTracker) list(app string) (out []podTimes) {
 	return out
 }
 
-// get is a pod by its uid.
+// get returns a pod by UID.
 func (c *podTracker) get(uid types.UID) podTimes {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,8 +123,8 @@ func (c *podTracker) nextChange() <-chan struct{} {
 	return c.changed
 }
 
-// waitFor waits until missing says "", that is, that nothing is missing; it looks at each
-// change of a pod, and now and then.
+// waitFor waits until missing returns "". It is called after each change of a pod and
+// periodically.
 func (c *podTracker) waitFor(ctx context.Context, missing func() string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -145,7 +145,8 @@ func (c *podTracker) waitFor(ctx context.Context, missing func() string) error {
 	}
 }
 
-// waitReady waits until just n pods of an application run, all of them Ready, and returns them.
+// waitReady waits until exactly n pods of an application exist, all of them Ready, and returns
+// them.
 func (c *podTracker) waitReady(ctx context.Context, app string, n int) (out []podTimes, err error) {
 	err = c.waitFor(ctx, func() string {
 		out = nil
@@ -162,7 +163,7 @@ func (c *podTracker) waitReady(ctx context.Context, app string, n int) (out []po
 	return out, err
 }
 
-// latest is the latest of a time of pods.
+// latest returns the latest of the pods' times.
 func latest(pods []podTimes, of func(podTimes) time.Time) (at time.Time) {
 	for _, p := range pods {
 		if t := of(p); t.After(at) {
@@ -172,8 +173,8 @@ func latest(pods []podTimes, of func(podTimes) time.Time) (at time.Time) {
 	return at
 }
 
-// waitUntilOlder waits until all pods were made in a second before this one: records tell a pod that was there from
-// one that came by the second of its creation.
+// waitUntilOlder waits until all pods are more than a second old, as records identify
+// replacements by creation times in seconds.
 func (c *podTracker) waitUntilOlder(ctx context.Context) error {
 	return c.waitFor(ctx, func() string {
 		for _, p := range c.list("") {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// preemptPods: a pod of higher priority gets room at once, from whom a budget lets go.
+// preemptPods: a pod of higher priority preempts a pod whose budget allows it.
 func preemptPods(ctx context.Context, s *session) error {
 	room, err := s.allocatableMemory(ctx)
 	if err != nil {
 		return err
 	}
 	part := room * 3 / 10
-	// Each node gets a pod of ledger and two of batch, which leaves a tenth of its memory.
+	// Each node gets a ledger pod and two batch pods, which leaves a tenth of its memory.
 	if err := s.createDeployment(ctx, deployment{name: "ledger", replicas: 3, memory: part, usage: 16 * mib, spread: true}); err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func preemptPods(ctx context.Context, s *session) error {
 	if err := s.pods.waitUntilOlder(ctx); err != nil {
 		return err
 	}
-	s.printIndented("3 pods of ledger, whose budget lets none go, and 6 of batch request %s each: %s of %s on each node.", formatBytes(part), formatBytes(3*part), formatBytes(room))
+	s.printIndented("3 pods of ledger, whose budget allows no disruption, and 6 of batch request %s each: %s of %s on each node.", formatBytes(part), formatBytes(3*part), formatBytes(room))
 	s.printIndented("urgent, of priority %d where theirs is %d, requests %s and fits nowhere.", highPriority, lowPriority, formatBytes(part))
 	asked := time.Now()
 	if err := s.createDeployment(ctx, deployment{name: "urgent", replicas: 1, memory: part, usage: 16 * mib, priority: highClass}); err != nil {
@@ -50,24 +50,24 @@ func preemptPods(ctx context.Context, s *session) error {
 	for _, p := range batch {
 		if now := s.pods.get(p.pod.UID); !now.deleted.IsZero() {
 			victims = append(victims, p.pod.Name)
-			s.printIndented("%s later %s on %s is told to go,", formatDuration(now.deleted.Sub(asked)), p.pod.Name, p.pod.Spec.NodeName)
+			s.printIndented("%s later %s on %s is being deleted,", formatDuration(now.deleted.Sub(asked)), p.pod.Name, p.pod.Spec.NodeName)
 			if p.pod.Spec.NodeName != u.pod.Spec.NodeName {
-				return fmt.Errorf("urgent came to %s", u.pod.Spec.NodeName)
+				return fmt.Errorf("urgent was bound to %s", u.pod.Spec.NodeName)
 			}
 		}
 	}
-	s.printIndented("%s later urgent has %s, %s later it is Ready.", formatDuration(u.bound.Sub(asked)), u.pod.Spec.NodeName, formatDuration(u.ready.Sub(asked)))
+	s.printIndented("%s later urgent is bound to %s, %s later it is Ready.", formatDuration(u.bound.Sub(asked)), u.pod.Spec.NodeName, formatDuration(u.ready.Sub(asked)))
 	if err := s.checkUnaffected(ledger); err != nil {
 		return err
 	}
 	if len(victims) != 1 {
-		return fmt.Errorf("%d pods had to go (%s), one was enough", len(victims), strings.Join(victims, ", "))
+		return fmt.Errorf("%d pods were preempted (%s), one was enough", len(victims), strings.Join(victims, ", "))
 	}
 	s.printIndented("One pod was enough, and none of ledger's.")
 	return s.showPendingReplacement(ctx)
 }
 
-// showPendingReplacement shows what became of the victim's replacement, and the record.
+// showPendingReplacement prints why the victim's replacement is pending, and the record.
 func (s *session) showPendingReplacement(ctx context.Context) error {
 	var why string
 	if err := s.pods.waitFor(ctx, func() string {
@@ -81,6 +81,6 @@ func (s *session) showPendingReplacement(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.printIndented("Its replacement waits. %s", why)
+	s.printIndented("Its replacement is pending. %s", why)
 	return s.showRecords(ctx, 1)
 }

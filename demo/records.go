@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// showRecords waits until there are n records of displacements since the act began, complete but for those whose replacement waits, and
-// shows them as berth evictions does.
+// showRecords waits for n complete displacement records since the start of the act and prints
+// them as berth evictions does.
 func (s *session) showRecords(ctx context.Context, n int) error {
 	source := history.Source{Client: s.client, Namespace: Namespace}
 	var list []*journal.Displacement

@@ -16,36 +16,38 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// Priorities of the demo's pods are below that of all pods which say nothing.
+// The priorities of the demo's pods are below the default.
 const (
 	lowClass, highClass       = "berth-demo-low", "berth-demo-high"
 	lowPriority, highPriority = -2000, -1000
 )
 
-// cleanupTimeout bounds the removal of what the demo has made.
+// cleanupTimeout bounds the cleanup.
 const cleanupTimeout = time.Minute
 
-// session is what all acts use.
+// session is shared by all acts.
 type session struct {
 	Options
 	printer
 	client     kubernetes.Interface
 	holds      *v1alpha1.Client
 	pods       *podTracker
-	actStarted time.Time          // the act
-	stopWatch  context.CancelFunc // of the watch
-	// pressure is which node this act has brought under pressure; nil: none.
+	actStarted time.Time          // start of the act
+	stopWatch  context.CancelFunc // stops the pod tracker
+	// pressure is the node that this act put under pressure, or nil.
 	pressure *nodePressure
 }
 
-// nodePressure is a node that has a condition since a time. Its status may tell of it after the pods' do.
+// nodePressure is a node with a condition since a time. The node's status may report it later
+// than the pod's.
 type nodePressure struct {
 	node      string
 	condition corev1.NodeConditionType
 	since     time.Time
 }
 
-// newSession makes the namespace and the priority classes. The stage that it returns is to be struck even with an error.
+// newSession creates the namespace and the priority classes. Even with an error, a returned
+// session must be cleaned up.
 func newSession(ctx context.Context, o Options) (*session, error) {
 	s := &session{Options: o, printer: printer{o.Out}, stopWatch: func() {}}
 	var err error
@@ -81,7 +83,7 @@ func newSession(ctx context.Context, o Options) (*session, error) {
 	})
 }
 
-// removeLeftovers removes what a demo that was killed has left.
+// removeLeftovers removes what a killed demo left.
 func (s *session) removeLeftovers(ctx context.Context) error {
 	_, err := s.client.CoreV1().Namespaces().Get(ctx, Namespace, metav1.GetOptions{})
 	if err == nil {
@@ -92,7 +94,7 @@ func (s *session) removeLeftovers(ctx context.Context) error {
 	return s.removeAll(ctx)
 }
 
-// removeAll removes namespace and priority classes, and waits until they are gone.
+// removeAll deletes namespace and priority classes and waits until they are gone.
 func (s *session) removeAll(ctx context.Context) error {
 	namespaces := s.client.CoreV1().Namespaces()
 	errs := []error{ignoreNotFound(namespaces.Delete(ctx, Namespace, metav1.DeleteOptions{}))}
@@ -114,7 +116,7 @@ func (s *session) removeAll(ctx context.Context) error {
 	}
 }
 
-// ignoreNotFound takes it for no error that something is not there.
+// ignoreNotFound returns nil for a NotFound error.
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -122,18 +124,18 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// cleanup removes all that the demo has made.
+// cleanup removes everything that the demo created.
 func (s *session) cleanup(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	defer s.stopWatch()
 	if err := s.removeAll(ctx); err != nil {
-		return fmt.Errorf("what the demo made could not be removed: %w", err)
+		return fmt.Errorf("removing what the demo created: %w", err)
 	}
 	return nil
 }
 
-// clearAct removes what an act has made and waits until its nodes are as before.
+// clearAct removes an act's objects and waits until its nodes are as before.
 func (s *session) clearAct(ctx context.Context) error {
 	background := metav1.DeletePropagationBackground
 	all := metav1.DeleteOptions{PropagationPolicy: &background}
@@ -145,13 +147,13 @@ func (s *session) clearAct(ctx context.Context) error {
 	defer func() { s.pressure = nil }()
 	return s.pods.waitFor(ctx, func() string {
 		if n := len(s.pods.list("")); n > 0 {
-			return fmt.Sprintf("%d pods are still there", n)
+			return fmt.Sprintf("%d pods still exist", n)
 		}
 		return s.blockedReason(ctx)
 	})
 }
 
-// blockedReason says which node is not free for the next act.
+// blockedReason returns which node is not ready for the next act, or "".
 func (s *session) blockedReason(ctx context.Context) string {
 	for _, name := range s.Nodes {
 		n, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
@@ -166,7 +168,7 @@ func (s *session) blockedReason(ctx context.Context) string {
 				return fmt.Sprintf("node %s has %s", name, c.Type)
 			}
 			if p := s.pressure; p != nil && p.node == name && p.condition == c.Type && c.LastTransitionTime.Time.Before(p.since) {
-				return fmt.Sprintf("node %s does not tell of %s yet", name, c.Type)
+				return fmt.Sprintf("node %s does not report %s yet", name, c.Type)
 			}
 		}
 	}

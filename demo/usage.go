@@ -16,13 +16,13 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 )
 
-// usageIncrease is something that a pod was told to do.
+// usageIncrease is a running increase of a pod's usage.
 type usageIncrease struct {
 	err  atomic.Pointer[string]
 	stop context.CancelFunc
 }
 
-// errorSuffix is why it may not be done, in words to put behind others.
+// errorSuffix returns why the increase failed, to append to a message.
 func (t *usageIncrease) errorSuffix() string {
 	if f := t.err.Load(); f != nil {
 		return "; " + *f
@@ -30,8 +30,9 @@ func (t *usageIncrease) errorSuffix() string {
 	return ""
 }
 
-// increaseUsage has one pod, and none that comes in its place, take more of something: of a real one by a command in
-// its container, of a simulated one by its script. uses gives that from the pod's age on.
+// increaseUsage increases the usage of one pod but not of its replacement: by a command in a
+// real container, or by the usage script of a simulated one. uses returns the script from the
+// pod's age on.
 func (s *session) increaseUsage(ctx context.Context, pod *corev1.Pod, command []string, uses func(age time.Duration) string) (*usageIncrease, error) {
 	ctx, stop := context.WithCancel(ctx)
 	t := &usageIncrease{stop: stop}
@@ -53,7 +54,7 @@ func (s *session) increaseUsage(ctx context.Context, pod *corev1.Pod, command []
 	return t, err
 }
 
-// exec runs a command in a pod, as kubectl exec does, until it ends.
+// exec runs a command in a pod, as kubectl exec does.
 func (s *session) exec(ctx context.Context, pod string, command []string) error {
 	request := s.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(Namespace).Name(pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{Container: "main", Command: command, Stdout: true, Stderr: true}, scheme.ParameterCodec)

@@ -1,43 +1,40 @@
-// Package drain empties nodes of their pods, and foretells what that comes to.
+// Package drain drains nodes and previews what a drain would do.
 //
-// One machine says what is to be done next (Machine); it has two shells. Run carries it
-// out on an API server: it cordons, posts evictions, watches. Foretell carries it out on a
-// copy of the cluster with the scheduler's own machine, and says where each pod goes.
+// Machine decides the next action; two callers execute it. Drain.Run executes it on an API server:
+// it cordons the nodes, requests evictions and watches the cluster. Preview executes it on a copy
+// of the cluster with the scheduler's own machine and reports where each replacement goes.
 //
-//	round:  account of the budgets ──▶ evict ──▶ settled ──▶ evict ──▶ settled ─ ... ─▶ all Ready ──▶ next round
+//	round:  budget ledger ──▶ evict ──▶ settled ──▶ evict ──▶ settled ─ ... ─▶ all Ready ──▶ next round
 //
-// In a round at most one pod of a workload goes, and no more under a budget than it allows when
-// the round begins. One eviction follows the other: the next is asked for when the
-// replacement of the last one has a node, or is known to have none, and no pod waits that
-// would fit. The round ends when the pods are gone and their replacements are Ready. So
-// the replacements are decided one after another, on the same states, whatever pods take to
-// stop and to start, and what was foretold is what happens, as far as the cluster has no
-// news of its own meanwhile. It is not certain where replacements preempt others and pods of equal
-// priority then contend for the same room: who stops first and who was tried last is not known
-// beforehand. So other courses of events are tried (chance.go), and what comes otherwise in one of them is marked as
-// not certain; in about one of a thousand random clusters it still comes otherwise than any of them. Nor is the node among equals known of schedulers other than Berth's, which break
-// ties by chance, nor what a pod does that stops before its replacement is placed.
+// A round evicts at most one pod per workload, and no more pods per budget than it allows at the
+// start of the round. Evictions are sequential: the next one starts when the replacement of the
+// last one is scheduled or cannot be, and no pending pod would fit. The round ends when the pods
+// are gone and their replacements are Ready. Replacements are therefore scheduled one after
+// another, on the same states, however long pods take to stop and start, and the drain matches its
+// preview as long as nothing else changes the cluster.
 //
-// Most pods need not be gone before the next one goes, as nobody can notice on a
-// cordoned node. The exceptions are waited for (notice.go): pods that others' affinity
-// concerns beyond their node, that hold claims, and all of them where somebody tolerates
-// the cordon.
+// Three things can differ. If replacements preempt pods or compete for capacity, the result
+// depends on timing; the preview simulates several timings (timing.go) and marks results that
+// differ between them as uncertain. In about one of a thousand random clusters the drain still
+// differs from all of them. Schedulers other than Berth's break ties randomly. And the successor
+// of a pod that fails before its replacement is scheduled is not known.
 //
-// Pods that are on their way out before the drain, or that somebody else deletes, are waited for to be
-// gone and nothing else (leaving.go); others of their workload wait for that only while one of it is not
-// Ready. How soon they are gone is not known, so in which round such others go may come otherwise than foretold.
+// The machine does not wait until each pod is gone, since pods on a cordoned node rarely affect
+// placement. It does wait for pods that other pods' affinity refers to beyond their node, for pods
+// with claims, and for all pods if some pod tolerates the cordon (termination_effects.go).
+//
+// Pods that terminate without the drain are waited for (terminating.go). Their siblings wait only
+// while a pod of the workload is not Ready. The preview cannot know the round in which they continue.
 //
 // Invariants:
 //
-//   - OneOfAWorkload: no pod of a workload is evicted while a replacement of another one
-//     of it is not Ready.
-//   - WithinBudget: no eviction is asked for that the budgets as seen do not allow.
-//   - NotStraightBack: no pod is evicted whose replacement would be put on a drained node.
-//   - NothingKept: what is known is read from the cluster; a drain that was cut off is
-//     taken up by a new one.
+//   - OnePerWorkload: no pod of a workload is evicted while the replacement of another one is not
+//     Ready.
+//   - WithinBudget: no eviction is requested that the observed budgets do not allow.
+//   - NoReturn: no pod is evicted whose replacement would run on a drained node.
+//   - Stateless: all state is read from the cluster; a new drain continues an interrupted one.
 //
-// Departures from kubectl drain: pods of DaemonSets stay without being asked for
-// (--ignore-daemonsets=false refuses), as they tolerate the cordon and would be back at
-// once; finished pods stay where they are; what can never be evicted is told with the field to
-// change and is not waited for.
+// Differences from kubectl drain: DaemonSet pods are skipped without a flag
+// (--ignore-daemonsets=false rejects them); finished pods are not deleted; permanent blocks are
+// reported with the field to change instead of being retried forever.
 package drain

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// evict asks the API server for an eviction.
+// evict requests an eviction.
 func evict(ctx context.Context, client kubernetes.Interface, p *model.Pod, grace *int64) EvictionResult {
 	a := executor.Evict(ctx, client, executor.Eviction{Pod: p, Grace: grace})
 	return EvictionResult{Granted: a.Granted, Message: a.Message, Permanent: a.Permanent}

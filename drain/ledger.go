@@ -8,15 +8,16 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evictionRules is how the eviction API answers, at its most careful: several budgets must all
-// agree, and a status that is behind is not relied on.
+// evictionRules decides evictions conservatively: all budgets of a pod must agree, and
+// outdated statuses are recounted.
 var evictionRules = budget.Evictions{Recount: true}
 
-// budgetLedger are what budgets allow when a round begins, less what the round has taken.
+// budgetLedger holds what the budgets allow at the start of a round, less the round's
+// evictions.
 type budgetLedger struct {
-	budgets map[string][]*model.Budget // by namespace; copies where something was taken
-	debits  map[string][]*model.Budget // what each pod that may go takes from, by uid
-	ready   map[string]bool            // the pods that were Ready, by uid: who gets Ready later counts in the next round
+	budgets map[string][]*model.Budget // by namespace; modified budgets are copies
+	debits  map[string][]*model.Budget // the budgets to debit for each evictable pod, by UID
+	ready   map[string]bool            // UIDs of the pods that were Ready; later ones count in the next round
 }
 
 func newBudgetLedger(v *View) *budgetLedger {
@@ -30,7 +31,7 @@ func newBudgetLedger(v *View) *budgetLedger {
 	return k
 }
 
-// check says which budget holds a pod; nil: none.
+// check returns the block of the budgets of p, or nil.
 func (k *budgetLedger) check(now time.Time, v *View, p *model.Pod) *Block {
 	all := k.budgets[p.Namespace]
 	if !slices.ContainsFunc(all, func(b *model.Budget) bool { return budget.Ledger.Covers(b, p) }) {
@@ -45,7 +46,7 @@ func (k *budgetLedger) check(now time.Time, v *View, p *model.Pod) *Block {
 	return budgetBlock(now, v, p, &verdict)
 }
 
-// debit takes what a pod costs.
+// debit records the eviction of p in its budgets.
 func (k *budgetLedger) debit(now time.Time, p *model.Pod) {
 	all := slices.Clone(k.budgets[p.Namespace])
 	for _, b := range k.debits[p.UID] {
@@ -56,8 +57,8 @@ func (k *budgetLedger) debit(now time.Time, p *model.Pod) {
 	k.budgets[p.Namespace] = all
 }
 
-// budgetsCurrent says whether the budgets over what is still to go have counted what can be
-// counted. One that is behind for longer than Patience.Budgets is not waited for.
+// budgetsCurrent reports whether the statuses of all relevant budgets are up to date. A budget
+// that is outdated for Timeouts.Budgets is no longer waited for.
 func (m *Machine) budgetsCurrent(now time.Time, v *View) (wake time.Time, ok bool) {
 	for _, b := range v.State.AllBudgets() {
 		key := b.Namespace + "/" + b.Name
@@ -76,7 +77,7 @@ func (m *Machine) budgetsCurrent(now time.Time, v *View) (wake time.Time, ok boo
 	return wake, wake.IsZero()
 }
 
-// isStale says that a budget's status is not what its pods are.
+// isStale reports whether the status of a budget differs from its pods.
 func isStale(now time.Time, v *View, b *model.Budget) bool {
 	if b.ObservedGeneration < b.Generation {
 		return true
@@ -84,7 +85,7 @@ func isStale(now time.Time, v *View, b *model.Budget) bool {
 	return b.SyncError == "" && b.CurrentHealthy != countHealthy(now, v, b)
 }
 
-// countHealthy counts the healthy pods of a budget.
+// countHealthy returns the number of healthy pods of a budget.
 func countHealthy(now time.Time, v *View, b *model.Budget) (n int32) {
 	for _, p := range v.InNamespace(b.Namespace) {
 		if budget.Ledger.Covers(b, p) && p.Ready && !p.Deleting && !budget.HasRecentEntry(b, p, now) {

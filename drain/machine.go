@@ -9,36 +9,36 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// Machine says what is to be done next to drain nodes. Make it with New. It is a plain value of
-// its owner: one caller at a time.
+// Machine decides the next action of a drain. Create it with New. It is not safe for
+// concurrent use.
 type Machine struct {
 	o        Options
 	timeouts Timeouts
 	nodes    []string
-	// placers answer where a pod would go, by scheduler name, on the state of the view.
+	// placers decide placements on the view's state, by scheduler name.
 	placers  map[string]profiles.Placer
 	profiles map[string]profiles.Profile
 
-	moves            []*Move // those evicted first, then the others in their order
+	moves            []*Move // evicted ones first
 	byUID            map[string]*Move
-	round            int              // in which something was evicted
-	iteration        int              // counts rounds, those without an eviction, too
+	round            int              // number of rounds with an eviction
+	iteration        int              // number of all rounds
 	ledger           *budgetLedger    // of the round; nil between rounds
 	evicted          int              // in this round
-	evictedByOwner   map[string]*Move // of each workload in this round, by owner
+	evictedByOwner   map[string]*Move // moves of this round by owner UID
 	current          *Move
-	awaitTermination bool // somebody tolerates the cordon: each pod's end may be noticed
+	awaitTermination bool // a pod tolerates the cordon, so that each termination may affect placement
 	started          bool
 	idle             bool
 	pendingTracker   pendingTracker
-	staleSince       map[string]time.Time // budgets whose status is behind, since when
-	surges           map[string]*surge    // by owner
-	currentSurge     *surge               // that is waited for
-	acted            bool                 // something was done in this round
-	stuckPods        map[string]bool      // pods that wait though they would fit, as it seems
+	staleSince       map[string]time.Time // since when a budget's status is outdated, by key
+	surges           map[string]*surge    // by owner UID
+	currentSurge     *surge               // the surge being awaited
+	acted            bool                 // this round took an action
+	stuckPods        map[string]bool      // pending pods that seem to fit
 }
 
-// New is a machine that drains nodes of what v shows.
+// New returns a machine that drains the nodes.
 func New(nodes []string, o Options, p Timeouts, s *Scheduler, v *View) *Machine {
 	placers, profiles := map[string]profiles.Placer{}, map[string]profiles.Profile{}
 	for _, f := range s.machineConfig().Profiles {
@@ -48,25 +48,25 @@ func New(nodes []string, o Options, p Timeouts, s *Scheduler, v *View) *Machine 
 		staleSince: map[string]time.Time{}, surges: map[string]*surge{}, stuckPods: map[string]bool{}}
 }
 
-// Moves are the pods that are to leave: those that were evicted in the order in which
-// they were, then the others in theirs.
+// Moves returns the pods to evict: evicted ones in the order of eviction, then the others in
+// the planned order.
 func (m *Machine) Moves() []*Move { return m.moves }
 
-// Round is the number of the present round.
+// Round returns the number of the current round.
 func (m *Machine) Round() int { return m.round }
 
-// Done says that all pods that are to leave have left.
+// Done reports whether all pods to evict are gone.
 func (m *Machine) Done() bool {
 	return m.started && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Gone() })
 }
 
-// Idle says that nothing is under way: what is still there is held, as its Block says, and
-// only a change of the cluster can help.
+// Idle reports whether nothing is in progress: the remaining pods are blocked, and only a
+// change of the cluster can help.
 func (m *Machine) Idle() bool { return m.idle }
 
-// Step says what to do next: an action, or nil and when to call again at the latest (zero:
-// only a change brings something to do). Step must be called again after every change of the
-// view, and after Answer.
+// Step returns the next action, or nil and when to call it again at the latest; zero means
+// after a change only. Call it after every change of the view and after HandleEviction and
+// HandleSurge.
 func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 	m.idle = false
 	m.observe(now, v)
@@ -116,27 +116,27 @@ func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 	}
 }
 
-// Action is what is to be done: Evict, SurgeUp or SurgeDown.
+// Action is what the caller must do: Evict, SurgeUp or SurgeDown.
 type Action interface{ action() }
 
-// Evict asks for a pod to be evicted; Answer must follow.
+// Evict requests the eviction of a pod; HandleEviction must follow.
 type Evict struct {
 	Pod *model.Pod
-	// SurgePod is the pod that its owner has made for it before, and which the owner is to know of; nil: none.
+	// SurgePod is the pod that already replaces it because of a surge, or nil. The owner must be
+	// informed.
 	SurgePod *model.Pod
 }
 
 func (Evict) action() {}
 
-// EvictionResult is what became of an eviction that was asked for. A pod that was not there any
-// more counts as granted.
+// EvictionResult is the result of an eviction. A pod that no longer exists counts as granted.
 type EvictionResult struct {
 	Granted   bool
-	Message   string // of a refusal
-	Permanent bool   // it is no use to ask again before somebody changes something
+	Message   string // why it was refused
+	Permanent bool   // a retry fails until something changes
 }
 
-// HandleEviction takes in what became of the eviction that Step asked for.
+// HandleEviction handles the result of the last Evict action.
 func (m *Machine) HandleEviction(now time.Time, uid string, a EvictionResult) {
 	x := m.byUID[uid]
 	if x == nil || x.stage != requested {
@@ -161,15 +161,14 @@ func (m *Machine) HandleEviction(now time.Time, uid string, a EvictionResult) {
 	}
 }
 
-// How long an eviction that the API server refused is not asked for again: in the same
-// round, and after it.
+// Retry intervals of a refused eviction, in the same round and afterwards.
 const (
 	retryInterval      = time.Second
 	roundRetryInterval = 5 * time.Second
 )
 
-// retryUntil is until when an eviction is asked for again that was refused though the budgets
-// seemed to allow it: one of them is behind. Zero: it was not refused.
+// retryUntil returns until when an eviction is retried that the API server refused although
+// the budgets seem to allow it, or zero.
 func (x *Move) retryUntil(p Timeouts) time.Time {
 	if x.stage != waiting || x.firstRefused.IsZero() {
 		return time.Time{}
@@ -177,13 +176,13 @@ func (x *Move) retryUntil(p Timeouts) time.Time {
 	return x.firstRefused.Add(p.Budgets)
 }
 
-// withdraw has a move wait for another round: by then its surge may have been taken back.
+// withdraw leaves a move to a later round; its surge may be undone by then.
 func (x *Move) withdraw() {
 	x.Round, x.before, x.firstRefused = 0, nil, time.Time{}
 	x.Surged, x.Replacement = false, nil
 }
 
-// nextRetry is when a refused eviction may be asked for again; zero when there is none.
+// nextRetry returns when a refused eviction may be retried, or zero.
 func (m *Machine) nextRetry(now time.Time) (at time.Time) {
 	for _, x := range m.moves {
 		if x.stage == waiting && !x.refusedPermanently && x.retryAfter.After(now) && (at.IsZero() || x.retryAfter.Before(at)) {
@@ -193,7 +192,7 @@ func (m *Machine) nextRetry(now time.Time) (at time.Time) {
 	return at
 }
 
-// observe brings all moves up to date.
+// observe updates all moves.
 func (m *Machine) observe(now time.Time, v *View) {
 	taken := map[string]bool{}
 	for _, x := range m.moves {
@@ -211,8 +210,8 @@ func (m *Machine) observe(now time.Time, v *View) {
 	m.pendingTracker.observe(now, v)
 }
 
-// beginRound begins a round, once the cluster is at rest: what is to leave is collected, and
-// the books are opened.
+// beginRound starts a round when the scheduler is idle: it collects the pods and opens the
+// ledger.
 func (m *Machine) beginRound(now time.Time, v *View) (wake time.Time, ok bool) {
 	m.collectPods(v)
 	if wake, rests := m.schedulerIdle(now, v); !rests {
@@ -227,8 +226,8 @@ func (m *Machine) beginRound(now time.Time, v *View) (wake time.Time, ok bool) {
 	return time.Time{}, true
 }
 
-// collectPods takes up the pods on the drained nodes that are to leave, the most important
-// first. Those that came later by tolerating the cordon, and replacements, are left alone.
+// collectPods collects the pods to evict, the highest priority first. Replacements, and pods
+// that arrived later by tolerating the cordon, are skipped.
 func (m *Machine) collectPods(v *View) {
 	ours := map[string]bool{}
 	for _, x := range m.moves {
@@ -265,13 +264,13 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// anyToleratesCordon says that a pod that is to leave, or one that waits, tolerates the cordon.
+// anyToleratesCordon reports whether a pod to evict or a pending pod tolerates the cordon.
 func (m *Machine) anyToleratesCordon(v *View) bool {
 	return slices.ContainsFunc(m.moves, func(x *Move) bool { return toleratesCordon(x.Pod) }) ||
 		slices.ContainsFunc(v.Pending(), toleratesCordon)
 }
 
-// roundInProgress says whether the round has to wait for what it began, and until when at most.
+// roundInProgress reports whether the round waits for its moves, and until when at most.
 func (m *Machine) roundInProgress(now time.Time) (wake time.Time, under bool) {
 	for _, x := range m.moves {
 		if x.complete() {
@@ -295,7 +294,7 @@ func (m *Machine) roundInProgress(now time.Time) (wake time.Time, under bool) {
 	return wake, under
 }
 
-// deadline is when a move is not waited for any more in its present state; zero: as long as it takes.
+// deadline returns when a move is no longer waited for, or zero.
 func (x *Move) deadline(p Timeouts) time.Time {
 	switch {
 	case !x.placedAt.IsZero():

@@ -6,53 +6,53 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// stage is how far a pod is on its way.
+// stage is the progress of a move.
 type stage uint8
 
 const (
-	waiting   stage = iota // for its turn, or for a budget
-	requested              // an eviction is under way
-	granted                // it leaves, or is gone
+	waiting   stage = iota // for its turn or a budget
+	requested              // the eviction is requested
+	granted                // the pod terminates or is gone
 )
 
-// Move is a pod that is to leave a drained node.
+// Move is a pod to evict from a drained node.
 type Move struct {
-	Pod  *model.Pod // as it was seen last
-	Node string     // that it is to leave
-	// Round in which it was evicted; 0: not yet. Surged: its owner ran one more meanwhile.
+	Pod  *model.Pod // as last observed
+	Node string
+	// Round is the round of the eviction, 0 before. Surged: its owner ran an additional replica.
 	Round  int
 	Surged bool
-	// Replacement is the pod that came for it; nil: none, or not yet.
+	// Replacement is the pod that replaces it, or nil.
 	Replacement *model.Pod
-	// FirstBlock is what held it when its turn came first, Block what holds it now; nil: nothing.
+	// FirstBlock is its first block, Block the current one; nil if there is none.
 	FirstBlock, Block *Block
 
 	stage              stage
-	lastTried          int             // the last round in which it had its turn
-	before             map[string]bool // pods of its owner when it was evicted, by uid: whether they had a node
-	blocksSiblings     bool            // it is leaving, and others of its workload wait until it is gone
-	awaitTermination   bool            // its end may be noticed
-	since              time.Time       // of its stage
-	goneAt             time.Time       // when it was seen to be gone
-	noReplacement      bool            // nobody makes a replacement
-	placedAt           time.Time       // when the replacement was seen on a node
-	readyTimedOut      bool            // the replacement took too long to be Ready
-	refusedPermanently bool            // that refused it for good
-	refusal            string          // what the API server said to the last eviction
-	retryAfter         time.Time       // it is not asked for again before
-	firstRefused       time.Time       // when it was refused first in this round
+	lastTried          int             // last round in which it was tried
+	before             map[string]bool // owner's pods before the eviction, by UID: whether scheduled
+	blocksSiblings     bool            // terminating without the drain; siblings wait for its end
+	awaitTermination   bool            // its termination may affect placement
+	since              time.Time       // start of the stage
+	goneAt             time.Time       // when it was observed to be gone
+	noReplacement      bool            // no controller creates a replacement
+	placedAt           time.Time       // when the replacement was observed on a node
+	readyTimedOut      bool            // the replacement was not Ready in time
+	refusedPermanently bool            // the refusal is permanent
+	refusal            string          // the last refusal by the API server
+	retryAfter         time.Time       // time of the next request
+	firstRefused       time.Time       // first refusal in this round
 }
 
-// Evicted says that it leaves, or is gone.
+// Evicted reports whether the pod terminates or is gone.
 func (m *Move) Evicted() bool { return m.stage == granted }
 
-// Gone says that it is gone.
+// Gone reports whether the pod is gone.
 func (m *Move) Gone() bool { return !m.goneAt.IsZero() }
 
-// expectsReplacement says that somebody is to make a replacement.
+// expectsReplacement reports whether a controller should replace the pod.
 func (m *Move) expectsReplacement() bool { return m.Pod.Owner.UID != "" && !m.noReplacement }
 
-// observe brings a move up to date.
+// observe updates a move.
 func (m *Move) observe(now time.Time, v *View, p Timeouts, taken map[string]bool) {
 	is := v.Pod(m.Pod.UID)
 	if is != nil {
@@ -62,7 +62,7 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, taken map[string]bool
 		m.goneAt = now
 	}
 	if m.stage != granted {
-		if is == nil || is.Deleting { // it leaves by itself, or somebody else had it leave
+		if is == nil || is.Deleting { // deleted without the drain
 			m.setStage(granted, now)
 		}
 		return
@@ -82,9 +82,9 @@ func (m *Move) observe(now time.Time, v *View, p Timeouts, taken map[string]bool
 	}
 }
 
-// findReplacement finds the replacement, and how it is: the oldest pod of the owner that was not
-// there when the pod was evicted. While that has no node, a sibling of it that had none either and
-// got one takes its place: but for a StatefulSet's, pods of an owner stand for each other.
+// findReplacement finds the replacement: the oldest pod of the owner that did not exist before
+// the eviction. While it is unscheduled, an equal sibling that gets scheduled takes its place,
+// except in a StatefulSet.
 func (m *Move) findReplacement(now time.Time, v *View, taken map[string]bool) {
 	if !m.expectsReplacement() || m.before == nil {
 		return
@@ -92,7 +92,7 @@ func (m *Move) findReplacement(now time.Time, v *View, taken map[string]bool) {
 	if r := m.Replacement; r != nil {
 		is := v.Pod(r.UID)
 		switch {
-		case is == nil || is.Deleting: // it left, too; another one will come
+		case is == nil || is.Deleting: // the replacement terminates; the owner creates another
 			m.Replacement = nil
 			m.before[r.UID] = true
 			if m.Gone() {
@@ -110,7 +110,7 @@ func (m *Move) findReplacement(now time.Time, v *View, taken map[string]bool) {
 			continue
 		}
 		if _, old := m.before[p.UID]; old && (p.NodeName == "" || m.Pod.Owner.Kind == "StatefulSet") {
-			continue // it waited before
+			continue // it was pending before
 		}
 		if m.Replacement != nil {
 			delete(taken, m.Replacement.UID)
@@ -125,13 +125,13 @@ func (m *Move) findReplacement(now time.Time, v *View, taken map[string]bool) {
 
 func (m *Move) setStage(s stage, now time.Time) { m.stage, m.since = s, now }
 
-// apiServerBlock is the block of what the API server said.
+// apiServerBlock returns the block of the last refusal.
 func (m *Move) apiServerBlock() *Block {
 	return &Block{Kind: ByAPIServer, Reason: m.refusal, Permanent: m.refusedPermanently}
 }
 
-// busy says that the workload has to wait for it: its replacement is to come, or to be Ready,
-// or it is leaving and delays others.
+// busy reports whether the workload waits for the move: its replacement is missing or not
+// Ready, or it terminates and blocks siblings.
 func (m *Move) busy() bool {
 	if m.stage == waiting {
 		return false
@@ -145,7 +145,7 @@ func (m *Move) busy() bool {
 	return m.expectsReplacement() && m.before != nil && (m.Replacement == nil || !m.Replacement.Ready)
 }
 
-// complete says that its round has not to wait for it any more.
+// complete reports whether the round no longer waits for the move.
 func (m *Move) complete() bool {
 	if !m.busy() {
 		return true

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Read takes in Kubernetes objects: what scheduling reads of them, and how many pods
-// controllers want. Pods come last, as they refer to the others.
+// Read adds Kubernetes objects: what scheduling reads, and the scales of controllers. Pods are
+// added last because they refer to other objects.
 func (c *Cluster) Read(objects []runtime.Object) {
 	in := conversion.New()
 	scales := scales{}
@@ -34,7 +34,7 @@ func (c *Cluster) Read(objects []runtime.Object) {
 	c.Scale = scales.of
 }
 
-// scales are how many pods controllers want, by uid.
+// scales are the desired replicas of controllers by UID.
 type scales map[string]budget.Scale
 
 func (s scales) read(o runtime.Object) {
@@ -61,5 +61,5 @@ func (s scales) of(o model.Owner) budget.Scale {
 	if known, ok := s[o.UID]; ok {
 		return known
 	}
-	return budget.Scale{Fault: "it was not found, or its kind has no scale"}
+	return budget.Scale{Fault: "not found, or its kind has no scale"}
 }

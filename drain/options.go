@@ -6,30 +6,31 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Options are what kubectl drain's flags of the same names say.
+// Options correspond to the flags of kubectl drain.
 type Options struct {
-	// IgnoreDaemonSets leaves pods of DaemonSets where they are; without it there must be none.
+	// IgnoreDaemonSets skips DaemonSet pods; otherwise they are an error.
 	IgnoreDaemonSets bool
-	// DeleteEmptyDirData lets pods with an emptyDir go, which is lost; without it there must be none.
+	// DeleteEmptyDirData allows the eviction of pods with an emptyDir, whose data is lost;
+	// otherwise they are an error.
 	DeleteEmptyDirData bool
-	// Force lets pods go that nobody replaces; without it there must be none.
+	// Force allows the eviction of pods without a controller; otherwise they are an error.
 	Force bool
-	// Selector leaves pods alone that it does not match; nil: none.
+	// Selector skips pods that it does not match; nil matches all.
 	Selector *model.Selector
-	// Surge has the owner of a pod whose budget allows nothing run one more for a while.
+	// Surge temporarily adds a replica to owners whose budget allows no disruption.
 	Surge bool
 }
 
-// Timeouts is how long the world may take before it is not waited for any more.
+// Timeouts bound how long the machine waits.
 type Timeouts struct {
-	EvictionObserved time.Duration // until an eviction that was granted shows
-	Replacement      time.Duration // after a pod is gone, until its owner makes another
-	SchedulerIdle    time.Duration // until the scheduler has placed what would fit, after the last news of it
-	Budgets          time.Duration // until the status of budgets says what can be counted
-	Ready            time.Duration // until a replacement that has a node is Ready
+	EvictionObserved time.Duration // until a granted eviction is observed
+	Replacement      time.Duration // from the end of a pod until its owner creates another
+	SchedulerIdle    time.Duration // for the scheduler to place pods that seem to fit, since the last change
+	Budgets          time.Duration // until the statuses of budgets are up to date
+	Ready            time.Duration // until a scheduled replacement is Ready
 }
 
-// DefaultTimeouts suits clusters whose pods are Ready within five minutes.
+// DefaultTimeouts returns timeouts for clusters whose pods become Ready within five minutes.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{EvictionObserved: 30 * time.Second, Replacement: 30 * time.Second, SchedulerIdle: 30 * time.Second, Budgets: 10 * time.Second, Ready: 5 * time.Minute}
 }

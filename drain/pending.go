@@ -9,10 +9,10 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// pendingTracker watches the pods that wait for a node.
+// pendingTracker tracks changes of the pending pods.
 type pendingTracker struct {
-	signature string    // of who waits, and what is known of each
-	since     time.Time // when it changed last
+	signature string    // of the pending pods and their states
+	since     time.Time // last change
 }
 
 func (u *pendingTracker) observe(now time.Time, v *View) {
@@ -25,12 +25,12 @@ func (u *pendingTracker) observe(now time.Time, v *View) {
 	}
 }
 
-// maxPendingChecked is how many waiting pods are looked at, beginning with the oldest.
+// maxPendingChecked is the number of pending pods evaluated, the oldest first.
 const maxPendingChecked = 200
 
-// schedulerIdle says whether the scheduler has nothing to do: all pods that wait are known to fit
-// nowhere, and nobody is making room for one. A pod that still waits after Patience.Rest
-// without news is not waited for any more, as when the scheduler's rules are not ours.
+// schedulerIdle reports whether the scheduler has nothing to do: no pending pod fits a node
+// and no preemption is in progress. A pod that stays pending for Timeouts.SchedulerIdle
+// although it seems to fit is ignored from then on, since the scheduler's rules may differ.
 func (m *Machine) schedulerIdle(now time.Time, v *View) (wake time.Time, ok bool) {
 	until := m.pendingTracker.since.Add(m.timeouts.SchedulerIdle)
 	for i, p := range v.Pending() {
@@ -48,7 +48,7 @@ func (m *Machine) schedulerIdle(now time.Time, v *View) (wake time.Time, ok bool
 	return time.Time{}, true
 }
 
-// isSettled says that a waiting pod has been looked at and could get no node now.
+// isSettled reports whether a pending pod was tried and fits no node now.
 func (m *Machine) isSettled(p *model.Pod) bool {
 	placer := m.placers[p.Spec.SchedulerName]
 	if placer == nil || p.Deleting || placer.Gate(p) != nil {
@@ -66,7 +66,7 @@ func (m *Machine) isSettled(p *model.Pod) bool {
 	return plan == nil || plan.Outcome != decision.PreemptionNominated
 }
 
-// chooseNode is the node that a pod would get; empty: none.
+// chooseNode returns the node that p would get, or "".
 func chooseNode(placer profiles.Placer, p *model.Pod) string {
 	var s decision.Summary
 	placer.Decide(p, &s)
@@ -76,7 +76,7 @@ func chooseNode(placer profiles.Placer, p *model.Pod) string {
 	return s.Choice
 }
 
-// newReplica is a copy of a pod as its owner makes one.
+// newReplica returns a copy of p as its owner creates one.
 func newReplica(p *model.Pod, name, uid string) *model.Pod {
 	return &model.Pod{Namespace: p.Namespace, Name: name, UID: uid, Labels: p.Labels, Spec: p.Spec, Owner: p.Owner, HasEmptyDir: p.HasEmptyDir}
 }

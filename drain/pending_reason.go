@@ -9,12 +9,13 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/remediation"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/explain"
 )
 
-// Explain says of each replacement without a node why, whether it will never have one, and
+// Explain adds to each pending replacement why it is pending, whether that is permanent, and
 // what would help.
 func (r *Result) Explain(v *View, s *Scheduler) {
 	cfg := s.machineConfig()
@@ -26,7 +27,7 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 		p := &r.Pods[i]
 		j := slices.IndexFunc(cfg.Profiles, func(f profiles.Profile) bool { return f.Name == q.Spec.SchedulerName })
 		if j < 0 {
-			p.PendingReason = "it waits for scheduler " + q.Spec.SchedulerName + ", of which no profile is known here (--config)"
+			p.PendingReason = "it waits for scheduler " + q.Spec.SchedulerName + ", whose profile is not known (--config)"
 			continue
 		}
 		placer := cfg.Profiles[j].NewPlacer(v.State)
@@ -43,8 +44,8 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 	}
 }
 
-// explainPending says whether a replacement will never have a node, and what would help.
-func (p *Pod) explainPending(v *View, profile *placement.Profile, seed uint64, q *model.Pod, drained []string) {
+// explainPending sets whether a replacement can never be scheduled, and what would help.
+func (p *Pod) explainPending(v *View, profile *framework.Profile, seed uint64, q *model.Pod, drained []string) {
 	rec := placement.Evaluate(v.State, profile, seed, q)
 	p.Permanent, p.Field = neverFits(rec, drained)
 	if only := unreachableVolume(v, q, drained); only != "" {
@@ -59,19 +60,19 @@ func (p *Pod) explainPending(v *View, profile *placement.Profile, seed uint64, q
 	}
 }
 
-// fieldByRule is what to change of a pod that a rule refuses whatever runs on a node.
+// fieldByRule is the field to change for a rule that rejects a pod on every node.
 var fieldByRule = map[decision.Plugin]string{
 	decision.NodeAffinity:         "spec.nodeSelector or spec.affinity.nodeAffinity of its owner's template",
 	decision.PreFilterResult:      "spec.affinity.nodeAffinity of its owner's template",
 	decision.TaintToleration:      "spec.tolerations of its owner's template",
 	decision.NodeResourcesFit:     "resources.requests of its containers",
-	decision.VolumeBinding:        "its claims: their volumes can be used on no other node",
+	decision.VolumeBinding:        "its claims: no other node can use their volumes",
 	decision.VolumeZone:           "its claims: their volumes are in another zone",
 	decision.NodeDeclaredFeatures: "the features that it needs of a node",
 }
 
-// neverFits says that no node but the drained ones could take a pod even if nothing ran
-// there, as nodes are now, and which field stands in the way most.
+// neverFits reports whether no remaining node could run the pod even if it were empty, and the
+// field that prevents it on most nodes.
 func neverFits(rec *decision.Record, drained []string) (bool, string) {
 	if rec.Outcome != decision.Infeasible || rec.PreFilter != nil {
 		return false, ""
@@ -98,17 +99,17 @@ func neverFits(rec *decision.Record, drained []string) (bool, string) {
 	return most > 0, best
 }
 
-// exceedsAllocatable says that more is asked for than a node has in all.
+// exceedsAllocatable reports whether a request exceeds the node's allocatable amount.
 func exceedsAllocatable(r decision.Reason) bool {
 	return r.Kind == decision.ReasonInsufficient && r.Want > r.Have
 }
 
-// isNodeStateTaint says that a taint may go by itself.
+// isNodeStateTaint reports whether a taint reflects a node condition and may disappear.
 func isNodeStateTaint(r decision.Reason) bool {
 	return strings.HasPrefix(r.Subject, "node.kubernetes.io/")
 }
 
-// unreachableVolume names the volume that no node but drained ones can use; empty: there is none.
+// unreachableVolume names the pod's volume that only drained nodes can use, or returns "".
 func unreachableVolume(v *View, p *model.Pod, drained []string) string {
 	for _, c := range p.Spec.Claims {
 		claim, ok := v.State.PVC(p.Namespace, c.Claim)
@@ -124,7 +125,7 @@ func unreachableVolume(v *View, p *model.Pod, drained []string) string {
 			return !slices.Contains(drained, n.Name) && pv.Affinity.Matches(n)
 		})
 		if !usable {
-			return fmt.Sprintf("claim %s/%s: its volume %s can be used on no node that is not drained", p.Namespace, c.Claim, pv.Name)
+			return fmt.Sprintf("claim %s/%s: its volume %s can only be used on drained nodes", p.Namespace, c.Claim, pv.Name)
 		}
 	}
 	return ""

@@ -7,31 +7,32 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// Cluster is what is foretold about.
+// Cluster is the input of Preview.
 type Cluster struct {
 	Now     time.Time
 	Objects []any // pointers to values of engine/model
-	// Scale is how many pods a controller wants; a Fault where that is not known: as many as there are.
+	// Scale returns the desired replicas of a controller; with a Fault, the current number is
+	// used.
 	Scale func(model.Owner) budget.Scale
 	Scheduler
 }
 
-// Scheduler is how pods are placed.
+// Scheduler describes how pods are scheduled.
 type Scheduler struct {
-	Profiles   []*placement.Profile
+	Profiles   []*framework.Profile
 	Seed       uint64
 	Preemption preemption.Options
-	// Machine is the policy of the queue and of time-outs; its Profiles are made of those above.
+	// Machine configures queue and timeouts; its Profiles are derived from those above.
 	Machine scheduling.Config
 }
 
-// machineConfig is the machine's policy with the profiles in it.
+// machineConfig returns the configuration with the profiles.
 func (s *Scheduler) machineConfig() scheduling.Config {
 	cfg := s.Machine
 	cfg.Profiles, cfg.AuditInterval = nil, 0
@@ -41,9 +42,9 @@ func (s *Scheduler) machineConfig() scheduling.Config {
 	return cfg
 }
 
-// Preview says what draining nodes would come to if nothing else happened meanwhile and
-// each replacement got Ready, but those of workloads none of whose pods is Ready. What depends on who of
-// equals is first is marked Uncertain. The error says which options forbid it.
+// Preview simulates the drain of nodes. It assumes that nothing else happens and that
+// replacements become Ready, except those of workloads without a Ready pod. Results that
+// depend on timing are marked Uncertain. The error lists the options that forbid the drain.
 func Preview(c Cluster, nodes []string, o Options) (*Result, error) {
 	r, err := c.previewOnce(nodes, o, timings[0])
 	if err != nil || !r.hasContention() {
@@ -52,7 +53,7 @@ func Preview(c Cluster, nodes []string, o Options) (*Result, error) {
 	for _, by := range timings[1:] {
 		other, err := c.previewOnce(nodes, o, by)
 		if errors.Is(err, ErrPreemptionLoop) {
-			continue // it says nothing of the others
+			continue // the other timings may still end
 		}
 		if err != nil {
 			return nil, err
@@ -62,7 +63,7 @@ func Preview(c Cluster, nodes []string, o Options) (*Result, error) {
 	return r, nil
 }
 
-// previewOnce is one course of events.
+// previewOnce simulates the drain with one timing.
 func (c *Cluster) previewOnce(nodes []string, o Options, by timing) (*Result, error) {
 	cfg := c.machineConfig()
 	w := newSimulatedCluster(c.Now, cfg, c.Objects, c.Scale)
@@ -113,27 +114,27 @@ func (c *Cluster) previewOnce(nodes []string, o Options, by timing) (*Result, er
 		r.Preempted = append(r.Preempted, PreemptedPod{Pod: p.Pod.Key(), Node: p.Pod.NodeName, By: p.By.Key()})
 	}
 	for i := range r.Pods {
-		r.Pods[i].Replacement = "" // it will have another name
+		r.Pods[i].Replacement = "" // the real name will differ
 	}
 	return r, nil
 }
 
-// ErrPreemptionLoop is why a drain cannot be foretold in which the scheduler never comes to rest.
-var ErrPreemptionLoop = errors.New("the scheduler goes round in circles, whatever is drained when")
+// ErrPreemptionLoop is returned if the simulated scheduler never becomes idle.
+var ErrPreemptionLoop = errors.New("the simulated scheduler does not become idle")
 
-// loopError names the last pod that was preempted.
+// loopError names the last preemption.
 func (w *simulatedCluster) loopError() error {
 	if len(w.preempted) == 0 {
 		return ErrPreemptionLoop
 	}
 	last := w.preempted[len(w.preempted)-1]
 	owner := last.Pod.Owner.Kind + " " + last.Pod.Owner.Name
-	return fmt.Errorf("%w: %s preempts pods of %s on %s, and their replacements come back there", ErrPreemptionLoop, last.By.Key(), owner, last.Pod.NodeName)
+	return fmt.Errorf("%w: %s preempts pods of %s on %s, and their replacements preempt in turn", ErrPreemptionLoop, last.By.Key(), owner, last.Pod.NodeName)
 }
 
-// readinessAssumption says of which pods it is assumed that they get Ready: of those that the copy
-// placed, unless their workload has pods on nodes for a while and none of them is Ready; and of the
-// young ones of workloads that replace a pod already.
+// readinessAssumption returns which pods are assumed to become Ready: those scheduled by the
+// simulation, unless their workload has old pods and none is Ready, and young pods of
+// workloads that are replacing a pod.
 func (w *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
 	there, began := map[string]bool{}, w.now
 	ready, hopeless, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}

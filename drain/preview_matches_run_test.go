@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// indexAtStart is when the drain begins, by when the cluster has come to rest; ends is when it is
+// indexAtStart is when the drain begins, by when the cluster has become idle; ends is when it is
 // given up.
 const (
 	indexAtStart = 2 * time.Minute
@@ -94,7 +94,7 @@ func number(t *testing.T, name string, otherwise int64) int64 {
 	return n
 }
 
-// twice foretells the drain of a cluster and then does it.
+// twice previews the drain of a cluster and then does it.
 func twice(seed int64) (foretold, is *drain.Result, err error) {
 	d := draw(seed)
 	o, err := sim.Defaults()
@@ -136,7 +136,7 @@ func twice(seed int64) (foretold, is *drain.Result, err error) {
 	return a.foretold, a.result, nil
 }
 
-// actor foretells a drain of a simulated cluster, and begins it.
+// actor previews a drain of a simulated cluster, and begins it.
 type actor struct {
 	w         *sim.World
 	r         *rand.Rand
@@ -171,7 +171,7 @@ func (a *actor) begin() {
 	d.OnDone = func(r *drain.Result) { a.result = r }
 }
 
-// differ says where two results differ, in what is certain.
+// differ returns where two results differ, in what is certain.
 func differ(foretold, is *drain.Result) error {
 	uncertain := map[string]bool{}
 	for i := range foretold.Pods {
@@ -189,7 +189,7 @@ func differ(foretold, is *drain.Result) error {
 	return fmt.Errorf("foretold (exit %d)\n%s\nbut what happened is (exit %d)\n%s", foretold.ExitCode(), want, is.ExitCode(), got)
 }
 
-// lines tell what becomes of the pods, but for some.
+// lines tell the result of the pods, but for some.
 func lines(r *drain.Result, but map[string]bool) string {
 	var b strings.Builder
 	for i := range r.Pods {

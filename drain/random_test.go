@@ -68,7 +68,7 @@ func (d *generator) limit(n int) string {
 		fmt.Sprintf("minAvailable=%d", n), fmt.Sprintf("minAvailable=%d", max(n-1, 0)))
 }
 
-// rule is a rule of placement, or none.
+// rule returns a rule of placement, or none.
 func (d *generator) rule(app int) string {
 	app -= d.r.Intn(2) // its own, or another's
 	switch d.r.Intn(16) {

@@ -7,73 +7,75 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Outcome is what becomes of a pod of a drained node.
+// Outcome is the result for a pod of a drained node.
 type Outcome string
 
 // The outcomes.
 const (
-	OutcomeMoved       Outcome = "moves"   // its replacement has a node
-	OutcomeRemoved     Outcome = "goes"    // nobody replaces it
-	OutcomePending     Outcome = "pending" // its replacement has no node
+	OutcomeMoved       Outcome = "moves"   // its replacement is scheduled
+	OutcomeRemoved     Outcome = "goes"    // it has no replacement
+	OutcomePending     Outcome = "pending" // its replacement is pending
 	OutcomeBlocked     Outcome = "held"    // it is not evicted
-	OutcomeTerminating Outcome = "leaving" // it was on its way out before, or left by itself; or it was evicted and is not gone yet
+	OutcomeTerminating Outcome = "leaving" // it was terminating before, or is evicted and not gone yet
 )
 
-// Result is what a drain comes to.
+// Result is the result of a drain.
 type Result struct {
 	Nodes   []string     `json:"nodes"`
 	Rounds  int          `json:"rounds"`
-	Pods    []Pod        `json:"pods"` // in the order in which they go; those that are held last
+	Pods    []Pod        `json:"pods"` // in the order of eviction; blocked ones last
 	Skipped []SkippedPod `json:"stay,omitempty"`
-	// Preempted are pods elsewhere that make room for replacements.
+	// Preempted are pods on other nodes that replacements preempt.
 	Preempted []PreemptedPod `json:"preempted,omitempty"`
-	// Interrupted says that the drain ended by something else than what became of the pods, such as Ctrl-C.
+	// Interrupted: the drain ended early, for example by Ctrl-C.
 	Interrupted bool `json:"stopped,omitempty"`
 }
 
-// Pod is what becomes of a pod of a drained node.
+// Pod is the result for a pod of a drained node.
 type Pod struct {
 	Pod     string  `json:"pod"` // namespace/name
 	UID     string  `json:"uid,omitempty"`
 	Owner   string  `json:"owner,omitempty"` // kind and name of its controller
-	From    string  `json:"from"`            // node
+	From    string  `json:"from"`
 	Outcome Outcome `json:"outcome"`
 	Round   int     `json:"round,omitempty"`
 	To      string  `json:"to,omitempty"` // node of its replacement
-	// Replacement is the pod that came for it; of a drain that was foretold its name is not known.
+	// Replacement is the pod that replaces it; not known in a preview.
 	Replacement string `json:"replacement,omitempty"`
-	Ready       bool   `json:"ready,omitempty"` // the replacement is
+	Ready       bool   `json:"ready,omitempty"` // the replacement is Ready
 	Surged      bool   `json:"surged,omitempty"`
-	// Gone says of a pod that was leaving that it is gone.
+	// Gone: a terminating pod is gone.
 	Gone bool `json:"gone,omitempty"`
-	// Uncertain says that it may come otherwise, as pods of equal priority contend for the same room.
+	// Uncertain: the result depends on timing because pods of equal priority compete for the same
+	// capacity.
 	Uncertain bool `json:"uncertain,omitempty"`
-	// FirstBlock is what held it when its turn came first, Block what holds it at the end.
+	// FirstBlock is its first block, Block the last one.
 	FirstBlock *Block `json:"held,omitempty"`
 	Block      *Block `json:"block,omitempty"`
-	// PendingReason its replacement has no node. Never: it fits no node as they are, even if nothing
-	// ran there, until Field changes. Remedies are what would help.
+	// PendingReason is why the replacement is pending. Permanent: no node could run it even if
+	// empty, until Field changes. Suggestions are what would help.
 	PendingReason string   `json:"why,omitempty"`
 	Permanent     bool     `json:"never,omitempty"`
 	Field         string   `json:"field,omitempty"`
 	Suggestions   []string `json:"remedies,omitempty"`
 }
 
-// SkippedPod is a pod that is not touched.
+// SkippedPod is a pod that is not evicted by design.
 type SkippedPod struct {
 	Pod    string     `json:"pod"`
 	Node   string     `json:"node"`
 	Reason SkipReason `json:"why"`
 }
 
-// PreemptedPod is a pod that is preempted.
+// PreemptedPod is a preempted pod.
 type PreemptedPod struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
 	By   string `json:"by"`
 }
 
-// ExitCode is 0 when all pods move or have left, 4 when some never will as things are, 3 when some wait.
+// ExitCode returns 0 if all pods moved or are gone, 3 if some wait, and 4 if some can never
+// move.
 func (r *Result) ExitCode() int {
 	code := 0
 	for i := range r.Pods {
@@ -87,7 +89,7 @@ func (r *Result) ExitCode() int {
 	return code
 }
 
-// NumNotMoved is how many pods do not move.
+// NumNotMoved returns the number of pods that did not move.
 func (r *Result) NumNotMoved() int {
 	n := r.Count(OutcomePending) + r.Count(OutcomeBlocked)
 	for i := range r.Pods {
@@ -98,11 +100,12 @@ func (r *Result) NumNotMoved() int {
 	return n
 }
 
-// isTerminating says that a pod is on its way out and not gone.
+// isTerminating reports whether the pod is terminating and not gone.
 func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !p.Gone }
 
-// CannotProgress says that no waiting can help: what is still there is held for good, or waits
-// for a replacement of its workload that will never have a node. It is for a Result that was explained.
+// CannotProgress reports whether waiting is useless: all remaining pods are blocked
+// permanently, directly or by a replacement that can never be scheduled. Explain must have
+// been called.
 func (r *Result) CannotProgress() bool {
 	never := map[string]bool{}
 	for i := range r.Pods {
@@ -122,13 +125,13 @@ func (r *Result) CannotProgress() bool {
 	return true
 }
 
-// ownerKey tells owners apart.
+// ownerKey identifies the owner.
 func (p *Pod) ownerKey() string {
 	namespace, _, _ := strings.Cut(p.Pod, "/")
 	return namespace + "/" + p.Owner
 }
 
-// Count is how many pods have an outcome.
+// Count returns the number of pods with an outcome.
 func (r *Result) Count(o Outcome) (n int) {
 	for i := range r.Pods {
 		if r.Pods[i].Outcome == o {
@@ -138,7 +141,7 @@ func (r *Result) Count(o Outcome) (n int) {
 	return n
 }
 
-// Result is what the drain has come to so far.
+// Result returns the current result.
 func (m *Machine) Result(v *View) *Result {
 	r := &Result{Nodes: m.nodes, Rounds: m.round}
 	for _, x := range m.Moves() {

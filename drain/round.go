@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// nextAction is the next thing to do in this round; nil when there is nothing left.
+// nextAction returns the next action of the round, or nil.
 func (m *Machine) nextAction(now time.Time, v *View) Action {
 	busy := m.busyOwners()
 	for _, x := range m.moves {
@@ -31,8 +31,8 @@ func (m *Machine) nextAction(now time.Time, v *View) Action {
 	return nil
 }
 
-// busyOwners are the workloads that wait for a replacement, with the pod that it replaces. One
-// that was not Ready when the round began is waited for until the next.
+// busyOwners returns the owners that wait for a replacement, with the replaced pod. A
+// replacement that was not Ready at the start of the round is waited for until the next.
 func (m *Machine) busyOwners() map[string]*Move {
 	busy := map[string]*Move{}
 	for _, x := range m.moves {
@@ -64,7 +64,7 @@ func (m *Machine) beginEviction(now time.Time, v *View, x *Move) Action {
 	return m.evictAction(x)
 }
 
-// evictAction asks for a pod to be evicted.
+// evictAction returns the Evict action of a move.
 func (m *Machine) evictAction(x *Move) Evict {
 	e := Evict{Pod: x.Pod}
 	if s := m.surges[x.Pod.Owner.UID]; x.Surged && s != nil && s.move == x && s.stage == scaledUp {
@@ -73,7 +73,7 @@ func (m *Machine) evictAction(x *Move) Evict {
 	return e
 }
 
-// findBlock says what holds a pod now; nil: nothing.
+// findBlock returns the current block of a move, or nil.
 func (m *Machine) findBlock(now time.Time, v *View, x *Move, busy map[string]*Move) *Block {
 	p := x.Pod
 	if b := cmp.Or(busy[p.Owner.UID], m.evictedByOwner[p.Owner.UID]); b != nil {
@@ -87,15 +87,15 @@ func (m *Machine) findBlock(now time.Time, v *View, x *Move, busy map[string]*Mo
 	}
 	if toleratesCordon(p) {
 		if n := m.returnsTo(v, p); n != "" {
-			return &Block{Kind: ByReturn, Permanent: true, Reason: "its replacement would be put on " + n + ", which is drained, as it tolerates " + unschedulable.Key,
+			return &Block{Kind: ByReturn, Permanent: true, Reason: "its replacement would run on " + n + ", which is drained, because it tolerates " + unschedulable.Key,
 				Field: "spec.tolerations of its owner's template"}
 		}
 	}
 	return nil
 }
 
-// returnsTo is the drained node that a replacement would be put on, while the pod is still
-// there or after it is gone; empty: none.
+// returnsTo returns the drained node that the replacement of p would get, while p exists or
+// after it is gone, or "".
 func (m *Machine) returnsTo(v *View, p *model.Pod) string {
 	profile, ok := m.profiles[p.Spec.SchedulerName]
 	if !ok || p.Owner.UID == "" {
@@ -112,8 +112,8 @@ func (m *Machine) returnsTo(v *View, p *model.Pod) string {
 	return ""
 }
 
-// settled says whether the next pod may go, the last one being x: its replacement is
-// decided, it is gone where that could be noticed, and nobody waits who would fit.
+// settled reports whether the next pod may be evicted after x: the replacement of x is
+// scheduled or cannot be, x is gone if its termination matters, and no pending pod would fit.
 func (m *Machine) settled(now time.Time, v *View, x *Move) (wake time.Time, ok bool) {
 	if x.stage == waiting {
 		return time.Time{}, true // it was refused
@@ -123,7 +123,7 @@ func (m *Machine) settled(now time.Time, v *View, x *Move) (wake time.Time, ok b
 		if now.Before(at) {
 			return at, false
 		}
-		x.setStage(waiting, now) // it was granted, and is there as if nothing had been
+		x.setStage(waiting, now) // granted, but not deleted
 		x.withdraw()
 		return time.Time{}, true
 	}

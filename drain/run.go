@@ -17,17 +17,17 @@ import (
 	"github.com/berthproject/berth/informers"
 )
 
-// Drain is a drain of a live cluster.
+// Drain drains nodes of a live cluster.
 type Drain struct {
 	Client    kubernetes.Interface
-	Holds     *v1alpha1.Client // nil: holds are not read
+	Holds     *v1alpha1.Client // nil: Holds are not read
 	Scheduler Scheduler
 	Nodes     []string
 	Options   Options
 	Timeouts  Timeouts
-	Grace     *int64        // seconds that pods get to stop; nil: their own
+	Grace     *int64        // grace period in seconds; nil: the pod's own
 	Timeout   time.Duration // 0: as long as waiting can help
-	// OnProgress is given what happens, for people; may be nil.
+	// OnProgress receives progress messages; may be nil.
 	OnProgress func(string)
 
 	feed        *informers.Source
@@ -35,15 +35,15 @@ type Drain struct {
 	machine     *Machine
 	progress    progressLog
 	events      []scheduling.Event
-	lastChecked time.Time // whether waiting can help
+	lastChecked time.Time // last call of CannotProgress
 }
 
-// syncTimeout is how long reading the cluster may take.
+// syncTimeout bounds the initial sync of the caches.
 const syncTimeout = 2 * time.Minute
 
-// Run cordons the nodes and has their pods leave. When it ends early, by the context or the
-// timeout, the nodes stay cordoned and nothing is left half done: a new Drain goes on. The
-// result is what was done, also with an error; nil when nothing was.
+// Run cordons the nodes and evicts their pods. If it ends early, the nodes stay cordoned and a
+// new Drain can continue. The result is what was done, also with an error; it is nil if
+// nothing was.
 func (d *Drain) Run(ctx context.Context) (*Result, error) {
 	if d.OnProgress == nil {
 		d.OnProgress = func(string) {}
@@ -75,10 +75,10 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 	return r, err
 }
 
-// ErrTimeout is why a drain ended that ran into its timeout.
-var ErrTimeout = errors.New("--timeout: not all pods have left in time")
+// ErrTimeout is returned by a drain that reached its timeout.
+var ErrTimeout = errors.New("--timeout: not all pods were evicted in time")
 
-// startInformers lists the cluster and goes on to watch it.
+// startInformers starts the informers and waits until they are synced.
 func (d *Drain) startInformers(ctx context.Context) error {
 	d.feed = informers.New(d.Client)
 	if d.Holds != nil {
@@ -90,7 +90,7 @@ func (d *Drain) startInformers(ctx context.Context) error {
 	select {
 	case <-d.feed.Synced():
 	case <-late.C:
-		return fmt.Errorf("reading the cluster: no list of %s after %v: may you list and watch them?", strings.Join(d.feed.Unsynced(), ", "), syncTimeout)
+		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(d.feed.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -98,13 +98,12 @@ func (d *Drain) startInformers(ctx context.Context) error {
 	return nil
 }
 
-// applyEvents takes in what has happened.
 func (d *Drain) applyEvents() {
 	d.events = d.feed.Take(d.events)
 	d.watcher.Apply(time.Now(), d.events)
 }
 
-// cordon makes the nodes unschedulable and waits until that is seen.
+// cordon cordons the nodes and waits until that is observed.
 func (d *Drain) cordon(ctx context.Context) error {
 	for _, n := range d.Nodes {
 		_, err := d.Client.CoreV1().Nodes().Patch(ctx, n, types.StrategicMergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
@@ -130,10 +129,10 @@ func (d *Drain) cordon(ctx context.Context) error {
 	}
 }
 
-// batchWindow is how long what happens is gathered before it is looked at.
+// batchWindow is how long changes are collected before they are processed.
 const batchWindow = 50 * time.Millisecond
 
-// runMachine does what the machine says until there is nothing left that waiting could help.
+// runMachine runs the machine until waiting is useless.
 func (d *Drain) runMachine(ctx context.Context) error {
 	for {
 		d.applyEvents()
@@ -154,12 +153,12 @@ func (d *Drain) runMachine(ctx context.Context) error {
 	}
 }
 
-// runAction does what the machine asks for and answers it.
+// runAction executes an action and reports its result to the machine.
 func (d *Drain) runAction(ctx context.Context, action Action) error {
 	switch a := action.(type) {
 	case Evict:
 		if err := d.annotateReplacement(ctx, a); err != nil && ctx.Err() == nil {
-			d.OnProgress(fmt.Sprintf("%s is not marked as replaced by %s: its owner may make one more for a moment: %v", a.Pod.Key(), a.SurgePod.Name, err))
+			d.OnProgress(fmt.Sprintf("%s could not be marked as replaced by %s, so its owner may create one more temporarily: %v", a.Pod.Key(), a.SurgePod.Name, err))
 		}
 		answer := evict(ctx, d.Client, a.Pod, d.Grace)
 		if !answer.Granted {
@@ -177,7 +176,7 @@ func (d *Drain) runAction(ctx context.Context, action Action) error {
 	return nil
 }
 
-// errorText is what an error says; empty for none.
+// errorText returns the text of an error, or "".
 func errorText(err error) string {
 	if err == nil {
 		return ""
@@ -185,10 +184,10 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// checkInterval is the time between two looks at whether waiting can still help.
+// checkInterval is the time between two checks of CannotProgress.
 const checkInterval = 5 * time.Second
 
-// cannotProgress says that waiting cannot help any more.
+// cannotProgress reports whether waiting is useless.
 func (d *Drain) cannotProgress() bool {
 	if time.Since(d.lastChecked) < checkInterval {
 		return false
@@ -197,16 +196,16 @@ func (d *Drain) cannotProgress() bool {
 	return d.result().CannotProgress()
 }
 
-// result is what was done so far, explained.
+// result returns the current result with explanations.
 func (d *Drain) result() *Result {
 	r := d.machine.Result(d.watcher.View)
 	r.Explain(d.watcher.View, &d.Scheduler)
 	return r
 }
 
-// wait waits for news, or until a time.
+// wait waits for changes or until a time.
 func (d *Drain) wait(ctx context.Context, wake time.Time) error {
-	pause := checkInterval // to look again whether waiting can help
+	pause := checkInterval // to check CannotProgress again
 	if !wake.IsZero() {
 		pause = min(max(time.Until(wake), 0), pause)
 	}

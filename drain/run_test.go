@@ -131,7 +131,7 @@ func TestRunTimeout(t *testing.T) {
 	}
 }
 
-// TestLeftoverSurgeIsUndone: by the next drain of its node, and not what somebody else has asked for meanwhile.
+// TestLeftoverSurgeIsUndone: by the next drain of its node, and not what another client has asked for in the meantime.
 func TestLeftoverSurgeIsUndone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node, made      string
@@ -227,7 +227,7 @@ func TestReplacementAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		owner  string
 		refuse error
-		asked  string // what it is told when its eviction is asked for
+		asked  string // what it is notified when its eviction is asked for
 	}{
 		"it goes":          {"web", nil, "web-b@7"},
 		"it stays":         {"web", apierrors.NewTooManyRequests("not now", 10), "web-b@7"},

@@ -20,23 +20,24 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// A workload that runs one more has all three, written together with its replicas, so that a drain
-// that was killed is tidied up by the next one of the node.
+// The marks of a surged workload, written together with its replicas, so that the next drain
+// of the node undoes the surge of a killed one.
 const (
-	SurgeLabel    = "drain.berth.dev/surge"          // for which pod, by uid
-	SurgeNode     = "drain.berth.dev/surge-node"     // annotation: which node that is to leave
-	SurgeReplicas = "drain.berth.dev/surge-replicas" // annotation: how many replicas that makes
+	SurgeLabel    = "drain.berth.dev/surge"          // UID of the pod
+	SurgeNode     = "drain.berth.dev/surge-node"     // annotation: node of the pod
+	SurgeReplicas = "drain.berth.dev/surge-replicas" // annotation: the increased number of replicas
 )
 
-// scalable is a workload whose replicas are written.
+// scalable is a workload whose replicas can be changed.
 type scalable struct {
-	name     string // its kind and name
+	name     string // kind and name
 	meta     *metav1.ObjectMeta
 	replicas *int32
 	patch    func(context.Context, []byte) error
 }
 
-// scaleTarget is what sets the replicas of a pod's owner: the owner, or the Deployment above it.
+// scaleTarget returns the workload that sets the replicas of an owner: itself or its
+// Deployment.
 func scaleTarget(ctx context.Context, c kubernetes.Interface, namespace string, o model.Owner) (*scalable, error) {
 	get := metav1.GetOptions{}
 	switch o.Kind {
@@ -60,7 +61,7 @@ func scaleTarget(ctx context.Context, c kubernetes.Interface, namespace string, 
 		found, err := c.CoreV1().ReplicationControllers(namespace).Get(ctx, o.Name, get)
 		return replicationController(c, found), err
 	}
-	return nil, fmt.Errorf("a %s has no replicas to ask for", o.Kind)
+	return nil, fmt.Errorf("a %s has no replicas", o.Kind)
 }
 
 func deployment(c kubernetes.Interface, o *appsv1.Deployment) *scalable {
@@ -91,7 +92,7 @@ func replicationController(c kubernetes.Interface, o *corev1.ReplicationControll
 	}}
 }
 
-// current is how many it is to run.
+// current returns the desired number of replicas.
 func (s *scalable) current() int32 {
 	if s.replicas == nil {
 		return 1
@@ -99,13 +100,14 @@ func (s *scalable) current() int32 {
 	return *s.replicas
 }
 
-// isSurged says that its replicas are as a surge made them. Who else sets them, to deploy it or to scale it, leaves the marks as they are: then
-// there is nothing to take back but these.
+// isSurged reports whether the replicas are still those set by the surge. Another client that
+// changes them leaves the marks.
 func (s *scalable) isSurged() bool {
 	return s.meta.Annotations[SurgeReplicas] == strconv.Itoa(int(s.current()))
 }
 
-// write sets replicas and marks (nil: none) together, if nobody has changed the workload meanwhile.
+// write writes replicas and marks (nil deletes them) unless the workload changed in the
+// meantime.
 func (s *scalable) write(ctx context.Context, replicas int32, uid, node, made any) error {
 	data, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": s.meta.ResourceVersion, "labels": map[string]any{SurgeLabel: uid},
@@ -118,10 +120,10 @@ func (s *scalable) write(ctx context.Context, replicas int32, uid, node, made an
 	return s.patch(ctx, data)
 }
 
-// scaleAttempts is how often a workload is written that others write, too.
+// scaleAttempts is the number of attempts after write conflicts.
 const scaleAttempts = 5
 
-// scaleUp has the owner of a pod run one more for it, once.
+// scaleUp adds a replica to the owner of p, once.
 func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
 	for range scaleAttempts {
 		var s *scalable
@@ -133,12 +135,12 @@ func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
 			return nil
 		case "":
 		default:
-			return fmt.Errorf("%s runs one more already for another drain (label %s)", s.name, SurgeLabel)
+			return fmt.Errorf("%s already runs an additional replica for another drain (label %s)", s.name, SurgeLabel)
 		}
 		n := s.current() + 1
 		if err = s.write(ctx, n, p.UID, p.NodeName, strconv.Itoa(int(n))); !apierrors.IsConflict(err) {
 			if err == nil {
-				d.OnProgress(fmt.Sprintf("%s runs one more for %s", s.name, p.Key()))
+				d.OnProgress(fmt.Sprintf("%s runs an additional replica for %s", s.name, p.Key()))
 			}
 			return err
 		}
@@ -146,7 +148,7 @@ func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
 	return err
 }
 
-// scaleDown takes that back, once.
+// scaleDown removes that replica, once.
 func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 	for range scaleAttempts {
 		var s *scalable
@@ -165,22 +167,23 @@ func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 	return err
 }
 
-// annotateReplacement tells the owner of a pod that another one stands in for it until the owner is changed, if so. Only Berth's ReplicaSets
-// heed that.
+// annotateReplacement marks a pod as replaced by its surge pod until its owner changes. Only
+// Berth's ReplicaSet controller reads the mark.
 func (d *Drain) annotateReplacement(ctx context.Context, e Evict) error {
 	if e.SurgePod == nil || e.Pod.Owner.Kind != "ReplicaSet" {
 		return nil
 	}
 	owner, err := d.Client.AppsV1().ReplicaSets(e.Pod.Namespace).Get(ctx, e.Pod.Owner.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil // it makes none any more
+		return nil // it is gone and creates no pods
 	} else if err != nil {
 		return err
 	}
 	return d.annotate(ctx, e.Pod, conversion.ExpectedReplacement(e.SurgePod.Name, owner.Generation))
 }
 
-// removeReplacementAnnotation takes that back for a pod that stays. What cannot be taken back ends when the replicas are set back.
+// removeReplacementAnnotation undoes annotateReplacement for a pod that stays. If that fails,
+// the mark ends when the replicas are set back.
 func (d *Drain) removeReplacementAnnotation(ctx context.Context, e Evict) {
 	if e.SurgePod == nil || e.Pod.Owner.Kind != "ReplicaSet" || ctx.Err() != nil {
 		return
@@ -190,7 +193,7 @@ func (d *Drain) removeReplacementAnnotation(ctx context.Context, e Evict) {
 	}
 }
 
-// annotate writes who stands in for a pod; nil: nobody.
+// annotate writes the replacement annotation of a pod; nil deletes it.
 func (d *Drain) annotate(ctx context.Context, p *model.Pod, standIn any) error {
 	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID, "annotations": map[string]any{conversion.ExpectedReplacementAnnotation: standIn}}})
 	if err != nil {
@@ -198,16 +201,16 @@ func (d *Drain) annotate(ctx context.Context, p *model.Pod, standIn any) error {
 	}
 	_, err = d.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, data, metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // it has left
+		return nil // the pod is gone
 	}
 	return err
 }
 
-// undoSurge takes the marks off a workload, and one off its replicas if they are still as the surge made them.
+// undoSurge removes the marks and, if the replicas are still those of the surge, one replica.
 func (d *Drain) undoSurge(ctx context.Context, s *scalable) error {
-	n, done := s.current(), fmt.Sprintf("%s keeps its %d replicas: somebody else has set them meanwhile", s.name, s.current())
+	n, done := s.current(), fmt.Sprintf("%s keeps its %d replicas: another client changed them in the meantime", s.name, s.current())
 	if s.isSurged() {
-		n, done = max(n-1, 0), s.name+" runs as many as before"
+		n, done = max(n-1, 0), s.name+" has its previous number of replicas"
 	}
 	err := s.write(ctx, n, nil, nil, nil)
 	if err == nil {
@@ -216,8 +219,8 @@ func (d *Drain) undoSurge(ctx context.Context, s *scalable) error {
 	return err
 }
 
-// recoverSurges takes up the surges that an earlier drain of the nodes left: they are used where
-// their pod and the one more are still asked for, and taken back otherwise. Others write the workloads, too.
+// recoverSurges handles the surges of an earlier drain: they are continued if pod and replicas
+// are unchanged, and undone otherwise. It retries after conflicts.
 func (d *Drain) recoverSurges(ctx context.Context) (err error) {
 	for range scaleAttempts {
 		if err = d.recoverSurgesOnce(ctx); !apierrors.IsConflict(err) {
@@ -230,7 +233,7 @@ func (d *Drain) recoverSurges(ctx context.Context) (err error) {
 func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
 	left, err := d.listSurged(ctx)
 	if err != nil {
-		return fmt.Errorf("looking for what an earlier drain left: %w", err)
+		return fmt.Errorf("finding surges of an earlier drain: %w", err)
 	}
 	for _, s := range left {
 		p := d.watcher.View.Pod(s.meta.Labels[SurgeLabel])
@@ -239,14 +242,14 @@ func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
 			d.machine.AdoptSurge(time.Now(), d.watcher.View, p.UID)
 		case slices.Contains(d.Nodes, s.meta.Annotations[SurgeNode]):
 			if err := d.undoSurge(ctx, s); err != nil {
-				return fmt.Errorf("%s: taking back one more that an earlier drain asked for: %w", s.name, err)
+				return fmt.Errorf("%s: undoing the surge of an earlier drain: %w", s.name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// listSurged are the workloads that run one more for a drain.
+// listSurged returns the surged workloads.
 func (d *Drain) listSurged(ctx context.Context) (out []*scalable, err error) {
 	list := metav1.ListOptions{LabelSelector: SurgeLabel}
 	deployments, err1 := d.Client.AppsV1().Deployments("").List(ctx, list)
@@ -271,17 +274,17 @@ func (d *Drain) listSurged(ctx context.Context) (out []*scalable, err error) {
 	return out, nil
 }
 
-// undoTimeout is how long that may take.
+// undoTimeout bounds undoSurges.
 const undoTimeout = 30 * time.Second
 
-// undoSurges takes back at the end what is still on top; the context may have ended.
+// undoSurges undoes the remaining surges at the end, even if ctx has ended.
 func (d *Drain) undoSurges(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	var errs []error
 	for _, p := range d.machine.surgedPods() {
 		if err := d.scaleDown(ctx, p); err != nil {
-			errs = append(errs, fmt.Errorf("%s %s runs one more than before: %w; the next drain of %s takes it back", p.Owner.Kind, p.Owner.Name, err, p.NodeName))
+			errs = append(errs, fmt.Errorf("undoing the surge of %s %s: %w; the next drain of %s undoes it", p.Owner.Kind, p.Owner.Name, err, p.NodeName))
 		}
 	}
 	return errors.Join(errs...)

@@ -13,18 +13,18 @@ import (
 // unschedulable is the taint of a cordoned node.
 var unschedulable = model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule}
 
-// SkipReason is why a pod is not touched.
+// SkipReason is why a pod is not evicted by design.
 type SkipReason string
 
-// The reasons to stay.
+// The reasons.
 const (
-	SkipDaemonSet SkipReason = "DaemonSet"   // its owner would put it back at once
-	SkipStaticPod SkipReason = "static pod"  // its node runs it whatever the API says
+	SkipDaemonSet SkipReason = "DaemonSet"   // its controller would replace it on the same node
+	SkipStaticPod SkipReason = "static pod"  // its node runs it regardless of the API
 	SkipSelector  SkipReason = "not matched" // by --pod-selector
 	NotSkipped    SkipReason = ""
 )
 
-// skipReason says why a pod is not touched.
+// skipReason returns why a pod is skipped.
 func (o *Options) skipReason(p *model.Pod) SkipReason {
 	switch {
 	case p.Mirror:
@@ -37,7 +37,7 @@ func (o *Options) skipReason(p *model.Pod) SkipReason {
 	return NotSkipped
 }
 
-// missingFlag says which flag a pod must have to be drained; empty when none.
+// missingFlag returns the flag that is required to evict a pod, or "".
 func (o *Options) missingFlag(p *model.Pod) string {
 	switch s := o.skipReason(p); {
 	case s == SkipDaemonSet && !o.IgnoreDaemonSets:
@@ -53,13 +53,13 @@ func (o *Options) missingFlag(p *model.Pod) string {
 }
 
 var flagMessages = map[string]string{
-	"--ignore-daemonsets":    "pods of DaemonSets, which stay with --ignore-daemonsets",
-	"--force":                "pods without a controller, which nobody replaces; they go with --force",
-	"--delete-emptydir-data": "pods with an emptyDir, which is lost; they go with --delete-emptydir-data",
+	"--ignore-daemonsets":    "DaemonSet pods, which --ignore-daemonsets skips",
+	"--force":                "pods without a controller, which are not replaced; --force evicts them",
+	"--delete-emptydir-data": "pods with an emptyDir, whose data is lost; --delete-emptydir-data evicts them",
 }
 
-// Check says which of the pods on nodes must not be drained under these options; nil
-// when all nodes are there and all pods may go or stay.
+// Check returns an error that lists missing nodes and the pods that the options do not allow
+// to evict.
 func (o *Options) Check(v *View, nodes []string) error {
 	var errs []error
 	refused := map[string][]string{}
@@ -82,7 +82,7 @@ func (o *Options) Check(v *View, nodes []string) error {
 	return errors.Join(errs...)
 }
 
-// podsOn are the pods that the API has on a node, by key.
+// podsOn returns the pods of the API on a node, by key.
 func (v *View) podsOn(node string) []*model.Pod {
 	id, ok := v.State.NodeID(node)
 	if !ok {
@@ -98,7 +98,7 @@ func (v *View) podsOn(node string) []*model.Pod {
 	return out
 }
 
-// toleratesCordon says that a pod can be put on a cordoned node.
+// toleratesCordon reports whether p can be scheduled to a cordoned node.
 func toleratesCordon(p *model.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Tolerations, func(t model.Toleration) bool { return t.ToleratesTaint(&unschedulable, false) })
 }

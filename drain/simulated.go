@@ -13,29 +13,29 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// simulatedCluster is a copy of a cluster in which owners replace pods, the scheduler's machine places
-// them, and what was placed gets Ready. Its API answers at once; time passes only when
-// everything waits for it.
+// simulatedCluster simulates a cluster: owners replace pods, the scheduler's machine schedules
+// them, and scheduled pods become Ready. Requests complete at once; time advances only when
+// everything waits.
 type simulatedCluster struct {
 	now     time.Time
 	machine *scheduling.Machine
 	view    *View
 	scale   func(model.Owner) budget.Scale
 	timing  timing
-	surged  map[string]int32 // pods that owners want on top, by uid
+	surged  map[string]int32 // additional desired pods by owner UID
 
-	budgets        map[string]map[string]*model.Budget // by namespace, then by name
+	budgets        map[string]map[string]*model.Budget // by namespace and name
 	events         []scheduling.Event
-	terminating    []*model.Pod // in the order in which they were told to go
+	terminating    []*model.Pod // in the order of deletion
 	serial         int
 	preempted      []preemptionVictim
-	preemptionLoop bool // the machine never came to rest
+	preemptionLoop bool // the machine never became idle
 }
 
-// preemptionVictim is a pod that has to make room for a replacement.
+// preemptionVictim is a pod preempted for a replacement.
 type preemptionVictim struct{ Pod, By *model.Pod }
 
-// schedulerStep is what a step of the scheduler takes.
+// schedulerStep is the duration of a scheduler step.
 const schedulerStep = time.Millisecond
 
 func newSimulatedCluster(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *simulatedCluster {
@@ -57,7 +57,6 @@ func newSimulatedCluster(now time.Time, cfg scheduling.Config, objects []any, sc
 	return w
 }
 
-// putBudget writes a budget.
 func (w *simulatedCluster) putBudget(b *model.Budget) {
 	if w.budgets[b.Namespace] == nil {
 		w.budgets[b.Namespace] = map[string]*model.Budget{}
@@ -66,20 +65,19 @@ func (w *simulatedCluster) putBudget(b *model.Budget) {
 	w.events = append(w.events, b)
 }
 
-// budgetsIn are the budgets of a namespace as they are now.
+// budgetsIn returns the current budgets of a namespace.
 func (w *simulatedCluster) budgetsIn(namespace string) []*model.Budget {
 	out := slices.Collect(maps.Values(w.budgets[namespace]))
 	slices.SortFunc(out, func(a, b *model.Budget) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
-// put writes a pod.
 func (w *simulatedCluster) put(p *model.Pod) {
 	w.view.Put(p)
 	w.events = append(w.events, p)
 }
 
-// change writes a pod that is there, changed.
+// change updates an existing pod.
 func (w *simulatedCluster) change(uid string, f func(*model.Pod)) *model.Pod {
 	p := w.view.Pod(uid)
 	if p == nil {
@@ -91,7 +89,6 @@ func (w *simulatedCluster) change(uid string, f func(*model.Pod)) *model.Pod {
 	return &q
 }
 
-// cordon makes nodes unschedulable.
 func (w *simulatedCluster) cordon(nodes []string) {
 	for _, name := range nodes {
 		id, ok := w.view.State.NodeID(name)
@@ -108,15 +105,15 @@ func (w *simulatedCluster) cordon(nodes []string) {
 	w.runScheduler()
 }
 
-// How many steps the machine may need to come to rest, and how many pods may be replaced
-// meanwhile for each that there is, before it is said to go round in circles.
+// Limits of a simulation, in scheduler steps and replacements per pod, beyond which it counts
+// as a preemption loop.
 const (
 	mostSteps             = 100_000
 	maxReplacementsPerPod = 2
 )
 
-// runScheduler lets the scheduler decide about everything, and whoever has to make room for a
-// nominated pod leave.
+// runScheduler runs the scheduler until it is idle and terminates pods that nominated pods
+// wait for.
 func (w *simulatedCluster) runScheduler() {
 	most := w.serial + 100 + maxReplacementsPerPod*w.view.Len()
 	for range mostSteps {
@@ -144,7 +141,8 @@ func (w *simulatedCluster) runScheduler() {
 	w.preemptionLoop = true
 }
 
-// terminateForNominated has the next pod die that somebody waits for; false when nobody does.
+// terminateForNominated ends a terminating pod that a nominated pod waits for; it reports
+// whether there is one.
 func (w *simulatedCluster) terminateForNominated() bool {
 	var next []*model.Pod
 	for _, p := range w.view.Pending() {
@@ -161,9 +159,9 @@ func (w *simulatedCluster) terminateForNominated() bool {
 	return true
 }
 
-// evict answers as the eviction API does. A pod with a stand-in is not replaced.
+// evict decides as the eviction API does. A pod with a surge pod is not replaced.
 func (w *simulatedCluster) evict(p, standIn *model.Pod) (ok bool, words string) {
-	w.now = w.now.Add(w.timing.stepDuration) // what happens later is queued later
+	w.now = w.now.Add(w.timing.stepDuration) // so that later pods are queued later
 	is := w.view.Pod(p.UID)
 	if is == nil {
 		return true, ""
@@ -180,7 +178,7 @@ func (w *simulatedCluster) evict(p, standIn *model.Pod) (ok bool, words string) 
 	return true, ""
 }
 
-// deletePod has a pod told to go, and its owner notice, who replaces it if it is to.
+// deletePod marks a pod as terminating and lets its owner replace it.
 func (w *simulatedCluster) deletePod(p *model.Pod, reason string, replaced bool) {
 	q := w.change(p.UID, func(p *model.Pod) { p.Deleting, p.DisruptionReason = true, reason })
 	if q == nil || p.Deleting {
@@ -196,7 +194,7 @@ func (w *simulatedCluster) deletePod(p *model.Pod, reason string, replaced bool)
 	}
 }
 
-// removePod has a pod be gone.
+// removePod removes a pod.
 func (w *simulatedCluster) removePod(p *model.Pod) {
 	w.terminating = slices.DeleteFunc(w.terminating, func(q *model.Pod) bool { return q.UID == p.UID })
 	if w.view.Pod(p.UID) == nil {
@@ -211,7 +209,7 @@ func (w *simulatedCluster) removePod(p *model.Pod) {
 	w.updateBudgetStatus(p.Namespace)
 }
 
-// replacePod makes a pod in place of another, if its owner wants as many.
+// replacePod creates a replacement if the owner needs one.
 func (w *simulatedCluster) replacePod(p *model.Pod) {
 	if p.Owner.UID == "" {
 		return
@@ -230,14 +228,14 @@ func (w *simulatedCluster) replacePod(p *model.Pod) {
 	w.put(q)
 }
 
-// desiredScale is how many pods an owner wants now.
+// desiredScale returns the desired number of pods of an owner.
 func (w *simulatedCluster) desiredScale(o model.Owner) budget.Scale {
 	s := w.scale(o)
 	s.Replicas += w.surged[o.UID]
 	return s
 }
 
-// surge has the owner of a pod want one more, or one less again.
+// surge adds to or subtracts from the desired pods of an owner.
 func (w *simulatedCluster) surge(p *model.Pod, by int32) {
 	w.now = w.now.Add(w.timing.stepDuration)
 	w.surged[p.Owner.UID] += by
@@ -254,8 +252,8 @@ func (w *simulatedCluster) surge(p *model.Pod, by int32) {
 	w.runScheduler()
 }
 
-// leastReady is the pod that an owner removes which has one too many: of a StatefulSet the one
-// that was made on top, else one without a node, or not Ready, or the youngest.
+// leastReady returns the pod that an owner with too many deletes: the surge pod of a
+// StatefulSet, else an unscheduled pod, one that is not Ready, or the youngest.
 func (w *simulatedCluster) leastReady(o model.Owner) *model.Pod {
 	var least *model.Pod
 	rank := func(p *model.Pod) int {
@@ -277,7 +275,7 @@ func (w *simulatedCluster) leastReady(o model.Owner) *model.Pod {
 	return least
 }
 
-// recreateClaims gives a new pod claims of its own in place of those that were made for the old one.
+// recreateClaims gives a new pod its own generated claims.
 func (w *simulatedCluster) recreateClaims(p, q *model.Pod) {
 	if q.Name == p.Name || !slices.ContainsFunc(p.Spec.Claims, func(c model.PodClaim) bool { return c.Ephemeral }) {
 		return
@@ -299,13 +297,13 @@ func (w *simulatedCluster) recreateClaims(p, q *model.Pod) {
 	q.Spec = &s
 }
 
-// advance lets time pass until everybody is gone who is to go, and everybody Ready who
-// will be; false when nothing was left to happen.
+// advance lets time pass: pods terminate, then become Ready; it reports whether anything
+// happened.
 func (w *simulatedCluster) advance(ready func(*model.Pod) bool) bool {
 	return w.terminateNext() || w.markReady(ready)
 }
 
-// terminateNext has one more pod be gone; false when there is none to go.
+// terminateNext removes a terminating pod and reports whether there was one.
 func (w *simulatedCluster) terminateNext() bool {
 	if len(w.terminating) == 0 {
 		return false
@@ -315,7 +313,7 @@ func (w *simulatedCluster) terminateNext() bool {
 	return true
 }
 
-// markReady has all pods get Ready that will; false when there are none.
+// markReady makes pods Ready and reports whether there were any.
 func (w *simulatedCluster) markReady(ready func(*model.Pod) bool) bool {
 	var unready []*model.Pod
 	for _, p := range w.view.All() {
@@ -332,7 +330,7 @@ func (w *simulatedCluster) markReady(ready func(*model.Pod) bool) bool {
 	return len(unready) > 0
 }
 
-// updateBudgetStatus does what the disruption controller does.
+// updateBudgetStatus updates budgets as the disruption controller does.
 func (w *simulatedCluster) updateBudgetStatus(namespace string) {
 	for _, b := range w.budgetsIn(namespace) {
 		c := budget.StatusInputs{Budget: b, Pods: w.view.InNamespace(namespace), Scale: w.desiredScale, Now: w.now}.ComputeStatus()

@@ -8,11 +8,11 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// applyEffect does at once what the scheduler's machine asks for, and answers.
+// applyEffect executes an effect of the scheduler's machine at once and reports its outcome.
 func (w *simulatedCluster) applyEffect(e scheduling.Effect) {
 	out := scheduling.Outcome{ID: e.EffectID(), Result: scheduling.Done}
 	switch e := e.(type) {
@@ -40,7 +40,7 @@ func (w *simulatedCluster) applyEffect(e scheduling.Effect) {
 	w.events = append(w.events, out)
 }
 
-// preemptVictims nominates a pod and has its victims leave.
+// preemptVictims nominates a pod and deletes its victims.
 func (w *simulatedCluster) preemptVictims(e scheduling.Preempt) {
 	p := w.view.Pod(e.Pod.UID)
 	if p == nil {
@@ -68,7 +68,7 @@ func (w *simulatedCluster) preemptVictims(e scheduling.Preempt) {
 	}
 }
 
-// debitVictim is a budget after a victim was paid for, or booked against its will.
+// debitVictim returns a budget after the debit of a victim, allowed or overruled.
 func debitVictim(b *model.Budget, d *decision.Debit, v *model.Pod, now time.Time) *model.Budget {
 	if !slices.Contains(d.Granted, v.Name) && !slices.Contains(d.Overruled, v.Name) {
 		return b
@@ -78,7 +78,7 @@ func debitVictim(b *model.Budget, d *decision.Debit, v *model.Pod, now time.Time
 	return &c
 }
 
-// prepareClaims gives claims their volumes, and makes those that are to be made.
+// prepareClaims binds claims to their volumes and creates missing volumes.
 func (w *simulatedCluster) prepareClaims(e scheduling.BindVolumes) {
 	for _, b := range e.Plan.Bind {
 		w.bindClaim(b.Claim, b.Volume)
@@ -86,8 +86,8 @@ func (w *simulatedCluster) prepareClaims(e scheduling.BindVolumes) {
 	for _, c := range e.Plan.Provision {
 		v := &model.PersistentVolume{Name: "foretold-" + c.Namespace + "-" + c.Name, Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Block: c.Block, Phase: "Bound"}
 		if id, ok := w.view.State.NodeID(e.Node); ok {
-			if host, ok := w.view.State.Node(id).Model.Labels.Get(placement.HostnameKey); ok {
-				v.Affinity = &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: placement.HostnameKey, Values: []string{host}}}}}}
+			if host, ok := w.view.State.Node(id).Model.Labels.Get(framework.HostnameKey); ok {
+				v.Affinity = &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: framework.HostnameKey, Values: []string{host}}}}}}
 			}
 		}
 		w.bindClaim(c, v)

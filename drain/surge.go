@@ -8,8 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// SurgeUp asks for the owner of a pod to run one more; SurgeDown for that to be taken
-// back. SurgeAnswer must follow.
+// SurgeUp adds a replica to the owner of a pod; SurgeDown removes it. HandleSurge must follow.
 type (
 	SurgeUp   struct{ Pod *model.Pod }
 	SurgeDown struct{ Pod *model.Pod }
@@ -18,34 +17,34 @@ type (
 func (SurgeUp) action()   {}
 func (SurgeDown) action() {}
 
-// surgeStage is how far a surge is.
+// surgeStage is the progress of a surge.
 type surgeStage uint8
 
 const (
 	scaleUpRequested surgeStage = iota
 	scaledUp
 	scaleDownRequested
-	settling // until the owner has removed one
+	settling // until the owner deleted a pod
 	surgeDone
 )
 
-// surge is a workload that runs one more until a pod of it has left.
+// surge is a workload with an additional replica until a pod of it is evicted.
 type surge struct {
 	move       *Move
 	stage      surgeStage
 	since      time.Time
 	before     map[string]bool
-	podsBefore int        // pods that are not on their way out, before
-	extra      *model.Pod // the one more; nil: not yet
-	placedAt   time.Time  // when it was seen on a node
-	failure    string     // why it is of no use; it is taken back
-	retryAfter time.Time  // taking it back is not asked for again before
+	podsBefore int        // active pods before the surge
+	extra      *model.Pod // the additional pod, or nil
+	placedAt   time.Time  // when it was observed on a node
+	failure    string     // why the surge is useless and will be undone
+	retryAfter time.Time  // time of the next attempt to undo it
 }
 
-// scalableKinds are the kinds whose replicas can be asked for.
+// scalableKinds are the kinds with replicas.
 var scalableKinds = []string{"ReplicaSet", "ReplicationController", "StatefulSet"}
 
-// surgeUp asks for one more of a pod's workload, if that would make its budget allow it.
+// surgeUp starts a surge if it would let the budgets allow the eviction.
 func (m *Machine) surgeUp(now time.Time, v *View, x *Move) Action {
 	o := x.Pod.Owner
 	if !m.o.Surge || x.Block == nil || x.Block.Kind != ByBudget || !slices.Contains(scalableKinds, o.Kind) || !x.Pod.Ready || m.surges[o.UID] != nil || !surgeHelps(v, x.Pod) {
@@ -60,8 +59,8 @@ func (m *Machine) surgeUp(now time.Time, v *View, x *Move) Action {
 	return SurgeUp{x.Pod}
 }
 
-// surgeHelps says that every budget over a pod would allow one more disruption if its workload
-// had one more pod, Ready.
+// surgeHelps reports whether every budget of p would allow another disruption if the workload
+// had one more Ready pod.
 func surgeHelps(v *View, p *model.Pod) bool {
 	for _, b := range v.State.Budgets(p.Namespace) {
 		if !budget.Ledger.Covers(b, p) {
@@ -78,8 +77,7 @@ func surgeHelps(v *View, p *model.Pod) bool {
 	return true
 }
 
-// HandleSurge takes in what became of the surge that Step asked for; why is empty when it
-// was done.
+// HandleSurge handles the result of the last surge action; why is empty on success.
 func (m *Machine) HandleSurge(now time.Time, why string) {
 	s := m.currentSurge
 	if s == nil {
@@ -89,20 +87,20 @@ func (m *Machine) HandleSurge(now time.Time, why string) {
 	switch {
 	case s.stage == scaleUpRequested && why == "":
 		s.stage = scaledUp
-		return // it is waited for until the one more is decided
+		return // wait until the additional pod is scheduled
 	case s.stage == scaleUpRequested:
 		s.stage, s.failure = surgeDone, why
 	case why == "":
 		s.stage = settling
-		return // what was one too many counts for budgets until it leaves
-	default: // it is asked for again
+		return // the additional pod counts for budgets until it is gone
+	default: // retry
 		s.stage, s.retryAfter = scaledUp, now.Add(retryInterval)
 	}
 	m.currentSurge = nil
 	m.endSurge(s.move)
 }
 
-// AdoptSurge takes up a surge that an earlier drain began for a pod.
+// AdoptSurge continues a surge that an earlier drain started for a pod.
 func (m *Machine) AdoptSurge(now time.Time, v *View, pod string) {
 	m.collectPods(v)
 	x := m.byUID[pod]
@@ -120,7 +118,7 @@ func (m *Machine) AdoptSurge(now time.Time, v *View, pod string) {
 	m.surges[x.Pod.Owner.UID] = s
 }
 
-// countActive is how many pods of an owner are not on their way out.
+// countActive returns the number of pods of an owner that are not terminating.
 func countActive(v *View, o model.Owner) (n int) {
 	for _, p := range v.OwnedBy(o) {
 		if !p.Deleting {
@@ -130,7 +128,7 @@ func countActive(v *View, o model.Owner) (n int) {
 	return n
 }
 
-// observe brings a surge up to date.
+// observe updates a surge.
 func (s *surge) observe(now time.Time, v *View, p Timeouts) {
 	if s.stage != scaledUp {
 		return
@@ -148,17 +146,17 @@ func (s *surge) observe(now time.Time, v *View, p Timeouts) {
 	e := s.extra
 	switch {
 	case e == nil && now.Sub(s.since) >= p.Replacement && !s.move.Evicted():
-		s.failure = "its owner makes no pod more"
+		s.failure = "its owner creates no additional pod"
 	case e == nil || e.NodeName == "" || e.Ready:
 		s.placedAt = time.Time{}
 	case s.placedAt.IsZero():
 		s.placedAt = now
 	case now.Sub(s.placedAt) >= p.Ready:
-		s.failure = "the pod more is not Ready after " + p.Ready.String()
+		s.failure = "the additional pod is not Ready after " + p.Ready.String()
 	}
 }
 
-// settledSurge says whether what was asked for is decided.
+// settledSurge reports whether the last surge action has taken effect.
 func (m *Machine) settledSurge(now time.Time, v *View, s *surge) (wake time.Time, ok bool) {
 	switch {
 	case s.stage == scaleUpRequested || s.stage == scaleDownRequested:
@@ -170,25 +168,25 @@ func (m *Machine) settledSurge(now time.Time, v *View, s *surge) (wake time.Time
 		}
 		s.stage = surgeDone
 		return time.Time{}, true
-	case s.stage == surgeDone || s.failure != "" || s.move.Evicted(): // or it left by itself meanwhile
+	case s.stage == surgeDone || s.failure != "" || s.move.Evicted(): // the pod was deleted in the meantime
 		return time.Time{}, true
 	case s.extra == nil:
 		return s.since.Add(m.timeouts.Replacement), false
 	}
 	wake, ok = m.schedulerIdle(now, v)
 	if ok && s.extra.NodeName == "" {
-		s.failure = "the pod more has no node"
+		s.failure = "the additional pod cannot be scheduled"
 	}
 	return wake, ok
 }
 
-// awaitsReady says that the round has to wait for the one more to be Ready.
+// awaitsReady reports whether the round waits for the additional pod to be Ready.
 func (s *surge) awaitsReady() bool {
 	return s.stage == scaledUp && s.failure == "" && !s.move.Evicted() && s.extra != nil && !s.extra.Ready
 }
 
-// surgeDown takes a surge back whose pod has left, or that is of no use. The pod of a
-// StatefulSet is waited for, as the one more does not stand in for it.
+// surgeDown undoes a surge that is used or useless. For a StatefulSet it waits for the
+// replacement, as the additional pod does not replace the evicted one.
 func (m *Machine) surgeDown(now time.Time) Action {
 	for _, x := range m.moves {
 		s := m.surges[x.Pod.Owner.UID]
@@ -205,21 +203,21 @@ func (m *Machine) surgeDown(now time.Time) Action {
 	return nil
 }
 
-// recordFailedSurge notes that a surge did not make the budget allow what it was for.
+// recordFailedSurge records that a surge did not help.
 func (m *Machine) recordFailedSurge(x *Move) {
 	s := m.surges[x.Pod.Owner.UID]
 	if s == nil || s.move != x || x.Block == nil || x.Block.Kind != ByBudget {
 		return
 	}
 	if s.stage == scaledUp && s.extra != nil && s.extra.Ready {
-		s.failure = "one pod more does not make it allow anything"
+		s.failure = "an additional pod does not help"
 	}
 	if s.failure != "" {
 		x.Block.Reason += " (--surge: " + s.failure + ")"
 	}
 }
 
-// useSurgePod has the one more take the place of the pod that leaves.
+// useSurgePod makes the additional pod the replacement.
 func (m *Machine) useSurgePod(x *Move) {
 	s := m.surges[x.Pod.Owner.UID]
 	if s == nil || s.move != x || s.stage != scaledUp {
@@ -231,14 +229,14 @@ func (m *Machine) useSurgePod(x *Move) {
 	}
 }
 
-// endSurge forgets a surge that is over, so that the next pod of the workload can have one.
+// endSurge deletes a finished surge, so that the next pod of the workload can have one.
 func (m *Machine) endSurge(x *Move) {
 	if s := m.surges[x.Pod.Owner.UID]; s != nil && s.stage == surgeDone && s.failure == "" {
 		delete(m.surges, x.Pod.Owner.UID)
 	}
 }
 
-// surgedPods are the pods for which a workload runs one more now, or may.
+// surgedPods returns the pods with an active surge.
 func (m *Machine) surgedPods() (out []*model.Pod) {
 	for _, x := range m.moves {
 		if s := m.surges[x.Pod.Owner.UID]; s != nil && s.move == x && s.stage < settling {

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestSurgeEndsWhenPodIsGone: nobody might ever make the one more, and the drain would turn on the spot.
+// TestSurgeEndsWhenPodIsGone: nothing might ever make the one more, and the drain would turn on the spot.
 func TestSurgeEndsWhenPodIsGone(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := &Machine{timeouts: DefaultTimeouts()}

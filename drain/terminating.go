@@ -6,31 +6,30 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// alreadyTerminating says that a pod is on its way out, or gone, and the drain has not asked for that:
-// it was deleted before, or by somebody else. Nothing comes for it that the drain would wait for.
+// alreadyTerminating reports whether a pod terminates, or is gone, without an eviction by the
+// drain. Its replacement is not waited for.
 func (m *Move) alreadyTerminating() bool { return m.stage == granted && m.Round == 0 }
 
-// observeTerminating says of each pod that is leaving whether others of its workload, which are still to go,
-// wait until it is gone. They do not where its owner has made another one already and all are
-// Ready, as nothing is missing then.
+// observeTerminating updates which terminating pods block their siblings. They do not if the
+// owner has already replaced them and all its pods are Ready.
 func (m *Machine) observeTerminating(v *View) {
 	for _, x := range m.moves {
 		delays := x.alreadyTerminating() && !x.Gone() && m.hasWaitingSiblings(x) && !replacedAlready(v, x.Pod.Owner)
 		if x.blocksSiblings && !delays {
-			m.acted = true // others may go now: there is another round
+			m.acted = true // siblings may be evicted now: run another round
 		}
 		x.blocksSiblings = delays
 	}
 }
 
-// hasWaitingSiblings says that more pods of a move's workload are still to go.
+// hasWaitingSiblings reports whether more pods of the workload are waiting.
 func (m *Machine) hasWaitingSiblings(x *Move) bool {
 	o := x.Pod.Owner.UID
 	return o != "" && slices.ContainsFunc(m.moves, func(y *Move) bool { return y.stage == waiting && y.Pod.Owner.UID == o })
 }
 
-// replacedAlready says that an owner, which does not wait for a pod to be gone before it makes
-// another, has none that is not Ready.
+// replacedAlready reports whether an owner, of a kind that replaces terminating pods at once,
+// has only Ready pods.
 func replacedAlready(v *View, o model.Owner) bool {
 	if o.Kind != "ReplicaSet" && o.Kind != "ReplicationController" {
 		return false
@@ -38,7 +37,7 @@ func replacedAlready(v *View, o model.Owner) bool {
 	return !slices.ContainsFunc(v.OwnedBy(o), func(p *model.Pod) bool { return !p.Deleting && !p.Ready })
 }
 
-// anyTerminating says that a pod is there that goes without having been asked to.
+// anyTerminating reports whether a pod terminates without an eviction by the drain.
 func (m *Machine) anyTerminating() bool {
 	return slices.ContainsFunc(m.moves, func(x *Move) bool { return x.alreadyTerminating() && !x.Gone() })
 }

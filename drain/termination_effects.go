@@ -4,12 +4,12 @@ import (
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// terminationMatters says whether it can matter to the place of any other pod that a pod of a
-// cordoned node is not gone yet: by affinity to or against it beyond its node, or by what it holds. Spread
-// does not count pods on their way out.
+// terminationMatters reports whether the end of p on a cordoned node can affect the placement
+// of other pods: by pod affinity beyond the node, or by volumes and claims. Topology spread
+// ignores terminating pods.
 func terminationMatters(v *View, p *model.Pod) bool {
 	s := p.Spec
 	if len(s.Claims)+len(s.Disks)+len(s.Inline)+len(s.ResourceClaims) > 0 {
@@ -27,11 +27,11 @@ func terminationMatters(v *View, p *model.Pod) bool {
 	return slices.ContainsFunc(v.Pending(), about)
 }
 
-// hasWideTerm says that a specification has a term whose topology is wider than a node, about
-// the given pod, or, when there is none, about any.
+// hasWideTerm reports whether s has an affinity term with a topology wider than a node that
+// matches p, or any such term if p is nil.
 func hasWideTerm(s *model.PodSpec, p *model.Pod) bool {
 	far := func(t *model.PodAffinityTerm) bool {
-		return t.TopologyKey != placement.HostnameKey && (p == nil || t.Selector.Matches(p.Labels))
+		return t.TopologyKey != framework.HostnameKey && (p == nil || t.Selector.Matches(p.Labels))
 	}
 	for _, terms := range [][]model.PodAffinityTerm{s.Affinity, s.AntiAffinity} {
 		for i := range terms {

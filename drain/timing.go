@@ -5,25 +5,27 @@ import (
 	"time"
 )
 
-// timing is what nobody knows beforehand: who of those that are to go is gone first, whether pods
-// get Ready before anything else happens, and how long things take, which decides who of the pods that wait is tried next.
+// timing is what a preview cannot know: which terminating pod ends first, whether pods become
+// Ready before anything else happens, and how long steps take, which decides the order of
+// retries.
 type timing struct {
-	seed         uint64 // who is gone next; 0: who was told first
+	seed         uint64 // selects the pod that ends next; 0: in order of deletion
 	readyFirst   bool
-	stepDuration time.Duration // what things take
+	stepDuration time.Duration
 }
 
-// longStep is so long that most pods that wait may be tried again when the next thing has happened.
+// longStep lets most pending pods be retried between two events.
 const longStep = 7 * time.Second
 
-// timings are the courses of events that are tried; the first is told.
+// timings are the simulated timings; the first one is reported.
 var timings = []timing{
 	{stepDuration: time.Second}, {readyFirst: true, stepDuration: time.Second}, {seed: 1, stepDuration: 50 * time.Millisecond}, {seed: 2, readyFirst: true, stepDuration: 50 * time.Millisecond},
 	{seed: 3, stepDuration: longStep}, {seed: 4, stepDuration: longStep}, {seed: 5, stepDuration: longStep}, {seed: 6, stepDuration: longStep},
 	{seed: 7, readyFirst: true, stepDuration: longStep}, {seed: 8, readyFirst: true, stepDuration: longStep}, {seed: 9, readyFirst: true, stepDuration: longStep}, {seed: 10, readyFirst: true, stepDuration: longStep},
 }
 
-// pickTerminated is which of n that are to go is gone next. The draws are those of a linear congruence (Knuth's MMIX).
+// pickTerminated returns which of n terminating pods ends next, by a linear congruential
+// generator (Knuth's MMIX).
 func (c *timing) pickTerminated(n int) int {
 	if c.seed == 0 {
 		return 0
@@ -32,10 +34,11 @@ func (c *timing) pickTerminated(n int) int {
 	return int(c.seed >> 33 % uint64(n))
 }
 
-// hasContention says that pods contend for the same room: some are preempted, or wait. Only then chance decides.
+// hasContention reports whether pods compete for capacity: some are preempted or pending. Only
+// then timing matters.
 func (r *Result) hasContention() bool { return len(r.Preempted) > 0 || r.Count(OutcomePending) > 0 }
 
-// markUncertain marks what is otherwise in another course of events.
+// markUncertain marks the pods whose result differs in another simulation.
 func (r *Result) markUncertain(other *Result) {
 	is := map[string]*Pod{}
 	for i := range other.Pods {
@@ -53,7 +56,7 @@ func (r *Result) anyUncertain() bool {
 	return slices.ContainsFunc(r.Pods, func(p Pod) bool { return p.Uncertain })
 }
 
-// sameResult says that the same becomes of two pods.
+// sameResult reports whether two results are equal.
 func (p *Pod) sameResult(q *Pod) bool {
 	block := func(p *Pod) Block {
 		if p.Block == nil {

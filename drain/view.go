@@ -8,25 +8,24 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// View is a cluster as who drains it sees it. Make it with NewView, and tell it of each
-// change that State is told of.
+// View is the cluster as the drain sees it. Create it with NewView, and update it whenever
+// State is updated.
 type View struct {
-	// State is what is where, for questions of placement. It may know more than the API: what is assumed.
+	// State is used for placement. It may contain assumed pods.
 	State *cluster.State
 
 	roster
-	pending map[string]*model.Pod // without a node, by uid
+	pending map[string]*model.Pod // unscheduled, by UID
 }
 
-// roster is of the pods as the API has them.
 type roster = model.PodIndex
 
-// NewView is a view of a state, without pods yet.
+// NewView returns a view of s without pods.
 func NewView(s *cluster.State) *View {
 	return &View{State: s, roster: model.NewPodIndex(), pending: map[string]*model.Pod{}}
 }
 
-// Put takes in how a pod is.
+// Put adds or updates a pod.
 func (v *View) Put(p *model.Pod) {
 	v.Remove(p.UID)
 	v.roster.Upsert(p)
@@ -35,11 +34,11 @@ func (v *View) Put(p *model.Pod) {
 	}
 }
 
-// Remove takes in that a pod is gone.
+// Remove removes a pod.
 func (v *View) Remove(uid string) {
 	v.roster.Remove(uid)
 	delete(v.pending, uid)
 }
 
-// Pending are the pods without a node, the oldest first.
+// Pending returns the unscheduled pods, the oldest first.
 func (v *View) Pending() []*model.Pod { return slices.SortedFunc(maps.Values(v.pending), model.ByAge) }

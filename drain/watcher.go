@@ -7,14 +7,14 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// Watcher keeps a view of a live cluster: a scheduling machine that is fed and never decides.
+// Watcher maintains a View with a scheduling machine that never makes decisions.
 type Watcher struct {
 	View      *View
 	machine   *scheduling.Machine
 	scheduler Scheduler
 }
 
-// NewWatcher knows of nothing yet.
+// NewWatcher returns a Watcher with an empty view.
 func NewWatcher(s Scheduler) *Watcher {
 	cfg := s.machineConfig()
 	w := &Watcher{machine: scheduling.New(cfg), scheduler: s}
@@ -22,12 +22,12 @@ func NewWatcher(s Scheduler) *Watcher {
 	return w
 }
 
-// Machine drains nodes of what the watcher sees.
+// Machine returns a machine that drains nodes of the view.
 func (w *Watcher) Machine(nodes []string, o Options, p Timeouts) *Machine {
 	return New(nodes, o, p, &w.scheduler, w.View)
 }
 
-// Apply takes in what has happened.
+// Apply applies events to the view.
 func (w *Watcher) Apply(now time.Time, events []scheduling.Event) {
 	for _, e := range events {
 		switch e := e.(type) {

@@ -11,8 +11,9 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// bind binds, through an extender where one does that, and tells of it. Of a second
-// Bind the machine tells, as only it knows whether the first was granted.
+// bind creates the Binding, through an extender that binds if one is interested, and records the Scheduled event.
+// For a repeated Bind the machine emits a Bound effect instead, since only the machine knows whether the first
+// request was granted.
 func (a *Executor) bind(ctx context.Context, e scheduling.Bind) scheduling.Outcome {
 	out, handled := a.o.Extenders.Bind(ctx, e)
 	if !handled {
@@ -24,14 +25,14 @@ func (a *Executor) bind(ctx context.Context, e scheduling.Bind) scheduling.Outco
 	return out
 }
 
-// recordBound tells that a pod has its node.
+// recordBound records the Scheduled event of a pod.
 func (a *Executor) recordBound(e scheduling.Bind) {
 	a.o.Events.Record(e.Pod, corev1.EventTypeNormal, "Scheduled", "Binding",
 		"Successfully assigned "+e.Pod.Namespace+"/"+e.Pod.Name+" to "+e.Node)
 }
 
-// createBinding posts the binding. A conflict is looked into: when the pod is on that
-// node already, by an earlier request whose answer was lost, all is well.
+// createBinding posts the Binding. On a conflict it reads the pod: if the pod is on that node already, an earlier
+// request succeeded and its response was lost.
 func (a *Executor) createBinding(ctx context.Context, e scheduling.Bind) scheduling.Outcome {
 	p := e.Pod
 	err := a.o.Client.CoreV1().Pods(p.Namespace).Bind(ctx, &corev1.Binding{
@@ -51,7 +52,7 @@ func (a *Executor) createBinding(ctx context.Context, e scheduling.Bind) schedul
 	return out
 }
 
-// refreshPod reads a pod from the API server itself.
+// refreshPod reads a pod from the API server.
 func (a *Executor) refreshPod(ctx context.Context, e scheduling.RefreshPod) scheduling.Outcome {
 	found, err := a.o.Client.CoreV1().Pods(e.Pod.Namespace).Get(ctx, e.Pod.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

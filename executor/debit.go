@@ -15,37 +15,36 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// maxDebitAttempts is how often a budget is read again that others write at the same time.
+// maxDebitAttempts bounds the retries of a budget update that conflicts with other writers.
 const maxDebitAttempts = 10
 
-// RefusedError says that a budget does not allow a displacement, and nothing was done.
+// RefusedError reports that a budget does not allow a displacement. Nothing was done.
 type RefusedError struct {
 	Budget  *policyv1.PodDisruptionBudget // as it was read
 	Allowed int32
 	Wanted  int
-	// Refunded are those that have got back what was taken from them before, as they are now.
+	// Refunded are the other budgets whose earlier debits were taken back, in their present state.
 	Refunded []*policyv1.PodDisruptionBudget
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("disruption budget %s/%s allows %d, %d of its pods were to leave", e.Budget.Namespace, e.Budget.Name, e.Allowed, e.Wanted)
+	return fmt.Sprintf("disruption budget %s/%s allows %d disruptions, %d requested", e.Budget.Namespace, e.Budget.Name, e.Allowed, e.Wanted)
 }
 
-// appliedDebit is what was taken from one budget.
+// appliedDebit is what was debited from one budget.
 type appliedDebit struct {
 	namespace, name string
-	paid            []string // entries that took one off the number
+	paid            []string // pods that reduced disruptionsAllowed by one
 	overruled       []string
 	before, after   int32
 }
 
-// Debit books victims in budgets: one update a budget, in the order of the debits, which is that of
-// names. When a budget does not allow what was to be paid and nothing is to be overruled,
-// what was taken from those before is given back, and the error is a *RefusedError. The
-// entries are what each victim's record says, by "namespace/name".
+// Debit books victims in their disruption budgets, with one update per budget and in the order of the budget names.
+// If a budget does not allow a debit and overrule is false, Debit refunds the earlier debits and returns a
+// *RefusedError. The returned entries go into the displacement records; the key is "namespace/name" of the victim.
 //
-// Where the API refuses the update, as it does with kube-scheduler's role, nothing is
-// debited and the displacement goes on, as kube-scheduler's would.
+// If the API server forbids the update, as it does for kube-scheduler's role, Debit skips the budget and the
+// displacement continues, as in kube-scheduler.
 func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims []*model.Pod, overrule bool) (map[string][]displacement.Entry, error) {
 	entries := map[string][]displacement.Entry{}
 	var done []appliedDebit
@@ -81,8 +80,8 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 	return entries, nil
 }
 
-// debitOne books victims in one budget. A refusal is the budget that does not allow it.
-// A budget that is gone protects nobody.
+// debitOne books victims in one budget. refusal is the budget that does not allow the debit.
+// A deleted budget protects no pod.
 func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*model.Pod, overrule bool) (got appliedDebit, refusal *policyv1.PodDisruptionBudget, err error) {
 	client := d.Client.PolicyV1().PodDisruptionBudgets(x.Budget.Namespace)
 	for range maxDebitAttempts {
@@ -99,7 +98,7 @@ func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*m
 			return got, b, nil
 		}
 		if len(got.paid)+len(got.overruled) == 0 {
-			return got, nil, nil // all was booked before
+			return got, nil, nil // every victim was booked earlier
 		}
 		now := metav1.NewTime(d.Now())
 		if b.Status.DisruptedPods == nil {
@@ -116,12 +115,11 @@ func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*m
 			return got, nil, err
 		}
 	}
-	return got, nil, fmt.Errorf("disruption budget %s/%s: %d conflicts in a row", x.Budget.Namespace, x.Budget.Name, maxDebitAttempts)
+	return got, nil, fmt.Errorf("updating disruption budget %s/%s: %d consecutive conflicts", x.Budget.Namespace, x.Budget.Name, maxDebitAttempts)
 }
 
-// bookVictims divides the victims that have no entry yet into those that the budget
-// allows and the others. Who was to overrule it takes what it still allows: somebody else
-// counted on that, and is refused then.
+// bookVictims divides the victims without an entry into those that the budget allows and the rest. A debit that was
+// planned to overrule the budget uses what the budget still allows; another actor that counted on it is refused.
 func bookVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod, got *appliedDebit, left int32) {
 	for _, name := range append(withoutEntry(b, d.Granted, victims), withoutEntry(b, d.Overruled, victims)...) {
 		if left > 0 {
@@ -133,7 +131,8 @@ func bookVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*m
 	}
 }
 
-// withoutEntry are the names without an entry. One that is older than the pod is a namesake's.
+// withoutEntry returns the names without an entry in disruptedPods. An entry older than the pod belongs to an
+// earlier pod of the same name.
 func withoutEntry(b *policyv1.PodDisruptionBudget, names []string, victims []*model.Pod) []string {
 	var out []string
 	for _, name := range names {
@@ -150,8 +149,8 @@ func withoutEntry(b *policyv1.PodDisruptionBudget, names []string, victims []*mo
 	return out
 }
 
-// disruptionsAllowed is how many pods a budget lets go now: none while its status is of an
-// older generation, as for the eviction API.
+// disruptionsAllowed returns how many pods a budget allows to disrupt. It returns 0 while the status is of an
+// older generation, as the eviction API does.
 func disruptionsAllowed(b *policyv1.PodDisruptionBudget) int32 {
 	if b.Status.ObservedGeneration < b.Generation {
 		return 0
@@ -159,9 +158,9 @@ func disruptionsAllowed(b *policyv1.PodDisruptionBudget) int32 {
 	return max(0, b.Status.DisruptionsAllowed)
 }
 
-// refund takes entries back, but not of a pod that somebody else is at displacing: he has found the entry and
-// counts on it, and what is given back would be spent on another pod besides. What cannot be taken back ages out, on the safe side.
-// It returns the budget as it is then; nil if nothing was taken back.
+// refund takes entries back, except those of pods that another actor displaces: that actor relies on the entry, and
+// a refund would be spent on another pod. Entries that cannot be removed expire. refund returns the updated budget,
+// or nil if nothing was taken back.
 func (d *Displacer) refund(ctx context.Context, taken appliedDebit) *policyv1.PodDisruptionBudget {
 	client := d.Client.PolicyV1().PodDisruptionBudgets(taken.namespace)
 	displaced := func(name string) bool { return d.beingDisplaced(ctx, taken.namespace, name) }
@@ -194,7 +193,7 @@ func (d *Displacer) refund(ctx context.Context, taken appliedDebit) *policyv1.Po
 	return nil
 }
 
-// beingDisplaced says that somebody displaces a pod, or is about to, or that nobody knows.
+// beingDisplaced reports whether a pod is being displaced, or may be because its state cannot be read.
 func (d *Displacer) beingDisplaced(ctx context.Context, namespace, name string) bool {
 	p, err := d.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

@@ -2,23 +2,23 @@ package executor
 
 import "sync"
 
-// maxTrackedPods is how many pods a tally knows at most; then it begins anew. What is lost by that is that one which is told again
-// and again, as the server does not take its event, may be counted again.
+// maxTrackedPods bounds the deduplicator. When it is full it is cleared; a displacement whose event the API server
+// keeps refusing may then be counted again.
 const maxTrackedPods = 10_000
 
-// deduplicator makes sure that a displacement is counted once, however often it is told.
+// deduplicator ensures that each displacement is counted once, however often its record is written.
 type deduplicator struct {
 	mu   sync.Mutex
-	pods map[string]bool // by uid: whether it is counted; if not, its event was sent and no answer came
+	pods map[string]bool // by UID: true if counted, false if its event was sent and the response was lost
 }
 
-// markCounted notes that a pod is counted, and says whether it was not.
+// markCounted marks a pod as counted and reports whether it was not counted before.
 func (t *deduplicator) markCounted(uid string) bool { return !t.set(uid, true) }
 
-// markUnanswered notes that an event may have been written.
+// markUnanswered notes that the event of a pod may have been written.
 func (t *deduplicator) markUnanswered(uid string) { t.set(uid, false) }
 
-// isUnanswered says whether an event of a pod was sent and no answer came.
+// isUnanswered reports whether the event of a pod was sent and its response was lost.
 func (t *deduplicator) isUnanswered(uid string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -26,7 +26,7 @@ func (t *deduplicator) isUnanswered(uid string) bool {
 	return known && !counted
 }
 
-// set says whether the pod was counted before.
+// set updates the state of a pod and reports whether the pod was counted before.
 func (t *deduplicator) set(uid string, counted bool) (before bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// A displacement counts once, whatever is tried again and whoever tries it.
+// A displacement counts once, whatever is retried and by which process.
 func TestDisplacementIsCountedOnce(t *testing.T) {
 	lost, busy := errors.New("EOF"), apierrors.NewTooManyRequests("later", 1)
 	no := apierrors.NewForbidden(pods, "a", errors.New("the namespace goes"))
 	for name, tc := range map[string]struct {
 		verb, resource string
-		errs           []error // of the first requests
-		after          bool    // the deed is done all the same
+		errs           []error // errors of the first requests
+		after          bool    // the write succeeds despite the error
 	}{
 		"nothing fails":                        {},
 		"the deletion fails":                   {verb: "delete", resource: "pods", errs: []error{lost, busy, lost}},

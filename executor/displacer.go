@@ -19,56 +19,55 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// Displacer is the door that pods are displaced through, whoever does it: budgets, if
-// asked for, then the condition, then the event and the journal, then the deletion. Whoever
-// repeats a displacement, here or after a crash in another process, makes nothing twice.
+// Displacer is the only code path that displaces pods. It debits disruption budgets if asked to, sets the
+// DisruptionTarget condition, writes the event and the journal line, and deletes the pod. Every step is idempotent,
+// also when another process repeats it after a crash.
 type Displacer struct {
 	Client kubernetes.Interface
 	Now    func() time.Time
-	// Component is the reporting controller of events, e.g. taint-eviction-controller;
-	// Instance is which copy of it this is.
+	// Component is the reporting controller of events, such as taint-eviction-controller.
+	// Instance identifies the process.
 	Component, Instance string
 	Journal             *journal.Journal // nil: none
-	// OnRecordLost is told of what could not be recorded, an event or a line; that stops no
-	// displacement. It may be nil.
+	// OnRecordLost is called with what could not be recorded, an event or a journal line. Such an error does not stop
+	// the displacement. It may be nil.
 	OnRecordLost func(what string, err error)
-	// OnDebitForbidden is told of budgets that may not be written; it may be nil.
+	// OnDebitForbidden is called with each budget that must not be updated. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
-	// OnDisplaced is told of each displacement once: when its record is written, or turns out never to be; not of one that
-	// somebody else has written. It may be nil.
+	// OnDisplaced is called once for each displacement: when its record is written, or when the API server rejects the
+	// record permanently. It is not called for records that another actor has written. It may be nil.
 	OnDisplaced func(rec *journal.Displacement)
 
 	dedup deduplicator
 }
 
-// Displacement is what is asked of a Displacer.
+// Displacement is a request to a Displacer.
 type Displacement struct {
-	Pod   *corev1.Pod // as last seen; its uid is a precondition of all that is done
+	Pod   *corev1.Pod // as last observed; its UID is a precondition of every write
 	Cause displacement.Cause
-	By    string // who asks, e.g. a user; empty: the component by itself
-	Rule  string // the rule that applies, with its numbers; may be empty
-	// Opening is what the condition's message begins with; empty: the cause's own words.
+	By    string // the requester, such as a user name; empty: the component itself
+	Rule  string // the rule that applies, with its values; may be empty
+	// Opening begins the message of the condition. Empty selects the default of the cause.
 	Opening string
-	// Debits are what it takes from budgets. Overrule: they are booked even when a budget does not
-	// allow it. Entries are what the caller has taken from budgets already.
+	// Debits are the budget debits to apply. Overrule applies them even if a budget does not allow it.
+	// Entries are the debits that the caller has applied already.
 	Debits   []decision.Debit
 	Overrule bool
 	Entries  []displacement.Entry
-	// Phase, if given, becomes the pod's with its condition.
+	// Phase, if set, is written into the pod's status together with the condition.
 	Phase corev1.PodPhase
-	// Grace is how many seconds the pod is given; nil: its own.
+	// Grace is the grace period in seconds; nil selects the pod's own.
 	Grace *int64
-	// ResourceVersion, if given, is one more precondition of the first write; if the pod
-	// has changed, the answer is a conflict.
+	// ResourceVersion, if set, is a precondition of the first write. If the pod
+	// has changed, Displace returns a conflict.
 	ResourceVersion string
 }
 
-// Displace displaces a pod. It returns nil when the pod is gone, or a namesake has taken its
-// place; a *RefusedError when a budget does not allow it; a conflict when the pod is
-// not of the given ResourceVersion any more.
+// Displace displaces a pod. It returns nil if the pod is deleted or another pod has its name, a *RefusedError if a
+// budget does not allow the displacement, and a conflict if the pod does not have the given ResourceVersion.
 func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 	if x.Pod == nil || x.Pod.UID == "" {
-		return errors.New("displacing a pod: it has no uid")
+		return errors.New("displacing pod: missing UID")
 	}
 	r := x.record()
 	if len(x.Debits) > 0 {
@@ -94,18 +93,18 @@ func (d *Displacer) Displace(ctx context.Context, x Displacement) error {
 	return d.deletePod(ctx, r, x.ResourceVersion)
 }
 
-// record is the record of a displacement.
+// record returns the displacement record.
 func (x *Displacement) record() *displacement.Record {
 	return &displacement.Record{Cause: x.Cause, Victim: victimModel(x.Pod), Node: x.Pod.Spec.NodeName, Requester: x.By, MessagePrefix: x.Opening,
 		Rule: x.Rule, Grace: x.Grace, Entries: x.Entries}
 }
 
-// RecordOf is the record of a pod that was displaced, as far as the pod and the cause tell.
+// RecordOf returns the displacement record that follows from the pod and the cause alone.
 func RecordOf(p *corev1.Pod, c displacement.Cause, at time.Time, writer string) *journal.Displacement {
 	return journal.NewDisplacement((&Displacement{Pod: p, Cause: c}).record(), at, writer)
 }
 
-// victimModel is what a record says of a pod.
+// victimModel converts the fields of a pod that a record contains.
 func victimModel(p *corev1.Pod) *model.Pod {
 	out := &model.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), NodeName: p.Spec.NodeName, Created: p.CreationTimestamp.Time,
 		ResourceVersion: p.ResourceVersion, Spec: &model.PodSpec{SchedulerName: p.Spec.SchedulerName}}
@@ -118,14 +117,14 @@ func victimModel(p *corev1.Pod) *model.Pod {
 	return out
 }
 
-// DisruptionTarget is the DisruptionTarget condition of a record.
+// DisruptionTarget returns the DisruptionTarget condition of a record.
 func (d *Displacer) DisruptionTarget(r *displacement.Record) corev1.PodCondition {
 	return corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: r.Cause.Reason(),
 		Message: TruncateNote(r.Message()), LastTransitionTime: metav1.NewTime(d.Now().UTC().Truncate(time.Second))}
 }
 
-// setDisruptionTarget writes the condition unless the pod has it, and the phase, if one is given; it says whether it
-// wrote anything.
+// setDisruptionTarget writes the condition unless the pod has it, and the phase if one is given. It reports whether
+// it wrote anything.
 func (d *Displacer) setDisruptionTarget(ctx context.Context, r *displacement.Record, p *corev1.Pod, phase corev1.PodPhase, version string) (wrote bool, err error) {
 	status := map[string]any{}
 	if !hasCondition(p, r.Cause) {
@@ -145,20 +144,20 @@ func (d *Displacer) setDisruptionTarget(ctx context.Context, r *displacement.Rec
 	return true, err
 }
 
-// checkUID returns a conflict if another pod has the name. A pod that others write all the time is answered so, too;
-// that is to be tried again.
+// checkUID returns the conflict if another pod has the name. The API server also returns a conflict for a pod that
+// changes all the time; that error is retryable.
 func (d *Displacer) checkUID(ctx context.Context, p *model.Pod, conflict error) error {
 	found, err := d.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	if string(found.UID) == p.UID {
-		return fmt.Errorf("it is changed all the time: %v", conflict) // no conflict to who asks
+		return fmt.Errorf("the pod keeps changing: %v", conflict) // not a conflict to the caller
 	}
 	return conflict
 }
 
-// hasCondition says whether a pod is marked for a cause.
+// hasCondition reports whether a pod has the DisruptionTarget condition of a cause.
 func hasCondition(p *corev1.Pod, c displacement.Cause) bool {
 	for i := range p.Status.Conditions {
 		if have := &p.Status.Conditions[i]; have.Type == corev1.DisruptionTarget {
@@ -182,10 +181,10 @@ func (d *Displacer) deletePod(ctx context.Context, r *displacement.Record, versi
 	return err
 }
 
-// isGone says whether an error means that the pod is not there any more, or another one is.
+// isGone reports whether an error means that the pod was deleted or replaced by another one of the same name.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
-// patchStatus merges fields into the status of a pod, and of no namesake.
+// patchStatus merges fields into the status of a pod, with its UID as a precondition.
 func patchStatus(ctx context.Context, client kubernetes.Interface, p *model.Pod, version string, status map[string]any) error {
 	meta := map[string]any{"uid": p.UID}
 	if version != "" {

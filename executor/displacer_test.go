@@ -46,13 +46,13 @@ func TestDisplaceWritesOneRecord(t *testing.T) {
 		return true, nil, apierrors.NewInternalError(errors.New("not now"))
 	})
 	if err := d.Displace(t.Context(), x); err == nil {
-		t.Fatal("no error although the pod was not deleted")
+		t.Fatal("no error although the deletion failed")
 	}
 	client.ReactionChain = client.ReactionChain[1:]
 	if err := d.Displace(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Displace(t.Context(), x); err != nil { // it is gone
+	if err := d.Displace(t.Context(), x); err != nil { // it is deleted already
 		t.Fatal(err)
 	}
 	events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
@@ -96,10 +96,10 @@ func TestDisplaceDebitsBudgets(t *testing.T) {
 	}
 }
 
-// TestRefundIsNotSpentTwice: a debit that a second budget refuses leaves the first as it was, unless somebody
-// else displaces the pod by that entry.
+// TestRefundIsNotSpentTwice checks that a debit is refunded if a second budget refuses, unless another actor
+// displaces the pod relying on the entry.
 func TestRefundIsNotSpentTwice(t *testing.T) {
-	for name, others := range map[string]bool{"nobody else": false, "somebody else displaces it": true} {
+	for name, others := range map[string]bool{"only this actor": false, "another actor displaces it": true} {
 		pod := lowPriorityPod("a")
 		if others {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displacement.API.Reason()}}
@@ -128,7 +128,7 @@ func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
 	}{
 		"a namesake":             {namesake, "", true},
 		"of another version":     {lowPriorityPod("a"), "7", false},
-		"written all the time":   {lowPriorityPod("a"), "", false}, // the server has tried five times
+		"written all the time":   {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
 		"a namesake, if as seen": {namesake, "7", false},
 	} {
 		d, client, _ := newTestDisplacer(t, x.there)
@@ -139,6 +139,6 @@ func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
 		}
 	}
 	if d, _, _ := newTestDisplacer(t); d.Displace(t.Context(), Displacement{Pod: &corev1.Pod{}}) == nil {
-		t.Error("a pod without uid was displaced")
+		t.Error("a pod without UID was displaced")
 	}
 }

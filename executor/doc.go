@@ -1,47 +1,39 @@
-// Package executor carries out the effects of the machines against an API
-// server, one file an effect, and words what became of them as outcomes.
+// Package executor carries out the effects of the scheduling machine against an API server and returns each result
+// as an outcome. There is one file per effect.
 //
-// Each effect is idempotent and carries the uid of its pod as a precondition, so that
-// nothing is done to a namesake. Which outcome an error means:
+// Each effect is idempotent and has the UID of its pod as a precondition. Errors map to outcomes as follows:
 //
 //	no error, or the pod is on that node already     Done
-//	409 and the pod is elsewhere, or another pod     Conflict
-//	time-outs, 5xx, a lost connection                Unknown: it may have happened
+//	409 and the pod is elsewhere, or replaced        Conflict
+//	timeouts, 5xx, a lost connection                 Unknown: the request may have succeeded
 //	anything else (403, 404, 422, 429 ...)           Refused
 //
-// Effects of one pod are carried out in order, by the worker that its uid
-// names; pods do not wait for each other otherwise. Events (of events.k8s.io) are
-// written aside, since nothing waits for them; when they cannot be written as fast as they
-// come, the oldest wait and the newest are dropped and counted.
+// The effects of one pod are carried out in order, by one worker; different pods do not wait for each other.
+// Events (events.k8s.io) are written in the background. If they arrive faster than they can be written, the
+// newest are dropped and counted.
 //
-// Preemption is carried out in steps, each for all victims before the next: the pod is
-// nominated, budgets are debited (one update each, which loses to any other writer and is
-// tried again), victims get their DisruptionTarget condition. Then each gets its event, and is deleted with its own
-// grace: one that may not be deleted stays, and others are chosen. A step that was taken is seen to be taken: the entry in
-// disruptedPods, the condition, the event's name, which follows from the pod. So whoever
-// repeats it, here or after a crash in another process, makes nothing twice; and a pod
-// that is being deleted with the condition has been paid for and told of. Where budgets may
-// not be written, victims leave without a debit, as kube-scheduler's do, and that is told.
+// Preemption runs in steps, each for all victims before the next. The executor nominates the pod, debits the
+// disruption budgets (one update each, retried on conflict) and sets the DisruptionTarget condition of the victims.
+// Then it writes the event of each victim and deletes it with its own grace period. If a deletion is forbidden, the
+// victim stays and the scheduler chooses others. Each step leaves a trace: the entry in disruptedPods, the
+// condition, the name of the event, which is derived from the pod. A repetition, also by another process after a
+// crash, therefore repeats no step. If budgets must not be written, victims are deleted without a debit, as in
+// kube-scheduler, and the omission is reported.
 //
-// Displacer is the same for all who displace pods: one pod, one cause, the steps in the same order. Its event
-// carries the record, is named after the pod's uid, and is there at most once; a record that others pieced together
-// from the pod's condition gives way to it. No pod is deleted before its event is there, unless the server says that it will never take it. A journal gets the record too, where there is one; that it cannot be written stops
-// nothing. Whoever writes the record first counts the displacement, once, whatever is repeated and whichever answers are lost.
+// Displacer runs the same steps for all other actors that displace pods. The event carries the displacement record,
+// is named after the pod's UID, and exists at most once. It replaces a record that was reconstructed from the pod's
+// condition. No pod is deleted before its event exists, unless the API server rejects the event permanently. The
+// record is also appended to the journal, if there is one; a journal error does not stop the displacement. The
+// first writer of the record counts the displacement, once, across repetitions and lost responses.
 //
-// Extenders are asked over HTTP as kube-scheduler does, one file a verb: filters one
-// after the other, each seeing what is left; scores all at once and only while there is a
-// choice, times 10 times the extender's weight; victims by node; and the binding through the one
-// that binds. An error of one that is not ignorable makes the question Refused, with the
-// extender, the verb and what was wrong; other errors are passed over and told of. Pods
-// and, for those that do not know nodes by name, nodes are sent as the API has them,
-// from a watch that runs only while there are extenders. Questions have workers of their
-// own: a slow extender holds up its own pods only.
+// Extenders are called over HTTP as kube-scheduler does, one file per verb: filters in sequence, each with the
+// nodes that are left; prioritize calls in parallel, only if more than one node is left, with scores multiplied by
+// 10 and by the weight; preemption; and binding. An error of an extender that is not ignorable makes the call
+// Refused, with the extender, the verb and the error; other errors are reported and ignored. Pods and, for
+// extenders that are not nodeCacheCapable, nodes are sent as the API returns them, from a watch that runs only
+// while extenders are configured. Extender calls have workers of their own, so a slow extender delays only its pods.
 //
-// Departures from kube-scheduler: a node that an extender neither keeps nor gives a
-// reason for is refused with a reason that says so; a victim of the preemptor's
-// priority or above is not accepted.
-//
-// Departure from kube-scheduler: a FailedScheduling event whose text differs
-// from the one before is an event of its own and not one more of the same series, so
-// that the newest reason is always to be seen.
+// Differences from kube-scheduler: a node that an extender neither keeps nor gives a reason for is rejected with a
+// reason that says so; a victim with the preemptor's priority or above is not accepted; a FailedScheduling event
+// with a new message is a new event and not part of the same series, so that the newest reason is visible.
 package executor

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	maxNoteBytes    = 1024  // bytes, the API's own
-	maxQueuedEvents = 20000 // events not written yet
-	eventWriters    = 16    // requests under way
+	maxNoteBytes    = 1024  // bytes, the limit of the API
+	maxQueuedEvents = 20000 // events that are not written yet
+	eventWriters    = 16    // concurrent requests
 	throttleDelay   = 50 * time.Millisecond
-	seriesTimeout   = 6 * time.Minute  // an event repeated after this is a new one
-	seriesInterval  = 30 * time.Second // a running series is written at most this often
+	seriesTimeout   = 6 * time.Minute  // a repetition after this time starts a new event
+	seriesInterval  = 30 * time.Second // minimum time between two writes of a series
 )
 
-// Events writes events about pods. Repetitions become a series.
+// Events writes events about pods. Repeated events become a series.
 type Events struct {
 	client   kubernetes.Interface
 	instance string // reportingInstance
@@ -51,30 +51,29 @@ type series struct {
 	last, written   time.Time
 }
 
-// NewEvents makes a writer. It reports in the name of each pod's scheduler.
+// NewEvents returns an event writer. The reporting controller is each pod's scheduler.
 func NewEvents(client kubernetes.Interface, instance string, now func() time.Time) *Events {
 	return &Events{client: client, instance: instance, now: now,
 		queue: make(chan *eventsv1.Event, maxQueuedEvents), series: map[seriesKey]*series{}}
 }
 
-// SlowDownWhile slows writing down to a trickle while busy says that something more
-// urgent is under way, unless half of what may wait is waiting. In a burst of
-// pods the bindings come first then, and the events catch up after it. It must
-// be called before Run.
+// SlowDownWhile limits event writes to a trickle while busy returns true, unless the queue is more than half full.
+// In a burst of pods the bindings then come first and the events catch up later. SlowDownWhile must be called
+// before Run.
 func (e *Events) SlowDownWhile(busy func() bool) { e.busy = busy }
 
-// throttled says whether a writer beside the first should pause.
+// throttled reports whether all writers except the first should pause.
 func (e *Events) throttled() bool {
 	return e.busy != nil && len(e.queue) < maxQueuedEvents/2 && e.busy()
 }
 
-// Dropped is how many events were given up.
+// Dropped returns how many events were dropped.
 func (e *Events) Dropped() int64 { return e.dropped.Load() }
 
-// Queued is how many events are not written yet.
+// Queued returns how many events are not written yet.
 func (e *Events) Queued() int { return len(e.queue) }
 
-// Record has an event written about a pod. It never blocks.
+// Record enqueues an event about a pod. It never blocks.
 func (e *Events) Record(p *model.Pod, kind, reason, action, note string) {
 	ev := e.newEvent(p, kind, reason, action, TruncateNote(note))
 	if ev == nil {
@@ -87,8 +86,7 @@ func (e *Events) Record(p *model.Pod, kind, reason, action, note string) {
 	}
 }
 
-// newEvent makes the event, or one that carries on a series, or nil when the
-// series was written a moment ago.
+// newEvent returns a new event, an update of a series, or nil if the series was written recently.
 func (e *Events) newEvent(p *model.Pod, kind, reason, action, note string) *eventsv1.Event {
 	now := e.now()
 	e.mu.Lock()
@@ -117,7 +115,7 @@ func (e *Events) newEvent(p *model.Pod, kind, reason, action, note string) *even
 	}
 }
 
-// expireSeries forgets series that have ended.
+// expireSeries removes series that have ended.
 func (e *Events) expireSeries(now time.Time) {
 	if now.Sub(e.lastSweep) < seriesTimeout {
 		return
@@ -130,7 +128,7 @@ func (e *Events) expireSeries(now time.Time) {
 	}
 }
 
-// Run writes until the context ends.
+// Run writes events until ctx is done.
 func (e *Events) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for i := range eventWriters {
@@ -139,8 +137,8 @@ func (e *Events) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// writer writes events; while there is something more urgent only the first one
-// does, with pauses.
+// writer writes events. While writes are throttled only the first writer
+// runs, with pauses.
 func (e *Events) writer(ctx context.Context, first bool) {
 	for {
 		yields := e.throttled()
@@ -163,8 +161,8 @@ func (e *Events) writer(ctx context.Context, first bool) {
 	}
 }
 
-// write creates an event or patches its series. One that cannot be written is
-// given up: the pod's condition says the same.
+// write creates an event or patches its series. An event that cannot be written is dropped;
+// the pod's condition has the same message.
 func (e *Events) write(ctx context.Context, ev *eventsv1.Event) {
 	client := e.client.EventsV1().Events(ev.Namespace)
 	var err error
@@ -181,7 +179,7 @@ func (e *Events) write(ctx context.Context, ev *eventsv1.Event) {
 	}
 }
 
-// TruncateNote shortens a note to what an event may carry, between characters.
+// TruncateNote shortens a note to the limit of the API without splitting a character.
 func TruncateNote(note string) string {
 	const more = " ..."
 	if len(note) <= maxNoteBytes {

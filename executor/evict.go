@@ -14,28 +14,28 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Eviction is a request to the eviction API, which then is the door: budgets are asked there, and the record
-// is written there or, where the API server is not Berth's, afterwards by the loop of records.
+// Eviction is a request to the eviction API. The API server then checks budgets and writes the record. If the
+// server is not Berth's, the displacementrecords controller writes the record afterwards.
 type Eviction struct {
-	Pod   *model.Pod // its uid is a precondition
-	Grace *int64     // seconds that it gets to stop; nil: its own
-	// Annotations go with the request; Berth's API server puts who asks and why into the record.
+	Pod   *model.Pod // its UID is a precondition
+	Grace *int64     // grace period in seconds; nil: the pod's own
+	// Annotations are sent with the request. Berth's API server copies the requester and the reason into the record.
 	Annotations map[string]string
 }
 
-// EvictionResult is the answer to an Eviction. A pod that was not there any more counts as granted.
+// EvictionResult is the response to an Eviction. Evicting a deleted pod counts as granted.
 type EvictionResult struct {
 	Granted     bool
-	AlreadyGone bool   // it was not there any more
-	Message     string // of a refusal
-	ByBudget    bool   // it was a budget's
-	Permanent   bool   // it is no use to ask again before somebody changes something
+	AlreadyGone bool   // the pod was deleted before the request
+	Message     string // why the request was refused
+	ByBudget    bool   // a disruption budget refused the request
+	Permanent   bool   // a retry cannot succeed until something changes
 }
 
-// evictTimeout is how long the API server may take to answer.
+// evictTimeout bounds one eviction request.
 const evictTimeout = 30 * time.Second
 
-// Evict asks the API server for an eviction.
+// Evict requests an eviction from the API server.
 func Evict(ctx context.Context, client kubernetes.Interface, e Eviction) EvictionResult {
 	ctx, cancel := context.WithTimeout(ctx, evictTimeout)
 	defer cancel()
@@ -48,13 +48,13 @@ func Evict(ctx context.Context, client kubernetes.Interface, e Eviction) Evictio
 	case err == nil:
 		return EvictionResult{Granted: true}
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err) && strings.Contains(err.Error(), "UID"):
-		return EvictionResult{Granted: true, AlreadyGone: true} // at most a namesake is there
+		return EvictionResult{Granted: true, AlreadyGone: true} // deleted, or replaced by another pod of the same name
 	}
 	words, budget := blockingReason(err)
 	return EvictionResult{Message: words, ByBudget: budget || apierrors.IsTooManyRequests(err), Permanent: isPermanentEvictionError(err)}
 }
 
-// blockingReason is what stands in the way, where the API server says, and whether it is a budget; else what the error says.
+// blockingReason returns the reason of a refusal, and whether it is a disruption budget.
 func blockingReason(err error) (words string, budget bool) {
 	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Details == nil {
@@ -68,8 +68,8 @@ func blockingReason(err error) (words string, budget bool) {
 	return err.Error(), false
 }
 
-// isPermanentEvictionError says that it is no use to ask again: what is forbidden, and what kube-apiserver does
-// not serve.
+// isPermanentEvictionError reports whether a retry is useless: the request is forbidden, or kube-apiserver does
+// not support it.
 func isPermanentEvictionError(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) ||
 		strings.Contains(err.Error(), "more than one PodDisruptionBudget")

@@ -17,33 +17,32 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// Options is what an Actuator needs.
+// Options configures an Executor.
 type Options struct {
 	Client  kubernetes.Interface
-	Workers int           // how many requests may be under way
-	Timeout time.Duration // of one request
+	Workers int           // number of concurrent requests
+	Timeout time.Duration // per request
 
-	// OnOutcome takes the outcomes; it must not block.
+	// OnOutcome receives the outcomes. It must not block.
 	OnOutcome func(scheduling.Outcome)
-	// ConvertPod makes a model of a pod that was looked at.
+	// ConvertPod converts a pod that was read from the API server.
 	ConvertPod func(*corev1.Pod) *model.Pod
-	// PodScheduled is a pending pod's PodScheduled condition, as last seen; nil when
-	// it has none.
+	// PodScheduled returns the PodScheduled condition of a pending pod as last observed, or nil.
 	PodScheduled func(uid string) *corev1.PodCondition
 	Events       *Events
-	Extenders    *Extenders // nil: none are asked
+	Extenders    *Extenders // nil: no extenders
 	Now          func() time.Time
-	// ConvertBudget makes a model of a disruption budget that was looked at; nil: intake's.
+	// ConvertBudget converts a disruption budget that was read from the API server. Nil selects the default.
 	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
-	// OnDebitForbidden is told of budgets that may not be written; may be nil.
+	// OnDebitForbidden is called with each budget that must not be updated. It may be nil.
 	OnDebitForbidden func(b *model.Budget, err error)
-	// Observe is told of each effect that was carried out, and how long it took.
+	// Observe is called after each effect, with its outcome and duration.
 	Observe func(e scheduling.Effect, o scheduling.Outcome, took time.Duration)
-	// Journal keeps the records of victims; nil: none does. Lost is told of lines that could not be
-	// written; may be nil.
+	// Journal stores the records of victims; nil disables it. OnRecordLost is called with records that could not be
+	// written. It may be nil.
 	Journal      *journal.Journal
 	OnRecordLost func(what string, err error)
-	// OnDisplaced is told of each displacement once; see Displacer. May be nil.
+	// OnDisplaced is called once for each displacement; see Displacer. It may be nil.
 	OnDisplaced func(rec *journal.Displacement)
 }
 
@@ -52,15 +51,15 @@ type Executor struct {
 	o             Options
 	seed          maphash.Seed
 	queues        []chan scheduling.Effect
-	extenderQueue chan scheduling.Effect // of extenders, which may be slow: nothing else waits behind them
+	extenderQueue chan scheduling.Effect // calls to extenders, which may be slow, have a queue of their own
 	pending       atomic.Int64
 	displacer     Displacer
 }
 
-// queuedPerWorker is how many effects may wait for each worker.
+// queuedPerWorker is the queue length of each worker.
 const queuedPerWorker = 64
 
-// New makes an Actuator. Run must be called for anything to happen.
+// New returns an Executor. It does nothing until Run is called.
 func New(o Options) *Executor {
 	if o.ConvertBudget == nil {
 		o.ConvertBudget = conversion.New().Budget
@@ -81,7 +80,7 @@ func New(o Options) *Executor {
 	return a
 }
 
-// Run works until the context ends, and returns when nothing is under way any more.
+// Run executes effects until ctx is done and all requests have returned.
 func (a *Executor) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, q := range a.queues {
@@ -104,8 +103,7 @@ func (a *Executor) worker(ctx context.Context, q <-chan scheduling.Effect) {
 	}
 }
 
-// Submit hands over effects. It waits while the workers are behind, or until the
-// context ends.
+// Submit enqueues effects. It blocks while the queues are full, until ctx is done.
 func (a *Executor) Submit(ctx context.Context, effects []scheduling.Effect) {
 	for _, e := range effects {
 		q := a.queues[maphash.String(a.seed, podOf(e).UID)%uint64(len(a.queues))]
@@ -121,10 +119,10 @@ func (a *Executor) Submit(ctx context.Context, effects []scheduling.Effect) {
 	}
 }
 
-// Pending is how many effects were handed over and not answered yet.
+// Pending returns how many effects have no outcome yet.
 func (a *Executor) Pending() int { return int(a.pending.Load()) }
 
-// Capacity is how many more effects can be handed over without getting far behind.
+// Capacity returns how many more effects can be submitted without building up a backlog.
 func (a *Executor) Capacity() int {
 	return max(0, len(a.queues)*queuedPerWorker/4-int(a.pending.Load()))
 }
@@ -165,12 +163,12 @@ func (a *Executor) execute(ctx context.Context, e scheduling.Effect) {
 	if a.o.Observe != nil {
 		a.o.Observe(e, out, a.o.Now().Sub(start))
 	}
-	a.pending.Add(-1) // before the answer: who waits for room is woken by it
+	a.pending.Add(-1) // before OnOutcome, which may wake a caller that waits for capacity
 	a.o.OnOutcome(out)
 }
 
-// isExtenderCall says whether an effect is a question to extenders. One of a pod is the only
-// effect of it under way, reports aside, so it needs no place in their order.
+// isExtenderCall reports whether an effect calls extenders. Apart from reports it is the only effect of its pod in
+// flight, so it needs no ordering with other effects.
 func isExtenderCall(e scheduling.Effect) bool {
 	switch e.(type) {
 	case scheduling.CallExtenders, scheduling.CallPreemptionExtenders:

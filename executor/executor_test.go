@@ -31,7 +31,7 @@ func podOnNode(uid types.UID, node string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: uid}, Spec: corev1.PodSpec{NodeName: node}}
 }
 
-// newTestExecutor is an Actuator whose binding answers err.
+// newTestExecutor returns an Executor whose Bind requests fail with err.
 func newTestExecutor(err error, there ...runtime.Object) (*Executor, *fake.Clientset) {
 	client := fake.NewClientset(there...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
@@ -92,12 +92,12 @@ func TestBindNamesPodAndNode(t *testing.T) {
 	}
 }
 
-// Of a Bind that was not the first the machine tells, by a Bound.
+// For a retried Bind the machine emits a Bound, which records the event.
 func TestScheduledEventIsRecordedOnce(t *testing.T) {
 	a, _ := newTestExecutor(nil, podOnNode("u1", ""))
 	a.execute(t.Context(), scheduling.Bind{ID: 1, Pod: web, Node: "n1", Retry: true})
 	if n := len(a.o.Events.queue); n != 0 {
-		t.Errorf("%d events of a second Bind", n)
+		t.Errorf("%d events for a retried Bind", n)
 	}
 	a.execute(t.Context(), scheduling.ReportBound{Bind: scheduling.Bind{ID: 2, Pod: web, Node: "n1"}})
 	if ev := <-a.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" {
@@ -108,11 +108,11 @@ func TestScheduledEventIsRecordedOnce(t *testing.T) {
 func TestRefreshPod(t *testing.T) {
 	a, _ := newTestExecutor(nil, podOnNode("u1", "n7"))
 	if o := a.refreshPod(t.Context(), scheduling.RefreshPod{Pod: web}); o.Result != scheduling.Done || o.Pod.NodeName != "n7" {
-		t.Errorf("a pod that is there: %+v", o)
+		t.Errorf("existing pod: %+v", o)
 	}
 	a, _ = newTestExecutor(nil)
 	if o := a.refreshPod(t.Context(), scheduling.RefreshPod{Pod: web}); o.Result != scheduling.Done || o.Pod != nil {
-		t.Errorf("a pod that is gone: %+v", o)
+		t.Errorf("deleted pod: %+v", o)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestReportUnschedulableWritesOnlyChanges(t *testing.T) {
 	before := len(client.Actions())
 	a.reportUnschedulable(t.Context(), scheduling.ReportUnschedulable{Pod: web, Summary: s})
 	if n := len(client.Actions()) - before; n != 0 {
-		t.Errorf("the same condition made %d requests", n)
+		t.Errorf("an unchanged condition caused %d requests", n)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestRepeatedEventsBecomeASeries(t *testing.T) {
 		t.Errorf("the fourth is %s", fourth)
 	}
 	if other := *record("b"); other == first || strings.Contains(other, "+") {
-		t.Errorf("another text is %s", other)
+		t.Errorf("event with another message: %s", other)
 	}
 	now = now.Add(seriesTimeout)
 	if late := *record("a"); strings.Contains(late, "+") {

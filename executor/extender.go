@@ -16,22 +16,21 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// Extenders carries out what the scheduling machine asks of HTTP extenders. A nil one
-// has none and must be asked nothing.
+// Extenders calls the HTTP extenders of the scheduler. A nil *Extenders has none; only Run, Bind, MaxDuration and
+// Scoring may be called on it.
 type Extenders struct {
 	list       []*extender
 	objects    *objectCache
 	convertPod func(*corev1.Pod) *model.Pod
 	scoring    atomic.Int64
-	// OnIgnoredError is told of calls that failed without failing the pod: those of
-	// ignorable extenders, and all that score. Set it before use; may be nil.
+	// OnIgnoredError is called with errors that do not fail the pod: all errors of ignorable extenders, and all errors
+	// of prioritize calls. Set it before use. It may be nil.
 	OnIgnoredError func(extender, verb string, err error)
 }
 
-// NewExtenders makes clients of extenders; nil when there are none. Files of
-// certificates are read now. Run must be called for anything else to work well:
-// without it every pod and node that is sent is read from the API server.
-// Compile makes a model of a pod that an extender names and the machine did not.
+// NewExtenders returns clients of the extenders, or nil if there are none. It reads certificate files immediately.
+// Until Run is called, every pod and node that is sent to an extender is read from the API server. compile converts
+// a pod that an extender names and the machine did not.
 func NewExtenders(client kubernetes.Interface, list config.Extenders, compile func(*corev1.Pod) *model.Pod) (*Extenders, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -53,7 +52,7 @@ func NewExtenders(client kubernetes.Interface, list config.Extenders, compile fu
 	return x, nil
 }
 
-// newTransport is how an extender is reached.
+// newTransport returns the HTTP transport for an extender.
 func newTransport(e *config.Extender) (http.RoundTripper, error) {
 	t := e.TLS
 	c, err := rest.TLSConfigFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{Insecure: t.Insecure, ServerName: t.ServerName,
@@ -65,19 +64,19 @@ func newTransport(e *config.Extender) (http.RoundTripper, error) {
 		MaxIdleConnsPerHost: 100, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second}, nil
 }
 
-// Run follows the objects that extenders are sent, until the context ends.
+// Run watches the objects that are sent to extenders until ctx is done.
 func (x *Extenders) Run(ctx context.Context) {
 	if x != nil {
 		x.objects.run(ctx)
 	}
 }
 
-// MaxDuration is how long an Ask, an AskVictims or a Bind can take at most.
+// MaxDuration returns the upper bound of the duration of FilterAndPrioritize, ProcessPreemption and Bind.
 func (x *Extenders) MaxDuration() time.Duration {
 	if x == nil {
 		return 0
 	}
-	var filter, score time.Duration // filters one after the other, scores at once
+	var filter, score time.Duration // filters run in sequence, prioritize calls in parallel
 	for _, e := range x.list {
 		filter += e.Timeout
 		score = max(score, e.Timeout)
@@ -85,7 +84,7 @@ func (x *Extenders) MaxDuration() time.Duration {
 	return filter + score + readMargin
 }
 
-// Scoring is how many extenders are scoring nodes now.
+// Scoring returns how many prioritize calls are in flight.
 func (x *Extenders) Scoring() int64 {
 	if x == nil {
 		return 0
@@ -93,7 +92,7 @@ func (x *Extenders) Scoring() int64 {
 	return x.scoring.Load()
 }
 
-// reportIgnored tells of an error that does not fail the pod.
+// reportIgnored reports an error that does not fail the pod.
 func (x *Extenders) reportIgnored(e *extender, verb string, err error) {
 	if x.OnIgnoredError != nil {
 		x.OnIgnoredError(e.URL, verb, err)

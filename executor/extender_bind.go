@@ -11,10 +11,9 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// Bind has a pod bound by the extender that binds. False means that there is
-// none, that it is not interested in the pod, or that it failed and may: the pod
-// is to be bound as usual then, which is safe even if the extender did its work
-// after all, since the API binds a pod only once.
+// Bind binds a pod through the extender that has a bind verb. It returns false if there is none, if that extender
+// is not interested in the pod, or if it failed and is ignorable. The caller then binds the pod itself. That is safe
+// even if the extender did bind the pod, since the API server binds a pod only once.
 func (x *Extenders) Bind(ctx context.Context, e scheduling.Bind) (scheduling.Outcome, bool) {
 	if x == nil {
 		return scheduling.Outcome{}, false
@@ -38,7 +37,7 @@ func (x *Extenders) Bind(ctx context.Context, e scheduling.Bind) (scheduling.Out
 	return scheduling.Outcome{}, false
 }
 
-// errDeclined marks an extender's own word that it did not bind.
+// errDeclined marks the extender's own statement that it did not bind.
 var errDeclined = errors.New("declined")
 
 func (ex *extender) bind(ctx context.Context, e scheduling.Bind) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// teeReader reads a request's body into a string, too.
+// teeReader copies a request's body while it is read.
 func teeReader(r *http.Request, to io.Writer) io.Reader { return io.TeeReader(r.Body, to) }
 
 func TestExtenderBind(t *testing.T) {
@@ -29,12 +29,12 @@ func TestExtenderBind(t *testing.T) {
 		want      scheduling.Result
 		handled   bool
 	}{
-		"bound":                      {extenderv1.ExtenderBindingResult{}, false, scheduling.Done, true},
-		"declined":                   {extenderv1.ExtenderBindingResult{Error: "no device left"}, false, scheduling.Refused, true},
-		"refused":                    {http.StatusForbidden, false, scheduling.Refused, true},
-		"failed, perhaps after all":  {http.StatusInternalServerError, false, scheduling.Unknown, true},
-		"answered, nobody knows how": {"{", false, scheduling.Unknown, true},
-		"failed, and may":            {http.StatusInternalServerError, true, 0, false},
+		"bound":                     {extenderv1.ExtenderBindingResult{}, false, scheduling.Done, true},
+		"declined":                  {extenderv1.ExtenderBindingResult{Error: "no device left"}, false, scheduling.Refused, true},
+		"refused":                   {http.StatusForbidden, false, scheduling.Refused, true},
+		"failed, perhaps after all": {http.StatusInternalServerError, false, scheduling.Unknown, true},
+		"malformed response":        {"{", false, scheduling.Unknown, true},
+		"failed, and may":           {http.StatusInternalServerError, true, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			filter, _ := serve(t, config.Extender{Filter: "filter"}, nil)
@@ -45,20 +45,20 @@ func TestExtenderBind(t *testing.T) {
 				t.Errorf("%+v, %v: want %v, %v", out, handled, tc.want, tc.handled)
 			}
 			if len(d.asked) != 1 || d.asked[0] != "bind n1" || d.bodies[0] != `{"PodName":"web","PodNamespace":"ns","PodUID":"u1","Node":"n1"}` {
-				t.Errorf("asked %q %q", d.asked, d.bodies)
+				t.Errorf("requests %q %q", d.asked, d.bodies)
 			}
 			if (len(c.list) == 1) != tc.ignorable {
-				t.Errorf("complaints %q", c.list)
+				t.Errorf("ignored errors %q", c.list)
 			}
 		})
 	}
 	uninterested, d := serve(t, config.Extender{Bind: "bind", Managed: []string{"x.io/y"}}, nil)
 	x, _ := newTestExtenders(t, uninterested)
 	if _, handled := x.Bind(t.Context(), bind); handled || len(d.asked) != 0 {
-		t.Error("a pod that does not concern the extender is bound by it")
+		t.Error("the extender bound a pod that it is not interested in")
 	}
 	if _, handled := (*Extenders)(nil).Bind(t.Context(), bind); handled {
-		t.Error("no extender binds")
+		t.Error("bound although no extender has a bind verb")
 	}
 }
 
@@ -82,8 +82,8 @@ func TestExtenderProcessPreemption(t *testing.T) {
 		"other victims of the node": {meta("n1", 0, "v2", "v1", "v2"), "v2 v1"},
 		"a node less":               {meta("n1", 1, "v1"), "v1"},
 		"no node":                   {"{}", ""},
-		"unknown node":              {meta("n7", 0, "v1"), `node "n7" is a candidate, and was not asked about`},
-		"unknown victim":            {meta("n1", 0, "v9"), `victim with uid "v9": must be a pod on node "n1"`},
+		"unknown node":              {meta("n7", 0, "v1"), `node "n7" was not in the request`},
+		"unknown victim":            {meta("n1", 0, "v9"), `victim with UID "v9": not found on node "n1"`},
 		"no victim":                 {meta("n1", 0), `node "n1" has no victim`},
 		"negative":                  {meta("n1", -1, "v1"), "NumPDBViolations: -1: must not be negative"},
 	} {
@@ -107,7 +107,7 @@ func TestExtenderProcessPreemption(t *testing.T) {
 				t.Errorf("victims %q, want %q", got, tc.want)
 			}
 			if whole := strings.Contains(d.bodies[0], `"NodeNameToVictims":{"n1":{"Pods":[{"metadata":{"name":"old"`); whole == e.NodeCacheCapable {
-				t.Errorf("whole pods go to those who do not know them: %s", d.bodies[0])
+				t.Errorf("nodeCacheCapable extenders must get UIDs, others whole pods: %s", d.bodies[0])
 			}
 		})
 	}
@@ -119,12 +119,12 @@ func TestExtenderProcessPreemption(t *testing.T) {
 	}
 	e.Ignorable = true
 	if x, _ = newTestExtenders(t, e); !reflect.DeepEqual(x.ProcessPreemption(t.Context(), ask).Candidates, ask.Candidates) {
-		t.Error("an extender that may fail changed something by failing")
+		t.Error("an ignorable extender's failure changed the result")
 	}
 }
 
-// TestObjectCacheWatches demands that what extenders are sent comes from a watch
-// and not from a request each.
+// TestObjectCacheWatches checks that objects for extenders come from a watch
+// and not from single requests.
 func TestObjectCacheWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, _ := newTestExtenders(t, config.Extender{URL: "http://x", Filter: "filter", Timeout: time.Second})
@@ -141,11 +141,11 @@ func TestObjectCacheWatches(t *testing.T) {
 			t.Error(node, err, client.Actions())
 		}
 		if lists := x.objects.podFieldSelector; lists != "spec.nodeName=" {
-			t.Errorf("pods are followed by %q: those that are bound are sent to nobody", lists)
+			t.Errorf("pods are watched with %q, want pending pods only", lists)
 		}
 		all, _ := newTestExtenders(t, config.Extender{URL: "http://x", Preempt: "preempt"})
 		if all.objects.podFieldSelector != "" || all.objects.watchNodes {
-			t.Error("whole victims need all pods, and no nodes")
+			t.Error("whole victims require watching all pods and no nodes")
 		}
 		if got := x.MaxDuration(); got != 2*time.Second+readMargin {
 			t.Errorf("limit %v", got)

@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// scoreScale brings an extender's 0 to 10 to the 0 to 100 of a rule.
+	// scoreScale scales an extender's score (0 to 10) to the score of a plugin (0 to 100).
 	scoreScale = 100 / extenderv1.MaxExtenderPriority
-	// maxScore bounds what is accepted, so that nothing overflows. Like
-	// kube-scheduler, more than 10 is not refused.
+	// maxScore bounds accepted scores to prevent overflow. Like
+	// kube-scheduler, Berth accepts scores above 10.
 	maxScore = 1 << 30
 )
 
-// FilterAndPrioritize puts nodes to the extenders that are interested: the filters one after
-// the other, each seeing what is left, and then, if a choice is left, the scores all
-// at once. It is Refused when a filter that must not fail does.
+// FilterAndPrioritize calls the interested extenders: the filters in sequence, each with the nodes that are left,
+// and then, if more than one node is left, all prioritize verbs in parallel. The outcome is Refused if an extender
+// that is not ignorable fails.
 func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallExtenders) scheduling.Outcome {
 	pod, err := x.objects.pod(ctx, e.Pod)
 	if err != nil {
@@ -64,7 +64,7 @@ func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallEx
 	return scheduling.Outcome{ExtenderResult: answer}
 }
 
-// extenderArgs is what an extender is asked about nodes.
+// extenderArgs returns the request body for an extender.
 func (x *Extenders) extenderArgs(ctx context.Context, ex *extender, pod *corev1.Pod, names []string) (*extenderv1.ExtenderArgs, error) {
 	if ex.NodeCacheCapable {
 		return &extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names}, nil
@@ -80,8 +80,8 @@ func (x *Extenders) extenderArgs(ctx context.Context, ex *extender, pod *corev1.
 	return &extenderv1.ExtenderArgs{Pod: pod, Nodes: list}, nil
 }
 
-// filter asks one extender which nodes are left. What it neither keeps nor says
-// anything about counts as refused for good, as in kube-scheduler.
+// filter calls one extender's filter verb. A node that the extender neither keeps nor gives a reason for counts as
+// rejected and unresolvable, as in kube-scheduler.
 func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, names []string) (left []string, failed []scheduling.FailedNode, err error) {
 	args, err := x.extenderArgs(ctx, ex, pod, names)
 	if err != nil {
@@ -97,7 +97,7 @@ func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, n
 	kept := map[string]bool{}
 	for _, n := range keptNodes(ex, &result) {
 		if _, known := slices.BinarySearch(names, n); !known {
-			return nil, nil, ex.wrapError(ex.Filter, fmt.Errorf("node %q is kept, and was not asked about", n))
+			return nil, nil, ex.wrapError(ex.Filter, fmt.Errorf("node %q was not in the request", n))
 		}
 		kept[n] = true
 	}
@@ -106,7 +106,7 @@ func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, n
 			left = append(left, n)
 			continue
 		}
-		f := scheduling.FailedNode{Node: n, Extender: ex.URL, Unresolvable: true, Reason: "node(s) refused by extender " + ex.URL + " without a reason"}
+		f := scheduling.FailedNode{Node: n, Extender: ex.URL, Unresolvable: true, Reason: "node(s) rejected by extender " + ex.URL + " without a reason"}
 		if why, ok := result.FailedAndUnresolvableNodes[n]; ok {
 			f.Reason = why
 		} else if why, ok := result.FailedNodes[n]; ok {
@@ -117,7 +117,7 @@ func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, n
 	return left, failed, nil
 }
 
-// keptNodes are the nodes that an answer keeps.
+// keptNodes returns the nodes that a response keeps.
 func keptNodes(ex *extender, r *extenderv1.ExtenderFilterResult) (names []string) {
 	switch {
 	case ex.NodeCacheCapable && r.NodeNames != nil:
@@ -130,8 +130,8 @@ func keptNodes(ex *extender, r *extenderv1.ExtenderFilterResult) (names []string
 	return names
 }
 
-// prioritizeAll asks all interested extenders at once for points, by node. One that
-// fails gives none.
+// prioritizeAll calls the prioritize verbs of all interested extenders in parallel and returns the sum of the
+// scores per node. An extender that fails adds no score.
 func (x *Extenders) prioritizeAll(ctx context.Context, e scheduling.CallExtenders, pod *corev1.Pod, names []string) map[string]int64 {
 	lists := make([]extenderv1.HostPriorityList, len(x.list))
 	var wg sync.WaitGroup
@@ -158,8 +158,8 @@ func (x *Extenders) prioritizeAll(ctx context.Context, e scheduling.CallExtender
 	return points
 }
 
-// prioritize asks one extender for scores. It may score nodes that it was not
-// asked about, as in kube-scheduler; nobody looks at these.
+// prioritize calls one extender's prioritize verb. Scores of nodes that were not in the request are ignored, as in
+// kube-scheduler.
 func (x *Extenders) prioritize(ctx context.Context, ex *extender, pod *corev1.Pod, names []string) (extenderv1.HostPriorityList, error) {
 	args, err := x.extenderArgs(ctx, ex, pod, names)
 	if err != nil {
@@ -172,10 +172,10 @@ func (x *Extenders) prioritize(ctx context.Context, ex *extender, pod *corev1.Po
 	seen := map[string]bool{}
 	for _, s := range list {
 		if seen[s.Host] {
-			return nil, ex.wrapError(ex.Prioritize, fmt.Errorf("node %q is scored twice: must be once", s.Host))
+			return nil, ex.wrapError(ex.Prioritize, fmt.Errorf("node %q is scored twice", s.Host))
 		}
 		if s.Score > maxScore || s.Score < -maxScore {
-			return nil, ex.wrapError(ex.Prioritize, fmt.Errorf("node %q is given %d points: must be %d to %d", s.Host, s.Score, extenderv1.MinExtenderPriority, extenderv1.MaxExtenderPriority))
+			return nil, ex.wrapError(ex.Prioritize, fmt.Errorf("node %q: score %d: must be %d to %d", s.Host, s.Score, extenderv1.MinExtenderPriority, extenderv1.MaxExtenderPriority))
 		}
 		seen[s.Host] = true
 	}

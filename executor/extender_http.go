@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	maxResponseBytes = 256 << 20 // bytes of an answer, which can hold thousands of whole nodes
-	maxQuotedBytes   = 200       // bytes of an answer that an error quotes
+	maxResponseBytes = 256 << 20 // bytes of a response, which can hold thousands of whole nodes
+	maxQuotedBytes   = 200       // bytes of a response that an error quotes
 )
 
-// extender is one extender.
+// extender is the client of one extender.
 type extender struct {
 	config.Extender
 	http        *http.Client
 	maxResponse int64
 }
 
-// statusError is an answer that is not 200 OK.
+// statusError is a response other than 200 OK.
 type statusError struct {
 	code int
 	body string
 }
 
 func (e *statusError) Error() string {
-	return fmt.Sprintf("answered %d %s: %q: must be 200", e.code, http.StatusText(e.code), e.body)
+	return fmt.Sprintf("response status %d %s: %q: want 200", e.code, http.StatusText(e.code), e.body)
 }
 
-// call posts a question to an extender and reads the answer. The errors name
+// call posts a request to an extender and decodes the response. Errors name
 // the extender and the verb.
 func (e *extender) call(ctx context.Context, verb string, question, answer any) error {
 	if err := e.post(ctx, verb, question, answer); err != nil {
@@ -68,19 +68,18 @@ func (e *extender) post(ctx context.Context, verb string, question, answer any) 
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, e.maxResponse+1))
 	if err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
+		return fmt.Errorf("reading response: %w", err)
 	}
 	if int64(len(text)) > e.maxResponse {
-		return fmt.Errorf("the answer has more than %d bytes", e.maxResponse)
+		return fmt.Errorf("response exceeds %d bytes", e.maxResponse)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
-		return fmt.Errorf("the answer %q is not what is expected: %w", text[:min(len(text), maxQuotedBytes)], err)
+		return fmt.Errorf("decoding response %q: %w", text[:min(len(text), maxQuotedBytes)], err)
 	}
 	return nil
 }
 
-// isDefiniteExtenderRejection says whether an error proves that the extender did not do what it was
-// asked to.
+// isDefiniteExtenderRejection reports whether an error proves that the extender did not carry out the request.
 func isDefiniteExtenderRejection(err error) bool {
 	var status *statusError
 	return errors.As(err, &status) && status.code < 500 && status.code != http.StatusRequestTimeout

@@ -21,22 +21,22 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// readMargin is how much longer than its calls an Ask may take: to read what is sent.
+// readMargin is the extra time for reading the objects that are sent to extenders.
 const readMargin = 10 * time.Second
 
-// objectCache are pods and nodes as the API has them, which is how extenders
-// want them. What is not followed, or not seen yet, is read when it is needed.
+// objectCache holds API pods and nodes, which extenders receive unconverted. Objects that are not watched, or not
+// observed yet, are read from the API server on demand.
 type objectCache struct {
 	client                kubernetes.Interface
 	pods, nodes           cache.Store
 	watchPods, watchNodes bool
-	// podFieldSelector pods are followed: those without a node, which are sent to every
-	// extender, or all, when one wants whole victims.
+	// podFieldSelector selects the watched pods: pending pods, which are sent to every extender, or all pods if an
+	// extender needs whole victims.
 	podFieldSelector string
 }
 
-// newObjectCache follows nodes only for extenders that do not know them by name. The
-// pod is sent in every case.
+// newObjectCache watches nodes only if an extender is not nodeCacheCapable. The
+// pod is always sent.
 func newObjectCache(client kubernetes.Interface, list config.Extenders) *objectCache {
 	o := &objectCache{client: client, pods: cache.NewStore(cache.MetaNamespaceKeyFunc), nodes: cache.NewStore(cache.MetaNamespaceKeyFunc)}
 	all := false
@@ -87,10 +87,10 @@ func (o *objectCache) runReflector(ctx context.Context, name string, of runtime.
 	cache.NewReflectorWithOptions(source, of, store, cache.ReflectorOptions{Name: "extenders/" + name}).RunWithContext(ctx)
 }
 
-// errPodGone marks that a pod is not there any more.
-var errPodGone = errors.New("it is gone")
+// errPodGone marks that a pod was deleted.
+var errPodGone = errors.New("deleted")
 
-// pod is the original of a pod. A namesake is an error.
+// pod returns the API object of a pod. It fails if another pod has the name.
 func (o *objectCache) pod(ctx context.Context, p *model.Pod) (*corev1.Pod, error) {
 	if obj, ok, _ := o.pods.GetByKey(p.Key()); ok && string(obj.(*corev1.Pod).UID) == p.UID {
 		return obj.(*corev1.Pod), nil
@@ -103,12 +103,12 @@ func (o *objectCache) pod(ctx context.Context, p *model.Pod) (*corev1.Pod, error
 		return nil, fmt.Errorf("reading pod %s to send it to an extender: %w", p.Key(), err)
 	}
 	if string(found.UID) != p.UID {
-		return nil, fmt.Errorf("pod %s with uid %s: %w: there is one with uid %s", p.Key(), p.UID, errPodGone, found.UID)
+		return nil, fmt.Errorf("pod %s with UID %s: %w: replaced by UID %s", p.Key(), p.UID, errPodGone, found.UID)
 	}
 	return found, nil
 }
 
-// node is the original of a node.
+// node returns the API object of a node.
 func (o *objectCache) node(ctx context.Context, name string) (*corev1.Node, error) {
 	if obj, ok, _ := o.nodes.GetByKey(name); ok {
 		return obj.(*corev1.Node), nil
@@ -120,7 +120,7 @@ func (o *objectCache) node(ctx context.Context, name string) (*corev1.Node, erro
 	return found, nil
 }
 
-// podOnNode finds a pod of a node by its uid; nil when there is none.
+// podOnNode returns the pod with the given UID on a node, or nil.
 func (o *objectCache) podOnNode(ctx context.Context, node, uid string) (*corev1.Pod, error) {
 	list, err := o.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String()})
 	if err != nil {

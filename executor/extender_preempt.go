@@ -14,9 +14,8 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// ProcessPreemption puts the candidates of a preemption to the extenders that preempt, one
-// after the other: each may leave out candidates and change the victims. It is
-// Refused when one that must not fail does.
+// ProcessPreemption calls the preempt verbs in sequence. Each extender may remove candidates and change victims.
+// The outcome is Refused if an extender that is not ignorable fails.
 func (x *Extenders) ProcessPreemption(ctx context.Context, e scheduling.CallPreemptionExtenders) scheduling.Outcome {
 	pod, err := x.objects.pod(ctx, e.Pod)
 	if err != nil {
@@ -43,7 +42,7 @@ func (x *Extenders) ProcessPreemption(ctx context.Context, e scheduling.CallPree
 	return scheduling.Outcome{Candidates: left}
 }
 
-// processPreemption asks one extender. The answer names victims by uid, whatever it knows.
+// processPreemption calls one extender. The response names victims by UID for every kind of extender.
 func (x *Extenders) processPreemption(ctx context.Context, ex *extender, original *corev1.Pod, pod *model.Pod, candidates []profiles.Candidate) ([]profiles.Candidate, error) {
 	args := &extenderv1.ExtenderPreemptionArgs{Pod: original}
 	if ex.NodeCacheCapable {
@@ -60,7 +59,7 @@ func (x *Extenders) processPreemption(ctx context.Context, ex *extender, origina
 	}
 	for node := range result.NodeNameToMetaVictims {
 		if !slices.ContainsFunc(candidates, func(c profiles.Candidate) bool { return c.Node == node }) {
-			return nil, ex.wrapError(ex.Preempt, fmt.Errorf("node %q is a candidate, and was not asked about", node))
+			return nil, ex.wrapError(ex.Preempt, fmt.Errorf("node %q was not in the request", node))
 		}
 	}
 	var left []profiles.Candidate
@@ -86,10 +85,10 @@ func (x *Extenders) processPreemption(ctx context.Context, ex *extender, origina
 }
 
 func noVictimError(node string) error {
-	return fmt.Errorf("node %q has no victim: leave the node out, or name one at least", node)
+	return fmt.Errorf("node %q has no victims: omit the node or name at least one victim", node)
 }
 
-// applyVictims is a candidate with the victims that an extender names.
+// applyVictims returns the candidate with the victims that an extender names.
 func (x *Extenders) applyVictims(ctx context.Context, pod *model.Pod, c profiles.Candidate, v *extenderv1.MetaVictims) (profiles.Candidate, error) {
 	out := profiles.Candidate{Node: c.Node, Violations: int(v.NumPDBViolations)}
 	if out.Violations < 0 {
@@ -113,15 +112,15 @@ func (x *Extenders) applyVictims(ctx context.Context, pod *model.Pod, c profiles
 	return out, nil
 }
 
-// findVictim finds a pod that an extender names: one of the candidate's victims or
-// another pod of its node.
+// findVictim returns a pod that an extender names: a victim of the candidate or
+// another pod on its node.
 func (x *Extenders) findVictim(ctx context.Context, c profiles.Candidate, uid string) (*model.Pod, error) {
 	if i := slices.IndexFunc(c.Victims, func(p *model.Pod) bool { return p.UID == uid }); i >= 0 {
 		return c.Victims[i], nil
 	}
 	found, err := x.objects.podOnNode(ctx, c.Node, uid)
 	if err == nil && found == nil {
-		err = fmt.Errorf("victim with uid %q: must be a pod on node %q", uid, c.Node)
+		err = fmt.Errorf("victim with UID %q: not found on node %q", uid, c.Node)
 	}
 	if err != nil {
 		return nil, err
@@ -141,8 +140,8 @@ func metaVictims(candidates []profiles.Candidate) map[string]*extenderv1.MetaVic
 	return out
 }
 
-// fullVictims are candidates with whole pods. A victim that is gone meanwhile is left
-// out, and with it a candidate that has no other.
+// fullVictims returns the candidates with whole pods. It omits victims that were deleted meanwhile, and candidates
+// without any other victim.
 func (x *Extenders) fullVictims(ctx context.Context, candidates []profiles.Candidate) (map[string]*extenderv1.Victims, error) {
 	out := map[string]*extenderv1.Victims{}
 	for _, c := range candidates {

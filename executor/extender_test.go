@@ -23,12 +23,12 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// fakeExtender is an extender's server: what it was asked, in order, and what it answers.
+// fakeExtender is the server of an extender. It records its requests in order.
 type fakeExtender struct {
 	mu     sync.Mutex
-	asked  []string // verb, then the names of the nodes it was asked about
+	asked  []string // verb, then the names of the nodes in the request
 	bodies []string
-	// answer makes the answer to a verb; a string is sent as it is.
+	// answer returns the response to a verb; a string is sent unchanged.
 	answer func(verb string, nodes []string) any
 }
 
@@ -72,7 +72,7 @@ func (d *fakeExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve starts an extender and fills in its URL.
+// serve starts an extender and sets its URL.
 func serve(t *testing.T, e config.Extender, answer func(verb string, nodes []string) any) (config.Extender, *fakeExtender) {
 	t.Helper()
 	d := &fakeExtender{answer: answer}
@@ -85,13 +85,13 @@ func serve(t *testing.T, e config.Extender, answer func(verb string, nodes []str
 	return e, d
 }
 
-// ignoredErrors collects what failed without failing the pod.
+// ignoredErrors collects errors that did not fail the pod.
 type ignoredErrors struct {
 	mu   sync.Mutex
 	list []string
 }
 
-// newTestExtenders makes Extenders over an API with pod ns/web and nodes n1 to n3.
+// newTestExtenders returns Extenders for an API with pod ns/web and nodes n1 to n3.
 func newTestExtenders(t *testing.T, list ...config.Extender) (*Extenders, *ignoredErrors) {
 	t.Helper()
 	objects := []runtime.Object{podOnNode("u1", "")}
@@ -121,7 +121,7 @@ func threeNodes() scheduling.CallExtenders {
 	return scheduling.CallExtenders{ID: 7, Pod: web, Nodes: []profiles.NodeScore{{Node: "n1", Score: 5}, {Node: "n2"}, {Node: "n3"}}}
 }
 
-// keepNodes answers a filter by names.
+// keepNodes returns a filter response with node names.
 func keepNodes(names ...string) any { return extenderv1.ExtenderFilterResult{NodeNames: &names} }
 
 func TestExtenderFiltersRunInSequence(t *testing.T) {
@@ -145,15 +145,15 @@ func TestExtenderFiltersRunInSequence(t *testing.T) {
 		t.Errorf("failed %+v, want %+v", out.ExtenderResult.FailedNodes, want)
 	}
 	if !slices.Equal(d1.asked, []string{"filter n1,n2,n3"}) || !slices.Equal(d2.asked, []string{"filter n1,n3"}) || len(d3.asked) != 0 {
-		t.Errorf("asked %q, %q, %q", d1.asked, d2.asked, d3.asked)
+		t.Errorf("requests %q, %q, %q", d1.asked, d2.asked, d3.asked)
 	}
 	if !strings.Contains(d2.bodies[0], `"rack":"r7"`) || strings.Contains(d1.bodies[0], "rack") || !strings.Contains(d1.bodies[0], `"uid":"u1"`) {
-		t.Errorf("whole nodes go to those who do not know them, and to nobody else: %s\n%s", d1.bodies[0], d2.bodies[0])
+		t.Errorf("nodeCacheCapable extenders must get names, others whole nodes: %s\n%s", d1.bodies[0], d2.bodies[0])
 	}
 	x, _ = newTestExtenders(t, fourth, fifth)
 	out = x.FilterAndPrioritize(t.Context(), threeNodes())
 	if len(out.ExtenderResult.Nodes) != 0 || len(out.ExtenderResult.FailedNodes) != 3 || !out.ExtenderResult.FailedNodes[0].Unresolvable || len(d5.asked) != 0 {
-		t.Errorf("an answer without nodes keeps none and ends it: %+v, asked %q", out.ExtenderResult, d5.asked)
+		t.Errorf("an empty filter response must reject all nodes and end the sequence: %+v, requests %q", out.ExtenderResult, d5.asked)
 	}
 }
 
@@ -162,13 +162,13 @@ func TestExtenderFilterErrors(t *testing.T) {
 		answer any
 		want   string
 	}{
-		"its own word":     {extenderv1.ExtenderFilterResult{Error: "no devices"}, "no devices"},
-		"unknown node":     {keepNodes("n1", "n9"), `node "n9" is kept, and was not asked about`},
-		"malformed":        {`{"nodenames": [`, `the answer "{\"nodenames\": [" is not what is expected`},
-		"another type":     {`{"NodeNames": "n1"}`, "is not what is expected"},
-		"status":           {http.StatusTeapot, `answered 418 I'm a teapot: "no": must be 200`},
-		"huge":             {`{"NodeNames": ["` + strings.Repeat("n", 2000) + `"]}`, "more than 1000 bytes"},
-		"silence for long": {time.Second, "Client.Timeout"},
+		"extender error": {extenderv1.ExtenderFilterResult{Error: "no devices"}, "no devices"},
+		"unknown node":   {keepNodes("n1", "n9"), `node "n9" was not in the request`},
+		"malformed":      {`{"nodenames": [`, `decoding response "{\"nodenames\": ["`},
+		"another type":   {`{"NodeNames": "n1"}`, "decoding response"},
+		"status":         {http.StatusTeapot, `response status 418 I'm a teapot: "no": want 200`},
+		"huge":           {`{"NodeNames": ["` + strings.Repeat("n", 2000) + `"]}`, "response exceeds 1000 bytes"},
+		"timeout":        {time.Second, "Client.Timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			timeout, release := 10*time.Second, make(chan struct{})
@@ -217,21 +217,21 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 		t.Errorf("outcome %+v, points %+v, want %+v", out, out.ExtenderResult, want)
 	}
 	if len(c.list) != 3 {
-		t.Errorf("complaints %q", c.list)
+		t.Errorf("ignored errors %q", c.list)
 	}
 	one, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return keepNodes("n2") })
 	if x, _ = newTestExtenders(t, one); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n2"}}) || len(d.asked) != 1 {
-		t.Errorf("one node is left, and is scored all the same: %q", d.asked)
+		t.Errorf("prioritize called although one node is left: %q", d.asked)
 	}
 }
 
 func TestExtendersSkipDeletedPods(t *testing.T) {
 	e, d := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return keepNodes() })
 	x, _ := newTestExtenders(t, e)
-	for uid, want := range map[string]string{"u2": `pod ns/web with uid u2: it is gone: there is one with uid u1`} {
+	for uid, want := range map[string]string{"u2": `pod ns/web with UID u2: deleted: replaced by UID u1`} {
 		out := x.FilterAndPrioritize(t.Context(), scheduling.CallExtenders{Pod: &model.Pod{Namespace: "ns", Name: "web", UID: uid, Spec: web.Spec}, Nodes: threeNodes().Nodes})
 		if out.Result != scheduling.Refused || out.Reason != want || len(d.asked) != 0 {
-			t.Errorf("outcome %+v, asked %q", out, d.asked)
+			t.Errorf("outcome %+v, requests %q", out, d.asked)
 		}
 	}
 }

@@ -41,10 +41,10 @@ func TestExtendersOverTLS(t *testing.T) {
 		{URL: "https://b", TLS: schedulerv1.ExtenderTLSConfig{CAData: []byte("no PEM")}}}, nil)
 	for _, want := range []string{"extender https://a: tlsConfig: open no/such/ca.crt", "extender https://b: tlsConfig: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
+			t.Errorf("%v does not contain %q", err, want)
 		}
 	}
 	if x, err := NewExtenders(fake.NewClientset(), nil, nil); x != nil || err != nil {
-		t.Errorf("%v, %v of no extenders", x, err)
+		t.Errorf("no extenders: %v, %v", x, err)
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// HoldCreatorLabel is the label that says who made a Hold.
+// HoldCreatorLabel is the label that names the creator of a Hold.
 const HoldCreatorLabel = "berth.dev/made-by"
 
-// NewHoldObject is a Hold as the API has it. It keeps whole seconds; a Hold must not end before its time.
+// NewHoldObject converts a Hold to its API object. The API stores whole seconds; the end is rounded up.
 func NewHoldObject(h *model.Hold, maker string) *v1alpha1.Hold {
 	o := h.Owner
 	out := &v1alpha1.Hold{
@@ -46,7 +46,7 @@ func NewHoldObject(h *model.Hold, maker string) *v1alpha1.Hold {
 	return out
 }
 
-// resourceList are requests as the API has them.
+// resourceList converts requests to a ResourceList.
 func resourceList(r *model.Resources) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	put := func(name corev1.ResourceName, q *resource.Quantity) {

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// recordMissedWakeup tells that a pod was found to fit although nothing had woken it.
+// recordMissedWakeup records the event that a pod fits although no event woke it up.
 func (a *Executor) recordMissedWakeup(e scheduling.MissedWakeup) scheduling.Outcome {
 	a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "MissedWakeUp", "Scheduling", missedWakeupNote(e))
 	return scheduling.Outcome{}
@@ -23,6 +23,6 @@ func missedWakeupNote(e scheduling.MissedWakeup) string {
 			rules = append(rules, r.String())
 		}
 	}
-	return fmt.Sprintf("The pod fits on node %s, although nothing that happened since it was rejected by %s had it tried again. It is tried now. This is a fault of the scheduler: please report it.",
+	return fmt.Sprintf("The pod fits on node %s, but no event since its rejection by %s triggered a retry. It is retried now. This is a bug in the scheduler: please report it.",
 		e.Node, strings.Join(rules, ", "))
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// clearNomination takes a pod's nomination back.
+// clearNomination removes a pod's nomination.
 func (a *Executor) clearNomination(ctx context.Context, e scheduling.ClearNomination) scheduling.Outcome {
 	return a.nominate(ctx, e.Pod, nil)
 }
 
-// nominate writes status.nominatedNodeName; nil removes it. A pod that is gone is a
-// Conflict, as is a namesake.
+// nominate writes status.nominatedNodeName; nil removes it. The outcome is a Conflict if the pod was deleted or
+// replaced.
 func (a *Executor) nominate(ctx context.Context, p *model.Pod, node *string) scheduling.Outcome {
 	err := a.patchStatus(ctx, p, map[string]any{"nominatedNodeName": node})
 	if apierrors.IsNotFound(err) {
@@ -24,7 +24,7 @@ func (a *Executor) nominate(ctx context.Context, p *model.Pod, node *string) sch
 	return outcome(err)
 }
 
-// patchStatus merges fields into the status of a pod, and of no namesake.
+// patchStatus merges fields into the status of a pod, with its UID as a precondition.
 func (a *Executor) patchStatus(ctx context.Context, p *model.Pod, status map[string]any) error {
 	return patchStatus(ctx, a.o.Client, p, "", status)
 }

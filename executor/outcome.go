@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// outcome words an error. See the package comment for the table.
+// outcome converts an error to an outcome. See the table in the package comment.
 func outcome(err error) scheduling.Outcome {
 	switch {
 	case err == nil:
@@ -21,9 +21,9 @@ func outcome(err error) scheduling.Outcome {
 	return scheduling.Outcome{Result: scheduling.Unknown, Reason: err.Error()}
 }
 
-// isDefiniteRejection says whether the server answered that it did nothing. An error
-// without a status is one of the connection; time-outs and server errors may
-// come after the deed.
+// isDefiniteRejection reports whether the API server answered that it did nothing. An error
+// without a status is a connection error. Timeouts and server errors may be returned
+// after the write.
 func isDefiniteRejection(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// reportUnschedulable writes why a pod has no node: the condition, if it says something
-// else, and an event for each attempt.
+// reportUnschedulable writes the PodScheduled condition, if its message changed, and records a FailedScheduling
+// event for each attempt.
 func (a *Executor) reportUnschedulable(ctx context.Context, e scheduling.ReportUnschedulable) scheduling.Outcome {
 	reason := corev1.PodReasonUnschedulable
 	if e.Summary.Outcome == decision.Errored {
@@ -26,8 +26,8 @@ func (a *Executor) reportUnschedulable(ctx context.Context, e scheduling.ReportU
 	return a.setPodScheduled(ctx, e.Pod, reason, text)
 }
 
-// reportGated writes that a pod is held back before the queue. For scheduling gates the API
-// server has done so already; of other gates an event tells, too.
+// reportGated writes that a pod is gated. For scheduling gates the API server has set the condition at creation;
+// for other gates an event is recorded too.
 func (a *Executor) reportGated(ctx context.Context, e scheduling.ReportGated) scheduling.Outcome {
 	reason, text := corev1.PodReasonUnschedulable, explain.GatedMessage(e.Verdict)
 	if e.Verdict.Plugin == decision.SchedulingGates {
@@ -43,8 +43,8 @@ func (a *Executor) reportGated(ctx context.Context, e scheduling.ReportGated) sc
 	return a.setPodScheduled(ctx, e.Pod, reason, text)
 }
 
-// setPodScheduled patches PodScheduled=False into the pod's status unless it is
-// there with the same words.
+// setPodScheduled patches PodScheduled=False into the pod's status unless the condition
+// has the same reason and message.
 func (a *Executor) setPodScheduled(ctx context.Context, p *model.Pod, reason, message string) scheduling.Outcome {
 	old := a.o.PodScheduled(p.UID)
 	if old != nil && old.Status == corev1.ConditionFalse && old.Reason == reason && old.Message == message {

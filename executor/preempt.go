@@ -16,11 +16,11 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// maxPreemptTimeout bounds a Preempt of many victims; it stays below the time after which the
-// machine asks again.
+// maxPreemptTimeout bounds a Preempt of many victims. It is shorter than the time after which the
+// machine repeats the effect.
 const maxPreemptTimeout = 100 * time.Second
 
-// timeoutFor is how long an effect may take.
+// timeoutFor returns the timeout of an effect.
 func (a *Executor) timeoutFor(e scheduling.Effect) time.Duration {
 	switch e := e.(type) {
 	case scheduling.Preempt:
@@ -31,22 +31,21 @@ func (a *Executor) timeoutFor(e scheduling.Effect) time.Duration {
 	return a.o.Timeout
 }
 
-// victim is a pod to be driven out, as far as that has come.
+// victim is a victim of a preemption with its progress.
 type victim struct {
 	pod      *model.Pod
-	marked   bool // the condition is there
+	marked   bool // it has the DisruptionTarget condition
 	deleted  bool // it is deleted, or being deleted with the condition
-	recorded bool // nothing is to be told of it any more
+	recorded bool // its record needs no further write
 }
 
-// preempt nominates the pod, debits the budgets, and drives the victims out. Each step up to the
-// condition is done for all victims before the next one begins, and none is done twice: whoever finds a
-// pod with the condition, here or in another process, knows that it is paid for and what is
-// left to do.
+// preempt nominates the pod, debits the budgets, and displaces the victims. Each step up to the condition is done
+// for all victims before the next step begins. No step is repeated: a victim that has the condition, set by this or
+// another process, has been debited already.
 func (a *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling.Outcome {
 	if out := a.nominate(ctx, e.Pod, &e.Plan.Node); out.Result != scheduling.Done {
 		if out.Result == scheduling.Refused {
-			out.Reason = "nominating it: " + out.Reason
+			out.Reason = "nominating the pod: " + out.Reason
 		}
 		return out
 	}
@@ -57,7 +56,7 @@ func (a *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	entries, err := a.displacer.Debit(ctx, e.Plan.Debits, e.Plan.Victims, displacement.Preemption.Policy().Overrules(e.Choice))
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
 		out := scheduling.Outcome{Result: scheduling.Refused, Reason: err.Error()}
-		for _, b := range append([]*policyv1.PodDisruptionBudget{refused.Budget}, refused.Refunded...) { // the next choice is made on what they are now
+		for _, b := range append([]*policyv1.PodDisruptionBudget{refused.Budget}, refused.Refunded...) { // the next attempt uses the present state of the budgets
 			out.Budgets = append(out.Budgets, a.o.ConvertBudget(b))
 		}
 		return out
@@ -88,8 +87,8 @@ func (a *Executor) preempt(ctx context.Context, e scheduling.Preempt) scheduling
 	return scheduling.Outcome{}
 }
 
-// preemptError words an error that ends a Preempt. Once a victim is deleted it cannot be
-// refused any more: it is asked again.
+// preemptError converts an error that ends a Preempt to an outcome. Once a victim is deleted, the effect cannot be
+// refused any more and is retried.
 func preemptError(p *model.Pod, err error, deleted bool) scheduling.Outcome {
 	out := scheduling.Outcome{Result: scheduling.Unknown, Reason: "displacing pod " + p.Key() + ": " + err.Error()}
 	if isDefiniteRejection(err) && !apierrors.IsTooManyRequests(err) && !deleted {
@@ -98,8 +97,7 @@ func preemptError(p *model.Pod, err error, deleted bool) scheduling.Outcome {
 	return out
 }
 
-// victimStates says how far each victim is. When the same was asked before, the API
-// knows better than what is remembered.
+// victimStates returns the progress of each victim. For a repeated effect it reads the pods from the API server.
 func (a *Executor) victimStates(ctx context.Context, e scheduling.Preempt) ([]victim, error) {
 	var out []victim
 	for _, p := range e.Plan.Victims {
@@ -122,8 +120,7 @@ func (a *Executor) victimStates(ctx context.Context, e scheduling.Preempt) ([]vi
 	return out, nil
 }
 
-// setDisruptionTarget writes the DisruptionTarget condition, which is the record of the displacement. One that
-// turns out to be gone is what was wanted.
+// setDisruptionTarget writes the DisruptionTarget condition. A victim that is deleted already is done.
 func (a *Executor) setDisruptionTarget(ctx context.Context, v *victim, r *displacement.Record) error {
 	if v.marked || v.deleted {
 		return nil
@@ -136,15 +133,16 @@ func (a *Executor) setDisruptionTarget(ctx context.Context, v *victim, r *displa
 	return err
 }
 
-// recordAndDelete tells of a victim, and deletes it with its own grace period. In this order, as a crash between the two would
-// otherwise leave a pod that is gone and of which nobody knows why; a victim that then may not be deleted has been told of in vain.
+// recordAndDelete writes the record of a victim and deletes it with its own grace period, in this order: a crash
+// between the two would otherwise leave a deleted pod without a record. If the deletion is then forbidden, the
+// record is wrong.
 func (a *Executor) recordAndDelete(ctx context.Context, v *victim, r *displacement.Record) error {
 	if !v.recorded {
 		err := a.displacer.tryWriteRecord(ctx, r)
 		if err != nil && !isPermanent(err) {
 			return err
 		}
-		if err != nil { // that it cannot be written stops nothing
+		if err != nil { // a record that cannot be written does not stop the preemption
 			a.o.Events.dropped.Add(1)
 		}
 		v.recorded = true

@@ -32,7 +32,7 @@ func budgetAllowing(name string, n int32) *policyv1.PodDisruptionBudget {
 		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: n}}
 }
 
-// newPreempt drives pods out of n1; each budget is to pay for those named.
+// newPreempt returns a Preempt on n1; each budget pays for the named victims.
 func newPreempt(victims []string, paid map[string][]string, names ...string) scheduling.Preempt {
 	e := scheduling.Preempt{Pod: web, Choice: 1, Plan: &decision.Preemption{Outcome: decision.PreemptionNominated, Node: "n1"}}
 	for _, v := range victims {
@@ -44,7 +44,7 @@ func newPreempt(victims []string, paid map[string][]string, names ...string) sch
 	return e
 }
 
-// recordedRequests are the writes that a client was asked for, in short.
+// recordedRequests formats the writes of a client.
 func recordedRequests(client *fake.Clientset) string {
 	var out []string
 	for _, a := range client.Actions() {
@@ -67,7 +67,7 @@ func TestPreemptSetsDisruptionTargetOnAllVictimsBeforeDeleting(t *testing.T) {
 	}
 	want := "patch:pods/status:web update:poddisruptionbudgets/status patch:pods/status:a patch:pods/status:b create:events delete:pods:a create:events delete:pods:b"
 	if got := recordedRequests(client); got != want {
-		t.Errorf("it did\n%s\nwant\n%s", got, want)
+		t.Errorf("requests\n%s\nwant\n%s", got, want)
 	}
 	b, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 2 {
@@ -91,16 +91,16 @@ func TestPreemptRetryResumes(t *testing.T) {
 	paid.Status.DisruptedPods = map[string]metav1.Time{"b": {Time: clock}, "a": {Time: clock}}
 	a, client := newTestExecutor(nil, podOnNode("u1", ""), marked, paid)
 	e := newPreempt([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
-	e.Retry = true // a is gone, b has its condition, both are paid for
+	e.Retry = true // a is deleted, b has its condition, both are debited
 	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
 		t.Fatalf("outcome %+v", o)
 	}
 	if got, want := recordedRequests(client), "patch:pods/status:web create:events delete:pods:b"; got != want {
-		t.Errorf("it did %s, want %s", got, want)
+		t.Errorf("requests %s, want %s", got, want)
 	}
 }
 
-// A victim that may not be deleted stays. Once another one is deleted the choice cannot be refused any more.
+// A victim whose deletion is forbidden stays. After the deletion of another one the effect cannot be refused any more.
 func TestPreemptVictimDeletionForbidden(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stays string
@@ -118,7 +118,7 @@ func TestPreemptVictimDeletionForbidden(t *testing.T) {
 			e := newPreempt([]string{"a", "b"}, nil)
 			for _, e.Retry = range []bool{false, true} {
 				if o := a.preempt(t.Context(), e); o.Result != tc.want {
-					t.Errorf("again %v: outcome %+v", e.Retry, o)
+					t.Errorf("retry %v: outcome %+v", e.Retry, o)
 				}
 			}
 			events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
@@ -129,7 +129,7 @@ func TestPreemptVictimDeletionForbidden(t *testing.T) {
 	}
 }
 
-// Who is deleted is told of, though not at the first time.
+// The record of a deleted victim is written on retry.
 func TestPreemptRewritesLostEvent(t *testing.T) {
 	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"))
 	left := 1
@@ -140,7 +140,7 @@ func TestPreemptRewritesLostEvent(t *testing.T) {
 	e := newPreempt([]string{"a"}, nil)
 	for _, want := range []scheduling.Result{scheduling.Unknown, scheduling.Done} {
 		if o := a.preempt(t.Context(), e); o.Result != want {
-			t.Errorf("again %v: outcome %+v", e.Retry, o)
+			t.Errorf("retry %v: outcome %+v", e.Retry, o)
 		}
 		e.Retry = true
 	}
@@ -220,7 +220,7 @@ func TestPreemptOutcomes(t *testing.T) {
 				t.Errorf("outcome %v (%s), the victim: %v", o.Result, o.Reason, err)
 			}
 			if (told > 0) != (tc.err == forbidden) {
-				t.Errorf("told %d times that nothing is debited", told)
+				t.Errorf("OnDebitForbidden called %d times", told)
 			}
 		})
 	}
@@ -235,16 +235,16 @@ func TestClearNomination(t *testing.T) {
 	}
 	got, _ := client.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{})
 	if got.Status.NominatedNodeName != "" {
-		t.Errorf("it is nominated to %q still", got.Status.NominatedNodeName)
+		t.Errorf("still nominated to %q", got.Status.NominatedNodeName)
 	}
 	a, _ = newTestExecutor(nil)
 	if o := a.clearNomination(t.Context(), scheduling.ClearNomination{Pod: web}); o.Result != scheduling.Conflict {
-		t.Errorf("of a pod that is gone: %+v", o)
+		t.Errorf("deleted pod: %+v", o)
 	}
 }
 
-// Somebody else counts on what a budget still allows: they are refused then, and not both
-// let through.
+// An overruling debit uses what a budget still allows. Another actor that counted on it is then refused; they
+// do not both succeed.
 func TestOverrulingDebitUsesRemainingAllowance(t *testing.T) {
 	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"), budgetAllowing("x", 1))
 	e := newPreempt([]string{"a", "b"}, nil, "x")

@@ -14,11 +14,10 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// prepare gives the pod's claims to their volumes, and asks for the others to be
-// provisioned for the node. Each object is read first, so that what an earlier
-// request wrote is not written again, and written under the version that was read.
-// What was written stays when a later claim is refused: a volume that names its claim gets
-// bound to it, and the pod is placed by it then, as with kube-scheduler.
+// prepare reserves volumes for the pod's claims and requests provisioning of the others on the node. Each object is
+// read first, so that a repeated effect does not write again, and is written with the resource version that was
+// read. If a later claim is refused, earlier writes stay: the volume gets bound to its claim, and the pod is placed
+// accordingly, as in kube-scheduler.
 func (a *Executor) prepare(ctx context.Context, e scheduling.BindVolumes) scheduling.Outcome {
 	for i := range e.Plan.Bind {
 		if out := a.reserveVolume(ctx, &e.Plan.Bind[i]); out.Result != scheduling.Done {
@@ -33,7 +32,7 @@ func (a *Executor) prepare(ctx context.Context, e scheduling.BindVolumes) schedu
 	return scheduling.Outcome{Result: scheduling.Done}
 }
 
-// reserveVolume writes a claim into its volume.
+// reserveVolume sets the claimRef of a volume.
 func (a *Executor) reserveVolume(ctx context.Context, b *model.ClaimVolume) scheduling.Outcome {
 	volumes, claim := a.o.Client.CoreV1().PersistentVolumes(), b.Claim
 	v, err := volumes.Get(ctx, b.Volume.Name, metav1.GetOptions{})
@@ -47,10 +46,10 @@ func (a *Executor) reserveVolume(ctx context.Context, b *model.ClaimVolume) sche
 	case ref != nil && (ref.UID != "" || ref.Namespace != claim.Namespace || ref.Name != claim.Name):
 		return conflictf("persistentvolume %q is reserved for persistentvolumeclaim %s/%s", v.Name, ref.Namespace, ref.Name)
 	case v.ResourceVersion != b.Volume.ResourceVersion:
-		return conflictf("persistentvolume %q has changed since it was chosen", v.Name)
+		return conflictf("persistentvolume %q has changed since it was selected", v.Name)
 	}
 	meta := map[string]any{"uid": v.UID, "resourceVersion": v.ResourceVersion}
-	if ref == nil { // or else whoever named the claim keeps that
+	if ref == nil { // keep a reservation that names the claim
 		meta["annotations"] = map[string]string{volume.AnnBoundByController: "yes"}
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": meta, "spec": map[string]any{"claimRef": corev1.ObjectReference{
@@ -63,7 +62,7 @@ func (a *Executor) reserveVolume(ctx context.Context, b *model.ClaimVolume) sche
 	return outcome(err)
 }
 
-// selectNode tells a claim's provisioner the node.
+// selectNode sets the selected-node annotation of a claim for its provisioner.
 func (a *Executor) selectNode(ctx context.Context, claim *model.PersistentVolumeClaim, node string) scheduling.Outcome {
 	claims := a.o.Client.CoreV1().PersistentVolumeClaims(claim.Namespace)
 	c, err := claims.Get(ctx, claim.Name, metav1.GetOptions{})
@@ -73,7 +72,7 @@ func (a *Executor) selectNode(ctx context.Context, claim *model.PersistentVolume
 	chosen, has := c.Annotations[volume.AnnSelectedNode]
 	switch {
 	case string(c.UID) != claim.UID || c.DeletionTimestamp != nil:
-		return conflictf("persistentvolumeclaim %s/%s is not the one that the pod was placed by", claim.Namespace, claim.Name)
+		return conflictf("persistentvolumeclaim %s/%s was deleted or replaced since the pod was placed", claim.Namespace, claim.Name)
 	case c.Spec.VolumeName != "" || has && chosen == node:
 		return scheduling.Outcome{Result: scheduling.Done}
 	case has:

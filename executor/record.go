@@ -19,13 +19,13 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// maxPodNameLen leaves room in an event's name for what follows the pod's.
+// maxPodNameLen leaves room in an event's name for the suffix.
 const maxPodNameLen = 253 - 1 - 16
 
-// maxInstanceLen is how long an event's reportingInstance may be.
+// maxInstanceLen is the API's limit for an event's reportingInstance.
 const maxInstanceLen = 128
 
-// RecordEventName is the name of the event that tells of a pod's displacement: one a pod.
+// RecordEventName returns the name of the event with a pod's displacement record. There is one per pod.
 func RecordEventName(name, uid string) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(uid + "\x00displacement"))
@@ -35,10 +35,10 @@ func RecordEventName(name, uid string) string {
 	return fmt.Sprintf("%s.%016x", name, h.Sum64())
 }
 
-// WriteRecord writes the event about a displacement, which carries its record, and the line of the
-// journal. The event is there at most once, however often it is written and by however many
-// processes: its name follows from the pod. What the server will never take is told to Lost
-// and stops nothing; after any other error it is to be tried again, lest the pod goes without a record.
+// WriteRecord writes the displacement event, which carries the record, and the journal line. The event exists at
+// most once, however many processes write it, because its name is derived from the pod. WriteRecord reports a
+// permanent rejection to OnRecordLost and returns nil. The caller must retry any other error, so that no pod is
+// deleted without a record.
 func (d *Displacer) WriteRecord(ctx context.Context, r *displacement.Record) error {
 	err := d.tryWriteRecord(ctx, r)
 	if err != nil && isPermanent(err) {
@@ -54,26 +54,26 @@ func (d *Displacer) reportLost(what string, err error) {
 	}
 }
 
-// tryWriteRecord returns the error of the event; that of the journal is told to Lost.
+// tryWriteRecord returns the error of the event write. Journal errors are reported to OnRecordLost.
 func (d *Displacer) tryWriteRecord(ctx context.Context, r *displacement.Record) error {
 	rec := journal.NewDisplacement(r, d.Now(), d.reportingController(r))
 	reason, action := r.Cause.Event()
 	created, err := d.WriteEvent(ctx, rec, r.Preemptor, reason, action, r.EventNote())
 	switch {
 	case err != nil && !isPermanent(err):
-		return err // it is told again
+		return err // the caller retries
 	case created || err != nil && d.countOnce(rec):
 		d.reportLost("journal", d.Journal.Append(rec))
 	}
 	return err
 }
 
-// isPermanent says whether an error means that the server will not take an event, ever.
+// isPermanent reports whether the API server will never accept the event.
 func isPermanent(err error) bool {
 	return isDefiniteRejection(err) && !apierrors.IsTooManyRequests(err)
 }
 
-// countOnce counts a displacement, and says whether it had not been counted.
+// countOnce counts a displacement and reports whether it was not counted before.
 func (d *Displacer) countOnce(rec *journal.Displacement) bool {
 	first := d.dedup.markCounted(rec.Pod.UID)
 	if first && d.OnDisplaced != nil {
@@ -82,15 +82,15 @@ func (d *Displacer) countOnce(rec *journal.Displacement) bool {
 	return first
 }
 
-// WriteEvent writes the event that carries a record, and says whether the record was told by that for
-// the first time. One that is there already stays, unless it was pieced together afterwards and this
-// record was not. Related is the pod for whose sake the victim leaves; it may be nil.
+// WriteEvent writes the event that carries a record and reports whether this call recorded the displacement. An
+// existing event is kept, unless it was reconstructed and this record was not. related is the pod that the
+// victim makes room for; it may be nil.
 func (d *Displacer) WriteEvent(ctx context.Context, rec *journal.Displacement, related *model.Pod, reason, action, note string) (created bool, err error) {
 	text, err := rec.JSON()
 	if err != nil {
 		return false, err
 	}
-	instance := cmp.Or(d.Instance, rec.Writer) // the API wants one, and no longer one
+	instance := cmp.Or(d.Instance, rec.Writer) // the API requires one and limits its length
 	instance = instance[:min(len(instance), maxInstanceLen)]
 	ev := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: rec.Pod.Namespace, Name: RecordEventName(rec.Pod.Name, rec.Pod.UID),
@@ -115,7 +115,7 @@ func (d *Displacer) WriteEvent(ctx context.Context, rec *journal.Displacement, r
 	return false, err
 }
 
-// resolveExisting does what is left when an event is there already, and says whether its record is this one.
+// resolveExisting handles an event that exists already and reports whether its record is this one.
 func (d *Displacer) resolveExisting(ctx context.Context, rec *journal.Displacement, ev *eventsv1.Event) (bool, error) {
 	sent := d.dedup.isUnanswered(rec.Pod.UID)
 	if rec.Reconstructed && !sent {
@@ -123,13 +123,13 @@ func (d *Displacer) resolveExisting(ctx context.Context, rec *journal.Displaceme
 	}
 	have, err := d.Client.EventsV1().Events(ev.Namespace).Get(ctx, ev.Name, metav1.GetOptions{})
 	if err != nil {
-		if isDefiniteRejection(err) { // one may write and not read
+		if isDefiniteRejection(err) { // create may be allowed without get
 			err = nil
 		}
 		return false, err
 	}
 	if sent && have.ReportingController == ev.ReportingController && have.ReportingInstance == ev.ReportingInstance {
-		return d.countOnce(rec), nil // it was written, and only the answer got lost
+		return d.countOnce(rec), nil // the event was written, only the response was lost
 	}
 	guess, err := journal.ParseDisplacement(have.Annotations[journal.Annotation])
 	if err != nil || rec.Reconstructed || !guess.Reconstructed {
@@ -138,8 +138,8 @@ func (d *Displacer) resolveExisting(ctx context.Context, rec *journal.Displaceme
 	return true, d.ReplaceRecord(ctx, have, rec)
 }
 
-// ReplaceRecord puts a record in place of the one that an event carries, unless the event has changed.
-// What else an event says cannot be changed.
+// ReplaceRecord replaces the record of an event, unless the event has changed.
+// The other fields of an event are immutable.
 func (d *Displacer) ReplaceRecord(ctx context.Context, e metav1.Object, rec *journal.Displacement) error {
 	text, err := rec.JSON()
 	if err != nil {
@@ -154,7 +154,7 @@ func (d *Displacer) ReplaceRecord(ctx context.Context, e metav1.Object, rec *jou
 	return err
 }
 
-// reportingController is in whose name a displacement is told.
+// reportingController returns the reporting controller of a displacement event.
 func (d *Displacer) reportingController(r *displacement.Record) string {
 	if r.Cause == displacement.Preemption && r.Preemptor != nil {
 		return r.Preemptor.Spec.SchedulerName

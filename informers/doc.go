@@ -1,21 +1,19 @@
-// Package informers turns what an API server says into the ordered events of the
+// Package informers converts the watches of an API server into the ordered events of the
 // scheduling machine.
 //
-// One reflector a kind lists and watches. Each object is compiled by
-// internal/conversion as it arrives and then dropped: the machine's cluster state
-// is the only copy. What is kept here is a ledger a kind, key to uid, so that
-// nothing is missed that happened while a watch was broken: an object that is
-// absent from a new list was deleted, one with another uid was deleted and made
-// again. Of pods without a node the PodScheduled condition is kept, too, for actuate.
+// There is one reflector per kind. Each object is converted by internal/conversion on arrival and
+// then dropped: the cluster state of the machine is the only copy. This package keeps, per kind, a
+// map from key to UID, so that a relist emits what was missed while a watch was broken: an object
+// that is not in the new list was deleted; an object with another UID was deleted and recreated.
+// For pending pods it also keeps the PodScheduled condition, for the executor.
 //
-// Order: the events of one kind come in the order of their revisions. Between
-// kinds no order is promised, and the machine needs none; but nothing should be
-// decided before Synced.
+// Order: events of one kind arrive in the order of their resource versions. There is no order
+// between kinds. The scheduler must not decide anything before Synced is closed.
 //
-// ResourceClaims and Holds are read where discovery says that they are served, or may not be asked. Nothing
-// waits for ResourceClaims, as a pod is only told by them what holds it. Holds are waited for where
-// they may be read: the first decision after a restart must know of them.
+// ResourceClaims and Holds are watched if discovery says that they are served, or if discovery is
+// forbidden. Synced does not wait for ResourceClaims, since they only explain why a pod is gated. It
+// waits for Holds if they may be read: the first decision after a restart must take them into account.
 //
-// Finished pods are left out by the API server (field selector), and their end
-// arrives as a deletion, as in kube-scheduler. Who deschedules reads them, too (Show).
+// The API server filters out finished pods (field selector), so the end of a pod arrives as a
+// deletion, as in kube-scheduler. The descheduler reads finished pods too (ObserveObjects).
 package informers

@@ -19,8 +19,8 @@ import (
 )
 
 // ReadDump reads the objects of files that `kubectl get -o yaml` or `-o json` wrote:
-// single objects, lists, several YAML documents. Objects of kinds that are neither
-// Kubernetes' own nor Berth's are passed over.
+// single objects, lists, several YAML documents. It skips objects whose kind is neither a
+// Kubernetes kind nor a Berth kind.
 func ReadDump(files []string) ([]runtime.Object, error) {
 	var out []runtime.Object
 	for _, file := range files {
@@ -38,10 +38,10 @@ func ReadDump(files []string) ([]runtime.Object, error) {
 	return out, nil
 }
 
-// decoder knows Kubernetes' kinds and Berth's own.
+// decoder decodes Kubernetes' and Berth's kinds.
 var decoder = func() runtime.Decoder {
 	s := runtime.NewScheme()
-	_ = scheme.AddToScheme(s) // fails for no scheme
+	_ = scheme.AddToScheme(s) // never fails
 	v1alpha1.AddToScheme(s)
 	return serializer.NewCodecFactory(s).UniversalDeserializer()
 }()
@@ -54,7 +54,7 @@ func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
 	}
 	var head metav1.TypeMeta
 	if err := json.Unmarshal(js, &head); err != nil || head.Kind == "" || head.APIVersion == "" {
-		return nil, errors.New("apiVersion and kind: not found: want an object or a list that kubectl get -o yaml or -o json wrote, whole")
+		return nil, errors.New("apiVersion or kind is missing: want the complete output of kubectl get -o yaml or -o json")
 	}
 	o, kind, err := decoder.Decode(js, nil, nil)
 	if runtime.IsNotRegisteredError(err) {

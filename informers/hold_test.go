@@ -25,7 +25,7 @@ const oneHold = `{"apiVersion":"berth.dev/v1alpha1","kind":"Hold","metadata":{"n
 	`"owner":{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web","uid":"u"},"node":"n1","cause":"Rebalance","count":1,"until":"2030-01-01T00:00:00Z",` +
 	`"victim":{"uid":"v","priority":7,"requests":{"cpu":"500m"},"labels":{"app":"web"},"hostPorts":[{"port":80}]}}}`
 
-// holdAPI answers for holds: one in the list, one in the watch; or with an error.
+// holdAPI serves one Hold in the list and one in the watch, or an error.
 func holdAPI(t *testing.T, code int) *v1alpha1.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func holdAPI(t *testing.T, code int) *v1alpha1.Client {
 			return
 		}
 		if q.Get("sendInitialEvents") == "true" {
-			w.WriteHeader(http.StatusBadRequest) // no streamed lists
+			w.WriteHeader(http.StatusBadRequest) // no streaming lists
 			return
 		}
 		fmt.Fprintf(w, `{"type":"ADDED","object":`+oneHold+"}\n", "second", 6)
@@ -59,7 +59,7 @@ func holdAPI(t *testing.T, code int) *v1alpha1.Client {
 func TestHoldsWatchedWhereServed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		served bool
-		asked  int // what discovery answers
+		asked  int // status code of discovery
 		code   int
 		want   string
 	}{
@@ -95,11 +95,11 @@ func TestHoldsWatchedWhereServed(t *testing.T) {
 			select {
 			case <-f.Synced():
 			case <-ctx.Done():
-				t.Fatalf("the scheduler never starts: it waits for %v", f.Unsynced())
+				t.Fatalf("never synced: waiting for %v", f.Unsynced())
 			}
 			for served := range onServed {
 				if served == (tc.code == http.StatusOK) {
-					break // the last word
+					break // no more events
 				}
 			}
 			var got []string
@@ -122,7 +122,7 @@ func TestHoldsWatchedWhereServed(t *testing.T) {
 	}
 }
 
-// Who may not read holds at first is told so, and told again once he may.
+// OnServed reports false while Holds are forbidden, and true later.
 func TestHoldsAuthorizedLater(t *testing.T) {
 	code := http.StatusForbidden
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -148,6 +148,6 @@ func TestHoldsAuthorizedLater(t *testing.T) {
 		_, _ = k.list(t.Context(), metav1.ListOptions{})
 	}
 	if got, want := fmt.Sprint(onServed), "[false true false]"; got != want {
-		t.Errorf("told %s, want %s", got, want)
+		t.Errorf("reported %s, want %s", got, want)
 	}
 }

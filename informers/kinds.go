@@ -17,26 +17,26 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// kind is how objects of one kind are read and compiled.
+// kind describes how objects of one kind are listed, watched and converted.
 type kind struct {
 	name   string
 	object runtime.Object
 	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	// convert gives nil for what nobody needs to know.
+	// convert returns nil for objects that are not relevant.
 	convert func(obj any) (any, error)
-	// onDelete, if there is one, is called before it is told that an object is gone.
+	// onDelete, if set, is called before the deletion event is emitted.
 	onDelete    func(uid string)
-	omitDeletes bool // nobody needs to know what is gone
+	omitDeletes bool // emit no deletion events
 }
 
-// listWatcher is the part of a typed client that reads.
+// listWatcher is the part of a typed client that lists and watches.
 type listWatcher[L runtime.Object] interface {
 	List(context.Context, metav1.ListOptions) (L, error)
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// newKind makes a kind of a typed client and its compilation.
+// newKind returns a kind for a typed client and a conversion.
 func newKind[T runtime.Object, L runtime.Object, M any](name string, object T, client listWatcher[L], convert func(T) M) kind {
 	return kind{name: name, object: object,
 		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
@@ -51,7 +51,7 @@ func newKind[T runtime.Object, L runtime.Object, M any](name string, object T, c
 	}
 }
 
-// kinds is everything that scheduling reads.
+// kinds returns all kinds that scheduling reads.
 func (f *Source) kinds() []kind {
 	core, apps, in := f.client.CoreV1(), f.client.AppsV1(), f.converter
 	return append([]kind{
@@ -80,7 +80,7 @@ func (f *Source) volumes() []kind {
 	}
 }
 
-// unfinishedPodSelector leaves out pods that take no room any more.
+// unfinishedPodSelector excludes pods that use no resources any more.
 const unfinishedPodSelector = "status.phase!=Succeeded,status.phase!=Failed"
 
 func (f *Source) pods() kind {
@@ -115,7 +115,7 @@ func (f *Source) convertNode(n *corev1.Node) *model.Node {
 	return f.converter.Node(n)
 }
 
-// failedPods are the pods that failed, of which only those matter that their node threw out.
+// failedPods watches Failed pods. Only those that their node evicted or rejected are relevant.
 func (f *Source) failedPods() kind {
 	client := f.client.CoreV1().Pods("")
 	const failed = "status.phase=Failed"

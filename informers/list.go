@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// List reads all objects that scheduling reads, finished pods left out, as they
-// are now. Without a client of holds there are none.
+// List returns all objects that scheduling reads, without finished pods. If holds is nil,
+// it lists no Holds.
 func List(ctx context.Context, client kubernetes.Interface, holds *v1alpha1.Client) ([]runtime.Object, error) {
 	core, apps, storage := client.CoreV1(), client.AppsV1(), client.StorageV1()
 	all := metav1.ListOptions{}
@@ -43,7 +43,7 @@ func List(ctx context.Context, client kubernetes.Interface, holds *v1alpha1.Clie
 		{"resourceclaims", func() (runtime.Object, error) {
 			o, err := client.ResourceV1().ResourceClaims("").List(ctx, all)
 			if apierrors.IsNotFound(err) {
-				return &resourcev1.ResourceClaimList{}, nil // not served there
+				return &resourcev1.ResourceClaimList{}, nil // not served
 			}
 			return o, err
 		}},
@@ -53,7 +53,7 @@ func List(ctx context.Context, client kubernetes.Interface, holds *v1alpha1.Clie
 			}
 			o, err := holds.Holds("").List(ctx, all)
 			if apierrors.IsNotFound(err) {
-				return &v1alpha1.HoldList{}, nil // not served there
+				return &v1alpha1.HoldList{}, nil // not served
 			}
 			return o, err
 		}},

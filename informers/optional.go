@@ -14,14 +14,14 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// minDiscoveryBackoff is how long to wait before a server is asked again what it serves. As long as
-// it says that it does not serve a kind the pause is doubled, up to askSeldom.
+// minDiscoveryBackoff is the first delay between two discovery requests. While the server does not serve a kind,
+// the delay doubles up to maxDiscoveryBackoff.
 const (
 	minDiscoveryBackoff = 10 * time.Second
 	maxDiscoveryBackoff = 5 * time.Minute
 )
 
-// optionalKinds are the kinds that not every server has, by group and version. They are read
+// optionalKinds returns the kinds that not every server serves, by group and version. They are watched
 // as soon as they are served.
 func (f *Source) optionalKinds() map[string][]kind {
 	out := map[string][]kind{
@@ -35,7 +35,7 @@ func (f *Source) optionalKinds() map[string][]kind {
 	return out
 }
 
-// holdKind is how holds are read. Who must not read them goes without, until he may.
+// holdKind returns the kind of Holds. While access is forbidden the source works without Holds.
 func (f *Source) holdKind() kind {
 	k := newKind(v1alpha1.HoldsResource, &v1alpha1.Hold{}, f.holds.Holds(""), f.converter.Hold)
 	list, watchKind := k.list, k.watch
@@ -54,7 +54,7 @@ func (f *Source) holdKind() kind {
 	}
 	k.watch = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 		out, err := watchKind(ctx, o)
-		if err == nil { // that a list cannot be watched says nothing
+		if err == nil { // a failed watch does not mean that the kind is not served
 			report(nil)
 		}
 		return out, err
@@ -62,7 +62,7 @@ func (f *Source) holdKind() kind {
 	return k
 }
 
-// runWhenServed follows a kind from the moment on in which it is served.
+// runWhenServed waits until a kind is served and then watches it.
 func (f *Source) runWhenServed(ctx context.Context, groupVersion string, k kind) {
 	for pause := minDiscoveryBackoff; ; {
 		served, known := f.resourceServed(groupVersion, k.name)
@@ -85,8 +85,8 @@ func (f *Source) runWhenServed(ctx context.Context, groupVersion string, k kind)
 	}
 }
 
-// resourceServed says whether a resource is served, if the server says so. Of one that does not say it to this user the
-// list is tried: whether that may be read is another matter.
+// resourceServed reports whether a resource is served, and whether that is known. If discovery is forbidden it
+// returns true: the list request then shows whether the resource may be read.
 func (f *Source) resourceServed(groupVersion, resource string) (served, known bool) {
 	list, err := f.client.Discovery().ServerResourcesForGroupVersion(groupVersion)
 	if apierrors.IsForbidden(err) {

@@ -21,21 +21,21 @@ type Source struct {
 	client    kubernetes.Interface
 	holds     *v1alpha1.Client // nil: no holds
 	onServed  func(kind string, served bool)
-	onPod     func(*corev1.Pod) // is shown all pods, also finished ones; nil: those are left out
+	onPod     func(*corev1.Pod) // receives all pods, including finished ones; nil: finished pods are not watched
 	onNode    func(*corev1.Node)
 	converter *conversion.Converter
 
 	mu         sync.Mutex
 	events     []scheduling.Event
-	unsynced   []string                        // kinds not listed yet
-	served     map[string]bool                 // whether optional kinds are served, as was told
-	conditions map[string]*corev1.PodCondition // of pods without a node, by uid
+	unsynced   []string                        // kinds that are not listed yet
+	served     map[string]bool                 // last reported state of optional kinds
+	conditions map[string]*corev1.PodCondition // of pending pods, by UID
 
 	ready  chan struct{}
 	synced chan struct{}
 }
 
-// New makes a feed from an API server.
+// New returns a Source for an API server.
 func New(client kubernetes.Interface) *Source {
 	f := &Source{client: client, converter: conversion.New(), conditions: map[string]*corev1.PodCondition{}, served: map[string]bool{},
 		ready: make(chan struct{}, 1), synced: make(chan struct{})}
@@ -45,24 +45,24 @@ func New(client kubernetes.Interface) *Source {
 	return f
 }
 
-// WatchHolds has holds read, too, where they are served and may be read. It must be called
+// WatchHolds makes the source watch Holds, if they are served and may be read. It must be called
 // before Run.
 func (f *Source) WatchHolds(client *v1alpha1.Client) {
 	f.holds = client
 	f.unsynced = append(f.unsynced, v1alpha1.HoldsResource)
 }
 
-// OnServed has f called for each optional kind as soon as it is known whether it is served and
-// may be read, and when that changes, from a goroutine of its own. It must be called before Run.
+// OnServed registers a function that is called for each optional kind when it is known whether the kind is served
+// and may be read, and when that changes. Calls come from separate goroutines. OnServed must be called before Run.
 func (f *Source) OnServed(onServed func(kind string, served bool)) { f.onServed = onServed }
 
-// ObserveObjects has each pod and node that comes or changes shown before its event, from goroutines of their own. Finished pods
-// are read then, too. It must be called before Run.
+// ObserveObjects registers functions that receive each added or updated pod and node before its event, from
+// separate goroutines. Finished pods are then watched too. ObserveObjects must be called before Run.
 func (f *Source) ObserveObjects(pod func(*corev1.Pod), node func(*corev1.Node)) {
 	f.onPod, f.onNode = pod, node
 }
 
-// Run lists and watches until the context ends.
+// Run lists and watches until ctx is done.
 func (f *Source) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, k := range f.kinds() {
@@ -76,15 +76,15 @@ func (f *Source) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// runReflector lists and watches one kind until the context ends.
+// runReflector lists and watches one kind until ctx is done.
 func (f *Source) runReflector(ctx context.Context, k kind) {
 	l := &eventStore{source: f, kind: k, objects: map[string]entry{}}
 	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{ListWithContextFunc: k.list, WatchFuncWithContext: k.watch}, f.client)
 	cache.NewReflectorWithOptions(lw, k.object, l, cache.ReflectorOptions{Name: "feed/" + k.name}).RunWithContext(ctx)
 }
 
-// setServed tells whether an optional kind is served, if that is news; nobody waits for one that
-// is not.
+// setServed records whether an optional kind is served and reports changes. Synced does not wait for a kind that is
+// not served.
 func (f *Source) setServed(kind string, served bool) {
 	f.mu.Lock()
 	was, said := f.served[kind]
@@ -98,18 +98,17 @@ func (f *Source) setServed(kind string, served bool) {
 	}
 }
 
-// Synced is closed when every kind was listed once, but ResourceClaims, and holds where
-// there are none.
+// Synced is closed when every kind was listed once, except ResourceClaims, and Holds that are not served.
 func (f *Source) Synced() <-chan struct{} { return f.synced }
 
-// Unsynced names the kinds that were not listed yet.
+// Unsynced returns the kinds that were not listed yet.
 func (f *Source) Unsynced() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.unsynced)
 }
 
-// Ready receives after events came that were not taken yet.
+// Ready receives a value when there are events to take.
 func (f *Source) Ready() <-chan struct{} { return f.ready }
 
 // Push appends events of other origin, such as outcomes. It never blocks.
@@ -123,7 +122,7 @@ func (f *Source) Push(events ...scheduling.Event) {
 	}
 }
 
-// Take hands over what has come. The slice given is used for what comes next.
+// Take returns the collected events. The source reuses next as its next buffer.
 func (f *Source) Take(next []scheduling.Event) []scheduling.Event {
 	clear(next)
 	f.mu.Lock()
@@ -133,23 +132,22 @@ func (f *Source) Take(next []scheduling.Event) []scheduling.Event {
 	return out
 }
 
-// ConvertPod compiles a pod that was read apart from the watch.
+// ConvertPod converts a pod that was read outside the watch.
 func (f *Source) ConvertPod(p *corev1.Pod) *model.Pod { return f.converter.Pod(p) }
 
-// ConvertBudget compiles a disruption budget that was read apart from the watch.
+// ConvertBudget converts a disruption budget that was read outside the watch.
 func (f *Source) ConvertBudget(b *policyv1.PodDisruptionBudget) *model.Budget {
 	return f.converter.Budget(b)
 }
 
-// PodScheduled is the PodScheduled condition of a pod without a node, as last
-// seen; nil when it has none.
+// PodScheduled returns the PodScheduled condition of a pending pod as last observed, or nil.
 func (f *Source) PodScheduled(uid string) *corev1.PodCondition {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.conditions[uid]
 }
 
-// noteCondition keeps or drops a pod's condition.
+// noteCondition stores or removes a pod's condition.
 func (f *Source) noteCondition(p *corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,7 +169,7 @@ func (f *Source) forgetCondition(uid string) {
 	delete(f.conditions, uid)
 }
 
-// markListed takes a kind off the list of those waited for.
+// markListed removes a kind from the list of unsynced kinds.
 func (f *Source) markListed(kind string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

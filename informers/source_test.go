@@ -26,7 +26,7 @@ func pod(name, uid string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid)}}
 }
 
-// formatEvents tells events shortly.
+// formatEvents formats events briefly.
 func formatEvents(events []scheduling.Event) string {
 	out := ""
 	for _, e := range events {
@@ -83,7 +83,7 @@ func TestListThenWatch(t *testing.T) {
 	})
 }
 
-// Who wants to see pods and nodes as they are sees each before its event.
+// Observers receive each pod and node before its event.
 func TestObserveObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(fake.NewClientset(pod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
@@ -96,12 +96,12 @@ func TestObserveObjects(t *testing.T) {
 		cancel()
 		<-done
 		if fmt.Sprint(pods, nodes) != "[a] [n1]" || len(f.Take(nil)) != 2 {
-			t.Errorf("it was shown pods %v, nodes %v", pods, nodes)
+			t.Errorf("observed pods %v, nodes %v", pods, nodes)
 		}
 	})
 }
 
-// Device claims are read where they are served, and elsewhere nobody waits for them.
+// ResourceClaims are watched where they are served. Synced does not wait for them.
 func TestResourceClaimsAreOptional(t *testing.T) {
 	for served, want := range map[bool]string{true: " +*model.ResourceClaim", false: ""} {
 		synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestResourceClaimsAreOptional(t *testing.T) {
 	}
 }
 
-// What is served later is read then, without a new start.
+// A kind that is served later is watched without a restart.
 func TestKindServedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(&resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "1"}})
@@ -146,13 +146,13 @@ func TestKindServedLater(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := formatEvents(f.Take(nil)); got != "" || fmt.Sprint(onServed) != "[false]" {
-			t.Errorf("before it is served: got %q, told %v", got, onServed)
+			t.Errorf("before it is served: got %q, OnServed %v", got, onServed)
 		}
 		is.Store(true)
 		time.Sleep(maxDiscoveryBackoff)
 		synctest.Wait()
 		if got := formatEvents(f.Take(nil)); got != " +*model.ResourceClaim" || fmt.Sprint(onServed) != "[false true]" {
-			t.Errorf("once it is served: got %q, told %v", got, onServed)
+			t.Errorf("once it is served: got %q, OnServed %v", got, onServed)
 		}
 		cancel()
 		<-done
@@ -181,7 +181,7 @@ func TestRelistEmitsMissedDeletions(t *testing.T) {
 		t.Errorf("a second deletion gave%s", formatEvents(got))
 	}
 	if err := l.Add(&corev1.Node{}); err == nil {
-		t.Error("a node among pods is no error")
+		t.Error("a node in the pod store is not an error")
 	}
 }
 
@@ -198,6 +198,6 @@ func TestPodScheduledConditionOfPendingPods(t *testing.T) {
 	p.Spec.NodeName = "n1"
 	_ = l.Update(p)
 	if c := f.PodScheduled("1"); c != nil {
-		t.Errorf("a bound pod's condition is kept: %v", c)
+		t.Errorf("the condition of a bound pod was kept: %v", c)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// eventStore is what a reflector writes to. It knows of each object that it is there, and
-// what it was compiled to last.
+// eventStore is the store of a reflector. It knows which objects exist and the last conversion of each.
 type eventStore struct {
 	source  *Source
 	kind    kind
@@ -20,12 +19,12 @@ type eventStore struct {
 
 type entry struct {
 	uid    string
-	object any // compiled; nil when nobody needs to know of it
+	object any // converted; nil if not relevant
 }
 
 var _ cache.ReflectorStore = &eventStore{}
 
-// Add takes in an object.
+// Add adds or updates an object.
 func (l *eventStore) Add(obj any) error {
 	events, err := l.upsert(nil, obj)
 	if err != nil {
@@ -35,10 +34,10 @@ func (l *eventStore) Add(obj any) error {
 	return nil
 }
 
-// Update takes in an object.
+// Update adds or updates an object.
 func (l *eventStore) Update(obj any) error { return l.Add(obj) }
 
-// Delete takes in that an object is gone.
+// Delete removes an object.
 func (l *eventStore) Delete(obj any) error {
 	o, ok := obj.(metav1.Object)
 	if !ok {
@@ -48,7 +47,7 @@ func (l *eventStore) Delete(obj any) error {
 	return nil
 }
 
-// Replace takes in a whole list: what is not in it was deleted unseen.
+// Replace takes a whole list. Objects that are not in the list were deleted while the watch was broken.
 func (l *eventStore) Replace(list []any, _ string) error {
 	var events []scheduling.Event
 	there := make(map[string]bool, len(list))
@@ -74,7 +73,7 @@ func (l *eventStore) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync has nothing to do: nothing is repeated.
+// Resync does nothing: events are not repeated.
 func (l *eventStore) Resync() error { return nil }
 
 func (l *eventStore) upsert(events []scheduling.Event, obj any) ([]scheduling.Event, error) {

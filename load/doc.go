@@ -1,7 +1,6 @@
-// Package load puts the work of a real cluster on a cluster: it reads the node
-// and pod lists of the OpenB trace, makes their pods at a rate, watches what
-// becomes of them, and sums up.
+// Package load creates the workload of a real cluster: it reads the node and pod lists of the
+// OpenB trace, creates the pods at a rate, watches them and summarizes the result.
 //
-// The trace says less than Kubernetes wants to know; what is assumed is listed
-// by Assumptions and printed with every run.
+// The trace contains less than Kubernetes needs. Assumptions lists what the conversion adds; it is
+// printed with every run.
 package load

@@ -16,12 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Names that the conversion uses.
+// Names used by the conversion.
 const (
 	GPU      corev1.ResourceName = "nvidia.com/gpu"
-	GPUModel                     = "berth.dev/gpu-model" // label of nodes
-	QOSLabel                     = "openb.berth.dev/qos" // label of pods: the operator's class
-	RunLabel                     = "load.berth.dev/run"  // label of pods: which run made them
+	GPUModel                     = "berth.dev/gpu-model" // node label
+	QOSLabel                     = "openb.berth.dev/qos" // pod label: QoS class of the trace
+	RunLabel                     = "load.berth.dev/run"  // pod label: name of the run
 )
 
 // Assumptions are what the conversion adds to the trace.
@@ -32,8 +32,8 @@ var Assumptions = []string{
 	"pods run until they are deleted; creation and deletion times are not replayed",
 }
 
-// readCSV reads a CSV file with a header line and calls row for each line; the
-// columns must all be there. Errors name file and line.
+// readCSV reads a CSV file with a header and calls row for each line. All columns must exist.
+// Errors name file and line.
 func readCSV(file string, columns []string, row func(field func(column string) string) error) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -71,16 +71,16 @@ func readCSV(file string, columns []string, row func(field func(column string) s
 	}
 }
 
-// parseCount reads a count from a field.
+// parseCount parses a count.
 func parseCount(field func(string) string, column string) (int64, error) {
 	n, err := strconv.ParseInt(field(column), 10, 64)
 	if err != nil || n < 0 || n > 1<<40 {
-		return 0, fmt.Errorf("%s: %q: must be a whole number that is not negative", column, field(column))
+		return 0, fmt.Errorf("%s: %q: must be a non-negative integer", column, field(column))
 	}
 	return n, nil
 }
 
-// parseCounts reads the columns of one line that are counts.
+// parseCounts parses several columns of a line.
 func parseCounts(field func(string) string, columns ...string) ([]int64, error) {
 	out := make([]int64, len(columns))
 	for i, c := range columns {
@@ -119,8 +119,8 @@ func ReadNodes(file string) ([]*corev1.Node, error) {
 	return out, err
 }
 
-// ReadPods reads an OpenB pod list, at most limit pods when that is positive. The
-// pods are in the order of the file and have no namespace yet.
+// ReadPods reads an OpenB pod list in file order, at most limit pods if limit is positive. The
+// pods have no namespace.
 func ReadPods(file string, limit int) ([]*corev1.Pod, error) {
 	var out []*corev1.Pod
 	enough := errors.New("enough")
@@ -145,7 +145,7 @@ func ReadPods(file string, limit int) ([]*corev1.Pod, error) {
 	return out, err
 }
 
-// parseGPUModels are the allowed GPU models, each once; none: any.
+// parseGPUModels returns the distinct allowed GPU models; none means any.
 func parseGPUModels(spec string) []string {
 	if spec == "" {
 		return nil
@@ -163,7 +163,7 @@ func newPod(name, qos string, models []string, cpuMilli, memMiB, gpus int64) *co
 	resources := corev1.ResourceRequirements{Requests: requests}
 	if gpus > 0 {
 		requests[GPU] = *resource.NewQuantity(gpus, resource.DecimalSI)
-		// Extended resources cannot be overcommitted: the API wants the limit, too.
+		// Extended resources cannot be overcommitted: the API requires the limit.
 		resources.Limits = corev1.ResourceList{GPU: requests[GPU]}
 	}
 	p := &corev1.Pod{

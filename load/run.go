@@ -14,26 +14,26 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Options of a run.
+// Options configure a run.
 type Options struct {
 	Client    kubernetes.Interface
 	Namespace string
 	Pods      []*corev1.Pod
-	Rate      float64 // pods a second; 0: as fast as the server takes them
-	Workers   int     // requests under way at once; 32 when 0
-	Name      string  // of the run, the value of RunLabel
-	// Settle ends the wait when for so long nothing has been placed or explained.
+	Rate      float64 // pods per second; 0: unlimited
+	Workers   int     // concurrent requests; 0 means 32
+	Name      string  // name of the run, the value of RunLabel
+	// Settle ends the wait when nothing was scheduled or explained for this long.
 	Settle time.Duration
-	// Progress is called a few times a second.
+	// Progress is called several times a second.
 	Progress func(Progress)
 }
 
-// Progress of a run.
+// Progress is the progress of a run.
 type Progress struct {
 	Created, Placed, Unschedulable, Total int
 }
 
-// Run makes the pods and waits until each is placed or has a reason why not.
+// Run creates the pods and waits until each is scheduled or has a reason why not.
 func Run(ctx context.Context, o Options) (*Summary, error) {
 	if o.Workers == 0 {
 		o.Workers = 32
@@ -75,7 +75,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	}
 }
 
-// createPods makes the pods in their order, several requests at once.
+// createPods creates the pods in order with concurrent requests.
 func createPods(ctx context.Context, o Options, made *atomic.Int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -117,7 +117,7 @@ feed:
 	return ctx.Err()
 }
 
-// createPod makes one pod. A server that is too busy says when to come back.
+// createPod creates a pod and retries while the server is overloaded.
 func createPod(ctx context.Context, o Options, p *corev1.Pod) error {
 	p = p.DeepCopy()
 	p.Namespace = o.Namespace

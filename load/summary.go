@@ -14,7 +14,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// Summary is what became of a run.
+// Summary is the result of a run.
 type Summary struct {
 	Run           string        `json:"run"`
 	Total         int           `json:"total"`
@@ -22,19 +22,19 @@ type Summary struct {
 	Pending       int           `json:"pending"`
 	Unexplained   int           `json:"unexplained"` // pending without a reason
 	CreateSeconds float64       `json:"createSeconds"`
-	Seconds       float64       `json:"seconds"` // until the last was placed or explained
+	Seconds       float64       `json:"seconds"` // until the last pod was scheduled or explained
 	Reasons       []Reason      `json:"reasons,omitempty"`
 	Utilisation   []Utilisation `json:"utilisation"`
 	Assumptions   []string      `json:"assumptions"`
 }
 
-// Reason is why pods wait, and how many.
+// Reason is why pods are pending.
 type Reason struct {
 	Message string `json:"message"`
 	Pods    int    `json:"pods"`
 }
 
-// Utilisation of a resource over all nodes, by requests of all pods there.
+// Utilisation is the requested share of a resource over all nodes.
 type Utilisation struct {
 	Resource    string `json:"resource"`
 	Requested   string `json:"requested"`
@@ -104,11 +104,11 @@ func addResources(into, add corev1.ResourceList) {
 	}
 }
 
-// Print writes the summary for a person.
+// Print writes the summary as text.
 func (s *Summary) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%d pods made in %.1f s; after %.1f s: %d placed, %d pending", s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
+	fmt.Fprintf(w, "%d pods created in %.1f s; after %.1f s: %d scheduled, %d pending", s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
 	if s.Unexplained > 0 {
-		fmt.Fprintf(w, " (%d of them not yet looked at)", s.Unexplained)
+		fmt.Fprintf(w, " (%d of them not tried yet)", s.Unexplained)
 	}
 	fmt.Fprintln(w)
 	for i, r := range s.Reasons {

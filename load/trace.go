@@ -8,14 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// TracePod is a pod of an OpenB list with its time, since the trace's start.
+// TracePod is a pod of a trace with its times since the start.
 type TracePod struct {
 	Pod              *corev1.Pod
 	Created, Deleted time.Duration
 }
 
-// ReadTrace reads an OpenB pod list with the times of creation and deletion, in the
-// order of the file.
+// ReadTrace reads an OpenB pod list with creation and deletion times, in file order.
 func ReadTrace(file string) ([]TracePod, error) {
 	var out []TracePod
 	columns := []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos", "creation_time", "deletion_time"}
@@ -28,7 +27,7 @@ func ReadTrace(file string) ([]TracePod, error) {
 		if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
 			return fmt.Errorf("name: %q: %s", name, bad[0])
 		}
-		const most = 1 << 33 // seconds; what is above it no time.Duration holds
+		const most = 1 << 33 // seconds; a time.Duration cannot hold more
 		if n[3] > n[4] || n[4] >= most {
 			return fmt.Errorf("creation_time %d, deletion_time %d: must be seconds, the second not before the first and below %d", n[3], n[4], most)
 		}

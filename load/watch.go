@@ -12,12 +12,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// podWatcher watches the pods of a run.
+// podWatcher tracks the pods of a run.
 type podWatcher struct {
 	mu            sync.Mutex
 	placed        map[string]bool   // by name
-	unschedulable map[string]string // name to the reason why it waits
-	last          time.Time         // when something happened
+	unschedulable map[string]string // name to reason
+	last          time.Time         // last change
 }
 
 func watchPods(ctx context.Context, o Options) (*podWatcher, error) {
@@ -25,7 +25,7 @@ func watchPods(ctx context.Context, o Options) (*podWatcher, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithNamespace(o.Namespace),
 		informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = RunLabel + "=" + o.Name }))
 	informer := factory.Core().V1().Pods().Informer()
-	// Only what is looked at is kept.
+	// Keep only what is read.
 	if err := informer.SetTransform(func(obj any) (any, error) {
 		if p, ok := obj.(*corev1.Pod); ok {
 			return &corev1.Pod{
@@ -75,7 +75,8 @@ func (f *podWatcher) observe(obj any) {
 	}
 }
 
-// progress are the pods placed and refused, and for how long nothing has changed.
+// progress returns the number of scheduled and unschedulable pods and the time since the last
+// change.
 func (f *podWatcher) progress() (placed, refused int, quiet time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// actorKinds are the actors that watch, with what.
+// actorKinds maps the actors with watches to the kinds they watch.
 var actorKinds = sync.OnceValue(func() map[string][]store.Kind {
 	out := map[string][]store.Kind{}
 	for _, r := range New(Options{Endpoints: true, Descheduler: &DeschedulerOptions{}}).reflectors {
@@ -17,22 +17,34 @@ var actorKinds = sync.OnceValue(func() map[string][]store.Kind {
 	return out
 })
 
-// Actors are the names of the actors that watch.
+// Actors returns the names of the actors with watches.
 func Actors() []string { return sortedKeys(actorKinds()) }
 
-// IsActor says whether there is an actor of that name that watches.
+// IsActor reports whether an actor with watches has the name.
 func IsActor(name string) bool { return actorKinds()[name] != nil }
 
-// Watches says whether an actor watches a kind.
+// Watches reports whether an actor watches a kind.
 func Watches(name string, k store.Kind) bool { return slices.Contains(actorKinds()[name], k) }
 
-// RequestKinds are the words for requests that can be spoilt.
+// RequestKinds are the names of the requests that faults can be injected into.
 var RequestKinds = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "book", "mark", "tell", "delete", "status", "reset", "node", "unready"}
 
-// IsRequestKind says whether a word names an effect that can be spoilt; any does.
+// requestKindAliases are plain names of request kinds for scenarios.
+var requestKindAliases = map[string]string{"unschedulable": "reject", "gate": "hold", "refresh": "look", "clearnomination": "unnominate", "bindvolumes": "prepare",
+	"budgetentry": "book", "disruptiontarget": "mark", "event": "tell", "resettarget": "reset", "podnotready": "unready"}
+
+// ParseRequestKind returns the request kind for a name used in scenarios; other names are returned unchanged.
+func ParseRequestKind(name string) string {
+	if kind, ok := requestKindAliases[name]; ok {
+		return kind
+	}
+	return name
+}
+
+// IsRequestKind reports whether name is a request kind or "any".
 func IsRequestKind(name string) bool { return name == "any" || slices.Contains(RequestKinds, name) }
 
-// reflectorOf is an actor's; one that nobody hears when the actor is not there.
+// reflectorOf returns the reflector of an actor, or an unused one if there is no such actor.
 func (w *World) reflectorOf(name string) *reflector {
 	if i := slices.IndexFunc(w.reflectors, func(r *reflector) bool { return r.name == name }); i >= 0 {
 		return w.reflectors[i]
@@ -40,25 +52,25 @@ func (w *World) reflectorOf(name string) *reflector {
 	return &reflector{}
 }
 
-// SetWatchLag sets how far the watches of an actor are behind.
+// SetWatchLag sets the lag of an actor's watches.
 func (w *World) SetWatchLag(actor string, d time.Duration) { w.reflectorOf(actor).lag = d }
 
-// DropWatch breaks an actor's watch of a kind. After d it lists.
+// DropWatch breaks an actor's watch of a kind; after d the actor lists again.
 func (w *World) DropWatch(actor string, k store.Kind, d time.Duration) {
 	if r := w.reflectorOf(actor); r.streams[k] != nil {
 		r.drop(k, d)
 	}
 }
 
-// DuplicateNextEvent has the next change of a kind delivered twice to an actor.
+// DuplicateNextEvent delivers the next change of a kind twice to an actor.
 func (w *World) DuplicateNextEvent(actor string, k store.Kind) {
 	if s := w.reflectorOf(actor).streams[k]; s != nil {
 		s.duplicateNext = true
 	}
 }
 
-// Kill ends an actor, what it knows, and what it is about to do; after d it begins
-// from a list. Of what it has sent some will be done. The agents are killed with KillAgent.
+// Kill stops an actor, which loses its state and pending work; after d it restarts from a
+// list. Some of the requests that it has sent are still executed. For agents use KillAgent.
 func (w *World) Kill(actor string, d time.Duration) {
 	switch actor {
 	case "scheduler":
@@ -75,13 +87,12 @@ func (w *World) Kill(actor string, d time.Duration) {
 	}
 }
 
-// IsKillable says whether Kill knows an actor of that name.
+// IsKillable reports whether Kill accepts the name.
 func IsKillable(name string) bool {
 	return IsActor(name) && name != "agents"
 }
 
-// RestartAll ends every actor, and every agent that lives, and has them begin from lists
-// after d.
+// RestartAll restarts every actor and every running agent after d.
 func (w *World) RestartAll(d time.Duration) {
 	for _, actor := range Actors() {
 		if IsKillable(actor) {

@@ -11,22 +11,22 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// nodeAdmission are what the agents count on their nodes: each its own pods, until nothing of
-// them runs any more, whatever the scheduler counts.
+// nodeAdmission holds the pods that each agent has admitted and that still run, regardless of
+// the scheduler's view.
 type nodeAdmission struct {
 	w     *World
 	state *cluster.State
 }
 
-// addPod counts a pod that an agent has taken.
+// addPod counts an admitted pod.
 func (r *nodeAdmission) addPod(p *agentPod) {
 	if !p.life.Stopped() && !finished(p.object) {
 		r.state.UpsertPod(r.w.intake.Pod(p.object))
 	}
 }
 
-// check is why a node does not take a pod by the rules of placement; nil: it does. A critical
-// one is always taken.
+// check returns why the placement rules reject a pod on its node, or nil. Critical pods are
+// never rejected.
 func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
 	r.state.UpsertNode(r.w.intake.Node(n))
 	id, _ := r.state.NodeID(n.Name)
@@ -41,10 +41,10 @@ func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
 		return nil
 	}
 	d := denials[0]
-	return &rejection{d.Reason, d.Message, "no place for it: " + d.Reason}
+	return &rejection{d.Reason, d.Message, "insufficient resources: " + d.Reason}
 }
 
-// compareAdmitted has the pods that were taken before counted before others are judged.
+// compareAdmitted orders admitted pods before others.
 func compareAdmitted(a, b *corev1.Pod) int {
 	switch {
 	case (a.Status.StartTime == nil) == (b.Status.StartTime == nil):

@@ -14,13 +14,13 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// agents are the actors on the nodes: each runs the lives of its node's pods.
-// Their containers live apart (processes), and go on when an agent is killed.
+// agents are the node agents: each runs the lifecycles of its node's pods. The containers
+// survive a restart of their agent.
 type agents struct {
 	w             *World
 	reflector     *reflector
-	stopped       map[string]bool // nodes whose agent is dead
-	partitioned   map[string]bool // nodes that are cut off from the API
+	stopped       map[string]bool // nodes whose agent is stopped
+	partitioned   map[string]bool // nodes that are partitioned from the API
 	pods          map[types.UID]*agentPod
 	containers    containers
 	nodePressures nodePressures
@@ -29,16 +29,16 @@ type agents struct {
 }
 
 type agentPod struct {
-	object  *corev1.Pod // as seen last
+	object  *corev1.Pod // as last observed
 	life    *podlifecycle.Machine
-	wakeSeq int // only the latest wake counts
+	wakeSeq int // invalidates earlier wake-ups
 	gone    bool
 	writing bool
 	dirty   bool
 	podUsage
 }
 
-// retryDelay is how long a failed write waits.
+// retryDelay is the delay before a failed write is retried.
 const retryDelay = 500 * time.Millisecond
 
 func newAgents(w *World) *agents {
@@ -96,7 +96,7 @@ func newAgents(w *World) *agents {
 	return a
 }
 
-// KillAgent ends the agent of a node: its pods run on, and nobody ends them.
+// KillAgent stops the agent of a node; its pods keep running.
 func (w *World) KillAgent(node string) {
 	a := w.agents
 	a.stopped[node] = true
@@ -112,7 +112,7 @@ func (w *World) KillAgent(node string) {
 	}
 }
 
-// StartAgent begins anew from a list.
+// StartAgent starts the agent of a node from a list.
 func (w *World) StartAgent(node string) {
 	a := w.agents
 	if !a.stopped[node] {
@@ -120,14 +120,14 @@ func (w *World) StartAgent(node string) {
 	}
 	delete(a.stopped, node)
 	if a.partitioned[node] {
-		return // it has its list when it can ask for it
+		return // ReconnectNode lists
 	}
 	delete(a.silentSince, node)
 	a.postStatus(node, w.o.Latency)
 	w.after(w.o.Latency, func() { a.relist(node) })
 }
 
-// observePod takes in a pod of a node.
+// observePod handles a changed pod of a node.
 func (a *agents) observePod(object *corev1.Pod, gone bool) {
 	if a.partitioned[object.Spec.NodeName] {
 		return
@@ -165,14 +165,14 @@ func (a *agents) observePod(object *corev1.Pod, gone bool) {
 	a.nodePressures.addPod(p)
 }
 
-// isOlder says that a was written before b.
+// isOlder reports whether a was written before b.
 func isOlder(a, b *corev1.Pod) bool {
 	return len(a.ResourceVersion) < len(b.ResourceVersion) || len(a.ResourceVersion) == len(b.ResourceVersion) && a.ResourceVersion < b.ResourceVersion
 }
 
-// newPod takes up a pod: a new life, or the one that its status tells of.
+// newPod starts the lifecycle of a pod, or resumes it from its status.
 func (a *agents) newPod(object *corev1.Pod) *agentPod {
-	spec := conversion.PodLifecycleSpec(&object.Spec).WithoutProbes() // what runs here is well
+	spec := conversion.PodLifecycleSpec(&object.Spec).WithoutProbes() // simulated containers are always healthy
 	was := conversion.PodLifecycleStatuses(&object.Status)
 	if len(was) == 0 && object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed {
 		return &agentPod{object: object, life: podlifecycle.New(spec)}
@@ -186,7 +186,7 @@ func (a *agents) newPod(object *corev1.Pod) *agentPod {
 	return p
 }
 
-// step asks the pod's life what to do and does it.
+// step runs a step of the pod's lifecycle.
 func (a *agents) step(p *agentPod, events ...podlifecycle.Event) {
 	if p.gone {
 		return
@@ -206,7 +206,8 @@ func (a *agents) step(p *agentPod, events ...podlifecycle.Event) {
 	a.writeStatus(p)
 }
 
-// applyEffects does what a pod's life asks for, and returns which containers run at once.
+// applyEffects executes the effects of a lifecycle and returns the containers that started at
+// once.
 func (a *agents) applyEffects(p *agentPod, effects []podlifecycle.Effect) (started []podlifecycle.Event) {
 	for _, e := range effects {
 		switch e := e.(type) {
@@ -227,7 +228,7 @@ func (a *agents) applyEffects(p *agentPod, effects []podlifecycle.Effect) (start
 	return started
 }
 
-// writeStatus reports the pod's status, and then its end, a latency later.
+// writeStatus writes the status of the pod, and finally deletes it, after the latency.
 func (a *agents) writeStatus(p *agentPod) {
 	p.dirty = true
 	if p.writing {
@@ -242,7 +243,7 @@ func (a *agents) writeStatus(p *agentPod) {
 	a.w.after(a.w.o.Latency, func() { a.commitStatus(p, status, news) })
 }
 
-// commitStatus does the write, unless its agent was killed meanwhile.
+// commitStatus performs the write unless the agent was killed in the meantime.
 func (a *agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
 	p.writing = false
 	if a.pods[p.object.UID] != p {
@@ -288,7 +289,7 @@ func (a *agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
 	}
 }
 
-// logPhase puts a pod's new phase into the timeline.
+// logPhase logs a phase change.
 func (a *agents) logPhase(old *corev1.Pod, status *corev1.PodStatus) {
 	if old.Status.Phase == status.Phase {
 		return

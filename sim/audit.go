@@ -13,57 +13,57 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Violation says what did not hold, and when.
+// Violation is a violated invariant.
 type Violation struct {
 	Invariant string
 	At        time.Duration
 	Detail    string
 }
 
-// Error words it.
+// Error implements error.
 func (v *Violation) Error() string {
-	return fmt.Sprintf("%s does not hold at %v: %s", v.Invariant, v.At, v.Detail)
+	return fmt.Sprintf("invariant %s violated at %v: %s", v.Invariant, v.At, v.Detail)
 }
 
-// Invariants are the names of what must hold, with what they say.
+// Invariants are the names and descriptions of the invariants.
 var Invariants = map[string]string{
-	"NeverMoves":         "a pod that is bound stays on its node",
-	"AskedOnce":          "no second node is asked for while the first may still be granted",
-	"NodeCapacity":       "pods that we bound do not ask for more than their node has",
-	"BudgetObeyed":       "no displacement that obeys a budget goes past it",
-	"Booked":             "a pod displaced by who obeys has an entry in every budget that covers it",
-	"DisplacedOnce":      "a pod is displaced once, says so, and has one event that is the record",
-	"LowerVictims":       "a victim's priority is below its preemptor's",
-	"NomineesRoom":       "a nominee's room is not given to a pod of lower priority",
-	"NothingLost":        "a pending pod is in the queue or in an attempt",
-	"NoSpin":             "the machine does not ask to be called again without end",
-	"ViewEqualsStore":    "what the machine knows is what the store holds, once nothing is under way",
-	"NobodyWaitsInVain":  "at rest no pod waits that would fit",
-	"NobodyCouldPreempt": "at rest no pod waits that could preempt",
+	"NeverMoves":               "a bound pod stays on its node",
+	"BoundOnce":                "a pod is not bound to a second node while the first bind may still succeed",
+	"NodeCapacity":             "the pods bound to a node do not exceed its allocatable resources",
+	"BudgetRespected":          "no displacement that respects budgets exceeds one",
+	"BudgetEntries":            "a pod displaced with respect to budgets has an entry in each of its budgets",
+	"DisplacedOnce":            "a displaced pod has the condition, one record event, and is displaced once",
+	"LowerVictims":             "a victim's priority is below its preemptor's",
+	"NominatedCapacity":        "capacity of a nominated pod is not given to a pod of lower priority",
+	"PendingTracked":           "a pending pod is queued or being scheduled",
+	"NoBusyLoop":               "the scheduler does not loop without time passing",
+	"StateEqualsStore":         "the scheduler's state equals the store when nothing is in flight",
+	"NoPendingPodFits":         "when settled, no pending pod would fit",
+	"NoPendingPodCouldPreempt": "when settled, no pending pod could preempt",
 }
 
-// audit looks after them.
+// audit checks the invariants.
 type audit struct {
 	w         *World
 	violation *Violation
 
 	created       map[types.UID]time.Time
-	labelsChanged map[types.UID]time.Time // when its labels last changed
+	labelsChanged map[types.UID]time.Time // last label change
 	preemptors    map[string]bool
-	activeBind    *request // whose Bind is being done
+	activeBind    *request // the bind being executed
 
-	openBinds map[string]map[*request]string // binds that may still be granted: pod uid to node
+	openBinds map[string]map[*request]string // binds that may still be executed: pod UID to node
 	nodes     map[string]*nodeUsage          // by node
 	budgets   map[string]*budgetHistory      // by budget
-	granted   int                            // displacements that budgets paid for
+	granted   int                            // displacements paid by budgets
 	records   recordAudit
 
-	compared time.Time // when the view was last compared with the store
-	revision uint64    // of the store then
+	compared time.Time // last comparison of the scheduler's state with the store
+	revision uint64    // of the store at that time
 	compiled map[types.UID]*model.Pod
 }
 
-// compareInterval is how long to leave between two comparisons of view and store.
+// compareInterval is the minimum time between two comparisons with the store.
 const compareInterval = 5 * time.Second
 
 func newAudit(w *World) *audit {
@@ -72,7 +72,7 @@ func newAudit(w *World) *audit {
 		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
 }
 
-// fail ends the run with the first violation.
+// fail records the first violation, which ends the run.
 func (a *audit) fail(invariant, detail string) {
 	if a.violation == nil {
 		a.violation = &Violation{Invariant: invariant, At: a.w.Elapsed(), Detail: detail}
@@ -80,13 +80,13 @@ func (a *audit) fail(invariant, detail string) {
 	}
 }
 
-// checkCommit looks at a commit.
+// checkCommit checks the invariants of a commit.
 func (a *audit) checkCommit(c store.Change) {
 	switch {
 	case c.Kind == store.Pods && c.Old == nil:
 		a.created[c.New.GetUID()], a.labelsChanged[c.New.GetUID()] = a.w.now, a.w.now
 	case c.Kind == store.Pods && c.New == nil:
-		delete(a.openBinds, string(c.Old.GetUID())) // what is gone gets nowhere
+		delete(a.openBinds, string(c.Old.GetUID())) // a deleted pod cannot be bound
 		a.forgiveIfNotObserved(c.Old.GetUID())
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
@@ -104,7 +104,7 @@ func (a *audit) checkCommit(c store.Change) {
 	a.countRecord(c)
 }
 
-// checkStep looks at the machine after a step.
+// checkStep checks the invariants of a scheduler step.
 func (a *audit) checkStep(effects []scheduling.Effect) {
 	if !a.w.o.Audit {
 		return
@@ -117,14 +117,14 @@ func (a *audit) checkStep(effects []scheduling.Effect) {
 	}
 }
 
-// bindSent takes note of a Bind that is sent.
+// bindSent records a sent bind.
 func (a *audit) bindSent(r *request, node string) {
 	uid := r.pod.UID
 	p := a.w.api.Pod(r.pod.Key())
-	gone := p == nil || string(p.UID) != uid // nothing can be granted to it any more
+	gone := p == nil || string(p.UID) != uid // no bind can succeed any longer
 	for _, other := range a.openBinds[uid] {
 		if _, there := a.w.api.Get(store.Nodes, other); other != node && there && !gone {
-			a.fail("AskedOnce", fmt.Sprintf("pod %s is to go to %s while it may still get to %s", r.pod.Key(), node, other))
+			a.fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", r.pod.Key(), node, other))
 		}
 	}
 	if a.openBinds[uid] == nil {
@@ -133,7 +133,7 @@ func (a *audit) bindSent(r *request, node string) {
 	a.openBinds[uid][r] = node
 }
 
-// bindSettled takes note that a Bind was done, or never will be.
+// bindSettled records that a bind was executed or never will be.
 func (a *audit) bindSettled(r *request) {
 	delete(a.openBinds[r.pod.UID], r)
 	if len(a.openBinds[r.pod.UID]) == 0 {

@@ -12,20 +12,21 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// budgetHistory is what is known of a budget.
+// budgetHistory is the recent history of a budget.
 type budgetHistory struct {
-	lastDrop time.Time            // when somebody else last took a healthy pod from it
-	lastRise time.Time            // when more pods were expected than before, or it was changed
-	refunded map[string]time.Time // when an entry was taken back, by pod
+	lastDrop time.Time            // last loss of a healthy pod not caused by a debit
+	lastRise time.Time            // last increase of the expected pods, or change of the budget
+	refunded map[string]time.Time // when an entry was refunded, by pod
 }
 
-// staleness is how long something that others did may be unknown to who displaces from a cache.
+// staleness returns how long a change may be unknown to an actor that displaces pods from a
+// cache.
 func (a *audit) staleness() time.Duration {
 	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.o.Latency) + a.w.scheduler.reflector.lag + a.w.disruption.reflector.lag
 }
 
-// updateBudgetHistory notes when a commit lets a budget allow less than before. A debit does
-// not; it is held against the budget by debited, before.
+// updateBudgetHistory records commits that let a budget allow fewer disruptions. Debits are
+// checked by checkDebit instead.
 func (a *audit) updateBudgetHistory(c store.Change) {
 	switch c.Kind {
 	case store.PodDisruptionBudgets:
@@ -61,19 +62,21 @@ func (a *audit) updateBudgetHistory(c store.Change) {
 		}
 	case store.ReplicaSets, store.Deployments, store.StatefulSets, store.ReplicationControllers:
 		for _, l := range a.budgets {
-			l.lastRise = a.w.now // they may want more pods than before
+			l.lastRise = a.w.now // they may need more pods than before
 		}
 	}
 }
 
-// losesHealthyPod says whether a pod is healthy no more that the budget did not let go.
+// losesHealthyPod reports whether a change makes a pod unhealthy without a debit of the
+// budget.
 func (a *audit) losesHealthyPod(b *policyv1.PodDisruptionBudget, budget *indexedBudget, old, now *corev1.Pod) bool {
 	_, entered := b.Status.DisruptedPods[old.Name]
 	counts := isReady(old) && old.DeletionTimestamp == nil && !finished(old)
 	return counts && !entered && !(budget.selects(now) && isReady(now) && now.DeletionTimestamp == nil && !finished(now))
 }
 
-// disruptionsAllowed is how many pods may leave, in truth; negative when too few are there.
+// disruptionsAllowed returns the number of disruptions that the stored state allows; it may be
+// negative.
 func (a *audit) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) int32 {
 	c := a.w.budgetFacts(b, a.w.budgetIndex.members(key), a.w.api.Get).ComputeStatus()
 	if c.Failed() || c.ExpectedPods == 0 {
@@ -82,9 +85,8 @@ func (a *audit) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) 
 	return c.CurrentHealthy - c.DesiredHealthy
 }
 
-// checkDebit holds BudgetObeyed against a debit that is about to be committed: before it, as
-// many had to be allowed as it pays for. Which pods others took within unseen the one who
-// displaces could not know; how many are expected only the disruption controller knows.
+// checkDebit checks BudgetRespected before a debit is committed: the budget must allow as many
+// disruptions as are debited. It ignores changes that the displacing actor could not know yet.
 func (a *audit) checkDebit(b *policyv1.PodDisruptionBudget, paid []string, unseen time.Duration) {
 	key := keyOf(b)
 	l := a.budgets[key]
@@ -94,16 +96,16 @@ func (a *audit) checkDebit(b *policyv1.PodDisruptionBudget, paid []string, unsee
 		return
 	}
 	if b.Status.DisruptionsAllowed < 0 {
-		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
+		a.fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
 	}
 	a.w.counts.BudgetDebits += len(paid)
 	allows := a.disruptionsAllowed(key, before)
 	if healthy := a.countHealthy(before, paid); healthy > max(allows, 0) && a.w.now.Sub(l.lastDrop) > unseen && a.w.now.Sub(l.lastRise) > a.staleness() {
-		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions in truth, and %d are paid for: %v", key, allows, healthy, paid))
+		a.fail("BudgetRespected", fmt.Sprintf("budget %s really allows %d disruptions, and %d are debited: %v", key, allows, healthy, paid))
 	}
 }
 
-// countHealthy is how many of the named pods count as healthy until now.
+// countHealthy returns the number of the named pods that are healthy.
 func (a *audit) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
 	for _, name := range names {
 		p := a.w.api.Pod(store.Key(b.Namespace, name))
@@ -114,7 +116,7 @@ func (a *audit) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n
 	return n
 }
 
-// checkPreemption holds LowerVictims and Booked against a preemption that is about to be done.
+// checkPreemption checks a preemption before it is committed.
 func (a *audit) checkPreemption(by *model.Pod, victim *corev1.Pod, e scheduling.Preempt) {
 	if !a.w.o.Audit {
 		return
@@ -126,7 +128,7 @@ func (a *audit) checkPreemption(by *model.Pod, victim *corev1.Pod, e scheduling.
 	a.checkDisplacedOnce(victim)
 }
 
-// checkDisplacement holds what must be against a displacement that is about to be done.
+// checkDisplacement checks a displacement before it is committed.
 func (a *audit) checkDisplacement(p *corev1.Pod, d *displacement) {
 	if !a.w.o.Audit {
 		return
@@ -137,10 +139,10 @@ func (a *audit) checkDisplacement(p *corev1.Pod, d *displacement) {
 	a.checkDisplacedOnce(p)
 }
 
-// checkBudgetEntries holds that each budget over a pod has an entry for it.
+// checkBudgetEntries checks that each budget of a displaced pod has an entry for it.
 func (a *audit) checkBudgetEntries(victim *corev1.Pod, by string) {
 	if !isReady(victim) {
-		return // it does not count for any
+		return // unhealthy pods do not count
 	}
 	for _, key := range a.w.budgetIndex.budgetsOf(victim) {
 		l := a.budgets[key]
@@ -149,9 +151,9 @@ func (a *audit) checkBudgetEntries(victim *corev1.Pod, by string) {
 		if !ok || l == nil || a.w.now.Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.now.Sub(l.lastRise) < a.staleness() {
 			continue
 		}
-		took, ever := l.refunded[victim.Name] // who saw the entry last may count on it still
+		took, ever := l.refunded[victim.Name] // an actor may still rely on the refunded entry
 		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(ever && a.w.now.Sub(took) < a.staleness()) {
-			a.fail("Booked", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", keyOf(victim), by, key))
+			a.fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", keyOf(victim), by, key))
 		}
 	}
 }

@@ -11,24 +11,23 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// nodeUsage is the account of one node: what pods that we bound there ask for, and what it has had
-// lately.
+// nodeUsage is the usage of a node: the requests of the pods bound by the scheduler, and
+// recent versions of the node.
 type nodeUsage struct {
 	pods     map[types.UID]*model.Resources
 	versions []nodeVersion
 }
 
-// nodeVersion is what a node had until a time; zero: it has it now.
+// nodeVersion is a version of a node and when it ended; zero if it is current.
 type nodeVersion struct {
 	until time.Time
 	node  *model.Node
 }
 
-// versionRetention is how long a decision may be under way: what a node has lost within
-// this time, a bind may still count on.
+// versionRetention is how long a bind may rely on an earlier version of a node.
 const versionRetention = 3 * time.Minute
 
-// checkNodeCapacity keeps the accounts, and holds NodeCapacity against each of our binds.
+// checkNodeCapacity updates the usages and checks NodeCapacity for each bind of the scheduler.
 func (a *audit) checkNodeCapacity(c store.Change) {
 	switch c.Kind {
 	case store.Nodes:
@@ -77,7 +76,7 @@ func (a *audit) recordNodeVersion(c store.Change) {
 	}
 }
 
-// exceeded says what is asked for beyond what the node has had lately.
+// exceeded describes requests that exceed all recent versions of the node, or returns "".
 func (r *nodeUsage) exceeded(now time.Time) string {
 	var sum model.Resources
 	scalars := map[string]int64{}

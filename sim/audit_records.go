@@ -12,25 +12,25 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// recordAudit are what is known of displacements and of their records.
+// recordAudit tracks displacements and their records.
 type recordAudit struct {
-	events    map[types.UID]int // that carry a record, by pod
+	events    map[types.UID]int // events with a record, by pod
 	displaced map[types.UID]bool
-	missing   map[types.UID]string // displaced pods without an event, by what they are called
+	missing   map[types.UID]string // displaced pods without an event, with their keys
 }
 
-// recordTimeout is how long a record may be missing: who displaced the pod was killed before
-// it wrote it, or could not, and another completes it.
+// recordTimeout is how long a record may be missing, for example because the displacing actor
+// was killed and another one completes it.
 const recordTimeout = 5 * time.Minute
 
-// checkDisplacedOnce holds DisplacedOnce against a displacement that is about to be done: its pod says so.
+// checkDisplacedOnce checks DisplacedOnce before a displacement is committed.
 func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
 	if disruptionTarget(p) == nil {
-		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, and has no condition that says so", keyOf(p)))
+		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", keyOf(p)))
 	}
 	r := &a.records
 	if now := a.w.api.Pod(keyOf(p)); r.displaced[p.UID] && now != nil && now.UID == p.UID && finished(now) {
-		return // it had ended when somebody came late to drive it out
+		return // the pod had finished before a late displacement
 	}
 	if r.displaced[p.UID] {
 		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced twice", keyOf(p)))
@@ -40,21 +40,22 @@ func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
 		r.missing[p.UID] = keyOf(p)
 		a.w.after(recordTimeout, func() {
 			if key := r.missing[p.UID]; key != "" {
-				a.fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, and no event has its record", key, recordTimeout))
+				a.fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, but has no record event", key, recordTimeout))
 			}
 		})
 	}
 }
 
-// forgiveIfNotObserved forgives that a pod has no record of which nobody can know any more: it went while
-// the one who completes records was down, or had lost its watch.
+// forgiveIfNotObserved accepts a missing record of a pod that was deleted while the recording
+// actor was down or had lost its watch.
 func (a *audit) forgiveIfNotObserved(uid types.UID) {
 	if r := a.w.recorder; r != nil && (!r.synced() || !r.reflector.streams[store.Pods].open) && a.records.missing[uid] != "" {
 		a.forgiveMissingRecord(uid)
 	}
 }
 
-// forgiveAfterLostWatch forgives the same where the last that was told of a pod was still on its way when the watch broke.
+// forgiveAfterLostWatch does the same for pods whose last change was in flight when the watch
+// broke.
 func (a *audit) forgiveAfterLostWatch(by *reflector, k store.Kind) {
 	r := a.w.recorder
 	if r == nil || by != r.reflector || k != store.Pods {
@@ -76,8 +77,7 @@ func (a *audit) forgiveMissingRecord(uid types.UID) {
 	a.w.counts.Unrecorded++
 }
 
-// forgiveDeletedPods forgives the records of pods that are gone, when the one who would complete
-// them ends before it has.
+// forgiveDeletedPods accepts missing records of deleted pods when the recording actor stops.
 func (a *audit) forgiveDeletedPods() {
 	for _, uid := range sortedKeys(a.records.missing) {
 		if p := a.w.api.Pod(a.records.missing[uid]); p == nil || p.UID != uid {

@@ -12,15 +12,16 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// checkNominatedPods looks at a step that bound a pod: beside it there must be room for all who are
-// nominated to the node and are not less important. Steps with several binds, and
-// pods that waited for volumes since their decision, prove nothing.
+// checkNominatedPods checks that a bind leaves capacity for the pods nominated to the node
+// with at least the same priority. Steps with several binds, and pods with claims, are
+// skipped.
 func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
 	var bind *scheduling.Bind
 	nominated := map[string]bool{}
@@ -47,18 +48,18 @@ func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
 	cpu, memory, pods := n.Used.MilliCPU, n.Used.Memory, int64(len(n.Pods))
 	var who []string
 	for _, q := range state.Nominated(id) {
-		if !nominated[q.UID] && cluster.NominationCounts(q, bind.Pod) { // what is held for its owner is not held against it
+		if !nominated[q.UID] && cluster.NominationCounts(q, bind.Pod) { // a reservation does not count against its owner
 			cpu, memory, pods = cpu+q.Spec.Requests.MilliCPU, memory+q.Spec.Requests.Memory, pods+1
 			who = append(who, q.Key())
 		}
 	}
 	r := &bind.Pod.Spec.Requests
 	if len(who) > 0 && (r.MilliCPU > 0 && cpu > n.Model.Allocatable.MilliCPU || r.Memory > 0 && memory > n.Model.Allocatable.Memory || pods > n.Model.AllocatablePods) {
-		a.fail("NomineesRoom", fmt.Sprintf("pod %s of priority %d goes to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, who))
+		a.fail("NominatedCapacity", fmt.Sprintf("pod %s of priority %d is bound to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, who))
 	}
 }
 
-// checkPendingPods holds that the machine does something about every pending pod it knows.
+// checkPendingPods checks that the scheduler tracks every pending pod that it has observed.
 func (a *audit) checkPendingPods() {
 	m := a.w.scheduler.machine
 	for _, o := range a.w.api.List(store.Pods) {
@@ -70,21 +71,21 @@ func (a *audit) checkPendingPods() {
 			continue
 		}
 		if pool, attempted := m.PodState(p.UID); !attempted && (pool == queue.NotQueued || pool == queue.InFlight) {
-			a.fail("NothingLost", fmt.Sprintf("pod %s is in no pool of the queue (%q) and in no attempt", p.Key(), pool))
+			a.fail("PendingTracked", fmt.Sprintf("pod %s is neither queued (%q) nor being scheduled", p.Key(), pool))
 		}
 	}
 }
 
-func (a *audit) profileOf(p *model.Pod) *placement.Profile {
-	i := slices.IndexFunc(a.w.o.Profiles, func(q *placement.Profile) bool { return q.Name() == p.Spec.SchedulerName })
+func (a *audit) profileOf(p *model.Pod) *framework.Profile {
+	i := slices.IndexFunc(a.w.o.Profiles, func(q *framework.Profile) bool { return q.Name() == p.Spec.SchedulerName })
 	if i < 0 {
 		return nil
 	}
 	return a.w.o.Profiles[i]
 }
 
-// compareWithStore compares what the machine knows with what the store holds. While requests
-// may be unanswered it may know more: who is assumed, and who is being driven out.
+// compareWithStore compares the scheduler's state with the store. Unless atRest is set, the
+// scheduler may be ahead: pods may be assumed or being evicted.
 func (a *audit) compareWithStore(atRest bool) {
 	s := a.w.scheduler
 	state := s.machine.State()
@@ -105,11 +106,11 @@ func (a *audit) compareWithStore(atRest bool) {
 		truth.UpsertPod(p)
 		assumed = assumed || state.Assumed(p.UID)
 		if detail := describeDifference(state.Pod(p.UID), p, atRest, state.Assumed(p.UID)); detail != "" {
-			a.fail("ViewEqualsStore", "pod "+p.Key()+" "+detail)
+			a.fail("StateEqualsStore", "pod "+p.Key()+" "+detail)
 		}
 	}
 	if state.NumNodes() != truth.NumNodes() {
-		a.fail("ViewEqualsStore", fmt.Sprintf("%d nodes are known, and %d exist", state.NumNodes(), truth.NumNodes()))
+		a.fail("StateEqualsStore", fmt.Sprintf("%d nodes are in the state, %d in the store", state.NumNodes(), truth.NumNodes()))
 		return
 	}
 	for _, id := range truth.NodeIDs() {
@@ -117,17 +118,17 @@ func (a *audit) compareWithStore(atRest bool) {
 		have, ok := state.NodeID(want.Model.Name)
 		switch {
 		case !ok:
-			a.fail("ViewEqualsStore", "node "+want.Model.Name+" is not known")
+			a.fail("StateEqualsStore", "node "+want.Model.Name+" is not in the state")
 		case !reflect.DeepEqual(s.machine.ReportedNode(want.Model.Name), want.Model):
-			a.fail("ViewEqualsStore", fmt.Sprintf("node %s is known as %+v, and is %+v", want.Model.Name, *s.machine.ReportedNode(want.Model.Name), *want.Model))
+			a.fail("StateEqualsStore", fmt.Sprintf("node %s is %+v in the state and %+v in the store", want.Model.Name, *s.machine.ReportedNode(want.Model.Name), *want.Model))
 		case !assumed && (len(state.Node(have).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(have).Used, want.Used)):
-			a.fail("ViewEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
+			a.fail("StateEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
 				want.Model.Name, len(state.Node(have).Pods), state.Node(have).Used, len(want.Pods), want.Used))
 		}
 	}
 }
 
-// compile makes a model of a pod as the scheduler does, once for each version of it.
+// compile converts a pod as the scheduler does, once per version.
 func (a *audit) compile(obj *corev1.Pod) *model.Pod {
 	if p := a.compiled[obj.UID]; p != nil && p.ResourceVersion == obj.ResourceVersion {
 		return p
@@ -137,28 +138,29 @@ func (a *audit) compile(obj *corev1.Pod) *model.Pod {
 	return p
 }
 
-// describeDifference says in what a known pod is not as it is.
+// describeDifference describes how a pod in the scheduler's state differs from the store, or
+// returns "".
 func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
 	switch {
 	case known == nil:
-		return "is not known"
+		return "is not in the state"
 	case !assumed && known.NodeName != is.NodeName:
-		return fmt.Sprintf("is known to be on %q, and is on %q", known.NodeName, is.NodeName)
+		return fmt.Sprintf("is on %q in the state and on %q in the store", known.NodeName, is.NodeName)
 	case known.Phase != is.Phase || known.Ready != is.Ready || !slices.Equal(known.Labels, is.Labels) || known.Spec != is.Spec && !reflect.DeepEqual(known.Spec, is.Spec):
-		return "is known otherwise than it is"
+		return "differs between state and store"
 	case is.Deleting && !known.Deleting:
-		return "is not known to be deleted"
+		return "is not terminating in the state"
 	case atRest && (is.Deleting != known.Deleting || is.DisruptionReason != known.DisruptionReason):
-		return "is known to be leaving, and is not"
-	case atRest && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // one too many there is corrected by the next choice
-		return fmt.Sprintf("is known to be nominated to %q, and is to %q", known.NominatedNodeName, is.NominatedNodeName)
+		return "is terminating in the state only"
+	case atRest && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // an extra nomination is corrected by the next decision
+		return fmt.Sprintf("is nominated to %q in the state and to %q in the store", known.NominatedNodeName, is.NominatedNodeName)
 	}
 	return ""
 }
 
-// CheckSettled looks at a cluster that has come to rest, with faults over and time for
-// everything to settle: nobody must wait who could be helped. Containers may
-// restart for ever, so a quiet moment is waited for.
+// CheckSettled checks a cluster after all faults are cleared and everything had time to
+// settle: no pod may be pending that could be scheduled. It waits for a moment without
+// activity, as containers may restart forever.
 func (w *World) CheckSettled() error {
 	a := w.audit
 	for end := w.now.Add(5 * time.Minute); !w.scheduler.isIdle() && w.Next(end); {
@@ -167,7 +169,7 @@ func (w *World) CheckSettled() error {
 		a.compareWithStore(true)
 		a.checkNoPodWouldFit()
 	} else if a.violation == nil {
-		a.fail("NoSpin", fmt.Sprintf("the scheduler does not come to rest: %d requests, %d changes and %d events are under way",
+		a.fail("NoBusyLoop", fmt.Sprintf("the scheduler does not become idle: %d requests, %d watch events and %d inputs are in flight",
 			len(w.scheduler.requests), w.scheduler.reflector.inFlight, len(w.scheduler.inbox)))
 	}
 	return w.Violation()
@@ -186,14 +188,14 @@ func (a *audit) checkNoPodWouldFit() {
 		}
 		rec := placement.Evaluate(m.State(), profile, a.w.o.TieBreakSeed, p)
 		if rec.Outcome == decision.Scheduled {
-			a.fail("NobodyWaitsInVain", fmt.Sprintf("pod %s waits, and would fit on %s", p.Key(), rec.Choice))
+			a.fail("NoPendingPodFits", fmt.Sprintf("pod %s is pending and would fit %s", p.Key(), rec.Choice))
 		}
 		if rec.Outcome != decision.Infeasible {
 			continue
 		}
 		made := preemption.Evaluate(m.State(), profile, a.w.o.TieBreakSeed, a.w.o.Preemption, p, rec)
 		if made.Preemption.Outcome == decision.PreemptionNominated {
-			a.fail("NobodyCouldPreempt", fmt.Sprintf("pod %s waits, and could preempt on %s: %s", p.Key(), made.Preemption.Node, victimNames(&made.Preemption)))
+			a.fail("NoPendingPodCouldPreempt", fmt.Sprintf("pod %s is pending and could preempt on %s: %s", p.Key(), made.Preemption.Node, victimNames(&made.Preemption)))
 		}
 	}
 }

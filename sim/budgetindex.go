@@ -11,11 +11,11 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// budgetIndex is which pods are under which budget, by key, from what is told of both.
+// budgetIndex maps pods to budgets and budgets to pods, by key.
 type budgetIndex struct {
 	pods    map[string]*corev1.Pod
 	budgets map[string]*indexedBudget
-	names   []string // of the budgets, sorted
+	names   []string // budget keys, sorted
 }
 
 type indexedBudget struct {
@@ -28,12 +28,12 @@ func newBudgetIndex() *budgetIndex {
 	return &budgetIndex{pods: map[string]*corev1.Pod{}, budgets: map[string]*indexedBudget{}}
 }
 
-// selects says whether a pod is there and under the budget.
+// selects reports whether the budget covers p.
 func (c *indexedBudget) selects(p *corev1.Pod) bool {
 	return p != nil && p.Namespace == c.namespace && c.selector.Matches(labels.Set(p.Labels))
 }
 
-// setBudget takes in a budget; nil: it is gone.
+// setBudget sets a budget; nil deletes it.
 func (v *budgetIndex) setBudget(key string, b *policyv1.PodDisruptionBudget) {
 	i, there := slices.BinarySearch(v.names, key)
 	if b == nil {
@@ -62,7 +62,7 @@ func (v *budgetIndex) setBudget(key string, b *policyv1.PodDisruptionBudget) {
 	}
 }
 
-// setPod takes in a pod, nil when it is gone, and says which budgets it concerns.
+// setPod sets a pod, or deletes it if now is nil, and returns the affected budgets.
 func (v *budgetIndex) setPod(key string, now *corev1.Pod) (affected []string) {
 	if v.pods[key] = now; now == nil {
 		delete(v.pods, key)
@@ -82,7 +82,7 @@ func (v *budgetIndex) setPod(key string, now *corev1.Pod) (affected []string) {
 	return affected
 }
 
-// budgetsOf are the budgets that cover a pod, in order.
+// budgetsOf returns the budgets that cover p, in order.
 func (v *budgetIndex) budgetsOf(p *corev1.Pod) (out []string) {
 	for _, name := range v.names {
 		if v.budgets[name].selects(p) {
@@ -92,7 +92,7 @@ func (v *budgetIndex) budgetsOf(p *corev1.Pod) (out []string) {
 	return out
 }
 
-// members are the pods under a budget, by name.
+// members returns the pods of a budget by name.
 func (v *budgetIndex) members(budget string) []*corev1.Pod {
 	c := v.budgets[budget]
 	if c == nil {
@@ -105,7 +105,7 @@ func (v *budgetIndex) members(budget string) []*corev1.Pod {
 	return out
 }
 
-// update takes in a change of either kind, and says which budgets it concerns.
+// update applies a change of a pod or budget and returns the affected budgets.
 func (v *budgetIndex) update(k store.Kind, key string, now store.Object) []string {
 	switch k {
 	case store.Pods:

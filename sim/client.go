@@ -9,26 +9,26 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// client is an actor's side of the API: what its watches have told it, and requests that
-// take their time and may go wrong. One that is killed forgets everything.
+// client is an actor's access to the API: a cache filled by lagging watches, and requests with
+// latency and faults. Killing it clears its state.
 type client struct {
 	w          *World
 	name       string
 	reflector  *reflector
 	cache      map[store.Kind]map[string]store.Object // by key
-	unsynced   map[store.Kind]bool                    // not listed yet
-	generation int                                    // what an earlier one began is void
+	unsynced   map[store.Kind]bool                    // kinds that are not listed yet
+	generation int                                    // callbacks of earlier generations are ignored
 	stopped    bool
 
-	// onSynced is called when everything was listed; see, from then on, for what is known
-	// otherwise than before: old is nil for what is new, now for what is gone.
+	// onSynced is called when all kinds are listed, and onChange for each later change; old is nil
+	// for a new object, now for a deleted one.
 	onSynced func()
 	onChange func(k store.Kind, old, now store.Object)
 	// onStop is called when the actor is killed; may be nil.
 	onStop func()
 }
 
-// newClient adds an actor that watches kinds; start begins its life.
+// newClient adds an actor that watches kinds; start starts it.
 func (w *World) newClient(name string, kinds ...store.Kind) *client {
 	c := &client{w: w, name: name, onSynced: func() {}, onChange: func(store.Kind, store.Object, store.Object) {}}
 	c.reflector = w.newReflector(name, kinds...)
@@ -45,7 +45,7 @@ func (w *World) newClient(name string, kinds ...store.Kind) *client {
 	return c
 }
 
-// start begins from lists.
+// start lists all kinds and watches them.
 func (c *client) start() {
 	c.stopped = false
 	c.cache, c.unsynced = map[store.Kind]map[string]store.Object{}, map[store.Kind]bool{}
@@ -55,7 +55,7 @@ func (c *client) start() {
 	c.reflector.start()
 }
 
-// kill ends the actor; it begins anew after d.
+// kill stops the actor; it restarts after d.
 func (c *client) kill(d time.Duration) {
 	c.generation++
 	c.stopped = true
@@ -86,7 +86,7 @@ func (c *client) replace(k store.Kind, list []store.Object) {
 	}
 }
 
-// update takes in what an object is now; nil: it is gone.
+// update sets an object in the cache; nil deletes it.
 func (c *client) update(k store.Kind, key string, now store.Object) {
 	old := c.cache[k][key]
 	switch {
@@ -105,7 +105,7 @@ func (c *client) update(k store.Kind, key string, now store.Object) {
 	c.onChange(k, old, now)
 }
 
-// synced says that the actor knows of everything.
+// synced reports whether all kinds are listed.
 func (c *client) synced() bool { return !c.stopped && len(c.unsynced) == 0 }
 
 func (c *client) pod(key string) *corev1.Pod {
@@ -118,7 +118,7 @@ func (c *client) node(name string) *corev1.Node {
 	return n
 }
 
-// after does something later, if the actor lives on until then.
+// after calls f after d unless the actor is killed before.
 func (c *client) after(d time.Duration, f func()) {
 	life := c.generation
 	c.w.after(d, func() {
@@ -128,11 +128,11 @@ func (c *client) after(d time.Duration, f func()) {
 	})
 }
 
-// at is after for a time.
+// at calls f at a time unless the actor is killed before.
 func (c *client) at(t time.Time, f func()) { c.after(max(t.Sub(c.w.now), 0), f) }
 
-// request makes a request; then is told what came of it. What is under way when its sender
-// is killed is done or not, as the seed has it.
+// request sends a request and passes the result to then. A request in flight when the actor is
+// killed is executed or not, depending on the seed.
 func (c *client) request(effect, key string, do func() error, then func(error)) {
 	life := c.generation
 	ending := c.w.faults.faultOf(effect, key)
@@ -152,13 +152,13 @@ func (c *client) request(effect, key string, do func() error, then func(error)) 
 	})
 }
 
-// perform does a request as its ending has it, and is what its sender hears.
+// perform executes a request with a fault and returns the error that the sender receives.
 func (c *client) perform(ending Fault, key string, do func() error) error {
 	switch ending {
 	case NoFault:
 		return do()
 	case Refuse:
-		return apierrors.NewServiceUnavailable("refused by the scenario")
+		return apierrors.NewServiceUnavailable("injected failure")
 	case Conflict:
 		return apierrors.NewConflict(corev1.Resource("objects"), key, errScenario)
 	case Delayed:
@@ -170,5 +170,5 @@ func (c *client) perform(ending Fault, key string, do func() error) error {
 	return errNoAnswer
 }
 
-// maxRequestDelay is how long after it was sent a late request of a client is done.
+// maxRequestDelay is the longest delay of a delayed request.
 const maxRequestDelay = 20 * time.Second

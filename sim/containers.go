@@ -10,31 +10,32 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// Annotations of pods that script their containers, as in agent/runtime/simulated. A value that cannot be read makes the container fail at once.
+// Annotations that script the containers of a pod, as in agent/runtime/simulated. An invalid
+// value makes the container fail at once.
 const (
-	RunSeconds  = "sim.berth.dev/run-seconds"  // how long containers run; absent: until stopped
-	ExitCode    = "sim.berth.dev/exit-code"    // what they exit with; absent: 0
-	StopSeconds = "sim.berth.dev/stop-seconds" // how long they take to stop when asked; absent: at once
-	// StartSeconds is how long they take to start, as while an image is pulled; absent: no time.
+	RunSeconds  = "sim.berth.dev/run-seconds"  // run time; without it, until stopped
+	ExitCode    = "sim.berth.dev/exit-code"    // exit code; default 0
+	StopSeconds = "sim.berth.dev/stop-seconds" // time to stop; default 0
+	// StartSeconds is the time to start, such as for an image pull; default 0.
 	StartSeconds   = "sim.berth.dev/start-seconds"
-	PreStopSeconds = "sim.berth.dev/prestop-seconds" // how long a preStop hook takes; absent: what its sleep action says, or no time
+	PreStopSeconds = "sim.berth.dev/prestop-seconds" // duration of a preStop hook; default: its sleep action, or 0
 )
 
-// Exit codes: 128 plus the signal, and 128 for what could not be started.
+// Exit codes: 128 plus the signal, and 128 for containers that could not be started.
 const (
 	codeTerm        = 143
 	codeKill        = 137
 	codeStartFailed = 128
 )
 
-// containers are the containers that run.
+// containers simulates running containers.
 type containers struct {
 	w           *World
 	report      func(types.UID, podlifecycle.Event)
-	running     map[containerID]int   // which start this is
-	exitCodes   map[containerID]int32 // the code of the last one that has
+	running     map[containerID]int   // number of the start
+	exitCodes   map[containerID]int32 // last exit code
 	startedPods map[types.UID]bool
-	startedAt   map[containerID]time.Time // of those that run
+	startedAt   map[containerID]time.Time // of running containers
 	starts      int
 }
 
@@ -43,7 +44,8 @@ type containerID struct {
 	container string
 }
 
-// start starts a container, and says whether it runs at once; else it reports when it does.
+// start starts a container. It reports whether it runs at once; otherwise the start is
+// reported later.
 func (r *containers) start(pod *corev1.Pod, container string) (atOnce bool) {
 	r.run(pod, container)
 	takes, _ := annotationSeconds(pod, StartSeconds)
@@ -54,7 +56,7 @@ func (r *containers) start(pod *corev1.Pod, container string) (atOnce bool) {
 	return false
 }
 
-// run has a container run from now on, as its pod's annotations say.
+// run starts a container as the pod's annotations specify.
 func (r *containers) run(pod *corev1.Pod, container string) {
 	id := containerID{pod.UID, container}
 	r.starts++
@@ -72,8 +74,8 @@ func (r *containers) run(pod *corev1.Pod, container string) {
 	}
 }
 
-// resume takes up a container after a restart of its agent. One that has ended
-// meanwhile is told of. One of a pod that ran before the simulation began runs on.
+// resume adopts a container after a restart of its agent and reports an exit in the meantime.
+// Containers from before the simulation keep running.
 func (r *containers) resume(pod *corev1.Pod, container string) {
 	if !r.startedPods[pod.UID] {
 		r.run(pod, container)
@@ -86,7 +88,7 @@ func (r *containers) resume(pod *corev1.Pod, container string) {
 	}
 }
 
-// preStop runs a hook.
+// preStop runs a preStop hook.
 func (r *containers) preStop(pod *corev1.Pod, container string) {
 	takes, given := annotationSeconds(pod, PreStopSeconds)
 	for _, cs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -113,7 +115,7 @@ func (r *containers) end(pod *corev1.Pod, container string, code int32) {
 	r.exitAfter(id, r.running[id], 0, code)
 }
 
-// exitAfter ends a run after d, if it is still that one.
+// exitAfter ends a run after d if it is still the current one.
 func (r *containers) exitAfter(id containerID, run int, d time.Duration, code int32) {
 	r.w.after(d, func() {
 		if r.running[id] != run || run == 0 {
@@ -126,7 +128,7 @@ func (r *containers) exitAfter(id containerID, run int, d time.Duration, code in
 	})
 }
 
-// forget drops what still runs of a pod.
+// forget removes the containers of a pod.
 func (r *containers) forget(pod *corev1.Pod) {
 	drop := func(container string) {
 		delete(r.running, containerID{pod.UID, container})
@@ -141,7 +143,7 @@ func (r *containers) forget(pod *corev1.Pod) {
 	}
 }
 
-// annotationSeconds reads an annotation; negative when it cannot be read.
+// annotationSeconds reads a duration from an annotation; it is negative if invalid.
 func annotationSeconds(pod *corev1.Pod, key string) (time.Duration, bool) {
 	v, ok := pod.Annotations[key]
 	if !ok {

@@ -12,28 +12,28 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Input is an event for the machine with the object that it was compiled of.
+// Input is an event for the scheduler with the objects it was made from.
 type Input struct {
 	Event scheduling.Event
-	// Object is of an Upsert, and of an Outcome that saw a pod; nil otherwise.
+	// Object is the object of an upsert, or the pod that an outcome observed.
 	Object store.Object
-	// Budgets are of an Outcome that was refused by them.
+	// Budgets are the budgets that refused a request.
 	Budgets []*policyv1.PodDisruptionBudget
 }
 
-// Converter turns what a watch says into events, as feed does in production: compiled
-// objects, finished pods left out, and, after a list, deletions of what is gone.
+// Converter converts watch events to scheduler events as package informers does: it converts
+// objects, leaves out finished pods and adds deletions after a list.
 type Converter struct {
 	intake    *conversion.Converter
 	knownUIDs map[store.Kind]map[string]string // by key
 }
 
-// NewConverter has seen nothing.
+// NewConverter returns a Converter that has observed nothing.
 func NewConverter() *Converter {
 	return &Converter{intake: conversion.New(), knownUIDs: map[store.Kind]map[string]string{}}
 }
 
-// OnChange appends the events of one change.
+// OnChange appends the events of a change.
 func (v *Converter) OnChange(in []Input, c store.Change) []Input {
 	if c.New == nil || finished(c.New) {
 		return v.addNodeEviction(v.remove(in, c.Kind, keyOf(c.Object())), c.New)
@@ -41,7 +41,7 @@ func (v *Converter) OnChange(in []Input, c store.Change) []Input {
 	return v.upsert(in, c.Kind, c.New)
 }
 
-// OnReplace appends the events of a whole list.
+// OnReplace appends the events of a list.
 func (v *Converter) OnReplace(in []Input, k store.Kind, list []store.Object) []Input {
 	there := make(map[string]bool, len(list))
 	for _, o := range list {
@@ -64,7 +64,7 @@ func (v *Converter) OnReplace(in []Input, k store.Kind, list []store.Object) []I
 	return in
 }
 
-// addNodeEviction appends that a pod was thrown out by its node, if it was.
+// addNodeEviction appends the event of a pod evicted by its node.
 func (v *Converter) addNodeEviction(in []Input, o store.Object) []Input {
 	if o != nil && finished(o) {
 		if e := v.Compile(o); e != nil {
@@ -102,11 +102,11 @@ func finished(o store.Object) bool {
 	return ok && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
 }
 
-// Pod compiles a pod.
+// Pod converts a pod.
 func (v *Converter) Pod(p *corev1.Pod) *model.Pod { return v.intake.Pod(p) }
 
-// Compile makes a model of an object; nil of what scheduling does not read. Of a pod that
-// has ended it reads nothing but how its node threw it out.
+// Compile converts an object, or returns nil if scheduling does not read it. Of a finished pod
+// it returns the eviction by its node, if any.
 func (v *Converter) Compile(o store.Object) any {
 	if p, ok := o.(*corev1.Pod); ok && finished(p) {
 		if e := v.intake.Eviction(p); e != nil {

@@ -10,29 +10,29 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Counts are what came of a run.
+// Counts are statistics of a run.
 type Counts struct {
 	Created, Bound            int
 	Succeeded, Failed         int
-	Deleted                   int // pods that are gone
-	Rejections                int // attempts that found no node
-	Victims                   int // pods preempted
-	Preemptors                int // pods that preempted somebody
-	Cascades                  int // pods preempted by one that replaces a victim
-	CascadeDepth              int // the longest chain of victims
+	Deleted                   int // deleted pods
+	Rejections                int // failed scheduling attempts
+	Victims                   int // preempted pods
+	Preemptors                int // pods that preempted others
+	Cascades                  int // pods preempted by the replacement of a victim
+	CascadeDepth              int // longest chain of victims
 	LastBound, LastPreemption time.Duration
 	Displaced                 [enginedisplacement.Shutdown + 1]int // by cause
-	BudgetDebits              int                                  // by budgets
-	Refused                   int                                  // evictions that a budget did not allow
-	Unrecorded                int                                  // displacements whose record was lost while nobody looked
-	Rejected                  int                                  // pods that their node did not take
-	Descheduled               int                                  // pods that the descheduler evicted
-	Returned                  int                                  // those of them that were replaced on the node they had left
-	// Latencies are from creation to binding, in the order of binding.
+	BudgetDebits              int
+	Refused                   int // evictions refused by a budget
+	Unrecorded                int // displacements whose record was lost because no actor observed them
+	Rejected                  int // pods rejected by their node
+	Descheduled               int // pods evicted by the descheduler
+	Returned                  int // of these, pods replaced on the node they left
+	// Latencies are the times from creation to binding, in the order of binding.
 	Latencies []time.Duration
 }
 
-// Displacements is how many pods were displaced, whatever the cause.
+// Displacements returns the number of displaced pods of all causes.
 func (c *Counts) Displacements() (n int) {
 	for _, of := range c.Displaced {
 		n += of
@@ -40,14 +40,14 @@ func (c *Counts) Displacements() (n int) {
 	return n
 }
 
-// Counts is what came of the run so far.
+// Counts returns the statistics so far.
 func (w *World) Counts() Counts {
 	c := w.counts
 	c.Descheduled, c.Returned = w.returns.evicted, w.returns.returned
 	return c
 }
 
-// countChange takes note of what became of a pod.
+// countChange counts a change of a pod.
 func (w *World) countChange(c store.Change) {
 	if c.Kind != store.Pods {
 		return
@@ -80,7 +80,7 @@ func (w *World) countChange(c store.Change) {
 	}
 }
 
-// countPreemption takes note of a victim and of the chain that it is the end of.
+// countPreemption counts a victim and its chain.
 func (w *World) countPreemption(by *model.Pod, victim *corev1.Pod) {
 	w.counts.Victims++
 	w.counts.Displaced[enginedisplacement.Preemption]++

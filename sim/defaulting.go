@@ -11,9 +11,9 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// ApplyDefaults puts in what an API server, and a node's agent, would have put in, as far as
-// scheduling reads it: names of scheduler and namespace, phases, grace, what is
-// allocatable, a node's host name and its condition Ready.
+// ApplyDefaults sets the defaults that an API server and a node agent would set, as far as
+// scheduling reads them: scheduler name, namespace, phase, grace period, allocatable, host
+// name and condition Ready.
 func ApplyDefaults(o store.Object) {
 	switch o := o.(type) {
 	case *corev1.Node:
@@ -39,9 +39,9 @@ func defaultNode(n *corev1.Node) {
 	}
 }
 
-// MarkJoining makes a complete node one whose agent has just registered it, and is not ready yet. The
-// API server puts the taint on every node that is made (TaintNodesByCondition); one that is Ready from
-// the start would lose it before anybody notices, and does not get it here.
+// MarkJoining makes a node one that has just registered and is not Ready. As the API server
+// does (TaintNodesByCondition), it adds the not-ready taint; Ready nodes do not get it here,
+// since it would be removed at once.
 func MarkJoining(n *corev1.Node) {
 	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady"}}
 	n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule})
@@ -80,8 +80,8 @@ func defaultPod(p *corev1.Pod) {
 	}
 }
 
-// AdmitPod gives a pod the priority of its class and tolerations of lost nodes, as the API
-// server does when a pod is made, and says of one with gates that it is held.
+// AdmitPod sets what the API server sets at creation: the priority of the class, default
+// tolerations of lost nodes, and the condition of scheduling gates.
 func (w *World) AdmitPod(p *corev1.Pod) {
 	addDefaultTolerations(&p.Spec)
 	if p.Spec.Priority == nil {
@@ -94,7 +94,7 @@ func (w *World) AdmitPod(p *corev1.Pod) {
 	}
 }
 
-// defaultTolerationSeconds is for how many seconds pods stay on lost nodes that do not say otherwise.
+// defaultTolerationSeconds is how long pods tolerate lost nodes by default.
 const defaultTolerationSeconds = int64(300)
 
 func addDefaultTolerations(s *corev1.PodSpec) {

@@ -9,44 +9,44 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// DeschedulerOptions is how the simulated descheduler goes about it.
+// DeschedulerOptions configure the simulated descheduler.
 type DeschedulerOptions struct {
 	Policy descheduling.Policy
-	// Compatible: what the strategies propose is evicted, one pod after another, as by the Kubernetes
-	// descheduler; otherwise it is planned, and the plan carried out.
+	// Compatible evicts the candidates one by one, as the Kubernetes descheduler does; otherwise
+	// moves are planned and executed.
 	Compatible bool
-	// WithoutHolds: no place can be held, as beside a scheduler that knows no Holds (Options.KnowsNoHolds).
+	// WithoutHolds: the scheduler ignores Holds (see Options.IgnoreHolds).
 	WithoutHolds bool
-	// SchedulersWithoutHolds are schedulers, by name, for whose pods alone no place can be held.
+	// SchedulersWithoutHolds are the names of schedulers that ignore Holds.
 	SchedulersWithoutHolds map[string]bool
-	// InitialDelay is when the first round is, after the start, and Every how long it is from one to the next.
+	// InitialDelay is the time before the first round, Interval that between rounds.
 	InitialDelay, Interval time.Duration
 }
 
-// descheduler is the actor that moves pods for the sake of a better distribution.
+// descheduler is the actor that runs the descheduler.
 type descheduler struct {
 	*client
 	o            *DeschedulerOptions
 	steps        stepper[struct{}]
 	machine      *execution.Machine // nil in compatible mode
 	backoff      *planning.MoveBackoff
-	nextRound    time.Time // of the next round
+	nextRound    time.Time
 	lastMessages map[*execution.Move]string
-	stop         func()       // ends a compatible round that is under way; nil: none is
-	cached       *clusterView // what there was when it was last looked at; nil: something has changed since
+	stop         func()       // ends a running compatible round; nil if there is none
+	cached       *clusterView // nil after a change
 }
 
-// clusterView is the cluster as the descheduler knows it at one moment.
+// clusterView is the cluster as cached at one moment.
 type clusterView struct {
 	view     *execution.View
 	snapshot *descheduling.Snapshot
 }
 
-// deschedulerBatchWindow is how long events are gathered before they are looked at: nothing here is urgent.
+// deschedulerBatchWindow is how long changes are collected before a step.
 const deschedulerBatchWindow = 100 * time.Millisecond
 
 func newDescheduler(w *World) *descheduler {
@@ -84,7 +84,7 @@ func (d *descheduler) mode() planning.Mode {
 	return planning.WithHolds
 }
 
-// seed is what ties go by; of another scheduler that is not known.
+// seed returns the tie-break seed; that of another scheduler is not known.
 func (d *descheduler) seed() uint64 {
 	if d.o.WithoutHolds {
 		return 0
@@ -92,15 +92,15 @@ func (d *descheduler) seed() uint64 {
 	return d.w.o.TieBreakSeed
 }
 
-func (d *descheduler) profiles() map[string]*placement.Profile {
-	out := map[string]*placement.Profile{}
+func (d *descheduler) profiles() map[string]*framework.Profile {
+	out := map[string]*framework.Profile{}
 	for _, p := range d.w.o.Profiles {
 		out[p.Name()] = p
 	}
 	return out
 }
 
-// clusterView is the cluster as it is known now.
+// clusterView returns the cached cluster.
 func (d *descheduler) clusterView() *clusterView {
 	if d.cached != nil {
 		d.cached.snapshot.Now = d.w.now
@@ -124,11 +124,11 @@ func (d *descheduler) clusterView() *clusterView {
 	return d.cached
 }
 
-// step goes on with the plan, and makes another when its time has come.
+// step executes the plan and makes a new one when a round is due.
 func (d *descheduler) step(now time.Time, _ []struct{}) time.Time {
 	if d.o.Compatible {
 		switch {
-		case d.stop != nil: // its end has this called again
+		case d.stop != nil: // the end of the round calls step
 			return time.Time{}
 		case !now.Before(d.nextRound):
 			d.setNextRound(now)
@@ -152,7 +152,7 @@ func (d *descheduler) setNextRound(now time.Time) {
 	}
 }
 
-// earliest is the earlier of two times; zero is never.
+// earliest returns the earlier of two times; zero means never.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -160,12 +160,12 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// makePlan makes a plan for the machine.
+// makePlan makes a plan and passes it to the machine.
 func (d *descheduler) makePlan(now time.Time) {
 	c := d.clusterView()
 	under := d.machine.InProgress(c.view)
 	c.snapshot.ApplyInProgress(under)
-	d.cached = nil // the snapshot is not of now any more
+	d.cached = nil // the snapshot was modified
 	p := planning.New(c.snapshot, c.view.State, planning.Options{Now: now, Mode: d.mode(), SchedulersWithoutHolds: d.o.SchedulersWithoutHolds, InProgress: under, Profiles: d.profiles(), Seed: d.seed(), Backoff: d.backoff})
 	descheduling.RunPolicy(c.snapshot, &d.o.Policy, p)
 	made := p.Plan()
@@ -182,7 +182,7 @@ func (d *descheduler) makePlan(now time.Time) {
 	}
 }
 
-// formatRefusals counts what a plan has refused, by why.
+// formatRefusals formats the refusals of a plan by reason.
 func formatRefusals(p *planning.Plan) (s string) {
 	for _, c := range p.Counts {
 		s += fmt.Sprintf("; %d refused: %s", c.Count, c.Reason)

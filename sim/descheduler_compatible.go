@@ -8,15 +8,14 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// proposal is a candidate whose eviction is asked for.
+// proposal is a candidate to evict.
 type proposal struct {
 	candidate *descheduling.Candidate
 	strategy  string
 }
 
-// runCompatible evicts what the strategies propose, each asked for when the one before was answered. The round is a
-// coroutine, which waits while the API answers and the rest of the world goes on; what it sees is the
-// cluster of its beginning, without the pods that it evicted.
+// runCompatible evicts the proposed candidates one by one. The round is a coroutine that waits
+// while the simulation continues; it sees the cluster as of its start, less the evicted pods.
 func (d *descheduler) runCompatible() {
 	m := &evictingMover{}
 	snapshot := d.clusterView().snapshot
@@ -33,7 +32,7 @@ func (d *descheduler) runCompatible() {
 			d.stop = nil
 			d.steps.schedule(0)
 			if evicted+refused > 0 {
-				d.w.log(d.name, "round", "", fmt.Sprintf("%d pods are evicted, %d were refused", evicted, refused))
+				d.w.log(d.name, "round", "", fmt.Sprintf("%d pods were evicted, %d refused", evicted, refused))
 			}
 			return
 		}
@@ -49,17 +48,17 @@ func (d *descheduler) runCompatible() {
 	ask()
 }
 
-// evictingMover has candidates evicted by who pulls them out of yield.
+// evictingMover yields candidates to the caller that evicts them.
 type evictingMover struct {
 	yield   func(proposal) bool
 	stopped bool
-	granted bool // the last one was
+	granted bool // the last candidate was evicted
 }
 
-// ChoosesNodes is rebalance.Mover's: it is the scheduler that finds places.
+// ChoosesNodes implements descheduling.Mover.
 func (*evictingMover) ChoosesNodes() bool { return false }
 
-// Move is rebalance.Mover's.
+// Move implements descheduling.Mover.
 func (m *evictingMover) Move(strategy, _ string, c *descheduling.Candidate) (*descheduling.Node, bool) {
 	if m.stopped || !m.yield(proposal{c, strategy}) {
 		m.stopped = true
@@ -68,5 +67,5 @@ func (m *evictingMover) Move(strategy, _ string, c *descheduling.Candidate) (*de
 	return nil, m.granted
 }
 
-// Checkpoint is rebalance.Mover's: what is evicted is.
+// Checkpoint implements descheduling.Mover: evictions cannot be undone.
 func (*evictingMover) Checkpoint() (func(), bool) { return nil, false }

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// runMachine has done what the machine says, and returns when to ask again.
+// runMachine executes the machine's actions and returns when to call it again.
 func (d *descheduler) runMachine(now time.Time) time.Time {
 	actions, wake := d.machine.Step(now, d.clusterView().view)
 	for _, a := range actions {
@@ -43,13 +43,13 @@ func (d *descheduler) runAction(a execution.Action) {
 	}
 	switch a := a.(type) {
 	case execution.Reserve:
-		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("the room on %s is held for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
+		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("capacity on %s is reserved for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
 		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, said)
 	case execution.Avoid:
-		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s stay off %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.now).Round(time.Second), a.Move.Reason))
+		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s avoid %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.now).Round(time.Second), a.Move.Reason))
 		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, said)
 	case execution.Release:
-		d.w.log(d.name, "release", a.Hold.Key(), fmt.Sprintf("the hold on %s for pods of %s ends: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
+		d.w.log(d.name, "release", a.Hold.Key(), fmt.Sprintf("the Hold on %s for pods of %s is released: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
 		d.request("hold", a.Hold.Key(), func() error {
 			err := d.w.api.Delete(store.Holds, a.Hold.Key(), store.Precondition{})
 			if apierrors.IsNotFound(err) {
@@ -66,7 +66,8 @@ func (d *descheduler) runAction(a execution.Action) {
 	}
 }
 
-// evict asks for an eviction; what comes of it is told unless the descheduler was killed meanwhile.
+// evict requests an eviction and passes the response to then unless the descheduler was killed
+// in the meantime.
 func (d *descheduler) evict(p *model.Pod, strategy string, then func(EvictionResponse)) {
 	life := d.generation
 	d.w.Evict(EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.name, Rule: strategy, Grace: d.o.Policy.Grace}, func(a EvictionResponse) {
@@ -79,7 +80,7 @@ func (d *descheduler) evict(p *model.Pod, strategy string, then func(EvictionRes
 	})
 }
 
-// upsertHold makes a Hold, or makes that of its name what it is to be.
+// upsertHold creates or updates a Hold.
 func (d *descheduler) upsertHold(h *model.Hold) error {
 	want := executor.NewHoldObject(h, d.name)
 	err := d.w.api.Create(want)
@@ -94,15 +95,15 @@ func (d *descheduler) upsertHold(h *model.Hold) error {
 	})
 }
 
-// describeMove is how far a move is, after the pod's name; empty while its turn has not come.
+// describeMove describes the progress of a move; it is empty before its first check.
 func describeMove(x *execution.Move) string {
 	switch x.Stage {
 	case execution.Waiting:
 		if x.Reason != "" {
-			return "waits: " + x.Reason
+			return "is waiting: " + x.Reason
 		}
 	case execution.Terminating:
-		return fmt.Sprintf("leaves %s for %s (%s)", x.From, x.To, x.Strategy)
+		return fmt.Sprintf("moves from %s to %s (%s)", x.From, x.To, x.Strategy)
 	case execution.Finished:
 		s := x.Outcome.String()
 		if x.Replacement != nil && x.Replacement.NodeName != "" {

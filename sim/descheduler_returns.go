@@ -9,14 +9,15 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// returnCounter counts what the descheduler evicted, and whose replacement came back to the node that it had left.
+// returnCounter counts the descheduler's evictions and the replacements that returned to the
+// same node.
 type returnCounter struct {
 	evicted, returned int
-	awaiting          map[string][]evictedPod // by the owner's uid, in the order in which they left
-	replacements      map[string]bool         // uids of replacements
+	awaiting          map[string][]evictedPod // by owner UID, in the order of eviction
+	replacements      map[string]bool         // UIDs of replacements
 }
 
-// evictedPod is a pod that was evicted and not replaced yet.
+// evictedPod is an evicted pod without a replacement.
 type evictedPod struct {
 	node string
 	at   time.Time
@@ -26,7 +27,7 @@ func newReturnCounter() *returnCounter {
 	return &returnCounter{awaiting: map[string][]evictedPod{}, replacements: map[string]bool{}}
 }
 
-// recordEviction takes note of an eviction that was granted.
+// recordEviction records a granted eviction.
 func (r *returnCounter) recordEviction(p *model.Pod, now time.Time) {
 	r.evicted++
 	if p.Owner.UID != "" && !p.Finished() {
@@ -34,7 +35,7 @@ func (r *returnCounter) recordEviction(p *model.Pod, now time.Time) {
 	}
 }
 
-// recordBinding takes note of a pod that has got a node: it stands for the pod of its owner that left first.
+// recordBinding records a bound pod as the replacement of the owner's first evicted pod.
 func (r *returnCounter) recordBinding(p *corev1.Pod, made time.Time) {
 	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil || r.replacements[string(p.UID)] {

@@ -15,23 +15,23 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// displacement is a pod that an actor drives out.
+// displacement is the displacement of a pod by an actor.
 type displacement struct {
 	pod        *corev1.Pod
 	record     enginedisplacement.Record
 	grace      *int64 // nil: the pod's own
-	markFailed bool   // nobody will report its end: it is marked as failed at once
-	// respectsBudgets: budgets were asked, and have an entry for it if they had to.
+	markFailed bool   // no agent will report its end: set phase Failed at once
+	// respectsBudgets: budgets allowed it and have an entry if required.
 	respectsBudgets bool
-	// recordInBudgets: it overrules budgets, and is booked in them.
+	// recordInBudgets: it overrules budgets and adds entries to them.
 	recordInBudgets bool
-	// resourceVersion is what the pod must be at when it is deleted; empty: any.
+	// required resourceVersion at deletion; empty: any
 	resourceVersion string
-	message         string // for the timeline, after the pod's name
+	message         string // for the timeline, after the pod's key
 }
 
-// displace drives a pod out in the order that actuate has: the condition, the event, the
-// deletion. All of it may be done again. A pod that is gone is a success.
+// displace displaces a pod in the order of package executor: condition, event, deletion. Each
+// step is idempotent. A pod that is gone counts as a success.
 func (c *client) displace(d displacement, then func(error)) {
 	key := keyOf(d.pod)
 	type step struct {
@@ -56,7 +56,7 @@ func (c *client) displace(d displacement, then func(error)) {
 			switch {
 			case apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !isInjectedConflict(err):
 				then(nil) // it is gone
-			case err != nil && !(steps[i].effect == "tell" && isInjectedConflict(err)): // an event that the server will never take stops nothing
+			case err != nil && !(steps[i].effect == "tell" && isInjectedConflict(err)): // a rejected event does not stop the displacement
 				then(err)
 			default:
 				next(i + 1)
@@ -66,7 +66,7 @@ func (c *client) displace(d displacement, then func(error)) {
 	next(0)
 }
 
-// setDisruptionTarget writes on a pod why it has to go, as the last who wanted it has it.
+// setDisruptionTarget sets the DisruptionTarget condition of a pod.
 func (w *World) setDisruptionTarget(d *displacement) error {
 	return w.api.UpdatePod(keyOf(d.pod), store.Precondition{UID: string(d.pod.UID)}, func(p *corev1.Pod) error {
 		fails := d.markFailed && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
@@ -82,7 +82,7 @@ func (w *World) setDisruptionTarget(d *displacement) error {
 	})
 }
 
-// disruptionTarget is the condition that says that a pod is being displaced; nil: nobody does.
+// disruptionTarget returns the true DisruptionTarget condition of a pod, or nil.
 func disruptionTarget(p *corev1.Pod) *corev1.PodCondition {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
@@ -92,7 +92,7 @@ func disruptionTarget(p *corev1.Pod) *corev1.PodCondition {
 	return nil
 }
 
-// createRecordEvent writes the event of a displacement, once a pod.
+// createRecordEvent creates the event with the displacement record, once per pod.
 func (w *World) createRecordEvent(r *enginedisplacement.Record, writer string) error {
 	rec := journal.NewDisplacement(r, w.now, writer)
 	text, err := rec.JSON()
@@ -120,7 +120,7 @@ func (w *World) deleteDisplaced(d *displacement, by string) error {
 		return apierrors.NewNotFound(corev1.Resource("pods"), d.pod.Name)
 	}
 	if d.resourceVersion != "" && p.ResourceVersion != d.resourceVersion {
-		return apierrors.NewConflict(corev1.Resource("pods"), d.pod.Name, errors.New("it has changed meanwhile"))
+		return apierrors.NewConflict(corev1.Resource("pods"), d.pod.Name, errors.New("it changed in the meantime"))
 	}
 	again := p.DeletionTimestamp != nil || finished(p) && !d.markFailed
 	if !again {

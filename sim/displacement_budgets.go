@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// recordInBudgets enters a pod that is to go in the budgets over it, whatever they allow.
+// recordInBudgets adds an entry for the pod to its budgets, regardless of what they allow.
 func (w *World) recordInBudgets(d *displacement) error {
 	for _, key := range w.budgetIndex.budgetsOf(d.pod) {
 		err := w.api.Update(store.PodDisruptionBudgets, key, store.Precondition{}, func(o store.Object) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// disruption is the actor that keeps the status of budgets, from watches of its own, and
-// takes back conditions of pods that were to be displaced and were not.
+// disruption is the disruption controller: it updates the status of budgets and removes
+// outdated DisruptionTarget conditions.
 type disruption struct {
 	*client
 	budgetIndex *budgetIndex
@@ -23,7 +23,7 @@ type disruption struct {
 	staleQueue  *workQueue // by pod
 }
 
-// recountDelay is how close together changes are counted once.
+// recountDelay is how long changes of a budget are collected.
 const recountDelay = 100 * time.Millisecond
 
 func newDisruption(w *World) *disruption {
@@ -38,7 +38,7 @@ func newDisruption(w *World) *disruption {
 		}
 		affected := d.budgetIndex.update(k, keyOf(about), now)
 		if k != store.Pods && k != store.PodDisruptionBudgets {
-			affected = d.budgetIndex.names // what their owners want may have changed
+			affected = d.budgetIndex.names // the expected pods may have changed
 		}
 		for _, key := range affected {
 			d.queue.add(key, recountDelay)
@@ -51,7 +51,7 @@ func newDisruption(w *World) *disruption {
 	return d
 }
 
-// enqueueAll looks at everything.
+// enqueueAll enqueues all budgets and pods.
 func (d *disruption) enqueueAll() {
 	d.budgetIndex = newBudgetIndex()
 	for _, k := range []store.Kind{store.PodDisruptionBudgets, store.Pods} {
@@ -67,7 +67,7 @@ func (d *disruption) enqueueAll() {
 	}
 }
 
-// reconcile writes a budget's status, if it is to change, and tells what is to be told.
+// reconcile updates the status of a budget and creates its events.
 func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 	b, ok := d.cache[store.PodDisruptionBudgets][key].(*policyv1.PodDisruptionBudget)
 	if !ok {
@@ -104,11 +104,10 @@ func (d *disruption) lookup(k store.Kind, key string) (store.Object, bool) {
 	return o, ok
 }
 
-// lookup finds a workload.
+// lookup returns a workload.
 type lookup func(store.Kind, string) (store.Object, bool)
 
-// budgetFacts are what a budget's status is made from: the pods that it covers, and the
-// workloads above them.
+// budgetFacts returns the input of a budget's status: its pods and their scales.
 func (w *World) budgetFacts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find lookup) budget.StatusInputs {
 	f := budget.StatusInputs{Budget: w.intake.Budget(b), Now: w.now}
 	for _, p := range pods {
@@ -127,7 +126,7 @@ func (w *World) budgetFacts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod,
 	return f
 }
 
-// scaleOf is what a pod's controller wants, or the one above it.
+// scaleOf returns the desired replicas of a pod's controller or the one above it.
 func scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
 	kind, scales := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.ReplicationControllers,
 		"Deployment": store.Deployments}[o.Kind]
@@ -159,7 +158,7 @@ func scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
 	return budget.Scale{UID: o.UID, Replicas: replicas}
 }
 
-// budgetStatus is a count as the API has it.
+// budgetStatus converts a count to an API status.
 func (w *World) budgetStatus(b *policyv1.PodDisruptionBudget, c *budget.StatusResult) policyv1.PodDisruptionBudgetStatus {
 	s := policyv1.PodDisruptionBudgetStatus{ObservedGeneration: c.ObservedGeneration, DisruptionsAllowed: c.DisruptionsAllowed,
 		CurrentHealthy: c.CurrentHealthy, DesiredHealthy: c.DesiredHealthy, ExpectedPods: c.ExpectedPods}
@@ -183,7 +182,7 @@ func (w *World) budgetStatus(b *policyv1.PodDisruptionBudget, c *budget.StatusRe
 	return s
 }
 
-// sameStatus says that there is nothing to write.
+// sameStatus reports whether two statuses are equal.
 func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
 	same := a.DisruptionsAllowed == b.DisruptionsAllowed && a.CurrentHealthy == b.CurrentHealthy && a.DesiredHealthy == b.DesiredHealthy &&
 		a.ExpectedPods == b.ExpectedPods && a.ObservedGeneration == b.ObservedGeneration && len(a.DisruptedPods) == len(b.DisruptedPods)
@@ -194,14 +193,15 @@ func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
 	return same && len(a.Conditions) == 1 && a.Conditions[0].Reason == b.Conditions[0].Reason && a.Conditions[0].Message == b.Conditions[0].Message
 }
 
-// enqueueStale has a pod looked at again when its condition is too old.
+// enqueueStale enqueues a pod for when its DisruptionTarget condition expires.
 func (d *disruption) enqueueStale(p *corev1.Pod) {
 	if left, ends := d.staleAfter(p); ends {
 		d.staleQueue.add(keyOf(p), left)
 	}
 }
 
-// staleAfter says for how long yet a pod may say that it is to be displaced.
+// staleAfter returns the time until the pod's DisruptionTarget condition expires, and whether
+// it does.
 func (d *disruption) staleAfter(p *corev1.Pod) (time.Duration, bool) {
 	c := disruptionTarget(p)
 	if c == nil {
@@ -210,7 +210,7 @@ func (d *disruption) staleAfter(p *corev1.Pod) (time.Duration, bool) {
 	return budget.StaleConditionAfter(d.w.budgetPod(p), c.LastTransitionTime.Time, d.w.now)
 }
 
-// clearDisruptionTarget takes back what was said of a pod that was not displaced after all.
+// clearDisruptionTarget sets an expired DisruptionTarget condition to false.
 func (d *disruption) clearDisruptionTarget(key string, done func(time.Duration, error)) {
 	p := d.pod(key)
 	if p == nil {

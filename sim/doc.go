@@ -1,35 +1,30 @@
-// Package sim runs Berth under virtual time: the machine that schedules in
-// production, nodes on the machine that runs pods in production, and around them an
-// API server in memory (sim/store) whose watches lag, break and repeat, whose answers
-// get lost, and whose clients are killed in the middle.
+// Package sim runs Berth under virtual time: the production state machines of scheduler, node
+// agent and controllers, around an in-memory API server (sim/store) whose watches lag, break and
+// repeat, whose responses get lost, and whose clients are killed at any point.
 //
-//	World: one clock, one heap of (time, sequence) -> what happens then
-//	  store        objects, revisions, conflicts          sim/store
-//	  scheduler    engine/scheduling; effects become requests with latency and faults
-//	  agents       engine/podlifecycle, one life a pod; containers run as annotations say
-//	  disruption   the status of budgets                  engine/budget
-//	  evictions    requests to evict, and drains           engine/budget
-//	  taints       NoExecute taints drive pods out         engine/tainteviction
-//	  nodelife     lost nodes, taints of conditions        engine/nodelifecycle
-//	  podgc        pods that nobody else deletes          engine/podgc
-//	  workloads    Deployments to DaemonSets               engine/workload
-//	  records      missing records, Holds of type Avoid    engine/displacement
-//	  descheduler  moves pods, planned or not              engine/descheduling
-//	  owners       pods in place of those that leave, of owners that are only named
-//	  volumes      claims whose volume was chosen get bound
-//	  audit        what must always hold
+// A World has one clock and one heap of timed calls. Its files are grouped by what they simulate:
 //
-// An actor knows of the others what its own lagging watch told it. One that is
-// killed loses its machine and begins from a list.
+//	world, timeline, faults, counts         the clock, the event log, injected faults, statistics
+//	client, reflector, workqueue, stepper   an actor's access to the API and its event loop
+//	scheduler, request, effects, preempt    the scheduler's machine; effects become requests
+//	agents, containers, heartbeat,          node agents: pod lifecycles, containers scripted by
+//	nodepressure, admission, rejection      annotations, Leases and conditions, node pressure
+//	disruption, evictions, displacement     disruption controller and eviction API
+//	tainteviction, nodelifecycle, podgc     the controllers of the same names
+//	workloads, replacer, endpoints,         Deployments to DaemonSets, fake owners, EndpointSlices,
+//	volumes, records                        volumes, displacement records
+//	descheduler                             the descheduler, planned or compatible
+//	audit                                   the invariants (see Invariants)
 //
-// What must hold is looked at after every commit and every step of the
-// scheduler; see audit.go for the names. The first violation ends the run.
+// Each actor knows only what its own watches delivered. A killed actor loses its state and
+// restarts from a list. Invariants are checked after every commit and every scheduler step; the
+// first Violation ends the run.
 //
-// Everything is a function of the options and of what the caller schedules with
-// At: no clock, no goroutine (a compatible round of the descheduler is a coroutine), no map order, and randomness only as hashes of the
-// seed and names, so that a run with one event less goes otherwise only where that
-// event mattered.
+// A run is a function of its options and of the calls scheduled with At: there is no wall clock,
+// no goroutine and no map iteration order. Randomness is a hash of the seed and of names, so that
+// removing one event changes only what depends on it.
 //
-// sim/chaos lets all who displace do so at once, sim/thrashing plays what moves pods in vain. Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
-// sim/replay records the scheduler's inputs and runs them again.
+// Related packages: script (text scenarios), random (generates and shrinks scenarios), replay
+// (records and replays the scheduler's inputs), chaos (all displacements at once), thrashing
+// (futile moves), trace (clusters and traces given by the user), drainactor (berth drain).
 package sim

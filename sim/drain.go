@@ -11,11 +11,11 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// drainRetryInterval is what kubectl drain waits for a budget.
+// drainRetryInterval is the retry interval of kubectl drain.
 const drainRetryInterval = 5 * time.Second
 
-// KubectlDrain does as kubectl drain --ignore-daemonsets does: it cordons a node, has its pods evicted,
-// again and again where a budget refuses, and gives up where the API server says anything else.
+// KubectlDrain simulates kubectl drain --ignore-daemonsets: it cordons a node and evicts its
+// pods, retries when a budget refuses, and gives up after other errors.
 func (w *World) KubectlDrain(node, by string) {
 	_ = w.api.Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
 		if n, ok := o.(*corev1.Node); ok {
@@ -38,7 +38,7 @@ func (w *World) KubectlDrain(node, by string) {
 	}
 }
 
-// evictUntilGone asks until a pod is gone; then done is called.
+// evictUntilGone requests an eviction until the pod is gone and then calls done.
 func (w *World) evictUntilGone(e EvictionRequest, done func()) {
 	ask := func() { w.evictUntilGone(e, done) }
 	w.Evict(e, func(a EvictionResponse) {
@@ -47,19 +47,19 @@ func (w *World) evictUntilGone(e EvictionRequest, done func()) {
 		case p == nil || string(p.UID) != e.UID:
 			done()
 		case a.Code == http.StatusTooManyRequests:
-			w.log("drain", "refused", e.Pod, fmt.Sprintf("%s is not let go: %s", e.Pod, a))
+			w.log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, a))
 			w.after(drainRetryInterval, ask)
 		case a.Code == 0 || a.Code == http.StatusGatewayTimeout || a.Code == http.StatusInternalServerError && a.Message == injectedRefusal:
 			w.after(drainRetryInterval, ask)
 		case a.Code >= http.StatusBadRequest:
-			w.log("drain", "failed", e.Pod, fmt.Sprintf("draining gives up on %s: %s", e.Pod, a))
-		default: // it is going
+			w.log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
+		default: // granted
 			w.after(time.Second, func() { w.awaitGone(e, done) })
 		}
 	})
 }
 
-// awaitGone waits for a pod's end.
+// awaitGone waits until a pod is gone.
 func (w *World) awaitGone(e EvictionRequest, done func()) {
 	p := w.api.Pod(e.Pod)
 	switch {

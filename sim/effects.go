@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// requestWrites are what an effect comes to, in order.
+// requestWrites returns the writes of an effect, in order.
 func (s *scheduler) requestWrites(e scheduling.Effect) []write {
 	switch e := e.(type) {
 	case scheduling.Bind:
@@ -35,11 +35,11 @@ func (s *scheduler) requestWrites(e scheduling.Effect) []write {
 		return prepareWrites(e)
 	}
 	return []write{writeStep(func(*request) error {
-		return apierrors.NewBadRequest(fmt.Sprintf("the simulation does not carry out effects of type %T", e))
+		return apierrors.NewBadRequest(fmt.Sprintf("unsupported effect type %T", e))
 	})}
 }
 
-// bind binds. The pod being there already is a success.
+// bind binds the pod; a pod already bound to the node is a success.
 func (r *request) bind(e scheduling.Bind) error {
 	w := r.s.w
 	w.audit.activeBind = r
@@ -62,7 +62,7 @@ func (r *request) reject(e scheduling.ReportUnschedulable) error {
 	text := explain.Message(e.Summary)
 	if !e.Retry {
 		r.s.w.counts.Rejections++
-		r.s.w.log("scheduler", "reject", e.Pod.Key(), e.Pod.Key()+" waits: "+text)
+		r.s.w.log("scheduler", "reject", e.Pod.Key(), e.Pod.Key()+" is unschedulable: "+text)
 	}
 	return r.writePodScheduled(reason, text)
 }
@@ -72,11 +72,11 @@ func (r *request) hold(e scheduling.ReportGated) error {
 	if e.Verdict.Plugin == decision.SchedulingGates {
 		reason = corev1.PodReasonSchedulingGated
 	}
-	r.s.w.log("scheduler", "hold", e.Pod.Key(), e.Pod.Key()+" is held: "+text)
+	r.s.w.log("scheduler", "hold", e.Pod.Key(), e.Pod.Key()+" is gated: "+text)
 	return r.writePodScheduled(reason, text)
 }
 
-// writePodScheduled writes PodScheduled=False unless it says so already.
+// writePodScheduled sets PodScheduled=False unless it is set.
 func (r *request) writePodScheduled(reason, message string) error {
 	return r.s.w.api.UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
 		for _, c := range p.Status.Conditions {

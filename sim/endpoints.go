@@ -22,18 +22,18 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// endpoints is the actor that says in EndpointSlices where a Service's pods are, by the
-// reconciler that controllers/endpoints uses.
+// endpoints is the EndpointSlice controller; it uses the same reconciler as
+// controllers/endpoints.
 type endpoints struct {
 	*client
 	queue      *workQueue
 	reconciler *endpointslice.Reconciler
 	tracker    *util.EndpointSliceTracker
-	lastSuffix map[string]int    // of slices, by Service; not forgotten
-	lastCounts map[string][3]int // the numbers, by Service
+	lastSuffix map[string]int    // of slice names, by Service; survives restarts
+	lastCounts map[string][3]int // by Service
 }
 
-// endpointsPerSlice is upstream's default.
+// endpointsPerSlice is the upstream default.
 const endpointsPerSlice = 100
 
 func newEndpoints(w *World) *endpoints {
@@ -65,7 +65,7 @@ func newEndpoints(w *World) *endpoints {
 	return e
 }
 
-// affects says whether a Service is to be looked at when an object has changed.
+// affects reports whether a change of an object affects a Service.
 func (e *endpoints) affects(key string, k store.Kind, o store.Object) bool {
 	s, ok := e.cache[store.Services][key].(*corev1.Service)
 	if !ok {
@@ -82,7 +82,7 @@ func (e *endpoints) affects(key string, k store.Kind, o store.Object) bool {
 	return true
 }
 
-// reconcile brings the slices of a Service up to date.
+// reconcile updates the slices of a Service.
 func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
 	s, ok := e.cache[store.Services][key].(*corev1.Service)
 	if !ok || s.Spec.Selector == nil {
@@ -112,7 +112,7 @@ func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
 	}, func(err error) { done(0, err) })
 }
 
-// withPodIP is a pod with an address, which simulated agents do not report.
+// withPodIP returns p with an address, as simulated agents report none.
 func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
 	q := *p
 	q.Status.PodIP = fmt.Sprintf("10.0.%d.%d", i/250, 1+i%250)
@@ -120,8 +120,8 @@ func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
 	return &q
 }
 
-// Endpoints counts what the slices of a Service say: who is ready, and who is terminating,
-// and of these who still serves.
+// Endpoints counts the ready, terminating and serving-while-terminating endpoints of a
+// Service.
 func (w *World) Endpoints(service string) (ready, terminating, serving int) {
 	for _, o := range w.api.List(store.EndpointSlices) {
 		s, ok := o.(*discoveryv1.EndpointSlice)
@@ -144,16 +144,16 @@ func (w *World) Endpoints(service string) (ready, terminating, serving int) {
 	return ready, terminating, serving
 }
 
-// logCounts tells the numbers when they are others than before.
+// logCounts logs the counts when they change.
 func (e *endpoints) logCounts(s *corev1.Service) {
 	ready, terminating, serving := e.w.Endpoints(keyOf(s))
 	if is := [3]int{ready, terminating, serving}; e.lastCounts[keyOf(s)] != is {
 		e.lastCounts[keyOf(s)] = is
-		e.w.log("endpoints", "slices", keyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serve)", keyOf(s), ready, terminating, serving))
+		e.w.log("endpoints", "slices", keyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serving)", keyOf(s), ready, terminating, serving))
 	}
 }
 
-// nodeLister are the nodes that the actor knows.
+// nodeLister lists the cached nodes.
 type nodeLister struct {
 	corelisters.NodeListerExpansion
 	e *endpoints
@@ -173,7 +173,7 @@ func (n nodeLister) Get(name string) (*corev1.Node, error) {
 	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
 }
 
-// sliceClient is of the API what the reconciler asks for: writing EndpointSlices.
+// sliceClient implements the part of the API that the reconciler uses.
 type sliceClient struct {
 	kubernetes.Interface
 	discoveryclient.DiscoveryV1Interface

@@ -12,9 +12,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// createEventOnce writes an event about an object that is there at most once, however often it is
-// written and by however many actors: its name follows from the object, the reason, and
-// what else of it tells it from others.
+// createEventOnce creates an event at most once: its name is derived from the object, the
+// reason and the mark.
 func (w *World) createEventOnce(about store.Object, by, reason, action, note, mark string) error {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(about.GetUID()) + "\x00" + reason + "\x00" + mark))

@@ -21,21 +21,21 @@ import (
 // EvictionRequest is a request to evict a pod.
 type EvictionRequest struct {
 	Pod    string // namespace/name
-	UID    string // that it must have; empty: any
-	By     string // who asks
-	Rule   string // of who asks; empty: none
+	UID    string // required UID; empty: any
+	By     string // requester
+	Rule   string // rule of the requester; may be empty
 	Grace  *int64 // nil: the pod's own
-	DryRun bool   // nothing is to be written
+	DryRun bool
 }
 
-// EvictionResponse is what the API server says to a request.
+// EvictionResponse is the response of the API server.
 type EvictionResponse struct {
-	Code       int // of HTTP; 0: there was no answer in time
+	Code       int // HTTP status; 0: no response in time
 	Message    string
-	RetryAfter time.Duration // when it says to ask again
+	RetryAfter time.Duration
 }
 
-// String is the answer in a line.
+// String returns the response in a line.
 func (a EvictionResponse) String() string {
 	if a.Code == 0 {
 		return "no answer"
@@ -45,39 +45,38 @@ func (a EvictionResponse) String() string {
 		s += " " + a.Message
 	}
 	if a.RetryAfter > 0 {
-		s += fmt.Sprintf(" (again in %v)", a.RetryAfter)
+		s += fmt.Sprintf(" (retry after %v)", a.RetryAfter)
 	}
 	return s
 }
 
-// eviction is a request to evict a pod that the API server is at. It does one thing at
-// an instant, and other requests are served in between; where it is cut off it ends.
+// eviction is an eviction request that the API server is executing. Each step is atomic; other
+// requests run in between. A fault can end it between steps.
 type eviction struct {
 	w          *World
 	request    EvictionRequest
 	pod        *corev1.Pod
-	taken      []budgetDebit // with their entries, from earlier tries, too
+	taken      []budgetDebit // budget debits, of earlier attempts as well
 	entries    []enginedisplacement.Entry
 	attempts   int
-	stepsLeft  int // until it is cut off; negative: never
+	stepsLeft  int // until a fault ends it; negative: never
 	onResponse func(EvictionResponse)
 }
 
-const injectedRefusal = "refused by the scenario"
+const injectedRefusal = "injected failure"
 
-// How the server tries again when a budget changes under its hands.
+// Retries when a budget changes during the request.
 const (
 	evictionAttempts = 20
-	maxEvictionPause = 500 * time.Millisecond // the longest; it grows to that
+	maxEvictionPause = 500 * time.Millisecond // upper limit of the growing pause
 )
 
-// Evict asks the API server to evict a pod, and has what it answers told, unless that
-// gets lost.
+// Evict sends an eviction request and passes the response to heard unless a fault loses it.
 func (w *World) Evict(e EvictionRequest, heard func(EvictionResponse)) {
 	r := &eviction{w: w, request: e, stepsLeft: -1, onResponse: heard}
 	ending := w.faults.faultOf("evict", e.Pod)
 	if ending != NoFault {
-		w.log("fault", ending.String(), e.Pod, "the request of "+withDefault(e.By, "somebody")+" to evict "+faultText[ending])
+		w.log("fault", ending.String(), e.Pod, "the request of "+withDefault(e.By, "a client")+" to evict "+faultText[ending])
 	}
 	lost := func() { w.after(10*time.Second, func() { heard(EvictionResponse{}) }) }
 	switch ending {
@@ -89,7 +88,7 @@ func (w *World) Evict(e EvictionRequest, heard func(EvictionResponse)) {
 		return
 	case ResponseLost, NeverAnswered, Delayed:
 		r.onResponse = func(EvictionResponse) { lost() }
-	case Partial: // the server ends in the middle of it
+	case Partial: // the server fails in the middle
 		if r.stepsLeft = w.faults.after; r.stepsLeft == 0 {
 			r.stepsLeft = 1 + int(w.faults.hash("evict/cut/"+e.Pod)%4)
 		}
@@ -100,7 +99,7 @@ func (w *World) Evict(e EvictionRequest, heard func(EvictionResponse)) {
 	w.after(w.o.Latency, r.checkBudgets)
 }
 
-// then goes on with the request, unless it is cut off here.
+// then runs the next step unless a fault ends the request.
 func (r *eviction) then(f func()) {
 	if r.stepsLeft == 0 {
 		return
@@ -113,7 +112,7 @@ func (r *eviction) respond(a EvictionResponse) {
 	r.w.after(r.w.o.Latency, func() { r.onResponse(a) })
 }
 
-// fail answers with an error of the store.
+// fail responds with an error of the store.
 func (r *eviction) fail(err error) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -123,7 +122,7 @@ func (r *eviction) fail(err error) {
 	r.respond(EvictionResponse{Code: http.StatusInternalServerError, Message: err.Error()})
 }
 
-// checkBudgets asks the budgets, as they and the pods are at this instant.
+// checkBudgets decides the eviction by the current budgets and pods.
 func (r *eviction) checkBudgets() {
 	w := r.w
 	r.pod = w.api.Pod(r.request.Pod)
@@ -146,7 +145,7 @@ func (r *eviction) checkBudgets() {
 		for _, p := range w.budgetIndex.members(key) {
 			pods = append(pods, w.budgetPod(p))
 		}
-		if len(budgets) > 1 { // a pod under several is counted once for each
+		if len(budgets) > 1 { // a pod with several budgets must be counted once
 			pods = distinct(pods)
 		}
 	}
@@ -171,7 +170,7 @@ func (r *eviction) checkBudgets() {
 	}
 }
 
-// distinct leaves out the pods that were there before.
+// distinct removes duplicates.
 func distinct(pods []*model.Pod) []*model.Pod {
 	seen := map[string]bool{}
 	out := pods[:0:0]
@@ -184,8 +183,8 @@ func distinct(pods []*model.Pod) []*model.Pod {
 	return out
 }
 
-// debit takes one from the ith budget that is to be paid, if it is as it was judged. If one is not, this try gives back
-// what it has taken; before it, as many were taken.
+// debit debits the ith budget of the verdict if it has not changed; otherwise it refunds the
+// debits of this attempt, those after before.
 func (r *eviction) debit(v budget.Verdict, i, before int) {
 	w := r.w
 	if i == len(v.Debits) {
@@ -223,31 +222,32 @@ func (r *eviction) debit(v budget.Verdict, i, before int) {
 	}
 }
 
-// refund gives back what was taken, but for the first so many.
+// refund refunds all but the first debits.
 func (r *eviction) refund(but int) {
 	r.w.refund(r.taken[but:])
 	r.taken, r.entries = r.taken[:but], r.entries[:but]
 }
 
-// retry judges anew, since something has changed meanwhile.
+// retry decides again after a change.
 func (r *eviction) retry() {
 	if r.attempts++; r.attempts < evictionAttempts {
 		r.w.after(min(maxEvictionPause, 5*time.Millisecond<<min(r.attempts, 10)), r.checkBudgets)
 		return
 	}
-	r.abort(EvictionResponse{Code: http.StatusGatewayTimeout, Message: "the pod and its disruption budgets changed again and again", RetryAfter: 10 * time.Second})
+	r.abort(EvictionResponse{Code: http.StatusGatewayTimeout, Message: "the pod and its disruption budgets kept changing", RetryAfter: 10 * time.Second})
 }
 
-// setDisruptionTarget, tell and remove are the displacement itself. Guarded: the pod must still be as it was judged.
+// setDisruptionTarget starts the displacement: condition, event, deletion. If guarded, the pod
+// must not have changed since the decision.
 func (r *eviction) setDisruptionTarget(guarded bool) {
 	d := r.newDisplacement()
 	if r.pod.DeletionTimestamp != nil || finished(r.pod) {
-		r.deletePod(d) // it is not displaced: it is going, or has ended
+		r.deletePod(d) // it is terminating or has finished: no displacement
 		return
 	}
 	now := r.w.api.Pod(r.request.Pod)
 	if now == nil || now.UID != r.pod.UID {
-		r.abort(EvictionResponse{Code: http.StatusConflict, Message: "the pod is another one by now"})
+		r.abort(EvictionResponse{Code: http.StatusConflict, Message: "the pod was replaced by another one"})
 		return
 	}
 	if guarded && now.ResourceVersion != r.pod.ResourceVersion {
@@ -267,8 +267,8 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 	})
 }
 
-// abort answers that nothing was done, and gives back what was taken for it, unless somebody is at displacing the pod:
-// he may count on the entry.
+// abort responds that nothing was done and refunds the debits, unless another actor is
+// displacing the pod and may rely on them.
 func (r *eviction) abort(a EvictionResponse) {
 	p := r.w.api.Pod(r.request.Pod)
 	if r.w.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || disruptionTarget(p) != nil) {
@@ -279,7 +279,7 @@ func (r *eviction) abort(a EvictionResponse) {
 }
 
 func (r *eviction) newDisplacement() *displacement {
-	return &displacement{pod: r.pod, grace: r.request.Grace, respectsBudgets: true, message: "is evicted by " + withDefault(r.request.By, "somebody"),
+	return &displacement{pod: r.pod, grace: r.request.Grace, respectsBudgets: true, message: "is evicted by " + withDefault(r.request.By, "a client"),
 		record: enginedisplacement.Record{Cause: enginedisplacement.API, Victim: r.w.model(r.pod), Node: r.pod.Spec.NodeName, Requester: r.request.By, Rule: r.request.Rule, Grace: r.request.Grace, Entries: r.entries}}
 }
 

@@ -15,22 +15,22 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Faults are how often things go wrong, each a share of 1. Which ones do is a
-// hash of the seed and of names.
+// Faults are the probabilities of random faults, from 0 to 1. Which ones occur is a hash of
+// the seed and of names.
 type Faults struct {
-	Requests float64 // of the scheduler's requests: refused, conflicting, unanswered, late
-	Writes   float64 // of the agents' writes: lost, and tried again
-	Delays   float64 // of watched changes: late by up to MaxDelay
-	Repeats  float64 // of watched changes: delivered twice
+	Requests float64 // of the scheduler's requests: refused, conflicting, lost or delayed
+	Writes   float64 // of the agents' writes: lost and retried
+	Delays   float64 // of watch events: delayed by up to MaxDelay
+	Repeats  float64 // of watch events: delivered twice
 	MaxDelay time.Duration
 }
 
-// Fault is how a request goes wrong, or not.
+// Fault is how a request fails.
 type Fault uint8
 
-// The endings. Lost is not done and not answered in time; Unheard is done and not
-// answered in time; Late is done long after the time-out; Silent is done and nobody
-// ever says anything; Partly does some of its writes and is not answered.
+// The faults. RequestLost: not executed, times out. ResponseLost: executed, times out.
+// Delayed: executed long after the timeout. NeverAnswered: executed, no response at all.
+// Partial: some writes are executed, times out.
 const (
 	NoFault Fault = iota
 	Refuse
@@ -43,13 +43,19 @@ const (
 	numFaults
 )
 
-var faultNames = [numFaults]string{"fine", "refuse", "conflict", "lost", "unheard", "late", "silent", "partly"}
+var faultNames = [numFaults]string{"none", "refuse", "conflict", "requestlost", "responselost", "delayed", "unanswered", "partial"}
 
-// String is the ending's word in scenarios.
+// deprecatedFaults are former names of faults.
+var deprecatedFaults = map[string]Fault{"lost": RequestLost, "unheard": ResponseLost, "late": Delayed, "silent": NeverAnswered, "partly": Partial}
+
+// String returns the name used in scenarios.
 func (e Fault) String() string { return faultNames[e] }
 
-// ParseFault finds an ending by its word.
+// ParseFault returns the fault with a name.
 func ParseFault(s string) (Fault, bool) {
+	if f, ok := deprecatedFaults[s]; ok {
+		return f, true
+	}
 	for e, name := range faultNames {
 		if name == s {
 			return Fault(e), true
@@ -58,22 +64,22 @@ func ParseFault(s string) (Fault, bool) {
 	return NoFault, false
 }
 
-// FaultRule makes requests go wrong on purpose.
+// FaultRule injects a fault into requests.
 type FaultRule struct {
 	Fault   Fault
 	Request string // bind, reject, hold, look, preempt, unnominate, prepare; empty: any
 	Pod     string // namespace/name; empty: any
-	Times   int    // how many
-	After   int    // of Partly: how many writes are done; 0: about half of them, or as the seed has it
+	Times   int    // number of requests
+	After   int    // of Partial: number of writes executed; 0: about half of them, or by the seed
 }
 
-// What a request that goes wrong is answered, beside what the API says.
+// Errors of injected faults.
 var (
-	errScenario = errors.New("a conflict by the scenario")
+	errScenario = errors.New("injected conflict")
 	errNoAnswer = errors.New("no answer in time")
 )
 
-// isInjectedConflict says that a conflict is the scenario's, and not because another object has the name.
+// isInjectedConflict reports whether a conflict was injected.
 func isInjectedConflict(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), errScenario.Error())
 }
@@ -81,18 +87,18 @@ func isInjectedConflict(err error) bool {
 type faults struct {
 	w      *World
 	rules  []*FaultRule
-	counts map[string]uint64 // of what was hashed, by name
+	counts map[string]uint64 // number of hashes by name
 	off    bool
-	after  int // of the rule that applied last
+	after  int // of the last rule that applied
 }
 
 func newFaults(w *World) *faults { return &faults{w: w, counts: map[string]uint64{}} }
 
-// InjectFault has requests go wrong by a rule.
+// InjectFault adds a fault rule.
 func (w *World) InjectFault(r FaultRule) { w.faults.rules = append(w.faults.rules, &r) }
 
-// ClearFaults ends all faults, random ones and rules; agents that are dead start, those that are cut off are joined again, and nobody
-// is replaced any more.
+// ClearFaults ends all random faults and rules, restarts stopped agents, reconnects
+// partitioned nodes, and stops replacing annotated pods.
 func (w *World) ClearFaults() {
 	w.faults.off, w.faults.rules = true, nil
 	w.replacer.disabled = true
@@ -108,8 +114,8 @@ func (w *World) ClearFaults() {
 	}
 }
 
-// hash is a number below 1<<32 that depends on the seed, the name, and how often
-// that name was asked for.
+// hash returns a number below 1<<32 that depends on the seed, the name, and how often the name
+// was hashed.
 func (f *faults) hash(name string) uint32 {
 	f.counts[name]++
 	h := fnv.New64a()
@@ -119,17 +125,17 @@ func (f *faults) hash(name string) uint32 {
 	_, _ = h.Write(b[:])
 	_, _ = h.Write([]byte(name))
 	x := h.Sum64()
-	x = (x ^ x>>33) * 0xff51afd7ed558ccd // the last bytes must reach all bits
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd // mix the last bytes into all bits
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 	return uint32(x >> 32)
 }
 
-// occurs says whether something of the given share happens to the name.
+// occurs reports whether an event of a probability occurs.
 func (f *faults) occurs(share float64, name string) bool {
 	return share > 0 && !f.off && float64(f.hash(name)) < share*(1<<32)
 }
 
-// faultOf is how a request about a pod ends.
+// faultOf returns the fault of a request about a pod.
 func (f *faults) faultOf(effect, pod string) Fault {
 	f.after = 0
 	for _, r := range f.rules {
@@ -147,19 +153,18 @@ func (f *faults) faultOf(effect, pod string) Fault {
 	if e == Delayed && effect != "bind" || e == Conflict && (effect == "reject" || effect == "hold") {
 		return RequestLost
 	}
-	if e == NeverAnswered && effect != "bind" { // the shell words every other time-out
+	if e == NeverAnswered && effect != "bind" { // only binds have no timeout
 		return ResponseLost
 	}
 	return e
 }
 
-// requestDelay is when after its sending a late request is done: before the machine
-// may give it up.
+// requestDelay returns the delay of a delayed request, below limit.
 func (f *faults) requestDelay(pod string, limit time.Duration) time.Duration {
 	return time.Duration(float64(f.hash("late/"+pod)) / (1 << 32) * float64(limit))
 }
 
-// watchDelay is what a change is late for a reader, beyond its lag.
+// watchDelay returns the extra delay of a watch event.
 func (f *faults) watchDelay(reader string, c store.Change) time.Duration {
 	if f.w.o.Faults.Delays == 0 || f.off {
 		return 0
@@ -178,7 +183,7 @@ func (f *faults) isDuplicated(reader string, c store.Change) bool {
 	return f.occurs(f.w.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())
 }
 
-// RequestKind is the effect's word in scenarios and timelines.
+// RequestKind returns the name of an effect in scenarios and timelines.
 func RequestKind(e scheduling.Effect) string {
 	switch e.(type) {
 	case scheduling.Bind:

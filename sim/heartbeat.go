@@ -10,18 +10,18 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// heartbeats are what the agents say of their nodes: that they live, and their conditions.
+// heartbeats are the node Leases and node conditions that agents report.
 type heartbeats struct {
 	w           *World
-	silentSince map[string]time.Time // when an agent was killed or cut off
+	silentSince map[string]time.Time // since when an agent is stopped or partitioned
 	reports     map[string]map[corev1.NodeConditionType]corev1.ConditionStatus
 	posting     map[string]bool
 }
 
-// statusInterval is how often an agent looks whether its node's status says what it should.
+// statusInterval is the interval at which an agent corrects its node's status.
 const statusInterval = 10 * time.Second
 
-// leaseRenewed is when the Lease of a node was renewed last.
+// leaseRenewed returns when the Lease of a node was last renewed.
 func (h *heartbeats) leaseRenewed(node string) time.Time {
 	at := h.w.now
 	if died, dead := h.silentSince[node]; dead {
@@ -30,13 +30,13 @@ func (h *heartbeats) leaseRenewed(node string) time.Time {
 	return at.Truncate(leaseRenewInterval)
 }
 
-// isSilent says that the API does not hear from a node.
+// isSilent reports whether a node's agent is stopped or partitioned.
 func (h *heartbeats) isSilent(node string) bool {
 	_, silent := h.silentSince[node]
 	return silent
 }
 
-// ReportCondition has a node's agent report a condition from now on.
+// ReportCondition makes a node's agent report a condition from now on.
 func (w *World) ReportCondition(node string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	h := &w.agents.heartbeats
 	if h.reports[node] == nil {
@@ -46,7 +46,7 @@ func (w *World) ReportCondition(node string, kind corev1.NodeConditionType, stat
 	h.postStatus(node, w.o.Latency)
 }
 
-// reported is what the agent of a node has to say of a condition; empty: nothing.
+// reported returns the status of a condition that the agent reports, or "".
 func (h *heartbeats) reported(node string, kind corev1.NodeConditionType) corev1.ConditionStatus {
 	switch s := h.reports[node][kind]; {
 	case s != "":
@@ -58,10 +58,10 @@ func (h *heartbeats) reported(node string, kind corev1.NodeConditionType) corev1
 	}
 }
 
-// reportedConditions are the conditions that there is something to say of.
+// reportedConditions are the conditions that agents may report.
 var reportedConditions = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable, outOfDisk}
 
-// isOutdated says whether a node's status is not what its agent says.
+// isOutdated reports whether a node's conditions differ from those reported.
 func (h *heartbeats) isOutdated(n *corev1.Node) bool {
 	for _, kind := range reportedConditions {
 		if s := h.reported(n.Name, kind); s != "" && nodeConditionStatus(n, kind) != s {
@@ -80,14 +80,14 @@ func nodeConditionStatus(n *corev1.Node, kind corev1.NodeConditionType) corev1.C
 	return ""
 }
 
-// observeNode has an agent correct its node's status where it is wrong.
+// observeNode corrects an outdated node status.
 func (h *heartbeats) observeNode(n *corev1.Node) {
 	if h.isOutdated(n) {
 		h.postStatus(n.Name, statusInterval)
 	}
 }
 
-// postStatus writes a node's status after d, unless its agent is dead or cut off then.
+// postStatus updates a node's status after d unless the agent is silent then.
 func (h *heartbeats) postStatus(node string, d time.Duration) {
 	if h.posting[node] && d > h.w.o.Latency {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Identity is the model of an object that is gone, as far as a Remove is read.
+// Identity returns the identity of a deleted object as a model.
 func Identity(k store.Kind, key, uid string) any {
 	namespace, name, both := strings.Cut(key, "/")
 	if !both {

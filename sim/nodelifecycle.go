@@ -14,17 +14,16 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// nodeLifecycle is the actor that finds out which nodes are lost, and taints nodes for that and
-// for their other conditions. Leases are no objects here: it is told what they would say.
-// While all is well it sleeps.
+// nodeLifecycle is the node lifecycle controller: it detects lost nodes and taints nodes by
+// conditions. Leases are not objects here; heartbeats provide the renew times.
 type nodeLifecycle struct {
 	*client
 	machine       *nodelifecycle.Machine
 	steps         stepper[nodelifecycle.Event]
-	pendingWrites int // effects under way
+	pendingWrites int
 }
 
-// leaseRenewInterval is how often a node renews its Lease.
+// leaseRenewInterval is the renewal interval of node Leases.
 const leaseRenewInterval = 10 * time.Second
 
 func newNodeLifecycle(w *World) *nodeLifecycle {
@@ -80,12 +79,12 @@ func (n *nodeLifecycle) step(now time.Time, events []nodelifecycle.Event) time.T
 		}
 	}
 	if well && n.pendingWrites == 0 {
-		return time.Time{} // a change of a node, or an agent that falls silent, wakes it
+		return time.Time{} // a node change or a silent agent wakes it
 	}
 	return wake
 }
 
-// write changes a node, if it is as it is known to be.
+// write changes a node unless it changed in the meantime.
 func (n *nodeLifecycle) write(name string, out nodelifecycle.Outcome, f func(*corev1.Node) bool) {
 	pre := store.Precondition{UID: out.UID}
 	if o := n.node(name); o != nil {
@@ -142,18 +141,17 @@ func (n *nodeLifecycle) retaint(o *corev1.Node, e *nodelifecycle.UpdateTaints) b
 		o.Spec.Taints = append(o.Spec.Taints, next)
 	}
 	for i := range e.Add {
-		n.w.log("nodes", "taint", o.Name, "node "+o.Name+" gets the taint "+formatTaint(&e.Add[i].Taint))
+		n.w.log("nodes", "taint", o.Name, "node "+o.Name+" is tainted with "+formatTaint(&e.Add[i].Taint))
 	}
 	for i := range e.Remove {
-		n.w.log("nodes", "untaint", o.Name, "node "+o.Name+" is rid of the taint "+formatTaint(&e.Remove[i]))
+		n.w.log("nodes", "untaint", o.Name, "node "+o.Name+" is no longer tainted with "+formatTaint(&e.Remove[i]))
 	}
 	return true
 }
 
 func formatTaint(t *model.Taint) string { return t.Key + ":" + t.Effect.String() }
 
-// markPodNotReady says of a pod on a node that is not ready that it is not ready either, so
-// that nobody sends it requests.
+// markPodNotReady sets a pod on a node that is not Ready to not Ready.
 func (n *nodeLifecycle) markPodNotReady(p *corev1.Pod) {
 	node := n.node(p.Spec.NodeName)
 	if node == nil || nodeReady(node) || !isReady(p) {

@@ -16,21 +16,23 @@ import (
 )
 
 const (
-	// observeInterval is how often an agent looks at what its node has left.
+	// observeInterval is the interval of usage observations.
 	observeInterval = time.Second
-	// collectDuration is how long it takes to delete containers and images.
+	// collectDuration is the time to delete containers and images.
 	collectDuration = 2 * time.Second
 )
 
-// nodePressures are the nodes of which something is scripted to be used. The rest has room for ever.
+// nodePressures simulates node pressure on nodes with scripted usage. Other nodes never run
+// out of resources.
 type nodePressures struct {
 	w     *World
 	nodes map[string]*nodePressure
-	// reported are the pressures that a machine said are there, also one whose agent has died.
+	// reported are the pressure conditions reported by a machine, also by one whose agent is
+	// stopped.
 	reported map[string][model.NumPressures]bool
 }
 
-// nodePressure is a node's machine of pressure, and what it watches.
+// nodePressure is the node pressure machine of a node and its inputs.
 type nodePressure struct {
 	w           *World
 	name        string
@@ -39,10 +41,10 @@ type nodePressure struct {
 	reserve     *nodepressure.DiskReserve
 	freeSpace   [nodepressure.NumFilesystems]nodepressure.FsSpace
 	running     bool
-	lastWarning string // what cannot be done, so that it is said once
+	lastWarning string // last warning, to log it once
 }
 
-// podUsage is what is known of a pod whose usage is scripted.
+// podUsage is the scripted usage of a pod.
 type podUsage struct {
 	scripts      map[string]*usage.Script // by container; nil: not read yet
 	evicted      *nodepressure.Evict
@@ -50,7 +52,7 @@ type podUsage struct {
 	counted      bool
 }
 
-// addPod begins to watch a node if a pod on it, or the node, has a script.
+// addPod starts observing a node if the node or a pod on it has a script.
 func (s *nodePressures) addPod(p *agentPod) {
 	name := p.object.Spec.NodeName
 	if p.scripts == nil {
@@ -59,7 +61,7 @@ func (s *nodePressures) addPod(p *agentPod) {
 	s.forNode(name, len(p.scripts) > 0).start()
 }
 
-// startNode watches a node that uses something itself.
+// startNode starts observing a node with its own usage script.
 func (s *nodePressures) startNode(name string) {
 	if !s.w.agents.stopped[name] {
 		s.forNode(name, false).start()
@@ -73,7 +75,7 @@ func (n *nodePressure) start() {
 	}
 }
 
-// forNode is a node's strain, which is made if there is reason to.
+// forNode returns the machine of a node; it creates one if needed.
 func (s *nodePressures) forNode(name string, used bool) *nodePressure {
 	if n := s.nodes[name]; n != nil {
 		return n
@@ -122,7 +124,7 @@ func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCond
 	return nil
 }
 
-// scriptsOf reads a pod's annotations.
+// scriptsOf reads a pod's usage annotations.
 func (s *nodePressures) scriptsOf(p *corev1.Pod) map[string]*usage.Script {
 	out, err := conversion.SimulatedUsage(p)
 	if err != nil {
@@ -131,13 +133,13 @@ func (s *nodePressures) scriptsOf(p *corev1.Pod) map[string]*usage.Script {
 	return out
 }
 
-// removeNode forgets a node's machine, whose agent has died.
+// removeNode removes the machine of a node whose agent stopped.
 func (s *nodePressures) removeNode(node string) { delete(s.nodes, node) }
 
-// check reads what is left, decides, and acts.
+// check observes the usage, decides and acts.
 func (n *nodePressure) check() {
 	if n.w.agents.nodePressures.nodes[n.name] != n {
-		return // its agent has died
+		return // the agent has stopped
 	}
 	list, scripted := n.pods()
 	o := n.observe(list)
@@ -151,7 +153,7 @@ func (n *nodePressure) check() {
 	}
 	calm := n.machine.Conditions() == [model.NumPressures]nodepressure.Condition{} && !n.reserve.Condition().True
 	if !scripted && n.node.NodeScript.Empty() && calm && !n.machine.Reclaiming() {
-		n.running = false // until a pod comes
+		n.running = false // until a pod is added
 		return
 	}
 	next := n.w.now.Add(observeInterval)
@@ -170,7 +172,7 @@ func conditionStatus(is bool) corev1.ConditionStatus {
 	return corev1.ConditionFalse
 }
 
-// pods are the node's pods that are not over, by name, and whether any is scripted.
+// pods returns the unfinished pods of the node by name, and whether any is scripted.
 func (n *nodePressure) pods() (list []*agentPod, scripted bool) {
 	for _, p := range n.w.agents.pods {
 		if p.object.Spec.NodeName == n.name && p.life.Phase() != podlifecycle.Succeeded && p.life.Phase() != podlifecycle.Failed && !p.gone {

@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// applyEffect carries out an effect.
+// applyEffect executes an effect.
 func (n *nodePressure) applyEffect(e nodepressure.Effect) {
 	switch e := e.(type) {
 	case nodepressure.ReclaimNodeResources:
@@ -26,7 +26,7 @@ func (n *nodePressure) applyEffect(e nodepressure.Effect) {
 	case nodepressure.Evict:
 		n.evict(&e)
 	case nodepressure.NoVictim:
-		if text := n.name + " is low on " + e.Signal.Resource() + ", and no pod may be evicted for it"; text != n.lastWarning {
+		if text := n.name + " is low on " + e.Signal.Resource() + ", but no pod may be evicted"; text != n.lastWarning {
 			n.lastWarning = text
 			n.w.log("agent", "unable", n.name, text)
 		}
@@ -35,7 +35,7 @@ func (n *nodePressure) applyEffect(e nodepressure.Effect) {
 	}
 }
 
-// reportConditions has the node's status say what the machine says, where that is news.
+// reportConditions reports changed conditions in the node's status.
 func (n *nodePressure) reportConditions() {
 	lastMessages := n.w.agents.nodePressures.reported[n.name]
 	for k, c := range n.machine.Conditions() {
@@ -59,7 +59,7 @@ func (n *nodePressure) finishCollect(c nodepressure.ReclaimNodeResources) {
 	}
 }
 
-// evict ends a pod; its status is written when nothing of it runs any more.
+// evict ends a pod; its status is written when all its containers have ended.
 func (n *nodePressure) evict(e *nodepressure.Evict) {
 	p := n.w.agents.pods[types.UID(e.Pod.UID)]
 	if p == nil {
@@ -76,7 +76,7 @@ func (n *nodePressure) evict(e *nodepressure.Evict) {
 	n.w.agents.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: atOnce})
 }
 
-// countEviction takes note of a pod whose eviction is written, unless somebody else had displaced it by then.
+// countEviction counts a written eviction unless another actor displaced the pod before.
 func (a *agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 	if p.evicted == nil || status.Phase != corev1.PodFailed || p.counted {
 		return
@@ -92,7 +92,7 @@ func (a *agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 	}
 }
 
-// rejectionOf says why the node does not take a pod; nil: it does.
+// rejectionOf returns why the node rejects a pod, or nil.
 func (n *nodePressure) rejectionOf(p *corev1.Pod) *rejection {
 	if ok, reason, message := n.machine.Admit(n.w.model(p), conversion.PressureTerms(p)); !ok {
 		_, has, _ := strings.Cut(strings.TrimSuffix(message, "]. "), "[")

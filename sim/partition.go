@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// PartitionNode parts a node from the API: its agent lives, sees nothing new, and can write
-// nothing. Its pods run on, and it restarts their containers.
+// PartitionNode disconnects a node from the API: its agent keeps running but observes and
+// writes nothing.
 func (w *World) PartitionNode(node string) {
 	a := w.agents
 	a.partitioned[node] = true
@@ -20,8 +20,8 @@ func (w *World) PartitionNode(node string) {
 	w.nodeLifecycle.steps.schedule(0)
 }
 
-// ReconnectNode ends CutOff: the agent lists its pods, ends those that are gone or to go, and
-// writes what it could not.
+// ReconnectNode ends PartitionNode: the agent lists its pods, stops deleted ones and writes
+// pending statuses.
 func (w *World) ReconnectNode(node string) {
 	a := w.agents
 	if !a.partitioned[node] {
@@ -29,14 +29,14 @@ func (w *World) ReconnectNode(node string) {
 	}
 	delete(a.partitioned, node)
 	if a.stopped[node] {
-		return // whoever starts it does the rest
+		return // StartAgent does the rest
 	}
 	delete(a.silentSince, node)
 	a.postStatus(node, w.o.Latency)
 	w.after(w.o.Latency, func() { a.relist(node) })
 }
 
-// relist has a node's agent see all of its pods as they are now.
+// relist makes a node's agent observe all of its current pods.
 func (a *agents) relist(node string) {
 	there := map[types.UID]bool{}
 	for _, o := range slices.Clone(a.w.api.List(store.Pods)) {
@@ -50,7 +50,7 @@ func (a *agents) relist(node string) {
 		switch {
 		case p.object.Spec.NodeName != node:
 		case !there[uid]:
-			a.w.log("agent", "stopped", keyOf(p.object), keyOf(p.object)+" is stopped on "+node+": the API knows it no more")
+			a.w.log("agent", "stopped", keyOf(p.object), keyOf(p.object)+" is stopped on "+node+": it no longer exists in the API")
 			a.observePod(p.object, true)
 		case p.dirty && !p.writing:
 			a.writeStatus(p)

@@ -11,8 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// podGC is the actor that deletes pods that nobody else does. It sleeps while there is
-// nothing that it might have to do.
+// podGC is the pod garbage collector. It sleeps while there are no candidates.
 type podGC struct {
 	*client
 	machine   *podgc.Collector
@@ -36,7 +35,7 @@ func newPodGC(w *World) *podGC {
 	return g
 }
 
-// schedule has all pods looked at at the next full period, if that might find anything.
+// schedule runs a collection at the next full period if there are candidates.
 func (g *podGC) schedule() {
 	if g.scheduled || !g.hasCandidates() {
 		return
@@ -59,7 +58,7 @@ func (g *podGC) hasCandidates() bool {
 	return false
 }
 
-// isCandidate says whether a pod may be one to collect, now or later.
+// isCandidate reports whether a pod may have to be collected now or later.
 func (g *podGC) isCandidate(p *corev1.Pod) bool {
 	return finished(p) || p.DeletionTimestamp != nil || p.Spec.NodeName != "" && g.node(p.Spec.NodeName) == nil
 }
@@ -81,11 +80,12 @@ func (g *podGC) collect() {
 	}
 }
 
-// deletePod deletes a pod at once. One whose node is gone is displaced, unless it had ended.
+// deletePod deletes a pod at once. If its node is gone and it has not finished, it is
+// displaced.
 func (g *podGC) deletePod(r *podgc.Removal, p *corev1.Pod) {
 	now, key := int64(0), keyOf(p)
 	if r.Reason == podgc.Orphan && !r.Pod.Finished {
-		g.displace(displacement{pod: p, grace: &now, markFailed: true, message: "is collected: " + r.Reason.String(),
+		g.displace(displacement{pod: p, grace: &now, markFailed: true, message: "is garbage-collected: " + r.Reason.String(),
 			record: enginedisplacement.Record{Cause: enginedisplacement.PodGC, Victim: g.w.model(p), Node: p.Spec.NodeName, Grace: &now,
 				Rule: "node " + r.Pod.Node + " not seen since " + r.NodeMissingSince.UTC().Format(time.RFC3339)}}, func(error) {})
 		return
@@ -93,7 +93,7 @@ func (g *podGC) deletePod(r *podgc.Removal, p *corev1.Pod) {
 	g.request("delete", key, func() error {
 		err := g.w.api.DeletePod(key, store.Precondition{UID: string(p.UID)}, &now)
 		if err == nil {
-			g.w.log("podgc", "collect", key, key+" is collected: "+r.Reason.String())
+			g.w.log("podgc", "collect", key, key+" is garbage-collected: "+r.Reason.String())
 		}
 		return err
 	}, nil)

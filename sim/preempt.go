@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// preemptWrites nominates, then debits each budget in one update, then marks all victims, and
-// then deletes them. All of it may be done again.
+// preemptWrites returns the writes of a preemption: nomination, one debit per budget, then
+// condition, event and deletion of each victim. All are idempotent.
 func preemptWrites(e scheduling.Preempt) []write {
 	writes := []write{writeStep(func(r *request) error { return r.nominate(e.Plan.Node) })}
 	for i := range e.Plan.Debits {
@@ -45,7 +45,7 @@ func preemptWrites(e scheduling.Preempt) []write {
 	return writes
 }
 
-// nominate writes where the pod will be; empty takes it back.
+// nominate sets the nominated node; "" clears it.
 func (r *request) nominate(node string) error {
 	return r.s.w.api.UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
 		if p.Status.NominatedNodeName == node {
@@ -53,14 +53,14 @@ func (r *request) nominate(node string) error {
 		}
 		p.Status.NominatedNodeName = node
 		if node == "" {
-			r.s.w.log("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is nominated no more")
+			r.s.w.log("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is no longer nominated")
 		}
 		return nil
 	})
 }
 
-// debit takes what a decision's victims cost from one budget. What it does not allow is
-// refused, or booked all the same when it overrules.
+// debit debits the victims of a decision from a budget. Excess is refused, or recorded anyway
+// if overrules is set.
 func (r *request) debit(d *decision.Debit, overrules bool) error {
 	w := r.s.w
 	return w.updateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
@@ -93,7 +93,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 		if len(entries) == len(b.Status.DisruptedPods) {
 			return store.ErrUnchanged
 		}
-		t.paid = int32(min(len(t.names), allowed)) // who overrules takes what there still is
+		t.paid = int32(min(len(t.names), allowed)) // an overruling debit takes what is left
 		r.taken = append(r.taken, t)
 		b.Status.DisruptionsAllowed -= t.paid
 		b.Status.DisruptedPods = entries
@@ -102,7 +102,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 	})
 }
 
-// refund gives back what this decision took from the budgets before the one that refused.
+// refund refunds the debits before the refusing budget.
 func (r *request) refund() {
 	r.s.w.refund(r.taken)
 	for _, t := range r.taken {
@@ -115,7 +115,7 @@ func (r *request) refund() {
 	r.taken = nil
 }
 
-// refund gives back what was taken from budgets.
+// refund refunds budget debits.
 func (w *World) refund(list []budgetDebit) {
 	for _, t := range list {
 		_ = w.updateBudget(t.budget, func(b *policyv1.PodDisruptionBudget) error {
@@ -134,7 +134,7 @@ func (w *World) refund(list []budgetDebit) {
 	}
 }
 
-// budgetDebit is what a decision took from one budget.
+// budgetDebit is a debit of one budget.
 type budgetDebit struct {
 	budget *model.Budget
 	names  []string
@@ -150,23 +150,23 @@ func (w *World) updateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudg
 		return f(pdb)
 	})
 	if apierrors.IsNotFound(err) {
-		return nil // it protects nobody any more
+		return nil // the budget no longer exists
 	}
 	return err
 }
 
-// victimRecord is the record of a victim.
+// victimRecord returns the displacement record of a victim.
 func (r *request) victimRecord(v *model.Pod) enginedisplacement.Record {
 	return enginedisplacement.Record{Cause: enginedisplacement.Preemption, Preemptor: r.pod, Victim: v, Node: v.NodeName, Entries: r.entries[v.Name]}
 }
 
-// createVictimEvent writes the event of a victim.
+// createVictimEvent creates the event of a victim.
 func (r *request) createVictimEvent(v *model.Pod) error {
 	record := r.victimRecord(v)
 	return r.s.w.createRecordEvent(&record, r.pod.Spec.SchedulerName)
 }
 
-// setDisruptionTarget writes on a victim why it has to go.
+// setDisruptionTarget sets the DisruptionTarget condition of a victim.
 func (r *request) setDisruptionTarget(v *model.Pod) error {
 	record := r.victimRecord(v)
 	err := r.s.w.api.UpdatePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
@@ -180,12 +180,12 @@ func (r *request) setDisruptionTarget(v *model.Pod) error {
 	return err
 }
 
-// deleteVictim deletes a victim with its grace.
+// deleteVictim deletes a victim with its grace period.
 func (r *request) deleteVictim(e scheduling.Preempt, v *model.Pod) error {
 	w := r.s.w
 	old := w.api.Pod(v.Key())
 	if old == nil || string(old.UID) != v.UID || old.DeletionTimestamp != nil {
-		return nil // gone, or going, already
+		return nil // gone or terminating
 	}
 	w.audit.checkPreemption(r.pod, old, e)
 	if err := w.api.DeletePod(v.Key(), store.Precondition{UID: v.UID}, nil); err != nil {
@@ -196,7 +196,7 @@ func (r *request) deleteVictim(e scheduling.Preempt, v *model.Pod) error {
 	return nil
 }
 
-// victimNames are the names of a plan's victims.
+// victimNames returns the keys of the victims.
 func victimNames(p *decision.Preemption) string {
 	var names []string
 	for _, v := range p.Victims {

@@ -13,10 +13,11 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// selectedNodeAnnotation is the annotation by which a provisioner is told the node.
+// selectedNodeAnnotation is the annotation that passes the node to a provisioner.
 const selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 
-// prepareWrites gives claims to their volumes, and tells the provisioner of the others.
+// prepareWrites returns the writes that bind claims to volumes and select nodes for
+// provisioning.
 func prepareWrites(e scheduling.BindVolumes) []write {
 	var writes []write
 	for _, b := range e.Plan.Bind {
@@ -62,7 +63,7 @@ func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error 
 		}
 		notes[selectedNodeAnnotation] = node
 		o.SetAnnotations(notes)
-		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is to get a volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
+		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s gets a new volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
 		return nil
 	})
 }

@@ -17,25 +17,25 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// displacementRecorder is the actor that writes the records that those who displaced could not, or do
-// not, write, and that keeps owners off nodes that threw their pods out.
+// displacementRecorder is the displacement records controller: it adds missing records, and
+// creates Avoid Holds for nodes that evicted pods.
 type displacementRecorder struct {
 	*client
-	recordQueue    *workQueue // by pod, for those without a record
-	holdQueue      *workQueue // by place
+	recordQueue    *workQueue // by pod
+	holdQueue      *workQueue // by Hold key
 	pendingRecords map[string]*corev1.Pod
 	evictions      map[ownerNode][]enginedisplacement.Eviction
 	owners         map[ownerNode]*journal.Owner
 }
 
-// ownerNode is a node that an owner's pods may have to stay off.
+// ownerNode is an owner and a node to avoid.
 type ownerNode struct{ namespace, owner, node string }
 
 func (p ownerNode) key() string {
 	return p.namespace + "/" + cluster.HoldName(p.owner, p.node, model.Avoid)
 }
 
-// recordDelay is how long a record may take to come from who displaced the pod.
+// recordDelay is how long the displacing actor may take to create the record.
 const recordDelay = 2 * time.Second
 
 func newDisplacementRecorder(w *World) *displacementRecorder {
@@ -89,7 +89,7 @@ func (r *displacementRecorder) observe(_ store.Kind, old, now store.Object) {
 	}
 }
 
-// trackDisplaced has a pod that was displaced looked after.
+// trackDisplaced enqueues a displaced pod.
 func (r *displacementRecorder) trackDisplaced(p *corev1.Pod, gone bool) {
 	if causeOf(p) == enginedisplacement.None || !gone && p.DeletionTimestamp == nil && !finished(p) {
 		return
@@ -98,7 +98,7 @@ func (r *displacementRecorder) trackDisplaced(p *corev1.Pod, gone bool) {
 	r.recordQueue.add(string(p.UID), recordDelay)
 }
 
-// causeOf is why a pod was displaced, as its status tells.
+// causeOf returns the displacement cause by the pod's status.
 func causeOf(p *corev1.Pod) enginedisplacement.Cause {
 	condition := ""
 	if c := disruptionTarget(p); c != nil {
@@ -107,7 +107,7 @@ func causeOf(p *corev1.Pod) enginedisplacement.Cause {
 	return enginedisplacement.CauseFromStatus(condition, p.Status.Reason, p.Status.Message)
 }
 
-// writeRecord writes a record afterwards, if there is none.
+// writeRecord creates the record of a pod if it is missing.
 func (r *displacementRecorder) writeRecord(uid string, done func(time.Duration, error)) {
 	p := r.pendingRecords[uid]
 	if p == nil {
@@ -129,7 +129,7 @@ func (r *displacementRecorder) writeRecord(uid string, done func(time.Duration, 
 	})
 }
 
-// observeEvent learns of a record whose pod's owner had better stay off the node.
+// observeEvent handles a record whose cause makes the owner avoid the node.
 func (r *displacementRecorder) observeEvent(e *eventsv1.Event) {
 	text := e.Annotations[journal.Annotation]
 	if text == "" || r.w.o.AvoidHolds.First <= 0 {
@@ -153,7 +153,7 @@ func (r *displacementRecorder) observeEvent(e *eventsv1.Event) {
 	r.holdQueue.add(p.key(), 0)
 }
 
-// reconcileHold makes, changes or ends the Hold of a place.
+// reconcileHold creates, updates or deletes an Avoid Hold.
 func (r *displacementRecorder) reconcileHold(key string, done func(time.Duration, error)) {
 	have, _ := r.cache[store.Holds][key].(*v1alpha1.Hold)
 	var at ownerNode
@@ -165,7 +165,7 @@ func (r *displacementRecorder) reconcileHold(key string, done func(time.Duration
 	node := r.node(at.node)
 	list := slices.DeleteFunc(slices.Clone(r.evictions[at]), func(t enginedisplacement.Eviction) bool { return node == nil || causeEnded(t.Cause, t.At, node) })
 	a, ok := r.w.o.AvoidHolds.Avoid(list)
-	a.Until = a.Until.Add(time.Second - 1).Truncate(time.Second) // the API keeps whole seconds
+	a.Until = a.Until.Add(time.Second - 1).Truncate(time.Second) // the API stores whole seconds
 	left := a.Until.Sub(r.w.now)
 	switch {
 	case ok && left > 0 && (have == nil || !have.Spec.Until.Time.Equal(a.Until)):
@@ -175,7 +175,7 @@ func (r *displacementRecorder) reconcileHold(key string, done func(time.Duration
 		done(left, nil)
 	case have != nil:
 		r.request("hold", key, func() error {
-			r.w.log("records", "hold", key, have.Spec.Owner.Name+" need not stay off "+have.Spec.Node+" any more")
+			r.w.log("records", "hold", key, have.Spec.Owner.Name+" no longer has to avoid "+have.Spec.Node)
 			return r.w.api.Delete(store.Holds, key, store.Precondition{UID: string(have.UID)})
 		}, func(err error) { done(0, err) })
 	default:
@@ -183,7 +183,7 @@ func (r *displacementRecorder) reconcileHold(key string, done func(time.Duration
 	}
 }
 
-// causeEnded says whether a cause has ended since it threw a pod out, as far as the node's object tells.
+// causeEnded reports whether the node's object shows that a cause has ended.
 func causeEnded(c enginedisplacement.Cause, since time.Time, n *corev1.Node) bool {
 	switch c {
 	case enginedisplacement.Taint:
@@ -204,10 +204,10 @@ func newAvoidHold(p ownerNode, a enginedisplacement.Avoidance, o *journal.Owner)
 	}
 }
 
-// upsertHold makes a Hold, or changes it.
+// upsertHold creates or updates a Hold.
 func (w *World) upsertHold(want *v1alpha1.Hold) error {
 	key := keyOf(want)
-	w.log("records", "hold", key, want.Spec.Owner.Name+" is to stay off "+want.Spec.Node+" for "+want.Spec.Until.Sub(w.now).Round(time.Second).String())
+	w.log("records", "hold", key, want.Spec.Owner.Name+" must avoid "+want.Spec.Node+" for "+want.Spec.Until.Sub(w.now).Round(time.Second).String())
 	if _, there := w.api.Get(store.Holds, key); !there {
 		return w.api.Create(want)
 	}

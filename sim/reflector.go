@@ -6,32 +6,32 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// reflector is one client's lists and watches: a stream a kind, each in order and
-// behind by its own lag. Between kinds there is no order, as in production.
+// reflector lists and watches kinds for one client. The events of a kind are ordered and
+// delayed by the lag; between kinds there is no order.
 type reflector struct {
 	w     *World
 	name  string
 	kinds []store.Kind
-	// filter leaves out what the client has no interest in; nil: nothing.
+	// filter selects the delivered changes; nil delivers all.
 	filter func(store.Change) bool
-	// onChange takes one change; replace a whole list of a kind, after which see goes on.
+	// onChange handles a change, onReplace a list.
 	onChange  func(store.Change)
 	onReplace func(store.Kind, []store.Object)
 
 	lag      time.Duration
 	streams  map[store.Kind]*stream
-	inFlight int // deliveries under way
+	inFlight int // scheduled deliveries
 	stopped  bool
 }
 
 type stream struct {
-	last          time.Time // of the latest delivery that is scheduled
-	epoch         int       // deliveries of older ones are lost
+	last          time.Time // time of the last scheduled delivery
+	epoch         int       // deliveries of earlier epochs are lost
 	open          bool
-	duplicateNext bool // the next change comes twice
+	duplicateNext bool // deliver the next change twice
 }
 
-// newReflector adds a reader whose streams are closed; begin opens them.
+// newReflector adds a reflector; start starts it.
 func (w *World) newReflector(name string, kinds ...store.Kind) *reflector {
 	r := &reflector{w: w, name: name, kinds: kinds, lag: w.o.Lag, streams: map[store.Kind]*stream{}}
 	for _, k := range kinds {
@@ -41,7 +41,7 @@ func (w *World) newReflector(name string, kinds ...store.Kind) *reflector {
 	return r
 }
 
-// start lists all kinds and watches from there.
+// start lists and watches all kinds.
 func (r *reflector) start() {
 	r.stopped = false
 	for _, k := range r.kinds {
@@ -49,7 +49,7 @@ func (r *reflector) start() {
 	}
 }
 
-// stop loses all that is under way, and what comes.
+// stop loses all deliveries in flight.
 func (r *reflector) stop() {
 	r.stopped = true
 	for _, k := range r.kinds {
@@ -113,7 +113,7 @@ func (r *reflector) schedule(s *stream, at time.Time, f func()) {
 	})
 }
 
-// isSynced says that nothing is under way and nothing was lost.
+// isSynced reports whether all watches are open and nothing is in flight.
 func (r *reflector) isSynced() bool {
 	for _, s := range r.streams {
 		if !s.open {

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// pressureCondition is the condition by which a node does not take pods; empty: it does.
+// pressureCondition returns the pressure condition that makes a node reject pods, or "".
 func pressureCondition(n *corev1.Node) corev1.NodeConditionType {
 	for _, kind := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
 		if nodeConditionStatus(n, kind) == corev1.ConditionTrue {
@@ -21,12 +21,12 @@ func pressureCondition(n *corev1.Node) corev1.NodeConditionType {
 	return ""
 }
 
-// rejection is why a node does not take a pod.
+// rejection is why a node rejects a pod.
 type rejection struct{ reason, message, cause string }
 
-// rejectionOf says why a node's agent does not take a pod; nil: it does. One whose pods'
-// usage is scripted asks its machine, others go by the conditions that they report: there a
-// pod that asks for memory is taken in spite of memory pressure.
+// rejectionOf returns why a node's agent rejects a pod, or nil. Nodes with scripted usage ask
+// their pressure machine; others use the reported conditions, and accept pods with requests
+// under memory pressure.
 func (a *agents) rejectionOf(p *corev1.Pod) *rejection {
 	o, _ := a.w.api.Get(store.Nodes, p.Spec.NodeName)
 	n, ok := o.(*corev1.Node)
@@ -46,7 +46,7 @@ func (a *agents) rejectionOf(p *corev1.Pod) *rejection {
 	return &rejection{"Evicted", fmt.Sprintf("The node had condition: [%s]. ", kind), string(kind)}
 }
 
-// rejectPod fails a pod that was put onto a node that does not take it, as a kubelet does.
+// rejectPod fails a rejected pod as a kubelet does.
 func (a *agents) rejectPod(p *corev1.Pod, by *rejection) {
 	key := keyOf(p)
 	a.w.after(a.w.o.Latency, func() {
@@ -67,8 +67,8 @@ func (a *agents) rejectPod(p *corev1.Pod, by *rejection) {
 	})
 }
 
-// EvictForPressure has a node throw a pod out because it is short of something: memory,
-// ephemeral-storage or pids. What it is short of its conditions do not say by that.
+// EvictForPressure makes a node evict a pod for memory, ephemeral-storage or pids. It does not
+// change the node's conditions.
 func (w *World) EvictForPressure(key, of string) bool {
 	p := w.api.Pod(key)
 	if p == nil || p.Spec.NodeName == "" || finished(p) || w.agents.isSilent(p.Spec.NodeName) {
@@ -93,7 +93,7 @@ func (w *World) EvictForPressure(key, of string) bool {
 		return false
 	}
 	w.counts.Displaced[enginedisplacement.Pressure]++
-	w.log("agent", "press", key, fmt.Sprintf("%s is thrown out of %s, which is low on %s", key, p.Spec.NodeName, of))
+	w.log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, of))
 	if now := w.api.Pod(key); now != nil && w.o.Audit {
 		w.audit.checkDisplacedOnce(now)
 	}

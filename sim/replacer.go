@@ -12,29 +12,29 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// ReplaceAnnotation is the annotation of pods for which a replacement is made as soon as they
-// leave without having succeeded, as a ReplicaSet does.
+// ReplaceAnnotation is the annotation of pods that are replaced, as by a ReplicaSet, when they
+// are deleted or fail.
 const ReplaceAnnotation = "sim.berth.dev/replace"
 
-// FakeOwnerPrefix is what the uids of owners begin with that scenarios only name: there is no such
-// object, and they want as many pods as they have, or are to have in place of others.
+// FakeOwnerPrefix is the UID prefix of owners that exist only by name in scenarios. Their
+// desired replicas are their current pods.
 const FakeOwnerPrefix = "owner/"
 
-// podReplacer is the actor that replaces pods.
+// podReplacer is the actor that replaces annotated pods.
 type podReplacer struct {
 	w                *World
 	reflector        *reflector
 	disabled         bool
 	replaced         map[types.UID]bool
-	lastSeen         map[string]*corev1.Pod // by key, to notice what a list has not
-	replacements     map[string]int         // replacements by the first pod's key
-	victimDepth      map[types.UID]int      // how deep a victim was
-	replacementDepth map[string]int         // by the name of a victim's replacement
+	lastSeen         map[string]*corev1.Pod // by key, to detect deletions in a list
+	replacements     map[string]int         // number of replacements by the key of the first pod
+	victimDepth      map[types.UID]int      // length of the victim chain
+	replacementDepth map[string]int         // by the name of the replacement
 
-	retired map[string]bool   // by the first pod's key: nobody is to follow
-	latest  map[string]string // replacement by the first pod's key
+	retired map[string]bool   // by the key of the first pod: no more replacements
+	latest  map[string]string // latest replacement by the key of the first pod
 
-	desired map[string]map[string]labels.Set // by the uid of a stand-in: the labels of its pods, by the first pods' keys
+	desired map[string]map[string]labels.Set // by fake owner UID and first pod's key: the labels of its pods
 }
 
 func newPodReplacer(w *World) *podReplacer {
@@ -64,7 +64,7 @@ func newPodReplacer(w *World) *podReplacer {
 	return o
 }
 
-// trackDesired keeps up how many pods the stand-ins want.
+// trackDesired tracks the desired replicas of fake owners.
 func (o *podReplacer) trackDesired(p *corev1.Pod, gone bool) {
 	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil || !strings.HasPrefix(string(c.UID), FakeOwnerPrefix) {
@@ -82,7 +82,7 @@ func (o *podReplacer) trackDesired(p *corev1.Pod, gone bool) {
 	}
 }
 
-// desiredCount is how many pods a stand-in wants that a selector selects.
+// desiredCount returns the desired replicas of a fake owner that a selector matches.
 func (o *podReplacer) desiredCount(uid string, s labels.Selector) (n int32) {
 	for _, l := range o.desired[uid] {
 		if s.Matches(l) {
@@ -92,10 +92,10 @@ func (o *podReplacer) desiredCount(uid string, s labels.Selector) (n int32) {
 	return n
 }
 
-// recordVictim remembers how long the chain is that ends with a pod.
+// recordVictim records the chain length of a victim.
 func (o *podReplacer) recordVictim(p *corev1.Pod, depth int) { o.victimDepth[p.UID] = depth }
 
-// observePod replaces a pod that leaves.
+// observePod replaces a pod that was deleted or failed.
 func (o *podReplacer) observePod(p *corev1.Pod, gone bool) {
 	key := keyOf(p)
 	o.lastSeen[key] = p
@@ -119,11 +119,11 @@ func (o *podReplacer) observePod(p *corev1.Pod, gone bool) {
 	}
 	o.latest[first] = keyOf(next)
 	if o.w.api.Create(next) == nil {
-		o.w.log("owner", "create", keyOf(next), fmt.Sprintf("%s is made in place of %s", keyOf(next), key))
+		o.w.log("owner", "create", keyOf(next), fmt.Sprintf("%s is created to replace %s", keyOf(next), key))
 	}
 }
 
-// newReplacement is a pod made of the same template.
+// newReplacement returns a pod from the same template.
 func newReplacement(p *corev1.Pod, name string) *corev1.Pod {
 	next := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, Labels: p.Labels, Annotations: p.Annotations, OwnerReferences: p.OwnerReferences},
@@ -134,7 +134,7 @@ func newReplacement(p *corev1.Pod, name string) *corev1.Pod {
 	return next
 }
 
-// Retire deletes a pod and, whatever their names, those made in its place.
+// Retire deletes a pod and its replacements.
 func (w *World) Retire(key string) {
 	w.replacer.retired[key] = true
 	for _, name := range []string{key, w.replacer.latest[key]} {

@@ -15,8 +15,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// request is an effect under way: writes one after the other, each a latency
-// after the one before, and an answer.
+// request is an effect in progress: a sequence of writes, one per latency, and an outcome.
 type request struct {
 	s           *scheduler
 	generation  int
@@ -25,28 +24,27 @@ type request struct {
 	sent        time.Time
 	writes      []write
 	outcome     scheduling.Outcome
-	observedPod *corev1.Pod // by a Look
-	// budgets refused what was to be paid.
-	taken   []budgetDebit                         // from budgets
-	entries map[string][]enginedisplacement.Entry // by victim's name
-	budgets []*policyv1.PodDisruptionBudget
-	fault   Fault
-	done    bool
+	observedPod *corev1.Pod // by RefreshPod
+	taken       []budgetDebit
+	entries     map[string][]enginedisplacement.Entry // by victim's name
+	budgets     []*policyv1.PodDisruptionBudget
+	fault       Fault
+	done        bool
 }
 
-// write does one thing. False ends the request with out as it is then.
+// write is one write; it returns false to end the request with the current outcome.
 type write func(r *request) bool
 
 // send sends an effect.
 func (s *scheduler) send(e scheduling.Effect) {
 	if _, ok := e.(scheduling.ReportBound); ok {
-		return // it only tells
+		return // informational only
 	}
 	name, pod := RequestKind(e), PodOf(e)
 	r := &request{s: s, generation: s.generation, effect: e, pod: pod, sent: s.w.now, writes: s.requestWrites(e), fault: s.w.faults.faultOf(name, pod.Key()),
 		entries: map[string][]enginedisplacement.Entry{}}
 	if r.fault == Conflict && name == "bind" && len(s.w.audit.openBinds[pod.UID]) > 0 {
-		r.fault = Refuse // a server says conflict only when an earlier bind cannot be granted any more
+		r.fault = Refuse // a server reports a conflict only after an earlier bind can no longer succeed
 	}
 	s.requests = append(s.requests, r)
 	if b, ok := e.(scheduling.Bind); ok {
@@ -62,9 +60,9 @@ func (s *scheduler) send(e scheduling.Effect) {
 	s.busyUntil[pod.UID] = at.Add(time.Duration(len(r.writes)-1) * s.w.o.Latency)
 	switch r.fault {
 	case Refuse:
-		s.w.at(at, func() { r.respond(scheduling.Refused, "refused by the scenario") })
+		s.w.at(at, func() { r.respond(scheduling.Refused, "injected failure") })
 	case Conflict:
-		s.w.at(at, func() { r.respond(scheduling.Conflict, "a conflict by the scenario") })
+		s.w.at(at, func() { r.respond(scheduling.Conflict, "injected conflict") })
 	case RequestLost:
 		s.w.at(at, func() { r.respond(scheduling.Unknown, "no answer") })
 	case Delayed:
@@ -81,10 +79,10 @@ func (s *scheduler) send(e scheduling.Effect) {
 	}
 }
 
-var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is done and not answered", "is done late and not answered",
-	"is done and never spoken of", "is done in part and not answered"}
+var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is executed but not answered", "is executed late and not answered",
+	"is executed and never answered", "is executed partially and not answered"}
 
-// run does the ith write and those after it.
+// run executes the ith and all later writes.
 func (r *request) run(i int) {
 	if r.done {
 		return
@@ -106,7 +104,7 @@ func (r *request) run(i int) {
 	}
 }
 
-// runAll does all writes at once and says nothing.
+// runAll executes all writes at once without an outcome.
 func (r *request) runAll() {
 	defer r.s.w.audit.bindSettled(r)
 	for _, w := range r.writes {
@@ -116,7 +114,7 @@ func (r *request) runAll() {
 	}
 }
 
-// respond answers.
+// respond delivers the outcome.
 func (r *request) respond(result scheduling.Result, why string) {
 	if r.done {
 		return
@@ -149,8 +147,8 @@ func (r *request) remove() {
 	}
 }
 
-// abort is what becomes of a request whose sender is killed: done or not, as the
-// seed has it. One of several writes stays where it is.
+// abort executes or drops the request of a killed sender, depending on the seed. Of several
+// writes no further ones are executed.
 func (r *request) abort() {
 	r.done = true
 	r.s.w.audit.bindSettled(r)
@@ -159,7 +157,7 @@ func (r *request) abort() {
 	}
 }
 
-// setError words an error as actuate does.
+// setError sets the outcome by an error, as package executor does.
 func (r *request) setError(err error) {
 	var status apierrors.APIStatus
 	switch {
@@ -173,7 +171,7 @@ func (r *request) setError(err error) {
 	r.outcome.Reason = err.Error()
 }
 
-// writeStep makes a write of something that may fail.
+// writeStep returns a write from a function that may fail.
 func writeStep(f func(r *request) error) write {
 	return func(r *request) bool {
 		if err := f(r); err != nil {
@@ -186,7 +184,7 @@ func writeStep(f func(r *request) error) write {
 
 func (r *request) precondition() store.Precondition { return store.Precondition{UID: r.pod.UID} }
 
-// PodOf is the pod that an effect is about.
+// PodOf returns the pod of an effect.
 func PodOf(e scheduling.Effect) *model.Pod {
 	switch e := e.(type) {
 	case scheduling.Bind:

@@ -9,9 +9,9 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Step is one step of the scheduler's machine, for who records.
+// Step is one step of the scheduler's machine, for Options.Record.
 type Step struct {
-	// Restarted: the machine has just been made; what it knew is forgotten.
+	// Restarted: the machine is new.
 	Restarted bool
 	Now       time.Time
 	Limit     int
@@ -20,25 +20,25 @@ type Step struct {
 	Wake      time.Time
 }
 
-// scheduler is the actor around the machine of production.
+// scheduler is the actor that runs the scheduler's machine.
 type scheduler struct {
 	w             *World
-	machine       *scheduling.Machine // nil while it is down
+	machine       *scheduling.Machine // nil while stopped
 	converter     *Converter
 	reflector     *reflector
-	unsynced      int // kinds that were not listed yet
+	unsynced      int // number of kinds not listed yet
 	inbox         []Input
 	events        []scheduling.Event
-	generation    int // effects and answers of earlier ones are void
+	generation    int // effects and outcomes of earlier generations are ignored
 	restarted     bool
 	stepScheduled bool
-	wakeSeq       int // only the latest wake counts
-	spins         int // steps at one instant
+	wakeSeq       int // invalidates earlier wake-ups
+	spins         int // steps without time passing
 	last          time.Time
 
 	requests        []*request
-	delayedRequests []*request           // answered as lost, and done later
-	busyUntil       map[string]time.Time // by pod: when its last request is done
+	delayedRequests []*request           // reported as lost, executed later
+	busyUntil       map[string]time.Time // by pod: end of its last request
 }
 
 func newScheduler(w *World) *scheduler {
@@ -58,7 +58,7 @@ func newScheduler(w *World) *scheduler {
 	return s
 }
 
-// start makes a machine that knows of nothing, and lists.
+// start creates an empty machine and lists.
 func (s *scheduler) start() {
 	s.generation++
 	s.machine, s.converter, s.restarted = scheduling.New(s.w.o.Machine), NewConverter(), true
@@ -66,8 +66,8 @@ func (s *scheduler) start() {
 	s.reflector.start()
 }
 
-// KillScheduler takes the scheduler's machine away, with what it has asked for
-// and not heard of: each request under way is done, or never. It begins anew after d.
+// KillScheduler stops the scheduler; each request in flight is executed or dropped. It
+// restarts after d.
 func (w *World) KillScheduler(d time.Duration) {
 	s := w.scheduler
 	if s.machine == nil {
@@ -90,7 +90,7 @@ func (w *World) KillScheduler(d time.Duration) {
 	})
 }
 
-// scheduleStep has a step made at this instant, after what else happens in it by now.
+// scheduleStep schedules a step at the current instant, after all pending events.
 func (s *scheduler) scheduleStep() {
 	if s.stepScheduled {
 		return
@@ -102,7 +102,7 @@ func (s *scheduler) scheduleStep() {
 	})
 }
 
-// step feeds what has come to the machine and has its effects carried out.
+// step passes the inbox to the machine and sends its effects.
 func (s *scheduler) step() {
 	if s.machine == nil || s.unsynced > 0 {
 		return
@@ -125,11 +125,10 @@ func (s *scheduler) step() {
 	s.scheduleWake(wake)
 }
 
-// maxSpins is how many steps may follow each other without time passing: more
-// decisions than that nobody waits for at one instant.
+// maxSpins is the maximum number of steps without time passing.
 const maxSpins = 100_000
 
-// scheduleWake has the machine called again when it wants to be.
+// scheduleWake schedules the next step at the time that the machine requests.
 func (s *scheduler) scheduleWake(wake time.Time) {
 	s.wakeSeq++
 	if wake.IsZero() {
@@ -141,7 +140,7 @@ func (s *scheduler) scheduleWake(wake time.Time) {
 		s.spins, s.last = 0, s.w.now
 	}
 	if s.spins > maxSpins {
-		s.w.audit.fail("NoSpin", fmt.Sprintf("the machine wants to be called again at once for the %dth time", s.spins))
+		s.w.audit.fail("NoBusyLoop", fmt.Sprintf("the machine requests its %dth step without time passing", s.spins))
 		return
 	}
 	alarm, life := s.wakeSeq, s.generation
@@ -152,7 +151,7 @@ func (s *scheduler) scheduleWake(wake time.Time) {
 	})
 }
 
-// deliver reports how an effect ended, after its way back.
+// deliver delivers an outcome after the latency.
 func (s *scheduler) deliver(life int, in Input) {
 	s.w.after(s.w.o.Latency, func() {
 		if s.generation == life {
@@ -162,7 +161,7 @@ func (s *scheduler) deliver(life int, in Input) {
 	})
 }
 
-// isIdle says that nothing is under way: no request, no answer, nothing to see.
+// isIdle reports whether no request, outcome or watch event is in flight.
 func (s *scheduler) isIdle() bool {
 	return s.machine != nil && s.unsynced == 0 && len(s.requests) == 0 && len(s.inbox) == 0 && !s.stepScheduled && s.reflector.isSynced()
 }

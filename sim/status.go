@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// statusOf is what an agent reports of a pod, and whether that is news.
+// statusOf returns the status that an agent reports for a pod, and whether it changed.
 func statusOf(w *World, p *agentPod) (corev1.PodStatus, bool) {
 	was := &p.object.Status
 	out := *was
@@ -42,7 +42,7 @@ func statusOf(w *World, p *agentPod) (corev1.PodStatus, bool) {
 	return out, news
 }
 
-// mergeConditions puts an agent's conditions over those of others.
+// mergeConditions returns was with ours applied.
 func mergeConditions(was, ours []corev1.PodCondition) []corev1.PodCondition {
 	out := slices.Clone(was)
 	for _, c := range ours {
@@ -80,13 +80,13 @@ func terminated(e *podlifecycle.Exit) *corev1.ContainerStateTerminated {
 	return &corev1.ContainerStateTerminated{ExitCode: e.Code, StartedAt: metav1.NewTime(e.StartedAt), FinishedAt: metav1.NewTime(e.FinishedAt)}
 }
 
-// sameContainerState says that nothing worth telling changed.
+// sameContainerState reports whether two container statuses need no update.
 func sameContainerState(a, b corev1.ContainerStatus) bool {
 	return a.Name == b.Name && a.RestartCount == b.RestartCount && a.Ready == b.Ready &&
 		(a.State.Running == nil) == (b.State.Running == nil) && (a.State.Terminated == nil) == (b.State.Terminated == nil)
 }
 
-// sortedKeys are the keys of a map in order.
+// sortedKeys returns the sorted keys of a map.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	out := make([]K, 0, len(m))
 	for k := range m {

@@ -2,20 +2,19 @@ package sim
 
 import "time"
 
-// stepper feeds a machine of production with what its actor hears, and calls it when it
-// wants to be called, as controllers/workqueue does.
+// stepper passes events to a state machine and calls it when it is due.
 type stepper[E any] struct {
 	c *client
-	// step feeds the machine, has its effects carried out, and says when to be called again;
-	// zero: when something happens.
+	// step passes the events to the machine, executes its effects and returns when to call it
+	// again; zero means after an event.
 	step func(now time.Time, events []E) time.Time
 
 	events    []E
 	scheduled bool
-	wakeSeq   int // only the latest wake counts
+	wakeSeq   int // invalidates earlier wake-ups
 }
 
-// eventBatchWindow is how long events are gathered before they are looked at.
+// eventBatchWindow is how long events are collected before a step.
 const eventBatchWindow = 20 * time.Millisecond
 
 func (s *stepper[E]) enqueue(e E) {
@@ -23,10 +22,10 @@ func (s *stepper[E]) enqueue(e E) {
 	s.schedule(eventBatchWindow)
 }
 
-// reset drops what was heard, as a restart does.
+// reset drops pending events.
 func (s *stepper[E]) reset() { s.events, s.scheduled = nil, false }
 
-// schedule has a step made after d.
+// schedule schedules a step after d.
 func (s *stepper[E]) schedule(d time.Duration) {
 	if s.scheduled || !s.c.synced() {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// taintEviction is the actor that drives pods off nodes whose NoExecute taints they do not
-// tolerate, or not any longer.
+// taintEviction is the taint eviction controller: it evicts pods that do not tolerate, or no
+// longer tolerate, NoExecute taints.
 type taintEviction struct {
 	*client
 	machine *tainteviction.Machine
@@ -68,7 +68,7 @@ func (e *taintEviction) step(now time.Time, events []tainteviction.Event) time.T
 			key := effect.Pod.Key()
 			if p := e.pod(key); p != nil && string(p.UID) == effect.Pod.UID {
 				_ = e.w.createEventOnce(p, "taint-eviction-controller", "TaintManagerEviction", "", "Cancelling deletion of Pod "+key, effect.Due.String())
-				e.w.log("taints", "cancel", key, key+" stays: its deletion is cancelled")
+				e.w.log("taints", "cancel", key, key+" is no longer being evicted")
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (e *taintEviction) evict(order tainteviction.Evict) {
 		return
 	}
 	rule := fmt.Sprintf("taint %s:%s on node %s", order.Taint.Key, order.Taint.Effect, order.Pod.Node)
-	words := "leaves: " + rule
+	words := "is evicted: " + rule
 	if order.Tolerated {
 		words += fmt.Sprintf(", tolerated for %d s", order.Seconds)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Line is one thing that happened, for people.
+// Line is a line of the timeline.
 type Line struct {
 	At     time.Duration `json:"at"`   // since the start
 	Actor  string        `json:"who"`  // scheduler, agent, scenario, fault, ...
@@ -14,7 +14,7 @@ type Line struct {
 	Text   string        `json:"text"`
 }
 
-// String is the line as scenarios record it.
+// String returns the line as recorded in scenarios.
 func (l Line) String() string {
 	return fmt.Sprintf("%-10s %-10s %s", l.At.Round(time.Millisecond), l.Actor, l.Text)
 }
@@ -23,5 +23,5 @@ func (w *World) log(who, what, on, text string) {
 	w.o.OnLine(Line{w.Elapsed(), who, what, on, text})
 }
 
-// Log puts a line of the caller's into the timeline.
+// Log adds a line to the timeline.
 func (w *World) Log(who, what, on, text string) { w.log(who, what, on, text) }

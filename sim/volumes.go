@@ -13,11 +13,11 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// volumes is the actor that binds a claim to the volume whose claimRef names it, and
-// makes a volume where a node was selected for a claim.
+// volumes is the volume controller and provisioner: it binds claims to volumes that reference
+// them, and creates volumes for claims with a selected node.
 type volumes struct{ *client }
 
-// provisionDuration is how long making a volume takes.
+// provisionDuration is the time to create a volume.
 const provisionDuration = 2 * time.Second
 
 func newVolumes(w *World) *volumes {
@@ -51,7 +51,7 @@ func (v *volumes) observe(o store.Object) {
 	}
 }
 
-// bind completes what a claimRef began.
+// bind completes the binding of a claim.
 func (v *volumes) bind(claim, uid, volume string) {
 	_ = v.w.api.Update(store.PersistentVolumeClaims, claim, store.Precondition{UID: uid}, func(o store.Object) error {
 		c, ok := o.(*corev1.PersistentVolumeClaim)
@@ -78,7 +78,7 @@ func (v *volumes) bind(claim, uid, volume string) {
 	})
 }
 
-// provision makes a volume on the selected node, if the claim still waits for one.
+// provision creates a volume on the selected node if the claim still needs one.
 func (v *volumes) provision(claim, node string) {
 	o, there := v.w.api.Get(store.PersistentVolumeClaims, claim)
 	c, ok := o.(*corev1.PersistentVolumeClaim)

@@ -15,16 +15,16 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// workloads is the actor that keeps Deployments, ReplicaSets, StatefulSets and DaemonSets, on the
-// machines of production. Of their statuses only that of a Deployment's ReplicaSet is written.
+// workloads is the controller of Deployments, ReplicaSets, StatefulSets and DaemonSets. It
+// writes only the status of ReplicaSets of Deployments.
 type workloads struct {
 	*client
 	queue       *workQueue                                // by kind and key
-	pods        map[string]map[string]*corev1.Pod         // by the controller's uid, by key
-	expected    map[string]map[string]bool                // pods asked for and not seen yet, by the controller's uid
-	deaths      map[string]map[string]workload.PodFailure // of pods that were deleted since, by place, by uid
-	holdDeleted map[string]time.Time                      // by place: when the last Hold was deleted before its time
-	lastSuffix  map[string]int                            // of names, by the controller's uid; not forgotten
+	pods        map[string]map[string]*corev1.Pod         // by controller UID and key
+	expected    map[string]map[string]bool                // created pods that are not observed yet, by controller UID
+	deaths      map[string]map[string]workload.PodFailure // of deleted pods, by owner and node, by UID
+	holdDeleted map[string]time.Time                      // by owner and node: when the last Hold was deleted early
+	lastSuffix  map[string]int                            // of pod names, by controller UID; survives restarts
 }
 
 func newWorkloads(w *World) *workloads {
@@ -45,7 +45,7 @@ func newWorkloads(w *World) *workloads {
 	return o
 }
 
-// enqueueDaemonSets has the DaemonSets looked at.
+// enqueueDaemonSets enqueues all DaemonSets.
 func (o *workloads) enqueueDaemonSets() {
 	for _, key := range sortedKeys(o.cache[store.DaemonSets]) {
 		o.queue.add("DaemonSet "+key, 0)
@@ -152,7 +152,7 @@ func (o *workloads) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, e
 	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// imageOf is what templates differ in.
+// imageOf returns the image, which identifies templates here.
 func imageOf(s *corev1.PodSpec) string {
 	if len(s.Containers) == 0 {
 		return ""
@@ -160,7 +160,7 @@ func imageOf(s *corev1.PodSpec) string {
 	return s.Containers[0].Image
 }
 
-// requeueAfter is how long it is until a time; 0 for none.
+// requeueAfter returns the time until t, or 0 if t is zero.
 func (o *workloads) requeueAfter(t time.Time) time.Duration {
 	if t.IsZero() {
 		return 0
@@ -170,7 +170,7 @@ func (o *workloads) requeueAfter(t time.Time) time.Duration {
 
 func ownerNodeKey[T ~string](owner T, node string) string { return string(owner) + " " + node }
 
-// notBefore says until when an owner makes no pod; node is where its template puts it.
+// notBefore returns until when an owner must not create a pod on node.
 func (o *workloads) notBefore(owner store.Object, node string, deaths []workload.PodFailure) time.Time {
 	if o.w.o.NoReplacementDelay {
 		return time.Time{}
@@ -183,7 +183,7 @@ func (o *workloads) notBefore(owner store.Object, node string, deaths []workload
 	}
 	var counted []workload.PodFailure
 	for _, d := range deaths {
-		if !d.FailedAt.Before(o.holdDeleted[ownerNodeKey(owner.GetUID(), d.Node)].Truncate(time.Second)) { // deaths are told in whole seconds
+		if !d.FailedAt.Before(o.holdDeleted[ownerNodeKey(owner.GetUID(), d.Node)].Truncate(time.Second)) { // timestamps are whole seconds
 			counted = append(counted, d)
 		}
 	}
@@ -191,8 +191,7 @@ func (o *workloads) notBefore(owner store.Object, node string, deaths []workload
 	return until
 }
 
-// newPod makes a pod of a template. Names are counted on after restarts, so that two runs
-// differ only where they must.
+// newPod returns a pod of a template. Name counters survive restarts to keep runs comparable.
 func (o *workloads) newPod(owner store.Object, kind string, t *corev1.PodTemplateSpec) *corev1.Pod {
 	yes := true
 	o.lastSuffix[string(owner.GetUID())]++
@@ -219,8 +218,8 @@ func (o *workloads) create(owner store.Object, kind string, p *corev1.Pod) {
 			o.queue.add(again, time.Second)
 			return
 		}
-		o.w.log("workload", "create", key, key+" is made for "+strings.ToLower(kind)+" "+owner.GetName())
-		o.after(time.Minute, func() { // a watch that lost it does not stop the owner for ever
+		o.w.log("workload", "create", key, key+" is created for "+strings.ToLower(kind)+" "+owner.GetName())
+		o.after(time.Minute, func() { // the watch may have lost it
 			if o.expected[id][key] {
 				delete(o.expected[id], key)
 				o.queue.add(again, 0)

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// daemonSet brings a DaemonSet up to date. Its template does not change here.
+// daemonSet reconciles a DaemonSet; its template never changes here.
 func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
 	id := string(ds.UID)
 	var pods []workload.DaemonPod
@@ -54,7 +54,7 @@ func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, err
 	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// targetNode is the node that a DaemonSet's pod is for.
+// targetNode returns the node that a DaemonSet pod is for.
 func targetNode(p *corev1.Pod) string {
 	if p.Spec.NodeName != "" {
 		return p.Spec.NodeName
@@ -69,7 +69,7 @@ func targetNode(p *corev1.Pod) string {
 	return ""
 }
 
-// addDaemonSetTolerations gives a DaemonSet's pod the tolerations that it has upstream.
+// addDaemonSetTolerations adds the tolerations that the DaemonSet controller adds.
 func addDaemonSetTolerations(s *corev1.PodSpec) {
 	bear := func(effect corev1.TaintEffect, keys ...string) {
 		for _, key := range keys {

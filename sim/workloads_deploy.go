@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// deployment brings a Deployment up to date. Templates differ in their images here.
+// deployment reconciles a Deployment; templates differ only in their images here.
 func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, error)) {
 	var sets []workload.Set
 	var objects []*appsv1.ReplicaSet
@@ -44,7 +44,7 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 		o.createSet(d, name, &machine, &plan, retry)
 	}
 	for _, s := range plan.Scale {
-		o.changeSet(objects[s.Set], fmt.Sprintf("is to have %d pods", s.To), retry, func(rs *appsv1.ReplicaSet) {
+		o.changeSet(objects[s.Set], fmt.Sprintf("is scaled to %d pods", s.To), retry, func(rs *appsv1.ReplicaSet) {
 			rs.Spec.Replicas = &s.To
 			rs.Generation++
 			setScaleAnnotations(rs, &machine)
@@ -66,7 +66,7 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// setScaleAnnotations notes the size of the Deployment for which a ReplicaSet was scaled.
+// setScaleAnnotations records the Deployment's size at the last scaling of a ReplicaSet.
 func setScaleAnnotations(rs *appsv1.ReplicaSet, d *workload.Deployment) {
 	notes := maps.Clone(rs.Annotations)
 	if notes == nil {
@@ -88,12 +88,12 @@ func (o *workloads) createSet(d *appsv1.Deployment, name string, machine *worklo
 	}
 	setScaleAnnotations(rs, machine)
 	o.request("create", keyOf(rs), func() error {
-		o.w.log("workload", "create", keyOf(rs), fmt.Sprintf("replicaset %s is made for deployment %s with %d pods", rs.Name, d.Name, replicas))
+		o.w.log("workload", "create", keyOf(rs), fmt.Sprintf("replicaset %s is created for deployment %s with %d pods", rs.Name, d.Name, replicas))
 		return o.w.api.Create(rs)
 	}, then)
 }
 
-// changeSet changes a ReplicaSet, if it is as it is known to be.
+// changeSet updates a ReplicaSet unless it changed in the meantime.
 func (o *workloads) changeSet(rs *appsv1.ReplicaSet, what string, then func(error), f func(*appsv1.ReplicaSet)) {
 	key := keyOf(rs)
 	o.request("scale", key, func() error {
@@ -109,7 +109,7 @@ func (o *workloads) changeSet(rs *appsv1.ReplicaSet, what string, then func(erro
 	}, then)
 }
 
-// setStatus writes a ReplicaSet's status, which its Deployment goes by.
+// setStatus updates the status of a ReplicaSet, which its Deployment reads.
 func (o *workloads) setStatus(rs *appsv1.ReplicaSet, s *workload.ReplicaSetStatus) {
 	next := appsv1.ReplicaSetStatus{Replicas: s.Replicas, FullyLabeledReplicas: s.FullyLabeled, ReadyReplicas: s.Ready, AvailableReplicas: s.Available,
 		TerminatingReplicas: &s.Terminating, ObservedGeneration: s.Observed}

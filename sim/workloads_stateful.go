@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// statefulSet brings a StatefulSet up to date. Its template does not change here, and its
-// pods have no claims.
+// statefulSet reconciles a StatefulSet; its template never changes here, and its pods have no
+// claims.
 func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration, error)) {
 	id := string(set.UID)
 	var pods []workload.StatefulPod
@@ -45,7 +45,7 @@ func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration
 	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// pastDeaths are the deaths at a place, of pods that were deleted since.
+// pastDeaths returns the recorded deaths of deleted pods.
 func (o *workloads) pastDeaths(at string) (out []workload.PodFailure) {
 	for _, uid := range sortedKeys(o.deaths[at]) {
 		out = append(out, o.deaths[at][uid])

@@ -2,16 +2,16 @@ package sim
 
 import "time"
 
-// workQueue brings what keys name up to date, one run a key at a time, as controllers/workqueue does.
+// workQueue reconciles keys, each in one run at a time, as controllers/workqueue does.
 type workQueue struct {
 	c *client
-	// reconcile works on a key and says when it is done: again after a time, if that is not
-	// 0, or after a growing pause, if there was an error.
+	// reconcile processes a key and calls done: the key is requeued after again if that is not 0,
+	// or with backoff after an error.
 	reconcile func(key string, done func(again time.Duration, err error))
 
-	due        map[string]time.Time // the next run
+	due        map[string]time.Time // next run
 	processing map[string]bool
-	dirty      map[string]bool // was added while it was worked on
+	dirty      map[string]bool // added while being processed
 	failures   map[string]int
 }
 
@@ -21,12 +21,12 @@ func newWorkQueue(c *client, step func(string, func(time.Duration, error))) *wor
 	return l
 }
 
-// reset drops everything, as a restart does.
+// reset clears the queue.
 func (l *workQueue) reset() {
 	l.due, l.processing, l.dirty, l.failures = map[string]time.Time{}, map[string]bool{}, map[string]bool{}, map[string]int{}
 }
 
-// add has a key worked on after d, or sooner if it was to be anyway.
+// add enqueues a key after d, or earlier if it is already due earlier.
 func (l *workQueue) add(key string, d time.Duration) {
 	at := l.c.w.now.Add(d)
 	if l.processing[key] && d == 0 {
@@ -44,7 +44,7 @@ func (l *workQueue) add(key string, d time.Duration) {
 	})
 }
 
-// Pauses after errors.
+// Retry backoff.
 const (
 	minRetryDelay = 5 * time.Millisecond
 	maxRetryDelay = 30 * time.Second

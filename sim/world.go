@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/engine/nodepressure"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -22,60 +22,59 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Options of a World.
+// Options configure a World.
 type Options struct {
 	Start time.Time // zero: 2026-01-01 00:00 UTC
 	Seed  uint64    // of faults
-	// Machine is the scheduler's policy; its Profiles are made of those below.
+	// Machine configures the scheduler; its Profiles are derived from those below.
 	Machine  scheduling.Config
-	Profiles []*placement.Profile
-	// TieBreakSeed is the scheduler's seed, ViewMemory what its views may take (0: the default).
+	Profiles []*framework.Profile
+	// TieBreakSeed is the scheduler's seed; ScoreCacheMemory limits its score caches (0: the
+	// default).
 	TieBreakSeed     uint64
 	ScoreCacheMemory int
 	Preemption       preemption.Options
-	// Taints and NodeHealth are the policies of who drives pods off nodes.
+	// Taints and NodeHealth configure taint eviction and the node lifecycle.
 	Taints     tainteviction.Options
 	NodeHealth nodelifecycle.Options
-	// TaintEvictionsSkipBudgets has evictions by taint booked in no budget, as upstream's are.
+	// TaintEvictionsSkipBudgets: taint evictions add no entries to budgets, as upstream.
 	TaintEvictionsSkipBudgets bool
 	GC                        podgc.Options
-	// Pressure is what nodes go by of which something is scripted to be used, Reserve what
-	// their disks keep free.
+	// Pressure configures nodes with scripted usage, Reserve their disk reserve.
 	Pressure nodepressure.Config
 	Reserve  nodepressure.DiskReserveConfig
-	// AvoidHolds is how long Avoid Holds last; First 0: there are none. NoPause has workloads replace
-	// pods that die on the spot at once, as upstream's ReplicaSets do.
+	// AvoidHolds is the backoff of Avoid Holds; none are created if First is 0. NoReplacementDelay
+	// lets workloads replace rejected pods at once, as upstream.
 	AvoidHolds         enginedisplacement.Backoff
 	NoReplacementDelay bool
-	// Evictions are the rules of evictions by request. KeepFailedDebits leaves what an
-	// eviction took from budgets where it is when the pod does not go after all.
+	// Evictions are the rules of the eviction API. KeepFailedDebits keeps the debits of an
+	// eviction that failed.
 	Evictions        budget.Evictions
 	KeepFailedDebits bool
-	// Descheduler has a descheduler; nil: there is none. KnowsNoHolds has the scheduler place pods as one that
-	// has never heard of Holds.
+	// Descheduler adds a descheduler; may be nil. IgnoreHolds makes the scheduler ignore Holds.
 	Descheduler *DeschedulerOptions
 	IgnoreHolds bool
-	// Endpoints has EndpointSlices kept, which nothing else here reads.
+	// Endpoints adds the EndpointSlice controller, which nothing else depends on.
 	Endpoints bool
-	// Latency is what a request takes to the API server, and its answer back.
+	// Latency is the one-way latency of requests.
 	Latency time.Duration
-	// Lag is what a watch is behind.
+	// Lag is the lag of watches.
 	Lag    time.Duration
 	Faults Faults
-	// DecisionsPerStep is how many the scheduler makes in a step; 64 when 0.
+	// DecisionsPerStep limits the scheduler's decisions per step; 0 means 64.
 	DecisionsPerStep int
-	// Audit looks after what must always hold; without it only NeverMoves is.
+	// Audit enables all invariant checks; without it only NeverMoves is checked.
 	Audit bool
-	// OnLine is given the timeline; may be nil.
+	// OnLine receives the timeline; may be nil.
 	OnLine func(Line)
-	// Stop is asked now and then whether to end at once; may be nil.
+	// Stop is polled; if it returns true, the run ends. May be nil.
 	Stop func() bool
-	// Record is given what the scheduler's machine was fed and what it answered;
-	// may be nil. What it is given is valid during the call.
+	// Record receives the scheduler's inputs and outputs, which are valid during the call; may be
+	// nil.
 	Record func(*Step)
 }
 
-// MachineConfig is the machine's policy with the profiles in it.
+// MachineConfig returns the scheduler's configuration with the profiles.
 func (o *Options) MachineConfig() scheduling.Config {
 	c := o.Machine
 	c.Profiles = nil
@@ -86,21 +85,21 @@ func (o *Options) MachineConfig() scheduling.Config {
 	return c
 }
 
-// World is a cluster under virtual time. Make it with New.
+// World is a cluster under virtual time. Create it with New.
 type World struct {
 	o     Options
 	now   time.Time
 	start time.Time
 	queue eventHeap
 	seq   uint64
-	steps int // things that happened
+	steps int // number of executed events
 
 	api             *store.Store
 	intake          *conversion.Converter // of the actors
 	compiled        map[types.UID]*model.Pod
 	budgetPods      map[types.UID]*model.Pod
-	budgetIndex     *budgetIndex // as the store has it
-	affectedBudgets []string     // budgets that the last commit concerned
+	budgetIndex     *budgetIndex // of the stored objects
+	affectedBudgets []string     // by the last commit
 	reflectors      []*reflector
 	clients         []*client
 	faults          *faults
@@ -114,14 +113,14 @@ type World struct {
 	workloads       *workloads
 	replacer        *podReplacer
 	volumes         *volumes
-	endpoints       *endpoints   // nil without
-	descheduler     *descheduler // nil without
+	endpoints       *endpoints   // may be nil
+	descheduler     *descheduler // may be nil
 	returns         *returnCounter
 	audit           *audit
 	counts          Counts
 }
 
-// New is an empty cluster with its control plane running.
+// New returns an empty cluster with a running control plane.
 func New(o Options) *World {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -158,24 +157,22 @@ func New(o Options) *World {
 	return w
 }
 
-// API is the simulated API server. What is written to it is noticed by the
-// actors as a real write would be.
+// API returns the simulated API server. Actors observe writes to it as usual.
 func (w *World) API() *store.Store { return w.api }
 
-// Now is the virtual time, and Elapsed that since the start.
+// Now returns the virtual time.
 func (w *World) Now() time.Time { return w.now }
 
-// Elapsed is the virtual time since the start.
+// Elapsed returns the virtual time since the start.
 func (w *World) Elapsed() time.Duration { return w.now.Sub(w.start) }
 
-// Steps is how many things happened so far.
+// Steps returns the number of executed events.
 func (w *World) Steps() int { return w.steps }
 
-// Machine is the scheduler's, as it is now; nil while it is down.
+// Machine returns the scheduler's machine, or nil while the scheduler is stopped.
 func (w *World) Machine() *scheduling.Machine { return w.scheduler.machine }
 
-// At has something done at a time after the start, after all that was
-// scheduled before for the same time.
+// At calls f at a time after the start, after everything scheduled earlier for that time.
 func (w *World) At(d time.Duration, f func()) { w.at(w.start.Add(d), f) }
 
 func (w *World) after(d time.Duration, f func()) { w.at(w.now.Add(d), f) }
@@ -188,8 +185,7 @@ func (w *World) at(t time.Time, f func()) {
 	heap.Push(&w.queue, timedCall{t, w.seq, f})
 }
 
-// Run lets everything happen until the given time after the start. It ends at once
-// with the first Violation.
+// Run runs the simulation until a time after the start or the first Violation.
 func (w *World) Run(until time.Duration) error {
 	end := w.start.Add(until)
 	for w.Next(end) {
@@ -201,8 +197,8 @@ func (w *World) Run(until time.Duration) error {
 	return w.Violation()
 }
 
-// Next lets the next thing happen, if it is due by end. False when there is none,
-// or what must hold does not.
+// Next executes the next event if it is due by end. It returns false if there is none or an
+// invariant is violated.
 func (w *World) Next(end time.Time) bool {
 	if w.audit.violation != nil || len(w.queue) == 0 || w.queue[0].at.After(end) {
 		return false
@@ -220,7 +216,7 @@ func (w *World) Next(end time.Time) bool {
 	return w.audit.violation == nil
 }
 
-// Violation is what did not hold, nil when all did.
+// Violation returns the first violation, or nil.
 func (w *World) Violation() error {
 	if w.audit.violation == nil {
 		return nil
@@ -228,7 +224,7 @@ func (w *World) Violation() error {
 	return w.audit.violation
 }
 
-// onCommit tells readers and the audit of a commit.
+// onCommit passes a commit to the reflectors and the audit.
 func (w *World) onCommit(c store.Change) {
 	if c.Kind == store.Pods && c.New == nil {
 		delete(w.compiled, c.Old.GetUID())
@@ -272,7 +268,7 @@ func (q *eventHeap) Pop() any {
 	return e
 }
 
-// model compiles a pod, once for each version of it.
+// model converts a pod, once per version.
 func (w *World) model(p *corev1.Pod) *model.Pod {
 	if m := w.compiled[p.UID]; m != nil && m.ResourceVersion == p.ResourceVersion {
 		return m
@@ -282,7 +278,7 @@ func (w *World) model(p *corev1.Pod) *model.Pod {
 	return m
 }
 
-// budgetPod is what budgets read of a pod, made once for each version of it.
+// budgetPod returns what budgets read of a pod, once per version.
 func (w *World) budgetPod(p *corev1.Pod) *model.Pod {
 	if m := w.budgetPods[p.UID]; m != nil && m.ResourceVersion == p.ResourceVersion {
 		return m

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// AddToScheme makes a scheme know the kinds.
+// AddToScheme registers the kinds in a scheme.
 func AddToScheme(s *runtime.Scheme) {
 	s.AddKnownTypes(GroupVersion, &Hold{}, &HoldList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
@@ -25,18 +25,18 @@ type Client struct {
 	parameter runtime.ParameterCodec
 }
 
-// NewClient makes a client of an API server's holds. It asks nothing yet; whether
-// they are served is for discovery to say.
+// NewClient returns a client for Holds. It sends no request; use discovery to find out whether
+// Holds are served.
 func NewClient(config *rest.Config) (*Client, error) {
 	scheme := runtime.NewScheme()
 	AddToScheme(scheme)
 	c := rest.CopyConfig(config)
 	c.GroupVersion, c.APIPath = &GroupVersion, "/apis"
-	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON // they have no other form
+	c.ContentType, c.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON // custom resources have no protobuf encoding
 	c.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	r, err := rest.RESTClientFor(c)
 	if err != nil {
-		return nil, fmt.Errorf("making a client of %s: %w", GroupVersion, err)
+		return nil, fmt.Errorf("creating client for %s: %w", GroupVersion, err)
 	}
 	return &Client{rest: r, parameter: runtime.NewParameterCodec(scheme)}, nil
 }
@@ -49,42 +49,42 @@ type NamespacedClient struct {
 	namespace string
 }
 
-// Holds are those of a namespace; of all for "", which is for reading only.
+// Holds returns a client for the Holds of a namespace. For "" it lists and watches all namespaces.
 func (c *Client) Holds(namespace string) *NamespacedClient {
 	return &NamespacedClient{c, namespace}
 }
 
-// List lists.
+// List lists Holds.
 func (c *NamespacedClient) List(ctx context.Context, o metav1.ListOptions) (*HoldList, error) {
 	out := &HoldList{}
 	return out, c.rest.Get().NamespaceIfScoped(c.namespace, c.namespace != "").Resource(HoldsResource).VersionedParams(&o, c.parameter).Do(ctx).Into(out)
 }
 
-// Watch watches.
+// Watch watches Holds.
 func (c *NamespacedClient) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
 	return c.rest.Get().NamespaceIfScoped(c.namespace, c.namespace != "").Resource(HoldsResource).VersionedParams(&o, c.parameter).Watch(ctx)
 }
 
-// Get reads one.
+// Get returns a Hold.
 func (c *NamespacedClient) Get(ctx context.Context, name string, o metav1.GetOptions) (*Hold, error) {
 	out := &Hold{}
 	return out, c.rest.Get().Namespace(c.namespace).Resource(HoldsResource).Name(name).VersionedParams(&o, c.parameter).Do(ctx).Into(out)
 }
 
-// Create makes one.
+// Create creates a Hold.
 func (c *NamespacedClient) Create(ctx context.Context, h *Hold, o metav1.CreateOptions) (*Hold, error) {
 	out := &Hold{}
 	return out, c.rest.Post().Namespace(c.namespace).Resource(HoldsResource).VersionedParams(&o, c.parameter).Body(h).Do(ctx).Into(out)
 }
 
-// Update replaces one.
+// Update replaces a Hold.
 func (c *NamespacedClient) Update(ctx context.Context, h *Hold, o metav1.UpdateOptions) (*Hold, error) {
 	out := &Hold{}
 	return out, c.rest.Put().Namespace(c.namespace).Resource(HoldsResource).Name(h.Name).VersionedParams(&o, c.parameter).Body(h).Do(ctx).Into(out)
 }
 
-// Delete deletes one.
+// Delete deletes a Hold.
 func (c *NamespacedClient) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
 	return c.rest.Delete().Namespace(c.namespace).Resource(HoldsResource).Name(name).Body(&o).Do(ctx).Error()
 }

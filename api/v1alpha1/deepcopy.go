@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// DeepCopyInto copies all of the hold.
+// DeepCopyInto copies the Hold into out.
 func (h *Hold) DeepCopyInto(out *Hold) {
 	*out = *h
 	h.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
@@ -20,17 +20,17 @@ func (h *Hold) DeepCopyInto(out *Hold) {
 	}
 }
 
-// DeepCopy copies all of the hold.
+// DeepCopy returns a copy of the Hold.
 func (h *Hold) DeepCopy() *Hold {
 	out := &Hold{}
 	h.DeepCopyInto(out)
 	return out
 }
 
-// DeepCopyObject copies all of the hold.
+// DeepCopyObject returns a copy of the Hold.
 func (h *Hold) DeepCopyObject() runtime.Object { return h.DeepCopy() }
 
-// DeepCopyObject copies all of the list.
+// DeepCopyObject returns a copy of the list.
 func (l *HoldList) DeepCopyObject() runtime.Object {
 	out := *l
 	l.ListMeta.DeepCopyInto(&out.ListMeta)

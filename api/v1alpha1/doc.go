@@ -1,15 +1,13 @@
-// Package v1alpha1 is Berth's own kind of the Kubernetes API, Hold, for those who
-// read and write it.
+// Package v1alpha1 defines Hold, the only API kind of Berth.
 //
-// A Hold is what one actor tells another about a place: the descheduler has found a
-// better node for a pod and wants its room kept until the replacement is there
-// (Reserve), or a node has thrown an owner's pods out and should be left alone for a
-// while (Avoid). It is only a hint with an end: whoever does not know the kind places pods as
-// ever, and where it cannot be stored there are none.
+// A Hold carries a placement hint from one actor to another. With a Reserve Hold the descheduler keeps room on a
+// better node until the replacement of a pod is there. An Avoid Hold keeps the pods of an owner off a node that
+// evicted or rejected them. A Hold expires. Schedulers that do not know the kind ignore it, and where the kind is
+// not served there are no Holds.
 //
-// Holds are named by cluster.HoldName, so that there is one of a type for an owner
-// on a node, but for what a descheduler remembers (plan.VainHold). Berth's API server has a row for them; deploy/hold-crd.yaml serves them
-// on any other.
+// Holds are named by cluster.HoldName: there is one of each type per owner and node. The exceptions are the Holds in
+// which a descheduler remembers futile moves. Berth's API server serves the kind; on other API servers
+// deploy/hold-crd.yaml adds it.
 //
 // +k8s:openapi-gen=true
 // +k8s:openapi-model-package=dev.berth.v1alpha1

@@ -10,51 +10,51 @@ import (
 // GroupVersion is the group and version of the package.
 var GroupVersion = schema.GroupVersion{Group: "berth.dev", Version: "v1alpha1"}
 
-// HoldsResource is the resource.
+// HoldsResource is the name of the resource.
 const HoldsResource = "holds"
 
-// Hold keeps a node for, or from, the pods of one owner in its namespace.
+// Hold reserves a node for the pods of one owner in its namespace, or keeps them off the node.
 type Hold struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// Spec says what is held.
+	// Spec is the specification of the Hold.
 	Spec HoldSpec `json:"spec"`
 }
 
-// HoldSpec says what is held.
+// HoldSpec is the specification of a Hold.
 type HoldSpec struct {
 	// Type is Reserve, which keeps room on the node for the replacement of the victim, or
-	// Avoid, which keeps the owner's pods off the node. It cannot be changed.
+	// Avoid, which keeps the owner's pods off the node. It is immutable.
 	Type HoldType `json:"type"`
-	// Owner is the controller of the pods that the hold is about. It cannot be changed.
+	// Owner is the controller of the affected pods. It is immutable.
 	Owner Owner `json:"owner"`
-	// Node is the name of the node. It cannot be changed.
+	// Node is the name of the node. It is immutable.
 	Node string `json:"node"`
-	// Cause says why, in one word: Pressure, Admission, Rebalance, Taint, Drain.
+	// Cause is why the Hold exists, in one word: Pressure, Admission, Rebalance, Taint, Drain.
 	Cause string `json:"cause"`
-	// Count is how many of the owner's pods went for this cause. Defaults to 1.
+	// Count is how many of the owner's pods were displaced for this cause. Defaults to 1.
 	// +optional
 	Count int32 `json:"count,omitempty"`
-	// Until is when the hold ends, whether it is deleted or not.
+	// Until is when the Hold ends, whether it is deleted or not.
 	Until metav1.Time `json:"until"`
-	// Victim is the pod that left, or is to leave; a Reserve must have one.
+	// Victim is the displaced pod, or the pod to be displaced. It is required for Reserve.
 	// +optional
 	Victim *Victim `json:"victim,omitempty"`
 }
 
-// HoldType is what a Hold does.
+// HoldType is the effect of a Hold.
 // +enum
 type HoldType string
 
-// The types.
+// Types of Holds.
 const (
 	Reserve HoldType = "Reserve"
 	Avoid   HoldType = "Avoid"
 )
 
-// Owner is the controller of pods, as their owner references name it.
+// Owner is the controller of pods, as in their owner references.
 type Owner struct {
 	// API version of the owner.
 	APIVersion string `json:"apiVersion"`
@@ -66,31 +66,31 @@ type Owner struct {
 	UID types.UID `json:"uid"`
 }
 
-// Victim is what placement has to know of a pod to keep its room.
+// Victim is what a scheduler needs to know of a pod to reserve room for it.
 type Victim struct {
 	// Name of the pod.
 	// +optional
 	Name string `json:"name,omitempty"`
 	// UID of the pod.
 	UID types.UID `json:"uid"`
-	// Priority is that of the pod. Pods of a higher one may take the room.
+	// Priority of the pod. Pods of a higher priority may use the room.
 	// +optional
 	Priority int32 `json:"priority,omitempty"`
-	// Requests are the pod's effective requests: the sum of its containers', with overhead.
+	// Requests are the effective requests of the pod: the sum over its containers, with overhead.
 	// +optional
 	Requests corev1.ResourceList `json:"requests,omitempty"`
-	// Labels are the pod's.
+	// Labels of the pod.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty"`
-	// HostPorts are the ports of the node that the pod takes.
+	// HostPorts are the host ports of the pod.
 	// +optional
 	// +listType=atomic
 	HostPorts []HostPort `json:"hostPorts,omitempty"`
 }
 
-// HostPort is a port of the node.
+// HostPort is a port on the node.
 type HostPort struct {
-	// HostIP is the address; all of the node's if empty.
+	// HostIP is the address. Empty means all addresses of the node.
 	// +optional
 	HostIP string `json:"hostIP,omitempty"`
 	// Protocol is TCP, UDP or SCTP. Defaults to TCP.

@@ -10,17 +10,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A scheduler that honours Holds says so in the Lease HonourNamespace/HonourLease: who makes a Reserve for pods of
-// another one keeps a place that nobody gives them.
+// A scheduler that supports Holds says so in the Lease HoldSupportNamespace/HoldSupportLease. Without that support
+// no Reserve Hold must be created for the pods of the scheduler, since nothing would use the reserved room.
 const (
 	HoldSupportNamespace = metav1.NamespaceSystem
 	HoldSupportLease     = "berth-scheduler"
-	// HoldSupportAnnotation has whose Lease it was when it was written, and the names that pods call it by:
-	// the Lease may have gone to another scheduler since.
+	// HoldSupportAnnotation holds the identity of the Lease holder at the time of writing and the scheduler names that
+	// it serves. The Lease may have another holder since.
 	HoldSupportAnnotation = "berth.dev/honours-holds"
 )
 
-// AdvertiseHoldSupport notes in a Lease that its holder honours Holds for the pods of these schedulers.
+// AdvertiseHoldSupport records in a Lease that its holder supports Holds for the pods of these schedulers.
 //
 // +k8s:openapi-gen=false
 func AdvertiseHoldSupport(l *coordinationv1.Lease, schedulers []string) {
@@ -30,7 +30,8 @@ func AdvertiseHoldSupport(l *coordinationv1.Lease, schedulers []string) {
 	l.Annotations[HoldSupportAnnotation] = leaseHolder(l) + " " + strings.Join(slices.Sorted(slices.Values(schedulers)), ",")
 }
 
-// HoldSupport are the schedulers for whose pods the holder of a Lease honours Holds; why says why there are none.
+// HoldSupport returns the schedulers for whose pods the holder of a Lease supports Holds. If there are none, why is
+// the reason.
 //
 // +k8s:openapi-gen=false
 func HoldSupport(l *coordinationv1.Lease, now time.Time) (schedulers []string, why string) {
@@ -38,18 +39,18 @@ func HoldSupport(l *coordinationv1.Lease, now time.Time) (schedulers []string, w
 	name := "the Lease " + l.Namespace + "/" + l.Name
 	switch {
 	case names == "":
-		return nil, name + " does not say so"
+		return nil, name + " does not advertise Hold support"
 	case leaseHolder(l) == "":
-		return nil, name + " has no holder: no such scheduler runs"
+		return nil, name + " has no holder: no scheduler with Hold support is running"
 	case leaseHolder(l) != who:
 		return nil, fmt.Sprintf("%s was written by %s and is now held by %s", name, who, leaseHolder(l))
 	case l.Spec.RenewTime == nil || !now.Before(l.Spec.RenewTime.Add(leaseDuration(l))):
-		return nil, name + " has run out: no such scheduler runs, or clocks differ"
+		return nil, name + " has expired: no scheduler with Hold support is running, or clocks differ"
 	}
 	return strings.Split(names, ","), ""
 }
 
-// leaseHolder is who holds a Lease; empty: nobody.
+// leaseHolder returns the holder of a Lease, or "".
 func leaseHolder(l *coordinationv1.Lease) string {
 	if l.Spec.HolderIdentity == nil {
 		return ""
@@ -57,7 +58,7 @@ func leaseHolder(l *coordinationv1.Lease) string {
 	return *l.Spec.HolderIdentity
 }
 
-// leaseDuration is how long a Lease is believed: what it says, but a quarter of a minute at least.
+// leaseDuration returns how long a Lease is valid: its duration, but at least 15 s.
 func leaseDuration(l *coordinationv1.Lease) time.Duration {
 	d := 15 * time.Second
 	if s := l.Spec.LeaseDurationSeconds; s != nil {

@@ -23,15 +23,15 @@ func TestHoldSupport(t *testing.T) {
 		change func(*coordinationv1.Lease)
 		why    string
 	}{
-		"it says so":         {func(*coordinationv1.Lease) {}, ""},
-		"it says nothing":    {func(l *coordinationv1.Lease) { l.Annotations = nil }, "does not say so"},
-		"nobody holds it":    {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("") }, "has no holder"},
+		"advertised":         {func(*coordinationv1.Lease) {}, ""},
+		"no annotation":      {func(l *coordinationv1.Lease) { l.Annotations = nil }, "does not advertise Hold support"},
+		"no holder":          {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("") }, "has no holder"},
 		"another has it now": {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("kube") }, "now held by kube"},
-		"it is not renewed":  {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(-15 * time.Second) }, "has run out"},
+		"it is not renewed":  {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(-15 * time.Second) }, "has expired"},
 		"it lasts longer": {func(l *coordinationv1.Lease) {
 			l.Spec.RenewTime.Time, l.Spec.LeaseDurationSeconds = now.Add(-time.Minute), new(int32(90))
 		}, ""},
-		"it was never renewed": {func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil }, "has run out"},
+		"it was never renewed": {func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil }, "has expired"},
 		"its clock is ahead":   {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(time.Hour) }, ""},
 	} {
 		got, why := HoldSupport(lease(tc.change), now)

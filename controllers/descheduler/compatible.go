@@ -12,22 +12,22 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evictingMover is the Mover of compatible mode: what is proposed is evicted, one after the other.
+// evictingMover is the Mover of compatible mode: it evicts each candidate.
 type evictingMover struct {
 	ctx    context.Context
 	report *Report
 	evict  func(*evictionRequest) (ok bool, words string)
-	// onLimit counts one that stays as a limit is reached, by that.
+	// onLimit records a candidate skipped because of a limit.
 	onLimit func(limit string, l *evictionRequest)
 }
 
-// ChoosesNodes is rebalance.Mover's: nobody asks where to.
+// ChoosesNodes implements descheduling.Mover.
 func (e *evictingMover) ChoosesNodes() bool { return false }
 
-// Checkpoint is rebalance.Mover's: evictions are not undone.
+// Checkpoint implements descheduling.Mover: evictions cannot be undone.
 func (e *evictingMover) Checkpoint() (restore func(), ok bool) { return nil, false }
 
-// Move is rebalance.Mover's.
+// Move implements descheduling.Mover.
 func (e *evictingMover) Move(strategy, profile string, c *descheduling.Candidate) (to *descheduling.Node, ok bool) {
 	if e.ctx.Err() != nil {
 		return nil, false
@@ -45,16 +45,16 @@ func (e *evictingMover) Move(strategy, profile string, c *descheduling.Candidate
 	return nil, ok
 }
 
-// LimitReached is rebalance.Limiter's.
+// LimitReached implements descheduling.LimitObserver.
 func (e *evictingMover) LimitReached(strategy, profile string, c *descheduling.Candidate, o descheduling.Outcome) {
 	e.onLimit(o.String(), &evictionRequest{pod: c.Pod.Pod, strategy: strategy, profile: profile})
 	e.report.addRefusal(c.Pod.Pod, strategy, profile, planning.LimitReached.String(), o.String())
 }
 
-// notEvicted is why a candidate of compatible mode stays.
+// notEvicted is the refusal reason in compatible mode.
 const notEvicted = "not evicted"
 
-// dryRunLedger are budgets as a dry run sees them: what it would take is taken from a copy.
+// dryRunLedger holds the budgets of a dry run; evictions debit copies.
 type dryRunLedger struct {
 	now     time.Time
 	budgets map[string][]*model.Budget // by namespace
@@ -68,7 +68,7 @@ func newDryRunLedger(s *cluster.State, now time.Time) *dryRunLedger {
 	return b
 }
 
-// evict answers as kube-apiserver would.
+// evict decides as kube-apiserver would.
 func (b *dryRunLedger) evict(l *evictionRequest) (ok bool, words string) {
 	v := budget.Evictions{}.Check(l.pod, b.budgets[l.pod.Namespace], nil, b.now)
 	if v.Result != budget.Granted {

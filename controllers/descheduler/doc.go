@@ -1,31 +1,31 @@
-// Package descheduler runs engine/descheduling against an API server: it watches the cluster, has strategies propose
-// who had better run elsewhere, and has those pods evicted.
+// Package descheduler runs engine/descheduling against an API server: it watches the cluster, runs
+// the strategies of a DeschedulerPolicy and evicts pods.
 //
-//	watches ──▶ world ──▶ snapshot ──▶ Round of strategies ──▶ compatible: evict, one after another
-//	                         │                              └─▶ planned: plan ──▶ carry: hold, evict, wait, verify
-//	                         └─ who places pods: can places be held? (places.go)
+//	watches ──▶ clusterState ──▶ snapshot ──▶ strategies ──▶ compatible: evict one by one
+//	                                                     └─▶ planned: plan ──▶ execution: reserve, evict, wait, verify
 //
-// Compatible mode does what the Kubernetes descheduler does: what its strategies name is evicted, and nobody asks
-// where it goes. Planned mode evicts a pod only if the scheduler's own placement puts its replacement on another
-// node, holds that node where it can be held, waits for budgets, one pod of a workload at a time, and remembers what came to nothing.
+// Compatible mode works as the Kubernetes descheduler does: every candidate is evicted. Planned
+// mode evicts a pod only if the scheduler's own placement puts its replacement on another node. It
+// reserves that node if possible, waits for budgets, moves one pod of a workload at a time, and
+// backs off after failed moves.
 //
-// Which of the two promises of planned mode is in force is told with each round and as a metric:
-// (a) a Reserve Hold keeps the place: Holds are served, this user may make them, and the pod's scheduler
-// says in a Lease (v1alpha1.HonourLease) that it honours them; (b) otherwise no place is held. It is (a) for the pods of one
-// scheduler and (b) for those of another where only one says so.
+// Each report and a metric state whether nodes can be reserved (HoldSupport): Holds are served,
+// this user may create them, and the pod's scheduler declares in a Lease (v1alpha1.HonourLease)
+// that it honors them. Pods of other schedulers move only if no node that their scheduler may
+// choose is the one they leave.
 //
-// A round does not wait for the moves of the last one: its plan is made with what is under way booked, and its strategies
-// see the cluster as it will be then (rebalance.Snapshot.Foresee).
+// A round does not wait for the moves of the previous one. It applies them to its snapshot
+// (descheduling.Snapshot.ApplyInProgress) and plans on top of them.
 //
-// Nothing is kept here that cannot be lost: after a crash the next round plans anew from what the API says, and Holds that
-// a former run left are deleted, or end by themselves. What moves came to nothing is known in (b) from the Avoid Holds that
-// say so, with how often, if Holds are served: they stay for a day after their end. Else it is forgotten.
+// The process keeps no state that must survive. After a crash the next round plans from the API,
+// and leftover Holds are deleted or expire. Failures of moves without reservations are restored
+// from Avoid Holds, which record the number of failures for a day after they expire.
 //
-// Each eviction has an event Descheduled on its pod, the annotations requested-by and reason on its request, and so its
-// displacement record, which the eviction API writes.
+// Each eviction records an event Descheduled on its pod and sets the annotations requested-by and
+// reason on its request, which the eviction API copies to the displacement record.
 //
 // Invariants, each with a test:
 //
-//   - DryRunsDoNothing: a dry run sends nothing but questions.
-//   - OnlyOurHolds: no Hold is changed or deleted that others made.
+//   - DryRunsWriteNothing: a dry run only reads.
+//   - OnlyOwnHolds: Holds of other creators are neither changed nor deleted.
 package descheduler

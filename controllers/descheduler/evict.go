@@ -13,21 +13,21 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// Component is the name under which evictions are asked for; requester is that which the Kubernetes descheduler
-// gives, for those who look for it.
+// Component is the name under which the descheduler requests evictions; upstreamRequester is
+// the one that the Kubernetes descheduler uses, for tools that search for it.
 const (
 	Component         = "descheduler"
 	upstreamRequester = "sigs.k8s.io/descheduler"
 )
 
-// evictionRequest is a pod that is to be evicted.
+// evictionRequest is a pod to evict.
 type evictionRequest struct {
 	pod               *model.Pod
 	strategy, profile string
-	reason            string // the strategy's, with its numbers; may be empty
+	reason            string // from the strategy, with numbers; may be empty
 }
 
-// recordRule is what the record says.
+// recordRule returns the rule of the displacement record.
 func (l *evictionRequest) recordRule() string {
 	if l.reason == "" {
 		return l.strategy
@@ -35,7 +35,7 @@ func (l *evictionRequest) recordRule() string {
 	return l.strategy + ": " + l.reason
 }
 
-// evict asks the API for an eviction, counts and tells.
+// evict requests an eviction and records the metric and the event.
 func (r *Runner) evict(ctx context.Context, l *evictionRequest) executor.EvictionResult {
 	a := executor.Evict(ctx, r.o.Client, executor.Eviction{Pod: l.pod, Grace: r.o.Policy.Grace, Annotations: map[string]string{
 		"requested-by": upstreamRequester, "reason": fmt.Sprintf("triggered by %s/%s: %s", l.profile, l.strategy, l.reason),
@@ -56,10 +56,10 @@ func (r *Runner) evict(ctx context.Context, l *evictionRequest) executor.Evictio
 	return a
 }
 
-// eventTimeout is how long an event may take. That it cannot be written stops nothing.
+// eventTimeout bounds the creation of an event. A failure is only logged.
 const eventTimeout = 5 * time.Second
 
-// recordEvent tells of a pod.
+// recordEvent records an event about a pod.
 func (r *Runner) recordEvent(ctx context.Context, l *evictionRequest, kind, reason, note string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
 	defer cancel()
@@ -69,6 +69,6 @@ func (r *Runner) recordEvent(ctx context.Context, l *evictionRequest, kind, reas
 		Type:           kind, Reason: reason, Message: executor.TruncateNote(note), Source: corev1.EventSource{Component: Component},
 		FirstTimestamp: metav1.NewTime(now), LastTimestamp: metav1.NewTime(now), Count: 1}
 	if _, err := r.o.Client.CoreV1().Events(p.Namespace).Create(ctx, e, metav1.CreateOptions{}); err != nil {
-		r.o.Log.Error(err, "An event was not written", "pod", p.Key(), "reason", reason)
+		r.o.Log.Error(err, "Failed to record an event", "pod", p.Key(), "reason", reason)
 	}
 }

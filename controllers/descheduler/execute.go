@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/execution"
 )
 
-// execute does what the machine says until it has nothing to do at once, and returns when to ask again at the latest;
-// zero: only news bring something to do.
+// execute runs the machine's actions until there are none, and returns when to call it again
+// at the latest; zero means after a change only.
 func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 	for ctx.Err() == nil {
 		r.state.applyEvents()
@@ -22,7 +22,7 @@ func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 		for _, a := range actions {
 			answer := r.runAction(ctx, a)
 			if ctx.Err() != nil && !answer.Done {
-				return time.Time{} // whether it happened is not known; the next run looks
+				return time.Time{} // the result is unknown; the next run checks it
 			}
 			r.machine.HandleResult(time.Now(), a.ActionID(), answer)
 		}
@@ -30,19 +30,19 @@ func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 	return time.Time{}
 }
 
-// runAction carries out an action.
+// runAction runs an action.
 func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Result {
 	switch a := a.(type) {
 	case execution.Reserve:
 		return newResult(r.createHold(ctx, a.Hold))
 	case execution.Avoid:
-		r.printProgress(fmt.Sprintf("pods of %s %s/%s stay off %s until %s: %s", a.Hold.Owner.Kind, a.Hold.Namespace, a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.UTC().Format(time.RFC3339), a.Move.Reason))
+		r.printProgress(fmt.Sprintf("pods of %s %s/%s avoid %s until %s: %s", a.Hold.Owner.Kind, a.Hold.Namespace, a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.UTC().Format(time.RFC3339), a.Move.Reason))
 		return newResult(r.createHold(ctx, a.Hold))
 	case execution.Release:
 		err, final := r.deleteHold(ctx, a.Hold)
 		if err != nil && ctx.Err() == nil && !r.loggedHolds[a.Hold.Key()] {
 			r.loggedHolds[a.Hold.Key()] = true
-			r.o.Log.Info("A hold is not deleted", "hold", a.Hold.Key(), "why", err.Error(), "until", a.Hold.Until)
+			r.o.Log.Info("Failed to delete a Hold", "hold", a.Hold.Key(), "err", err.Error(), "until", a.Hold.Until)
 		}
 		return newResult(err, final)
 	case execution.Evict:
@@ -50,7 +50,7 @@ func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Re
 		out := r.evict(ctx, &evictionRequest{pod: m.Pod, strategy: m.Strategy, profile: m.Profile, reason: m.Reason})
 		return execution.Result{Done: out.Granted, Message: out.Message, Permanent: out.Permanent}
 	}
-	return execution.Result{Message: fmt.Sprintf("nobody knows what a %T is", a), Permanent: true}
+	return execution.Result{Message: fmt.Sprintf("unsupported action type %T", a), Permanent: true}
 }
 
 func newResult(err error, final bool) execution.Result {
@@ -60,12 +60,12 @@ func newResult(err error, final bool) execution.Result {
 	return execution.Result{Done: true}
 }
 
-// reportProgress says what is new of the moves.
+// reportProgress reports what changed about the moves.
 func (r *Runner) reportProgress() {
 	busy := r.machine.HasInProgress()
 	for _, x := range r.machine.Moves() {
 		s := describeProgress(x)
-		if s == "" || r.lastMessage[x] == s || x.Stage == execution.Waiting && busy { // mostly for one of those under way
+		if s == "" || r.lastMessage[x] == s || x.Stage == execution.Waiting && busy { // most of them wait for a move in progress
 			continue
 		}
 		r.lastMessage[x] = s
@@ -82,7 +82,8 @@ func (r *Runner) printProgress(line string) {
 	}
 }
 
-// describeProgress is how far a move is, in a line; empty while its turn has not come.
+// describeProgress describes the progress of a move in a line; it is empty before the first
+// check.
 func describeProgress(x *execution.Move) string {
 	pod := x.Pod.Key()
 	switch x.Stage {
@@ -90,7 +91,7 @@ func describeProgress(x *execution.Move) string {
 		if x.Reason == "" {
 			return ""
 		}
-		return pod + " waits: " + x.Reason
+		return pod + " is waiting: " + x.Reason
 	case execution.Evicting:
 		if x.Reason != "" {
 			return pod + " is not evicted yet: " + x.Reason
@@ -112,7 +113,7 @@ func describeProgress(x *execution.Move) string {
 	return ""
 }
 
-// allFinished says that there is nothing under way, and nothing waits.
+// allFinished reports whether no move is in progress or waiting.
 func (r *Runner) allFinished() bool {
 	return !slices.ContainsFunc(r.machine.Moves(), func(x *execution.Move) bool { return x.Stage != execution.Finished })
 }

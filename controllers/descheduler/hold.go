@@ -13,13 +13,14 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// makerLabel is the label that says who made a Hold.
+// makerLabel is the label with the creator of a Hold.
 const makerLabel = executor.HoldCreatorLabel
 
-// holdTimeout is how long the API server may take over a Hold.
+// holdTimeout bounds a request about a Hold.
 const holdTimeout = 15 * time.Second
 
-// createHold makes a Hold, or makes ours of that name what it is to be. Final: it is no use to try again.
+// createHold creates a Hold or updates the descheduler's own Hold of that name. permanent
+// means that a retry is useless.
 func (r *Runner) createHold(ctx context.Context, h *model.Hold) (err error, final bool) {
 	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
 	defer cancel()
@@ -41,7 +42,7 @@ func (r *Runner) createHold(ctx context.Context, h *model.Hold) (err error, fina
 	return err, apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
 }
 
-// deleteHold deletes a Hold of ours, and nobody else's.
+// deleteHold deletes a Hold that this descheduler created.
 func (r *Runner) deleteHold(ctx context.Context, h *model.Hold) (err error, final bool) {
 	ctx, cancel := context.WithTimeout(ctx, holdTimeout)
 	defer cancel()
@@ -66,7 +67,7 @@ func (r *Runner) deleteHold(ctx context.Context, h *model.Hold) (err error, fina
 func foreignHoldError(h *v1alpha1.Hold) error {
 	by := h.Labels[makerLabel]
 	if by == "" {
-		by = "somebody else"
+		by = "another client"
 	}
-	return fmt.Errorf("hold %s/%s was made by %s", h.Namespace, h.Name, by)
+	return fmt.Errorf("Hold %s/%s was created by %s", h.Namespace, h.Name, by)
 }

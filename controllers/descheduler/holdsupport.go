@@ -17,24 +17,25 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// HoldSupport says whether the node that a pod is to go to can be held until its replacement is there, and why not.
+// HoldSupport is whether the node of a move can be reserved until the replacement is
+// scheduled.
 type HoldSupport struct {
 	Held   bool   `json:"held"`
-	Reason string `json:"why,omitempty"` // empty: they are held for all pods
-	// UnsupportedSchedulers are the schedulers that honour no Holds, where they are held for the pods of others.
+	Reason string `json:"why,omitempty"` // empty: for all pods
+	// UnsupportedSchedulers are the schedulers that do not honor Holds while others do.
 	UnsupportedSchedulers []string `json:"notHeldFor,omitempty"`
 }
 
-// String is what is in force, in a line.
+// String returns the support in a line.
 func (p HoldSupport) String() string {
-	const b = "a pod moves only if no node that its scheduler may choose is the one it leaves"
+	const b = "a pod moves only if its scheduler cannot choose the node that it leaves"
 	if p.Held && len(p.UnsupportedSchedulers) > 0 {
-		return "places are held (a) where the scheduler honours Holds, and not (b) for pods of " + strings.Join(p.UnsupportedSchedulers, ", ") + ": " + b
+		return "nodes are reserved with Holds, except for pods of " + strings.Join(p.UnsupportedSchedulers, ", ") + ": " + b
 	}
 	if p.Held {
-		return "places are held (a): Holds are served, and the scheduler honours them"
+		return "nodes are reserved with Holds, which the scheduler honors"
 	}
-	return "places are not held (b): " + p.Reason + "; " + b
+	return "nodes are not reserved: " + p.Reason + "; " + b
 }
 
 func (p HoldSupport) mode() planning.Mode {
@@ -44,7 +45,7 @@ func (p HoldSupport) mode() planning.Mode {
 	return planning.WithoutHolds
 }
 
-// unsupportedSet are the schedulers in whose way no place is held, for a plan.
+// unsupportedSet returns UnsupportedSchedulers as a set.
 func (p HoldSupport) unsupportedSet() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range p.UnsupportedSchedulers {
@@ -53,36 +54,36 @@ func (p HoldSupport) unsupportedSet() map[string]bool {
 	return out
 }
 
-// detectHoldSupport finds out what is in force. What cannot be found out is taken for the worse.
+// detectHoldSupport determines the support. If it cannot, it assumes none.
 func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clusterState, now time.Time) HoldSupport {
 	switch {
 	case w.holds == nil:
-		return HoldSupport{Reason: "no Holds are wanted"}
+		return HoldSupport{Reason: "Holds are disabled"}
 	case !w.holdsServed.Load():
-		return HoldSupport{Reason: "the API server serves no Holds, or not to this user (deploy/hold-crd.yaml has the kind, deploy/descheduler.yaml the role)"}
+		return HoldSupport{Reason: "the API server does not serve Holds, or this user may not read them (see deploy/hold-crd.yaml for the kind, deploy/descheduler.yaml for the role)"}
 	case !canCreateHolds(ctx, client):
-		return HoldSupport{Reason: "this user may not create Holds (deploy/descheduler.yaml has the role)"}
+		return HoldSupport{Reason: "this user may not create Holds (see deploy/descheduler.yaml for the role)"}
 	}
 	l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(ctx, v1alpha1.HoldSupportLease, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return HoldSupport{Reason: fmt.Sprintf("no scheduler says that it honours Holds: there is no Lease %s/%s, where Berth's says so", v1alpha1.HoldSupportNamespace, v1alpha1.HoldSupportLease)}
+		return HoldSupport{Reason: fmt.Sprintf("no scheduler declares support for Holds: Lease %s/%s does not exist", v1alpha1.HoldSupportNamespace, v1alpha1.HoldSupportLease)}
 	}
 	if err != nil {
-		return HoldSupport{Reason: "whether the scheduler honours Holds cannot be read: " + err.Error()}
+		return HoldSupport{Reason: "reading whether the scheduler honors Holds: " + err.Error()}
 	}
 	honour, why := v1alpha1.HoldSupport(l, now)
 	if why != "" {
-		return HoldSupport{Reason: "no scheduler says that it honours Holds: " + why}
+		return HoldSupport{Reason: "no scheduler declares support for Holds: " + why}
 	}
 	all := w.schedulers()
 	others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honour, s) })
 	if len(others) > 0 && len(others) == len(all) {
-		return HoldSupport{Reason: fmt.Sprintf("pods are placed by %s, and those that honour Holds are %s", strings.Join(others, ", "), strings.Join(honour, ", "))}
+		return HoldSupport{Reason: fmt.Sprintf("pods use the schedulers %s, but Holds are honored by %s only", strings.Join(others, ", "), strings.Join(honour, ", "))}
 	}
 	return HoldSupport{Held: true, UnsupportedSchedulers: others}
 }
 
-// schedulers are those of pods that could move.
+// schedulers returns the schedulers of the pods that could move.
 func (w *clusterState) schedulers() []string {
 	found := map[string]bool{}
 	for _, p := range w.pods {
@@ -93,7 +94,8 @@ func (w *clusterState) schedulers() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// canCreateHolds asks whether this user may make Holds. A server that does not answer is no reason against it.
+// canCreateHolds reports whether this user may create Holds; it assumes so if the server does
+// not answer.
 func canCreateHolds(ctx context.Context, client kubernetes.Interface) bool {
 	r, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{

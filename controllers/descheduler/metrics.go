@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// Metrics are the Kubernetes descheduler's metrics, and beside them what it has nothing like.
+// Metrics are the metrics of the Kubernetes descheduler and Berth's additions.
 type Metrics struct {
 	evictions, deprecatedEvictions               *prometheus.CounterVec
 	loopDuration, deprecatedLoopDuration         prometheus.Histogram
@@ -20,7 +20,8 @@ type Metrics struct {
 	refusals                                     *prometheus.GaugeVec
 }
 
-// NewMetrics has them shown; into may be nil: then they only count. An error means that another metric has the name of one.
+// NewMetrics registers the metrics with into, or with nothing if it is nil. It fails if a name
+// is taken.
 func NewMetrics(into prometheus.Registerer) (*Metrics, error) {
 	buckets := prometheus.ExponentialBuckets(0.01, 2.5, 12)
 	const pods = "Number of pods that were evicted, or could not be (result error, or in compatible mode the limit that was reached), by strategy, profile, namespace and node."
@@ -29,13 +30,13 @@ func NewMetrics(into prometheus.Registerer) (*Metrics, error) {
 	c := &Metrics{
 		evictions:                  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted_total", Help: pods}, pod),
 		deprecatedEvictions:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted", Help: old + "see descheduler_pods_evicted_total."}, pod),
-		loopDuration:               prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_loop_duration_seconds", Help: "Time that a round took, without what it then waited for.", Buckets: buckets}),
+		loopDuration:               prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_loop_duration_seconds", Help: "Time to decide a round, without the execution of its moves.", Buckets: buckets}),
 		deprecatedLoopDuration:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_descheduler_loop_duration_seconds", Help: old + "see descheduler_loop_duration_seconds.", Buckets: buckets}),
 		strategyDuration:           prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_strategy_duration_seconds", Help: "Time that a strategy took.", Buckets: buckets}, strategy),
 		deprecatedStrategyDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_descheduler_strategy_duration_seconds", Help: old + "see descheduler_strategy_duration_seconds.", Buckets: buckets}, strategy),
-		placesHeld:                 prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_places_held", Help: "1 if the node that a pod goes to is held until its replacement is there, 0 if that cannot be for all pods."}),
-		moves:                      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "berth_descheduler_moves_total", Help: "Number of planned moves that are over, by what became of them."}, []string{"outcome"}),
-		refusals:                   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "berth_descheduler_refused", Help: "Number of candidates that the last plan let stay, by why."}, []string{"why"}),
+		placesHeld:                 prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_places_held", Help: "1 if the target nodes of all moves can be reserved with Holds, else 0."}),
+		moves:                      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "berth_descheduler_moves_total", Help: "Number of finished planned moves, by outcome."}, []string{"outcome"}),
+		refusals:                   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "berth_descheduler_refused", Help: "Number of candidates that the last plan refused, by reason."}, []string{"why"}),
 	}
 	for _, o := range finalOutcomes {
 		c.moves.WithLabelValues(o.String())
@@ -43,10 +44,10 @@ func NewMetrics(into prometheus.Registerer) (*Metrics, error) {
 	return c, metrics.Register(into, newBuildInfo(), c.evictions, c.deprecatedEvictions, c.loopDuration, c.deprecatedLoopDuration, c.strategyDuration, c.deprecatedStrategyDuration, c.placesHeld, c.moves, c.refusals)
 }
 
-// finalOutcomes are those that moves have in the end.
+// finalOutcomes are the outcomes of finished moves.
 var finalOutcomes = []execution.Outcome{execution.Moved, execution.PlacedElsewhere, execution.Returned, execution.NotReady, execution.Unscheduled, execution.NotReplaced, execution.CleanedUp, execution.Abandoned}
 
-// newBuildInfo is 1, with the build as labels.
+// newBuildInfo returns a gauge of value 1 with the build as labels.
 func newBuildInfo() prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "descheduler_build_info", Help: "1, with the build as labels; see berth_build_info.",
 		ConstLabels: prometheus.Labels{"GoVersion": runtime.Version(), "AppVersion": "berth"}})

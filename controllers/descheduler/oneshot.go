@@ -15,27 +15,31 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
-// OneShot is a single run's claim to be the only one: it holds the Lease that deschedulers compete for as long as it works.
+// OneShot makes a single run exclusive: it holds the Lease of the descheduler's leader
+// election while it works.
 type OneShot struct {
 	Election leaderelection.Election
-	// Leases is for the Lease alone; what the run sends goes through Gate.
+	// Leases accesses the Lease only; other requests pass Gate.
 	Leases kubernetes.Interface
 	Gate   *leaderelection.Gate
-	// Timeout is how long another single run is waited for; 0: until it has ended.
+	// Timeout bounds the wait for another single run; 0 means no limit.
 	Timeout time.Duration
-	Host    string // of the API server, for words
-	// OnProgress is told who is waited for, and how long at most if he is dead; may be nil.
+	Host    string // of the API server, for messages
+	// OnProgress receives which holder is waited for, and for how long at most; may be nil.
 	OnProgress func(line string)
 }
 
-// oneShotPrefix marks the Lease of a single run, which ends by itself: its holder's identity begins so. No host name does.
+// oneShotPrefix is the prefix of the holder identity of a single run. No host name starts with
+// it.
 const oneShotPrefix = "once_"
 
-// OneShotElection is a single run's: its Lease runs out soon after it was killed.
+// OneShotElection returns the election of a single run. Its Lease expires soon after the
+// process is killed.
 func OneShotElection() leaderelection.Election { return leaderelection.Default(Component) }
 
-// Run calls work while it holds the Lease, and gives it back. Another single run is waited for, and so is the Lease of one that
-// was killed. As soon as anybody else holds it, who runs for good for all that is known, Run returns a *twin.Busy.
+// Run calls work while it holds the Lease and releases it afterwards. It waits for other
+// single runs and for expiring Leases. If a long-running descheduler holds the Lease, it
+// returns an *upstreamguard.Busy.
 func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) error {
 	e := s.Election
 	e.Identity = oneShotPrefix + cmp.Or(e.Identity, leaderelection.NewIdentity())
@@ -44,7 +48,7 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 	}
 	waits, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var over atomic.Bool // the wait: it has the Lease, or has given up; whichever is first
+	var over atomic.Bool // set once: either the Lease is acquired or the wait is given up
 	giveUp := func(why error) {
 		if over.CompareAndSwap(false, true) {
 			stop(why)
@@ -72,21 +76,21 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 	if why := context.Cause(waits); errors.As(why, new(*upstreamguard.AlreadyRunningError)) {
 		return why
 	}
-	return cmp.Or(s.checkHolder(ctx), fmt.Errorf("the Lease %s/%s could not be had in %v", e.Namespace, e.Name, s.Timeout))
+	return cmp.Or(s.checkHolder(ctx), fmt.Errorf("Lease %s/%s was not acquired within %v", e.Namespace, e.Name, s.Timeout))
 }
 
-// watchHolder looks who holds the Lease while it is waited for.
+// watchHolder checks the holder of the Lease while waiting for it.
 func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, over *atomic.Bool, giveUp func(error)) {
 	for lastMessage := ""; !over.Load(); {
 		var busy *upstreamguard.AlreadyRunningError
 		switch err := s.checkHolder(ctx); {
-		case !errors.As(err, &busy) || busy.Holder == e.Identity: // what cannot be seen is looked at again
+		case !errors.As(err, &busy) || busy.Holder == e.Identity: // unknown; check again
 		case !isOneShot(err):
 			giveUp(err)
 			return
 		case busy.Holder != lastMessage && s.OnProgress != nil:
 			lastMessage = busy.Holder
-			s.OnProgress(fmt.Sprintf("waiting for the Lease %s/%s of %s, which ends in %.0f s unless he renews it", e.Namespace, e.Name, lastMessage, busy.LeaseDuration.Seconds()))
+			s.OnProgress(fmt.Sprintf("waiting for Lease %s/%s held by %s, which expires in %.0f s unless renewed", e.Namespace, e.Name, lastMessage, busy.LeaseDuration.Seconds()))
 		}
 		select {
 		case <-ctx.Done():
@@ -96,7 +100,7 @@ func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, o
 	}
 }
 
-// isOneShot says that who holds the Lease is a single run, which ends.
+// isOneShot reports whether the holder of the Lease is a single run.
 func isOneShot(err error) bool {
 	var busy *upstreamguard.AlreadyRunningError
 	return errors.As(err, &busy) && strings.HasPrefix(busy.Holder, oneShotPrefix)

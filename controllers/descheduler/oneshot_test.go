@@ -19,7 +19,7 @@ import (
 // said is the last line that a run said while it waited.
 var said atomic.Value
 
-// single is a run that takes so long, and says when it worked.
+// single returns a run that takes so long, and says when it worked.
 func single(t *testing.T, api *fake.Clientset, name string, patience, takes time.Duration) (err error, from, to time.Time) {
 	e := OneShotElection()
 	e.Identity = name
@@ -67,7 +67,7 @@ func TestSecondOneShotWaits(t *testing.T) {
 	})
 }
 
-// heldBy is an API server with a Lease that was renewed just now, for so many seconds.
+// heldBy returns an API server with a Lease that was renewed just now, for so many seconds.
 func heldBy(holder string, lasts int32) *fake.Clientset {
 	at := metav1.NewMicroTime(time.Now())
 	return fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "descheduler"},
@@ -97,7 +97,7 @@ func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 	})
 }
 
-// Somebody who runs for good gets the Lease before who waits for it: he is not waited for either.
+// Another component who runs for good gets the Lease before who waits for it: he is not waited for either.
 func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := heldBy("once_other", 15)

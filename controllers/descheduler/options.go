@@ -14,10 +14,10 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/execution"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// Mode is how candidates are dealt with.
+// Mode is how candidates are processed.
 type Mode string
 
 // The modes.
@@ -26,41 +26,44 @@ const (
 	Compatible Mode = "compatible"
 )
 
-// Options is what Run needs.
+// Options configure a Runner.
 type Options struct {
 	Client kubernetes.Interface
-	Holds  *v1alpha1.Client        // nil: none are read or made
-	Usage  metricsclient.Interface // metrics.k8s.io; asked if a strategy of the policy wants measured usage
+	Holds  *v1alpha1.Client        // nil: Holds are neither read nor created
+	Usage  metricsclient.Interface // metrics.k8s.io, read if a strategy uses measured usage
 	Policy descheduling.Policy
 	Mode   Mode
-	DryRun bool // nothing is evicted and nothing held; one round
-	// Interval is the time from round to round; 0: one round.
+	DryRun bool // one round without evictions and Holds
+	// Interval is the time between rounds; 0 means a single round.
 	Interval time.Duration
-	// Timeout ends a single round that waits for budgets and replacements; 0: as long as Patience says.
+	// Timeout bounds a single round that waits for budgets and replacements; 0 means as long as
+	// Timeouts allow.
 	Timeout time.Duration
-	// Profiles are those of the schedulers of pods, by scheduler name; Seed is theirs, too.
-	Profiles map[string]*placement.Profile
+	// Profiles are the scheduler profiles by scheduler name; Seed is the schedulers' tie-break
+	// seed.
+	Profiles map[string]*framework.Profile
 	Seed     uint64
 	Timeouts execution.Timeouts
 
-	// CheckExclusive returns an error if a round must not begin: a *twin.Busy if another descheduler is at work, what ends all
-	// rounds, or that nobody knows, what ends this one. Nil: nobody asks.
+	// CheckExclusive returns an error if a round must not start: an *upstreamguard.Busy if another
+	// descheduler is active, which ends Run, or another error, which skips the round. Nil means no
+	// check.
 	CheckExclusive func(context.Context) error
 
-	Metrics *Metrics // nil: some that nobody sees
-	// OnSynced is called when the cluster is known; may be nil.
+	Metrics *Metrics // nil: unregistered metrics
+	// OnSynced is called when the caches are synced; may be nil.
 	OnSynced func()
-	// OnReport is told of each round when it has decided, Say of what happens in between; both may be nil.
+	// OnReport receives the report of each round, OnProgress progress messages; both may be nil.
 	OnReport   func(*Report)
 	OnProgress func(line string)
 	Log        klog.Logger
 }
 
-// Validate returns all faults at once.
+// Validate returns all errors of the options.
 func (o *Options) Validate() error {
 	var errs []error
 	if o.Client == nil {
-		errs = append(errs, errors.New("descheduler: no API server is given"))
+		errs = append(errs, errors.New("descheduler: no API client is configured"))
 	}
 	if o.Mode != Planned && o.Mode != Compatible {
 		errs = append(errs, fmt.Errorf("descheduler: mode %q: must be %s or %s", o.Mode, Planned, Compatible))
@@ -69,7 +72,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("descheduler: interval %v, timeout %v: must not be negative", o.Interval, o.Timeout))
 	}
 	if o.Policy.UsesMetrics() && o.Usage == nil {
-		errs = append(errs, errors.New("descheduler: a strategy of the policy wants measured usage, and there is nobody to ask for it"))
+		errs = append(errs, errors.New("descheduler: a strategy of the policy uses metrics, but no metrics client is configured"))
 	}
 	return errors.Join(errs...)
 }

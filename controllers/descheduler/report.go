@@ -10,66 +10,67 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Report is what a round came to.
+// Report is the result of a round.
 type Report struct {
 	Time   time.Time     `json:"time"`
-	Took   time.Duration `json:"-"` // to decide, and in compatible mode to evict
+	Took   time.Duration `json:"-"` // for the decision and, in compatible mode, the evictions
 	Mode   Mode          `json:"mode"`
 	DryRun bool          `json:"dryRun"`
-	// HoldSupport is what planned mode can promise.
+	// HoldSupport is set in planned mode.
 	HoldSupport *HoldSupport `json:"places,omitempty"`
-	// SkippedReason says why nothing was looked at; Broken are profiles that did not run.
+	// SkippedReason is why the round did nothing; FailedProfiles could not run.
 	SkippedReason  string          `json:"idle,omitempty"`
 	FailedProfiles []FailedProfile `json:"broken,omitempty"`
-	// Moves are in order: planned, or in compatible mode made.
+	// Moves are the planned moves or, in compatible mode, the evictions, in order.
 	Moves []MoveReport `json:"moves"`
-	// Refusals are candidates that stay, the first ones; Counts counts all by why.
+	// Refusals are the first refused candidates; RefusalCounts counts all by reason.
 	Refusals      []Refusal      `json:"refused"`
 	RefusalCounts map[string]int `json:"refusedByReason"`
 }
 
-// FailedProfile is a profile that did not run.
+// FailedProfile is a profile that could not run.
 type FailedProfile struct {
 	Profile string `json:"profile"`
 	Reason  string `json:"why"`
 }
 
-// MoveReport is a pod that is to leave, or has left.
+// MoveReport is a planned or executed move.
 type MoveReport struct {
 	Pod      string `json:"pod"`             // namespace/name
 	Owner    string `json:"owner,omitempty"` // Kind/name
 	From     string `json:"from"`
-	To       string `json:"to,omitempty"` // empty: not known in compatible mode, nowhere for a finished pod
+	To       string `json:"to,omitempty"` // empty: not known in compatible mode, none for a finished pod
 	Strategy string `json:"strategy"`
 	Profile  string `json:"profile"`
 	Reason   string `json:"reason,omitempty"`
-	// PossibleNodes are the nodes that the scheduler may choose, where no place is held.
+	// PossibleNodes are, without Holds, the nodes that the scheduler may choose.
 	PossibleNodes []string `json:"mayGoTo,omitempty"`
 	Gain          *Gain    `json:"gain,omitempty"`
 	Budgets       []Budget `json:"budgets,omitempty"`
 	WaitReason    string   `json:"waits,omitempty"` // for which budget
-	// Outcome is what became of it, Why says more; Node is where its replacement is.
+	// Outcome is the result, OutcomeReason its reason; Node is the node of the replacement.
 	Outcome       string `json:"outcome,omitempty"`
 	OutcomeReason string `json:"why,omitempty"`
 	Replacement   string `json:"replacement,omitempty"`
 	Node          string `json:"node,omitempty"`
 }
 
-// Gain is how far the strategy's goal gets closer.
+// Gain is the change of the strategy's metric.
 type Gain struct {
 	Metric string `json:"of"`
 	Before int64  `json:"before"`
 	After  int64  `json:"after"`
 }
 
-// Budget is what a move takes from a disruption budget of its namespace: what that allows before and after.
+// Budget is the effect of a move on a disruption budget: the allowed disruptions before and
+// after.
 type Budget struct {
 	Name   string `json:"name"`
 	Before int32  `json:"before"`
 	After  int32  `json:"after"`
 }
 
-// Refusal is a candidate that stays.
+// Refusal is a refused candidate.
 type Refusal struct {
 	Pod      string `json:"pod"`
 	Node     string `json:"node"`
@@ -79,7 +80,7 @@ type Refusal struct {
 	Message  string `json:"words"`
 }
 
-// addResult takes in how the strategies fared.
+// addResult adds the result of the strategies.
 func (r *Report) addResult(of *descheduling.Result) {
 	r.SkippedReason = of.SkippedReason
 	for _, b := range of.FailedProfiles {
@@ -87,7 +88,7 @@ func (r *Report) addResult(of *descheduling.Result) {
 	}
 }
 
-// addPlan takes in a plan.
+// addPlan adds a plan.
 func (r *Report) addPlan(p *planning.Plan) {
 	for _, m := range p.Moves {
 		r.Moves = append(r.Moves, plannedMove(m))
@@ -100,7 +101,7 @@ func (r *Report) addPlan(p *planning.Plan) {
 	}
 }
 
-// setMoves takes in what became of the moves.
+// setMoves sets the results of the moves.
 func (r *Report) setMoves(moves []*execution.Move) {
 	r.Moves = r.Moves[:0]
 	for _, x := range moves {
@@ -131,15 +132,15 @@ func executedMove(x *execution.Move) MoveReport {
 	return out
 }
 
-// evictedMove is a pod that was evicted in compatible mode.
+// evictedMove returns the report of an eviction in compatible mode.
 func evictedMove(l *evictionRequest) MoveReport {
 	return MoveReport{Pod: l.pod.Key(), Owner: ownerOf(l.pod), From: l.pod.NodeName, Strategy: l.strategy, Profile: l.profile, Reason: l.reason}
 }
 
-// maxRefusals is how many refusals a report has whole, as a plan.
+// maxRefusals is the number of refusals that a report contains, as in a plan.
 const maxRefusals = 1000
 
-// addRefusal takes in a candidate that stays.
+// addRefusal adds a refused candidate.
 func (r *Report) addRefusal(p *model.Pod, strategy, profile, why, words string) {
 	if r.RefusalCounts[why]++; len(r.Refusals) < maxRefusals {
 		r.Refusals = append(r.Refusals, Refusal{p.Key(), p.NodeName, strategy, profile, why, words})
@@ -153,7 +154,8 @@ func ownerOf(p *model.Pod) string {
 	return p.Owner.Kind + "/" + p.Owner.Name
 }
 
-// NumIncomplete are the moves that did not come about, for the exit code: those that were given up, or wait, or came to nothing.
+// NumIncomplete returns the number of moves that are waiting or did not succeed, for the exit
+// code.
 func (r *Report) NumIncomplete() (n int) {
 	for i := range r.Moves {
 		switch r.Moves[i].Outcome {
@@ -165,7 +167,7 @@ func (r *Report) NumIncomplete() (n int) {
 	return n
 }
 
-// JSON is the report as one object.
+// JSON returns the report as a JSON object.
 func (r *Report) JSON() ([]byte, error) {
 	return json.MarshalIndent(struct {
 		*Report

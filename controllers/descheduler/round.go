@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// runRound has the strategies propose once. In compatible mode, and in a dry run, that is all; in planned mode the
-// machine has a plan then.
+// runRound runs the strategies once. In planned mode, unless it is a dry run, it hands the
+// plan to the machine.
 func (r *Runner) runRound(ctx context.Context) (*Report, error) {
 	r.state.applyEvents()
 	began := time.Now()
@@ -41,7 +41,7 @@ func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot,
 	e := &evictingMover{ctx: ctx, report: report, evict: func(l *evictionRequest) (bool, string) {
 		a := r.evict(ctx, l)
 		if a.AlreadyGone {
-			return false, "it is gone already"
+			return false, "it is already gone"
 		}
 		return a.Granted, a.Message
 	}, onLimit: r.metrics.observeEviction}
@@ -69,14 +69,14 @@ func (r *Runner) runPlanned(ctx context.Context, snap *descheduling.Snapshot, po
 		lastMessage := r.lastMessage
 		r.lastMessage = map[*execution.Move]string{}
 		for _, x := range r.machine.Moves() {
-			if s, known := lastMessage[x]; known { // it is of an earlier plan
+			if s, known := lastMessage[x]; known { // from an earlier plan
 				r.lastMessage[x] = s
 			}
 		}
 	}
 }
 
-// timedPolicy is the policy with strategies that are timed.
+// timedPolicy returns the policy with timed strategies.
 func (r *Runner) timedPolicy() *descheduling.Policy {
 	p := r.o.Policy
 	p.Profiles = make([]descheduling.Profile, len(r.o.Policy.Profiles))
@@ -95,14 +95,14 @@ func (r *Runner) timedStrategies(profile string, strategies []descheduling.Strat
 	return out
 }
 
-// timedStrategy is a strategy that is timed.
+// timedStrategy observes the duration of a strategy.
 type timedStrategy struct {
 	descheduling.Strategy
 	profile string
 	metrics *Metrics
 }
 
-// Run is rebalance.Strategy's.
+// Run implements descheduling.Strategy.
 func (s *timedStrategy) Run(r *descheduling.Round) {
 	from := time.Now()
 	s.Strategy.Run(r)

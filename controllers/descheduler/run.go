@@ -14,10 +14,10 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// ErrTimeout is how a single run ends that has moves under way, or waiting, after Options.Timeout.
-var ErrTimeout = errors.New("not all moves are over")
+// ErrTimeout is returned by a single run whose moves are not finished after Options.Timeout.
+var ErrTimeout = errors.New("not all moves have finished")
 
-// Runner is a descheduler that runs. Make it with New.
+// Runner runs the descheduler. Create it with New.
 type Runner struct {
 	o       Options
 	state   *clusterState
@@ -25,17 +25,17 @@ type Runner struct {
 
 	backoff     *planning.MoveBackoff
 	machine     *execution.Machine
-	lastMessage map[*execution.Move]string // what was said of each move
-	loggedHolds map[string]bool            // holds of others, by key
+	lastMessage map[*execution.Move]string // last progress message by move
+	loggedHolds map[string]bool            // Holds of other creators that were logged, by key
 }
 
-// New is a descheduler that has done nothing yet.
+// New returns a Runner.
 func New(o Options) (*Runner, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if o.Metrics == nil {
-		o.Metrics, _ = NewMetrics(nil) // fails only where they are shown
+		o.Metrics, _ = NewMetrics(nil) // cannot fail without registration
 	}
 	r := &Runner{o: o, metrics: o.Metrics, backoff: planning.NewMoveBackoff(), lastMessage: map[*execution.Move]string{}, loggedHolds: map[string]bool{}}
 	r.machine = execution.New(execution.Options{Profiles: o.Profiles, Seed: o.Seed, Backoff: r.backoff, Timeouts: o.Timeouts})
@@ -43,7 +43,7 @@ func New(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Run deschedules until the context ends, or once. It returns the report of the last round, nil if there was none.
+// Run deschedules until ctx ends, or once. It returns the report of the last round, or nil.
 func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -65,7 +65,7 @@ func (r *Runner) Run(ctx context.Context) (*Report, error) {
 	return r.runOnce(ctx)
 }
 
-// runOnce is one round, and what it planned carried out.
+// runOnce runs a round and executes its plan.
 func (r *Runner) runOnce(ctx context.Context) (*Report, error) {
 	report, err := r.runRoundIfExclusive(ctx)
 	if err != nil || r.o.DryRun || r.o.Mode == Compatible {
@@ -89,7 +89,7 @@ func (r *Runner) runOnce(ctx context.Context) (*Report, error) {
 	}
 }
 
-// runLoop is one after another. What is under way of the last one is booked in the next.
+// runLoop runs rounds. Moves in progress are an input of the next round.
 func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 	for next := time.Now(); ctx.Err() == nil; {
 		r.state.applyEvents()
@@ -103,7 +103,7 @@ func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 			case errors.As(err, &busy):
 				return report, err
 			case ctx.Err() == nil:
-				r.o.Log.Error(err, "A round of descheduling failed; the next one is at "+next.UTC().Format(time.RFC3339))
+				r.o.Log.Error(err, "Descheduling round failed", "nextRound", next.UTC().Format(time.RFC3339))
 			}
 		}
 		wake := r.execute(ctx)
@@ -115,7 +115,7 @@ func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 	return report, nil
 }
 
-// runRoundIfExclusive is a round, unless it must not begin.
+// runRoundIfExclusive runs a round unless it must not start.
 func (r *Runner) runRoundIfExclusive(ctx context.Context) (*Report, error) {
 	if err := r.checkExclusive(ctx); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (r *Runner) runRoundIfExclusive(ctx context.Context) (*Report, error) {
 	return r.runRound(ctx)
 }
 
-// checkExclusive says why a round must not begin.
+// checkExclusive returns why a round must not start.
 func (r *Runner) checkExclusive(ctx context.Context) error {
 	if r.o.CheckExclusive == nil || r.o.DryRun {
 		return nil
@@ -132,13 +132,13 @@ func (r *Runner) checkExclusive(ctx context.Context) error {
 }
 
 const (
-	// batchWindow is how long what happens is gathered before it is looked at.
+	// batchWindow is how long changes are collected before they are processed.
 	batchWindow = 50 * time.Millisecond
-	// maxWait is how long nobody looks.
+	// maxWait is the longest time between two steps.
 	maxWait = 10 * time.Second
 )
 
-// wait waits for news while moves are not over, or until a time.
+// wait waits until wake or, while moves are unfinished, for changes.
 func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	pause := maxWait
 	if !wake.IsZero() {
@@ -147,7 +147,7 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	news := r.state.feed.Ready()
-	if r.allFinished() { // nobody waits for them; they are taken in at the next look
+	if r.allFinished() { // changes are processed by the next round
 		news = nil
 	}
 	select {
@@ -161,7 +161,7 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	}
 }
 
-// observeHoldsServed takes in whether Holds are served.
+// observeHoldsServed records whether Holds are served.
 func (w *clusterState) observeHoldsServed(kind string, served bool) {
 	if kind == v1alpha1.HoldsResource {
 		w.holdsServed.Store(served)

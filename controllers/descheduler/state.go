@@ -22,32 +22,32 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// syncTimeout is how long reading the cluster may take.
+// syncTimeout bounds the initial sync of the caches.
 const syncTimeout = 2 * time.Minute
 
-// clusterState is the cluster as the descheduler knows it: what placement reads (view), and what descheduling reads
-// beyond that. Of a pod no more is kept than that.
+// clusterState is the descheduler's cache of the cluster: the view that placement uses and
+// what only descheduling reads.
 type clusterState struct {
 	feed        *informers.Source
 	view        *execution.View
 	events      []scheduling.Event
 	holds       *v1alpha1.Client // nil: none are read
-	holdsServed atomic.Bool      // they are served, and may be read
-	// knownSchedulers are the schedulers whose nominations keep room: those there are profiles of.
+	holdsServed atomic.Bool      // Holds are served and may be read
+	// knownSchedulers are the schedulers with a profile; nominations by others are ignored.
 	knownSchedulers map[string]bool
 
-	pods                map[string]*model.Pod // all, by uid
+	pods                map[string]*model.Pod // all, by UID
 	namespaces          map[string]model.Labels
 	priorities          map[string]int32
-	claimStorageClasses map[string]string // of claims, by namespace/name
+	claimStorageClasses map[string]string // by namespace/name of the claim
 
-	mu         sync.Mutex // over what the feed writes by itself
+	mu         sync.Mutex // guards what the informers write
 	podDetails map[string]*descheduling.PodDetails
-	// notReady are the nodes, by uid, with a condition Ready that is not True.
+	// notReady are the nodes, by UID, with a Ready condition that is not True.
 	notReady map[string]bool
 }
 
-// newClusterState knows of nothing yet.
+// newClusterState returns an empty state.
 func newClusterState(client kubernetes.Interface, holds *v1alpha1.Client, schedulers []string) *clusterState {
 	w := &clusterState{feed: informers.New(client), view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
 		pods: map[string]*model.Pod{}, namespaces: map[string]model.Labels{}, priorities: map[string]int32{}, claimStorageClasses: map[string]string{},
@@ -80,7 +80,7 @@ func (w *clusterState) observeNode(n *corev1.Node) {
 	w.notReady[string(n.UID)] = unready
 }
 
-// waitForSync waits until all has been listed.
+// waitForSync waits until all kinds are listed.
 func (w *clusterState) waitForSync(ctx context.Context) error {
 	late := time.NewTimer(syncTimeout)
 	defer late.Stop()
@@ -89,13 +89,12 @@ func (w *clusterState) waitForSync(ctx context.Context) error {
 		w.applyEvents()
 		return nil
 	case <-late.C:
-		return fmt.Errorf("reading the cluster: no list of %s after %v: may you list and watch them?", strings.Join(w.feed.Unsynced(), ", "), syncTimeout)
+		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(w.feed.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// applyEvents takes in what has happened.
 func (w *clusterState) applyEvents() {
 	w.events = w.feed.Take(w.events)
 	for _, e := range w.events {
@@ -108,7 +107,7 @@ func (w *clusterState) applyEvents() {
 	}
 }
 
-// snapshot is the cluster as it is now, as strategies read it.
+// snapshot returns the current state for the strategies.
 func (w *clusterState) snapshot(now time.Time) *descheduling.Snapshot {
 	s := w.view.State
 	out := &descheduling.Snapshot{Now: now, Namespaces: w.namespaces, Budgets: s.AllBudgets(), Priorities: w.priorities, ClaimStorageClasses: w.claimStorageClasses}

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// A node that comes again under its name is shown before the world hears that the first one is gone.
+// A node that comes again under its name is shown before the cluster hears that the first one is gone.
 func TestRecreatedNodeIsNotAssumedReady(t *testing.T) {
 	w := newClusterState(fake.NewClientset(), nil, nil)
 	first, second := node("n1"), node("n1")

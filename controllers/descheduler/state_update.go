@@ -4,7 +4,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// upsert takes in how an object is.
+// upsert adds or updates an object.
 func (w *clusterState) upsert(o any) {
 	s := w.view.State
 	switch o := o.(type) {
@@ -61,14 +61,14 @@ func (w *clusterState) upsertVolume(o any) {
 	}
 }
 
-// remove takes in that an object is gone; of o only the identity is read.
+// remove removes an object; only the identity of o is read.
 func (w *clusterState) remove(o any) {
 	s := w.view.State
 	switch o := o.(type) {
 	case *model.Pod:
 		w.removePod(o.UID)
 	case *model.Node:
-		if id, known := s.NodeID(o.Name); known { // by uid: its namesake may have been shown already
+		if id, known := s.NodeID(o.Name); known { // by UID: a new node of the same name may already exist
 			w.mu.Lock()
 			delete(w.notReady, s.Node(id).Model.UID)
 			w.mu.Unlock()

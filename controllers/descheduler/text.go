@@ -9,13 +9,14 @@ import (
 	"text/tabwriter"
 )
 
-// maxRefusalLines is how many lines a list of refusals has, each kind, and rows how many the table of moves: JSON has all of these.
+// maxRefusalLines limits the refusals printed per reason and maxTableRows the moves; JSON
+// contains all.
 const (
 	maxRefusalLines = 5
 	maxTableRows    = 200
 )
 
-// Text words a report.
+// Text writes the report as text.
 func (r *Report) Text(w io.Writer) error {
 	var b strings.Builder
 	r.writeHeadline(&b)
@@ -23,7 +24,7 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(&b, "profile %s does not run: %s\n", x.Profile, x.Reason)
 	}
 	if r.SkippedReason != "" {
-		fmt.Fprintf(&b, "nothing was looked at: %s\n", r.SkippedReason)
+		fmt.Fprintf(&b, "skipped: %s\n", r.SkippedReason)
 	}
 	if len(r.Moves) > 0 {
 		b.WriteString("\n")
@@ -48,13 +49,13 @@ func (r *Report) writeHeadline(b *strings.Builder) {
 	for _, n := range r.RefusalCounts {
 		stay += n
 	}
-	fmt.Fprintf(b, "%s: %d pods %s, %d candidates stay; %.2f s\n", mode, len(r.Moves), verb, stay, r.Took.Seconds())
+	fmt.Fprintf(b, "%s: %d pods %s, %d candidates not moved; %.2f s\n", mode, len(r.Moves), verb, stay, r.Took.Seconds())
 	if r.HoldSupport != nil {
 		fmt.Fprintf(b, "%s\n", r.HoldSupport)
 	}
 }
 
-// writeTable has a line a pod.
+// writeTable writes a row per pod.
 func (r *Report) writeTable(b *strings.Builder) {
 	var cells strings.Builder
 	t := tabwriter.NewWriter(&cells, 0, 8, 2, ' ', 0)
@@ -100,7 +101,7 @@ func dash(s string) string {
 	return s
 }
 
-// formatGain is the change of what the strategy measures.
+// formatGain formats the change of the strategy's metric.
 func (m *MoveReport) formatGain() string {
 	if m.Gain == nil {
 		return m.Reason
@@ -108,7 +109,7 @@ func (m *MoveReport) formatGain() string {
 	return fmt.Sprintf("%s %d -> %d", m.Gain.Metric, m.Gain.Before, m.Gain.After)
 }
 
-// formatBudgets are what it takes from them, and what it waits for.
+// formatBudgets formats the budget effects.
 func (m *MoveReport) formatBudgets() string {
 	var words []string
 	for _, e := range m.Budgets {
@@ -131,7 +132,7 @@ func (m *MoveReport) formatOutcome() string {
 	return s
 }
 
-// writeWaits are the moves that wait for a budget.
+// writeWaits writes the moves that wait for a budget.
 func (r *Report) writeWaits(b *strings.Builder) {
 	n := 0
 	for i := range r.Moves {
@@ -140,7 +141,7 @@ func (r *Report) writeWaits(b *strings.Builder) {
 			continue
 		}
 		if n++; n == 1 {
-			b.WriteString("\nWait for a budget\n")
+			b.WriteString("\nWaiting for a budget\n")
 		}
 		if n <= maxRefusalLines {
 			fmt.Fprintf(b, "  %s: %s\n", m.Pod, m.WaitReason)
@@ -151,10 +152,10 @@ func (r *Report) writeWaits(b *strings.Builder) {
 	}
 }
 
-// writeRefusals are who stays, by why.
+// writeRefusals writes the refused candidates by reason.
 func (r *Report) writeRefusals(b *strings.Builder) {
 	for _, why := range slices.Sorted(maps.Keys(r.RefusalCounts)) {
-		fmt.Fprintf(b, "\nStay: %s (%d)\n", why, r.RefusalCounts[why])
+		fmt.Fprintf(b, "\nNot moved: %s (%d)\n", why, r.RefusalCounts[why])
 		shown := 0
 		for i := range r.Refusals {
 			x := &r.Refusals[i]

@@ -13,20 +13,21 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// metricsTimeout is how long metrics.k8s.io may take to answer.
+// metricsTimeout bounds requests to metrics.k8s.io.
 const metricsTimeout = 30 * time.Second
 
-// readUsage is what nodes and pods use by metrics.k8s.io. A node that is not measured is not in it.
+// readUsage returns the usage of nodes and pods from metrics.k8s.io. Nodes without metrics are
+// left out.
 func readUsage(ctx context.Context, client metricsclient.Interface, w *clusterState) (*descheduling.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
 	defer cancel()
 	nodes, err := client.MetricsV1beta1().NodeMetricses().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("reading the usage of nodes from metrics.k8s.io, which the policy wants (metricsProviders): %w", err)
+		return nil, fmt.Errorf("reading the usage of nodes from metrics.k8s.io, which the policy requires (metricsProviders): %w", err)
 	}
 	pods, err := client.MetricsV1beta1().PodMetricses("").List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("reading the usage of pods from metrics.k8s.io, which the policy wants (metricsProviders): %w", err)
+		return nil, fmt.Errorf("reading the usage of pods from metrics.k8s.io, which the policy requires (metricsProviders): %w", err)
 	}
 	out := &descheduling.Usage{Nodes: map[string]model.Resources{}, Pods: map[string]model.Resources{}}
 	for i := range nodes.Items {

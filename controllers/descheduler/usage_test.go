@@ -22,7 +22,7 @@ func uses(cpu string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Mi")}
 }
 
-// measured is a metrics.k8s.io that says n1 is busy by its pods, which ask for nothing, and n2 idle; how often it was asked is counted.
+// measured returns a metrics.k8s.io that says n1 is busy by its pods, which ask for nothing, and n2 idle; how often it was asked is counted.
 func measured(asked *int, fails bool) *metricsfake.Clientset {
 	client := metricsfake.NewSimpleClientset()
 	answer := func(list runtime.Object) func(ktesting.Action) (bool, runtime.Object, error) {
@@ -50,7 +50,7 @@ func measured(asked *int, fails bool) *metricsfake.Clientset {
 	return client
 }
 
-// byUsage is a policy of LowNodeUtilization.
+// byUsage returns a policy of LowNodeUtilization.
 func byUsage(metered bool) descheduling.Policy {
 	cpu := func(percent float64) plugins.Thresholds {
 		return plugins.Thresholds{{Resource: "cpu", Percent: percent}}

@@ -15,13 +15,13 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// isComplete says whether there is nothing to wait for any more.
+// isComplete reports whether a record needs no further update.
 func isComplete(d *journal.Displacement, now time.Time) bool {
 	came := d.Owner == nil || d.Replacement != nil && d.Replacement.Ready != nil
 	return d.Gone != nil && came || now.Sub(d.Time) > replacementTimeout
 }
 
-// completeRecords brings the records of an owner up to what is known of its pods.
+// completeRecords updates the records of an owner from the present state of its pods.
 func (k *controller) completeRecords(ctx context.Context, of owner) (time.Duration, error) {
 	found, err := k.records.ByIndex(byOwner, of.namespace+"/"+of.uid)
 	if err != nil || len(found) == 0 {
@@ -77,7 +77,7 @@ func (k *controller) completeRecords(ctx context.Context, of owner) (time.Durati
 	return 0, nil
 }
 
-// updateRecord brings a record up to next. One that the server refuses for good waits for nothing any more.
+// updateRecord replaces a record by next. A record whose update is permanently rejected is closed.
 func (k *controller) updateRecord(ctx context.Context, e *entry, next *journal.Displacement) error {
 	err := k.displacer.ReplaceRecord(ctx, e, next)
 	switch {
@@ -86,7 +86,7 @@ func (k *controller) updateRecord(ctx context.Context, e *entry, next *journal.D
 	case !isPermanentRejection(err):
 		return err
 	}
-	k.o.Log.Error(err, "The record of a displaced pod cannot be completed in its event, only in the journal, if there is one", "event", klog.KRef(e.Namespace, e.Name))
+	k.o.Log.Error(err, "Completing a displacement record failed permanently; only the journal has the complete record", "event", klog.KRef(e.Namespace, e.Name))
 	if err := k.appendJournal(next); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (k *controller) updateRecord(ctx context.Context, e *entry, next *journal.D
 	return nil
 }
 
-// goneTime is when a pod was seen to be gone; now, if nobody looked then.
+// goneTime returns when a pod was observed to be deleted, or now.
 func (k *controller) goneTime(id string) time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -110,7 +110,7 @@ func podFinished(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
-// mergeReplacement is what a pod that came for another tells of itself, over what was known.
+// mergeReplacement adds the state of a replacement pod to what is known.
 func mergeReplacement(p *corev1.Pod, known *journal.Replacement) *journal.Replacement {
 	out := journal.Replacement{}
 	if known != nil {
@@ -134,7 +134,7 @@ func mergeReplacement(p *corev1.Pod, known *journal.Replacement) *journal.Replac
 	return &out
 }
 
-// journalRecord has the journal know what a record knows.
+// journalRecord appends a record to the journal.
 func (k *controller) journalRecord(_ context.Context, key string) (time.Duration, error) {
 	o, there, err := k.records.GetByKey(key)
 	if err != nil || !there || k.o.Journal == nil {
@@ -142,12 +142,12 @@ func (k *controller) journalRecord(_ context.Context, key string) (time.Duration
 	}
 	rec := o.(*entry).rec
 	if rec == nil {
-		return 0, nil // it had one when the line was to be written
+		return 0, nil // the record was removed since the key was enqueued
 	}
 	return 0, k.appendJournal(rec)
 }
 
-// appendJournal appends a record to the journal unless that knows as much.
+// appendJournal appends a record to the journal unless the journal has as much information.
 func (k *controller) appendJournal(rec *journal.Displacement) error {
 	id := rec.Pod.ID()
 	k.mu.Lock()

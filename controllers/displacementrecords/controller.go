@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// controller is the loop.
+// controller maintains displacement records and Avoid Holds.
 type controller struct {
 	o                       Options
 	now                     func() time.Time
@@ -28,28 +28,28 @@ type controller struct {
 	pods                    corelisters.PodLister
 	nodes                   corelisters.NodeLister
 	records                 cache.Indexer // of entries
-	holds                   holdStore     // nil: none
+	holds                   holdStore     // nil: Holds are disabled
 
-	recordQueue  *workqueue.Queue[string]    // uids of pods that a record may have to be written of
-	ownerQueue   *workqueue.Queue[owner]     // whose records may not be complete
-	journalQueue *workqueue.Queue[string]    // keys of entries that the journal may not have
-	holdQueue    *workqueue.Queue[ownerNode] // nodes that owners' pods may have to stay off
+	recordQueue  *workqueue.Queue[string]    // UIDs of pods that may need a record
+	ownerQueue   *workqueue.Queue[owner]     // owners whose records may be incomplete
+	journalQueue *workqueue.Queue[string]    // keys of entries that the journal may lack
+	holdQueue    *workqueue.Queue[ownerNode] // nodes that an owner's pods may have to avoid
 
 	mu          sync.Mutex
-	pending     map[string]*corev1.Pod        // by uid: what tells is about
-	openRecords map[owner]map[string]bool     // pods, by id
-	goneAt      map[string]time.Time          // by id: when a pod of an owner with open records was gone
-	journaled   map[string]int                // by id: how much the journal knows
+	pending     map[string]*corev1.Pod        // by UID: the pods of recordQueue
+	openRecords map[owner]map[string]bool     // incomplete records, by pod ID
+	goneAt      map[string]time.Time          // by pod ID: when a pod of an owner with open records was deleted
+	journaled   map[string]int                // by pod ID: the weight of the record in the journal
 	ownerNodes  map[string]map[ownerNode]bool // by node
 }
 
-// owner names the controller of displaced pods; a pod without one stands for itself.
+// owner identifies the controller of displaced pods. A pod without controller is its own owner.
 type owner struct{ namespace, uid string }
 
-// entry is an event that carries a record, as it is kept.
+// entry is the cached form of an event that carries a record.
 type entry struct {
 	metav1.ObjectMeta
-	rec *journal.Displacement // nil: none that can be believed
+	rec *journal.Displacement // nil: the record is missing or not trusted
 }
 
 func (e *entry) owner() owner {
@@ -59,7 +59,7 @@ func (e *entry) owner() owner {
 	return owner{e.rec.Pod.Namespace, "pod/" + e.rec.Pod.UID}
 }
 
-// Indexes of entries.
+// Index names of entries.
 const byOwner, byOwnerNode = "owner", "place"
 
 var indexers = cache.Indexers{
@@ -77,7 +77,7 @@ var indexers = cache.Indexers{
 	},
 }
 
-// toEntry makes an entry of an event.
+// toEntry converts an event to an entry.
 func toEntry(obj any) (any, error) {
 	e, ok := obj.(*eventsv1.Event)
 	if !ok {
@@ -86,7 +86,7 @@ func toEntry(obj any) (any, error) {
 	return &entry{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name, UID: e.UID, ResourceVersion: e.ResourceVersion}, rec: FromEvent(e)}, nil
 }
 
-// Run looks after records until ctx ends. It returns an error only if it could not start.
+// Run maintains displacement records until ctx is done. It returns an error only if it cannot start.
 func Run(ctx context.Context, o Options) error {
 	k := newController(o)
 	var holds holdStore
@@ -101,10 +101,10 @@ func newController(o Options) *controller {
 		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, goneAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
 	host, _ := os.Hostname()
 	k.displacer = executor.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, OnDisplaced: o.OnDisplaced}
-	k.recordQueue = workqueue.New("displacement_records", "Writing the record of a displaced pod", o.Log, k.writeMissingRecord)
-	k.ownerQueue = workqueue.New("displacement_completions", "Completing the records of displaced pods", o.Log, k.completeRecords)
+	k.recordQueue = workqueue.New("displacement_records", "Writing the displacement record", o.Log, k.writeMissingRecord)
+	k.ownerQueue = workqueue.New("displacement_completions", "Completing displacement records", o.Log, k.completeRecords)
 	k.journalQueue = workqueue.New("displacement_journal", "Writing to the journal", o.Log, k.journalRecord)
-	k.holdQueue = workqueue.New("avoid_holds", "Keeping pods off a node that threw them out", o.Log, k.reconcileHold)
+	k.holdQueue = workqueue.New("avoid_holds", "Reconciling the Avoid Hold", o.Log, k.reconcileHold)
 	return k
 }
 
@@ -137,7 +137,7 @@ func (k *controller) run(ctx context.Context, holds holdStore) error {
 	return nil
 }
 
-// watch has the loops told of what concerns them.
+// watch registers the event handlers.
 func (k *controller) watch(events informers.SharedInformerFactory) ([]cache.InformerSynced, error) {
 	kept := events.Events().V1().Events().Informer()
 	if err := kept.SetTransform(toEntry); err != nil {
@@ -161,14 +161,14 @@ func (k *controller) watch(events informers.SharedInformerFactory) ([]cache.Info
 	return []cache.InformerSynced{kept.HasSynced, pods.HasSynced, nodes.HasSynced}, nil
 }
 
-// loadJournal reads what the journal knows already.
+// loadJournal reads which records the journal contains.
 func (k *controller) loadJournal() error {
 	list, faults, err := k.o.Journal.Read()
 	if err != nil {
-		return fmt.Errorf("records: %w", err)
+		return fmt.Errorf("reading the journal: %w", err)
 	}
 	for _, f := range faults {
-		k.o.Log.Error(f, "A line of the journal cannot be read, and is passed over")
+		k.o.Log.Error(f, "Skipping a malformed journal line")
 	}
 	for _, d := range list {
 		if k.now().Sub(d.Time) < 2*maxRecordAge {
@@ -178,7 +178,7 @@ func (k *controller) loadJournal() error {
 	return nil
 }
 
-// onRecord takes in that a record came, changed or went.
+// onRecord handles an added, updated or deleted record.
 func (k *controller) onRecord(old, now *entry) {
 	is, was := now != nil && now.rec != nil, old != nil && old.rec != nil
 	if was && (!is || now.owner() != old.owner()) {
@@ -197,7 +197,7 @@ func (k *controller) onRecord(old, now *entry) {
 	}
 }
 
-// trackOpen notes whether a record waits for something.
+// trackOpen marks a record as open or complete and reports whether it is open.
 func (k *controller) trackOpen(e *entry, of owner) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -212,7 +212,7 @@ func (k *controller) trackOpen(e *entry, of owner) bool {
 	return true
 }
 
-// forget drops what a record said that says so no more. Gone: its event is not there any more either.
+// forget drops the state of a record. gone reports whether its event was deleted.
 func (k *controller) forget(e *entry, gone bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -222,7 +222,7 @@ func (k *controller) forget(e *entry, gone bool) {
 	}
 }
 
-// closeRecord notes that a record waits for nothing. The lock is held.
+// closeRecord marks a record as complete. The caller must hold the lock.
 func (k *controller) closeRecord(e *entry, of owner) {
 	delete(k.openRecords[of], e.rec.Pod.ID())
 	delete(k.goneAt, e.rec.Pod.ID())

@@ -9,9 +9,9 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// FromEvent is the record that an event carries; nil if it carries none that can be believed. Many may write events of a namespace, and
-// put into them what they like. So an event tells of pods of its own namespace, under the name that the event of such a
-// record has, and of no other.
+// FromEvent returns the record of an event, or nil if the record is missing or not trusted. Users who may create
+// events can write any content, so a record is trusted only for a pod in the event's namespace and only under the
+// event name that belongs to that pod.
 func FromEvent(e metav1.Object) *journal.Displacement {
 	rec, err := journal.ParseDisplacement(e.GetAnnotations()[journal.Annotation])
 	if err != nil || rec.Pod.Namespace != e.GetNamespace() || e.GetName() != executor.RecordEventName(rec.Pod.Name, rec.Pod.UID) {
@@ -21,11 +21,11 @@ func FromEvent(e metav1.Object) *journal.Displacement {
 	return rec
 }
 
-// ClampTime is the time that an event tells, or when the event was made if that would be later: this the API server says, that
-// anybody, or a clock that is ahead.
+// ClampTime limits the time that a record claims to the creation time of its event. The API server sets the creation
+// time; the record's time may be forged or from a clock that is ahead.
 func ClampTime(e metav1.Object, reported time.Time) time.Time {
 	made := e.GetCreationTimestamp().UTC()
-	if latest := made.Add(time.Second); reported.After(latest) { // the API keeps whole seconds
+	if latest := made.Add(time.Second); reported.After(latest) { // the API stores whole seconds
 		return latest
 	}
 	return reported

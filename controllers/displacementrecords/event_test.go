@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// writeRecordEvent is the event that somebody made at a time, with a record of a pod of his choice.
+// writeRecordEvent returns an event with a record that any event writer could have created.
 func writeRecordEvent(t *testing.T, namespace string, at time.Time, change func(*journal.Displacement)) *eventsv1.Event {
 	t.Helper()
 	rec := &journal.Displacement{Time: at, Cause: displacement.Taint.String(), Node: "n1", Pod: journal.Pod{Namespace: namespace, Name: "p", UID: "u"},
@@ -29,7 +29,7 @@ func writeRecordEvent(t *testing.T, namespace string, at time.Time, change func(
 		Labels: map[string]string{journal.Label: rec.Cause}, Annotations: map[string]string{journal.Annotation: text}}}
 }
 
-// entryOf is an event as the loop keeps it.
+// entryOf returns the cached form of an event.
 func entryOf(t *testing.T, e *eventsv1.Event) *entry {
 	t.Helper()
 	out, err := toEntry(e)
@@ -39,7 +39,7 @@ func entryOf(t *testing.T, e *eventsv1.Event) *entry {
 	return out.(*entry)
 }
 
-// An event tells of the pod that it is named after, in its own namespace, and of the time until it was made.
+// An event is trusted for the pod that it is named after, in its own namespace, and for times before its creation.
 func TestFromEventTrustsOwnNamespaceOnly(t *testing.T) {
 	at := time.Unix(1e6, 700e6).UTC()
 	for name, x := range map[string]struct {
@@ -67,7 +67,7 @@ func TestFromEventTrustsOwnNamespaceOnly(t *testing.T) {
 	}
 }
 
-// What Berth's own displacers write is believed.
+// Records of Berth's displacers are trusted.
 func TestFromEventAcceptsDisplacerRecords(t *testing.T) {
 	w := newHarness(t, 1, 0)
 	w.replica()
@@ -98,7 +98,7 @@ func TestHoldDurationIsBounded(t *testing.T) {
 		if h == nil || h.Spec.Until.After(b.at.Add(b.o.Backoff.Max)) {
 			t.Fatalf("%v: hold %+v", c, h)
 		}
-		h.Spec.Until = metav1.NewTime(b.at.AddDate(8000, 0, 0)) // one that was made before, and whose event is gone
+		h.Spec.Until = metav1.NewTime(b.at.AddDate(8000, 0, 0)) // created earlier, with its event deleted
 		_ = b.controller.records.Delete(e)
 		b.sweepHolds(t.Context())
 		if again := b.step(); b.one() != nil || again < 0 {
@@ -107,7 +107,7 @@ func TestHoldDurationIsBounded(t *testing.T) {
 	}
 }
 
-// A Hold is for an owner that has pods in the namespace, and names it as they do, whatever the record says.
+// A Hold requires an owner with pods in the namespace and names it as they do, whatever the record says.
 func TestHoldRequiresExistingOwner(t *testing.T) {
 	b := newHoldHarness(t)
 	at := ownerNode{"ns", "new", "n1"}
@@ -122,7 +122,7 @@ func TestHoldRequiresExistingOwner(t *testing.T) {
 		return again
 	}
 	if again := look(); b.one() != nil || again <= 0 {
-		t.Fatalf("hold %+v of nobody, looked at again in %v", b.one(), again)
+		t.Fatalf("Hold %+v without an owner, requeued after %v", b.one(), again)
 	}
 	b.replica("elsewhere", "new")
 	if look(); b.one() != nil {
@@ -139,7 +139,7 @@ func TestHoldRequiresExistingOwner(t *testing.T) {
 	}
 }
 
-// A record with the uid of somebody else's pod keeps nothing about that one from the journal, nor forgets what is known of it.
+// A forged record with the UID of another pod does not affect that pod's record in the journal.
 func TestRecordsAreMatchedByUID(t *testing.T) {
 	w := newHarness(t, 1, 1)
 	c := w.copies[0]
@@ -176,7 +176,7 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 	}
 }
 
-// An event whose record changes waits for what it says now, and for nothing else.
+// After a record changes, only the new content is tracked.
 func TestChangedRecordIsForgotten(t *testing.T) {
 	b := newHoldHarness(t)
 	one := entryOf(t, writeRecordEvent(t, "ns", b.at, func(*journal.Displacement) {}))
@@ -184,15 +184,15 @@ func TestChangedRecordIsForgotten(t *testing.T) {
 	b.onRecord(nil, one)
 	b.onRecord(one, two)
 	if len(b.openRecords) != 1 || len(b.openRecords[two.owner()]) != 1 {
-		t.Errorf("open are %v", b.openRecords)
+		t.Errorf("open records %v", b.openRecords)
 	}
 	b.onRecord(two, &entry{ObjectMeta: two.ObjectMeta})
 	if len(b.openRecords) != 0 {
-		t.Errorf("open are %v", b.openRecords)
+		t.Errorf("open records %v", b.openRecords)
 	}
 }
 
-// replica has a pod of an owner be there.
+// replica adds a pod of an owner.
 func (b *holdHarness) replica(namespace, owner string) {
 	yes := true
 	_ = b.pods.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-" + owner, UID: types.UID("of-" + owner),

@@ -25,8 +25,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// harness is an API whose requests fail now and then, and copies of the loop, each of which knows what it
-// knew when it last looked.
+// harness is an API with random request failures, and several instances of the controller with caches that lag.
 type harness struct {
 	t      *testing.T
 	rng    *rand.Rand
@@ -35,11 +34,11 @@ type harness struct {
 	faults bool
 	made   int
 	copies []*instance
-	why    map[string]displacement.Cause // by uid, of pods that were displaced
-	own    map[string]bool               // through Berth's door
+	why    map[string]displacement.Cause // by UID, of displaced pods
+	own    map[string]bool               // displaced through executor.Displacer
 }
 
-// instance is one copy of the loop.
+// instance is one instance of the controller.
 type instance struct {
 	*controller
 	dir    string
@@ -68,7 +67,7 @@ func newHarness(t *testing.T, seed uint64, copies int) *harness {
 	return w
 }
 
-// start starts a copy that knows nothing but its journal.
+// start starts an instance with only its journal.
 func (w *harness) start(dir string) *instance {
 	j, err := journal.Open(dir, journal.Options{Writer: "test"})
 	if err != nil {
@@ -87,7 +86,7 @@ func (w *harness) start(dir string) *instance {
 	return c
 }
 
-// syncCaches has a copy see all pods, or all events, as they are.
+// syncCaches updates the cache of an instance: all pods, or all events.
 func (w *harness) syncCaches(c *instance, pods bool) {
 	seen := map[string]any{}
 	if pods {
@@ -107,7 +106,7 @@ func (w *harness) syncCaches(c *instance, pods bool) {
 	diffStore(c.events, seen, c.onRecord)
 }
 
-// diffStore brings an indexer up to what was seen, and tells of the differences.
+// diffStore updates an indexer and reports the differences.
 func diffStore[T any](into cache.Indexer, seen map[string]any, tell func(old, now *T)) {
 	for _, key := range slices.Sorted(slices.Values(into.ListKeys())) {
 		if old, _, _ := into.GetByKey(key); seen[key] == nil {
@@ -126,7 +125,7 @@ func diffStore[T any](into cache.Indexer, seen map[string]any, tell func(old, no
 	}
 }
 
-// processQueues has a copy do what there is to do, as far as it knows.
+// processQueues processes all keys of an instance.
 func (w *harness) processQueues(c *instance) {
 	for _, uid := range slices.Sorted(maps.Keys(c.pending)) {
 		_, _ = c.writeMissingRecord(w.t.Context(), uid)
@@ -139,7 +138,7 @@ func (w *harness) processQueues(c *instance) {
 	}
 }
 
-// replica makes a pod of the one owner.
+// replica creates a pod of the only owner.
 func (w *harness) replica() {
 	w.made++
 	yes := true
@@ -151,7 +150,7 @@ func (w *harness) replica() {
 	_ = w.client.Tracker().Add(p)
 }
 
-// recordsOf are the events that carry records, by the pod's uid.
+// recordsOf returns the events with records, by the pod's UID.
 func (w *harness) recordsOf() map[string][]*eventsv1.Event {
 	list, err := w.client.EventsV1().Events("").List(w.t.Context(), metav1.ListOptions{})
 	if err != nil {

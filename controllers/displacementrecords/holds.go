@@ -20,22 +20,22 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// holdStore is where Holds are. An object that is not there is an API error NotFound.
+// holdStore reads and writes Holds. A missing object is an API error NotFound.
 type holdStore interface {
 	Served() (bool, error)
 	List(ctx context.Context) ([]v1alpha1.Hold, error)
 	Get(ctx context.Context, namespace, name string) (*v1alpha1.Hold, error)
 	Create(ctx context.Context, h *v1alpha1.Hold) error
 	Update(ctx context.Context, h *v1alpha1.Hold) error
-	// Delete deletes a Hold as it was read, and no later one.
+	// Delete deletes a Hold with its UID and resource version as preconditions.
 	Delete(ctx context.Context, h *v1alpha1.Hold) error
 }
 
-// apiHoldStore is the holdStore of an API.
+// apiHoldStore is the holdStore of an API server.
 type apiHoldStore struct {
 	holds     *v1alpha1.Client
 	discovery discovery.DiscoveryInterface
-	served    atomic.Bool // once they are, they stay so
+	served    atomic.Bool // never reset
 }
 
 func (c *apiHoldStore) Served() (bool, error) {
@@ -81,10 +81,10 @@ func (c *apiHoldStore) Delete(ctx context.Context, h *v1alpha1.Hold) error {
 		Preconditions: &metav1.Preconditions{UID: &h.UID, ResourceVersion: &h.ResourceVersion}})
 }
 
-// ownerNode is a node that an owner's pods may have to stay off.
+// ownerNode is a node that an owner's pods may have to avoid.
 type ownerNode struct{ namespace, owner, node string }
 
-// String is the place in the index.
+// String returns the index key.
 func (p ownerNode) String() string { return p.namespace + "/" + p.owner + "/" + p.node }
 
 func (e *entry) ownerNode() ownerNode {
@@ -95,7 +95,7 @@ func recordCause(d *journal.Displacement) (displacement.Cause, bool) {
 	return displacement.ParseCause(d.Cause)
 }
 
-// enqueueOwnerNode has a place looked at, now and whenever its node changes.
+// enqueueOwnerNode enqueues an owner and node, now and whenever the node changes.
 func (k *controller) enqueueOwnerNode(p ownerNode) {
 	k.mu.Lock()
 	if k.ownerNodes[p.node] == nil {
@@ -106,7 +106,7 @@ func (k *controller) enqueueOwnerNode(p ownerNode) {
 	k.holdQueue.Add(p)
 }
 
-// forgetOwnerNode forgets a place that nothing keeps anybody off.
+// forgetOwnerNode drops an owner and node without evictions that count.
 func (k *controller) forgetOwnerNode(p ownerNode) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,7 +116,7 @@ func (k *controller) forgetOwnerNode(p ownerNode) {
 	}
 }
 
-// reconcileHold makes, changes or ends the Avoid Hold of a place.
+// reconcileHold creates, updates or deletes the Avoid Hold of an owner on a node.
 func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Duration, error) {
 	served, err := k.holds.Served()
 	if err != nil {
@@ -139,9 +139,9 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 	left := w.expires.Sub(k.now())
 	switch {
 	case !served && left > 0:
-		return min(left, sweepInterval), nil // it may be served by then
+		return min(left, sweepInterval), nil // Holds may be served by then
 	case w.hold != nil && have == nil && !k.resolveOwner(w.hold):
-		return min(left, k.batchDelay), nil // it may be seen by then
+		return min(left, k.batchDelay), nil // a pod of the owner may be observed by then
 	case w.hold != nil:
 		err = k.applyHold(ctx, w.hold, have)
 	case !w.keep:
@@ -151,17 +151,17 @@ func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Durat
 		k.forgetOwnerNode(p)
 		return 0, err
 	}
-	return left + time.Millisecond, err // a node may yet say otherwise until then
+	return left + time.Millisecond, err // the node may change until then
 }
 
-// desiredHold is what there should be at a place.
+// desiredHold is the desired state of an owner and node.
 type desiredHold struct {
-	hold    *v1alpha1.Hold // nil: none
-	keep    bool           // as it is: nobody knows better than the Hold
-	expires time.Time      // from when on nothing can be wanted any more
+	hold    *v1alpha1.Hold // nil: no Hold
+	keep    bool           // leave the existing Hold unchanged
+	expires time.Time      // when no Hold can be needed any more
 }
 
-// desired works out what there should be at a place. Have is the Hold that there is, nil if there is none.
+// desired computes the desired state. have is the existing Hold, or nil.
 func (k *controller) desired(p ownerNode, have *v1alpha1.Hold) (w desiredHold, err error) {
 	found, err := k.records.ByIndex(byOwnerNode, p.String())
 	if err != nil || k.o.Backoff.First <= 0 {
@@ -169,14 +169,14 @@ func (k *controller) desired(p ownerNode, have *v1alpha1.Hold) (w desiredHold, e
 	}
 	node, err := k.nodes.Get(p.node)
 	if apierrors.IsNotFound(err) {
-		return w, nil // nobody goes there any more
+		return w, nil // the node was deleted
 	}
 	if err != nil {
 		return w, err
 	}
 	if len(found) == 0 && have != nil && createdHere(have) {
 		if have.Spec.Until.After(k.now().Add(k.o.Backoff.Max + time.Second)) {
-			return w, nil // no record can have asked for that
+			return w, nil // no record can justify that duration
 		}
 		c, _ := displacement.ParseCause(have.Spec.Cause)
 		return desiredHold{keep: !causeEnded(c, have.CreationTimestamp.Time, node), expires: have.Spec.Until.Time}, nil
@@ -202,7 +202,7 @@ func (k *controller) desired(p ownerNode, have *v1alpha1.Hold) (w desiredHold, e
 	return w, nil
 }
 
-// latestEviction is when the last pod was thrown out for a cause.
+// latestEviction returns when the last pod was evicted for a cause.
 func latestEviction(list []displacement.Eviction, c displacement.Cause) (at time.Time) {
 	for _, t := range list {
 		if t.Cause == c && t.At.After(at) {
@@ -212,19 +212,19 @@ func latestEviction(list []displacement.Eviction, c displacement.Cause) (at time
 	return at
 }
 
-// newHold is the Hold of a place, but for what only the owner's pods tell of it.
+// newHold returns the Hold of an owner and node, without the owner's name and kind.
 func newHold(p ownerNode, a displacement.Avoidance, from *journal.Displacement) *v1alpha1.Hold {
 	return &v1alpha1.Hold{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: cluster.HoldName(p.owner, p.node, model.Avoid), Labels: map[string]string{createdByLabel: component}},
 		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: p.node, Cause: a.Cause.String(), Count: a.Count, Owner: v1alpha1.Owner{UID: types.UID(p.owner)},
-			// The API keeps whole seconds; a Hold must not end before its time.
+			// The API stores whole seconds; the end is rounded up.
 			Until:  metav1.NewTime(a.Until.Add(time.Second - 1).UTC().Truncate(time.Second)),
 			Victim: &v1alpha1.Victim{Name: from.Pod.Name, UID: types.UID(from.Pod.UID), Priority: from.Pod.Priority}},
 	}
 }
 
-// resolveOwner has the pods of a Hold's owner say who that is, and says whether there is one. Else a record can be of an owner that there
-// is not, and would make a Hold for nobody.
+// resolveOwner completes the owner of a Hold from the owner's pods and reports whether such a pod exists. A forged
+// record could otherwise create a Hold for an owner that does not exist.
 func (k *controller) resolveOwner(h *v1alpha1.Hold) bool {
 	all, _ := k.pods.Pods(h.Namespace).List(labels.Everything())
 	for _, p := range all {
@@ -236,12 +236,12 @@ func (k *controller) resolveOwner(h *v1alpha1.Hold) bool {
 	return false
 }
 
-// applyHold makes a Hold what it should be. One of somebody else's that lasts longer stays.
+// applyHold creates or updates a Hold. It keeps a Hold of another creator that lasts longer.
 func (k *controller) applyHold(ctx context.Context, want, have *v1alpha1.Hold) error {
 	if have == nil {
 		err := k.holds.Create(ctx, want)
 		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "terminated") {
-			return nil // the namespace goes
+			return nil // the namespace is being deleted
 		}
 		return err
 	}
@@ -256,14 +256,14 @@ func (k *controller) applyHold(ctx context.Context, want, have *v1alpha1.Hold) e
 	return k.holds.Update(ctx, next)
 }
 
-// createdByLabel is the label of Holds that this loop has made.
+// createdByLabel is the label of Holds that this controller creates.
 const createdByLabel = "berth.dev/made-by"
 
-// createdHere says whether a Hold is one that this loop has made. Those that people or others make are theirs
-// until their time is over.
+// createdHere reports whether this controller created a Hold. Holds of other creators stay
+// until they expire.
 func createdHere(h *v1alpha1.Hold) bool { return h.Labels[createdByLabel] == component }
 
-// deleteHold deletes a Hold of ours; nil stands for one that is not there.
+// deleteHold deletes a Hold that this controller created. h may be nil.
 func (k *controller) deleteHold(ctx context.Context, h *v1alpha1.Hold) error {
 	if h == nil || !createdHere(h) {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// fakeHoldStore has Holds in memory.
+// fakeHoldStore stores Holds in memory.
 type fakeHoldStore struct {
 	mu     sync.Mutex
 	holds  map[string]*v1alpha1.Hold
@@ -64,7 +64,7 @@ func (s *fakeHoldStore) Delete(_ context.Context, h *v1alpha1.Hold) error {
 	return nil
 }
 
-// one is the only Hold; nil when there is none.
+// one returns the only Hold, or nil.
 func (s *fakeHoldStore) one() *v1alpha1.Hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *fakeHoldStore) one() *v1alpha1.Hold {
 	return nil
 }
 
-// holdHarness is a loop whose clock stands, with one node and a pod.
+// holdHarness is a controller with a fixed clock, one node and a pod.
 type holdHarness struct {
 	*controller
 	*fakeHoldStore
@@ -108,7 +108,7 @@ func (b *holdHarness) updateNode(change func(*corev1.Node)) {
 	b.onNode(nil, b.node)
 }
 
-// addEviction has a pod thrown out that was made at some time.
+// addEviction adds an eviction of a pod with a creation time.
 func (b *holdHarness) addEviction(c displacement.Cause, uid string, created time.Time) {
 	e := &entry{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: uid}, rec: &journal.Displacement{Time: b.at, Cause: c.String(), Node: "n1",
 		Pod: journal.Pod{Namespace: "ns", Name: uid, UID: uid, Created: &created}, Owner: &journal.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs"}}}
@@ -220,7 +220,7 @@ func TestSweepDeletesExpiredHolds(t *testing.T) {
 	}
 }
 
-// A copy that starts anew, when the events are gone, leaves the holds of another one until their time or cause is over.
+// A new instance without events leaves the Holds of another one until they expire or their cause ends.
 func TestHoldWithoutRecords(t *testing.T) {
 	b := newHoldHarness(t)
 	b.addEviction(displacement.Taint, "a", b.at)

@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// onPod takes in that a pod came, changed or went.
+// onPod handles an added, updated or deleted pod.
 func (k *controller) onPod(old, now *corev1.Pod) {
 	p := now
 	if now == nil {
@@ -44,7 +44,7 @@ func (k *controller) onPod(old, now *corev1.Pod) {
 	}
 }
 
-// displacementCause is why a pod is displaced, as its status tells.
+// displacementCause returns why a pod is displaced, according to its status.
 func displacementCause(p *corev1.Pod) displacement.Cause {
 	reason := ""
 	if c := findCondition(p, corev1.DisruptionTarget); c != nil && c.Status == corev1.ConditionTrue {
@@ -56,14 +56,14 @@ func displacementCause(p *corev1.Pod) displacement.Cause {
 	return displacement.CauseFromStatus(reason, p.Status.Reason, p.Status.Message)
 }
 
-// isDisplaced says whether a pod is leaving, or has left, because somebody wanted that. The condition
-// alone says only that it may come to that.
+// isDisplaced reports whether a pod is being displaced, or was. The DisruptionTarget condition
+// alone does not suffice.
 func isDisplaced(p *corev1.Pod, gone bool) bool {
 	leaves := gone || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
 	return leaves && displacementCause(p) != displacement.None
 }
 
-// displacedAt is when a displaced pod was displaced, as far as it tells.
+// displacedAt returns when a pod was displaced, as far as its status shows.
 func displacedAt(p *corev1.Pod) time.Time {
 	for _, t := range []corev1.PodConditionType{corev1.DisruptionTarget, corev1.ContainersReady, corev1.PodReady} {
 		if c := findCondition(p, t); c != nil && !c.LastTransitionTime.IsZero() {
@@ -89,7 +89,7 @@ func findCondition(p *corev1.Pod, t corev1.PodConditionType) *corev1.PodConditio
 	return nil
 }
 
-// writeMissingRecord writes the record of a pod that has none.
+// writeMissingRecord writes the record of a pod without one.
 func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.Duration, error) {
 	k.mu.Lock()
 	p := k.pending[uid]
@@ -104,8 +104,8 @@ func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.D
 			if !isPermanentRejection(err) && k.now().Sub(displacedAt(p)) < maxRecordAge {
 				return 0, err
 			}
-			if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) { // else the namespace goes
-				k.o.Log.Error(err, "A displaced pod has no event; its record is in the journal alone, if there is one", "pod", klog.KObj(p))
+			if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) { // otherwise the namespace is being deleted
+				k.o.Log.Error(err, "Writing a displacement event failed permanently; only the journal has the record", "pod", klog.KObj(p))
 			}
 			if err := k.appendJournal(rec); err != nil {
 				return 0, err
@@ -118,8 +118,8 @@ func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.D
 	return 0, nil
 }
 
-// isPermanentRejection says whether the server answered that it takes a write not now and not later. Credentials are
-// renewed, conflicts and crowds pass.
+// isPermanentRejection reports whether the API server rejects a write now and later. Authentication errors, conflicts
+// and throttling are not permanent.
 func isPermanentRejection(err error) bool {
 	var s apierrors.APIStatus
 	if !errors.As(err, &s) {
@@ -133,7 +133,7 @@ func isPermanentRejection(err error) bool {
 	}
 }
 
-// Reconstruct is the record of a displacement as the pod alone tells it; nil when it tells of none.
+// Reconstruct returns the displacement record that follows from the pod alone, or nil if the pod is not displaced.
 func Reconstruct(p *corev1.Pod) *journal.Displacement {
 	if !isDisplaced(p, false) {
 		return nil
@@ -160,7 +160,7 @@ func reconstruct(p *corev1.Pod) *journal.Displacement {
 	return rec
 }
 
-// reconstructedNote is what an event says of a record that was written afterwards.
+// reconstructedNote returns the event note of a reconstructed record.
 func reconstructedNote(rec *journal.Displacement) string {
 	text := "Displaced"
 	if rec.Node != "" {

@@ -15,27 +15,27 @@ import (
 const (
 	component = "displacement-records"
 	workers   = 4
-	// defaultSettleDelay is how long a record may take to come from who displaced the pod.
+	// defaultSettleDelay is how long the controller waits for the record of the actor that displaced the pod.
 	defaultSettleDelay = 2 * time.Second
-	// defaultBatchDelay is how long news of an owner's pods are gathered before records are written.
+	// defaultBatchDelay is how long changes of an owner's pods are collected before records are written.
 	defaultBatchDelay = 2 * time.Second
 	// replacementTimeout is how long a record waits for a replacement.
 	replacementTimeout = 30 * time.Minute
-	// maxRecordAge is the age from which on nothing is told of a displacement any more: events live for an hour.
+	// maxRecordAge is the age after which no record is written any more. Events live for an hour.
 	maxRecordAge = time.Hour
-	// sweepInterval is how often Holds are looked through.
+	// sweepInterval is the interval between two passes over all Holds.
 	sweepInterval = 30 * time.Second
 )
 
-// Options are what the loop needs.
+// Options configures the controller.
 type Options struct {
 	Client  kubernetes.Interface
-	Factory informers.SharedInformerFactory // of pods and nodes; started here if it is not yet
-	Holds   *v1alpha1.Client                // nil: no Hold is read or written
+	Factory informers.SharedInformerFactory // of pods and nodes; started by Run if needed
+	Holds   *v1alpha1.Client                // nil: Holds are neither read nor written
 	Journal *journal.Journal                // nil: none
-	// Backoff is how long Avoid Holds last; First 0: none are made.
+	// Backoff defines how long Avoid Holds last. With First 0 none are created.
 	Backoff displacement.Backoff
-	// OnDisplaced is told of each record that is written here first; may be nil.
+	// OnDisplaced is called for each record that this controller writes first. It may be nil.
 	OnDisplaced func(*journal.Displacement)
 	Log         klog.Logger
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// TestOneRecordPerDisplacement: whoever displaces pods, in whatever order, with requests that fail, copies of the loop that lag
-// behind and are killed: each displaced pod has one record, and no other pod has one.
+// TestOneRecordPerDisplacement displaces pods by several actors in random order, with failing requests, lagging
+// instances and crashes. Each displaced pod must have one record, and no other pod may have one.
 func TestOneRecordPerDisplacement(t *testing.T) {
 	for seed := range uint64(2) {
 		w := newHarness(t, seed, 3)
@@ -32,7 +32,7 @@ func TestOneRecordPerDisplacement(t *testing.T) {
 	}
 }
 
-// randomEvent does something.
+// randomEvent executes a random event.
 func (w *harness) randomEvent() {
 	c := w.copies[w.rng.IntN(len(w.copies))]
 	switch n := w.rng.IntN(10); {
@@ -46,14 +46,14 @@ func (w *harness) randomEvent() {
 		w.syncCaches(c, w.rng.IntN(2) == 0)
 	case n < 9:
 		w.processQueues(c)
-	default: // it is killed; the next one has the journal
+	default: // a crash; the next instance has the journal
 		i := w.rng.IntN(len(w.copies))
 		_ = w.copies[i].o.Journal.Close()
 		w.copies[i] = w.start(w.copies[i].dir)
 	}
 }
 
-// randomPod is a pod that is there; nil when there is none.
+// randomPod returns an existing pod, or nil.
 func (w *harness) randomPod() *corev1.Pod {
 	list, _ := w.client.CoreV1().Pods("ns").List(w.t.Context(), metav1.ListOptions{})
 	if len(list.Items) == 0 {
@@ -62,7 +62,7 @@ func (w *harness) randomPod() *corev1.Pod {
 	return &list.Items[w.rng.IntN(len(list.Items))]
 }
 
-// displace displaces a pod through the door, as a taint's watcher or another copy of it does, until that worked.
+// displace displaces a pod through executor.Displacer, with retries.
 func (w *harness) displace(p *corev1.Pod) {
 	if p == nil || w.why[string(p.UID)] != displacement.None {
 		return
@@ -76,7 +76,7 @@ func (w *harness) displace(p *corev1.Pod) {
 		if d.Displace(w.t.Context(), executor.Displacement{Pod: p, Cause: cause, By: "test"}) == nil {
 			break
 		}
-		if w.rng.IntN(4) == 0 { // somebody looks in between
+		if w.rng.IntN(4) == 0 { // an instance runs in between
 			c := w.copies[w.rng.IntN(len(w.copies))]
 			w.syncCaches(c, true)
 			w.processQueues(c)
@@ -85,8 +85,8 @@ func (w *harness) displace(p *corev1.Pod) {
 	w.why[string(p.UID)], w.own[string(p.UID)] = cause, true
 }
 
-// displaceByUpstream has somebody else displace a pod: who sets the condition and deletes it with grace, or a kubelet. All
-// copies see it before it is gone.
+// displaceByUpstream displaces a pod as upstream does: with the condition and a deletion, or as a kubelet. All
+// instances observe it before the pod is deleted.
 func (w *harness) displaceByUpstream(p *corev1.Pod) {
 	if p == nil || w.why[string(p.UID)] != displacement.None {
 		return
@@ -103,7 +103,7 @@ func (w *harness) displaceByUpstream(p *corev1.Pod) {
 	w.why[string(p.UID)] = cause
 }
 
-// finish has all copies see and do everything, and all that is deleted be gone.
+// finish processes everything in all instances and deletes all terminating pods.
 func (w *harness) finish() {
 	for range 3 {
 		for _, c := range w.copies {
@@ -151,7 +151,7 @@ func (w *harness) check(seed uint64) {
 		}
 		for _, d := range list {
 			if w.why[d.Pod.UID] == displacement.None {
-				w.t.Errorf("seed %d: the journal tells of pod %s", seed, d.Pod.UID)
+				w.t.Errorf("seed %d: the journal has a record of pod %s", seed, d.Pod.UID)
 			}
 			if d.Replacement != nil {
 				came[d.Pod.UID] = d.Replacement.UID
@@ -159,6 +159,6 @@ func (w *harness) check(seed uint64) {
 		}
 	}
 	if len(came) == 0 {
-		w.t.Errorf("seed %d: nobody came", seed)
+		w.t.Errorf("seed %d: no replacement", seed)
 	}
 }

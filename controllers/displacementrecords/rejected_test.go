@@ -13,8 +13,8 @@ import (
 	ktesting "k8s.io/client-go/testing"
 )
 
-// newRejectingHarness is a world with one copy, one pod that was driven off a tainted node, and an API that answers
-// every write of an event with one error.
+// newRejectingHarness returns one instance, one evicted pod, and an API that answers
+// every event write with the same error.
 func newRejectingHarness(t *testing.T, verb string, answer error) (*harness, *instance, *int) {
 	w := newHarness(t, 1, 1)
 	asked := 0
@@ -49,11 +49,11 @@ func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
 		_, c, asked := newRejectingHarness(t, "create", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: x.code}})
 		_, err := c.writeMissingRecord(t.Context(), "u1")
 		if again := err != nil; again != x.again || *asked != 1 || (len(c.pending) > 0) != x.again {
-			t.Errorf("answered %d: error %v, %d asked, %d pending", x.code, err, *asked, len(c.pending))
+			t.Errorf("status %d: error %v, %d requests, %d pending", x.code, err, *asked, len(c.pending))
 		}
 		list, _, err := c.o.Journal.Read()
 		if err != nil || (len(list) == 1) == x.again {
-			t.Errorf("answered %d: the journal has %d lines, %v", x.code, len(list), err)
+			t.Errorf("status %d: the journal has %d lines, %v", x.code, len(list), err)
 		}
 	}
 }
@@ -61,11 +61,11 @@ func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
 func TestRecordRetriesStopAtMaxAge(t *testing.T) {
 	w, c, asked := newRejectingHarness(t, "create", errors.New("connection refused"))
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err == nil {
-		t.Error("given up at once")
+		t.Error("gave up immediately")
 	}
 	w.now = w.now.Add(maxRecordAge + time.Second)
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil || *asked != 2 || len(c.pending) > 0 {
-		t.Errorf("an hour later: %v, %d asked, %d pending", err, *asked, len(c.pending))
+		t.Errorf("an hour later: %v, %d requests, %d pending", err, *asked, len(c.pending))
 	}
 }
 
@@ -81,9 +81,9 @@ func TestRejectedCompletionIsNotRetriedForever(t *testing.T) {
 	w.syncCaches(c, true)
 	of := owner{"ns", "rs"}
 	if len(c.openRecords[of]) != 1 {
-		t.Fatalf("open are %v", c.openRecords)
+		t.Fatalf("open records %v", c.openRecords)
 	}
 	if _, err := c.completeRecords(t.Context(), of); err != nil || *asked != 1 || len(c.openRecords[of]) != 0 {
-		t.Errorf("%v, %d asked, open are %v", err, *asked, c.openRecords)
+		t.Errorf("%v, %d requests, open records %v", err, *asked, c.openRecords)
 	}
 }

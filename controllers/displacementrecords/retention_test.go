@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 )
 
-// What the descheduler remembers of an owner and a node outlasts that the node throws pods out.
+// A Hold that counts futile moves outlasts an eviction by the node.
 func TestFutileMoveHoldIsRetained(t *testing.T) {
 	b := newHoldHarness(t)
 	vain := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: planning.AvoidHoldName("rs", "n1")},

@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// TestRun runs the whole loop: a pod that its node evicts gets its record and its owner a Hold; when another
-// one is ready elsewhere the record says so, and when the pressure is over the Hold is gone.
+// TestRun runs the whole controller: an evicted pod gets its record and its owner a Hold. After a replacement
+// is ready on another node the record names it, and after the pressure has ended the Hold is deleted.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newHarness(t, 1, 0)

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 )
 
-// runSweeps looks through all Holds now and then, while they are served.
+// runSweeps passes over all Holds periodically while they are served.
 func (k *controller) runSweeps(ctx context.Context) {
 	logged := false
 	for {
@@ -22,7 +22,7 @@ func (k *controller) runSweeps(ctx context.Context) {
 			k.sweepHolds(ctx)
 		case err == nil && !logged:
 			logged = true
-			k.o.Log.Info("No holds: the API does not serve them (kubectl apply -f deploy/hold-crd.yaml would change that)")
+			k.o.Log.Info("Holds are not served; to enable them apply deploy/hold-crd.yaml")
 		}
 		select {
 		case <-ctx.Done():
@@ -32,13 +32,13 @@ func (k *controller) runSweeps(ctx context.Context) {
 	}
 }
 
-// sweepHolds deletes Holds whose time is over, and looks at those that this loop made: it may have
-// been another copy of it.
+// sweepHolds deletes expired Holds and enqueues the Holds that this controller created, possibly in another
+// process.
 func (k *controller) sweepHolds(ctx context.Context) {
 	list, err := k.holds.List(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			k.o.Log.Error(err, "Listing holds failed; trying again")
+			k.o.Log.Error(err, "Listing Holds failed; retrying")
 		}
 		return
 	}
@@ -47,7 +47,7 @@ func (k *controller) sweepHolds(ctx context.Context) {
 		switch {
 		case !h.Spec.Until.Add(retention(h)).After(k.now()):
 			if err := k.holds.Delete(ctx, h); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-				k.o.Log.Error(err, "Deleting a hold that is over failed; trying again", "hold", h.Namespace+"/"+h.Name)
+				k.o.Log.Error(err, "Deleting an expired Hold failed; retrying", "hold", h.Namespace+"/"+h.Name)
 			}
 		case createdHere(h):
 			k.enqueueOwnerNode(ownerNode{h.Namespace, string(h.Spec.Owner.UID), h.Spec.Node})
@@ -55,8 +55,8 @@ func (k *controller) sweepHolds(ctx context.Context) {
 	}
 }
 
-// retention is how long a Hold stays after its end: one that says how often the descheduler moved a pod in vain, as long as that
-// counts (rebalance/plan, Memory.Most). It keeps nobody away then.
+// retention returns how long a Hold is kept after its end. Holds in which the descheduler counts futile moves are
+// kept as long as they count (Memory.Most); after its end such a Hold keeps no pod off.
 func retention(h *v1alpha1.Hold) time.Duration {
 	if h.Spec.Type == v1alpha1.Avoid && h.Spec.Cause == planning.HoldCause {
 		return planning.NewMoveBackoff().Max
@@ -64,7 +64,7 @@ func retention(h *v1alpha1.Hold) time.Duration {
 	return 0
 }
 
-// onNode takes in that a node came, changed or went.
+// onNode handles an added, updated or deleted node.
 func (k *controller) onNode(old, now *corev1.Node) {
 	n := now
 	if n == nil {
@@ -77,7 +77,7 @@ func (k *controller) onNode(old, now *corev1.Node) {
 	}
 }
 
-// causeEnded says whether a cause has ended since it threw pods out of a node, as far as the node's object tells.
+// causeEnded reports whether the cause of an eviction has ended, as far as the Node object shows.
 func causeEnded(c displacement.Cause, since time.Time, n *corev1.Node) bool {
 	switch c {
 	case displacement.Taint:
@@ -106,5 +106,5 @@ func causeEnded(c displacement.Cause, since time.Time, n *corev1.Node) bool {
 			}
 		}
 	}
-	return false // only time tells
+	return false // the cause ends with time only
 }

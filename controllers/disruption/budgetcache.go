@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// budgetCache are budgets as the engine has them, so that the selectors of all are not
-// read anew with every change of a pod.
+// budgetCache caches converted budgets, so that a change of a pod does not parse
+// all selectors again.
 type budgetCache struct {
 	converter *conversion.Converter
 	mu        sync.Mutex
@@ -22,7 +22,7 @@ func newBudgetCache() *budgetCache {
 	return &budgetCache{converter: conversion.New(), byUID: map[types.UID]*model.Budget{}}
 }
 
-// get is a budget as it is in this version of its object.
+// get returns the converted budget for the resource version of b.
 func (c *budgetCache) get(b *policyv1.PodDisruptionBudget) *model.Budget {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,7 +34,7 @@ func (c *budgetCache) get(b *policyv1.PodDisruptionBudget) *model.Budget {
 	return m
 }
 
-// retain drops all budgets but those that there are.
+// retain drops all budgets that are not in the list.
 func (c *budgetCache) retain(there []*policyv1.PodDisruptionBudget) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

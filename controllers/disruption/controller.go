@@ -24,7 +24,7 @@ import (
 const (
 	component = "disruption-controller"
 	workers   = 2
-	// retryInterval is when a budget is counted again whose pods could not be.
+	// retryInterval is the retry interval after a budget could not be computed.
 	retryInterval = time.Minute
 )
 
@@ -41,15 +41,14 @@ type controller struct {
 	events      record.EventRecorder
 
 	budgetQueue   *workqueue.Queue[key] // of budgets
-	stalePodQueue *workqueue.Queue[key] // of pods with a DisruptionTarget condition
+	stalePodQueue *workqueue.Queue[key] // pods with a DisruptionTarget condition
 
 	mu         sync.Mutex
-	lastEvents map[types.UID]string // the last events of budgets
+	lastEvents map[types.UID]string // last events of each budget
 }
 
-// Run keeps budgets until ctx ends. Factory supplies pods, budgets and the usual controllers, and
-// is started here if it is not yet; others asks for the scale of owners of other kinds, and may be nil. An error means that it
-// could not start.
+// Run updates budgets until ctx is done. It starts factory, which supplies pods, budgets and the built-in workloads.
+// others returns the scale of owners of other kinds and may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, others Scales, factory informers.SharedInformerFactory, log klog.Logger) error {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
@@ -58,8 +57,8 @@ func Run(ctx context.Context, client kubernetes.Interface, others Scales, factor
 	d := &controller{client: client, now: time.Now, budgetCache: newBudgetCache(), pods: pods.Lister(), budgets: budgets.Lister(),
 		scales: newScaleLister(factory, others), events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 		lastEvents: map[types.UID]string{}}
-	d.budgetQueue = workqueue.New("disruption", "Counting a disruption budget", log, d.reconcileBudget)
-	d.stalePodQueue = workqueue.New("stale_pod_disruption", "Taking back a DisruptionTarget condition", log, d.clearDisruptionTarget)
+	d.budgetQueue = workqueue.New("disruption", "Updating the disruption budget", log, d.reconcileBudget)
+	d.stalePodQueue = workqueue.New("stale_pod_disruption", "Clearing the DisruptionTarget condition", log, d.clearDisruptionTarget)
 	if err := workqueue.Watch(budgets.Informer(), d.onBudget); err != nil {
 		return err
 	}
@@ -82,7 +81,7 @@ func Run(ctx context.Context, client kubernetes.Interface, others Scales, factor
 
 func (d *controller) onBudget(old, now *policyv1.PodDisruptionBudget) {
 	if now == nil {
-		now = old // to forget it
+		now = old // a deleted budget is removed from the caches
 	}
 	d.budgetQueue.Add(key{Namespace: now.Namespace, Name: now.Name})
 }

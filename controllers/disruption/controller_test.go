@@ -31,7 +31,7 @@ type harness struct {
 	api *fake.Clientset
 }
 
-// runController runs the loop over objects, in a time of its own.
+// runController runs the controller over objects in virtual time.
 func runController(t *testing.T, others Scales, test func(w *harness), objects ...runtime.Object) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -48,13 +48,13 @@ func runController(t *testing.T, others Scales, test func(w *harness), objects .
 	})
 }
 
-// wait lets the loop do all that there is to do, and d go by.
+// wait lets the controller finish and d pass.
 func (w *harness) wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// want compares a budget's status in words: allowed/healthy/desired/expected reason entries.
+// want compares a budget's status: allowed/healthy/desired/expected reason entries.
 func (w *harness) want(name, want string) {
 	w.t.Helper()
 	w.wait(time.Second)
@@ -78,7 +78,7 @@ func (w *harness) want(name, want string) {
 	}
 }
 
-// expectEvent says what events there are about an object.
+// expectEvent compares the events of an object.
 func (w *harness) expectEvent(name, want string) {
 	w.t.Helper()
 	w.wait(time.Second)

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// hasDisruptionTarget says whether a pod has a DisruptionTarget condition, true or not.
+// hasDisruptionTarget reports whether a pod has a DisruptionTarget condition with any status.
 func hasDisruptionTarget(p *corev1.Pod) bool {
 	for i := range p.Status.Conditions {
 		if p.Status.Conditions[i].Type == corev1.DisruptionTarget {
@@ -25,7 +25,7 @@ func hasDisruptionTarget(p *corev1.Pod) bool {
 	return false
 }
 
-// conditionExpiry says how long a pod may carry its DisruptionTarget condition yet.
+// conditionExpiry returns how long a pod may keep its DisruptionTarget condition.
 func (d *controller) conditionExpiry(p *corev1.Pod, m *model.Pod) (time.Duration, bool) {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget {
@@ -35,7 +35,7 @@ func (d *controller) conditionExpiry(p *corev1.Pod, m *model.Pod) (time.Duration
 	return 0, false
 }
 
-// clearDisruptionTarget sets the condition of a pod to False whose displacement did not happen.
+// clearDisruptionTarget sets the condition to False if the displacement did not happen.
 func (d *controller) clearDisruptionTarget(ctx context.Context, k key) (time.Duration, error) {
 	p, err := d.pods.Pods(k.Namespace).Get(k.Name)
 	if apierrors.IsNotFound(err) {

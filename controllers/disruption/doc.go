@@ -1,16 +1,15 @@
-// Package disruption is the loop that keeps the status of disruption budgets, which
-// everybody who obeys budgets goes by. The arithmetic is engine/budget's; what is here brings
-// pods and the numbers that their controllers want to it, and writes what comes out.
+// Package disruption maintains the status of PodDisruptionBudgets. The computation is in engine/budget; this package
+// supplies pods and the scales of their controllers and writes the result.
 //
-//	budget, pod, or scale of a controller changed -> count -> status of the budget
-//	entry of disruptedPods older than 2 min       -> count again
+//	budget, pod, or scale of a controller changed -> compute -> status of the budget
+//	entry of disruptedPods older than 2 min       -> compute again
 //	DisruptionTarget true for 2 min, not deleting -> condition set to False
 //
-// The status is one update with the resource version of the budget that was counted
-// from: who debits a budget meanwhile wins, and the count is made again. A pod that its node has
-// evicted or rejected is booked by the same count, since it is not ready any more.
+// The status update carries the resource version of the budget that was read. If another actor debits the budget
+// meanwhile, that update wins and the status is computed again. A pod that its node has evicted or rejected is not
+// ready any more, so the computation accounts for it.
 //
-// Departures from Kubernetes: a change of a controller's scale is noticed at once, not with the
-// next change of a pod; an entry that is older than the pod of its name is dropped; an event is told
-// when what it says changes, not with every count; NotDeleted names the budget.
+// Differences from Kubernetes: a change of a controller's scale has immediate effect, not only with the next change of
+// a pod; an entry older than the pod of its name is dropped; an event is recorded when its content changes, not with
+// every computation; the event NotDeleted names the budget.
 package disruption

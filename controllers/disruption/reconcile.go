@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// reconcileBudget counts a budget and writes its status, if that says something new.
+// reconcileBudget computes the status of a budget and writes it if it has changed.
 func (d *controller) reconcileBudget(ctx context.Context, k key) (time.Duration, error) {
 	b, err := d.budgets.PodDisruptionBudgets(k.Namespace).Get(k.Name)
 	if apierrors.IsNotFound(err) {
@@ -40,7 +40,7 @@ func (d *controller) reconcileBudget(ctx context.Context, k key) (time.Duration,
 		return 0, err
 	}
 	if c.Failed() && query.err != nil {
-		return 0, query.err // it may be over in a moment
+		return 0, query.err // the error may be transient
 	}
 	if c.Failed() {
 		return retryInterval, nil
@@ -48,7 +48,7 @@ func (d *controller) reconcileBudget(ctx context.Context, k key) (time.Duration,
 	return c.RequeueAfter, nil
 }
 
-// updateStatus puts a count into the status of the budget that it was made from. One that is gone needs none.
+// updateStatus writes a computed status. A deleted budget is no error.
 func (d *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, c *budget.StatusResult, now time.Time) error {
 	changed := b.DeepCopy()
 	changed.Status = Status(&b.Status, c, now)
@@ -62,8 +62,8 @@ func (d *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruption
 	return err
 }
 
-// Status is a count as the API has it. Old is the status before, whose condition keeps
-// its time while it says the same.
+// Status converts a computed status to its API form. old is the previous status; its condition keeps
+// the transition time if unchanged.
 func Status(old *policyv1.PodDisruptionBudgetStatus, c *budget.StatusResult, now time.Time) policyv1.PodDisruptionBudgetStatus {
 	s := *old.DeepCopy()
 	s.ObservedGeneration = c.ObservedGeneration
@@ -84,7 +84,7 @@ func Status(old *policyv1.PodDisruptionBudgetStatus, c *budget.StatusResult, now
 	return s
 }
 
-// recordEvents writes the events of a count, unless the last count had the same.
+// recordEvents records the events of a computation unless they equal those of the last one.
 func (d *controller) recordEvents(b *policyv1.PodDisruptionBudget, events []budget.Event) {
 	text := fmt.Sprint(events)
 	d.mu.Lock()
@@ -111,7 +111,7 @@ func podReference(p *model.Pod) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion}
 }
 
-// pruneDeleted drops what is known of budgets that are gone.
+// pruneDeleted drops cached data of deleted budgets.
 func (d *controller) pruneDeleted() {
 	there, err := d.budgets.List(labels.Everything())
 	if err != nil {

@@ -19,20 +19,20 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Scales asks for the scale of an object of any kind. It is nil if the object is
-// not there; a NoScaleError says that its kind has none.
+// Scales returns the scale of an object of any kind. It returns nil if the object does not
+// exist, and a NoScaleError if its kind has no scale subresource.
 type Scales interface {
 	Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error)
 }
 
-// NoScaleError says that a kind has no scale.
+// NoScaleError reports that a kind has no scale subresource.
 type NoScaleError struct{ Resource string }
 
 func (e *NoScaleError) Error() string {
 	return e.Resource + " does not implement the scale subresource"
 }
 
-// scaleLister knows how many pods controllers want.
+// scaleLister returns how many pods controllers want.
 type scaleLister struct {
 	replicaSets  appslisters.ReplicaSetLister
 	deployments  appslisters.DeploymentLister
@@ -51,7 +51,7 @@ func newScaleLister(f informers.SharedInformerFactory, others Scales) *scaleList
 			apps.StatefulSets().Informer().HasSynced, core.ReplicationControllers().Informer().HasSynced}}
 }
 
-// watch calls changed with the namespace of each controller that wants another number.
+// watch calls changed with the namespace of each controller whose replicas change.
 func (s *scaleLister) watch(changed func(namespace string)) error {
 	apps, core := s.factory.Apps().V1(), s.factory.Core().V1()
 	if err := watchReplicas(apps.ReplicaSets().Informer(), func(o *appsv1.ReplicaSet) *int32 { return o.Spec.Replicas }, changed); err != nil {
@@ -81,7 +81,7 @@ func watchReplicas[T interface {
 	})
 }
 
-// replicasOrDefault is how many replicas a field says; absent means one.
+// replicasOrDefault returns the replicas of a spec. The default is 1.
 func replicasOrDefault(n *int32) int32 {
 	if n == nil {
 		return 1
@@ -89,41 +89,41 @@ func replicasOrDefault(n *int32) int32 {
 	return *n
 }
 
-// scaleQuery answers for one count.
+// scaleQuery answers the scale queries of one computation.
 type scaleQuery struct {
 	*scaleLister
 	ctx       context.Context
 	namespace string
-	err       error // that an answer could not be had, though there might be one
+	err       error // the last transient error
 }
 
 func (s *scaleLister) forNamespace(ctx context.Context, namespace string) *scaleQuery {
 	return &scaleQuery{scaleLister: s, ctx: ctx, namespace: namespace}
 }
 
-// scaleOf is what a controller wants, or the Deployment above it.
+// scaleOf returns the scale of a controller or of the Deployment that owns it.
 func (a *scaleQuery) scaleOf(o model.Owner) budget.Scale {
 	if found := a.cachedScale(o); found != nil {
 		return *found
 	}
 	if a.others == nil {
-		return budget.Scale{Fault: "it is not there, or of no kind whose scale is known"}
+		return budget.Scale{Fault: "not found, or its kind has no known scale"}
 	}
 	s, err := a.others.Scale(a.ctx, a.namespace, o)
 	_, never := err.(*NoScaleError)
 	switch {
 	case err != nil:
 		if !never {
-			a.err = fmt.Errorf("the scale of %s %s/%s: %w", o.Kind, a.namespace, o.Name, err)
+			a.err = fmt.Errorf("reading the scale of %s %s/%s: %w", o.Kind, a.namespace, o.Name, err)
 		}
 		return budget.Scale{Fault: err.Error()}
 	case s == nil || string(s.UID) != o.UID:
-		return budget.Scale{Fault: "it is not there"}
+		return budget.Scale{Fault: "not found"}
 	}
 	return budget.Scale{UID: o.UID, Replicas: s.Spec.Replicas}
 }
 
-// cachedScale looks among the controllers that are watched; nil when it is none of them.
+// cachedScale returns the scale of a controller from the informer caches, or nil.
 func (a *scaleQuery) cachedScale(o model.Owner) *budget.Scale {
 	switch {
 	case o.Kind == "ReplicaSet" && inGroup(o, "apps"):
@@ -149,7 +149,7 @@ func (a *scaleQuery) cachedScale(o model.Owner) *budget.Scale {
 	return nil
 }
 
-// inGroup says whether an owner is of an API group, in any version.
+// inGroup reports whether an owner's kind is in an API group, in any version.
 func inGroup(o model.Owner, group string) bool {
 	g, _, _ := strings.Cut(o.APIVersion, "/")
 	return g == group

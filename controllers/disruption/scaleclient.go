@@ -21,21 +21,21 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// scaleClient asks the API for scales, by discovery.
+// scaleClient reads scale subresources, using discovery.
 type scaleClient struct {
 	discovery discovery.DiscoveryInterface
 	mapper    meta.ResettableRESTMapper
 	client    scale.ScalesGetter
 
 	mu           sync.Mutex
-	withoutScale map[schema.GroupVersionResource]bool // kinds without a scale
-	since        time.Time                            // of what is known of kinds, here and in mapper
+	withoutScale map[schema.GroupVersionResource]bool // kinds without scale
+	since        time.Time                            // age of the discovery data, here and in mapper
 }
 
-// discoveryTTL is how long it is believed what is known of kinds: a definition of a custom resource may come, or get a scale.
+// discoveryTTL bounds the age of discovery data: a custom resource definition may be created or get a scale.
 const discoveryTTL = retryInterval / 2
 
-// NewScaleClient asks the API server of a configuration.
+// NewScaleClient returns Scales for an API server.
 func NewScaleClient(config *rest.Config, d discovery.DiscoveryInterface) (Scales, error) {
 	cached := memory.NewMemCacheClient(d)
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(cached)
@@ -46,7 +46,7 @@ func NewScaleClient(config *rest.Config, d discovery.DiscoveryInterface) (Scales
 	return &scaleClient{discovery: d, mapper: mapper, client: client, withoutScale: map[schema.GroupVersionResource]bool{}}, nil
 }
 
-// Scale asks for one scale.
+// Scale reads one scale.
 func (k *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error) {
 	k.forget()
 	gv, err := schema.ParseGroupVersion(o.APIVersion)
@@ -78,7 +78,7 @@ func (k *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner
 	return nil, err
 }
 
-// forget drops what is known of kinds if that is old.
+// forget drops outdated discovery data.
 func (k *scaleClient) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,7 +96,7 @@ func (k *scaleClient) hasNoScale(r schema.GroupVersionResource) bool {
 	return k.withoutScale[r]
 }
 
-// supportsScale says whether a kind has a scale, and remembers when it has not.
+// supportsScale reports whether a resource has a scale subresource, and remembers if not.
 func (k *scaleClient) supportsScale(r schema.GroupVersionResource) (bool, error) {
 	list, err := k.discovery.ServerResourcesForGroupVersion(r.GroupVersion().String())
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestScaleClientDiscovery: its definition may come, and be changed, while budgets over its pods are there.
+// TestScaleClientDiscovery: a custom resource may be defined and changed while budgets cover its pods.
 func TestScaleClientDiscovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}

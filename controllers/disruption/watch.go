@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// onPod queues the budgets that cover a pod, or did, if what they read of it has changed.
+// onPod enqueues the budgets that cover a pod, or did, if a field that they read has changed.
 func (d *controller) onPod(old, now *corev1.Pod) {
 	if now != nil && hasDisruptionTarget(now) {
 		if _, ends := d.conditionExpiry(now, conversion.BudgetPod(now)); ends {
@@ -23,7 +23,7 @@ func (d *controller) onPod(old, now *corev1.Pod) {
 	}
 	budgets, err := d.budgets.PodDisruptionBudgets(there.Namespace).List(labels.Everything())
 	if err != nil || len(budgets) == 0 {
-		return // an informer's list has no errors
+		return // listing from an informer cannot fail
 	}
 	was, is := budgetPodOrNil(old), budgetPodOrNil(now)
 	if was != nil && is != nil && equalForBudgets(was, is) {
@@ -44,7 +44,7 @@ func budgetPodOrNil(p *corev1.Pod) *model.Pod {
 	return conversion.BudgetPod(p)
 }
 
-// equalForBudgets says whether two states of a pod count alike.
+// equalForBudgets reports whether two states of a pod are equal for budgets.
 func equalForBudgets(a, b *model.Pod) bool {
 	if a.UID != b.UID || a.Ready != b.Ready || a.Deleting != b.Deleting || a.Phase != b.Phase || a.Owner != b.Owner || len(a.Labels) != len(b.Labels) {
 		return false
@@ -57,7 +57,7 @@ func equalForBudgets(a, b *model.Pod) bool {
 	return true
 }
 
-// onScaleChanged queues the budgets of a namespace that count by what controllers want.
+// onScaleChanged enqueues the budgets of a namespace that depend on scales.
 func (d *controller) onScaleChanged(namespace string) {
 	budgets, err := d.budgets.PodDisruptionBudgets(namespace).List(labels.Everything())
 	if err != nil {
@@ -70,7 +70,7 @@ func (d *controller) onScaleChanged(namespace string) {
 	}
 }
 
-// coveredPods are the pods under a budget; a selector that cannot be read covers none.
+// coveredPods returns the pods that a budget covers. A malformed selector covers none.
 func (d *controller) coveredPods(namespace string, selector *metav1.LabelSelector) ([]*model.Pod, error) {
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {

@@ -26,24 +26,24 @@ import (
 )
 
 const (
-	// sliceManager is what the slices of this loop are labelled with: upstream's name, so
-	// that either takes over what the other has written.
+	// sliceManager is the upstream value of the managed-by label of slices, so
+	// that upstream's controller and this one can take over each other's slices.
 	sliceManager = "endpointslice-controller.k8s.io"
-	// maxEndpointsPerSlice is how many endpoints a slice holds at most: upstream's default.
+	// maxEndpointsPerSlice is upstream's default.
 	maxEndpointsPerSlice = 100
 	workers              = 5
-	// perPodDelay is waited for each pod of a Service before its next look: 200 ms for 10,000.
+	// perPodDelay is the delay per pod of a Service before it is reconciled: 200 ms for 10,000 pods.
 	perPodDelay = 20 * time.Microsecond
-	// staleCacheDelay is how long a cache gets that has not seen our last write.
+	// staleCacheDelay is the retry delay while the cache does not show the last write.
 	staleCacheDelay = 20 * time.Millisecond
 )
 
-// serviceKey names a Service.
+// serviceKey identifies a Service.
 type serviceKey struct{ namespace, name string }
 
 func (s serviceKey) String() string { return s.namespace + "/" + s.name }
 
-// controller is the loop.
+// controller maintains EndpointSlices and Endpoints.
 type controller struct {
 	client          kubernetes.Interface
 	log             klog.Logger
@@ -61,9 +61,9 @@ type controller struct {
 	state      serviceState
 }
 
-// Run keeps EndpointSlices and Endpoints until ctx ends. factory (started here if it is not yet)
-// supplies Services, pods, nodes and EndpointSlices; Endpoints are watched through client, which should not
-// log the server's warnings that they are deprecated. An error means that it could not start.
+// Run maintains EndpointSlices and Endpoints until ctx is done. It starts factory, which supplies Services, pods,
+// nodes and EndpointSlices. Endpoints are watched through client, which should not log deprecation warnings. Run
+// returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
 	metrics.RegisterMetrics()
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
@@ -85,7 +85,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	e.queue = workqueue.New("endpoint_slice", "Writing the endpoints", log, e.sync)
 	m := &mirrorController{client: client, services: e.services, endpointsLister: e.endpointsLister, slices: e.slices, tracker: util.NewEndpointSliceTracker()}
 	m.queue = workqueue.New("endpoint_slice_mirroring_controller", "Mirroring Endpoints into slices", log, m.sync)
-	zones := workqueue.New("endpoint_slice_topology", "Counting the zones' processors", log, e.updateZones)
+	zones := workqueue.New("endpoint_slice_topology", "Updating topology data", log, e.updateZones)
 	for _, err := range []error{
 		workqueue.Watch(core.Services().Informer(), e.onService),
 		workqueue.Watch(core.Pods().Informer(), e.onPod),
@@ -128,7 +128,7 @@ func (e *controller) onService(old, now *corev1.Service) {
 	e.queue.Add(serviceKey{now.Namespace, now.Name})
 }
 
-// onPod queues the Services that select a pod, or did, if what endpoints say of it has changed.
+// onPod enqueues the Services that select a pod, or did, if the pod's endpoints change.
 func (e *controller) onPod(old, now *corev1.Pod) {
 	var key *util.PodProjectionKey
 	switch {
@@ -141,7 +141,7 @@ func (e *controller) onPod(old, now *corev1.Pod) {
 	}
 	keys, err := util.GetServicesToUpdate(e.services, key)
 	if err != nil {
-		e.log.Error(err, "Finding the Services of a pod failed")
+		e.log.Error(err, "Listing the Services of a pod failed")
 	}
 	for of := range keys {
 		namespace, name, _ := strings.Cut(of, "/")
@@ -150,7 +150,7 @@ func (e *controller) onPod(old, now *corev1.Pod) {
 	}
 }
 
-// onNodeAdded queues the Services of pods whose node was not known when they were looked at.
+// onNodeAdded enqueues the Services with pods on a node that was unknown.
 func (e *controller) onNodeAdded(name string) {
 	for k := range e.state.takeWaiting(name) {
 		e.queue.Add(k)
@@ -178,14 +178,14 @@ func (e *controller) onSlice(old, now *discoveryv1.EndpointSlice) {
 	}
 }
 
-// enqueueOwner queues the Service that a slice says it is of.
+// enqueueOwner enqueues the Service of a slice.
 func (e *controller) enqueueOwner(s *discoveryv1.EndpointSlice) {
 	if name := s.Labels[discoveryv1.LabelServiceName]; name != "" {
 		e.queue.Add(serviceKey{s.Namespace, name})
 	}
 }
 
-// onEndpoints queues the Service whose Endpoints have come or gone.
+// onEndpoints enqueues the Service of added or deleted Endpoints.
 func (e *controller) onEndpoints(old, now *corev1.Endpoints) {
 	switch {
 	case now == nil:

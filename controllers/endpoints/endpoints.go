@@ -11,14 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Upstream's labels and annotations on Endpoints.
+// Upstream's labels and annotations of Endpoints.
 const (
 	managedByLabel         = "endpoints.kubernetes.io/managed-by"
 	endpointsManager       = "endpoint-controller"
 	overCapacityAnnotation = "endpoints.kubernetes.io/over-capacity"
 )
 
-// syncEndpoints brings the Endpoints of a Service up to date.
+// syncEndpoints reconciles the Endpoints of a Service.
 func (e *controller) syncEndpoints(ctx context.Context, s *corev1.Service, pods []*corev1.Pod, trigger time.Time) error {
 	subsets, truncated := newSubsets(s, pods)
 	have, err := e.endpointsLister.Endpoints(s.Namespace).Get(s.Name)
@@ -51,12 +51,12 @@ func (e *controller) syncEndpoints(ctx context.Context, s *corev1.Service, pods 
 	}
 	_, err = e.client.CoreV1().Endpoints(s.Namespace).Create(ctx, want, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		return nil // their coming is looked at
+		return nil // their event triggers another sync
 	}
 	return err
 }
 
-// endpointsLabels are the Service's, whether it is headless, and who writes it.
+// endpointsLabels returns the labels of the Service, headless and managed-by.
 func endpointsLabels(s *corev1.Service) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, s.Labels)
@@ -68,7 +68,7 @@ func endpointsLabels(s *corev1.Service) map[string]string {
 	return out
 }
 
-// deleteEndpoints deletes the Endpoints of a Service that is gone, unless they were never ours.
+// deleteEndpoints deletes the Endpoints of a deleted Service if this controller manages them.
 func (e *controller) deleteEndpoints(ctx context.Context, k serviceKey) error {
 	have, err := e.endpointsLister.Endpoints(k.namespace).Get(k.name)
 	if err != nil || have.Labels[managedByLabel] != endpointsManager {

@@ -19,13 +19,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// harness is the loop over a fake API, on virtual time.
+// harness is the controller over a fake API in virtual time.
 type harness struct {
 	t   *testing.T
 	api *fake.Clientset
 }
 
-// runController runs a story; what the loop has to do is done after each call of settle.
+// runController runs a test; settle completes the controller's work.
 func runController(t *testing.T, objects []runtime.Object, story func(w *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func runController(t *testing.T, objects []runtime.Object, story func(w *harness
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		time.Sleep(time.Minute) // informers end
+		time.Sleep(time.Minute) // informers stop
 	})
 }
 
@@ -60,7 +60,7 @@ func (w *harness) settle() {
 	synctest.Wait()
 }
 
-// conditions are, for each pod in the slices of web, whether it is ready, serving, terminating.
+// conditions returns, for each pod in the slices of web, whether it is ready, serving, terminating.
 func (w *harness) conditions() map[string]string {
 	w.t.Helper()
 	list, err := w.api.DiscoveryV1().EndpointSlices("default").List(w.t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
@@ -81,7 +81,7 @@ func (w *harness) conditions() map[string]string {
 	return out
 }
 
-// addresses are how many ready and not ready ones the Endpoints of web have.
+// addresses returns the number of ready and not-ready addresses in the Endpoints of web.
 func (w *harness) addresses() (ready, not int) {
 	w.t.Helper()
 	e, err := w.api.CoreV1().Endpoints("default").Get(w.t.Context(), "web", metav1.GetOptions{})
@@ -112,7 +112,7 @@ func pod(name string, ready corev1.ConditionStatus) *corev1.Pod {
 	}
 }
 
-// update writes a changed pod, with the next resource version, which the fake API does not count.
+// update writes a changed pod with the next resource version, which the fake API does not set.
 func (w *harness) update(name, version string, change func(p *corev1.Pod)) {
 	w.t.Helper()
 	p, err := w.api.CoreV1().Pods("default").Get(w.t.Context(), name, metav1.GetOptions{})

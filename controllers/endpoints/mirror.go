@@ -22,10 +22,10 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// mirrorManager is what mirrored slices are labelled with: upstream's name.
+// mirrorManager is the upstream value of the managed-by label of mirrored slices.
 const mirrorManager = "endpointslicemirroring-controller.k8s.io"
 
-// mirrorController has Endpoints that somebody else writes, for a Service without selector, in EndpointSlices, too.
+// mirrorController mirrors Endpoints of Services without selector into EndpointSlices.
 type mirrorController struct {
 	client          kubernetes.Interface
 	services        corelisters.ServiceLister
@@ -35,7 +35,7 @@ type mirrorController struct {
 	queue           *workqueue.Queue[serviceKey]
 }
 
-// sync brings the mirrored slices of one Service up to date.
+// sync reconciles the mirrored slices of one Service.
 func (m *mirrorController) sync(ctx context.Context, k serviceKey) (time.Duration, error) {
 	s, source, err := m.endpointsToMirror(k)
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *mirrorController) sync(ctx context.Context, k serviceKey) (time.Duratio
 	return 0, nil
 }
 
-// endpointsToMirror is a Service and its Endpoints; these are nil if they are not to be mirrored.
+// endpointsToMirror returns a Service and its Endpoints. The Endpoints are nil if they are not to be mirrored.
 func (m *mirrorController) endpointsToMirror(k serviceKey) (*corev1.Service, *corev1.Endpoints, error) {
 	s, err := m.services.Services(k.namespace).Get(k.name)
 	if err != nil {
@@ -92,8 +92,8 @@ func (m *mirrorController) slicesOf(k serviceKey) (out []*discoveryv1.EndpointSl
 	return out, err
 }
 
-// matchSlices are the slices to be written so that all of want are there, and those of have that are left over. A slice
-// goes on as one of its family and ports: best as the one that it is already.
+// matchSlices returns the slices to write and the existing slices that are left over. A desired slice reuses an
+// existing one of the same address family and ports, preferably one with equal endpoints.
 func matchSlices(want, have []*discoveryv1.EndpointSlice) (changed, left []*discoveryv1.EndpointSlice) {
 	left = slices.Clone(have)
 	for _, w := range want {
@@ -115,17 +115,17 @@ func matchSlices(want, have []*discoveryv1.EndpointSlice) (changed, left []*disc
 	return changed, left
 }
 
-// sameShape says whether two slices are of one family and have the same ports, in whichever order.
+// sameShape reports whether two slices have the same address family and the same set of ports.
 func sameShape(a, b *discoveryv1.EndpointSlice) bool {
 	return a.AddressType == b.AddressType && util.NewPortMapKey(slices.Clone(a.Ports)) == util.NewPortMapKey(slices.Clone(b.Ports))
 }
 
-// sameEndpoints says whether a slice that is there has the endpoints that are wanted, in whichever order: upstream has none.
+// sameEndpoints reports whether two slices have the same set of endpoints. Upstream does not define an order.
 func sameEndpoints(have, want *discoveryv1.EndpointSlice) bool {
 	return equality.Semantic.DeepEqual(sortEndpoints(slices.Clone(have.Endpoints)), want.Endpoints)
 }
 
-// updatedSlice is a slice that is there, as it is wanted, and whether it is so already.
+// updatedSlice returns an existing slice with the desired content, and whether it was unchanged.
 func updatedSlice(have, want *discoveryv1.EndpointSlice) (next *discoveryv1.EndpointSlice, same bool) {
 	next = have.DeepCopy()
 	next.Labels, next.Annotations, next.OwnerReferences = want.Labels, want.Annotations, want.OwnerReferences
@@ -135,7 +135,7 @@ func updatedSlice(have, want *discoveryv1.EndpointSlice) (next *discoveryv1.Endp
 	return next, equality.Semantic.DeepEqual(have, next)
 }
 
-// write creates a slice without a name, and updates one that has one.
+// write creates or updates a slice. A slice without a name is created.
 func (m *mirrorController) write(ctx context.Context, s *discoveryv1.EndpointSlice) (err error) {
 	api := m.client.DiscoveryV1().EndpointSlices(s.Namespace)
 	if s.Name == "" {

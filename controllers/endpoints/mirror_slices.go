@@ -14,14 +14,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// maxEndpointsPerSubset is how many addresses with the same ports are mirrored: upstream's default, and what a slice holds at most.
+// maxEndpointsPerSubset is upstream's default and the maximum size of a slice.
 const maxEndpointsPerSubset = 1000
 
-// maxNamePrefixLen leaves room for what the API server appends to a name.
+// maxNamePrefixLen leaves room for the suffix of a generated name.
 const maxNamePrefixLen = 253 - 6
 
-// desiredSlices is what Endpoints say as slices without names, in the shape that upstream's controller gives them, so that each of
-// the two leaves be what the other has written: one for the addresses of a family that are reached at the same ports.
+// desiredSlices returns the mirrored slices of Endpoints, without names. There is one slice per address family and set
+// of ports. The form is that of upstream's controller, so that each accepts the other's slices.
 func desiredSlices(e *corev1.Endpoints) (out []*discoveryv1.EndpointSlice) {
 	for _, subset := range repackSubsets(e.Subsets) {
 		families := map[discoveryv1.AddressType]util.EndpointSet{}
@@ -49,7 +49,7 @@ func desiredSlices(e *corev1.Endpoints) (out []*discoveryv1.EndpointSlice) {
 	return out
 }
 
-// sortedEndpoints lists a set by what tells its endpoints apart.
+// sortedEndpoints returns the endpoints of a set in order.
 func sortedEndpoints(set util.EndpointSet) (out []discoveryv1.Endpoint) {
 	for _, e := range set {
 		out = append(out, *e)
@@ -57,7 +57,7 @@ func sortedEndpoints(set util.EndpointSet) (out []discoveryv1.Endpoint) {
 	return sortEndpoints(out)
 }
 
-// sortEndpoints brings endpoints into that order, in place.
+// sortEndpoints sorts endpoints in place.
 func sortEndpoints(list []discoveryv1.Endpoint) []discoveryv1.Endpoint {
 	slices.SortFunc(list, func(a, b discoveryv1.Endpoint) int {
 		of, with := ptr.Deref(a.TargetRef, corev1.ObjectReference{}), ptr.Deref(b.TargetRef, corev1.ObjectReference{})
@@ -94,7 +94,7 @@ func mirroredPorts(ports []corev1.EndpointPort) (out []discoveryv1.EndpointPort)
 	return out
 }
 
-// mirrorMeta has what the Endpoints' metadata says to others, and belongs to them.
+// mirrorMeta returns the metadata of a mirrored slice: labels and annotations of the Endpoints, which own it.
 func mirrorMeta(e *corev1.Endpoints) metav1.ObjectMeta {
 	yes := true
 	out := metav1.ObjectMeta{Namespace: e.Namespace, GenerateName: strings.TrimRight(e.Name[:min(len(e.Name), maxNamePrefixLen)], ".-") + "-",

@@ -11,20 +11,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// addressKey tells addresses apart, as upstream does: the same address may be of several pods.
+// addressKey identifies an address, as upstream does: several pods may have the same IP.
 type addressKey struct {
 	ip  string
 	uid types.UID
 }
 
-// portTargets is who is reached at a port, and who of them is ready.
+// portTargets are the addresses behind a port, and whether each is ready.
 type portTargets struct {
-	ports []corev1.EndpointPort // one, or none
+	ports []corev1.EndpointPort // at most one
 	ready map[addressKey]bool
 }
 
-// repackSubsets says what subsets say, with all ports that reach the same addresses together, so that each port is in one subset
-// only. Who is not ready in one of several subsets with a port is not ready there.
+// repackSubsets regroups subsets so that each port is in only one subset, together with all ports of the same
+// addresses. An address that is not ready in one of several subsets with a port is not ready for it.
 func repackSubsets(subsets []corev1.EndpointSubset) (out []*corev1.EndpointSubset) {
 	byPort, addresses := targetsByPort(subsets)
 	subsetsByTargets := map[string]*corev1.EndpointSubset{}
@@ -59,7 +59,7 @@ func repackSubsets(subsets []corev1.EndpointSubset) (out []*corev1.EndpointSubse
 	return out
 }
 
-// targetsByPort takes subsets apart; addresses without a port are under "". Of an address that is there several times the first is taken.
+// targetsByPort groups addresses by port; "" stands for no port. The first of several equal addresses is used.
 func targetsByPort(subsets []corev1.EndpointSubset) (map[string]*portTargets, map[addressKey]corev1.EndpointAddress) {
 	byPort, addresses := map[string]*portTargets{}, map[addressKey]corev1.EndpointAddress{}
 	for i := range subsets {

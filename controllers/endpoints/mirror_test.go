@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
-// newForeignEndpoints is a Service without selector, and where somebody says that it is served.
+// newForeignEndpoints returns a Service without selector and its Endpoints.
 func newForeignEndpoints(change func(*corev1.Endpoints)) []runtime.Object {
 	s := web()
 	s.Name, s.Spec.Selector = "db", nil
@@ -28,7 +28,7 @@ func newForeignEndpoints(change func(*corev1.Endpoints)) []runtime.Object {
 	return []runtime.Object{s, e}
 }
 
-// mirrors are the mirrored slices of db in words.
+// mirrors formats the mirrored slices of db.
 func (w *harness) mirrors() string {
 	w.t.Helper()
 	list, err := w.api.DiscoveryV1().EndpointSlices("default").List(w.t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=db"})
@@ -126,7 +126,7 @@ func TestEndpointsNotMirrored(t *testing.T) {
 	})
 }
 
-// TestMirroredSlicesMatchUpstream: else each of the two would put right what the other has written.
+// TestMirroredSlicesMatchUpstream: otherwise both controllers would overwrite each other's slices.
 func TestMirroredSlicesMatchUpstream(t *testing.T) {
 	at := func(ips ...string) (out []corev1.EndpointAddress) {
 		for _, ip := range ips {
@@ -168,7 +168,7 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 	}
 }
 
-// TestMirroredSliceIsAdopted: what upstream's controller has written, in an order of its own, goes on.
+// TestMirroredSliceIsAdopted: slices of upstream's controller, with endpoints in another order, are kept.
 func TestMirroredSliceIsAdopted(t *testing.T) {
 	runController(t, newForeignEndpoints(func(e *corev1.Endpoints) {
 		e.Subsets = []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1"}, {IP: "1.0.0.2"}}, Ports: []corev1.EndpointPort{{Name: "a", Port: 1}, {Name: "b", Port: 2}}}}
@@ -194,7 +194,7 @@ func TestMirroredSliceIsAdopted(t *testing.T) {
 	})
 }
 
-// TestManagersAreGuarded: a manager with one of them on would write the same objects.
+// TestManagersAreGuarded: upstream's controllers of these names would write the same objects.
 func TestManagersAreGuarded(t *testing.T) {
 	refusal := (&upstreamguard.ConflictError{Controllers: []string{"endpoints"}}).Error()
 	for name, flag := range map[string]string{

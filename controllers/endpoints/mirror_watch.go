@@ -21,7 +21,7 @@ func (m *mirrorController) onEndpoints(old, now *corev1.Endpoints) {
 	m.queue.Add(serviceKey{now.Namespace, now.Name})
 }
 
-// onSlice looks again at what somebody else has done to our slices.
+// onSlice enqueues the Service of a mirrored slice that another writer has changed.
 func (m *mirrorController) onSlice(old, now *discoveryv1.EndpointSlice) {
 	for _, s := range []*discoveryv1.EndpointSlice{old, now} {
 		if s == nil || s.Labels[discoveryv1.LabelManagedBy] != mirrorManager || s.Labels[discoveryv1.LabelServiceName] == "" {

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// serviceState is what is remembered of the Services' last looks.
+// serviceState is the state of the last reconciliation of each Service.
 type serviceState struct {
 	mu    sync.Mutex
 	sizes map[serviceKey]int
-	// waiting are the Services of which pods are left out, by the node that is not known.
+	// waiting holds the Services with omitted pods, by the unknown node.
 	waiting map[string]map[serviceKey]bool
 }
 
-// record notes how many pods a Service has, and which nodes of theirs are not known.
+// record stores the number of pods of a Service and the unknown nodes.
 func (s *serviceState) record(k serviceKey, pods int, unknown map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +29,7 @@ func (s *serviceState) record(k serviceKey, pods int, unknown map[string]bool) {
 	}
 }
 
-// forget forgets a Service.
+// forget removes a Service.
 func (s *serviceState) forget(k serviceKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,14 +40,14 @@ func (s *serviceState) forget(k serviceKey) {
 	})
 }
 
-// size is how many pods a Service had.
+// size returns the number of pods of a Service at the last reconciliation.
 func (s *serviceState) size(k serviceKey) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sizes[k]
 }
 
-// takeWaiting takes the Services that waited for a node.
+// takeWaiting removes and returns the Services that wait for a node.
 func (s *serviceState) takeWaiting(node string) map[serviceKey]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,17 +12,17 @@ import (
 	"k8s.io/endpointslice/util"
 )
 
-// maxAddresses is how many addresses Endpoints hold at most, as upstream.
+// maxAddresses is the maximum number of addresses in Endpoints, as upstream.
 const maxAddresses = 1000
 
-// podAddress is where one pod is reached at one port.
+// podAddress is the address of a pod.
 type podAddress struct {
 	address corev1.EndpointAddress
 	ready   bool
 }
 
-// newSubsets are the Endpoints of a Service: its addresses, grouped by the ports they have in common.
-// cut says that there were too many; the ready ones stay.
+// newSubsets returns the Endpoints subsets of a Service: its addresses, grouped by ports.
+// truncated reports whether there were too many addresses; ready ones take precedence.
 func newSubsets(s *corev1.Service, pods []*corev1.Pod) (out []corev1.EndpointSubset, truncated bool) {
 	var places []podAddress
 	ports := map[types.UID][]corev1.EndpointPort{}
@@ -54,7 +54,7 @@ func newSubsets(s *corev1.Service, pods []*corev1.Pod) (out []corev1.EndpointSub
 	return groupByPorts(places, ports), truncated
 }
 
-// groupByPorts puts together the places that have the same ports.
+// groupByPorts groups addresses with the same ports.
 func groupByPorts(places []podAddress, ports map[types.UID][]corev1.EndpointPort) (out []corev1.EndpointSubset) {
 	at := map[string]int{}
 	for _, p := range places {
@@ -75,7 +75,7 @@ func groupByPorts(places []podAddress, ports map[types.UID][]corev1.EndpointPort
 	return out
 }
 
-// portsOf are the ports of a Service at a pod; a named port that the pod has not is left out.
+// portsOf returns the ports of a Service for a pod. It omits named ports that the pod does not have.
 func portsOf(s *corev1.Service, p *corev1.Pod) (out []corev1.EndpointPort) {
 	for i := range s.Spec.Ports {
 		port := &s.Spec.Ports[i]
@@ -93,7 +93,7 @@ func comparePorts(a, b corev1.EndpointPort) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)))
 }
 
-// addressOf is the pod's address of the Service's first family; empty if it has none.
+// addressOf returns the pod's address of the Service's primary address family, or "".
 func addressOf(s *corev1.Service, p *corev1.Pod) string {
 	v6 := len(s.Spec.IPFamilies) > 0 && s.Spec.IPFamilies[0] == corev1.IPv6Protocol
 	for _, ip := range p.Status.PodIPs {
@@ -114,7 +114,7 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// portsKey is the same for the same ports.
+// portsKey returns a comparable key for ports.
 func portsKey(ports []corev1.EndpointPort) string {
 	var b strings.Builder
 	for _, p := range ports {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/endpointslice/metrics"
 )
 
-// sync brings the slices and the Endpoints of one Service up to date.
+// sync reconciles the slices and the Endpoints of one Service.
 func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, error) {
 	s, err := e.services.Services(k.namespace).Get(k.name)
 	switch {
@@ -23,7 +23,7 @@ func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, err
 	case err != nil:
 		return 0, err
 	case s.Spec.Type == corev1.ServiceTypeExternalName || s.Spec.Selector == nil || s.DeletionTimestamp != nil:
-		// Whose endpoints others write, or which goes with what it owns.
+		// Endpoints are managed by others, or the garbage collector deletes them.
 		return 0, nil
 	}
 	owned, err := e.slicesOf(k)
@@ -50,7 +50,7 @@ func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, err
 	return 0, nil
 }
 
-// podsOf are the pods that a Service selects and whose node is known, or need not be.
+// podsOf returns the selected pods of a Service whose node is known or not needed.
 func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
 	selected, err := e.pods.Pods(s.Namespace).List(labels.Set(s.Spec.Selector).AsSelectorPreValidated())
 	if err != nil {
@@ -67,7 +67,7 @@ func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
 		out = append(out, p)
 	}
 	e.state.record(k, len(selected), unknown)
-	for node := range unknown { // it may have come meanwhile
+	for node := range unknown { // the node may have been added meanwhile
 		if _, err := e.nodes.Get(node); err == nil {
 			e.onNodeAdded(node)
 		}
@@ -75,7 +75,7 @@ func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
 	return out, nil
 }
 
-// slicesOf are the slices of a Service that this loop, or the one that had its name before, has made.
+// slicesOf returns the managed slices of a Service.
 func (e *controller) slicesOf(k serviceKey) ([]*discoveryv1.EndpointSlice, error) {
 	all, err := e.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
 		discoveryv1.LabelServiceName: k.name, discoveryv1.LabelManagedBy: sliceManager}))
@@ -91,7 +91,7 @@ func (e *controller) slicesOf(k serviceKey) ([]*discoveryv1.EndpointSlice, error
 	return out, nil
 }
 
-// deleteService forgets a Service, and deletes what it leaves behind and does not give away.
+// deleteService removes the state of a deleted Service and its owned slices and Endpoints.
 func (e *controller) deleteService(ctx context.Context, k serviceKey) error {
 	e.triggers.DeleteService(k.namespace, k.name)
 	e.reconciler.DeleteService(k.namespace, k.name)
@@ -112,7 +112,7 @@ func (e *controller) deleteService(ctx context.Context, k serviceKey) error {
 	return errors.Join(errs...)
 }
 
-// ignoreExpected drops errors that say that the wanted state is there already, or not wanted any more.
+// ignoreExpected drops errors which mean that an object is gone or its namespace is being deleted.
 func ignoreExpected(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil

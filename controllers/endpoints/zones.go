@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// zoneWeight is what of a node decides how topology-aware hints are spread over zones.
+// zoneWeight is what determines the distribution of topology-aware hints over zones.
 type zoneWeight struct {
 	zone  string
 	ready bool
-	cpu   int64 // thousandths
+	cpu   int64 // millicores
 }
 
 func nodeWeight(n *corev1.Node) (w zoneWeight) {
@@ -29,7 +29,7 @@ func nodeWeight(n *corev1.Node) (w zoneWeight) {
 	return w
 }
 
-// updateZones counts the nodes again, and queues the Services whose hints do not fit any more.
+// updateZones updates the node data for topology hints and enqueues the Services whose hints are affected.
 func (e *controller) updateZones(context.Context, struct{}) (time.Duration, error) {
 	nodes, err := e.nodes.List(labels.Everything())
 	if err != nil {

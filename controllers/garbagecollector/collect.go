@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// getLive is the object as the API server has it; nil if it is gone.
+// getLive reads the object from the API server. It returns nil if it was deleted or replaced.
 func (gc *garbageCollector) getLive(ctx context.Context, o *object) (*metav1.PartialObjectMetadata, error) {
 	m, err := gc.client(o.resource, o.namespace).Get(ctx, o.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || err == nil && m.UID != o.uid {
@@ -20,8 +20,8 @@ func (gc *garbageCollector) getLive(ctx context.Context, o *object) (*metav1.Par
 	return m, err
 }
 
-// attemptToDelete deletes an object whose owners are all gone or going, and takes off those that are gone if
-// another one stays.
+// attemptToDelete deletes an object whose owners are all deleted or waiting for deletion. If an owner remains, it
+// removes the references to deleted owners instead.
 func (gc *garbageCollector) attemptToDelete(ctx context.Context, o *object, dependents []*object) error {
 	m, err := gc.getLive(ctx, o)
 	if err != nil || m == nil || m.DeletionTimestamp != nil {
@@ -39,8 +39,8 @@ func (gc *garbageCollector) attemptToDelete(ctx context.Context, o *object, depe
 	}
 	policy := propagationPolicy(m)
 	if len(by.waiting) > 0 && len(dependents) > 0 {
-		// What it has itself goes first. If that waits already there may be a circle, which
-		// this object leaves: it blocks nobody any more.
+		// The dependents must be deleted first. If a dependent itself waits for its dependents there may be a cycle.
+		// To break it, this object stops blocking its owners.
 		if slices.ContainsFunc(dependents, func(d *object) bool { return d.foreground }) {
 			if err := gc.patchMetadata(ctx, o, m, map[string]any{"ownerReferences": unblockReferences(m.OwnerReferences)}); err != nil {
 				return err
@@ -60,7 +60,7 @@ func (gc *garbageCollector) attemptToDelete(ctx context.Context, o *object, depe
 	return err
 }
 
-// propagationPolicy is how dependents are to be treated, as the finalizers that an object already has ask for.
+// propagationPolicy returns the deletion policy that the object's finalizers request.
 func propagationPolicy(m metav1.Object) metav1.DeletionPropagation {
 	switch {
 	case slices.Contains(m.GetFinalizers(), metav1.FinalizerOrphanDependents):
@@ -79,8 +79,8 @@ func unblockReferences(refs []metav1.OwnerReference) []metav1.OwnerReference {
 	return refs
 }
 
-// processDeletingDependents lets an owner that goes in the foreground go when nothing blocks it any more, and else has its
-// dependents looked at.
+// processDeletingDependents removes the foregroundDeletion finalizer of an owner once no dependent blocks it, and
+// otherwise enqueues its dependents.
 func (gc *garbageCollector) processDeletingDependents(ctx context.Context, o *object, dependents []*object) error {
 	blocked := false
 	for _, d := range dependents {
@@ -97,7 +97,7 @@ func (gc *garbageCollector) processDeletingDependents(ctx context.Context, o *ob
 	return gc.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents)
 }
 
-// orphanDependents takes an owner off its dependents, and lets it go then.
+// orphanDependents removes the owner from its dependents, and then its orphan finalizer.
 func (gc *garbageCollector) orphanDependents(ctx context.Context, o *object, dependents []*object) error {
 	for _, d := range dependents {
 		m, err := gc.getLive(ctx, d)
@@ -112,13 +112,13 @@ func (gc *garbageCollector) orphanDependents(ctx context.Context, o *object, dep
 			continue
 		}
 		if err := gc.patchMetadata(ctx, d, m, map[string]any{"ownerReferences": rest}); err != nil {
-			return fmt.Errorf("letting %s %s/%s go: %w", d.resource.Resource, d.namespace, d.name, err)
+			return fmt.Errorf("orphaning %s %s/%s: %w", d.resource.Resource, d.namespace, d.name, err)
 		}
 	}
 	return gc.removeFinalizer(ctx, o, metav1.FinalizerOrphanDependents)
 }
 
-// removeFinalizer takes a finalizer off.
+// removeFinalizer removes a finalizer.
 func (gc *garbageCollector) removeFinalizer(ctx context.Context, o *object, finalizer string) error {
 	m, err := gc.getLive(ctx, o)
 	if err != nil || m == nil {
@@ -131,7 +131,7 @@ func (gc *garbageCollector) removeFinalizer(ctx context.Context, o *object, fina
 	return gc.patchMetadata(ctx, o, m, map[string]any{"finalizers": rest})
 }
 
-// patchMetadata patches metadata, if the object is still the one and the version that was looked at.
+// patchMetadata patches metadata, with UID and resource version as preconditions.
 func (gc *garbageCollector) patchMetadata(ctx context.Context, o *object, m *metav1.PartialObjectMetadata, fields map[string]any) error {
 	fields["uid"], fields["resourceVersion"] = m.UID, m.ResourceVersion
 	data, err := json.Marshal(map[string]any{"metadata": fields})

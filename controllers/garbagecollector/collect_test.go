@@ -22,7 +22,7 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// harness is a collector over an API of ConfigMaps, all of which the graph knows.
+// harness is a garbage collector over an API of ConfigMaps that are all in the graph.
 type harness struct {
 	*testing.T
 	*garbageCollector
@@ -50,7 +50,7 @@ func newHarness(t *testing.T, things ...*metav1.PartialObjectMetadata) *harness 
 		switch a := a.(type) {
 		case clienttesting.DeleteActionImpl:
 			if p := a.DeleteOptions.Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil {
-				t.Errorf("%s is deleted whatever it is", a.Name)
+				t.Errorf("%s is deleted without preconditions", a.Name)
 			}
 			b.did = append(b.did, "delete "+a.Name+" "+string(*a.DeleteOptions.PropagationPolicy))
 		case clienttesting.PatchActionImpl:
@@ -64,7 +64,7 @@ func newHarness(t *testing.T, things ...*metav1.PartialObjectMetadata) *harness 
 	return b
 }
 
-// expectActions looks at a thing and checks what is done: words that each step must have, in order.
+// expectActions reconciles an object and checks the actions: each must contain the given words, in order.
 func (b *harness) expectActions(name string, want ...string) {
 	b.Helper()
 	b.did = nil
@@ -78,7 +78,7 @@ func (b *harness) expectActions(name string, want ...string) {
 		}
 	}
 	if !ok {
-		b.Errorf("looking at %s it did %q, want %q", name, b.did, want)
+		b.Errorf("reconciling %s: actions %q, want %q", name, b.did, want)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestDependents(t *testing.T) {
 		"in a circle":                    {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner", "!a"), foreground), newMetadata("a", "!owner")}, "a", []string{`patch a "blockOwnerDeletion":false`, "delete a Foreground"}},
 		"it is going already":            {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
 		"a blocked owner":                {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "owner", nil},
-		"an owner that nobody blocks":    {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
+		"an owner that is not blocked":   {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
 		"an owner that lets go":          {[]*metav1.PartialObjectMetadata{old, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
 		"finalizers say what is to be":   {[]*metav1.PartialObjectMetadata{withFinalizer(newMetadata("a", "owner"), orphan)}, "a", []string{"delete a Orphan"}},
 		"what is not there":              {nil, "a", nil},
@@ -130,7 +130,7 @@ func TestOwnerInOtherNamespaceIsReported(t *testing.T) {
 	}
 }
 
-// TestClusterScopedDependentOfNamespacedOwner: nobody can say which namespace is meant.
+// TestClusterScopedDependentOfNamespacedOwner: the namespace of the owner is unknown.
 func TestClusterScopedDependentOfNamespacedOwner(t *testing.T) {
 	b := newHarness(t)
 	n := newMetadata("n1", "owner")
@@ -150,11 +150,11 @@ func TestUnknownOwnerKindDeletesNothing(t *testing.T) {
 	m.OwnerReferences[0].Kind = "Gadget"
 	b := newHarness(t, m)
 	if _, err := b.sync(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "Gadget") || len(b.did) > 0 {
-		t.Errorf("it did %q, with error %v", b.did, err)
+		t.Errorf("actions %q, error %v", b.did, err)
 	}
 }
 
-// TestOwnerIsReadLive: an owner that the watch does not show, but the API server has, is there.
+// TestOwnerIsReadLive covers an owner that exists but is not in the cache.
 func TestOwnerIsReadLive(t *testing.T) {
 	b := newHarness(t, newMetadata("owner"), newMetadata("a", "owner"))
 	b.graph.remove("owner")
@@ -166,7 +166,7 @@ func TestOwnerIsReadLive(t *testing.T) {
 		return false, nil, nil
 	})
 	if _, err := b.sync(t.Context(), "a"); err == nil || slices.ContainsFunc(b.did, func(s string) bool { return strings.HasPrefix(s, "delete") }) {
-		t.Errorf("it did %q, with error %v", b.did, err)
+		t.Errorf("actions %q, error %v", b.did, err)
 	}
 }
 
@@ -186,6 +186,6 @@ func TestAbsentOwnerIsCached(t *testing.T) {
 		b.expectActions(fmt.Sprint("a", i), "delete")
 	}
 	if asked != 1 {
-		t.Errorf("the owner was asked for %d times", asked)
+		t.Errorf("the owner was read %d times", asked)
 	}
 }

@@ -1,21 +1,21 @@
 // Package garbagecollector deletes objects whose owners are gone.
 //
-// It watches the metadata of everything that can be deleted, but events, and keeps who belongs to whom
-// (graph). Which kinds those are, in which version, is asked every 30 s. What happens to dependents is what the deletion of their owner asked for; the API server
-// has written that into the owner's finalizers:
+// It watches the metadata of all deletable resources except events and keeps a graph of owners and dependents. The
+// resources and their preferred versions are discovered every 30 s. The deletion request of an owner determines what
+// happens to its dependents; the API server records it in the owner's finalizers:
 //
-//	background   the owner goes at once; its dependents are found without one, and deleted
-//	foreground   the owner waits (foregroundDeletion) until no dependent is left that blocks it
-//	orphan       the owner waits (orphan) until its dependents do not refer to it any more
+//	background   the owner is deleted immediately; its dependents are found without owner and deleted
+//	foreground   the owner waits (foregroundDeletion) until no dependent blocks it
+//	orphan       the owner waits (orphan) until no dependent refers to it
 //
 // Invariants, each held by a test:
 //
-//   - an object is deleted only if each of its owners is gone or goes in the foreground, as the API
-//     server, not the cache, says, and only in the version that was looked at;
-//   - of several owners, those that are gone are taken off, and the object stays;
-//   - an owner is one of the same namespace, or of none: another object with its uid is none. A dependent without a
-//     namespace whose owner has one is never deleted; an event says so;
-//   - a kind is watched in the version that is preferred by now, and what went while nobody watched is forgotten;
-//   - owners in a circle that are deleted in the foreground do not wait for each other for ever;
-//   - an owner of a kind that the API server does not know is no reason to delete anything.
+//   - an object is deleted only if each owner is deleted or in foreground deletion according to the API server, not
+//     the cache, and only in the observed resource version;
+//   - if an object has several owners, references to deleted owners are removed and the object stays;
+//   - an owner is in the same namespace as the dependent, or cluster-scoped; an object elsewhere with the same UID is
+//     not the owner. A cluster-scoped dependent of a namespaced owner is never deleted; an event reports it;
+//   - a kind is watched in its preferred version, and objects that were deleted while it was not watched are removed;
+//   - a cycle of owners in foreground deletion does not block forever;
+//   - an owner of a kind that the API server does not serve never leads to a deletion.
 package garbagecollector

@@ -23,16 +23,16 @@ import (
 
 const (
 	workers = 10
-	// component is the name under which Kubernetes reports the same events.
+	// component is the upstream source of the events.
 	component = "garbage-collector-controller"
-	// absentOwnerCacheSize is how many owners are remembered that the API server did not have.
+	// absentOwnerCacheSize is the size of the cache of owners that do not exist.
 	absentOwnerCacheSize = 500
-	// orphanGracePeriod is how long after the start of an owner's deletion dependents are waited for that
-	// the watches have not shown yet: they would not be let go, but be found without an owner.
+	// orphanGracePeriod is how long to wait after an owner's deletion for dependents that are
+	// not in the cache yet. Otherwise they would not be orphaned but found without owner, and deleted.
 	orphanGracePeriod = time.Second
 )
 
-// garbageCollector deletes what is left over, one key an object.
+// garbageCollector deletes dependents. The queue key is an object's UID.
 type garbageCollector struct {
 	metadata     metadata.Interface
 	discovery    discovery.DiscoveryInterface
@@ -40,16 +40,16 @@ type garbageCollector struct {
 	events       record.EventRecorder
 	graph        *graph
 	queue        *workqueue.Queue[types.UID]
-	absentOwners *lru.Cache // owners that are not there, as the API server said
+	absentOwners *lru.Cache // owners that do not exist according to the API server
 	log          klog.Logger
 
 	mu       sync.Mutex
 	monitors map[schema.GroupKind]*monitor
-	reported *lru.Cache // references of which an event was written
+	reported *lru.Cache // references for which an event was recorded
 }
 
-// Run collects garbage until ctx ends. objects reads and changes metadata of all kinds; factory (started
-// here if it is not yet) supplies pods and ReplicaSets, which others read too. It returns an error only if it could not start.
+// Run collects garbage until ctx is done. objects reads and patches metadata of all kinds. Run starts factory, which
+// supplies pods and ReplicaSets. It returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
 	events, stop := workload.NewEventRecorder(ctx, client, component)
 	defer stop()
@@ -61,7 +61,7 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 			{Group: "apps", Version: "v1", Resource: "replicasets"}: factory.Apps().V1().ReplicaSets().Informer(),
 		},
 	}
-	gc.queue = workqueue.New("garbage_collector_attempt_to_delete", "Looking at the object's owners", log, gc.sync)
+	gc.queue = workqueue.New("garbage_collector_attempt_to_delete", "Collecting garbage", log, gc.sync)
 	factory.Start(ctx.Done())
 	for gc.startMonitors(ctx) != nil { // the API server may not be up yet
 		select {
@@ -74,7 +74,7 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 	return nil
 }
 
-// sync looks at one object.
+// sync reconciles one object.
 func (gc *garbageCollector) sync(ctx context.Context, uid types.UID) (requeueAfter time.Duration, err error) {
 	o, dependents := gc.graph.get(uid)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// object is what the graph keeps of one: where it is and to whom it belongs.
+// object is a node of the graph.
 type object struct {
 	resource        schema.GroupVersionResource
 	kind            schema.GroupKind
@@ -20,16 +20,16 @@ type object struct {
 	uid             types.UID
 	owners          []metav1.OwnerReference
 	deleting        bool
-	foreground      bool      // deleting, and waits for its dependents
-	orphans         bool      // deleting, and waits until its dependents are let go
-	since           time.Time // when its deletion began
+	foreground      bool      // being deleted, waits for its dependents
+	orphans         bool      // being deleted, waits until its dependents are orphaned
+	since           time.Time // start of the deletion
 }
 
-// graph is who belongs to whom, as the watches tell.
+// graph holds owners and dependents as the watches report them.
 type graph struct {
 	mu      sync.Mutex
 	objects map[types.UID]*object
-	// dependents by the uid of an owner, which may be unknown.
+	// dependents by the UID of an owner, which may be unknown.
 	dependents map[types.UID]map[types.UID]bool
 }
 
@@ -47,7 +47,7 @@ func newObject(r schema.GroupVersionResource, k schema.GroupKind, m metav1.Objec
 	return o
 }
 
-// upsert takes in an object and tells whom to look at.
+// upsert adds or updates an object and returns the UIDs to enqueue.
 func (g *graph) upsert(o *object) (enqueue []types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +78,7 @@ func (g *graph) upsert(o *object) (enqueue []types.UID) {
 	return enqueue
 }
 
-// remove forgets an object and tells whom to look at: its dependents, and owners that wait for it.
+// remove removes an object and returns the UIDs to enqueue: its dependents, and owners that wait for it.
 func (g *graph) remove(uid types.UID) (enqueue []types.UID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,7 +90,7 @@ func (g *graph) remove(uid types.UID) (enqueue []types.UID) {
 	return append(g.unlink(o), g.dependentsOf(uid)...)
 }
 
-// unlink forgets to whom an object belonged, and tells which of those wait.
+// unlink removes an object from its owners and returns the owners that wait for their dependents.
 func (g *graph) unlink(o *object) (waiting []types.UID) {
 	for i := range o.owners {
 		owner := o.owners[i].UID
@@ -104,7 +104,7 @@ func (g *graph) unlink(o *object) (waiting []types.UID) {
 	return waiting
 }
 
-// dependentsOf is in the order of uids.
+// dependentsOf returns dependents sorted by UID.
 func (g *graph) dependentsOf(uid types.UID) []types.UID {
 	out := make([]types.UID, 0, len(g.dependents[uid]))
 	for d := range g.dependents[uid] {
@@ -114,7 +114,7 @@ func (g *graph) dependentsOf(uid types.UID) []types.UID {
 	return out
 }
 
-// get finds an object and its dependents; nil if it is not known.
+// get returns an object and its dependents, or nil.
 func (g *graph) get(uid types.UID) (*object, []*object) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,14 +131,14 @@ func (g *graph) get(uid types.UID) (*object, []*object) {
 	return o, dependents
 }
 
-// all are the objects, in no order.
+// all returns the objects in no order.
 func (g *graph) all() []*object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Collect(maps.Values(g.objects))
 }
 
-// blocks says that a dependent keeps an owner from going.
+// blocks reports whether the object blocks the deletion of an owner.
 func (o *object) blocks(owner types.UID) bool {
 	return slices.ContainsFunc(o.owners, func(r metav1.OwnerReference) bool {
 		return r.UID == owner && r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion

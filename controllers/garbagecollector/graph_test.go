@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// newMetadata is the metadata of a ConfigMap; owners are given by name, "!" before one that it blocks.
+// newMetadata returns the metadata of a ConfigMap; owners are given by name, with "!" before one that it blocks.
 func newMetadata(name string, owners ...string) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
 	m.Name, m.Namespace, m.UID, m.ResourceVersion = name, "ns", types.UID(name), "1"
@@ -24,7 +24,7 @@ func newMetadata(name string, owners ...string) *metav1.PartialObjectMetadata {
 	return m
 }
 
-// deletingWith is a thing that is being deleted and waits for a finalizer.
+// deletingWith returns an object that is being deleted and has a finalizer.
 func deletingWith(m *metav1.PartialObjectMetadata, finalizer string) *metav1.PartialObjectMetadata {
 	m.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
 	m.Finalizers = append(m.Finalizers, finalizer)
@@ -44,7 +44,7 @@ func TestGraphEnqueues(t *testing.T) {
 		slices.Sort(got)
 		got = slices.Compact(got)
 		if g := strings.Trim(fmt.Sprint(got), "[]"); g != want {
-			t.Errorf("%s: look at %q, want %q", what, g, want)
+			t.Errorf("%s: enqueued %q, want %q", what, g, want)
 		}
 	}
 	enqueue("a dependent before its owner", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "a")
@@ -66,6 +66,6 @@ func TestGraphEnqueues(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	o := toObject(newMetadata("a", "!x", "y"))
 	if !o.blocks("x") || o.blocks("y") || o.blocks("z") {
-		t.Error("it blocks x, and nothing else")
+		t.Error("must block x and nothing else")
 	}
 }

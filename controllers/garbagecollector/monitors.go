@@ -16,21 +16,21 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// discoveryInterval is how often it is asked which kinds there are.
+// discoveryInterval is the interval between two discoveries of resources.
 const discoveryInterval = 30 * time.Second
 
-// listTimeout is how long the first list of a kind is waited for, which may be forbidden.
+// listTimeout bounds the wait for the first list of a resource, which may be forbidden.
 const listTimeout = 30 * time.Second
 
-// monitoredResource is one resource that can own or be owned.
+// monitoredResource is a resource whose objects can be owners or dependents.
 type monitoredResource struct {
 	schema.GroupVersionResource
 	kind       schema.GroupKind
 	namespaced bool
 }
 
-// discoverResources lists what can be watched and deleted, by group and kind. With an error the list
-// holds what could be found out.
+// discoverResources returns the resources that can be watched and deleted, by group and kind. With an error the
+// result is partial.
 func discoverResources(d discovery.DiscoveryInterface) (map[schema.GroupKind]monitoredResource, error) {
 	lists, err := discovery.ServerPreferredResources(d)
 	out := map[schema.GroupKind]monitoredResource{}
@@ -47,7 +47,7 @@ func discoverResources(d discovery.DiscoveryInterface) (map[schema.GroupKind]mon
 			}
 			gk := schema.GroupKind{Group: gv.Group, Kind: r.Kind}
 			if gk.Kind == "Event" && (gk.Group == "" || gk.Group == "events.k8s.io") {
-				continue // too many, too short-lived, and nobody's dependents
+				continue // too many, short-lived, and never dependents
 			}
 			if _, there := out[gk]; !there {
 				out[gk] = monitoredResource{gv.WithResource(r.Name), gk, r.Namespaced}
@@ -57,7 +57,7 @@ func discoverResources(d discovery.DiscoveryInterface) (map[schema.GroupKind]mon
 	return out, err
 }
 
-// trimMetadata keeps of an object's metadata what the graph reads.
+// trimMetadata keeps only the metadata that the graph uses.
 func trimMetadata(obj any) (any, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -70,8 +70,8 @@ func trimMetadata(obj any) (any, error) {
 	return out, nil
 }
 
-// startMonitors watches all kinds that are discovered, now and later, until ctx ends. It returns
-// when those that there are now are known.
+// startMonitors watches all discovered resources until ctx is done, including resources that are discovered later.
+// It returns when the present ones are synced.
 func (gc *garbageCollector) startMonitors(ctx context.Context) error {
 	if err := gc.syncMonitors(ctx); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (gc *garbageCollector) startMonitors(ctx context.Context) error {
 				return
 			case <-tick.C:
 				if err := gc.syncMonitors(ctx); err != nil {
-					gc.log.Error(err, "Finding out which kinds there are failed; trying again")
+					gc.log.Error(err, "Discovering resources failed; retrying")
 				}
 			}
 		}
@@ -93,16 +93,17 @@ func (gc *garbageCollector) startMonitors(ctx context.Context) error {
 	return nil
 }
 
-// monitor is a kind that feeds the graph.
+// monitor is the watch of one resource.
 type monitor struct {
 	resource     monitoredResource
 	informer     cache.SharedIndexInformer
 	synced       cache.InformerSynced
 	stop         func()
-	staleRemoved bool // what the graph had of the kind before is compared with what there is
+	staleRemoved bool // objects that were deleted while it was not watched are removed from the graph
 }
 
-// syncMonitors watches the kinds that are not watched yet, or not in the version that is preferred by now, and no longer those that are gone.
+// syncMonitors starts monitors for new resources and preferred versions, and stops those of resources that are not
+// served any more.
 func (gc *garbageCollector) syncMonitors(ctx context.Context) error {
 	found, err := discoverResources(gc.discovery)
 	if len(found) == 0 && err != nil {
@@ -125,13 +126,14 @@ func (gc *garbageCollector) syncMonitors(ctx context.Context) error {
 	listCtx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	if !cache.WaitForCacheSync(listCtx.Done(), synced...) && ctx.Err() == nil {
-		gc.log.Info("Some kinds cannot be listed; what they own or belong to is found out as it is met", "kinds", len(synced))
+		gc.log.Info("Some resources cannot be listed; their objects are read on demand", "kinds", len(synced))
 	}
 	gc.removeStale()
 	return nil
 }
 
-// stopMonitors stops watching the kinds that are not served any more. What the graph has of them stays until they are again.
+// stopMonitors stops the monitors of resources that are not served any more. Their objects stay in the graph until
+// they are served again.
 func (gc *garbageCollector) stopMonitors(found map[schema.GroupKind]monitoredResource) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
@@ -143,7 +145,7 @@ func (gc *garbageCollector) stopMonitors(found map[schema.GroupKind]monitoredRes
 	}
 }
 
-// startMonitor feeds the graph with the objects of a kind, in place of who did so in another version.
+// startMonitor adds the objects of a resource to the graph. It replaces the monitor of another version.
 func (gc *garbageCollector) startMonitor(ctx context.Context, k monitoredResource) (*monitor, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &monitor{resource: k, informer: gc.shared[k.GroupVersionResource], stop: cancel}
@@ -166,13 +168,14 @@ func (gc *garbageCollector) startMonitor(ctx context.Context, k monitoredResourc
 	return w, nil
 }
 
-// removeStale takes out of the graph what kinds do not have any more that were watched before, too: once of each, as soon as it is listed.
+// removeStale removes objects that were deleted while their resource was not watched, once for each monitor
+// after its first sync.
 func (gc *garbageCollector) removeStale() {
 	listed := gc.newlySynced()
 	if len(listed) == 0 {
 		return
 	}
-	known := gc.graph.all() // before the stores are read: what comes meanwhile is in both
+	known := gc.graph.all() // before the stores are read, so that new objects are in both
 	there := map[schema.GroupKind]map[types.UID]bool{}
 	for _, w := range listed {
 		uids := map[types.UID]bool{}
@@ -190,7 +193,7 @@ func (gc *garbageCollector) removeStale() {
 	}
 }
 
-// newlySynced are the kinds that are known by now, and were not when it was asked last.
+// newlySynced returns the monitors that have synced since the last call.
 func (gc *garbageCollector) newlySynced() (out []*monitor) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
@@ -203,7 +206,7 @@ func (gc *garbageCollector) newlySynced() (out []*monitor) {
 	return out
 }
 
-// handler feeds the graph until ctx ends.
+// handler updates the graph until ctx is done.
 func (gc *garbageCollector) handler(ctx context.Context, k monitoredResource) cache.ResourceEventHandler {
 	upsert := func(obj any) {
 		if m, err := meta.Accessor(obj); err == nil && ctx.Err() == nil {
@@ -230,7 +233,7 @@ func (gc *garbageCollector) enqueue(uids []types.UID) {
 	}
 }
 
-// resourceFor finds the resource of a kind.
+// resourceFor returns the resource of a kind.
 func (gc *garbageCollector) resourceFor(gk schema.GroupKind) (monitoredResource, bool) {
 	gc.mu.Lock()
 	defer gc.mu.Unlock()

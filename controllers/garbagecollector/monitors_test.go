@@ -20,13 +20,13 @@ import (
 
 var gadgets = schema.GroupKind{Group: "example.com", Kind: "Gadget"}
 
-// monitorHarness is an API server that has gadgets in the versions that it serves.
+// monitorHarness is an API server with gadgets in the served versions.
 type monitorHarness struct {
 	*harness
 	api *fakeDiscovery
 }
 
-// fakeDiscovery is discovery whose answers may change while it is asked.
+// fakeDiscovery is discovery with concurrently changing results.
 type fakeDiscovery struct {
 	*fakediscovery.FakeDiscovery
 	mu sync.Mutex
@@ -70,7 +70,7 @@ func runMonitors(t *testing.T, test func(s *monitorHarness)) {
 	})
 }
 
-// versions are those of gadgets that are served from now on, the preferred one first.
+// versions sets the served versions of gadgets, the preferred one first.
 func (s *monitorHarness) versions(versions ...string) {
 	lists := []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
 		{Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}}}
@@ -83,7 +83,7 @@ func (s *monitorHarness) versions(versions ...string) {
 	s.api.Resources = lists
 }
 
-// add has a gadget in a version.
+// add creates a gadget in a version.
 func (s *monitorHarness) add(version, name string) {
 	s.Helper()
 	m := newMetadata(name)
@@ -93,7 +93,7 @@ func (s *monitorHarness) add(version, name string) {
 	}
 }
 
-// expectObjects compares the gadgets that the graph has, as version/name.
+// expectObjects compares the gadgets in the graph, as version/name.
 func (s *monitorHarness) expectObjects(want ...string) {
 	s.Helper()
 	time.Sleep(discoveryInterval + time.Second)
@@ -127,7 +127,7 @@ func TestMonitorRestartsWhenServedAgain(t *testing.T) {
 		s.versions()
 		s.expectObjects("v1/kept", "v1/lost")
 		if _, there := s.resourceFor(gadgets); there {
-			t.Error("the kind is not served, and still known")
+			t.Error("the monitor of a kind that is not served still exists")
 		}
 		v1 := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
 		if err := s.client.Tracker().Delete(v1, "ns", "lost"); err != nil {
@@ -139,17 +139,17 @@ func TestMonitorRestartsWhenServedAgain(t *testing.T) {
 		s.versions("v1")
 		s.expectObjects("v1/kept", "v1/new")
 		if o, _ := s.graph.get(types.UID("dependent")); o == nil {
-			t.Error("a ConfigMap went with the gadgets")
+			t.Error("a ConfigMap was removed with the gadgets")
 		}
 	})
 }
 
-// A version that cannot be listed for some minutes is compared with the graph all the same, once it can.
+// A version that cannot be listed for some minutes is compared with the graph once it can.
 func TestMonitorListedLate(t *testing.T) {
 	runMonitors(t, func(s *monitorHarness) {
 		var down atomic.Bool
 		s.client.PrependReactor("list", "gadgets", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return down.Load(), nil, apierrors.NewResourceExpired("not yet") // after any other error client-go sleeps by a clock of its own
+			return down.Load(), nil, apierrors.NewResourceExpired("not yet") // after any other error client-go sleeps in real time
 		})
 		down.Store(true)
 		s.versions("v2")

@@ -12,14 +12,14 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// classifiedReferences are an object's owner references, by what became of the owners.
+// classifiedReferences are an object's owner references by the state of the owners.
 type classifiedReferences struct {
-	solid    []metav1.OwnerReference // there, so the object stays
-	dangling []types.UID             // gone
-	waiting  []types.UID             // go in the foreground
+	solid    []metav1.OwnerReference // the owner exists
+	dangling []types.UID             // the owner does not exist
+	waiting  []types.UID             // the owner is in foreground deletion
 }
 
-// classifyReferences asks for each owner whether it is there.
+// classifyReferences looks up each owner.
 func (gc *garbageCollector) classifyReferences(ctx context.Context, o *object, refs []metav1.OwnerReference) (classifiedReferences, error) {
 	var out classifiedReferences
 	for _, ref := range refs {
@@ -38,22 +38,22 @@ func (gc *garbageCollector) classifyReferences(ctx context.Context, o *object, r
 	return out, nil
 }
 
-// absentOwner is the key of an owner that is not there: a reference seen from a namespace.
+// absentOwner is the cache key of an owner that does not exist, as seen from a namespace.
 type absentOwner struct {
 	namespace, apiVersion, kind, name string
 	uid                               types.UID
 }
 
-// lookUpOwner says whether an owner is there, and whether it waits for its dependents.
+// lookUpOwner reports whether an owner exists and whether it waits for its dependents.
 func (gc *garbageCollector) lookUpOwner(ctx context.Context, o *object, ref metav1.OwnerReference) (there, waits bool, err error) {
 	k, known := gc.resourceFor(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())
 	if !known {
-		return false, false, fmt.Errorf("%s %s/%s has owner %s, of kind %s in %s, which the API server does not serve for watching: it is left alone", o.resource.Resource, o.namespace, o.name, ref.Name, ref.Kind, ref.APIVersion)
+		return false, false, fmt.Errorf("%s %s/%s: owner %s has kind %s in %s, which the API server does not serve: not collected", o.resource.Resource, o.namespace, o.name, ref.Name, ref.Kind, ref.APIVersion)
 	}
 	namespace := ""
 	if k.namespaced {
 		if namespace = o.namespace; namespace == "" {
-			gc.reportInvalidReference(o, ref, fmt.Sprintf("ownerRef [%s/%s, name: %s, uid: %s] is of a kind with a namespace, and the object has none: it is never deleted for it", ref.APIVersion, ref.Kind, ref.Name, ref.UID))
+			gc.reportInvalidReference(o, ref, fmt.Sprintf("ownerRef [%s/%s, name: %s, uid: %s] is namespaced, but the object is cluster-scoped: it is never garbage collected", ref.APIVersion, ref.Kind, ref.Name, ref.UID))
 			return true, false, nil
 		}
 	}
@@ -74,12 +74,12 @@ func (gc *garbageCollector) lookUpOwner(ctx context.Context, o *object, ref meta
 		}
 		return false, false, nil
 	case err != nil:
-		return false, false, fmt.Errorf("looking for owner %s %s of %s: %w", ref.Kind, ref.Name, o.name, err)
+		return false, false, fmt.Errorf("reading owner %s %s of %s: %w", ref.Kind, ref.Name, o.name, err)
 	}
 	return true, newObject(k.GroupVersionResource, k.kind, live).foreground, nil
 }
 
-// reportInvalidReference writes one event about a reference that cannot be right.
+// reportInvalidReference records one event about an invalid owner reference.
 func (gc *garbageCollector) reportInvalidReference(o *object, ref metav1.OwnerReference, message string) {
 	gc.mu.Lock()
 	_, reported := gc.reported.Get([2]types.UID{o.uid, ref.UID})
@@ -92,7 +92,7 @@ func (gc *garbageCollector) reportInvalidReference(o *object, ref metav1.OwnerRe
 	gc.events.Event(involved, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", message)
 }
 
-// client reads and changes the objects of a resource.
+// client returns the metadata client of a resource.
 func (gc *garbageCollector) client(r schema.GroupVersionResource, namespace string) metadata.ResourceInterface {
 	if namespace == "" {
 		return gc.metadata.Resource(r)

@@ -13,37 +13,37 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Election is how copies agree on who acts.
+// Election configures leader election.
 type Election struct {
 	Namespace, Name string // of the Lease
-	Identity        string // empty: host name and a random part
+	Identity        string // empty: host name and a random suffix
 	LeaseDuration   time.Duration
 	RenewDeadline   time.Duration
 	RetryPeriod     time.Duration
-	// OnNewLeader is told who leads, and whether that is this copy. May be nil.
-	OnNewLeader func(leader string, identity bool)
+	// OnNewLeader is called with each new leader and whether it is this instance. It may be nil.
+	OnNewLeader func(leader string, self bool)
 }
 
-// Default is the election for the Lease kube-system/NAME, with the durations of the stock components.
+// Default returns the election for the Lease kube-system/NAME, with the durations of Kubernetes components.
 func Default(name string) Election {
 	return Election{Namespace: metav1.NamespaceSystem, Name: name, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 }
 
-// Validate says what is wrong with the durations.
+// Validate checks the durations.
 func (e *Election) Validate() error {
 	if e.Namespace == "" || e.Name == "" {
-		return fmt.Errorf("leader election: Lease %q in namespace %q: both must be named", e.Name, e.Namespace)
+		return fmt.Errorf("leader election: Lease %q in namespace %q: name and namespace are required", e.Name, e.Namespace)
 	}
 	if e.RetryPeriod <= 0 || 5*e.RenewDeadline <= 6*e.RetryPeriod || e.LeaseDuration < e.RenewDeadline+time.Second {
-		return fmt.Errorf("leader election: lease duration %v, renew deadline %v, retry period %v: the duration must be a second longer than the deadline at least, the deadline a fifth longer than the period",
+		return fmt.Errorf("leader election: lease duration %v, renew deadline %v, retry period %v: the lease duration must be at least 1 s longer than the renew deadline, the renew deadline 20 %% longer than the retry period",
 			e.LeaseDuration, e.RenewDeadline, e.RetryPeriod)
 	}
 	return nil
 }
 
-// Run waits for the Lease, then calls work, whose requests go through gate. leases is for the Lease alone and must
-// not go through it. Run returns what work returns, nil when ctx ended, or ErrLost; work's context ends
-// when the Lease is lost, and Run waits for it to return.
+// Run waits for the Lease and then calls work, whose requests must go through gate. leases is the client for the
+// Lease and must not go through the gate. Run returns the error of work, nil if ctx is done, or ErrLost. The context of
+// work ends when the Lease is lost; Run waits for work to return.
 func (e *Election) Run(ctx context.Context, leases kubernetes.Interface, gate *Gate, work func(context.Context) error) error {
 	leaseCtx, releaseLease := context.WithCancel(context.WithoutCancel(ctx))
 	defer releaseLease()
@@ -79,7 +79,7 @@ func (e *Election) Run(ctx context.Context, leases kubernetes.Interface, gate *G
 	return ErrLost
 }
 
-// NewIdentity is an identity that nobody else has: host name and a random part.
+// NewIdentity returns a unique identity: host name and a random suffix.
 func NewIdentity() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -20,11 +20,11 @@ import (
 	kubetesting "k8s.io/client-go/testing"
 )
 
-// recordingTransport is an API that requests get to, through a gate.
+// recordingTransport is an API behind a gate that records requests.
 type recordingTransport struct {
 	gate *Gate
 	mu   sync.Mutex
-	// hanging: requests wait for their answer for ever; leftAt is when the last one that did was given up.
+	// hanging makes requests wait forever; leftAt is when the last such request was cancelled.
 	hanging bool
 	leftAt  time.Time
 	times   []time.Time
@@ -45,7 +45,7 @@ func (w *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(""))}, nil
 }
 
-// send sends a request every 100 ms until ctx ends.
+// send sends a request every 100 ms until ctx is done.
 func (w *recordingTransport) send(ctx context.Context) error {
 	client := &http.Client{Transport: w.gate.Wrap(w)}
 	for ctx.Err() == nil {
@@ -58,14 +58,14 @@ func (w *recordingTransport) send(ctx context.Context) error {
 	return nil
 }
 
-// sent is when requests were.
+// sent returns the times of requests.
 func (w *recordingTransport) sent() []time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.times)
 }
 
-// last is when the last request was sent.
+// last returns the time of the last request.
 func (w *recordingTransport) last() time.Time {
 	sent := w.sent()
 	return sent[len(sent)-1]
@@ -83,11 +83,11 @@ func (w *recordingTransport) left() time.Time {
 	return w.leftAt
 }
 
-// partition makes writes of Leases fail by an error, after they took a while, once cut is set.
+// partition makes Lease writes fail after a delay once cut is set.
 type partition struct {
 	on      atomic.Bool
 	takes   time.Duration
-	granted atomic.Pointer[time.Time] // when the last write that was granted was sent
+	granted atomic.Pointer[time.Time] // when the last successful write was sent
 }
 
 func (c *partition) put(api *fake.Clientset) {
@@ -115,29 +115,29 @@ func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
 				go func() { workDone <- e.Run(t.Context(), api, w.gate, w.send) }()
 				time.Sleep(time.Minute)
 				if elapsed(w.last()) > time.Second {
-					t.Fatal("while it leads it does not send")
+					t.Fatal("the leader sends no requests")
 				}
 				c.on.Store(true)
 				w.hang(hangs)
 				if err := <-workDone; !errors.Is(err, ErrLost) {
-					t.Fatalf("it ended with %v", err)
+					t.Fatalf("Run returned %v", err)
 				}
 				granted := *c.granted.Load()
 				if d := w.last().Sub(granted); d >= e.RenewDeadline {
 					t.Errorf("the last request was sent %v after the last renewal", d)
 				}
 				if d := w.left().Sub(granted); hangs && d > e.RenewDeadline {
-					t.Errorf("a request was under way %v after the last renewal", d)
+					t.Errorf("a request was in flight %v after the last renewal", d)
 				}
 				if time.Since(granted) > e.LeaseDuration {
-					t.Errorf("it ended %v after the last renewal", time.Since(granted))
+					t.Errorf("Run returned %v after the last renewal", time.Since(granted))
 				}
 			})
 		})
 	}
 }
 
-// A process that was stopped goes on with requests before any of its timers.
+// A resumed process sends requests before its timers fire.
 func TestGateDoesNotRelyOnTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(10 * time.Second)
@@ -160,7 +160,7 @@ func TestGateDoesNotRelyOnTimer(t *testing.T) {
 	})
 }
 
-// What counts is when a renewal was sent, not when the answer came.
+// The time at which a renewal was sent counts, not that of the response.
 func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(10 * time.Second)
@@ -170,12 +170,12 @@ func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if g.lost.Err() == nil {
-			t.Error("it is open 10 s after the renewal was sent")
+			t.Error("open 10 s after the renewal was sent")
 		}
 		late := NewGate(10 * time.Second)
 		late.renewed(sent)
 		if late.isOpen() {
-			t.Error("it opened for a renewal of 10 s ago")
+			t.Error("opened by a renewal sent 10 s ago")
 		}
 	})
 }
@@ -186,7 +186,7 @@ func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 		first, second := Default("berth-controller"), Default("berth-controller")
 		first.Identity, second.Identity = "first", "second"
 		one, two := &recordingTransport{gate: NewGate(first.RenewDeadline)}, &recordingTransport{gate: NewGate(second.RenewDeadline)}
-		// The first sees the API through a wire that is cut; both see the same Leases.
+		// The first instance sees the API through a partitioned connection; both see the same Leases.
 		far := fake.NewSimpleClientset()
 		c.put(far)
 		far.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {

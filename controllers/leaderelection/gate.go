@@ -9,32 +9,32 @@ import (
 	"time"
 )
 
-// ErrLost says that another copy may lead now; this one has stopped sending.
-var ErrLost = errors.New("the Lease was lost: no renewal was granted in time; another copy may lead now, and this one has stopped sending")
+// ErrLost reports that the Lease was lost. Another instance may lead now; this one sends no requests any more.
+var ErrLost = errors.New("leader election lost: the Lease was not renewed in time")
 
-// errNotHeld is what requests get that are not sent.
-var errNotHeld = errors.New("not sent: the Lease is not held")
+// errNotHeld is the error of requests that are not sent.
+var errNotHeld = errors.New("request not sent: the Lease is not held")
 
-// Gate lets requests through while a Lease is held. Make it with NewGate.
+// Gate lets requests pass while a Lease is held. Create it with NewGate.
 type Gate struct {
 	validity time.Duration
-	lost     context.Context // ends when the gate has closed for good
+	lost     context.Context // done when the gate has closed for good
 	shut     context.CancelFunc
 
 	mu          sync.Mutex
-	lastRenewal time.Time // the last renewal that was granted; zero before the first
+	lastRenewal time.Time // when the last successful renewal was sent; zero before the first
 	timer       *time.Timer
 }
 
-// NewGate makes a gate that is closed until the first renewal is granted, and stays open for hold
-// after each was sent.
+// NewGate returns a gate that is closed until the first successful renewal, and then open for hold after
+// each renewal was sent.
 func NewGate(hold time.Duration) *Gate {
 	g := &Gate{validity: hold}
 	g.lost, g.shut = context.WithCancel(context.Background())
 	return g
 }
 
-// renewed says that a renewal, sent at a time, was granted.
+// renewed records that a renewal, sent at the given time, succeeded.
 func (g *Gate) renewed(sent time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -50,7 +50,7 @@ func (g *Gate) renewed(sent time.Time) {
 	g.timer.Reset(left)
 }
 
-// expire closes the gate, unless a renewal was granted meanwhile.
+// expire closes the gate, unless a renewal has succeeded meanwhile.
 func (g *Gate) expire() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -61,7 +61,7 @@ func (g *Gate) expire() {
 	g.shut()
 }
 
-// isOpen says whether requests may be sent. It does not rely on the timer, which is late in a
+// isOpen reports whether requests may be sent. It does not rely on the timer, which fires late in a
 // process that was stopped.
 func (g *Gate) isOpen() bool {
 	g.mu.Lock()
@@ -76,14 +76,14 @@ func (g *Gate) isOpen() bool {
 	return true
 }
 
-// elapsed is how long ago a time was: by the monotonic clock or by the calendar, whichever says
-// longer, since the one stands still while a machine sleeps and the other is set by people.
+// elapsed returns the time since t, by the monotonic or by the wall clock, whichever is longer. The monotonic clock
+// stops while the machine sleeps; the wall clock can be set.
 func elapsed(t time.Time) time.Duration {
 	now := time.Now()
 	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
-// Wrap puts the gate in the way of requests; for rest.Config.Wrap.
+// Wrap puts the gate in front of a transport. Use it with rest.Config.Wrap.
 func (g *Gate) Wrap(next http.RoundTripper) http.RoundTripper { return &gatedTransport{g, next} }
 
 type gatedTransport struct {
@@ -111,10 +111,10 @@ func (t *gatedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// WrappedRoundTripper lets client-go find what is below.
+// WrappedRoundTripper gives client-go access to the wrapped transport.
 func (t *gatedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// trackedBody ends the watch over a request when its answer is read.
+// trackedBody ends the supervision of a request when its response body is closed.
 type trackedBody struct {
 	io.ReadCloser
 	done func()

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// lock tells the gate which of our writes of the Lease were granted.
+// lock reports successful writes of the Lease to the gate.
 type lock struct {
 	resourcelock.Interface
 	gate *Gate
@@ -30,7 +30,7 @@ func (l *lock) recordResult(sent time.Time, r resourcelock.LeaderElectionRecord,
 	case err != nil:
 	case r.HolderIdentity == l.Identity():
 		l.gate.renewed(sent)
-	default: // given back
+	default: // released
 		l.gate.shut()
 	}
 	return err

@@ -1,9 +1,11 @@
-// Package metricsserver is where a part of Berth tells about itself over HTTPS: whether it is alive and ready, to everybody;
-// its metrics, its configuration and more to those whom the API server lets get the path.
+// Package metricsserver serves health checks, metrics, configuration and debugging data of a component over HTTPS.
 //
-//	/livez /healthz /readyz   anybody
-//	all else                  a bearer token that the API server knows, of a user who may get that path
+//	/livez /healthz /readyz   no authentication
+//	all other paths           a client certificate or bearer token of a user who may get the path
 //
-// Callers are looked up at the API server, a few at a time, so that a flood of strangers costs it little. The certificate is
-// made for the process, as those of the stock components are when they are given none.
+// Serving, authentication and authorization are those of k8s.io/apiserver, as in Kubernetes components: client
+// certificates are verified with the CA that the API server publishes in the ConfigMap
+// kube-system/extension-apiserver-authentication, tokens and access are reviewed by the API server and cached.
+// Members of system:masters may get every path. Without a configured serving certificate the server creates a
+// self-signed one.
 package metricsserver

@@ -12,8 +12,8 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/restclient" // rest_client_*: requests of all clients in the process
 )
 
-// NewMux are /metrics and /configz, to which others can be added. Of the metrics that libraries of Kubernetes
-// keep for the whole process, those are shown whose names begin with one of the given words.
+// NewMux returns a mux with /metrics and /configz; callers may add paths. Of the process-wide metrics of Kubernetes
+// libraries it exposes those whose names start with one of the prefixes.
 func NewMux(metrics prometheus.Gatherer, config any, prefixes ...string) *http.ServeMux {
 	mux := http.NewServeMux()
 	all := prometheus.Gatherers{metrics, prometheus.GathererFunc(filterByPrefix(legacyregistry.DefaultGatherer.Gather, prefixes))}
@@ -25,7 +25,7 @@ func NewMux(metrics prometheus.Gatherer, config any, prefixes ...string) *http.S
 	return mux
 }
 
-// filterByPrefix gathers those metrics whose names begin with one of the given words.
+// filterByPrefix gathers the metrics whose names start with one of the prefixes.
 func filterByPrefix[F interface{ GetName() string }](gather func() ([]F, error), prefixes []string) func() ([]F, error) {
 	return func() ([]F, error) {
 		if len(prefixes) == 0 {

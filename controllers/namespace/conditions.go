@@ -13,8 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// updateStatus writes what a pass found into the namespace's status, if it says
-// something new.
+// updateStatus writes the result of a pass into the namespace's status, if it has changed.
 func (e *controller) updateStatus(ctx context.Context, ns *corev1.Namespace, found *remainingContent) error {
 	changed := ns.DeepCopy()
 	changed.Status.Phase = corev1.NamespaceTerminating
@@ -28,7 +27,7 @@ func (e *controller) updateStatus(ctx context.Context, ns *corev1.Namespace, fou
 	return err
 }
 
-// conditions words the findings as upstream does; every condition is always there.
+// conditions returns all conditions, with upstream's reasons and messages.
 func (c *remainingContent) conditions() []corev1.NamespaceCondition {
 	return []corev1.NamespaceCondition{
 		failureCondition(corev1.NamespaceDeletionDiscoveryFailure, c.discovery,
@@ -96,7 +95,7 @@ func (c *remainingContent) finalizersRemaining() corev1.NamespaceCondition {
 	}
 }
 
-// setCondition replaces the condition of c's type unless it says the same.
+// setCondition replaces the condition of c's type. It keeps the transition time if the status is unchanged.
 func setCondition(in []corev1.NamespaceCondition, c corev1.NamespaceCondition, now metav1.Time) []corev1.NamespaceCondition {
 	c.LastTransitionTime = now
 	for i := range in {

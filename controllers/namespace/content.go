@@ -13,29 +13,29 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// remainingContent is what one pass found in a namespace and could not remove.
+// remainingContent is what one pass could not remove from a namespace.
 type remainingContent struct {
 	discovery  []error
 	parsing    []error
 	deletion   []error
 	remaining  map[schema.GroupVersionResource]int
-	finalizers map[string]int // finalizer to number of objects it holds
+	finalizers map[string]int // finalizer to number of objects
 }
 
-// err is all that went wrong; what merely remains is no failure.
+// err joins all errors. Remaining objects are not an error.
 func (c *remainingContent) err() error {
 	return errors.Join(slices.Concat(c.discovery, c.parsing, c.deletion)...)
 }
 
-// deletable is a resource by namespace and how it can be emptied.
+// deletable is a namespaced resource.
 type deletable struct {
 	schema.GroupVersionResource
-	collection bool // DELETE of all at once is served
+	collection bool // supports deletecollection
 }
 
 var podsResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-// deleteAllContent deletes everything in the namespace, pods before all else.
+// deleteAllContent deletes everything in the namespace, pods first.
 func (e *controller) deleteAllContent(ctx context.Context, namespace string) *remainingContent {
 	c := &remainingContent{remaining: map[schema.GroupVersionResource]int{}, finalizers: map[string]int{}}
 	resources := e.resources(c)
@@ -53,8 +53,7 @@ func (e *controller) deleteAllContent(ctx context.Context, namespace string) *re
 	return c
 }
 
-// resources lists what can be deleted by namespace; what could not be found
-// out goes into c.
+// resources returns the deletable namespaced resources. Errors are recorded in c.
 func (e *controller) resources(c *remainingContent) []deletable {
 	lists, err := e.discover()
 	if err != nil {
@@ -79,10 +78,10 @@ func (e *controller) resources(c *remainingContent) []deletable {
 	return out
 }
 
-// deleteResource deletes all objects of one resource and counts what is left.
+// deleteResource deletes all objects of one resource and counts the remaining ones.
 func (e *controller) deleteResource(ctx context.Context, namespace string, d deletable, c *remainingContent) {
 	client := e.metadata.Resource(d.GroupVersionResource).Namespace(namespace)
-	// In most namespaces most kinds have no objects: ask before deleting.
+	// Most resources have no objects in most namespaces: list before deleting.
 	left, err := listMetadata(ctx, client)
 	if err == nil && slices.ContainsFunc(left, isNotDeleting) {
 		if err = e.deleteObjects(ctx, client, d, left); err == nil {
@@ -104,10 +103,10 @@ func (e *controller) deleteResource(ctx context.Context, namespace string, d del
 	}
 }
 
-// isNotDeleting says that nobody has asked for the object's deletion yet.
+// isNotDeleting reports whether an object is not being deleted yet.
 func isNotDeleting(o metav1.PartialObjectMetadata) bool { return o.DeletionTimestamp.IsZero() }
 
-// listMetadata returns all objects; a resource that is not served any more has none.
+// listMetadata returns all objects. A resource that is not served any more has none.
 func listMetadata(ctx context.Context, client metadata.ResourceInterface) ([]metav1.PartialObjectMetadata, error) {
 	found, err := client.List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {

@@ -22,18 +22,18 @@ import (
 
 const (
 	workers = 4
-	// defaultFinalizeDelay is how long after the start of a deletion late writes are waited for.
+	// defaultFinalizeDelay is how long after the start of a deletion late writes are expected.
 	defaultFinalizeDelay = 2 * time.Second
-	// retryInterval is how soon a namespace is looked at that others must empty first
-	// (pods that end gracefully, objects with finalizers).
+	// retryInterval is the retry interval while objects remain that others must delete
+	// (pods with a grace period, objects with finalizers).
 	retryInterval = time.Second
 )
 
-// Discover lists the resources the server serves by namespace. With an error
-// the list holds what could be found out.
+// Discover returns the served namespaced resources. With an error
+// the result is partial.
 type Discover func() ([]*metav1.APIResourceList, error)
 
-// controller empties namespaces, one key a namespace.
+// controller deletes the content of namespaces. The queue key is the name of a namespace.
 type controller struct {
 	client        kubernetes.Interface
 	metadata      metadata.Interface
@@ -43,8 +43,8 @@ type controller struct {
 	finalizeDelay time.Duration
 }
 
-// Run empties deleted namespaces until ctx ends. factory (started here if it
-// is not yet) supplies the namespaces. It returns an error only if it could not start.
+// Run deletes the content of terminating namespaces until ctx is done. It starts factory, which supplies the
+// namespaces. It returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
 	discover := func() ([]*metav1.APIResourceList, error) {
 		return discovery.ServerPreferredNamespacedResourcesWithContext(ctx, discovery.ToDiscoveryInterfaceWithContext(client.Discovery()))
@@ -56,7 +56,7 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 func (e *controller) run(ctx context.Context, factory informers.SharedInformerFactory, log klog.Logger) error {
 	namespaces := factory.Core().V1().Namespaces()
 	e.namespaces = namespaces.Lister()
-	keys := workqueue.New("namespace", "Emptying the namespace", log, e.sync)
+	keys := workqueue.New("namespace", "Deleting the content of the namespace", log, e.sync)
 	if err := workqueue.Watch(namespaces.Informer(), func(_, now *corev1.Namespace) {
 		if now != nil && !now.DeletionTimestamp.IsZero() {
 			keys.Add(now.Name)
@@ -72,7 +72,7 @@ func (e *controller) run(ctx context.Context, factory informers.SharedInformerFa
 	return nil
 }
 
-// sync takes a namespace as far as it goes now; wait > 0 asks to be called again.
+// sync advances the deletion of a namespace as far as possible.
 func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.Duration, err error) {
 	cached, err := e.namespaces.Get(name)
 	if apierrors.IsNotFound(err) || err == nil && cached.DeletionTimestamp.IsZero() {
@@ -82,7 +82,7 @@ func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.D
 		return 0, err
 	}
 	if !slices.Contains(cached.Spec.Finalizers, corev1.FinalizerKubernetes) {
-		return 0, nil // finalized already; other finalizers are for others
+		return 0, nil // finalized already; other finalizers belong to others
 	}
 	found := e.deleteAllContent(ctx, name)
 	if err := e.updateStatus(ctx, cached, found); err != nil {
@@ -100,8 +100,7 @@ func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.D
 	return 0, ignoreNotFound(e.finalize(ctx, name))
 }
 
-// finalize takes the finalizer off, on the newest version: nothing else about
-// the namespace matters now.
+// finalize removes the finalizer from the latest version of the namespace.
 func (e *controller) finalize(ctx context.Context, name string) error {
 	ns, err := e.client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -112,7 +111,7 @@ func (e *controller) finalize(ctx context.Context, name string) error {
 	return err
 }
 
-// ignoreNotFound drops the error that the namespace is not there any more.
+// ignoreNotFound drops NotFound errors.
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

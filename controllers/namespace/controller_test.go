@@ -23,7 +23,7 @@ import (
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// harness is an emptier over fakes; the clock stands until moved.
+// harness is a controller with fakes and a fixed clock.
 type harness struct {
 	*controller
 	client    *fake.Clientset
@@ -61,7 +61,7 @@ func newHarness(t *testing.T, objects ...*metav1.PartialObjectMetadata) *harness
 	})
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	r.objects.PrependReactor("delete-collection", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, r.objects.Tracker().Delete(pods, "a", "p") // the fake client does nothing
+		return true, nil, r.objects.Tracker().Delete(pods, "a", "p") // the fake client ignores deletecollection
 	})
 	factory := informers.NewSharedInformerFactory(r.client, 0)
 	r.controller = &controller{
@@ -91,7 +91,7 @@ func object(kind, name string, finalizers ...string) *metav1.PartialObjectMetada
 	}
 }
 
-// keep makes a resource's objects survive deletion.
+// keep makes the objects of a resource survive deletion.
 func (r *harness) keep(resource string) {
 	r.objects.PrependReactor("delete-collection", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
 	r.objects.PrependReactor("delete", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, nil })
@@ -122,14 +122,14 @@ func TestContentIsDeletedBeforeFinalizer(t *testing.T) {
 	r := newHarness(t, object("Pod", "p"), object("ConfigMap", "c"))
 	requeueAfter, err := r.sync(t.Context(), "a")
 	if err != nil || requeueAfter != defaultFinalizeDelay || r.finalized != 0 {
-		t.Fatalf("first pass: wait %v, error %v, finalized %d; want to wait %v", requeueAfter, err, r.finalized, defaultFinalizeDelay)
+		t.Fatalf("first pass: requeue after %v, error %v, finalized %d; want to wait %v", requeueAfter, err, r.finalized, defaultFinalizeDelay)
 	}
 	if r.has(t, "pods", "p") || r.has(t, "configmaps", "c") {
 		t.Error("content is left")
 	}
 	r.now = began.Add(defaultFinalizeDelay)
 	if requeueAfter, err = r.sync(t.Context(), "a"); err != nil || requeueAfter != 0 || r.finalized != 1 {
-		t.Errorf("second pass: wait %v, error %v, finalized %d; want finalized once", requeueAfter, err, r.finalized)
+		t.Errorf("second pass: requeue after %v, error %v, finalized %d; want finalized once", requeueAfter, err, r.finalized)
 	}
 	if got := r.condition(t, corev1.NamespaceContentRemaining); got.Status != corev1.ConditionFalse {
 		t.Errorf("NamespaceContentRemaining is %v", got)
@@ -142,10 +142,10 @@ func TestPodsAreDeletedFirst(t *testing.T) {
 	r.now = began.Add(time.Hour)
 	requeueAfter, err := r.sync(t.Context(), "a")
 	if err != nil || requeueAfter != retryInterval || r.finalized != 0 {
-		t.Fatalf("wait %v, error %v, finalized %d; want to look again", requeueAfter, err, r.finalized)
+		t.Fatalf("requeue after %v, error %v, finalized %d; want a retry", requeueAfter, err, r.finalized)
 	}
 	if !r.has(t, "configmaps", "c") {
-		t.Error("the config map went before the pod")
+		t.Error("the config map was deleted before the pod")
 	}
 	if got, want := r.condition(t, corev1.NamespaceContentRemaining).Message, "Some resources are remaining: pods. has 1 resource instances"; got != want {
 		t.Errorf("message %q, want %q", got, want)
@@ -178,7 +178,7 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 			tc.set(r)
 			r.now = began.Add(time.Hour)
 			if _, err := r.sync(t.Context(), "a"); err == nil || r.finalized != 0 {
-				t.Errorf("error %v, finalized %d; want an error and no end", err, r.finalized)
+				t.Errorf("error %v, finalized %d; want an error and no finalization", err, r.finalized)
 			}
 			if got := r.condition(t, tc.kind); got.Status != corev1.ConditionTrue || !strings.Contains(got.Message, "is away") {
 				t.Errorf("condition %v", got)
@@ -187,7 +187,7 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 	}
 }
 
-// TestRunStopsWithContext: only then may another copy begin.
+// TestRunStopsWithContext: only afterwards may another instance start.
 func TestRunStopsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newHarness(t, object("Pod", "p"))
@@ -202,7 +202,7 @@ func TestRunStopsWithContext(t *testing.T) {
 		cancel()
 		time.Sleep(time.Second)
 		if len(ended) > 0 {
-			t.Error("it ended while an answer was awaited")
+			t.Error("Run returned with a request in flight")
 		}
 		close(answer)
 		if err := <-ended; err != nil {
@@ -224,9 +224,9 @@ func TestActiveNamespacesAreIgnored(t *testing.T) {
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	if requeueAfter, err := r.sync(ctx, "a"); requeueAfter != 0 || err != nil {
-		t.Errorf("wait %v, error %v", requeueAfter, err)
+		t.Errorf("requeue after %v, error %v", requeueAfter, err)
 	}
 	if !r.has(t, "configmaps", "c") {
-		t.Error("content of a living namespace was deleted")
+		t.Error("content of an active namespace was deleted")
 	}
 }

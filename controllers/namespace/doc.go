@@ -1,23 +1,21 @@
-// Package namespace empties a namespace that is being deleted, and lets it go
-// when nothing is left.
+// Package namespace deletes the content of terminating namespaces and then removes their finalizer.
 //
-//	deletionTimestamp set ─▶ delete pods ─▶ pods gone ─▶ delete all else ─▶ nothing left ─▶ finalize
-//	                            ▲  └── pods remain, or finalizers hold objects: say so, look again
+//	deletionTimestamp set ─▶ delete pods ─▶ no pods left ─▶ delete all else ─▶ nothing left ─▶ finalize
+//	                            ▲  └── pods or finalizers remain: report them in conditions, retry
 //
-// Everything the server serves by namespace is deleted, whatever its kind:
-// what there is comes from discovery. Pods go first, so that the network
-// policies and secrets they live by outlast them. What is in the way is told in
-// the namespace's conditions, in upstream's words.
+// All namespaced resources that discovery returns are deleted. Pods are deleted first, so that
+// network policies and secrets outlast them. The namespace's conditions report what remains, in
+// upstream's words.
 //
 // Invariants, each held by a test:
 //
-//   - The finalizer "kubernetes" is taken off only when discovery was complete and
-//     every list came back empty, settle after the deletion began: a request that was
-//     admitted before the deletion may still be writing.
-//   - Finalizers of objects are never taken off here.
-//   - A failure of one kind does not stop the others.
+//   - The finalizer "kubernetes" is removed only if discovery was complete and
+//     every list was empty, and not before finalizeDelay has passed since the start of the deletion: a
+//     request that was admitted before the deletion may still be written.
+//   - Finalizers of objects are never removed.
+//   - An error of one resource does not stop the others.
 //
-// Departure from Kubernetes: content is deleted at once and settle (2 s, of which
+// Difference from Kubernetes: content is deleted immediately and finalizeDelay (2 s, of which
 // the timestamp's whole seconds can take one) is waited at the end; upstream
 // waits 5 s at the beginning.
 package namespace

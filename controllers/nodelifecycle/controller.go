@@ -23,15 +23,15 @@ import (
 )
 
 const (
-	// workers is how many nodes, and how many pods, are written at once.
+	// workers is the number of concurrent writes, for nodes and for pods.
 	workers = 32
-	// batchDelay is how long events are gathered before they are looked at.
+	// batchDelay is how long events are collected before a step.
 	batchDelay = 50 * time.Millisecond
-	// component is the name under which Kubernetes reports the same events.
+	// component is the upstream source of the events.
 	component = "node-controller"
 )
 
-// controller carries the machine's effects out.
+// controller carries out the effects of the machine.
 type controller struct {
 	client    kubernetes.Interface
 	nodes     corelisters.NodeLister
@@ -45,10 +45,10 @@ type controller struct {
 	log       klog.Logger
 
 	mu      sync.Mutex
-	pending map[writeKey]nodelifecycle.Effect // that are under way
+	pending map[writeKey]nodelifecycle.Effect // effects in flight
 }
 
-// writeKey names a write about a node: of its taints, or else of its conditions.
+// writeKey identifies a write to a node: to its taints or to its conditions.
 type writeKey struct {
 	node   string
 	taints bool
@@ -56,11 +56,11 @@ type writeKey struct {
 
 type podKey struct{ namespace, name string }
 
-// byNode is the index of pods by their node.
+// byNode is the index of pods by node.
 const byNode = "nodelifecycle-node"
 
-// Run looks after nodes until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods;
-// metrics, which may be nil, shows what is counted. An error means that it could not start.
+// Run manages nodes until ctx is done. It starts factory, which supplies nodes and pods. Metrics are registered with
+// registerer, which may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o nodelifecycle.Options, registerer prometheus.Registerer, log klog.Logger) error {
 	leaseFactory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(corev1.NamespaceNodeLease), informers.WithTransform(trimLease))
 	pods, nodes, leases := factory.Core().V1().Pods(), factory.Core().V1().Nodes(), leaseFactory.Coordination().V1().Leases()
@@ -94,7 +94,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// run steps the machine until ctx ends.
+// run steps the machine until ctx is done.
 func (h *controller) run(ctx context.Context, machine *nodelifecycle.Machine) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -112,13 +112,13 @@ func (h *controller) run(ctx context.Context, machine *nodelifecycle.Machine) {
 		due = wake
 		if down != allDown {
 			allDown = down
-			h.log.Info("Whether all nodes are lost has changed; while they are, no pod is driven out", "lost", down, "zones", len(zones))
+			h.log.Info("Full disruption mode changed; no pods are evicted while all nodes are not ready", "active", down, "zones", len(zones))
 		}
 		return wake
 	})
 }
 
-// trimLease drops what is not read of a Lease.
+// trimLease removes the unused fields of a Lease.
 func trimLease(obj any) (any, error) {
 	if l, ok := obj.(*coordinationv1.Lease); ok {
 		l.ManagedFields, l.OwnerReferences, l.Labels, l.Annotations = nil, nil, nil, nil
@@ -134,7 +134,7 @@ func indexByNode(obj any) ([]string, error) {
 	return []string{p.Spec.NodeName}, nil
 }
 
-// dispatch has an effect carried out.
+// dispatch starts the execution of an effect.
 func (h *controller) dispatch(e nodelifecycle.Effect) {
 	var k writeKey
 	switch e := e.(type) {

@@ -31,7 +31,7 @@ func readyPod(name, node string) *corev1.Pod {
 		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
 }
 
-// renewLease renews a node's Lease every 10 s until alive says no.
+// renewLease renews a node's Lease every 10 s while alive returns true.
 func renewLease(ctx context.Context, t *testing.T, api kubernetes.Interface, name string, alive func() bool) {
 	leases := api.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	lease := func() *coordinationv1.Lease {
@@ -55,7 +55,7 @@ func renewLease(ctx context.Context, t *testing.T, api kubernetes.Interface, nam
 	}
 }
 
-// runController runs the loop over three nodes of which the silent ones stop after 30 s and come back after five minutes.
+// runController runs the controller over three nodes. The silent ones stop after 30 s and return after five minutes.
 func runController(t *testing.T, silent []string, f func(ctx context.Context, api kubernetes.Interface)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -82,7 +82,7 @@ func runController(t *testing.T, silent []string, f func(ctx context.Context, ap
 	})
 }
 
-// nodeState is a node's Ready condition and taints in words.
+// nodeState formats a node's Ready condition and taints.
 func nodeState(ctx context.Context, t *testing.T, api kubernetes.Interface, name string) string {
 	t.Helper()
 	n, err := api.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
@@ -115,14 +115,14 @@ func TestUnresponsiveNodeIsTainted(t *testing.T) {
 	runController(t, []string{"a"}, func(ctx context.Context, api kubernetes.Interface) {
 		time.Sleep(30*time.Second + 49*time.Second)
 		if got := nodeState(ctx, t, api, "a"); got != "True" {
-			t.Errorf("before its grace is over: %s", got)
+			t.Errorf("before the grace period: %s", got)
 		}
 		time.Sleep(6 * time.Second)
 		if got := nodeState(ctx, t, api, "a"); got != "Unknown unreachable:NoExecute unreachable:NoSchedule" {
-			t.Errorf("55 s after its last sign of life: %s", got)
+			t.Errorf("55 s after its last heartbeat: %s", got)
 		}
 		if podReady(ctx, t, api, "p") || !podReady(ctx, t, api, "q") {
-			t.Error("just the pod of the silent node is not ready")
+			t.Error("only the pod of the unresponsive node must not be ready")
 		}
 		time.Sleep(5 * time.Minute)
 		n, err := api.CoreV1().Nodes().Get(ctx, "a", metav1.GetOptions{})
@@ -141,7 +141,7 @@ func TestUnresponsiveNodeIsTainted(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if got := nodeState(ctx, t, api, "a"); got != "True" {
-			t.Errorf("when it is back: %s", got)
+			t.Errorf("after its return: %s", got)
 		}
 	})
 }

@@ -1,12 +1,12 @@
-// Package nodelifecycle carries out what engine/nodelifecycle decides: conditions of silent
-// nodes become Unknown, conditions become taints, pods of nodes that are not ready are not ready either.
+// Package nodelifecycle carries out the decisions of engine/nodelifecycle: conditions of unresponsive nodes become
+// Unknown, conditions become taints, and pods on nodes that are not ready become not ready.
 //
-//	watch of nodes and Leases ──▶ Step ──▶ MarkUnknown ──▶ status of the node, if its Lease is as old on the server
-//	             its own clock ──┘    └──▶ Retaint     ──▶ spec.taints, if the node is as it was seen
-//	watch of nodes and pods   ──▶ condition Ready of pods False, at once
+//	watch of nodes and Leases ──▶ Step ──▶ MarkUnknown  ──▶ node status, if the Lease on the server is as old
+//	             its own clock ──┘    └──▶ UpdateTaints ──▶ spec.taints, if the node is unchanged
+//	watch of nodes and pods   ──▶ pod condition Ready=False, immediately
 //
-// Taints of others stay as they are. Who is driven out by the taints is decided by engine/tainteviction.
+// Taints of other owners stay unchanged. engine/tainteviction decides which pods the taints evict.
 //
-// Departures from Kubernetes: before a node is marked its Lease is read from the server, so that a watch
-// that lags loses nobody; a node that comes or goes is no event.
+// Differences from Kubernetes: the Lease is read from the API server before a node is marked, so that a lagging watch
+// has no effect; there are no events for added and deleted nodes.
 package nodelifecycle

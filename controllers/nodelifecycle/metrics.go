@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// nodeMetrics are kube-controller-manager's metrics of the same loop. It implements prometheus.Collector for
-// those that show how the zones stand.
+// nodeMetrics are the metrics of the same controller in kube-controller-manager. It implements prometheus.Collector
+// for the metrics of zones.
 type nodeMetrics struct {
 	evictions                         *prometheus.CounterVec
 	updateDuration, updateAllDuration prometheus.Histogram
@@ -24,31 +24,31 @@ type nodeMetrics struct {
 }
 
 var (
-	sizeDesc      = prometheus.NewDesc("node_collector_zone_size", "Number of nodes of a zone that count for its state.", []string{"zone"}, nil)
-	unhealthyDesc = prometheus.NewDesc("node_collector_unhealthy_nodes_in_zone", "Number of nodes of a zone that are not ready.", []string{"zone"}, nil)
-	healthDesc    = prometheus.NewDesc("node_collector_zone_health", "Percentage of the nodes of a zone that are ready.", []string{"zone"}, nil)
+	sizeDesc      = prometheus.NewDesc("node_collector_zone_size", "Number of nodes in a zone that count for its state.", []string{"zone"}, nil)
+	unhealthyDesc = prometheus.NewDesc("node_collector_unhealthy_nodes_in_zone", "Number of nodes in a zone that are not ready.", []string{"zone"}, nil)
+	healthDesc    = prometheus.NewDesc("node_collector_zone_health", "Percentage of nodes in a zone that are ready.", []string{"zone"}, nil)
 )
 
 func newMetrics(registerer prometheus.Registerer) (*nodeMetrics, error) {
 	c := &nodeMetrics{
 		evictions: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "node_collector_evictions_total",
-			Help: "Number of nodes that were lost and got the taint that drives pods out."}, []string{"zone"}),
+			Help: "Number of unresponsive nodes that got a NoExecute taint."}, []string{"zone"}),
 		updateDuration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "node_collector_update_node_health_duration_seconds",
 			Help: "Time to write the conditions or taints of a node.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}),
 		updateAllDuration: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "node_collector_update_all_nodes_health_duration_seconds",
-			Help: "Time of a step in which all nodes were due to be looked at; what is to be written is written after it.", Buckets: prometheus.ExponentialBuckets(0.01, 4, 8)}),
+			Help: "Duration of a step that evaluates all nodes, without the resulting writes.", Buckets: prometheus.ExponentialBuckets(0.01, 4, 8)}),
 	}
 	return c, metrics.Register(registerer, c.evictions, c.updateDuration, c.updateAllDuration, c)
 }
 
-// Describe names the metrics of zones.
+// Describe implements prometheus.Collector.
 func (c *nodeMetrics) Describe(ch chan<- *prometheus.Desc) {
 	ch <- sizeDesc
 	ch <- unhealthyDesc
 	ch <- healthDesc
 }
 
-// Collect shows how the zones stood when the nodes were looked at last. A zone without nodes is full of health.
+// Collect reports the zones as of the last step. A zone without nodes has a health of 100 %.
 func (c *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// observeStep notes how the zones stand. The machine was asked for a step at due.
+// observeStep records the zones. due is the time for which the machine had requested the step.
 func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, began time.Time) {
 	if !due.IsZero() && !due.After(began) {
 		c.updateAllDuration.Observe(time.Since(began).Seconds())
@@ -76,11 +76,11 @@ func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, began time.Ti
 	defer c.mu.Unlock()
 	c.zones = zones
 	for i := range zones {
-		c.evictions.WithLabelValues(zones[i].Name) // there from the start
+		c.evictions.WithLabelValues(zones[i].Name) // create the series with value 0
 	}
 }
 
-// observeWrite notes that an effect was carried out.
+// observeWrite records the execution of an effect.
 func (h *controller) observeWrite(effect nodelifecycle.Effect, began time.Time, err error) {
 	h.metrics.updateDuration.Observe(time.Since(began).Seconds())
 	r, ok := effect.(nodelifecycle.UpdateTaints)
@@ -92,7 +92,7 @@ func (h *controller) observeWrite(effect nodelifecycle.Effect, began time.Time, 
 	}
 }
 
-// addsNoExecute says whether pods are driven out from now on, and were not before.
+// addsNoExecute reports whether the update adds a NoExecute taint to a node that had none.
 func addsNoExecute(r *nodelifecycle.UpdateTaints) bool {
 	return slices.ContainsFunc(r.Add, func(t model.TimedTaint) bool { return t.Effect == model.NoExecute }) &&
 		!slices.ContainsFunc(r.Remove, func(t model.Taint) bool { return t.Effect == model.NoExecute })

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
-// One node of three falls silent, and gets its taint.
+// One node of three becomes unresponsive and is tainted.
 func TestZoneMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -35,16 +35,16 @@ func TestZoneMetrics(t *testing.T) {
 			}
 		})
 		time.Sleep(10 * time.Minute)
-		const want = `# HELP node_collector_evictions_total Number of nodes that were lost and got the taint that drives pods out.
+		const want = `# HELP node_collector_evictions_total Number of unresponsive nodes that got a NoExecute taint.
 # TYPE node_collector_evictions_total counter
 node_collector_evictions_total{zone=""} 1
-# HELP node_collector_unhealthy_nodes_in_zone Number of nodes of a zone that are not ready.
+# HELP node_collector_unhealthy_nodes_in_zone Number of nodes in a zone that are not ready.
 # TYPE node_collector_unhealthy_nodes_in_zone gauge
 node_collector_unhealthy_nodes_in_zone{zone=""} 1
-# HELP node_collector_zone_health Percentage of the nodes of a zone that are ready.
+# HELP node_collector_zone_health Percentage of nodes in a zone that are ready.
 # TYPE node_collector_zone_health gauge
 node_collector_zone_health{zone=""} 66.66666666666667
-# HELP node_collector_zone_size Number of nodes of a zone that count for its state.
+# HELP node_collector_zone_size Number of nodes in a zone that count for its state.
 # TYPE node_collector_zone_size gauge
 node_collector_zone_size{zone=""} 3
 `
@@ -66,10 +66,10 @@ func TestReplacedTaintIsNotCounted(t *testing.T) {
 	expelling := model.Taint{Key: nodelifecycle.TaintUnreachable, Effect: model.NoExecute}
 	r := nodelifecycle.UpdateTaints{Add: []model.TimedTaint{{Taint: expelling}}}
 	if !addsNoExecute(&r) {
-		t.Error("a new one does not count")
+		t.Error("a new taint is not counted")
 	}
 	r.Remove = []model.Taint{{Key: nodelifecycle.TaintNotReady, Effect: model.NoExecute}}
 	if addsNoExecute(&r) {
-		t.Error("one in place of another counts")
+		t.Error("a replaced taint is counted")
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// countingDisplacer is a Displacer that only counts.
+// countingDisplacer only counts.
 type countingDisplacer struct {
 	mu   sync.Mutex
 	pods []string
@@ -34,7 +34,7 @@ func (c *countingDisplacer) Displace(_ context.Context, x executor.Displacement)
 	return nil
 }
 
-// newStaleCluster is a cluster as its machine left it an hour ago: a was lost and tainted then, all Leases are old.
+// newStaleCluster returns a cluster as of an hour ago: node a was unresponsive and tainted, all Leases are old.
 func newStaleCluster(t *testing.T) *fake.Clientset {
 	then := metav1.NewTime(time.Now().Add(-time.Hour))
 	a := node("a")
@@ -57,7 +57,7 @@ func newStaleCluster(t *testing.T) *fake.Clientset {
 	return api
 }
 
-// restartNode is what an agent does when it is started again.
+// restartNode does what an agent does at start.
 func restartNode(ctx context.Context, t *testing.T, api kubernetes.Interface, name string) {
 	n, err := api.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -70,8 +70,8 @@ func restartNode(ctx context.Context, t *testing.T, api kubernetes.Interface, na
 	}
 }
 
-// TestNoEvictionsAfterRestart runs both loops over a cluster that slept; its agents
-// come back while the loops already look.
+// TestNoEvictionsAfterRestart runs both controllers over a cluster that was suspended; its agents
+// return while the controllers already run.
 func TestNoEvictionsAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -93,7 +93,7 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			restartNode(ctx, t, api, name)
 		}
-		time.Sleep(45 * time.Second) // the next sign of life is not due before
+		time.Sleep(45 * time.Second) // the next heartbeat is not due before
 		if len(gone.pods) != 0 {
 			t.Errorf("evicted: %v", gone.pods)
 		}

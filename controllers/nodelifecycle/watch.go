@@ -12,11 +12,11 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// podReadyGrace is how long a pod may call itself ready on a node that is not, when it does so anew: an agent that
-// comes back tells of its pods and of its node at about the same time.
+// podReadyGrace is how long a pod may report Ready on a node that is not ready, when it becomes Ready: an agent that
+// restarts reports its pods and its node at about the same time.
 const podReadyGrace = time.Second
 
-// watch tells the machine of nodes and Leases, and has pods looked at.
+// watch passes nodes and Leases to the machine and enqueues pods.
 func (h *controller) watch(nodes, pods, leases cache.SharedInformer) error {
 	if err := workqueue.Watch(nodes, h.onNode); err != nil {
 		return err
@@ -54,11 +54,11 @@ func (h *controller) onNode(old, now *corev1.Node) {
 	}
 }
 
-// podsOnNode are the pods of a node.
+// podsOnNode returns the pods of a node.
 func (h *controller) podsOnNode(node string) (out []*corev1.Pod) {
 	list, err := h.pods.ByIndex(byNode, node)
 	if err != nil {
-		return nil // there is such an index
+		return nil // the index exists
 	}
 	for _, obj := range list {
 		if p, ok := obj.(*corev1.Pod); ok {
@@ -68,7 +68,7 @@ func (h *controller) podsOnNode(node string) (out []*corev1.Pod) {
 	return out
 }
 
-// nodeReady says whether a node is ready. One that has posted nothing yet is not known not to be.
+// nodeReady reports whether a node is ready. A node without the condition counts as ready.
 func nodeReady(n *corev1.Node) bool {
 	for i := range n.Status.Conditions {
 		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {

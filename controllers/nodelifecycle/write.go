@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
-// write carries an effect out and tells the machine how it went.
+// write executes an effect and reports the outcome to the machine.
 func (h *controller) write(ctx context.Context, k writeKey) (time.Duration, error) {
 	h.mu.Lock()
 	effect := h.pending[k]
@@ -35,27 +35,27 @@ func (h *controller) write(ctx context.Context, k writeKey) (time.Duration, erro
 	}
 	h.observeWrite(effect, began, err)
 	if err != nil && !isStale(err) && ctx.Err() == nil {
-		h.log.Error(err, "Writing the node failed; trying again", "node", k.node, "taints", k.taints)
+		h.log.Error(err, "Writing the node failed; retrying", "node", k.node, "taints", k.taints)
 	}
 	h.stepper.Push(nodelifecycle.Outcome{Node: k.node, UID: uid, IsTaintUpdate: k.taints, Failed: err != nil})
 	return 0, nil
 }
 
-// errLeaseRenewed says that a node that was to be marked is heard of.
-var errLeaseRenewed = errors.New("the node's Lease was renewed meanwhile")
+// errLeaseRenewed reports that a node to be marked has renewed its Lease.
+var errLeaseRenewed = errors.New("the Lease of the node was renewed")
 
-// isStale says whether an error only means that what was seen is not the newest.
+// isStale reports whether an error only means that the cached state is outdated.
 func isStale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errLeaseRenewed)
 }
 
-// markUnknown writes the conditions of a silent node, if it is silent on the server, too.
+// markUnknown writes the conditions of an unresponsive node, if its Lease on the API server is as old.
 func (h *controller) markUnknown(ctx context.Context, effect nodelifecycle.MarkUnknown) error {
 	n, err := h.nodes.Get(effect.Node)
 	if err != nil {
 		return err
 	}
-	known := effect.Renewed // and not what the cache has by now, which the machine may not have been told yet
+	known := effect.Renewed // not the time in the cache, which the machine may not have processed yet
 	if l, err := h.leases.Get(effect.Node); known.IsZero() && err == nil && l.Spec.RenewTime != nil {
 		known = l.Spec.RenewTime.Time
 	}
@@ -63,7 +63,7 @@ func (h *controller) markUnknown(ctx context.Context, effect nodelifecycle.MarkU
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
-		return fmt.Errorf("its Lease: %w", err)
+		return fmt.Errorf("reading the Lease: %w", err)
 	case live.Spec.RenewTime != nil && live.Spec.RenewTime.After(known):
 		h.stepper.Push(nodelifecycle.LeaseRenewed{Node: effect.Node, Time: live.Spec.RenewTime.Time})
 		return errLeaseRenewed
@@ -76,7 +76,7 @@ func (h *controller) markUnknown(ctx context.Context, effect nodelifecycle.MarkU
 	return h.patch(ctx, n, effect.UID, map[string]any{"status": map[string]any{"conditions": conditions}}, "status")
 }
 
-// timeOrNil is a time as the API has it; nil when there is none.
+// timeOrNil converts a time to its API form. The zero time becomes nil.
 func timeOrNil(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -84,7 +84,7 @@ func timeOrNil(t time.Time) any {
 	return metav1.NewTime(t)
 }
 
-// updateTaints writes a node's taints. Its version makes sure that nobody else's change is lost.
+// updateTaints writes a node's taints. The resource version prevents overwriting the changes of others.
 func (h *controller) updateTaints(ctx context.Context, effect nodelifecycle.UpdateTaints) error {
 	n, err := h.nodes.Get(effect.Node)
 	if err != nil {
@@ -127,7 +127,7 @@ func hasTaint(list []corev1.Taint, t corev1.Taint) bool {
 	return false
 }
 
-// patch changes a node that is as it was seen.
+// patch patches a node that is unchanged since it was read.
 func (h *controller) patch(ctx context.Context, n *corev1.Node, uid string, fields map[string]any, subresource ...string) error {
 	fields["metadata"] = map[string]any{"resourceVersion": n.ResourceVersion, "uid": uid}
 	patch, err := json.Marshal(fields)
@@ -138,7 +138,7 @@ func (h *controller) patch(ctx context.Context, n *corev1.Node, uid string, fiel
 	return err
 }
 
-// markPodNotReady writes that a pod is not ready, if its node is not.
+// markPodNotReady sets Ready=False on a pod whose node is not ready.
 func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Duration, error) {
 	obj, ok, err := h.pods.GetByKey(k.namespace + "/" + k.name)
 	p, is := obj.(*corev1.Pod)
@@ -159,7 +159,7 @@ func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Durati
 	}
 	_, err = h.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsConflict(err) {
-		return 0, nil // a namesake, which will be seen
+		return 0, nil // replaced by another pod, which has an event of its own
 	}
 	if err != nil {
 		return 0, ignoreNotFound(err)
@@ -168,7 +168,7 @@ func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Durati
 	return 0, nil
 }
 
-// ignoreNotFound drops the error that something is not there any more.
+// ignoreNotFound drops NotFound errors.
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
-// TestRenewedNodeIsNotMarkedUnknown: the cache has the renewal already, the machine had not been told.
+// TestRenewedNodeIsNotMarkedUnknown covers a renewal that is in the cache but not in the machine yet.
 func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 	renewed := time.Now().Add(-time.Minute)
 	for name, tc := range map[string]struct {

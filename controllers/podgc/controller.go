@@ -26,10 +26,10 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Component is the name under which Kubernetes does the same.
+// Component is the upstream name of the controller.
 const Component = "pod-garbage-collector"
 
-// workers is how many pods are removed at once.
+// workers is the number of concurrent removals.
 const workers = 20
 
 // Displacer displaces pods.
@@ -46,9 +46,8 @@ type controller struct {
 	log       klog.Logger
 }
 
-// Run removes pods until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods;
-// metrics, which may be nil, shows what is counted. An
-// error means that it could not start.
+// Run removes pods until ctx is done. It starts factory, which supplies nodes and pods. Metrics are registered with
+// registerer, which may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o podgc.Options, registerer prometheus.Registerer, log klog.Logger) error {
 	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
 	podMetrics, err := newMetrics(registerer)
@@ -76,7 +75,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	}
 }
 
-// collect removes what is to go now, and waits for that.
+// collect removes the pods that are due and waits until this is done.
 func (c *controller) collect(ctx context.Context, collector *podgc.Collector) error {
 	pods, err := c.pods.List(labels.Everything())
 	if err != nil {
@@ -110,7 +109,7 @@ func (c *controller) collect(ctx context.Context, collector *podgc.Collector) er
 			defer func() { <-slots }()
 			err := c.remove(ctx, r, objects[r.Pod.UID])
 			if c.metrics.observe(r, err); err != nil && ctx.Err() == nil {
-				c.log.Error(err, "Removing the pod failed; trying again", "pod", r.Pod.Namespace+"/"+r.Pod.Name, "because", r.Reason.String())
+				c.log.Error(err, "Removing the pod failed; retrying", "pod", r.Pod.Namespace+"/"+r.Pod.Name, "reason", r.Reason.String())
 			}
 		})
 	}
@@ -118,7 +117,7 @@ func (c *controller) collect(ctx context.Context, collector *podgc.Collector) er
 	return nil
 }
 
-// missingNodes are the nodes of orphans that the server does not have either.
+// missingNodes returns the nodes of orphaned pods that do not exist on the API server either.
 func (c *controller) missingNodes(ctx context.Context, removals []podgc.Removal) map[string]bool {
 	out, checked := map[string]bool{}, map[string]bool{}
 	for i := range removals {
@@ -130,13 +129,13 @@ func (c *controller) missingNodes(ctx context.Context, removals []podgc.Removal)
 		_, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		out[name] = apierrors.IsNotFound(err)
 		if err != nil && !out[name] && ctx.Err() == nil {
-			c.log.Error(err, "Whether the node is gone cannot be told; trying again", "node", name)
+			c.log.Error(err, "Checking whether the node exists failed; retrying", "node", name)
 		}
 	}
 	return out
 }
 
-// remove removes a pod. One that is gone is done.
+// remove removes a pod. A deleted pod is no error.
 func (c *controller) remove(ctx context.Context, r *podgc.Removal, p *corev1.Pod) error {
 	if r.Reason == podgc.Orphan && !r.Pod.Finished {
 		return c.displacer.Displace(ctx, executor.Displacement{Pod: p, Cause: displacement.PodGC, Phase: corev1.PodFailed, Grace: ptr.To[int64](0),
@@ -155,7 +154,7 @@ func (c *controller) remove(ctx context.Context, r *podgc.Removal, p *corev1.Pod
 	return ignoreGone(pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0), Preconditions: &metav1.Preconditions{UID: &p.UID}}))
 }
 
-// ignoreGone drops the error that the pod is not there any more, or another one is.
+// ignoreGone drops errors which mean that the pod was deleted or replaced.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

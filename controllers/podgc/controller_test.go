@@ -23,7 +23,7 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// fakeDisplacer is a Displacer that deletes, and notes what for.
+// fakeDisplacer deletes pods and records the causes.
 type fakeDisplacer struct {
 	client kubernetes.Interface
 	mu     sync.Mutex
@@ -92,7 +92,7 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		if got := left(); got != "done old orphan stays waits" {
-			t.Errorf("after a sweep there are %s", got)
+			t.Errorf("after a collection there are %s", got)
 		}
 		time.Sleep(time.Minute)
 		if got := left(); got != "old stays waits" {

@@ -1,6 +1,6 @@
-// Package podgc carries out what engine/podgc decides, every 20 s: pods of nodes that are gone or out of service,
-// pods that were never bound, and those that have ended and are too many, are removed without grace.
+// Package podgc carries out the decisions of engine/podgc every 20 s. It force-deletes pods of deleted nodes and of
+// nodes out of service, terminating pods that were never bound, and finished pods beyond the threshold.
 //
-// What has not ended has failed. A pod whose node is gone is displaced, with a record; for that its node is
-// asked of the server first, since a watch may lag.
+// Pods that have not finished are set to Failed first. A pod of a deleted node is displaced with a record; the node
+// is first read from the API server, since the watch may lag behind.
 package podgc

@@ -21,10 +21,10 @@ func TestMetricsByReason(t *testing.T) {
 		c.observe(&podgc.Removal{Pod: podgc.Pod{Namespace: "ns"}, Reason: why}, nil)
 	}
 	c.observe(&podgc.Removal{Pod: podgc.Pod{Namespace: "ns"}, Reason: podgc.Orphan}, errors.New("no"))
-	const want = `# HELP pod_gc_collector_force_delete_pod_errors_total Number of times that removing a pod failed, by the reason; each is tried again.
+	const want = `# HELP pod_gc_collector_force_delete_pod_errors_total Number of failed attempts to force-delete pods, by reason.
 # TYPE pod_gc_collector_force_delete_pod_errors_total counter
 pod_gc_collector_force_delete_pod_errors_total{namespace="ns",reason="orphaned"} 1
-# HELP pod_gc_collector_force_delete_pods_total Number of times that a pod was to be removed without grace, by the reason; those that failed included.
+# HELP pod_gc_collector_force_delete_pods_total Number of attempts to force-delete pods, by reason, including failed ones.
 # TYPE pod_gc_collector_force_delete_pods_total counter
 pod_gc_collector_force_delete_pods_total{namespace="ns",reason="evicted"} 1
 pod_gc_collector_force_delete_pods_total{namespace="ns",reason="orphaned"} 2

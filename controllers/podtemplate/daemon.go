@@ -9,18 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Labels of a DaemonSet's pods: the revision that they were made of, and, as older clients read
-// it, the count of its templates.
+// Labels of a DaemonSet's pods: the revision and, for older clients, the
+// template generation.
 const (
 	RevisionLabel   = appsv1.ControllerRevisionHashLabelKey
 	generationLabel = "pod-template-generation"
 )
 
-// nodeNameField is the field by which a pod asks for one node.
+// nodeNameField is the field selector key for a node's name.
 const nodeNameField = "metadata.name"
 
-// DaemonPod makes the pod of a DaemonSet for a node: it asks for the node by its affinity, so that the
-// scheduler places it, and tolerates what befalls nodes, so that it stays.
+// DaemonPod returns the pod of a DaemonSet for a node, with a node affinity to the
+// node and the tolerations of daemon pods.
 func DaemonPod(ds *appsv1.DaemonSet, owner metav1.OwnerReference, hash, node string) *corev1.Pod {
 	pod := Pod(&ds.Spec.Template, ds.Namespace, owner)
 	pod.Labels = maps.Clone(pod.Labels)
@@ -36,7 +36,7 @@ func DaemonPod(ds *appsv1.DaemonSet, owner metav1.OwnerReference, hash, node str
 	return pod
 }
 
-// AddDaemonTolerations gives a pod of a DaemonSet its tolerations.
+// AddDaemonTolerations adds the tolerations of daemon pods.
 func AddDaemonTolerations(spec *corev1.PodSpec) {
 	tolerate := func(key string, effect corev1.TaintEffect) {
 		spec.Tolerations = slices.DeleteFunc(spec.Tolerations, func(t corev1.Toleration) bool {
@@ -55,7 +55,7 @@ func AddDaemonTolerations(spec *corev1.PodSpec) {
 	}
 }
 
-// pinToNode replaces the required node affinity, which chose the node, by the node's name.
+// pinToNode replaces the required node affinity by one to the node's name.
 func pinToNode(spec *corev1.PodSpec, node string) {
 	if spec.Affinity == nil {
 		spec.Affinity = &corev1.Affinity{}
@@ -70,7 +70,7 @@ func pinToNode(spec *corev1.PodSpec, node string) {
 	}
 }
 
-// DaemonNode is the node that a DaemonSet's pod is on, or is for; "" if it asks for none.
+// DaemonNode returns the node that a DaemonSet's pod is on or has affinity to, or "".
 func DaemonNode(p *corev1.Pod) string {
 	if p.Spec.NodeName != "" {
 		return p.Spec.NodeName

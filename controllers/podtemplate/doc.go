@@ -1,7 +1,7 @@
-// Package podtemplate makes pods of pod templates, and tells templates apart: pure functions of
-// API objects, for the workload loops and the simulator alike.
+// Package podtemplate creates pods from pod templates and compares templates. All functions are pure; the
+// workload controllers and the simulator use them.
 //
-// The hash differs from Kubernetes' (it is taken of the template's JSON, so that fields that a
-// later release adds do not change it), which nobody sees: which ReplicaSet belongs to a
-// template is told by comparing templates (Same), and the hash only names it.
+// The hash differs from upstream's: it is computed from the template's JSON, so that fields of a
+// later release do not change it. It only serves as a name, since templates are matched by comparing
+// them (Equal).
 package podtemplate

@@ -13,11 +13,10 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// indexVariable tells containers of an indexed Job which number they work on.
+// indexVariable is the environment variable with the index of an indexed Job's pod.
 const indexVariable = "JOB_COMPLETION_INDEX"
 
-// JobPod makes a pod of a Job. It has the finalizer that keeps it until it is counted, and no name yet; generateName
-// says what it begins with.
+// JobPod returns a pod of a Job. It has the tracking finalizer, a generateName, and no name.
 func JobPod(job *batchv1.Job, owner metav1.OwnerReference, c workload.JobCreate) *corev1.Pod {
 	pod := Pod(&job.Spec.Template, job.Namespace, owner)
 	pod.Finalizers = append(pod.Finalizers, batchv1.JobTrackingFinalizer)

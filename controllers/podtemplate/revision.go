@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// maxRevisionPrefixLen is how much of the owner's name stands in that of a revision.
+// maxRevisionPrefixLen is the maximum length of the owner's name in a revision's name.
 const maxRevisionPrefixLen = 223
 
-// Patch is a template as a ControllerRevision keeps it: the strategic merge patch that puts it into
-// the owner, which is how kubectl rolls back.
+// Patch returns a template as stored in a ControllerRevision: the strategic merge patch that restores it in
+// the owner. kubectl uses it for rollbacks.
 func Patch(t *corev1.PodTemplateSpec) ([]byte, error) {
 	data, err := json.Marshal(t)
 	if err != nil {
@@ -32,7 +32,7 @@ func Patch(t *corev1.PodTemplateSpec) ([]byte, error) {
 	return json.Marshal(map[string]any{"spec": map[string]any{"template": fields}})
 }
 
-// TemplateOf is the template that a ControllerRevision keeps.
+// TemplateOf returns the template of a ControllerRevision.
 func TemplateOf(r *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
 	var owner struct {
 		Spec struct{ Template corev1.PodTemplateSpec }
@@ -43,14 +43,14 @@ func TemplateOf(r *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
 	return &owner.Spec.Template, nil
 }
 
-// RevisionMatches says whether a revision keeps a template, whatever bytes it is written in.
+// RevisionMatches reports whether a revision contains a template, whatever its encoding.
 func RevisionMatches(r *appsv1.ControllerRevision, t *corev1.PodTemplateSpec) bool {
 	template, err := TemplateOf(r)
 	return err == nil && equality.Semantic.DeepEqual(template, t)
 }
 
-// Revision makes the ControllerRevision of a template; collisions (nil: none) makes another name of the same one.
-// hashLabel names the label that carries the hash. The object's annotations go with it.
+// Revision returns the ControllerRevision of a template. collisions, which may be nil, changes the hash. hashLabel is
+// the label for the hash. The annotations of o are copied.
 func Revision(o metav1.Object, owner metav1.OwnerReference, t *corev1.PodTemplateSpec, hashLabel string, revision int64, collisions *int32) (*appsv1.ControllerRevision, error) {
 	data, err := Patch(t)
 	if err != nil {

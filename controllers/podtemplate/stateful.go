@@ -12,17 +12,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// StatefulPodName is the name of a StatefulSet's pod.
+// StatefulPodName returns the name of a StatefulSet's pod.
 func StatefulPodName(set string, ordinal int32) string { return fmt.Sprintf("%s-%d", set, ordinal) }
 
-// Ordinal is the number of a StatefulSet's pod, by its name; ok is false for a foreign one.
+// Ordinal returns the ordinal of a StatefulSet's pod. ok is false if the name is not one of the set.
 func Ordinal(set, pod string) (n int32, ok bool) {
 	text, ok := strings.CutPrefix(pod, set+"-")
 	v, err := strconv.ParseInt(text, 10, 32)
 	return int32(v), ok && err == nil && v >= 0 && strconv.FormatInt(v, 10) == text
 }
 
-// StatefulPod makes a pod of a StatefulSet, with t, which may be that of an older revision.
+// StatefulPod returns a pod of a StatefulSet with template t, which may be of an older revision.
 func StatefulPod(set *appsv1.StatefulSet, t *corev1.PodTemplateSpec, owner metav1.OwnerReference, ordinal int32, revision string) *corev1.Pod {
 	pod := Pod(t, set.Namespace, owner)
 	pod.Name = StatefulPodName(set.Name, ordinal)
@@ -32,7 +32,7 @@ func StatefulPod(set *appsv1.StatefulSet, t *corev1.PodTemplateSpec, owner metav
 	return pod
 }
 
-// SetIdentity gives a pod the labels and the volumes of its number. It says whether it had them already.
+// SetIdentity sets the labels and volumes of an ordinal. It reports whether the pod had them already.
 func SetIdentity(set *appsv1.StatefulSet, pod *corev1.Pod, ordinal int32) (fits bool) {
 	name, number := StatefulPodName(set.Name, ordinal), strconv.Itoa(int(ordinal))
 	fits = pod.Labels[appsv1.StatefulSetPodNameLabel] == name && pod.Labels[appsv1.PodIndexLabel] == number
@@ -52,7 +52,7 @@ func SetIdentity(set *appsv1.StatefulSet, pod *corev1.Pod, ordinal int32) (fits 
 		fits = false
 		v := corev1.Volume{Name: c.Name, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}
 		if at >= 0 {
-			pod.Spec.Volumes[at] = v // the template's own volume of that name gives way
+			pod.Spec.Volumes[at] = v // overrides the template's volume of that name
 		} else {
 			pod.Spec.Volumes = append(pod.Spec.Volumes, v)
 		}
@@ -64,7 +64,7 @@ func claimName(set *appsv1.StatefulSet, volume string, ordinal int32) string {
 	return fmt.Sprintf("%s-%s-%d", volume, set.Name, ordinal)
 }
 
-// Claims are those of a StatefulSet's pod, without owners.
+// Claims returns the claims of a StatefulSet's pod, without owners.
 func Claims(set *appsv1.StatefulSet, ordinal int32) []*corev1.PersistentVolumeClaim {
 	var out []*corev1.PersistentVolumeClaim
 	for i := range set.Spec.VolumeClaimTemplates {

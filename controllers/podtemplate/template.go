@@ -15,13 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// HashLabel is the label by which ReplicaSets of one Deployment are told apart.
+// HashLabel is the label that distinguishes the ReplicaSets of a Deployment.
 const HashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
-// maxPrefixLen leaves room for five characters in a name of 63.
+// maxPrefixLen leaves room for five random characters in a name of 63.
 const maxPrefixLen = 63 - 5
 
-// Pod makes a pod of a template for an owner, without a name.
+// Pod returns a pod of a template, with an owner and without a name.
 func Pod(t *corev1.PodTemplateSpec, namespace string, owner metav1.OwnerReference) *corev1.Pod {
 	t = t.DeepCopy()
 	return &corev1.Pod{
@@ -33,13 +33,13 @@ func Pod(t *corev1.PodTemplateSpec, namespace string, owner metav1.OwnerReferenc
 	}
 }
 
-// NamePrefix is what the names of an owner's pods begin with.
+// NamePrefix returns the prefix of the names of an owner's pods.
 func NamePrefix(owner string) string {
 	prefix := owner + "-"
 	return prefix[:min(len(prefix), maxPrefixLen)]
 }
 
-// Equal says whether two templates make the same pods, whatever hash they are labelled with.
+// Equal reports whether two templates are equal apart from the hash label.
 func Equal(a, b *corev1.PodTemplateSpec) bool {
 	return equality.Semantic.DeepEqual(withoutHash(a), withoutHash(b))
 }
@@ -54,12 +54,12 @@ func withoutHash(t *corev1.PodTemplateSpec) *corev1.PodTemplateSpec {
 	return &out
 }
 
-// Hash names a template, as a label's value. collisions (nil: none) makes another name of the same template.
+// Hash returns a name for a template that is valid as a label value. collisions, which may be nil, changes it.
 func Hash(t *corev1.PodTemplateSpec, collisions *int32) string {
 	h := fnv.New32a()
 	data, err := json.Marshal(withoutHash(t))
 	if err != nil {
-		data = fmt.Append(nil, t.Spec) // not reached: API types can be written
+		data = fmt.Append(nil, t.Spec) // unreachable: API types can be encoded
 	}
 	h.Write(data)
 	if collisions != nil {
@@ -70,7 +70,7 @@ func Hash(t *corev1.PodTemplateSpec, collisions *int32) string {
 	return rand.SafeEncodeString(fmt.Sprint(h.Sum32()))
 }
 
-// WithLabel is a copy of a selector that asks for one label more.
+// WithLabel returns a copy of a selector that requires one more label.
 func WithLabel(s *metav1.LabelSelector, key, value string) *metav1.LabelSelector {
 	out := s.DeepCopy()
 	if out.MatchLabels == nil {

@@ -13,21 +13,21 @@ var (
 	pendingDesc  = prometheus.NewDesc("scheduler_pending_pods", "Number of pending pods, by the queue.", []string{"queue"}, nil)
 	incomingDesc = prometheus.NewDesc("scheduler_queue_incoming_pods_total",
 		"Number of pods added to scheduling queues by event and queue type.", []string{"queue", "event"}, nil)
-	goroutinesDesc = prometheus.NewDesc("scheduler_goroutines", "Number of requests under way, by the work they do.", []string{"operation"}, nil)
-	inFlightDesc   = prometheus.NewDesc("scheduler_inflight_events", "Number of pods that were taken from the queue and whose attempt is not over.", []string{"event"}, nil)
+	goroutinesDesc = prometheus.NewDesc("scheduler_goroutines", "Number of requests in flight, by operation.", []string{"operation"}, nil)
+	inFlightDesc   = prometheus.NewDesc("scheduler_inflight_events", "Number of pods in scheduling attempts.", []string{"event"}, nil)
 	flushedDesc    = prometheus.NewDesc("scheduler_pod_scheduled_after_flush_total",
-		"Number of pods that got a node after they were tried again only because they had waited for long.", nil, nil)
+		"Number of pods that were scheduled after they were moved out of the unschedulable queue because of a timeout.", nil, nil)
 	suppressedDesc = prometheus.NewDesc("berth_scheduler_lulled_pods_total",
-		"Number of pods that went back to sleep without a decision, as what had woken them was gone when it was their turn.", nil, nil)
+		"Number of pods that returned to the unschedulable queue without a decision, because the event that had moved them was void by their turn.", nil, nil)
 	rejectedDesc = prometheus.NewDesc("scheduler_unschedulable_pods",
-		"Number of unschedulable pods by the plugins that rejected them; one counts for each of these.", []string{"plugin", "profile"}, nil)
-	cacheDesc = prometheus.NewDesc("scheduler_cache_size", "Number of nodes, pods and assumed pods that are known.", []string{"type"}, nil)
+		"Number of unschedulable pods by plugin; a pod counts for each plugin that rejected it.", []string{"plugin", "profile"}, nil)
+	cacheDesc = prometheus.NewDesc("scheduler_cache_size", "Number of nodes, pods and assumed pods in the cache.", []string{"type"}, nil)
 )
 
-// collector shows how things stood after the last step.
+// collector exposes the state after the last step.
 type collector struct{ m *metrics }
 
-// Describe names the metrics.
+// Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- pendingDesc
 	ch <- incomingDesc
@@ -39,7 +39,8 @@ func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	c.m.evaluations.count.Describe(ch)
 }
 
-// Collect reads them. Pods in flight are in no queue, as upstream; scheduler_inflight_events has them.
+// Collect implements prometheus.Collector. Pods in flight are in no queue, as upstream; scheduler_inflight_events
+// counts them.
 func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
@@ -66,13 +67,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(goroutinesDesc, "prioritizing_extender", int(c.m.scoring()))
 }
 
-// rejectedCollector shows whom the plugins keep waiting. It asks the loop.
+// rejectedCollector exposes which plugins reject how many pending pods. It queries the loop.
 type rejectedCollector struct{ s *scheduler }
 
-// Describe names the metric.
+// Describe implements prometheus.Collector.
 func (c *rejectedCollector) Describe(ch chan<- *prometheus.Desc) { ch <- rejectedDesc }
 
-// Collect reads it; when the loop is not in time, as it was before.
+// Collect implements prometheus.Collector. If the loop does not answer in time it reports the previous values.
 func (c *rejectedCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

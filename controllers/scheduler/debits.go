@@ -9,12 +9,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// newDebitForbiddenHandler counts budgets that the scheduler may not write, as with
-// kube-scheduler's own role: preemption works then, as there, but other displacers learn
-// of its victims only when they are gone. Each budget is logged once.
+// newDebitForbiddenHandler counts and logs budgets that the scheduler must not update, as with
+// kube-scheduler's own role. Preemption then works as in kube-scheduler, but other displacers learn
+// of its victims only after their deletion. Each budget is logged once.
 func newDebitForbiddenHandler(registry *prometheus.Registry, log *slog.Logger) func(*model.Budget, error) {
 	count := prometheus.NewCounter(prometheus.CounterOpts{Name: "berth_scheduler_budgets_not_debited_total",
-		Help: "Number of times that a disruption budget was not debited for victims of preemption, since it may not be written."})
+		Help: "Number of times that a disruption budget was not debited for preemption victims, because the update is forbidden."})
 	registry.MustRegister(count)
 	var mu sync.Mutex
 	known := map[string]bool{}
@@ -27,7 +27,7 @@ func newDebitForbiddenHandler(registry *prometheus.Registry, log *slog.Logger) f
 			return
 		}
 		known[key] = true
-		log.Warn("a disruption budget is not debited for preemption: the role needs update of poddisruptionbudgets/status, see deploy/scheduler.yaml",
-			"budget", key, "why", err)
+		log.Warn("Disruption budgets are not debited for preemption: the role needs update of poddisruptionbudgets/status, see deploy/scheduler.yaml",
+			"budget", key, "error", err)
 	}
 }

@@ -12,30 +12,30 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// queryTimeout is how long a question to the loop may take.
+// queryTimeout bounds a query to the loop.
 const queryTimeout = 5 * time.Second
 
-// queryLoop has the loop run a question between two steps, and waits for it. The
-// question must only copy: the loop stands still meanwhile.
-func (s *scheduler) queryLoop(ctx context.Context, question func(*scheduling.Machine)) error {
+// queryLoop runs a query in the loop, between two steps, and waits for it. The
+// query must only copy data, since it blocks the loop.
+func (s *scheduler) queryLoop(ctx context.Context, query func(*scheduling.Machine)) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	done := make(chan struct{})
-	asked := func(m *scheduling.Machine) {
-		question(m)
+	run := func(m *scheduling.Machine) {
+		query(m)
 		close(done)
 	}
 	select {
-	case s.queries <- asked:
+	case s.queries <- run:
 		<-done
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("the scheduling loop did not come round within %v; it may still be waiting for the first lists", queryTimeout)
+		return fmt.Errorf("the scheduling loop did not answer within %v; caches may not be synced yet", queryTimeout)
 	}
 }
 
-// reply sends a value as JSON or, unless JSON is asked for by Accept or
-// ?format=json, as text.
+// reply sends a value as text, or as JSON if the Accept header or
+// ?format=json asks for it.
 func reply(w http.ResponseWriter, r *http.Request, value any, text func(io.Writer)) {
 	format := r.URL.Query().Get("format")
 	switch {

@@ -14,23 +14,23 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// decisionView is a decision about a pod in words.
+// decisionView is the printable form of a decision about a pod.
 type decisionView struct {
 	Time    time.Time `json:"time"`
 	UID     string    `json:"uid"`
-	What    string    `json:"what"`              // of podSteps
+	What    string    `json:"what"`              // see view
 	Attempt int       `json:"attempt,omitempty"` // 1 for the first
 	Node    string    `json:"node,omitempty"`
 	Message string    `json:"message,omitempty"`
-	// Rules rejected the pod.
+	// Rules are the plugins that rejected the pod.
 	Rules   []string `json:"rules,omitempty"`
 	Victims []string `json:"victims,omitempty"` // namespace/name
-	// Outcome is how the API took it; empty while that is not known.
+	// Outcome is the result of the API request, or empty while it is unknown.
 	Outcome string `json:"outcome,omitempty"`
-	Why     string `json:"why,omitempty"` // unless it was done
+	Why     string `json:"why,omitempty"` // empty if the outcome is Done
 }
 
-// debugPod shows the last decisions about a pod.
+// debugPod serves the latest decisions about a pod.
 func (s *scheduler) debugPod(w http.ResponseWriter, r *http.Request) {
 	namespace, name := r.PathValue("namespace"), r.PathValue("name")
 	steps := []decisionView{}
@@ -38,38 +38,38 @@ func (s *scheduler) debugPod(w http.ResponseWriter, r *http.Request) {
 		steps = append(steps, t.view())
 	}
 	if len(steps) == 0 {
-		http.Error(w, fmt.Sprintf("pod %s/%s: nothing was decided about it lately: the last %d rejections and %d bindings of all pods are kept", namespace, name, decisionCacheSize, decisionCacheSize), http.StatusNotFound)
+		http.Error(w, fmt.Sprintf("pod %s/%s: no recent decisions; the last %d rejections and %d bindings of all pods are kept", namespace, name, decisionCacheSize, decisionCacheSize), http.StatusNotFound)
 		return
 	}
 	value := map[string]any{"namespace": namespace, "name": name, "decisions": steps}
 	reply(w, r, value, func(w io.Writer) { printDecisions(w, steps) })
 }
 
-// view puts a trace into words.
+// view returns the printable form of a trace.
 func (t *trace) view() decisionView {
 	step := decisionView{Time: t.decided, UID: t.pod.UID}
 	switch e := t.effect.(type) {
 	case scheduling.Bind:
 		step.What, step.Attempt, step.Node = "bind", e.Attempt, e.Node
 	case scheduling.ReportBound:
-		step.What, step.Attempt, step.Node = "found bound", e.Attempt, e.Node
+		step.What, step.Attempt, step.Node = "report bound", e.Attempt, e.Node
 	case scheduling.BindVolumes:
 		step.What, step.Node = "prepare volumes", e.Node
 	case scheduling.ReportUnschedulable:
 		step.What, step.Attempt, step.Message = "reject", e.Attempt, explain.Message(e.Summary)
 		step.Rules = ruleNames(e.Summary.UnschedulablePlugins)
 	case scheduling.ReportGated:
-		step.What, step.Message, step.Rules = "hold", explain.GatedMessage(e.Verdict), []string{e.Verdict.Plugin.String()}
+		step.What, step.Message, step.Rules = "gate", explain.GatedMessage(e.Verdict), []string{e.Verdict.Plugin.String()}
 	case scheduling.Preempt:
 		step.What, step.Node, step.Victims = "preempt", e.Plan.Node, podKeys(e.Plan.Victims)
 	case scheduling.ClearNomination:
-		step.What = "take nomination back"
+		step.What = "clear nomination"
 	case scheduling.CallExtenders:
-		step.What, step.Message = "ask extenders", fmt.Sprintf("%d nodes", len(e.Nodes))
+		step.What, step.Message = "call extenders", fmt.Sprintf("%d nodes", len(e.Nodes))
 	case scheduling.MissedWakeup:
-		step.What, step.Node, step.Rules = "found to fit by the audit", e.Node, ruleNames(e.Rules)
+		step.What, step.Node, step.Rules = "missed wake-up", e.Node, ruleNames(e.Rules)
 	case scheduling.CallPreemptionExtenders:
-		step.What, step.Message = "ask extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
+		step.What, step.Message = "call extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
 	}
 	if !t.executed.IsZero() {
 		step.Outcome, step.Why = t.result.String(), t.why
@@ -77,7 +77,7 @@ func (t *trace) view() decisionView {
 	return step
 }
 
-// ruleNames are the names of a set of rules, in their order.
+// ruleNames returns the names of a set of plugins, in plugin order.
 func ruleNames(set decision.PluginSet) []string {
 	var out []string
 	for r := decision.NoPlugin + 1; r < decision.NumPlugins; r++ {

@@ -12,32 +12,31 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// queueView is the queue in words.
+// queueView is the printable form of the queue.
 type queueView struct {
 	Time   time.Time      `json:"time"`
-	Counts map[string]int `json:"counts"` // by pool
-	// Pods are at most some thousands of each pool, in the order in which they
-	// come next.
+	Counts map[string]int `json:"counts"` // by queue
+	// Pods are at most some thousands of each queue, in queue order.
 	Pods []queuedPodView `json:"pods"`
 }
 
-// queuedPodView is a pod that waits.
+// queuedPodView is a pending pod.
 type queuedPodView struct {
 	Pod      string     `json:"pod"` // namespace/name
 	UID      string     `json:"uid"`
 	Priority int32      `json:"priority"`
 	Pool     string     `json:"pool"`
 	Attempts int        `json:"attempts"`
-	First    time.Time  `json:"first"`                // in the queue
-	Since    time.Time  `json:"since"`                // last tried, or entered
-	Backoff  *time.Time `json:"backoffEnd,omitempty"` // not tried before
-	// Rules rejected it last, or gate it; Wakes are what could undo that.
+	First    time.Time  `json:"first"`                // first time in the queue
+	Since    time.Time  `json:"since"`                // last attempt, or entry into the queue
+	Backoff  *time.Time `json:"backoffEnd,omitempty"` // no attempt before this time
+	// Rules are the plugins that rejected or gate the pod. Wakes are the events that could make it schedulable.
 	Rules  []string `json:"rules,omitempty"`
 	Wakes  []string `json:"wakes,omitempty"`
-	Equals int      `json:"equals"` // how many pods, with it, wait for the same
+	Equals int      `json:"equals"` // number of pods, including this one, in the same equivalence class
 }
 
-// debugQueue shows who waits, for what, since when; ?pool= shows one pool.
+// debugQueue serves the pending pods and the events that they wait for. ?pool= selects one queue.
 func (s *scheduler) debugQueue(w http.ResponseWriter, r *http.Request) {
 	pool := r.URL.Query().Get("pool")
 	if known := "active, backoff, unschedulable, gated, inflight"; pool != "" && !strings.Contains(", "+known+",", ", "+pool+",") {

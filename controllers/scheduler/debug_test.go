@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// getPath gets a path from a shell's guarded handlers, past the guard.
+// getPath requests a protected path without authorization.
 func getPath(s *scheduler, path string) *httptest.ResponseRecorder {
 	page := httptest.NewRecorder()
 	s.protectedHandler().ServeHTTP(page, httptest.NewRequest("GET", path, nil))
@@ -39,7 +39,7 @@ func TestDebugPod(t *testing.T) {
 			course = append(course, d.What+" "+d.Outcome)
 		}
 		if strings.Join(course, ", ") != "reject done, preempt done, bind done" && strings.Join(course, ", ") != "preempt done, reject done, bind done" {
-			t.Errorf("the course was %q", course)
+			t.Errorf("decisions %q", course)
 		}
 		text := getPath(s, "/debug/pods/default/high").Body.String()
 		for _, want := range []string{"victims default/low", "0/1 nodes are available: 1 Insufficient cpu.", "n1"} {
@@ -47,7 +47,7 @@ func TestDebugPod(t *testing.T) {
 				t.Errorf("the text lacks %q:\n%s", want, text)
 			}
 		}
-		if page := getPath(s, "/debug/pods/default/nobody"); page.Code != 404 || !strings.Contains(page.Body.String(), "pod default/nobody: nothing was decided") {
+		if page := getPath(s, "/debug/pods/default/absent"); page.Code != 404 || !strings.Contains(page.Body.String(), "pod default/absent: no recent decisions") {
 			t.Errorf("%d %s", page.Code, page.Body)
 		}
 		if page := getPath(s, "/debug/pods/default/high?format=xml"); page.Code != 400 {
@@ -85,13 +85,13 @@ func TestDebugQueue(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
-		if page := getPath(s, "/debug/queue"); page.Code != 503 || !strings.Contains(page.Body.String(), "did not come round") {
+		if page := getPath(s, "/debug/queue"); page.Code != 503 || !strings.Contains(page.Body.String(), "did not answer") {
 			t.Errorf("after the end: %d %s", page.Code, page.Body)
 		}
 	})
 }
 
-// slowWriter is a reader that takes nothing until it is let go.
+// slowWriter blocks until released.
 type slowWriter struct {
 	*httptest.ResponseRecorder
 	goOn <-chan struct{}
@@ -118,7 +118,7 @@ func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
 		create(t, client, "a", "1")
 		time.Sleep(time.Second)
 		if get(t, client, "a").Spec.NodeName == "" {
-			t.Error("the pod was not bound while somebody read")
+			t.Error("the pod was not bound while a client was reading")
 		}
 		close(goOn)
 		<-read
@@ -128,8 +128,8 @@ func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
 	})
 }
 
-// TestDecisionCacheIsBounded fills it over and over: it keeps the last, and a burst of
-// pods that fit leaves why others do not.
+// TestDecisionCacheIsBounded fills the cache repeatedly: the latest decisions stay, and a burst of
+// placements does not evict rejections.
 func TestDecisionCacheIsBounded(t *testing.T) {
 	tr := newDecisionCache()
 	pod := func(name string) *model.Pod { return &model.Pod{Namespace: "ns", Name: name, UID: name} }
@@ -139,7 +139,7 @@ func TestDecisionCacheIsBounded(t *testing.T) {
 		tr.onDecided(time.Time{}, []scheduling.Effect{scheduling.Bind{ID: uint64(i + 2), Pod: pod("fits")}})
 		tr.onExecuted(time.Unix(int64(i), 0), scheduling.Bind{ID: uint64(i + 2)}, scheduling.Outcome{Result: scheduling.Refused, Reason: "no"})
 	}
-	tr.onExecuted(time.Unix(1, 0), scheduling.Bind{ID: 2}, scheduling.Outcome{}) // forgotten meanwhile
+	tr.onExecuted(time.Unix(1, 0), scheduling.Bind{ID: 2}, scheduling.Outcome{}) // evicted from the cache
 	got := tr.forPod("ns", "fits")
 	if len(got) != decisionCacheSize || got[0].effect.EffectID() != n+2-decisionCacheSize || got[decisionCacheSize-1].effect.EffectID() != n+1 {
 		t.Errorf("%d are kept, from %d to %d", len(got), got[0].effect.EffectID(), got[len(got)-1].effect.EffectID())
@@ -150,7 +150,7 @@ func TestDecisionCacheIsBounded(t *testing.T) {
 		}
 	}
 	if len(tr.forPod("ns", "waits")) != 1 {
-		t.Error("a burst of others washed it away")
+		t.Error("a burst of placements evicted it")
 	}
 }
 
@@ -159,10 +159,10 @@ func TestDebugEndpointsRequireAuthorization(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
 		for _, path := range []string{"/configz", "/debug/queue", "/debug/pods/default/a", "/debug/pprof/heap", "/no/such/path"} {
-			for token, want := range map[string]int{"": 401, "forged": 401, "good": 403} { // who may get the metrics only
+			for token, want := range map[string]int{"": 401, "forged": 401, "good": 403} { // users who may get only metrics
 				page, request := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 				request.Header.Set("Authorization", "Bearer "+token)
-				if s.server().Handler().ServeHTTP(page, request); page.Code != want {
+				if s.serve(page, request); page.Code != want {
 					t.Errorf("%s with token %q: %d %s, want %d", path, token, page.Code, page.Body, want)
 				}
 			}

@@ -10,37 +10,37 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// decisionCacheSize is how many effects of each sort are kept. One takes some 200
-// bytes, a rejection with many reasons a few thousand.
+// decisionCacheSize is the number of effects per ring. An effect takes about 200
+// bytes, a rejection with many reasons some thousand.
 const decisionCacheSize = 2000
 
-// decisionCache remembers the last decisions as they are; nothing is put into words until
-// somebody asks. What pods wait for is kept apart from where they were put, so
-// that a burst of pods that fit does not wash away why others do not.
+// decisionCache keeps the latest decisions. They are formatted only on request. Rejections and
+// placements have separate rings, so that a burst of placements does not evict the reasons why
+// other pods are pending.
 type decisionCache struct {
 	mu               sync.Mutex
 	unplaced, placed ring
 }
 
-// ring is the last traces, in the order of their ids.
+// ring holds the latest traces, ordered by effect ID.
 type ring struct {
 	list []trace
-	next int // where the next one goes once the list is full
+	next int // next position once the list is full
 }
 
-// trace is one effect and what became of it.
+// trace is one effect and its outcome.
 type trace struct {
 	decided  time.Time
 	pod      *model.Pod
 	effect   scheduling.Effect
-	executed time.Time // zero: not yet, as far as is known
+	executed time.Time // zero: no outcome yet
 	result   scheduling.Result
 	why      string
 }
 
 func newDecisionCache() *decisionCache { return &decisionCache{} }
 
-// onDecided takes in the effects of a step.
+// onDecided records the effects of a step.
 func (t *decisionCache) onDecided(now time.Time, effects []scheduling.Effect) {
 	if len(effects) == 0 {
 		return
@@ -54,7 +54,7 @@ func (t *decisionCache) onDecided(now time.Time, effects []scheduling.Effect) {
 	}
 }
 
-// onExecuted takes in what became of an effect.
+// onExecuted records the outcome of an effect.
 func (t *decisionCache) onExecuted(now time.Time, e scheduling.Effect, o scheduling.Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +65,7 @@ func (t *decisionCache) onExecuted(now time.Time, e scheduling.Effect, o schedul
 	}
 }
 
-// ringFor says whom an effect is about and where it is kept; nowhere if it says
+// ringFor returns the pod of an effect and the ring that stores it. The ring is nil for effects that say
 // nothing new about the pod.
 func (t *decisionCache) ringFor(e scheduling.Effect) (*model.Pod, *ring) {
 	switch e := e.(type) {
@@ -102,10 +102,10 @@ func (r *ring) add(t trace) {
 	r.next = (r.next + 1) % decisionCacheSize
 }
 
-// at is the i-th oldest trace.
+// at returns the i-th oldest trace.
 func (r *ring) at(i int) *trace { return &r.list[(r.next+i)%len(r.list)] }
 
-// find is the trace of an effect; nil when it is forgotten.
+// find returns the trace of an effect, or nil.
 func (r *ring) find(id uint64) *trace {
 	i := sort.Search(len(r.list), func(i int) bool { return r.at(i).effect.EffectID() >= id })
 	if i == len(r.list) || r.at(i).effect.EffectID() != id {
@@ -114,7 +114,7 @@ func (r *ring) find(id uint64) *trace {
 	return r.at(i)
 }
 
-// forPod are the traces of a pod, and of its namesakes before it, the oldest first.
+// forPod returns the traces of a pod, and of earlier pods of the same name, oldest first.
 func (t *decisionCache) forPod(namespace, name string) []trace {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,26 +1,21 @@
-// Package scheduler is the shell around the scheduling machine: it reads the
-// API (feed), lets the machine decide, has the effects carried out (actuate) and
-// brings the outcomes back as events. It decides nothing itself.
+// Package scheduler runs the scheduling machine: it feeds it the events of the API (informers), executes its effects
+// (executor) and returns the outcomes as events. It makes no decisions itself.
 //
-//	          events                     effects
-//	feed ───────────────▶ one goroutine ─────────▶ actuate ──▶ API
-//	  ▲                   with the machine             │
-//	  └────────────────────── outcomes ◀───────────────┘
+//	               events                     effects
+//	informers ───────────────▶ one goroutine ─────────▶ executor ──▶ API
+//	  ▲                        with the machine             │
+//	  └─────────────────────────── outcomes ◀───────────────┘
 //
-// With leader election, a copy that does not lead follows the API with its
-// machine, so that it can take over within the lease, but makes no decision. One that
-// loses the lease stops sending at once and Run returns an error: the process
-// is to be started anew. On an orderly stop what is under way is finished,
-// then the lease is given up.
+// With leader election, an instance that does not lead follows the API with its machine, so that it can take over
+// within the lease duration, but makes no decisions. An instance that loses the lease stops sending immediately, and
+// Run returns an error; the process must be restarted. An orderly shutdown finishes the requests in flight and then
+// releases the lease.
 //
-// What it tells about itself, over HTTPS: /livez and /readyz to everybody, the rest to
-// whom the API server allows the path. Only the loop touches the machine: what is to be
-// read of it (/debug/queue) the loop copies between two steps, and whoever reads
-// slowly reads the copy. The last decisions (/debug/pods) are kept as values in a ring of
-// fixed size and put into words when somebody asks. /metrics has kube-scheduler's
-// names and labels; of framework_extension_point_duration_seconds only Bind and PreBind, as
-// all before it is one computation, and of what Berth has not (permit, pod groups) nothing.
+// HTTPS endpoints: /livez and /readyz need no authorization; all other paths need the right to get the path. Only the
+// loop accesses the machine. For /debug/queue the loop copies the queue between two steps, so a slow client does not
+// block it. The latest decisions (/debug/pods) are stored in a ring of fixed size and formatted on request. /metrics
+// has kube-scheduler's names and labels. framework_extension_point_duration_seconds covers only Bind and PreBind, since
+// everything before is one computation. There are no metrics of features that Berth does not have (permit, pod groups).
 //
-// A crash at any instant loses nothing: what was granted is in the API, what
-// was not is pending there.
+// A crash loses nothing: what was granted is in the API, and everything else is still pending there.
 package scheduler

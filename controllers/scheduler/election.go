@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// elect takes part in the election until the context ends; then the lease is
-// given up. Without an election this copy leads at once.
+// elect takes part in the leader election until ctx is done and then releases
+// the lease. Without an election this instance leads immediately.
 func (s *scheduler) elect(ctx context.Context, wg *sync.WaitGroup) error {
 	e := s.o.Election
 	if e == nil {
@@ -30,7 +30,7 @@ func (s *scheduler) elect(ctx context.Context, wg *sync.WaitGroup) error {
 				s.stopSending()
 			},
 			OnNewLeader: func(leader string) {
-				s.log.Info("leader elected", "leader", leader, "me", leader == s.identity)
+				s.log.Info("Leader elected", "leader", leader, "self", leader == s.identity)
 			},
 		},
 	})

@@ -5,26 +5,26 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// maxPendingSpecs is how many kinds of pods are counted apart before they are summed up.
+// maxPendingSpecs is the number of pod specifications that are counted before flush.
 const maxPendingSpecs = 1000
 
-// evaluations counts which plugins had something to say about the pods that
-// were decided. Counting costs one entry of a map a decision; which plugins these are
-// is worked out by kind of pod, when somebody reads it.
+// evaluations counts which plugins had something to evaluate for the pods that
+// were decided. Counting costs one map entry per decision. The plugins
+// are computed per specification when the metric is read.
 //
-// It goes by what the pods say themselves: kube-scheduler also counts InterPodAffinity
-// for pods that say nothing of it while a placed pod has anti-affinity.
+// The count depends on the pod only: kube-scheduler also counts InterPodAffinity
+// for pods without affinity while an existing pod has anti-affinity.
 type evaluations struct {
 	count    *prometheus.CounterVec
-	profiles map[string]*placement.Config
+	profiles map[string]*framework.Config
 	pending  map[*model.PodSpec]uint64
 }
 
-func newEvaluations(profiles []placement.Config) *evaluations {
-	e := &evaluations{profiles: map[string]*placement.Config{}, pending: map[*model.PodSpec]uint64{},
+func newEvaluations(profiles []framework.Config) *evaluations {
+	e := &evaluations{profiles: map[string]*framework.Config{}, pending: map[*model.PodSpec]uint64{},
 		count: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scheduler_plugin_evaluation_total",
 			Help: "Number of attempts to schedule pods by each plugin and the extension point (of PreFilter and Filter)."},
 			[]string{"plugin", "extension_point", "profile"})}
@@ -42,7 +42,7 @@ func (e *evaluations) add(s *model.PodSpec) {
 	e.pending[s]++
 }
 
-// flush brings the counters up to date.
+// flush updates the counters.
 func (e *evaluations) flush() {
 	for s, n := range e.pending {
 		c := e.profiles[s.SchedulerName]
@@ -63,8 +63,8 @@ func (e *evaluations) flush() {
 	clear(e.pending)
 }
 
-// ruleApplies says whether a rule has something to filter by for a pod.
-func ruleApplies(r decision.Plugin, c *placement.Config, s *model.PodSpec) bool {
+// ruleApplies reports whether a plugin has something to filter for a pod.
+func ruleApplies(r decision.Plugin, c *framework.Config, s *model.PodSpec) bool {
 	volumes := len(s.Claims)+len(s.Inline) > 0
 	switch r {
 	case decision.NodeAffinity:

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// bindingExtender is an extender that binds, and has victims of its own choice.
+// bindingExtender is an extender that binds and chooses its own victims.
 type bindingExtender struct {
 	client *fake.Clientset
 	mu     sync.Mutex
@@ -33,7 +33,7 @@ func (b *bindingExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		// Noted before it binds: who sees the pod bound may look at once.
+		// Record the call before binding: the test may check as soon as the pod is bound.
 		b.mu.Lock()
 		b.bound = append(b.bound, args.PodName)
 		b.mu.Unlock()
@@ -52,7 +52,7 @@ func (b *bindingExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		result := extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: args.NodeNameToMetaVictims}
-		for _, v := range result.NodeNameToMetaVictims { // the other one goes, too
+		for _, v := range result.NodeNameToMetaVictims { // the other victim as well
 			v.Pods = []*extenderv1.MetaPod{{UID: "low1"}, {UID: "low2"}}
 		}
 		answer = result
@@ -86,8 +86,8 @@ func TestExtenderBindAndPreemption(t *testing.T) {
 	eventually(t, "the binding is counted", func() bool {
 		return values(scrape(s, "good").Body.String())[`scheduler_preemption_victims_sum`] == "2"
 	})
-	if page := getPath(s, "/debug/pods/default/high").Body.String(); !strings.Contains(page, "ask extenders for victims") || !strings.Contains(page, "victims default/low1, default/low2") {
-		t.Errorf("the last decisions lack the victims:\n%s", page)
+	if page := getPath(s, "/debug/pods/default/high").Body.String(); !strings.Contains(page, "call extenders for victims") || !strings.Contains(page, "victims default/low1, default/low2") {
+		t.Errorf("the decisions lack the victims:\n%s", page)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)

@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// deviceExtender is an extender that manages x.io/device: it keeps node n2 and n3, prefers
-// n3, refuses pods named "none", is down for pods named "down", and counts its calls.
+// deviceExtender is an extender that manages x.io/device: it keeps nodes n2 and n3, prefers
+// n3, rejects pods named "none", fails for pods named "down", and counts its calls.
 type deviceExtender struct {
 	mu    sync.Mutex
 	calls map[string]int
@@ -49,12 +49,12 @@ func (d *deviceExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// eventually waits for something of which nobody tells.
+// eventually polls until a condition holds.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Errorf("%s: not so after 30 s", what)
+			t.Errorf("%s: timed out after 30 s", what)
 			return
 		}
 	}
@@ -66,7 +66,7 @@ func wants(resources string) func(*corev1.Pod) {
 	}
 }
 
-// TestExtendersAreCalledInOrder runs the real shell with an extender over
+// TestExtendersAreCalledInOrder runs the scheduler with an extender over
 // HTTP, in real time.
 func TestExtendersAreCalledInOrder(t *testing.T) {
 	d := &deviceExtender{calls: map[string]int{}}
@@ -91,34 +91,34 @@ func TestExtendersAreCalledInOrder(t *testing.T) {
 	eventually(t, "plain is bound", func() bool { return get(t, client, "plain").Spec.NodeName != "" })
 	d.mu.Lock()
 	if len(d.calls) != 0 {
-		t.Errorf("the extender was asked about a pod that does not concern it: %v", d.calls)
+		t.Errorf("the extender was called for a pod that it is not interested in: %v", d.calls)
 	}
 	d.mu.Unlock()
 	create(t, client, "wants", "1", wants("x.io/device"))
 	eventually(t, "wants is on n3", func() bool { return get(t, client, "wants").Spec.NodeName == "n3" })
 	if n := values(scrape(s, "good").Body.String())[`berth_scheduler_extender_failures_total{extender="http://127.0.0.1:1",verb="filter"}`]; n != "1" {
-		t.Errorf("%q failures are counted of an extender that is not there and may be missing", n)
+		t.Errorf("%q failures of the unavailable ignorable extender are counted", n)
 	}
 	create(t, client, "none", "1", wants("x.io/device"))
-	eventually(t, "none is told why", func() bool { return strings.Contains(conditionMessage(t, client, "none"), "3 no device") })
+	eventually(t, "message of none", func() bool { return strings.Contains(conditionMessage(t, client, "none"), "3 no device") })
 	create(t, client, "down", "1", wants("x.io/device"))
-	eventually(t, "down is told why", func() bool {
-		return strings.Contains(conditionMessage(t, client, "down"), "extender "+server.URL+": filter: answered 500")
+	eventually(t, "message of down", func() bool {
+		return strings.Contains(conditionMessage(t, client, "down"), "extender "+server.URL+": filter: response status 500")
 	})
 	d.mu.Lock()
 	if d.calls["filter"] < 3 || d.calls["score"] != 1 {
 		t.Errorf("calls %v", d.calls)
 	}
 	d.mu.Unlock()
-	if page := getPath(s, "/debug/pods/default/wants").Body.String(); !strings.Contains(page, "ask extenders") {
-		t.Errorf("the last decisions lack the question:\n%s", page)
+	if page := getPath(s, "/debug/pods/default/wants").Body.String(); !strings.Contains(page, "call extenders") {
+		t.Errorf("the decisions lack the extender call:\n%s", page)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-// conditionMessage is the message of a pod's condition.
+// conditionMessage returns the message of a pod's condition.
 func conditionMessage(t *testing.T, client *fake.Clientset, name string) string {
 	t.Helper()
 	for _, c := range get(t, client, name).Status.Conditions {

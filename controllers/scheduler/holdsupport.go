@@ -12,14 +12,14 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// How often it is said that Holds are honoured, and how long that is believed.
+// advertiseInterval is the interval of updates; advertiseDuration is the duration of the Lease.
 const (
 	advertiseInterval = 30 * time.Second
 	advertiseDuration = 90 * time.Second
 )
 
-// advertiseHoldSupport says that this scheduler honours Holds, while it leads and they are served, which may begin and end at any time:
-// in the Lease that it leads by if that has the name for it, else in one that it keeps for this alone.
+// advertiseHoldSupport advertises Hold support while this instance leads and Holds are served; both can change at any
+// time. It uses the election Lease if that has the right name, and otherwise a Lease for this purpose.
 func (s *scheduler) advertiseHoldSupport(ctx context.Context) {
 	for _, known := range []<-chan struct{}{s.leading, s.source.Synced()} {
 		select {
@@ -39,7 +39,7 @@ func (s *scheduler) advertiseHoldSupport(ctx context.Context) {
 			advertised = true
 			if err := s.updateHoldSupport(ctx); err != nil && ctx.Err() == nil && err.Error() != warned {
 				warned = err.Error()
-				s.log.Warn("that holds are honoured is not said: a descheduler will hold no places", "lease", v1alpha1.HoldSupportNamespace+"/"+v1alpha1.HoldSupportLease, "error", err)
+				s.log.Warn("Advertising Hold support failed: descheduler will not create Reserve Holds", "lease", v1alpha1.HoldSupportNamespace+"/"+v1alpha1.HoldSupportLease, "error", err)
 			}
 		case advertised:
 			advertised = s.withdrawHoldSupport() != nil
@@ -49,21 +49,21 @@ func (s *scheduler) advertiseHoldSupport(ctx context.Context) {
 		case <-s.lost:
 			return
 		case <-ctx.Done():
-			if advertised && !s.usesElectionLease() { // the election gives its Lease back by itself
-				_ = s.withdrawHoldSupport() // that it cannot be does not matter: it runs out
+			if advertised && !s.usesElectionLease() { // the election releases its Lease itself
+				_ = s.withdrawHoldSupport() // the Lease expires anyway
 			}
 			return
 		}
 	}
 }
 
-// usesElectionLease says whether the Lease that says so is the one that copies compete for.
+// usesElectionLease reports whether the Lease that advertises Hold support is the election Lease.
 func (s *scheduler) usesElectionLease() bool {
 	e := s.o.Election
 	return e != nil && e.Namespace == v1alpha1.HoldSupportNamespace && e.Name == v1alpha1.HoldSupportLease
 }
 
-// updateHoldSupport brings the Lease up to date.
+// updateHoldSupport updates the Lease.
 func (s *scheduler) updateHoldSupport(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, advertiseInterval/2)
 	defer cancel()
@@ -82,7 +82,7 @@ func (s *scheduler) updateHoldSupport(ctx context.Context) error {
 	}
 	if s.usesElectionLease() {
 		if v1alpha1.AdvertiseHoldSupport(l, names); missing || l.Annotations[v1alpha1.HoldSupportAnnotation] == have.Annotations[v1alpha1.HoldSupportAnnotation] {
-			return nil // or it is about to be made
+			return nil // unchanged, or about to be created by the election
 		}
 		_, err = leases.Update(ctx, l, metav1.UpdateOptions{})
 		return err
@@ -90,7 +90,7 @@ func (s *scheduler) updateHoldSupport(ctx context.Context) error {
 	now := metav1.NewMicroTime(time.Now())
 	if h := l.Spec.HolderIdentity; h != nil && *h != "" && *h != s.identity && l.Spec.RenewTime != nil && l.Spec.LeaseDurationSeconds != nil &&
 		now.Before(&metav1.MicroTime{Time: l.Spec.RenewTime.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second)}) {
-		return fmt.Errorf("another scheduler, %s, holds it", *h)
+		return fmt.Errorf("held by another scheduler, %s", *h)
 	}
 	l.Spec = coordinationv1.LeaseSpec{HolderIdentity: &s.identity, LeaseDurationSeconds: new(int32(advertiseDuration / time.Second)), RenewTime: &now}
 	v1alpha1.AdvertiseHoldSupport(l, names)
@@ -102,7 +102,7 @@ func (s *scheduler) updateHoldSupport(ctx context.Context) error {
 	return err
 }
 
-// withdrawHoldSupport takes back what the Lease says, and gives it up if it is there for this alone.
+// withdrawHoldSupport removes the advertisement, and releases the Lease if it has no other purpose.
 func (s *scheduler) withdrawHoldSupport() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

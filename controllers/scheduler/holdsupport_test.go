@@ -11,14 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// newAdvertisingScheduler is a scheduler that honours holds for two profiles.
+// newAdvertisingScheduler returns a scheduler with Hold support and two profiles.
 func newAdvertisingScheduler(client *fake.Clientset, e *Election) *scheduler {
-	first, second := placement.DefaultConfig(), placement.DefaultConfig()
+	first, second := framework.DefaultConfig(), framework.DefaultConfig()
 	second.Name = "second"
-	return &scheduler{o: Options{Profiles: []placement.Config{first, second}, Election: e}, leases: client, identity: "me"}
+	return &scheduler{o: Options{Profiles: []framework.Config{first, second}, Election: e}, leases: client, identity: "me"}
 }
 
 func TestAdvertiseHoldSupport(t *testing.T) {
@@ -61,15 +61,16 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 		}
 		l, _ = client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{})
 		if gave := l.Spec.HolderIdentity == nil; gave == (tc.fails || tc.election == same) {
-			t.Errorf("%s: taken back, it is held by %v", name, l.Spec.HolderIdentity)
+			t.Errorf("%s: after withdrawal held by %v", name, l.Spec.HolderIdentity)
 		}
 		if got, _ := v1alpha1.HoldSupport(l, time.Now()); len(got) > 0 {
-			t.Errorf("%s: taken back, it still says %v", name, got)
+			t.Errorf("%s: after withdrawal %v", name, got)
 		}
 	}
 }
 
-// Holds may be served long after the scheduler has started, as its log asks for, and be served no more: it is said as long as they are.
+// Holds may become served after the start and stop being served later. Hold support is advertised while they are
+// served.
 func TestAdvertiseHoldSupportServedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")
@@ -81,7 +82,7 @@ func TestAdvertiseHoldSupportServedLater(t *testing.T) {
 				names, why = v1alpha1.HoldSupport(l, time.Now())
 			}
 			if got := slices.Equal(names, []string{"default-scheduler"}); got != want {
-				t.Errorf("%s: %v is said, %s", when, names, why)
+				t.Errorf("%s: advertised %v, %s", when, names, why)
 			}
 		}
 		time.Sleep(time.Hour)

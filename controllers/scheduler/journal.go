@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// flushInterval is how long decisions are gathered before they go to the disk together.
+	// flushInterval is how long decisions are collected before they are written.
 	flushInterval = time.Second
-	// maxBatch is how many go to the disk at once at most.
+	// maxBatch is the maximum number of decisions per write.
 	maxBatch = 4096
-	// maxUnwritten is how many may wait while the disk is written; what comes then is not kept.
+	// maxUnwritten is the queue length. Further decisions are dropped.
 	maxUnwritten = 16384
 )
 
-// journalWriter brings what was carried out to a journal, beside the loop: nobody waits for the disk.
+// journalWriter writes executed decisions to a journal in the background.
 type journalWriter struct {
 	to      *journal.Decisions
 	log     *slog.Logger
@@ -26,7 +26,7 @@ type journalWriter struct {
 	dropped atomic.Int64
 }
 
-// newJournalWriter is nil where nothing is kept.
+// newJournalWriter returns nil if there is no journal.
 func newJournalWriter(to *journal.Decisions, log *slog.Logger) *journalWriter {
 	if to == nil {
 		return nil
@@ -34,7 +34,7 @@ func newJournalWriter(to *journal.Decisions, log *slog.Logger) *journalWriter {
 	return &journalWriter{to: to, log: log, pending: make(chan trace, maxUnwritten)}
 }
 
-// add takes in what became of an effect. It never waits.
+// add enqueues an executed effect. It never blocks.
 func (h *journalWriter) add(t trace) {
 	if h == nil {
 		return
@@ -46,7 +46,7 @@ func (h *journalWriter) add(t trace) {
 	}
 }
 
-// run writes until ctx ends, and then what is left.
+// run writes until ctx is done, and then writes what is left.
 func (h *journalWriter) run(ctx context.Context) {
 	tick := time.NewTicker(flushInterval)
 	defer tick.Stop()
@@ -69,19 +69,19 @@ func (h *journalWriter) run(ctx context.Context) {
 	h.write(list)
 }
 
-// journalEntry is a trace as a journal keeps it.
+// journalEntry converts a trace to its journal form.
 func journalEntry(t trace) journal.Decision {
 	s := t.view()
 	return journal.Decision{Time: s.Time, Namespace: t.pod.Namespace, Name: t.pod.Name, UID: s.UID, Action: s.What, Attempt: s.Attempt,
 		Node: s.Node, Message: s.Message, Rules: s.Rules, Victims: s.Victims, Outcome: s.Outcome, Reason: s.Why}
 }
 
-// write brings to the disk what has come.
+// write appends decisions to the journal.
 func (h *journalWriter) write(list []journal.Decision) {
 	if err := h.to.Append(list...); err != nil {
-		h.log.Error("decisions are not in the journal", "count", len(list), "error", err)
+		h.log.Error("Writing decisions to the journal failed", "count", len(list), "error", err)
 	}
 	if n := h.dropped.Swap(0); n > 0 {
-		h.log.Warn("decisions are not in the journal: more came than could be written", "count", n)
+		h.log.Warn("Decisions were dropped: the journal is too slow", "count", n)
 	}
 }

@@ -50,7 +50,7 @@ func TestJournalDoesNotBlock(t *testing.T) {
 		h.add(bound(i))
 	}
 	if got := h.dropped.Load(); got != 3 {
-		t.Errorf("%d were left out, want 3", got)
+		t.Errorf("%d dropped, want 3", got)
 	}
-	(*journalWriter)(nil).add(bound(0)) // where none is kept
+	(*journalWriter)(nil).add(bound(0)) // without a journal
 }

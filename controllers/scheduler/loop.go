@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	decisionsPerStep = 64               // decisions a step
-	heartbeat        = 10 * time.Second // the loop comes round at least this often
+	decisionsPerStep = 64               // maximum decisions per step
+	heartbeat        = 10 * time.Second // maximum time between two iterations of the loop
 )
 
-// loop is the one goroutine that calls the machine.
+// loop is the only goroutine that calls the machine.
 func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 	if err := s.waitForSync(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 		case <-s.lost:
 			return s.leaseLost(ctx)
 		case <-leading:
-			leading = nil // once is enough
+			leading = nil // wait for it once
 		case <-s.source.Ready():
 		case query := <-s.queries:
 			query(s.machine)
@@ -57,9 +57,8 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 	}
 }
 
-// discard does nothing about effects, as this copy does not lead. It made no
-// decision; there are only reports, which are said again until they can be written, and
-// nominations that are void, which the leader takes back.
+// discard answers the effects of an instance that does not lead. It made no decisions, so the effects are only
+// reports, which the machine repeats until they can be written, and void nominations, which the leader clears.
 func (s *scheduler) discard(effects []scheduling.Effect) {
 	for _, e := range effects {
 		o := scheduling.Outcome{ID: e.EffectID(), Result: scheduling.Unknown, Reason: "not the leader"}
@@ -70,7 +69,7 @@ func (s *scheduler) discard(effects []scheduling.Effect) {
 	}
 }
 
-// leads says whether this copy may send.
+// leads reports whether this instance may send requests.
 func (s *scheduler) leads() bool {
 	select {
 	case <-s.lost:
@@ -85,7 +84,7 @@ func (s *scheduler) leads() bool {
 	}
 }
 
-// leaseLost words the end of an election that the context did not end.
+// leaseLost returns the error for a lost lease, or nil if ctx is done.
 func (s *scheduler) leaseLost(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
@@ -93,7 +92,7 @@ func (s *scheduler) leaseLost(ctx context.Context) error {
 	return ErrLeaseLost
 }
 
-// waitForSync waits until the cluster is known: nothing is decided on half of it.
+// waitForSync waits for the first lists, since no decision must be made on partial data.
 func (s *scheduler) waitForSync(ctx context.Context) error {
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
@@ -108,10 +107,10 @@ func (s *scheduler) waitForSync(ctx context.Context) error {
 			if s.o.DelayCache && !s.leads() {
 				continue
 			}
-			s.log.Warn("waiting for the first list of some kinds", "kinds", strings.Join(s.source.Unsynced(), ","))
+			s.log.Warn("Waiting for caches to sync", "kinds", strings.Join(s.source.Unsynced(), ","))
 		case <-s.source.Synced():
 			s.metrics.setSynced()
-			s.log.Info("the cluster is known")
+			s.log.Info("Caches are synced")
 			if s.o.OnSynced != nil {
 				s.o.OnSynced()
 			}

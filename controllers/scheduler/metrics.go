@@ -7,13 +7,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/queue"
 	count "github.com/berthproject/berth/internal/metrics"
 )
 
 // metrics has kube-scheduler's names, in a registry of its own. Histograms have
-// its bounds, and finer ones below where Berth is faster than its smallest.
+// its buckets, and finer ones below its smallest bucket where Berth is faster.
 type metrics struct {
 	registry        *prometheus.Registry
 	attempts        *prometheus.CounterVec
@@ -30,9 +30,9 @@ type metrics struct {
 	missedWakeups   prometheus.Counter
 	displacements   *count.Displacements
 
-	perDecision atomic.Int64 // nanoseconds, of the last step that decided
-	binding     atomic.Int64 // bindings under way
-	scoring     func() int64 // extenders that are scoring; set before use
+	perDecision atomic.Int64 // nanoseconds, of the last step with decisions
+	binding     atomic.Int64 // bindings in flight
+	scoring     func() int64 // prioritize calls in flight; set before use
 
 	mu            sync.Mutex
 	depths        queue.Depths
@@ -46,12 +46,12 @@ type metrics struct {
 
 type arrival struct{ pool, event string }
 
-// finerBuckets puts n bounds below others, each half of the next.
+// finerBuckets prepends n buckets, each half of the next.
 func finerBuckets(n int, bounds []float64) []float64 {
 	return append(prometheus.ExponentialBuckets(bounds[0]/float64(int(1)<<n), 2, n), bounds...)
 }
 
-func newMetrics(profiles []placement.Config) *metrics {
+func newMetrics(profiles []framework.Config) *metrics {
 	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{Name: "scheduler_" + name, Help: help, Buckets: buckets}
 	}
@@ -62,45 +62,45 @@ func newMetrics(profiles []placement.Config) *metrics {
 		attempts: prometheus.NewCounterVec(counter("scheduler_schedule_attempts_total",
 			"Number of attempts to schedule pods, by the result."), []string{"result", "profile"}),
 		duration: prometheus.NewHistogramVec(histogram("scheduling_attempt_duration_seconds",
-			"Time of an attempt: its share of the step that decided, and the binding.", exponential(0.001, 2, 15)), []string{"result", "profile"}),
+			"Duration of an attempt: its share of the deciding step, and the binding.", exponential(0.001, 2, 15)), []string{"result", "profile"}),
 		algorithm: prometheus.NewHistogram(histogram("scheduling_algorithm_duration_seconds",
-			"Time of a decision: a step's time by its decisions.", finerBuckets(10, exponential(0.001, 2, 15)))),
+			"Duration of a decision: the duration of a step divided by its decisions.", finerBuckets(10, exponential(0.001, 2, 15)))),
 		podAttempts: prometheus.NewHistogram(histogram("pod_scheduling_attempts",
 			"Number of attempts to successfully schedule a pod.", exponential(1, 2, 5))),
 		sli: prometheus.NewHistogramVec(histogram("pod_scheduling_sli_duration_seconds",
 			"Time from a pod's first entry into the queue to its binding.", exponential(0.01, 2, 20)), []string{"attempts"}),
 		preemptions: prometheus.NewCounter(counter("scheduler_preemption_attempts_total",
-			"Number of times that preemption was looked into for a pod.")),
+			"Number of preemption attempts.")),
 		victims: prometheus.NewHistogram(histogram("preemption_victims",
-			"Number of victims of a preemption that was carried out.", exponential(1, 2, 7))),
+			"Number of victims of an executed preemption.", exponential(1, 2, 7))),
 		extensionPoints: prometheus.NewHistogramVec(histogram("framework_extension_point_duration_seconds",
-			"Time of an extension point: of Bind and PreBind, which are requests to the API. The others are parts of one computation; see scheduling_algorithm_duration_seconds.",
+			"Duration of an extension point. Only Bind and PreBind, which are API requests; the others are parts of one computation, see scheduling_algorithm_duration_seconds.",
 			exponential(0.0001, 2, 12)), []string{"extension_point", "status", "profile"}),
 		events: prometheus.NewHistogramVec(histogram("event_handling_duration_seconds",
-			"Time to take in an event: a step's time by its events, of steps that led to nothing else.", finerBuckets(7, exponential(0.0001, 2, 12))), []string{"event"}),
+			"Duration of handling an event: the duration of a step without effects divided by its events.", finerBuckets(7, exponential(0.0001, 2, 12))), []string{"event"}),
 		extenders: prometheus.NewCounterVec(counter("berth_scheduler_extender_failures_total",
-			"Number of calls to extenders that failed without failing the pod."), []string{"extender", "verb"}),
+			"Number of extender calls that failed without failing the pod."), []string{"extender", "verb"}),
 		debitsRefused: prometheus.NewCounter(counter("berth_scheduler_debits_refused_total",
-			"Number of preemptions that a disruption budget did not allow after all.")),
+			"Number of preemptions that a disruption budget refused at execution.")),
 		missedWakeups: prometheus.NewCounter(counter("berth_scheduler_missed_wakeups_total",
-			"Number of waiting pods that the audit found to fit although nothing had woken them.")),
+			"Number of pending pods that the audit found to fit although no event had moved them.")),
 	}
 	m.registry.MustRegister(m.attempts, m.duration, m.algorithm, m.podAttempts, m.sli, m.preemptions, m.victims, m.extensionPoints, m.events,
 		m.extenders, m.debitsRefused, m.missedWakeups, m.displacements, &collector{m})
 	return m
 }
 
-// registerDropped shows how many events were given up.
+// registerDropped exposes the number of dropped events.
 func (m *metrics) registerDropped(dropped func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "berth_scheduler_events_dropped_total",
-		Help: "Number of events that were given up because the API server did not keep up."}, func() float64 { return float64(dropped()) }))
+		Help: "Number of events that were dropped because the API server was too slow."}, func() float64 { return float64(dropped()) }))
 }
 
 func (m *metrics) extenderFailed(extender, verb string) {
 	m.extenders.WithLabelValues(extender, verb).Inc()
 }
 
-// recordHeartbeat notes that the loop is alive.
+// recordHeartbeat records that the loop is alive.
 func (m *metrics) recordHeartbeat() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

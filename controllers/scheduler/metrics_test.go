@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// values are the lines of a page of metrics, by name with labels.
+// values returns the lines of a metrics page, by name and labels.
 func values(page string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(page) {
@@ -25,7 +25,7 @@ func values(page string) map[string]string {
 	return out
 }
 
-// runScenario has two pods bound, one rejected, one held, and one that drives another out.
+// runScenario binds two pods, rejects one, gates one, and preempts one.
 func runScenario(t *testing.T) (page string) {
 	client := cluster("2")
 	s, stop := start(t, client, client, nil)
@@ -38,7 +38,7 @@ func runScenario(t *testing.T) (page string) {
 	create(t, client, "high", "1500m", priority(1000))
 	time.Sleep(time.Minute)
 	if get(t, client, "high").Spec.NodeName != "n1" {
-		t.Error("the pod of high priority has no node")
+		t.Error("the high-priority pod was not bound")
 	}
 	if _, err := client.CoreV1().Pods("default").Get(t.Context(), "low", metav1.GetOptions{}); err == nil {
 		t.Error("the victim is still there")
@@ -52,15 +52,15 @@ func runScenario(t *testing.T) (page string) {
 
 func priority(p int32) func(*corev1.Pod) { return func(pod *corev1.Pod) { pod.Spec.Priority = &p } }
 
-// TestMetrics holds names, labels and values of a run whose course is
-// known.
+// TestMetrics checks names, labels and values of a deterministic
+// run.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		page := runScenario(t)
 		got := values(page)
 		const profile = `profile="default-scheduler"`
-		// The victim's deletion is seen before or after the answer to the request: then the
-		// pod is taken out of the queue once more, in vain.
+		// The victim's deletion may be observed before or after the response. In the first case the
+		// pod is taken from the queue once more, without result.
 		attempts := 2
 		if got[`scheduler_pod_scheduling_attempts_sum`] == "4" {
 			attempts = 3
@@ -115,8 +115,8 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// TestIncomingPodsByEvent holds queue_incoming_pods_total of a run in which every pod is woken by something else. That
-// every cause has its name, engine/queue holds.
+// TestIncomingPodsByEvent checks queue_incoming_pods_total in a run in which each pod is woken by a different event.
+// engine/queue checks that every cause has a name.
 func TestIncomingPodsByEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")
@@ -163,7 +163,7 @@ func TestIncomingPodsByEvent(t *testing.T) {
 		for event, want := range map[string]string{"PodAdd": "5", "PodUpdatePodSchedulingGatesEliminated": "1", "NodeUpdateNodeLabel": "1",
 			"NodeUpdateNodeAllocatable": "1", "PodUpdate": "1", "NodeUpdateNodeTaint": "1", "UnschedulableTimeout": "1"} {
 			if n := got[fmt.Sprintf(`scheduler_queue_incoming_pods_total{event=%q,queue="active"}`, event)]; n != want {
-				t.Errorf("%s brought %q pods, want %s", event, n, want)
+				t.Errorf("%s: %q pods, want %s", event, n, want)
 			}
 		}
 		if err := stop(); err != nil {
@@ -172,7 +172,7 @@ func TestIncomingPodsByEvent(t *testing.T) {
 	})
 }
 
-// A pod that waits for its binding is in flight, and in no queue: it would look as if nobody took it.
+// A pod that waits for its binding is in flight and in no queue.
 func TestPodsInFlightAreNotPending(t *testing.T) {
 	m := newMetrics(nil)
 	m.depths = queue.Depths{Active: 1, InFlight: 2}

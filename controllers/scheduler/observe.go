@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// onStep takes in a step: what it decided and how the queue stands.
+// onStep records a step: its decisions and the state of the queue.
 func (m *metrics) onStep(machine *scheduling.Machine, events []scheduling.Event, effects []scheduling.Effect, took time.Duration) {
 	decisions := 0
 	for _, e := range effects {
@@ -44,7 +44,7 @@ func (m *metrics) onStep(machine *scheduling.Machine, events []scheduling.Event,
 	machine.Arrivals(func(p queue.Pool, c queue.Cause, n uint64) { m.arrivals[arrival{p.String(), c.String()}] += n })
 }
 
-// podOf is the pod of an effect that a decision ended with.
+// podOf returns the pod of an effect that ends a decision.
 func podOf(e scheduling.Effect) *model.Pod {
 	if b, ok := e.(scheduling.Bind); ok {
 		return b.Pod
@@ -52,7 +52,7 @@ func podOf(e scheduling.Effect) *model.Pod {
 	return e.(scheduling.ReportUnschedulable).Pod
 }
 
-// eventsName is what the events of a step are about; Mixed when that differs.
+// eventsName returns what the events of a step are about, or Mixed.
 func eventsName(events []scheduling.Event) string {
 	name := eventName(events[0])
 	for _, e := range events[1:] {
@@ -83,8 +83,8 @@ func kindName(object any) string {
 	return "Object"
 }
 
-// decisionCount is 1 for an effect that a decision ended with, and 0 for one that
-// repeats an older decision or follows from something else.
+// decisionCount is 1 for an effect that ends a decision, and 0 for one that
+// repeats an earlier decision or follows from something else.
 func decisionCount(e scheduling.Effect) int {
 	switch e := e.(type) {
 	case scheduling.Bind:
@@ -95,8 +95,8 @@ func decisionCount(e scheduling.Effect) int {
 	return 0
 }
 
-// isAttempt says whether an attempt ended with a Reject: it was not said before, and it is
-// not about what became of an older one's victims.
+// isAttempt reports whether the effect ends an attempt: it is not a repetition, and not a report
+// about the victims of an earlier attempt.
 func isAttempt(e scheduling.ReportUnschedulable) bool { return !e.Retry && e.Attempt > 0 }
 
 func boolToInt(yes bool) int {
@@ -106,7 +106,7 @@ func boolToInt(yes bool) int {
 	return 0
 }
 
-// onEmitted counts an effect when it is asked for.
+// onEmitted counts an effect when the machine emits it.
 func (m *metrics) onEmitted(e scheduling.Effect) {
 	switch e := e.(type) {
 	case scheduling.Bind:
@@ -124,7 +124,7 @@ func (m *metrics) onEmitted(e scheduling.Effect) {
 	}
 }
 
-// attemptResult is kube-scheduler's word for an attempt without a node.
+// attemptResult returns kube-scheduler's label value for an attempt without a node.
 func attemptResult(s *decision.Summary) string {
 	if s.Outcome == decision.Errored {
 		return "error"
@@ -137,7 +137,7 @@ func (m *metrics) observeAttempt(result, profile string, more time.Duration) {
 	m.duration.WithLabelValues(result, profile).Observe((time.Duration(m.perDecision.Load()) + more).Seconds())
 }
 
-// onExecuted takes in an effect that was carried out.
+// onExecuted records an executed effect.
 func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
 	status := "Success"
 	if o.Result != scheduling.Done {
@@ -148,15 +148,15 @@ func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, took tim
 		m.binding.Add(-1)
 		m.extensionPoints.WithLabelValues("Bind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
 		switch {
-		case o.Result == scheduling.Conflict && !e.Retry: // that of another Bind ends none
+		case o.Result == scheduling.Conflict && !e.Retry: // the conflict of a retried Bind ends no attempt
 			m.observeAttempt("error", e.Pod.Spec.SchedulerName, took)
-		case o.Result == scheduling.Done && !e.Retry: // of others a Bound tells
+		case o.Result == scheduling.Done && !e.Retry: // retried Binds are followed by a Bound
 			m.onBound(e, took)
 		}
 	case scheduling.ReportBound:
 		m.onBound(e.Bind, e.Duration)
 	case scheduling.BindVolumes:
-		if o.Result == scheduling.Conflict { // of which nothing is said
+		if o.Result == scheduling.Conflict { // no other effect reports this attempt
 			m.observeAttempt("error", e.Pod.Spec.SchedulerName, took)
 		}
 		m.extensionPoints.WithLabelValues("PreBind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
@@ -170,7 +170,7 @@ func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, took tim
 	}
 }
 
-// onBound takes in a pod that has its node.
+// onBound records a bound pod.
 func (m *metrics) onBound(b scheduling.Bind, took time.Duration) {
 	m.observeAttempt("scheduled", b.Pod.Spec.SchedulerName, took)
 	m.podAttempts.Observe(float64(b.Attempt))

@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// TestBindWithLostResponseIsCounted: the pod has its node by a request that ended in an
-// error. It is counted and told of once, as any other.
+// TestBindWithLostResponseIsCounted covers a pod that was bound by a request that ended in an
+// error. It is counted and reported once, as any other.
 func TestBindWithLostResponseIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")
@@ -58,14 +58,14 @@ func TestBindWithLostResponseIsCounted(t *testing.T) {
 	})
 }
 
-// TestIsAttempt: a conflict ends an attempt, though nothing is said of it; what is said of
-// a nomination that came to nothing ends none.
+// TestIsAttempt: a conflict ends an attempt without a report; a report of
+// a failed nomination ends none.
 func TestIsAttempt(t *testing.T) {
 	m := newMetrics(nil)
 	pod := &model.Pod{Namespace: "default", Name: "web", UID: "web", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
 	conflict := scheduling.Outcome{Result: scheduling.Conflict}
 	m.onExecuted(scheduling.Bind{Pod: pod}, conflict, time.Second)
-	m.onExecuted(scheduling.Bind{Pod: pod, Retry: true}, conflict, time.Second) // the first may be granted still
+	m.onExecuted(scheduling.Bind{Pod: pod, Retry: true}, conflict, time.Second) // the first request may still succeed
 	m.onExecuted(scheduling.BindVolumes{Pod: pod}, conflict, time.Second)
 	m.onEmitted(scheduling.ReportUnschedulable{Pod: pod, Attempt: 3, Summary: &decision.Summary{Outcome: decision.Errored}})
 	m.onEmitted(scheduling.ReportUnschedulable{Pod: pod, Summary: &decision.Summary{Outcome: decision.Errored}})

@@ -10,7 +10,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
@@ -18,64 +19,66 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// Options is what Run needs.
+// Options configures Run.
 type Options struct {
-	// Config reaches the API server. Its rate limits hold when they are set;
-	// without, only BindWorkers limits how much is asked at once.
+	// Config is the connection to the API server. Its rate limits apply if set;
+	// otherwise only BindWorkers limits the concurrency.
 	Config *rest.Config
 
-	Profiles                          []placement.Config // none: the default profile
+	Profiles                          []framework.Config // none: the default profile
 	InitialBackoff                    time.Duration
 	MaxBackoff                        time.Duration
-	PodMaxInUnschedulablePodsDuration time.Duration // how long a pod may wait without any change
-	Seed                              uint64        // chooses between nodes of equal score
-	ScoreCacheMemory                  int           // bytes that the views of pod shapes may take; 0: placement's default
-	BindWorkers                       int           // requests under way at once
+	PodMaxInUnschedulablePodsDuration time.Duration // maximum time without an attempt
+	Seed                              uint64        // selects among nodes of equal score
+	ScoreCacheMemory                  int           // bytes for score caches; 0: placement's default
+	BindWorkers                       int           // concurrent requests
 	RequestTimeout                    time.Duration
 
-	// Extenders are asked in their order. What they leave of NodeResourcesFit is in
-	// the Profiles already.
+	// Extenders are called in this order. Resources that they ignore are already excluded from
+	// NodeResourcesFit in Profiles.
 	Extenders config.Extenders
 
 	Preemption     preemption.Options
-	VictimsTimeout time.Duration // a pod whose victims are not gone within their grace and this chooses anew
-	AuditInterval  time.Duration // how often a waiting pod is checked to have no node; 0: never
-	// How long a node that has thrown a pod out is taken to be under that pressure; 0: not at all.
+	VictimsTimeout time.Duration // after it and the grace period, a pod whose victims still exist chooses again
+	AuditInterval  time.Duration // how often a pending pod is checked for a missed wake-up; 0: never
+	// AssumedPressure is how long a node that has evicted a pod is assumed to be under that pressure; 0: not at all.
 	AssumedPressure time.Duration
 
-	Election *Election // nil: lead at once
-	// DelayCache: the API is followed only once this copy leads.
+	Election *Election // nil: no leader election
+	// DelayCache starts the informers only when this instance leads.
 	DelayCache bool
 
 	Listen   string       // HOST:PORT of health, metrics and debugging over HTTPS; empty: none
-	Listener net.Listener // instead of Listen; it is closed in the end
-	// Profiling serves pprof there; ContentionProfiling has it show what goroutines
-	// wait for.
+	Listener net.Listener // used instead of Listen; closed on return
+	// Certificate is the serving certificate; nil: a self-signed one.
+	Certificate metricsserver.Certificate
+	// Profiling serves pprof. ContentionProfiling enables the block
+	// profile.
 	Profiling, ContentionProfiling bool
-	// EffectiveConfig is the configuration that /configz shows, as JSON. Warnings say what
-	// of it has no effect.
+	// EffectiveConfig is the configuration that /configz shows, as JSON. Warnings name
+	// the settings without effect.
 	EffectiveConfig any
 	Warnings        []string
-	Log             *slog.Logger // nil: silent
-	// OnSynced is called when the cluster is known and scheduling begins, or, with
-	// an election, when it could begin. May be nil.
+	Log             *slog.Logger // nil: no logging
+	// OnSynced is called when the caches are synced and scheduling begins or, with
+	// leader election, could begin. It may be nil.
 	OnSynced func()
-	// Journal keeps the records of victims; nil: their events do.
+	// Journal stores the displacement records of victims; nil: only events do.
 	Journal *journal.Journal
-	// Decisions keeps what was decided about each pod, beside the loop; nil: the last ones are remembered, until the process ends.
+	// Decisions stores all decisions, in the background; nil: only the latest are kept, in memory.
 	Decisions *journal.Decisions
 }
 
-// Election is how copies agree on who schedules.
+// Election configures leader election.
 type Election struct {
 	Namespace, Name string // of the Lease
-	Identity        string // empty: host name and a random part
+	Identity        string // empty: host name and a random suffix
 	LeaseDuration   time.Duration
 	RenewDeadline   time.Duration
 	RetryPeriod     time.Duration
 }
 
-// DefaultOptions are kube-scheduler's, without an election. Config is left empty.
+// DefaultOptions returns kube-scheduler's defaults, without leader election and without Config.
 func DefaultOptions() Options {
 	cfg := scheduling.DefaultConfig()
 	q := cfg.Queue
@@ -84,62 +87,62 @@ func DefaultOptions() Options {
 		BindWorkers: 32, RequestTimeout: 30 * time.Second}
 }
 
-// DefaultElection has the durations of kube-scheduler, and a name of its own so
-// that the two do not lock each other out by accident.
+// DefaultElection has the durations of kube-scheduler, and a different Lease name so
+// that the two do not exclude each other by accident.
 func DefaultElection() Election {
 	return Election{Namespace: "kube-system", Name: "berth-scheduler",
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
 }
 
-// Validate returns all faults at once, but for a missing Config, which Run reports.
+// Validate returns all errors at once, except a missing Config, which Run reports.
 func (o *Options) Validate() error {
 	var errs []error
 	if o.BindWorkers < 1 || o.BindWorkers > 1000 {
 		errs = append(errs, fmt.Errorf("scheduler: bind workers: %d: must be 1 to 1000", o.BindWorkers))
 	}
 	if o.ScoreCacheMemory < 0 {
-		errs = append(errs, fmt.Errorf("scheduler: view memory: %d bytes: must not be negative", o.ScoreCacheMemory))
+		errs = append(errs, fmt.Errorf("scheduler: score cache memory: %d bytes: must not be negative", o.ScoreCacheMemory))
 	}
 	if o.InitialBackoff < 0 || o.MaxBackoff < o.InitialBackoff {
-		errs = append(errs, fmt.Errorf("scheduler: back-off from %v to %v: must not be negative, and the second at least the first", o.InitialBackoff, o.MaxBackoff))
+		errs = append(errs, fmt.Errorf("scheduler: initial backoff %v, maximum backoff %v: must not be negative, and the maximum at least the initial", o.InitialBackoff, o.MaxBackoff))
 	}
 	if o.VictimsTimeout <= 0 || o.AuditInterval < 0 || o.AssumedPressure < 0 {
-		errs = append(errs, fmt.Errorf("scheduler: victims' time-out %v, audit every %v, assumed pressure %v: the first must be positive, the others not negative", o.VictimsTimeout, o.AuditInterval, o.AssumedPressure))
+		errs = append(errs, fmt.Errorf("scheduler: victims timeout %v, audit interval %v, assumed pressure %v: the first must be positive, the others not negative", o.VictimsTimeout, o.AuditInterval, o.AssumedPressure))
 	}
 	if o.PodMaxInUnschedulablePodsDuration <= 0 || o.RequestTimeout <= 0 {
-		errs = append(errs, fmt.Errorf("scheduler: leftovers after %v, request time-out %v: both must be positive", o.PodMaxInUnschedulablePodsDuration, o.RequestTimeout))
+		errs = append(errs, fmt.Errorf("scheduler: podMaxInUnschedulablePodsDuration %v, request timeout %v: both must be positive", o.PodMaxInUnschedulablePodsDuration, o.RequestTimeout))
 	}
 	if e := o.Election; e != nil && (e.RetryPeriod <= 0 || 5*e.RenewDeadline <= 6*e.RetryPeriod || e.LeaseDuration <= e.RenewDeadline) {
-		errs = append(errs, fmt.Errorf("scheduler: leader election: lease duration %v, renew deadline %v, retry period %v: each must be longer than the next, the deadline by a fifth at least", e.LeaseDuration, e.RenewDeadline, e.RetryPeriod))
+		errs = append(errs, fmt.Errorf("scheduler: leader election: lease duration %v, renew deadline %v, retry period %v: each must be longer than the next, the deadline by at least 20 %%", e.LeaseDuration, e.RenewDeadline, e.RetryPeriod))
 	}
 	return errors.Join(errs...)
 }
 
-// profilesOrDefault are those to schedule by; there is one at least.
-func (o *Options) profilesOrDefault() []placement.Config {
+// profilesOrDefault returns the profiles, or the default profile.
+func (o *Options) profilesOrDefault() []framework.Config {
 	if len(o.Profiles) == 0 {
-		return []placement.Config{placement.DefaultConfig()}
+		return []framework.Config{framework.DefaultConfig()}
 	}
 	return o.Profiles
 }
 
-// newMachine makes the machine of the options.
+// newMachine returns the scheduling machine for the options.
 func (o *Options) newMachine() (*scheduling.Machine, error) {
 	cfg := scheduling.DefaultConfig()
 	cfg.VictimsTimeout, cfg.AuditInterval, cfg.AssumedPressureDuration = o.VictimsTimeout, o.AuditInterval, o.AssumedPressure
-	for i := range o.Extenders { // one after the other at worst, filters and then scores
+	for i := range o.Extenders { // worst case: all filters and then all prioritize calls in sequence
 		cfg.ExtenderTimeout += 2 * o.Extenders[i].Timeout
 	}
 	cfg.Queue.InitialBackoff, cfg.Queue.MaxBackoff, cfg.Queue.MaxUnschedulableDuration = o.InitialBackoff, o.MaxBackoff, o.PodMaxInUnschedulablePodsDuration
 	profiles := o.profilesOrDefault()
 	names := map[string]bool{}
 	for _, c := range profiles {
-		p, err := placement.NewProfile(c)
+		p, err := framework.NewProfile(c)
 		if err != nil {
 			return nil, err
 		}
 		if names[p.Name()] {
-			return nil, fmt.Errorf("profile %q: there are two of that name", p.Name())
+			return nil, fmt.Errorf("profile %q: duplicate name", p.Name())
 		}
 		names[p.Name()] = true
 		cfg.Profiles = append(cfg.Profiles, o.newProfile(p, o.ScoreCacheMemory/len(profiles)))
@@ -147,8 +150,8 @@ func (o *Options) newMachine() (*scheduling.Machine, error) {
 	return scheduling.New(cfg), nil
 }
 
-// newProfile is a profile of the machine.
-func (o *Options) newProfile(p *placement.Profile, cacheMemory int) profiles.Profile {
+// newProfile returns the machine's form of a profile.
+func (o *Options) newProfile(p *framework.Profile, cacheMemory int) profiles.Profile {
 	out := profiles.NewWithOptions(p, profiles.Options{Seed: o.Seed, CacheBytes: cacheMemory, Preemption: o.Preemption})
 	if len(o.Extenders) > 0 {
 		out.WantsExtenders, out.WantsPreemptionExtenders = o.Extenders.AnyInterested, o.Extenders.AnySupportsPreemption
@@ -156,7 +159,7 @@ func (o *Options) newProfile(p *placement.Profile, cacheMemory int) profiles.Pro
 	return out
 }
 
-// instanceName names this copy in events and leases.
+// instanceName identifies this process in events and leases.
 func instanceName() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"github.com/berthproject/berth/informers"
 )
 
-// ErrLeaseLost means that another copy may lead now; this one has stopped sending.
+// ErrLeaseLost reports that another instance may lead now; this one sends no requests any more.
 var ErrLeaseLost = errors.New("scheduler: the leader lease was lost")
 
-// shutdownTimeout is how long an orderly stop waits for what is under way.
+// shutdownTimeout bounds how long an orderly shutdown waits for requests in flight.
 const shutdownTimeout = 5 * time.Second
 
 // scheduler is one run.
@@ -36,31 +36,31 @@ type scheduler struct {
 	events        *executor.Events
 	metrics       *metrics
 	decisions     *decisionCache
-	journalWriter *journalWriter // nil: none is kept
-	// extenders is nil when there are none.
+	journalWriter *journalWriter // nil: no journal
+	// extenders is nil if there are none.
 	extenders *executor.Extenders
-	// queries are run by the loop, between steps; they must not wait for anything.
+	// queries are executed by the loop between two steps. They must not block.
 	queries           chan func(*scheduling.Machine)
 	queueSnapshot     cachedSnapshot[queueState]
 	rejectionSnapshot cachedSnapshot[rejections]
 
 	identity    string      // in leases
-	holdsServed atomic.Bool // Holds are served, and may be read
+	holdsServed atomic.Bool // Holds are served and may be read
 
-	leading chan struct{} // closed when this copy leads
-	lost    chan struct{} // closed when it leads no more
-	// stopSending gives up all requests, at once.
+	leading chan struct{} // closed when this instance leads
+	lost    chan struct{} // closed when it does not lead any more
+	// stopSending cancels all requests immediately.
 	stopSending context.CancelFunc
 }
 
-// Run schedules until the context ends (nil), the lease is lost (ErrLeaseLost),
+// Run schedules until ctx is done (nil), the lease is lost (ErrLeaseLost),
 // or it cannot start.
 func Run(ctx context.Context, o Options) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
 	if o.Config == nil {
-		return errors.New("scheduler: no API server is given")
+		return errors.New("scheduler: Config is required")
 	}
 	m, err := o.newMachine()
 	if err != nil {
@@ -72,7 +72,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	leases := client
 	if o.Election != nil {
-		c := rest.CopyConfig(o.Config) // a connection of its own: no queue of requests may delay a renewal
+		c := rest.CopyConfig(o.Config) // a separate connection: no queue of requests may delay a renewal
 		c.QPS, c.Timeout = -1, o.Election.RenewDeadline/2
 		if leases, err = kubernetes.NewForConfig(c); err != nil {
 			return err
@@ -88,7 +88,7 @@ func Run(ctx context.Context, o Options) error {
 	return s.run(ctx)
 }
 
-// clientConfig is the connection with what the scheduler needs of it.
+// clientConfig returns the client configuration with the scheduler's defaults.
 func clientConfig(c *rest.Config) *rest.Config {
 	c = rest.CopyConfig(c)
 	if c.QPS == 0 {
@@ -130,13 +130,13 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 		ConvertPod: s.source.ConvertPod, PodScheduled: s.source.PodScheduled, Events: s.events, Extenders: s.extenders, Now: time.Now, Observe: s.onExecuted,
 		ConvertBudget: s.source.ConvertBudget, OnDebitForbidden: newDebitForbiddenHandler(s.metrics.registry, s.log), Journal: o.Journal, OnDisplaced: s.metrics.displacements.Count,
 		OnRecordLost: func(what string, err error) {
-			s.log.Error("the displacement of a victim is not recorded", "where", what, "error", err)
+			s.log.Error("Recording the displacement of a victim failed", "in", what, "error", err)
 		}})
 	s.events.SlowDownWhile(func() bool { return s.executor.Pending() > 0 })
 	return s, nil
 }
 
-// onExecuted counts what was carried out and logs what was not.
+// onExecuted counts executed effects and logs failures.
 func (s *scheduler) onExecuted(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
 	s.metrics.onExecuted(e, o, took)
 	now := time.Now()
@@ -148,16 +148,16 @@ func (s *scheduler) onExecuted(e scheduling.Effect, o scheduling.Outcome, took t
 		return
 	}
 	if b, ok := e.(scheduling.Bind); ok {
-		s.log.Warn("a binding was not granted", "pod", b.Pod.Key(), "node", b.Node, "outcome", o.Result, "why", o.Reason)
+		s.log.Warn("Binding failed", "pod", b.Pod.Key(), "node", b.Node, "outcome", o.Result, "reason", o.Reason)
 		return
 	}
-	s.log.Info("a request failed", "effect", fmt.Sprintf("%T", e), "outcome", o.Result, "why", o.Reason)
+	s.log.Info("Request failed", "effect", fmt.Sprintf("%T", e), "outcome", o.Result, "reason", o.Reason)
 }
 
 func (s *scheduler) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	// Requests outlive ctx by a moment, the lease outlives the requests.
+	// Requests outlive ctx briefly, and the lease outlives the requests.
 	leaseCtx, releaseLease := context.WithCancel(context.WithoutCancel(ctx))
 	defer releaseLease()
 	var sendCtx context.Context
@@ -173,7 +173,7 @@ func (s *scheduler) run(ctx context.Context) error {
 		return err
 	}
 	for _, w := range s.o.Warnings {
-		s.log.Warn("configuration: " + w)
+		s.log.Warn("Configuration: " + w)
 	}
 	if s.journalWriter != nil {
 		historyCtx, stopHistory := context.WithCancel(context.WithoutCancel(ctx)) // it ends after the requests
@@ -199,7 +199,7 @@ func (s *scheduler) run(ctx context.Context) error {
 	return err
 }
 
-// runInformers follows the API; with DelayCache only once this copy leads.
+// runInformers runs the informers; with DelayCache only when this instance leads.
 func (s *scheduler) runInformers(ctx context.Context) {
 	if s.o.DelayCache {
 		select {
@@ -214,13 +214,13 @@ func (s *scheduler) runInformers(ctx context.Context) {
 	wg.Wait()
 }
 
-// onExtenderError tells of a call to an extender that failed without failing a pod.
+// onExtenderError counts and logs an extender error that does not fail the pod.
 func (s *scheduler) onExtenderError(extender, verb string, err error) {
 	s.metrics.extenderFailed(extender, verb)
-	s.log.Warn("an extender failed and is passed over", "extender", extender, "why", err)
+	s.log.Warn("Extender failed; ignored", "extender", extender, "error", err)
 }
 
-// drain waits for what is under way, but not for long.
+// drain waits for requests in flight, up to shutdownTimeout.
 func (s *scheduler) drain() {
 	deadline := time.Now().Add(shutdownTimeout)
 	for (s.executor.Pending() > 0 || s.events.Queued() > 0) && time.Now().Before(deadline) {

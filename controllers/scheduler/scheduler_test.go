@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -11,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,13 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/controllers/metricsserver/reviewtest"
 )
 
-// cluster is a fake API that binds, with one node.
+// cluster returns a fake API with one node that supports binding.
 func cluster(cpu string) *fake.Clientset {
 	client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "n1"}, Status: corev1.NodeStatus{
 		Allocatable: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}}})
-	authorizeCallers(client)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "binding" {
 			return false, nil, nil
@@ -117,7 +117,7 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if late = get(t, client, "late"); late.Spec.NodeName != "n1" {
-			t.Error("the room of a deleted pod was not used")
+			t.Error("the resources of a deleted pod were not used")
 		}
 		page := scrape(s, "good")
 		for _, want := range []string{
@@ -128,11 +128,11 @@ func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
 			`scheduler_queue_incoming_pods_total{event="AssignedPodDelete",queue="active"} 1`,
 		} {
 			if !strings.Contains(page.Body.String(), want+"\n") {
-				t.Errorf("the metrics lack %s", want)
+				t.Errorf("missing metric %s", want)
 			}
 		}
 		if err := stop(); err != nil {
-			t.Errorf("an orderly stop gives %v", err)
+			t.Errorf("orderly shutdown: %v", err)
 		}
 	})
 }
@@ -142,7 +142,7 @@ func TestLeaderFailover(t *testing.T) {
 		client := cluster("64")
 		var broken atomic.Bool
 		leases := fake.NewClientset()
-		firstLeases := fake.NewClientset() // the first's way to the same leases, which can break
+		firstLeases := fake.NewClientset() // the first instance's connection to the same Leases, which can fail
 		firstLeases.PrependReactor("*", "leases", func(a ktesting.Action) (bool, runtime.Object, error) {
 			if broken.Load() {
 				return true, nil, errors.New("connection refused")
@@ -161,19 +161,19 @@ func TestLeaderFailover(t *testing.T) {
 			t.Fatalf("the first does not lead: %v %v", first.leads(), second.leads())
 		}
 		broken.Store(true)
-		time.Sleep(e1.RenewDeadline + e1.RetryPeriod) // nobody leads
+		time.Sleep(e1.RenewDeadline + e1.RetryPeriod) // there is no leader
 		create(t, client, "held", "1", func(p *corev1.Pod) {
 			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &p.Name}}
 		})
 		time.Sleep(time.Second)
 		if c := get(t, client, "held").Status.Conditions; len(c) != 0 {
-			t.Errorf("somebody writes without the lease: %+v", c)
+			t.Errorf("write without the lease: %+v", c)
 		}
 		time.Sleep(e1.LeaseDuration + e1.RetryPeriod*3)
 		create(t, client, "b", "1")
 		time.Sleep(2 * heartbeat)
 		if c := get(t, client, "held").Status.Conditions; len(c) != 1 {
-			t.Errorf("the second did not say why a pod is held that came before it led: %+v", c)
+			t.Errorf("the second did not report a pod that was gated before it led: %+v", c)
 		}
 		if get(t, client, "b").Spec.NodeName == "" || first.leads() || !second.leads() {
 			t.Errorf("the second did not take over: %v %v", first.leads(), second.leads())
@@ -187,8 +187,8 @@ func TestLeaderFailover(t *testing.T) {
 	})
 }
 
-// TestDelayCacheUntilActive holds delayCacheUntilActive: a copy that waits for
-// its turn is ready, and asks the API for nothing.
+// TestDelayCacheUntilActive checks that a candidate with delayCacheUntilActive
+// is ready and sends no API requests.
 func TestDelayCacheUntilActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, idle, leases := cluster("64"), cluster("64"), fake.NewClientset()
@@ -211,7 +211,7 @@ func TestDelayCacheUntilActive(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if len(idle.Actions()) == 0 || second.readyz() != nil || !second.leads() {
-			t.Error("the second did not begin when it came to lead")
+			t.Error("the second did not start when it became the leader")
 		}
 		if err := stopSecond(); err != nil {
 			t.Error(err)
@@ -223,27 +223,11 @@ func TestOptionsValidate(t *testing.T) {
 	o := DefaultOptions()
 	o.BindWorkers, o.MaxBackoff = 0, 0
 	err := Run(t.Context(), o)
-	for _, want := range []string{"bind workers: 0", "back-off from 1s to 0s"} {
+	for _, want := range []string{"bind workers: 0", "initial backoff 1s, maximum backoff 0s"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %q", err, want)
+			t.Errorf("%v does not contain %q", err, want)
 		}
 	}
-}
-
-// authorizeCallers lets the API know "good", who may get the metrics, and "poor", who may
-// not. It must come before anything uses the client.
-func authorizeCallers(client *fake.Clientset) {
-	client.PrependReactor("create", "tokenreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
-		r := a.(ktesting.CreateAction).GetObject().(*authenticationv1.TokenReview).DeepCopy()
-		r.Status.Authenticated = r.Spec.Token == "good" || r.Spec.Token == "poor"
-		r.Status.User.Username = r.Spec.Token
-		return true, r, nil
-	})
-	client.PrependReactor("create", "subjectaccessreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
-		r := a.(ktesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
-		r.Status.Allowed = r.Spec.User == "good" && r.Spec.NonResourceAttributes.Path == "/metrics"
-		return true, r, nil
-	})
 }
 
 // scrape gets the metrics with a token.
@@ -252,8 +236,20 @@ func scrape(s *scheduler, token string) *httptest.ResponseRecorder {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	s.server().Handler().ServeHTTP(page, request)
+	s.serve(page, request)
 	return page
+}
+
+// serve handles a request as the server does, with authentication and authorization.
+func (s *scheduler) serve(w http.ResponseWriter, r *http.Request) {
+	server := s.server()
+	server.Client = reviewtest.Reviews{Tokens: []string{"good", "poor"},
+		Allow: func(user, path string) bool { return user == "good" && path == "/metrics" }}.Client(s.client)
+	handler, err := server.Handler()
+	if err != nil {
+		panic(err)
+	}
+	handler.ServeHTTP(w, r)
 }
 
 func TestMetricsRequireAuthorization(t *testing.T) {

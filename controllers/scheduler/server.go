@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/controllers/metricsserver"
 )
 
-// livenessTimeout is when the loop counts as stuck: some heartbeats without a step.
+// livenessTimeout is the time without a step after which the loop counts as stuck.
 const livenessTimeout = 6 * heartbeat
 
-// startServer tells about this copy over TLS until the context ends.
+// startServer serves health, metrics and debugging over TLS until ctx is done.
 func (s *scheduler) startServer(ctx context.Context, wg *sync.WaitGroup) error {
 	if s.o.ContentionProfiling && (s.o.Listen != "" || s.o.Listener != nil) {
 		runtime.SetBlockProfileRate(1)
@@ -24,11 +24,11 @@ func (s *scheduler) startServer(ctx context.Context, wg *sync.WaitGroup) error {
 }
 
 func (s *scheduler) server() *metricsserver.Server {
-	return &metricsserver.Server{Component: "scheduler", Client: s.client, Listen: s.o.Listen, Listener: s.o.Listener,
+	return &metricsserver.Server{Component: "scheduler", Client: s.client, Listen: s.o.Listen, Listener: s.o.Listener, Certificate: s.o.Certificate,
 		Livez: s.metrics.livez, Readyz: s.readyz, Protected: s.protectedHandler()}
 }
 
-// protectedHandler is what needs a right of its own by its path, without the guard.
+// protectedHandler serves the paths that require authorization.
 func (s *scheduler) protectedHandler() http.Handler {
 	mux := metricsserver.NewMux(s.metrics.registry, s.o.EffectiveConfig, "leader_election_", "rest_client_")
 	mux.HandleFunc("GET /debug/queue", s.debugQueue)
@@ -47,13 +47,13 @@ func (m *metrics) livez() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if since := time.Since(m.lastHeartbeat); since > livenessTimeout {
-		return fmt.Errorf("the scheduling loop has not come round for %v", since.Round(time.Second))
+		return fmt.Errorf("no iteration of the scheduling loop for %v", since.Round(time.Second))
 	}
 	return nil
 }
 
-// readyz says why this copy cannot schedule yet. One that follows the API only once
-// it leads is ready to be the next leader before that.
+// readyz returns why this instance cannot schedule yet. With DelayCache an instance that
+// does not lead is ready to become the next leader.
 func (s *scheduler) readyz() error {
 	if s.o.DelayCache && !s.leads() {
 		return nil
@@ -61,7 +61,7 @@ func (s *scheduler) readyz() error {
 	s.metrics.mu.Lock()
 	defer s.metrics.mu.Unlock()
 	if !s.metrics.cacheSynced {
-		return fmt.Errorf("the cluster is not known yet: some kinds were not listed")
+		return fmt.Errorf("caches are not synced yet")
 	}
 	return nil
 }

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// maxListedPerPool is how many pods of each pool a snapshot of the queue lists.
+	// maxListedPerPool is the maximum number of pods of each queue in a snapshot.
 	maxListedPerPool = 5000
-	// maxClassesPerStep is how many kinds of pods the loop goes through for readers at a time.
+	// maxClassesPerStep is the number of equivalence classes that the loop visits per query.
 	maxClassesPerStep = 5000
-	// A snapshot is used again for so long, and longer when making it took long: the
-	// loop does not spend more than a tenth of its time for readers.
+	// A snapshot is reused for this time, and longer if it took long to make, so that queries use at most a tenth of
+	// the loop's time.
 	snapshotAge, snapshotShare = time.Second, 10
 )
 
-// cachedSnapshot is a copy of something of the machine that was made for readers.
+// cachedSnapshot is a copy of a part of the machine's state for readers.
 type cachedSnapshot[T any] struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -30,8 +30,8 @@ type cachedSnapshot[T any] struct {
 	value T
 }
 
-// get is the last copy while it is fresh, else a new one. When the loop does not
-// answer in time, the last copy comes with the error.
+// get returns the last copy while it is fresh, and otherwise a new one. If the loop does not
+// answer in time, it returns the last copy and an error.
 func (c *cachedSnapshot[T]) get(ctx context.Context, read func(context.Context) (T, error)) (T, time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,13 +46,13 @@ func (c *cachedSnapshot[T]) get(ctx context.Context, read func(context.Context) 
 	return c.value, c.at, err
 }
 
-// queueState is how the queue stands.
+// queueState is the state of the queue.
 type queueState struct {
 	depths queue.Depths
-	pods   []queue.PendingPod // at most listed of each pool, in the queue's order
+	pods   []queue.PendingPod // at most maxListedPerPool of each queue, in queue order
 }
 
-// copyQueue has the loop copy the queue, and sorts it here.
+// copyQueue copies the queue in the loop and sorts it outside.
 func (s *scheduler) copyQueue(ctx context.Context) (queueState, error) {
 	var out queueState
 	err := s.queryLoop(ctx, func(m *scheduling.Machine) {
@@ -72,13 +72,13 @@ func (s *scheduler) copyQueue(ctx context.Context) (queueState, error) {
 	return out, err
 }
 
-// compareTurn orders pods by when their turn comes, pool by pool.
+// compareTurn orders pods by queue and by their turn in it.
 func compareTurn(a, b queue.PendingPod) int {
 	return cmp.Or(cmp.Compare(a.Pool, b.Pool), a.BackoffEnd.Compare(b.BackoffEnd), cmp.Compare(b.Priority, a.Priority),
 		a.Since.Compare(b.Since), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
 
-// rejections are how many pods wait, by the rules that rejected them.
+// rejections counts pending pods by the set of plugins that rejected them.
 type rejections map[rejectionKey]int
 
 type rejectionKey struct {
@@ -86,7 +86,7 @@ type rejectionKey struct {
 	profile string
 }
 
-// countRejections has the loop count, some thousand kinds of pods at a time.
+// countRejections counts in the loop, some thousand equivalence classes per query.
 func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	out := rejections{}
 	for from, first := 0, true; from > 0 || first; first = false {
@@ -100,7 +100,7 @@ func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	return out, nil
 }
 
-// byRule counts a pod for each rule that rejected it.
+// byRule counts a pod for each plugin that rejected it.
 func (r rejections) byRule(f func(rule decision.Plugin, profile string, n int)) {
 	type one struct {
 		rule    decision.Plugin

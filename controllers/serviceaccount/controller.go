@@ -24,11 +24,11 @@ import (
 const (
 	accountName = "default"
 	workers     = 4
-	// resync looks at every namespace again, in case an event was lost on the way.
+	// resync is the interval at which all namespaces are reconciled, in case an event was lost.
 	resync = 10 * time.Minute
 )
 
-// controller furnishes namespaces, one key a namespace.
+// controller reconciles namespaces. The queue key is the name of a namespace.
 type controller struct {
 	client     kubernetes.Interface
 	rootCA     string
@@ -39,12 +39,11 @@ type controller struct {
 	log        klog.Logger
 }
 
-// Run furnishes all namespaces until ctx ends. factory (started here if it is
-// not yet) supplies the namespaces; rootCA is the PEM certificate to publish,
-// nil to publish none. It returns an error only if it could not start.
+// Run reconciles all namespaces until ctx is done. It starts factory, which supplies the namespaces. rootCA is the
+// PEM certificate to publish; nil publishes none. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, rootCA []byte, log klog.Logger) error {
 	l := &controller{client: client, rootCA: string(rootCA), log: log}
-	l.queue = workqueue.New("serviceaccount", "Furnishing the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, l.sync(ctx, name) })
+	l.queue = workqueue.New("serviceaccount", "Reconciling the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, l.sync(ctx, name) })
 	namespaces := factory.Core().V1().Namespaces()
 	accounts := newNamedInformer(accountName, client, coreinformers.NewFilteredServiceAccountInformer)
 	maps := newNamedInformer(ConfigMapName, client, coreinformers.NewFilteredConfigMapInformer)
@@ -74,8 +73,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// newNamedInformer watches the objects called name in all namespaces: two small caches
-// instead of every ConfigMap of the cluster.
+// newNamedInformer watches the objects with one name in all namespaces. Two small caches
+// replace a watch of every ConfigMap of the cluster.
 func newNamedInformer[Tweak ~func(*metav1.ListOptions)](name string, client kubernetes.Interface,
 	informer func(kubernetes.Interface, string, time.Duration, cache.Indexers, Tweak) cache.SharedIndexInformer,
 ) cache.SharedIndexInformer {
@@ -86,7 +85,7 @@ func newNamedInformer[Tweak ~func(*metav1.ListOptions)](name string, client kube
 		})
 }
 
-// watch calls the functions that are not nil with added, updated and deleted objects.
+// watch calls the non-nil functions with added, updated and deleted objects.
 func watch(informer cache.SharedIndexInformer, added, updated, deleted func(metav1.Object)) error {
 	call := func(f func(metav1.Object), obj any) {
 		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
@@ -104,19 +103,19 @@ func watch(informer cache.SharedIndexInformer, added, updated, deleted func(meta
 	return err
 }
 
-// enqueueAll queues every namespace.
+// enqueueAll enqueues every namespace.
 func (l *controller) enqueueAll() {
 	all, err := l.namespaces.List(labels.Everything())
 	if err != nil {
-		l.log.Error(err, "Listing the namespaces failed")
+		l.log.Error(err, "Listing namespaces failed")
 	}
 	for _, ns := range all {
 		l.queue.Add(ns.Name)
 	}
 }
 
-// sync makes what the namespace lacks. Whoever else makes it first, or deletes
-// the namespace meanwhile, is welcome.
+// sync creates the objects that a namespace lacks. It accepts that another process creates them first or deletes
+// the namespace.
 func (l *controller) sync(ctx context.Context, namespace string) error {
 	ns, err := l.namespaces.Get(namespace)
 	if apierrors.IsNotFound(err) || err == nil && (ns.Status.Phase == corev1.NamespaceTerminating || ns.DeletionTimestamp != nil) {
@@ -147,8 +146,8 @@ func (l *controller) ensureAccount(ctx context.Context, namespace string) error 
 	return err
 }
 
-// ignoreExpected drops errors that say that the wanted state is there already or not
-// wanted any more.
+// ignoreExpected drops errors which mean that the object exists already or is not needed
+// any more.
 func ignoreExpected(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) ||
 		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {

@@ -67,7 +67,7 @@ func TestActiveNamespacesGetDefaults(t *testing.T) {
 	eventually(t, "account in a new namespace", hasAccount(client, "new"))
 	eventually(t, "root CA in a new namespace", hasRootCA(client, "new"))
 	if hasAccount(client, "dying")(t.Context()) || hasRootCA(client, "dying")(t.Context()) {
-		t.Error("a terminating namespace was furnished")
+		t.Error("a terminating namespace was reconciled")
 	}
 }
 

@@ -1,13 +1,9 @@
-// Package serviceaccount gives every namespace what each pod needs to reach the
-// API server: the ServiceAccount "default", and the ConfigMap
-// "kube-root-ca.crt" with the certificate to check the server by. Deleting or
-// changing either brings it back. A namespace that is being deleted gets
-// nothing any more.
+// Package serviceaccount creates what every pod needs to reach the API server in each namespace: the ServiceAccount
+// "default", and the ConfigMap "kube-root-ca.crt" with the CA certificate. It restores both after changes and
+// deletions. It ignores namespaces that are being deleted.
 //
-// It is upstream's service-account controller and root-ca-cert publisher in one
-// loop, because both answer the same question: is this namespace furnished?
+// It combines the upstream controllers serviceaccount-controller and root-ca-certificate-publisher-controller.
 //
-// Invariants: a present ServiceAccount is never changed (people add pull
-// secrets to it); only the key ca.crt of the ConfigMap is Berth's, but other keys
-// are dropped as upstream does, so that the map is what its name says.
+// Invariants: an existing ServiceAccount is never changed, since users add pull secrets to it. The ConfigMap has
+// only the key ca.crt; other keys are removed, as upstream does.
 package serviceaccount

@@ -10,10 +10,9 @@ import (
 )
 
 const (
-	// ConfigMapName holds the server's certificate authority in every
-	// namespace; token volumes of pods project it (upstream's name).
+	// ConfigMapName is the upstream name of the ConfigMap with the CA certificate. Token volumes of pods project it.
 	ConfigMapName = "kube-root-ca.crt"
-	// ConfigMapKey is the key the PEM certificate is under.
+	// ConfigMapKey is the key of the PEM certificate.
 	ConfigMapKey = "ca.crt"
 
 	descriptionAnnotation = "kubernetes.io/description"

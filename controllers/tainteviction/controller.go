@@ -27,9 +27,9 @@ import (
 
 const (
 	workers = 16
-	// batchDelay is how long events are gathered before they are looked at.
+	// batchDelay is how long events are collected before a step.
 	batchDelay = 20 * time.Millisecond
-	// Component is the name under which Kubernetes reports the same events.
+	// Component is the upstream name of the controller and the source of its events.
 	Component = "taint-eviction-controller"
 )
 
@@ -38,7 +38,7 @@ type Displacer interface {
 	Displace(ctx context.Context, x executor.Displacement) error
 }
 
-// controller carries the machine's effects out.
+// controller carries out the effects of the machine.
 type controller struct {
 	pods      corelisters.PodLister
 	displacer Displacer
@@ -50,14 +50,13 @@ type controller struct {
 	log       klog.Logger
 
 	mu      sync.Mutex
-	pending map[key]tainteviction.Evict // that are under way
+	pending map[key]tainteviction.Evict // effects in flight
 }
 
 type key struct{ namespace, name, uid string }
 
-// Run evicts until ctx ends. factory, which is started here if it is not yet, supplies nodes, pods and budgets;
-// metrics, which may be nil, shows what is counted. An error means that it could not
-// start.
+// Run evicts pods until ctx is done. It starts factory, which supplies nodes, pods and budgets. Metrics are
+// registered with registerer, which may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer, log klog.Logger) error {
 	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
 	evictionCounts, err := newMetrics(registerer)
@@ -77,7 +76,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return err
 	}
 	factory.Start(ctx.Done())
-	// Budgets are not waited for: who may not read them overrules them as the stock component does.
+	// Do not wait for budgets: without permission to read them they are overruled without a debit, as upstream does.
 	if !cache.WaitForCacheSync(ctx.Done(), pods.Informer().HasSynced, nodes.Informer().HasSynced) {
 		return nil
 	}
@@ -95,7 +94,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// dispatch has an effect carried out.
+// dispatch starts the execution of an effect.
 func (e *controller) dispatch(effect tainteviction.Effect) {
 	switch effect := effect.(type) {
 	case tainteviction.Evict:
@@ -112,7 +111,7 @@ func (e *controller) dispatch(effect tainteviction.Effect) {
 	}
 }
 
-// evict displaces a pod. What fails is told the machine, which knows whether and when to try again.
+// evict displaces a pod. It reports failures to the machine, which decides about retries.
 func (e *controller) evict(ctx context.Context, k key) (time.Duration, error) {
 	e.mu.Lock()
 	eviction, ok := e.pending[k]
@@ -129,13 +128,13 @@ func (e *controller) evict(ctx context.Context, k key) (time.Duration, error) {
 		}
 	}
 	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
-		e.log.Error(err, "Evicting the pod failed; trying again", "pod", k.namespace+"/"+k.name, "node", eviction.Pod.Node, "taint", eviction.Taint.Key)
+		e.log.Error(err, "Evicting the pod failed; retrying", "pod", k.namespace+"/"+k.name, "node", eviction.Pod.Node, "taint", eviction.Taint.Key)
 		e.stepper.Push(tainteviction.EvictFailed{Namespace: k.namespace, Name: k.name, UID: k.uid})
 	}
 	return 0, nil
 }
 
-// evictionRule says by which taint a pod goes, and since when it is due.
+// evictionRule describes the taint that evicts a pod and when the eviction was due.
 func evictionRule(e *tainteviction.Evict) string {
 	since := e.Added.UTC().Format(time.RFC3339)
 	if !e.Tolerated {
@@ -145,7 +144,7 @@ func evictionRule(e *tainteviction.Evict) string {
 		formatTaint(&e.Taint), e.Pod.Node, since, e.Seconds, e.Due.UTC().Format(time.RFC3339))
 }
 
-// formatTaint is a taint as kubectl writes it.
+// formatTaint formats a taint as kubectl does.
 func formatTaint(t *model.Taint) string {
 	if t.Value == "" {
 		return t.Key + ":" + t.Effect.String()

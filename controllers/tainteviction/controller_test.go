@@ -23,11 +23,11 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// fakeDisplacer is a Displacer that notes who goes when, and deletes him.
+// fakeDisplacer deletes pods and records when.
 type fakeDisplacer struct {
 	client kubernetes.Interface
 	start  time.Time
-	fail   int // so many times
+	fail   int // number of failures
 
 	mu   sync.Mutex
 	went []string
@@ -61,7 +61,7 @@ func node(tainted bool) *corev1.Node {
 	return n
 }
 
-// runController runs the loop against a fake API, and calls f.
+// runController runs the controller against a fake API and calls f.
 func runController(t *testing.T, fail int, f func(ctx context.Context, api kubernetes.Interface, n *fakeDisplacer)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -17,12 +17,12 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// budgetDebiter books evictions in the disruption budgets that they overrule, so that who obeys
-// them does not count on a pod that is about to go.
+// budgetDebiter debits the disruption budgets that taint evictions overrule, so that other actors
+// do not count on a pod that is about to be deleted.
 type budgetDebiter struct {
 	budgets policylisters.PodDisruptionBudgetLister
 	seed    maphash.Seed
-	// namespaceLocks let one pod of a namespace be booked at a time: all of a node's go at once, and would be in each other's way.
+	// namespaceLocks serialize the debits of a namespace. All pods of a node are evicted at once and would conflict.
 	namespaceLocks [32]namespaceLock
 }
 
@@ -39,7 +39,7 @@ func newBudgetDebiter(budgets policylisters.PodDisruptionBudgetLister) *budgetDe
 	return b
 }
 
-// displace displaces a pod, and books it where it counts as healthy until now.
+// displace displaces a pod and debits its budgets if the pod counts as healthy.
 func (b *budgetDebiter) displace(ctx context.Context, d Displacer, x executor.Displacement) error {
 	if !isHealthy(x.Pod) {
 		return d.Displace(ctx, x)
@@ -51,15 +51,15 @@ func (b *budgetDebiter) displace(ctx context.Context, d Displacer, x executor.Di
 	return d.Displace(ctx, x)
 }
 
-// isHealthy says whether a pod counts for budgets until now. Those of a lost node do not.
+// isHealthy reports whether a pod counts as healthy for budgets. Pods of unresponsive nodes do not.
 func isHealthy(p *corev1.Pod) bool {
 	m := conversion.BudgetPod(p)
 	return m.Ready && !m.Deleting && !m.Finished()
 }
 
-// debitsFor are the budgets over a pod, in the order of their names.
+// debitsFor returns the budgets that cover a pod, sorted by name.
 func (b *budgetDebiter) debitsFor(in *conversion.Converter, p *corev1.Pod) (out []decision.Debit) {
-	list, _ := b.budgets.PodDisruptionBudgets(p.Namespace).List(labels.Everything()) // of a cache: it does not fail
+	list, _ := b.budgets.PodDisruptionBudgets(p.Namespace).List(labels.Everything()) // listing from a cache cannot fail
 	m := conversion.BudgetPod(p)
 	for _, pdb := range list {
 		if is := in.Budget(pdb); budget.Ledger.Covers(is, m) {

@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/executor"
 )
 
-// recordingDisplacer notes what it is asked to debit.
+// recordingDisplacer records the requested debits.
 type recordingDisplacer struct{ debits []string }
 
 func (a *recordingDisplacer) Displace(_ context.Context, x executor.Displacement) error {
@@ -26,7 +26,7 @@ func (a *recordingDisplacer) Displace(_ context.Context, x executor.Displacement
 	return nil
 }
 
-// TestEvictionsDebitBudgets: in every budget over a pod, in the order of names, if the pod is healthy until now.
+// TestEvictionsDebitBudgets checks that a healthy pod is debited in every budget that covers it, in name order.
 func TestEvictionsDebitBudgets(t *testing.T) {
 	all := &metav1.LabelSelector{}
 	budgets := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Policy().V1().PodDisruptionBudgets()

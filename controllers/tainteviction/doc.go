@@ -1,10 +1,10 @@
-// Package tainteviction carries out what engine/tainteviction decides: pods that do not tolerate a
-// NoExecute taint of their node, or not any longer, are displaced past disruption budgets, with their own grace.
+// Package tainteviction carries out the decisions of engine/tainteviction. It displaces pods that do not tolerate a
+// NoExecute taint of their node, or not any longer, with their own grace period. Disruption budgets are overruled.
 //
-//	watch of nodes and pods ──▶ Step ──▶ Evict  ──▶ workers: actuate.Displacer; what fails is told the machine
+//	watch of nodes and pods ──▶ Step ──▶ Evict  ──▶ workers: executor.Displacer; failures go back to the machine
 //	              its own clock ──┘  └──▶ Cancel ──▶ event "Cancelling deletion of Pod ..."
 //
-// A pod that is healthy until then is booked in the budgets that are overruled (booking.go).
+// The budgets that a healthy pod's eviction overrules are debited (debit.go).
 //
-// Nothing is kept: after a restart the same follows from the objects.
+// The package stores no state: after a restart the objects lead to the same decisions.
 package tainteviction

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// evictionMetrics are kube-controller-manager's metrics of the same loop.
+// evictionMetrics are the metrics of the same controller in kube-controller-manager.
 type evictionMetrics struct {
 	deletions prometheus.Counter
 	latency   prometheus.Histogram
@@ -19,13 +19,13 @@ func newMetrics(registerer prometheus.Registerer) (*evictionMetrics, error) {
 		deletions: prometheus.NewCounter(prometheus.CounterOpts{Name: "taint_eviction_controller_pod_deletions_total",
 			Help: "Number of pods that were deleted because of NoExecute taints."}),
 		latency: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "taint_eviction_controller_pod_deletion_duration_seconds",
-			Help:    "Time from when a pod was due to leave because of a taint to its deletion.",
+			Help:    "Time from when the eviction of a pod was due to its deletion.",
 			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240}}),
 	}
 	return c, metrics.Register(registerer, c.deletions, c.latency)
 }
 
-// observeDeletion counts a pod that was due at a time.
+// observeDeletion counts the deletion of a pod that was due at the given time.
 func (c *evictionMetrics) observeDeletion(due time.Time) {
 	c.deletions.Inc()
 	c.latency.Observe(max(0, time.Since(due)).Seconds())

@@ -25,7 +25,7 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// Two pods leave through the real door, one of them at the third try: each counts once.
+// Two pods are evicted, one of them at the third attempt. Each counts once.
 func TestDeletionsAreCountedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// watch tells the machine of nodes and pods, as far as it cares.
+// watch passes relevant changes of nodes and pods to the machine.
 func (e *controller) watch(pods, nodes cache.SharedInformer) error {
 	if err := workqueue.Watch(nodes, func(old, now *corev1.Node) {
 		switch {
@@ -25,7 +25,7 @@ func (e *controller) watch(pods, nodes cache.SharedInformer) error {
 	}
 	return workqueue.Watch(pods, func(old, now *corev1.Pod) {
 		switch {
-		case now == nil, now.Spec.NodeName == "" && old != nil && old.Spec.NodeName != "": // or a namesake took its place
+		case now == nil, now.Spec.NodeName == "" && old != nil && old.Spec.NodeName != "": // deleted, or replaced by a pod of the same name
 			e.stepper.Push(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
 		case now.Spec.NodeName != "" && (old == nil || relevantChange(old, now)):
 			e.stepper.Push(conversion.TaintEvictionPod(now))
@@ -37,7 +37,7 @@ func sameTaint(a, b corev1.Taint) bool {
 	return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect && a.TimeAdded.Equal(b.TimeAdded)
 }
 
-// relevantChange says whether anything changed of a pod that taints read.
+// relevantChange reports whether a field that taint eviction reads has changed.
 func relevantChange(a, b *corev1.Pod) bool {
 	return a.UID != b.UID || a.Spec.NodeName != b.Spec.NodeName || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) ||
 		!slices.EqualFunc(a.Spec.Tolerations, b.Spec.Tolerations, sameToleration) || !a.Status.StartTime.Equal(b.Status.StartTime) || !sameScheduled(a, b)

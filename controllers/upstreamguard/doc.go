@@ -1,16 +1,16 @@
-// Package upstreamguard keeps a loop from fighting the one of kube-controller-manager that does the same work.
+// Package upstreamguard prevents a controller from running next to the same controller of kube-controller-manager.
 //
-//	loop named ─▶ is its twin said to be off? ──yes──▶ run
+//	controller enabled ─▶ is it listed in --upstream-off? ──yes──▶ run
 //	                │ no
 //	                ▼
-//	  is the Lease kube-system/kube-controller-manager live? ──no──▶ run, and look again every 5 s
+//	  is the Lease kube-system/kube-controller-manager live? ──no──▶ run, and check again every 5 s
 //	                │ yes
 //	                ▼
-//	             refuse, and say which flag switches the twin off
+//	             refuse, and name the flag that switches the upstream controller off
 //
-// A Lease is live when somebody holds it and renews it. One that looks expired by our clock, but not long
-// since, is watched for one lease duration, as those who compete for it do: clocks differ.
+// A Lease is live while its holder renews it. A Lease that looks recently expired by the local clock is observed for
+// one lease duration, as candidates do, because clocks differ.
 //
-// Invariants, each held by a test on virtual time: every loop that has a twin is in the table; a Lease
-// that cannot be read is no permission; a manager that comes later ends the loops.
+// Invariants, each held by a test on virtual time: the table contains every controller that exists upstream; a Lease
+// that cannot be read is an error; a kube-controller-manager that starts later stops the controllers.
 package upstreamguard

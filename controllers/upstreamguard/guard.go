@@ -12,35 +12,35 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// LeaseNamespace and Name are of the Lease that kube-controller-manager holds.
+// LeaseNamespace and LeaseName identify the Lease of kube-controller-manager.
 const (
 	LeaseNamespace = metav1.NamespaceSystem
 	LeaseName      = "kube-controller-manager"
 )
 
 const (
-	// maxClockSkew is how old a renewal is that no clock is wrong enough for.
+	// maxClockSkew is the largest difference of clocks to tolerate.
 	maxClockSkew = 10 * time.Minute
-	// pollInterval is how often the Lease is looked at.
+	// pollInterval is the interval between two reads of the Lease.
 	pollInterval = 5 * time.Second
-	// defaultLeaseDuration is how long a Lease lasts that does not say it: the stock components' duration.
+	// defaultLeaseDuration applies to a Lease without a duration. It is the default of Kubernetes components.
 	defaultLeaseDuration = 15 * time.Second
 )
 
-// Guard keeps loops from running beside their twins.
+// Guard prevents controllers from running next to the same upstream controllers.
 type Guard struct {
 	Client      kubernetes.Interface
-	Host        string   // of the API server, for words
-	Controllers []string // to be run
-	UpstreamOff []string // those whose twins are said to be off
-	// OnWait is told that a Lease which looks expired is watched for a while. May be nil.
+	Host        string   // of the API server, for messages
+	Controllers []string // controllers to run
+	UpstreamOff []string // controllers whose upstream counterparts are switched off
+	// OnWait is called before a Lease that looks expired is observed for a while. It may be nil.
 	OnWait func(holder string, d time.Duration)
 
-	lastLease *coordinationv1.Lease // at the last look
+	lastLease *coordinationv1.Lease // as last read
 }
 
-// Check returns nil when the loops may start, a *Refusal when a twin of one may be running, or why
-// that cannot be said.
+// Check returns nil if the controllers may start, a *ConflictError if an upstream counterpart may be running, and
+// another error if the Lease cannot be read.
 func (g *Guard) Check(ctx context.Context) error {
 	if len(conflicting(g.Controllers, g.UpstreamOff)) == 0 {
 		return nil
@@ -71,7 +71,7 @@ func (g *Guard) Check(ctx context.Context) error {
 	return nil
 }
 
-// Recheck refuses if somebody has renewed the Lease since the last look, whatever the clocks say.
+// Recheck returns a *ConflictError if the Lease was renewed since the last read, independent of clocks.
 func (g *Guard) Recheck(ctx context.Context) error {
 	if len(conflicting(g.Controllers, g.UpstreamOff)) == 0 {
 		return nil
@@ -88,8 +88,8 @@ func (g *Guard) Recheck(ctx context.Context) error {
 	return nil
 }
 
-// Watch returns a *Refusal soon after a kube-controller-manager has come that the loops would fight, nil when
-// ctx ends. What cannot be read is looked at again.
+// Watch returns a *ConflictError soon after a conflicting kube-controller-manager starts, or nil when ctx is done.
+// It retries read errors.
 func (g *Guard) Watch(ctx context.Context) error {
 	for {
 		var conflict *ConflictError
@@ -106,19 +106,19 @@ func (g *Guard) conflictError(holder string) error {
 	return &ConflictError{Controllers: conflicting(g.Controllers, g.UpstreamOff), Holder: holder, Host: g.Host}
 }
 
-// lease reads the Lease; an empty one if there is none.
+// lease reads the Lease. It returns an empty one if there is none.
 func (g *Guard) lease(ctx context.Context) (*coordinationv1.Lease, error) {
 	l, err := g.Client.CoordinationV1().Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return &coordinationv1.Lease{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("whether a kube-controller-manager runs at %s cannot be seen: %w", g.Host, err)
+		return nil, fmt.Errorf("checking for a kube-controller-manager at %s: %w", g.Host, err)
 	}
 	return l, nil
 }
 
-// readLease says who holds a Lease, how long it lasts, and how long ago it was renewed.
+// readLease returns the holder of a Lease, its duration, and the time since its last renewal.
 func readLease(l *coordinationv1.Lease) (holder string, duration, age time.Duration) {
 	duration = defaultLeaseDuration
 	if s := l.Spec.LeaseDurationSeconds; s != nil && *s > 0 {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// leaseHeldBy is the Lease of kube-controller-manager, renewed a while ago.
+// leaseHeldBy returns the Lease of kube-controller-manager with an old renewal.
 func leaseHeldBy(by string, ago time.Duration) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &by, LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(time.Now().Add(-ago)))}}
@@ -29,18 +29,18 @@ func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 		loops, off []string
 		holder     string
 		ago        time.Duration
-		renews     bool // somebody renews it while we look, with a clock that is behind
+		renews     bool // renewed during the check by a holder whose clock is behind
 		refused    string
 	}{
 		"no manager ever":              {loops: []string{"taints"}},
-		"live":                         {loops: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, refused: "loops taints, disruption"},
-		"its clock is ahead":           {loops: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, refused: "loop taints"},
-		"its clock is behind":          {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, refused: "loop taints"},
+		"live":                         {loops: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, refused: "controllers taints, disruption"},
+		"its clock is ahead":           {loops: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, refused: "controller taints"},
+		"its clock is behind":          {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, refused: "controller taints"},
 		"gone":                         {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute},
 		"long gone":                    {loops: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
 		"given back":                   {loops: []string{"taints"}, ago: time.Second},
 		"all twins are off":            {loops: []string{"taints", "podgc"}, off: []string{"taints", "podgc"}, holder: "kcm_1", ago: time.Second},
-		"one twin is off":              {loops: []string{"taints", "podgc"}, off: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "loop podgc"},
+		"one twin is off":              {loops: []string{"taints", "podgc"}, off: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "controller podgc"},
 		"loops without twins may stay": {loops: []string{"records"}, holder: "kcm_1", ago: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 				case tc.refused == "" && err != nil, tc.refused != "" && (!errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), tc.refused)):
 					t.Errorf("got %v, want %q", err, tc.refused)
 				case err != nil && (!strings.Contains(err.Error(), "--controllers=*,-") || !strings.Contains(err.Error(), "--upstream-off=") || !strings.Contains(err.Error(), "kcm_1")):
-					t.Errorf("it does not say what to do: %v", err)
+					t.Errorf("the message lacks the remedy: %v", err)
 				}
 				time.Sleep(time.Minute)
 			})
@@ -88,7 +88,7 @@ func TestWatchDetectsLaterControllerManager(t *testing.T) {
 		go func() { ended <- g.Watch(ctx) }()
 		time.Sleep(10 * time.Minute)
 		if len(ended) > 0 {
-			t.Fatalf("it ended: %v", <-ended)
+			t.Fatalf("Watch returned: %v", <-ended)
 		}
 		if _, err := api.CoordinationV1().Leases(LeaseNamespace).Update(t.Context(), leaseHeldBy("kcm_2", 0), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestWatchDetectsLaterControllerManager(t *testing.T) {
 		synctest.Wait()
 		var conflict *ConflictError
 		if len(ended) == 0 || !errors.As(<-ended, &conflict) || conflict.Holder != "kcm_2" {
-			t.Errorf("a manager came, and the loops go on: %+v", conflict)
+			t.Errorf("the controllers keep running next to a controller manager: %+v", conflict)
 		}
 		go func() { ended <- g.Watch(ctx) }()
 		stop()

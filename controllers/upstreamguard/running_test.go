@@ -23,8 +23,8 @@ func TestCheckNotRunning(t *testing.T) {
 		lease *coordinationv1.Lease
 		busy  bool
 	}{
-		"nobody ever ran":  {nil, false},
-		"somebody runs":    {lease("pod-1", time.Minute), true},
+		"never ran":        {nil, false},
+		"running":          {lease("pod-1", time.Minute), true},
 		"he has ended":     {lease("", time.Second), false},
 		"he died long ago": {lease("pod-1", time.Hour), false},
 	} {
@@ -46,6 +46,6 @@ func TestCheckNotRunning(t *testing.T) {
 		return true, nil, errors.New("no route to host")
 	})
 	if CheckNotRunning(t.Context(), client, "descheduler", "https://api", "kube-system", "descheduler") == nil {
-		t.Error("a Lease that cannot be read is taken for permission")
+		t.Error("an unreadable Lease was accepted")
 	}
 }

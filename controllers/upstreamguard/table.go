@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// upstreamControllers are the controllers of kube-controller-manager that do what a loop does, as its flag --controllers calls them.
-// Loops that are not here are Berth's alone.
+// upstreamControllers maps each controller to its counterparts in kube-controller-manager, by the names of the flag
+// --controllers. Controllers that are not in the map exist only in Berth.
 var upstreamControllers = map[string][]string{
 	"nodelifecycle":         {"node-lifecycle-controller"},
 	"taints":                {"taint-eviction-controller"},
@@ -27,22 +27,22 @@ var upstreamControllers = map[string][]string{
 	"volume":                {"persistentvolume-binder-controller", "persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"},
 }
 
-// berthOnly are the loops that kube-controller-manager has nothing like.
+// berthOnly lists the controllers without an upstream counterpart.
 var berthOnly = []string{"records"}
 
-// Known says whether a loop is accounted for: has twins, or is Berth's alone.
+// Known reports whether a controller is in one of the tables.
 func Known(controller string) bool {
 	return len(upstreamControllers[controller]) > 0 || slices.Contains(berthOnly, controller)
 }
 
-// ConflictError says that loops must not run beside a kube-controller-manager.
+// ConflictError reports that controllers must not run next to a kube-controller-manager.
 type ConflictError struct {
-	Controllers []string // those whose twins may run
-	Holder      string   // of its Lease
+	Controllers []string // controllers whose upstream counterparts may be running
+	Holder      string   // of the Lease
 	Host        string   // of the API server
 }
 
-// Error says which flags of whom to change.
+// Error names the conflict and the flags to change.
 func (r *ConflictError) Error() string {
 	off := []string{"*"}
 	for _, l := range r.Controllers {
@@ -50,18 +50,18 @@ func (r *ConflictError) Error() string {
 			off = append(off, "-"+t)
 		}
 	}
-	return fmt.Sprintf("%s: a kube-controller-manager runs at %s (Lease %s/%s, held by %s) and does the same: start it with --controllers=%s, and then this with --upstream-off=%s",
+	return fmt.Sprintf("%s: a kube-controller-manager at %s runs the same controllers (Lease %s/%s, held by %s): start it with --controllers=%s, and berth with --upstream-off=%s",
 		controllerList(r.Controllers), r.Host, LeaseNamespace, LeaseName, r.Holder, strings.Join(off, ","), strings.Join(r.Controllers, ","))
 }
 
 func controllerList(names []string) string {
 	if len(names) == 1 {
-		return "loop " + names[0]
+		return "controller " + names[0]
 	}
-	return "loops " + strings.Join(names, ", ")
+	return "controllers " + strings.Join(names, ", ")
 }
 
-// conflicting are the loops among names that have a twin which is not said to be off.
+// conflicting returns the controllers among names whose upstream counterparts are not switched off.
 func conflicting(names, off []string) (out []string) {
 	for _, n := range names {
 		if len(upstreamControllers[n]) > 0 && !slices.Contains(off, n) {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 )
 
-// bind writes what is missing of a binding. The volume goes first: it can name one
-// claim only, so that no other claim gets it.
+// bind performs the missing steps of a binding. It writes the volume first: a volume can name only one
+// claim, so no other claim can get it.
 func (l *controller) bind(ctx context.Context, v *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) error {
 	mine, missing, err := volume.GetBindVolumeToClaim(v, c)
 	if err != nil {
@@ -30,14 +30,14 @@ func (l *controller) bind(ctx context.Context, v *corev1.PersistentVolume, c *co
 	return l.setClaimPhase(ctx, c, corev1.ClaimBound, v)
 }
 
-// writeVolumeName writes the volume into its claim.
+// writeVolumeName writes the volume's name into its claim.
 func (l *controller) writeVolumeName(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
 	_, done := c.Annotations[volume.AnnBindCompleted]
 	if done && c.Spec.VolumeName == name {
 		return c, nil
 	}
 	c = c.DeepCopy()
-	if c.Spec.VolumeName == "" { // or else the claim's author chose
+	if c.Spec.VolumeName == "" { // otherwise the author of the claim chose the volume
 		c.Spec.VolumeName = name
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, volume.AnnBoundByController, "yes")
 	}
@@ -45,8 +45,8 @@ func (l *controller) writeVolumeName(ctx context.Context, c *corev1.PersistentVo
 	return l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
 }
 
-// setClaimPhase writes a claim's status. v is its volume, nil unless it is bound. What a
-// claim has is read off the volume when it becomes bound; later that is up to who resizes it.
+// setClaimPhase writes a claim's status. v is its volume, or nil unless the claim is bound. Access modes and capacity
+// are copied from the volume when the claim becomes bound; later the resizer updates them.
 func (l *controller) setClaimPhase(ctx context.Context, c *corev1.PersistentVolumeClaim, phase corev1.PersistentVolumeClaimPhase, v *corev1.PersistentVolume) error {
 	if c.Status.Phase == phase {
 		return nil
@@ -64,7 +64,7 @@ func (l *controller) setClaimPhase(ctx context.Context, c *corev1.PersistentVolu
 	return err
 }
 
-// setVolumePhase writes a volume's status and returns the volume as it is then.
+// setVolumePhase writes a volume's status and returns the updated volume.
 func (l *controller) setVolumePhase(ctx context.Context, v *corev1.PersistentVolume, phase corev1.PersistentVolumePhase, message string) (*corev1.PersistentVolume, error) {
 	if v.Status.Phase == phase {
 		return v, nil
@@ -74,7 +74,7 @@ func (l *controller) setVolumePhase(ctx context.Context, v *corev1.PersistentVol
 	return l.client.CoreV1().PersistentVolumes().UpdateStatus(ctx, v, metav1.UpdateOptions{})
 }
 
-// getLiveVolume reads a volume from the API server; nil when it is not there.
+// getLiveVolume reads a volume from the API server. It returns nil if there is none.
 func (l *controller) getLiveVolume(ctx context.Context, name string) (*corev1.PersistentVolume, error) {
 	v, err := l.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

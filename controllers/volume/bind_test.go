@@ -88,7 +88,7 @@ func TestWaitForFirstConsumer(t *testing.T) {
 		}
 		w.waitIdle()
 		if got := w.claim("d").Annotations[volume.AnnStorageProvisioner]; got != "csi.example.com" {
-			t.Errorf("the provisioner called is %q", got)
+			t.Errorf("the notified provisioner is %q", got)
 		}
 		w.expectEvent("d", "ExternalProvisioning: Waiting for a volume to be created either by the external provisioner 'csi.example.com'")
 		made := freeVolume("made", "made", "1Gi", reserved("d", w.claim("d").UID))
@@ -129,7 +129,7 @@ func TestDefaultClassIsAssignedRetroactively(t *testing.T) {
 			t.Errorf("class is %v", got)
 		}
 		if got := *w.claim("none").Spec.StorageClassName; got != "" {
-			t.Errorf("a claim that wants no class has %q", got)
+			t.Errorf("a claim without a class got %q", got)
 		}
 	}, newClaim("c", "-", "1Gi"), newClaim("none", "", "1Gi"))
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// syncClaim brings a claim nearer to its volume.
+// syncClaim reconciles a claim.
 func (l *controller) syncClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	switch {
 	case c.DeletionTimestamp != nil:
@@ -29,7 +29,7 @@ func (l *controller) syncClaim(ctx context.Context, c *corev1.PersistentVolumeCl
 	return l.syncUnbound(ctx, c)
 }
 
-// syncUnbound finds a volume for a claim, or says what it waits for.
+// syncUnbound finds a volume for a claim, or reports what the claim waits for.
 func (l *controller) syncUnbound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	delayed, err := volume.IsDelayBindingMode(c, l.classes)
 	if err != nil {
@@ -59,8 +59,8 @@ func (l *controller) syncUnbound(ctx context.Context, c *corev1.PersistentVolume
 	return l.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
 }
 
-// findVolume is the volume that a claim gets: one that names it, or, unless the scheduler
-// is to choose, the smallest free one that suits it.
+// findVolume returns the volume for a claim: one that names it or, unless binding is delayed,
+// the smallest available volume that matches.
 func (l *controller) findVolume(c *corev1.PersistentVolumeClaim, delayed bool) (*corev1.PersistentVolume, error) {
 	candidates := volumesIn(l.volumeIndex, byClaim, c.Namespace+"/"+c.Name)
 	if !delayed {
@@ -71,7 +71,7 @@ func (l *controller) findVolume(c *corev1.PersistentVolumeClaim, delayed bool) (
 	return volume.FindMatchingVolume(c, candidates, nil, nil, delayed, true)
 }
 
-// syncRequested binds a claim to the volume that it asks for by name, once that is there and its.
+// syncRequested binds a claim to the volume that it names, once that volume is available to it.
 func (l *controller) syncRequested(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	v, err := l.volumes.Get(c.Spec.VolumeName)
 	switch {
@@ -92,7 +92,7 @@ func (l *controller) syncRequested(ctx context.Context, c *corev1.PersistentVolu
 	return l.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
 }
 
-// checkVolumeSatisfiesClaim says what a claim asks for that a volume does not have.
+// checkVolumeSatisfiesClaim returns why a volume does not satisfy a claim.
 func checkVolumeSatisfiesClaim(v *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) error {
 	want, have := c.Spec.Resources.Requests[corev1.ResourceStorage], v.Spec.Capacity[corev1.ResourceStorage]
 	switch {
@@ -110,13 +110,13 @@ func checkVolumeSatisfiesClaim(v *corev1.PersistentVolume, c *corev1.PersistentV
 	return nil
 }
 
-// syncBound finishes a binding, or finds that it is lost.
+// syncBound completes a binding, or marks the claim as lost.
 func (l *controller) syncBound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	if c.Spec.VolumeName == "" {
 		return l.markLost(ctx, c, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!")
 	}
 	v, err := l.volumes.Get(c.Spec.VolumeName)
-	if apierrors.IsNotFound(err) { // the cache of volumes may be behind that of claims
+	if apierrors.IsNotFound(err) { // the volume cache may lag behind the claim cache
 		v, err = l.getLiveVolume(ctx, c.Spec.VolumeName)
 	}
 	switch {

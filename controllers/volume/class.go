@@ -12,10 +12,10 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 )
 
-// noProvisioner is the provisioner of classes whose volumes are made by hand.
+// noProvisioner is the provisioner of classes whose volumes are created manually.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// assignDefault gives a claim without a class the default class, if there is one by now.
+// assignDefault assigns the default class to a claim without a class, if there is one.
 func (l *controller) assignDefault(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
 	if volume.PersistentVolumeClaimHasClass(c) {
 		return false, nil
@@ -26,13 +26,13 @@ func (l *controller) assignDefault(ctx context.Context, c *corev1.PersistentVolu
 	}
 	c = c.DeepCopy()
 	c.Spec.StorageClassName = &class.Name
-	l.log.Info("Giving the claim the default class", "namespace", c.Namespace, "name", c.Name, "class", class.Name)
+	l.log.Info("Assigning the default storage class", "namespace", c.Namespace, "name", c.Name, "class", class.Name)
 	_, err = l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
 	return err == nil, err
 }
 
-// defaultClass is the default class made last, by name among equals, as in
-// admission; nil if there is none.
+// defaultClass returns the most recently created default class, the first by name among equals, as
+// admission does. It returns nil if there is none.
 func (l *controller) defaultClass() (*storagev1.StorageClass, error) {
 	all, err := l.classes.List(labels.Everything())
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *controller) defaultClass() (*storagev1.StorageClass, error) {
 	return best, nil
 }
 
-// notifyProvisioner tells the provisioner of a class, by annotation, that a claim is its to serve.
+// notifyProvisioner sets the annotation that requests a volume from the provisioner of a class.
 func (l *controller) notifyProvisioner(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
 	class, err := l.classes.Get(name)
 	if err != nil && !apierrors.IsNotFound(err) {

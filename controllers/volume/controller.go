@@ -25,29 +25,29 @@ import (
 
 const (
 	workers = 8
-	// resync looks at everything again, in case an event was lost on the way.
+	// resync is the interval at which all objects are reconciled, in case an event was lost.
 	resync = 10 * time.Minute
-	// component is the name under which Kubernetes reports the same events.
+	// component is the upstream source of the events.
 	component = "persistentvolume-controller"
 )
 
-// key names a claim, or, without a namespace, a volume.
+// key names a claim or, without a namespace, a volume.
 type key struct{ namespace, name string }
 
-// controller binds claims and volumes, one key at a time.
+// controller binds claims and volumes.
 type controller struct {
 	client  kubernetes.Interface
 	queue   *workqueue.Queue[key]
 	volumes corelisters.PersistentVolumeLister
 	claims  corelisters.PersistentVolumeClaimLister
 	classes storagelisters.StorageClassLister
-	// The same with the indexes below.
+	// Indexers of volumes and claims with the indexes below.
 	volumeIndex, claimIndex cache.Indexer
 	events                  record.EventRecorder
 	log                     klog.Logger
 }
 
-// Indexes: free volumes by class, others by the claim that they name; claims by the
+// Indexes: available volumes by class, others by the claim that they name; claims by the
 // volume that they name, others by class.
 const (
 	byClass  = "berth-class"
@@ -89,9 +89,8 @@ var claimIndexers = cache.Indexers{
 	},
 }
 
-// Run binds until ctx ends. factory, which is started here if it is not yet, supplies volumes, claims
-// and classes. An error means that it could
-// not start.
+// Run binds volumes until ctx is done. It starts factory, which supplies volumes, claims and classes. It returns an
+// error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
 	volumes, claims := factory.Core().V1().PersistentVolumes(), factory.Core().V1().PersistentVolumeClaims()
 	classes := factory.Storage().V1().StorageClasses()
@@ -117,7 +116,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// enqueueAll queues every volume and claim.
+// enqueueAll enqueues every volume and claim.
 func (l *controller) enqueueAll() {
 	volumes, _ := l.volumes.List(labels.Everything())
 	for _, v := range volumes {
@@ -144,7 +143,7 @@ func (l *controller) sync(ctx context.Context, k key) error {
 	return ignoreNotFound(l.syncClaim(ctx, c))
 }
 
-// ignoreNotFound drops errors that say that what was looked at is gone.
+// ignoreNotFound drops NotFound errors.
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -152,7 +151,7 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// isDefault says whether a class is marked as the default one.
+// isDefault reports whether a class is marked as the default.
 func isDefault(c *storagev1.StorageClass) bool {
 	return c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
 		c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"

@@ -25,7 +25,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// fakeAPI is a fake API server that minds versions, finalizers and who writes a status.
+// fakeAPI is a fake API server that checks resource versions, finalizers and status updates.
 type fakeAPI struct {
 	*fake.Clientset
 	mu      sync.Mutex
@@ -47,7 +47,7 @@ func newFakeAPI(there ...runtime.Object) *fakeAPI {
 	return a
 }
 
-// stamped gives an object the next version.
+// stamped gives an object the next resource version.
 func (a *fakeAPI) stamped(o runtime.Object) runtime.Object {
 	o = o.DeepCopyObject()
 	m, _ := meta.Accessor(o)
@@ -122,7 +122,7 @@ func (a *fakeAPI) remove(action ktesting.Action) (bool, runtime.Object, error) {
 	return true, nil, a.Tracker().Update(d.GetResource(), o, d.GetNamespace())
 }
 
-// runController calls f while the loop runs on an API server with the objects.
+// runController calls f while the controller runs on an API server with the objects.
 func runController(t *testing.T, f func(w *harness), there ...runtime.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,7 +136,7 @@ func runController(t *testing.T, f func(w *harness), there ...runtime.Object) {
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
 		}
-		time.Sleep(time.Minute) // virtual; stragglers end
+		time.Sleep(time.Minute) // virtual time; remaining goroutines end
 	})
 }
 
@@ -146,7 +146,7 @@ type harness struct {
 	ctx context.Context
 }
 
-// waitIdle lets everything come to rest.
+// waitIdle waits until nothing is left to do.
 func (w *harness) waitIdle() {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
@@ -170,7 +170,7 @@ func (w *harness) volume(name string) *corev1.PersistentVolume {
 	return v
 }
 
-// state is volumes and claims shortly, by name: "a Bound c; c Bound a".
+// state formats volumes and claims by name: "a Bound c; c Bound a".
 func (w *harness) state() string {
 	w.t.Helper()
 	var out []string
@@ -198,7 +198,7 @@ func (w *harness) want(state string) {
 	}
 }
 
-// events are the events about an object: "Reason: text".
+// events returns the events of an object as "Reason: text".
 func (w *harness) events(name string) []string {
 	var out []string
 	for _, namespace := range []string{"ns", "default"} {
@@ -249,7 +249,7 @@ func newClaim(name, class, size string, change ...func(*corev1.PersistentVolumeC
 	return c
 }
 
-// reserved names a claim in a volume, as the scheduler does.
+// reserved sets a claimRef as the scheduler does.
 func reserved(claim string, uid types.UID) func(*corev1.PersistentVolume) {
 	return func(v *corev1.PersistentVolume) {
 		v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ns", Name: claim, UID: uid}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 )
 
-// A binding that stopped after any of its four writes is finished by the next loop.
+// A binding that stopped after any of its four writes is completed.
 func TestPartialBindingIsCompleted(t *testing.T) {
 	for done := range 5 {
 		t.Run(fmt.Sprint(done, " of 4 writes"), func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPartialBindingIsCompleted(t *testing.T) {
 	}
 }
 
-// The smaller of two volumes comes after the larger one was reserved.
+// The smaller volume is created after the larger one was reserved.
 func TestReservedVolumeIsKept(t *testing.T) {
 	runController(t, func(w *harness) { w.want("c Bound v; small Available; v Bound c") },
 		freeVolume("v", "", "5Gi", reserved("c", "uid-c")), freeVolume("small", "", "1Gi"), newClaim("c", "", "1Gi"))

@@ -10,20 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 )
 
-// The finalizers that keep claims and volumes in use.
+// Finalizers that protect claims and volumes in use.
 const (
 	claimProtection  = "kubernetes.io/pvc-protection"
 	volumeProtection = "kubernetes.io/pv-protection"
 )
 
-// How soon a claim that is to be deleted, and in use, is looked at again: after half the
-// time that it has waited, within these bounds.
+// Bounds of the recheck interval of a claim in deletion that is in use. The interval is half the time since the
+// deletion began.
 const (
 	minRecheckInterval = 500 * time.Millisecond
 	maxRecheckInterval = 30 * time.Second
 )
 
-// addClaimProtection adds the finalizer to a claim that admission did not give it.
+// addClaimProtection adds the finalizer to a claim that was admitted without it.
 func (l *controller) addClaimProtection(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	c = c.DeepCopy()
 	c.Finalizers = append(c.Finalizers, claimProtection)
@@ -31,7 +31,7 @@ func (l *controller) addClaimProtection(ctx context.Context, c *corev1.Persisten
 	return err
 }
 
-// removeClaimProtection lets a claim go that is to be deleted, once no pod on a node uses it.
+// removeClaimProtection removes the finalizer of a claim in deletion once no pod on a node uses it.
 func (l *controller) removeClaimProtection(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	if !slices.Contains(c.Finalizers, claimProtection) {
 		return nil
@@ -50,8 +50,8 @@ func (l *controller) removeClaimProtection(ctx context.Context, c *corev1.Persis
 	return err
 }
 
-// claimInUse says whether a pod on a node uses a claim. One that is not placed yet does not
-// count: it will not be, as its claim is being deleted.
+// claimInUse reports whether a pod on a node uses a claim. Pending pods do not count: they
+// cannot be scheduled while their claim is being deleted.
 func (l *controller) claimInUse(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
 	options := metav1.ListOptions{FieldSelector: fields.OneTermNotEqualSelector("spec.nodeName", "").String()}
 	pods, err := l.client.CoreV1().Pods(c.Namespace).List(ctx, options)
@@ -81,8 +81,8 @@ func podUsesClaim(p *corev1.Pod, c *corev1.PersistentVolumeClaim) bool {
 	})
 }
 
-// syncVolumeProtection adds the finalizer to a volume, and takes it off one that is to be deleted
-// when it is not bound any more.
+// syncVolumeProtection adds the finalizer to a volume, and removes it from a volume in deletion
+// that is not bound.
 func (l *controller) syncVolumeProtection(ctx context.Context, v *corev1.PersistentVolume) error {
 	guarded := slices.Contains(v.Finalizers, volumeProtection)
 	switch {

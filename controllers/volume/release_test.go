@@ -32,7 +32,7 @@ func TestReclaimPolicy(t *testing.T) {
 		}
 		w.want("byhand Failed c2; kept Released c1; made Released c3")
 		w.expectEvent("byhand", "VolumeFailedDelete: error getting deleter volume plugin for volume \"byhand\": no deletable volume plugin matched")
-		// A namesake of a claim does not get what the claim had.
+		// A new claim of the same name does not get the volume of the old one.
 		if _, err := w.api.CoreV1().PersistentVolumeClaims("ns").Create(w.ctx, newClaim("c1", "", "1Gi", func(c *corev1.PersistentVolumeClaim) { c.UID = "again" }), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestClaimLost(t *testing.T) {
 	}, freeVolume("v", "", "1Gi"), newClaim("c", "", "1Gi"))
 }
 
-// Two volumes were reserved for one claim: it keeps one, the other is free again.
+// Two volumes were reserved for one claim: it keeps one, the other becomes available.
 func TestSecondVolumeIsUnbound(t *testing.T) {
 	runController(t, func(w *harness) {
 		w.want("a Bound c; b Available; c Bound a")

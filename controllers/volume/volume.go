@@ -10,7 +10,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 )
 
-// syncVolume brings a volume's phase in line with its claim.
+// syncVolume reconciles a volume.
 func (l *controller) syncVolume(ctx context.Context, v *corev1.PersistentVolume) error {
 	v, err := l.reconcilePhase(ctx, v)
 	if err != nil {
@@ -19,10 +19,10 @@ func (l *controller) syncVolume(ctx context.Context, v *corev1.PersistentVolume)
 	return l.syncVolumeProtection(ctx, v)
 }
 
-// reconcilePhase returns the volume as it is afterwards.
+// reconcilePhase reconciles the phase of a volume with its claim and returns the updated volume.
 func (l *controller) reconcilePhase(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	ref := v.Spec.ClaimRef
-	if ref == nil || ref.UID == "" { // free, or kept for a claim that has not come yet
+	if ref == nil || ref.UID == "" { // available, or reserved for a claim that does not exist yet
 		return l.setVolumePhase(ctx, v, corev1.VolumeAvailable, "")
 	}
 	c, err := l.claimOf(ctx, ref)
@@ -40,12 +40,12 @@ func (l *controller) reconcilePhase(ctx context.Context, v *corev1.PersistentVol
 		l.events.Event(c, corev1.EventTypeWarning, "VolumeMismatch", fmt.Sprintf("Cannot bind PersistentVolume %q to requested PersistentVolumeClaim %q due to incompatible volumeMode.", v.Name, c.Name))
 		return v, nil
 	}
-	l.queue.Add(key{c.Namespace, c.Name}) // its claim binds it
+	l.queue.Add(key{c.Namespace, c.Name}) // syncClaim binds it
 	return v, nil
 }
 
-// claimOf is the claim that a volume names; nil when that very claim is not there any
-// more. The cache of claims alone is not believed, as data may be deleted on its word.
+// claimOf returns the claim that a volume names, or nil if that claim does not exist any
+// more. It reads the API server, since data may be deleted as a consequence.
 func (l *controller) claimOf(ctx context.Context, ref *corev1.ObjectReference) (*corev1.PersistentVolumeClaim, error) {
 	c, err := l.claims.PersistentVolumeClaims(ref.Namespace).Get(ref.Name)
 	if err == nil && c.UID == ref.UID {
@@ -61,7 +61,7 @@ func (l *controller) claimOf(ctx context.Context, ref *corev1.ObjectReference) (
 	return c, nil
 }
 
-// release ends a volume's use by a claim that is gone, and reclaims it by its policy.
+// release releases a volume whose claim was deleted and applies its reclaim policy.
 func (l *controller) release(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	if v.Status.Phase == corev1.VolumeFailed {
 		return v, nil
@@ -72,7 +72,7 @@ func (l *controller) release(ctx context.Context, v *corev1.PersistentVolume) (*
 	}
 	switch _, made := v.Annotations[volume.AnnDynamicallyProvisioned]; {
 	case v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle:
-		return l.markFailed(ctx, v, "VolumeFailedRecycle", "volumes are not recycled here; use Retain or Delete")
+		return l.markFailed(ctx, v, "VolumeFailedRecycle", "recycling is not supported; use Retain or Delete")
 	case v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && !made:
 		return l.markFailed(ctx, v, "VolumeFailedDelete", fmt.Sprintf("error getting deleter volume plugin for volume %q: no deletable volume plugin matched", v.Name))
 	}
@@ -87,8 +87,8 @@ func (l *controller) markFailed(ctx context.Context, v *corev1.PersistentVolume,
 	return v, err
 }
 
-// unbind takes a volume from a claim that has another one. What was made for the claim
-// alone is released; what a controller reserved is free; what its author reserved stays so.
+// unbind takes a volume from a claim that is bound to another one. A volume that was provisioned for the claim is
+// released. A reservation by a controller is removed; a reservation by the author stays.
 func (l *controller) unbind(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
 	_, made := v.Annotations[volume.AnnDynamicallyProvisioned]
 	if made && v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 )
 
-// watch queues what a change of a volume, a claim or a class concerns.
+// watch registers the event handlers.
 func (l *controller) watch(volumes, claims, classes cache.SharedIndexInformer) error {
 	if err := volumes.AddIndexers(volumeIndexers); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (l *controller) watch(volumes, claims, classes cache.SharedIndexInformer) e
 	return err
 }
 
-// onVolume queues a volume, who it may be for, and, while it is free, the claims
-// that wait for one like it.
+// onVolume enqueues a volume, its claim and, while it is available, the claims that
+// wait for a volume of its class.
 func (l *controller) onVolume(obj any) {
 	v, ok := obj.(*corev1.PersistentVolume)
 	if !ok {
@@ -47,7 +47,7 @@ func (l *controller) onVolume(obj any) {
 	}
 }
 
-// enqueueRelatedClaims queues the claims that a volume, as it is or was, has to do with.
+// enqueueRelatedClaims enqueues the claims that refer to a volume or that the volume refers to.
 func (l *controller) enqueueRelatedClaims(obj any) {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
@@ -71,7 +71,7 @@ func (l *controller) onClaim(obj any) {
 	l.enqueueRelatedVolumes(obj)
 }
 
-// enqueueRelatedVolumes queues the volumes that a claim, as it is or was, has to do with.
+// enqueueRelatedVolumes enqueues the volumes that refer to a claim or that the claim refers to.
 func (l *controller) enqueueRelatedVolumes(obj any) {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj

@@ -18,31 +18,31 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// AvoidHolds says which nodes an owner's pods are kept off. The nil *Avoid knows of none.
+// AvoidHolds tracks the nodes that owners' pods must avoid. A nil *AvoidHolds has none.
 //
-// It only matters for pods that no scheduler places, since placement honours Holds for all others.
+// It matters only for pods that no scheduler places, since placement honours Holds for all others.
 type AvoidHolds struct {
 	mu        sync.Mutex
-	held      map[ownerNode]map[string]*v1alpha1.Hold // by the hold's name
+	held      map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold
 	lifted    map[ownerNode]time.Time
 	listeners []func(kind string, owner types.NamespacedName)
 }
 
-// ownerNode is an owner on a node.
+// ownerNode is an owner and a node.
 type ownerNode struct {
 	owner types.UID
 	node  string
 }
 
-// liftedRetention is how long it is remembered that a hold was lifted: the longest pause that it could cut short.
+// liftedRetention is how long the lifting of a Hold is remembered: the longest backoff that it can cut short.
 const liftedRetention = 15 * time.Minute
 
-// NewAvoidHolds makes one that knows of nothing until it runs.
+// NewAvoidHolds returns an empty AvoidHolds. Call Run to fill it.
 func NewAvoidHolds() *AvoidHolds {
 	return &AvoidHolds{held: map[ownerNode]map[string]*v1alpha1.Hold{}, lifted: map[ownerNode]time.Time{}}
 }
 
-// OnChange has f called with the kind and the key of an owner whose holds changed. It is to be
+// OnChange registers a function that is called with the kind and the key of an owner whose Holds change. It must be
 // called before Run.
 func (a *AvoidHolds) OnChange(f func(kind string, owner types.NamespacedName)) {
 	if a == nil {
@@ -53,7 +53,7 @@ func (a *AvoidHolds) OnChange(f func(kind string, owner types.NamespacedName)) {
 	a.listeners = append(a.listeners, f)
 }
 
-// HeldUntil says until when an owner's pods are kept off a node, and why; zero if they are not.
+// HeldUntil returns until when an owner's pods must avoid a node, and the cause. The time is zero if they need not.
 func (a *AvoidHolds) HeldUntil(owner types.UID, node string, now time.Time) (until time.Time, cause string) {
 	if a == nil {
 		return time.Time{}, ""
@@ -68,8 +68,8 @@ func (a *AvoidHolds) HeldUntil(owner types.UID, node string, now time.Time) (unt
 	return until, cause
 }
 
-// LiftedAt is when the last hold of an owner on a node was deleted before its time: its cause has ended,
-// and what happened there before is forgiven. Zero if none was lately.
+// LiftedAt returns when the last Hold of an owner on a node was deleted before its end, because its cause had ended.
+// Earlier failures on the node are then ignored. It returns zero if there was no such Hold recently.
 func (a *AvoidHolds) LiftedAt(owner types.UID, node string) time.Time {
 	if a == nil {
 		return time.Time{}
@@ -79,7 +79,7 @@ func (a *AvoidHolds) LiftedAt(owner types.UID, node string) time.Time {
 	return a.lifted[ownerNode{owner, node}]
 }
 
-// onHold takes in one hold: now is nil for one that is gone.
+// onHold handles an added, updated or deleted Hold. now is nil for a deleted one.
 func (a *AvoidHolds) onHold(old, now *v1alpha1.Hold, at time.Time) {
 	a.mu.Lock()
 	if old != nil && old.Spec.Type == v1alpha1.Avoid {
@@ -114,8 +114,8 @@ func (a *AvoidHolds) onHold(old, now *v1alpha1.Hold, at time.Time) {
 	}
 }
 
-// stillHeld says whether a hold keeps an owner off a node still. Some that do not are left for what they remember
-// (rebalance/plan, VainHold). The lock is held.
+// stillHeld reports whether an unexpired Hold keeps an owner off a node. Expired Holds may be kept as a record of
+// futile moves. The caller must hold the lock.
 func (a *AvoidHolds) stillHeld(s ownerNode, at time.Time) bool {
 	for _, h := range a.held[s] {
 		if h.Spec.Until.After(at) {
@@ -125,8 +125,8 @@ func (a *AvoidHolds) stillHeld(s ownerNode, at time.Time) bool {
 	return false
 }
 
-// Run reads the holds until ctx ends. Where the API does not serve them there are none; it
-// is asked again every minute.
+// Run watches Holds until ctx is done. While the API does not serve them there are none; discovery
+// is repeated every minute.
 func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served discovery.DiscoveryInterface, log klog.Logger) error {
 	logged := false
 	for {
@@ -135,7 +135,7 @@ func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served dis
 			break
 		}
 		if !logged && apierrors.IsNotFound(err) {
-			log.Info("no holds: the API does not serve them, so workloads with a node in their template only pause after deaths that they see")
+			log.Info("Holds are not served; workloads with a node name in their template back off only after failures that they observe")
 			logged = true
 		}
 		select {

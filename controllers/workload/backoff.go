@@ -9,24 +9,24 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// BackOffReason is the reason of the event that pods are not made for a while.
+// BackOffReason is the reason of the event that pod creation is delayed.
 const BackOffReason = "BackOff"
 
-// NotBefore says until when an owner makes no pod, and why: zero for at once. node is where
-// its template (or a DaemonSet) puts the pod; "" leaves that to a scheduler, which honours Holds itself. deaths are
-// those of its pods that it knows of.
+// NotBefore returns until when an owner must not create a pod, and why. The time is zero if it need not wait. node is
+// the node that the template (or a DaemonSet) selects; "" leaves placement to a scheduler, which honours Holds itself.
+// deaths are the known failures of the owner's pods.
 //
-// A Hold counts instead of the deaths that led to it, and when it is lifted they are forgiven: it ends
-// with its cause, which may be sooner.
+// A Hold replaces the failures that led to it. When it is lifted they are ignored, since their cause
+// has ended.
 func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, deaths []workload.PodFailure) (until time.Time, why string) {
 	if node != "" {
 		if until, cause := a.HeldUntil(owner, node, now); !until.IsZero() {
-			return until, fmt.Sprintf("Making no pod on node %s until %s: it is held off after %s", node, formatTime(until), cause)
+			return until, fmt.Sprintf("Creating no pod on node %s until %s: avoided after %s", node, formatTime(until), cause)
 		}
 	}
 	counted := make([]workload.PodFailure, 0, len(deaths))
 	for _, d := range deaths {
-		if !d.FailedAt.Before(a.LiftedAt(owner, d.Node).Truncate(time.Second)) { // the API tells of deaths in whole seconds
+		if !d.FailedAt.Before(a.LiftedAt(owner, d.Node).Truncate(time.Second)) { // the API stores whole seconds
 			counted = append(counted, d)
 		}
 	}
@@ -34,7 +34,7 @@ func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, deat
 	if !until.After(now) {
 		return time.Time{}, ""
 	}
-	return until, fmt.Sprintf("Making no pod until %s: the last ones on node %s ended at once with %s", formatTime(until), last.Node, last.Cause)
+	return until, fmt.Sprintf("Creating no pod until %s: the last pods on node %s failed immediately with %s", formatTime(until), last.Node, last.Cause)
 }
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

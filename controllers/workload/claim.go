@@ -14,16 +14,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Owner is a workload to which objects belong.
+// Owner is a workload that owns objects.
 type Owner struct {
 	Kind schema.GroupVersionKind
-	// Object is the workload: for its name, uid and events. It is not changed.
+	// Object is the workload: its name, UID and the target of events. It is not modified.
 	Object Object
-	// Selector says which objects without a controller are to be its own.
+	// Selector selects the objects without a controller that the owner adopts.
 	Selector labels.Selector
-	// GetLive asks the API server, not the cache, for the workload, before anything is adopted.
+	// GetLive reads the workload from the API server before anything is adopted.
 	GetLive func(ctx context.Context) (metav1.Object, error)
-	// Adopts says which pods without a controller it takes; nil: all that it selects.
+	// Adopts reports whether a selected pod without a controller may be adopted. Nil adopts all.
 	Adopts func(*corev1.Pod) bool
 }
 
@@ -33,15 +33,15 @@ type Object interface {
 	runtime.Object
 }
 
-// Reference is the owner reference of what belongs to the owner.
+// Reference returns the owner reference for objects of the owner.
 func (o *Owner) Reference() metav1.OwnerReference { return *metav1.NewControllerRef(o.Object, o.Kind) }
 
 // Patch changes the owner references of one object.
 type Patch func(ctx context.Context, name string, kind types.PatchType, data []byte) error
 
-// Claim tells which of the objects are the owner's. On the way those that it selects and that have no
-// controller are adopted, and its own that it does not select any more are released. adopts (nil: all) says
-// which may be adopted. An error does not spoil the list: it says what could not be adopted or released.
+// Claim returns the objects of the owner. It adopts selected objects that have no controller, and releases owned
+// objects that are not selected any more. adopts reports which objects may be adopted; nil allows all. With an error
+// the list is still valid; the error names what could not be adopted or released.
 func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts func(T) bool, patch Patch) (own []T, err error) {
 	checked := false
 	for _, obj := range objects {
@@ -73,17 +73,17 @@ func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts f
 	return own, err
 }
 
-// checkAlive is an error if the owner is not there any more, or is to go.
+// checkAlive returns an error if the owner was deleted, replaced, or is being deleted.
 func (o *Owner) checkAlive(ctx context.Context) error {
 	now, err := o.GetLive(ctx)
 	if err != nil {
 		return err
 	}
 	if now.GetUID() != o.Object.GetUID() {
-		return fmt.Errorf("%s %s/%s was replaced by another one of the same name", o.Kind.Kind, now.GetNamespace(), now.GetName())
+		return fmt.Errorf("%s %s/%s was replaced", o.Kind.Kind, now.GetNamespace(), now.GetName())
 	}
 	if now.GetDeletionTimestamp() != nil {
-		return fmt.Errorf("%s %s/%s is being deleted, so it adopts nothing", o.Kind.Kind, now.GetNamespace(), now.GetName())
+		return fmt.Errorf("%s %s/%s is being deleted", o.Kind.Kind, now.GetNamespace(), now.GetName())
 	}
 	return nil
 }
@@ -95,12 +95,12 @@ func adopt(ctx context.Context, o *Owner, obj metav1.Object, patch Patch) error 
 func release(ctx context.Context, o *Owner, obj metav1.Object, patch Patch) error {
 	err := patch(ctx, obj.GetName(), types.StrategicMergePatchType, releasePatch(obj.GetUID(), o.Object.GetUID()))
 	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) {
-		return nil // it is gone, or replaced, or has no such owner
+		return nil // deleted, replaced, or without such an owner
 	}
 	return err
 }
 
-// referencePatch adds an owner reference; the uid makes it fail on another object of the same name.
+// referencePatch adds an owner reference. The UID makes the patch fail on a replaced object.
 func referencePatch(uid types.UID, ref metav1.OwnerReference) []byte {
 	return mustMarshal(map[string]any{"metadata": map[string]any{"uid": uid, "ownerReferences": []metav1.OwnerReference{ref}}})
 }
@@ -110,7 +110,7 @@ func releasePatch(uid, owner types.UID) []byte {
 		"ownerReferences": []map[string]any{{"$patch": "delete", "uid": owner}}}})
 }
 
-// mustMarshal writes what cannot fail to be written.
+// mustMarshal encodes a value whose encoding cannot fail.
 func mustMarshal(v any) []byte {
 	data, _ := json.Marshal(v)
 	return data

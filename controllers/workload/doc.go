@@ -1,16 +1,15 @@
-// Package workload is what the loops that make pods have in common: which pods are an
-// owner's, which were written but are not in the cache yet, and how pods are made and deleted.
+// Package workload provides what the workload controllers share: claiming the pods of an owner, tracking
+// writes that are not in the cache yet, and creating and deleting pods.
 //
-// It decides nothing; engine/workload does. A loop asks Pods for the pods of an owner (Claim),
-// hands them to its machine, and carries out the plan (Create, Delete).
+// Decisions are made in engine/workload. A controller gets the pods of an owner (Claim), passes them to its
+// machine, and executes the plan (Create, Delete).
 //
-// Nothing is made twice because a cache is behind: what was made is counted from then on, what was
-// deleted counts as deleted, until the cache knows. Where the answer to a create was
-// lost, the pod is counted too, since the name was chosen here and can be asked for. Kubernetes counts
-// expected events instead, which must be forgotten after five minutes if one was missed; here the API server is
-// asked after ten seconds what became of a pod that the cache does not show.
+// A lagging cache does not lead to duplicates: a created pod is counted immediately and a deleted pod counts as
+// deleted until the cache shows it. If the response of a create is lost, the pod is counted too; since the client
+// chose its name, the API server can be asked for it. Kubernetes instead counts expected events, which expire after
+// five minutes if one is missed. Here the API server is queried after ten seconds about a pod that the cache does not
+// show.
 //
-// Pods are adopted if the owner's selector matches them and they have no controller, and released
-// when it matches no longer; both only by an owner that is not about to be deleted, as
-// the API server, not the cache, says.
+// An owner adopts pods that its selector matches and that have no controller, and releases its pods that it
+// does not match any more. It does neither while it is being deleted according to the API server.
 package workload

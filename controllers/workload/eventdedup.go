@@ -7,18 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// EventDeduplicator tells apart what was said already: of each object, one time at a place.
+// EventDeduplicator suppresses repeated events for an object and slot.
 type EventDeduplicator struct {
 	mu       sync.Mutex
 	recorded map[slot]time.Time
 }
 
-// NewEventDeduplicator knows of nothing that was said.
+// NewEventDeduplicator returns an empty EventDeduplicator.
 func NewEventDeduplicator() *EventDeduplicator {
 	return &EventDeduplicator{recorded: map[slot]time.Time{}}
 }
 
-// ShouldRecord says whether something about a time is new: it was not said of the place with this time before.
+// ShouldRecord reports whether an event with this time has not been recorded for the slot yet.
 func (o *EventDeduplicator) ShouldRecord(object types.UID, name string, at time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// NewEventRecorder writes the events of a loop, under the name that Kubernetes gives it, until ctx ends.
+// NewEventRecorder returns a recorder with the given source component. stop flushes it.
 func NewEventRecorder(ctx context.Context, client kubernetes.Interface, component string) (events record.EventRecorder, stop func()) {
 	b := record.NewBroadcaster(record.WithContext(ctx))
 	b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})

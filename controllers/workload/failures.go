@@ -10,31 +10,29 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// FailureTracker remembers how pods died that their owner deleted since, so that the pause before the
-// next one grows (engine/workload.Pause). What happened before a restart is forgotten, but for the
-// Holds and for the pods that are still there.
+// FailureTracker remembers failures of pods that were deleted since, so that the backoff grows (engine/workload).
+// Failures before a restart are lost, except for Holds and existing pods.
 type FailureTracker struct {
 	mu     sync.Mutex
-	bySlot map[slot]map[types.UID]workload.PodFailure // by the pod's uid
+	bySlot map[slot]map[types.UID]workload.PodFailure // by the pod's UID
 }
 
-// slot is where an owner's pods follow on each other: a node, or a number.
+// slot identifies a sequence of pods of an owner: those on a node, or those with an ordinal.
 type slot struct {
 	owner types.UID
 	name  string
 }
 
-// failureRetention is how old a death is that makes no pause longer any more: its successor lived
-// for as long as that, or waited.
+// failureRetention is the age after which a failure has no effect on the backoff.
 const failureRetention = time.Hour
 
-// NewFailureTracker knows of none.
+// NewFailureTracker returns an empty FailureTracker.
 func NewFailureTracker() *FailureTracker {
 	return &FailureTracker{bySlot: map[slot]map[types.UID]workload.PodFailure{}}
 }
 
-// Add remembers a death. With a new one, those are forgotten that do not count any more: there are places, such as nodes that
-// are gone, of which nobody asks again.
+// Add records a failure. It also removes expired failures of all slots, since slots such as those of deleted
+// nodes are not queried any more.
 func (d *FailureTracker) Add(owner types.UID, name string, pod types.UID, death workload.PodFailure) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -50,7 +48,7 @@ func (d *FailureTracker) Add(owner types.UID, name string, pod types.UID, death 
 	d.bySlot[p][pod] = death
 }
 
-// List are the deaths at a place that still count, the oldest first.
+// List returns the unexpired failures of a slot, oldest first.
 func (d *FailureTracker) List(owner types.UID, name string, now time.Time) (out []workload.PodFailure) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,7 +61,7 @@ func (d *FailureTracker) List(owner types.UID, name string, now time.Time) (out 
 	return out
 }
 
-// expire forgets what is too old at a place. The lock is held.
+// expire removes the expired failures of a slot. The caller must hold the lock.
 func (d *FailureTracker) expire(p slot, now time.Time) {
 	for uid, death := range d.bySlot[p] {
 		if now.Sub(death.FailedAt) > failureRetention {
@@ -75,7 +73,7 @@ func (d *FailureTracker) expire(p slot, now time.Time) {
 	}
 }
 
-// Forget drops what is known of an owner that is gone.
+// Forget removes all failures of a deleted owner.
 func (d *FailureTracker) Forget(owner types.UID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

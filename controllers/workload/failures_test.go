@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// TestFailuresOnDeletedNodesExpire: nobody asks of them any more.
+// TestFailuresOnDeletedNodesExpire: slots of deleted nodes are not queried any more.
 func TestFailuresOnDeletedNodesExpire(t *testing.T) {
 	d, now := NewFailureTracker(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i := range 1000 {
@@ -18,12 +18,12 @@ func TestFailuresOnDeletedNodesExpire(t *testing.T) {
 		d.Add("ds", fmt.Sprint("n", i), types.UID(fmt.Sprint("p", i)), workload.PodFailure{FailedAt: now})
 	}
 	if n := int(failureRetention/time.Minute) + 1; len(d.bySlot) != n {
-		t.Errorf("it knows of %d places, want those of an hour, %d", len(d.bySlot), n)
+		t.Errorf("%d slots, want those of an hour, %d", len(d.bySlot), n)
 	}
 	if got := d.List("ds", "n999", now); len(got) != 1 {
-		t.Errorf("of the last one it knows %v", got)
+		t.Errorf("failures of the last slot: %v", got)
 	}
 	if got := d.List("ds", "n999", now.Add(2*failureRetention)); len(got) != 0 {
-		t.Errorf("two hours later it knows %v", got)
+		t.Errorf("two hours later: %v", got)
 	}
 }

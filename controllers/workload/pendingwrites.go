@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// cacheLagTimeout is how long the cache may be behind before the API server is asked.
+// cacheLagTimeout is how long the cache may lag before the API server is queried.
 const cacheLagTimeout = 10 * time.Second
 
-// pendingWrites is what a loop wrote and its cache does not show yet.
+// pendingWrites are the writes of a controller that its cache does not show yet.
 type pendingWrites struct {
 	mu sync.Mutex
-	// creates by namespace and name: a pod whose create was answered, or whose answer was lost.
+	// creates holds pods, by namespaced name, whose create succeeded or whose response was lost.
 	creates map[types.NamespacedName]pendingCreate
-	// deletes by uid: pods whose deletion was answered.
+	// deletes holds pods, by UID, whose deletion was accepted.
 	deletes map[types.UID]pendingDelete
 }
 
@@ -39,13 +39,13 @@ func newPendingWrites() *pendingWrites {
 	return &pendingWrites{creates: map[types.NamespacedName]pendingCreate{}, deletes: map[types.UID]pendingDelete{}}
 }
 
-// observe forgets what the cache now shows.
+// observe removes the writes that the cache now shows.
 func (w *pendingWrites) observe(p *corev1.Pod, deleted bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
 	if m, ok := w.creates[name]; ok && (m.pod.UID == "" && !deleted || m.pod.UID == p.UID) {
-		delete(w.creates, name) // not by the last word on another pod of that name
+		delete(w.creates, name) // unless this is the deletion of an earlier pod of the name
 	}
 	if deleted {
 		delete(w.deletes, p.UID)
@@ -58,7 +58,7 @@ func (w *pendingWrites) expectCreate(owner types.UID, p *corev1.Pod) {
 	w.creates[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = pendingCreate{p, owner, time.Now()}
 }
 
-// confirmCreate notes the answer to a create, unless the cache has shown the pod already.
+// confirmCreate records the response of a create, unless the cache shows the pod already.
 func (w *pendingWrites) confirmCreate(p *corev1.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +86,7 @@ func (w *pendingWrites) cancelDelete(uid types.UID) {
 	delete(w.deletes, uid)
 }
 
-// overlay is the owner's pods of the cache, corrected by what was written.
+// overlay applies the pending writes to the owner's pods in the cache.
 func (w *pendingWrites) overlay(owner types.UID, pods []*corev1.Pod) []*corev1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,8 +107,7 @@ func (w *pendingWrites) overlay(owner types.UID, pods []*corev1.Pod) []*corev1.P
 	return pods
 }
 
-// RequeueAfter says that something written for an owner is not in the cache yet, so that it must be looked
-// at again after Overdue even if nothing happens.
+// RequeueAfter returns when an owner must be reconciled again because a write is pending, or 0.
 func (p *Pods) RequeueAfter(owner types.UID) (requeueAfter time.Duration) {
 	p.pending.mu.Lock()
 	defer p.pending.mu.Unlock()
@@ -125,7 +124,7 @@ func (p *Pods) RequeueAfter(owner types.UID) (requeueAfter time.Duration) {
 	return 0
 }
 
-// VerifyOverdue asks the API server what became of what was written long ago for an owner. It is to
+// VerifyOverdue queries the API server about writes of an owner that have been pending for too long. It must
 // be called before Claim.
 func (p *Pods) VerifyOverdue(ctx context.Context, owner types.UID) error {
 	made, gone := p.pending.olderThan(owner, time.Now().Add(-cacheLagTimeout))
@@ -140,7 +139,7 @@ func (p *Pods) VerifyOverdue(ctx context.Context, owner types.UID) error {
 		pod, err := p.getLive(ctx, name)
 		switch {
 		case apierrors.IsNotFound(err) || err == nil && pod.UID != uid:
-			// It is gone indeed; the cache will know, or has forgotten it already.
+			// The pod is deleted. The cache will show this, or has done so already.
 			if _, there, _ := p.informer.GetIndexer().GetByKey(name.String()); !there {
 				p.pending.cancelDelete(uid)
 			}
@@ -153,7 +152,7 @@ func (p *Pods) VerifyOverdue(ctx context.Context, owner types.UID) error {
 	return nil
 }
 
-// getLive asks the API server for a pod.
+// getLive reads a pod from the API server.
 func (p *Pods) getLive(ctx context.Context, name types.NamespacedName) (*corev1.Pod, error) {
 	return p.client.CoreV1().Pods(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/controllers/podtemplate"
 )
 
-// The reasons of events about pods that are made and deleted.
+// Reasons of events about created and deleted pods.
 const (
 	SuccessfulCreate = "SuccessfulCreate"
 	FailedCreate     = "FailedCreate"
@@ -21,15 +21,15 @@ const (
 	FailedDelete     = "FailedDelete"
 )
 
-// Create makes a pod for an owner. Without a name it gets one of the owner's prefix and five random
-// characters. The owner gets an event. An error that TerminatingNamespace knows makes none.
+// Create creates a pod for an owner. If the pod has no name it gets a generated one. Create records an event,
+// except for errors of IsNamespaceTerminating.
 func (p *Pods) Create(ctx context.Context, o *Owner, pod *corev1.Pod) error {
 	if pod.Name == "" {
 		pod.GenerateName = podtemplate.NamePrefix(o.Object.GetName())
 		pod.Name = pod.GenerateName + rand.String(5)
 	}
 	name, owner := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, o.Object.GetUID()
-	p.pending.expectCreate(owner, pod) // first: the cache may hear of it before the answer is here
+	p.pending.expectCreate(owner, pod) // first, since the cache may be updated before the response arrives
 	made, err := p.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
 	switch {
 	case err == nil:
@@ -45,21 +45,21 @@ func (p *Pods) Create(ctx context.Context, o *Owner, pod *corev1.Pod) error {
 	return fmt.Errorf("creating pod %s: %w", name, err)
 }
 
-// isOutcomeUnknown says that nobody knows whether a request was carried out.
+// isOutcomeUnknown reports whether the request may have succeeded despite the error.
 func isOutcomeUnknown(err error) bool {
 	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
 }
 
-// IsNamespaceTerminating says that a create was refused because its namespace is to go, so that
-// trying again is of no use.
+// IsNamespaceTerminating reports whether a create was refused because its namespace is being deleted. A
+// retry is useless.
 func IsNamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// Delete deletes an owner's pod, if it still is the same one. One that is gone already is deleted.
+// Delete deletes an owner's pod with its UID as a precondition. A deleted pod is no error.
 func (p *Pods) Delete(ctx context.Context, o *Owner, pod *corev1.Pod) error {
 	if pod.UID == "" {
-		return fmt.Errorf("deleting pod %s/%s: whether it was made is not known yet", pod.Namespace, pod.Name)
+		return fmt.Errorf("deleting pod %s/%s: its creation is not confirmed yet", pod.Namespace, pod.Name)
 	}
 	p.pending.expectDelete(o.Object.GetUID(), pod)
 	err := p.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}})

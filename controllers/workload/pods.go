@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// Pods are the pods that one loop looks after, as the cache knows them and as the loop wrote them.
+// Pods provides the pods of one controller: the cached ones and those that it has written.
 type Pods struct {
 	client   kubernetes.Interface
 	events   record.EventRecorder
@@ -24,16 +24,16 @@ type Pods struct {
 	pending  *pendingWrites
 }
 
-// byController indexes pods by the uid of their controller; those without one by their namespace.
+// byController indexes objects by the UID of their controller, and those without controller by their namespace.
 const byController = "berth-controller"
 
-// orphansOf is the index value of a namespace's pods without a controller.
+// orphansOf returns the index value of a namespace's objects without controller.
 func orphansOf(namespace string) string { return "orphan/" + namespace }
 
-// indexMu keeps two loops that share a factory from adding the same index at once.
+// indexMu prevents controllers that share a factory from adding the same index concurrently.
 var indexMu sync.Mutex
 
-// NewPods reads pods from the factory's cache, which the caller starts after Watch.
+// NewPods returns the pods of factory's cache. The caller starts the factory after Watch.
 func NewPods(client kubernetes.Interface, factory informers.SharedInformerFactory, events record.EventRecorder) (*Pods, error) {
 	informer := factory.Core().V1().Pods().Informer()
 	if err := IndexByController(informer); err != nil {
@@ -42,7 +42,7 @@ func NewPods(client kubernetes.Interface, factory informers.SharedInformerFactor
 	return &Pods{client: client, events: events, informer: informer, pending: newPendingWrites()}, nil
 }
 
-// IndexByController lets Controlled find an informer's objects.
+// IndexByController adds the index that Controlled uses.
 func IndexByController(informer cache.SharedIndexInformer) error {
 	indexMu.Lock()
 	defer indexMu.Unlock()
@@ -61,8 +61,8 @@ func IndexByController(informer cache.SharedIndexInformer) error {
 	}})
 }
 
-// Controlled are the objects of an informer that an owner controls, and, with orphans, those of its
-// namespace that nobody does.
+// Controlled returns the objects that an owner controls and, with orphans, also those of its
+// namespace without controller.
 func Controlled[T metav1.Object](informer cache.SharedIndexInformer, owner metav1.Object, orphans bool) []T {
 	values := []string{string(owner.GetUID())}
 	if orphans {
@@ -80,12 +80,12 @@ func Controlled[T metav1.Object](informer cache.SharedIndexInformer, owner metav
 	return out
 }
 
-// HasSynced says that the cache is filled.
+// HasSynced reports whether the cache has synced.
 func (p *Pods) HasSynced() bool { return p.informer.HasSynced() }
 
-// Watch tells, for each change of a pod, the namespaced key of the owner of a kind that has it or
-// had it, and the pod itself where it has no controller: some owner may adopt it. It must be called
-// once: Pods learn by it, too, that the cache has caught up.
+// Watch calls enqueue with the owners of the given kind that have or had a changed pod, and orphan with
+// pods without controller, which an owner may adopt. It must be called exactly
+// once: it also tracks which writes the cache shows.
 func (p *Pods) Watch(kind schema.GroupVersionKind, enqueue func(owner types.NamespacedName), orphan func(*corev1.Pod)) error {
 	return workqueue.Watch(p.informer, func(old, now *corev1.Pod) {
 		if now == nil {
@@ -128,14 +128,14 @@ func ownerOf[T metav1.Object](obj T, kind schema.GroupVersionKind) (types.Namesp
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: ref.Name}, true
 }
 
-// isNil says that there is no object: loop.Watch tells the zero of the pointer type.
+// isNil reports whether obj is the nil pointer that workqueue.Watch passes for a missing object.
 func isNil[T metav1.Object](obj T) bool {
 	var none T
 	return any(obj) == any(none)
 }
 
-// Claim is the owner's pods, the terminating and the ended among them, with what was written
-// but is not in the cache yet. Those that are active and without a controller are adopted if the owner selects them.
+// Claim returns the owner's pods, including terminating, finished and pending ones. It adopts active pods without
+// controller that the owner selects.
 func (p *Pods) Claim(ctx context.Context, o *Owner) ([]*corev1.Pod, error) {
 	list := Controlled[*corev1.Pod](p.informer, o.Object, true)
 	namespace := o.Object.GetNamespace()
@@ -151,7 +151,7 @@ func isActive(p *corev1.Pod) bool {
 	return p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed && p.DeletionTimestamp == nil
 }
 
-// ListOwned are the pods that an owner controls, as the cache shows them.
+// ListOwned returns the cached pods that an owner controls.
 func (p *Pods) ListOwned(owner metav1.Object) []*corev1.Pod {
 	return Controlled[*corev1.Pod](p.informer, owner, false)
 }

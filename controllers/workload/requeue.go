@@ -2,7 +2,8 @@ package workload
 
 import "time"
 
-// EarliestRequeue is how long until the first of a pause (0: none) and a time (zero: none); 0 if there is neither.
+// EarliestRequeue returns the time until the earlier of requeueAfter (0: none) and wake (zero: none), or 0 if there
+// is neither.
 func EarliestRequeue(requeueAfter time.Duration, wake time.Time) time.Duration {
 	if wake.IsZero() {
 		return requeueAfter

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// KeyOf is what loops know an object by.
+// KeyOf returns the queue key of an object.
 func KeyOf(o metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
 }
 
-// Selects says whether a workload with this selector may adopt what has no controller. What has no labels is nobody's, whatever
-// the selector; one that cannot be read selects nothing.
+// Selects reports whether a workload with this selector may adopt an object without controller. An object without
+// labels is never adopted. A malformed selector selects nothing.
 func Selects(selector *metav1.LabelSelector, orphan metav1.Object) bool {
 	has := orphan.GetLabels()
 	if len(has) == 0 {
@@ -23,7 +23,7 @@ func Selects(selector *metav1.LabelSelector, orphan metav1.Object) bool {
 	return err == nil && s.Matches(labels.Set(has))
 }
 
-// IgnoreNotFound drops the error that something is not there (any more): then there is nothing to do about it.
+// IgnoreNotFound drops NotFound errors.
 func IgnoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

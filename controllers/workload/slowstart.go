@@ -2,9 +2,9 @@ package workload
 
 import "sync"
 
-// SlowStartBatch calls do for 0 to n-1: first once, then, as long as all goes well, twice as many at a time.
-// It tells how many went well and the first error. So a quota that is used up costs
-// one request, not hundreds.
+// SlowStartBatch calls do for 0 to n-1, first once and then, while there is no error, for twice as many values at a
+// time. It returns the number of successes and the first error. An exceeded quota
+// then costs one request, not hundreds.
 func SlowStartBatch(n int, do func(i int) error) (done int, err error) {
 	for begin, batch := 0, 1; begin < n; begin, batch = begin+batch, 2*batch {
 		batch = min(batch, n-begin)

@@ -55,15 +55,15 @@ func TestClaim(t *testing.T) {
 		"one that is not let":   {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", did: "alone former", err: "adopting alone: no"},
 		"a release that fails":  {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", did: "alone former", err: "releasing former: no"},
 		"released by another":   {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", did: "alone former"},
-		"really it is to go":    {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted, so it adopts nothing"},
-		"really it was another": {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced by another one"},
+		"really it is to go":    {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted"},
+		"really it was another": {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var did []string
 			own, err := Claim(t.Context(), tc.owner, pods, func(p *corev1.Pod) bool { return p.Name != "unwanted" }, func(_ context.Context, name string, _ types.PatchType, data []byte) error {
 				did = append(did, name)
 				if !strings.Contains(string(data), fmt.Sprintf(`"uid":%q`, name)) {
-					t.Errorf("%s is changed whatever it is: %s", name, data)
+					t.Errorf("%s is patched without UID: %s", name, data)
 				}
 				return tc.fails[name]
 			})
@@ -72,7 +72,7 @@ func TestClaim(t *testing.T) {
 				names = append(names, p.Name)
 			}
 			if got := strings.Join(names, " "); got != tc.own || strings.Join(did, " ") != tc.did {
-				t.Errorf("its own are %q, want %q; it changed %q, want %q", got, tc.own, did, tc.did)
+				t.Errorf("claimed %q, want %q; patched %q, want %q", got, tc.own, did, tc.did)
 			}
 			if tc.err == "" && err != nil || err != nil && !strings.Contains(err.Error(), tc.err) || tc.err != "" && err == nil {
 				t.Errorf("the error is %v, want %q", err, tc.err)
@@ -81,7 +81,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// newReplacedOwner is an owner of which the API server knows more than the cache.
+// newReplacedOwner returns an owner that is newer on the API server than in the cache.
 func newReplacedOwner(edit func(*appsv1.ReplicaSet)) *Owner {
 	o := owner()
 	o.GetLive = func(context.Context) (metav1.Object, error) { return owner(edit).Object, nil }
@@ -105,7 +105,7 @@ func TestSlowStartBatch(t *testing.T) {
 				return nil
 			})
 			if done != tc.done || len(tried) != tc.tried || (err != nil) != (tc.failAt >= 0) {
-				t.Errorf("%d were tried, %d done, error %v", len(tried), done, err)
+				t.Errorf("%d attempts, %d succeeded, error %v", len(tried), done, err)
 			}
 		})
 	}
@@ -166,25 +166,25 @@ func TestNotBefore(t *testing.T) {
 				t.Errorf("%s: until %v: %s", what, until, logged)
 			}
 		}
-		look("without a hold", now, 10*time.Second, "n1 ended at once with Evicted")
+		look("without a hold", now, 10*time.Second, "n1 failed immediately with Evicted")
 		a.onHold(nil, hold, now)
-		look("the hold counts", now, time.Minute, "held off after Pressure")
+		look("the hold counts", now, time.Minute, "avoided after Pressure")
 		look("and ends by itself", now.Add(2*time.Minute), 0, "")
 		a.onHold(hold, nil, now.Add(5*time.Second))
 		look("it is lifted, and what was before forgiven", now.Add(5*time.Second), 0, "")
 		deaths = append(deaths, workload.PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now.Add(6 * time.Second), FailedAt: now.Add(7 * time.Second)})
 		look("but not what came later", now.Add(7*time.Second), 17*time.Second, "Evicted")
 		if !slices.Equal(listeners, []string{"ReplicaSet ns/web", "ReplicaSet ns/web"}) {
-			t.Errorf("told %q", listeners)
+			t.Errorf("OnChange calls %q", listeners)
 		}
 		var none *AvoidHolds
 		if until, _ := none.NotBefore(now, "me", "n1", nil); !until.IsZero() {
-			t.Error("nobody knows of holds, and yet it waits")
+			t.Error("NotBefore is set without Holds")
 		}
 	})
 }
 
-// What the descheduler remembers of a node in a Hold that has ended does not keep another one from being lifted.
+// An expired Hold that counts futile moves does not prevent another Hold from being lifted.
 func TestHoldLiftedBesideExpiredOne(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	hold := func(name string, until time.Duration) *v1alpha1.Hold {

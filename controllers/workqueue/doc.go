@@ -1,7 +1,7 @@
-// Package workqueue is what the loops over the API have in common: a queue of keys, workers
-// that bring one key at a time up to date, and retries that slow down.
+// Package workqueue provides what all controllers share: a queue of keys, workers that reconcile one key at a time,
+// and retries with backoff.
 //
-// It decides nothing. A key is worked on by one worker at a time; one that is added
-// meanwhile is worked on once more. An error is logged, unless it is a conflict, which only says that
-// the cache is behind, and the key comes again after a growing pause.
+// Only one worker reconciles a key at a time. A key that is added meanwhile is reconciled once more. An error is
+// logged and the key is retried after a growing delay. Conflicts are not logged, since they only mean that the cache
+// lags behind.
 package workqueue

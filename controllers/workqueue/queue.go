@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Queue brings what keys name up to date.
+// Queue reconciles the objects that its keys name.
 type Queue[K comparable] struct {
 	queue     workqueue.TypedRateLimitingInterface[K]
 	action    string
@@ -21,12 +21,12 @@ type Queue[K comparable] struct {
 	reconcile ReconcileFunc[K]
 }
 
-// ReconcileFunc brings one key up to date. It is done again after the given time, if that is not 0,
-// and after a growing pause if there was an error.
+// ReconcileFunc reconciles one key. If requeueAfter is not 0 the key is reconciled again after that time. After an
+// error it is retried with exponential backoff.
 type ReconcileFunc[K comparable] func(ctx context.Context, key K) (requeueAfter time.Duration, err error)
 
-// New makes a loop. Queue is its name in metrics, upstream's where there is the same; what says in the log what failed,
-// as in "Binding the claim".
+// New returns a Queue. queue is its name in metrics: the upstream name where there is one. action describes the work
+// in log messages, such as "Binding the claim".
 func New[K comparable](queue, action string, log klog.Logger, reconcile ReconcileFunc[K]) *Queue[K] {
 	if !metricsEnabled.Load() {
 		queue = ""
@@ -35,20 +35,20 @@ func New[K comparable](queue, action string, log klog.Logger, reconcile Reconcil
 	return &Queue[K]{queue: workqueue.NewTypedRateLimitingQueueWithConfig(limits, workqueue.TypedRateLimitingQueueConfig[K]{Name: queue}), action: action, log: log, reconcile: reconcile}
 }
 
-// metricsEnabled says whether queues have metrics.
+// metricsEnabled reports whether queues have metrics.
 var metricsEnabled atomic.Bool
 
-// EnableMetrics has the queues of loops that are made from now on keep client-go's metrics of work queues. Each costs a goroutine that
-// outlives its queue by half a second, so whoever shows no metrics does without.
+// EnableMetrics makes queues that are created later record client-go's workqueue metrics. Each such queue has a
+// goroutine that ends half a second after the queue, so processes without a metrics server do not enable them.
 func EnableMetrics() { metricsEnabled.Store(true) }
 
-// Add has a key brought up to date.
+// Add enqueues a key.
 func (l *Queue[K]) Add(key K) { l.queue.Add(key) }
 
-// AddAfter has a key brought up to date in a while.
+// AddAfter enqueues a key after a delay.
 func (l *Queue[K]) AddAfter(key K, d time.Duration) { l.queue.AddAfter(key, d) }
 
-// Run works with as many workers until ctx ends and they are done.
+// Run processes keys with the given number of workers until ctx is done and the workers have returned.
 func (l *Queue[K]) Run(ctx context.Context, workers int) {
 	var wg sync.WaitGroup
 	for range workers {
@@ -72,7 +72,7 @@ func (l *Queue[K]) processNext(ctx context.Context) bool {
 	switch {
 	case err != nil:
 		if !apierrors.IsConflict(err) && ctx.Err() == nil {
-			l.log.Error(err, l.action+" failed; trying again", "key", key)
+			l.log.Error(err, l.action+" failed; retrying", "key", key)
 		}
 		l.queue.AddRateLimited(key)
 	case requeueAfter > 0:
@@ -84,8 +84,8 @@ func (l *Queue[K]) processNext(ctx context.Context) bool {
 	return true
 }
 
-// Watch calls see with the old and the new state of each object that comes, changes or
-// goes; the one that there is not is nil. Of one whose last state was missed, the last known one is told.
+// Watch calls handle with the old and the new state of each object that is added, updated or
+// deleted. The missing state is nil. For a missed deletion, the last known state is passed.
 func Watch[T metav1.Object](informer cache.SharedInformer, handle func(old, now T)) error {
 	var zero T
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{

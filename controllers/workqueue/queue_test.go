@@ -30,7 +30,7 @@ func TestErrorsRetryWithBackoff(t *testing.T) {
 		l.Add("a")
 		l.Run(ctx, 2)
 		if len(at) != 5 || at[1]-at[0] > at[2]-at[1] || at[4]-at[3] != time.Minute {
-			t.Errorf("it was done at %v", at)
+			t.Errorf("reconciled at %v", at)
 		}
 	})
 }

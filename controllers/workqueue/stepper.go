@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Stepper calls a machine's step with what happened and when the machine has asked for it, in
-// one goroutine. Its zero value is not ready; see NewStepper.
+// Stepper runs a state machine in one goroutine: it calls the machine's step function with new events and at the
+// times that the machine requested. Create it with NewStepper.
 type Stepper[E any] struct {
 	mu     sync.Mutex
 	events []E
 	notify chan struct{}
 }
 
-// NewStepper is a Stepper without events.
+// NewStepper returns a Stepper without events.
 func NewStepper[E any]() *Stepper[E] { return &Stepper[E]{notify: make(chan struct{}, 1)} }
 
-// Push tells of events. It never blocks.
+// Push appends events. It never blocks.
 func (s *Stepper[E]) Push(events ...E) {
 	if len(events) == 0 {
 		return
@@ -43,18 +43,18 @@ func (s *Stepper[E]) take() []E {
 	return out
 }
 
-// Run calls step until ctx ends: at once, then whenever there are events, with all of them, but after a pause in which more may
-// come, and at the time that step returned; zero: not before there are events.
-func (s *Stepper[E]) Run(ctx context.Context, pause time.Duration, reconcile func(now time.Time, events []E) (wake time.Time)) {
+// Run calls step until ctx is done: immediately, then with all events that arrive within pause of the first, and at
+// the time that step returned. A zero time means that only events trigger the next call.
+func (s *Stepper[E]) Run(ctx context.Context, pause time.Duration, step func(now time.Time, events []E) (wake time.Time)) {
 	for {
-		wake := reconcile(time.Now(), s.take())
+		wake := step(time.Now(), s.take())
 		if !s.sleep(ctx, pause, wake) {
 			return
 		}
 	}
 }
 
-// sleep waits for events or for a time; it is false when ctx has ended.
+// sleep waits for events or for the wake time. It returns false if ctx is done.
 func (s *Stepper[E]) sleep(ctx context.Context, pause time.Duration, wake time.Time) bool {
 	var due <-chan time.Time
 	if !wake.IsZero() {

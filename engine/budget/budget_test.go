@@ -78,7 +78,7 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// names are those of the pods.
+// names returns the pods' names.
 func names(pods []*model.Pod) (out []string) {
 	for _, p := range pods {
 		out = append(out, p.Name)

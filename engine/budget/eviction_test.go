@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// describeVerdict is a verdict in words.
+// describeVerdict describes a verdict.
 func describeVerdict(v budget.Verdict) string {
 	var pay []string
 	for _, b := range v.Debits {
@@ -32,7 +32,7 @@ func describeVerdict(v budget.Verdict) string {
 	return s
 }
 
-// checkEviction asks for the first of three pods, after changes; nil changes nothing.
+// checkEviction checks the eviction of the first of three pods after changes, if not nil.
 func checkEviction(e budget.Evictions, p func(*model.Pod), b func(*model.Budget)) string {
 	pods := many(3, rs)
 	if p != nil {
@@ -49,7 +49,7 @@ func exhausted(b *model.Budget) { b.DisruptionsAllowed = 0 }
 
 func unready(p *model.Pod) { p.Ready = false }
 
-func TestJudge(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		pod    func(*model.Pod)
 		budget func(*model.Budget)
@@ -80,9 +80,9 @@ func TestJudge(t *testing.T) {
 			exhausted(b)
 			b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Minute)}
 		}, "granted"},
-		"booked by somebody": {nil, withEntry, "refused: The pod is about to be evicted by somebody else, for whom the disruption budget b has booked it in 1s"},
-		"booked and marked":  {func(p *model.Pod) { p.DisruptionReason = "EvictionByEvictionAPI" }, withEntry, "granted"},
-		"paid long ago":      {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
+		"entry of another request": {nil, withEntry, "refused: Another eviction of the pod is in progress; the disruption budget b has an entry for it in 1s"},
+		"booked and marked":        {func(p *model.Pod) { p.DisruptionReason = "EvictionByEvictionAPI" }, withEntry, "granted"},
+		"paid long ago":            {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
 		"it never will": {nil, func(b *model.Budget) {
 			exhausted(b)
 			b.MinAvailable, b.MaxUnavailable = model.IntOrPercent{}, amount(0)
@@ -95,13 +95,13 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// withEntry is a budget in which somebody has booked the pod a second ago.
+// withEntry adds an entry for the pod, one second old.
 func withEntry(b *model.Budget) {
 	b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Second)}
 }
 
-// TestOwnBookingCounts: a request that has booked a pod before and tries again need not wait for itself.
-func TestOwnBookingCounts(t *testing.T) {
+// A retried request does not wait for its own entry.
+func TestOwnEntryIsAccepted(t *testing.T) {
 	if got := checkEviction(budget.Evictions{OwnEntries: []string{"b"}}, nil, withEntry); got != "granted" {
 		t.Errorf("of its own booking: %s, want granted", got)
 	}
@@ -110,7 +110,7 @@ func TestOwnBookingCounts(t *testing.T) {
 	}
 }
 
-func TestJudgeRecounts(t *testing.T) {
+func TestCheckRecounts(t *testing.T) {
 	recount := budget.Evictions{Recount: true}
 	for name, c := range map[string]struct {
 		pod    func(*model.Pod)
@@ -135,7 +135,7 @@ func TestJudgeRecounts(t *testing.T) {
 	}
 }
 
-func TestJudgeEndsWhatNeverWill(t *testing.T) {
+func TestCheckForbidsImpossibleEviction(t *testing.T) {
 	end := budget.Evictions{ForbidImpossible: true}
 	none := func(b *model.Budget) {
 		exhausted(b)
@@ -159,7 +159,7 @@ func TestJudgeEndsWhatNeverWill(t *testing.T) {
 	}
 }
 
-func TestSeveralBudgetsMustAgree(t *testing.T) {
+func TestMultipleBudgetsMustAgree(t *testing.T) {
 	pods := many(3, rs)
 	z := &model.Budget{Namespace: "default", Name: "z", Selector: ofWeb, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}
 	a := &model.Budget{Namespace: "default", Name: "a", Selector: everyone, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}

@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// many are n ready pods of a controller, called p0, p1 ...
+// many returns n ready pods of a controller, named p0, p1 ...
 func many(n int, owner model.Owner) (out []*model.Pod) {
 	for i := range n {
 		p := pod(fmt.Sprintf("p%d", i), web)
@@ -27,7 +27,7 @@ func percent(v int32) model.IntOrPercent {
 	return model.IntOrPercent{Set: true, Percent: true, Value: v}
 }
 
-// rs is a ReplicaSet of a Deployment that wants ten pods.
+// rs is a ReplicaSet of a Deployment with ten replicas.
 var rs = model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "rs1"}
 
 func scale(o model.Owner) budget.Scale {
@@ -90,13 +90,13 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// allUnhealthy makes the last three of five unhealthy.
+// allUnhealthy makes the last three of five pods unhealthy.
 func allUnhealthy(pods []*model.Pod) []*model.Pod {
 	pods[2].Ready, pods[3].Deleting, pods[4].Phase = false, true, model.Failed
 	return pods
 }
 
-func TestAFailedCountKeepsTheRest(t *testing.T) {
+func TestFailedSyncKeepsStatus(t *testing.T) {
 	b := &model.Budget{Namespace: "default", Name: "b", Selector: ofWeb, MaxUnavailable: amount(1), Generation: 3, ObservedGeneration: 2,
 		DisruptionsAllowed: 2, CurrentHealthy: 5, DesiredHealthy: 3, ExpectedPods: 5, Disrupted: []string{"x"}, DisruptedAt: []time.Time{noon}}
 	got := budget.StatusInputs{Budget: b, Pods: many(1, rs), Now: noon}.ComputeStatus()
@@ -121,8 +121,8 @@ func TestEntries(t *testing.T) {
 		Disrupted:   []string{"gone", "p0", "p1", "p2", "p3", "p4", "unseen"},
 		DisruptedAt: []time.Time{ago(2 * time.Minute), ago(time.Minute), noon, ago(2 * time.Minute), ago(time.Minute), ago(20 * time.Second), noon}}
 	got := budget.StatusInputs{Budget: b, Pods: pods, Now: noon}.ComputeStatus()
-	// p0 and p4 are still to go, p2 did not, p3 is another pod than the one that was. The pod
-	// unseen may be one that the watch has not brought yet.
+	// p0 and p4 are not deleted yet, p2 never was, p3 is a new pod of that name. The unknown pod may
+	// be missing from a lagging watch.
 	if describe(got) != "1/2/1/5 SufficientPods NotDeleted(p2)" || fmt.Sprint(got.Disrupted) != "[p0 p4 unseen]" || got.RequeueAfter != time.Minute {
 		t.Errorf("%s, entries %v, again in %s", describe(got), got.Disrupted, got.RequeueAfter)
 	}
@@ -131,7 +131,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-func TestMarkEnds(t *testing.T) {
+func TestStaleConditionAfter(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*model.Pod)
 		left   time.Duration

@@ -7,19 +7,20 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// systemCritical is the value of the PriorityClass system-cluster-critical; system-node-critical is above it.
+// systemCritical is the value of PriorityClass system-cluster-critical; that of
+// system-node-critical is higher.
 const systemCritical int32 = 2_000_000_000
 
-// defaultEvictor is DefaultEvictor: what a profile protects.
+// defaultEvictor is the DefaultEvictor plugin: it decides which pods a profile protects.
 type defaultEvictor struct {
 	*DefaultEvictorArgs
 	round *Round
-	// threshold is the priority from which on pods are protected, where system-critical ones are.
+	// threshold is the priority from which on ProtectSystemCritical protects pods.
 	threshold int32
-	nodes     []*Node // that nodeFit looks at
+	nodes     []*Node // considered by nodeFit
 }
 
-// newDefaultEvictor makes the evictor of a profile. Why is not empty if it cannot be made.
+// newDefaultEvictor returns the evictor of a profile, or why it cannot be created.
 func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, why string) {
 	e = &defaultEvictor{DefaultEvictorArgs: a, round: r, threshold: systemCritical}
 	switch {
@@ -28,12 +29,12 @@ func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, why 
 	case a.Priority.Name != "":
 		v, there := r.Snapshot.Priorities[a.Priority.Name]
 		if !there {
-			return nil, fmt.Sprintf("priorityThreshold.name: there is no PriorityClass %q", a.Priority.Name)
+			return nil, fmt.Sprintf("priorityThreshold.name: PriorityClass %q does not exist", a.Priority.Name)
 		}
 		e.threshold = v
 	}
 	if e.threshold > systemCritical {
-		return nil, fmt.Sprintf("priorityThreshold: %d is above %d, from which on pods are critical to the system", e.threshold, systemCritical)
+		return nil, fmt.Sprintf("priorityThreshold: %d is above %d, the priority of system-critical pods", e.threshold, systemCritical)
 	}
 	for _, n := range r.Snapshot.Nodes {
 		if !n.NotReady && (a.NodeSelector == nil || a.NodeSelector.Matches(n.Labels)) {
@@ -43,7 +44,7 @@ func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, why 
 	return e, ""
 }
 
-// filter says whether a pod may be evicted, but for where it could go.
+// filter reports whether p may be evicted, regardless of where it could run instead.
 func (e *defaultEvictor) filter(p *Pod) bool {
 	f := p.Details
 	if p.Expected {
@@ -71,8 +72,8 @@ func (e *defaultEvictor) filter(p *Pod) bool {
 
 func isFailed(p *Pod) bool { return p.Phase == model.Failed }
 
-// usesProtectedClaim says whether a pod has a volume of a protected storage class; a claim that is not there, or names no
-// class, is taken for one.
+// usesProtectedClaim reports whether p uses a claim of a protected storage class. A claim that
+// does not exist or has no class counts as protected.
 func (e *defaultEvictor) usesProtectedClaim(p *Pod) bool {
 	return slices.ContainsFunc(p.Details.Claims, func(claim string) bool {
 		if len(e.ProtectedClasses) == 0 {
@@ -83,12 +84,13 @@ func (e *defaultEvictor) usesProtectedClaim(p *Pod) bool {
 	})
 }
 
-// isTooYoung says whether a pod has not run for MinPodAge; one that does not say when it started is.
+// isTooYoung reports whether p has run for less than MinPodAge; a pod without a start time
+// has.
 func (e *defaultEvictor) isTooYoung(p *Pod) bool {
 	return e.MinPodAge > 0 && (p.Started.IsZero() || e.round.Snapshot.Now.Sub(p.Started) < e.MinPodAge)
 }
 
-// hasTooFewReplicas says whether the pod's only owner has fewer pods than MinReplicas.
+// hasTooFewReplicas reports whether the only owner of p has fewer pods than MinReplicas.
 func (e *defaultEvictor) hasTooFewReplicas(p *Pod) bool {
 	return e.MinReplicas > 1 && len(p.Details.Owners) == 1 && e.round.ownerReplicas(p.Details.Owners[0].UID) < e.MinReplicas
 }

@@ -60,7 +60,7 @@ func labelSelector(key, value string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}
 }
 
-// passesFilter says what an evictor makes of a pod that has a sibling on another node and one that waits for a node.
+// passesFilter returns what an evictor makes of a pod that has a sibling on another node and one that waits for a node.
 func passesFilter(t *testing.T, args DefaultEvictorArgs, change ...func(*Pod)) bool {
 	t.Helper()
 	p := testPod("p", "n1", change...)
@@ -114,7 +114,7 @@ func TestMinReplicasWithSeveralOwners(t *testing.T) {
 func TestPriorityThresholdTooHigh(t *testing.T) {
 	args, v := defaultArgs(), systemCritical+1
 	args.Priority.Value = &v
-	want := "priorityThreshold: 2000000001 is above 2000000000, from which on pods are critical to the system"
+	want := "priorityThreshold: 2000000001 is above 2000000000, the priority of system-critical pods"
 	if _, why := newDefaultEvictor(NewRound(testSnapshot(nil), &Policy{}, &fakeMover{}), &args); why != want {
 		t.Errorf("got %q, want %q", why, want)
 	}

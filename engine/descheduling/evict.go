@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// EvictMatching proposes the pods of each node that a strategy wants to leave. Which those are is judged for a whole
-// node before any of its pods goes, as the Kubernetes descheduler does.
+// EvictMatching proposes the pods of each node that wanted selects. As in the Kubernetes
+// descheduler, all pods of a node are selected before any of them is evicted.
 func (r *Round) EvictMatching(wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
 	r.EvictMatchingBy(nil, wanted, candidate)
 }
 
-// EvictMatchingBy is sweep with the pods of each node in an order; nil: by name.
+// EvictMatchingBy is EvictMatching with the pods of each node in an order; nil means by name.
 func (r *Round) EvictMatchingBy(order func(a, b *Pod) int, wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
 	for _, n := range r.nodes {
 		var list []*Pod
@@ -29,7 +29,8 @@ func (r *Round) EvictMatchingBy(order func(a, b *Pod) int, wanted func(*Pod, *No
 	}
 }
 
-// evictAll proposes pods of a node, one after another, until a limit ends it, and returns the last outcome.
+// evictAll proposes pods of a node in order until a limit is reached, and returns the last
+// outcome.
 func (r *Round) evictAll(list []*Pod, n *Node, candidate func(*Pod, *Node) *Candidate) (last Outcome) {
 	for _, p := range list {
 		if last = r.Evict(candidate(p, n)); last == NodeLimit || last == TotalLimit {
@@ -39,7 +40,8 @@ func (r *Round) evictAll(list []*Pod, n *Node, candidate func(*Pod, *Node) *Cand
 	return last
 }
 
-// NewCandidate makes a candidate of a pod whose place is no matter, only that it goes. One that has finished is cleaned up.
+// NewCandidate returns a candidate without a gain: any other node is an improvement. A
+// finished pod is a cleanup.
 func NewCandidate(p *Pod, n *Node, format string, args ...any) *Candidate {
 	return &Candidate{Pod: p, Node: n, Cleanup: p.Finished(), Reason: func() string { return fmt.Sprintf(format, args...) }}
 }

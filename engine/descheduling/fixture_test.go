@@ -12,7 +12,7 @@ import (
 // noon is now in all tests.
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// testNode is a ready node with room for a hundred pods.
+// testNode returns a ready node with capacity for a hundred pods.
 func testNode(name string, change ...func(*Node)) *Node {
 	n := &Node{Node: &model.Node{Name: name, AllocatablePods: 100, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}}}
 	for _, c := range change {
@@ -21,7 +21,7 @@ func testNode(name string, change ...func(*Node)) *Node {
 	return n
 }
 
-// testPod is a running pod of ReplicaSet rs, an hour old, that asks for nothing.
+// testPod returns a running pod of ReplicaSet rs, an hour old, that asks for nothing.
 func testPod(name, node string, change ...func(*Pod)) *Pod {
 	p := &Pod{
 		Pod: &model.Pod{Namespace: "default", Name: name, UID: "uid-" + name, NodeName: node, Phase: model.Running,
@@ -40,7 +40,7 @@ func testSnapshot(nodes []*Node, pods ...*Pod) *Snapshot {
 	return s
 }
 
-// defaultArgs is the evictor without a configuration.
+// defaultArgs returns the evictor without a configuration.
 func defaultArgs() DefaultEvictorArgs {
 	return DefaultEvictorArgs{ProtectLocalStorage: true, ProtectDaemonSets: true, ProtectSystemCritical: true, ProtectFailedBare: true}
 }

@@ -6,23 +6,24 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// InProgressMove is a move of an earlier plan that was begun and is not over.
+// InProgressMove is a move of an earlier plan that has started and not finished.
 type InProgressMove struct {
-	Pod     *model.Pod  // that leaves, or has left
-	Details *PodDetails // of it
-	To      string      // where its replacement goes; empty: it had finished, and is only removed
-	// Replacement is the pod that came for it; nil: none yet.
+	Pod     *model.Pod // the evicted pod
+	Details *PodDetails
+	To      string // node of the replacement; empty for a finished pod, which is only deleted
+	// Replacement is the pod that replaces Pod, or nil.
 	Replacement *model.Pod
-	Hold        *model.Hold // of its place; nil: none
+	Hold        *model.Hold // its reservation, or nil
 }
 
-// AwaitsReplacement says that the place of the replacement is not taken yet.
+// AwaitsReplacement reports whether the replacement is not scheduled yet.
 func (u *InProgressMove) AwaitsReplacement() bool {
 	return u.To != "" && (u.Replacement == nil || u.Replacement.NodeName == "")
 }
 
-// ApplyInProgress has a snapshot show what will be once all that is under way is over: pods on their way out have left, and those
-// that come for moved ones are where they go. A strategy that saw both, or neither, would move more than its goal asks for.
+// ApplyInProgress updates the snapshot to the state after all moves in progress: terminating
+// pods are gone and expected replacements are on their nodes. A strategy that saw both, or
+// neither, would move too many pods.
 func (s *Snapshot) ApplyInProgress(moves []InProgressMove) {
 	leaving, coming, unbound := map[string]bool{}, map[string][]*Pod{}, map[string]bool{}
 	for i := range moves {
@@ -47,7 +48,7 @@ func (s *Snapshot) ApplyInProgress(moves []InProgressMove) {
 	s.Unbound = slices.DeleteFunc(slices.Clone(s.Unbound), func(p *Pod) bool { return unbound[p.UID] })
 }
 
-// applyToNode takes off a node who leaves it, and adds who comes.
+// applyToNode removes the leaving pods of a node and adds the expected ones.
 func (s *Snapshot) applyToNode(n *Node, leaving map[string]bool, coming []*Pod) {
 	goes := func(p *Pod) bool { return leaving[p.UID] || p.Deleting }
 	if len(coming) == 0 && !slices.ContainsFunc(n.Pods, goes) {
@@ -65,7 +66,7 @@ func (s *Snapshot) applyToNode(n *Node, leaving map[string]bool, coming []*Pod) 
 	slices.SortFunc(n.Pods, compareByKey)
 }
 
-// addPod counts what a pod used as used on a node, by the pod that comes for it.
+// addPod adds the usage of a pod to a node.
 func (u *Usage) addPod(node string, used model.Resources, uid string) {
 	on, measured := u.Nodes[node]
 	if !measured {
@@ -76,7 +77,7 @@ func (u *Usage) addPod(node string, used model.Resources, uid string) {
 	u.Nodes[node], u.Pods[uid] = on, used
 }
 
-// removePod counts what a pod used as not used any more.
+// removePod subtracts the usage of a pod from a node.
 func (u *Usage) removePod(node, uid string) {
 	used, known := u.Pods[uid]
 	on, measured := u.Nodes[node]

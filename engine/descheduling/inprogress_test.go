@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// formatPods are the pods of a node.
+// formatPods returns the pods of a node.
 func formatPods(pods []*Pod) string {
 	var out []string
 	for _, p := range pods {
@@ -20,7 +20,7 @@ func formatPods(pods []*Pod) string {
 	return strings.Join(out, " ")
 }
 
-// What is under way is seen as it will be: who leaves is gone, who comes is there, and neither is moved once more.
+// What is in progress is seen as it will be: who leaves is gone, who comes is there, and neither is moved once more.
 func TestSnapshotApplyInProgress(t *testing.T) {
 	asks := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 1000}} }
 	leaving, evicted, done := testPod("leaving", "n1", asks), testPod("evicted", "n1", asks), testPod("done", "n1", asks)

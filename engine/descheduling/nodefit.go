@@ -6,7 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// preEvictionFilter says whether the evictor lets a pod go as to where.
+// preEvictionFilter reports whether the namespace selector and nodeFit allow the eviction of
+// p.
 func (e *defaultEvictor) preEvictionFilter(p *Pod) bool {
 	if e.NamespaceSelector != nil && !e.NamespaceSelector.Matches(e.round.Snapshot.Namespaces[p.Namespace]) {
 		return false
@@ -14,30 +15,31 @@ func (e *defaultEvictor) preEvictionFilter(p *Pod) bool {
 	return !e.NodeFit || e.round.Planned() || e.round.FitsAnyOtherNode(p, e.nodes)
 }
 
-// FitsAnyOtherNode says whether a pod would fit one of the nodes, its own left out, by nodeFit.
+// FitsAnyOtherNode reports whether p fits a node other than its own, by nodeFit.
 func (r *Round) FitsAnyOtherNode(p *Pod, nodes []*Node) bool {
 	return slices.ContainsFunc(nodes, func(n *Node) bool { return n.Name != p.NodeName && r.FitsNode(p, n) })
 }
 
-// FitsAnyNode says whether a pod would fit one of the nodes, its own included, by nodeFit.
+// FitsAnyNode reports whether p fits one of the nodes, by nodeFit.
 func (r *Round) FitsAnyNode(p *Pod, nodes []*Node) bool {
 	return slices.ContainsFunc(nodes, func(n *Node) bool { return r.FitsNode(p, n) })
 }
 
-// FitsNode is nodeFit: whether a pod would fit a node as the Kubernetes descheduler judges it, by selector and required
-// affinity, taints, cordon, room for its requests (not asked of its own node), and its own required
-// anti-affinity. It knows nothing of pod affinity, spread, ports and volumes.
+// FitsNode implements nodeFit as the Kubernetes descheduler does: node selector and required
+// affinity, taints, cordon, requests (not on the pod's own node), and the pod's own required
+// anti-affinity. It ignores pod affinity, topology spread, ports and volumes.
 func (r *Round) FitsNode(p *Pod, n *Node) bool {
 	return !n.Unschedulable && MatchesNodeAffinity(p, n) && ToleratesTaints(p, n, IsHardTaint) &&
 		(p.NodeName == n.Name || r.FitsRequests(p, n)) && !r.violatesAntiAffinity(p, n)
 }
 
-// IsHardTaint are the effects of taints that keep a pod off a node.
+// IsHardTaint reports whether a taint can keep pods off a node.
 func IsHardTaint(t *model.Taint) bool {
 	return t.Effect == model.NoSchedule || t.Effect == model.NoExecute
 }
 
-// MatchesNodeAffinity says whether a pod's node selector and required node affinity match a node.
+// MatchesNodeAffinity reports whether n matches the node selector and required node affinity
+// of p.
 func MatchesNodeAffinity(p *Pod, n *Node) bool {
 	s := &p.Spec.NodeSelector
 	for _, want := range s.Labels {
@@ -48,7 +50,7 @@ func MatchesNodeAffinity(p *Pod, n *Node) bool {
 	return !s.HasRequired || slices.ContainsFunc(s.Required, func(t model.NodeSelectorTerm) bool { return t.Matches(n.Labels, n.Name) })
 }
 
-// ToleratesTaints says whether a pod tolerates all taints of a node that count.
+// ToleratesTaints reports whether p tolerates all taints of n for which counts returns true.
 func ToleratesTaints(p *Pod, n *Node, counts func(*model.Taint) bool) bool {
 	for i := range n.Taints {
 		t := &n.Taints[i]
@@ -59,7 +61,7 @@ func ToleratesTaints(p *Pod, n *Node, counts func(*model.Taint) bool) bool {
 	return true
 }
 
-// FitsRequests says whether a node has what the pod requests, and room for one more pod.
+// FitsRequests reports whether n has the free resources and the pod slot that p requests.
 func (r *Round) FitsRequests(p *Pod, n *Node) bool {
 	here := r.nodePods.contents[n]
 	used, want, have := here.requested(), &p.Spec.Requests, &n.Allocatable
@@ -76,8 +78,8 @@ func (r *Round) FitsRequests(p *Pod, n *Node) bool {
 
 func insufficient(want, have, used int64) bool { return want > 0 && want > have-used }
 
-// violatesAntiAffinity says whether a pod on the node is one that the pod's own required anti-affinity does not bear. Terms by a
-// label that the node does not have do not count, nor do pods on other nodes.
+// violatesAntiAffinity reports whether a pod on n matches a required anti-affinity term of p.
+// Terms whose topology key n lacks, and pods on other nodes, are ignored.
 func (r *Round) violatesAntiAffinity(p *Pod, n *Node) bool {
 	return slices.ContainsFunc(p.Spec.AntiAffinity, func(t model.PodAffinityTerm) bool {
 		if _, there := n.Labels.Get(t.TopologyKey); !there {
@@ -89,8 +91,8 @@ func (r *Round) violatesAntiAffinity(p *Pod, n *Node) bool {
 	})
 }
 
-// MatchesAntiAffinityTerm says whether a term of a pod's anti-affinity means another pod, by namespace and labels. As the
-// Kubernetes descheduler does, it reads a term's namespaces, or the pod's own, and not its namespace selector.
+// MatchesAntiAffinityTerm reports whether q matches an anti-affinity term of p by namespace
+// and labels. As in the Kubernetes descheduler, the term's namespace selector is ignored.
 func MatchesAntiAffinityTerm(p *Pod, t *model.PodAffinityTerm, q *Pod) bool {
 	if len(t.Namespaces) == 0 {
 		return q.Namespace == p.Namespace && t.Selector.Matches(q.Labels)

@@ -65,7 +65,7 @@ func TestNodeFit(t *testing.T) {
 	}
 }
 
-// nodeFit looks at the evictor's nodes, whatever nodes the policy works on; those that are not ready take nothing.
+// nodeFit checks the evictor's nodes, whatever nodes the policy works on; those that are not ready take nothing.
 func TestNodeFitNodes(t *testing.T) {
 	ssd := model.LabelsOf(map[string]string{"disk": "ssd"})
 	for _, c := range []struct {
@@ -103,7 +103,7 @@ func TestNamespaceSelector(t *testing.T) {
 	}
 }
 
-// On its own node a pod has the room that it takes, and is not in its own way.
+// On its own node a pod has the capacity that it takes, and is not in its own way.
 func TestNodeFitOwnNode(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web", "host": "1"})
 	nodes := numbered(1)

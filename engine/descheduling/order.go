@@ -7,29 +7,30 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Scope limits a strategy to pods of namespaces and with labels.
+// Scope limits a strategy to namespaces and labels.
 type Scope struct {
 	Namespaces Namespaces
-	Labels     *model.Selector // nil: all
+	Labels     *model.Selector // nil selects all
 }
 
-// Has says whether a pod is within.
+// Has reports whether p is in the scope.
 func (s *Scope) Has(p *Pod) bool {
 	return s.Namespaces.Has(p.Namespace) && (s.Labels == nil || s.Labels.Matches(p.Labels))
 }
 
-// OwnedBy says whether a pod has an owner of one of the kinds.
+// OwnedBy reports whether p has an owner of one of the kinds.
 func (p *Pod) OwnedBy(kinds []string) bool {
 	return slices.ContainsFunc(p.Details.Owners, func(o model.Owner) bool { return slices.Contains(kinds, o.Kind) })
 }
 
-// SortForEviction puts pods in the order in which they had better go: by priority, none before any; best effort
-// before burstable before guaranteed; those that prefer to stay last. Equals keep their order.
+// SortForEviction sorts pods by the order in which to evict them: by priority, pods without
+// one first; best-effort before burstable before guaranteed; pods that prefer no eviction
+// last. The sort is stable.
 func SortForEviction(pods []*Pod) {
 	slices.SortStableFunc(pods, CompareForEviction)
 }
 
-// CompareForEviction is negative if a had better go before b; see SortVictims.
+// CompareForEviction compares pods for SortForEviction.
 func CompareForEviction(a, b *Pod) int {
 	return cmp.Or(
 		compareBool(a.Details.HasPriority, b.Details.HasPriority),

@@ -7,15 +7,16 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Policy is a DeschedulerPolicy, compiled: what an absent field means is filled in, and nothing in it
-// contradicts anything else (internal/config).
+// Policy is a compiled DeschedulerPolicy: defaults are filled in and it is valid
+// (internal/config).
 type Policy struct {
-	// NodeSelector limits the nodes; nil: all.
+	// NodeSelector limits the nodes; nil selects all.
 	NodeSelector *model.Selector
 	Limits       Limits
-	// Grace is gracePeriodSeconds of all evictions; nil: the pod's own.
+	// Grace is the gracePeriodSeconds of all evictions; nil means the pod's own.
 	Grace *int64
-	// EvictionFailureEvents: evictions that failed are told in events (evictionFailureEventNotification).
+	// EvictionFailureEvents records an event for each failed eviction
+	// (evictionFailureEventNotification).
 	EvictionFailureEvents bool
 	Profiles              []Profile
 }
@@ -32,7 +33,7 @@ func (p *Policy) UsesMetrics() bool {
 	return false
 }
 
-// Limits are how many pods may be evicted in a round; nil: as many as there are.
+// Limits are the numbers of pods that may be evicted in a round; nil means unlimited.
 type Limits struct{ PerNode, PerNamespace, Total *int }
 
 // Profile is a set of strategies with one evictor.
@@ -43,36 +44,38 @@ type Profile struct {
 	Balance    []Strategy
 }
 
-// DefaultEvictorArgs are the arguments of DefaultEvictor, its old booleans folded into protections.
+// DefaultEvictorArgs are the arguments of DefaultEvictor; deprecated booleans are converted to
+// protections.
 type DefaultEvictorArgs struct {
 	NodeFit           bool
 	MinReplicas       int
 	MinPodAge         time.Duration
-	LabelSelector     *model.Selector // nil: all
-	NamespaceSelector *model.Selector // of the namespace's labels; nil: all
-	NodeSelector      *model.Selector // of the nodes that nodeFit looks at; nil: all
-	// Priority is that from which on pods are protected.
+	LabelSelector     *model.Selector // nil selects all
+	NamespaceSelector *model.Selector // of the namespace's labels; nil selects all
+	NodeSelector      *model.Selector // of the nodes that nodeFit considers; nil selects all
+	// Priority is the threshold from which on pods are protected.
 	Priority PriorityThreshold
-	// NoEvictionMandatory: the annotation prefer-no-eviction is a command.
+	// NoEvictionMandatory makes the annotation prefer-no-eviction binding.
 	NoEvictionMandatory bool
-	// Protected by default:
+	// Protections that are on by default.
 	ProtectLocalStorage, ProtectDaemonSets, ProtectSystemCritical, ProtectFailedBare bool
-	// Protected on request:
+	// Protections that are off by default.
 	ProtectPVC, ProtectWithoutPDB, ProtectResourceClaims bool
-	// ProtectedClasses limits ProtectPVC to claims of these storage classes; nil: all.
+	// ProtectedClasses limits ProtectPVC to claims of these storage classes; nil selects all.
 	ProtectedClasses []string
 }
 
-// PriorityThreshold is a PriorityClass by name, or a value; neither: that of system-cluster-critical.
+// PriorityThreshold is the name of a PriorityClass or a value. If neither is set, it is that
+// of system-cluster-critical.
 type PriorityThreshold struct {
 	Name  string
 	Value *int32
 }
 
-// Namespaces limits a strategy; at most one list is given.
+// Namespaces limits a strategy; at most one list is set.
 type Namespaces struct{ Include, Exclude []string }
 
-// Has says whether a namespace is within.
+// Has reports whether a namespace is selected.
 func (n *Namespaces) Has(name string) bool {
 	if len(n.Include) > 0 {
 		return slices.Contains(n.Include, name)

@@ -2,24 +2,25 @@ package descheduling
 
 import "slices"
 
-// Mover carries out, or plans, what strategies propose.
+// Mover executes or plans what strategies propose.
 type Mover interface {
-	// ChoosesNodes says that Move looks for a place itself and refuses what finds none; nodeFit is not asked then.
+	// ChoosesNodes reports whether Move finds a node and refuses candidates without one; nodeFit
+	// is skipped then.
 	ChoosesNodes() bool
-	// Move has a candidate leave, and says whether it does. To is where it goes; nil: not known
-	// (compatible mode), or nowhere (Cleanup).
+	// Move moves a candidate and reports whether it succeeded. To is the new node, or nil if it is
+	// not known (compatible mode) or there is none (Cleanup).
 	Move(strategy, profile string, c *Candidate) (to *Node, ok bool)
-	// Checkpoint marks a point that restore returns to: moves since then are withdrawn, so that several are made
-	// together or not at all. False: the Mover cannot (evictions are not undone).
+	// Checkpoint returns a function that withdraws the moves made since, so that a group of moves
+	// is atomic. ok is false if moves cannot be withdrawn.
 	Checkpoint() (restore func(), ok bool)
 }
 
-// Round is one pass of a policy over a snapshot. To the strategies it is the cluster as it is by now: pods that
-// went are gone from their nodes, and on those they went to, if that is known.
+// Round is one run of a policy on a snapshot. It shows strategies the cluster with the moves
+// so far: moved pods are gone from their nodes and, if known, on their new ones.
 type Round struct {
 	Snapshot *Snapshot
 	Policy   *Policy
-	// Profile is the one that runs.
+	// Profile is the profile that is running.
 	Profile *Profile
 
 	mover    Mover
@@ -32,28 +33,29 @@ type Round struct {
 	moves    []Move
 }
 
-// Move is a candidate that went.
+// Move is an accepted candidate.
 type Move struct {
 	Profile, Strategy string
 	*Candidate
-	To *Node // nil: not known, or nowhere
+	To *Node // nil: not known, or none
 
-	fromBefore, toBefore *podsOnNode // what was there before
+	fromBefore, toBefore *podsOnNode // contents before the move
 }
 
-// Result is what came of a round.
+// Result is the result of a round.
 type Result struct {
 	Moves []Move // in order
-	// SkippedReason says why nothing was looked at; empty: it was.
+	// SkippedReason is why the round did nothing, or empty.
 	SkippedReason string
-	// FailedProfiles are profiles that did not run, with why.
+	// FailedProfiles are the profiles that could not run.
 	FailedProfiles []FailedProfile
 }
 
-// FailedProfile is a profile that cannot run.
+// FailedProfile is a profile that could not run.
 type FailedProfile struct{ Profile, Reason string }
 
-// NewRound opens a round without running anything. Its nodes are those that are ready and that the policy selects.
+// NewRound returns a round without running it. Its nodes are those that are ready and that the
+// policy selects.
 func NewRound(s *Snapshot, p *Policy, m Mover) *Round {
 	r := &Round{Snapshot: s, Policy: p, mover: m, nodePods: newNodeContents(s), evicted: newEvictionCounts()}
 	for _, n := range s.Nodes {
@@ -64,20 +66,21 @@ func NewRound(s *Snapshot, p *Policy, m Mover) *Round {
 	return r
 }
 
-// Planned says that the Mover finds the places: evictions are moves of a plan.
+// Planned reports whether the Mover plans moves to nodes.
 func (r *Round) Planned() bool { return r.mover.ChoosesNodes() }
 
-// Nodes are the nodes that strategies work on, by name.
+// Nodes returns the nodes of the round by name.
 func (r *Round) Nodes() []*Node { return r.nodes }
 
-// PodsOn are the pods that are on a node by now and have not finished, by namespace and name.
-// The slice stays as it is when pods go.
+// PodsOn returns the unfinished pods on n, moves so far included, by namespace and name. Later
+// moves do not change the slice.
 func (r *Round) PodsOn(n *Node) []*Pod { return r.nodePods.contents[n].live }
 
-// AllPodsOn are the pods that are on a node by now, those that have finished included.
+// AllPodsOn returns the pods on n, moves so far and finished pods included.
 func (r *Round) AllPodsOn(n *Node) []*Pod { return r.nodePods.contents[n].all }
 
-// NodeOf is the node that a pod is on by now; nil: it has left for a place that is not known, or has none.
+// NodeOf returns the node of p, moves so far included, or nil if it is not known or there is
+// none.
 func (r *Round) NodeOf(p *Pod) *Node {
 	if to, gone := r.nodePods.moved[p]; gone {
 		return to
@@ -85,36 +88,36 @@ func (r *Round) NodeOf(p *Pod) *Node {
 	return r.nodePods.byName[p.NodeName]
 }
 
-// Moved says whether a pod went already.
+// Moved reports whether p has moved in this round.
 func (r *Round) Moved(p *Pod) bool {
 	_, gone := r.nodePods.moved[p]
 	return gone
 }
 
-// Evictable says whether the profile's evictor lets a pod go, whatever room there is elsewhere. One that
-// went already goes no second time.
+// Evictable reports whether the profile's evictor allows the eviction of p (Filter) and p has
+// not moved yet.
 func (r *Round) Evictable(p *Pod) bool { return !r.Moved(p) && r.evictor.filter(p) }
 
-// PreEvictionFilter says whether the evictor lets a pod go as to where: nodeFit, unless the Mover finds the places, and the labels of
-// its namespace.
+// PreEvictionFilter reports whether the namespace selector and, unless the Mover chooses
+// nodes, nodeFit allow the eviction of p.
 func (r *Round) PreEvictionFilter(p *Pod) bool { return r.evictor.preEvictionFilter(p) }
 
-// NumEvicted is how many pods went in this round.
+// NumEvicted returns the number of pods moved in this round.
 func (r *Round) NumEvicted() int { return len(r.moves) }
 
-// Moves are the pods that went by now, in order.
+// Moves returns the moves so far, in order.
 func (r *Round) Moves() []Move { return slices.Clip(r.moves) }
 
-// NodeExcluder is a Mover that can keep a node from being chosen, as if it were cordoned: one that holds the places
-// that it plans, so that the pods do go elsewhere.
+// NodeExcluder is a Mover that can exclude a node as a target, as if it were cordoned.
 type NodeExcluder interface{ SetExcluded(n *Node, closed bool) }
 
-// LimitObserver is a Mover that is told of candidates that stay since a limit is reached: which one is the outcome.
+// LimitObserver is a Mover that records candidates skipped because of a limit, with the
+// outcome that names it.
 type LimitObserver interface {
 	LimitReached(strategy, profile string, c *Candidate, o Outcome)
 }
 
-// SetExcluded keeps a node from being chosen for what moves, or lets it be chosen again, where the Mover can.
+// SetExcluded excludes a node as a target or includes it again, if the Mover can.
 func (r *Round) SetExcluded(n *Node, closed bool) {
 	if c, can := r.mover.(NodeExcluder); can {
 		c.SetExcluded(n, closed)

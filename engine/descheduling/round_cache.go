@@ -2,13 +2,13 @@ package descheduling
 
 import "github.com/berthproject/berth/engine/budget"
 
-// roundCache is what only some policies ask for: made when the first asks.
+// roundCache holds facts that only some policies need, computed on demand.
 type roundCache struct {
-	replicas  map[string]int // pods by uid of each of their owners
-	hasBudget map[*Pod]bool  // by a disruption budget
+	replicas  map[string]int // pods by UID of each owner
+	hasBudget map[*Pod]bool  // covered by a disruption budget
 }
 
-// podLeft forgets a pod that nothing is known to replace; by is 1, or -1 if it did not leave after all.
+// podLeft uncounts a pod without a known replacement; by is 1, or -1 to undo it.
 func (l *roundCache) podLeft(p *Pod, by int) {
 	if l.replicas == nil {
 		return
@@ -18,8 +18,8 @@ func (l *roundCache) podLeft(p *Pod, by int) {
 	}
 }
 
-// ownerReplicas is how many pods an owner has by now, those of other nodes and without a node included. A pod that moves
-// is still one.
+// ownerReplicas returns the number of pods of an owner, including those on other nodes and
+// unscheduled ones. A moved pod still counts.
 func (r *Round) ownerReplicas(uid string) int {
 	if r.cache.replicas == nil {
 		r.cache.replicas = map[string]int{}
@@ -40,7 +40,7 @@ func (r *Round) ownerReplicas(uid string) int {
 	return r.cache.replicas[uid]
 }
 
-// hasBudget says whether a disruption budget covers a pod.
+// hasBudget reports whether a disruption budget covers p.
 func (r *Round) hasBudget(p *Pod) bool {
 	if r.cache.hasBudget == nil {
 		r.cache.hasBudget = map[*Pod]bool{}

@@ -1,6 +1,6 @@
 package descheduling
 
-// evictionCounts are what the limits are held against.
+// evictionCounts are the evictions counted against the limits.
 type evictionCounts struct {
 	node      map[*Node]int
 	namespace map[string]int
@@ -10,8 +10,8 @@ func newEvictionCounts() evictionCounts {
 	return evictionCounts{node: map[*Node]int{}, namespace: map[string]int{}}
 }
 
-// Evict proposes that a candidate leaves. It has been found Evictable and to Fit by the strategy. What is refused
-// counts towards no limit.
+// Evict proposes a candidate that passed Evictable and PreEvictionFilter. A refused candidate
+// does not count against the limits.
 func (r *Round) Evict(c *Candidate) Outcome {
 	l := &r.Policy.Limits
 	switch {
@@ -37,7 +37,7 @@ func (r *Round) Evict(c *Candidate) Outcome {
 	return Accepted
 }
 
-// reportLimit tells a Mover that wants to know of a limit that was reached.
+// reportLimit reports a reached limit to a LimitObserver.
 func (r *Round) reportLimit(c *Candidate, o Outcome) Outcome {
 	if l, wants := r.mover.(LimitObserver); wants {
 		l.LimitReached(r.strategy, r.Profile.Name, c, o)
@@ -45,7 +45,7 @@ func (r *Round) reportLimit(c *Candidate, o Outcome) Outcome {
 	return o
 }
 
-// addToCounts books a move, or with -1 takes it back.
+// addToCounts counts a move; by is -1 to undo it.
 func (r *Round) addToCounts(m *Move, by int) {
 	r.evicted.node[m.Node] += by
 	r.evicted.namespace[m.Pod.Namespace] += by
@@ -56,8 +56,9 @@ func (r *Round) addToCounts(m *Move, by int) {
 
 func limitReached(limit *int, n int) bool { return limit != nil && n >= *limit }
 
-// Atomically runs what proposes several candidates that make sense only together. If it returns false and the Mover can
-// withdraw moves, those made in it are: the round is as it was before. It returns whether the moves stand.
+// Atomically runs propose, which proposes candidates that are only useful together. If it
+// returns false and the Mover can withdraw moves, its moves are undone. It reports whether the
+// moves stand.
 func (r *Round) Atomically(propose func() bool) bool {
 	restore, can := r.mover.Checkpoint()
 	if !can {

@@ -7,15 +7,15 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// nodeContents is where pods are by now. Places are replaced, never written to, so that what was is kept for those who
-// go through a node's pods, and for Together.
+// nodeContents holds which pods are on which node. Entries are replaced, never modified, so
+// that iterations and Atomically keep the old state.
 type nodeContents struct {
 	contents map[*Node]*podsOnNode
 	byName   map[string]*Node
-	moved    map[*Pod]*Node // nil: nobody knows where to
+	moved    map[*Pod]*Node // nil: the target is unknown
 }
 
-// podsOnNode is what is on a node.
+// podsOnNode are the pods on a node.
 type podsOnNode struct {
 	all, live []*Pod // by namespace and name
 	requests  *model.Resources
@@ -43,7 +43,7 @@ func newPodsOnNode(pods []*Pod) *podsOnNode {
 	return p
 }
 
-// move takes a pod off a node and, if that is known, to another.
+// move moves a pod off a node and, if to is known, onto it.
 func (v *nodeContents) move(p *Pod, from, to *Node) {
 	v.moved[p] = to
 	rest := slices.DeleteFunc(slices.Clone(v.contents[from].all), func(q *Pod) bool { return q == p })
@@ -63,7 +63,6 @@ func compareByKey(a, b *Pod) int {
 // Requests returns the sum of the requests of the unfinished pods on n.
 func (r *Round) Requests(n *Node) *model.Resources { return r.nodePods.contents[n].requested() }
 
-// requested is the sum of what the pods of a place request.
 func (p *podsOnNode) requested() *model.Resources {
 	if p.requests != nil {
 		return p.requests

@@ -2,8 +2,8 @@ package descheduling
 
 import "fmt"
 
-// RunPolicy has all profiles' strategies propose: first those that deschedule, of every profile, then those that
-// balance. With fewer than two nodes nothing is done.
+// RunPolicy runs all profiles on a snapshot: first their Deschedule strategies, then their
+// Balance strategies. With fewer than two nodes it does nothing.
 func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
 	r := NewRound(s, p, m)
 	var out Result
@@ -16,7 +16,7 @@ func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
 		evictors[i] = e
 	}
 	if len(r.nodes) < 2 {
-		out.SkippedReason = fmt.Sprintf("nodes that are ready and selected: %d; it takes two", len(r.nodes))
+		out.SkippedReason = fmt.Sprintf("%d nodes are ready and selected; at least 2 are required", len(r.nodes))
 		return out
 	}
 	run := func(of func(*Profile) []Strategy) {

@@ -6,31 +6,31 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Snapshot is a cluster at one moment, as far as descheduling reads it. It is not changed by a round.
+// Snapshot is the state of a cluster that descheduling reads. A round does not modify it.
 type Snapshot struct {
 	Now        time.Time
 	Nodes      []*Node                 // all, by name
-	Unbound    []*Pod                  // pods without a node: they count as replicas of their owners
+	Unbound    []*Pod                  // pods without a node, which count as replicas of their owners
 	Namespaces map[string]model.Labels // labels by name
 	Budgets    []*model.Budget
-	// Priorities are the values of the PriorityClasses, by name.
+	// Priorities are the values of PriorityClasses by name.
 	Priorities map[string]int32
-	// ClaimStorageClasses are the storage classes of PersistentVolumeClaims by "namespace/name"; empty, or not
-	// there: the claim names none, or is not there.
+	// ClaimStorageClasses are the storage classes of PersistentVolumeClaims by "namespace/name",
+	// if known.
 	ClaimStorageClasses map[string]string
-	// Usage is what nodes and pods use, where it is measured; nil: requests stand for it.
+	// Usage is the measured usage, or nil; strategies use requests then.
 	Usage *Usage
 }
 
-// Node is a node with the pods that are bound to it, those that have finished included.
+// Node is a node with the pods bound to it, finished ones included.
 type Node struct {
 	*model.Node
-	// NotReady: a condition Ready is there and is not True. A node that says nothing is ready.
+	// NotReady reports whether a Ready condition exists that is not True.
 	NotReady bool
 	Pods     []*Pod // by namespace and name
 }
 
-// Usage is measured usage (metrics.k8s.io), by node name and by pod uid.
+// Usage is measured usage (metrics.k8s.io) by node name and pod UID.
 type Usage struct {
 	Nodes, Pods map[string]model.Resources
 }
@@ -39,55 +39,56 @@ type Usage struct {
 type Pod struct {
 	*model.Pod
 	Details *PodDetails
-	// Expected: it stands for a pod that will be there (Snapshot.Foresee). It counts as one, and does not go.
+	// Expected marks a pod that does not exist yet (ApplyInProgress). It counts and is never
+	// evicted.
 	Expected bool
 }
 
-// PodDetails are what descheduling reads of a pod and nobody else does.
+// PodDetails are the parts of a pod that only descheduling reads.
 type PodDetails struct {
-	// Owners are all owner references, the controller's among them, in order.
+	// Owners are all owner references in order, including the controller.
 	Owners []model.Owner
 	// HasPriority: spec.priority is set.
 	HasPriority bool
-	// Guaranteed says of a pod that is not BestEffort that its QoS class is Guaranteed, else it is Burstable.
+	// Guaranteed distinguishes Guaranteed from Burstable for pods that are not BestEffort.
 	Guaranteed bool
-	// Static: the pod comes from a file or a URL of its node (annotation kubernetes.io/config.source).
+	// Static: the pod comes from a file or URL of its node (annotation
+	// kubernetes.io/config.source).
 	Static bool
-	// EvictAnyway: descheduler.alpha.kubernetes.io/evict is there, with whatever value.
+	// EvictAnyway: the annotation descheduler.alpha.kubernetes.io/evict exists.
 	EvictAnyway bool
-	// PreferNoEviction: descheduler.alpha.kubernetes.io/prefer-no-eviction is there.
+	// PreferNoEviction: the annotation descheduler.alpha.kubernetes.io/prefer-no-eviction exists.
 	PreferNoEviction bool
 	// LocalStorage: a volume is an emptyDir or a hostPath.
 	LocalStorage bool
-	// Claims are the names of the PersistentVolumeClaims that volumes name.
+	// Claims are the names of the PersistentVolumeClaims in use.
 	Claims []string
 	// ResourceClaims: spec.resourceClaims is not empty.
 	ResourceClaims bool
-	// Images are the images of the containers, as written, in order.
+	// Images are the images of the containers in order.
 	Images []string
 	// PhaseReason is status.reason.
 	PhaseReason string
-	// Conditions are status.conditions.
-	Conditions []Condition
-	// Init, Containers and Ephemeral are the states of containers, in order of the status.
+	Conditions  []Condition
+	// Init, Containers and Ephemeral are container states in the order of the status.
 	Init, Containers, Ephemeral []Container
 }
 
-// Condition is a condition of a pod.
+// Condition is a pod condition.
 type Condition struct {
 	Type, Status, Reason string
-	LastTransition       time.Time // lastTransitionTime; zero: not given
+	LastTransition       time.Time // lastTransitionTime, or zero
 }
 
 // Container is the state of a container.
 type Container struct {
 	Name       string
 	Restarts   int32
-	Waiting    string       // reason; empty: it does not wait, or gives none
+	Waiting    string       // reason, or empty
 	Terminated *Termination // state.terminated
 }
 
-// Termination is how a container ended.
+// Termination describes a terminated container.
 type Termination struct {
 	Reason   string
 	ExitCode int32

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// SetNodesAndPods makes Nodes and Unbound of nodes and pods in whatever order: pods of nodes that are not in the list are
-// counted as Unbound. It takes the slices over.
+// SetNodesAndPods sets Nodes and Unbound from nodes and pods in any order. Pods of unknown
+// nodes become Unbound. It takes ownership of the slices.
 func (s *Snapshot) SetNodesAndPods(nodes []*Node, pods []*Pod) {
 	slices.SortFunc(nodes, func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) })
 	s.Nodes, s.Unbound = nodes, nil

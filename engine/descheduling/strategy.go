@@ -1,57 +1,58 @@
 package descheduling
 
-// Strategy proposes pods that had better leave their nodes.
+// Strategy proposes pods to evict.
 type Strategy interface {
-	// Name is the plugin's in policies.
+	// Name returns the plugin name used in policies.
 	Name() string
-	// Run tries candidates with Round.Evict, one after another, until none is left or the round says stop.
-	// Nothing of a run is kept: a strategy may run in several rounds.
+	// Run proposes candidates with Round.Evict until none is left or a limit ends it. It must keep
+	// no state: a strategy may run in several rounds.
 	Run(*Round)
 }
 
 // MetricsUser is implemented by strategies that can read measured usage.
 type MetricsUser interface {
-	// UsesMetrics reports whether the strategy reads Snapshot.Usage as it is configured.
+	// UsesMetrics reports whether the strategy reads Snapshot.Usage as configured.
 	UsesMetrics() bool
 }
 
-// Candidate is a pod that a strategy wants to leave.
+// Candidate is a pod that a strategy proposes to evict.
 type Candidate struct {
 	Pod  *Pod
 	Node *Node
-	// Reason says why, in words with the numbers, for people; called only if somebody asks.
+	// Reason returns why, with numbers, for users.
 	Reason func() string
-	// Gain is how far the strategy's goal gets closer if the pod goes to a node, given what has moved
-	// already. Above 0: closer. Nil: any other node that it fits is.
+	// Gain returns the improvement of the strategy's goal if the pod moves to a node, given the
+	// moves so far. Nil means that any other node is an improvement.
 	Gain func(to *Node) Gain
-	// Cleanup: the pod takes no room and nothing replaces it; it needs no other place.
+	// Cleanup marks a finished pod, which needs no other node.
 	Cleanup bool
 }
 
-// Gain is a measure of the strategy's goal before and after a move; less is better.
+// Gain is the strategy's metric before and after a move; lower is better.
 type Gain struct {
 	Before, After int64
-	// Metric says what is measured: "copies on the node", "milli-cores above the target", "skew".
+	// Metric names what is measured, such as "copies on the node".
 	Metric string
 }
 
-// Improves says whether the goal gets closer.
+// Improves reports whether the metric decreases.
 func (g Gain) Improves() bool { return g.After < g.Before }
 
-// Outcome is what became of a candidate.
+// Outcome is the result of proposing a candidate.
 type Outcome uint8
 
-// The outcomes. A namespace's limit does not end a strategy's work, a node's ends its work on the
-// node, the total ends it.
+// The outcomes. A namespace limit does not end a strategy, a node limit ends its work on the
+// node, the total limit ends it.
 const (
-	Accepted       Outcome = iota // evicted, or a move of the plan
-	Refused                       // by the API server, or by the plan
-	NodeLimit                     // the node has lost as many as it may
-	NamespaceLimit                // the namespace has
-	TotalLimit                    // the round has
+	Accepted Outcome = iota // evicted, or planned
+	Refused                 // by the API server or the planner
+	NodeLimit
+	NamespaceLimit
+	TotalLimit
 )
 
-// String is the outcome in words: of a limit, those that the Kubernetes descheduler counts it by.
+// String returns the outcome as text; for limits, the text that the Kubernetes descheduler
+// uses in its metrics.
 func (o Outcome) String() string {
 	return [...]string{"went", "refused", "maximum number of evicted pods per node reached", "maximum number of evicted pods per namespace reached",
 		"maximum number of evicted pods per a descheduling cycle reached"}[o]

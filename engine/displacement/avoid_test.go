@@ -7,10 +7,10 @@ import (
 
 var start = time.Unix(100000, 0)
 
-// at is so many seconds after the start.
+// at returns a time in seconds after the start.
 func at(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 
-func TestAvoidDoublesWhileItComesBack(t *testing.T) {
+func TestAvoidBackoffDoubles(t *testing.T) {
 	b := Backoff{First: 10 * time.Second, Max: 10 * time.Minute}
 	thrown := func(created, gone int) Eviction {
 		return Eviction{UID: "u", Cause: Pressure, Created: at(created), At: at(gone)}
@@ -40,7 +40,7 @@ func TestAvoidDoublesWhileItComesBack(t *testing.T) {
 	}
 }
 
-// series are pods that come back as soon as they may and are thrown out a second later.
+// series returns pods that are recreated as soon as possible and evicted a second later.
 func series(b Backoff, n int) (out []Eviction) {
 	next := start
 	for range n {
@@ -51,9 +51,9 @@ func series(b Backoff, n int) (out []Eviction) {
 	return out
 }
 
-// In an hour the pods that come back to the node grow as the logarithm of time until the longest pause
-// is reached, and from then on by one a pause.
-func TestAvoidIsSlow(t *testing.T) {
+// The number of pods that return to the node grows with the logarithm of time until the maximum
+// backoff, then by one per backoff.
+func TestAvoidBackoffResets(t *testing.T) {
 	b := Backoff{First: 10 * time.Second, Max: 10 * time.Minute}
 	n := 1
 	for ; series(b, n+1)[n].At.Before(start.Add(time.Hour)); n++ {
@@ -64,7 +64,7 @@ func TestAvoidIsSlow(t *testing.T) {
 	}
 }
 
-func TestReplacements(t *testing.T) {
+func TestMatchReplacements(t *testing.T) {
 	displaced := []DisplacedPod{{UID: "b", Name: "w-1", Node: "n2", At: at(6)}, {UID: "a", Name: "w-0", Node: "n1", At: at(5)}}
 	pods := []OwnerPod{{UID: "z", Name: "w-1", Created: at(9)}, {UID: "y", Name: "w-0", Node: "n2", Created: at(8)}, {UID: "old", Created: at(4)}}
 	for kind, want := range map[string]map[string]string{
@@ -83,7 +83,7 @@ func TestReplacements(t *testing.T) {
 	}
 }
 
-func TestTold(t *testing.T) {
+func TestCauseFromStatus(t *testing.T) {
 	for _, tc := range []struct {
 		condition, reason, message string
 		want                       Cause

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-func TestRecordWords(t *testing.T) {
+func TestRecordMessage(t *testing.T) {
 	spec := func(priority int32) *model.PodSpec {
 		return &model.PodSpec{SchedulerName: "default-scheduler", Priority: priority}
 	}
@@ -24,7 +24,7 @@ func TestRecordWords(t *testing.T) {
 	}
 }
 
-func TestPreemptionObeysOnce(t *testing.T) {
+func TestPreemptionObeysBudgetsOnce(t *testing.T) {
 	p := Preemption.Policy()
 	if p.Overrules(1) || !p.Overrules(2) {
 		t.Errorf("policy %+v", p)
@@ -34,7 +34,7 @@ func TestPreemptionObeysOnce(t *testing.T) {
 	}
 }
 
-func TestOnlyKeepsTheVictimsThatAreLeft(t *testing.T) {
+func TestFilterDebits(t *testing.T) {
 	debits := []decision.Debit{
 		{Budget: &model.Budget{Namespace: "ns", Name: "a"}, Granted: []string{"x", "y"}, Overruled: []string{"z"}},
 		{Budget: &model.Budget{Namespace: "ns", Name: "b"}, Granted: []string{"x"}},

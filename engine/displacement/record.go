@@ -88,7 +88,7 @@ func (r *Record) EventNote() string {
 		opening = r.Cause.MessagePrefix()
 	}
 	if r.Requester != "" {
-		opening += ", asked by " + r.Requester
+		opening += ", requested by " + r.Requester
 	}
 	return opening + r.details()
 }

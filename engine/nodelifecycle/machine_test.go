@@ -12,7 +12,7 @@ import (
 
 const expelled = "unreachable:NoExecute"
 
-func TestOneOfFiftyIsLost(t *testing.T) {
+func TestOneOfFiftyNodesFails(t *testing.T) {
 	w := newWorld(t, 50)
 	w.run(100 * time.Second)
 	w.log = nil
@@ -29,7 +29,7 @@ func TestOneOfFiftyIsLost(t *testing.T) {
 	}
 }
 
-func TestRates(t *testing.T) {
+func TestTaintRates(t *testing.T) {
 	for name, tc := range map[string]struct {
 		zones []int
 		lost  int // of the first zone
@@ -59,7 +59,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-func TestAllDownTakesTaintsOffAndBeginsAnew(t *testing.T) {
+func TestFullDisruptionOfAllZonesRemovesTaints(t *testing.T) {
 	w := newWorld(t, 4)
 	w.run(100 * time.Second)
 	w.stop("a", 1, false)
@@ -75,7 +75,7 @@ func TestAllDownTakesTaintsOffAndBeginsAnew(t *testing.T) {
 	w.alive["a03"] = true
 	w.log = nil
 	w.run(10 * time.Minute)
-	// One is back at 310 s; three of four are partly lost in a small zone, so nobody is tainted yet.
+	// One node is back at 310 s; three of four are not ready in a small zone, so none is tainted yet.
 	if got := w.told("+" + expelled); len(got) != 0 {
 		t.Errorf("tainted %v", got)
 	}
@@ -86,12 +86,12 @@ func TestAllDownTakesTaintsOffAndBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsSilentAfterAllWereLostGetsAnotherGrace(t *testing.T) {
+func TestGraceRestartsAfterFullDisruption(t *testing.T) {
 	w := newWorld(t, 2)
 	w.run(100 * time.Second)
 	w.stop("a", 2, false)
 	w.run(100 * time.Second)
-	w.alive["a01"] = true // heard at 210 s
+	w.alive["a01"] = true // heartbeat at 210 s
 	w.run(100 * time.Second)
 	got := w.told("+" + expelled)
 	if len(got) != 1 || got[0] < "260" {
@@ -107,7 +107,7 @@ func TestStartIsQuiet(t *testing.T) {
 	for _, name := range []string{"a02", "a03"} {
 		w.alive[name] = false
 	}
-	// An hour without a machine; nobody was heard meanwhile by anybody.
+	// An hour without a machine and without heartbeats.
 	w.now = w.now.Add(time.Hour)
 	before := w.has(expelled)
 	w.log = nil
@@ -122,11 +122,11 @@ func TestStartIsQuiet(t *testing.T) {
 	}
 }
 
-func TestOwnSilenceIsNobodysSilence(t *testing.T) {
+func TestOwnDelayIsNotNodeSilence(t *testing.T) {
 	w := newWorld(t, 6)
 	w.run(100 * time.Second)
 	w.log = nil
-	w.now = w.now.Add(10 * time.Minute) // stopped, with all around
+	w.now = w.now.Add(10 * time.Minute) // stopped together with all nodes
 	effects, _ := w.m.Step(w.now, nil)
 	if len(effects) != 0 {
 		t.Errorf("effects %v", effects)
@@ -139,7 +139,7 @@ func TestOwnSilenceIsNobodysSilence(t *testing.T) {
 	}
 }
 
-func TestTheTaintKeepsItsTimeWhenTheStateChanges(t *testing.T) {
+func TestTaintKeepsTimeAcrossStatusChange(t *testing.T) {
 	w := newWorld(t, 6)
 	w.run(100 * time.Second)
 	w.ready["a00"] = False
@@ -157,7 +157,7 @@ func TestTheTaintKeepsItsTimeWhenTheStateChanges(t *testing.T) {
 	}
 }
 
-func TestANodeThatNeverPostsIsUnknownAfterItsGrace(t *testing.T) {
+func TestNodeWithoutStatusBecomesUnknown(t *testing.T) {
 	w := newWorld(t, 3)
 	w.run(100 * time.Second)
 	n := &Node{Name: "new", UID: "u", Zone: "r/a", Created: w.now,
@@ -174,7 +174,7 @@ func TestANodeThatNeverPostsIsUnknownAfterItsGrace(t *testing.T) {
 	}
 }
 
-func TestFailuresAreTriedAgainWithPauses(t *testing.T) {
+func TestFailedUpdatesBackOff(t *testing.T) {
 	w := newWorld(t, 6)
 	w.run(100 * time.Second)
 	tries := 0
@@ -186,7 +186,7 @@ func TestFailuresAreTriedAgainWithPauses(t *testing.T) {
 	}
 }
 
-func TestForeignTaintsStay(t *testing.T) {
+func TestForeignTaintsAreKept(t *testing.T) {
 	w := newWorld(t, 6)
 	n := w.nodes["a00"]
 	foreign := []model.TimedTaint{
@@ -204,7 +204,7 @@ func TestForeignTaintsStay(t *testing.T) {
 	}
 }
 
-func TestAnExcludedNodeDoesNotCount(t *testing.T) {
+func TestExcludedNode(t *testing.T) {
 	nodes := []Node{{Name: "a", Excluded: true, Conditions: []Condition{{Type: Ready, Status: Unknown}}}, {Name: "b", Conditions: []Condition{{Type: Ready, Status: True}}}}
 	zones, all := ComputeZones(nodes, Defaults(), zero)
 	if all || len(zones) != 1 || zones[0].Nodes != 1 || zones[0].State != Normal || len(zones[0].Queue) != 1 {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestWhateverHappens plays random failures and looks at the invariants of the package.
-func TestWhateverHappens(t *testing.T) {
+// TestRandomEvents simulates random failures and checks the package's invariants.
+func TestRandomEvents(t *testing.T) {
 	for seed := range int64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := random(seed)
@@ -30,14 +30,14 @@ func TestWhateverHappens(t *testing.T) {
 	}
 }
 
-// happen is something at random.
+// happen applies a random event.
 func happen(r *rand.Rand, w *world) {
 	names := w.names()
 	some := names[r.Intn(len(names))]
 	switch r.Intn(9) {
 	case 0:
 		w.restart()
-		w.turns = map[string][]time.Time{} // the rate of another machine
+		w.turns = map[string][]time.Time{} // another machine's rate
 	case 1:
 		if len(names) > 1 {
 			delete(w.nodes, some)
@@ -63,7 +63,7 @@ func happen(r *rand.Rand, w *world) {
 	}
 }
 
-// rationed: Rationed. The news of a turn may be late by lag and failures, so the shortest way is what counts.
+// rationed checks RateLimited. Delays shift single events, so it compares the mean.
 func rationed(t *testing.T, w *world) {
 	for zone, at := range w.turns {
 		if len(at) > 1 && w.fastest(at) < w.o.TaintInterval {
@@ -72,13 +72,14 @@ func rationed(t *testing.T, w *world) {
 	}
 }
 
-// fastest is the mean time between turns, as the first and the last of them tell.
+// fastest returns the mean time between taints, from the first and the last.
 func (w *world) fastest(at []time.Time) time.Duration {
 	span := at[len(at)-1].Sub(at[0]) + 2*w.lag + lastRetry
 	return span / time.Duration(len(at)-1)
 }
 
-// settled: LostInTime, NobodyWhenAll, taints that follow conditions, ZonesFromObjects, when nothing has happened for long.
+// settled checks LostInTime, NoneWhenAllDown, the condition taints and ZonesFromObjects after a
+// quiet time.
 func settled(t *testing.T, w *world) {
 	var list []Node
 	for _, name := range w.names() {

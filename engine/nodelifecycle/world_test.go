@@ -13,7 +13,7 @@ import (
 
 var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is an API with nodes, their agents, and a machine that is called when it asks for it.
+// world is an API server with nodes, their agents, and a machine that is called at its wake times.
 type world struct {
 	t     *testing.T
 	o     Options
@@ -22,13 +22,13 @@ type world struct {
 	wake  time.Time
 	nodes map[string]*Node
 	alive map[string]bool
-	ready map[string]Status // what an agent says of its node
-	// lag is how long an effect and the news of it take; fail says whether the next is refused.
+	ready map[string]Status // what an agent reports
+	// lag is the delay of effects and events; fail reports whether the next one fails.
 	lag  time.Duration
 	fail func() bool
 	todo []delayedCall
 	log  []string // "second node what"
-	// tainted is when nodes got their taint by their turn, by zone.
+	// tainted is when nodes were tainted from the queue, by zone.
 	turns map[string][]time.Time
 	lines map[string]time.Duration
 }
@@ -50,7 +50,7 @@ func newWorld(t *testing.T, zones ...int) *world {
 	return w
 }
 
-// restart gives the world a machine that knows what a list tells.
+// restart creates a machine from a list.
 func (w *world) restart() {
 	w.m, w.wake, w.todo = New(w.o, w.now), w.now, nil
 	for _, name := range w.names() {
@@ -73,7 +73,7 @@ func (w *world) add(name, zone string) {
 	w.post(n)
 }
 
-// post is a report of an agent.
+// post is a status report of an agent.
 func (w *world) post(n *Node) {
 	for _, kind := range kubeletConditions {
 		s := False
@@ -138,7 +138,7 @@ func (w *world) carryOut(effects []Effect) {
 	}
 }
 
-// effect does something to a node if it is still there.
+// effect applies a change to a node if it still exists.
 func (w *world) effect(name string, taints bool, f func(*Node)) {
 	n := w.nodes[name]
 	if n == nil {
@@ -167,7 +167,7 @@ func (w *world) note(node, what string) {
 	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(zero).Seconds()), node, what))
 }
 
-// run lets time pass. Agents that are alive renew every 10 s.
+// run advances time. Live agents renew their Lease every 10 s.
 func (w *world) run(d time.Duration) {
 	end := w.now.Add(d)
 	for {
@@ -217,7 +217,7 @@ func (w *world) beat() {
 	}
 }
 
-// stop silences the first so many nodes of a zone.
+// stop silences the first count nodes of a zone.
 func (w *world) stop(zone string, count int, alive bool) {
 	for _, name := range w.names() {
 		if strings.HasPrefix(name, zone) && count > 0 {
@@ -227,7 +227,7 @@ func (w *world) stop(zone string, count int, alive bool) {
 	}
 }
 
-// has counts the nodes that have a taint.
+// has counts the nodes with a taint.
 func (w *world) has(what string) (count int) {
 	for _, n := range w.nodes {
 		for i := range n.Taints {
@@ -239,7 +239,7 @@ func (w *world) has(what string) (count int) {
 	return count
 }
 
-// told are the lines of the log that end in a word, and no more than the first few.
+// told returns the first lines of the log that end in a word.
 func (w *world) told(what string) (out []string) {
 	for _, line := range w.log {
 		if strings.HasSuffix(line, " "+what) {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-func TestNegativeReserveIsRefused(t *testing.T) {
+func TestNegativeDiskReserve(t *testing.T) {
 	if _, err := NewDiskReserve(DiskReserveConfig{Bytes: [NumFilesystems]int64{0, -1}}, nil); err == nil || err.Error() != "reserve of the root filesystem: -1 bytes: must be 0 or more" {
 		t.Errorf("error %v", err)
 	}
 }
 
-// disks is a Reserve over figures that the test sets, and how often each was read.
+// disks returns a DiskReserve over settable figures, and how often each was read.
 func disks(t *testing.T) (*DiskReserve, *[NumFilesystems]FsSpace, *[NumFilesystems]error, *[NumFilesystems]int) {
 	figures := &[NumFilesystems]FsSpace{{100 << 30, 50 << 30}, {100 << 30, 50 << 30}}
 	errs, read := &[NumFilesystems]error{}, &[NumFilesystems]int{}
@@ -24,7 +24,7 @@ func disks(t *testing.T) (*DiskReserve, *[NumFilesystems]FsSpace, *[NumFilesyste
 	return r, figures, errs, read
 }
 
-func TestReserveAsksImagesFirstAndCachesForTwoSeconds(t *testing.T) {
+func TestDiskReserveCachesSpace(t *testing.T) {
 	r, figures, _, read := disks(t)
 	figures[ImageFs].Available = DefaultDiskReserve - 1
 	for ms := 0; ms < 4000; ms += 500 {
@@ -41,7 +41,7 @@ func TestReserveAsksImagesFirstAndCachesForTwoSeconds(t *testing.T) {
 	}
 }
 
-func TestUnreadableFiguresBlockNobody(t *testing.T) {
+func TestUnreadableSpaceAdmitsPods(t *testing.T) {
 	for name, set := range map[string]func(*FsSpace, *error){
 		"error":    func(_ *FsSpace, err *error) { *err = errors.New("gone") },
 		"capacity": func(f *FsSpace, _ *error) { *f = FsSpace{} },
@@ -64,7 +64,7 @@ func TestUnreadableFiguresBlockNobody(t *testing.T) {
 	}
 }
 
-func TestOutOfDiskStaysForTheTransition(t *testing.T) {
+func TestOutOfDiskTransitionPeriod(t *testing.T) {
 	r, figures, _, _ := disks(t)
 	is := func(ms int) bool { r.Update(at(ms)); return r.Condition().True }
 	if !r.Update(at(0)) || is(0) {
@@ -90,7 +90,7 @@ func TestOutOfDiskStaysForTheTransition(t *testing.T) {
 	}
 }
 
-func TestAReserveOfNothingReadsNothing(t *testing.T) {
+func TestZeroDiskReserveReadsNothing(t *testing.T) {
 	r, err := NewDiskReserve(DiskReserveConfig{TransitionPeriod: time.Minute}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // Machine is the eviction manager of one node. It is not safe for concurrent use.
@@ -133,23 +134,15 @@ func (m *Machine) updateConditions(now time.Time, effects []Effect, wake time.Ti
 			effects = append(effects, ConditionChanged{model.Pressure(k)})
 		}
 		if is {
-			wake = earliest(wake, ends)
+			wake = order.Earliest(wake, ends)
 		}
 	}
 	for i := range m.thresholds {
 		if s := &m.thresholds[i]; s.met && !s.graceElapsed {
-			wake = earliest(wake, s.since.Add(m.config.Thresholds[i].Grace))
+			wake = order.Earliest(wake, s.since.Add(m.config.Thresholds[i].Grace))
 		}
 	}
 	return effects, wake
-}
-
-// earliest returns the earlier of two times; zero counts as never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // dueThresholds returns the thresholds to handle, one bit each.
@@ -179,7 +172,7 @@ func (m *Machine) handleThresholds(now time.Time, o *Observation, due thresholdS
 			if until.IsZero() {
 				return m.handleThreshold(now, o, t, pods, effects), wake
 			}
-			if wake = earliest(wake, until); !m.config.Options.CountTerminating {
+			if wake = order.Earliest(wake, until); !m.config.Options.CountTerminating {
 				return effects, wake
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A writer whose dirty pages pass for active ones for some tens of ms (node.md 3.4).
+// A writer whose dirty pages count as active for some tens of milliseconds.
 func TestDirtyWriterIsNotPressure(t *testing.T) {
 	m := hardMemory(AllOptions())
 	for i := range 50 {
@@ -22,7 +22,7 @@ func TestDirtyWriterIsNotPressure(t *testing.T) {
 
 func TestHotPageCacheIsNotPressure(t *testing.T) {
 	m := hardMemory(AllOptions())
-	for i := range 300 { // 30 s with 1 % of stalls, and hardly a page read again
+	for i := range 300 { // 30 s with 1 % stalls and few refaults
 		effects, wake := m.Step(at(i*100), cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i/10), i))
 		if len(effects) > 0 {
 			t.Fatalf("at %d ms: %v", i*100, effects)
@@ -37,9 +37,9 @@ func TestHotPageCacheIsNotPressure(t *testing.T) {
 	}
 }
 
-func TestThrashingCacheIsPressure(t *testing.T) {
+func TestThrashingPageCacheIsPressure(t *testing.T) {
 	m := hardMemory(AllOptions())
-	for i := range 30 { // half the time stalled, reading again what was dropped
+	for i := range 30 { // half the time stalled, with refaults
 		effects, _ := m.Step(at(i*100), cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i)*5000, i*50))
 		if gone := evicted(effects); len(gone) > 0 {
 			if i*100 < 1000 || i*100 > 1200 {
@@ -51,7 +51,7 @@ func TestThrashingCacheIsPressure(t *testing.T) {
 	t.Error("nobody was evicted")
 }
 
-func TestAnonymousMemoryIsPressureAtOnce(t *testing.T) {
+func TestAnonymousMemoryIsImmediatePressure(t *testing.T) {
 	m := hardMemory(AllOptions())
 	effects, _ := m.Step(at(0), cached(memory(0, 60, using("hog", 1900)), 30, 0, 0))
 	if gone := evicted(effects); len(gone) != 1 || !m.Conditions()[0].True {
@@ -59,7 +59,7 @@ func TestAnonymousMemoryIsPressureAtOnce(t *testing.T) {
 	}
 }
 
-func TestWithoutEvidenceTheSecondLookDecides(t *testing.T) {
+func TestRecheckWithoutCacheStatistics(t *testing.T) {
 	look := func(ms int) *Observation {
 		o := cached(memory(ms, 60, using("reader", 20)), 1900, -1, 0)
 		o.PageCache.StallTime = -1
@@ -75,7 +75,7 @@ func TestWithoutEvidenceTheSecondLookDecides(t *testing.T) {
 	}
 }
 
-func TestRefaultsAloneProve(t *testing.T) {
+func TestRefaultsAloneProvePressure(t *testing.T) {
 	for rate, want := range map[int64]int{10: 0, 200_000: 1} {
 		m := hardMemory(AllOptions())
 		gone := 0
@@ -91,9 +91,9 @@ func TestRefaultsAloneProve(t *testing.T) {
 	}
 }
 
-// Memory that grows at 500 MiB/s takes 25 MiB in the horizon: 7 MiB of page cache are no reason to wait
-// for it, 40 MiB are one for as long as they outlast it.
-func TestGrowthTakesThePageCache(t *testing.T) {
+// Memory that grows at 500 MiB/s takes 25 MiB within the horizon. 7 MiB of page cache do not delay
+// the eviction, 40 MiB do while they last.
+func TestMemoryGrowthConsumesPageCache(t *testing.T) {
 	for active, want := range map[int64]int64{7: 100, 40: 85} {
 		m := hardMemory(AllOptions())
 		for available := int64(200); ; available -= 5 {
@@ -112,9 +112,9 @@ func TestGrowthTakesThePageCache(t *testing.T) {
 
 func TestForecast(t *testing.T) {
 	for name, tc := range map[string]struct {
-		available []int64 // MiB, each 10 ms
+		available []int64 // MiB, every 10 ms
 		on        bool
-		want      int // at which of them somebody goes; below 0: nobody
+		want      int // index of the eviction; below 0: none
 	}{
 		"50 GiB/s":               {[]int64{1900, 1400, 900, 400, 150}, true, 2},
 		"5 GiB/s":                {[]int64{500, 450, 400, 350, 300, 250, 200, 150}, true, 5},

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// thresholdHistory is all that a machine without options has been told, from which its twin finds out
-// everything again each time.
+// thresholdHistory is the complete input of a machine without options; every query recomputes the
+// result from it.
 type thresholdHistory struct {
 	config Config
 	times  []time.Time
@@ -25,7 +25,7 @@ func short(t *Threshold, s *Stat, more bool) bool {
 	return s.Known && s.Available < need
 }
 
-// acts says, for a threshold and the step at which, whether it is met for its grace period.
+// acts reports whether a threshold is met for its grace period at the given step.
 func (h *thresholdHistory) acts(t *Threshold, step int) bool {
 	return h.met(t, step) && h.times[step].Sub(h.since(t, step)) >= t.Grace
 }
@@ -42,7 +42,7 @@ func (h *thresholdHistory) since(t *Threshold, step int) time.Time {
 	return h.times[step]
 }
 
-// condition says whether a pressure was observed within the transition period.
+// condition reports whether a pressure was observed within the transition period.
 func (h *thresholdHistory) condition(k model.Pressure) bool {
 	now := len(h.times) - 1
 	for step := range h.times {
@@ -56,7 +56,7 @@ func (h *thresholdHistory) condition(k model.Pressure) bool {
 	return false
 }
 
-// due is the signal that is acted upon, if any.
+// due returns the signal to handle, if any.
 func (h *thresholdHistory) due() (Signal, bool) {
 	now := len(h.times) - 1
 	for _, memoryFirst := range []bool{true, false} {
@@ -99,7 +99,7 @@ func (r *randomSource) observation(now time.Time, pods []Pod) *Observation {
 	return o
 }
 
-// TestMachineMatchesHistory compares a machine without options with one that has no state.
+// TestMachineMatchesHistory compares a machine without options with thresholdHistory.
 func TestMachineMatchesHistory(t *testing.T) {
 	for seed := range 400 {
 		r := randomSource(seed)
@@ -138,7 +138,7 @@ func TestMachineMatchesHistory(t *testing.T) {
 	}
 }
 
-// check demands what holds of every Step, whatever is observed.
+// check checks the invariants of a Step.
 func check(effects []Effect) error {
 	byThreshold, byLimit := 0, 0
 	for _, e := range effects {
@@ -162,8 +162,8 @@ func check(effects []Effect) error {
 	return nil
 }
 
-// FuzzMachine runs two machines of the same options through the same, and demands that they do the
-// same, and nothing that is forbidden.
+// FuzzMachine steps two equal machines through the same observations and checks that they agree and
+// keep the invariants.
 func FuzzMachine(f *testing.F) {
 	for seed := range 200 {
 		f.Add(uint64(seed))
@@ -206,7 +206,7 @@ func FuzzMachine(f *testing.F) {
 	})
 }
 
-func TestAQuietStepAllocatesNothing(t *testing.T) {
+func TestIdleStepDoesNotAllocate(t *testing.T) {
 	c := Config{TransitionPeriod: time.Minute, LocalStorage: true, Options: AllOptions()}
 	for s := range NumSignals {
 		c.Thresholds = append(c.Thresholds, Threshold{Signal: s, Value: Value{Percentage: 0.1}, MinReclaim: &Value{Quantity: Bytes(5)}})

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/berthproject/berth/engine/order"
 )
 
 // rankedPod is a pod with its ranking criteria.
@@ -26,25 +28,14 @@ func (m *Machine) rank(s Signal, pods []Pod) []rankedPod {
 	byPriority := func(a, b *rankedPod) int { return cmp.Compare(a.pod.Spec.Priority, b.pod.Spec.Priority) }
 	if s == PIDAvailable {
 		slices.SortStableFunc(out, func(a, b rankedPod) int {
-			return cmp.Or(byPriority(&a, &b), trueFirst(a.unknown, b.unknown), cmp.Compare(b.used, a.used))
+			return cmp.Or(byPriority(&a, &b), order.TrueFirst(a.unknown, b.unknown), cmp.Compare(b.used, a.used))
 		})
 		return out
 	}
 	slices.SortStableFunc(out, func(a, b rankedPod) int {
-		return cmp.Or(trueFirst(a.unknown, b.unknown), trueFirst(a.exceeds, b.exceeds), byPriority(&a, &b), cmp.Compare(b.overRequest, a.overRequest))
+		return cmp.Or(order.TrueFirst(a.unknown, b.unknown), order.TrueFirst(a.exceeds, b.exceeds), byPriority(&a, &b), cmp.Compare(b.overRequest, a.overRequest))
 	})
 	return out
-}
-
-// trueFirst orders true before false.
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 func (m *Machine) rankPod(s Signal, p *Pod) rankedPod {

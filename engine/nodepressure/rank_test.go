@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// comesFirst says, of two pods, which the words of features.md 1.2.3 let go first: below 0 p,
+// comesFirst compares two pods by the kubelet's documented eviction order: below 0 p is first,
 // above 0 q.
 func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 	compare := func(a, b int64) int {
@@ -55,8 +55,7 @@ func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 	return 0
 }
 
-// TestRankMatchesUpstreamComparators compares the order with one that is made by taking, again and again, the first pod
-// that no other comes before.
+// TestRankMatchesUpstreamComparators compares the order with a selection sort by comesFirst.
 func TestRankMatchesUpstreamComparators(t *testing.T) {
 	for seed := range 300 {
 		r := randomSource(seed)
@@ -86,7 +85,7 @@ func TestRankMatchesUpstreamComparators(t *testing.T) {
 	}
 }
 
-func TestInodesAreRankedInInodes(t *testing.T) {
+func TestInodePressureRanksByInodes(t *testing.T) {
 	hoarder, asker := using("hoarder", 0), using("asker", 0)
 	hoarder.Spec.Requests.Ephemeral = 1 << 30
 	hoarder.Stats.Containers[0].RootFs = FsStats{Known: true, Inodes: 1_000_000}

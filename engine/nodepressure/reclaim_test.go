@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// full is a node whose disk and, if so said, memory run short.
+// full returns an observation of a node whose disk and optionally memory run short.
 func full(ms int, disk, mib int64, pods ...Pod) *Observation {
 	o := memory(ms, mib, pods...)
 	o.Signals[NodeFsAvailable] = Stat{Known: true, Available: disk, Capacity: 100, Time: at(ms)}
@@ -20,7 +20,7 @@ func diskAndMemory() *Machine {
 		{Signal: NodeFsAvailable, Value: Value{Percentage: 0.1}}, {Signal: MemoryAvailable, Value: Value{Quantity: Bytes(100 * mi)}}}})
 }
 
-func TestMemoryIsActedUponWhileImagesAreCollected(t *testing.T) {
+func TestMemoryEvictionDuringReclaim(t *testing.T) {
 	m := diskAndMemory()
 	a, b := using("a", 50), using("b", 500)
 	effects, _ := m.Step(at(0), full(0, 5, 1000, a, b))
@@ -38,7 +38,7 @@ func TestMemoryIsActedUponWhileImagesAreCollected(t *testing.T) {
 	}
 }
 
-func TestCollectingIsEnoughOrThePodIsGone(t *testing.T) {
+func TestReclaimCancelsEviction(t *testing.T) {
 	for name, o := range map[string]*Observation{
 		"enough":   full(9000, 50, 1000, using("a", 50)),
 		"pod gone": full(9000, 5, 1000, using("b", 50)),
@@ -56,8 +56,8 @@ func TestCollectingIsEnoughOrThePodIsGone(t *testing.T) {
 	}
 }
 
-// A pod that has minutes left goes at once when collecting was not enough: it is as good as one that runs.
-func TestALongGraceIsShortenedAfterCollecting(t *testing.T) {
+// A pod with minutes of grace left is evicted if reclaiming was not enough.
+func TestReclaimShortensLongGracePeriod(t *testing.T) {
 	for left, want := range map[time.Duration]int{5 * time.Minute: 1, time.Second: 0} {
 		m := diskAndMemory()
 		p := using("a", 50)
@@ -70,7 +70,7 @@ func TestALongGraceIsShortenedAfterCollecting(t *testing.T) {
 	}
 }
 
-func TestNobodyToEvictIsSaid(t *testing.T) {
+func TestNoVictim(t *testing.T) {
 	m := hardMemory(AllOptions())
 	p := using("critical", 500)
 	p.Spec.Priority = CriticalPriority
@@ -80,8 +80,8 @@ func TestNobodyToEvictIsSaid(t *testing.T) {
 	}
 }
 
-// kubernetes#139205: with images apart, a container's layer is not looked at.
-func TestRootFsCountsWithImagesApart(t *testing.T) {
+// kubernetes#139205: with a dedicated imagefs, the kubelet ignores a container's writable layer.
+func TestRootFsCountsWithDedicatedImageFs(t *testing.T) {
 	limit := Bytes(100 * mi)
 	p := using("a", 0)
 	p.EvictionSpec.Containers[0].EphemeralLimit = &limit
@@ -95,8 +95,8 @@ func TestRootFsCountsWithImagesApart(t *testing.T) {
 	}
 }
 
-// A disk does not show at once that a victim's data are gone.
-func TestDiskSettlesBeforeTheNextGoes(t *testing.T) {
+// A disk shows with a delay that a victim's data is gone.
+func TestDiskSettlesBeforeNextEviction(t *testing.T) {
 	c := Config{Options: AllOptions(), Thresholds: []Threshold{{Signal: NodeFsAvailable, Value: Value{Percentage: 0.1}}}, Layout: Layout{DedicatedImageFs: true}}
 	m := New(c)
 	a, b := using("a", 50), using("b", 50)
@@ -121,7 +121,7 @@ func TestDiskSettlesBeforeTheNextGoes(t *testing.T) {
 	}
 }
 
-func TestConditionsOutlastARestart(t *testing.T) {
+func TestConditionsSurviveRestart(t *testing.T) {
 	m := hardMemory(AllOptions())
 	m.Restore(at(0), [model.NumPressures]bool{model.MemoryPressure: true})
 	if ok, _, _ := m.Admit(&model.Pod{Spec: &model.PodSpec{BestEffort: true}}, nil); ok {

@@ -1,6 +1,10 @@
 package nodepressure
 
-import "time"
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/order"
+)
 
 const (
 	// shortGrace is the remaining grace period below which a disk threshold does not shorten it.
@@ -17,7 +21,7 @@ const (
 func (m *Machine) waitForTerminating(now time.Time, o *Observation, t *Threshold, pods []Pod) (until time.Time) {
 	if !m.config.Options.CountTerminating {
 		for i := range m.victims {
-			until = maxTime(until, m.victims[i].waitUntil(now, pods))
+			until = order.Max(until, m.victims[i].waitUntil(now, pods))
 		}
 		return until
 	}
@@ -32,7 +36,7 @@ func (m *Machine) waitForTerminating(now time.Time, o *Observation, t *Threshold
 			continue
 		}
 		if end := p.TerminatesBy.Add(cleanupTimeout); now.Before(end) {
-			until = earliest(until, end)
+			until = order.Earliest(until, end)
 			back += p.Stats.usageOf(t.Signal)
 		}
 	}
@@ -127,11 +131,4 @@ func (s *PodStats) usageOf(of Signal) int64 {
 		return s.Processes
 	}
 	return 0
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A node in which what was killed comes back bit by bit, and figures are read one after the other.
+// A node whose memory is freed gradually, and whose figures are read one after the other.
 type freeing struct {
 	used  map[string]int64 // MiB
 	dying map[string]time.Time
-	race  bool // the node's figure is read before the pods'
+	race  bool // the node's figure is older than the pods'
 }
 
 func (f *freeing) sum() (n int64) {
@@ -53,7 +53,7 @@ func (f *freeing) observe(ms int) *Observation {
 	return o
 }
 
-func TestOnePodGoesWhileItsMemoryComesBack(t *testing.T) {
+func TestOneEvictionWhileMemoryIsFreed(t *testing.T) {
 	for _, race := range []bool{false, true} {
 		m := hardMemory(AllOptions())
 		f := &freeing{used: map[string]int64{"hog": 1500, "big": 300, "small": 160}, dying: map[string]time.Time{}, race: race}
@@ -71,7 +71,7 @@ func TestOnePodGoesWhileItsMemoryComesBack(t *testing.T) {
 	}
 }
 
-func TestAnotherGoesWhenThatIsNotEnough(t *testing.T) {
+func TestSecondEvictionWhenNotEnoughIsFreed(t *testing.T) {
 	for on, want := range map[bool][]string{true: {"a", "b"}, false: {"a"}} {
 		m := hardMemory(Options{CountTerminating: on})
 		a, b := using("a", 100), using("b", 90)
@@ -85,7 +85,7 @@ func TestAnotherGoesWhenThatIsNotEnough(t *testing.T) {
 	}
 }
 
-func TestAVictimThatDoesNotDieIsNotWaitedForForEver(t *testing.T) {
+func TestWaitForVictimTimesOut(t *testing.T) {
 	for _, o := range []Options{{}, AllOptions()} {
 		m := hardMemory(o)
 		a, b := using("a", 500), using("b", 90)
@@ -101,7 +101,7 @@ func TestAVictimThatDoesNotDieIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-func TestAHardThresholdShortensASoftGrace(t *testing.T) {
+func TestHardThresholdShortensSoftGracePeriod(t *testing.T) {
 	c := Config{Thresholds: []Threshold{{Signal: MemoryAvailable, Value: Value{Quantity: Bytes(100 * mi)}}, {Signal: MemoryAvailable, Value: Value{Quantity: Bytes(300 * mi)}, Grace: time.Second}},
 		MaxPodGrace: 60, Options: AllOptions()}
 	m := New(c)
@@ -131,8 +131,8 @@ func TestNegativeGrace(t *testing.T) {
 	}
 }
 
-// A pod that has been given grace does not let a hog use up all memory meanwhile.
-func TestNobodyWaitsForAGraceWhileMemoryEnds(t *testing.T) {
+// A pod's grace period does not delay an eviction while memory is exhausted.
+func TestExhaustionDoesNotWaitForGracePeriod(t *testing.T) {
 	m := hardMemory(AllOptions())
 	gives := using("gives", 800)
 	gives.TerminatesBy = at(2000)

@@ -13,18 +13,18 @@ var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 
-// hardMemory is a machine with a hard threshold of 100 MiB.
+// hardMemory returns a machine with a hard threshold of 100 MiB.
 func hardMemory(o Options) *Machine {
 	return New(Config{Thresholds: []Threshold{{Signal: MemoryAvailable, Value: Value{Quantity: Bytes(100 * mi)}}}, TransitionPeriod: time.Minute, Options: o})
 }
 
-// using is a pod that uses memory, in MiB, and asked for none.
+// using returns a pod that uses memory, in MiB, without requests.
 func using(name string, mib int64) Pod {
 	return Pod{Pod: &model.Pod{Namespace: "n", Name: name, UID: name, Spec: &model.PodSpec{}}, EvictionSpec: &EvictionSpec{Containers: []Container{{Name: "c"}}},
 		Stats: &PodStats{MemoryKnown: true, Memory: mib * mi, Containers: []ContainerStats{{Name: "c", MemoryKnown: true, Memory: mib * mi}}}}
 }
 
-// memory is an observation of a node of 2 GiB.
+// memory returns an observation of a node with 2 GiB.
 func memory(ms int, available int64, pods ...Pod) *Observation {
 	o := &Observation{Pods: func() []Pod { return pods }}
 	o.Signals[MemoryAvailable] = Stat{Known: true, Available: available * mi, Capacity: 2048 * mi, Time: at(ms)}
@@ -37,7 +37,7 @@ func cached(o *Observation, active int64, refaults int64, stalled int) *Observat
 	return o
 }
 
-// evicted are the pods that effects evict.
+// evicted returns the names of evicted pods.
 func evicted(effects []Effect) (out []string) {
 	for _, e := range effects {
 		if e, ok := e.(Evict); ok {
@@ -47,7 +47,7 @@ func evicted(effects []Effect) (out []string) {
 	return out
 }
 
-// randomSource numbers by a seed, the same everywhere.
+// randomSource is a deterministic random number generator.
 type randomSource uint64
 
 func (r *randomSource) n(limit int) int {

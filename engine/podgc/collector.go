@@ -52,8 +52,8 @@ const (
 
 // String describes the rule.
 func (w Reason) String() string {
-	return [...]string{"it is being deleted, and its node is out of service", "its node is gone", "it is being deleted, and was never bound",
-		"too many pods have ended", "its node evicted it, too long ago or too often"}[w]
+	return [...]string{"terminating on an out-of-service node", "its node does not exist", "terminating and never bound",
+		"too many terminated pods", "evicted too long ago or too often"}[w]
 }
 
 // Removal is a pod to delete without a grace period. A pod that has not finished becomes Failed.

@@ -11,7 +11,7 @@ import (
 
 var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// pod reads "name@node deleting finished evicted owner=x age=s".
+// pod parses "name@node deleting finished evicted owner=x age=s".
 func pod(text string) Pod {
 	words := strings.Fields(text)
 	name, node, _ := strings.Cut(words[0], "@")
@@ -77,7 +77,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestOrphansWait(t *testing.T) {
+func TestOrphanQuarantine(t *testing.T) {
 	c := New(Options{Quarantine: Quarantine})
 	list := pods("a@gone", "b@gone finished", "c@back")
 	for _, s := range []struct {
@@ -93,8 +93,8 @@ func TestOrphansWait(t *testing.T) {
 	}
 }
 
-// TestWhatIsKept: after a sweep no limit is passed, and one pod more would pass one.
-func TestWhatIsKept(t *testing.T) {
+// After a collection no limit is exceeded, and one more pod would exceed one.
+func TestTerminatedPodLimits(t *testing.T) {
 	for seed := range int64(500) {
 		r := rand.New(rand.NewSource(seed))
 		o := Options{Threshold: r.Intn(8), EvictedCap: r.Intn(4), EvictedTTL: time.Duration(r.Intn(2)*r.Intn(60)) * time.Second}

@@ -3,6 +3,8 @@ package podlifecycle
 import (
 	"slices"
 	"time"
+
+	"github.com/berthproject/berth/engine/order"
 )
 
 // initDone reports whether an init container no longer blocks the next ones.
@@ -56,7 +58,7 @@ func (l *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 		if effect != nil {
 			effects = append(effects, effect)
 		}
-		wake = earliest(wake, at)
+		wake = order.Earliest(wake, at)
 		held = r.init && !l.initialized && !r.initDone()
 	}
 	if l.phase == Pending && l.allHaveRun() {
@@ -183,12 +185,4 @@ func (l *Machine) setFinalPhase() {
 			l.phase = Failed
 		}
 	}
-}
-
-// earliest returns the earlier of two times; zero means never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }

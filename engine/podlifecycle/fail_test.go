@@ -12,7 +12,7 @@ func failed(t *testing.T, l *Machine, reason string) {
 	}
 }
 
-func TestAFailedPodEndsWithinItsGraceAndIsFailedThen(t *testing.T) {
+func TestFailedPodTerminatesWithinGracePeriod(t *testing.T) {
 	l := New(Spec{Init: names("+s"), Containers: names("!x"), RestartPolicy: Always})
 	story(t, l, "0 : start s", "1 up s: start x", "2 up x:", "3 fail Evicted 10: hook x", "4 hooked x: stop x")
 	if l.Phase() != Running || l.Failure() != nil {
@@ -24,19 +24,19 @@ func TestAFailedPodEndsWithinItsGraceAndIsFailedThen(t *testing.T) {
 	failed(t, l, "Evicted")
 }
 
-func TestAnAbruptFailureKillsAtOnce(t *testing.T) {
+func TestFailKillNow(t *testing.T) {
 	l := New(Spec{Init: names("+!s"), Containers: names("!x", "y"), RestartPolicy: Always})
 	story(t, l, "0 : start s", "1 up s: start x, start y", "2 up x;up y:", "3 fail Evicted -1: kill s, kill x, kill y", "4 exit x 137;exit s 137;exit y 137: over")
 	failed(t, l, "Evicted")
 }
 
-func TestAPodThatIsRefusedNeverStarts(t *testing.T) {
+func TestRejectedPodNeverStarts(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Always})
 	story(t, l, "0 fail OutOfcpu: over", "1 delete 30: gone")
 	failed(t, l, "OutOfcpu")
 }
 
-func TestAnEndedPodDoesNotFail(t *testing.T) {
+func TestTerminalPodDoesNotFail(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Never})
 	story(t, l, "0 : start x", "1 up x:", "2 exit x 0: over", "3 fail Evicted 0:")
 	if l.Phase() != Succeeded {
@@ -44,7 +44,7 @@ func TestAnEndedPodDoesNotFail(t *testing.T) {
 	}
 }
 
-func TestAPodMayBeActiveUntilItsDeadline(t *testing.T) {
+func TestActiveDeadline(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Always, Deadline: time.Minute, Grace: 20 * time.Second})
 	_, wake := l.Step(t0)
 	if want := t0.Add(time.Minute); !wake.Equal(want) {
@@ -56,7 +56,7 @@ func TestAPodMayBeActiveUntilItsDeadline(t *testing.T) {
 	story(t, l, "0 : start x", "1 up x:", "10 limit 20:", "20 : stop x")
 }
 
-func TestWhatKeepsAContainerFromStarting(t *testing.T) {
+func TestContainerWaitingReason(t *testing.T) {
 	l := New(Spec{Containers: names("x", "y"), RestartPolicy: Always})
 	story(t, l, "0 : start x, start y", "1 waits x ErrImagePull;up y:")
 	if _, cs := l.Statuses(); cs[0].State != ContainerStarting || cs[0].Reason != "ErrImagePull" || l.Phase() != Pending {
@@ -66,11 +66,11 @@ func TestWhatKeepsAContainerFromStarting(t *testing.T) {
 	if _, cs := l.Statuses(); cs[0].State != ContainerRunning || cs[0].Reason != "" || l.Phase() != Running {
 		t.Errorf("%+v, phase %v", cs[0], l.Phase())
 	}
-	// A container that never came so far ends when it is stopped, as all others do.
+	// A container that was still starting terminates when it is stopped.
 	story(t, l, "3 exit x 1: start x", "4 delete 30: stop x, stop y", "5 exit x 137;exit y 0: over, gone")
 }
 
-func TestALostSandboxBeginsAnew(t *testing.T) {
+func TestLostSandboxRestartsInitContainers(t *testing.T) {
 	spec := Spec{Init: names("a", "+s"), Containers: names("x"), RestartPolicy: Always}
 	up := []string{"0 : start a", "1 up a:", "2 exit a 0: start s", "3 up s: start x", "4 up x:"}
 	l := New(spec)
@@ -90,7 +90,7 @@ func TestALostSandboxBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestAChangedContainerRunsAnew(t *testing.T) {
+func TestChangedContainerRestarts(t *testing.T) {
 	l := New(Spec{Containers: names("x", "y"), RestartPolicy: Never})
 	story(t, l, "0 : start x, start y", "1 up x;up y:", "2 changed x: stop x", "3 exit x 0: start x", "4 up x:", "5 exit x 0;exit y 0: over")
 	if l.Phase() != Succeeded {
@@ -98,7 +98,7 @@ func TestAChangedContainerRunsAnew(t *testing.T) {
 	}
 }
 
-func TestContainersMayHaveARestartPolicyOfTheirOwn(t *testing.T) {
+func TestContainerRestartPolicy(t *testing.T) {
 	never, onFailure := Never, OnFailure
 	l := New(Spec{Containers: []Container{
 		{Name: "x", RestartPolicy: &never, RestartRules: []RestartRule{{Codes: []int32{42}}}},

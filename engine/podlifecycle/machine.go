@@ -3,6 +3,8 @@ package podlifecycle
 import (
 	"slices"
 	"time"
+
+	"github.com/berthproject/berth/engine/order"
 )
 
 // Restart delays, by the kubelet's defaults: 10 s doubling to 5 min, reset after twice the maximum.
@@ -81,7 +83,7 @@ func (l *Machine) Step(now time.Time, events ...Event) (effects []Effect, wake t
 		effects, wake = l.stopSidecars(now)
 	default:
 		effects, wake = l.advance(now)
-		wake = earliest(wake, end)
+		wake = order.Earliest(wake, end)
 	}
 	return l.updateProbes(effects), wake
 }

@@ -34,7 +34,7 @@ func words(es []Effect) string {
 	return strings.Join(out, ", ")
 }
 
-// story drives a life through lines "seconds event: effects".
+// story drives a machine through lines "seconds event: effects".
 func story(t *testing.T, l *Machine, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
@@ -60,7 +60,7 @@ func story(t *testing.T, l *Machine, lines ...string) {
 	}
 }
 
-// event is a word with its arguments.
+// event parses a word with its arguments.
 func event(l *Machine, f []string) Event {
 	number := func(i int) (n int) {
 		if i < len(f) {
@@ -98,7 +98,7 @@ func event(l *Machine, f []string) Event {
 	return nil
 }
 
-// names makes containers; + marks a sidecar, ! one with a preStop hook.
+// names returns containers; + marks a sidecar, ! one with a preStop hook.
 func names(s ...string) (out []Container) {
 	for _, n := range s {
 		name := strings.Trim(n, "+!")
@@ -107,7 +107,7 @@ func names(s ...string) (out []Container) {
 	return out
 }
 
-func TestInitContainersRunInOrderAndSidecarsStay(t *testing.T) {
+func TestInitContainerOrder(t *testing.T) {
 	l := New(Spec{Init: names("a", "+s", "b"), Containers: names("x", "y"), RestartPolicy: Never})
 	story(t, l,
 		"0 : start a",
@@ -132,14 +132,14 @@ func TestRestartsBackOff(t *testing.T) {
 		"2 exit x 1: start x", // the first restart is immediate
 		"3 up x:", "4 exit x 1:", "13 :", "14 : start x",
 		"15 up x:", "16 exit x 1:", "35 :", "36 : start x",
-		// ten minutes of running forgive
+		// ten minutes of running reset the backoff
 		"37 up x:", "637 exit x 1: start x")
 	if _, cs := l.Statuses(); cs[0].Restarts != 4 || cs[0].Last == nil {
 		t.Errorf("restarts %d", cs[0].Restarts)
 	}
 }
 
-func TestInitFailureFailsAPodThatNeverRestarts(t *testing.T) {
+func TestInitFailureWithRestartPolicyNever(t *testing.T) {
 	l := New(Spec{Init: names("a"), Containers: names("x"), RestartPolicy: Never})
 	story(t, l, "0 : start a", "1 up a:", "2 exit a 3: over")
 	if l.Phase() != Failed {
@@ -147,12 +147,12 @@ func TestInitFailureFailsAPodThatNeverRestarts(t *testing.T) {
 	}
 }
 
-func TestDeletionOfAPodThatNeverStarted(t *testing.T) {
+func TestDeletionBeforeStart(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Always})
 	story(t, l, "0 delete 30: over, gone", "1 :")
 }
 
-func TestResumeGoesOnWhereItWas(t *testing.T) {
+func TestResume(t *testing.T) {
 	l := Resume(Spec{Containers: names("x"), RestartPolicy: Always}, Running, []Status{{Name: "x", State: ContainerRunning, StartedAt: t0, Restarts: 2}})
 	story(t, l, "1 :", "2 exit x 1:", "21 :", "22 : start x")
 }

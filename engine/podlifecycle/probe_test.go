@@ -2,10 +2,10 @@ package podlifecycle
 
 import "testing"
 
-// probed is a container with probes.
+// probed returns a container with probes.
 func probed(name string, p Probes) Container { return Container{Name: name, Probes: p} }
 
-func TestReadinessComesFromItsProbe(t *testing.T) {
+func TestReadinessProbe(t *testing.T) {
 	l := New(Spec{Containers: []Container{probed("x", Readiness), probed("y", 0)}})
 	story(t, l, "0 : start x, start y", "1 up x;up y: probe x Readiness")
 	if l.Phase() != Running || l.Ready() {
@@ -21,7 +21,7 @@ func TestReadinessComesFromItsProbe(t *testing.T) {
 	}
 }
 
-func TestOtherProbesWaitForTheStartupProbe(t *testing.T) {
+func TestStartupProbeRunsFirst(t *testing.T) {
 	l := New(Spec{Containers: []Container{probed("x", Startup|Readiness|Liveness)}})
 	story(t, l, "0 : start x", "1 up x: probe x Startup", "2 ready x:", "3 dead x:",
 		"4 launched x: unprobe x Startup, probe x Readiness, probe x Liveness")
@@ -30,25 +30,25 @@ func TestOtherProbesWaitForTheStartupProbe(t *testing.T) {
 	}
 }
 
-func TestASidecarHoldsBackUntilItsStartupProbeHasPassed(t *testing.T) {
+func TestSidecarBlocksUntilStartupProbePasses(t *testing.T) {
 	s := probed("s", Startup)
 	s.Sidecar = true
 	l := New(Spec{Init: []Container{s}, Containers: names("x")})
 	story(t, l, "0 : start s", "1 up s: probe s Startup", "5 launched s: start x, unprobe s Startup", "6 up x:",
-		"7 exit s 1: start s") // and x runs on
+		"7 exit s 1: start s") // x keeps running
 	if !l.Initialized() {
 		t.Error("a pod that has begun is initialized for ever")
 	}
 }
 
-func TestAFailedProbeRestartsTheContainer(t *testing.T) {
+func TestFailedProbeRestartsContainer(t *testing.T) {
 	x := probed("x", Liveness|Readiness)
 	x.PreStop = true
 	l := New(Spec{Containers: []Container{x}, RestartPolicy: OnFailure})
 	story(t, l, "0 : start x", "1 up x: probe x Readiness, probe x Liveness", "2 ready x:",
 		"3 dead x: hook x, unprobe x Liveness",
 		"8 hooked x: stop x",
-		"9 exit x 0: start x, unprobe x Readiness", // although it ended well
+		"9 exit x 0: start x, unprobe x Readiness", // although its exit code is 0
 		"10 up x: probe x Readiness, probe x Liveness", "11 dead x: hook x, unprobe x Liveness", "40 :", "41 : stop x", "43 : kill x, unprobe x Readiness",
 		"44 exit x 137:", "53 :", "54 : start x")
 	never := New(Spec{Containers: []Container{probed("x", Liveness)}, RestartPolicy: Never})
@@ -58,14 +58,14 @@ func TestAFailedProbeRestartsTheContainer(t *testing.T) {
 	}
 }
 
-func TestAProbeMayGiveAGraceOfItsOwn(t *testing.T) {
+func TestProbeGracePeriod(t *testing.T) {
 	x := probed("x", Startup)
 	x.StartupGrace = 5e9
 	l := New(Spec{Containers: []Container{x}})
 	story(t, l, "0 : start x", "1 up x: probe x Startup", "10 unlaunched x: stop x, unprobe x Startup", "14 :", "15 : kill x", "16 exit x 137: start x")
 }
 
-func TestAPodThatEndsIsProbedForReadinessOnly(t *testing.T) {
+func TestTerminatingPodRunsReadinessProbeOnly(t *testing.T) {
 	l := New(Spec{Containers: []Container{probed("x", Readiness|Liveness)}})
 	story(t, l, "0 : start x", "1 up x: probe x Readiness, probe x Liveness", "2 ready x:",
 		"3 delete 30: stop x, unprobe x Liveness")
@@ -79,7 +79,7 @@ func TestAPodThatEndsIsProbedForReadinessOnly(t *testing.T) {
 	story(t, l, "5 exit x 0: over, gone, unprobe x Readiness")
 }
 
-func TestReadinessOutlivesARestartOfTheAgent(t *testing.T) {
+func TestReadinessSurvivesAgentRestart(t *testing.T) {
 	spec := Spec{Containers: []Container{probed("x", Startup|Readiness)}}
 	l := Resume(spec, Running, []Status{{Name: "x", State: ContainerRunning, StartedAt: t0, StartupPassed: true, Ready: true}})
 	story(t, l, "1 : probe x Readiness")

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestRandomLives holds the invariants of doc.go over random stories.
-func TestRandomLives(t *testing.T) {
+// TestRandomPods checks the package's invariants over random events.
+func TestRandomPods(t *testing.T) {
 	for seed := int64(0); seed < 6000; seed++ {
 		rnd := rand.New(rand.NewSource(seed))
 		inits := [][]string{{"a", "+s", "b"}, {"a", "+!s", "b"}}[rnd.Intn(2)]
@@ -27,7 +27,7 @@ func TestRandomLives(t *testing.T) {
 	}
 }
 
-// randomPod is a runtime that starts what it is told, lets containers, hooks and probes end at
+// randomPod is a runtime that starts containers as requested, ends containers, hooks and probes at
 // random, and fails and deletes the pod at some time.
 type randomPod struct {
 	rnd      *rand.Rand
@@ -39,10 +39,10 @@ type randomPod struct {
 	starts   map[string]int32
 	news     []Event
 	now      time.Time
-	deadline time.Time // when all that is left may be killed
-	fails    bool      // the pod was told to
+	deadline time.Time // when all remaining containers may be killed
+	fails    bool      // the pod was asked to stop
 	abrupt   bool
-	restless bool // some container was replaced or lost, and may be killed or begin anew
+	restless bool // a container was replaced or lost, and may be killed or restarted
 	over     bool
 }
 
@@ -67,14 +67,14 @@ func (p *randomPod) play() string {
 	return "never gone"
 }
 
-// due notes until when there is grace.
+// due records until when the grace period lasts.
 func (p *randomPod) due(grace time.Duration) {
 	if end := p.now.Add(grace); p.deadline.IsZero() || end.Before(p.deadline) {
 		p.deadline = end
 	}
 }
 
-// randomEvent makes the news of a step.
+// randomEvent creates the events of a step.
 func (p *randomPod) randomEvent(step int) {
 	for _, c := range []string{"a", "s", "b", "x", "y"} {
 		if p.up[c] && (p.rnd.Intn(3) == 0 || step > 100) {
@@ -113,7 +113,7 @@ func (p *randomPod) randomEvent(step int) {
 	}
 }
 
-// check looks at what a step has answered.
+// check checks the result of a step.
 func (p *randomPod) check(effects []Effect, wake time.Time) string {
 	if !wake.IsZero() && wake.Before(p.now) {
 		return fmt.Sprintf("wakes %v in the past", p.now.Sub(wake))
@@ -137,7 +137,7 @@ func (p *randomPod) check(effects []Effect, wake time.Time) string {
 	return ""
 }
 
-// applyEffect carries out an effect and says what is wrong with it.
+// applyEffect carries out an effect and returns what is wrong with it.
 func (p *randomPod) applyEffect(e Effect) string {
 	switch e := e.(type) {
 	case Start:

@@ -1,6 +1,10 @@
 package podlifecycle
 
-import "time"
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/order"
+)
 
 // minStop is the minimum time between asking a container to stop and killing it, as in the kubelet,
 // even if a hook used up the grace period.
@@ -57,13 +61,13 @@ func (l *Machine) stopNext(now time.Time, effects []Effect) (_ []Effect, wake ti
 	stop := func(r *containerRun, turn bool) {
 		deadline := l.deadline
 		if r.restartCause != noRestart {
-			deadline = earliest(r.replaceDeadline, deadline)
+			deadline = order.Earliest(r.replaceDeadline, deadline)
 		}
 		effect, at := r.stop(now, deadline, turn)
 		if effect != nil {
 			effects = append(effects, effect)
 		}
-		wake = earliest(wake, at)
+		wake = order.Earliest(wake, at)
 		running = true
 	}
 	for i := range l.containers {
@@ -91,7 +95,7 @@ func (r *containerRun) stop(now, deadline time.Time, turn bool) (effect Effect, 
 	case r.killed:
 		return nil, time.Time{}
 	case !r.stopRequestedAt.IsZero():
-		if kill := maxTime(deadline, r.stopRequestedAt.Add(minStop)); now.Before(kill) {
+		if kill := order.Max(deadline, r.stopRequestedAt.Add(minStop)); now.Before(kill) {
 			return nil, kill
 		}
 		r.killed = true
@@ -103,13 +107,6 @@ func (r *containerRun) stop(now, deadline time.Time, turn bool) (effect Effect, 
 		return nil, deadline
 	}
 	r.stopRequestedAt = now
-	kill := maxTime(deadline, now.Add(minStop))
+	kill := order.Max(deadline, now.Add(minStop))
 	return Stop{r.Name, kill}, kill
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -11,22 +11,22 @@ func TestDeletionStopsThenKills(t *testing.T) {
 		"20 delete 60:", // cannot be lengthened
 		"40 : kill y, stop s",
 		"41 exit y 137:",
-		"42 : kill s", // 2 s after it was asked
+		"42 : kill s", // 2 s after the stop request
 		"43 exit s 137: over, gone")
 }
 
-func TestSidecarsEndInReverseOrderAfterAllElse(t *testing.T) {
+func TestSidecarsStopLastInReverseOrder(t *testing.T) {
 	l := New(Spec{Init: names("+r", "+s"), Containers: names("x"), RestartPolicy: Always})
 	story(t, l,
 		"0 : start r", "1 up r: start s", "2 up s: start x", "3 up x:",
 		"10 delete 30: stop x", "12 exit x 0: stop s", "13 exit s 0: stop r", "14 exit r 0: over, gone")
 }
 
-func TestPreStopIsPartOfTheGrace(t *testing.T) {
+func TestPreStopCountsAgainstGracePeriod(t *testing.T) {
 	l := New(Spec{Init: names("+!s"), Containers: names("!x", "y"), RestartPolicy: Always})
 	story(t, l,
 		"0 : start s", "1 up s: start x, start y", "2 up x;up y:",
-		"10 delete 30: hook x, stop y, hook s", // a sidecar's hook does not wait for its turn
+		"10 delete 30: hook x, stop y, hook s", // a sidecar's hook runs immediately
 		"15 exit y 0:",
 		"20 hooked x: stop x",
 		"21 hooked s:",
@@ -34,24 +34,24 @@ func TestPreStopIsPartOfTheGrace(t *testing.T) {
 		"41 exit x 137;exit s 0: over, gone")
 }
 
-func TestAPreStopThatOverrunsLeavesTwoSeconds(t *testing.T) {
+func TestPreStopOverrunLeavesTwoSeconds(t *testing.T) {
 	l := New(Spec{Containers: names("!x"), RestartPolicy: Always})
 	story(t, l,
 		"0 : start x", "1 up x:", "10 delete 5: hook x", "14 :", "15 : stop x", "16 hooked x:", "17 : kill x", "18 exit x 137: over, gone")
 }
 
-func TestAShorterGraceKillsEarlier(t *testing.T) {
+func TestShorterGracePeriodKillsEarlier(t *testing.T) {
 	l := New(Spec{Containers: names("x", "!y"), RestartPolicy: Always})
 	story(t, l,
 		"0 : start x, start y", "1 up x;up y:", "10 delete 60: stop x, hook y", "20 delete 5:", "25 : kill x, stop y", "27 : kill y", "28 exit x 137;exit y 137: over, gone")
 }
 
-func TestNoGraceIsTwoSeconds(t *testing.T) {
+func TestZeroGracePeriodIsTwoSeconds(t *testing.T) {
 	l := New(Spec{Containers: names("!x"), RestartPolicy: Always})
 	story(t, l, "0 : start x", "1 up x:", "10 delete 0: stop x", "12 : kill x", "13 exit x 137: over, gone")
 }
 
-func TestADeletedPodIsReadyUntilItEnds(t *testing.T) {
+func TestDeletedPodIsReadyUntilContainerEnds(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Always})
 	story(t, l, "0 : start x", "1 up x:", "10 delete 30: stop x")
 	if !l.Ready() {
@@ -63,7 +63,7 @@ func TestADeletedPodIsReadyUntilItEnds(t *testing.T) {
 	}
 }
 
-func TestAFinishedPodsSidecarsHaveItsGrace(t *testing.T) {
+func TestSidecarsOfFinishedPodHaveGracePeriod(t *testing.T) {
 	l := New(Spec{Init: names("+s"), Containers: names("x"), RestartPolicy: Never, Grace: 5e9})
 	story(t, l, "0 : start s", "1 up s: start x", "2 up x:", "10 exit x 0: stop s", "14 :", "15 : kill s", "16 exit s 137: over")
 	if l.Phase() != Succeeded {

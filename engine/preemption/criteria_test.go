@@ -90,7 +90,7 @@ func (c *small) preempt(t *testing.T, pod *model.Pod, o preemption.Options) (str
 	return p.Node + ": " + strings.Join(names, " "), p
 }
 
-// high is a pod that has to make room for itself.
+// high returns a pod that has to preempt.
 func high(t *testing.T, cpu int) *model.Pod {
 	p := parsePod(t, fmt.Sprintf("high 1000 %d -", cpu))
 	p.Phase, p.Ready = model.Pending, false
@@ -130,7 +130,7 @@ func TestCriteria(t *testing.T) {
 	}
 }
 
-func TestFewestViolationsComeFirst(t *testing.T) {
+func TestFewestViolationsWin(t *testing.T) {
 	c := build(t, map[string][]string{"n1": {"a 1 4000 9"}, "n2": {"b 99 4000 1"}})
 	c.budget("a", 0, 1)
 	got, p := c.preempt(t, high(t, 4000), preemption.Options{})
@@ -143,8 +143,8 @@ func TestFewestViolationsComeFirst(t *testing.T) {
 	}
 }
 
-// A pod that counts as a violation is put back before more important ones that do not.
-func TestViolatingAreReprievedFirst(t *testing.T) {
+// A pod whose eviction violates a budget is reprieved before more important ones.
+func TestViolatingPodsAreReprievedFirst(t *testing.T) {
 	c := build(t, map[string][]string{"n1": {"b 9 2000 1", "a 1 2000 1"}})
 	c.budget("a", 0, 1)
 	if got, p := c.preempt(t, high(t, 2000), preemption.Options{}); got != "n1: b" || p.Violations != 0 {

@@ -14,7 +14,7 @@ import (
 
 const systemCritical = 2_000_000_000
 
-// byName: pods whose names begin with b are BestEffort, with u Burstable, with g Guaranteed.
+// byName returns the class by the pod's name: b BestEffort, u Burstable, g Guaranteed.
 func byName(p *model.Pod) preemption.QoS {
 	return map[byte]preemption.QoS{'b': preemption.BestEffort, 'u': preemption.Burstable, 'g': preemption.Guaranteed}[p.Name[0]]
 }
@@ -26,7 +26,7 @@ func asking(name string, cpu, memory int64, priority int32) *model.Pod {
 		Spec: &model.PodSpec{Priority: priority, Requests: model.Resources{MilliCPU: cpu, Memory: memory}}}
 }
 
-// critical is who must leave, in words, for a pod that asks for so much.
+// critical describes the victims of a critical pod.
 func critical(pod *model.Pod, pods ...*model.Pod) string {
 	s := cluster.New()
 	s.UpsertNode(&model.Node{Name: "n", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 4000, Memory: 4000}})
@@ -45,7 +45,7 @@ func critical(pod *model.Pod, pods ...*model.Pod) string {
 	return strings.Join(out, " ")
 }
 
-func TestWhoLeavesForACriticalPod(t *testing.T) {
+func TestVictimsForCriticalPod(t *testing.T) {
 	pod := asking("c", 1000, 1000, systemCritical)
 	for name, tc := range map[string]struct {
 		pods []*model.Pod
@@ -68,8 +68,8 @@ func TestWhoLeavesForACriticalPod(t *testing.T) {
 	}
 }
 
-// TestAfterThatACriticalPodFits: and no class gives a pod that those of lesser classes make needless.
-func TestAfterThatACriticalPodFits(t *testing.T) {
+// TestCriticalPodFitsAfterEviction also checks that no class contributes an unnecessary victim.
+func TestCriticalPodFitsAfterEviction(t *testing.T) {
 	for seed := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		pod := asking("c", rnd.Int64N(4001), rnd.Int64N(4001), systemCritical)

@@ -9,9 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evenWorld is a cluster of equal nodes that are full of much the same pods, so that
-// the finest of differences decide, and so that the same preemptors are asked about over and over
-// while little changes.
+// evenWorld returns a cluster of nearly equal nodes and a few preemptors, so that small differences
+// decide and the same preemptors recur while little changes.
 func evenWorld(seed uint64) (w *world, preemptors []*model.PodSpec) {
 	w = &world{Rand: rand.New(rand.NewPCG(seed, 78)), state: cluster.New(), even: true}
 	w.nodes = w.IntN(6) + 2
@@ -34,7 +33,7 @@ func evenWorld(seed uint64) (w *world, preemptors []*model.PodSpec) {
 	return w, []*model.PodSpec{low(100, 1000), low(100, 2000), low(3, 1500)}
 }
 
-// evenChange changes a pod's standing, a budget, or puts one pod into another's place.
+// evenChange changes a pod's status or a budget, or replaces a pod.
 func (w *world) evenChange() {
 	i := w.IntN(len(w.pods))
 	p := *w.pods[i]
@@ -53,7 +52,7 @@ func (w *world) evenChange() {
 		return
 	case 5:
 		p.Started = epoch.Add(time.Duration(w.IntN(4)) * time.Second)
-	case 6: // nothing that counts
+	case 6: // an irrelevant change
 		p.ResourceVersion += "1"
 	default:
 		p.Ready = !p.Ready

@@ -12,9 +12,9 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// TestFuzzPlannerEqualsPlain compares the fast path with the plain one on clusters
-// that change at random between the decisions.
-func TestFuzzPlannerEqualsPlain(t *testing.T) {
+// TestFuzzPlannerEqualsReference compares the planner with the reference evaluator on clusters that
+// change between decisions.
+func TestFuzzPlannerEqualsReference(t *testing.T) {
 	worlds := 150
 	if os.Getenv("BERTH_SOAK") != "" {
 		worlds = 10000
@@ -32,8 +32,8 @@ func TestFuzzPlannerEqualsPlain(t *testing.T) {
 	}
 }
 
-// TestFuzzPlannerKeepsUp is the same where the same pods are asked about again and again.
-func TestFuzzPlannerKeepsUp(t *testing.T) {
+// TestFuzzPlannerTracksChanges is the same with recurring preemptors.
+func TestFuzzPlannerTracksChanges(t *testing.T) {
 	worlds := 400
 	if os.Getenv("BERTH_SOAK") != "" {
 		worlds = 10000
@@ -89,7 +89,7 @@ func fuzzWorld(t *testing.T, seed uint64, seen *resultCounts) {
 	p := profile()
 	o := preemption.Options{LedgerBudgets: w.chance(0.6), PreferMovable: w.chance(0.6)}
 	planner := preemption.NewPlanner(w.state, p, seed, o)
-	var asked []*model.Pod // kinds that were asked about, to come again
+	var asked []*model.Pod // preemptors to repeat
 	for step := range 40 {
 		for range w.IntN(4) {
 			w.change()

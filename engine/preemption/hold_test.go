@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// hold holds a node for or against a random owner, or ends a hold.
+// hold creates a Hold for or against a random owner, or ends one.
 func (w *world) hold() { w.holdFor(w.specs) }
 
-// holdFor is hold; what is reserved is for pods of one of the specifications.
+// holdFor is hold with reservations for one of the specifications.
 func (w *world) holdFor(specs []*model.PodSpec) {
 	t, owner, node := model.HoldType(w.IntN(2)), one(w, "web", "db"), fmt.Sprintf("n%02d", w.IntN(w.nodes))
 	h := &model.Hold{Namespace: "default", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node, Count: 1, Until: epoch}
@@ -29,9 +29,9 @@ func (w *world) holdFor(specs []*model.PodSpec) {
 	w.state.UpsertHold(h)
 }
 
-// TestFuzzPlannerEqualsPlainBesideHolds compares the two where nodes are held for
-// and against the owners of those that preempt.
-func TestFuzzPlannerEqualsPlainBesideHolds(t *testing.T) {
+// TestFuzzPlannerEqualsReferenceWithHolds compares the two with Holds for and against the
+// preemptors' owners.
+func TestFuzzPlannerEqualsReferenceWithHolds(t *testing.T) {
 	worlds := 100
 	if os.Getenv("BERTH_SOAK") != "" {
 		worlds = 5000

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// The status still allows one, but meanwhile a pod under the budget has died: by the
-// ledger none may leave, kube-scheduler takes it (kubernetes#91492).
+// The status still allows one disruption, but a covered pod has died since: the ledger allows none,
+// kube-scheduler preempts (kubernetes#91492).
 func TestLedgerBudgets(t *testing.T) {
 	c := build(t, map[string][]string{"n1": {"a1 1 4000 9"}, "n2": {"b 2 4000 1"}, "n3": {"a2 1000 4000 1"}})
 	c.budget("a", 1, 1)
@@ -29,7 +29,7 @@ func TestLedgerBudgets(t *testing.T) {
 	}
 }
 
-func TestDebitsAreOfTheVictims(t *testing.T) {
+func TestDebitsCountVictimsOnly(t *testing.T) {
 	c := build(t, map[string][]string{"n1": {"a1 3 1000 1", "a2 2 1000 1", "a3 1 2000 1"}})
 	c.budget("a", 1, 2)
 	_, p := c.preempt(t, high(t, 2500), preemption.Options{LedgerBudgets: true})
@@ -41,11 +41,11 @@ func TestDebitsAreOfTheVictims(t *testing.T) {
 	}
 }
 
-// Two victims are equal by the criteria. The one on n2 fits on n3, which only victims
-// tolerate; the one on n1 is a DaemonSet's, or too large for n3 (kubernetes#141227).
+// Two victims tie. The one on n2 fits n3, which only victims tolerate; the one on n1 belongs to a
+// DaemonSet or is too large for n3 (kubernetes#141227).
 func TestPreferMovable(t *testing.T) {
 	seen := map[string]bool{}
-	for i := range 40 { // in ties the uid decides
+	for i := range 40 { // the uid breaks ties
 		uid := fmt.Sprint("high-", i)
 		for _, large := range []bool{false, true} {
 			c := movables(t, large)
@@ -115,8 +115,8 @@ func TestEligibility(t *testing.T) {
 	}
 }
 
-// The room of a nominee counts for those of its priority or lower, and it is no victim.
-func TestNomineesHoldTheirRoom(t *testing.T) {
+// A nominated pod's reservation applies to pods of its priority or lower, and it is not a victim.
+func TestNominatedPodsReserveResources(t *testing.T) {
 	c := build(t, map[string][]string{"n1": {"a 1 2000 1"}, "n2": {"b 2 4000 1"}})
 	nominee := parsePod(t, "nominee 1000 4000 -")
 	nominee.NominatedNodeName, nominee.Phase = "n1", model.Pending
@@ -126,7 +126,7 @@ func TestNomineesHoldTheirRoom(t *testing.T) {
 	}
 }
 
-func TestVoidNominationsAreCleared(t *testing.T) {
+func TestInvalidNominationsAreCleared(t *testing.T) {
 	c := build(t, map[string][]string{"n1": {"a 1000 4000 1"}})
 	pod := high(t, 4000)
 	pod.NominatedNodeName = "n1"
@@ -136,8 +136,8 @@ func TestVoidNominationsAreCleared(t *testing.T) {
 	}
 }
 
-// Nodes that the search is narrowed to are taken in the order of ties, too.
-func TestTiesAmongNamedNodes(t *testing.T) {
+// Nodes that PreFilter allows are also visited in tie-breaker order.
+func TestTiesAmongPreFilterNodes(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 40 {
 		c := build(t, map[string][]string{"n1": {"a 1 4000 1"}, "n2": {"b 1 4000 1"}, "n3": {"c 0 4000 1"}})

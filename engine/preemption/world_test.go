@@ -10,15 +10,16 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// world is a random cluster with pods that come, change and go.
+// world is a random cluster whose pods are created, changed and deleted.
 type world struct {
 	*rand.Rand
 	state  *cluster.State
 	specs  []*model.PodSpec
-	pods   []*model.Pod // that are on nodes or wait
+	pods   []*model.Pod // assigned or pending
 	serial int
 	nodes  int
 	even   bool // see evenWorld
@@ -55,7 +56,7 @@ func newWorld(seed uint64) *world {
 func (w *world) node(i int) {
 	n := &model.Node{Name: fmt.Sprintf("n%02d", i), AllocatablePods: one[int64](w, 110, 6, 4, 3),
 		Allocatable: model.Resources{MilliCPU: one[int64](w, 4000, 2000, 1000), Memory: one[int64](w, 8, 4, 2) << 30, Ephemeral: 10 << 30}}
-	labels := map[string]string{placement.HostnameKey: n.Name, "zone": one(w, "a", "b")}
+	labels := map[string]string{framework.HostnameKey: n.Name, "zone": one(w, "a", "b")}
 	n.Labels = model.LabelsOf(labels)
 	if w.chance(0.3) {
 		n.Allocatable.Scalars = []model.Scalar{{Name: "example.com/gpu", Amount: one[int64](w, 1, 2, 4)}}
@@ -85,7 +86,7 @@ func (w *world) spec() *model.PodSpec {
 		s.Tolerations = []model.Toleration{{Key: "dedicated", Op: model.TolExists}}
 	}
 	if w.chance(0.1) {
-		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: one(w, placement.HostnameKey, "zone"), Selector: of("app", one(w, "a", "b")), Namespaces: []string{"default"}}}
+		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: one(w, framework.HostnameKey, "zone"), Selector: of("app", one(w, "a", "b")), Namespaces: []string{"default"}}}
 	}
 	if w.chance(0.1) {
 		s.Spread = []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: of("app", one(w, "a", "b"))}}
@@ -94,8 +95,7 @@ func (w *world) spec() *model.PodSpec {
 	return s
 }
 
-// rarely gives a specification what limits the search, or makes all nodes depend on
-// one pod.
+// rarely adds to a specification what limits the nodes or relates them to one pod.
 func (w *world) rarely(s *model.PodSpec) {
 	if w.chance(0.06) {
 		name := model.Requirement{Key: "metadata.name", Op: model.In, Values: []string{one(w, "n00", "n01", "n03", "gone")}}
@@ -107,7 +107,7 @@ func (w *world) rarely(s *model.PodSpec) {
 	}
 }
 
-// claims makes the claims that pods use: one for a single pod, one for many.
+// claims creates the claims that pods use: one for a single pod, one for several.
 func (w *world) claims() {
 	for name, modes := range map[string]model.AccessModes{"alone": model.ReadWriteOncePod, "shared": model.ReadWriteMany} {
 		w.state.UpsertPV(&model.PersistentVolume{Name: "pv-" + name, AccessModes: modes, Claim: model.ClaimRef{Namespace: "default", Name: name}})
@@ -129,7 +129,7 @@ func (w *world) pod() *model.Pod {
 	return p
 }
 
-// run puts a new pod on some node.
+// run assigns a new pod to some node.
 func (w *world) run() { w.runOn(w.IntN(w.nodes)) }
 
 func (w *world) runOn(node int) {
@@ -143,7 +143,7 @@ func (w *world) runOn(node int) {
 	w.state.UpsertPod(p)
 }
 
-// wait adds a pod that waits; some are nominated.
+// wait adds a pending pod, sometimes nominated.
 func (w *world) wait() *model.Pod {
 	p := w.pod()
 	if w.chance(0.3) {
@@ -229,25 +229,25 @@ func (w *world) change() {
 	w.state.UpsertPod(&p)
 }
 
-func profile() *placement.Profile {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+func profile() *framework.Profile {
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		panic(err)
 	}
 	return p
 }
 
-// plainly is what the plain path says about a pod that fits nowhere; nil for others.
-func plainly(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Options, pod *model.Pod) (*preemption.Result, *decision.Summary) {
+// plainly returns the reference evaluator's result for an infeasible pod; nil for others.
+func plainly(s *cluster.State, p *framework.Profile, seed uint64, o preemption.Options, pod *model.Pod) (*preemption.Result, *decision.Summary) {
 	rec := placement.Evaluate(s, p, seed, pod)
 	if rec.Outcome != decision.Infeasible {
 		return nil, nil
 	}
-	return preemption.Evaluate(s, p, seed, o, pod, rec), placement.Summarize(rec, s.NumNodes())
+	return preemption.Evaluate(s, p, seed, o, pod, rec), decision.Summarize(rec, s.NumNodes())
 }
 
-// planned is what a planner is to say where the plain path says p: it does not look
-// at all nodes once it knows the best.
+// planned returns what the planner must return for the reference result p: a successful plan has no
+// counts.
 func planned(p decision.Preemption) *decision.Preemption {
 	if p.Outcome == decision.PreemptionNominated {
 		p.Candidates, p.ReasonCounts = 0, nil

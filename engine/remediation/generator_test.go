@@ -6,10 +6,10 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// generator draws clusters with little room and pods with many wishes.
+// generator creates small clusters with few free resources and demanding pods.
 type generator struct{ *rand.Rand }
 
 func (d generator) pick(list ...string) string { return list[d.IntN(len(list))] }
@@ -20,7 +20,7 @@ const zoneKey = "topology.kubernetes.io/zone"
 func (d generator) node(i int) *model.Node {
 	labels := map[string]string{"disk": d.pick("ssd", "hdd"), "n": fmt.Sprint(d.IntN(4))}
 	if !d.oneIn(10) {
-		labels[placement.HostnameKey] = fmt.Sprint("node", i)
+		labels[framework.HostnameKey] = fmt.Sprint("node", i)
 	}
 	if !d.oneIn(8) {
 		labels[zoneKey] = d.pick("a", "b", "c")
@@ -55,7 +55,7 @@ func (d generator) selector() *model.Selector {
 }
 
 func (d generator) podTerm() model.PodAffinityTerm {
-	return model.PodAffinityTerm{TopologyKey: d.pick(placement.HostnameKey, zoneKey, "rack", "none"), Selector: d.selector(), Namespaces: []string{d.pick("x", "x", "y")}}
+	return model.PodAffinityTerm{TopologyKey: d.pick(framework.HostnameKey, zoneKey, "rack", "none"), Selector: d.selector(), Namespaces: []string{d.pick("x", "x", "y")}}
 }
 
 func (d generator) nodeTerm() model.NodeSelectorTerm {
@@ -73,7 +73,7 @@ func (d generator) nodeTerm() model.NodeSelectorTerm {
 	return model.NodeSelectorTerm{Labels: []model.Requirement{r}}
 }
 
-// spec draws a pod; wishes says how demanding it is, less being more.
+// spec returns a random specification; fewer wishes are more demanding.
 func (d generator) spec(wishes int) *model.PodSpec {
 	s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(d.IntN(4)), NeverPreempts: d.oneIn(10), ImageContainers: 1}
 	s.Requests = model.Resources{MilliCPU: int64(d.IntN(8)) * 100, Memory: int64(d.IntN(5)) << 27}
@@ -91,7 +91,7 @@ func (d generator) spec(wishes int) *model.PodSpec {
 		s.Affinity = append(s.Affinity, d.podTerm())
 	}
 	for d.oneIn(wishes) {
-		s.Spread = append(s.Spread, model.SpreadConstraint{TopologyKey: d.pick(placement.HostnameKey, zoneKey, "rack"), MaxSkew: int32(1 + d.IntN(2)),
+		s.Spread = append(s.Spread, model.SpreadConstraint{TopologyKey: d.pick(framework.HostnameKey, zoneKey, "rack"), MaxSkew: int32(1 + d.IntN(2)),
 			MinDomains: int32(1 + d.IntN(2)), Hard: !d.oneIn(4), Selector: d.selector(), HonorTaints: d.oneIn(3)})
 	}
 	if d.oneIn(wishes) {
@@ -118,7 +118,7 @@ func (d generator) pod(name, node string, wishes int) *model.Pod {
 	return p
 }
 
-// cluster draws a state and a pod that waits on it.
+// cluster returns a state and a pending pod.
 func (d generator) cluster() (*cluster.State, *model.Pod) {
 	s := cluster.New()
 	nodes := 1 + d.IntN(8)

@@ -12,10 +12,11 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// carryOut does what a change says as a person would, so that the words are what
-// is tested: room is freed by making pods there smaller, a claim gets a real volume.
+// carryOut applies a change as an administrator would, independently of Apply: requests of other
+// pods are lowered, a claim gets a real volume.
 func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.Pod {
 	t.Helper()
 	switch c.Kind {
@@ -53,15 +54,15 @@ func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.
 	return with
 }
 
-// tally counts what a run saw.
+// tally counts the results of a run.
 type tally struct {
 	pods, waiting, cured, changes, never int
 	kinds                                [NumKinds]int
-	kin                                  map[string]int // how many of one kin
+	kin                                  map[string]int // per GroupKey
 }
 
-// counterfactual finds remedies of one random pod and carries each of them out.
-func (n *tally) counterfactual(t *testing.T, p *placement.Profile, seed uint64) {
+// counterfactual finds suggestions for a random pod and applies each of them.
+func (n *tally) counterfactual(t *testing.T, p *framework.Profile, seed uint64) {
 	t.Helper()
 	s, pod := generator{rand.New(rand.NewPCG(seed, 3))}.cluster()
 	rec := placement.Evaluate(s, p, seed, pod)
@@ -105,16 +106,16 @@ func (n *tally) counterfactual(t *testing.T, p *placement.Profile, seed uint64) 
 	}
 }
 
-func profile(t *testing.T) *placement.Profile {
+func profile(t *testing.T) *framework.Profile {
 	t.Helper()
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// TestSuggestionsPlaceThePod: every remedy, carried out, places the pod.
+// TestSuggestionsPlaceThePod checks that every suggestion makes the pod schedulable.
 func TestSuggestionsPlaceThePod(t *testing.T) {
 	want := 80
 	if v := os.Getenv("BERTH_SOAK"); v != "" {
@@ -139,7 +140,7 @@ func TestSuggestionsPlaceThePod(t *testing.T) {
 	for _, k := range n.kin {
 		several = max(several, k)
 	}
-	if several < 3 { // which the search alone does not find
+	if several < 3 { // not found by the search alone
 		t.Errorf("no remedy was tried on more than %d nodes alike", several)
 	}
 	if n.cured*10 < n.waiting*9 {

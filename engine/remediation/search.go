@@ -8,7 +8,9 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Suggestion is a set of changes that make the pod schedulable, in the order in which they were
@@ -49,7 +51,7 @@ const (
 
 // Find searches for suggestions for an unschedulable pod; rec is the record that Evaluate returned
 // for it on the same state. The state is not changed.
-func Find(s *cluster.State, p *placement.Profile, seed uint64, pod *model.Pod, rec *decision.Record, o Options) *Result {
+func Find(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod, rec *decision.Record, o Options) *Result {
 	if rec.Outcome != decision.Infeasible && rec.Outcome != decision.Gated {
 		return &Result{}
 	}
@@ -73,7 +75,7 @@ func Find(s *cluster.State, p *placement.Profile, seed uint64, pod *model.Pod, r
 // finder is one search.
 type finder struct {
 	state   *cluster.State
-	profile *placement.Profile
+	profile *framework.Profile
 	seed    uint64
 	pod     *model.Pod
 	options Options
@@ -162,22 +164,12 @@ func (f *finder) minimize(t *trial) {
 
 // suggestion converts a successful trial.
 func (f *finder) suggestion(t *trial) Suggestion {
-	slices.SortStableFunc(t.changes, func(a, b Change) int { return trueFirst(a.Kind == RemovePod, b.Kind == RemovePod) })
+	slices.SortStableFunc(t.changes, func(a, b Change) int { return order.TrueFirst(a.Kind == RemovePod, b.Kind == RemovePod) })
 	r := Suggestion{Changes: t.changes, Node: t.rec.Choice}
 	for i := range t.changes {
 		r.Cost += f.cost(&t.changes[i])
 	}
 	return r
-}
-
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // enqueue adds a trial with the changes of another and more.

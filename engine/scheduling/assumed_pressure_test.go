@@ -7,26 +7,26 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evictedPod is a pod that a node threw out for want of memory.
+// evictedPod returns a pod that a node evicted for lack of memory.
 func evictedPod(node string, at time.Time) *model.Pod {
 	p := ofOwner("out", "db", 100)
 	p.NodeName, p.Phase, p.Evicted = node, model.Failed, &model.NodeEviction{Node: node, Pressure: model.MemoryPressure, At: at}
 	return p
 }
 
-// nodeWithPressure is a node that has said of a pressure whether it is under it.
+// nodeWithPressure returns a node that reports a pressure condition.
 func nodeWithPressure(k model.Pressure, is bool, at time.Time, taints ...model.Taint) *model.Node {
 	n := &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Taints: taints}
 	n.Pressures[k] = model.PressureCondition{True: is, Written: at}
 	return n
 }
 
-func TestAssumedPressureKeepsPodsOffForAWhile(t *testing.T) {
+func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 	later := t0.Add(time.Second)
 	memory := model.MemoryPressure
 	for name, c := range map[string]struct {
 		says *model.Node
-		ends time.Duration // after the eviction; 0: not by itself
+		ends time.Duration // after the eviction; 0: never
 	}{
 		"for 20 seconds":                          {nil, 20 * time.Second},
 		"until the node says that it is not":      {nodeWithPressure(memory, false, later), time.Second},
@@ -71,13 +71,13 @@ func TestAssumedPressureKeepsPodsOffForAWhile(t *testing.T) {
 	}
 }
 
-func TestPressureIsNotAssumedOfWhatIsLongOver(t *testing.T) {
+func TestOldEvictionsAssumeNoPressure(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("bind:web:n1", evictedPod("n1", t0.Add(-20*time.Second)), ofOwner("web", "web", 100))
 }
 
-// TestPressureFromTheFutureLastsNoLonger: whoever may write a pod's status could close a node for years.
-func TestPressureFromTheFutureLastsNoLonger(t *testing.T) {
+// Otherwise a client that may write pod status could block a node for years.
+func TestFutureEvictionTimeIsClamped(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", nodeWithPressure(model.MemoryPressure, false, time.Time{}), evictedPod("n2", t0.Add(1000*time.Hour)))
@@ -86,7 +86,7 @@ func TestPressureFromTheFutureLastsNoLonger(t *testing.T) {
 	s.step("bind:web:n2")
 }
 
-func TestPressureEndsWithTheNode(t *testing.T) {
+func TestAssumedPressureEndsWithNodeDeletion(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("", evictedPod("n1", t0))
 	s.step("", Remove{&model.Node{Name: "n1"}})

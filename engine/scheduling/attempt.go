@@ -145,11 +145,11 @@ func (m *Machine) handleDeadlines(now time.Time) {
 func (m *Machine) handleAttemptTimeout(now time.Time, a *attempt) {
 	switch a.stage {
 	case callingExtenders:
-		m.handleExtenderOutcome(now, a, Outcome{Result: Unknown, Reason: "no answer in time"})
+		m.handleExtenderOutcome(now, a, Outcome{Result: Unknown, Reason: "timed out"})
 	case bindingVolumes, waitingForVolumes:
 		m.retryBindVolumes(now, a)
 	case binding:
-		m.handleBindTimeout(now, a, "no answer in time")
+		m.handleBindTimeout(now, a, "timed out")
 	default:
 		m.refreshPod(now, a)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// machineWithoutWakeups is a machine that no change wakes anybody in, with a pod that waits for room
-// which has come since.
+// machineWithoutWakeups returns a machine without queueing hints, with a pod that waits for
+// resources which have become free.
 func machineWithoutWakeups(t *testing.T, audit, leftover time.Duration) (*Machine, time.Time) {
 	t.Helper()
 	cfg := DefaultConfig()
@@ -32,7 +32,7 @@ func machineWithoutWakeups(t *testing.T, audit, leftover time.Duration) (*Machin
 	return m, now
 }
 
-// until steps a machine when it asks for it, until there are effects.
+// until steps a machine at its wake times until there are effects.
 func until(m *Machine, now time.Time, limit time.Duration) ([]Effect, time.Duration) {
 	for at := now; !at.After(now.Add(limit)); {
 		effects, wake := m.Step(at, nil, 10)
@@ -44,7 +44,7 @@ func until(m *Machine, now time.Time, limit time.Duration) ([]Effect, time.Durat
 	return nil, limit
 }
 
-func TestAuditFindsWhoWasNotWoken(t *testing.T) {
+func TestAuditFindsMissedWakeup(t *testing.T) {
 	m, now := machineWithoutWakeups(t, 30*time.Second, time.Hour)
 	effects, after := until(m, now, time.Hour)
 	if len(effects) != 2 || after != 30*time.Second {
@@ -62,7 +62,7 @@ func TestAuditFindsWhoWasNotWoken(t *testing.T) {
 	}
 }
 
-func TestLeftoverThatFitsIsCounted(t *testing.T) {
+func TestFlushedPodThatFitsIsCounted(t *testing.T) {
 	m, now := machineWithoutWakeups(t, 0, 5*time.Minute)
 	effects, after := until(m, now, time.Hour)
 	if len(effects) != 1 || after != 5*time.Minute {

@@ -129,6 +129,6 @@ func (m *Machine) retryBind(now time.Time, a *attempt) {
 	case sent.Before(a.uncertainUntil):
 		m.setStage(a, waitingToRefresh, 0, a.uncertainUntil)
 	default:
-		m.abortAttempt(now, a, "binding to node \""+a.node+"\" was not granted: "+a.bindError)
+		m.abortAttempt(now, a, "binding to node \""+a.node+"\" failed: "+a.bindError)
 	}
 }

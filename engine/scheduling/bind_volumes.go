@@ -6,6 +6,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // bindVolumes assumes the volume bindings and sends BindVolumes.
@@ -18,7 +19,7 @@ func (m *Machine) bindVolumes(now time.Time, a *attempt, pod *model.Pod, plan *m
 
 func (m *Machine) sendBindVolumes(now time.Time, a *attempt, pod *model.Pod) {
 	id := m.emit(func(id uint64) Effect { return BindVolumes{ID: id, Pod: pod, Node: a.node, Plan: a.volumePlan} })
-	m.setStage(a, bindingVolumes, id, minTime(now.Add(m.cfg.BindTimeout), a.volumesDeadline))
+	m.setStage(a, bindingVolumes, id, order.Min(now.Add(m.cfg.BindTimeout), a.volumesDeadline))
 }
 
 // handleBindVolumesOutcome handles the outcome of BindVolumes. After Done the claims may be bound
@@ -30,11 +31,11 @@ func (m *Machine) handleBindVolumesOutcome(now time.Time, a *attempt, o Outcome)
 		m.setStage(a, waitingForVolumes, 0, a.volumesDeadline)
 		m.checkVolumes(now, a)
 	case Unknown:
-		m.setStage(a, bindingVolumes, 0, minTime(now.Add(m.cfg.RetryInterval), a.volumesDeadline))
+		m.setStage(a, bindingVolumes, 0, order.Min(now.Add(m.cfg.RetryInterval), a.volumesDeadline))
 	case Conflict:
 		m.abortAttempt(now, a, "")
 	case Refused:
-		m.abortAttempt(now, a, "preparing volumes for node \""+a.node+"\" was refused: "+o.Reason)
+		m.abortAttempt(now, a, "binding volumes for node \""+a.node+"\" was refused: "+o.Reason)
 	}
 }
 
@@ -44,7 +45,7 @@ func (m *Machine) retryBindVolumes(now time.Time, a *attempt) {
 		m.sendBindVolumes(now, a, m.state.Pod(a.uid))
 		return
 	}
-	m.abortAttempt(now, a, "the volumes for node \""+a.node+"\" were not bound within "+a.volumePlan.BindTimeout.String())
+	m.abortAttempt(now, a, "binding volumes for node \""+a.node+"\": not bound within "+a.volumePlan.BindTimeout.String())
 }
 
 // checkVolumes binds an attempt whose volumes are bound and aborts one whose volumes cannot be.
@@ -52,7 +53,7 @@ func (m *Machine) checkVolumes(now time.Time, a *attempt) {
 	pod := m.state.Pod(a.uid)
 	switch why := m.state.VolumePlanError(pod); {
 	case why != "":
-		m.abortAttempt(now, a, "preparing volumes for node \""+a.node+"\": "+why)
+		m.abortAttempt(now, a, "binding volumes for node \""+a.node+"\": "+why)
 	case m.state.VolumesReady(pod):
 		m.dropVolumeBind(a)
 		m.bind(now, a, pod, false)
@@ -87,11 +88,4 @@ func (m *Machine) notifyVolumesFreed(now time.Time, held bool) {
 	if held {
 		m.notifyChange(now, decision.Delta{Events: decision.PVChanged | decision.PVCChanged})
 	}
-}
-
-func minTime(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

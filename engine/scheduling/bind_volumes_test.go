@@ -6,18 +6,18 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// stored is a tale with the real rules, two nodes, a volume on n1 and a claim on it, "c";
-// claims of class "made" are made anywhere.
+// stored returns a story with all plugins, two nodes, a volume on n1 and a claim "c" on it. Claims
+// of class "made" can be provisioned anywhere.
 func stored(t *testing.T, limit time.Duration) *story {
 	t.Helper()
-	cfg := placement.DefaultConfig()
+	cfg := framework.DefaultConfig()
 	cfg.VolumeBindTimeout = limit
-	p, err := placement.NewProfile(cfg)
+	p, err := framework.NewProfile(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func stored(t *testing.T, limit time.Duration) *story {
 	c.Profiles, c.AuditInterval = []profiles.Profile{profiles.New(p, 1, 0)}, 0
 	s := &story{t: t, m: New(c), now: t0}
 	host := func(n string) model.Labels {
-		return model.Labels{{Key: placement.HostnameKey, Value: n}}
+		return model.Labels{{Key: framework.HostnameKey, Value: n}}
 	}
 	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Labels: host("n1")}, &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Labels: host("n2")},
 		&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true},
@@ -36,7 +36,7 @@ func stored(t *testing.T, limit time.Duration) *story {
 
 func disk(of model.ClaimRef) *model.PersistentVolume {
 	return &model.PersistentVolume{Name: "v", Class: "local", Capacity: 10, Phase: "Available", Claim: of,
-		Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: placement.HostnameKey, Op: model.In, Values: []string{"n1"}}}}}}}
+		Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: framework.HostnameKey, Op: model.In, Values: []string{"n1"}}}}}}}
 }
 
 func claim(name, class string) *model.PersistentVolumeClaim {
@@ -61,14 +61,14 @@ func (s *story) rejects(words string) {
 	s.t.Errorf("no rejection says %q: %+v", words, s.last)
 }
 
-func TestBoundWhenItsClaimsAre(t *testing.T) {
+func TestBindAfterVolumesAreBound(t *testing.T) {
 	s := stored(t, 10*time.Minute)
 	s.step("prepare:a:n1", using("a", "c"))
 	if plan := s.last[0].(BindVolumes).Plan; len(plan.Bind) != 1 || plan.Bind[0].Volume.Name != "v" || plan.Bind[0].Claim.Name != "c" {
 		t.Errorf("the plan is %+v", plan)
 	}
 	written := s.answer(0, Done)
-	s.step("reject:b:unschedulable", using("b", "d")) // the volume is taken while the first is in flight
+	s.step("reject:b:unschedulable", using("b", "d")) // the volume is in use while the first pod is in flight
 	s.step("", written)
 	s.step("", disk(model.ClaimRef{Namespace: "ns", Name: "c", UID: "c"}))
 	bound := claim("c", "local")
@@ -76,9 +76,8 @@ func TestBoundWhenItsClaimsAre(t *testing.T) {
 	s.step("bind:a:n1", bound)
 }
 
-// A claim that is never bound fails the attempt after the profile's limit, and not before;
-// the volume is free for others then.
-func TestAClaimThatIsNeverBound(t *testing.T) {
+// A claim that is not bound within the profile's limit fails the attempt and releases the volume.
+func TestUnboundPVCTimesOut(t *testing.T) {
 	s := stored(t, 10*time.Minute)
 	s.step("prepare:a:n1", using("a", "c"))
 	s.step("", s.answer(0, Done))
@@ -96,19 +95,19 @@ func TestAClaimThatIsNeverBound(t *testing.T) {
 	}
 }
 
-func TestNoTimeToWait(t *testing.T) {
+func TestZeroVolumeBindTimeout(t *testing.T) {
 	s := stored(t, 0)
 	s.step("prepare:a:n1", using("a", "c"))
 	s.step("reject:a:error", s.answer(0, Done))
 }
 
-func TestWhatPreparingComesTo(t *testing.T) {
+func TestBindVolumesOutcomes(t *testing.T) {
 	for _, tc := range []struct {
 		result Result
 		then   string
 		words  string
 	}{
-		{Refused, "reject:a:error", `preparing volumes for node "n1" was refused: why`},
+		{Refused, "reject:a:error", `binding volumes for node "n1" was refused: why`},
 		{Conflict, "", ""},
 	} {
 		s := stored(t, time.Minute)
@@ -124,7 +123,7 @@ func TestWhatPreparingComesTo(t *testing.T) {
 	}
 }
 
-func TestAnUnknownPreparationIsAskedAgain(t *testing.T) {
+func TestUnknownBindVolumesIsRetried(t *testing.T) {
 	s := stored(t, time.Minute)
 	s.step("prepare:a:n1", using("a", "c"))
 	s.step("", s.answer(0, Unknown))
@@ -132,8 +131,8 @@ func TestAnUnknownPreparationIsAskedAgain(t *testing.T) {
 	s.step("prepare:a:n1")
 }
 
-// The provisioner gives a claim back: the pod is placed anew at once.
-func TestASelectedNodeThatIsTakenBack(t *testing.T) {
+// The provisioner removes the selected node: the pod is rescheduled immediately.
+func TestSelectedNodeRemovedByProvisioner(t *testing.T) {
 	s := stored(t, 10*time.Minute)
 	full := &model.Node{Name: "n1", UID: "n1", Unschedulable: true}
 	s.step("", full)
@@ -148,8 +147,8 @@ func TestASelectedNodeThatIsTakenBack(t *testing.T) {
 	s.step("prepare:a:n2")
 }
 
-// A pod in flight is deleted before anything was written: who waits for its volume is woken.
-func TestVolumesOfAPodThatGoesAreFree(t *testing.T) {
+// A pod in flight is deleted before any write: pods that wait for its volume are requeued.
+func TestDeletedPodReleasesVolumes(t *testing.T) {
 	s := stored(t, 10*time.Minute)
 	s.step("prepare:a:n1", using("a", "c"))
 	s.step("reject:b:unschedulable", using("b", "d"))
@@ -158,12 +157,12 @@ func TestVolumesOfAPodThatGoesAreFree(t *testing.T) {
 	s.step("reject:a:unschedulable", using("a", "c"))
 	s.wait(2 * time.Second)
 	elsewhere := using("b", "d")
-	elsewhere.NodeName = "n2" // by somebody else
+	elsewhere.NodeName = "n2" // by another client
 	s.step("prepare:a:n1", elsewhere)
 }
 
-// So is who waits for the volume of a pod that is to be deleted, which it may be for long,
-func TestVolumesOfAPodThatIsToGoAreFree(t *testing.T) {
+// So are pods that wait for the volume of a terminating pod,
+func TestTerminatingPodReleasesVolumes(t *testing.T) {
 	s := stored(t, 10*time.Minute)
 	s.step("prepare:a:n1", using("a", "c"))
 	s.step("", s.answer(0, Unknown))
@@ -174,10 +173,10 @@ func TestVolumesOfAPodThatIsToGoAreFree(t *testing.T) {
 	s.step("prepare:b:n1", going)
 }
 
-// and for that of a pod that is preempted before anybody else knows of it.
-func TestVolumesOfAPodThatIsTakenBackAreFree(t *testing.T) {
+// and of an assumed pod that is preempted.
+func TestPreemptedAssumedPodReleasesVolumes(t *testing.T) {
 	s := stored(t, 10*time.Minute)
-	n1 := &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Labels: model.Labels{{Key: placement.HostnameKey, Value: "n1"}}}
+	n1 := &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Labels: model.Labels{{Key: framework.HostnameKey, Value: "n1"}}}
 	s.step("", Remove{&model.Node{Name: "n2", UID: "n2"}}, n1)
 	low, high := using("a", "c"), using("high")
 	low.Spec.Requests.MilliCPU, high.Spec.Requests.MilliCPU, high.Spec.Priority = 600, 600, 1

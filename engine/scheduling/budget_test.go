@@ -6,13 +6,13 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// The answer to a Preempt tells of a budget as it was when the API was asked.
-func TestTheWatchKnowsBetterOfABudgetThanAnOlderAnswer(t *testing.T) {
+// The outcome of a Preempt has a budget as it was when the request was handled.
+func TestOlderBudgetOutcomeIsIgnored(t *testing.T) {
 	at := func(version string, allowed int32) *model.Budget {
 		return &model.Budget{Namespace: "ns", Name: "b", ResourceVersion: version, DisruptionsAllowed: allowed}
 	}
 	for name, tc := range map[string]struct {
-		since Event // what the watch has shown since; nil: nothing
+		since Event // what the watch has shown since, or nil
 		want  *model.Budget
 	}{
 		"nothing since":   {nil, at("99", 0)},

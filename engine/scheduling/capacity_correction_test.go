@@ -7,19 +7,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// notTaken is a pod that a node did not take, having so much left.
+// notTaken returns a pod that a node rejected with the given amount left.
 func notTaken(node string, free int64, at time.Time) *model.Pod {
 	p := ofOwner("out", "db", 100)
 	p.NodeName, p.Phase, p.Evicted = node, model.Failed, &model.NodeEviction{Node: node, At: at, Shortage: &model.ResourceShortage{Pod: p.UID, Resource: "cpu", Free: free}}
 	return p
 }
 
-// sized is node n2 with so much.
+// sized returns node n2 with the given cpu.
 func sized(cpu int64) *model.Node {
 	return &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: cpu}}
 }
 
-func TestANodeThatTakesNoPodIsBelieved(t *testing.T) {
+func TestRejectionCorrectsCapacity(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", sized(1000), notTaken("n2", 50, t0))
@@ -37,7 +37,7 @@ func TestANodeThatTakesNoPodIsBelieved(t *testing.T) {
 	}
 }
 
-func TestANodeOfAnotherSizeIsBelieved(t *testing.T) {
+func TestResizedNodeDropsCorrection(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", sized(1000), notTaken("n2", 50, t0))
@@ -49,8 +49,8 @@ func TestANodeOfAnotherSizeIsBelieved(t *testing.T) {
 	}
 }
 
-// That a node is as full as its pods say is no news: it is not counted twice.
-func TestAFullNodeIsNotFullerThanItSays(t *testing.T) {
+// A node that is as full as its pods add up to gets no correction.
+func TestFullNodeGetsNoCorrection(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	there := ofOwner("there", "there", 900)

@@ -6,15 +6,15 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// A pod that waits for a device claim is judged again when the claim comes, and
-// is told the next thing that it lacks.
-func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
-	profile, err := placement.NewProfile(placement.DefaultConfig())
+// A pod that waits for a device claim is evaluated again when the claim appears.
+func TestPVCRequeuesWaitingPod(t *testing.T) {
+	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +37,8 @@ func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
 	}
 }
 
-// Only pods that this scheduler is going to place hold room by a nomination.
-func TestForeignNominationsHoldNoRoom(t *testing.T) {
+// Only nominations of this scheduler's pods reserve resources.
+func TestForeignNominationsReserveNothing(t *testing.T) {
 	s := newStory(t)
 	nominated := func(uid, scheduler string) *model.Pod {
 		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, NominatedNodeName: "n2",
@@ -49,7 +49,7 @@ func TestForeignNominationsHoldNoRoom(t *testing.T) {
 	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
 		t.Errorf("nominated to n2 are %v, want ours alone", got)
 	}
-	if decision.ResourceClaimChanged&placement.EventsOfPlugin(decision.DynamicResources) == 0 {
+	if decision.ResourceClaimChanged&plugins.Events(decision.DynamicResources) == 0 {
 		t.Error("a change of device claims wakes nobody")
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
@@ -70,12 +69,12 @@ func (m *Machine) handleExtenderOutcome(now time.Time, a *attempt, o Outcome) {
 	m.endAttempt(a.uid)
 	switch {
 	case o.Result != Done || !ok:
-		m.requeueWithError(now, pod, a.number, "asking extenders: "+o.Reason)
+		m.requeueWithError(now, pod, a.number, "calling extenders: "+o.Reason)
 		m.requeue(now, pod)
 	case q.summary != nil:
 		m.handleExtenderVictims(now, q, pod, placer, o.Candidates)
 	case o.ExtenderResult == nil:
-		m.requeueWithError(now, pod, a.number, "asking extenders: no answer")
+		m.requeueWithError(now, pod, a.number, "calling extenders: no answer")
 	default:
 		m.handleExtenderNodes(now, q, pod, placer, o.ExtenderResult)
 	}
@@ -142,7 +141,7 @@ func extenderVerdict(node string, failed []FailedNode) decision.Verdict {
 
 // concludeRecord ends an attempt whose record is not Scheduled.
 func (m *Machine) concludeRecord(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, rec *decision.Record, withoutHold bool) {
-	s := placement.Summarize(rec, m.state.NumNodes())
+	s := decision.Summarize(rec, m.state.NumNodes())
 	if s.Outcome != decision.Infeasible {
 		m.handleSchedulingFailure(now, a, pod, s)
 		return

@@ -7,16 +7,16 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// newExtenderStory has a node with one core and one with two, and extenders that want to be
-// asked about everything.
+// newExtenderStory returns a story with nodes of one and two cores and extenders interested in
+// every pod.
 func newExtenderStory(t *testing.T, victims bool) *story {
 	t.Helper()
-	profile, err := placement.NewProfile(placement.DefaultConfig())
+	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,20 +35,20 @@ func newExtenderStory(t *testing.T, victims bool) *story {
 	return s
 }
 
-// answers is the outcome of the last step's only effect.
+// answers returns the outcome of the last step's only effect.
 func (s *story) answers(o Outcome) Outcome {
 	o.ID = s.last[0].EffectID()
 	return o
 }
 
-func TestExtendersPointsDecide(t *testing.T) {
+func TestExtenderScoresDecide(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
 	s.where("a", queue.InFlight)
 	s.step("bind:a:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}}))
 }
 
-func TestNodeThatFilledUpMeanwhileIsNotTaken(t *testing.T) {
+func TestNodeFilledDuringExtenderCall(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
 	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}})
@@ -56,7 +56,7 @@ func TestNodeThatFilledUpMeanwhileIsNotTaken(t *testing.T) {
 	s.step("bind:a:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n2", Score: 0}}}}))
 }
 
-func TestExtendersRefusalIsReportedAndUndoneByAnything(t *testing.T) {
+func TestExtenderRefusalIsReportedAndRequeued(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
 	s.step("reject:a:unschedulable", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}, {Node: "n2", Reason: "cold"}}}}))
@@ -68,7 +68,7 @@ func TestExtendersRefusalIsReportedAndUndoneByAnything(t *testing.T) {
 	s.step("ask:a:n1,n2", &model.Namespace{Name: "other"})
 }
 
-func TestExtendersMayRefuseTheHeldNode(t *testing.T) {
+func TestExtenderRefusesReservedNode(t *testing.T) {
 	s := newExtenderStory(t, false)
 	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
 	h.Created, h.Placeholder = t0, &model.Pod{Namespace: "x", Name: h.Name, UID: "hold", Owner: h.Owner, NominatedNodeName: "n1", Placeholder: true, Spec: &model.PodSpec{}}
@@ -77,7 +77,7 @@ func TestExtendersMayRefuseTheHeldNode(t *testing.T) {
 	s.step("bind:web:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n2", Score: 0}}, FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
 }
 
-func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
+func TestExtenderErrorFailsAttempt(t *testing.T) {
 	for name, end := range map[string]func(*story) []Event{
 		"refused":   func(s *story) []Event { return []Event{s.answers(Outcome{Result: Refused, Reason: "500"})} },
 		"no answer": func(s *story) []Event { s.wait(s.m.cfg.ExtenderTimeout); return nil },
@@ -91,7 +91,7 @@ func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
 	}
 }
 
-func TestPodThatIsGoneIsNotAskedAbout(t *testing.T) {
+func TestNoExtenderCallForDeletedPod(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
 	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 0}}}})
@@ -101,7 +101,7 @@ func TestPodThatIsGoneIsNotAskedAbout(t *testing.T) {
 	s.where("a", queue.NotQueued)
 }
 
-func TestExtendersSayWhoLeaves(t *testing.T) {
+func TestExtendersChooseVictims(t *testing.T) {
 	s := newExtenderStory(t, true)
 	high := small("high", "")
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
@@ -115,7 +115,7 @@ func TestExtendersSayWhoLeaves(t *testing.T) {
 	}
 }
 
-// asksVictims is a tale in which high, which fits nowhere, is asked about.
+// asksVictims returns a story with a call about the infeasible pod "high".
 func asksVictims(t *testing.T) *story {
 	t.Helper()
 	s, high := newExtenderStory(t, true), small("high", "")
@@ -125,20 +125,20 @@ func asksVictims(t *testing.T) *story {
 	return s
 }
 
-func TestNobodyLeavesWhenThereIsRoomByThen(t *testing.T) {
+func TestNoPreemptionWhenPodFitsAfterExtenderCall(t *testing.T) {
 	s := asksVictims(t)
 	o := s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates})
 	s.step("bind:high:n3", &model.Node{Name: "n3", UID: "n3", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000, Memory: 1 << 30}}, o)
 }
 
-func TestVictimsThatAreOfNoUseByThenStay(t *testing.T) {
+func TestStaleExtenderVictimsAreKept(t *testing.T) {
 	s := asksVictims(t)
 	left := s.last[0].(CallPreemptionExtenders).Candidates[:1]
 	s.step("askvictims:high:n2", ranked("stays", "n1", 9), s.answers(Outcome{Candidates: left}))
 }
 
-// A node that an extender refused would fit still, and is not asked about for ever.
-func TestRefusedNodeIsNoRoom(t *testing.T) {
+// A refused node still fits by the plugins; it must not be offered forever.
+func TestExtenderRefusedNodeIsNotFeasible(t *testing.T) {
 	s := newExtenderStory(t, true)
 	s.m.profiles["default-scheduler"].WantsExtenders = s.m.profiles["default-scheduler"].WantsPreemptionExtenders
 	s.step("", small("a", "n1"))
@@ -149,8 +149,8 @@ func TestRefusedNodeIsNoRoom(t *testing.T) {
 	s.step("reject:high:unschedulable preempt:high:n1", s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates}))
 }
 
-// Nor is a node that is held for the pod, and that an extender refuses.
-func TestRefusedHeldNodeIsNoRoom(t *testing.T) {
+// The same for a reserved node.
+func TestExtenderRefusedReservedNodeIsNotFeasible(t *testing.T) {
 	s := newExtenderStory(t, true)
 	s.m.profiles["default-scheduler"].WantsExtenders = s.m.profiles["default-scheduler"].WantsPreemptionExtenders
 	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
@@ -162,7 +162,7 @@ func TestRefusedHeldNodeIsNoRoom(t *testing.T) {
 		return s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}})
 	}
 	s.step("ask:web:n1", low, h, web)
-	s.step("ask:web:n1", refused()) // as one of all
+	s.step("ask:web:n1", refused()) // among all nodes
 	s.step("askvictims:web:n2", refused())
 	s.step("reject:web:unschedulable preempt:web:n2", s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates}))
 }

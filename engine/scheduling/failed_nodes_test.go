@@ -8,12 +8,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// core is a node with room for one pod of 600 and little more.
+// core returns a node for one pod of 600 millicores.
 func core(name string) *model.Node {
 	return &model.Node{Name: name, UID: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}}
 }
 
-// dearer has nodes n2 and n3 come, each of which costs the pod that wants room one victim more.
+// dearer adds nodes n2 and n3, where preemption needs one victim more.
 func (s *story) dearer() {
 	s.t.Helper()
 	s.m.Step(s.now, []Event{core("n2"), halved("b1", "n2"), halved("b2", "n2"), core("n3"), tenth("c1"), tenth("c2"), tenth("c3")}, 10)
@@ -31,7 +31,7 @@ func tenth(name string) *model.Pod {
 	return p
 }
 
-// leave has the answer to a Preempt be that its victims are leaving, which the watch shows.
+// leave completes a Preempt; the watch shows terminating victims.
 func (s *story) leave(n int, want string) {
 	s.t.Helper()
 	events := []Event{s.answer(n, Done)}
@@ -41,14 +41,14 @@ func (s *story) leave(n int, want string) {
 	s.step(want, events...)
 }
 
-// whole is a pod that wants a node for itself.
+// whole returns a pod that needs a whole node.
 func whole(name string) *model.Pod {
 	p := small(name, "")
 	p.Spec = specOf(specKey{cpu: 1000, priority: 5})
 	return p
 }
 
-func TestEachNodeIsGivenUpInItsTurn(t *testing.T) {
+func TestFailedNodesAreTriedLast(t *testing.T) {
 	s := newStory(t)
 	s.step("", ranked("low", "n1", 0))
 	s.dearer()
@@ -63,7 +63,7 @@ func TestEachNodeIsGivenUpInItsTurn(t *testing.T) {
 	s.step("unnominate:high reject:high:unschedulable preempt:high:n3")
 	s.leave(2, "")
 	s.wait(s.m.cfg.VictimsTimeout)
-	s.step("unnominate:high reject:high:unschedulable preempt:high:n1") // none is left but those
+	s.step("unnominate:high reject:high:unschedulable preempt:high:n1") // only failed nodes are left
 	s.step("bind:high:n1", s.answer(2, Done), Remove{ranked("low", "n1", 0)})
 	bound := whole("high")
 	bound.NodeName = "n1"
@@ -73,8 +73,8 @@ func TestEachNodeIsGivenUpInItsTurn(t *testing.T) {
 	}
 }
 
-// Extenders have a say in pods of 300 and of 400; giving up is the same for them.
-func TestNodeIsGivenUpForExtendersToo(t *testing.T) {
+// Extenders are interested in pods of 300 and 400; the timeouts are the same for them.
+func TestFailedNodesWithExtenders(t *testing.T) {
 	for cpu, want := range map[int64][2]string{
 		300: {"reject:high:unschedulable preempt:high:n1", "unnominate:high reject:high:unschedulable preempt:high:n2"},
 		400: {"askvictims:high:n1,n2", "unnominate:high askvictims:high:n2"},
@@ -98,8 +98,8 @@ func TestNodeIsGivenUpForExtendersToo(t *testing.T) {
 	}
 }
 
-// While extenders are asked nothing is given up, but it is soon after.
-func TestDeadlineWhileExtendersAreAsked(t *testing.T) {
+// A timeout during an extender call takes effect after the call.
+func TestVictimsTimeoutDuringExtenderCall(t *testing.T) {
 	s := newStory(t)
 	high := small("high", "")
 	high.Spec = specOf(specKey{cpu: 300, priority: 5})
@@ -118,12 +118,12 @@ func TestDeadlineWhileExtendersAreAsked(t *testing.T) {
 	s.step("unnominate:high ask:high:n2")
 }
 
-func TestVictimsHaveTheirGrace(t *testing.T) {
+func TestVictimsTimeoutIncludesGracePeriod(t *testing.T) {
 	s := full(t)
 	dying := withDisruptionTarget(ranked("low", "n1", 0))
 	dying.GraceSeconds = 1800
 	s.step("", s.answer(1, Done), dying)
-	const flushed = "reject:high:unschedulable" // it is tried now and then, and waits on
+	const flushed = "reject:high:unschedulable" // it is tried regularly and keeps waiting
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step(flushed)
 	s.wait(30*time.Minute - 1)
@@ -132,14 +132,14 @@ func TestVictimsHaveTheirGrace(t *testing.T) {
 	s.step("unnominate:high reject:high:unschedulable preempt:high:n1")
 }
 
-func TestEndlessGraceOverflowsNothing(t *testing.T) {
+func TestHugeGracePeriodDoesNotOverflow(t *testing.T) {
 	m := newMachine()
 	if d := m.victimsTimeout([]*model.Pod{{GraceSeconds: 1 << 62}}); d < 365*24*time.Hour {
 		t.Errorf("it is waited for %v", d)
 	}
 }
 
-func TestPreemptThatIsNeverAnsweredIsGivenUp(t *testing.T) {
+func TestPreemptWithoutOutcomeIsAbandoned(t *testing.T) {
 	s := newStory(t)
 	s.step("reject:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), core("n2"), halved("b1", "n2"), halved("b2", "n2"), ranked("high", "", 5))
 	events, node := []Event{s.answer(1, Unknown)}, ""
@@ -160,8 +160,8 @@ func TestPreemptThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 	}
 }
 
-// A pod whose Preempt had no answer goes where there is room without it.
-func TestPreemptWithoutAnswerHoldsNobodyUp(t *testing.T) {
+// A pod whose Preempt is unanswered is scheduled elsewhere if it fits.
+func TestUnansweredPreemptDoesNotBlockQueue(t *testing.T) {
 	for name, asked := range map[string]bool{"when there is no answer": false, "when it comes up while it is under way": true} {
 		t.Run(name, func(t *testing.T) {
 			s := full(t)
@@ -184,7 +184,7 @@ func TestPreemptWithoutAnswerHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefusedIsChosenElsewhere(t *testing.T) {
+func TestRefusedPreemptChoosesAnotherNode(t *testing.T) {
 	s := full(t)
 	refused := s.answer(1, Refused)
 	s.step("reject:high:unschedulable preempt:high:n2", core("n2"), halved("b1", "n2"), halved("b2", "n2"), refused)
@@ -196,11 +196,11 @@ func TestWhatIsRefusedIsChosenElsewhere(t *testing.T) {
 	s.wait(s.m.cfg.BindTimeout - 1)
 	s.step("reject:high:unschedulable", told, core("n3"), tenth("c1"), tenth("c2"), tenth("c3"))
 	s.wait(1)
-	s.step("reject:high:unschedulable preempt:high:n3") // nothing has happened: it is time
+	s.step("reject:high:unschedulable preempt:high:n3") // only the timeout has passed
 }
 
-// A choice that was refused is not waited for because somebody else's victim leaves the same node, and does not.
-func TestVictimsOfOthersHoldARefusedChoiceUpForAWhile(t *testing.T) {
+// A refused choice does not wait forever for another preemptor's victims.
+func TestRefusedPreemptWaitsForOtherVictims(t *testing.T) {
 	s := newStory(t)
 	other, low, high := small("other", "n1"), small("low", "n1"), small("high", "")
 	other.Spec, low.Spec, high.Spec = spec(300), spec(700), specOf(specKey{cpu: 1000, priority: 5})

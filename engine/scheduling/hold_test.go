@@ -8,7 +8,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
@@ -18,10 +18,10 @@ func heldNode(t model.HoldType, owner, node string, until time.Time) *model.Hold
 		Cause: "Pressure", Count: 1, Until: until}
 }
 
-// newPlacementStory is a tale of a machine that places by all rules.
+// newPlacementStory returns a story of a machine with all plugins.
 func newPlacementStory(t *testing.T) *story {
 	t.Helper()
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func ofOwner(name, owner string, cpu int64) *model.Pod {
 		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: cpu}, ImageContainers: 1}}
 }
 
-func TestAHoldEndsByTimeAndByDeletion(t *testing.T) {
+func TestHoldEndsByTimeAndDeletion(t *testing.T) {
 	s := newPlacementStory(t)
 	end := t0.Add(time.Minute)
 	h := heldNode(model.Avoid, "web", "n1", end)
@@ -50,11 +50,11 @@ func TestAHoldEndsByTimeAndByDeletion(t *testing.T) {
 	s.step("bind:web:n1")
 
 	s.step("reject:web2:unschedulable", heldNode(model.Avoid, "web", "n1", end.Add(time.Hour)), ofOwner("web2", "web", 100))
-	s.wait(2 * time.Second) // its back-off
+	s.wait(2 * time.Second) // its backoff
 	s.step("bind:web2:n1", Remove{h})
 }
 
-func TestWhoWaitsIsTriedWhenAReservationIsUsedUpElsewhere(t *testing.T) {
+func TestUsedReservationRequeuesPods(t *testing.T) {
 	s := newPlacementStory(t)
 	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
 	h.Created = t0
@@ -67,9 +67,8 @@ func TestWhoWaitsIsTriedWhenAReservationIsUsedUpElsewhere(t *testing.T) {
 	s.step("bind:db:n1", elsewhere)
 }
 
-// TestFuzzNoWakeIsMissedBesideHolds is TestFuzzNoWakeIsMissed where nodes are held for and
-// against some of the pods.
-func TestFuzzNoWakeIsMissedBesideHolds(t *testing.T) {
+// TestFuzzNoMissedWakeupWithHolds is TestFuzzNoMissedWakeup with Holds for some of the pods.
+func TestFuzzNoMissedWakeupWithHolds(t *testing.T) {
 	worlds, first := 60, 1<<30
 	if os.Getenv("BERTH_SOAK") != "" {
 		worlds, first = 3000, 1<<31
@@ -94,8 +93,7 @@ func TestFuzzNoWakeIsMissedBesideHolds(t *testing.T) {
 	t.Logf("soak: %d events beside holds, %d times a pod slept, none should have been woken", events, asleep)
 }
 
-// hold makes, changes or removes a hold of the owner that some pods have, of
-// those that end soon.
+// hold creates, changes or removes a Hold.
 func (s *wakeupWorld) hold() {
 	t := model.HoldType(s.IntN(2))
 	h := heldNode(t, "o", fmt.Sprint("n", s.IntN(s.nodes)), s.now.Add(time.Duration(s.IntN(600))*time.Second))

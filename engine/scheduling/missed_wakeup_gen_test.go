@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// generator draws the objects of small clusters in which every rule has a say.
+// generator creates the objects of small clusters that involve every plugin.
 type generator struct{ *rand.Rand }
 
 func (d generator) pick(list ...string) string { return list[d.IntN(len(list))] }
@@ -61,7 +61,7 @@ func (d generator) term() model.PodAffinityTerm {
 	return t
 }
 
-// spec draws the specification of pods of a kind.
+// spec returns a random pod specification.
 func (d generator) spec() *model.PodSpec {
 	s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(d.IntN(3)), Requests: d.requests(), ImageContainers: 1, NeverPreempts: d.oneIn(4)}
 	s.Scoring = s.Requests
@@ -113,7 +113,7 @@ func (d generator) volumes(s *model.PodSpec) {
 	}
 }
 
-// storage draws something that has to do with volumes.
+// storage returns a random storage object.
 func (d generator) storage() any {
 	zone := model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "zone", Op: model.In, Values: []string{d.pick("a", "b")}}}}
 	class := d.pick("local", "made")

@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestFuzzNoWakeIsMissed lets random things happen to clusters where every rule has a
-// say. After each, no pod may sleep that fits or could make room by the plain path.
-func TestFuzzNoWakeIsMissed(t *testing.T) {
+// TestFuzzNoMissedWakeup applies random events to small clusters. After each, no pod of the
+// unschedulable pool may fit or be able to preempt by the reference evaluator.
+func TestFuzzNoMissedWakeup(t *testing.T) {
 	worlds, first := 200, 0
 	if v := os.Getenv("BERTH_SOAK"); v != "" {
 		worlds = 14_000
@@ -37,7 +37,7 @@ func TestFuzzNoWakeIsMissed(t *testing.T) {
 	t.Logf("soak: %d events, %d times a pod slept, none should have been woken", events, asleep)
 }
 
-// act lets a random thing happen, or several that are seen by and by.
+// act applies one random event, or several with delays.
 func (s *wakeupWorld) act() {
 	events := []Event{s.thing()}
 	for s.slow && s.oneIn(2) {
@@ -46,7 +46,7 @@ func (s *wakeupWorld) act() {
 	s.step(slices.DeleteFunc(events, func(e Event) bool { return e == nil })...)
 }
 
-// thing is one random thing that happens; nil is nothing.
+// thing returns a random event, or nil.
 func (s *wakeupWorld) thing() Event {
 	var e Event
 	switch s.IntN(16) {

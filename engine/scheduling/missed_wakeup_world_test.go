@@ -10,46 +10,48 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// wakeupWorld is a cluster in which whoever sleeps is asked by the plain path, after
-// every event, whether he should.
+// wakeupWorld is a cluster that checks every unschedulable pod by the reference evaluator after
+// each event.
 type wakeupWorld struct {
 	generator
 	t      *testing.T
 	name   string
 	m      *Machine
-	p      *placement.Profile
+	p      *framework.Profile
 	now    time.Time
 	nodes  int
-	pods   []*model.Pod // as the API has them
+	pods   []*model.Pod // in the API
 	specs  []*model.PodSpec
-	dying  []string // uids of victims that are not gone yet
+	dying  []string // uids of terminating victims
 	serial int
 	events int
-	asleep int // pods that were found asleep, over all events
+	asleep int // unschedulable pods checked, over all events
 	what   string
-	slow   bool // events and decisions take turns
+	slow   bool // events and decisions alternate
 }
 
 func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
 	s := &wakeupWorld{generator: generator{rand.New(rand.NewPCG(seed, 11))}, t: t, name: fmt.Sprint("seed ", seed), now: time.Unix(1000, 0)}
-	c := placement.DefaultConfig()
+	c := framework.DefaultConfig()
 	c.Preemption = !s.oneIn(3)
 	s.slow = s.oneIn(2)
 	if s.oneIn(3) {
-		c.Spread = placement.SpreadArgs{DefaultConstraints: []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true}}}
+		c.Spread = framework.SpreadArgs{DefaultConstraints: []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true}}}
 	}
-	p, err := placement.NewProfile(c)
+	p, err := framework.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := DefaultConfig()
-	cfg.Queue.MaxUnschedulableDuration = 1000 * time.Hour // nothing is made good by a flush
-	cfg.AuditInterval = 0                                 // nor by an audit
+	cfg.Queue.MaxUnschedulableDuration = 1000 * time.Hour // no flush
+	cfg.AuditInterval = 0                                 // no audit
 	cfg.Profiles = []profiles.Profile{profiles.New(p, seed, 0)}
 	s.p, s.m, s.nodes = p, New(cfg), 2+s.IntN(6)
 	for range 2 + s.IntN(5) {
@@ -68,8 +70,8 @@ func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
 	return s
 }
 
-// step lets events happen, and everything that follows from them. What follows from one
-// decision may be seen only after the next ones.
+// step applies events and carries out all effects. The effects of one decision may be seen only
+// after the next ones.
 func (s *wakeupWorld) step(events ...Event) {
 	for range 5000 {
 		n := len(events)
@@ -105,7 +107,7 @@ func (s *wakeupWorld) carryOut(e Effect) []Event {
 	case RefreshPod:
 		return []Event{Outcome{ID: e.ID, Pod: s.pod(e.Pod.UID)}}
 	case Preempt:
-		if s.oneIn(20) { // nothing was done, and nobody knows
+		if s.oneIn(20) { // not done, and no outcome
 			return []Event{Outcome{ID: e.ID, Result: Unknown}}
 		}
 		out := []Event{done, s.change(e.Pod.UID, func(p *model.Pod) { p.NominatedNodeName = e.Plan.Node })}
@@ -120,7 +122,7 @@ func (s *wakeupWorld) carryOut(e Effect) []Event {
 	case ClearNomination:
 		return []Event{done, s.change(e.Pod.UID, func(p *model.Pod) { p.NominatedNodeName = "" })}
 	case BindVolumes:
-		if s.oneIn(20) { // nothing was written
+		if s.oneIn(20) { // not written
 			return []Event{Outcome{ID: e.ID, Result: []Result{Unknown, Conflict}[s.IntN(2)]}}
 		}
 		return append([]Event{done}, s.prepare(e.Plan)...)
@@ -155,7 +157,7 @@ func (s *wakeupWorld) pod(uid string) *model.Pod {
 	return nil
 }
 
-// change changes a pod in the API; the event says so.
+// change changes a pod in the API and returns the event.
 func (s *wakeupWorld) change(uid string, f func(*model.Pod)) Event {
 	i := slices.IndexFunc(s.pods, func(p *model.Pod) bool { return p.UID == uid })
 	if i < 0 {
@@ -173,14 +175,14 @@ func (s *wakeupWorld) remove(uid string) Event {
 	return Remove{&model.Pod{UID: uid}}
 }
 
-// check asks for every sleeper whether it fits, or could make room.
+// check evaluates every unschedulable pod.
 func (s *wakeupWorld) check() {
 	s.events++
 	s.m.Waiting(func(w queue.PendingPod) bool {
 		pod := s.m.state.Pod(w.UID)
 		switch w.Pool {
 		case queue.Gated:
-			if s.p.Gate(s.m.state, pod) == nil {
+			if plugins.PreEnqueue(s.p, s.m.state, pod) == nil {
 				s.t.Fatalf("%s event %d (%s): %s is gated by nothing", s.name, s.events, s.what, w.UID)
 			}
 			return true

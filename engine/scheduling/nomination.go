@@ -123,7 +123,7 @@ func (m *Machine) handlePreemptRefused(now time.Time, n *nomination, o Outcome) 
 		f.pausedUntil = now.Add(m.cfg.BindTimeout)
 		m.deadlines.Add(f.pausedUntil, f)
 		m.clearNomination(now, pod)
-		m.reportUnschedulable(pod, 0, m.errorSummary("making room on node \""+n.node+"\" was refused: "+o.Reason))
+		m.reportUnschedulable(pod, 0, m.errorSummary("preemption on node \""+n.node+"\" was refused: "+o.Reason))
 		if n.retryRequested {
 			m.activate(now, n.uid)
 		}
@@ -169,7 +169,7 @@ func (m *Machine) checkVictims(now time.Time, n *nomination) {
 // resendNomination retries an unanswered Preempt unless it would now overdraw a budget.
 func (m *Machine) resendNomination(now time.Time, n *nomination) {
 	if b := m.overdrawnBudget(n); b != nil {
-		m.handlePreemptRefused(now, n, Outcome{Result: Refused, Reason: "a disruption budget does not allow it any more", Budgets: []*model.Budget{b}})
+		m.handlePreemptRefused(now, n, Outcome{Result: Refused, Reason: "a disruption budget no longer allows it", Budgets: []*model.Budget{b}})
 		return
 	}
 	m.sendNomination(now, n)

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// firstFit is a Placer that knows cpu, priorities, one budget and claims that are made
-// for a node.
+// firstFit is a simple Placer and Explainer with cpu, priorities, one budget and provisioned
+// claims.
 type firstFit struct{ s *cluster.State }
 
 func (f firstFit) Gate(p *model.Pod) *decision.Verdict {
@@ -41,8 +41,7 @@ func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
 	}
 }
 
-// free is what a node has left for a pod, those nominated ahead of it and the pods
-// that are to leave being counted.
+// free returns what a node has left for a pod, given nominated pods and without the pods in gone.
 func (f firstFit) free(id cluster.NodeID, p *model.Pod, gone []*model.Pod) int64 {
 	n := f.s.Node(id)
 	left := n.Model.Allocatable.MilliCPU - n.Used.MilliCPU
@@ -57,7 +56,7 @@ func (f firstFit) free(id cluster.NodeID, p *model.Pod, gone []*model.Pod) int64
 	return left
 }
 
-// reaches says whether the pod's claim can be had on a node.
+// reaches reports whether the pod's claim can be provisioned on a node.
 func (f firstFit) reaches(p *model.Pod, id cluster.NodeID) bool {
 	for _, c := range p.Spec.Claims {
 		claim, ok := f.s.PVC(p.Namespace, c.Claim)
@@ -102,7 +101,7 @@ func (f firstFit) Preempt(p *model.Pod, _ *decision.Summary) *decision.Preemptio
 	return out
 }
 
-// victims are the fewest of the least important pods that make room; nil when none do.
+// victims returns the fewest of the least important pods whose eviction makes the pod fit, or nil.
 func (f firstFit) victims(p *model.Pod, id cluster.NodeID) []*model.Pod {
 	if !f.reaches(p, id) {
 		return nil

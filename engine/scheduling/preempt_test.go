@@ -10,14 +10,14 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// ranked is a pod of 600 with a priority.
+// ranked returns a pod of 600 millicores with a priority.
 func ranked(name, node string, priority int32) *model.Pod {
 	p := small(name, node)
 	p.Spec = specOf(specKey{cpu: 600, priority: priority})
 	return p
 }
 
-// full is a tale whose node n1 is full with "low", and "high" was nominated to it.
+// full returns a story whose node n1 is full with "low" and has "high" nominated to it.
 func full(t *testing.T) *story {
 	t.Helper()
 	s := newStory(t)
@@ -25,18 +25,18 @@ func full(t *testing.T) *story {
 	return s
 }
 
-func TestPreemptorIsTriedWhenItsLastVictimIsGone(t *testing.T) {
+func TestPreemptorActivatesWhenLastVictimIsGone(t *testing.T) {
 	s := full(t)
 	done := s.answer(1, Done)
 	s.step("", withDisruptionTarget(ranked("low", "n1", 0)), done)
 	s.where("high", queue.Unschedulable)
-	s.step("bind:high:n1", Remove{ranked("low", "n1", 0)}) // no back-off
+	s.step("bind:high:n1", Remove{ranked("low", "n1", 0)}) // no backoff
 	if len(s.m.nominations)+len(s.m.markedVictims) != 0 {
 		t.Errorf("%d nominees, %d victims are left", len(s.m.nominations), len(s.m.markedVictims))
 	}
 }
 
-func TestPreemptorIsNotTriedBeforeItsPreemptIsAnswered(t *testing.T) {
+func TestPreemptorWaitsForPreemptOutcome(t *testing.T) {
 	s := full(t)
 	done := s.answer(1, Done)
 	s.wait(3 * time.Second)
@@ -44,7 +44,7 @@ func TestPreemptorIsNotTriedBeforeItsPreemptIsAnswered(t *testing.T) {
 	s.step("bind:high:n1", done)
 }
 
-func TestRoomIsHeldAgainstLowerOnesOnly(t *testing.T) {
+func TestNominationReservesAgainstLowerPriorityOnly(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Done), withDisruptionTarget(ranked("low", "n1", 0)))
 	s.step("reject:middle:unschedulable", ranked("middle", "", 3))
@@ -52,11 +52,11 @@ func TestRoomIsHeldAgainstLowerOnesOnly(t *testing.T) {
 	if p := s.last[2].(Preempt).Plan; len(p.Victims) != 0 {
 		t.Errorf("victims are %v, but the only one is leaving already", p.Victims)
 	}
-	s.step("reject:top:unschedulable", s.answer(2, Done)) // something had changed meanwhile
+	s.step("reject:top:unschedulable", s.answer(2, Done)) // the API object had changed
 	s.step("bind:top:n1 reject:high:unschedulable reject:middle:unschedulable", Remove{ranked("low", "n1", 0)})
 }
 
-func TestPreemptWithoutAnswerIsSentAgain(t *testing.T) {
+func TestUnansweredPreemptIsRetried(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Unknown))
 	s.wait(s.m.cfg.RetryInterval)
@@ -65,12 +65,12 @@ func TestPreemptWithoutAnswerIsSentAgain(t *testing.T) {
 		t.Errorf("it is %+v", e)
 	}
 	s.wait(s.m.cfg.BindTimeout)
-	s.step("") // no answer is as good as Unknown
+	s.step("") // a timeout equals Unknown
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("preempt:high:n1")
 }
 
-func TestBudgetThatRefusesIsAskedTwice(t *testing.T) {
+func TestRefusingBudgetIsTriedTwice(t *testing.T) {
 	s := full(t)
 	refused := s.answer(1, Refused)
 	refused.Budgets = []*model.Budget{{Namespace: "ns", Name: "b"}}
@@ -78,20 +78,20 @@ func TestBudgetThatRefusesIsAskedTwice(t *testing.T) {
 	if e := s.last[1].(Preempt); e.Choice != 2 || len(e.Plan.Debits) != 1 || len(e.Plan.Debits[0].Overruled) != 1 {
 		t.Errorf("it is %+v, debits %+v", e, e.Plan.Debits)
 	}
-	s.step("unnominate:high reject:high:error reject:high:unschedulable", s.answer(1, Refused)) // and no more for a while
+	s.step("unnominate:high reject:high:error reject:high:unschedulable", s.answer(1, Refused)) // then it pauses
 	if s.m.state.Pod("low").Deleting {
 		t.Error("the victim of a Preempt that was refused counts as leaving")
 	}
 }
 
-func TestPodThatChangedUnderAPreemptChoosesLater(t *testing.T) {
+func TestPodChangedDuringPreemptChoosesLater(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Conflict))
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("reject:high:unschedulable preempt:high:n1")
 }
 
-func TestVictimsThatDoNotDieAreGivenUp(t *testing.T) {
+func TestVictimsTimeout(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Done), withDisruptionTarget(ranked("low", "n1", 0)))
 	s.step("reject:high:unschedulable", &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 700}}, ranked("other", "n2", 4))
@@ -99,7 +99,7 @@ func TestVictimsThatDoNotDieAreGivenUp(t *testing.T) {
 	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
 }
 
-func TestNominationEndsWithItsPod(t *testing.T) {
+func TestNominationEndsWithPod(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Done))
 	nominated := ranked("high", "", 5)
@@ -115,7 +115,7 @@ func TestNominationEndsWithItsPod(t *testing.T) {
 	}
 }
 
-func TestVictimsWithoutABind(t *testing.T) {
+func TestPreemptingAssumedPods(t *testing.T) {
 	s := newStory(t)
 	claim := func(name string) *model.Pod {
 		p := small(name, "")
@@ -134,7 +134,7 @@ func TestVictimsWithoutABind(t *testing.T) {
 	s.step("bind:high:n1", s.answer(2, Done))
 }
 
-func TestVictimWithABindUnderWayIsDeleted(t *testing.T) {
+func TestVictimWithBindInFlightIsDeleted(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", ranked("a", "", 0))
 	bind := s.answer(0, Done)
@@ -149,9 +149,8 @@ func TestVictimWithABindUnderWayIsDeleted(t *testing.T) {
 	s.step("bind:high:n1", Remove{ranked("a", "n1", 0)})
 }
 
-// A new process finds a pod that is nominated, and a victim that has its condition
-// and was not deleted.
-func TestWhatAnotherProcessBeganIsFinished(t *testing.T) {
+// A new process finds a nominated pod and a victim with the condition that was not deleted.
+func TestUnfinishedPreemptionIsAdopted(t *testing.T) {
 	s := newStory(t)
 	victim, high := ranked("low", "n1", 0), ranked("high", "", 5)
 	victim.DisruptionReason, high.NominatedNodeName = displacement.Preemption.Reason(), "n1"

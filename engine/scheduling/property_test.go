@@ -8,9 +8,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestNothingIsLostOrDoubled lives through lost and late answers, a lagging
-// watch, deletions and restarts, and ends when everything that fits is bound.
-func TestNothingIsLostOrDoubled(t *testing.T) {
+// TestNoPodLostOrBoundTwice simulates lost and late outcomes, a lagging watch, deletions and
+// restarts, until every pod that fits is bound.
+func TestNoPodLostOrBoundTwice(t *testing.T) {
 	for seed := range int64(300) {
 		if !t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			w := newWorld(t, seed)
@@ -28,7 +28,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 	}
 }
 
-// disturb changes the world.
+// disturb changes the cluster at random.
 func (w *world) disturb() {
 	switch w.r.Intn(8) {
 	case 0, 1, 2:
@@ -62,8 +62,8 @@ func (w *world) disturb() {
 	}
 }
 
-// restart begins again from a list; answers to the old machine are lost, binds under
-// way are not.
+// restart creates a machine from a list. Outcomes for the old machine are lost, Binds in flight are
+// not.
 func (w *world) restart() {
 	w.m, w.due, w.lag = newMachine(), nil, nil
 	n := len(w.nodes)
@@ -72,7 +72,7 @@ func (w *world) restart() {
 	for i := range n {
 		w.addNode(sizes[nodeName(i)])
 	}
-	for _, b := range w.late { // what was asked is granted or lost before anybody else leads
+	for _, b := range w.late { // requests in flight end before the next leader starts
 		w.grant(b.Bind)
 	}
 	w.late, w.lag = nil, w.lag[:n]
@@ -92,15 +92,14 @@ func (w *world) restart() {
 			}
 		}
 	}
-	effects, _ := w.m.Step(w.now, w.lag, 0) // nothing is decided before the list is complete
+	effects, _ := w.m.Step(w.now, w.lag, 0) // no decisions before the list is complete
 	w.lag = nil
 	w.carryOut(effects)
 }
 
 func nodeName(i int) string { return string([]byte{'n', '0' + byte(i/10), '0' + byte(i%10)}) }
 
-// settle lets everything come to rest: then whatever is pending fits nowhere, and
-// cannot make room.
+// settle waits until nothing is in flight. Then no pending pod fits or can preempt.
 func (w *world) settle() {
 	w.noFaults = true
 	for range 800 {
@@ -144,7 +143,7 @@ func (w *world) settle() {
 	}
 }
 
-// TestSameEventsSameEffects runs each life twice.
+// TestSameEventsSameEffects runs each simulation twice.
 func TestSameEventsSameEffects(t *testing.T) {
 	for seed := range int64(20) {
 		var ends [2]map[string]string

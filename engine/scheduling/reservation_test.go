@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// reservationWorld is a machine with three nodes, room on the first of which is reserved for a pod of web at
-// priority 5, and pods of all priorities that come and go.
+// reservationWorld is a machine with three nodes. The first has a reservation for a pod of "web" at
+// priority 5. Pods of all priorities are created and deleted.
 type reservationWorld struct {
 	*rand.Rand
 	m       *Machine
@@ -18,8 +18,8 @@ type reservationWorld struct {
 	on      map[string]*model.Pod // bound pods by uid
 	serial  int
 	hold    *model.Hold
-	outrank int // pods of higher priority that took room on the held node
-	others  int // pods of no higher priority that were put there
+	outrank int // pods of higher priority on the reserved node
+	others  int // other pods placed there
 }
 
 func newReservationWorld(t *testing.T, seed uint64) *reservationWorld {
@@ -41,7 +41,7 @@ func newReservationWorld(t *testing.T, seed uint64) *reservationWorld {
 	return s
 }
 
-// step tells events, and carries out what the machine asks for.
+// step applies events and carries out effects.
 func (s *reservationWorld) step(events ...Event) {
 	for range 50 {
 		effects, _ := s.m.Step(s.now, events, 10)
@@ -81,7 +81,7 @@ func (s *reservationWorld) count(p *model.Pod) {
 	}
 }
 
-// come has a pod come, of any priority.
+// come creates a pod of random priority.
 func (s *reservationWorld) come() {
 	s.serial++
 	p := ofOwner(fmt.Sprint("p", s.serial), "", int64(100*(1+s.IntN(9))))
@@ -89,7 +89,7 @@ func (s *reservationWorld) come() {
 	s.step(p)
 }
 
-// free is the room on the held node.
+// free returns what is free on the reserved node.
 func (s *reservationWorld) free() int64 {
 	left := int64(2000)
 	for _, p := range s.on {
@@ -100,9 +100,9 @@ func (s *reservationWorld) free() int64 {
 	return left
 }
 
-// TestTheHeldPlaceIsLostToHigherPrioritiesAlone: while a place is held its room is there unless a pod of higher
-// priority has taken it; the replacement takes it, whatever the scores; and after its end it is anybody's.
-func TestTheHeldPlaceIsLostToHigherPrioritiesAlone(t *testing.T) {
+// A reservation yields only to pods of higher priority; the replacement uses it regardless of
+// scores; afterwards any pod may use it.
+func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 	taken, outranked, given := 0, 0, 0
 	for seed := range uint64(120) {
 		s := newReservationWorld(t, seed)
@@ -123,7 +123,7 @@ func TestTheHeldPlaceIsLostToHigherPrioritiesAlone(t *testing.T) {
 		if s.outrank > 0 && s.free() < want {
 			outranked++
 		}
-		if seed%3 == 0 { // the end comes before the replacement
+		if seed%3 == 0 { // the Hold expires before the replacement appears
 			before := s.others
 			s.now = s.hold.Until
 			for range 8 {

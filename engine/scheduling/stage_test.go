@@ -12,7 +12,7 @@ import (
 
 var t0 = time.Unix(1000, 0)
 
-// story drives a machine and tells its effects shortly.
+// story drives a machine and checks its effects in short form.
 type story struct {
 	t    *testing.T
 	m    *Machine
@@ -26,7 +26,7 @@ func newStory(t *testing.T) *story {
 	return s
 }
 
-// step feeds events and checks the effects: words like "bind:a:n1 look:a".
+// step applies events and checks the effects, as words such as "bind:a:n1 look:a".
 func (s *story) step(want string, events ...Event) {
 	s.t.Helper()
 	effects, _ := s.m.Step(s.now, events, 10)
@@ -69,7 +69,7 @@ func (s *story) step(want string, events ...Event) {
 	}
 }
 
-// answer is an outcome for the nth effect of the last step.
+// answer returns an outcome for the nth effect of the last step.
 func (s *story) answer(n int, r Result) Outcome {
 	return Outcome{ID: s.last[n].EffectID(), Result: r, Reason: "why"}
 }
@@ -87,7 +87,7 @@ func small(name, node string) *model.Pod {
 	return &model.Pod{Namespace: "ns", Name: name, UID: name, Spec: spec(600), NodeName: node}
 }
 
-func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
+func TestUnknownBindIsRefreshedAndRetried(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	first := s.answer(0, Done)
@@ -103,7 +103,7 @@ func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
 	if a := s.m.attempts["a"]; a == nil || a.stage != binding {
 		t.Fatal("the answer to a superseded effect counted")
 	}
-	s.step("", again) // the first may still be granted: nothing is given up
+	s.step("", again) // the first Bind may still succeed
 	if !s.m.state.Assumed("a") {
 		t.Fatal("the room was given away while a bind may still be granted")
 	}
@@ -113,14 +113,14 @@ func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
 	}
 }
 
-// unbound is the answer of the last step's Look that found a pod without a node.
+// unbound answers the last step's RefreshPod with an unbound pod.
 func (s *story) unbound(name string) Outcome {
 	o := s.answer(0, Done)
 	o.Pod = small(name, "")
 	return o
 }
 
-// fruitless has a pod's Binds come to nothing until no more are sent.
+// fruitless makes a pod's Binds fail until no more are sent.
 func (s *story) fruitless(name string) {
 	s.t.Helper()
 	s.step("bind:"+name+":n1", small(name, ""))
@@ -138,9 +138,9 @@ func (s *story) fruitless(name string) {
 	}
 }
 
-// A server that fails each Bind is asked a few times, with longer and longer pauses. The
-// attempt ends as an error when none of the Binds can be granted any more.
-func TestBindsThatComeToNothing(t *testing.T) {
+// A failing Bind is retried a few times with increasing delays. The attempt fails once no Bind can
+// succeed any more.
+func TestBindRetriesAreExhausted(t *testing.T) {
 	s := newStory(t)
 	s.fruitless("a")
 	s.step("", s.unbound("a"))
@@ -150,12 +150,12 @@ func TestBindsThatComeToNothing(t *testing.T) {
 	s.wait(1)
 	s.step("look:a")
 	s.step("reject:a:error bind:b:n1", s.unbound("a"))
-	s.rejects(`binding to node "n1" was not granted: why`)
+	s.rejects(`binding to node "n1" failed: why`)
 	s.where("a", queue.ErrorBackoff)
 }
 
-// A Look that began while a Bind might be granted proves nothing, whenever it ends.
-func TestLookFromBeforeTheEndOfDoubt(t *testing.T) {
+// A refresh sent while a Bind may still succeed is not conclusive.
+func TestRefreshSentBeforeUncertaintyEnds(t *testing.T) {
 	s := newStory(t)
 	s.fruitless("a")
 	s.wait(s.m.cfg.BindTimeout - s.m.cfg.RetryInterval - 1)
@@ -167,9 +167,8 @@ func TestLookFromBeforeTheEndOfDoubt(t *testing.T) {
 	s.step("reject:a:error", s.unbound("a"))
 }
 
-// Whoever sent a Bind that had no answer is told once that it was granted, however that
-// comes to light; an answer that says so needs no telling.
-func TestBoundIsToldWhereNoAnswerSaysIt(t *testing.T) {
+// A Bind without an outcome that succeeded is reported once, unless a later outcome reports it.
+func TestReportBoundWithoutBindOutcome(t *testing.T) {
 	for name, play := range map[string]func(*story, Outcome){
 		"the answer is lost, a look tells": func(s *story, first Outcome) {
 			first.Result = Unknown
@@ -220,7 +219,7 @@ func TestBoundIsToldWhereNoAnswerSaysIt(t *testing.T) {
 	}
 }
 
-func TestBoundPodThatIsNotSeenIsLookedAt(t *testing.T) {
+func TestUnconfirmedBoundPodIsRefreshed(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	s.step("", s.answer(0, Done))
@@ -237,7 +236,7 @@ func TestBoundPodThatIsNotSeenIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestRefusedBindGivesTheRoomBack(t *testing.T) {
+func TestRefusedBindForgetsPod(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	refused := s.answer(0, Refused)
@@ -247,7 +246,7 @@ func TestRefusedBindGivesTheRoomBack(t *testing.T) {
 	s.where("a", queue.ErrorBackoff)
 }
 
-func TestOnlyChangesOfTheSpecificationWake(t *testing.T) {
+func TestOnlySpecChangesRequeue(t *testing.T) {
 	s := newStory(t)
 	s.step("reject:a:unschedulable", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)})
 	s.step("", s.answer(0, Done), &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000), UnschedulableReason: "Unschedulable"})
@@ -258,7 +257,7 @@ func TestOnlyChangesOfTheSpecificationWake(t *testing.T) {
 	s.step("bind:a:n1", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(900)})
 }
 
-func TestGatedPodEntersWhenItsGatesAreGone(t *testing.T) {
+func TestGatedPodEntersQueueWithoutGates(t *testing.T) {
 	s := newStory(t)
 	gated := small("a", "")
 	gated.Spec = &model.PodSpec{SchedulerName: "default-scheduler", Gates: []string{"g"}}
@@ -284,7 +283,7 @@ func TestForeignPodsAreIgnored(t *testing.T) {
 	}
 }
 
-func TestReportThatCouldNotBeWrittenIsRepeated(t *testing.T) {
+func TestUnwrittenReportIsRetried(t *testing.T) {
 	s := newStory(t)
 	p := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)}
 	s.step("reject:a:unschedulable", p)
@@ -299,11 +298,11 @@ func TestReportThatCouldNotBeWrittenIsRepeated(t *testing.T) {
 	s.step("")
 }
 
-// The answer to the first Bind may come when it was given up. Who sent it tells then, and nobody else.
-func TestBoundIsNotToldWhereALateAnswerDoes(t *testing.T) {
+// The outcome of the first Bind may arrive late; then it reports the binding.
+func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 	for name, tc := range map[string]struct {
 		result Result
-		say    string // what is told then
+		say    string // what is reported then
 	}{
 		"done":    {Done, ""},
 		"refused": {Refused, "bound:a:n1"},
@@ -341,14 +340,14 @@ func TestBoundIsNotToldWhereALateAnswerDoes(t *testing.T) {
 	})
 }
 
-// A conflict of a second Bind does not say either that the first will not be granted.
-func TestConflictWhileABindMayBeGrantedGivesNothingUp(t *testing.T) {
+// A conflict of a second Bind is not conclusive about the first.
+func TestConflictKeepsUncertainBind(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	s.step("look:a", s.answer(0, Unknown))
 	s.step("bind:a:n1", s.unbound("a"))
 	s.step("", s.answer(0, Conflict))
 	s.wait(s.m.cfg.RetryInterval)
-	s.step("look:a reject:b:unschedulable", small("b", "")) // the room is a's
-	s.step("bind:b:n1", s.answer(0, Done))                  // who is gone
+	s.step("look:a reject:b:unschedulable", small("b", "")) // a uses the node
+	s.step("bind:b:n1", s.answer(0, Done))                  // the deleted pod
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// fails says, once in n times, that something does not go as it should.
+// fails reports a fault, once in n calls.
 func (w *world) fails(n int) bool { return !w.noFaults && w.r.Intn(n) == 0 }
 
-// checkReservedRoom holds that a bind gives away no room that is held for a pod of higher
-// priority: what is counted and held on the node fits into it.
+// checkReservedRoom checks that a bind does not use resources reserved for a pod of higher
+// priority.
 func (w *world) checkReservedRoom(b Bind) {
 	id, ok := w.m.state.NodeID(b.Node)
-	if a := w.m.attempts[b.Pod.UID]; !ok || b.Retry || a == nil || a.volumePlan != nil { // it has had the room for longer
+	if a := w.m.attempts[b.Pod.UID]; !ok || b.Retry || a == nil || a.volumePlan != nil { // it used the resources before
 		return
 	}
 	why := ""
@@ -34,7 +34,7 @@ func (w *world) checkReservedRoom(b Bind) {
 	}
 }
 
-// roomsTaken counts the effects by which pods got room.
+// roomsTaken counts the effects that assume a pod.
 func roomsTaken(effects []Effect) (n int) {
 	for _, e := range effects {
 		switch e.(type) {
@@ -45,8 +45,7 @@ func roomsTaken(effects []Effect) (n int) {
 	return n
 }
 
-// carryOutPreempt is the actuator: in full, in part, or not at all, with an answer or
-// without.
+// carryOutPreempt carries out a Preempt in full, in part or not at all, with or without an outcome.
 func (w *world) carryOutPreempt(e Preempt) {
 	for _, v := range e.Plan.Victims {
 		if v.Spec.Priority >= e.Pod.Spec.Priority {
@@ -65,13 +64,13 @@ func (w *world) carryOutPreempt(e Preempt) {
 	switch fate {
 	case 0:
 		o.Result = Unknown
-	case 1: // it ends somewhere in the middle
+	case 1: // it stops part way
 		o.Result = Unknown
 		w.displace(e, w.r.Intn(4))
 	case 2:
 		o = w.displace(e, 4)
 		o.ID, o.Result = e.ID, Unknown
-	case 3: // done and never answered
+	case 3: // done, without an outcome
 		w.displace(e, 4)
 		return
 	case 4:
@@ -115,7 +114,7 @@ func (w *world) displace(e Preempt, steps int) Outcome {
 	return Outcome{}
 }
 
-// answer is the extenders': they leave some nodes out, or fail, or say nothing for long.
+// answer returns the extenders' answer: some nodes removed, an error, or a delay.
 func (w *world) answer(e CallExtenders) Outcome {
 	o := Outcome{ID: e.ID, ExtenderResult: &ExtenderResult{}}
 	if w.fails(5) {
@@ -145,7 +144,7 @@ func (w *world) answerVictims(e CallPreemptionExtenders) Outcome {
 	return o
 }
 
-// debit keeps the budget's ledger.
+// debit debits the budget.
 func (w *world) debit(e Preempt) Outcome {
 	b := w.budget
 	b.Disrupted = slices.Clone(b.Disrupted)
@@ -178,7 +177,7 @@ func (w *world) unnominate(e ClearNomination) Result {
 	return Done
 }
 
-// carryOutPrepare gives claims to nodes; the volumes come with the watch.
+// carryOutPrepare assigns claims to nodes; volumes appear in the watch.
 func (w *world) carryOutPrepare(e BindVolumes) {
 	o := Outcome{ID: e.ID, Result: Unknown}
 	if w.fails(3) {
@@ -192,7 +191,7 @@ func (w *world) carryOutPrepare(e BindVolumes) {
 		next := *claim
 		next.HasSelectedNode, next.SelectedNode = true, e.Node
 		w.lag = append(w.lag, &next)
-		if !w.fails(5) { // else the provisioner never comes round
+		if !w.fails(5) { // otherwise the provisioner never acts
 			made := next
 			made.VolumeName, made.Bound = "v"+claim.Name, true
 			next = made
@@ -206,7 +205,7 @@ func (w *world) carryOutPrepare(e BindVolumes) {
 	w.due = append(w.due, o)
 }
 
-// die lets pods that are being deleted go, by and by.
+// die completes some deletions.
 func (w *world) die() {
 	for _, uid := range w.order {
 		if p := w.pods[uid]; p != nil && p.Deleting && w.r.Intn(8) == 0 {

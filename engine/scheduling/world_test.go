@@ -14,32 +14,32 @@ import (
 
 func newMachine() *Machine {
 	cfg := DefaultConfig()
-	// Extenders have a say in pods of some sizes.
+	// Extenders are interested in pods of some sizes.
 	cfg.Profiles = []profiles.Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) profiles.Placer { return firstFit{s} },
 		WantsExtenders:           func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 300 },
 		WantsPreemptionExtenders: func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 400 }}}
 	return New(cfg)
 }
 
-// world is the API as the machine meets it: it grants binds, forgets to answer,
-// and tells what happened late.
+// world is the API server as the machine sees it: it grants Binds, loses outcomes and reports
+// changes late.
 type world struct {
 	t     *testing.T
 	r     *rand.Rand
 	m     *Machine
 	now   time.Time
-	pods  map[string]*model.Pod // the truth, by uid
-	order []string              // uids, so that no map is ranged over
+	pods  map[string]*model.Pod // pods in the API, by uid
+	order []string              // uids in a fixed order
 	nodes map[string]int64      // cpu
-	lag   []Event               // the watch, not delivered yet
-	due   []Outcome             // answers under way
-	late  []lateBind            // binds without an answer that may still be granted
-	binds map[string]string     // granted ones, by uid
+	lag   []Event               // undelivered watch events
+	due   []Outcome             // undelivered outcomes
+	late  []lateBind            // unanswered Binds that may still succeed
+	binds map[string]string     // successful Binds, by uid
 
-	held     map[string]string // nominations as the machine decided them, by uid
+	held     map[string]string // nominations in the machine, by uid
 	budget   model.Budget      // of all pods
 	claims   map[string]*model.PersistentVolumeClaim
-	noFaults bool // nothing fails any more
+	noFaults bool // no more faults
 
 	priorities int
 	volumes    bool // some pods have claims
@@ -112,7 +112,7 @@ func (w *world) removePod(uid string) {
 	}
 }
 
-// grant is the API's own rule: a pod is bound once.
+// grant applies the API's rule that a pod is bound once.
 func (w *world) grant(b Bind) Result {
 	p := w.pods[b.Pod.UID]
 	switch {
@@ -136,10 +136,10 @@ func (w *world) carryOut(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Bind:
-			if roomsTaken(effects) == 1 { // else what is counted came later, and may be of a higher priority yet
+			if roomsTaken(effects) == 1 { // otherwise the other pods came later, perhaps with higher priority
 				w.checkReservedRoom(e)
 			}
-			delete(w.held, e.Pod.UID) // it has room now
+			delete(w.held, e.Pod.UID) // it fits now
 			w.carryOutBind(e)
 		case Preempt:
 			w.carryOutPreempt(e)
@@ -171,12 +171,12 @@ func (w *world) carryOutBind(b Bind) {
 		fate = 9
 	}
 	switch fate {
-	case 0: // lost on the way there
+	case 0: // the request was lost
 		w.due = append(w.due, Outcome{ID: b.ID, Result: Unknown})
-	case 1: // granted now or later, the answer is lost
+	case 1: // granted now or later, the outcome is lost
 		w.late = append(w.late, lateBind{b, w.now})
 		w.due = append(w.due, Outcome{ID: b.ID, Result: Unknown})
-	case 2: // granted, never answered at all
+	case 2: // granted, without an outcome
 		w.grant(b)
 	case 3:
 		w.due = append(w.due, Outcome{ID: b.ID, Result: Refused, Reason: "quota"})
@@ -185,10 +185,10 @@ func (w *world) carryOutBind(b Bind) {
 	}
 }
 
-// step delivers some of what is under way and lets the machine act.
+// step delivers some pending messages and steps the machine.
 func (w *world) step() {
 	if len(w.late) > 0 && w.r.Intn(3) == 0 {
-		if w.now.Sub(w.late[0].sent) < w.m.cfg.BindTimeout { // the API gives up, too
+		if w.now.Sub(w.late[0].sent) < w.m.cfg.BindTimeout { // the API server times out, too
 			w.grant(w.late[0].Bind)
 		}
 		w.late = w.late[1:]
@@ -212,7 +212,7 @@ func (w *world) step() {
 	}
 }
 
-// check holds the invariants.
+// check checks the invariants.
 func (w *world) check() {
 	used := map[string]int64{}
 	for _, uid := range w.order {

@@ -10,7 +10,7 @@ import (
 
 var t0 = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// at steps the machine at a second and tells the stops in words.
+// at steps the machine at a second and describes the stops.
 func at(m *Machine, second int, ended ...string) string {
 	stops, wake, done := m.Step(t0.Add(time.Duration(second)*time.Second), ended...)
 	var out []string
@@ -26,7 +26,7 @@ func at(m *Machine, second int, ended ...string) string {
 	return strings.Join(out, ", ")
 }
 
-func TestCriticalPodsAreTheLast(t *testing.T) {
+func TestCriticalPodsStopLast(t *testing.T) {
 	m := New(DefaultClasses(30*time.Second, 10*time.Second), []Pod{
 		{"critical", CriticalPriority, time.Minute}, {"a", 0, time.Minute}, {"b", -5, 5 * time.Second}})
 	for _, step := range []struct {
@@ -45,7 +45,7 @@ func TestCriticalPodsAreTheLast(t *testing.T) {
 	}
 }
 
-func TestClassesWithoutPodsTakeNoTime(t *testing.T) {
+func TestEmptyClassesTakeNoTime(t *testing.T) {
 	m := New([]Class{{100, 10 * time.Second}, {0, time.Minute}, {1000, 5 * time.Second}}, []Pod{{"x", 5000, time.Minute}})
 	if got := at(m, 0); got != "x 5s, until 5" {
 		t.Error(got)
@@ -102,8 +102,8 @@ func TestRandomShutdowns(t *testing.T) {
 	}
 }
 
-// TestAClassBoundsAGrace: it is what Step answers for the pod.
-func TestAClassBoundsAGrace(t *testing.T) {
+// Grace returns what Step uses for the pod.
+func TestClassBoundsGracePeriod(t *testing.T) {
 	for _, classes := range [][]Class{nil, {{0, time.Minute}}, {{CriticalPriority, time.Second}, {10, time.Minute}, {0, time.Hour}}} {
 		for _, p := range []Pod{{"a", -1, 30 * time.Second}, {"b", 0, 2 * time.Hour}, {"c", 10, 2 * time.Minute}, {"d", CriticalPriority, 30 * time.Second}} {
 			stops, _, _ := New(classes, []Pod{p}).Step(time.Unix(0, 0))

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // Options configure a Machine.
@@ -70,7 +71,7 @@ func planEviction(tolerations []model.Toleration, bound time.Time, taints []effe
 	var f evictionPlan
 	for i := range taints {
 		t := &taints[i]
-		next := evictionPlan{evict: true, taint: *t, due: maxTime(t.from, bound)}
+		next := evictionPlan{evict: true, taint: *t, due: order.Max(t.from, bound)}
 		if tol := matchingToleration(tolerations, &t.Taint, o.NumericTolerations); tol != nil {
 			if tol.Seconds == nil {
 				continue
@@ -79,7 +80,7 @@ func planEviction(tolerations []model.Toleration, bound time.Time, taints []effe
 			next.due = addSeconds(next.due, next.seconds)
 		}
 		if t.untrusted {
-			next.due = maxTime(next.due, started.Add(o.StartupGrace))
+			next.due = order.Max(next.due, started.Add(o.StartupGrace))
 		}
 		if !f.evict || next.due.Before(f.due) {
 			f = next
@@ -103,11 +104,4 @@ const maxSeconds = int64(100 * 365 * 24 * 3600)
 
 func addSeconds(t time.Time, seconds int64) time.Time {
 	return t.Add(time.Duration(min(seconds, maxSeconds)) * time.Second)
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -11,15 +11,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// referenceModel keeps everything it was ever told, and works out from that alone, again and again,
-// who is to leave when.
+// referenceModel stores all events and computes from them which pods are due when.
 type referenceModel struct {
 	o       Options
 	started time.Time
 	now     time.Time
 	nodes   map[string]Node
 	pods    map[string]Pod
-	// When something was first seen as it is, by name.
+	// When each object was first seen in its current form, by name.
 	taintSeen, podSeen map[string]time.Time
 	asked              map[string]bool
 	retry              map[string]time.Time
@@ -88,7 +87,7 @@ func (w *referenceModel) fail(e EvictFailed) {
 	}
 }
 
-// due is when a pod is to leave, by the rule in words.
+// due returns when a pod is evicted, by the documented rule.
 func (w *referenceModel) due(p Pod) (best time.Time, leaves bool) {
 	round := func(t, seen time.Time) time.Time {
 		if t.IsZero() || seen.Sub(t) < time.Second {
@@ -121,7 +120,7 @@ func (w *referenceModel) due(p Pod) (best time.Time, leaves bool) {
 	return best, leaves
 }
 
-// evicted are the pods that are to be asked for now, by name.
+// evicted returns the pods to evict now, by name.
 func (w *referenceModel) evicted() (out []string) {
 	for k, p := range w.pods {
 		if due, leaves := w.due(p); leaves && !w.asked[k] && !due.After(w.now) && !w.retry[k].After(w.now) {
@@ -133,7 +132,7 @@ func (w *referenceModel) evicted() (out []string) {
 	return out
 }
 
-// something is an event at random.
+// something returns a random event.
 func something(r *rand.Rand, now time.Time) Event {
 	keys := []string{"a", "b", "node.kubernetes.io/unreachable"}
 	name, pod := fmt.Sprintf("n%d", r.Intn(3)), fmt.Sprintf("p%d", r.Intn(6))
@@ -168,7 +167,7 @@ func something(r *rand.Rand, now time.Time) Event {
 	return p
 }
 
-func TestKeptEqualsComputedFromScratch(t *testing.T) {
+func TestIncrementalMatchesReference(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
 		o := Options{StartupGrace: time.Duration(r.Intn(2)*40) * time.Second}

@@ -14,7 +14,7 @@ var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(s int) time.Time { return zero.Add(time.Duration(s) * time.Second) }
 
-// taint is "key" or "key@second".
+// taint parses "key" or "key@second".
 func taint(key string) model.TimedTaint {
 	key, when, ok := strings.Cut(key, "@")
 	t := model.TimedTaint{Taint: model.Taint{Key: key, Effect: model.NoExecute}}
@@ -26,7 +26,7 @@ func taint(key string) model.TimedTaint {
 	return t
 }
 
-// tol is a toleration of a key for some seconds; negative: for ever.
+// tol returns a toleration of a key for some seconds; negative: forever.
 func tol(key string, seconds int64) model.Toleration {
 	t := model.Toleration{Key: key, Op: model.TolExists}
 	if seconds >= 0 {
@@ -47,7 +47,7 @@ func on(node, name string, tols ...model.Toleration) Pod {
 	return Pod{Namespace: "ns", Name: name, UID: "u-" + name, Node: node, Bound: zero, Tolerations: tols}
 }
 
-// words are effects as text.
+// words describes effects.
 func words(effects []Effect) string {
 	var out []string
 	for _, e := range effects {
@@ -61,7 +61,7 @@ func words(effects []Effect) string {
 	return strings.Join(out, ", ")
 }
 
-// step is a moment at which a machine is told something, and what it is to answer.
+// step is a time with events and the expected effects.
 type step struct {
 	second int
 	events []Event
@@ -84,7 +84,7 @@ func play(t *testing.T, m *Machine, story []step) {
 
 func events(e ...Event) []Event { return e }
 
-func TestMoments(t *testing.T) {
+func TestDueTimes(t *testing.T) {
 	edited := func(s int64) Pod { return on("n", "p", tol("a", s)) }
 	for name, story := range map[string][]step{
 		"a pod that does not bear the taint goes at once": {
@@ -125,7 +125,7 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-func TestFrozenMoments(t *testing.T) {
+func TestFixedDueTimes(t *testing.T) {
 	edited := func(s int64) Pod { return on("n", "p", tol("a", s), tol("b", 20)) }
 	for name, story := range map[string][]step{
 		"edits come too late": {
@@ -141,7 +141,7 @@ func TestFrozenMoments(t *testing.T) {
 	}
 }
 
-func TestAFailureIsTriedAgain(t *testing.T) {
+func TestFailedEvictionIsRetried(t *testing.T) {
 	m := New(Options{}, zero)
 	play(t, m, []step{{10, events(on("n", "p"), tainted("n", "a@10")), "evict p by a due 10", 0}})
 	failed := events(EvictFailed{"ns", "p", "u-p"})
@@ -161,7 +161,7 @@ func TestAFailureIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestOldTaintsOfLostNodesWaitAfterAStart(t *testing.T) {
+func TestOldTaintsWaitForStartupGrace(t *testing.T) {
 	const lost = "node.kubernetes.io/unreachable"
 	m := New(Options{StartupGrace: time.Minute}, at(1000))
 	play(t, m, []step{
@@ -172,7 +172,7 @@ func TestOldTaintsOfLostNodesWaitAfterAStart(t *testing.T) {
 	})
 }
 
-func TestDueTellsWhatIsPlanned(t *testing.T) {
+func TestDue(t *testing.T) {
 	m := New(Options{}, zero)
 	m.Step(at(10), events(tainted("n", "a@10"), on("n", "p", tol("a", 60)), on("n", "q", tol("a", -1))))
 	if due, by, ok := m.Due("ns", "p"); !ok || !due.Equal(at(70)) || by.Key != "a" {
@@ -185,7 +185,7 @@ func TestDueTellsWhatIsPlanned(t *testing.T) {
 	}
 }
 
-func TestNoNodeIsKeptForNothing(t *testing.T) {
+func TestUnusedNodesArePruned(t *testing.T) {
 	m := New(Options{}, zero)
 	m.Step(at(1), events(tainted("n"), on("n", "p"), on("ghost", "q"), NodeDeleted{"n"}, PodDeleted{"ns", "p"}, PodDeleted{"ns", "q"}))
 	if len(m.nodes)+len(m.pods)+len(m.queue) != 0 || !slices.Equal(m.queue, nil) {

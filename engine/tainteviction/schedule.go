@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // effectiveTaints returns a node's NoExecute taints with the time from which each counts: when it
@@ -79,7 +80,7 @@ func (m *Machine) fixedPlan(now time.Time, was evictionPlan, p *pod, n *node) ev
 		case !one.tolerated:
 			one.due = now
 			if n.taints[i].untrusted {
-				one.due = maxTime(now, m.started.Add(m.options.StartupGrace))
+				one.due = order.Max(now, m.started.Add(m.options.StartupGrace))
 			}
 			return one
 		}
@@ -96,7 +97,7 @@ func (m *Machine) fixedPlan(now time.Time, was evictionPlan, p *pod, n *node) ev
 
 // schedule queues a pod for when it is due and its backoff is over.
 func (m *Machine) schedule(p *pod) {
-	p.evictAt = maxTime(p.plan.due, p.notBefore)
+	p.evictAt = order.Max(p.plan.due, p.notBefore)
 	if p.index >= 0 {
 		heap.Fix(&m.queue, p.index)
 		return

@@ -11,16 +11,16 @@ var t0 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) time.Time { return t0.Add(d) }
 
-// failure is a pod that lived from one time to another, in seconds.
+// failure returns a pod that ran from one time to another, in seconds.
 func failure(node, cause string, born, ended int) PodFailure {
 	return PodFailure{Node: node, Cause: cause, StartedAt: at(time.Duration(born) * time.Second), FailedAt: at(time.Duration(ended) * time.Second)}
 }
 
-func TestPause(t *testing.T) {
+func TestBackoffUntil(t *testing.T) {
 	for name, tc := range map[string]struct {
 		deaths []PodFailure
 		node   string
-		until  int // in seconds; 0: at once
+		until  int // in seconds; 0: now
 	}{
 		"nobody died":                         {node: "n1"},
 		"the first on a named node":           {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "n1", 11},
@@ -48,8 +48,9 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestDeathsInAnHourAreFew makes a pod as soon as it may be, on a node that throws each out at once: #94245.
-func TestDeathsInAnHourAreFew(t *testing.T) {
+// TestFailuresPerHourAreBounded creates a pod as soon as allowed on a node that rejects each
+// (kubernetes#94245).
+func TestFailuresPerHourAreBounded(t *testing.T) {
 	var deaths []PodFailure
 	for now := t0; now.Before(at(time.Hour)); {
 		deaths = append(deaths, PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now})
@@ -59,12 +60,12 @@ func TestDeathsInAnHourAreFew(t *testing.T) {
 		}
 		now = until
 	}
-	if len(deaths) != 11 { // at 0, 10 s, 30 s, 70 s, ... 630 s, and then every ten minutes
+	if len(deaths) != 11 { // at 0, 10 s, 30 s, 70 s, ... 630 s, then every ten minutes
 		t.Errorf("%d pods were made in an hour", len(deaths))
 	}
 }
 
-func TestDeathOf(t *testing.T) {
+func TestFailureOf(t *testing.T) {
 	p := Pod{Node: "n1", Phase: model.Failed, Created: t0, Started: at(time.Second), Ended: at(time.Minute), Reason: "Evicted", Disrupted: "TerminationByKubelet"}
 	d, ok := FailureOf(&p)
 	if want := (PodFailure{Node: "n1", Cause: "Evicted", StartedAt: at(time.Second), FailedAt: at(time.Minute)}); !ok || d != want {

@@ -60,11 +60,3 @@ func (c Conditions) Without(kind string) Conditions {
 	}
 	return out
 }
-
-// earliest returns the earlier of two times; zero means never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}

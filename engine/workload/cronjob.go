@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/berthproject/berth/engine/order"
 )
 
 // Schedule is a cron schedule.
@@ -129,7 +131,7 @@ func ExcessJobs(jobs []FinishedJob, succeeded, failed *int32) (out []int) {
 		}
 		slices.SortFunc(of, func(i, j int) int {
 			a, b := &jobs[i], &jobs[j]
-			return cmp.Or(trueFirst(!a.Started.IsZero(), !b.Started.IsZero()), a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
+			return cmp.Or(order.TrueFirst(!a.Started.IsZero(), !b.Started.IsZero()), a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
 		})
 		out = append(out, of[:max(0, len(of)-int(*limit.keep))]...)
 	}

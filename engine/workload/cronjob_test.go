@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// every is due at each whole multiple of a duration.
+// every is a schedule with a fixed period.
 type every time.Duration
 
 func (e every) Next(t time.Time) time.Time {
 	return t.Truncate(time.Duration(e)).Add(time.Duration(e))
 }
 
-// never is a schedule of a day that does not come.
+// never is a schedule without times.
 type never struct{}
 
 func (never) Next(time.Time) time.Time { return time.Time{} }
@@ -48,7 +48,7 @@ func TestCronJobPlan(t *testing.T) {
 	}
 }
 
-func TestRetireKeepsTheLastOnes(t *testing.T) {
+func TestExcessJobs(t *testing.T) {
 	one, two := int32(1), int32(2)
 	jobs := []FinishedJob{
 		{Name: "c", Started: noon.Add(3)}, {Name: "a", Started: noon.Add(1)}, {Name: "f1", Failed: true, Started: noon.Add(4)},

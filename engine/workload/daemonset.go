@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // DaemonBurst limits the pods that one plan of a DaemonSet creates or deletes.
@@ -134,7 +135,7 @@ func (p *daemonPlanner) classify(n *DaemonNode) daemonNodePods {
 	b := daemonNodePods{node: n, all: p.podsByNode[n.Name], updated: -1, outdated: -1}
 	slices.SortFunc(b.all, func(i, j int) int {
 		x, y := &p.pods[i], &p.pods[j]
-		return cmp.Or(trueFirst(x.Node != "", y.Node != ""), x.Created.Compare(y.Created), cmp.Compare(x.UID, y.UID))
+		return cmp.Or(order.TrueFirst(x.Node != "", y.Node != ""), x.Created.Compare(y.Created), cmp.Compare(x.UID, y.UID))
 	})
 	for _, i := range b.all {
 		switch pod := &p.pods[i]; {
@@ -176,7 +177,7 @@ func (p *daemonPlanner) countStatus(b *daemonNodePods) {
 // available reports whether a pod is available, and sets Wake for when it will be.
 func (p *daemonPlanner) available(i int) bool {
 	ok, at := p.pods[i].Available(p.now, p.set.MinReady)
-	p.plan.Wake = earliest(p.plan.Wake, at)
+	p.plan.Wake = order.Earliest(p.plan.Wake, at)
 	return ok
 }
 
@@ -188,7 +189,7 @@ func (p *daemonPlanner) delete(i int, why DaemonReason) {
 func (p *daemonPlanner) create(n *DaemonNode) {
 	if n.NotBefore.After(p.now) {
 		p.plan.Delayed++
-		p.plan.Wake = earliest(p.plan.Wake, n.NotBefore)
+		p.plan.Wake = order.Earliest(p.plan.Wake, n.NotBefore)
 		return
 	}
 	p.plan.Create = append(p.plan.Create, n.Name)
@@ -224,7 +225,7 @@ func (p *daemonPlanner) deleteEnded(n *DaemonNode, i int) {
 	case pod.Deleting:
 	case pod.Phase == model.Failed && n.NotBefore.After(p.now):
 		p.plan.Delayed++
-		p.plan.Wake = earliest(p.plan.Wake, n.NotBefore)
+		p.plan.Wake = order.Earliest(p.plan.Wake, n.NotBefore)
 	case pod.Phase == model.Failed:
 		p.delete(i, DaemonFailed)
 	case pod.Phase == model.Succeeded:

@@ -18,7 +18,8 @@ func daemonNodes(names string) (out []DaemonNode) {
 	return out
 }
 
-// daemonPods reads pods as "NODE/HASH" with marks: ! not ready, x failed, ok succeeded, - being stopped, ? not bound.
+// daemonPods parses pods as "NODE/HASH" with marks: ! not ready, x failed, ok succeeded, -
+// terminating, ? not bound.
 func daemonPods(text string) (out []DaemonPod) {
 	for i, word := range strings.Fields(text) {
 		at, mark, _ := strings.Cut(word, ":")
@@ -44,7 +45,7 @@ func daemonPods(text string) (out []DaemonPod) {
 	return out
 }
 
-// did writes a plan down: "+a" makes one on a, "-p0/2" deletes p0 for reason 2.
+// did describes a plan: "+a" creates a pod on a, "-p0/2" deletes p0 for reason 2.
 func (p DaemonPlan) did() string {
 	var out []string
 	for _, n := range p.Create {
@@ -56,7 +57,7 @@ func (p DaemonPlan) did() string {
 	return strings.Join(out, " ")
 }
 
-func TestOnePodANode(t *testing.T) {
+func TestOnePodPerNode(t *testing.T) {
 	set := DaemonSet{Hash: "v2", MaxUnavailable: 1}
 	for name, tc := range map[string]struct {
 		nodes, pods, want string
@@ -86,7 +87,7 @@ func TestOnePodANode(t *testing.T) {
 	}
 }
 
-func TestDaemonsRollOut(t *testing.T) {
+func TestDaemonSetRollout(t *testing.T) {
 	for name, tc := range map[string]struct {
 		set               DaemonSet
 		nodes, pods, want string
@@ -149,9 +150,9 @@ func TestDaemonStatus(t *testing.T) {
 	}
 }
 
-// TestARolloutOfDaemonsEnds: from any mixture it comes to one new pod a node, never with more than
-// MaxUnavailable nodes newly without work.
-func TestARolloutOfDaemonsEnds(t *testing.T) {
+// TestDaemonSetRolloutCompletes: any mixture ends with one new pod per node, and at most
+// MaxUnavailable nodes lose their available pod meanwhile.
+func TestDaemonSetRolloutCompletes(t *testing.T) {
 	for _, set := range []DaemonSet{{Hash: "v2", MaxUnavailable: 2}, {Hash: "v2", MaxSurge: 2}} {
 		nodes := daemonNodes("a b c d e f g")
 		pods := daemonPods("a/v1 b/v1 c/v1:! d/v1 e/v1 f/v1 g/v1 g/v2:!")

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// fakeSet is a ReplicaSet as it is, with a loop of its own that may be behind.
+// fakeSet is a ReplicaSet whose controller may lag.
 type fakeSet struct {
 	set    Set
-	specs  []int32 // replicas by generation; the ReplicaSet's loop has seen the first of them
-	young  int32   // pods that are not available
-	mature int32   // pods that are
-	// told is the status that the Deployment's loop sees.
+	specs  []int32 // replicas by generation; the controller has seen the first
+	young  int32   // unavailable pods
+	mature int32   // available pods
+	// told is the status that the Deployment controller sees.
 	told     [2]int32 // actual, available
 	toldSeen int      // generations behind
 
@@ -21,7 +21,7 @@ type fakeSet struct {
 
 func (f *fakeSet) actual() int32 { return f.young + f.mature }
 
-// most and least are the bounds of what the ReplicaSet's loop may still do.
+// most and least bound what the ReplicaSet controller may still do.
 func (f *fakeSet) most() int32 {
 	n := f.actual()
 	for _, s := range f.specs {
@@ -38,7 +38,7 @@ func (f *fakeSet) least() int32 {
 	return n
 }
 
-// act is one step of the ReplicaSet's loop: by the oldest spec that it may still see.
+// act is one step of the ReplicaSet controller, by the oldest spec that it may still see.
 func (f *fakeSet) act(r *rand.Rand) {
 	for len(f.specs) > 1 && r.Intn(2) == 0 {
 		f.specs = f.specs[1:]
@@ -56,7 +56,7 @@ func (f *fakeSet) act(r *rand.Rand) {
 	}
 }
 
-// report writes the status for the Deployment's loop to see.
+// report writes the status.
 func (f *fakeSet) report() {
 	f.told = [2]int32{f.actual(), f.mature}
 	f.set.Observed = len(f.specs) == 1
@@ -101,7 +101,7 @@ func (w *fakeDeployment) oldPods() bool {
 	return false
 }
 
-// step is one step of the Deployment's loop, which must keep the bounds.
+// step is one step of the Deployment controller, which must keep the bounds.
 func (w *fakeDeployment) step() {
 	most, least := w.bounds()
 	plan := w.d.Plan(w.now, w.view(), fmt.Sprint("t", w.template), w.oldPods())
@@ -132,7 +132,7 @@ func (w *fakeDeployment) step() {
 	}
 }
 
-// change is something that happens.
+// change makes a random change.
 func (w *fakeDeployment) change() {
 	w.now = w.now.Add(time.Second)
 	switch w.r.Intn(40) {
@@ -161,7 +161,7 @@ func (w *fakeDeployment) change() {
 				n := 1 + int32(w.r.Intn(int(f.young)))
 				f.young -= n
 				f.mature += n
-				f.told = [2]int32{f.actual(), f.mature} // of this the loop learns at once; see shrink
+				f.told = [2]int32{f.actual(), f.mature} // the controller sees this immediately
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func (w *fakeDeployment) limits() {
 	}
 }
 
-// settle lets everybody catch up until nothing changes any more.
+// settle steps until nothing changes.
 func (w *fakeDeployment) settle() {
 	w.d.Paused = false
 	for range 500 {
@@ -208,9 +208,9 @@ func (w *fakeDeployment) done() bool {
 	return true
 }
 
-// TestRolloutKeepsItsLimitsAndEnds has a Deployment changed at random, while its own loop and
-// those of its ReplicaSets act on what they knew some time ago.
-func TestRolloutKeepsItsLimitsAndEnds(t *testing.T) {
+// TestRolloutKeepsLimitsAndCompletes changes a Deployment at random while all controllers act on
+// outdated state.
+func TestRolloutKeepsLimitsAndCompletes(t *testing.T) {
 	for seed := range int64(3000) {
 		r := rand.New(rand.NewSource(seed))
 		w := &fakeDeployment{t: t, r: r, now: time.Unix(0, 0)}

@@ -3,6 +3,8 @@ package workload
 import (
 	"fmt"
 	"time"
+
+	"github.com/berthproject/berth/engine/order"
 )
 
 // Condition types and reasons of a Deployment, as in Kubernetes.
@@ -139,7 +141,7 @@ func (r *rollout) judgeProgress(s *DeploymentStatus) {
 	}
 	if c = r.conditions.Get(Progressing); c != nil && c.Reason != TimedOutReason && c.Reason != NewRSAvailableReason {
 		// Add a second, because times are stored in whole seconds.
-		r.plan.Wake = earliest(r.plan.Wake, c.Updated.Add(r.deployment.ProgressDeadline+time.Second))
+		r.plan.Wake = order.Earliest(r.plan.Wake, c.Updated.Add(r.deployment.ProgressDeadline+time.Second))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// set is a ReplicaSet that has taken notice, all of whose pods are available.
+// set returns an observed ReplicaSet with available pods only.
 func set(name string, revision int64, replicas int32, edits ...func(*Set)) Set {
 	s := Set{Name: name, Created: at(time.Duration(revision) * time.Second), Revision: revision, Replicas: replicas, Actual: replicas, Ready: replicas, Available: replicas,
 		Observed: true, Desired: 10, Max: 13}
@@ -22,7 +22,7 @@ func unready(s *Set)  { s.Ready, s.Available = 0, 0 }
 func unseen(s *Set)   { s.Observed = false }
 func leftover(s *Set) { s.Actual += 2 }
 
-// words is what a plan does, in one line.
+// words describes a plan in one line.
 func words(p DeploymentPlan, sets []Set) string {
 	var out []string
 	if p.Create {
@@ -95,7 +95,7 @@ func TestRevision(t *testing.T) {
 	}
 }
 
-// TestConditions goes through a rollout that gets stuck, is paused, resumed, and comes to its end.
+// TestConditions covers a rollout that gets stuck, is paused, resumed, and completes.
 func TestConditions(t *testing.T) {
 	d := Deployment{Replicas: 10, MaxSurge: 3, MaxUnavailable: 2, ProgressDeadline: time.Minute, Generation: 1}
 	look := func(after time.Duration, want string, sets ...Set) {
@@ -122,7 +122,7 @@ func TestConditions(t *testing.T) {
 	look(1001*time.Second, "Available=True MinimumReplicasAvailable, Progressing=Unknown DeploymentPaused", set("new", 1, 10, current))
 	d.Paused = false
 	look(1002*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True NewReplicaSetAvailable", set("new", 1, 10, current))
-	// A rollback has a deadline from its beginning.
+	// A rollback has a progress deadline from its start.
 	old, back := set("new", 2, 10), set("back", 1, 0, current)
 	look(1100*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True FoundNewReplicaSet", old, back)
 	look(1161*time.Second, "Available=True MinimumReplicasAvailable, Progressing=False ProgressDeadlineExceeded", old, back)

@@ -28,7 +28,7 @@ func ParseIndexes(s string, limit int32) (Indexes, error) {
 			last, err = strconv.ParseInt(to, 10, 32)
 		}
 		if err != nil || first < 0 || last < first || len(out) > 0 && int32(first) <= out[len(out)-1].Last {
-			return nil, fmt.Errorf("%q in %q is no number or range like 3-5 above those before it", part, s)
+			return nil, fmt.Errorf("%q in %q must be an index or a range such as 3-5, in ascending order", part, s)
 		}
 		if int32(first) >= limit {
 			break

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// jobWorld carries plans out, as the shell does, one request at a time; after any of them the shell may be killed.
+// jobWorld carries out plans one request at a time; the controller may crash after any of them.
 type jobWorld struct {
 	job   *Job
 	pods  []JobPod
@@ -18,7 +18,7 @@ type jobWorld struct {
 	ended map[string]model.Phase
 }
 
-// step makes a plan and carries out as many of its requests as killed allows.
+// step makes a plan and carries out as many requests as killed allows.
 func (w *jobWorld) step(killed int) {
 	plan := w.job.Plan(w.now, w.pods)
 	request := func(do func()) {
@@ -57,7 +57,7 @@ func (w *jobWorld) edit(uid string, do func(*JobPod)) {
 	}
 }
 
-// live lets time pass: pods that are stopped end, and go when nothing keeps them; of those that run, every third fails.
+// live advances time: terminating pods end and are deleted; every third running pod fails.
 func (w *jobWorld) live() {
 	w.now = w.now.Add(11 * time.Minute)
 	for i := range w.pods {
@@ -81,9 +81,9 @@ func (w *jobWorld) live() {
 	w.pods = slices.DeleteFunc(w.pods, func(p JobPod) bool { return p.Deleting && p.Finished() && !p.Tracked })
 }
 
-// TestAKillNeverMiscounts: wherever the loop is killed and started again, the Job completes, and its
-// status counts exactly the pods that ended.
-func TestAKillNeverMiscounts(t *testing.T) {
+// TestCrashNeverMiscounts: wherever the controller crashes and restarts, the Job completes and its
+// status counts each finished pod once.
+func TestCrashNeverMiscounts(t *testing.T) {
 	for name, job := range map[string]func(*Job){
 		"plain":     func(*Job) {},
 		"indexed":   indexed,
@@ -97,7 +97,7 @@ func TestAKillNeverMiscounts(t *testing.T) {
 				if over, _ := w.job.Status.Finished(); over {
 					break
 				}
-				w.step((seed*7 + steps*13) % 9) // any number of requests, 0 among them
+				w.step((seed*7 + steps*13) % 9) // any number of requests, including 0
 				if steps%2 == seed%2 {
 					w.live()
 				}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // Plan plans a Job. pods can be in any order.
@@ -184,7 +185,7 @@ func (p *jobPlanner) failureReason() (reason, message string) {
 		if !end.After(p.now) {
 			return "DeadlineExceeded", "Job was active longer than specified deadline"
 		}
-		p.plan.Wake = earliest(p.plan.Wake, end)
+		p.plan.Wake = order.Earliest(p.plan.Wake, end)
 	}
 	if n := s.FailedIndexes.Len(); j.BackoffPerIndex && n > 0 {
 		if j.MaxFailedIndexes >= 0 && n > j.MaxFailedIndexes {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // countEnded adds finished pods to the status and releases their finalizers. The success of an
@@ -110,7 +111,7 @@ func (p *jobPlanner) managePods() {
 	}
 	if !j.BackoffPerIndex {
 		if until := p.backoffUntil(); until.After(p.now) {
-			p.plan.Wake = earliest(p.plan.Wake, until)
+			p.plan.Wake = order.Earliest(p.plan.Wake, until)
 			return
 		}
 	}
@@ -201,7 +202,7 @@ func (p *jobPlanner) createIndexes(need int32) {
 		}
 		need--
 		if c, until := p.nextPod(x); until.After(p.now) {
-			p.plan.Wake = earliest(p.plan.Wake, until)
+			p.plan.Wake = order.Earliest(p.plan.Wake, until)
 		} else {
 			p.plan.Create = append(p.plan.Create, c)
 		}

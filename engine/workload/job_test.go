@@ -9,8 +9,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// jobPods reads pods as "NAME" or "NAME/INDEX" or "NAME/INDEX/FAILURES" with marks: x failed, ok succeeded,
-// - being stopped, ! not ready, free: without its finalizer, D: with DisruptionTarget, eN: a container ended with code N.
+// jobPods parses pods as "NAME", "NAME/INDEX" or "NAME/INDEX/FAILURES" with marks: x failed, ok
+// succeeded, - terminating, ! not ready, free: without its finalizer, D: with DisruptionTarget, eN:
+// exit code N.
 func jobPods(text string) (out []JobPod) {
 	for i, word := range strings.Fields(text) {
 		at, mark, _ := strings.Cut(word, ":")
@@ -49,8 +50,8 @@ func jobPods(text string) (out []JobPod) {
 	return out
 }
 
-// did writes a plan down: "+" makes a pod, "+3/1" one of index 3 after one failure, "-a" deletes a, "~a" deletes
-// it as no failure, "!a" lets it go; then the conditions that are true.
+// did describes a plan: "+" creates a pod, "+3/1" one of index 3 after one failure, "-a" deletes a,
+// "~a" deletes it without a failure, "!a" removes its finalizer; then the conditions that are True.
 func (p JobPlan) did(pods []JobPod) string {
 	var out []string
 	for _, c := range p.Create {
@@ -81,7 +82,7 @@ func (p JobPlan) did(pods []JobPod) string {
 	return strings.Join(out, " ")
 }
 
-// basic is a Job that wants three successes, two at a time.
+// basic returns a Job with three completions and parallelism two.
 func basic(edit ...func(*Job)) *Job {
 	j := &Job{Namespace: "d", Parallelism: 2, Completions: 3, BackoffLimit: 2, MaxFailedIndexes: -1}
 	for _, e := range edit {
@@ -168,7 +169,7 @@ func TestPodFailurePolicy(t *testing.T) {
 	}
 }
 
-func TestFailedPodsAreMadeAgainAfterAPause(t *testing.T) {
+func TestFailedPodsAreReplacedAfterBackoff(t *testing.T) {
 	for name, tc := range map[string]struct {
 		job   *Job
 		pods  string

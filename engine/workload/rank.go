@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // RankForDeletion returns the indices of the pods in deletion order. podsByNode is the number of pods of the
@@ -16,16 +17,16 @@ import (
 // ready for a shorter time, more restarts, younger. Times are compared by the power of two of their age in
 // seconds; the uid breaks ties.
 func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int {
-	order := make([]int, len(pods))
-	for i := range order {
-		order[i] = i
+	indices := make([]int, len(pods))
+	for i := range indices {
+		indices[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
+	slices.SortStableFunc(indices, func(i, j int) int {
 		a, b := &pods[i], &pods[j]
 		return cmp.Or(
-			trueFirst(a.Node == "", b.Node == ""),
+			order.TrueFirst(a.Node == "", b.Node == ""),
 			cmp.Compare(phaseRank[a.Phase], phaseRank[b.Phase]),
-			trueFirst(!a.Ready, !b.Ready),
+			order.TrueFirst(!a.Ready, !b.Ready),
 			cmp.Compare(a.Cost, b.Cost),
 			cmp.Compare(podsByNode[b.Node], podsByNode[a.Node]),
 			readyLater(now, a, b),
@@ -35,21 +36,11 @@ func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int
 			cmp.Compare(a.UID, b.UID),
 		)
 	})
-	return order
+	return indices
 }
 
 // phaseRank: pending before unknown before running pods.
 var phaseRank = [...]int{model.Pending: 0, model.UnknownPhase: 1, model.Running: 2, model.Succeeded: 3, model.Failed: 3}
-
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
-}
 
 func readyLater(now time.Time, a, b *Pod) int {
 	if !a.Ready || !b.Ready || a.ReadySince.Equal(b.ReadySince) {
@@ -64,7 +55,7 @@ func younger(now, a, b time.Time, aUID, bUID string) int {
 		return 0
 	}
 	if a.IsZero() || b.IsZero() {
-		return trueFirst(a.IsZero(), b.IsZero())
+		return order.TrueFirst(a.IsZero(), b.IsZero())
 	}
 	return cmp.Or(cmp.Compare(ageMagnitude(now.Sub(a)), ageMagnitude(now.Sub(b))), cmp.Compare(aUID, bUID))
 }

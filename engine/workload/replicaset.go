@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // Burst limits the pods that one plan creates or deletes.
@@ -74,7 +75,7 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, podsByNode map[string]int, 
 	switch {
 	case n > 0 && notBefore.After(now):
 		plan.Delayed = n
-		plan.Wake = earliest(plan.Wake, notBefore)
+		plan.Wake = order.Earliest(plan.Wake, notBefore)
 	case n > 0:
 		plan.Create = min(n, Burst)
 	case n < 0:
@@ -114,7 +115,7 @@ func (p *ReplicaSetPlan) countPod(now time.Time, r *ReplicaSet, pod *Pod) (avail
 	if ok {
 		p.Status.Available++
 	}
-	p.Wake = earliest(p.Wake, at)
+	p.Wake = order.Earliest(p.Wake, at)
 	return ok
 }
 

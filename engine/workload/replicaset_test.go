@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// pod is a ready pod on a node, a minute old; edits change it.
+// pod returns a ready pod on a node, one minute old, with edits applied.
 func pod(uid string, edits ...func(*Pod)) Pod {
 	p := Pod{Name: uid, UID: uid, Node: "n1", Phase: model.Running, Ready: true, Created: at(-time.Minute), ReadySince: at(-50 * time.Second), Labels: model.LabelsOf(map[string]string{"app": "web"})}
 	for _, e := range edits {
@@ -19,7 +19,7 @@ func pod(uid string, edits ...func(*Pod)) Pod {
 }
 
 func TestRank(t *testing.T) {
-	// Each pair: the first one goes first.
+	// In each pair the first pod is deleted first.
 	for name, tc := range map[string][2]Pod{
 		"not bound":             {pod("b", func(p *Pod) { p.Node = "" }), pod("a", func(p *Pod) { p.Phase = model.Pending })},
 		"pending":               {pod("b", func(p *Pod) { p.Phase = model.Pending }), pod("a", func(p *Pod) { p.Phase = model.UnknownPhase })},
@@ -87,7 +87,7 @@ func TestReplicaSetPlan(t *testing.T) {
 	}
 }
 
-func TestFailedStaysUntilAllGoesWell(t *testing.T) {
+func TestReplicaFailureStaysUntilSuccess(t *testing.T) {
 	var c Conditions
 	c = c.WithReplicaFailure(t0, "FailedCreate", "quota")
 	c = c.WithReplicaFailure(at(time.Second), "FailedDelete", "other")
@@ -99,7 +99,7 @@ func TestFailedStaysUntilAllGoesWell(t *testing.T) {
 	}
 }
 
-func TestWithKeepsTheTimeOfChange(t *testing.T) {
+func TestWithKeepsTransitionTime(t *testing.T) {
 	c := Conditions{}.With(t0, Condition{Type: "A", Status: True, Reason: "x"}).With(t0, Condition{Type: "B", Status: True, Reason: "y"})
 	c = c.With(at(time.Second), Condition{Type: "A", Status: True, Reason: "z"})
 	want := Conditions{{Type: "B", Status: True, Reason: "y", Updated: t0, Changed: t0}, {Type: "A", Status: True, Reason: "z", Updated: at(time.Second), Changed: t0}}
@@ -108,8 +108,8 @@ func TestWithKeepsTheTimeOfChange(t *testing.T) {
 	}
 }
 
-// TestAStandInIsNoReplacementMore: the pod that leaves is replaced when its stand-in is not there, or when it is gone itself.
-func TestAStandInIsNoReplacementMore(t *testing.T) {
+// A terminating pod is replaced if its expected replacement is missing, or once it is deleted.
+func TestExpectedReplacementIsNotCreatedAgain(t *testing.T) {
 	const surged, setBack = 7, 8 // generations
 	leaving := func(p *Pod) { p.Deleting, p.ExpectedReplacement, p.ReplacementGeneration = true, "c", surged }
 	unsaid := func(p *Pod) { p.ReplacementGeneration = 0 }

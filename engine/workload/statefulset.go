@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // StatefulSet is the desired state: pods with ordinals from Start on.
@@ -182,7 +183,7 @@ func (p *statefulPlanner) available(i int) bool {
 		return false
 	}
 	ok, at := pod.Available(p.now, p.set.MinReady)
-	p.plan.Wake = earliest(p.plan.Wake, at)
+	p.plan.Wake = order.Earliest(p.plan.Wake, at)
 	return ok
 }
 

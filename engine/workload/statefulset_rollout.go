@@ -1,6 +1,9 @@
 package workload
 
-import "github.com/berthproject/berth/engine/model"
+import (
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
+)
 
 // ensureReplicas creates missing pods and deletes finished ones. It reports whether the plan may
 // continue: with Ordered, only if every replica is healthy.
@@ -35,7 +38,7 @@ func (p *statefulPlanner) deleteEnded(i int) {
 	case pod.Phase == model.Succeeded:
 		p.delete(i, StatefulSucceeded)
 	case pod.NotBefore.After(p.now):
-		p.plan.Wake = earliest(p.plan.Wake, pod.NotBefore)
+		p.plan.Wake = order.Earliest(p.plan.Wake, pod.NotBefore)
 	default:
 		p.delete(i, StatefulFailed)
 	}

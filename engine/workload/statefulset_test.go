@@ -10,7 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// statefulPods reads pods as "ORDINAL/REVISION" with marks: ! not ready, x failed, ok succeeded, - being stopped.
+// statefulPods parses pods as "ORDINAL/REVISION" with marks: ! not ready, x failed, ok succeeded, -
+// terminating.
 func statefulPods(text string) (out []StatefulPod) {
 	for i, word := range strings.Fields(text) {
 		at, mark, _ := strings.Cut(word, ":")
@@ -33,7 +34,7 @@ func statefulPods(text string) (out []StatefulPod) {
 	return out
 }
 
-// did writes a plan down: "+3/v2" makes number 3, "-3/1" deletes it for reason 1.
+// did describes a plan: "+3/v2" creates ordinal 3, "-3/1" deletes it for reason 1.
 func (p StatefulPlan) did(pods []StatefulPod) string {
 	var out []string
 	for _, c := range p.Create {
@@ -94,8 +95,8 @@ func TestStatefulSetSteps(t *testing.T) {
 	}
 }
 
-// TestAHugeStatefulSetIsPlannedInSteps: what a plan costs grows with the pods that there are, not with the number asked for.
-func TestAHugeStatefulSetIsPlannedInSteps(t *testing.T) {
+// The cost of a plan depends on the existing pods, not on replicas.
+func TestHugeStatefulSetIsPlannedInSteps(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		s := StatefulSet{Replicas: math.MaxInt32, Ordered: ordered, MaxUnavailable: 1, Current: "v1", Update: "v2"}
 		pods := statefulPods("0/v1 1/v1 2/v1")
@@ -110,7 +111,7 @@ func TestAHugeStatefulSetIsPlannedInSteps(t *testing.T) {
 	}
 }
 
-func TestAFailedOrdinalWaits(t *testing.T) {
+func TestFailedOrdinalBacksOff(t *testing.T) {
 	pods := statefulPods("0/v2:x")
 	pods[0].NotBefore = noon.Add(time.Minute)
 	plan := (&StatefulSet{Replicas: 1, Ordered: true, MaxUnavailable: 1, Current: "v2", Update: "v2"}).Plan(noon, pods)
@@ -131,8 +132,9 @@ func TestStatefulStatus(t *testing.T) {
 	}
 }
 
-// TestAStatefulRolloutEnds: every mixture ends as three new pods; ordered, never more than one is down that need not be.
-func TestAStatefulRolloutEnds(t *testing.T) {
+// Every mixture ends with three new pods; with Ordered at most one pod is unavailable
+// unnecessarily.
+func TestStatefulRolloutCompletes(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		set := StatefulSet{Replicas: 3, Ordered: ordered, MaxUnavailable: 1, Current: "v1", Update: "v2"}
 		pods := statefulPods("0/v1 2/v1:x 3/v1 4/v1:!")

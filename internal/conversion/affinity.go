@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// convertAffinity fills in the inter-pod terms. A list with a malformed term is
-// dropped as a whole, as kube-scheduler does, and leaves a fault.
+// convertAffinity converts the inter-pod affinity terms. A list with a malformed term is
+// dropped as a whole, as in kube-scheduler, and recorded as a fault.
 func convertAffinity(s *model.PodSpec, pod *corev1.Pod) {
 	a := pod.Spec.Affinity
 	if a == nil {
@@ -35,8 +35,8 @@ func convertAffinity(s *model.PodSpec, pod *corev1.Pod) {
 	}
 }
 
-// affinityConverter compiles the lists of one pod; list is kube-scheduler's name
-// of the current one, field its path.
+// affinityConverter converts the lists of one pod. list is kube-scheduler's name
+// of the current list, field its path.
 type affinityConverter struct {
 	spec        *model.PodSpec
 	pod         *corev1.Pod
@@ -77,8 +77,8 @@ func (c *affinityConverter) fault(i int, err error) {
 	})
 }
 
-// podTerm compiles a term. One that names no namespaces and no selector of them
-// means the pod's own.
+// podTerm converts a term. A term without namespaces and namespace selector
+// means the pod's namespace.
 func podTerm(pod *corev1.Pod, t *corev1.PodAffinityTerm) (model.PodAffinityTerm, error) {
 	out := model.PodAffinityTerm{TopologyKey: t.TopologyKey, Namespaces: slices.Clone(t.Namespaces)}
 	if len(t.Namespaces) == 0 && t.NamespaceSelector == nil {
@@ -94,7 +94,7 @@ func podTerm(pod *corev1.Pod, t *corev1.PodAffinityTerm) (model.PodAffinityTerm,
 	return out, err
 }
 
-// convertSpread fills in the topology spread constraints.
+// convertSpread converts the topology spread constraints.
 func convertSpread(s *model.PodSpec, pod *corev1.Pod) {
 	for i := range pod.Spec.TopologySpreadConstraints {
 		c := &pod.Spec.TopologySpreadConstraints[i]
@@ -114,7 +114,7 @@ func convertSpread(s *model.PodSpec, pod *corev1.Pod) {
 	}
 }
 
-// SpreadConstraint compiles a constraint but for its selector.
+// SpreadConstraint converts a constraint except for its selector.
 func SpreadConstraint(c *corev1.TopologySpreadConstraint) model.SpreadConstraint {
 	out := model.SpreadConstraint{
 		TopologyKey: c.TopologyKey, MaxSkew: c.MaxSkew, MinDomains: 1,

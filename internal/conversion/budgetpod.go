@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// BudgetPod is what disruption budgets read of a pod: who and whose it is, and how it
-// does. It has no Spec, and is made much faster than what Pod makes.
+// BudgetPod converts the fields of a pod that disruption budgets read: identity, owner and readiness. The result has
+// no Spec. BudgetPod is much faster than Converter.Pod.
 func BudgetPod(pod *corev1.Pod) *model.Pod {
 	p := &model.Pod{
 		Namespace: pod.Namespace, Name: pod.Name, UID: string(pod.UID),

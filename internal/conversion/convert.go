@@ -12,8 +12,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// Convert makes a model of an object, a pointer to a value of engine/model; nil of what
-// scheduling does not read.
+// Convert returns a pointer to the engine/model value of an object, or nil if scheduling does not read the kind.
 func (in *Converter) Convert(o runtime.Object) any {
 	switch o := o.(type) {
 	case *corev1.Pod:

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Converter compiles objects. It may be used by several goroutines.
+// Converter converts API objects. It is safe for concurrent use.
 type Converter struct {
 	mu     sync.Mutex
 	key    key
@@ -20,13 +20,13 @@ type Converter struct {
 	labels internTable[model.Labels]
 }
 
-// New returns an Intake that has seen nothing.
+// New returns a Converter with empty caches.
 func New() *Converter {
 	return &Converter{specs: newInternTable[*model.PodSpec](), labels: newInternTable[model.Labels]()}
 }
 
-// Pod compiles a pod. Pods that placement cannot tell apart, but for labels,
-// identity and state, share their Spec; equal labels are shared, too. Neither may be changed.
+// Pod converts a pod. Pods that are equal to placement, apart from labels, identity and state, share one Spec.
+// Equal labels are shared too. Callers must not change either.
 func (in *Converter) Pod(pod *corev1.Pod) *model.Pod {
 	spec, labels := in.intern(pod)
 	p := &model.Pod{
@@ -66,7 +66,7 @@ func (in *Converter) Pod(pod *corev1.Pod) *model.Pod {
 	return p
 }
 
-// intern returns what a pod has in common with others.
+// intern returns the shared Spec and Labels of a pod.
 func (in *Converter) intern(pod *corev1.Pod) (*model.PodSpec, model.Labels) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -94,7 +94,7 @@ func phase(p corev1.PodPhase) model.Phase {
 	return model.Pending
 }
 
-// controllerOf is the owner reference that controls, if there is one.
+// controllerOf returns the controlling owner reference, if there is one.
 func controllerOf(refs []metav1.OwnerReference) model.Owner {
 	for i := range refs {
 		if r := &refs[i]; r.Controller != nil && *r.Controller {

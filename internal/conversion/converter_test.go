@@ -50,11 +50,11 @@ func TestEqualPodsShareTheirSpec(t *testing.T) {
 	b := in.Pod(pod(t, `{"metadata":{"name":"b","labels":{"x":"2"}},`+spec+`,
 		"status":{"phase":"Running","containerStatuses":[{"name":"c","allocatedResources":{"cpu":"1000m"}}]}}`))
 	if a.Spec != b.Spec {
-		t.Error("pods of equal specification do not share it")
+		t.Error("equal specifications are not shared")
 	}
 	c := in.Pod(pod(t, `{"metadata":{"name":"c"},"spec":{"containers":[{"image":"a","resources":{"requests":{"cpu":"2"}}}]}}`))
 	if a.Spec == c.Spec {
-		t.Error("pods of different requests share a specification")
+		t.Error("different requests share a specification")
 	}
 }
 
@@ -64,7 +64,7 @@ func TestEqualLabelsAreShared(t *testing.T) {
 	b := in.Pod(pod(t, `{"metadata":{"labels":{"tier":"x","app":"web"}},"spec":{"containers":[{"image":"a"}]}}`)).Labels
 	c := in.Pod(pod(t, `{"metadata":{"labels":{"app":"web","tier":"y"}}}`)).Labels
 	if &a[0] != &b[0] {
-		t.Error("pods of equal labels do not share them")
+		t.Error("equal labels are not shared")
 	}
 	if v, _ := c.Get("tier"); v != "y" || len(c) != 2 {
 		t.Errorf("labels %v, want app=web, tier=y", c)
@@ -84,7 +84,7 @@ func TestInternTableIsBounded(t *testing.T) {
 		q.Spec.Priority, q.Labels = &i, map[string]string{"i": fmt.Sprint(i)}
 		in.Pod(q)
 		if in.Pod(p).Spec != first {
-			t.Fatalf("a specification in constant use was forgotten after %d others", i)
+			t.Fatalf("a specification in use was dropped after %d others", i)
 		}
 		if n := len(in.specs.young) + len(in.specs.old); n > 8 {
 			t.Fatalf("table holds %d specifications, limit 4 a generation", n)

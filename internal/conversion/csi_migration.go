@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// The in-tree plugins that a CSI driver stands in for. Handles that cannot be
-// translated are names: they tell volumes apart.
+// In-tree volume plugins that are migrated to CSI drivers. Handles that cannot be
+// translated are names, which suffice to tell volumes apart.
 const (
 	pluginGCE      = "kubernetes.io/gce-pd"
 	pluginEBS      = "kubernetes.io/aws-ebs"
@@ -21,7 +21,7 @@ const (
 	pluginPortworx = "kubernetes.io/portworx-volume"
 )
 
-// migratedDrivers are the drivers that stand in for in-tree plugins.
+// migratedDrivers maps in-tree plugins to their CSI drivers.
 var migratedDrivers = map[string]string{
 	pluginGCE:                  "pd.csi.storage.gke.io",
 	pluginEBS:                  "ebs.csi.aws.com",
@@ -36,11 +36,11 @@ func migratedVolume(plugin, handle string) model.CSIVolume {
 	return model.CSIVolume{Driver: migratedDrivers[plugin], Handle: handle, InTree: plugin}
 }
 
-// unspecifiedZone begins the handle of a disk whose project and zone are not known; a
-// persistent volume's handle has its zone, if it is labelled with one.
+// unspecifiedZone is the prefix of the handle of a disk whose project and zone are unknown. The
+// handle of a persistent volume has its zone if the volume is labelled with one.
 const unspecifiedZone = "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/"
 
-// translateInlineVolume is what stands in for a pod's own in-tree volume; zero for others.
+// translateInlineVolume returns the CSI volume of a pod's inline in-tree volume, or the zero value.
 func translateInlineVolume(v *corev1.VolumeSource) model.CSIVolume {
 	switch {
 	case v.GCEPersistentDisk != nil:
@@ -59,12 +59,12 @@ func translateInlineVolume(v *corev1.VolumeSource) model.CSIVolume {
 	return model.CSIVolume{}
 }
 
-// csiVolume is a persistent volume as a CSI driver knows it; zero when none does.
+// csiVolume returns the CSI volume of a persistent volume, or the zero value.
 func csiVolume(v *corev1.PersistentVolumeSource) model.CSIVolume {
 	switch {
 	case v.CSI != nil:
 		return model.CSIVolume{Driver: v.CSI.Driver, Handle: v.CSI.VolumeHandle}
-	case v.Cinder != nil: // the one whose source has another type
+	case v.Cinder != nil: // the only one whose source has another type
 		return migratedVolume(pluginCinder, v.Cinder.VolumeID)
 	}
 	return translateInlineVolume(&corev1.VolumeSource{
@@ -73,16 +73,16 @@ func csiVolume(v *corev1.PersistentVolumeSource) model.CSIVolume {
 	})
 }
 
-// ebsID takes the zone out of "aws://zone/vol-1".
+// ebsID removes the zone from "aws://zone/vol-1".
 func ebsID(id string) string { return id[strings.LastIndex(id, "/")+1:] }
 
-// migrate adds what an in-tree volume is on nodes that have migrated its plugin.
+// migrate adds the CSI form of an in-tree volume, for nodes that have migrated its plugin.
 func migrate(out *model.PersistentVolume, v *corev1.PersistentVolume) {
 	if out.CSI.InTree == "" {
 		return
 	}
 	out.Migrated = out.Affinity
-	// The translator is given one source: it trips over several.
+	// The translator accepts one source only.
 	single := &corev1.PersistentVolume{ObjectMeta: v.ObjectMeta, Spec: v.Spec}
 	single.Spec.PersistentVolumeSource = translatable(&v.Spec.PersistentVolumeSource)
 	translator := csitranslation.New()
@@ -92,7 +92,7 @@ func migrate(out *model.PersistentVolume, v *corev1.PersistentVolume) {
 	translated, err := translator.TranslateInTreePVToCSI(klog.Logger{}, single)
 	if err != nil {
 		out.MigrationError = err.Error()
-		out.CSI.Driver, out.CSI.Handle = "", "" // limits do not count it
+		out.CSI.Driver, out.CSI.Handle = "", "" // volume limits do not count it
 		return
 	}
 	out.Migrated = volumeAffinity(translated)
@@ -101,7 +101,7 @@ func migrate(out *model.PersistentVolume, v *corev1.PersistentVolume) {
 	}
 }
 
-// translatable is the source that volumeCSI looks at, alone.
+// translatable returns a copy with only the source that csiVolume uses.
 func translatable(v *corev1.PersistentVolumeSource) (out corev1.PersistentVolumeSource) {
 	switch {
 	case v.CSI != nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// The annotations in which a Deployment's revisions and the proportions of its ReplicaSets are kept.
+// Annotations of Deployments and ReplicaSets: revisions, and the size for which a ReplicaSet was scaled.
 const (
 	RevisionAnnotation        = "deployment.kubernetes.io/revision"
 	RevisionHistoryAnnotation = "deployment.kubernetes.io/revision-history"
@@ -18,7 +18,7 @@ const (
 	MaxReplicasAnnotation     = "deployment.kubernetes.io/max-replicas"
 )
 
-// Deployment is what its machine reads of a Deployment.
+// Deployment converts a Deployment for engine/workload.
 func Deployment(d *appsv1.Deployment) workload.Deployment {
 	out := workload.Deployment{
 		Replicas: replicasOrDefault(d.Spec.Replicas), Recreate: d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType,
@@ -47,11 +47,11 @@ func Deployment(d *appsv1.Deployment) workload.Deployment {
 	return out
 }
 
-// noDeadline is the largest number, by which old API versions say that there is none.
+// noDeadline is the largest number, which in old API versions means no deadline.
 const noDeadline = 1<<31 - 1
 
-// resolveFenceposts are maxSurge, rounded up, and maxUnavailable, rounded down, for so many replicas. If
-// both came to nothing, no step could be made: then one pod may be missing.
+// resolveFenceposts returns maxSurge, rounded up, and maxUnavailable, rounded down. If
+// both are 0 no progress is possible; then maxUnavailable is 1.
 func resolveFenceposts(r *appsv1.RollingUpdateDeployment, replicas int32) (surge, unavailable int32) {
 	quarter := intstr.FromString("25%")
 	maxSurge, maxUnavailable := &quarter, &quarter
@@ -69,7 +69,7 @@ func resolveFenceposts(r *appsv1.RollingUpdateDeployment, replicas int32) (surge
 	return int32(up), min(int32(down), replicas)
 }
 
-// DeploymentReplicaSet is what a Deployment's machine reads of one of its ReplicaSets. current says that
+// DeploymentReplicaSet converts a ReplicaSet of a Deployment. current reports whether
 // its template is the Deployment's.
 func DeploymentReplicaSet(rs *appsv1.ReplicaSet, current bool) workload.Set {
 	out := workload.Set{
@@ -87,7 +87,7 @@ func DeploymentReplicaSet(rs *appsv1.ReplicaSet, current bool) workload.Set {
 	return out
 }
 
-// annotationNumber reads an annotation; -1 if it is none.
+// annotationNumber parses a non-negative number, or returns -1.
 func annotationNumber(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || n < 0 {

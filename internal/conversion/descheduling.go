@@ -9,14 +9,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// The annotations that descheduling reads.
+// Annotations that descheduling reads.
 const (
 	annotationConfigSource     = "kubernetes.io/config.source"
 	annotationEvict            = "descheduler.alpha.kubernetes.io/evict"
 	annotationPreferNoEviction = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 )
 
-// Facts are what descheduling reads of a pod beyond what Pod compiles.
+// Facts returns the fields of a pod that descheduling reads beyond those of Converter.Pod.
 func Facts(pod *corev1.Pod) *descheduling.PodDetails {
 	f := &descheduling.PodDetails{
 		HasPriority:    pod.Spec.Priority != nil,
@@ -67,12 +67,12 @@ func containers(statuses []corev1.ContainerStatus) (out []descheduling.Container
 	return out
 }
 
-// DeschedulingPod is a pod as descheduling reads it.
+// DeschedulingPod converts a pod for descheduling.
 func (in *Converter) DeschedulingPod(pod *corev1.Pod) *descheduling.Pod {
 	return &descheduling.Pod{Pod: in.Pod(pod), Details: Facts(pod)}
 }
 
-// DeschedulingNode is a node as descheduling reads it, without pods.
+// DeschedulingNode converts a node for descheduling, without its pods.
 func (in *Converter) DeschedulingNode(n *corev1.Node) *descheduling.Node {
 	out := &descheduling.Node{Node: in.Node(n)}
 	for i := range n.Status.Conditions {

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// DeschedulingSnapshot is a cluster, as a list of objects describes it, as descheduling reads it. Kinds that it does
-// not read are passed over.
+// DeschedulingSnapshot converts a list of objects to a snapshot for descheduling. It skips kinds that
+// descheduling does not read.
 func (in *Converter) DeschedulingSnapshot(objects []runtime.Object, now time.Time) *descheduling.Snapshot {
 	s := &descheduling.Snapshot{Now: now, Namespaces: map[string]model.Labels{}, Priorities: map[string]int32{}, ClaimStorageClasses: map[string]string{}}
 	var nodes []*descheduling.Node

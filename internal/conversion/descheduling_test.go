@@ -60,11 +60,11 @@ func TestFacts(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	if got := conversion.Facts(&corev1.Pod{}); !reflect.DeepEqual(got, &descheduling.PodDetails{}) {
-		t.Errorf("of an empty pod: %+v", got)
+		t.Errorf("empty pod: %+v", got)
 	}
 }
 
-// A snapshot: nodes that say nothing are ready, pods are with their nodes in order, claims without a class are left out.
+// Nodes without conditions are ready, pods are sorted by node, and claims without a class are omitted.
 func TestDeschedulingSnapshot(t *testing.T) {
 	pod := func(name, node string) *corev1.Pod {
 		p := &corev1.Pod{}

@@ -1,25 +1,21 @@
-// Package conversion turns Kubernetes objects into engine/model values, at the door
-// and in that direction only.
+// Package conversion converts API objects into engine/model values. It does not convert back.
 //
-// It is total: whatever an API server has accepted (and much that none would)
-// becomes a model value. What is malformed becomes a model.Fault with the path
-// of the field and kube-scheduler's own words, because kube-scheduler gives
-// verdicts on such pods instead of dropping them.
+// Conversion is total: whatever an API server has accepted (and much that none would) becomes a model
+// value. A malformed field becomes a model.Fault with the path of the field and kube-scheduler's error
+// message, because kube-scheduler does not drop such pods.
 //
-// Pod specifications are interned. Of a pod everything that placement reads is
-// written to a key (key.go); equal keys share one *model.PodSpec, so a
-// ReplicaSet of ten thousand pods is compiled once and the pointer tells the
-// engine that two pods are placed alike. The table has two generations and so a
-// bound; a specification that falls out is compiled again when it returns, and
-// then has another pointer.
+// Pod specifications are interned. Every field of a pod that placement reads is written to a key
+// (key.go), and pods with equal keys share one *model.PodSpec. A ReplicaSet of ten thousand pods is
+// converted once, and equal pointers tell the engine that two pods are equivalent. The table has two
+// generations and is therefore bounded. A specification that was evicted from the table is converted
+// again when it returns, and then has a new pointer.
 //
-// Invariant: two pods with equal keys compile to equal specifications. Whoever
-// makes podspec.go read another field adds it to key.go; a test that changes
-// fields at random holds the two together.
+// Invariant: pods with equal keys have equal converted specifications. A change of podspec.go that
+// reads another field must add the field to key.go; a test that changes random fields checks this.
 //
-// What runs in a pod becomes values of engine/podlifecycle (life.go), for the agent and
-// for the simulated one.
+// Containers and probes become values of engine/podlifecycle (podlifecycle.go), for real and simulated
+// agents.
 //
-// In-tree volumes are translated to what their CSI drivers know, topology
-// labels included, by Kubernetes' own library for that.
+// In-tree volumes are translated to their CSI drivers, including topology labels, by the upstream
+// library.
 package conversion

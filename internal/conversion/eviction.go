@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// nodeEviction is how a pod's node threw it out, or why it did not take it; nil when it did not, or that
-// says nothing of the node. A pod is thrown out with phase Failed, reason Evicted, and a message that
-// begins with what the node was low on; when that was, the DisruptionTarget condition says,
-// which every eviction under pressure leaves. One that was not taken began and ended at once.
+// nodeEviction returns why the node evicted or rejected the pod. It returns nil if neither happened, or if the
+// reason says nothing about the node. An evicted pod has phase Failed, reason Evicted and a message that
+// starts with the scarce resource; its DisruptionTarget condition, which every node-pressure eviction sets, holds the
+// time. A rejected pod started and failed at the same time.
 func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	s := &pod.Status
 	if s.Phase != corev1.PodFailed {
@@ -26,7 +26,7 @@ func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	}
 	rest, ok := strings.CutPrefix(s.Message, "The node was low on resource: ")
 	if !ok || s.Reason != "Evicted" {
-		return nil // it used more than it may: that says nothing of the node
+		return nil // it exceeded its own limit, which says nothing about the node
 	}
 	what, _, _ := strings.Cut(rest, ".")
 	p, ok := map[string]model.Pressure{"memory": model.MemoryPressure, "ephemeral-storage": model.DiskPressure,
@@ -42,7 +42,7 @@ func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	return nil
 }
 
-// admissionRejection is why a node did not take a pod.
+// admissionRejection returns why the node rejected a pod at admission.
 func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
 	if pod.Status.StartTime == nil {
 		return nil
@@ -65,7 +65,7 @@ func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
 	if !ok || pod.Status.Reason != "Evicted" {
 		return nil
 	}
-	// Of several the one that keeps most pods off.
+	// Of several conditions, use the one that keeps the most pods off.
 	names, _, _ = strings.Cut(names, "]")
 	for _, k := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
 		if slices.Contains(strings.Fields(names), string(k)) {
@@ -76,7 +76,7 @@ func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
 	return nil
 }
 
-// Eviction is what it says of a pod's node that it threw the pod out, or did not take it; nil when it did neither.
+// Eviction returns why the pod's node evicted or rejected it, or nil.
 func (in *Converter) Eviction(pod *corev1.Pod) *model.NodeEviction { return nodeEviction(pod) }
 
 func conditionPressure(t corev1.NodeConditionType) (model.Pressure, bool) {
@@ -95,5 +95,5 @@ func laterTime(a, b metav1.Time) time.Time {
 	if a.Before(&b) {
 		a = b
 	}
-	return a.Truncate(time.Second) // as the API keeps it
+	return a.Truncate(time.Second) // the precision of the API
 }

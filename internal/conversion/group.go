@@ -18,38 +18,38 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Namespace compiles a namespace.
+// Namespace converts a namespace.
 func (in *Converter) Namespace(n *corev1.Namespace) *model.Namespace {
 	return &model.Namespace{Name: n.Name, Labels: model.LabelsOf(n.Labels)}
 }
 
-// Service compiles a Service; one without selector groups nothing.
+// Service converts a Service. A Service without selector has an empty group.
 func (in *Converter) Service(s *corev1.Service) *model.SpreadGroup {
 	return &model.SpreadGroup{Kind: "Service", Namespace: s.Namespace, Name: s.Name, Selector: selectorFromSet(s.Spec.Selector)}
 }
 
-// ReplicationController compiles a ReplicationController.
+// ReplicationController converts a ReplicationController.
 func (in *Converter) ReplicationController(r *corev1.ReplicationController) *model.SpreadGroup {
 	return &model.SpreadGroup{Kind: "ReplicationController", Namespace: r.Namespace, Name: r.Name, Selector: selectorFromSet(r.Spec.Selector)}
 }
 
-// ReplicaSet compiles a ReplicaSet.
+// ReplicaSet converts a ReplicaSet.
 func (in *Converter) ReplicaSet(r *appsv1.ReplicaSet) *model.SpreadGroup {
 	return group("ReplicaSet", &r.ObjectMeta, r.Spec.Selector)
 }
 
-// StatefulSet compiles a StatefulSet.
+// StatefulSet converts a StatefulSet.
 func (in *Converter) StatefulSet(s *appsv1.StatefulSet) *model.SpreadGroup {
 	return group("StatefulSet", &s.ObjectMeta, s.Spec.Selector)
 }
 
-// group compiles an owner; a malformed selector groups nothing.
+// group converts an owner. A malformed selector selects nothing.
 func group(kind string, m *metav1.ObjectMeta, sel *metav1.LabelSelector) *model.SpreadGroup {
 	selector, _ := Selector(sel)
 	return &model.SpreadGroup{Kind: kind, Namespace: m.Namespace, Name: m.Name, Selector: selector}
 }
 
-// Budget compiles a PodDisruptionBudget. A malformed selector selects nothing.
+// Budget converts a PodDisruptionBudget. A malformed selector selects nothing.
 func (in *Converter) Budget(b *policyv1.PodDisruptionBudget) *model.Budget {
 	out := &model.Budget{
 		Namespace: b.Namespace, Name: b.Name, UID: string(b.UID),
@@ -86,7 +86,7 @@ func (in *Converter) Budget(b *policyv1.PodDisruptionBudget) *model.Budget {
 	return out
 }
 
-// parseAmount reads a number or a percentage.
+// parseAmount parses a number or a percentage.
 func parseAmount(v *intstr.IntOrString) (model.IntOrPercent, error) {
 	switch {
 	case v == nil:
@@ -102,7 +102,7 @@ func parseAmount(v *intstr.IntOrString) (model.IntOrPercent, error) {
 	return model.IntOrPercent{Set: true, Percent: true, Value: int32(n)}, nil
 }
 
-// PriorityClass compiles a priority class.
+// PriorityClass converts a PriorityClass.
 func (in *Converter) PriorityClass(c *schedulingv1.PriorityClass) *model.PriorityClass {
 	return &model.PriorityClass{
 		Name: c.Name, Value: c.Value, GlobalDefault: c.GlobalDefault,
@@ -110,7 +110,7 @@ func (in *Converter) PriorityClass(c *schedulingv1.PriorityClass) *model.Priorit
 	}
 }
 
-// ResourceClaim compiles a claim on devices.
+// ResourceClaim converts a ResourceClaim.
 func (in *Converter) ResourceClaim(c *resourcev1.ResourceClaim) *model.ResourceClaim {
 	return &model.ResourceClaim{
 		Namespace: c.Namespace, Name: c.Name, UID: string(c.UID),

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Hold compiles a hold. A Reserve gets the phantom that keeps its room: a pod of no
-// profile's with what the victim asked for, nominated to the node.
+// Hold converts a Hold. A Reserve Hold gets a phantom that keeps its room: a pod without a
+// scheduler profile, with the requests of the victim, nominated to the node.
 func (in *Converter) Hold(h *v1alpha1.Hold) *model.Hold {
 	s := &h.Spec
 	out := &model.Hold{

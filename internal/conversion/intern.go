@@ -1,11 +1,11 @@
 package conversion
 
-// generationSize is how many values a generation holds. Shapes in use are counted in
-// hundreds; the bound is against pods that are all different.
+// generationSize is the number of values per generation. Specifications in use are counted in
+// hundreds; the bound protects against pods that are all different.
 const generationSize = 8192
 
-// internTable keeps one of equal values, by key. A full young generation becomes the old one;
-// what is asked for in the old one moves to the young one.
+// internTable keeps one of equal values, by key. A full young generation becomes the old one, and
+// a value that is found in the old generation moves to the young one.
 type internTable[V any] struct {
 	young, old map[string]V
 	limit      int
@@ -15,7 +15,7 @@ func newInternTable[V any]() internTable[V] {
 	return internTable[V]{young: map[string]V{}, limit: generationSize}
 }
 
-// get finds the value of a key, or makes it.
+// get returns the value of a key, or creates it.
 func (s *internTable[V]) get(key []byte, create func() V) V {
 	v, ok := s.young[string(key)]
 	if ok {

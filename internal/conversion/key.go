@@ -9,16 +9,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// key is the reusable buffer into which what compile reads of a pod is written.
-// Every string has its length and every list its count before it, so different
-// pods cannot run into the same bytes. The parts of a pod that most pods lack
-// cost one zero each.
+// key is a reusable buffer for the fields of a pod that convertPodSpec reads.
+// Every string is preceded by its length and every list by its count, so different
+// pods have different bytes. Parts that most pods lack
+// cost one zero byte each.
 type key struct {
 	b     []byte
-	names []string // scratch for the keys of a map
+	names []string // scratch for the sorted keys of a map
 }
 
-// forPod writes the key of a pod; it is valid until the next call.
+// forPod writes the key of a pod. The result is valid until the next call.
 func (k *key) forPod(pod *corev1.Pod, features []string) []byte {
 	s := &pod.Spec
 	k.b = k.b[:0]
@@ -58,7 +58,7 @@ func (k *key) forPod(pod *corev1.Pod, features []string) []byte {
 	return k.b
 }
 
-// forLabels writes the key of labels; it is valid until the next call.
+// forLabels writes the key of labels. The result is valid until the next call.
 func (k *key) forLabels(m map[string]string) []byte {
 	k.b = k.b[:0]
 	k.labels(m)
@@ -103,7 +103,7 @@ func (k *key) labels(m map[string]string) {
 	}
 }
 
-// quantity writes an amount by value, so that "1" and "1000m" are the same.
+// quantity writes a quantity by value, so that "1" and "1000m" are equal.
 func (k *key) quantity(q resource.Quantity) {
 	if n, ok := q.AsInt64(); ok {
 		k.b = append(k.b, 'i')

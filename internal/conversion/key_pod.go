@@ -5,8 +5,8 @@ import (
 	helper "k8s.io/component-helpers/resource"
 )
 
-// requests writes containers, their status as far as it matters, and what the
-// pod as a whole asks for.
+// requests writes the containers, the relevant part of their status, and the
+// pod-level resources.
 func (k *key) requests(pod *corev1.Pod) {
 	infeasible := pod.Spec.NodeName != "" && helper.IsPodResizeInfeasible(pod)
 	k.flag(infeasible)
@@ -25,7 +25,7 @@ func (k *key) requests(pod *corev1.Pod) {
 	k.status(pod)
 }
 
-// status writes the amounts that the status tells of the pod as a whole.
+// status writes the pod-level resources of the status.
 func (k *key) status(pod *corev1.Pod) {
 	r := pod.Status.Resources
 	resized := pod.Spec.NodeName != "" && pod.Spec.Resources != nil && r != nil
@@ -140,8 +140,8 @@ func (k *key) nodeTerm(t *corev1.NodeSelectorTerm) {
 	}
 }
 
-// podTerms writes inter-pod terms. A term without namespaces means the pod's
-// own, so that is part of the key.
+// podTerms writes inter-pod affinity terms. A term without namespaces means the pod's
+// namespace, which therefore is part of the key.
 func (k *key) podTerms(namespace string, required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
 	k.num(int64(len(required)))
 	for i := range required {
@@ -193,8 +193,8 @@ func (k *key) tolerations(list []corev1.Toleration) {
 	}
 }
 
-// volumes writes the volumes that count; config maps, secrets, projected ones
-// and the like do not.
+// volumes writes the volumes that scheduling reads. It skips config maps, secrets, projected volumes
+// and the like.
 func (k *key) volumes(pod *corev1.Pod) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// words keeps random strings few, so that they collide as real ones do.
+// words keeps random strings few, so that they collide.
 var words = []string{"", "a", "b", "In", "Exists", "Always", "NoSchedule", "cpu", "memory", "example.com/gpu", "DoNotSchedule", "Gt", "7"}
 
 func filler(seed int64) *randfill.Filler {
@@ -31,8 +31,8 @@ func filler(seed int64) *randfill.Filler {
 	)
 }
 
-// Pods with equal keys must compile to equal specifications: whatever field is
-// exchanged for another pod's, either the key tells or nothing comes of it.
+// Pods with equal keys must have equal specifications: after a random field is
+// exchanged, either the keys differ or the specifications are equal.
 func TestKeyCoversConvertedFields(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
@@ -63,11 +63,11 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 		}
 	}
 	if same < rounds || told < rounds {
-		t.Errorf("the test has grown blind: %d equal keys, %d different", same, told)
+		t.Errorf("the test is ineffective: %d equal keys, %d different", same, told)
 	}
 }
 
-// exchange sets one field, somewhere below to, to what the other has there.
+// exchange copies one random field below from to the same field below to.
 func exchange(random *rand.Rand, to, from reflect.Value) {
 	for {
 		switch {
@@ -87,7 +87,7 @@ func exchange(random *rand.Rand, to, from reflect.Value) {
 	}
 }
 
-// What is asked of each feature by itself is what the framework makes of all.
+// Inferring each feature separately must give the same result as upstream's framework.
 func TestInferFeaturesMatchesUpstream(t *testing.T) {
 	f := filler(3).NilChance(0.2)
 	framework := nodedeclaredfeatures.DefaultFramework
@@ -117,7 +117,7 @@ func TestInferFeaturesMatchesUpstream(t *testing.T) {
 		}
 	}
 	if some < 50 {
-		t.Errorf("the test has grown blind: %d pods of 500 need features", some)
+		t.Errorf("the test is ineffective: %d pods of 500 need features", some)
 	}
 }
 

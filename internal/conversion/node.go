@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Node compiles a node. Taints with an effect that nothing acts on are left out.
+// Node converts a node. It omits taints with an unknown effect.
 func (in *Converter) Node(n *corev1.Node) *model.Node {
 	out := &model.Node{
 		Name: n.Name, UID: string(n.UID),

@@ -12,7 +12,7 @@ import (
 
 const nodeAffinityPath = "spec.affinity.nodeAffinity."
 
-// convertNodeSelector fills in what the pod demands and prefers of nodes.
+// convertNodeSelector converts the required and preferred node affinity.
 func convertNodeSelector(s *model.PodSpec, pod *corev1.Pod) {
 	s.NodeSelector.Labels = model.LabelsOf(pod.Spec.NodeSelector)
 	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
@@ -25,10 +25,10 @@ func convertNodeSelector(s *model.PodSpec, pod *corev1.Pod) {
 	s.ParseErrors = append(s.ParseErrors, faults...)
 }
 
-// NodeAffinity compiles a node affinity, of a pod or of a profile's
-// addedAffinity. required is nil when none is given. A malformed required term
-// is kept as broken; one malformed preferred term spoils the attempt, so they
-// make a single fault with all that is wrong.
+// NodeAffinity converts the node affinity of a pod or of a profile's
+// addedAffinity. required is nil if none is given. A malformed required term
+// is kept and marked as broken. One malformed preferred term fails the whole attempt, so
+// all errors of preferred terms make a single fault.
 func NodeAffinity(a *corev1.NodeAffinity) (required []model.NodeSelectorTerm, preferred []model.PreferredSchedulingTerm, faults []model.ParseError) {
 	if sel := a.RequiredDuringSchedulingIgnoredDuringExecution; sel != nil {
 		required = []model.NodeSelectorTerm{}
@@ -58,14 +58,14 @@ func NodeAffinity(a *corev1.NodeAffinity) (required []model.NodeSelectorTerm, pr
 		if terms[i].Weight == 0 || len(t.MatchExpressions)+len(t.MatchFields) == 0 {
 			continue
 		}
-		term, _ := nodeTerm(t) // all terms have just been parsed together
+		term, _ := nodeTerm(t) // NewPreferredSchedulingTerms has validated all terms
 		preferred = append(preferred, model.PreferredSchedulingTerm{Weight: terms[i].Weight, Term: term})
 	}
 	return required, preferred, faults
 }
 
-// nodeTerm compiles one term. With an error the term is marked as broken, yet
-// has its fields: the search is narrowed by them all the same.
+// nodeTerm converts one term. With an error the term is marked as broken but
+// keeps its fields, which still narrow the search.
 func nodeTerm(t *corev1.NodeSelectorTerm) (model.NodeSelectorTerm, error) {
 	out := model.NodeSelectorTerm{Labels: nodeRequirements(t.MatchExpressions), Fields: nodeRequirements(t.MatchFields)}
 	_, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{*t}})

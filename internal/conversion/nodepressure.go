@@ -9,10 +9,10 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 )
 
-// annotationSource says where a kubelet had a pod from; what is not from the API is static.
+// annotationSource names the source of a kubelet's pod. Pods with a source other than the API are static.
 const annotationSource = "kubernetes.io/config.source"
 
-// PressureTerms is what engine/nodepressure reads of a pod beyond Pod.
+// PressureTerms returns the fields of a pod that engine/nodepressure reads beyond those of Converter.Pod.
 func PressureTerms(pod *corev1.Pod) *nodepressure.EvictionSpec {
 	source, given := pod.Annotations[annotationSource]
 	t := &nodepressure.EvictionSpec{Static: given && source != "api", Grace: pod.Spec.TerminationGracePeriodSeconds, Overhead: convertResources(pod.Spec.Overhead)}
@@ -43,7 +43,7 @@ func pressureContainer(c *corev1.Container, init bool) nodepressure.Container {
 	return out
 }
 
-// pressureVolume says which volumes hold data on the node's own filesystem.
+// pressureVolume converts a volume. Local volumes store data on the node's filesystem.
 func pressureVolume(v *corev1.Volume) nodepressure.Volume {
 	out := nodepressure.Volume{Name: v.Name}
 	s := &v.VolumeSource
@@ -55,7 +55,7 @@ func pressureVolume(v *corev1.Volume) nodepressure.Volume {
 	return out
 }
 
-// quantity is a resource of a list; nil when it is not there.
+// quantity returns a resource of a list, or nil.
 func quantity(list corev1.ResourceList, name corev1.ResourceName) *nodepressure.Quantity {
 	q, ok := list[name]
 	if !ok {
@@ -65,7 +65,7 @@ func quantity(list corev1.ResourceList, name corev1.ResourceName) *nodepressure.
 	return &out
 }
 
-// PressureQuantity is a quantity as engine/nodepressure prints it: fractions are rounded up.
+// PressureQuantity converts a quantity as engine/nodepressure prints it. Fractions are rounded up.
 func PressureQuantity(q resource.Quantity) nodepressure.Quantity {
 	out := nodepressure.Quantity{Amount: q.Value()}
 	switch q.Format {
@@ -77,8 +77,8 @@ func PressureQuantity(q resource.Quantity) nodepressure.Quantity {
 	return out
 }
 
-// SimulatedUsage is what a simulated pod's annotations say that its containers use, by container; an
-// annotation that cannot be read says nothing.
+// SimulatedUsage returns the resource usage of a simulated pod's containers, from its annotations. It skips
+// malformed annotations and returns an error for the last one.
 func SimulatedUsage(pod *corev1.Pod) (out map[string]*usage.Script, err error) {
 	out = map[string]*usage.Script{}
 	for i := range pod.Spec.Containers {
@@ -100,7 +100,7 @@ func SimulatedUsage(pod *corev1.Pod) (out map[string]*usage.Script, err error) {
 	return out, err
 }
 
-// SimulatedCapacity is what a simulated node has, as its status and annotation say.
+// SimulatedCapacity returns the capacity of a simulated node, from its status and annotation.
 func SimulatedCapacity(n *corev1.Node) (usage.Capacity, error) {
 	memory, allocatable, storage := n.Status.Capacity[corev1.ResourceMemory], n.Status.Allocatable[corev1.ResourceMemory], n.Status.Capacity[corev1.ResourceEphemeralStorage]
 	if allocatable.IsZero() {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestPressureQuantityFormat demands upstream's spelling of whole quantities.
+// TestPressureQuantityFormat checks upstream's format of whole quantities.
 func TestPressureQuantityFormat(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	units := []int64{1, 1000, 1024, 1000 * 1000, 1 << 20, 1e9, 1 << 30, 1e12, 1 << 40}

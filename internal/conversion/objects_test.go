@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// check decodes JSON, compiles it and compares.
+// check decodes JSON, converts it and compares the result.
 func check[K, M any](t *testing.T, compile func(*K) *M, text string, want M) {
 	t.Helper()
 	o := new(K)

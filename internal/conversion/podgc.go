@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/podgc"
 )
 
-// PodGCPod is what engine/podgc reads of a pod. It has ended when its conditions changed last.
+// PodGCPod converts a pod for engine/podgc. The time of the last condition change counts as its finish time.
 func PodGCPod(p *corev1.Pod) podgc.Pod {
 	out := podgc.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time,
 		Deleting: p.DeletionTimestamp != nil, Finished: p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed,
@@ -27,7 +27,7 @@ func PodGCPod(p *corev1.Pod) podgc.Pod {
 	return out
 }
 
-// PodGCNode is what engine/podgc reads of a node.
+// PodGCNode converts a node for engine/podgc.
 func PodGCNode(n *corev1.Node) podgc.Node {
 	out := podgc.Node{Name: n.Name}
 	for i := range n.Status.Conditions {

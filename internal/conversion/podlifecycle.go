@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// PodLifecycleSpec is what podlife reads of a specification.
+// PodLifecycleSpec converts a pod specification for engine/podlifecycle.
 func PodLifecycleSpec(s *corev1.PodSpec) podlifecycle.Spec {
 	out := podlifecycle.Spec{RestartPolicy: podlifecycle.Always}
 	switch s.RestartPolicy {
@@ -75,7 +75,7 @@ func lifecycleProbes(c *corev1.Container, out *podlifecycle.Container) {
 	}
 }
 
-// PodLifecyclePhase is a phase as podlife knows it; what it does not know is Pending.
+// PodLifecyclePhase converts a phase. Unknown phases become Pending.
 func PodLifecyclePhase(p corev1.PodPhase) podlifecycle.Phase {
 	switch p {
 	case corev1.PodRunning:
@@ -88,10 +88,10 @@ func PodLifecyclePhase(p corev1.PodPhase) podlifecycle.Phase {
 	return podlifecycle.Pending
 }
 
-// CrashLoopBackOff is why a container waits that is to run again after its delay.
+// CrashLoopBackOff is the waiting reason of a container that is restarted after a backoff.
 const CrashLoopBackOff = "CrashLoopBackOff"
 
-// PodLifecycleStatuses is what an agent wrote of a pod's containers, read back.
+// PodLifecycleStatuses converts the container statuses that an agent wrote.
 func PodLifecycleStatuses(s *corev1.PodStatus) (out []podlifecycle.Status) {
 	for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
 		for i := range cs {
@@ -117,7 +117,7 @@ func lifecycleStatus(c *corev1.ContainerStatus) podlifecycle.Status {
 	return s
 }
 
-// lifecycleExit leaves out the reasons that podlife takes for granted.
+// lifecycleExit converts a termination state. It omits the reasons that engine/podlifecycle implies.
 func lifecycleExit(t *corev1.ContainerStateTerminated) *podlifecycle.Exit {
 	x := &podlifecycle.Exit{Code: t.ExitCode, Signal: t.Signal, Reason: t.Reason, Message: t.Message, StartedAt: t.StartedAt.Time, FinishedAt: t.FinishedAt.Time}
 	if x.Reason == "Completed" || x.Reason == "Error" {

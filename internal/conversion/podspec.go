@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// convertPodSpec makes the specification of a pod. Every field it reads is in the key.
+// convertPodSpec converts the specification of a pod. Every field that it reads must be in the key.
 func convertPodSpec(pod *corev1.Pod, features []string) *model.PodSpec {
 	s := &model.PodSpec{
 		SchedulerName: cmp.Or(pod.Spec.SchedulerName, corev1.DefaultSchedulerName),
@@ -39,7 +39,7 @@ func convertPodSpec(pod *corev1.Pod, features []string) *model.PodSpec {
 			claim, made = generatedClaim(pod, c)
 		}
 		if made && claim == nil {
-			continue // the template turned out to need no claim
+			continue // the template needs no claim
 		}
 		s.ResourceClaims = append(s.ResourceClaims, model.PodResourceClaim{
 			Name: c.Name, Claim: deref(claim), Template: deref(c.ResourceClaimTemplateName),
@@ -51,8 +51,8 @@ func convertPodSpec(pod *corev1.Pod, features []string) *model.PodSpec {
 	return s
 }
 
-// convertContainers takes images and host ports. Ports of init containers
-// count only when they keep running.
+// convertContainers converts images and host ports. Host ports of init containers
+// count only for restartable init containers.
 func convertContainers(s *model.PodSpec, pod *corev1.Pod) {
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
@@ -131,11 +131,11 @@ func convertTaintEffect(e corev1.TaintEffect) (model.Effect, bool) {
 	return model.AnyEffect, false
 }
 
-// kubeVersion is whose rules on node features are applied.
+// kubeVersion is the Kubernetes version whose node feature requirements apply.
 var kubeVersion = version.MustParseSemantic("v1.37.2")
 
-// schedulingFeatures are the features that a pod can need of its node, by name. The framework would
-// say the same of a pod, but makes a set for each.
+// schedulingFeatures are the features that a pod can require of its node, sorted by name. The upstream framework
+// returns the same result but allocates a set per pod.
 var schedulingFeatures = activeFeatures()
 
 func activeFeatures() (out []nodedeclaredfeatures.Feature) {
@@ -148,7 +148,7 @@ func activeFeatures() (out []nodedeclaredfeatures.Feature) {
 	return out
 }
 
-// inferFeatures are the features that a node must declare for this pod, sorted.
+// inferFeatures returns the sorted features that a node must declare for this pod.
 func inferFeatures(pod *nodedeclaredfeatures.PodInfo) (names []string) {
 	for _, f := range schedulingFeatures {
 		if f.InferForScheduling(pod) {
@@ -158,8 +158,8 @@ func inferFeatures(pod *nodedeclaredfeatures.PodInfo) (names []string) {
 	return names
 }
 
-// generatedClaim is the claim that was made for an entry with a template, which may be
-// none, and whether that is settled.
+// generatedClaim returns the claim that was created for a claim template, and whether creation is decided. The claim
+// is nil if the template needs none.
 func generatedClaim(pod *corev1.Pod, c *corev1.PodResourceClaim) (claim *string, made bool) {
 	if c.ResourceClaimTemplateName == nil {
 		return nil, false

@@ -8,8 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// convertPodVolumes fills in claims, legacy disks and in-tree volumes that CSI
-// drivers stand in for.
+// convertPodVolumes converts claims, legacy disks, and in-tree volumes that are migrated to CSI.
 func convertPodVolumes(s *model.PodSpec, pod *corev1.Pod) {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
@@ -28,7 +27,7 @@ func convertPodVolumes(s *model.PodSpec, pod *corev1.Pod) {
 	}
 }
 
-// restrictedDisk is a volume whose sharing kube-scheduler restricts by itself.
+// restrictedDisk converts a volume that the VolumeRestrictions plugin checks.
 func restrictedDisk(v *corev1.VolumeSource) (model.InTreeDisk, bool) {
 	switch {
 	case v.GCEPersistentDisk != nil:
@@ -42,7 +41,7 @@ func restrictedDisk(v *corev1.VolumeSource) (model.InTreeDisk, bool) {
 		slices.Sort(monitors)
 		pool := v.RBD.RBDPool
 		if pool == "" {
-			pool = "rbd" // the API's default
+			pool = "rbd" // the default of the API
 		}
 		return model.InTreeDisk{Kind: model.RBDDisk, ID: pool + "/" + v.RBD.RBDImage, Monitors: monitors, ReadOnly: v.RBD.ReadOnly}, true
 	}

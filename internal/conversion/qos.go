@@ -4,8 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// QoS is a pod's quality of service class: what its status says, which the API server
-// writes when the pod is made, and without that what follows from its requests and limits.
+// QoS returns the QoS class of a pod: the one in its status, which the API server sets at creation, or else the
+// class that follows from its requests and limits.
 func QoS(pod *corev1.Pod) corev1.PodQOSClass {
 	if pod.Status.QOSClass != "" {
 		return pod.Status.QOSClass

@@ -12,14 +12,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// What a container that asks for nothing is taken to need when nodes are scored.
+// Requests assumed for scoring, for containers without requests.
 const (
 	defaultMilliCPU = 100
 	defaultMemory   = 200 << 20
 )
 
-// convertRequests fills in what the pod asks for. The sums are those of
-// Kubernetes' own library, with the status of a resize in flight considered.
+// convertRequests converts the requests. The upstream library computes the sums,
+// including a resize in progress.
 func convertRequests(s *model.PodSpec, of *corev1.Pod) {
 	pod := effectivePod(of)
 	options := helper.PodResourcesOptions{}
@@ -47,8 +47,7 @@ func convertRequests(s *model.PodSpec, of *corev1.Pod) {
 	s.BestEffort = isBestEffort(of)
 }
 
-// convertResources are the resources of a list that scheduling counts; pods are not
-// among them.
+// convertResources converts the resources that scheduling counts, without the number of pods.
 func convertResources(list corev1.ResourceList) model.Resources {
 	var r model.Resources
 	for name, q := range list {
@@ -69,14 +68,14 @@ func convertResources(list corev1.ResourceList) model.Resources {
 	return r
 }
 
-// isScalarResource says whether a resource is counted by name: extended resources, huge
-// pages, attachable volumes, and whatever else has kubernetes.io/ in it.
+// isScalarResource reports whether a resource is counted by name: extended resources, huge
+// pages, attachable volumes, and any name with kubernetes.io/ in it.
 func isScalarResource(name string) bool {
 	return model.IsExtendedResource(name) || strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) ||
 		strings.HasPrefix(name, corev1.ResourceAttachableVolumesPrefix) || strings.Contains(name, corev1.ResourceDefaultNamespacePrefix)
 }
 
-// isBestEffort says that neither the pod nor a container asks for or limits cpu
+// isBestEffort reports whether no container, nor the pod itself, has a request or limit of cpu
 // or memory.
 func isBestEffort(pod *corev1.Pod) bool {
 	if r := pod.Spec.Resources; r != nil && (hasCPUOrMemory(r.Requests) || hasCPUOrMemory(r.Limits)) {

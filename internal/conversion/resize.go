@@ -7,12 +7,10 @@ import (
 	helper "k8s.io/component-helpers/resource"
 )
 
-// effectivePod is a pod whose specification asks for what scheduling counts while a
-// resize is in flight: of each container, and of the pod as a whole if it has
-// requests of its own, the largest of what is wanted, allocated and actual; of
-// a resize that the node cannot do, not what is wanted. These are the rules of 1.36; the
-// library of 1.37 takes the largest of the pod's sums instead. A pod without a
-// node has no resize.
+// effectivePod returns a pod whose requests are what scheduling counts while a resize is in progress. For each
+// container, and for pod-level requests, that is the largest of desired, allocated and actual. For an infeasible
+// resize the desired value does not count. These are the rules of Kubernetes 1.36; the library of 1.37 uses the
+// largest of the pod's sums instead. A pod without a node has no resize.
 func effectivePod(pod *corev1.Pod) *corev1.Pod {
 	if pod.Spec.NodeName == "" {
 		return pod
@@ -34,8 +32,8 @@ func effectivePod(pod *corev1.Pod) *corev1.Pod {
 	return out
 }
 
-// effectiveContainers copies the list only if there is something to change.
-// Containers that are not lasting are not resized.
+// effectiveContainers copies the list only if it changes anything.
+// Containers that are not resizable stay as they are.
 func effectiveContainers(pod *corev1.Pod, list []corev1.Container, resizable func(*corev1.Container) bool, infeasible bool) []corev1.Container {
 	out := list
 	for i := range list {
@@ -51,9 +49,9 @@ func effectiveContainers(pod *corev1.Pod, list []corev1.Container, resizable fun
 	return out
 }
 
-// resizeStatus is the status of a container when it tells other amounts than the
-// specification; nil when that holds as it stands. Most running containers have a status
-// that says the same.
+// resizeStatus returns the status of a container whose resources differ from the
+// specification, or nil. Most running containers have a status
+// with the same resources.
 func resizeStatus(pod *corev1.Pod, c *corev1.Container, infeasible bool) *corev1.ContainerStatus {
 	if pod.Spec.NodeName == "" {
 		return nil
@@ -70,7 +68,7 @@ func resizeStatus(pod *corev1.Pod, c *corev1.Container, infeasible bool) *corev1
 	return nil
 }
 
-// maxResources is the largest amount of each resource in the lists that count.
+// maxResources returns the largest amount of each resource.
 func maxResources(wanted, actual, allocated corev1.ResourceList, infeasible bool) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	lists := []corev1.ResourceList{actual, allocated}

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Selector compiles a label selector: nil matches nothing, an empty one
-// everything. The error has Kubernetes' words.
+// Selector converts a label selector. Nil matches nothing, an empty selector
+// everything. Errors are those of the upstream library.
 func Selector(in *metav1.LabelSelector) (*model.Selector, error) {
 	if in == nil {
 		return nil, nil
@@ -24,7 +24,7 @@ func Selector(in *metav1.LabelSelector) (*model.Selector, error) {
 	return convertSelector(parsed), nil
 }
 
-// ParseSelector compiles a selector in its short form, such as "pool=web,tier in (a, b)"; an empty one
+// ParseSelector parses a selector such as "pool=web,tier in (a, b)". An empty string
 // matches everything.
 func ParseSelector(in string) (*model.Selector, error) {
 	parsed, err := labels.Parse(in)
@@ -48,7 +48,7 @@ func compareRequirements(a, b model.Requirement) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Op, b.Op), slices.Compare(a.Values, b.Values))
 }
 
-// convertRequirement compiles a requirement that Kubernetes' library has accepted.
+// convertRequirement converts a requirement that the upstream library has validated.
 func convertRequirement(r *labels.Requirement) model.Requirement {
 	out := model.Requirement{Key: r.Key(), Values: r.ValuesUnsorted()}
 	switch r.Operator() {
@@ -72,8 +72,8 @@ func convertRequirement(r *labels.Requirement) model.Requirement {
 	return out
 }
 
-// selectorFromSet is the selector of Services and ReplicationControllers: a map, of
-// which an empty one selects nothing.
+// selectorFromSet converts the map selector of Services and ReplicationControllers. An empty map
+// selects nothing.
 func selectorFromSet(m map[string]string) *model.Selector {
 	if len(m) == 0 {
 		return nil

@@ -16,10 +16,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Snapshot is a cluster as a list of objects describes it, and all of its pods
-// in the order of the list. Pods of other schedulers than those named hold no
-// room by a nomination. Kinds that scheduling does not read are passed over; ignored
-// counts them.
+// Snapshot converts a list of objects to a cluster state and returns all of its pods in the order of the list. It
+// drops the nominations of pods of other schedulers. It skips kinds that scheduling does not read; ignored is their
+// number.
 func (in *Converter) Snapshot(objects []runtime.Object, schedulers ...string) (s *cluster.State, pods []*model.Pod, ignored int) {
 	s = cluster.New()
 	for _, o := range objects {

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// PersistentVolume compiles a volume.
+// PersistentVolume converts a volume.
 func (in *Converter) PersistentVolume(v *corev1.PersistentVolume) *model.PersistentVolume {
 	out := &model.PersistentVolume{
 		Name: v.Name, Labels: model.LabelsOf(v.Labels),
@@ -45,8 +45,8 @@ func volumeAffinity(v *corev1.PersistentVolume) *model.VolumeNodeAffinity {
 	return out
 }
 
-// volumeTerm compiles a term of a volume's node affinity. kube-scheduler looks
-// at labels alone there: fields hold everywhere.
+// volumeTerm converts a term of a volume's node affinity. kube-scheduler checks
+// only labels there; fields always match.
 func volumeTerm(t *corev1.NodeSelectorTerm) model.NodeSelectorTerm {
 	out, _ := nodeTerm(t) // a broken term matches nothing
 	if len(out.Labels) == 0 && len(out.Fields) > 0 {
@@ -56,7 +56,7 @@ func volumeTerm(t *corev1.NodeSelectorTerm) model.NodeSelectorTerm {
 	return out
 }
 
-// PersistentVolumeClaim compiles a claim.
+// PersistentVolumeClaim converts a claim.
 func (in *Converter) PersistentVolumeClaim(c *corev1.PersistentVolumeClaim) *model.PersistentVolumeClaim {
 	out := &model.PersistentVolumeClaim{
 		Namespace: c.Namespace, Name: c.Name, UID: string(c.UID), Labels: model.LabelsOf(c.Labels),
@@ -81,7 +81,7 @@ func (in *Converter) PersistentVolumeClaim(c *corev1.PersistentVolumeClaim) *mod
 	return out
 }
 
-// StorageClass compiles a class.
+// StorageClass converts a storage class.
 func (in *Converter) StorageClass(c *storagev1.StorageClass) *model.StorageClass {
 	out := &model.StorageClass{
 		Name: c.Name, Provisioner: c.Provisioner,
@@ -99,7 +99,7 @@ func (in *Converter) StorageClass(c *storagev1.StorageClass) *model.StorageClass
 	return out
 }
 
-// CSINode compiles a node's drivers.
+// CSINode converts the drivers of a node.
 func (in *Converter) CSINode(n *storagev1.CSINode) *model.CSINode {
 	out := &model.CSINode{Name: n.Name}
 	for i := range n.Spec.Drivers {
@@ -117,7 +117,7 @@ func (in *Converter) CSINode(n *storagev1.CSINode) *model.CSINode {
 	return out
 }
 
-// CSIDriver compiles a driver.
+// CSIDriver converts a CSI driver.
 func (in *Converter) CSIDriver(d *storagev1.CSIDriver) *model.CSIDriver {
 	return &model.CSIDriver{
 		Name: d.Name, StorageCapacity: deref(d.Spec.StorageCapacity),
@@ -125,7 +125,7 @@ func (in *Converter) CSIDriver(d *storagev1.CSIDriver) *model.CSIDriver {
 	}
 }
 
-// CSIStorageCapacity compiles a capacity. A malformed topology matches no node.
+// CSIStorageCapacity converts a storage capacity. A malformed topology matches no node.
 func (in *Converter) CSIStorageCapacity(c *storagev1.CSIStorageCapacity) *model.CSIStorageCapacity {
 	out := &model.CSIStorageCapacity{
 		Namespace: c.Namespace, Name: c.Name, Class: c.StorageClassName,
@@ -135,7 +135,7 @@ func (in *Converter) CSIStorageCapacity(c *storagev1.CSIStorageCapacity) *model.
 	return out
 }
 
-// VolumeAttachment compiles an attachment.
+// VolumeAttachment converts a volume attachment.
 func (in *Converter) VolumeAttachment(a *storagev1.VolumeAttachment) *model.VolumeAttachment {
 	return &model.VolumeAttachment{
 		Name: a.Name, Attacher: a.Spec.Attacher, Node: a.Spec.NodeName, Volume: deref(a.Spec.Source.PersistentVolumeName),

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/tainteviction"
 )
 
-// TimedTaints are a node's taints with their times. Those with an effect that nothing acts on are left out.
+// TimedTaints returns a node's taints with the times when they were added. It omits taints with an unknown effect.
 func TimedTaints(n *corev1.Node) []model.TimedTaint {
 	var out []model.TimedTaint
 	for i := range n.Spec.Taints {
@@ -26,7 +26,7 @@ func TimedTaints(n *corev1.Node) []model.TimedTaint {
 	return out
 }
 
-// TaintEvictionPod is what engine/tainteviction reads of a pod.
+// TaintEvictionPod converts a pod for engine/tainteviction.
 func TaintEvictionPod(p *corev1.Pod) tainteviction.Pod {
 	out := tainteviction.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Node: p.Spec.NodeName,
 		Deleting: p.DeletionTimestamp != nil, Tolerations: convertTolerations(p.Spec.Tolerations), Bound: p.CreationTimestamp.Time}
@@ -41,10 +41,10 @@ func TaintEvictionPod(p *corev1.Pod) tainteviction.Pod {
 	return out
 }
 
-// labelExcludeDisruption is the label of nodes that do not count for the state of their zone.
+// labelExcludeDisruption marks nodes that do not count for the state of their zone.
 const labelExcludeDisruption = "node.kubernetes.io/exclude-disruption"
 
-// NodeLifecycleNode is what engine/nodelifecycle reads of a node.
+// NodeLifecycleNode converts a node for engine/nodelifecycle.
 func NodeLifecycleNode(n *corev1.Node) nodelifecycle.Node {
 	_, excluded := n.Labels[labelExcludeDisruption]
 	out := nodelifecycle.Node{Name: n.Name, UID: string(n.UID), Excluded: excluded, Created: n.CreationTimestamp.Time,
@@ -68,7 +68,7 @@ func firstLabel(n *corev1.Node, keys ...string) string {
 	return ""
 }
 
-// nodeConditionStatus is a condition's status; what the API does not know counts as unknown.
+// nodeConditionStatus converts a condition status. Other values become Unknown.
 func nodeConditionStatus(s corev1.ConditionStatus) nodelifecycle.Status {
 	switch s {
 	case corev1.ConditionTrue:

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// Whatever the fields hold, there is a model value: no kind panics.
+// Conversion must not panic for any field values.
 func TestConversionIsTotal(t *testing.T) {
 	in := New()
 	f := filler(3).NilChance(0.2)

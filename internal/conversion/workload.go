@@ -14,17 +14,18 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// ExpectedReplacementAnnotation is on a pod that is to go and for which its owner has made another one before: it names that pod.
-// berth drain --surge writes it, so that the owner makes no third one until its replicas are set back. Its value is StandIn's.
+// ExpectedReplacementAnnotation names the replacement that the owner has created in advance for a pod that is about
+// to be deleted. `berth drain --surge` writes it, so that the owner does not create another replacement before its
+// replicas are set back. The value is that of ExpectedReplacement.
 const ExpectedReplacementAnnotation = "drain.berth.dev/stand-in"
 
-// ExpectedReplacement says that a pod of this name stands in for another while their owner has this generation: a change of the owner, as of
-// its replicas, ends it for good, whatever becomes of who wrote it.
+// ExpectedReplacement returns the annotation value for a replacement that is valid for one generation of the owner.
+// Any change of the owner, such as of its replicas, ends it, also if the writer has stopped.
 func ExpectedReplacement(name string, generation int64) string {
 	return name + "@" + strconv.FormatInt(generation, 10)
 }
 
-// parseExpectedReplacement reads what StandIn wrote; from anything else no generation.
+// parseExpectedReplacement parses a value of ExpectedReplacement. A malformed value has generation 0.
 func parseExpectedReplacement(value string) (name string, generation int64) {
 	name, until, _ := strings.Cut(value, "@")
 	generation, err := strconv.ParseInt(until, 10, 64)
@@ -34,7 +35,7 @@ func parseExpectedReplacement(value string) (name string, generation int64) {
 	return name, generation
 }
 
-// WorkloadPod is what workloads read of a pod.
+// WorkloadPod converts a pod for engine/workload.
 func WorkloadPod(p *corev1.Pod) workload.Pod {
 	out := workload.Pod{
 		Name: p.Name, UID: string(p.UID), Labels: model.LabelsOf(p.Labels), Created: p.CreationTimestamp.Time,
@@ -80,8 +81,8 @@ func sidecarRestarts(p *corev1.Pod) (n int32) {
 	return n
 }
 
-// finishTime is when a pod that ended did so: when its last container finished, or, where none ever
-// ran, its last condition changed, or it was made.
+// finishTime returns when a finished pod ended: when its last container finished or, if none ever ran, when its last
+// condition changed or it was created.
 func finishTime(p *corev1.Pod) time.Time {
 	var last time.Time
 	for i := range p.Status.ContainerStatuses {
@@ -102,7 +103,7 @@ func finishTime(p *corev1.Pod) time.Time {
 	return last
 }
 
-// ReplicaSet is what its machine reads of a ReplicaSet.
+// ReplicaSet converts a ReplicaSet for engine/workload.
 func ReplicaSet(r *appsv1.ReplicaSet) workload.ReplicaSet {
 	out := workload.ReplicaSet{
 		Replicas: replicasOrDefault(r.Spec.Replicas), MinReady: time.Duration(r.Spec.MinReadySeconds) * time.Second,
@@ -121,7 +122,7 @@ func ReplicaSet(r *appsv1.ReplicaSet) workload.ReplicaSet {
 	return out
 }
 
-// replicasOrDefault is what is asked for; nothing said is 1, as by default.
+// replicasOrDefault returns the desired replicas. The default is 1.
 func replicasOrDefault(n *int32) int32 {
 	if n == nil {
 		return 1

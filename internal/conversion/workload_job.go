@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// Job is what its machine reads of a Job. An error says which part of its status cannot be read.
+// Job converts a Job for engine/workload. It returns an error if its status is malformed.
 func Job(j *batchv1.Job) (workload.Job, error) {
 	s := &j.Spec
 	out := workload.Job{
@@ -42,7 +42,7 @@ func Job(j *batchv1.Job) (workload.Job, error) {
 		for _, r := range s.SuccessPolicy.Rules {
 			rule := workload.SuccessRule{Count: deref32(r.SucceededCount), HasIndexes: r.SucceededIndexes != nil}
 			if r.SucceededIndexes != nil {
-				rule.Indexes, _ = workload.ParseIndexes(*r.SucceededIndexes, out.Completions) // validation lets no other through
+				rule.Indexes, _ = workload.ParseIndexes(*r.SucceededIndexes, out.Completions) // validated by the API server
 			}
 			out.Success = append(out.Success, rule)
 		}
@@ -52,7 +52,7 @@ func Job(j *batchv1.Job) (workload.Job, error) {
 	return out, err
 }
 
-// seconds are at most what a Duration holds.
+// seconds converts a number of seconds, limited to the largest Duration.
 func seconds(n int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Second)
 	return time.Duration(min(n, most)) * time.Second
@@ -108,7 +108,7 @@ func uidStrings(list []types.UID) (out []string) {
 	return out
 }
 
-// JobPod is what a Job reads of one of its pods.
+// JobPod converts a pod of a Job.
 func JobPod(p *corev1.Pod) workload.JobPod {
 	out := workload.JobPod{
 		Pod: WorkloadPod(p), Tracked: slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer), Index: workload.NoIndex,
@@ -131,7 +131,7 @@ func JobPod(p *corev1.Pod) workload.JobPod {
 	return out
 }
 
-// annotationCount is the number that an annotation holds; 0 if it holds none.
+// annotationCount returns the number in an annotation, or 0.
 func annotationCount(p *corev1.Pod, annotation string) int32 {
 	n, err := strconv.ParseInt(p.Annotations[annotation], 10, 32)
 	if err != nil || n < 0 {

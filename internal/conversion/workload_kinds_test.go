@@ -57,7 +57,7 @@ func TestJobsAndTheirPods(t *testing.T) {
 	}
 	job.Status.CompletedIndexes = "2-1"
 	if _, err := Job(job); err == nil {
-		t.Error("a status that cannot be read was read")
+		t.Error("a malformed status was accepted")
 	}
 	pod := JobPod(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Finalizers: []string{batchv1.JobTrackingFinalizer}, Annotations: map[string]string{

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// DaemonSet is what its machine reads of a DaemonSet that wants a pod on so many nodes; hash is
-// that of its template. Percentages are of the nodes, rounded up.
+// DaemonSet converts a DaemonSet that wants a pod on the given number of nodes. hash is that of its template.
+// Percentages are of the nodes, rounded up.
 func DaemonSet(ds *appsv1.DaemonSet, hash string, desired int) workload.DaemonSet {
 	out := workload.DaemonSet{
 		Hash: hash, MinReady: time.Duration(ds.Spec.MinReadySeconds) * time.Second, Generation: ds.Generation, Deleting: ds.DeletionTimestamp != nil,
@@ -22,24 +22,24 @@ func DaemonSet(ds *appsv1.DaemonSet, hash string, desired int) workload.DaemonSe
 		out.MaxUnavailable, out.MaxSurge = scaledValue(r.MaxUnavailable, desired), scaledValue(r.MaxSurge, desired)
 	}
 	if out.MaxSurge == 0 {
-		out.MaxUnavailable = max(1, out.MaxUnavailable) // or it would never end
+		out.MaxUnavailable = max(1, out.MaxUnavailable) // otherwise the rollout would never end
 	}
 	return out
 }
 
-// scaledValue is a count, or a percentage of all, rounded up; 0 when it is not given or neither.
+// scaledValue returns a number, or a percentage of all, rounded up. It returns 0 for nil and malformed values.
 func scaledValue(v *intstr.IntOrString, all int) int32 {
 	if v == nil {
 		return 0
 	}
 	n, err := intstr.GetScaledValueFromIntOrPercent(v, all, true)
 	if err != nil {
-		return 0 // validation lets none through
+		return 0 // validated by the API server
 	}
 	return int32(n)
 }
 
-// StatefulSet is what its machine reads of a StatefulSet, with the names of its two revisions.
+// StatefulSet converts a StatefulSet, with the names of its current and update revision.
 func StatefulSet(s *appsv1.StatefulSet, current, update string) workload.StatefulSet {
 	out := workload.StatefulSet{
 		Replicas: replicasOrDefault(s.Spec.Replicas), Ordered: s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
@@ -59,10 +59,10 @@ func StatefulSet(s *appsv1.StatefulSet, current, update string) workload.Statefu
 	return out
 }
 
-// RevisionOf is the revision that a pod of a DaemonSet or StatefulSet was made of.
+// RevisionOf returns the revision label of a DaemonSet's or StatefulSet's pod.
 func RevisionOf(p *corev1.Pod) string { return p.Labels[appsv1.ControllerRevisionHashLabelKey] }
 
-// workloadCondition compiles a condition; those that have no such times leave them zero.
+// workloadCondition converts a condition.
 func workloadCondition(kind, status, reason, message string, updated, changed time.Time) workload.Condition {
 	return workload.Condition{Type: kind, Status: workload.Status(cmp.Or(status, string(workload.Unknown))), Reason: reason, Message: message, Updated: updated, Changed: changed}
 }

@@ -12,7 +12,7 @@ import (
 
 func TestResolveFenceposts(t *testing.T) {
 	for name, tc := range map[string]struct {
-		surge, unavailable string // "" leaves it out
+		surge, unavailable string // "" omits it
 		replicas           int32
 		wantSurge, want    int32
 	}{

@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// Decision is what a scheduler decided about a pod, and how the API took it.
+// Decision is a scheduling decision about a pod and its outcome.
 type Decision struct {
 	Time      time.Time `json:"time"`
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       string    `json:"uid"`
 	Action    string    `json:"what"`              // bind, reject, preempt, ...
-	Attempt   int       `json:"attempt,omitempty"` // 1 for the first
+	Attempt   int       `json:"attempt,omitempty"` // from 1
 	Node      string    `json:"node,omitempty"`
 	Message   string    `json:"message,omitempty"` // as in the pod's event
-	Rules     []string  `json:"rules,omitempty"`   // that rejected it
+	Rules     []string  `json:"rules,omitempty"`   // that rejected the pod
 	Victims   []string  `json:"victims,omitempty"` // namespace/name
 	Outcome   string    `json:"outcome,omitempty"` // of the request
-	Reason    string    `json:"why,omitempty"`     // unless it was done
+	Reason    string    `json:"why,omitempty"`     // empty on success
 }
 
-// Decisions is a directory that one writer appends decisions to, beside the displacements that may be there.
+// Decisions appends decisions of one writer to a directory, which may also hold displacements.
 type Decisions struct{ j *Journal }
 
-// OpenDecisions opens a directory to append decisions to; see Open.
+// OpenDecisions opens a directory to append decisions; see Open.
 func OpenDecisions(dir string, o Options) (*Decisions, error) {
 	j, err := openFiles(dir, decisionPrefix, o)
 	if err != nil {
@@ -40,7 +40,7 @@ func OpenDecisions(dir string, o Options) (*Decisions, error) {
 	return &Decisions{j}, nil
 }
 
-// Append writes decisions and returns when they are on disk. Of nil Decisions it does nothing.
+// Append writes decisions and returns when they are on disk. It does nothing on nil.
 func (d *Decisions) Append(list ...Decision) error {
 	if d == nil || len(list) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (d *Decisions) Append(list ...Decision) error {
 	return d.j.append(lines.Bytes())
 }
 
-// Close ends the journal of decisions.
+// Close closes the journal.
 func (d *Decisions) Close() error {
 	if d == nil {
 		return nil
@@ -64,8 +64,8 @@ func (d *Decisions) Close() error {
 	return d.j.Close()
 }
 
-// ReadDecisions reads the decisions about pods of one name that a directory has, the oldest first. Lines that cannot be
-// read are passed over, and told of.
+// ReadDecisions returns the decisions about the pods of a name, the oldest first. Unreadable
+// lines are skipped and returned as faults.
 func ReadDecisions(dir, namespace, name string) (list []Decision, faults []error, err error) {
 	paths, err := listFiles(dir, decisionPrefix)
 	if err != nil {
@@ -74,7 +74,7 @@ func ReadDecisions(dir, namespace, name string) (list []Decision, faults []error
 	for _, p := range paths {
 		f, err := os.Open(p)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it was the oldest
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("journal: %w", err)
@@ -94,7 +94,7 @@ func readDecisionsFrom(r io.Reader, path, namespace, name string) (list []Decisi
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return list, faults, nil // a line without an end is not whole
+			return list, faults, nil // an incomplete line
 		}
 		if err != nil {
 			return nil, nil, err

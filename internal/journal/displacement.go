@@ -10,55 +10,55 @@ import (
 )
 
 const (
-	// Annotation is the annotation of an event that carries a displacement.
+	// Annotation is the event annotation that holds a displacement record.
 	Annotation = "berth.dev/displacement"
-	// Label is the label of such an event, by which they are found; its value is the cause.
+	// Label is the label of such events; its value is the cause.
 	Label = "berth.dev/displaced-by"
 )
 
-// Displacement is the record of one displacement.
+// Displacement is a displacement record.
 type Displacement struct {
-	Time  time.Time `json:"time"` // of the decision, as far as it is known
+	Time  time.Time `json:"time"` // of the decision, if known
 	Pod   Pod       `json:"pod"`
 	Owner *Owner    `json:"owner,omitempty"` // controller of the pod
-	Node  string    `json:"node,omitempty"`  // that it was on
-	Cause string    `json:"cause"`           // as displace.Cause.String gives it
-	// Reason is that of the DisruptionTarget condition; Message is its text.
+	Node  string    `json:"node,omitempty"`  // node of the pod
+	Cause string    `json:"cause"`           // by displacement.Cause.String
+	// Reason and Message are those of the DisruptionTarget condition.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	By      string `json:"by,omitempty"`   // who asked: a user, or a part of the cluster
-	For     *Pod   `json:"for,omitempty"`  // for whose sake
-	Rule    string `json:"rule,omitempty"` // with its numbers
-	// Budgets are what it took from disruption budgets.
+	By      string `json:"by,omitempty"`   // requester: a user or a component
+	For     *Pod   `json:"for,omitempty"`  // the preemptor
+	Rule    string `json:"rule,omitempty"` // with numbers
+	// Budgets are the effects on disruption budgets.
 	Budgets      []Budget `json:"budgets,omitempty"`
 	GraceSeconds *int64   `json:"graceSeconds,omitempty"` // absent: the pod's own
-	// Writer is the part of Berth that wrote the record.
+	// Writer is the component that wrote the record.
 	Writer string `json:"writer,omitempty"`
-	// Reconstructed: it was not written by who displaced the pod, but pieced together from
-	// the pod's condition and from events.
+	// Reconstructed: the record was not written by the displacing component but derived later from
+	// the pod's condition and events.
 	Reconstructed bool `json:"afterwards,omitempty"`
 
-	Gone        *time.Time   `json:"gone,omitempty"` // when the pod was seen to be gone
+	Gone        *time.Time   `json:"gone,omitempty"` // when the end of the pod was observed
 	Replacement *Replacement `json:"replacement,omitempty"`
 }
 
-// Pod names a pod.
+// Pod identifies a pod.
 type Pod struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid,omitempty"`
 	Priority  int32  `json:"priority,omitempty"`
-	// Created is when the pod was, where it is known.
+	// Created is the creation time, if known.
 	Created *time.Time `json:"created,omitempty"`
 }
 
-// Key is "namespace/name".
+// Key returns "namespace/name".
 func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// ID is "namespace/name/uid". A uid alone names a pod only to who knows that it is one's own.
+// ID returns "namespace/name/UID", as clients choose the UIDs in their own events.
 func (p Pod) ID() string { return p.Key() + "/" + p.UID }
 
-// Owner names a controller.
+// Owner identifies a controller.
 type Owner struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind"`
@@ -66,15 +66,15 @@ type Owner struct {
 	UID        string `json:"uid,omitempty"`
 }
 
-// Budget is what a displacement took from a disruption budget of the pod's namespace.
+// Budget is the effect on a disruption budget of the pod's namespace.
 type Budget struct {
 	Name      string `json:"name"`
 	Before    int32  `json:"before"` // disruptions allowed
 	After     int32  `json:"after"`
-	Overruled bool   `json:"overruled,omitempty"` // it did not allow it
+	Overruled bool   `json:"overruled,omitempty"` // it did not allow the disruption
 }
 
-// Replacement is the pod that came for the displaced one.
+// Replacement is the pod that replaced the displaced one.
 type Replacement struct {
 	Name      string     `json:"name"`
 	UID       string     `json:"uid,omitempty"`
@@ -84,7 +84,7 @@ type Replacement struct {
 	Ready     *time.Time `json:"ready,omitempty"`
 }
 
-// NewDisplacement is a record in its JSON form.
+// NewDisplacement converts a record to its JSON form.
 func NewDisplacement(r *displacement.Record, at time.Time, writer string) *Displacement {
 	v := r.Victim
 	d := &Displacement{Time: at.UTC().Truncate(time.Microsecond), Pod: newPod(v), Node: r.Node, Cause: r.Cause.String(), Reason: r.Cause.Reason(),
@@ -117,7 +117,7 @@ func newPod(p *model.Pod) Pod {
 	return out
 }
 
-// JSON is the record as one line, without its end.
+// JSON returns the record as a line without the newline.
 func (d *Displacement) JSON() (string, error) {
 	data, err := json.Marshal(d)
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *Displacement) JSON() (string, error) {
 	return string(data), nil
 }
 
-// ParseDisplacement reads what JSON gives.
+// ParseDisplacement parses the output of JSON.
 func ParseDisplacement(text string) (*Displacement, error) {
 	d := &Displacement{}
 	if err := json.Unmarshal([]byte(text), d); err != nil {

@@ -1,16 +1,13 @@
-// Package journal keeps records of decisions on disk, and says what they look like: the one
-// JSON form of a displacement, which an event carries in an annotation and a journal has as
-// a line.
+// Package journal stores displacement records and scheduling decisions on disk, and defines the
+// JSON form of a displacement record, which events carry in an annotation as well.
 //
-// What a scheduler decided about each pod (Decision) is kept beside these in files of its own, in the same way.
-//
-// A journal is a directory of files, each of lines of JSON, written by one process each.
-// A file that has grown enough is followed by a new one, and the oldest ones go when there
-// are too many, so that a journal stays below a size.
+// A journal is a directory of JSON-lines files, each written by one process. A file that reaches
+// its maximum size is followed by a new one, and the oldest files are deleted. Decisions are stored
+// in separate files in the same way.
 //
 // Invariants:
 //
-//   - Appended: once Append has returned nil the lines survive a crash of process and machine.
-//   - Torn: a line that a crash cut off costs that line alone, for readers and the next writer.
-//   - One: of several lines about one pod readers make one record, the fullest.
+//   - Durable: when Append returns nil, the lines survive a crash of process and machine.
+//   - Torn: an incomplete line is the only one lost, for readers and for the next writer.
+//   - Merged: readers merge the lines about a pod into one record.
 package journal

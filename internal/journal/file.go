@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// What files are of, as their names begin.
+// Prefixes and suffix of file names.
 const (
 	displacementPrefix = "displacements-"
 	decisionPrefix     = "decisions-"
@@ -20,17 +20,17 @@ const (
 
 // file is the newest file of a writer.
 type file struct {
-	number int // 0: there is none yet
+	number int // 0: none yet
 	f      *os.File
-	size   int64 // of whole lines
+	size   int64 // of complete lines
 }
 
-// filePath is a file of a stem: what it is of, and its writer.
+// filePath returns the path of a file; stem is the prefix and the writer.
 func filePath(dir, stem string, number int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.%08d%s", stem, number, suffix))
 }
 
-// listFiles are the files whose names begin so, by writer and age.
+// listFiles returns the files with a prefix, by writer and age.
 func listFiles(dir, begin string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -46,7 +46,7 @@ func listFiles(dir, begin string) ([]string, error) {
 	return out, nil
 }
 
-// openNewest opens the newest file of a stem and takes out a line without an end.
+// openNewest opens the newest file of a stem and truncates an incomplete line.
 func openNewest(dir, stem string) (*file, error) {
 	paths, err := listFiles(dir, stem+".")
 	if err != nil || len(paths) == 0 {
@@ -72,7 +72,7 @@ func openNewest(dir, stem string) (*file, error) {
 	return out, nil
 }
 
-// wholeLinesSize is how many bytes of a file are whole lines.
+// wholeLinesSize returns the size of the complete lines of a file.
 func wholeLinesSize(f *os.File) (int64, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -93,7 +93,7 @@ func wholeLinesSize(f *os.File) (int64, error) {
 	return 0, nil
 }
 
-// next begins the file after this one.
+// next creates the file after f.
 func (f *file) next(dir, stem string) (*file, error) {
 	path := filePath(dir, stem, f.number+1)
 	n, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -107,7 +107,7 @@ func (f *file) next(dir, stem string) (*file, error) {
 	return &file{number: f.number + 1, f: n}, nil
 }
 
-// syncDir makes the names in a directory last.
+// syncDir syncs a directory.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -116,8 +116,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// append writes lines behind those that are there. What an error leaves of them is overwritten by
-// the next ones.
+// append appends lines. After an error, the next append overwrites what was written.
 func (f *file) append(lines []byte) error {
 	if _, err := f.f.WriteAt(lines, f.size); err != nil {
 		return errors.Join(err, f.f.Truncate(f.size))
@@ -136,7 +135,7 @@ func (f *file) close() error {
 	return f.f.Close()
 }
 
-// dropOldest removes the oldest files of a stem but so many.
+// dropOldest deletes the oldest files of a stem, keeping some.
 func dropOldest(dir, stem string, keep int) error {
 	paths, err := listFiles(dir, stem+".")
 	if err != nil {

@@ -12,46 +12,46 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// Options say how a journal is kept.
+// Options configure a journal.
 type Options struct {
-	// Writer names the part that writes, e.g. scheduler: each writer of a directory has
-	// files of its own. Small letters, digits and dashes.
+	// Writer names the writing component, such as scheduler; each writer has its own files. It
+	// consists of lower-case letters, digits and dashes.
 	Writer string
-	// FileBytes is how large a file may get before a new one is begun, 0: 8 MiB; Files is how
-	// many are kept, 0: 8. A record has some 500 bytes.
+	// FileBytes is the size at which a new file is started (0: 8 MiB), Files the number of files
+	// kept (0: 8). A record has about 500 bytes.
 	FileBytes int64
 	Files     int
 }
 
-// Journal is a directory that one writer appends records to.
+// Journal appends the displacement records of one writer to a directory.
 type Journal struct {
 	o    Options
 	dir  string
-	stem string // of its files
+	stem string // of file names
 	lock *fileutil.LockedFile
 
 	mu      sync.Mutex
-	batch   *batch // that gathers lines; never nil
-	writing bool   // somebody writes batches, and writes all there are before it ends
+	batch   *batch // collects lines; never nil
+	writing bool   // a caller is writing batches and will write all of them
 	closed  bool
 
 	appending sync.WaitGroup
 
-	// Only who writes touches these.
+	// Accessed by the writing caller only.
 	file *file
 }
 
-// batch is what is written, and reaches the disk, at once.
+// batch is a set of lines written with one sync.
 type batch struct {
 	lines bytes.Buffer
 	done  chan struct{}
-	err   error // once it is done
+	err   error // valid after done
 }
 
 func newBatch() *batch { return &batch{done: make(chan struct{})} }
 
-// Open opens a journal to append to. A line that a crash has cut off at the end of the newest file
-// is taken out. Each writer of a directory must be one process; a second one is refused.
+// Open opens a journal for appending and truncates a line left incomplete by a crash. Only one
+// process may write as a writer; a second one gets an error.
 func Open(dir string, o Options) (*Journal, error) { return openFiles(dir, displacementPrefix, o) }
 
 func openFiles(dir, of string, o Options) (*Journal, error) {
@@ -62,14 +62,14 @@ func openFiles(dir, of string, o Options) (*Journal, error) {
 		o.Files = 8
 	}
 	if o.Writer == "" || strings.Trim(o.Writer, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-		return nil, fmt.Errorf("journal %s: writer %q: must be of small letters, digits and dashes", dir, o.Writer)
+		return nil, fmt.Errorf("journal %s: writer %q: must consist of lower-case letters, digits and dashes", dir, o.Writer)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, of+o.Writer+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, fmt.Errorf("journal %s: another process writes it as %s: stop it, or choose another directory with --journal", dir, o.Writer)
+		return nil, fmt.Errorf("journal %s: another process writes to it as %s: stop it, or use another directory with --journal", dir, o.Writer)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -84,9 +84,8 @@ func openFiles(dir, of string, o Options) (*Journal, error) {
 
 var errClosed = errors.New("the journal is closed")
 
-// Append writes records and returns when they are on disk. What several callers append at the same
-// time reaches the disk together. On an error none of the records need be there. Of a
-// nil Journal it does nothing.
+// Append writes records and returns when they are on disk. Concurrent calls share a sync.
+// After an error none of the records need be on disk. It does nothing on nil.
 func (j *Journal) Append(records ...*Displacement) error {
 	if j == nil || len(records) == 0 {
 		return nil
@@ -103,7 +102,7 @@ func (j *Journal) Append(records ...*Displacement) error {
 	return j.append(lines.Bytes())
 }
 
-// append brings lines to the disk.
+// append writes lines.
 func (j *Journal) append(lines []byte) error {
 	j.mu.Lock()
 	if j.closed {
@@ -125,7 +124,7 @@ func (j *Journal) append(lines []byte) error {
 	return b.err
 }
 
-// flush writes batches until there is nothing to write.
+// flush writes batches until none is left.
 func (j *Journal) flush() {
 	for {
 		j.mu.Lock()
@@ -144,7 +143,7 @@ func (j *Journal) flush() {
 	}
 }
 
-// write brings lines to the disk, in a new file if the newest is full.
+// write writes lines, into a new file if the newest is full.
 func (j *Journal) write(lines []byte) error {
 	if j.file.f == nil || j.file.size > 0 && j.file.size+int64(len(lines)) > j.o.FileBytes {
 		next, err := j.file.next(j.dir, j.stem)
@@ -159,7 +158,7 @@ func (j *Journal) write(lines []byte) error {
 	return j.file.append(lines)
 }
 
-// Close ends the journal. What is being appended is written first.
+// Close writes pending records and closes the journal.
 func (j *Journal) Close() error {
 	if j == nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Read reads the records of a journal that may be being written to, one a pod, the newest first. A line
-// that is cut off at the end of a file is passed over; any other that cannot be read is too, and told
-// of.
+// Read returns the records of a journal, one per pod, the newest first; the journal may be
+// written to at the same time. An incomplete last line is ignored; other unreadable lines are
+// skipped and returned as faults.
 func Read(dir string) (records []*Displacement, faults []error, err error) {
 	paths, err := listFiles(dir, displacementPrefix)
 	if err != nil {
@@ -21,7 +21,7 @@ func Read(dir string) (records []*Displacement, faults []error, err error) {
 	for _, p := range paths {
 		got, wrong, err := readFile(p)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it was the oldest
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("journal: %w", err)
@@ -41,7 +41,7 @@ func readFile(path string) (out []*Displacement, faults []error, err error) {
 	for n := 1; ; n++ {
 		line, err := r.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			return out, faults, nil // a line without an end is not whole
+			return out, faults, nil // an incomplete line
 		}
 		if err != nil {
 			return nil, nil, err
@@ -55,7 +55,7 @@ func readFile(path string) (out []*Displacement, faults []error, err error) {
 	}
 }
 
-// Read reads what the journal's directory has, of all its writers. Of a nil Journal that is nothing.
+// Read returns the records of all writers in the journal's directory; none on nil.
 func (j *Journal) Read() (records []*Displacement, faults []error, err error) {
 	if j == nil {
 		return nil, nil, nil
@@ -63,7 +63,7 @@ func (j *Journal) Read() (records []*Displacement, faults []error, err error) {
 	return Read(j.dir)
 }
 
-// Merge makes one record a pod of all that there are about it, in whatever order, the newest first.
+// Merge merges the records of each pod into one and returns them newest first.
 func Merge(records []*Displacement) []*Displacement {
 	byPod := map[string]*Displacement{}
 	var out []*Displacement
@@ -86,15 +86,15 @@ func Merge(records []*Displacement) []*Displacement {
 	return out
 }
 
-// Sort puts records in order, the newest first.
+// Sort sorts records, the newest first.
 func Sort(list []*Displacement) {
 	slices.SortFunc(list, func(a, b *Displacement) int {
 		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Pod.Key(), b.Pod.Key()), cmp.Compare(a.Pod.UID, b.Pod.UID))
 	})
 }
 
-// merge takes in what another record of the same pod knows. What was written when it happened is
-// believed rather than what was pieced together afterwards, then the earlier one.
+// merge merges another record of the same pod. Original records take precedence over
+// reconstructed ones, then earlier ones over later.
 func (d *Displacement) merge(o *Displacement) {
 	gone, replacement := d.Gone, d.Replacement
 	if gone == nil || o.Gone != nil && o.Gone.Before(*gone) {
@@ -113,7 +113,7 @@ func (d *Displacement) merge(o *Displacement) {
 	d.fill(less)
 }
 
-// fill takes over what it does not say and another record of the same pod does.
+// fill copies fields that are empty in d.
 func (d *Displacement) fill(o *Displacement) {
 	for _, text := range []struct{ to, from *string }{
 		{&d.Node, &o.Node}, {&d.Reason, &o.Reason}, {&d.Message, &o.Message}, {&d.By, &o.By}, {&d.Rule, &o.Rule},
@@ -139,7 +139,7 @@ func (d *Displacement) fill(o *Displacement) {
 	}
 }
 
-// isMoreComplete says whether it knows more than another one.
+// isMoreComplete reports whether r holds more than o.
 func (r *Replacement) isMoreComplete(o *Replacement) bool { return r.completeness() > o.completeness() }
 
 func (r *Replacement) completeness() (n int) {
@@ -151,7 +151,7 @@ func (r *Replacement) completeness() (n int) {
 	return n
 }
 
-// Completeness grows with what a record knows, from 1. Of two records of one pod the lighter one adds nothing.
+// Completeness returns a number that grows with the information in a record, from 1.
 func (d *Displacement) Completeness() int {
 	n := 1
 	if !d.Reconstructed {

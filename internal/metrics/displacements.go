@@ -7,20 +7,20 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// What became of disruption budgets, the values of the label budgets.
+// Values of the label budgets of berth_displacements_total.
 const (
-	budgetsObeyed       = "obeyed"    // none was passed over; there may have been none
-	budgetsOverruled    = "overruled" // one did not allow it
-	budgetsNotConsulted = "unasked"   // the cause asks none
+	budgetsObeyed       = "obeyed"    // no budget was overruled; there may have been none
+	budgetsOverruled    = "overruled" // a budget did not allow the displacement
+	budgetsNotConsulted = "unasked"   // the cause does not consult budgets
 )
 
-// Displacements counts displaced pods.
+// Displacements counts displacements.
 type Displacements struct{ *prometheus.CounterVec }
 
-// NewDisplacements is a count of nothing.
+// NewDisplacements returns a counter with all causes at zero.
 func NewDisplacements() *Displacements {
 	d := &Displacements{prometheus.NewCounterVec(prometheus.CounterOpts{Name: "berth_displacements_total",
-		Help: "Number of pods that were displaced, by the cause, and by what became of disruption budgets: obeyed, overruled or, by causes that do not heed them, unasked."},
+		Help: "Number of displaced pods, by cause and by the effect of disruption budgets: obeyed, overruled, or unasked for causes that do not consult them."},
 		[]string{"cause", "budgets"})}
 	for _, c := range displacement.Causes() {
 		d.WithLabelValues(c.String(), defaultBudgetOutcome(c))
@@ -28,7 +28,7 @@ func NewDisplacements() *Displacements {
 	return d
 }
 
-// Count counts one; for actuate.Displacer, which calls it once a displacement.
+// Count counts one displacement. It is the OnDisplaced function of executor.Displacer.
 func (d *Displacements) Count(rec *journal.Displacement) {
 	c, _ := displacement.ParseCause(rec.Cause)
 	what := defaultBudgetOutcome(c)
@@ -40,7 +40,7 @@ func (d *Displacements) Count(rec *journal.Displacement) {
 	d.WithLabelValues(c.String(), what).Inc()
 }
 
-// defaultBudgetOutcome is what becomes of budgets when none is overruled.
+// defaultBudgetOutcome returns the value of the label budgets if no budget was overruled.
 func defaultBudgetOutcome(c displacement.Cause) string {
 	if c.Policy().ObeyingTries == 0 {
 		return budgetsNotConsulted

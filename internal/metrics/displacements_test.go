@@ -17,7 +17,7 @@ func TestDisplacementsCount(t *testing.T) {
 	for _, rec := range []journal.Displacement{
 		{Cause: "API"}, {Cause: "API", Budgets: []journal.Budget{{Name: "b", Before: 1}}},
 		{Cause: "Preemption", Budgets: []journal.Budget{{Name: "a", Before: 1}, {Name: "b", Overruled: true}}},
-		{Cause: "Taint"}, {Cause: "what nobody knows"},
+		{Cause: "Taint"}, {Cause: "unknown"},
 	} {
 		d.Count(&rec)
 	}
@@ -36,7 +36,7 @@ func TestRegisterRejectsDuplicates(t *testing.T) {
 		t.Fatal(err)
 	}
 	if Register(r, NewDisplacements()) == nil {
-		t.Error("the same name twice")
+		t.Error("a duplicate name was registered")
 	}
 	if err := Register(nil, NewDisplacements()); err != nil {
 		t.Error(err)

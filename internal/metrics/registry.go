@@ -8,15 +8,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// NewRegistry is a registry that tells about the process: its build, its memory, its goroutines.
+// NewRegistry returns a registry with metrics of the process: build, memory, goroutines.
 func NewRegistry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
 
-// Register has metrics shown. The registry may be nil: then they only count. An error means that another metric has
-// the name of one.
+// Register registers metrics. If registerer is nil the metrics are not exposed. It returns an error if a name is
+// registered already.
 func Register(registerer prometheus.Registerer, metrics ...prometheus.Collector) error {
 	if registerer == nil {
 		return nil
@@ -29,7 +29,7 @@ func Register(registerer prometheus.Registerer, metrics ...prometheus.Collector)
 	return nil
 }
 
-// buildInfo says which build this is, with the labels of kubernetes_build_info.
+// buildInfo returns a metric with the labels of kubernetes_build_info.
 func buildInfo() prometheus.Collector {
 	labels := prometheus.Labels{"git_version": "", "git_commit": "", "git_tree_state": "", "build_date": "",
 		"go_version": runtime.Version(), "compiler": runtime.Compiler, "platform": runtime.GOOS + "/" + runtime.GOARCH}

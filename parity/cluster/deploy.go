@@ -108,5 +108,5 @@ func (c *cluster) schedule(ctx context.Context, berth string, d *deployed) (*pro
 		return nil, err
 	}
 	c.processes = append(c.processes, p)
-	return p, p.WaitUntil(ctx, func() bool { return p.HasOutput("the cluster is known") })
+	return p, p.WaitUntil(ctx, func() bool { return p.HasOutput("Caches are synced") })
 }

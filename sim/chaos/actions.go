@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// createPreemptor is a pod that matters more than others, and ends soon.
+// createPreemptor creates a pod of high priority that ends soon.
 func (f *injector) createPreemptor() {
 	f.preemptors++
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("high%d", f.preemptors), Annotations: map[string]string{sim.RunSeconds: fmt.Sprint(20 + f.r.Intn(200))}}}
@@ -63,7 +63,7 @@ func (f *injector) uncordonNode() {
 	}
 }
 
-// toggleAgent kills the agent of a node, or has one live again.
+// toggleAgent stops the agent of a node or restarts one.
 func (f *injector) toggleAgent() {
 	if len(f.stoppedAgents) > 4 || len(f.stoppedAgents) > 0 && f.r.Intn(3) == 0 {
 		f.w.StartAgent(f.stoppedAgents[0])
@@ -75,7 +75,7 @@ func (f *injector) toggleAgent() {
 	f.stoppedAgents = append(f.stoppedAgents, node)
 }
 
-// injectFault makes life hard for the actors.
+// injectFault injects a fault into an actor.
 func (f *injector) injectFault() {
 	actors := sim.Actors()
 	if f.s.Options.Descheduler == nil {
@@ -83,7 +83,7 @@ func (f *injector) injectFault() {
 	}
 	actor := actors[f.r.Intn(len(actors))]
 	if f.r.Intn(3) == 0 {
-		actor = "disruption" // on whose word the others rely
+		actor = "disruption" // the other actors depend on it
 	}
 	d := time.Duration(f.r.Intn(3000)) * time.Millisecond
 	switch f.r.Intn(5) {

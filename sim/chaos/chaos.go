@@ -16,24 +16,24 @@ import (
 // Experiment is one run.
 type Experiment struct {
 	Seed     int64
-	Pods     int           // how many the cluster has
-	Duration time.Duration // how long it is fought over
-	// SkipSettling ends it in the middle; else it must come to rest, too.
+	Pods     int           // number of pods
+	Duration time.Duration // time with faults
+	// SkipSettling ends the run without waiting until the cluster settles.
 	SkipSettling bool
-	// Options of the simulation, before faults are added.
+	// Options are the simulation options before faults are added.
 	Options sim.Options
 	// HalfWithoutBudgets leaves every second pair of owners without a budget.
 	HalfWithoutBudgets bool
 }
 
-// podsPerOwner is how many pods an owner has, and room how many pods a node has room for.
+// Sizes of owners and nodes in pods.
 const (
 	podsPerOwner = 25
 	nodeCapacity = 16
 )
 
-// cluster is the cluster as a scenario: nodes in three zones that are three quarters full, owners
-// with a budget each, of all forms, and more budgets over some of the same pods.
+// cluster returns the cluster as a scenario: nodes in three zones at 75 % utilization, owners
+// with budgets of all forms, and additional budgets over the same pods.
 func (s *Experiment) cluster() string {
 	var b strings.Builder
 	nodes := s.Pods*4/(3*nodeCapacity) + 3
@@ -60,7 +60,7 @@ func (s *Experiment) cluster() string {
 	return b.String()
 }
 
-// Run has it out. What did not hold is in the world's Violation.
+// Run runs the experiment. Violated invariants are returned by the world's Violation.
 func (s *Experiment) Run() (*sim.World, error) {
 	text, err := script.Parse("strife", s.cluster())
 	if err != nil {
@@ -87,20 +87,20 @@ func (s *Experiment) Run() (*sim.World, error) {
 	return f.w, nil
 }
 
-// warmup is when the cluster is up.
+// warmup is when the cluster is up and faults start.
 const warmup = time.Minute
 
-// injector is who does what to the cluster.
+// injector performs random actions.
 type injector struct {
 	r             *rand.Rand
 	s             *Experiment
 	w             *sim.World
 	preemptors    int
-	stoppedAgents []string // nodes whose agents were killed
-	tainted       []string // nodes that were tainted
+	stoppedAgents []string // nodes with stopped agents
+	tainted       []string // tainted nodes
 }
 
-// nextDelay is how long it is to the next blow: blows come in bursts.
+// nextDelay returns the delay to the next action; actions come in bursts.
 func (f *injector) nextDelay() time.Duration {
 	if f.r.Intn(8) == 0 {
 		return time.Duration(1+f.r.Intn(6000)) * time.Millisecond
@@ -108,7 +108,7 @@ func (f *injector) nextDelay() time.Duration {
 	return time.Duration(f.r.Intn(40)) * time.Millisecond
 }
 
-// act is one thing that happens.
+// act performs a random action.
 func (f *injector) act() {
 	switch n := f.r.Intn(100); {
 	case n < 55:

@@ -20,7 +20,7 @@ func options(t *testing.T) sim.Options {
 	return o
 }
 
-// TestAllDisplacementsAtOnceSoak: whoever displaces, however many at once and whatever goes
+// TestAllDisplacementsAtOnceSoak: the component that displaces, however many at once and whatever goes
 // wrong, no budget is overdrawn by who obeys it, and each displaced pod has one record.
 // 10,000 pods with BERTH_SOAK.
 func TestAllDisplacementsAtOnceSoak(t *testing.T) {
@@ -56,7 +56,7 @@ func TestStaleStatusOverdrawsBudgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		var v *sim.Violation
-		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetObeyed" {
+		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetRespected" {
 			fmt.Printf("with upstream's rule, seed %d: %v\n", seed, v)
 			return
 		}

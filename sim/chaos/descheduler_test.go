@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// restless is a policy that always finds something to move.
+// restless returns a policy that always finds something to move.
 func restless(t *testing.T) config.Descheduler {
 	t.Helper()
 	docs, err := config.Documents([]string{"testdata/restless.yaml"})
@@ -74,7 +74,7 @@ func TestDeschedulerOverdrawsStaleBudgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		var v *sim.Violation
-		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetObeyed" {
+		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetRespected" {
 			fmt.Printf("with upstream's rule, seed %d: %v\n", seed, v)
 			return
 		}

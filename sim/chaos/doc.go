@@ -1,10 +1,8 @@
-// Package chaos lets everybody who displaces pods do so at once in one cluster: evictions by
-// request and drains, preemption, NoExecute taints, nodes that are lost or deleted; while
-// watches lag, break and repeat, requests conflict and get lost, and every actor is killed
-// again and again.
+// Package chaos runs everything that displaces pods at once in one cluster: evictions and drains,
+// preemption, NoExecute taints, lost and deleted nodes; while watches lag, break and repeat,
+// requests conflict and get lost, and every actor is killed repeatedly.
 //
-// What must hold is what sim looks after in every simulation: no displacement that
-// obeys budgets goes past one, by a count of the store itself, and each displaced pod has
-// one record. Its test does the same with upstream's rule, which trusts a status however
-// old it is, and wants to see that fail.
+// The invariants are those of package sim: no displacement that respects budgets exceeds one, by a
+// count of the stored objects, and each displaced pod has one record. The test also runs with
+// upstream's rule, which trusts any budget status however old, and expects that to fail.
 package chaos

@@ -39,7 +39,7 @@ func doublingTo15Minutes(t time.Duration) (n float64) {
 }
 
 // TestRejectedPodsGrowLogarithmically: in an hour a node that rejects all pods of an
-// owner gets few, and no more than one in ten minutes after that.
+// owner gets few, and no longer than one in ten minutes after that.
 func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 	const cluster = "node n1 cpu=4 labels=disk=big\nnode n2 cpu=4\n%s\n%s\nat 1m condition n1 DiskPressure=True\nat 1m delete pod web-1\n"
 	for name, way := range ways {
@@ -61,7 +61,7 @@ func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 	}
 }
 
-// pods are how many were made by some times after the pressure began.
+// pods returns how many were made by some times after the pressure began.
 func pods(t *testing.T, text string) map[time.Duration]int {
 	t.Helper()
 	s, err := script.Parse("pressure", text)

@@ -1,4 +1,3 @@
-// Package drainactor drains nodes of a simulated cluster as berth drain does those of a real
-// one: the third shell around drain's machine. Its requests may be spoilt like all others; it sees the
-// cluster as it is, whenever it looks.
+// Package drainactor runs drain.Machine in a simulated cluster, as berth drain does in a real one.
+// Faults can be injected into its requests; it reads the current state of the cluster.
 package drainactor

@@ -13,11 +13,12 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Drainer drains nodes. Make it with New.
+// Drainer drains nodes. Create it with New.
 type Drainer struct {
-	// PollDelay is how long it waits before it looks again, at most the time given; it may be set anew. By default all of it.
+	// PollDelay returns the delay before the next step, at most the given time, which is the
+	// default.
 	PollDelay func(most time.Duration) time.Duration
-	// OnDone is given the result; may be nil.
+	// OnDone receives the result; may be nil.
 	OnDone func(*drain.Result)
 
 	w              *sim.World
@@ -26,21 +27,22 @@ type Drainer struct {
 	converter      *sim.Converter
 	watcher        *drain.Watcher
 	machine        *drain.Machine
-	idleSince      time.Time // since when nothing is under way
+	idleSince      time.Time // since when nothing is in progress
 	revision       uint64
-	surgedReplicas map[string]int32 // what a surge made of a workload's replicas, by kind and key
-	requestPending bool             // a request is under way
+	surgedReplicas map[string]int32 // replicas set by a surge, by kind and key
+	requestPending bool             // a request is in flight
 	done           bool
 }
 
-// pollInterval is the longest time between two looks, and idle how long nothing may be under way before the drain is given up.
+// pollInterval is the longest time between steps, idleTimeout how long nothing may be in
+// progress before the drain gives up.
 const (
 	pollInterval     = 900 * time.Millisecond
 	responseInterval = 300 * time.Millisecond
 	idleTimeout      = time.Minute
 )
 
-// New cordons the nodes and begins to look.
+// New cordons the nodes and schedules the first step.
 func New(w *sim.World, nodes []string, o drain.Options, s drain.Scheduler) (*Drainer, error) {
 	d := &Drainer{w: w, nodes: nodes, scheduler: s, converter: sim.NewConverter(), watcher: drain.NewWatcher(s), surgedReplicas: map[string]int32{},
 		PollDelay: func(most time.Duration) time.Duration { return most }}
@@ -59,10 +61,10 @@ func New(w *sim.World, nodes []string, o drain.Options, s drain.Scheduler) (*Dra
 	return d, nil
 }
 
-// schedule looks again after a while.
+// schedule schedules a step.
 func (d *Drainer) schedule(t time.Duration) { d.w.At(d.w.Elapsed()+t, d.step) }
 
-// step takes in how the cluster is and does what is next.
+// step updates the view and executes the next action.
 func (d *Drainer) step() {
 	if d.requestPending || d.done {
 		return
@@ -122,7 +124,7 @@ func (d *Drainer) finish() {
 	d.done = true
 	r := d.machine.Result(d.watcher.View)
 	r.Explain(d.watcher.View, &d.scheduler)
-	d.w.Log("drain", "drained", "", fmt.Sprintf("berth drain ends: %d pods moved, %d wait, %d are held", r.Count(drain.OutcomeMoved), r.Count(drain.OutcomePending), r.Count(drain.OutcomeBlocked)))
+	d.w.Log("drain", "drained", "", fmt.Sprintf("berth drain ends: %d pods moved, %d pending, %d blocked", r.Count(drain.OutcomeMoved), r.Count(drain.OutcomePending), r.Count(drain.OutcomeBlocked)))
 	if d.OnDone != nil {
 		d.OnDone(r)
 	}

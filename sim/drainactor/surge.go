@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// scale has the owner of a pod, or the Deployment above it, run one more, or as many as before unless somebody else has
-// set its replicas meanwhile.
+// scale adds by to the replicas of the pod's owner or its Deployment; a removal is skipped if
+// another client changed them.
 func (d *Drainer) scale(p *model.Pod, by int32) {
 	k, key := d.scaleTarget(p)
 	err := fmt.Errorf("%s %s is not there", p.Owner.Kind, p.Owner.Name)
@@ -25,13 +25,13 @@ func (d *Drainer) scale(p *model.Pod, by int32) {
 				return fmt.Errorf("%s %s has no replicas", k, key)
 			}
 			if by < 0 && **n != d.surgedReplicas[string(k)+" "+key] {
-				d.w.Log("drain", "surge", key, fmt.Sprintf("%s keeps its %d replicas: somebody else has set them meanwhile", key, **n))
+				d.w.Log("drain", "surge", key, fmt.Sprintf("%s keeps its %d replicas: another client changed them in the meantime", key, **n))
 				return store.ErrUnchanged
 			}
 			next := max(**n+by, 0)
 			*n, d.surgedReplicas[string(k)+" "+key] = &next, next
 			o.SetGeneration(o.GetGeneration() + 1)
-			d.w.Log("drain", "surge", key, fmt.Sprintf("%s is to run %d for %s", key, next, p.Key()))
+			d.w.Log("drain", "surge", key, fmt.Sprintf("%s is scaled to %d for %s", key, next, p.Key()))
 			return nil
 		})
 	}
@@ -43,7 +43,7 @@ func (d *Drainer) scale(p *model.Pod, by int32) {
 	d.schedule(d.PollDelay(responseInterval))
 }
 
-// annotateReplacement tells the owner of a pod that another one stands in for it, if so.
+// annotateReplacement marks the pod as replaced by its surge pod.
 func (d *Drainer) annotateReplacement(e drain.Evict) {
 	if e.SurgePod == nil {
 		return
@@ -53,14 +53,14 @@ func (d *Drainer) annotateReplacement(e drain.Evict) {
 	}
 }
 
-// removeReplacementAnnotation takes that back for a pod that stays.
+// removeReplacementAnnotation undoes that for a pod that stays.
 func (d *Drainer) removeReplacementAnnotation(e drain.Evict) {
 	if e.SurgePod != nil {
 		d.annotate(e, "")
 	}
 }
 
-// annotate writes who stands in for a pod; empty: nobody.
+// annotate sets the replacement annotation of a pod; "" deletes it.
 func (d *Drainer) annotate(e drain.Evict, standIn string) {
 	_ = d.w.API().Update(store.Pods, e.Pod.Key(), store.Precondition{UID: e.Pod.UID}, func(o store.Object) error {
 		notes := maps.Clone(o.GetAnnotations())
@@ -75,7 +75,7 @@ func (d *Drainer) annotate(e drain.Evict, standIn string) {
 	})
 }
 
-// scaleTarget is what sets the replicas of a pod's owner.
+// scaleTarget returns the object that sets the replicas of a pod's owner.
 func (d *Drainer) scaleTarget(p *model.Pod) (store.Kind, string) {
 	key := store.Key(p.Namespace, p.Owner.Name)
 	switch p.Owner.Kind {

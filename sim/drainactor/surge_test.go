@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// TestSurgeIsUndoneOnlyIfUnchanged: who sets the replicas meanwhile has the last word.
+// TestSurgeIsUndoneOnlyIfUnchanged: who sets the replicas in the meantime has the last word.
 func TestSurgeIsUndoneOnlyIfUnchanged(t *testing.T) {
 	s, err := script.Parse("surge", `node n1..n3 cpu=8
 deployment web replicas=2 cpu=1 labels=app=web starts=2s grace=5s stops=1s
@@ -15,9 +15,9 @@ budget web match=app=web minAvailable=2
 at 1m drain n1 berth surge
 at 1m2s scale web 2
 until 5m
-expect event "default/web is to run 3 for"
+expect event "default/web is scaled to 3 for"
 expect event "default/web keeps its 2 replicas"
-expect event "berth drain ends: 0 pods moved, 0 wait, 1 are held"
+expect event "berth drain ends: 0 pods moved, 0 pending, 1 blocked"
 expect running 2
 `)
 	if err != nil {

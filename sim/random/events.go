@@ -2,7 +2,7 @@ package random
 
 import "fmt"
 
-// writeEvent writes one thing that happens.
+// writeEvent writes a random event.
 func (g *generator) writeEvent(at string) {
 	switch n := g.r.Intn(100); {
 	case n < 42:
@@ -20,7 +20,7 @@ func (g *generator) writeEvent(at string) {
 	}
 }
 
-// somePod is a pod that was made once; recent ones more often.
+// somePod returns a pod name, preferably a recent one.
 func (g *generator) somePod() string {
 	if g.pods == 0 {
 		return "p0"
@@ -38,7 +38,7 @@ func (g *generator) writeDelete(at string) {
 	g.add(at, "%s", words)
 }
 
-// writeDisplacement has somebody want a pod gone who is not the scheduler.
+// writeDisplacement writes an event that displaces pods without the scheduler.
 func (g *generator) writeDisplacement(at string) {
 	switch g.r.Intn(8) {
 	case 0:
@@ -123,7 +123,7 @@ func (g *generator) writeFault(at string) {
 	case 5:
 		g.add(at, "lag %s %dms", g.pick("scheduler", "agents", "disruption", "taints", "nodelifecycle", "podgc", "records", "workload"), g.r.Intn(1000))
 	default:
-		g.add(at, "spoil %s %s", g.pick("refuse", "conflict", "lost", "unheard", "late", "silent", "partly"),
+		g.add(at, "fault %s %s", g.pick("refuse", "conflict", "requestlost", "responselost", "delayed", "unanswered", "partial"),
 			g.pick("bind", "bind", "preempt", "reject", "look", "unnominate", "prepare", "any", "evict", "mark", "tell", "delete", "status", "node"))
 	}
 }

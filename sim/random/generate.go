@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// generator writes a scenario.
+// generator writes a random scenario.
 type generator struct {
 	r     *rand.Rand
 	lines []string
 	nodes int
 	pods  int
-	small bool // pods are small beside nodes
-	rules bool // pods have rules besides requests
+	small bool // pods are small relative to nodes
+	rules bool // pods have placement rules besides requests
 }
 
-// Generate is the text of a simulation in which n things happen.
+// Generate returns a random scenario with n events.
 func Generate(seed int64, n int) string {
 	g := &generator{r: rand.New(rand.NewSource(seed))}
 	g.small, g.rules = g.oneIn(3), !g.oneIn(3)
@@ -57,15 +57,15 @@ func (g *generator) add(at, format string, args ...any) {
 }
 
 func (g *generator) options(seed int64) {
-	if seed%8 == 7 { // some have a descheduler; it takes nothing from the dice
-		g.add("", "descheduler first=%ds every=%ds %s", 10+seed%20, 10+seed%50, []string{"", "unheld", "compatible"}[seed/8%3])
+	if seed%8 == 7 { // some have a descheduler; this uses no random numbers
+		g.add("", "descheduler first=%ds every=%ds %s", 10+seed%20, 10+seed%50, []string{"", "ignoreholds", "compatible"}[seed/8%3])
 	}
 	faults := g.pick("0", "0", "0.05", "0.3")
-	g.add("", "option seed=%d ties=%d faults=%s delays=%s repeats=%s maxdelay=%s lag=%s victims=90s decisions=%s rest", seed, seed%7, faults,
+	g.add("", "option seed=%d ties=%d faults=%s delays=%s repeats=%s maxdelay=%s lag=%s victims=90s decisions=%s settled", seed, seed%7, faults,
 		g.pick("0", "0.1", "0.5"), g.pick("0", "0.1"), g.pick("100ms", "2s"), g.pick("1ms", "5ms", "300ms"), g.pick("1", "1", "1", "64"))
 }
 
-// writeClusterObjects are what pods refer to.
+// writeClusterObjects writes the objects that pods refer to.
 func (g *generator) writeClusterObjects() {
 	if g.oneIn(2) {
 		for i := range 1 + g.r.Intn(2) {
@@ -89,7 +89,7 @@ func (g *generator) budget(at string, i int) {
 		g.pick("", "", " always"))
 }
 
-// workload makes an owner that the real machines keep.
+// workload writes an owner managed by the workload controllers.
 func (g *generator) workload(at string) {
 	what := fmt.Sprintf("replicaset w%d replicas=%d", g.r.Intn(2), 1+g.r.Intn(4))
 	switch g.r.Intn(8) {
@@ -115,7 +115,7 @@ func (g *generator) nodeAt(at string) {
 	g.add(at, "%s", words)
 }
 
-// pod makes a pod; its requests are of the order of a node, so that there is strife.
+// pod writes a pod; its requests are in the order of a node's capacity, so that pods compete.
 func (g *generator) pod(at string) {
 	words := fmt.Sprintf("pod p%d priority=%s labels=app=%s", g.pods, g.pick("0", "0", "5", "10", "100"), g.pick("a", "b", "c"))
 	g.pods++
@@ -141,7 +141,7 @@ func (g *generator) pod(at string) {
 	g.add(at, "%s", words)
 }
 
-// rule is one of the rules of placement, sometimes.
+// rule returns a placement rule or "".
 func (g *generator) rule() string {
 	switch g.r.Intn(16) {
 	case 0:

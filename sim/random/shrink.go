@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// Run runs a simulation's text and says what did not hold; nil when all did. An error of
-// type *script.Error means that the text is none.
+// Run runs a scenario and returns its failures. An error of type *script.Error means that the
+// text is invalid.
 func Run(text string) error {
 	o, err := sim.Defaults()
 	if err != nil {
@@ -26,8 +26,8 @@ func Run(text string) error {
 	return result.Err()
 }
 
-// Shrink drops lines of a failing simulation while it fails in the same invariant, at
-// most budget runs long, and answers with the text that is left and its failure.
+// Shrink removes lines of a failing scenario while the same invariant fails, in at most budget
+// runs. It returns the remaining text and its failure.
 func Shrink(text string, budget int) (string, error) {
 	failure := Run(text)
 	name := violatedInvariant(failure)
@@ -52,7 +52,7 @@ func Shrink(text string, budget int) (string, error) {
 	return strings.Join(lines, "\n") + "\n", failure
 }
 
-// violatedInvariant is the name of what did not hold.
+// violatedInvariant returns the name of the violated invariant, or "".
 func violatedInvariant(err error) string {
 	var v *sim.Violation
 	if errors.As(err, &v) {

@@ -1,13 +1,13 @@
-// Package replay records what the scheduler's machine was fed and what it answered, and
-// runs a record again: the same inputs give the same effects, byte for byte.
+// Package replay records the inputs and outputs of the scheduler's machine and replays them: equal
+// inputs must give equal effects, byte for byte.
 //
-// A journal is JSON lines. The first says of what options it is, the last, {"end":steps,"effects":n},
-// that nothing is missing; each other one is a step:
+// A journal consists of JSON lines. The header holds a fingerprint of the options, the footer
+// {"end":steps,"effects":n} shows that nothing is missing. Each other line is a step:
 //
 //	{"at":..,"limit":64,"in":[{"put":"pods","object":{..}},{"gone":"nodes","key":"n1"},{"answer":7,"result":"done"}],
-//	 "effects":[{"do":"bind","id":8,"pod":"default/web","uid":"..","node":"n1"}],"wake":..}
+//	 "effects":[{"do":"bind","id":8,"pod":"default/web","UID":"..","node":"n1"}],"wake":..}
 //
-// Times are nanoseconds since the Unix epoch; wake 0 is never. "fresh" marks the first step of
-// a machine that knows of nothing: the scheduler was restarted. Objects are Kubernetes
-// objects as they were delivered, so that what compiles them is run again, too.
+// Times are nanoseconds since the Unix epoch; wake 0 means never. "fresh" marks the first step of a
+// new machine after a restart of the scheduler. Objects are recorded as Kubernetes objects, so that
+// a replay also covers their conversion.
 package replay

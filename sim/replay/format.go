@@ -10,16 +10,16 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Version is what the header of a journal says.
+// Version is the version in the header of a journal.
 const Version = "berth.dev/journal/v1"
 
 // header is the first line.
 type header struct {
 	Journal string `json:"journal"`
-	Options string `json:"options"` // a fingerprint
+	Options string `json:"options"` // fingerprint
 }
 
-// stepLine is any other line but the last.
+// stepLine is a line between header and footer.
 type stepLine struct {
 	At      int64             `json:"at"`
 	Fresh   bool              `json:"fresh,omitempty"`
@@ -29,16 +29,16 @@ type stepLine struct {
 	Wake    int64             `json:"wake"`
 }
 
-// footer is the last line: how many steps and effects there are.
+// footer is the last line, with the number of steps and effects.
 type footer struct {
 	End     int `json:"end"`
 	Effects int `json:"effects"`
 }
 
-// footerPrefix is what only the last line begins with.
+// footerPrefix is the prefix of the last line only.
 const footerPrefix = `{"end":`
 
-// input is an event: an object put or gone, or an answer.
+// input is an event: an object that was put or deleted, or an outcome.
 type input struct {
 	Put     store.Kind        `json:"put,omitempty"`
 	Object  json.RawMessage   `json:"object,omitempty"`
@@ -51,7 +51,7 @@ type input struct {
 	Budgets []json.RawMessage `json:"budgets,omitempty"`
 }
 
-// effectLine is what the machine asked for, in words.
+// effectLine is an effect.
 type effectLine struct {
 	Do      string   `json:"do"`
 	ID      uint64   `json:"id"`
@@ -73,7 +73,7 @@ type debit struct {
 	Overruled []string `json:"overruled,omitempty"`
 }
 
-// encodeEffect makes the line of an effect.
+// encodeEffect encodes an effect.
 func encodeEffect(e scheduling.Effect) ([]byte, error) {
 	pod := sim.PodOf(e)
 	out := effectLine{Do: sim.RequestKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}

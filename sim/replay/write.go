@@ -22,14 +22,14 @@ type Writer struct {
 	footer footer
 }
 
-// NewWriter begins a journal of a scheduler with the given options.
+// NewWriter starts a journal of a scheduler with the options.
 func NewWriter(w io.Writer, o *sim.Options) *Writer {
 	j := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
 	j.writeLine(header{Journal: Version, Options: fingerprint(o)})
 	return j
 }
 
-// Record writes a step; it is for sim.Options.Record.
+// Record writes a step; it is meant for sim.Options.Record.
 func (j *Writer) Record(s *sim.Step) {
 	if j.err != nil {
 		return
@@ -50,7 +50,7 @@ func (j *Writer) Record(s *sim.Step) {
 	}
 }
 
-// Close ends the journal and says what went wrong.
+// Close ends the journal and returns the first error.
 func (j *Writer) Close() error {
 	if j.err == nil {
 		j.writeLine(j.footer)
@@ -107,8 +107,7 @@ func encodeInput(in *sim.Input) (out input, err error) {
 	return out, nil
 }
 
-// removedObject is the kind, the key and the uid of a removed object: it is made by
-// sim.Identity, which is turned round here.
+// removedObject returns kind, key and UID of a removed object, the inverse of sim.Identity.
 func removedObject(object any) (store.Kind, string, string) {
 	switch o := object.(type) {
 	case *model.Pod:
@@ -153,7 +152,7 @@ func removedVolumeObject(object any) (store.Kind, string, string) {
 	return "", "", ""
 }
 
-// fingerprint stands for all options that decisions depend on.
+// fingerprint returns a hash of all options that decisions depend on.
 func fingerprint(o *sim.Options) string {
 	h := sha256.New()
 	q := o.Machine.Queue

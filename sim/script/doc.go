@@ -1,5 +1,5 @@
-// Package script reads and runs text scenarios: what a cluster holds, what happens
-// when, and what is expected of it.
+// Package script reads and runs text scenarios: the objects of a cluster, timed actions, and
+// expectations.
 //
 //	# a comment
 //	node n1..n3 cpu=4 memory=8Gi labels=zone=a
@@ -10,11 +10,10 @@
 //	----
 //	0s         scenario   ...
 //
-// A line is a verb, names, and words of the form key=value; docs/simulate.md lists
-// them. A word that is unknown, left over, or given twice is an error with file and line and
-// what would be right. n1..n3 stands for n1, n2 and n3. What stands after ---- is the
-// recorded timeline, which -rewrite of the scenarios' test writes anew.
+// A line consists of a verb, names, and key=value words; docs/guides/simulate.md lists them. An
+// unknown, repeated or superfluous word is an error with file, line and the accepted words. n1..n3
+// stands for n1, n2 and n3. The text after ---- is the recorded timeline; the scenarios' test
+// rewrites it with -rewrite.
 //
-// The language is the one way to say what happens in a simulation: random simulations
-// are made as scenarios, so that one that fails is a file at once.
+// Random simulations are generated as scenarios, so that a failing one is a file.
 package script

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// expectBudget reads what is expected of a budget's status.
+// expectBudget reads the expected status of a budget.
 func expectBudget(w *tokens) (func(*run) error, error) {
 	name, err := w.name("the budget")
 	if err != nil {
@@ -49,7 +49,7 @@ func expectBudget(w *tokens) (func(*run) error, error) {
 	}, o.err
 }
 
-// expectRecorded reads which event is expected, of the API's.
+// expectRecorded reads an expected API event.
 func expectRecorded(w *tokens) (func(*run) error, error) {
 	reason, err := w.name("the reason")
 	if err != nil {
@@ -72,11 +72,11 @@ func expectRecorded(w *tokens) (func(*run) error, error) {
 			}
 			seen = append(seen, e.Reason+": "+e.Note)
 		}
-		return fmt.Errorf("no event of reason %s about %s says %q; there are %q", reason, name, text, seen)
+		return fmt.Errorf("no event of reason %s about %s contains %q; events are %q", reason, name, text, seen)
 	}, nil
 }
 
-// expectNode reads what is expected of a node.
+// expectNode reads the expected state of a node.
 func expectNode(w *tokens) (func(*run) error, error) {
 	name, err := w.name("the node")
 	if err != nil {
@@ -94,7 +94,7 @@ func expectNode(w *tokens) (func(*run) error, error) {
 		}
 	case "ready", "notready", "unknown":
 	default:
-		return nil, fmt.Errorf("%q: not known of nodes", state)
+		return nil, fmt.Errorf("unknown node state %q", state)
 	}
 	return func(r *run) error {
 		o, _ := r.w.API().Get(store.Nodes, name)

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// expectHolds reads how many Holds there are to be.
+// expectHolds reads the expected number of Holds.
 func expectHolds(w *tokens) (func(*run) error, error) {
 	word, _ := w.next()
 	o := &options{values: map[string]string{"holds": word}}

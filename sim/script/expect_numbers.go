@@ -9,17 +9,17 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// numbersFunc are what an object's status says, by word; false: there is no such object.
+// numbersFunc returns numbers of an object's status by name, and whether the object exists.
 type numbersFunc func(r *run, name string) (map[string]int64, bool)
 
-// endpointNumbers are what the EndpointSlices of a Service say.
+// endpointNumbers returns the endpoint counts of a Service.
 func endpointNumbers(r *run, name string) (map[string]int64, bool) {
 	_, ok := r.w.API().Get(store.Services, objectKey(store.Services, name))
 	ready, terminating, serving := r.w.Endpoints(objectKey(store.Services, name))
 	return map[string]int64{"ready": int64(ready), "terminating": int64(terminating), "serving": int64(serving)}, ok
 }
 
-// replicaNumbers are the status of a ReplicaSet.
+// replicaNumbers returns the replica counts of a ReplicaSet.
 func replicaNumbers(r *run, name string) (map[string]int64, bool) {
 	o, _ := r.w.API().Get(store.ReplicaSets, objectKey(store.ReplicaSets, name))
 	rs, ok := o.(*appsv1.ReplicaSet)
@@ -34,7 +34,7 @@ func replicaNumbers(r *run, name string) (map[string]int64, bool) {
 	return is, true
 }
 
-// expectNumbers reads what is expected of a kind's numbers.
+// expectNumbers reads expected numbers of a kind.
 func expectNumbers(w *tokens, kind string, of numbersFunc) (func(*run) error, error) {
 	name, err := w.name("the " + kind)
 	if err != nil {
@@ -52,7 +52,7 @@ func expectNumbers(w *tokens, kind string, of numbersFunc) (func(*run) error, er
 		}
 	}
 	if len(want) == 0 {
-		return nil, fmt.Errorf("what is expected of %s %s? want one of %s", kind, name, strings.Join(known, " "))
+		return nil, fmt.Errorf("the expected values of %s %s are missing; want some of %s", kind, name, strings.Join(known, " "))
 	}
 	return func(r *run) error {
 		is, there := of(r, name)

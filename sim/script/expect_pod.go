@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// expectPod reads what is expected of a pod.
+// expectPod reads the expected state of a pod.
 func expectPod(w *tokens) (func(*run) error, error) {
 	name, err := w.name("the pod")
 	if err != nil {
@@ -29,7 +29,7 @@ func expectPod(w *tokens) (func(*run) error, error) {
 		words, _ = w.quoted()
 	case "bound", "held", "gone", "running", "succeeded", "deleting", "ready", "unready":
 	default:
-		return nil, fmt.Errorf("%q: not known of pods", state)
+		return nil, fmt.Errorf("unknown pod state %q", state)
 	}
 	return func(r *run) error {
 		p := r.w.API().Pod(objectKey(store.Pods, name))
@@ -37,7 +37,7 @@ func expectPod(w *tokens) (func(*run) error, error) {
 			if state == "gone" {
 				return nil
 			}
-			return fmt.Errorf("pod %s is not there, want it %s", name, state)
+			return fmt.Errorf("pod %s does not exist, want it %s", name, state)
 		}
 		if !podMatches(p, state, node, words) {
 			return fmt.Errorf("pod %s is %s; want it %s", name, describePod(p), strings.TrimSpace(state+" "+node+words))
@@ -46,7 +46,7 @@ func expectPod(w *tokens) (func(*run) error, error) {
 	}, nil
 }
 
-// podMatches says whether a pod is as expected.
+// podMatches reports whether a pod is in a state.
 func podMatches(p *corev1.Pod, state, node, words string) bool {
 	c := podScheduled(p)
 	switch state {
@@ -84,7 +84,7 @@ func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditi
 	return corev1.PodCondition{}
 }
 
-// describePod says how a pod is.
+// describePod describes the state of a pod.
 func describePod(p *corev1.Pod) string {
 	s := strings.ToLower(string(p.Status.Phase))
 	if p.Status.Message != "" {

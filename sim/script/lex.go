@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Error is a fault in a scenario.
+// Error is an error in a scenario.
 type Error struct {
 	File   string
 	Line   int
 	Reason string
 }
 
-// Error is "file:line: why".
+// Error returns "file:line: reason".
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
 
-// splitWords cuts a line into words. Text in double quotes is one word; # begins a
-// comment at the start of a word.
+// splitWords splits a line into words. Quoted text is one word; # at the start of a word
+// begins a comment.
 func splitWords(line string) ([]string, error) {
 	var out []string
 	for {
@@ -29,7 +29,7 @@ func splitWords(line string) ([]string, error) {
 		case line[0] == '"':
 			end := strings.IndexByte(line[1:], '"')
 			if end < 0 {
-				return nil, fmt.Errorf("%s: the quotation has no end", line)
+				return nil, fmt.Errorf("%s: the quotation is not terminated", line)
 			}
 			out = append(out, line[:end+2])
 			line = line[end+2:]
@@ -44,10 +44,10 @@ func splitWords(line string) ([]string, error) {
 	}
 }
 
-// tokens are what is left of a line while it is read.
+// tokens are the unread words of a line.
 type tokens struct{ list []string }
 
-// next takes the next word.
+// next reads the next word.
 func (w *tokens) next() (string, bool) {
 	if len(w.list) == 0 {
 		return "", false
@@ -57,7 +57,7 @@ func (w *tokens) next() (string, bool) {
 	return first, true
 }
 
-// name takes a word that is neither quoted nor key=value; what says what it is for.
+// name reads a word that is neither quoted nor key=value; what describes it in errors.
 func (w *tokens) name(what string) (string, error) {
 	s, ok := w.next()
 	if !ok || strings.ContainsAny(s, "=\"") {
@@ -66,7 +66,7 @@ func (w *tokens) name(what string) (string, error) {
 	return s, nil
 }
 
-// literal takes the given word.
+// literal reads a given word.
 func (w *tokens) literal(want string) error {
 	if s, ok := w.next(); !ok || s != want {
 		return fmt.Errorf("%q: want %q", s, want)
@@ -74,7 +74,7 @@ func (w *tokens) literal(want string) error {
 	return nil
 }
 
-// accept takes the next word if it is the given one.
+// accept reads the next word if it is the given one.
 func (w *tokens) accept(word string) bool {
 	if len(w.list) > 0 && w.list[0] == word {
 		w.list = w.list[1:]
@@ -83,7 +83,7 @@ func (w *tokens) accept(word string) bool {
 	return false
 }
 
-// quoted takes a quoted word if there is one.
+// quoted reads a quoted word if there is one.
 func (w *tokens) quoted() (string, bool) {
 	if len(w.list) == 0 || w.list[0][0] != '"' {
 		return "", false
@@ -92,7 +92,7 @@ func (w *tokens) quoted() (string, bool) {
 	return strings.Trim(s, `"`), true
 }
 
-// duration takes a duration.
+// duration reads a duration.
 func (w *tokens) duration(what string) (time.Duration, error) {
 	s, ok := w.next()
 	d, err := time.ParseDuration(s)
@@ -102,18 +102,18 @@ func (w *tokens) duration(what string) (time.Duration, error) {
 	return d, nil
 }
 
-// end says what is left over.
+// end returns an error if words are left.
 func (w *tokens) end() error {
 	if len(w.list) > 0 {
-		return fmt.Errorf("left over: %s", strings.Join(w.list, " "))
+		return fmt.Errorf("unexpected words: %s", strings.Join(w.list, " "))
 	}
 	return nil
 }
 
-// maxRange is how many names a range may stand for.
+// maxRange is the maximum size of a name range.
 const maxRange = 10000
 
-// expand makes n1..n3 into n1, n2, n3; anything else stands for itself.
+// expand expands n1..n3 to n1, n2, n3; any other name to itself.
 func expand(name string) ([]string, error) {
 	first, last, ranged := strings.Cut(name, "..")
 	if !ranged {

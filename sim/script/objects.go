@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// addObjects has objects made at the line's time.
+// addObjects adds a step that creates objects.
 func (p *parser) addObjects(objects ...store.Object) {
 	p.addStep(func(r *run) error {
 		for _, o := range objects {
@@ -27,7 +27,7 @@ func (p *parser) addObjects(objects ...store.Object) {
 	})
 }
 
-// addNamedObjects takes a name, which may be a range, and makes an object of each.
+// addNamedObjects reads a name or range and adds a step that creates an object for each.
 func (p *parser) addNamedObjects(w *tokens, what string, known []string, newObject func(name string, o *options) store.Object) error {
 	name, err := w.name("the name of the " + what)
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *parser) addNamedObjects(w *tokens, what string, known []string, newObje
 	return nil
 }
 
-// namespace is the namespace of a line.
+// namespace returns the namespace of the line.
 func (o *options) namespace() string {
 	if ns := o.values["ns"]; ns != "" {
 		return ns

@@ -19,17 +19,17 @@ import (
 
 func uid(s string) types.UID { return types.UID(s) }
 
-// objectKinds are the kinds that lines name.
+// objectKinds are the kind names used in scenarios.
 var objectKinds = map[string]store.Kind{"node": store.Nodes, "pod": store.Pods, "budget": store.PodDisruptionBudgets, "priorityclass": store.PriorityClasses,
 	"namespace": store.Namespaces, "service": store.Services, "class": store.StorageClasses, "volume": store.PersistentVolumes, "claim": store.PersistentVolumeClaims,
 	"deployment": store.Deployments, "replicaset": store.ReplicaSets, "statefulset": store.StatefulSets, "daemonset": store.DaemonSets}
 
-// isNamespaced says whether objects of the kind have a namespace.
+// isNamespaced reports whether a kind is namespaced.
 func isNamespaced(k store.Kind) bool {
 	return k == store.Pods || k == store.PodDisruptionBudgets || k == store.Services || k == store.PersistentVolumeClaims || k == store.Deployments || k == store.ReplicaSets || k == store.StatefulSets || k == store.DaemonSets
 }
 
-// objectKey is an object's name with its namespace, default when none is given.
+// objectKey returns the key of an object; the default namespace is "default".
 func objectKey(k store.Kind, name string) string {
 	if isNamespaced(k) && !strings.Contains(name, "/") {
 		return "default/" + name
@@ -43,7 +43,7 @@ func readLoad(p *parser, w *tokens) error {
 		return err
 	}
 	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
-		return fmt.Errorf("%s: want a file beside the scenario, or below", file)
+		return fmt.Errorf("%s: want a file in or below the directory of the scenario", file)
 	}
 	objects, err := informers.ReadDump([]string{p.dir + "/" + file})
 	if err != nil {
@@ -67,7 +67,7 @@ func readDelete(p *parser, w *tokens) error {
 	}
 	k, ok := objectKinds[word]
 	if !ok {
-		return fmt.Errorf("%q is no kind", word)
+		return fmt.Errorf("unknown kind %q", word)
 	}
 	name, err := w.name("the name")
 	if err != nil {
@@ -95,7 +95,7 @@ func readDelete(p *parser, w *tokens) error {
 	return o.err
 }
 
-// addNodeUpdate has a node changed. A node that is not there is left alone: it may have been
+// addNodeUpdate adds a step that changes a node. A missing node is ignored: it may have been
 // deleted before.
 func (p *parser) addNodeUpdate(w *tokens, what string, f func(*corev1.Node)) error {
 	return p.addNodeUpdateAt(w, what, func(n *corev1.Node, _ time.Time) { f(n) })
@@ -147,7 +147,7 @@ func readUntaint(p *parser, w *tokens) error {
 }
 
 func readCordon(on bool) func(*parser, *tokens) error {
-	what := map[bool]string{true: "is cordoned", false: "is cordoned no more"}[on]
+	what := map[bool]string{true: "is cordoned", false: "is uncordoned"}[on]
 	return func(p *parser, w *tokens) error {
 		return p.addNodeUpdate(w, what, func(n *corev1.Node) { n.Spec.Unschedulable = on })
 	}

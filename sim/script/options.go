@@ -11,15 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// options are the key=value words and flags of a line. Each must be known, and is
-// given once.
+// options are the key=value words and flags of a line. Each must be known and occur once.
 type options struct {
 	values map[string]string
 	known  []string
 	err    error
 }
 
-// options takes all words that are left.
+// options reads all remaining words.
 func (w *tokens) options(known ...string) (*options, error) {
 	o := &options{values: map[string]string{}, known: known}
 	for len(w.list) > 0 {
@@ -27,7 +26,7 @@ func (w *tokens) options(known ...string) (*options, error) {
 		key, value, valued := strings.Cut(word, "=")
 		flag := slices.Contains(known, key) && !valued
 		if !flag && !(valued && slices.Contains(known, key+"=")) {
-			return nil, fmt.Errorf("%q: not known here; want %s", word, strings.Join(known, " "))
+			return nil, fmt.Errorf("unknown word %q; want %s", word, strings.Join(known, " "))
 		}
 		if _, twice := o.values[key]; twice {
 			return nil, fmt.Errorf("%s is given twice", key)
@@ -39,7 +38,7 @@ func (w *tokens) options(known ...string) (*options, error) {
 
 func (o *options) has(key string) bool { _, ok := o.values[key]; return ok }
 
-// fail keeps the first fault.
+// fail records the first error.
 func (o *options) fail(key, want string) {
 	if o.err == nil {
 		o.err = fmt.Errorf("%s=%s: want %s", key, o.values[key], want)
@@ -101,7 +100,7 @@ func (o *options) list(key string) []string {
 	return nil
 }
 
-// labels reads a=b,c=d. A missing value is empty.
+// labels reads a=b,c=d; a missing value is empty.
 func (o *options) labels(key string) map[string]string {
 	if !o.has(key) {
 		return nil
@@ -125,10 +124,10 @@ func labelsOf(s string) (map[string]string, error) {
 	return m, nil
 }
 
-// checkName says what is wrong with an object's name.
+// checkName returns an error if a name is invalid.
 func checkName(name string) error {
 	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
-		return fmt.Errorf("%q is no name: %s", name, bad[0])
+		return fmt.Errorf("invalid name %q: %s", name, bad[0])
 	}
 	return nil
 }

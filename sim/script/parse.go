@@ -13,12 +13,13 @@ import (
 // Separator is the line before the recorded timeline.
 const Separator = "----"
 
-// Scenario is one that was read. It can be run once.
+// Scenario is a parsed scenario. It can be run once.
 type Scenario struct {
 	File string
-	// Lines are those before the separator.
+	// Lines are the lines before the separator.
 	Lines []string
-	// Recorded is the timeline in the file; HasRecord says that there is one, if only an empty one.
+	// Recorded is the recorded timeline; HasRecord reports whether there is one, which may be
+	// empty.
 	Recorded  []string
 	HasRecord bool
 
@@ -31,23 +32,23 @@ type Scenario struct {
 	perturbation    Perturbation
 }
 
-// step is something that is done at a time.
+// step is an action at a time.
 type step struct {
 	at            time.Duration
-	isExpectation bool // after all else that happens then: expectations
+	isExpectation bool // runs after everything else at that time
 	line          int
 	do            func(*run) error
 }
 
-// parser is the state of reading.
+// parser is the parser state.
 type parser struct {
 	s    *Scenario
 	line int
 	at   time.Duration
-	dir  string // of files that are loaded
+	dir  string // directory of loaded files
 }
 
-// Parse reads a scenario. Errors are of type *Error.
+// Parse parses a scenario. Errors are of type *Error.
 func Parse(file, text string) (*Scenario, error) {
 	s := &Scenario{File: file}
 	body, recorded, has := strings.Cut("\n"+text, "\n"+Separator+"\n")
@@ -69,17 +70,17 @@ func Parse(file, text string) (*Scenario, error) {
 	return s, nil
 }
 
-// Expectations is how many things the scenario expects.
+// Expectations returns the number of expectations.
 func (s *Scenario) Expectations() int { return s.expects }
 
-// TimingSensitive says that the scenario is about times, or about what one actor does while another
-// one is down: under other hardships it would be another one.
+// TimingSensitive reports whether the scenario depends on exact times or on a stopped actor,
+// so that perturbations would change its outcome (option exact).
 func (s *Scenario) TimingSensitive() bool { return s.timingSensitive }
 
-// SetPerturbation has the scenario run under hardships.
+// SetPerturbation sets the perturbation of the run.
 func (s *Scenario) SetPerturbation(h Perturbation) { s.perturbation = h }
 
-// Until is when the scenario ends: as it says, or when the last thing in it is due.
+// Until returns the end of the scenario: the one given, or the time of its last step.
 func (s *Scenario) Until() time.Duration {
 	until := s.until
 	for i := range s.steps {
@@ -102,11 +103,14 @@ func (p *parser) read(line string) error {
 	}
 	word, ok := w.next()
 	if !ok {
-		return errors.New("nothing is to happen at that time; want a verb: " + verbList())
+		return errors.New("no action at that time; want a verb: " + verbList())
+	}
+	if current, deprecated := deprecatedVerbs[word]; deprecated {
+		word = current
 	}
 	v, ok := verbs[word]
 	if !ok {
-		return fmt.Errorf("%q is no verb; want %s", word, verbList())
+		return fmt.Errorf("unknown verb %q; want %s", word, verbList())
 	}
 	if err := v.read(p, w); err != nil {
 		return fmt.Errorf("%s: %w; write: %s", word, err, v.usage)
@@ -117,10 +121,10 @@ func (p *parser) read(line string) error {
 	return nil
 }
 
-// addStep has something done at the line's time.
+// addStep adds a step at the line's time.
 func (p *parser) addStep(do func(*run) error) {
 	p.s.steps = append(p.s.steps, step{at: p.at, line: p.line, do: do})
 }
 
-// addOption has an option set before the run.
+// addOption adds a change of the simulation options.
 func (p *parser) addOption(f func(*sim.Options)) { p.s.configs = append(p.s.configs, f) }

@@ -6,15 +6,15 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// Perturbation is what a scenario is to come out the same under.
+// Perturbation is a disturbance under which a scenario must keep its outcome.
 type Perturbation struct {
-	// Restarts has every actor restarted after each thing that happens.
+	// Restarts restarts every actor after each step.
 	Restarts bool
-	// Lag is what all watches are behind, besides; and some changes come later still, or twice.
+	// Lag is extra watch lag; some events are also delayed further or delivered twice.
 	Lag time.Duration
-	// ExpectTimeout is how long an expectation may take to come true.
+	// ExpectTimeout is how long an expectation may take to be met.
 	ExpectTimeout time.Duration
-	// FinalState is how the cluster is to be left, as State gives it; nil: however it is.
+	// FinalState is the required final state (Result.FinalState); nil means any.
 	FinalState []string
 }
 
@@ -27,14 +27,14 @@ func (h Perturbation) apply(o *sim.Options) {
 	o.Faults.MaxDelay = max(o.Faults.MaxDelay, 2*h.Lag)
 }
 
-// How long actors are down, and how often expectations that have not come true are looked at.
+// How long restarted actors are down, and the interval at which unmet expectations are
+// checked.
 const (
 	restartDuration = 30 * time.Millisecond
 	expectInterval  = 10 * time.Millisecond
 )
 
-// scheduleRestarts has all actors restarted between the things that happen: soon after each, when
-// they are at it, and halfway to the next.
+// scheduleRestarts restarts all actors shortly after each step and halfway to the next.
 func (r *run) scheduleRestarts(steps []step) {
 	if !r.perturbation.Restarts {
 		return
@@ -54,7 +54,7 @@ func (r *run) scheduleRestarts(steps []step) {
 	}
 }
 
-// advance lets things happen until a time, and looks at what is expected meanwhile.
+// advance runs the simulation until a time and checks pending expectations.
 func (r *run) advance(until time.Duration) {
 	for len(r.pendingExpectations) > 0 && r.w.Elapsed()+expectInterval < until && r.result.Violation == nil {
 		r.result.Violation = r.w.Run(r.w.Elapsed() + expectInterval)
@@ -65,13 +65,13 @@ func (r *run) advance(until time.Duration) {
 	}
 }
 
-// addExpectation looks at an expectation, and again until its time is over.
+// addExpectation checks an expectation, repeatedly until its timeout.
 func (r *run) addExpectation(s *step) {
 	r.pendingExpectations = append(r.pendingExpectations, s)
 	r.checkExpectations()
 }
 
-// checkExpectations drops what has come true, and gives up what has not in time.
+// checkExpectations removes met expectations and fails expired ones.
 func (r *run) checkExpectations() {
 	kept := r.pendingExpectations[:0]
 	for _, s := range r.pendingExpectations {
@@ -87,7 +87,7 @@ func (r *run) checkExpectations() {
 	r.pendingExpectations = kept
 }
 
-// awaitExpectations waits for what is still expected at the end.
+// awaitExpectations waits for the pending expectations at the end.
 func (r *run) awaitExpectations(until time.Duration) {
 	if r.perturbation.FinalState != nil {
 		r.pendingExpectations = append(r.pendingExpectations, &step{at: until, do: func(r *run) error { return r.checkState(r.perturbation.FinalState) }})

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// podOptions are what a pod's line may say.
+// podOptions are the options of a pod line.
 var podOptions = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "class=", "never", "labels=", "ns=", "node=",
 	"selector=", "tolerate=", "spread=", "affinity=", "anti=", "prefer=", "prefer-affinity=", "prefer-anti=", "gates=", "claims=", "ports=", "scheduler=",
 	"owner=", "replace", "grace=", "starts=", "prestop=", "runs=", "exit=", "stops=", "restart=",
@@ -92,7 +92,7 @@ func toleration(s string) corev1.Toleration {
 	return t
 }
 
-// lifecycle says how the pod lives and dies.
+// lifecycle reads how the containers start, run and stop.
 func (o *options) lifecycle(p *corev1.Pod) {
 	notes := map[string]string{}
 	seconds := func(key, note string) {
@@ -138,8 +138,7 @@ func (o *options) lifecycle(p *corev1.Pod) {
 	}
 }
 
-// affinity reads spread and affinity: KEY:..., where KEY is a node's label, and "host" its
-// name.
+// affinity reads spread and affinity: KEY:..., where KEY is a node label or "host".
 func (o *options) affinity(s *corev1.PodSpec) {
 	if o.has("spread") {
 		c, err := spreadConstraint(o.values["spread"])
@@ -183,7 +182,7 @@ func (o *options) affinity(s *corev1.PodSpec) {
 	}
 }
 
-// nodeAffinity is a preference for nodes with a label; nil: none.
+// nodeAffinity returns the preferred node affinity, or nil.
 func (o *options) nodeAffinity() *corev1.NodeAffinity {
 	if !o.has("prefer") {
 		return nil

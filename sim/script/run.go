@@ -15,53 +15,52 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	World    *sim.World
 	Timeline []sim.Line
-	// Failed are expectations that did not come true, as *Error.
+	// Failed are the unmet expectations, as *Error.
 	Failed []error
-	// Violation is what had to hold and did not; nil when all did.
+	// Violation is the violated invariant, or nil.
 	Violation error
 }
 
-// Err is all that went wrong.
+// Err returns all failures.
 func (r *Result) Err() error { return errors.Join(append(slices.Clone(r.Failed), r.Violation)...) }
 
-// run is a scenario under way.
+// run is a running scenario.
 type run struct {
 	s                   *Scenario
 	w                   *sim.World
 	o                   sim.Options
 	result              *Result
 	perturbation        Perturbation
-	pendingExpectations []*step // expectations that have not come true yet
+	pendingExpectations []*step // unmet expectations
 }
 
-// scheduler is how the cluster's pods are placed, for those who foretell it.
+// scheduler returns the scheduler's configuration for previews.
 func (r *run) scheduler() drain.Scheduler {
 	return drain.Scheduler{Profiles: r.o.Profiles, Seed: r.o.TieBreakSeed, Preemption: r.o.Preemption, Machine: r.o.Machine}
 }
 
-// settleDuration is how long a cluster is given to come to rest once faults are over: a
-// request that is never answered is looked after within minutes.
+// settleDuration is how long a cluster may take to settle after faults are cleared: unanswered
+// requests are retried within minutes.
 const settleDuration = 12 * time.Minute
 
-// Configure sets what the scenario's lines with option say.
+// Configure applies the option lines of the scenario.
 func (s *Scenario) Configure(o *sim.Options) {
 	for _, f := range s.configs {
 		f(o)
 	}
 }
 
-// Run plays the scenario on a fresh cluster. Errors are faults of the scenario, of
-// type *Error; what went wrong in the cluster stands in the Result.
+// Run runs the scenario on a new cluster. An error is an error in the scenario, of type
+// *Error; failures of the run are in the Result.
 func (s *Scenario) Run(o sim.Options) (*Result, error) {
 	return s.RunOn(o, s.Until(), func(*sim.World) error { return nil })
 }
 
-// RunOn is Run on a cluster that prepare puts something into first, until the
-// given time.
+// RunOn is Run until a given time on a cluster that prepare initializes.
 func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.World) error) (*Result, error) {
 	s.Configure(&o)
 	s.perturbation.apply(&o)
@@ -81,7 +80,7 @@ func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.W
 	return r.result, r.play(until)
 }
 
-// play lets happen what the scenario says, each thing at its time.
+// play runs the steps at their times.
 func (r *run) play(until time.Duration) error {
 	steps := slices.Clone(r.s.steps)
 	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
@@ -112,7 +111,7 @@ func (r *run) play(until time.Duration) error {
 	return nil
 }
 
-// do has the thing happen at its time, before what the cluster does then.
+// do runs a step before anything else at its time.
 func (r *run) do(s *step, at time.Duration) error {
 	var err error
 	r.w.At(at, func() { err = s.do(r) })
@@ -123,7 +122,7 @@ func (r *run) do(s *step, at time.Duration) error {
 	return nil
 }
 
-// settle ends all faults and gives the cluster time; then nobody must wait in vain.
+// settle clears all faults, waits, and checks that no pod is pending that could be scheduled.
 func (r *run) settle(until time.Duration) {
 	r.w.ClearFaults()
 	if r.result.Violation = r.w.Run(until + settleDuration); r.result.Violation == nil {
@@ -133,7 +132,7 @@ func (r *run) settle(until time.Duration) {
 
 func (r *run) log(text string) { r.w.Log("scenario", "op", "", text) }
 
-// create makes an object; one of that name that is there already is replaced in what its line says.
+// create creates an object unless it exists.
 func (r *run) create(o store.Object) error {
 	k := store.KindOf(o)
 	o, ok := o.DeepCopyObject().(store.Object)
@@ -146,16 +145,16 @@ func (r *run) create(o store.Object) error {
 	word := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Create(o)
 	if apierrors.IsAlreadyExists(err) {
-		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is there already")
+		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " already exists")
 		return nil
 	}
 	if err == nil && r.w.Elapsed() > 0 {
-		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is made")
+		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is created")
 	}
 	return err
 }
 
-// remove deletes an object, if it is there.
+// remove deletes an object if it exists.
 func (r *run) remove(k store.Kind, name string, grace *int64) {
 	word := strings.TrimSuffix(string(k), "s")
 	var err error
@@ -165,18 +164,18 @@ func (r *run) remove(k store.Kind, name string, grace *int64) {
 		err = r.w.API().Delete(k, name, store.Precondition{})
 	}
 	if err != nil {
-		r.log(word + " " + name + " is not there")
+		r.log(word + " " + name + " does not exist")
 		return
 	}
 	r.log(word + " " + name + " is deleted")
 }
 
-// change changes an object, if it is there.
+// change updates an object if it exists.
 func (r *run) change(k store.Kind, name, what string, f func(store.Object)) error {
 	word := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Update(k, name, store.Precondition{}, func(o store.Object) error { f(o); return nil })
 	if apierrors.IsNotFound(err) {
-		r.log(word + " " + name + " is not there")
+		r.log(word + " " + name + " does not exist")
 		return nil
 	}
 	if err == nil {
@@ -191,6 +190,6 @@ func (r *run) bind(pod, node string) error {
 		r.log(err.Error())
 		return nil
 	}
-	r.log(pod + " is bound to " + node + " by somebody else")
+	r.log(pod + " is bound to " + node + " by another scheduler")
 	return nil
 }

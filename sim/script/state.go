@@ -11,9 +11,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// FinalState is how the cluster is left, a line for each pod, node and budget, as far as it does
-// not depend on who was quicker: which node a pod is on is left out, and which number
-// its name ends with.
+// FinalState returns a line for each pod, node and budget, without what depends on timing: the
+// node of a pod and the number in its name.
 func (r *Result) FinalState() []string {
 	var out []string
 	api := r.World.API()
@@ -47,15 +46,15 @@ func (r *Result) FinalState() []string {
 	return out
 }
 
-// checkState says in what the cluster is not as it is to be left; nil: in nothing.
+// checkState returns how the final state differs from want, or nil.
 func (r *run) checkState(want []string) error {
 	got := r.result.FinalState()
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(got) || i < len(want) && got[i] > want[i]:
-			return fmt.Errorf("at the end it is not so that %s", want[i])
+			return fmt.Errorf("missing at the end: %s", want[i])
 		case i >= len(want) || got[i] < want[i]:
-			return fmt.Errorf("at the end %s", got[i])
+			return fmt.Errorf("unexpected at the end: %s", got[i])
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// usage is the annotation of what is used over time, if it is given.
+// usage returns the usage annotation, if given.
 func (o *options) usage(check func(string) (usage.Script, error)) map[string]string {
 	if !o.has("usage") {
 		return nil
@@ -25,8 +25,8 @@ func (o *options) usage(check func(string) (usage.Script, error)) map[string]str
 	return map[string]string{usage.Annotation: o.values["usage"]}
 }
 
-// localStorage reads what a pod may store on its node: a limit for each container, emptyDirs as NAME or
-// NAME:SIZE, and how many containers of the same kind there are.
+// localStorage reads the local storage of a pod: a limit per container, emptyDirs as NAME or
+// NAME:SIZE, and the number of containers.
 func (o *options) localStorage(s *corev1.PodSpec) {
 	if o.has("storagelimit") {
 		s.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: o.quantity("storagelimit", "")}
@@ -50,11 +50,12 @@ func (o *options) localStorage(s *corev1.PodSpec) {
 	}
 }
 
-// pressureOptions are the options of what nodes do under pressure.
+// pressureOptions are the options of node pressure.
 var pressureOptions = []string{"hard=", "soft=", "softgrace=", "minreclaim=", "transition=", "maxgrace=", "compatible", "reserve="}
 
-// pressure reads them, with thresholds as a kubelet's flags have them: hard=memory.available<500Mi,
-// softgrace=memory.available=30s. compatible turns all options of pressure off.
+// pressure reads the node pressure options, with thresholds as in the kubelet's flags:
+// hard=memory.available<500Mi, softgrace=memory.available=30s. compatible disables all of
+// Berth's additions.
 func (o *options) pressure(s *sim.Options) {
 	c := &s.Pressure
 	if o.has("hard") || o.has("soft") || o.has("minreclaim") {

@@ -13,22 +13,22 @@ type verb struct {
 	read  func(*parser, *tokens) error
 }
 
-// verbs by name. An init makes them, as readers come round to them for the list of
-// what would be right.
+// verbs are the verbs by name. They are set in init because their readers use the list in
+// error messages.
 var verbs map[string]verb
 
 func init() {
 	verbs = map[string]verb{
 		"node":          {"node NAME [cpu=4] [memory=8Gi] [pods=110] [storage=..] [res=nvidia.com/gpu=8] [labels=a=b,..] [taints=k=v:NoSchedule,..] [unschedulable] [joining] [allocatable=7Gi] [usage=memory=1Gi] [capacity=imagefs=50Gi]", readNode},
-		"pod":           {"pod NAME [cpu=] [memory=] [priority=] [labels=] ... (docs/simulate.md has all)", readPod},
-		"deployment":    {"deployment NAME replicas=N [what a pod's line says]", readDeployment},
-		"image":         {"image DEPLOYMENT NAME (rolls it out)", readImage},
-		"replicaset":    {"replicaset NAME replicas=N [what a pod's line says]", readReplicaSet},
-		"statefulset":   {"statefulset NAME replicas=N [parallel] [what a pod's line says]", readStatefulSet},
-		"daemonset":     {"daemonset NAME [what a pod's line says]", readDaemonSet},
+		"pod":           {"pod NAME [cpu=] [memory=] [priority=] [labels=] ... (see docs/guides/simulate.md)", readPod},
+		"deployment":    {"deployment NAME replicas=N [options of a pod line]", readDeployment},
+		"image":         {"image DEPLOYMENT NAME (starts a rollout)", readImage},
+		"replicaset":    {"replicaset NAME replicas=N [options of a pod line]", readReplicaSet},
+		"statefulset":   {"statefulset NAME replicas=N [parallel] [options of a pod line]", readStatefulSet},
+		"daemonset":     {"daemonset NAME [options of a pod line]", readDaemonSet},
 		"scale":         {"scale DEPLOYMENT|REPLICASET N", readScale},
 		"budget":        {"budget NAME match=a=b minAvailable=N|P% or maxUnavailable=N|P% [always] [ns=]", readBudget},
-		"descheduler":   {"descheduler [policy=FILE] [compatible] [unheld] [others=NAME] [first=1m] [every=2m] (policy: beside the scenario; unheld: the scheduler knows no Holds; others: nor does that of pods with scheduler=NAME, for all that the descheduler knows)", readDescheduler},
+		"descheduler":   {"descheduler [policy=FILE] [compatible] [ignoreholds] [others=NAME] [first=1m] [every=2m] (policy: file beside the scenario; ignoreholds: the scheduler ignores Holds; others: the scheduler NAME ignores Holds)", readDescheduler},
 		"priorityclass": {"priorityclass NAME value=N [never] [default]", readPriorityClass},
 		"namespace":     {"namespace NAME [labels=a=b]", readNamespace},
 		"service":       {"service NAME match=a=b [ns=]", readService},
@@ -44,30 +44,33 @@ func init() {
 		"label":         {"label node|pod|namespace NAME KEY=VALUE,..", readLabel},
 		"resize":        {"resize NODE [cpu=] [memory=] [pods=]", readResize},
 		"ungate":        {"ungate POD", readUngate},
-		"evict":         {"evict POD [by=NAME] [grace=30s] [uid=] [dry] (asks the API server once; the answer is in the timeline)", readEvict},
+		"evict":         {"evict POD [by=NAME] [grace=30s] [uid=] [dry] (one request; the response is in the timeline)", readEvict},
 		"drain":         {"drain NODE [by=NAME] (as kubectl drain does) or drain NODE berth [surge] (as berth drain does)", readDrain},
-		"press":         {"press POD memory|ephemeral-storage|pids (its node throws it out)", readPressure},
-		"tolerate":      {"tolerate POD KEY[=VALUE][:EFFECT[:SECONDS]],.. (in place of what it tolerates)", readTolerate},
-		"status":        {"status BUDGET [allowed=N] [entries=N] [stale] (as a disruption controller that is wrong would leave it)", readStatus},
-		"condition":     {"condition NODE Ready=False (or MemoryPressure= DiskPressure= PIDPressure= NetworkUnavailable=; its agent reports it)", readCondition},
+		"pressure":      {"pressure POD memory|ephemeral-storage|pids (its node evicts it)", readPressure},
+		"tolerate":      {"tolerate POD KEY[=VALUE][:EFFECT[:SECONDS]],.. (replaces its tolerations)", readTolerate},
+		"status":        {"status BUDGET [allowed=N] [entries=N] [stale] (as a faulty disruption controller would write it)", readStatus},
+		"condition":     {"condition NODE Ready=False (or MemoryPressure= DiskPressure= PIDPressure= NetworkUnavailable=; reported by its agent)", readCondition},
 		"bind":          {"bind POD NODE (as another scheduler would)", readBind},
 		"kill":          {"kill ACTOR [for 1s] or kill agent NODE; ACTOR: " + actorList(), readKill},
 		"start":         {"start agent NODE", readStart},
-		"cut":           {"cut NODE (its agent and its pods live, but no message passes between it and the API)", readCut},
-		"rejoin":        {"rejoin NODE (ends cut)", readRejoin},
+		"partition":     {"partition NODE (its agent and pods keep running, but it is disconnected from the API)", readCut},
+		"reconnect":     {"reconnect NODE (ends a partition)", readRejoin},
 		"lag":           {"lag ACTOR DURATION", readLag},
 		"drop":          {"drop ACTOR KIND for DURATION; KIND is a plural such as pods", readDrop},
-		"repeat":        {"repeat ACTOR KIND (the next change comes twice)", readRepeat},
-		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1] [after=N]", readFault},
-		"calm":          {"calm (no faults from here on)", readClear},
-		"move":          {"move POD NODE (what no API server does: to see an invariant fail)", readMove},
-		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [noaudit] [keepdebits] [frozen] [ended=N] [evictedcap=N] [evictedttl=1h] [noholds] [nopause] [nopressure] [forbid] [startupgrace=1m] [endpoints] [rest] [exact] [hard=memory.available<500Mi] [soft=] [softgrace=memory.available=30s] [minreclaim=] [transition=5m] [maxgrace=30] [reserve=256Mi] [compatible]", readOption},
+		"repeat":        {"repeat ACTOR KIND (delivers the next change twice)", readRepeat},
+		"fault":         {"fault refuse|conflict|requestlost|responselost|delayed|unanswered|partial REQUEST|any [pod=NAME] [times=1] [after=N]", readFault},
+		"clear":         {"clear (ends all faults)", readClear},
+		"move":          {"move POD NODE (not possible in an API server; makes an invariant fail)", readMove},
+		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [noaudit] [keepdebits] [frozen] [ended=N] [evictedcap=N] [evictedttl=1h] [noholds] [nopause] [nopressure] [forbid] [startupgrace=1m] [endpoints] [settled] [exact] [hard=memory.available<500Mi] [soft=] [softgrace=memory.available=30s] [minreclaim=] [transition=5m] [maxgrace=30] [reserve=256Mi] [compatible]", readOption},
 		"until":         {"until DURATION", readUntil},
 		"expect":        {expectUsage, readExpect},
 	}
 }
 
-// actorList are the names of those that watch.
+// deprecatedVerbs maps former names of verbs to the current ones.
+var deprecatedVerbs = map[string]string{"press": "pressure", "spoil": "fault", "calm": "clear", "cut": "partition", "rejoin": "reconnect"}
+
+// actorList lists the actors with watches.
 func actorList() string { return strings.Join(sim.Actors(), ", ") }
 
 func verbList() string {

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// template is the pod of a line as a template, and the labels that select its pods.
+// template returns the pod of a line as a template and its selector.
 func template(name string, o *options) (corev1.PodTemplateSpec, *metav1.LabelSelector) {
 	t := corev1.PodTemplateSpec{}
 	if p, ok := podOf(name, o).(*corev1.Pod); ok {

@@ -1,17 +1,14 @@
-// Package store is an API server in memory, for virtual time: objects by kind
-// and name, one revision for all of them, preconditions on uid and
-// resourceVersion, bindings that are granted once, and pods that are deleted with
-// grace. It answers with the errors of a real one.
+// Package store is an in-memory API server for virtual time: objects by kind and key, one revision
+// for all of them, preconditions on UID and resourceVersion, bindings that succeed once, and
+// graceful deletion of pods. It returns the errors of a real API server.
 //
-// Objects are immutable once they are in: who changes one gets a shallow copy and
-// replaces what it changes (Change). So a reader may keep what it was given.
+// Stored objects are immutable. Update passes a shallow copy to its function, which replaces what
+// it changes, so readers may keep objects. OnCommit receives every commit in order; package sim
+// derives lagging watches from it.
 //
-// Every commit is told to Hook, in order; watches with their lag and their losses are
-// made from it, in sim.
+// UIDs consist of the key and the number of earlier objects with that key ("default/web#2"), so
+// that they do not depend on other events.
 //
-// Uids are made of the key and the number of namesakes before ("default/web#2"),
-// so that they do not depend on what else happened.
-//
-// Departure: nothing is defaulted or validated here; who writes an object
-// writes it as a real API server would store it.
+// Nothing is defaulted or validated here: callers write objects as a real API server would store
+// them.
 package store

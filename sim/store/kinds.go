@@ -16,16 +16,16 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// Object is any object of the API.
+// Object is any API object.
 type Object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// Kind is a kind by its plural, as in a URL.
+// Kind is the plural name of a kind, as in a URL.
 type Kind string
 
-// The kinds that the store holds: first what scheduling reads, then the others.
+// The kinds of the store: first those that scheduling reads, then the others.
 const (
 	Pods                   Kind = "pods"
 	Nodes                  Kind = "nodes"
@@ -55,15 +55,15 @@ const (
 	EndpointSlices      Kind = "endpointslices"
 )
 
-// SchedulingKinds are those that scheduling reads. Pods come last, so that a list in this order
-// meets nothing whose surroundings are not known.
+// SchedulingKinds are the kinds that scheduling reads. Pods are last because they refer to the
+// others.
 var SchedulingKinds = [...]Kind{Namespaces, PriorityClasses, Nodes, StorageClasses, CSIDrivers, CSINodes, CSIStorageCapacities, PersistentVolumes, PersistentVolumeClaims,
 	VolumeAttachments, ResourceClaims, Services, ReplicationControllers, ReplicaSets, StatefulSets, PodDisruptionBudgets, Holds, Pods}
 
 // otherKinds are the kinds that scheduling does not read.
 var otherKinds = [...]Kind{Events, Deployments, DaemonSets, Jobs, CronJobs, ControllerRevisions, EndpointSlices}
 
-// KindOf says of which kind an object is; empty when the store does not hold such.
+// KindOf returns the kind of an object, or "" if the store does not hold it.
 func KindOf(o any) Kind {
 	switch o.(type) {
 	case *corev1.Pod:
@@ -135,7 +135,7 @@ func volumeKind(o any) Kind {
 	return ""
 }
 
-// NewObject is an object of the kind with nothing in it; nil for an unknown kind.
+// NewObject returns an empty object of a kind, or nil if the kind is unknown.
 func NewObject(k Kind) Object {
 	switch k {
 	case Pods:

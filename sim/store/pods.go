@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// defaultGrace is a pod's time to end, in seconds, when it does not say.
+// defaultGrace is the default grace period in seconds.
 const defaultGrace = 30
 
-// UpdatePod is Change for a pod.
+// UpdatePod is Update for a pod.
 func (s *Store) UpdatePod(key string, pre Precondition, f func(*corev1.Pod) error) error {
 	return s.Update(Pods, key, pre, func(o Object) error {
 		p, ok := o.(*corev1.Pod)
@@ -25,7 +25,7 @@ func (s *Store) UpdatePod(key string, pre Precondition, f func(*corev1.Pod) erro
 	})
 }
 
-// Bind puts a pod on a node, once.
+// Bind binds a pod to a node, once.
 func (s *Store) Bind(key, uid, node string) error {
 	return s.UpdatePod(key, Precondition{UID: uid}, func(p *corev1.Pod) error {
 		why := ""
@@ -47,8 +47,8 @@ func (s *Store) Bind(key, uid, node string) error {
 	})
 }
 
-// DeletePod deletes a pod with grace: its own when grace is nil. A pod that no
-// agent has, or that has ended, goes at once. A second call can only shorten the grace.
+// DeletePod deletes a pod with a grace period; nil means the pod's own. An unscheduled or
+// finished pod is deleted at once. A second call can only shorten the grace period.
 func (s *Store) DeletePod(key string, pre Precondition, grace *int64) error {
 	return s.UpdatePod(key, pre, func(p *corev1.Pod) error {
 		seconds := int64(defaultGrace)
@@ -69,8 +69,8 @@ func (s *Store) DeletePod(key string, pre Precondition, grace *int64) error {
 	})
 }
 
-// WithCondition is a copy of conditions with c in it. One whose status does not
-// change keeps its time, and times are in whole seconds, as in the API.
+// WithCondition returns a copy of conditions with c set. The transition time changes only with
+// the status and has whole seconds, as in the API.
 func WithCondition(conditions []corev1.PodCondition, c corev1.PodCondition) []corev1.PodCondition {
 	c.LastTransitionTime = metav1.NewTime(c.LastTransitionTime.Truncate(time.Second))
 	out := slices.Clone(conditions)

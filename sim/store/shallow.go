@@ -6,8 +6,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 )
 
-// shallowCopy copies the object itself and nothing that hangs on it. The kinds that
-// are written rarely are copied whole.
+// shallowCopy copies an object without what it references. Rarely written kinds are copied
+// deeply.
 func shallowCopy(o Object) Object {
 	switch o := o.(type) {
 	case *corev1.Pod:

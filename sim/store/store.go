@@ -15,14 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Change is one commit: made when Old is nil, gone when New is nil.
+// Change is a commit: a creation if Old is nil, a deletion if New is nil.
 type Change struct {
 	Revision uint64
 	Kind     Kind
 	Old, New Object
 }
 
-// Object is what the change is about, as it is or was.
+// Object returns the changed object.
 func (c *Change) Object() Object {
 	if c.New != nil {
 		return c.New
@@ -30,9 +30,9 @@ func (c *Change) Object() Object {
 	return c.Old
 }
 
-// Store is the API. Make it with New. One caller at a time.
+// Store is the API server. Create it with New. It is not safe for concurrent use.
 type Store struct {
-	// OnCommit is told of every commit.
+	// OnCommit receives every commit.
 	OnCommit func(Change)
 
 	now         func() time.Time
@@ -46,7 +46,7 @@ type table struct {
 	objects []Object // by key
 }
 
-// New is an empty store at the time that now tells.
+// New returns an empty store; now returns the current time.
 func New(now func() time.Time) *Store {
 	s := &Store{OnCommit: func(Change) {}, now: now, tables: map[Kind]*table{}, uidCounters: map[string]int{}}
 	for _, k := range SchedulingKinds {
@@ -58,10 +58,10 @@ func New(now func() time.Time) *Store {
 	return s
 }
 
-// Revision is that of the last commit.
+// Revision returns the revision of the last commit.
 func (s *Store) Revision() uint64 { return s.revision }
 
-// Key is "namespace/name", or the name of what has no namespace.
+// Key returns "namespace/name", or the name of a cluster-scoped object.
 func Key(namespace, name string) string {
 	if namespace == "" {
 		return name
@@ -69,7 +69,7 @@ func Key(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// Get is an object; false when there is none of that name.
+// Get returns an object and whether it exists.
 func (s *Store) Get(k Kind, key string) (Object, bool) {
 	t := s.tables[k]
 	i, ok := t.find(key)
@@ -79,7 +79,7 @@ func (s *Store) Get(k Kind, key string) (Object, bool) {
 	return t.objects[i], true
 }
 
-// Pod is a pod; nil when there is none of that name.
+// Pod returns a pod, or nil.
 func (s *Store) Pod(key string) *corev1.Pod {
 	o, ok := s.Get(Pods, key)
 	if !ok {
@@ -89,12 +89,12 @@ func (s *Store) Pod(key string) *corev1.Pod {
 	return p
 }
 
-// List are the objects of a kind by key. The slice must not be changed, and is valid until
+// List returns the objects of a kind by key. The slice must not be modified and is valid until
 // the next commit.
 func (s *Store) List(k Kind) []Object { return s.tables[k].objects }
 
-// Create puts an object in, with a uid unless it has one. The object belongs to the
-// store from then on.
+// Create adds an object and sets its UID if it has none. The store takes ownership of the
+// object.
 func (s *Store) Create(o Object) error {
 	k := KindOf(o)
 	if k == "" {
@@ -121,12 +121,11 @@ func (s *Store) Create(o Object) error {
 	return nil
 }
 
-// Precondition is what an object must be for a write to be done; empty parts
-// are not looked at.
+// Precondition is required of an object before a write; empty fields are ignored.
 type Precondition struct{ UID, ResourceVersion string }
 
-// Update replaces an object. f is given a shallow copy, and changes it or says why not;
-// what hangs on it by reference it must replace.
+// Update replaces an object. f modifies a shallow copy and must replace what it references, or
+// returns an error.
 func (s *Store) Update(k Kind, key string, pre Precondition, f func(Object) error) error {
 	t := s.tables[k]
 	i, ok := t.find(key)
@@ -154,7 +153,7 @@ func (s *Store) Update(k Kind, key string, pre Precondition, f func(Object) erro
 	return nil
 }
 
-// ErrUnchanged is what the function given to Change answers when all is as it should be.
+// ErrUnchanged is returned by an update function if no change is needed.
 var ErrUnchanged = errors.New("nothing to change")
 
 func (p Precondition) check(k Kind, o Object) error {
@@ -167,8 +166,8 @@ func (p Precondition) check(k Kind, o Object) error {
 	return nil
 }
 
-// Delete takes an object out at once; what has finalizers stays and is marked.
-// Pods are deleted with DeletePod.
+// Delete deletes an object at once, or marks it as deleted if it has finalizers. Use DeletePod
+// for pods.
 func (s *Store) Delete(k Kind, key string, pre Precondition) error {
 	t := s.tables[k]
 	i, ok := t.find(key)

@@ -7,28 +7,28 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Case is a cluster and a policy that keep a descheduler busy.
+// Case is a cluster and a policy for which the descheduler thrashes.
 type Case struct {
-	Name        string // the issue of kubernetes-sigs/descheduler, or what it is about
+	Name        string // issue of kubernetes-sigs/descheduler, or subject
 	Description string
-	File        string // the cluster, in testdata
-	Policy      string // beside it
+	File        string // cluster file in testdata
+	Policy      string // policy file in testdata
 	Goal        map[string]int64
-	GoalText    string // in words
+	GoalText    string
 }
 
-// Cases are all there are.
+// Cases returns all cases.
 func Cases() []Case {
 	return []Case{
-		{"#994", "preferred anti-affinity has the scheduler put the first candidates back; others could go", "994", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
-		{"#335", "required anti-affinity keeps the first candidate where it is; others could go", "335", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
-		{"#1695", "a pod that is above the target on any node", "1695", "low70.yaml", map[string]int64{"n1": 700, "n2": 700}, "both at 70 %: cannot be"},
-		{"#1584", "nodeFit promises one hole to three pods", "1584", "taints.yaml", map[string]int64{"n1": 4000}, "one pod less on the tainted n1"},
+		{"#994", "preferred anti-affinity makes the scheduler return the first candidates; others could move", "994", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
+		{"#335", "required anti-affinity keeps the first candidate on its node; others could move", "335", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
+		{"#1695", "a pod that is above the target on any node", "1695", "low70.yaml", map[string]int64{"n1": 700, "n2": 700}, "both at 70 %: impossible"},
+		{"#1584", "nodeFit counts the same free capacity for three pods", "1584", "taints.yaml", map[string]int64{"n1": 4000}, "one pod fewer on the tainted n1"},
 		{"affinity", "preferred node affinity against LowNodeUtilization", "preferred", "preferred.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
 	}
 }
 
-// goalReached says whether no node of the goal has more requested, in milli-CPU, than the goal says.
+// goalReached reports whether no node of the goal has more milli-CPU requested than it allows.
 func (c *Case) goalReached(w *sim.World) bool {
 	use := map[string]int64{}
 	for _, o := range w.API().List(store.Pods) {

@@ -1,8 +1,9 @@
-// Package thrashing plays clusters in which the Kubernetes descheduler evicts pods in vain, cycle after cycle, and counts.
+// Package thrashing simulates clusters in which the Kubernetes descheduler evicts pods without
+// reaching its goal, round after round, and counts the evictions.
 //
-// Each case is one that users have told of: a cluster (a scenario of sim/script), a policy, and the goal that the policy
-// is for. It is played with scheduler and descheduler under virtual time in three ways: planned with
-// places held, planned beside a scheduler that knows no Holds, and compatible, as the Kubernetes descheduler
-// does it. What is held against a plan: no evicted pod comes back to the node that it left, and nothing is evicted once the
-// goal is reached. That compatible mode does both shows that the cases are what they are said to be.
+// Each case was reported by users: a cluster (a scenario of sim/script), a policy, and the goal of
+// the policy. It runs with scheduler and descheduler in three variants: planned with Holds, planned
+// with a scheduler that ignores Holds, and compatible, as the Kubernetes descheduler. In planned
+// mode no evicted pod may return to the node it left, and nothing may be evicted once the goal is
+// reached. Compatible mode does both, which shows that the cases reproduce the reports.
 package thrashing

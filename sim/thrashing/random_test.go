@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// randomCluster is a cluster that was filled while it was smaller, of which half of the workloads have budgets.
+// randomCluster returns a cluster that was filled while it was smaller, of which half of the workloads have budgets.
 func randomCluster(r *rand.Rand) string {
 	var b strings.Builder
 	early, late := 2+r.Intn(3), 1+r.Intn(4)
@@ -48,7 +48,7 @@ func randomCluster(r *rand.Rand) string {
 	return b.String()
 }
 
-// TestNoReturnsInRandomClustersSoak: whatever the cluster, no evicted pod returns, and it comes to rest.
+// TestNoReturnsInRandomClustersSoak: whatever the cluster, no evicted pod returns, and it becomes idle.
 func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 	runs := int64(8)
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -81,7 +81,7 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 	}
 }
 
-// quiet plays a cluster that nobody else disturbs: how many pods are evicted, and how many of these in the last third of the time.
+// quiet plays a cluster that nothing else disturbs: how many pods are evicted, and how many of these in the last third of the time.
 func quiet(text string, o sim.Options) (evicted, late int, err error) {
 	s, err := script.Parse("testdata/random.txt", text)
 	if err != nil {

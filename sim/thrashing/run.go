@@ -11,31 +11,31 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// The cycles of a run.
+// The rounds of a run.
 const (
 	Cycles       = 100
 	InitialDelay = 2 * time.Minute
 	Interval     = 2 * time.Minute
 )
 
-// Variant is how a case is played.
+// Variant is a configuration of the descheduler.
 type Variant struct{ Name, options string }
 
-// Variants are all there are; the last one is compatible mode.
+// Variants returns all variants; the last one is compatible mode.
 func Variants() []Variant {
-	return []Variant{{"planned, held", ""}, {"planned, not held", "unheld"}, {"compatible", "compatible"}}
+	return []Variant{{"planned, with Holds", ""}, {"planned, without Holds", "ignoreholds"}, {"compatible", "compatible"}}
 }
 
-// Outcome is what came of a run.
+// Outcome is the outcome of a run.
 type Outcome struct {
-	Evicted   int // pods that the descheduler evicted
-	Returned  int // those of them that were replaced on the node they had left
-	AfterGoal int // those evicted in a cycle that began with the goal reached
-	GoalCycle int // the first cycle that did, from 1; 0: none
-	Pending   int // pods without a node at the end
+	Evicted   int // evicted pods
+	Returned  int // of these, pods replaced on the node they left
+	AfterGoal int // evictions in rounds that started with the goal reached
+	GoalCycle int // first round that did, from 1; 0: none
+	Pending   int // unscheduled pods at the end
 }
 
-// Run plays a case whose files are in dir.
+// Run runs a case whose files are in dir.
 func Run(dir string, c Case, way Variant, o sim.Options) (Outcome, error) {
 	file := filepath.Join(dir, c.File+".txt")
 	text, err := os.ReadFile(file)
@@ -61,7 +61,7 @@ func Run(dir string, c Case, way Variant, o sim.Options) (Outcome, error) {
 	return out, result.Err()
 }
 
-// observeCycles looks whether the goal is reached right before each cycle.
+// observeCycles checks the goal right before each round.
 func observeCycles(w *sim.World, c *Case, out *Outcome) {
 	was, met := 0, false
 	for i := range Cycles + 1 {
@@ -78,11 +78,11 @@ func observeCycles(w *sim.World, c *Case, out *Outcome) {
 	}
 }
 
-// Table is all outcomes as a table of Markdown.
+// Table returns all outcomes as a Markdown table.
 func Table(dir string, o sim.Options) (string, map[string]Outcome, error) {
 	var b strings.Builder
 	all := map[string]Outcome{}
-	b.WriteString("| case | goal | mode | evicted | of these came back | evicted after the goal | goal reached at the start of cycle |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| case | goal | mode | evicted | of these returned | evicted after the goal | goal reached at the start of cycle |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range Cases() {
 		for _, way := range Variants() {
 			out, err := Run(dir, c, way, o)

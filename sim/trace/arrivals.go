@@ -10,8 +10,7 @@ import (
 
 const day = 24 * time.Hour
 
-// BusiestDay is the first day, from 0, of the window of the given length in which most pods
-// of a trace come.
+// BusiestDay returns the first day, from 0, of the window of a length with the most arrivals.
 func BusiestDay(trace []Arrival, length time.Duration) int {
 	days := int(max(length/day, 1))
 	counts, last := map[int]int{}, 0
@@ -29,8 +28,8 @@ func BusiestDay(trace []Arrival, length time.Duration) int {
 	return best
 }
 
-// Window are the pods of a trace that are there in a window of it: those that came before are there
-// from the start. Arrivals are speed times as dense, and lives as long as they were.
+// Window returns the pods of a trace that exist in a window. Earlier pods exist from the
+// start. Arrivals are compressed by speed; lifetimes are kept.
 func Window(trace []Arrival, from, length time.Duration, speed int) []Arrival {
 	var out []Arrival
 	for _, a := range trace {
@@ -49,7 +48,7 @@ func Window(trace []Arrival, from, length time.Duration, speed int) []Arrival {
 	return out
 }
 
-// FixedRate are the pods of a trace in its order, rate of them a second; none leaves.
+// FixedRate returns the pods in trace order at a rate per second, without departures.
 func FixedRate(trace []Arrival, rate float64) []Arrival {
 	out := make([]Arrival, len(trace))
 	for i, a := range trace {
@@ -59,7 +58,7 @@ func FixedRate(trace []Arrival, rate float64) []Arrival {
 	return out
 }
 
-// SetPriorities gives the pods priorities by a label of theirs; values that are not given get 0.
+// SetPriorities sets priorities by the value of a label; other values get 0.
 func SetPriorities(arrivals []Arrival, label string, priorities map[string]int32) {
 	for i := range arrivals {
 		p := priorities[arrivals[i].Pod.Labels[label]]
@@ -67,7 +66,7 @@ func SetPriorities(arrivals []Arrival, label string, priorities map[string]int32
 	}
 }
 
-// MarkReplaced has the pods replaced when they leave before their time.
+// MarkReplaced makes the simulator replace pods that end early.
 func MarkReplaced(arrivals []Arrival) {
 	for i := range arrivals {
 		p := arrivals[i].Pod
@@ -78,8 +77,8 @@ func MarkReplaced(arrivals []Arrival) {
 	}
 }
 
-// LatestTimestamp is the latest time that an object was made at, so that a simulation does not
-// begin before its cluster; zero when none says.
+// LatestTimestamp returns the latest creation or start time of the objects, or zero, so that a
+// simulation does not start before it.
 func (s *Simulation) LatestTimestamp() time.Time {
 	var latest time.Time
 	for _, o := range s.Objects {

@@ -1,5 +1,5 @@
-// Package trace simulates a given cluster and sums up what came of it: objects of a dump,
-// pods that arrive and leave at given times, and a scenario on top.
+// Package trace simulates a given cluster and summarizes the result: objects of a dump, pods that
+// arrive and depart at given times, and a scenario on top.
 //
-// It is what berth simulate runs; nothing here reads files or a clock.
+// berth simulate uses it. The package reads neither files nor the wall clock.
 package trace

@@ -12,31 +12,31 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Arrival is a pod that comes at a time and, if Leaves is positive, is deleted at another;
-// both are since the start. Owners makes sure that it is replaced until then.
+// Arrival is a pod that is created at a time and, if Departs is positive, deleted at another.
+// Times are since the start.
 type Arrival struct {
 	Pod              *corev1.Pod
 	Arrives, Departs time.Duration
 }
 
-// Simulation is a cluster, and what happens to it.
+// Simulation is a cluster and what happens to it.
 type Simulation struct {
-	Objects  []store.Object // there from the start
+	Objects  []store.Object // present from the start
 	Arrivals []Arrival
 	Scenario *script.Scenario
 	Until    time.Duration
 	Options  sim.Options
-	// CheckSettled looks at the end whether anybody waits in vain; Options.Audit must be set, too.
+	// CheckSettled checks at the end that no pod is pending that could be scheduled; it requires
+	// Options.Audit.
 	CheckSettled bool
-	// Progress is called now and then; may be nil.
+	// Progress is called repeatedly; may be nil.
 	Progress func(elapsed time.Duration, c sim.Counts)
 }
 
-// samples is how many times the cluster's utilisation is looked at.
+// samples is the number of utilization samples.
 const samples = 24
 
-// Run lets it happen. Errors are of the study; what went wrong in the cluster is in
-// the Summary.
+// Run runs the simulation. Failures of the cluster are in the Summary.
 func (s *Simulation) Run() (*Summary, error) {
 	out := &Summary{Seconds: s.Until.Seconds()}
 	result, err := s.Scenario.RunOn(s.Options, s.Until, func(w *sim.World) error { return s.prepare(w, out) })
@@ -61,14 +61,14 @@ func (s *Simulation) Run() (*Summary, error) {
 	return out, nil
 }
 
-// prepare puts the objects in and schedules arrivals, samples and progress.
+// prepare creates the objects and schedules arrivals, samples and progress calls.
 func (s *Simulation) prepare(w *sim.World, out *Summary) error {
 	for _, o := range s.Objects {
 		if p, ok := o.(*corev1.Pod); ok {
 			w.AdmitPod(p)
 		}
 		if o.GetName() == "" {
-			return fmt.Errorf("an object of %s: metadata.name: empty: every object of a cluster has a name", store.KindOf(o))
+			return fmt.Errorf("an object of %s: metadata.name: empty: every object must have a name", store.KindOf(o))
 		}
 		if err := w.API().Create(o); apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("%s %s: given twice: name each object once, in one of the files", store.KindOf(o), store.Key(o.GetNamespace(), o.GetName()))

@@ -30,7 +30,7 @@ func arrival(name, class string, comes, leaves time.Duration) Arrival {
 }
 
 // Four pods want one core each on a node of two; the important ones drive the others
-// out, who come back and wait until somebody leaves.
+// out, who come back and wait until another component leaves.
 func TestSummaryOfOverload(t *testing.T) {
 	o, err := sim.Defaults()
 	if err != nil {

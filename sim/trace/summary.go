@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Summary is what came of a study. Times are in virtual seconds.
+// Summary is the result of a simulation. Times are in virtual seconds.
 type Summary struct {
 	Seconds      float64    `json:"seconds"`
 	Created      int        `json:"created"`
@@ -34,27 +34,27 @@ type Summary struct {
 	Reasons      []Reason   `json:"reasons,omitempty"`
 	Priorities   []Priority `json:"priorities,omitempty"`
 	Utilisation  []Sample   `json:"utilisation"`
-	// FailedExpectations are expectations of the scenario that did not come true; Violation is what must
-	// hold and did not.
+	// FailedExpectations are the unmet expectations of the scenario; Violation is the violated
+	// invariant.
 	FailedExpectations []string `json:"failedExpectations,omitempty"`
 	Violation          string   `json:"violation,omitempty"`
-	Events             int      `json:"things"` // that happened
+	Events             int      `json:"things"` // number of executed events
 }
 
-// Reason is why pods wait at the end, and how many.
+// Reason is why pods are pending at the end.
 type Reason struct {
 	Message string `json:"message"`
 	Pods    int    `json:"pods"`
 }
 
-// Priority is how the pods of one priority are at the end.
+// Priority counts the pods of a priority at the end.
 type Priority struct {
 	Priority int32 `json:"priority"`
 	Bound    int   `json:"bound"`
 	Pending  int   `json:"pending"`
 }
 
-// Sample is how much of the nodes' resources is asked for by pods there, at a time.
+// Sample is the share of requested resources at a time.
 type Sample struct {
 	Seconds float64          `json:"seconds"`
 	Percent map[string]int64 `json:"percent"` // by resource
@@ -106,7 +106,7 @@ func pendingMessage(p *corev1.Pod) string {
 			return c.Message
 		}
 	}
-	return "no reason given yet"
+	return "no reason reported yet"
 }
 
 func percentiles(all []time.Duration) (p50, p99 float64) {
@@ -117,7 +117,7 @@ func percentiles(all []time.Duration) (p50, p99 float64) {
 	return sorted[len(sorted)/2].Seconds(), sorted[len(sorted)*99/100].Seconds()
 }
 
-// takeSample is the utilisation now.
+// takeSample returns the current utilization.
 func takeSample(w *sim.World) Sample {
 	s := Sample{Seconds: w.Elapsed().Seconds(), Percent: map[string]int64{}}
 	have, used := map[corev1.ResourceName]int64{}, map[corev1.ResourceName]int64{}

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/berthproject/berth/agent/image/unpack"
-	"github.com/berthproject/berth/agent/testprogram/pause"
+	"github.com/berthproject/berth/agent/runtime/pause"
 )
 
 // Names of the built-in images.

@@ -1,7 +1,6 @@
-// Package history reads which pods were displaced, when, by whom and why: from records (in events, and in a
-// journal where there is one), and, as far as they tell, from the events and conditions that the parts
-// of any Kubernetes cluster write: kube-scheduler, the taint manager, kubelets, the descheduler, the
-// eviction API. Of all that there is about a pod it makes one record.
+// Package history reads displacement records: from events, from a journal if there is one, and from the events and
+// conditions that upstream components write (kube-scheduler, taint manager, kubelet, descheduler, eviction API).
+// It merges all information about a pod into one record.
 //
-// It asks the API for events by label and by reason, so that the many others stay where they are.
+// It lists events by label and by reason, so that other events are not transferred.
 package history

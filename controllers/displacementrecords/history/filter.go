@@ -10,17 +10,17 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// Filter says which displacements are wanted. Its zero value wants all.
+// Filter selects displacements. The zero value selects all.
 type Filter struct {
 	Node   string
 	Causes []displacement.Cause
-	// Owner is KIND/NAME or NAME of the pods' controller. A Deployment's pods have a ReplicaSet
-	// of its for one, and are found by either.
+	// Owner is KIND/NAME or NAME of the pods' controller. Pods of a Deployment match by the Deployment
+	// and by its ReplicaSet.
 	Owner string
 	Since time.Time
 }
 
-// ParseCauses reads names of causes, whatever their case.
+// ParseCauses parses names of causes, ignoring case.
 func ParseCauses(names []string) (out []displacement.Cause, err error) {
 	var known []string
 	for _, c := range displacement.Causes() {
@@ -36,7 +36,7 @@ func ParseCauses(names []string) (out []displacement.Cause, err error) {
 	return out, nil
 }
 
-// Apply keeps what is wanted.
+// Apply returns the displacements that match.
 func (f *Filter) Apply(list []*journal.Displacement) []*journal.Displacement {
 	return slices.DeleteFunc(slices.Clone(list), func(d *journal.Displacement) bool { return !f.matches(d) })
 }

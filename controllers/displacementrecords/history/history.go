@@ -16,16 +16,16 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// Source is where displacements are told of.
+// Source locates displacement records.
 type Source struct {
-	Client    kubernetes.Interface // nil: no API is asked
-	Journal   string               // directory; empty: none is read
-	Namespace string               // empty: all
-	Pod       string               // name; empty: all
+	Client    kubernetes.Interface // nil: the API is not read
+	Journal   string               // directory; empty: no journal is read
+	Namespace string               // empty: all namespaces
+	Pod       string               // name; empty: all pods
 }
 
-// Read reads the displacements that a source tells of, one a pod, the newest first. The faults are lines
-// of the journal that cannot be read.
+// Read returns one displacement per pod, newest first. badLines are malformed lines
+// of the journal.
 func (s *Source) Read(ctx context.Context) (list []*journal.Displacement, badLines []error, err error) {
 	if s.Journal != "" {
 		if list, badLines, err = journal.Read(s.Journal); err != nil {
@@ -48,7 +48,7 @@ func (s *Source) Read(ctx context.Context) (list []*journal.Displacement, badLin
 	return journal.Merge(out), badLines, nil
 }
 
-// readAPI reads what an API tells.
+// readAPI reads records from events and pods.
 func (s *Source) readAPI(ctx context.Context) (out []*journal.Displacement, err error) {
 	queries := []metav1.ListOptions{{LabelSelector: journal.Label}}
 	if s.Pod != "" {
@@ -87,14 +87,14 @@ func (s *Source) readAPI(ctx context.Context) (out []*journal.Displacement, err 
 	return out, nil
 }
 
-// forEachObject calls f with each object of a list, which is read in parts.
+// forEachObject calls f for each object of a paged list.
 func forEachObject(ctx context.Context, o metav1.ListOptions, list pager.ListPageFunc, f func(runtime.Object)) error {
 	err := pager.New(list).EachListItem(ctx, o, func(o runtime.Object) error {
 		f(o)
 		return nil
 	})
 	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("%w (a kubeconfig whose user may is given with --kubeconfig)", err)
+		return fmt.Errorf("%w (use --kubeconfig to select a user with permission)", err)
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func TestUpstreamEvents(t *testing.T) {
 	}
 }
 
-// A record is found by the events of its pod when that is gone, and one of a pod of another namespace is not.
+// A record is found by the events of a deleted pod; a record of a pod in another namespace is not.
 func TestRecordFromEvent(t *testing.T) {
 	carries := func(namespace, of string) *corev1.Event {
 		d := &journal.Displacement{Time: at, Cause: "Taint", Pod: journal.Pod{Namespace: of, Name: "p", UID: "u"}}

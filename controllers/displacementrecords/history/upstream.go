@@ -11,21 +11,21 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// upstreamEvents are the reasons of events that tell of a displacement and carry no record, with the cause. Some
-// tell of other things, too: what begins as none of the openings does is no displacement.
+// upstreamEvents maps the event reasons of upstream components to causes. An event whose note has none of the
+// prefixes is not a displacement.
 var upstreamEvents = map[string]struct {
 	cause    displacement.Cause
-	openings []string // of the note; none: any
+	openings []string // required prefixes of the note; nil: any
 }{
 	"Preempted":            {displacement.Preemption, []string{"Preempted by"}},                // kube-scheduler
-	"TaintManagerEviction": {displacement.Taint, []string{"Marking for deletion", "Deleting"}}, // taint manager, which tells of cancelling, too
+	"TaintManagerEviction": {displacement.Taint, []string{"Marking for deletion", "Deleting"}}, // taint manager, which also reports cancellations
 	"Evicted":              {displacement.Pressure, nil},                                       // kubelet
 	"Preempting":           {displacement.Admission, nil},                                      // kubelet, for a critical pod
 	"Descheduled":          {displacement.API, nil},                                            // descheduler
 }
 
-// fromEvent is the record that an event carries, or what it tells without one; nil when it is about
-// something else, or about what is not its namespace's (records.Of).
+// fromEvent returns the record of an event, or a record derived from an upstream event. It returns nil for other
+// events and for records that are not trusted (displacementrecords.FromEvent).
 func fromEvent(e *corev1.Event) *journal.Displacement {
 	if e.Annotations[journal.Annotation] != "" {
 		return displacementrecords.FromEvent(e)

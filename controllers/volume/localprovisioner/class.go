@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// ProvisionerName is the provisioner's name, as storage classes have it.
+	// ProvisionerName is the name of the provisioner in storage classes.
 	ProvisionerName = "berth.dev/local-directory"
-	// ClassName is the class that `berth up` makes.
+	// ClassName is the class that `berth up` creates.
 	ClassName = "berth-local"
 )
 
-// Class is the default class of a cluster that `berth up` runs.
+// Class returns the default storage class of a cluster that `berth up` runs.
 func Class() *storagev1.StorageClass {
 	mode, policy := storagev1.VolumeBindingWaitForFirstConsumer, corev1.PersistentVolumeReclaimDelete
 	return &storagev1.StorageClass{

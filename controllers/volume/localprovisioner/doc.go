@@ -1,16 +1,15 @@
-// Package localprovisioner provisions volumes as directories of this machine: the provisioner
-// berth.dev/local-directory, and the class berth-local that uses it.
+// Package localprovisioner provisions volumes as directories of the local machine, with the provisioner
+// berth.dev/local-directory and the class berth-local.
 //
-// A claim that names it (annotation storage-provisioner), and for which the scheduler has
-// selected a node, gets the directory ROOT/NODE/pvc-UID and a local PersistentVolume that only
-// that node reaches. A volume that is Released under the policy Delete goes, with its directory.
+// A claim that names the provisioner (annotation storage-provisioner) and has a selected node gets the
+// directory ROOT/NODE/pvc-UID and a local PersistentVolume with affinity to that node. A Released volume
+// with the policy Delete is deleted together with its directory.
 //
-//   - InsideRoot: nothing outside of the root directory is made or removed, whatever a
-//     PersistentVolume says, symbolic links included (os.Root).
-//   - NamedByUID: a directory's name holds the claim's uid, so that no claim finds the data of
-//     another, and a repetition finds its own.
-//   - A volume is read from the API server itself before its data is deleted.
+//   - InsideRoot: nothing outside the root directory is created or removed, whatever a
+//     PersistentVolume contains, including symbolic links (os.Root).
+//   - NamedByUID: a directory's name contains the claim's UID, so that no claim gets the data of
+//     another, and a retry finds its own directory.
+//   - A volume is read from the API server before its data is deleted.
 //
-// The nodes are those whose agents run on this machine, as the simulated ones do. What a
-// claim asks for is not enforced: a directory has no size.
+// All nodes run on the local machine, as simulated nodes do. The requested size is not enforced.
 package localprovisioner

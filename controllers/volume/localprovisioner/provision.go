@@ -14,16 +14,16 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// finalizer keeps a volume object until its directory is gone; Kubernetes' provisioners
-// share the name.
+// finalizer keeps a volume object until its directory is removed. Upstream's provisioners
+// use the same name.
 const finalizer = "external-provisioner.volume.kubernetes.io/finalizer"
 
 func volumeName(claim types.UID) string { return "pvc-" + string(claim) }
 
-// provision makes a directory and a volume for a claim whose node is known.
+// provision creates a directory and a volume for a claim with a selected node.
 func (l *provisioner) provision(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	if _, err := l.volumes.Get(volumeName(c.UID)); err == nil {
-		return nil // made before; the binder sees it
+		return nil // provisioned earlier; the volume controller binds it
 	}
 	class, err := l.classes.Get(volume.GetPersistentVolumeClaimClass(c))
 	if err != nil {
@@ -31,22 +31,22 @@ func (l *provisioner) provision(ctx context.Context, c *corev1.PersistentVolumeC
 	}
 	if why := checkSupported(c, class); why != nil {
 		l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class.Name, why))
-		return nil // until the claim changes
+		return nil // retry when the claim changes
 	}
 	selected, chosen := c.Annotations[volume.AnnSelectedNode]
 	if !chosen {
-		return nil // the scheduler's turn
+		return nil // wait for the scheduler
 	}
 	node, err := l.client.CoreV1().Nodes().Get(ctx, selected, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return l.reschedule(ctx, c, class.Name, fmt.Errorf("node %q is not there any more", selected))
+		return l.reschedule(ctx, c, class.Name, fmt.Errorf("node %q not found", selected))
 	}
 	if err != nil {
 		return l.reportFailure(c, class.Name, err)
 	}
 	host := node.Labels[corev1.LabelHostname]
 	if host == "" {
-		return l.reschedule(ctx, c, class.Name, fmt.Errorf("node %q has no label %s, by which the volume could be bound to it", selected, corev1.LabelHostname))
+		return l.reschedule(ctx, c, class.Name, fmt.Errorf("node %q has no label %s, which the volume's node affinity needs", selected, corev1.LabelHostname))
 	}
 	l.events.Event(c, corev1.EventTypeNormal, "Provisioning", fmt.Sprintf("External provisioner is provisioning volume for claim %q", c.Namespace+"/"+c.Name))
 	return l.create(ctx, c, class, node.Name, host)
@@ -60,7 +60,7 @@ func (l *provisioner) create(ctx context.Context, c *corev1.PersistentVolumeClai
 	v := volumeFor(c, class, path, host)
 	_, err = l.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		err = nil // the name holds the claim's uid
+		err = nil // the name contains the claim's UID
 	}
 	if err != nil {
 		return l.reportFailure(c, class.Name, err)
@@ -69,22 +69,22 @@ func (l *provisioner) create(ctx context.Context, c *corev1.PersistentVolumeClai
 	return nil
 }
 
-// checkSupported says what a directory cannot be.
+// checkSupported returns why a directory cannot serve a claim.
 func checkSupported(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) error {
 	single := func(m corev1.PersistentVolumeAccessMode) bool {
 		return m == corev1.ReadWriteOnce || m == corev1.ReadWriteOncePod
 	}
 	switch {
 	case ptr.Deref(class.VolumeBindingMode, storagev1.VolumeBindingImmediate) != storagev1.VolumeBindingWaitForFirstConsumer:
-		return fmt.Errorf("volumeBindingMode of the class is Immediate: must be WaitForFirstConsumer, as a directory is on one node")
+		return fmt.Errorf("volumeBindingMode of the class is Immediate: must be WaitForFirstConsumer")
 	case ptr.Deref(c.Spec.VolumeMode, corev1.PersistentVolumeFilesystem) == corev1.PersistentVolumeBlock:
-		return fmt.Errorf("spec.volumeMode is Block: a directory is a Filesystem")
+		return fmt.Errorf("spec.volumeMode is Block: must be Filesystem")
 	case !slices.ContainsFunc(c.Spec.AccessModes, single) || slices.ContainsFunc(c.Spec.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool { return !single(m) }):
-		return fmt.Errorf("spec.accessModes are %v: a directory on one node can be ReadWriteOnce or ReadWriteOncePod", c.Spec.AccessModes)
+		return fmt.Errorf("spec.accessModes are %v: must be ReadWriteOnce or ReadWriteOncePod", c.Spec.AccessModes)
 	case c.Spec.Selector != nil:
-		return fmt.Errorf("spec.selector: a volume that is made has no labels to be selected by")
+		return fmt.Errorf("spec.selector: not supported")
 	case c.Spec.DataSource != nil || c.Spec.DataSourceRef != nil:
-		return fmt.Errorf("spec.dataSource: directories are made empty")
+		return fmt.Errorf("spec.dataSource: not supported")
 	}
 	return nil
 }
@@ -110,16 +110,16 @@ func volumeFor(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, p
 	return v
 }
 
-// reschedule gives the claim back to the scheduler, as nothing can be made on that node.
+// reschedule removes the selected node, so that the scheduler selects another one.
 func (l *provisioner) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, class string, why error) error {
-	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, why)+"; another node is to be selected")
+	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, why)+"; the scheduler will select another node")
 	c = c.DeepCopy()
 	delete(c.Annotations, volume.AnnSelectedNode)
 	_, err := l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
 	return ignoreNotFound(err)
 }
 
-// reportFailure reports what will be tried again.
+// reportFailure records the event of an error that is retried.
 func (l *provisioner) reportFailure(c *corev1.PersistentVolumeClaim, class string, why error) error {
 	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, why))
 	return why

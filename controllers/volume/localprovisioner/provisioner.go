@@ -25,13 +25,13 @@ import (
 
 const workers = 4
 
-// key names a claim, or, without a namespace, a volume.
+// key names a claim or, without a namespace, a volume.
 type key struct {
 	namespace, name string
 	uid             types.UID
 }
 
-// provisioner makes and deletes volumes, one key at a time.
+// provisioner creates and deletes volumes.
 type provisioner struct {
 	client  kubernetes.Interface
 	storage *storage
@@ -43,12 +43,12 @@ type provisioner struct {
 	log     klog.Logger
 }
 
-// Run serves claims with directories below root until ctx ends. An error means that it
-// could not start.
+// Run provisions directories below root until ctx is done. It returns an error only if it
+// cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, root string, log klog.Logger) error {
 	storage, err := openStorage(root)
 	if err != nil {
-		return fmt.Errorf("directory for volumes: %w", err)
+		return fmt.Errorf("opening the volume directory: %w", err)
 	}
 	defer storage.close()
 	factory := informers.NewSharedInformerFactory(client, 10*time.Minute)
@@ -60,7 +60,7 @@ func Run(ctx context.Context, client kubernetes.Interface, root string, log klog
 	l := &provisioner{client: client, storage: storage, log: log,
 		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ProvisionerName})}
-	l.queue = workqueue.New("directory_provisioner", "Making or deleting the volume", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
+	l.queue = workqueue.New("directory_provisioner", "Provisioning or deleting the volume", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
 	if err := l.watch(volumes.Informer(), claims.Informer()); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func Run(ctx context.Context, client kubernetes.Interface, root string, log klog
 	return nil
 }
 
-// watch queues the claims and volumes that are ours.
+// watch enqueues the claims and volumes of this provisioner.
 func (l *provisioner) watch(volumes, claims cache.SharedIndexInformer) error {
 	add := func(obj any) {
 		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
@@ -117,12 +117,12 @@ func (l *provisioner) sync(ctx context.Context, k key) error {
 	return l.provision(ctx, c)
 }
 
-// cleanUp removes what was made for a claim that went before it had a volume.
+// cleanUp removes the directory of a claim that was deleted before it had a volume.
 func (l *provisioner) cleanUp(ctx context.Context, claim types.UID) error {
 	name := volumeName(claim)
 	_, err := l.client.CoreV1().PersistentVolumes().Get(ctx, name, metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
-		return err // with a volume, that one's end removes it
+		return err // if there is a volume, its reclamation removes the directory
 	}
 	for _, node := range l.storage.nodes() {
 		if err := l.storage.remove(node, name); err != nil {

@@ -21,7 +21,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// harness is the loop on a fake API server, in virtual time.
+// harness is the provisioner on a fake API server in virtual time.
 type harness struct {
 	t    *testing.T
 	ctx  context.Context
@@ -30,8 +30,8 @@ type harness struct {
 	said recordedEvents
 }
 
-// recordedEvents are the events by what they are about, as sent: in virtual time two of them can
-// have one name.
+// recordedEvents are events by object, as sent: in virtual time two events can
+// have the same name.
 type recordedEvents struct {
 	sync.Mutex
 	about map[string][]string
@@ -62,7 +62,7 @@ func runProvisioner(t *testing.T, f func(w *harness), there ...runtime.Object) {
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
 		}
-		time.Sleep(time.Minute) // virtual; stragglers end
+		time.Sleep(time.Minute) // virtual time; remaining goroutines end
 	})
 }
 
@@ -71,7 +71,7 @@ func (w *harness) waitIdle() {
 	synctest.Wait()
 }
 
-// directories are those below the root: "n1/pvc-1".
+// directories returns the directories below the root: "n1/pvc-1".
 func (w *harness) directories() string {
 	found, _ := filepath.Glob(filepath.Join(w.root, "*", "*"))
 	for i, f := range found {
@@ -151,7 +151,7 @@ func TestUnsupportedClaims(t *testing.T) {
 		"spec.volumeMode is Block":                   {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeMode = &block }), "n1"},
 		"spec.accessModes are [ReadWriteMany]":       {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes[0] = corev1.ReadWriteMany }), "n1"},
 		"spec.selector":                              {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.Selector = &metav1.LabelSelector{} }), "n1"},
-		`node "n9" is not there any more`:            {newClaim("n9"), ""},
+		`node "n9" not found`:                        {newClaim("n9"), ""},
 		`node "n2" has no label kubernetes.io/hostn`: {newClaim("n2"), ""},
 	} {
 		runProvisioner(t, func(w *harness) {
@@ -180,7 +180,7 @@ func TestReclaimIgnoresForeignVolumes(t *testing.T) {
 		}
 		w.expectEvent("outside", "VolumeFailedDelete: path ")
 		if !exists(outside) {
-			t.Error("what is outside of the root is gone")
+			t.Error("a file outside the root was removed")
 		}
 	}, v("foreign", "csi.example.com", outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete),
 		v("kept", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimRetain),
@@ -190,7 +190,7 @@ func TestReclaimIgnoresForeignVolumes(t *testing.T) {
 
 func TestDeletedClaimIsCleanedUp(t *testing.T) {
 	runProvisioner(t, func(w *harness) {
-		if err := os.MkdirAll(filepath.Join(w.root, "n1", "pvc-1"), 0o700); err != nil { // the volume object was refused
+		if err := os.MkdirAll(filepath.Join(w.root, "n1", "pvc-1"), 0o700); err != nil { // the volume object was rejected
 			t.Fatal(err)
 		}
 		if err := w.api.CoreV1().PersistentVolumeClaims("ns").Delete(w.ctx, "c", metav1.DeleteOptions{}); err != nil {

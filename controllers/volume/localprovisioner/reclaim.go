@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reclaim deletes a volume that nobody has any more, if its policy says so: the directory
-// first, then the object, then what keeps the object.
+// reclaim deletes an unused volume if its policy is Delete: first the directory, then the object, then the
+// finalizer.
 func (l *provisioner) reclaim(ctx context.Context, seen *corev1.PersistentVolume) error {
 	if !isReclaimable(seen) {
 		return nil
@@ -28,7 +28,7 @@ func (l *provisioner) reclaim(ctx context.Context, seen *corev1.PersistentVolume
 	node, err := l.storage.nodeOf(path, v.Name)
 	if err != nil {
 		l.events.Event(v, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
-		return nil // until the volume changes
+		return nil // retry when the volume changes
 	}
 	if err := l.storage.remove(node, v.Name); err != nil {
 		l.events.Event(v, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
@@ -47,8 +47,8 @@ func (l *provisioner) reclaim(ctx context.Context, seen *corev1.PersistentVolume
 	return l.removeFinalizer(ctx, v)
 }
 
-// isReclaimable says whether nobody has a volume any more and it is to go: it was released under the
-// policy Delete, or somebody deleted it.
+// isReclaimable reports whether a volume is unused and to be deleted: it was released under the
+// policy Delete, or it is being deleted.
 func isReclaimable(v *corev1.PersistentVolume) bool {
 	switch v.Status.Phase {
 	case corev1.VolumeReleased:
@@ -59,7 +59,7 @@ func isReclaimable(v *corev1.PersistentVolume) bool {
 	return false
 }
 
-// removeFinalizer takes the finalizer off.
+// removeFinalizer removes the finalizer.
 func (l *provisioner) removeFinalizer(ctx context.Context, v *corev1.PersistentVolume) error {
 	if !slices.Contains(v.Finalizers, finalizer) {
 		return nil

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// storage is the root directory. It must not be moved while it is in use.
+// storage manages the root directory. The directory must not be moved while in use.
 type storage struct {
 	path string // absolute
 	root *os.Root
 }
 
-// openStorage makes the root directory if it is not there.
+// openStorage opens the root directory and creates it if necessary.
 func openStorage(path string) (*storage, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -33,8 +33,8 @@ func openStorage(path string) (*storage, error) {
 
 func (s *storage) close() { _ = s.root.Close() }
 
-// create makes a volume's directory, which everybody may write to, as containers run
-// under users of their own. It says where it is. One that is there stays.
+// create creates a volume's directory and returns its path. An existing directory is kept. The directory is
+// world-writable, since containers run as different users.
 func (s *storage) create(node, name string) (string, error) {
 	if err := checkNames(node, name); err != nil {
 		return "", err
@@ -46,13 +46,13 @@ func (s *storage) create(node, name string) (string, error) {
 	if err := s.root.Mkdir(at, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
-	if err := s.root.Chmod(at, 0o777); err != nil { // in spite of the umask
+	if err := s.root.Chmod(at, 0o777); err != nil { // regardless of the umask
 		return "", err
 	}
 	return filepath.Join(s.path, at), nil
 }
 
-// remove deletes a volume's directory and what is in it. One that is not there is no error.
+// remove deletes a volume's directory with its content. A missing directory is no error.
 func (s *storage) remove(node, name string) error {
 	if err := checkNames(node, name); err != nil {
 		return err
@@ -64,8 +64,8 @@ func (s *storage) remove(node, name string) error {
 	return err
 }
 
-// nodeOf takes the path of a volume's directory apart. A path that create would not have made
-// is an error.
+// nodeOf returns the node of a volume's directory. It returns an error for a path that create would not have
+// returned.
 func (s *storage) nodeOf(path, name string) (string, error) {
 	node, last := filepath.Split(strings.TrimPrefix(path, s.path+string(filepath.Separator)))
 	node = strings.TrimSuffix(node, string(filepath.Separator))
@@ -75,7 +75,7 @@ func (s *storage) nodeOf(path, name string) (string, error) {
 	return node, nil
 }
 
-// nodes are the nodes that have directories.
+// nodes returns the nodes that have directories.
 func (s *storage) nodes() []string {
 	dir, err := fs.ReadDir(s.root.FS(), ".")
 	if err != nil {
@@ -90,11 +90,11 @@ func (s *storage) nodes() []string {
 	return out
 }
 
-// checkNames demands names of one step each, down.
+// checkNames returns an error unless all names are single path elements.
 func checkNames(names ...string) error {
 	for _, n := range names {
 		if n == "" || n == "." || n == ".." || strings.ContainsAny(n, `/\`) || !filepath.IsLocal(n) {
-			return fmt.Errorf("%q cannot be the name of a directory", n)
+			return fmt.Errorf("%q is not a valid directory name", n)
 		}
 	}
 	return nil

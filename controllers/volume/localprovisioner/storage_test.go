@@ -38,7 +38,7 @@ func TestStorageCreateAndRemove(t *testing.T) {
 	s, _ := openTestStorage(t)
 	path, err := s.create("n1", "pvc-1")
 	if err != nil || path != filepath.Join(s.path, "n1", "pvc-1") {
-		t.Fatalf("made %q, %v", path, err)
+		t.Fatalf("created %q, %v", path, err)
 	}
 	data := write(t, path, "deep", "file")
 	if again, err := s.create("n1", "pvc-1"); err != nil || again != path || !exists(data) {
@@ -74,7 +74,7 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 			t.Errorf("remove of %q", node)
 		}
 	}
-	// A node's directory that was replaced by a link to somewhere else.
+	// A node's directory that was replaced by a symbolic link.
 	if err := os.Symlink(outside, filepath.Join(s.path, "n1")); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 	if removed := s.remove("n1", "pvc-1"); err == nil || removed == nil {
 		t.Errorf("through a link: create %v, remove %v", err, removed)
 	}
-	// A link in a volume goes, what it points at stays.
+	// A link in a volume is removed, its target stays.
 	path, err := s.create("n2", "pvc-1")
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 		t.Errorf("removed: %v", err)
 	}
 	if !exists(precious) {
-		t.Error("what is outside is gone")
+		t.Error("a file outside was removed")
 	}
 }
 
@@ -104,7 +104,7 @@ func TestNodeOfRejectsForeignPaths(t *testing.T) {
 		filepath.Join(s.path, "n1", "x", "pvc-1"), filepath.Join(outside, "n1", "pvc-1"), s.path + "/../volumes/n1/pvc-1",
 		s.path + "/n1/../pvc-1", s.path + "//pvc-1", "n1/pvc-1"} {
 		if node, err := s.nodeOf(path, "pvc-1"); err == nil {
-			t.Errorf("%q is taken for the directory of pvc-1 on %q", path, node)
+			t.Errorf("%q was accepted as the directory of pvc-1 on %q", path, node)
 		}
 	}
 }

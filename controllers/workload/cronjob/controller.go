@@ -21,13 +21,13 @@ import (
 
 const (
 	workers = 4
-	// component is the name under which Kubernetes reports the same events.
+	// component is the upstream source of the events.
 	component = "cronjob-controller"
-	// timerSlack keeps the loop from waking a hair too early.
+	// timerSlack prevents timers from firing slightly too early.
 	timerSlack = 10 * time.Millisecond
 )
 
-// Kind is what the loop looks after.
+// Kind is the kind that this controller reconciles.
 var Kind = batchv1.SchemeGroupVersion.WithKind("CronJob")
 
 type controller struct {
@@ -42,20 +42,20 @@ type controller struct {
 	lastCreates map[types.UID]lastCreate
 }
 
-// lastCreate is when a Job was made last of a CronJob: until the cache shows it, the CronJob is left alone.
+// lastCreate is the last Job created for a CronJob. Until the cache shows it, the CronJob is not reconciled.
 type lastCreate struct{ due, at time.Time }
 
-// cacheLagTimeout is how long the cache may be behind; after that, somebody else must have changed the status.
+// cacheLagTimeout bounds how long the cache may lag; after that, another writer must have changed the status.
 const cacheLagTimeout = 10 * time.Second
 
-// Run makes Jobs until ctx ends. factory (started here if it is not yet) supplies CronJobs and
-// Jobs. It returns an error only if it could not start.
+// Run creates Jobs until ctx is done. It starts factory, which supplies CronJobs and
+// Jobs. It returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
 	crons, jobs := factory.Batch().V1().CronJobs(), factory.Batch().V1().Jobs().Informer()
 	s := &controller{client: client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: events, lastCreates: map[types.UID]lastCreate{}}
-	s.queue = workqueue.New("cronjob", "Making the CronJob's Jobs", log, s.sync)
+	s.queue = workqueue.New("cronjob", "Reconciling the CronJob", log, s.sync)
 	if err := shared.IndexByController(jobs); err != nil {
 		return err
 	}
@@ -82,14 +82,14 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// sync brings one CronJob up to date.
+// sync reconciles one CronJob.
 func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	cj, err := s.lister.CronJobs(key.Namespace).Get(key.Name)
 	if err != nil {
 		return 0, shared.IgnoreNotFound(err)
 	}
 	if cj.DeletionTimestamp != nil {
-		return 0, nil // its Jobs go with it, or are left without it
+		return 0, nil // the garbage collector deletes or orphans its Jobs
 	}
 	if wait := s.cacheLag(cj); wait > 0 {
 		return wait, nil
@@ -111,7 +111,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	return max(time.Until(wake)+timerSlack, timerSlack), nil
 }
 
-// cacheLag says for how long at most to wait for the cache to show what was made last.
+// cacheLag returns how long to wait at most for the cache to show the last created Job.
 func (s *controller) cacheLag(cj *batchv1.CronJob) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *controller) cacheLag(cj *batchv1.CronJob) time.Duration {
 	return max(0, cacheLagTimeout-time.Since(m.at))
 }
 
-// newCronJob is what the engine reads of a CronJob with so many active Jobs.
+// newCronJob converts a CronJob with the given number of active Jobs for engine/workload.
 func newCronJob(cj *batchv1.CronJob, s workload.Schedule, active int) *workload.CronJob {
 	out := &workload.CronJob{
 		Schedule: s, Created: cj.CreationTimestamp.Time, Suspend: cj.Spec.Suspend != nil && *cj.Spec.Suspend, Deleting: cj.DeletionTimestamp != nil, Active: active,

@@ -53,7 +53,7 @@ func jobs(s *workloadtest.Env) []batchv1.Job {
 	return list.Items
 }
 
-// complete ends all jobs that run.
+// complete finishes all running Jobs.
 func complete(s *workloadtest.Env) {
 	s.Helper()
 	for _, j := range jobs(s) {
@@ -82,7 +82,7 @@ func TestJobEveryMinute(t *testing.T) {
 		}
 		st := status(s)
 		if created := s.EventCount("SuccessfulCreate"); created != 5 || s.EventCount("SawCompletedJob") == 0 || len(st.Active) != 0 || st.LastSuccessfulTime == nil {
-			t.Errorf("%d jobs were made: %+v", created, st)
+			t.Errorf("%d jobs were created: %+v", created, st)
 		}
 		j := jobs(s)[1]
 		due := st.LastScheduleTime.Time
@@ -100,7 +100,7 @@ func TestConcurrencyPolicy(t *testing.T) {
 			add(s, func(c *batchv1.CronJobSpec) { c.ConcurrencyPolicy = policy })
 			s.Settle(3*time.Minute + time.Second)
 			if n := len(jobs(s)); n != want.jobs || s.EventCount("SuccessfulCreate") < want.made || s.EventCount("JobAlreadyActive") != want.told || len(status(s).Active) != want.jobs {
-				t.Errorf("%s: %d jobs, %d made, %d times told, status %+v, want %+v", policy, n, s.EventCount("SuccessfulCreate"), s.EventCount("JobAlreadyActive"), status(s), want)
+				t.Errorf("%s: %d jobs, %d created, %d events, status %+v, want %+v", policy, n, s.EventCount("SuccessfulCreate"), s.EventCount("JobAlreadyActive"), status(s), want)
 			}
 		})
 	}
@@ -115,13 +115,13 @@ func TestInvalidScheduleEvent(t *testing.T) {
 			add(s, edit)
 			s.Settle(5 * time.Minute)
 			if len(jobs(s)) != 0 || s.EventCount(reason) != 1 {
-				t.Errorf("%s was told %d times, %d jobs", reason, s.EventCount(reason), len(jobs(s)))
+				t.Errorf("%s: %d events, %d jobs", reason, s.EventCount(reason), len(jobs(s)))
 			}
 		})
 	}
 }
 
-// TestDaylightSavingTime: in Berlin 2:30 came twice, or not at all, and so the job.
+// TestDaylightSavingTime: in Berlin 2:30 occurs twice or not at all, and so does the Job.
 func TestDaylightSavingTime(t *testing.T) {
 	berlin, daily := "Europe/Berlin", &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "30 2 * * *"}}
 	daily.Spec.TimeZone = &berlin

@@ -19,16 +19,16 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// reconciliation is one look at a CronJob.
+// reconciliation is one reconciliation of a CronJob.
 type reconciliation struct {
 	*controller
 	now  time.Time
-	old  *batchv1.CronJob // as the cache has it: for events and comparison
-	cj   *batchv1.CronJob // with the status that is to be
+	old  *batchv1.CronJob // as cached, for events and comparison
+	cj   *batchv1.CronJob // with the new status
 	jobs []*batchv1.Job
 }
 
-// finishedCondition says how a Job ended; "" if it has not.
+// finishedCondition returns how a Job finished; "" if it has not.
 func finishedCondition(j *batchv1.Job) (how batchv1.JobConditionType, at time.Time) {
 	for _, c := range j.Status.Conditions {
 		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
@@ -38,7 +38,7 @@ func finishedCondition(j *batchv1.Job) (how batchv1.JobConditionType, at time.Ti
 	return "", time.Time{}
 }
 
-// updateActive says in the status which Jobs are active and when one last went well.
+// updateActive updates the active Jobs and the last successful time in the status.
 func (r *reconciliation) updateActive(ctx context.Context) error {
 	s, there := &r.cj.Status, map[types.UID]*batchv1.Job{}
 	var active []corev1.ObjectReference
@@ -65,7 +65,7 @@ func (r *reconciliation) updateActive(ctx context.Context) error {
 		live, err := r.client.BatchV1().Jobs(r.cj.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 		switch {
 		case err == nil && live.UID == ref.UID:
-			active = append(active, ref) // the cache does not know it yet
+			active = append(active, ref) // not in the cache yet
 		case err == nil || apierrors.IsNotFound(err):
 			r.events.Eventf(r.old, corev1.EventTypeNormal, "MissingJob", "Active job went missing: %v", ref.Name)
 		default:
@@ -80,12 +80,12 @@ func jobReference(j *batchv1.Job) corev1.ObjectReference {
 	return corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Namespace: j.Namespace, Name: j.Name, UID: j.UID, ResourceVersion: j.ResourceVersion}
 }
 
-// schedule makes a Job if one is due.
+// schedule creates a Job if one is due.
 func (r *reconciliation) schedule(ctx context.Context) (wake time.Time, err error) {
 	schedule, reason, err := scheduleOf(r.cj)
 	if err != nil {
 		r.events.Event(r.old, corev1.EventTypeWarning, reason, err.Error())
-		return time.Time{}, nil // until it is changed
+		return time.Time{}, nil // retry when it changes
 	}
 	plan := newCronJob(r.cj, schedule, len(r.cj.Status.Active)).Plan(r.now)
 	if plan.Missed > workload.TooManyMissed && r.dedup.ShouldRecord(r.cj.UID, "missed", plan.Due) {
@@ -102,7 +102,7 @@ func (r *reconciliation) schedule(ctx context.Context) (wake time.Time, err erro
 	return plan.Next, nil
 }
 
-// createJob makes the Job of a time, after deleting the active ones if it is to replace them.
+// createJob creates the Job for a scheduled time. With replace it first deletes the active Jobs.
 func (r *reconciliation) createJob(ctx context.Context, due time.Time, replace bool) error {
 	if replace {
 		for _, ref := range r.cj.Status.Active {
@@ -118,12 +118,12 @@ func (r *reconciliation) createJob(ctx context.Context, due time.Time, replace b
 	case err == nil:
 		r.events.Eventf(r.old, corev1.EventTypeNormal, shared.SuccessfulCreate, "Created job %v", created.Name)
 	case apierrors.IsAlreadyExists(err):
-		// Made, but the loop was killed before it was written down; or somebody else took the name.
+		// The Job was created before a crash and is missing in the status, or another object has the name.
 		if created, err = r.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{}); err != nil {
 			return err
 		}
 		if !metav1.IsControlledBy(created, r.old) {
-			return fmt.Errorf("job %s/%s of cronjob %s is there, but belongs to another object", job.Namespace, job.Name, r.cj.Name)
+			return fmt.Errorf("job %s/%s of cronjob %s already exists and belongs to another object", job.Namespace, job.Name, r.cj.Name)
 		}
 	case shared.IsNamespaceTerminating(err):
 		return nil
@@ -139,7 +139,7 @@ func (r *reconciliation) createJob(ctx context.Context, due time.Time, replace b
 	return nil
 }
 
-// jobOf is the Job of a CronJob for a time.
+// jobOf returns the Job of a CronJob for a scheduled time.
 func jobOf(cj *batchv1.CronJob, due time.Time) *batchv1.Job {
 	t := cj.Spec.JobTemplate.DeepCopy()
 	annotations := maps.Clone(t.Annotations)
@@ -175,7 +175,7 @@ func (r *reconciliation) deleteJob(ctx context.Context, name string, uid types.U
 	return nil
 }
 
-// cleanUpFinishedJobs deletes Jobs that are over, beyond the limits of the history.
+// cleanUpFinishedJobs deletes finished Jobs beyond the history limits.
 func (r *reconciliation) cleanUpFinishedJobs(ctx context.Context) error {
 	var finishedJobs []workload.FinishedJob
 	var jobs []*batchv1.Job
@@ -198,7 +198,7 @@ func (r *reconciliation) cleanUpFinishedJobs(ctx context.Context) error {
 	return nil
 }
 
-// updateStatus writes the status if it changed.
+// updateStatus writes the status if it has changed.
 func (r *reconciliation) updateStatus(ctx context.Context) error {
 	if equality.Semantic.DeepEqual(withoutVersions(r.old.Status), withoutVersions(r.cj.Status)) {
 		return nil
@@ -215,7 +215,7 @@ func (r *reconciliation) updateStatus(ctx context.Context) error {
 	return err
 }
 
-// withoutVersions leaves out the versions of active Jobs: they change with each of their pods.
+// withoutVersions removes the resource versions of active Jobs, which change with each of their pods.
 func withoutVersions(s batchv1.CronJobStatus) *batchv1.CronJobStatus {
 	out := s.DeepCopy()
 	for i := range out.Active {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // time zones by name, wherever it runs
+	_ "time/tzdata" // time zones independent of the operating system
 
 	"github.com/robfig/cron/v3"
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// scheduleOf reads the schedule of a CronJob. reason is that of the event if it cannot be read.
+// scheduleOf parses the schedule of a CronJob. reason is the event reason of an error.
 func scheduleOf(cj *batchv1.CronJob) (s workload.Schedule, reason string, err error) {
 	text := cj.Spec.Schedule
 	if tz := cj.Spec.TimeZone; tz != nil && !strings.Contains(text, "TZ=") {
@@ -35,13 +35,13 @@ func scheduleOf(cj *batchv1.CronJob) (s workload.Schedule, reason string, err er
 	return parsed, "", nil
 }
 
-// intervalSchedule is due again and again after the same time, counted from an anchor ("@every 90s").
+// intervalSchedule is due at a fixed interval, counted from an anchor ("@every 90s").
 type intervalSchedule struct {
 	anchor time.Time
-	every  time.Duration // a second at least
+	every  time.Duration // at least one second
 }
 
-// Next is the first time after t.
+// Next returns the first time after t.
 func (p intervalSchedule) Next(t time.Time) time.Time {
 	if t.Before(p.anchor) {
 		return p.anchor.Add(p.every)

@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// apply plans what to do about a DaemonSet with these pods, does it, and writes the status.
+// apply plans and executes the changes for a DaemonSet with these pods, and writes the status.
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, revisions *revision.Revisions, pods []*corev1.Pod) (wake time.Time, err error) {
 	now := time.Now()
 	hash := revisions.Latest().Labels[appsv1.DefaultDaemonSetUniqueLabelKey]
@@ -37,7 +37,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.
 		return s.pods.Create(ctx, owner, pod)
 	})
 	if shared.IsNamespaceTerminating(createErr) {
-		createErr = nil // what is left goes with the namespace
+		createErr = nil // the namespace controller deletes the rest
 	}
 	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
 		return s.deletePod(ctx, owner, ds, pods[plan.Delete[i].Pod], &seen[plan.Delete[i].Pod], plan.Delete[i].Reason)
@@ -53,7 +53,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.
 	return plan.Wake, errors.Join(createErr, deleteErr, statusErr, truncateErr)
 }
 
-// convertPods reads the pods, and remembers how those died that failed.
+// convertPods converts the pods and records failures.
 func (s *controller) convertPods(ds *appsv1.DaemonSet, pods []*corev1.Pod) []workload.DaemonPod {
 	seen := make([]workload.DaemonPod, len(pods))
 	for i, p := range pods {
@@ -65,10 +65,10 @@ func (s *controller) convertPods(ds *appsv1.DaemonSet, pods []*corev1.Pod) []wor
 	return seen
 }
 
-// failureSlot is where deaths add up: what a template did on a node is forgiven to the next one.
+// failureSlot returns the slot of a node and template. A new template starts without failures.
 func failureSlot(node, hash string) string { return node + "/" + hash }
 
-// evaluateNodes judges the nodes, and counts those that are to have a pod.
+// evaluateNodes decides which nodes get a pod, and counts them.
 func (s *controller) evaluateNodes(ds *appsv1.DaemonSet, hash string, now time.Time) (out []workload.DaemonNode, desired int, err error) {
 	list, err := s.nodes.List(labels.Everything())
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *controller) evaluateNodes(ds *appsv1.DaemonSet, hash string, now time.T
 	return out, desired, nil
 }
 
-// convertNodes reads the nodes; one that is the same object as before need not be read again.
+// convertNodes converts the nodes. It reuses the conversion of an unchanged object.
 func (s *controller) convertNodes(list []*corev1.Node) []*model.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *controller) convertNodes(list []*corev1.Node) []*model.Node {
 	return out
 }
 
-// deletePod deletes a pod, and says so when it is because it ended.
+// deletePod deletes a pod, and records an event if the pod has finished.
 func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, p *corev1.Pod, seen *workload.DaemonPod, why workload.DaemonReason) error {
 	switch why {
 	case workload.DaemonFailed:
@@ -125,7 +125,7 @@ func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, ds *app
 	return s.pods.Delete(ctx, owner, p)
 }
 
-// updateStatus writes the status if it changed.
+// updateStatus writes the status if it has changed.
 func (s *controller) updateStatus(ctx context.Context, ds *appsv1.DaemonSet, n *workload.DaemonStatus, collisions *int32) error {
 	status := appsv1.DaemonSetStatus{
 		CurrentNumberScheduled: n.Current, NumberMisscheduled: n.Misscheduled, DesiredNumberScheduled: n.Desired, NumberReady: n.Ready, ObservedGeneration: n.Observed,

@@ -28,11 +28,11 @@ import (
 
 const (
 	workers = 4
-	// component is the name under which Kubernetes reports the same events.
+	// component is the upstream source of the events.
 	component = "daemonset-controller"
 )
 
-// Kind is what the loop looks after.
+// Kind is the kind that this controller reconciles.
 var Kind = appsv1.SchemeGroupVersion.WithKind("DaemonSet")
 
 type controller struct {
@@ -52,14 +52,14 @@ type controller struct {
 	nodeCache map[string]cachedNode
 }
 
-// cachedNode is a node as the rules read it, and the object that it was compiled of.
+// cachedNode is a converted node and its source object.
 type cachedNode struct {
 	source *corev1.Node
 	node   *model.Node
 }
 
-// Run keeps DaemonSets until ctx ends. factory (started here if it is not yet) supplies them, their pods and the
-// nodes; avoid (nil: nobody) knows the Holds. It returns an error only if it could not start.
+// Run reconciles DaemonSets until ctx is done. It starts factory, which supplies DaemonSets, pods and nodes. avoid
+// supplies Avoid Holds and may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
@@ -76,7 +76,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		client: client, lister: sets.Lister(), nodes: nodes.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
 		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator(), converter: conversion.New(), nodeCache: map[string]cachedNode{},
 	}
-	s.queue = workqueue.New("daemonset", "Keeping the DaemonSet", log, s.sync)
+	s.queue = workqueue.New("daemonset", "Reconciling the DaemonSet", log, s.sync)
 	if err := s.watch(sets.Informer(), nodes.Informer()); err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// watch has a DaemonSet looked at when it, its pods, revisions or Holds change, or a pod comes that it may
-// adopt; all of them when a node comes, goes or becomes another place.
+// watch enqueues a DaemonSet when it, its pods, revisions or Holds change, or when a pod appears that it may
+// adopt. Added, deleted and relevantly changed nodes enqueue all DaemonSets.
 func (s *controller) watch(sets, nodes cache.SharedInformer) error {
 	err := workqueue.Watch(sets, func(old, now *appsv1.DaemonSet) {
 		if now == nil {
@@ -124,12 +124,12 @@ func (s *controller) watch(sets, nodes cache.SharedInformer) error {
 	return s.pods.Watch(Kind, s.queue.Add, s.enqueueForOrphan)
 }
 
-// equalForPlacement says that a DaemonSet cannot tell two states of a node apart.
+// equalForPlacement reports whether two states of a node are equal for DaemonSets.
 func equalForPlacement(a, b *corev1.Node) bool {
 	return equality.Semantic.DeepEqual(a.Labels, b.Labels) && equality.Semantic.DeepEqual(a.Spec.Taints, b.Spec.Taints)
 }
 
-// enqueueForOrphan has those looked at that may adopt a pod.
+// enqueueForOrphan enqueues the DaemonSets that may adopt a pod.
 func (s *controller) enqueueForOrphan(p *corev1.Pod) {
 	list, _ := s.lister.DaemonSets(p.Namespace).List(labels.Everything())
 	for _, ds := range list {
@@ -139,7 +139,7 @@ func (s *controller) enqueueForOrphan(p *corev1.Pod) {
 	}
 }
 
-// sync brings one DaemonSet up to date.
+// sync reconciles one DaemonSet.
 func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	ds, err := s.lister.DaemonSets(key.Namespace).Get(key.Name)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	}
 	selector, err := metav1.LabelSelectorAsSelector(ds.Spec.Selector)
 	if err != nil || selector.Empty() || ds.DeletionTimestamp != nil {
-		return 0, nil // validation lets no such selector through
+		return 0, nil // an empty selector does not pass validation
 	}
 	if err := s.pods.VerifyOverdue(ctx, ds.UID); err != nil {
 		return 0, err

@@ -55,7 +55,7 @@ func image(s *workloadtest.Env, name string) {
 	s.Settle(time.Minute)
 }
 
-// podsByNode are the pods as "node image", sorted.
+// podsByNode returns the pods as "node image", sorted.
 func podsByNode(s *workloadtest.Env) (out []string) {
 	for _, p := range s.Pods() {
 		out = append(out, p.Spec.NodeName+" "+p.Spec.Containers[0].Image)
@@ -112,8 +112,8 @@ func TestRolloutAndRollback(t *testing.T) {
 	})
 }
 
-// TestBackoffOnEvictingNode: #94245. In an hour Kubernetes makes as many as its back-off of the
-// queue allows; here the pauses double from 10 s to 10 min.
+// TestBackoffOnEvictingNode: kubernetes/kubernetes#94245. In an hour Kubernetes creates as many pods as its queue
+// backoff allows; here the backoff doubles from 10 s to 10 min.
 func TestBackoffOnEvictingNode(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.AddNode("a")
@@ -130,7 +130,7 @@ func TestBackoffOnEvictingNode(t *testing.T) {
 			t.Errorf("%d failed pods were replaced in an hour, want about ten", n)
 		}
 		if s.EventCount("BackOff") == 0 {
-			t.Error("nobody says why there is no pod")
+			t.Error("no event explains the missing pod")
 		}
 		s.SetPodHook(nil)
 		s.Settle(15 * time.Minute)

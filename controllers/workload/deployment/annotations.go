@@ -14,10 +14,10 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// maxRevisionHistoryLen bounds, in bytes, the annotation that keeps a ReplicaSet's former revisions.
+// maxRevisionHistoryLen is the maximum length, in bytes, of the revision history annotation of a ReplicaSet.
 const maxRevisionHistoryLen = 2000
 
-// annotationsToSkip are annotations of a Deployment that do not speak of its ReplicaSets.
+// annotationsToSkip are annotations of a Deployment that are not copied to its ReplicaSets.
 var annotationsToSkip = map[string]bool{
 	corev1.LastAppliedConfigAnnotation: true,
 	conversion.RevisionAnnotation:      true, conversion.RevisionHistoryAnnotation: true,
@@ -25,8 +25,8 @@ var annotationsToSkip = map[string]bool{
 	appsv1.DeprecatedRollbackTo: true,
 }
 
-// setAnnotations gives the current ReplicaSet the Deployment's annotations (such as the cause of the change,
-// which kubectl rollout history shows), revision and minReadySeconds.
+// setAnnotations copies the Deployment's annotations (such as the change cause, which kubectl rollout history
+// shows), revision and minReadySeconds to the current ReplicaSet.
 func (s *rollout) setAnnotations(rs *appsv1.ReplicaSet) {
 	for k, v := range s.d.Annotations {
 		if !annotationsToSkip[k] {
@@ -41,7 +41,7 @@ func (s *rollout) setAnnotations(rs *appsv1.ReplicaSet) {
 	rs.Spec.MinReadySeconds = s.d.Spec.MinReadySeconds
 }
 
-// appendRevision adds a revision to a list of them, the oldest of which go when it gets too long.
+// appendRevision appends a revision to a list and removes the oldest ones if the list is too long.
 func appendRevision(list, revision string) string {
 	if list == "" {
 		return revision
@@ -53,7 +53,7 @@ func appendRevision(list, revision string) string {
 	return list
 }
 
-// needsAnnotations says that the current ReplicaSet lacks something that describe gives it.
+// needsAnnotations reports whether setAnnotations would change the current ReplicaSet.
 func (s *rollout) needsAnnotations(rs *appsv1.ReplicaSet) bool {
 	want := rs.DeepCopy()
 	if want.Annotations == nil {
@@ -63,14 +63,14 @@ func (s *rollout) needsAnnotations(rs *appsv1.ReplicaSet) bool {
 	return !equality.Semantic.DeepEqual(rs.Annotations, want.Annotations) || rs.Spec.MinReadySeconds != want.Spec.MinReadySeconds
 }
 
-// setReplicasAnnotations notes on a ReplicaSet the size of the Deployment for which it was scaled.
+// setReplicasAnnotations records on a ReplicaSet the size of the Deployment for which it was scaled.
 func (s *rollout) setReplicasAnnotations(rs *appsv1.ReplicaSet) {
 	machine := conversion.Deployment(s.d)
 	rs.Annotations[conversion.DesiredReplicasAnnotation] = strconv.Itoa(int(machine.Replicas))
 	rs.Annotations[conversion.MaxReplicasAnnotation] = strconv.Itoa(int(machine.Replicas + machine.MaxSurge))
 }
 
-// updateStatus writes the status and the revision, if they changed.
+// updateStatus writes the status and the revision if they have changed.
 func (s *rollout) updateStatus(ctx context.Context) error {
 	n := &s.plan.Status
 	d := s.d.DeepCopy()

@@ -22,13 +22,13 @@ import (
 
 const (
 	workers = 5
-	// component is the name under which Kubernetes reports the same events.
+	// component is the upstream source of the events.
 	component = "deployment-controller"
-	// recreatePollInterval is how often it is looked whether the old pods of a Recreate are gone.
+	// recreatePollInterval is how often to check whether the old pods of a Recreate rollout are gone.
 	recreatePollInterval = time.Second
 )
 
-// Kind is what the loop looks after.
+// Kind is the kind that this controller reconciles.
 var Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
 type controller struct {
@@ -41,8 +41,8 @@ type controller struct {
 	queue  *workqueue.Queue[types.NamespacedName]
 }
 
-// Run takes Deployments through their rollouts until ctx ends. factory (started here if it is not yet)
-// supplies them, their ReplicaSets and pods. It returns an error only if it could not start.
+// Run reconciles Deployments until ctx is done. It starts factory, which supplies Deployments, ReplicaSets and pods.
+// It returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
@@ -51,7 +51,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		client: client, events: events, writes: newWriteCache(), lister: deployments.Lister(),
 		sets: factory.Apps().V1().ReplicaSets().Informer(), pods: factory.Core().V1().Pods().Informer(),
 	}
-	s.queue = workqueue.New("deployment", "Taking the Deployment further", log, s.sync)
+	s.queue = workqueue.New("deployment", "Reconciling the Deployment", log, s.sync)
 	if err := s.watch(deployments.Informer()); err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// watch has a Deployment looked at when it or its ReplicaSets change, or one comes that it may adopt.
+// watch enqueues a Deployment when it or its ReplicaSets change, or when a ReplicaSet appears that it may adopt.
 func (s *controller) watch(deployments cache.SharedInformer) error {
 	for _, i := range []cache.SharedIndexInformer{s.sets, s.pods} {
 		if err := shared.IndexByController(i); err != nil {
@@ -98,7 +98,7 @@ func (s *controller) watch(deployments cache.SharedInformer) error {
 	return shared.WatchControlled(s.sets, Kind, s.queue.Add, orphan)
 }
 
-// sync takes one Deployment a step further.
+// sync reconciles one Deployment.
 func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	d, err := s.lister.Deployments(key.Namespace).Get(key.Name)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	}
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err != nil {
-		return 0, nil // validation lets none through
+		return 0, nil // a malformed selector does not pass validation
 	}
 	owner := &shared.Owner{Kind: Kind, Object: d, Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
 		return s.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
@@ -127,7 +127,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	return step.run(ctx)
 }
 
-// hasRunningPods says whether a pod of a ReplicaSet has not ended.
+// hasRunningPods reports whether a ReplicaSet has a pod that has not finished.
 func (s *controller) hasRunningPods(rs *appsv1.ReplicaSet) bool {
 	for _, p := range shared.Controlled[*corev1.Pod](s.pods, rs, false) {
 		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {

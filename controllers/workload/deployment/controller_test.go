@@ -28,7 +28,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// harness is an API with this loop and that of ReplicaSets at work; pods become ready after a second.
+// harness is an API with the controllers of Deployments and ReplicaSets; pods become ready after a second.
 type harness struct {
 	*testing.T
 	*fake.Clientset
@@ -37,7 +37,7 @@ type harness struct {
 	noReady atomic.Bool
 }
 
-// runController runs a test in a world of its own, in virtual time.
+// runController runs a test in virtual time.
 func runController(t *testing.T, test func(w *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,7 +108,7 @@ func (w *harness) add(replicas int32, edits ...func(*appsv1.Deployment)) {
 	}
 }
 
-// change edits the Deployment and waits until all is quiet.
+// change updates the Deployment and waits until nothing is left to do.
 func (w *harness) change(edit func(*appsv1.Deployment)) {
 	w.Helper()
 	d := w.now()
@@ -137,7 +137,7 @@ func (w *harness) now() *appsv1.Deployment {
 	return d
 }
 
-// sets are the ReplicaSets as "image revision replicas", sorted.
+// sets returns the ReplicaSets as "image revision replicas", sorted.
 func (w *harness) sets() (out []string) {
 	w.Helper()
 	list, err := w.AppsV1().ReplicaSets("ns").List(w.Context(), metav1.ListOptions{})
@@ -252,7 +252,7 @@ func TestReplicaSetCreateFailure(t *testing.T) {
 		if err != nil || !slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
 			return e.Reason == "ReplicaSetCreateError" && strings.Contains(e.Message, "exceeded quota")
 		}) {
-			t.Errorf("no event says it: %v %v", events, err)
+			t.Errorf("missing event: %v %v", events, err)
 		}
 		w.Set(func(clienttesting.Action) (bool, runtime.Object, error) { return false, nil, nil })
 		w.settle(time.Minute)

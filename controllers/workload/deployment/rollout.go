@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// rollout is one look at a Deployment.
+// rollout is one reconciliation of a Deployment.
 type rollout struct {
 	*controller
 	d     *appsv1.Deployment
@@ -25,14 +25,14 @@ type rollout struct {
 	plan  workload.DeploymentPlan
 }
 
-// run plans, does it, and writes the status.
+// run plans and executes the next step, and writes the status.
 func (s *rollout) run(ctx context.Context) (requeueAfter time.Duration, err error) {
 	now := time.Now()
 	machine := conversion.Deployment(s.d)
 	name := s.d.Name + "-" + podtemplate.Hash(&s.d.Spec.Template, s.d.Status.CollisionCount)
 	seen := make([]workload.Set, len(s.sets))
 	oldPods := false
-	var first *appsv1.ReplicaSet // of the current template
+	var first *appsv1.ReplicaSet // with the current template
 	for i, rs := range s.sets {
 		current := podtemplate.Equal(&rs.Spec.Template, &s.d.Spec.Template)
 		seen[i] = conversion.DeploymentReplicaSet(rs, current)
@@ -56,7 +56,7 @@ func (s *rollout) run(ctx context.Context) (requeueAfter time.Duration, err erro
 	return shared.EarliestRequeue(requeueAfter, s.plan.Wake), nil
 }
 
-// apply writes the ReplicaSets.
+// apply executes the plan.
 func (s *rollout) apply(ctx context.Context, name string) error {
 	if s.plan.Create {
 		if err := s.create(ctx, name); err != nil {
@@ -88,7 +88,7 @@ func (s *rollout) apply(ctx context.Context, name string) error {
 	return nil
 }
 
-// create makes the ReplicaSet of the current template.
+// create creates the ReplicaSet of the current template.
 func (s *rollout) create(ctx context.Context, name string) error {
 	hash := podtemplate.Hash(&s.d.Spec.Template, s.d.Status.CollisionCount)
 	pods := s.d.Spec.Template.DeepCopy()
@@ -123,16 +123,16 @@ func (s *rollout) create(ctx context.Context, name string) error {
 	return s.reportCreateFailure(ctx, name, err)
 }
 
-// resolveCollision finds out what has the name of the ReplicaSet to make: the very same one, which the cache
-// does not show yet, or another, so that a new name is needed.
+// resolveCollision handles a name that is in use: either by the desired ReplicaSet, which the cache
+// does not show yet, or by another one, so that a new name is needed.
 func (s *rollout) resolveCollision(ctx context.Context, name string, exists error) error {
 	existing, err := s.client.AppsV1().ReplicaSets(s.d.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("looking at ReplicaSet %s: %w", name, err)
+		return fmt.Errorf("reading ReplicaSet %s: %w", name, err)
 	}
 	if metav1.IsControlledBy(existing, s.d) && podtemplate.Equal(&existing.Spec.Template, &s.d.Spec.Template) {
 		s.writes.record(s.d, existing)
-		return exists // again, with it
+		return exists // retry with it
 	}
 	d := s.d.DeepCopy()
 	n := int32(1)
@@ -143,10 +143,10 @@ func (s *rollout) resolveCollision(ctx context.Context, name string, exists erro
 	if _, err := s.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("counting the collision of ReplicaSet %s: %w", name, err)
 	}
-	return fmt.Errorf("ReplicaSet %s is another one's; the next gets a new name: %w", name, exists)
+	return fmt.Errorf("ReplicaSet %s belongs to another object; retrying with a new name: %w", name, exists)
 }
 
-// reportCreateFailure says in condition and event that the ReplicaSet could not be made.
+// reportCreateFailure reports the failure in a condition and an event.
 func (s *rollout) reportCreateFailure(ctx context.Context, name string, cause error) error {
 	message := fmt.Sprintf("Failed to create new replica set %q: %v", name, cause)
 	s.events.Event(s.d, corev1.EventTypeWarning, workload.FailedRSCreateReason, message)
@@ -156,7 +156,7 @@ func (s *rollout) reportCreateFailure(ctx context.Context, name string, cause er
 	if err := s.updateStatus(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("making ReplicaSet %s: %w", name, cause)
+	return fmt.Errorf("creating ReplicaSet %s: %w", name, cause)
 }
 
 func (s *rollout) scale(ctx context.Context, sc workload.Scaling) error {
@@ -179,7 +179,7 @@ func (s *rollout) recordScaling(set string, from, to int32) {
 	s.events.Eventf(s.d, corev1.EventTypeNormal, "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", direction, set, from, to)
 }
 
-// update writes a ReplicaSet, if it is still what it was.
+// update updates a ReplicaSet that is unchanged since it was read.
 func (s *rollout) update(ctx context.Context, i int, change func(*appsv1.ReplicaSet)) error {
 	rs := s.sets[i].DeepCopy()
 	if rs.Annotations == nil {
@@ -188,7 +188,7 @@ func (s *rollout) update(ctx context.Context, i int, change func(*appsv1.Replica
 	change(rs)
 	now, err := s.client.AppsV1().ReplicaSets(rs.Namespace).Update(ctx, rs, metav1.UpdateOptions{})
 	if err != nil {
-		return fmt.Errorf("changing ReplicaSet %s: %w", rs.Name, err)
+		return fmt.Errorf("updating ReplicaSet %s: %w", rs.Name, err)
 	}
 	s.sets[i] = now
 	s.writes.record(s.d, now)

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// writeCache are the ReplicaSets as they were written last, as long as the cache shows an older state.
+// writeCache holds the last written state of ReplicaSets until the informer cache shows it.
 type writeCache struct {
 	mu   sync.Mutex
-	sets map[types.UID]map[types.UID]cachedWrite // by the Deployment's uid and their own
+	sets map[types.UID]map[types.UID]cachedWrite // by the UIDs of Deployment and ReplicaSet
 }
 
 type cachedWrite struct {
@@ -23,7 +23,7 @@ type cachedWrite struct {
 	at  time.Time
 }
 
-// cacheLagTimeout is how long the cache may be behind before the API server is asked.
+// cacheLagTimeout is how long the cache may lag before the API server is queried.
 const cacheLagTimeout = 10 * time.Second
 
 func newWriteCache() *writeCache { return &writeCache{sets: map[types.UID]map[types.UID]cachedWrite{}} }
@@ -45,7 +45,7 @@ func (w *writeCache) drop(deployment, uid types.UID) {
 	}
 }
 
-// forDeployment is a copy of what was written for a Deployment.
+// forDeployment returns a copy of the writes for a Deployment.
 func (w *writeCache) forDeployment(d *appsv1.Deployment) map[types.UID]cachedWrite {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -56,7 +56,7 @@ func (w *writeCache) forDeployment(d *appsv1.Deployment) map[types.UID]cachedWri
 	return out
 }
 
-// overlayWrites are the ReplicaSets of the cache, or as they were written since.
+// overlayWrites replaces cached ReplicaSets by newer written states.
 func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, sets []*appsv1.ReplicaSet) ([]*appsv1.ReplicaSet, error) {
 	writes := s.writes.forDeployment(d)
 	for i, rs := range sets {
@@ -71,7 +71,7 @@ func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, se
 			s.writes.drop(d.UID, rs.UID)
 		}
 	}
-	for uid, x := range writes { // made, but the cache has none of it, or no more
+	for uid, x := range writes { // created, but not in the cache, or deleted meanwhile
 		if time.Since(x.at) > cacheLagTimeout {
 			now, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, x.set.Name, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) || err == nil && now.UID != uid {

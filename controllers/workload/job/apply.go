@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// apply plans what to do about a Job with these pods, and does it.
+// apply plans and executes the changes for a Job with these pods.
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv1.Job, pods []*corev1.Pod) (wake time.Time, err error) {
 	now := time.Now()
 	machine, err := conversion.Job(job)
@@ -48,12 +48,12 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 	})
 	plan.Status.Active -= int32(len(plan.Create) - made)
 	if shared.IsNamespaceTerminating(createErr) {
-		createErr = nil // what is left goes with the namespace
+		createErr = nil // the namespace controller deletes the rest
 	}
 	if err := s.updateStatus(ctx, job, &plan); err != nil {
 		return time.Time{}, errors.Join(deleteErr, createErr, err)
 	}
-	// Only now, that the status has them: those that are not counted yet would be lost.
+	// The finalizers are removed after the status update, which counts the pods.
 	_, untrackErr := shared.SlowStartBatch(len(plan.RemoveFinalizers), func(i int) error { return s.untrack(ctx, pods[plan.RemoveFinalizers[i]]) })
 	if err := errors.Join(deleteErr, createErr, untrackErr); err != nil {
 		return time.Time{}, err
@@ -62,7 +62,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 	return earliest(plan.Wake, held, expires), err
 }
 
-// earliest is the first of some times of which zero means never.
+// earliest returns the earliest non-zero time.
 func earliest(times ...time.Time) (first time.Time) {
 	for _, t := range times {
 		if first.IsZero() || !t.IsZero() && t.Before(first) {
@@ -72,7 +72,7 @@ func earliest(times ...time.Time) (first time.Time) {
 	return first
 }
 
-// holdBack keeps pods from being made, where the template names a node from which the Job's are kept off.
+// holdBack suppresses pod creation if the template names a node that the Job's pods must avoid.
 func (s *controller) holdBack(job *batchv1.Job, plan *workload.JobPlan, now time.Time) (until time.Time) {
 	node := job.Spec.Template.Spec.NodeName
 	if node == "" || len(plan.Create) == 0 {
@@ -90,7 +90,7 @@ func (s *controller) holdBack(job *batchv1.Job, plan *workload.JobPlan, now time
 	return until
 }
 
-// updateStatus writes the status if it changed, and then tells what happened.
+// updateStatus writes the status if it has changed, and then records the events.
 func (s *controller) updateStatus(ctx context.Context, job *batchv1.Job, plan *workload.JobPlan) error {
 	status := statusOf(&job.Status, &plan.Status)
 	if equality.Semantic.DeepEqual(job.Status, status) {
@@ -117,7 +117,7 @@ func (s *controller) updateStatus(ctx context.Context, job *batchv1.Job, plan *w
 	return nil
 }
 
-// deleteExpired deletes a Job that is over and whose time is up, or tells when that will be.
+// deleteExpired deletes a finished Job after its TTL, or returns when it expires.
 func (s *controller) deleteExpired(ctx context.Context, job *batchv1.Job, status *workload.JobStatus, now time.Time) (at time.Time, err error) {
 	finished, ended := status.Finished()
 	if !finished || job.Spec.TTLSecondsAfterFinished == nil || job.DeletionTimestamp != nil {
@@ -134,7 +134,7 @@ func (s *controller) deleteExpired(ctx context.Context, job *batchv1.Job, status
 		return time.Time{}, err
 	}
 	if live.ResourceVersion != job.ResourceVersion {
-		return now.Add(time.Second), nil // the cache is behind: it may have been given more time
+		return now.Add(time.Second), nil // the cache lags; the TTL may have been extended
 	}
 	background := metav1.DeletePropagationBackground
 	err = s.client.BatchV1().Jobs(job.Namespace).Delete(ctx, job.Name, metav1.DeleteOptions{

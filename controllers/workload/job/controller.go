@@ -22,15 +22,15 @@ import (
 
 const (
 	workers = 5
-	// component is the name under which Kubernetes reports the same events.
+	// component is the upstream source of the events.
 	component = "job-controller"
-	// managedBy is who Jobs are managed by that are ours.
+	// managedBy is the value of spec.managedBy that selects this controller.
 	managedBy = "kubernetes.io/job-controller"
-	// batchDelay is how long changes of pods are gathered, so that a Job of many pods is not written for each.
+	// batchDelay is how long pod changes are collected, so that a Job with many pods is not updated for each of them.
 	batchDelay = 100 * time.Millisecond
 )
 
-// Kind is what the loop looks after.
+// Kind is the kind that this controller reconciles.
 var Kind = batchv1.SchemeGroupVersion.WithKind("Job")
 
 type controller struct {
@@ -44,11 +44,11 @@ type controller struct {
 	writes      *writeCache
 	events      record.EventRecorder
 	queue       *workqueue.Queue[types.NamespacedName]
-	orphanQueue *workqueue.Queue[types.NamespacedName] // pods whose Job is gone
+	orphanQueue *workqueue.Queue[types.NamespacedName] // pods whose Job does not exist
 }
 
-// Run runs Jobs until ctx ends. factory (started here if it is not yet) supplies them and their pods; avoid (nil: nobody)
-// knows the Holds. It returns an error only if it could not start.
+// Run reconciles Jobs until ctx is done. It starts factory, which supplies Jobs and pods. avoid supplies Avoid Holds
+// and may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
@@ -58,8 +58,8 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	}
 	jobs := factory.Batch().V1().Jobs()
 	s := &controller{client: client, lister: jobs.Lister(), pods: pods, podInformer: factory.Core().V1().Pods().Informer(), avoidHolds: avoid, events: events, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache()}
-	s.queue = workqueue.New("job", "Running the Job", log, s.sync)
-	s.orphanQueue = workqueue.New("job_orphan_pod", "Releasing a pod of a Job that is gone", log, s.releaseOrphan)
+	s.queue = workqueue.New("job", "Reconciling the Job", log, s.sync)
+	s.orphanQueue = workqueue.New("job_orphan_pod", "Releasing an orphaned pod", log, s.releaseOrphan)
 	if err := s.watch(jobs.Informer()); err != nil {
 		return err
 	}
@@ -77,15 +77,15 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// watch has a Job looked at when it, its pods or its Holds change, or a pod comes that it may adopt; and a pod when its
-// Job is not there.
+// watch enqueues a Job when it, its pods or its Holds change, or when a pod appears that it may adopt. It enqueues a
+// pod whose Job does not exist.
 func (s *controller) watch(jobs cache.SharedInformer) error {
 	err := workqueue.Watch(jobs, func(old, now *batchv1.Job) {
 		if now != nil {
 			s.queue.Add(shared.KeyOf(now))
 			return
 		}
-		s.queue.Add(shared.KeyOf(old)) // to forget what was written
+		s.queue.Add(shared.KeyOf(old)) // drop it from the write cache
 		for _, p := range s.pods.ListOwned(old) {
 			s.orphanQueue.Add(shared.KeyOf(p))
 		}
@@ -119,13 +119,13 @@ func (s *controller) watch(jobs cache.SharedInformer) error {
 	return s.pods.Watch(Kind, func(owner types.NamespacedName) { s.queue.AddAfter(owner, batchDelay) }, s.enqueueForOrphan)
 }
 
-// jobMissing says that the cache does not have the Job that a pod names.
+// jobMissing reports whether a pod's Job is missing in the cache.
 func (s *controller) jobMissing(namespace string, ref *metav1.OwnerReference) bool {
 	job, err := s.lister.Jobs(namespace).Get(ref.Name)
 	return err != nil || job.UID != ref.UID
 }
 
-// enqueueForOrphan has those looked at that may adopt a pod.
+// enqueueForOrphan enqueues the Jobs that may adopt a pod.
 func (s *controller) enqueueForOrphan(p *corev1.Pod) {
 	if !isTracked(p) {
 		return
@@ -138,7 +138,7 @@ func (s *controller) enqueueForOrphan(p *corev1.Pod) {
 	}
 }
 
-// sync brings one Job up to date.
+// sync reconciles one Job.
 func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	job, err := s.lister.Jobs(key.Namespace).Get(key.Name)
 	if job = s.writes.overlay(key, job); err != nil {

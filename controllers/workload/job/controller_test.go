@@ -54,7 +54,7 @@ func has(j *batchv1.Job, kind batchv1.JobConditionType) string {
 	return ""
 }
 
-// terminateWith has pods end the second after they run.
+// terminateWith ends pods one second after they start.
 func terminateWith(phase corev1.PodPhase, code int32) func(p *corev1.Pod) bool {
 	return func(p *corev1.Pod) bool {
 		if p.Status.Phase != corev1.PodRunning {
@@ -83,11 +83,11 @@ func TestCompletionAndTTL(t *testing.T) {
 			}
 		}
 		if len(pods) != 5 || s.EventCount("Completed") != 1 || s.EventCount("SuccessfulCreate") == 0 {
-			t.Errorf("%d pods, %d creates told, %d completions", len(pods), s.EventCount("SuccessfulCreate"), s.EventCount("Completed"))
+			t.Errorf("%d pods, %d create events, %d completions", len(pods), s.EventCount("SuccessfulCreate"), s.EventCount("Completed"))
 		}
 		s.Settle(2 * time.Minute)
 		if _, err := s.BatchV1().Jobs(workloadtest.Namespace).Get(t.Context(), "sum", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("after its time it is still there: %v", err)
+			t.Errorf("still exists after its TTL: %v", err)
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// TestOrphanedPodsAreReleased: the finalizer does not keep them.
+// TestOrphanedPodsAreReleased: the finalizer does not block their deletion.
 func TestOrphanedPodsAreReleased(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		add(s, 2, 2)
@@ -148,7 +148,7 @@ func TestOrphanedPodsAreReleased(t *testing.T) {
 	})
 }
 
-// TestLostResponseIsCountedOnce: half of all writes are answered with an error, some of them though they were done.
+// TestLostResponseIsCountedOnce: half of all writes return an error, some although they succeeded.
 func TestLostResponseIsCountedOnce(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		n := 0

@@ -1,16 +1,16 @@
-// Package job runs the pods of Jobs to their end and counts them: the shell of engine/workload's Job
-// over the API.
+// Package job runs the pods of Jobs to completion and counts them. It runs engine/workload's Job
+// against the API.
 //
-//	Jobs, pods (caches) ──▶ Claim ──▶ Plan ──▶ create or delete pods ──▶ status ──▶ finalizers go
+//	Jobs, pods (caches) ──▶ Claim ──▶ Plan ──▶ create or delete pods ──▶ status ──▶ remove finalizers
 //
-// Each pod has the finalizer batch.kubernetes.io/job-tracking. When it ended its uid is written into the
-// Job's status, then the finalizer goes, then the uid turns into a count: wherever the loop is killed, each pod is
-// counted once. Every status is written on condition that the Job is as the plan read it, and goes before an older one that the
-// cache still shows.
+// Each pod has the finalizer batch.kubernetes.io/job-tracking. After a pod has finished, its UID is written into the
+// Job's status, then the finalizer is removed, then the UID becomes a count. A crash at any point counts each pod
+// once. Every status update has the resource version that the plan is based on as a precondition, and takes
+// precedence over an older version in the cache.
 //
-// A Job that is over is deleted after its ttlSecondsAfterFinished. Pods whose Job is gone lose
-// their finalizer, so that they can go too. Jobs that another controller manages (spec.managedBy) are left alone.
+// A finished Job is deleted after its ttlSecondsAfterFinished. Pods whose Job does not exist lose the finalizer.
+// Jobs with another spec.managedBy are ignored.
 //
-// Differences from Kubernetes: the pause after failures is told from the pods that are there, not from memory,
-// so it is the same after a restart; and pods without the finalizer are not adopted, since they would not be counted.
+// Differences from Kubernetes: the backoff after failures follows from the existing pods and not from memory, so it
+// survives restarts; pods without the finalizer are not adopted, since they would not be counted.
 package job

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// isTracked says that a pod has the finalizer that keeps it until it is counted.
+// isTracked reports whether a pod has the tracking finalizer.
 func isTracked(p *corev1.Pod) bool {
 	return slices.Contains(p.Finalizers, batchv1.JobTrackingFinalizer)
 }
 
-// untrackedPods are pods, by uid, that lost their finalizer while the cache still shows it.
+// untrackedPods are the UIDs of pods whose finalizer was removed but is still in the cache.
 type untrackedPods struct {
 	mu   sync.Mutex
 	pods map[types.UID]bool
@@ -39,7 +39,7 @@ func (f *untrackedPods) has(uid types.UID) bool {
 	return f.pods[uid]
 }
 
-// observe forgets pods, each of which may be nil, of which the cache knows better.
+// observe removes pods whose removal the cache shows. The pods may be nil.
 func (f *untrackedPods) observe(pods ...*corev1.Pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,19 +50,19 @@ func (f *untrackedPods) observe(pods ...*corev1.Pod) {
 	}
 }
 
-// untrack takes the finalizer off a pod. One that is gone needs it no more.
+// untrack removes the finalizer of a pod. A deleted pod is no error.
 func (s *controller) untrack(ctx context.Context, p *corev1.Pod) error {
-	s.untracked.add(p.UID) // first: the cache may hear of it before the answer is here
+	s.untracked.add(p.UID) // first, since the cache may be updated before the response arrives
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"$deleteFromPrimitiveList/finalizers":[%q]}}`, p.UID, batchv1.JobTrackingFinalizer)
 	_, err := s.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
 	s.untracked.observe(p)
-	return fmt.Errorf("taking the finalizer off pod %s/%s: %w", p.Namespace, p.Name, err)
+	return fmt.Errorf("removing the finalizer of pod %s/%s: %w", p.Namespace, p.Name, err)
 }
 
-// releaseOrphan lets a pod go whose Job is gone, as the API server says.
+// releaseOrphan removes the finalizer of a pod whose Job does not exist according to the API server.
 func (s *controller) releaseOrphan(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	obj, there, err := s.podInformer.GetIndexer().GetByKey(key.String())
 	p, ok := obj.(*corev1.Pod)

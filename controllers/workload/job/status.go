@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// statusOf is a status as the API has it. Times that did not change keep their form.
+// statusOf converts a status to its API form. Unchanged times keep their pointers.
 func statusOf(old *batchv1.JobStatus, s *workload.JobStatus) batchv1.JobStatus {
 	out := batchv1.JobStatus{
 		StartTime: timeOrNil(old.StartTime, s.Start), CompletionTime: timeOrNil(old.CompletionTime, s.Completion),

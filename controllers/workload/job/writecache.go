@@ -10,8 +10,9 @@ import (
 	shared "github.com/berthproject/berth/controllers/workload"
 )
 
-// writeCache are the Jobs as the API server answered the last write of their status, as long as the cache shows an older state. Pods are let go
-// by what the status says: with one from before, those that have gone would be counted nowhere, and others made in their place.
+// writeCache holds the Jobs of the last status updates until the cache shows them. Finalizers are removed
+// according to the status. With an older status, pods that are gone would not be counted, and others would be created
+// in their place.
 type writeCache struct {
 	mu   sync.Mutex
 	jobs map[types.NamespacedName]*batchv1.Job
@@ -25,7 +26,7 @@ func (w *writeCache) record(job *batchv1.Job) {
 	w.jobs[shared.KeyOf(job)] = job
 }
 
-// overlay is a Job of the cache (nil: it has none), or as it was written since.
+// overlay returns the newer of the cached Job, which may be nil, and the written one.
 func (w *writeCache) overlay(key types.NamespacedName, job *batchv1.Job) *batchv1.Job {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,14 +19,14 @@ import (
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
-// TestFinishedPodIsNotRecreated: while the cache shows the Job as it was before the pod was counted.
+// TestFinishedPodIsNotRecreated: the cache shows the Job as of before the pod was counted.
 func TestFinishedPodIsNotRecreated(t *testing.T) {
 	for _, mode := range []batchv1.CompletionMode{batchv1.NonIndexedCompletion, batchv1.IndexedCompletion} {
 		t.Run(string(mode), func(t *testing.T) {
 			job, pod := newFinishedJob(mode)
 			client := fake.NewSimpleClientset(job, pod)
 			client.PrependReactor("update", "jobs", func(a clienttesting.Action) (bool, runtime.Object, error) {
-				a.(clienttesting.UpdateAction).GetObject().(*batchv1.Job).ResourceVersion = "10" // a fake API gives none
+				a.(clienttesting.UpdateAction).GetObject().(*batchv1.Job).ResourceVersion = "10" // a fake API sets none
 				return false, nil, nil
 			})
 			s := newControllerWithStaleCache(t, client, job, pod)
@@ -37,7 +37,7 @@ func TestFinishedPodIsNotRecreated(t *testing.T) {
 			}
 			for _, a := range client.Actions() {
 				if a.Matches("create", "pods") {
-					t.Fatalf("a pod is made though the only one that is wanted has succeeded: %v", client.Actions())
+					t.Fatalf("a pod was created although the only one has succeeded: %v", client.Actions())
 				}
 			}
 			got, err := client.BatchV1().Jobs(workloadtest.Namespace).Get(t.Context(), job.Name, metav1.GetOptions{})
@@ -48,7 +48,7 @@ func TestFinishedPodIsNotRecreated(t *testing.T) {
 	}
 }
 
-// newFinishedJob is a Job that wants one pod, and that pod, which has succeeded.
+// newFinishedJob returns a Job that wants one pod, and that pod, which has succeeded.
 func newFinishedJob(mode batchv1.CompletionMode) (*batchv1.Job, *corev1.Pod) {
 	one := int32(1)
 	tmpl := workloadtest.Template("sum")
@@ -60,7 +60,7 @@ func newFinishedJob(mode batchv1.CompletionMode) (*batchv1.Job, *corev1.Pod) {
 	return job, pod
 }
 
-// newControllerWithStaleCache is a shell whose caches show these for ever.
+// newControllerWithStaleCache returns a controller whose caches never change.
 func newControllerWithStaleCache(t *testing.T, client *fake.Clientset, job *batchv1.Job, pod *corev1.Pod) *controller {
 	factory, events := informers.NewSharedInformerFactory(client, 0), record.NewFakeRecorder(100)
 	pods, err := shared.NewPods(client, factory, events)

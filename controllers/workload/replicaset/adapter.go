@@ -14,20 +14,20 @@ import (
 	shared "github.com/berthproject/berth/controllers/workload"
 )
 
-// kindAdapter shows a kind as if it were ReplicaSet: what it asks for and what there is are the same.
+// kindAdapter presents a kind as a ReplicaSet.
 type kindAdapter struct {
 	kind schema.GroupVersionKind
-	// component is the name under which Kubernetes reports the same events.
+	// component is the upstream source of the events.
 	component string
 	informer  cache.SharedIndexInformer
-	// toReplicaSet shows an object; nil if it is of another kind. It is not changed.
+	// toReplicaSet converts an object. It returns nil for other kinds. The object is not modified.
 	toReplicaSet func(obj any) *appsv1.ReplicaSet
 	getLive      func(ctx context.Context, namespace, name string) (metav1.Object, error)
-	// updateStatus writes the status of an object.
+	// updateStatus updates the status of an object.
 	updateStatus func(ctx context.Context, obj shared.Object, status appsv1.ReplicaSetStatus) error
 }
 
-// replicaSets shows ReplicaSets as they are.
+// replicaSets is the adapter of ReplicaSets.
 func replicaSets(client kubernetes.Interface, factory informers.SharedInformerFactory) kindAdapter {
 	return kindAdapter{
 		kind: Kind, component: "replicaset-controller", informer: factory.Apps().V1().ReplicaSets().Informer(),
@@ -47,7 +47,7 @@ func replicaSets(client kubernetes.Interface, factory informers.SharedInformerFa
 	}
 }
 
-// replicationControllers shows the older kind, which can select by equality only.
+// replicationControllers is the adapter of ReplicationControllers, which have map selectors only.
 func replicationControllers(client kubernetes.Interface, factory informers.SharedInformerFactory) kindAdapter {
 	return kindAdapter{
 		kind: ControllerKind, component: "replication-controller", informer: factory.Core().V1().ReplicationControllers().Informer(),
@@ -72,7 +72,7 @@ func replicationControllers(client kubernetes.Interface, factory informers.Share
 func asReplicaSet(rc *corev1.ReplicationController) *appsv1.ReplicaSet {
 	rs := &appsv1.ReplicaSet{ObjectMeta: rc.ObjectMeta}
 	rs.Spec = appsv1.ReplicaSetSpec{Replicas: rc.Spec.Replicas, MinReadySeconds: rc.Spec.MinReadySeconds}
-	if len(rc.Spec.Selector) > 0 { // an empty one selects nothing
+	if len(rc.Spec.Selector) > 0 { // an empty selector selects nothing
 		rs.Spec.Selector = &metav1.LabelSelector{MatchLabels: rc.Spec.Selector}
 	}
 	if rc.Spec.Template != nil {
@@ -90,7 +90,7 @@ func asReplicaSet(rc *corev1.ReplicationController) *appsv1.ReplicaSet {
 	return rs
 }
 
-// controllerStatus is the status as the older kind has it, which does not count the terminating.
+// controllerStatus converts a status. ReplicationControllers do not count terminating pods.
 func controllerStatus(s appsv1.ReplicaSetStatus) corev1.ReplicationControllerStatus {
 	out := corev1.ReplicationControllerStatus{
 		Replicas: s.Replicas, FullyLabeledReplicas: s.FullyLabeledReplicas, ReadyReplicas: s.ReadyReplicas, AvailableReplicas: s.AvailableReplicas, ObservedGeneration: s.ObservedGeneration,

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// apply plans what to do about a ReplicaSet with these pods, does it, and writes the status.
+// apply plans and executes the changes for a ReplicaSet with these pods, and writes the status.
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (wake time.Time, err error) {
 	now := time.Now()
 	machine := conversion.ReplicaSet(rs)
@@ -35,7 +35,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 			return s.pods.Create(ctx, owner, podtemplate.Pod(&rs.Spec.Template, rs.Namespace, owner.Reference()))
 		})
 		if shared.IsNamespaceTerminating(err) {
-			err = nil // what is left goes with the namespace
+			err = nil // the namespace controller deletes the rest
 		}
 		reason = shared.FailedCreate
 	case len(plan.Delete) > 0:
@@ -45,7 +45,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 	if err == nil {
 		reason = ""
 	} else {
-		message = cmp.Or(errors.Unwrap(err), err).Error() // what the API server said, as Kubernetes puts it there
+		message = cmp.Or(errors.Unwrap(err), err).Error() // the error of the API server, as upstream does
 	}
 	plan.Status.Conditions = plan.Status.Conditions.WithReplicaFailure(now, reason, message)
 	if e := s.writeStatus(ctx, owner.Object, rs, &plan.Status); e != nil && err == nil {
@@ -64,8 +64,8 @@ func convertPods(pods []*corev1.Pod) (seen []workload.Pod, deaths []workload.Pod
 	return seen, deaths
 }
 
-// podsPerNode counts by node the pods of the ReplicaSet and of those with the same owner (of one
-// Deployment), if there are any to delete.
+// podsPerNode counts, by node, the pods of the ReplicaSet and of the other ReplicaSets of its Deployment. It returns
+// nil if there are no pods to delete.
 func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*corev1.Pod, seen []workload.Pod) map[string]int {
 	if int(replicas) >= len(pods) {
 		return nil
@@ -87,7 +87,7 @@ func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*
 	return counts
 }
 
-// recordBackoff tells, once for each pause, that pods wait.
+// recordBackoff records one event for each backoff.
 func (s *controller) recordBackoff(owner shared.Object, until time.Time, why string) {
 	s.mu.Lock()
 	requeueAfter := s.backoffUntil[owner.GetUID()].Equal(until)
@@ -103,7 +103,7 @@ func (s *controller) recordBackoff(owner shared.Object, until time.Time, why str
 	}
 }
 
-// writeStatus writes the status if it changed.
+// writeStatus writes the status if it has changed.
 func (s *controller) writeStatus(ctx context.Context, owner shared.Object, rs *appsv1.ReplicaSet, n *workload.ReplicaSetStatus) error {
 	status := appsv1.ReplicaSetStatus{
 		Replicas: n.Replicas, FullyLabeledReplicas: n.FullyLabeled, ReadyReplicas: n.Ready, AvailableReplicas: n.Available, ObservedGeneration: n.Observed,

@@ -22,7 +22,7 @@ import (
 
 const workers = 5
 
-// Kind and ControllerKind are what Run and RunControllers look after.
+// Kind and ControllerKind are the kinds that Run and RunControllers reconcile.
 var (
 	Kind           = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 	ControllerKind = corev1.SchemeGroupVersion.WithKind("ReplicationController")
@@ -36,11 +36,11 @@ type controller struct {
 	queue      *workqueue.Queue[types.NamespacedName]
 
 	mu           sync.Mutex
-	backoffUntil map[types.UID]time.Time // until when it was said that pods wait
+	backoffUntil map[types.UID]time.Time // end of the backoff in the last event
 }
 
-// Run keeps ReplicaSets until ctx ends. factory (started here if it is not yet) supplies them and their
-// pods; avoid (nil: nobody) knows the Holds. It returns an error only if it could not start.
+// Run reconciles ReplicaSets until ctx is done. It starts factory, which supplies ReplicaSets and pods. avoid supplies
+// Avoid Holds and may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
 	return run(ctx, client, factory, replicaSets(client, factory), avoid, log)
 }
@@ -58,7 +58,7 @@ func run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return err
 	}
 	s := &controller{kindAdapter: adapter, pods: pods, avoidHolds: avoid, events: events, backoffUntil: map[types.UID]time.Time{}}
-	s.queue = workqueue.New(strings.ToLower(adapter.kind.Kind), "Keeping the "+adapter.kind.Kind, log, s.sync)
+	s.queue = workqueue.New(strings.ToLower(adapter.kind.Kind), "Reconciling the "+adapter.kind.Kind, log, s.sync)
 	if err := s.watch(); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// watch has a ReplicaSet looked at when it, its pods or its Holds change, or a pod comes that it may adopt.
+// watch enqueues a ReplicaSet when it, its pods or its Holds change, or when a pod appears that it may adopt.
 func (s *controller) watch() error {
 	if err := shared.IndexByController(s.informer); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *controller) watch() error {
 	})
 }
 
-// sync brings one ReplicaSet up to date.
+// sync reconciles one ReplicaSet.
 func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	obj, there, err := s.informer.GetIndexer().GetByKey(key.String())
 	if err != nil || !there {
@@ -108,7 +108,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	rs := s.toReplicaSet(obj)
 	selector, err := metav1.LabelSelectorAsSelector(rs.Spec.Selector)
 	if err != nil {
-		return 0, nil // validation lets none through
+		return 0, nil // a malformed selector does not pass validation
 	}
 	if err := s.pods.VerifyOverdue(ctx, rs.UID); err != nil {
 		return 0, err

@@ -24,17 +24,17 @@ import (
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
-// harness is an API with the loop at work.
+// harness is an API with the running controller.
 type harness struct {
 	*testing.T
 	*fake.Clientset
 	workloadtest.Reactor
 	mu      sync.Mutex
-	refuses func(*corev1.Pod) error // nil: every pod may be made
+	refuses func(*corev1.Pod) error // nil: every create succeeds
 	made    int
 }
 
-// refuse has pods made, or not, as f says from now on.
+// refuse sets a function that decides whether pods can be created.
 func (w *harness) refuse(f func(*corev1.Pod) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,7 +50,7 @@ func (w *harness) checkCreate(p *corev1.Pod) error {
 	return w.refuses(p)
 }
 
-// runController runs a test in a world of its own, in virtual time.
+// runController runs a test in virtual time.
 func runController(t *testing.T, test func(w *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +104,7 @@ func (w *harness) add(replicas int32, edits ...func(*appsv1.ReplicaSet)) *appsv1
 	return rs
 }
 
-// settled are the pods and the ReplicaSet after all is quiet for a while.
+// settled returns the pods and the ReplicaSet after a while.
 func (w *harness) settled(d time.Duration) ([]corev1.Pod, *appsv1.ReplicaSet) {
 	w.Helper()
 	time.Sleep(d)
@@ -157,7 +157,7 @@ func TestPodsAreCreatedReplacedAndDeleted(t *testing.T) {
 		}
 		pods, _ = w.settled(time.Second)
 		if len(pods) != 2 || pods[0].Status.Phase != corev1.PodRunning || pods[1].Status.Phase != corev1.PodRunning {
-			t.Errorf("the new one should have gone: %+v", pods)
+			t.Errorf("the newest pod must be deleted: %+v", pods)
 		}
 	})
 }
@@ -171,7 +171,7 @@ func TestPodsAreAdoptedAndReleased(t *testing.T) {
 		rs := w.add(1)
 		pods, _ := w.settled(time.Second)
 		if len(pods) != 1 || !metav1.IsControlledBy(&pods[0], rs) {
-			t.Fatalf("it was not adopted: %+v", pods)
+			t.Fatalf("not adopted: %+v", pods)
 		}
 		pods[0].Labels = map[string]string{"app": "debug"}
 		if _, err := w.CoreV1().Pods("ns").Update(t.Context(), &pods[0], metav1.UpdateOptions{}); err != nil {
@@ -179,7 +179,7 @@ func TestPodsAreAdoptedAndReleased(t *testing.T) {
 		}
 		pods, _ = w.settled(time.Second)
 		if len(pods) != 2 || metav1.GetControllerOf(&pods[0]) != nil || !metav1.IsControlledBy(&pods[1], rs) {
-			t.Errorf("it was not released and replaced: %+v", pods)
+			t.Errorf("not released and replaced: %+v", pods)
 		}
 	})
 }
@@ -192,12 +192,12 @@ func TestCreateFailureIsReportedAndRetried(t *testing.T) {
 			return apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
 		})
 		w.add(8)
-		_, rs := w.settled(200 * time.Millisecond) // the caches are filled after a tenth of a second
+		_, rs := w.settled(200 * time.Millisecond) // the caches sync within 100 ms
 		if c := rs.Status.Conditions; len(c) != 1 || c[0].Reason != "FailedCreate" || !strings.HasPrefix(c[0].Message, `pods is forbidden`) && !strings.Contains(c[0].Message, "exceeded quota") {
 			t.Errorf("conditions %+v", c)
 		}
 		if asked > 6 {
-			t.Errorf("%d pods were tried: one at a time is enough", asked)
+			t.Errorf("%d create attempts, want one at a time", asked)
 		}
 		w.refuse(nil)
 		pods, rs := w.settled(time.Minute)
@@ -214,7 +214,7 @@ func TestLostResponseCreatesNoDuplicate(t *testing.T) {
 			if !lost {
 				return false, nil, nil
 			}
-			lost = false // it is made, and nobody hears of it: the watch tells
+			lost = false // created, but the response is lost: the watch shows it
 			p := a.(clienttesting.CreateAction).GetObject().(*corev1.Pod)
 			p.UID = "lost"
 			_ = w.Tracker().Add(p.DeepCopy())
@@ -239,7 +239,7 @@ func TestLostRequestIsRetried(t *testing.T) {
 		})
 		w.add(1)
 		if pods, _ := w.settled(5 * time.Second); len(pods) != 0 {
-			t.Errorf("%d pods, while nobody knows", len(pods))
+			t.Errorf("%d pods while the outcome is unknown", len(pods))
 		}
 		if pods, _ := w.settled(time.Minute); len(pods) != 1 {
 			t.Errorf("%d pods", len(pods))
@@ -247,7 +247,7 @@ func TestLostRequestIsRetried(t *testing.T) {
 	})
 }
 
-// TestBackoffOnFailingPods has a node refuse every pod of a ReplicaSet that names it: #94245.
+// TestBackoffOnFailingPods has a node reject every pod of a ReplicaSet that names it: kubernetes/kubernetes#94245.
 func TestBackoffOnFailingPods(t *testing.T) {
 	runController(t, func(w *harness) {
 		w.refuse(func(p *corev1.Pod) error {
@@ -256,7 +256,7 @@ func TestBackoffOnFailingPods(t *testing.T) {
 		})
 		w.add(1, func(rs *appsv1.ReplicaSet) { rs.Spec.Template.Spec.NodeName = "n1" })
 		if pods, _ := w.settled(time.Hour); len(pods) < 8 || len(pods) > 13 {
-			t.Errorf("%d pods were made in an hour", len(pods))
+			t.Errorf("%d pods were created in an hour", len(pods))
 		}
 		events, err := w.CoreV1().Events("ns").List(t.Context(), metav1.ListOptions{})
 		if err != nil {
@@ -264,12 +264,12 @@ func TestBackoffOnFailingPods(t *testing.T) {
 		}
 		said := 0
 		for _, e := range events.Items {
-			if strings.Contains(e.Message, "node n1 ended at once with NodeAffinity") {
+			if strings.Contains(e.Message, "node n1 failed immediately with NodeAffinity") {
 				said += int(max(e.Count, 1))
 			}
 		}
 		if said == 0 {
-			t.Errorf("nobody says why there is no pod: %+v", events.Items)
+			t.Errorf("no event explains the missing pod: %+v", events.Items)
 		}
 	})
 }

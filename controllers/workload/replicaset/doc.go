@@ -1,8 +1,8 @@
-// Package replicaset keeps as many pods of each ReplicaSet, or ReplicationController, as it asks for: the shell
-// of engine/workload's ReplicaSet over the API.
+// Package replicaset keeps the desired number of pods of each ReplicaSet and ReplicationController. It runs
+// engine/workload's ReplicaSet against the API.
 //
 //	ReplicaSets, pods (caches), Holds ──▶ Claim ──▶ Plan ──▶ create or delete pods ──▶ status
 //
-// Differences from Kubernetes: nothing is made twice or late because a cache is behind (see
-// controllers/workload), and pods that die on the spot are made again after a pause that doubles.
+// Differences from Kubernetes: a lagging cache causes neither duplicates nor delays (see
+// controllers/workload), and pods that fail immediately are recreated after a backoff that doubles.
 package replicaset

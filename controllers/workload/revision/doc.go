@@ -1,7 +1,7 @@
-// Package revision keeps the ControllerRevisions of DaemonSets and StatefulSets: one for each template
-// that they had, in order, so that kubectl can tell and undo.
+// Package revision maintains the ControllerRevisions of DaemonSets and StatefulSets: an ordered list with one
+// revision per template, which kubectl uses to show and undo rollouts.
 //
-// A template that comes back gets its old revision, with a new number. Which revision a template is told by
-// comparing templates, so revisions that Kubernetes wrote are taken over, whatever their hash. Two
-// templates of one hash are told apart by the owner's collision count.
+// A template that returns gets its old revision with a new number. Revisions are matched by
+// comparing templates, so revisions that Kubernetes wrote are reused whatever their hash. The owner's
+// collision count distinguishes templates with equal hashes.
 package revision

@@ -26,31 +26,31 @@ type History struct {
 	informer cache.SharedIndexInformer
 }
 
-// New reads revisions from the factory's cache, which the caller starts.
+// New returns the revisions in factory's cache. The caller starts the factory.
 func New(client kubernetes.Interface, factory informers.SharedInformerFactory) (*History, error) {
 	h := &History{client: client, informer: factory.Apps().V1().ControllerRevisions().Informer()}
 	return h, workload.IndexByController(h.informer)
 }
 
-// HasSynced says that the cache is filled.
+// HasSynced reports whether the cache has synced.
 func (h *History) HasSynced() bool { return h.informer.HasSynced() }
 
-// Watch tells the owners of a kind whose revisions change.
+// Watch enqueues the owners of a kind when their revisions change.
 func (h *History) Watch(kind schema.GroupVersionKind, enqueue func(owner types.NamespacedName)) error {
 	return workload.WatchControlled[*appsv1.ControllerRevision](h.informer, kind, enqueue, nil)
 }
 
-// Revisions are an owner's, in their order, the one of its present template last.
+// Revisions are the revisions of an owner in order, that of its present template last.
 type Revisions struct {
 	All []*appsv1.ControllerRevision
-	// Collisions is the owner's count, which goes into its status; it grows when two templates have one hash.
+	// Collisions is the owner's collision count for its status. It grows when two templates have the same hash.
 	Collisions *int32
 }
 
-// Latest is the revision of the present template.
+// Latest returns the revision of the present template.
 func (r *Revisions) Latest() *appsv1.ControllerRevision { return r.All[len(r.All)-1] }
 
-// ByName finds a revision by its name; nil if there is none.
+// ByName returns the revision with a name, or nil.
 func (r *Revisions) ByName(name string) *appsv1.ControllerRevision {
 	for _, rev := range r.All {
 		if rev.Name == name {
@@ -60,8 +60,8 @@ func (r *Revisions) ByName(name string) *appsv1.ControllerRevision {
 	return nil
 }
 
-// Sync claims an owner's revisions and sees to it that its present template t has the highest number. hashLabel names the
-// label that carries the hash of a new one.
+// Sync claims an owner's revisions and ensures that the present template t has the revision with the highest number.
+// hashLabel is the label for the hash of a new revision.
 func (h *History) Sync(ctx context.Context, o *workload.Owner, t *corev1.PodTemplateSpec, hashLabel string, collisions *int32) (*Revisions, error) {
 	namespace := o.Object.GetNamespace()
 	all := workload.Controlled[*appsv1.ControllerRevision](h.informer, o.Object, true)
@@ -84,7 +84,7 @@ func (h *History) Sync(ctx context.Context, o *workload.Owner, t *corev1.PodTemp
 			continue
 		}
 		rev := own[i]
-		if i < len(own)-1 { // rolled back to it
+		if i < len(own)-1 { // rolled back to this revision
 			if rev, err = h.renumber(ctx, rev, next); err != nil {
 				return nil, err
 			}
@@ -106,8 +106,8 @@ func (h *History) renumber(ctx context.Context, rev *appsv1.ControllerRevision, 
 	return h.client.AppsV1().ControllerRevisions(rev.Namespace).Update(ctx, rev, metav1.UpdateOptions{})
 }
 
-// create writes the revision of a new template. One that is there already, though not in the
-// cache yet, is taken; one of another template has the same hash, so another is tried.
+// create creates the revision of a new template. If the name exists with the same template, which the cache may
+// not show yet, that revision is used. If it exists with another template, the hash collides and create retries.
 func (h *History) create(ctx context.Context, o *workload.Owner, t *corev1.PodTemplateSpec, hashLabel string, n int64, collisions *int32) (*appsv1.ControllerRevision, *int32, error) {
 	for {
 		rev, err := podtemplate.Revision(o.Object, o.Reference(), t, hashLabel, n, collisions)
@@ -124,7 +124,7 @@ func (h *History) create(ctx context.Context, o *workload.Owner, t *corev1.PodTe
 		}
 		if podtemplate.RevisionMatches(existing, t) {
 			if !metav1.IsControlledBy(existing, o.Object) {
-				return nil, collisions, fmt.Errorf("controllerrevision %s/%s of %s %s is there, but belongs to another object: it goes with its owner", rev.Namespace, rev.Name, o.Kind.Kind, o.Object.GetName())
+				return nil, collisions, fmt.Errorf("controllerrevision %s/%s of %s %s already exists and belongs to another object", rev.Namespace, rev.Name, o.Kind.Kind, o.Object.GetName())
 			}
 			return existing, collisions, nil
 		}
@@ -136,7 +136,8 @@ func (h *History) create(ctx context.Context, o *workload.Owner, t *corev1.PodTe
 	}
 }
 
-// Truncate deletes the oldest revisions beyond limit (nil: 10), of which none that live says is in use, and not the present one.
+// Truncate deletes the oldest revisions beyond limit (nil: 10), except those in use according to live and the present
+// one.
 func (h *History) Truncate(ctx context.Context, r *Revisions, live func(*appsv1.ControllerRevision) bool, limit *int32) error {
 	keep := 10
 	if limit != nil {

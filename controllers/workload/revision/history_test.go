@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
-// runHistory runs a test with the history of one DaemonSet; at asks for the revisions with a template of an image.
+// runHistory runs a test with the history of one DaemonSet; at returns the revisions for a template with an image.
 func runHistory(t *testing.T, test func(s *workloadtest.Env, h *History, at func(image string) *Revisions)) {
 	t.Helper()
 	var h *History
@@ -78,7 +78,7 @@ func TestOneRevisionPerTemplate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, want := images(t, at("a")), []string{"2 b", "4 a"}; !slices.Equal(got, want) {
-			t.Errorf("trimmed, the revisions are %v, want %v: 2 is in use", got, want)
+			t.Errorf("after truncation the revisions are %v, want %v: 2 is in use", got, want)
 		}
 	})
 }
@@ -107,6 +107,6 @@ func TestHashCollision(t *testing.T) {
 func TestMalformedRevision(t *testing.T) {
 	_, err := podtemplate.TemplateOf(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "r"}, Data: runtime.RawExtension{Raw: []byte("{")}})
 	if err == nil || podtemplate.RevisionMatches(&appsv1.ControllerRevision{}, &corev1.PodTemplateSpec{}) {
-		t.Errorf("it was read: %v", err)
+		t.Errorf("accepted: %v", err)
 	}
 }

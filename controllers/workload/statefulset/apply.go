@@ -20,10 +20,10 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// errStaleClaim says that a number waits for the claims of its predecessor to go.
-var errStaleClaim = errors.New("its claims are still about to go")
+// errStaleClaim reports that an ordinal waits for the deletion of its predecessor's claims.
+var errStaleClaim = errors.New("its claims are still being deleted")
 
-// apply plans what to do about a StatefulSet with these pods, does it, and writes the status.
+// apply plans and executes the changes for a StatefulSet with these pods, and writes the status.
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, revisions *revision.Revisions, all []*corev1.Pod) (wake time.Time, err error) {
 	now := time.Now()
 	update := revisions.Latest()
@@ -35,7 +35,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 	machine := conversion.StatefulSet(set, current.Name, update.Name)
 	plan := machine.Plan(now, seen)
 	unsynced, claimsErr := s.syncClaims(ctx, set, pods, seen, plan.ScaledDown)
-	// Once a pod that is too many is gone, nobody knows any more that its claims were to go with it.
+	// Do not delete a surplus pod before its claims have their owners: afterwards the reason to delete them is lost.
 	plan.Delete = slices.DeleteFunc(plan.Delete, func(d workload.StatefulDelete) bool {
 		return d.Reason == workload.StatefulScaledDown && slices.Contains(unsynced, d.Pod)
 	})
@@ -63,7 +63,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1
 	return wake, errors.Join(claimsErr, createErr, deleteErr, statusErr, truncateErr)
 }
 
-// convertPods reads the pods that have a number.
+// convertPods converts the pods that have an ordinal.
 func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now time.Time) (pods []*corev1.Pod, seen []workload.StatefulPod) {
 	for _, p := range all {
 		n, member := podtemplate.Ordinal(set.Name, p.Name)
@@ -84,7 +84,7 @@ func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now
 	return pods, seen
 }
 
-// createPod makes the claims of a number, and then its pod.
+// createPod creates the claims of an ordinal and then its pod.
 func (s *controller) createPod(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, revisions *revision.Revisions, c workload.StatefulCreate) error {
 	t := &set.Spec.Template
 	if rev := revisions.ByName(c.Revision); rev != nil && rev != revisions.Latest() {
@@ -100,7 +100,7 @@ func (s *controller) createPod(ctx context.Context, owner *shared.Owner, set *ap
 	return s.pods.Create(ctx, owner, podtemplate.StatefulPod(set, t, owner.Reference(), c.Ordinal, c.Revision))
 }
 
-// deletePod deletes a pod, and says so when it is because it ended.
+// deletePod deletes a pod, and records an event if the pod has finished.
 func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, p *corev1.Pod, why workload.StatefulReason) error {
 	switch why {
 	case workload.StatefulFailed:
@@ -111,7 +111,7 @@ func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, set *ap
 	return s.pods.Delete(ctx, owner, p)
 }
 
-// setIdentity gives an adopted pod the labels of its number.
+// setIdentity adds the labels of its ordinal to an adopted pod.
 func (s *controller) setIdentity(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, ordinal int32) error {
 	if p.UID == "" || p.DeletionTimestamp != nil || p.Labels[appsv1.StatefulSetPodNameLabel] == p.Name && p.Labels[appsv1.PodIndexLabel] != "" {
 		return nil
@@ -119,7 +119,7 @@ func (s *controller) setIdentity(ctx context.Context, set *appsv1.StatefulSet, p
 	p = p.DeepCopy()
 	volumes := p.DeepCopy().Spec.Volumes
 	podtemplate.SetIdentity(set, p, ordinal)
-	p.Spec.Volumes = volumes // they cannot be changed any more
+	p.Spec.Volumes = volumes // volumes are immutable
 	_, err := s.client.CoreV1().Pods(p.Namespace).Update(ctx, p, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -130,14 +130,14 @@ func (s *controller) setIdentity(ctx context.Context, set *appsv1.StatefulSet, p
 	return nil
 }
 
-// updateStatus writes the status if it changed.
+// updateStatus writes the status if it has changed.
 func (s *controller) updateStatus(ctx context.Context, set *appsv1.StatefulSet, n *workload.StatefulStatus, collisions *int32) error {
 	status := appsv1.StatefulSetStatus{
 		ObservedGeneration: n.Observed, Replicas: n.Replicas, ReadyReplicas: n.Ready, AvailableReplicas: n.Available, CurrentReplicas: n.CurrentReplicas, UpdatedReplicas: n.UpdatedReplicas,
 		CurrentRevision: n.Current, UpdateRevision: n.Update, CollisionCount: collisions, Conditions: set.Status.Conditions,
 	}
 	if collisions == nil {
-		status.CollisionCount = new(int32) // as Kubernetes writes it
+		status.CollisionCount = new(int32) // upstream writes 0
 	}
 	if equality.Semantic.DeepEqual(set.Status, status) {
 		return nil

@@ -20,7 +20,7 @@ import (
 
 var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
 
-// createClaims sees to it that the claims of a number are there. errStale says that one is about to go.
+// createClaims creates the missing claims of an ordinal. It returns errStaleClaim if one is about to be deleted.
 func (s *controller) createClaims(ctx context.Context, set *appsv1.StatefulSet, ordinal int32) error {
 	for _, c := range podtemplate.Claims(set, ordinal) {
 		there, err := s.claims.PersistentVolumeClaims(c.Namespace).Get(c.Name)
@@ -48,17 +48,17 @@ func (s *controller) createClaims(ctx context.Context, set *appsv1.StatefulSet, 
 	return nil
 }
 
-// isStaleClaim says that a claim is about to go, or belongs to a former pod of that name, with which it goes. It
-// is asked when no pod of that name is there.
+// isStaleClaim reports whether a claim is being deleted, or is owned by an earlier pod of that name, with which it
+// will be deleted. It applies only while no pod of that name exists.
 func isStaleClaim(c *corev1.PersistentVolumeClaim, pod string) bool {
 	return c.DeletionTimestamp != nil || slices.ContainsFunc(c.OwnerReferences, func(r metav1.OwnerReference) bool {
 		return r.APIVersion == "v1" && r.Kind == podKind.Kind && r.Name == pod
 	})
 }
 
-// syncClaims gives the claims of all pods the owners that the retention policy says, labels pods that were
-// adopted, and makes claims that a pod waits for. scaled are the pods that are too many, unkept those whose claims do not have their
-// owners yet.
+// syncClaims sets the owners of claims according to the retention policy, labels adopted pods, and creates claims that
+// pods wait for. scaled are the indexes of surplus pods. unsynced are the indexes of pods whose claims do not have
+// their owners yet.
 func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, seen []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
 	var errs []error
 	for i, p := range pods {
@@ -85,7 +85,7 @@ func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, po
 
 func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, name string, condemned bool) error {
 	c, err := s.claims.PersistentVolumeClaims(set.Namespace).Get(name)
-	if apierrors.IsNotFound(err) && condemned { // it may have been made a moment ago, and there is no later chance
+	if apierrors.IsNotFound(err) && condemned { // it may be new, and there is no later chance
 		c, err = s.client.CoreV1().PersistentVolumeClaims(set.Namespace).Get(ctx, name, metav1.GetOptions{})
 	}
 	switch {
@@ -109,8 +109,8 @@ func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *
 	return nil
 }
 
-// claimOwners are those that a claim is to have: the StatefulSet if it is to go with it, the pod if it is too many and the
-// claim is to go with it; others are left as they are.
+// claimOwners returns the owner references of a claim: the StatefulSet if the claim is to be deleted with it, the pod
+// if it is surplus and the claim is to be deleted with it. Other owners are kept.
 func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, have []metav1.OwnerReference, condemned bool) []metav1.OwnerReference {
 	withSet, withPod := false, false
 	if r := set.Spec.PersistentVolumeClaimRetentionPolicy; r != nil {

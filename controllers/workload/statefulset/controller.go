@@ -25,15 +25,15 @@ import (
 
 const (
 	workers = 4
-	// component is the name under which Kubernetes reports the same events.
+	// component is the upstream source of the events.
 	component = "statefulset-controller"
 	// hashLabel is the label of a revision that carries its hash.
 	hashLabel = "controller.kubernetes.io/hash"
-	// staleClaimRetry is when a number is looked at again whose claims are about to go.
+	// staleClaimRetry is the retry interval of an ordinal with stale claims.
 	staleClaimRetry = 2 * time.Second
 )
 
-// Kind is what the loop looks after.
+// Kind is the kind that this controller reconciles.
 var Kind = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 
 type controller struct {
@@ -49,8 +49,8 @@ type controller struct {
 	queue      *workqueue.Queue[types.NamespacedName]
 }
 
-// Run keeps StatefulSets until ctx ends. factory (started here if it is not yet) supplies them, their pods and their
-// claims; avoid (nil: nobody) knows the Holds. It returns an error only if it could not start.
+// Run reconciles StatefulSets until ctx is done. It starts factory, which supplies StatefulSets, pods and claims.
+// avoid supplies Avoid Holds and may be nil. Run returns an error only if it cannot start.
 func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
@@ -65,7 +65,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	sets, claims := factory.Apps().V1().StatefulSets(), factory.Core().V1().PersistentVolumeClaims()
 	s := &controller{client: client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
 		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator()}
-	s.queue = workqueue.New("statefulset", "Keeping the StatefulSet", log, s.sync)
+	s.queue = workqueue.New("statefulset", "Reconciling the StatefulSet", log, s.sync)
 	claimsSynced := claims.Informer().HasSynced
 	if err := s.watch(sets.Informer()); err != nil {
 		return err
@@ -78,7 +78,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	return nil
 }
 
-// watch has a StatefulSet looked at when it, its pods, revisions or Holds change, or a pod comes that it may adopt.
+// watch enqueues a StatefulSet when it, its pods, revisions or Holds change, or when a pod appears that it may adopt.
 func (s *controller) watch(sets cache.SharedInformer) error {
 	err := workqueue.Watch(sets, func(old, now *appsv1.StatefulSet) {
 		if now == nil {
@@ -101,7 +101,7 @@ func (s *controller) watch(sets cache.SharedInformer) error {
 	return s.pods.Watch(Kind, s.queue.Add, s.enqueueForOrphan)
 }
 
-// enqueueForOrphan has those looked at that may adopt a pod.
+// enqueueForOrphan enqueues the StatefulSets that may adopt a pod.
 func (s *controller) enqueueForOrphan(p *corev1.Pod) {
 	list, _ := s.lister.StatefulSets(p.Namespace).List(labels.Everything())
 	for _, set := range list {
@@ -111,7 +111,7 @@ func (s *controller) enqueueForOrphan(p *corev1.Pod) {
 	}
 }
 
-// sync brings one StatefulSet up to date.
+// sync reconciles one StatefulSet.
 func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	set, err := s.lister.StatefulSets(key.Namespace).Get(key.Name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	}
 	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
 	if err != nil {
-		return 0, nil // validation lets none through
+		return 0, nil // a malformed selector does not pass validation
 	}
 	if err := s.pods.VerifyOverdue(ctx, set.UID); err != nil {
 		return 0, err
@@ -134,7 +134,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 		},
 	}
 	if set.DeletionTimestamp != nil {
-		return 0, nil // what belongs to it goes with it, or is left without it
+		return 0, nil // the garbage collector deletes or orphans its objects
 	}
 	revisions, err := s.history.Sync(ctx, owner, &set.Spec.Template, hashLabel, set.Status.CollisionCount)
 	if shared.IsNamespaceTerminating(err) {

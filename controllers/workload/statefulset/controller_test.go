@@ -75,7 +75,7 @@ func want(s *workloadtest.Env, what string, pods ...string) {
 	}
 }
 
-// claims are those that are there as "name owner", sorted.
+// claims returns the claims as "name owner", sorted.
 func claims(s *workloadtest.Env) (out []string) {
 	s.Helper()
 	list, err := s.CoreV1().PersistentVolumeClaims(workloadtest.Namespace).List(s.Context(), metav1.ListOptions{})
@@ -154,7 +154,7 @@ func TestClaimRetentionPolicy(t *testing.T) {
 	})
 }
 
-// TestScaleDownWaitsForClaimOwner: one that waits is gone at once when it is deleted, and its claim would stay for ever.
+// TestScaleDownWaitsForClaimOwner: a pending pod is deleted immediately, and its claim would stay forever.
 func TestScaleDownWaitsForClaimOwner(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.SetPodHook(func(p *corev1.Pod) bool { return p.Name == "store-1" })
@@ -178,7 +178,7 @@ func TestScaleDownWaitsForClaimOwner(t *testing.T) {
 	})
 }
 
-// TestScaleDownReadsClaimLive: with a pod that is too many, that is.
+// TestScaleDownReadsClaimLive covers a surplus pod.
 func TestScaleDownReadsClaimLive(t *testing.T) {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-store-1", Namespace: workloadtest.Namespace}}
 	client := fake.NewSimpleClientset(claim)
@@ -186,7 +186,7 @@ func TestScaleDownReadsClaimLive(t *testing.T) {
 	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "store", Namespace: workloadtest.Namespace}, Spec: appsv1.StatefulSetSpec{
 		PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType}}}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "store-1", UID: "pod"}}
-	for _, name := range []string{claim.Name, "more-store-1"} { // there is no such claim: nothing to keep
+	for _, name := range []string{claim.Name, "more-store-1"} { // there is no such claim
 		if err := s.syncClaim(t.Context(), set, pod, name, true); err != nil {
 			t.Error(err)
 		}
@@ -197,7 +197,7 @@ func TestScaleDownReadsClaimLive(t *testing.T) {
 	}
 }
 
-// TestFailedOrdinalIsRecreated: at once, and then after pauses that double.
+// TestFailedOrdinalIsRecreated: immediately at first, and then with a doubling backoff.
 func TestFailedOrdinalIsRecreated(t *testing.T) {
 	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 		s.SetPodHook(func(p *corev1.Pod) bool {
@@ -207,7 +207,7 @@ func TestFailedOrdinalIsRecreated(t *testing.T) {
 		add(s, 1)
 		s.Settle(time.Hour)
 		if n := s.EventCount("RecreatingFailedPod"); n < 5 || n > 14 {
-			t.Errorf("it was made again %d times in an hour, want about ten", n)
+			t.Errorf("recreated %d times in an hour, want about ten", n)
 		}
 	})
 }

@@ -1,3 +1,3 @@
-// Package workloadtest is where tests let loops of workloads play: an API that is not a real one, in virtual
-// time, with nodes that run what is made. It decides nothing, and nothing but tests uses it.
+// Package workloadtest runs workload controllers in tests: a fake API server in virtual time with nodes that run
+// the created pods.
 package workloadtest

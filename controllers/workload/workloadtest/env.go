@@ -22,11 +22,11 @@ import (
 	"github.com/berthproject/berth/controllers/podtemplate"
 )
 
-// Namespace is where everything plays.
+// Namespace is the namespace of all test objects.
 const Namespace = "ns"
 
-// Env is an API with loops at work. Once a second each pod is taken one step on: it is bound, runs and is ready; one that is
-// deleted ends, and goes when no finalizer keeps it.
+// Env is a fake API with running controllers. Once per second each pod advances one step: it is bound, runs and
+// becomes ready. A deleted pod ends and is removed once it has no finalizer.
 type Env struct {
 	*testing.T
 	*fake.Clientset
@@ -35,7 +35,7 @@ type Env struct {
 	made    int
 }
 
-// SetPodHook has f change pods that are bound before anything else, from now on; it says whether it did. Nil: no more.
+// SetPodHook sets a function that may change bound pods before each step and reports whether it did. Nil removes it.
 func (s *Env) SetPodHook(f func(p *corev1.Pod) bool) {
 	if f == nil {
 		f = func(*corev1.Pod) bool { return false }
@@ -48,10 +48,10 @@ func (s *Env) runPodHook(p *corev1.Pod) bool {
 	return f != nil && (*f)(p)
 }
 
-// Controller is what plays: the Run of a loop.
+// Controller is the Run function of a controller.
 type Controller func(ctx context.Context, s *Env, factory informers.SharedInformerFactory) error
 
-// Run runs a test with loops at work.
+// Run runs a test with controllers.
 func Run(t *testing.T, controllers []Controller, test func(s *Env)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func Run(t *testing.T, controllers []Controller, test func(s *Env)) {
 	})
 }
 
-// deletePod marks pods that a finalizer keeps, or that run: they are to end first.
+// deletePod marks pods as deleting that have a finalizer or run.
 func (s *Env) deletePod(a clienttesting.Action) (bool, runtime.Object, error) {
 	gvr, name := a.GetResource(), a.(clienttesting.DeleteAction).GetName()
 	obj, err := s.Tracker().Get(gvr, Namespace, name)
@@ -101,7 +101,7 @@ func (s *Env) deletePod(a clienttesting.Action) (bool, runtime.Object, error) {
 	return true, nil, s.Tracker().Update(gvr, p, Namespace)
 }
 
-// runNodes take the pods on until ctx ends.
+// runNodes advances the pods until ctx is done.
 func (s *Env) runNodes(ctx context.Context) error {
 	for {
 		select {
@@ -142,13 +142,13 @@ func (s *Env) stepPod(ctx context.Context, p *corev1.Pod) error {
 	return err
 }
 
-// Settle lets time pass until all is quiet.
+// Settle lets time pass and waits until all goroutines are idle.
 func (s *Env) Settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// Pods are those that are there, by name.
+// Pods returns the existing pods, sorted by name.
 func (s *Env) Pods() []corev1.Pod {
 	list, err := s.CoreV1().Pods(Namespace).List(s.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Env) Pods() []corev1.Pod {
 	return list.Items
 }
 
-// AddNode makes a node.
+// AddNode creates a node.
 func (s *Env) AddNode(name string) {
 	s.Helper()
 	if _, err := s.CoreV1().Nodes().Create(s.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
@@ -167,7 +167,8 @@ func (s *Env) AddNode(name string) {
 	}
 }
 
-// EventCount counts the events of a reason; of those of one instant, whose names are the same, only one is kept.
+// EventCount counts the events with a reason. Of events of the same instant, which have the same name, only one is
+// counted.
 func (s *Env) EventCount(reason string) (n int) {
 	s.Helper()
 	list, err := s.CoreV1().Events(Namespace).List(s.Context(), metav1.ListOptions{})
@@ -182,7 +183,7 @@ func (s *Env) EventCount(reason string) (n int) {
 	return n
 }
 
-// Terminate ends a pod.
+// Terminate sets a pod to a final phase.
 func Terminate(p *corev1.Pod, phase corev1.PodPhase, reason string, code int32) {
 	now := metav1.Now()
 	p.Status.Phase, p.Status.Reason, p.Status.Conditions = phase, reason, nil
@@ -192,7 +193,7 @@ func Terminate(p *corev1.Pod, phase corev1.PodPhase, reason string, code int32) 
 	}
 }
 
-// Template is that of pods with a label app of this name.
+// Template returns a pod template with the label app.
 func Template(app string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": app}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: app + ":1"}}}}
 }

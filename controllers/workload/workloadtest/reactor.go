@@ -8,19 +8,19 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// Reactor answers requests to a fake API as a test says that is under way: the API itself takes no new
-// reactor safely once it is asked.
+// Reactor handles requests to a fake API with a function that can be replaced at any time. The API itself
+// does not allow adding reactors concurrently with requests.
 type Reactor struct {
 	f atomic.Pointer[clienttesting.ReactionFunc]
 }
 
-// Install has it asked before all reactors that are there.
+// Install registers the reactor before all others.
 func (r *Reactor) Install(api *fake.Clientset) { api.PrependReactor("*", "*", r.react) }
 
-// Set has requests answered by f from now on.
+// Set replaces the function.
 func (r *Reactor) Set(f clienttesting.ReactionFunc) { r.f.Store(&f) }
 
-// On has requests of a verb for a resource answered by f from now on, and no others.
+// On handles only requests with a verb for a resource.
 func (r *Reactor) On(verb, resource string, f clienttesting.ReactionFunc) {
 	r.Set(func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if !a.Matches(verb, resource) || a.GetSubresource() != "" {

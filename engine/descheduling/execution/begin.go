@@ -10,9 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// How long a move that something stands in the way of is not looked at again: its budget or its workload, and its
-// place, which costs more to look at, and twice as long each time. An eviction that was refused is asked for again
-// after askAgain.
+// Retry intervals of a move that cannot start or whose eviction was refused. A placement check
+// is expensive, so its interval doubles after each failure.
 const (
 	retryInterval             = time.Second
 	placementRetryInterval    = 5 * time.Second
@@ -20,7 +19,7 @@ const (
 	evictionRetryInterval     = time.Second
 )
 
-// begin begins a move if nothing stands in its way, or gives it up.
+// begin starts a waiting move if nothing blocks it, or abandons it.
 func (t *step) begin(x *Move) {
 	if !t.isDue(x.notBefore) {
 		return
@@ -31,10 +30,10 @@ func (t *step) begin(x *Move) {
 		t.cleanUp(x)
 		return
 	case pod == nil:
-		x.abandon(t.now, "it is gone without our doing")
+		x.abandon(t.now, "the pod was deleted by another client")
 		return
 	case pod.Deleting:
-		x.abandon(t.now, "it is on its way out without our doing")
+		x.abandon(t.now, "the pod is being deleted by another client")
 		return
 	case pod.NodeName != x.From:
 		x.abandon(t.now, "it is on node "+pod.NodeName)
@@ -43,10 +42,10 @@ func (t *step) begin(x *Move) {
 		x.abandon(t.now, t.stopped[x.Pod.Owner.UID])
 		return
 	case t.m.o.Timeouts.Plan > 0 && t.now.Sub(t.m.plannedAt) >= t.m.o.Timeouts.Plan:
-		x.abandon(t.now, fmt.Sprintf("it was planned more than %s ago, when the cluster was another: %s", t.m.o.Timeouts.Plan, cmp.Or(x.Reason, "its turn has not come")))
+		x.abandon(t.now, fmt.Sprintf("the plan is more than %s old: %s", t.m.o.Timeouts.Plan, cmp.Or(x.Reason, "waiting for other moves")))
 		return
 	}
-	for _, stands := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // one by one: the second goes through a workload
+	for _, stands := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: the second one scans a workload
 		if why := stands(x); why != "" {
 			t.wait(x, why, retryInterval)
 			return
@@ -57,7 +56,7 @@ func (t *step) begin(x *Move) {
 		return
 	}
 	if t.placementsTried >= t.m.o.Parallel {
-		t.wait(x, "others are looked at first", retryInterval)
+		t.wait(x, "waiting for the checks of other moves", retryInterval)
 		return
 	}
 	t.placementsTried++
@@ -73,40 +72,41 @@ func (t *step) begin(x *Move) {
 	t.start(x)
 }
 
-// wait has a move wait.
+// wait delays the move by d.
 func (t *step) wait(x *Move, why string, d time.Duration) {
 	x.Reason, x.notBefore = why, t.now.Add(d)
 	t.wakeAt(x.notBefore)
 }
 
-// deniedByBudget has a move wait for a budget, or gives it up when that took too long.
+// deniedByBudget delays a move that a budget refuses, and abandons it after Timeouts.Budget.
 func (t *step) deniedByBudget(x *Move, why string) {
 	if x.deniedSince.IsZero() {
 		x.deniedSince = t.now
 	}
 	if t.now.Sub(x.deniedSince) >= t.m.o.Timeouts.Budget {
-		x.abandon(t.now, fmt.Sprintf("in %s it was not allowed to go: %s", t.m.o.Timeouts.Budget, why))
+		x.abandon(t.now, fmt.Sprintf("not allowed within %s: %s", t.m.o.Timeouts.Budget, why))
 		return
 	}
 	t.wait(x, why, retryInterval)
 }
 
-// blockedByMove says whether the workload of a pod has to come to rest first: another pod of it is being moved, has no node,
-// or was started not long ago and is not Ready.
+// blockedByMove returns why the move's workload is not ready for another eviction: a move of
+// it is in progress, or blockedByWorkload.
 func (t *step) blockedByMove(x *Move) string {
 	if y := t.busy[x.Pod.Owner.UID]; y != nil {
-		return "the move of " + y.Pod.Key() + " of the same workload is under way"
+		return "the move of " + y.Pod.Key() + " of the same workload is in progress"
 	}
 	return t.blockedByWorkload(x)
 }
 
-// blockedByWorkload is paced, of what is not our doing.
+// blockedByWorkload returns the pod of the workload that is unscheduled or not Ready although
+// no move is in progress, or "".
 func (t *step) blockedByWorkload(x *Move) string {
 	for _, p := range t.v.OwnedBy(x.Pod.Owner) {
 		switch {
 		case p.UID == x.Pod.UID || p.Deleting:
 		case p.NodeName == "":
-			return "a pod of the same workload, " + p.Key() + ", waits for a node"
+			return "a pod of the same workload, " + p.Key() + ", is unscheduled"
 		case !p.Ready && t.now.Sub(p.Created) < t.m.o.Timeouts.Ready:
 			return "a pod of the same workload, " + p.Key() + ", is not Ready yet"
 		}
@@ -114,31 +114,31 @@ func (t *step) blockedByWorkload(x *Move) string {
 	return ""
 }
 
-// blockedByParallelism says whether as many moves are under way as may be.
+// blockedByParallelism returns why no further move may start now, or "".
 func (t *step) blockedByParallelism(x *Move) string {
 	switch {
 	case t.exclusive, x.Mode == planning.WithoutHolds && (t.unplaced > 0 || t.terminating):
-		return "another pod has not left, or its replacement has no node yet, and no place can be held"
+		return "another moved pod is terminating or its replacement is unscheduled, and nodes cannot be reserved"
 	case t.unplaced >= t.m.o.Parallel:
-		return fmt.Sprintf("%d moves are under way", t.unplaced)
+		return fmt.Sprintf("%d moves are in progress", t.unplaced)
 	}
 	return ""
 }
 
-// blockedByHold says whether there is a Hold already where one is to be made: of an earlier move, or a former process. It has
-// to be deleted first, as what counts as the replacement is who is younger than the Hold.
+// blockedByHold returns the leftover Hold that has the name of the reservation to create, or
+// "". It must be deleted first: only pods younger than the Hold count as the replacement.
 func (t *step) blockedByHold(x *Move) string {
 	if x.Mode == planning.WithoutHolds {
 		return ""
 	}
 	name := cluster.HoldName(x.Pod.Owner.UID, x.To, model.Reserve)
 	if _, there := t.v.State.Hold(x.Pod.Namespace, name); there {
-		return "Hold " + name + " of an earlier move is still there"
+		return "Hold " + name + " of an earlier move still exists"
 	}
 	return ""
 }
 
-// start begins a move that nothing stands in the way of.
+// start starts a move that nothing blocks.
 func (t *step) start(x *Move) {
 	x.Reason = ""
 	t.bookMove(x)
@@ -148,7 +148,7 @@ func (t *step) start(x *Move) {
 		t.evict(x)
 		return
 	}
-	x.recordSiblings(t.v) // it may leave without our doing, and be replaced, before it is looked at again
+	x.recordSiblings(t.v) // the pod may be deleted and replaced by others before the next Step
 	x.hold = t.newReservation(x)
 	x.setStage(Holding, t.now)
 	t.countInProgress(x)
@@ -159,14 +159,14 @@ func (t *step) start(x *Move) {
 		case a.Done:
 			x.holdCreated = true
 		case a.Permanent:
-			x.abandon(now, "its place cannot be held: "+a.Message)
+			x.abandon(now, "its node cannot be reserved: "+a.Message)
 		default:
-			x.withdraw(now, "its place could not be held: "+a.Message, placementRetryInterval)
+			x.withdraw(now, "its node could not be reserved: "+a.Message, placementRetryInterval)
 		}
 	})
 }
 
-// newReservation is the Hold of a move's place.
+// newReservation returns the Reserve Hold for the node of a move.
 func (t *step) newReservation(x *Move) *model.Hold {
 	o := x.Pod.Owner
 	h := &model.Hold{Namespace: x.Pod.Namespace, Name: cluster.HoldName(o.UID, x.To, model.Reserve), Type: model.Reserve, Owner: o, Node: x.To,
@@ -176,24 +176,24 @@ func (t *step) newReservation(x *Move) *model.Hold {
 	return h
 }
 
-// holdDuration is how long a Hold is good for: as long as most pods take to leave, their owners to replace them, and
-// replacements to get a node.
+// holdDuration returns the initial lifetime of a Hold: long enough for most pods to terminate,
+// be replaced and be scheduled.
 func (m *Machine) holdDuration() time.Duration {
 	p := &m.o.Timeouts
 	return p.EvictionRetry + p.Termination + p.Replacement + p.Scheduling
 }
 
-// cleanUp removes a finished pod. It takes no room, and no budget asks for it.
-// At once go as many as moves may, so that those are not kept waiting.
+// cleanUp deletes a finished pod, which needs no budget and no capacity. At most Parallel of
+// them are deleted in a Step, so that moves are not delayed.
 func (t *step) cleanUp(x *Move) {
 	if t.cleaned++; t.cleaned > t.m.o.Parallel {
-		return // the answers have Step called again
+		return // the results trigger another Step
 	}
 	x.setStage(Evicting, t.now)
 	t.evict(x)
 }
 
-// pendingBefore says whether an earlier move of the plan is still to come, or to come to its end.
+// pendingBefore reports whether an earlier move of the plan has not finished.
 func (m *Machine) pendingBefore(x *Move) bool {
 	for _, y := range m.moves {
 		if y == x {

@@ -1,27 +1,30 @@
-// Package execution carries out a plan: it says what to do next so that each move of it comes to what was
-// foretold, and what became of each.
+// Package execution executes a descheduling plan: for each move it reserves the node, evicts the
+// pod, waits for its replacement and verifies where the replacement runs.
 //
-//	waiting ──▶ holding ──▶ held ──▶ evicting ──▶ leaving ──▶ replaced ──▶ placed ──▶ moved
-//	   ▲ pacing, budgets,      │        │ refused      │ (gone)     │             │
-//	   │ the place as it is    │        ▼              ▼            ▼             ▼
-//	   └───────────────────────┴─ asked again      nobody came   waits, or    elsewhere, returned (remembered),
-//	                              in a while                    RETURNED      not Ready
+//	waiting ──▶ holding ──▶ evicting ──▶ terminating ──▶ replaced ──▶ placed ──▶ moved
+//	   ▲ workload, budgets,    │ refused      │              │            │
+//	   │ placement check       │              ▼              ▼            ▼
+//	   └───────────────────────┘ retried   not replaced   unscheduled   elsewhere, returned, not Ready
 //
-// The form is Step(now, view) -> actions, wake; each action gets an Answer. What it knows of the world is the
-// View; what it must not lose is in the API: evictions done are done, and Holds are objects. So a new
-// machine begins with a new plan, and ends the Holds that a former one has left (sweep.go).
+// The Machine has the form Step(now, view) -> (actions, wake); the caller executes each action and
+// reports its Result. The machine reads the cluster from a View. State that must survive a restart
+// is in the API: evictions, and Holds. A new machine starts with a new plan and releases the Holds
+// that a previous one left (holds.go).
 //
 // Invariants:
 //
-//   - NotInVain: no pod is evicted unless, on the cluster as it is then with all moves under way booked,
-//     placement puts its replacement on another node, and that a planned one where the place cannot be held.
-//   - NothingTwicePromised: the node has room for it beside the pods that are there, those that leave
-//     included, and the moves under way to it.
-//   - OneOfAWorkload: no pod of a workload is evicted while the replacement of another one is not Ready.
-//   - WithinBudget: no eviction is asked for that the budgets as seen, less what is under way, do not allow.
-//   - HoldsEnd: every Hold that is made is deleted once it is used up or its move is over, and has an end of
-//     its own soon after that.
+//   - NotFutile: no pod is evicted unless placement, on the current cluster with all moves in
+//     progress applied, puts its replacement on another node; without a reservation it must be a
+//     planned node.
+//   - NotOvercommitted: the target node has capacity for the replacement beside the pods on it,
+//     terminating ones included, and the other moves to it.
+//   - OnePerWorkload: no pod of a workload is evicted while the replacement of another one is not
+//     Ready.
+//   - WithinBudget: no eviction is requested that the observed budgets, less the moves in
+//     progress, do not allow.
+//   - HoldsEnd: every Hold is deleted when it is used or its move has finished, and expires soon
+//     afterwards in any case.
 //
-// Decided elsewhere: which moves there are (plan); whose replacement takes the held place (cluster,
-// placement); how an action is carried out and recorded (the shell).
+// Other packages decide which moves to make (planning), which pod may use a reservation (cluster,
+// placement), and how actions are executed and recorded (controllers/descheduler).
 package execution

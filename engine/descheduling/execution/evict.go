@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// stepHolding goes on once the place is held, and the Hold is seen.
+// stepHolding continues once the Hold is created and observed.
 func (t *step) stepHolding(x *Move) {
 	if !x.holdCreated {
 		return
 	}
 	if h, there := t.v.State.Hold(x.hold.Namespace, x.hold.Name); !there || h.Victim != x.hold.Victim {
 		if t.isDue(x.Since.Add(t.m.o.Timeouts.EvictionObserved)) {
-			x.withdraw(t.now, "its Hold was made and is not to be seen", placementRetryInterval)
+			x.withdraw(t.now, "its Hold was created but is not observed", placementRetryInterval)
 		}
 		return
 	}
 	x.setStage(Evicting, t.now)
 }
 
-// stepEvicting asks for the eviction, and again for a while when it was refused.
+// stepEvicting requests the eviction, and retries a refused one until Timeouts.EvictionRetry.
 func (t *step) stepEvicting(x *Move) {
 	if x.evictionPending || !t.isDue(x.notBefore) {
 		return
 	}
 	pod := t.v.Pod(x.Pod.UID)
-	if !x.Cleanup() && (pod == nil || pod.Deleting) { // somebody else had it go: its place is held all the same
+	if !x.Cleanup() && (pod == nil || pod.Deleting) { // another client deleted it; the reservation is still valid
 		x.markEvicted(t.now, t.v)
 		return
 	}
@@ -55,7 +55,7 @@ func (t *step) stepEvicting(x *Move) {
 	t.wakeAt(x.notBefore)
 }
 
-// holdLost says why the place of a move whose pod is still there is held no more, or not for long enough; empty: it is, or none is.
+// holdLost returns why the reservation of a pod that is still there no longer holds, or "".
 func (t *step) holdLost(x *Move) string {
 	if x.hold == nil {
 		return ""
@@ -64,12 +64,12 @@ func (t *step) holdLost(x *Move) string {
 		return "its Hold was deleted"
 	}
 	if !x.hold.Until.After(t.now.Add(t.m.o.Timeouts.Scheduling / 2)) {
-		return "its place was held for too long before its eviction could be asked for"
+		return "its reservation is about to expire before the eviction could be requested"
 	}
 	return ""
 }
 
-// evict asks for the eviction.
+// evict requests the eviction.
 func (t *step) evict(x *Move) {
 	x.evictionPending = true
 	x.recordSiblings(t.v)
@@ -93,7 +93,7 @@ func (t *step) evict(x *Move) {
 	})
 }
 
-// markEvicted takes in that the pod leaves.
+// markEvicted records that the pod terminates.
 func (x *Move) markEvicted(now time.Time, v *View) {
 	x.Evicted, x.deniedSince = now, time.Time{}
 	if x.siblingsBefore == nil {
@@ -102,7 +102,7 @@ func (x *Move) markEvicted(now time.Time, v *View) {
 	x.setStage(Terminating, now)
 }
 
-// recordSiblings notes who of its workload is there before the pod leaves.
+// recordSiblings records the pods of the workload that exist before the pod terminates.
 func (x *Move) recordSiblings(v *View) {
 	x.siblingsBefore = map[string]bool{}
 	for _, p := range v.OwnedBy(x.Pod.Owner) {

@@ -12,15 +12,16 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// clusterForks are two copies of the cluster with the moves that are under way: on now their pods are still
-// there beside what replaces them, as at the worst; on then they are gone. There is a pair for schedulers that
-// heed Holds, and one for others, which has none.
+// clusterForks are two copies of the cluster that include the moves in progress. On current,
+// the evicted pods still occupy their nodes beside their replacements, which is the worst
+// case. On after, they are gone. There is one pair for schedulers that honor Holds and one for
+// others, without Holds.
 type clusterForks struct {
 	m              *Machine
 	current, after *cluster.State
 }
 
-// forksFor makes the copies, once a turn.
+// forksFor returns the forks of a mode; it creates them once per Step.
 func (t *step) forksFor(mode planning.Mode) *clusterForks {
 	if t.forks[mode] != nil {
 		return t.forks[mode]
@@ -40,7 +41,7 @@ func (t *step) forksFor(mode planning.Mode) *clusterForks {
 	return out
 }
 
-// bookMove has a move take its place on all copies that there are.
+// bookMove adds the replacement of a move to all existing forks.
 func (t *step) bookMove(x *Move) {
 	for _, p := range t.forks {
 		if p != nil {
@@ -49,7 +50,7 @@ func (t *step) bookMove(x *Move) {
 	}
 }
 
-// book has a move take its place.
+// book adds the replacement of a move.
 func (p *clusterForks) book(x *Move) {
 	p.after.RemovePod(x.Pod.UID)
 	for _, s := range []*cluster.State{p.current, p.after} {
@@ -57,15 +58,15 @@ func (p *clusterForks) book(x *Move) {
 	}
 }
 
-// checkPlacement looks at a move's place as the cluster is now, and says why it does not do; final if it will not do after
-// earlier moves of the plan either.
+// checkPlacement checks whether the move is still valid on the current cluster. It returns why
+// not, and whether earlier moves of the plan cannot change that.
 func (p *clusterForks) checkPlacement(now time.Time, x *Move) (why string, final bool) {
 	profile := p.m.o.Profiles[x.Pod.Spec.SchedulerName]
 	if profile == nil {
-		return fmt.Sprintf("how its scheduler %q places pods is not known", x.Pod.Spec.SchedulerName), true
+		return fmt.Sprintf("the profile of its scheduler %q is not known", x.Pod.Spec.SchedulerName), true
 	}
 	if until, why, known := p.m.o.Backoff.ActiveFor(now, x.Move); known {
-		return fmt.Sprintf("%s; not tried again until %s", why, until.UTC().Format(time.RFC3339)), true
+		return fmt.Sprintf("%s; backing off until %s", why, until.UTC().Format(time.RFC3339)), true
 	}
 	pod := p.current.Pod(x.Pod.UID)
 	if pod == nil {
@@ -78,18 +79,18 @@ func (p *clusterForks) checkPlacement(now time.Time, x *Move) (why string, final
 	in := planning.ExpectedReplacement(x.Pod, "")
 	in.NominatedNodeName = x.To
 	if rec := placement.Evaluate(p.current, profile, p.m.o.Seed, in); !rec.NominatedFirst || rec.Choice != x.To {
-		return "node " + x.To + " has no room for it now", false
+		return "node " + x.To + " cannot fit it now", false
 	}
 	in.NominatedNodeName = ""
 	if x.Mode == planning.WithHolds {
 		if rec := placement.Evaluate(p.after, profile, p.m.o.Seed, in); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
-			return "the scheduler would by now put its replacement back on " + x.From, false
+			return "the scheduler would now put its replacement back on " + x.From, false
 		}
 		return "", false
 	}
 	top, choice := planning.TopNodes(p.after, profile, p.m.o.Seed, pod)
 	if choice == "" || slices.ContainsFunc(top, func(n string) bool { return !slices.Contains(x.TopNodes, n) }) {
-		return fmt.Sprintf("the scheduler might by now put its replacement on one of %v, and not on %v as was planned", top, x.TopNodes), false
+		return fmt.Sprintf("the scheduler may now choose one of %v for its replacement instead of %v as planned", top, x.TopNodes), false
 	}
 	return "", false
 }

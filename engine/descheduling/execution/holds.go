@@ -7,19 +7,20 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// releaseRetryInterval is how long after a Release the Hold may still be seen.
+// releaseRetryInterval is the time within which a released Hold may still be observed.
 const releaseRetryInterval = 5 * time.Second
 
-// releaseHolds deletes the Holds of ours that nobody needs any more: their time or their move is over, or they were left by a
-// former process. An Avoid Hold stays when its time is over, and keeps nobody away then, until what it says of how often a move
-// was in vain does not count any more (plan.Memory). A reservation whose pod has left stays until its replacement has used it up, or its time is over.
+// releaseHolds deletes the descheduler's Holds that are no longer needed: they expired, their
+// move finished, or a previous process left them. An expired Avoid Hold is kept until its
+// failure count no longer matters (planning.MoveBackoff). A reservation whose pod is gone is
+// kept until the replacement has used it or it expires.
 func (t *step) releaseHolds() {
 	m := t.m
 	for _, h := range t.v.State.Holds() {
 		if h.Cause != planning.HoldCause || h.Type != model.Reserve && !t.isDue(h.Until.Add(m.o.Backoff.Max)) {
 			continue
 		}
-		why, key := t.releaseReason(h), h.Key()+" "+h.Victim // the next of its workload to that node has one of the same name
+		why, key := t.releaseReason(h), h.Key()+" "+h.Victim // another pod of the workload moving to the node has a Hold with the same name
 		if why == "" || t.now.Before(m.releaseRetry[key]) {
 			if why == "" {
 				t.wakeAt(h.Until)
@@ -32,46 +33,46 @@ func (t *step) releaseHolds() {
 		t.wakeAt(m.releaseRetry[key])
 		t.emit(func(id uint64) Action { return Release{id, h, why} }, func(time.Time, Result) {})
 	}
-	for key, at := range m.releaseRetry { // each by itself; the order does not matter
+	for key, at := range m.releaseRetry { // independent of the order
 		if !t.now.Before(at.Add(releaseRetryInterval)) {
 			delete(m.releaseRetry, key)
 		}
 	}
 }
 
-// releaseReason says why a Hold is needed no more; empty: it is.
+// releaseReason returns why a Hold is no longer needed, or "" if it is.
 func (t *step) releaseReason(h *model.Hold) string {
 	if !h.Until.After(t.now) {
-		return "its time is over"
+		return "it has expired"
 	}
 	if x := t.m.moveOf(h); x != nil {
 		if x.Stage < Placed {
 			return ""
 		}
-		return "its replacement has a node"
+		return "its replacement is scheduled"
 	}
 	for _, x := range t.m.moves {
 		switch {
 		case x.Pod.UID != h.Victim:
 		case x.Stage == Waiting:
-			return "its pod has to wait"
+			return "its move is waiting"
 		default:
-			return "its move is over"
+			return "its move has finished"
 		}
 	}
 	victim := t.v.Pod(h.Victim)
 	if victim != nil && !victim.Deleting {
-		return "its pod has not left, and nobody is moving it"
+		return "its pod was not evicted and is not being moved"
 	}
 	for _, p := range t.v.OwnedBy(h.Owner) {
 		if p.UID != h.Victim && p.NodeName != "" && !p.Created.Before(h.Created) {
-			return "its replacement has a node"
+			return "its replacement is scheduled"
 		}
 	}
 	return ""
 }
 
-// moveOf is the move under way that a Hold is of; nil: none.
+// moveOf returns the move in progress that a Hold belongs to, or nil.
 func (m *Machine) moveOf(h *model.Hold) *Move {
 	for _, x := range m.moves {
 		if x.hold != nil && x.hold.Key() == h.Key() && x.hold.Victim == h.Victim {

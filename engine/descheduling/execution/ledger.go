@@ -9,15 +9,15 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// budgetLedger are what budgets allow in a turn: as they are seen, less what is about to be asked for, and what was and is not to be
-// seen yet.
+// budgetLedger holds what the budgets allow in one Step: their observed state, less evictions
+// that are requested or granted and not yet observed.
 type budgetLedger struct {
 	v       *View
 	pods    map[string][]*model.Pod
 	budgets map[string][]*model.Budget
 }
 
-// openLedger opens the books of the turn.
+// openLedger returns the ledger of the Step.
 func (t *step) openLedger() *budgetLedger {
 	if t.ledger != nil {
 		return t.ledger
@@ -34,7 +34,7 @@ func (t *step) openLedger() *budgetLedger {
 	return t.ledger
 }
 
-// budgetsIn are the budgets of a namespace.
+// budgetsIn returns the budgets of a namespace.
 func (k *budgetLedger) budgetsIn(namespace string) []*model.Budget {
 	list, known := k.budgets[namespace]
 	if !known {
@@ -44,7 +44,7 @@ func (k *budgetLedger) budgetsIn(namespace string) []*model.Budget {
 	return list
 }
 
-// podsIn are the pods of a namespace, in no order: they are only counted.
+// podsIn returns the pods of a namespace in no particular order.
 func (k *budgetLedger) podsIn(namespace string) []*model.Pod {
 	list, known := k.pods[namespace]
 	if !known {
@@ -54,7 +54,7 @@ func (k *budgetLedger) podsIn(namespace string) []*model.Pod {
 	return list
 }
 
-// check says which budget holds a pod; empty: none.
+// check returns why a budget refuses the eviction of a pod, or "".
 func (k *budgetLedger) check(now time.Time, p *model.Pod) string {
 	all := k.budgetsIn(p.Namespace)
 	if !slices.ContainsFunc(all, func(b *model.Budget) bool { return budget.Ledger.Covers(b, p) }) {
@@ -66,7 +66,7 @@ func (k *budgetLedger) check(now time.Time, p *model.Pod) string {
 	return ""
 }
 
-// debit takes what a pod costs that is about to go.
+// debit records the eviction of a pod in its budgets.
 func (k *budgetLedger) debit(now time.Time, p *model.Pod) {
 	all := slices.Clone(k.budgetsIn(p.Namespace))
 	for i, b := range all {

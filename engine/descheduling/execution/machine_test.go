@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // testMachine is a small cluster, nodes a and b, and a machine, told step by step.
@@ -23,11 +23,11 @@ type testMachine struct {
 
 func newTestMachine(t *testing.T, o Options, moves ...*planning.Move) *testMachine {
 	t.Helper()
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Profiles, o.Holds = map[string]*placement.Profile{p.Name(): p}, true
+	o.Profiles, o.Holds = map[string]*framework.Profile{p.Name(): p}, true
 	s := &testMachine{t: t, now: time.Unix(1e6, 0), v: NewView(cluster.New()), m: New(o)}
 	for _, n := range []string{"a", "b"} {
 		s.v.State.UpsertNode(&model.Node{Name: n, Allocatable: model.Resources{MilliCPU: 4000, Memory: 1 << 34}, AllocatablePods: 20})
@@ -40,7 +40,7 @@ func newTestMachine(t *testing.T, o Options, moves ...*planning.Move) *testMachi
 	return s
 }
 
-// pod is a Ready one of the workload that its name begins with.
+// pod returns a Ready one of the workload that its name begins with.
 func (s *testMachine) pod(name, node string, cpu int64) *model.Pod {
 	app, _, _ := strings.Cut(name, "-")
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
@@ -127,7 +127,7 @@ func (s *testMachine) refuseLast(words string) {
 	s.m.HandleResult(s.now, s.last[0].ActionID(), Result{Message: words})
 }
 
-// state is how the moves are.
+// state returns how the moves are.
 func (s *testMachine) state() string {
 	var out []string
 	for _, x := range s.m.Moves() {
@@ -143,7 +143,7 @@ func (s *testMachine) expectOutcome(want string) {
 	}
 }
 
-// startMove is a tale up to the eviction of web-1.
+// startMove returns a tale up to the eviction of web-1.
 func startMove(t *testing.T, mode planning.Mode) *testMachine {
 	t.Helper()
 	s := newTestMachine(t, Options{}, moveIn(mode, "web-1", 1000))
@@ -165,7 +165,7 @@ func TestMoveWithHold(t *testing.T) {
 	on := s.pod("web-2", "b", 1000)
 	on.Ready = false
 	s.setPod(on)
-	s.step(1, "release b: its replacement has a node")
+	s.step(1, "release b: its replacement is scheduled")
 	s.completeAll()
 	s.step(1, "")
 	s.setPod(s.pod("web-2", "b", 1000))
@@ -187,7 +187,7 @@ func TestHoldsWithEqualNamesAreReleased(t *testing.T) {
 		s.removePod(pod)
 		s.step(0, "")
 		s.setPod(s.pod(fmt.Sprint("web-new", i), "b", 1000))
-		s.step(0, "release b: its move is over")
+		s.step(0, "release b: its move has finished")
 		s.completeAll()
 	}
 	s.step(0, "")
@@ -206,7 +206,7 @@ func TestRefusedEvictionIsRetriedThenHoldReleased(t *testing.T) {
 		s.step(0, "")
 		s.now = s.now.Add(time.Second)
 	}
-	s.step(0, "release b: its pod has to wait")
+	s.step(0, "release b: its move is waiting")
 	s.expectOutcome(`web-1 waiting  "not now"`)
 	s.completeAll()
 	s.step(6, "reserve b for web-1")
@@ -218,7 +218,7 @@ func TestReservedCapacityIsCountedOnce(t *testing.T) {
 	s.step(0, "reserve b for web-1")
 	s.completeAll()
 	s.step(1, "evict web-1")
-	s.expectOutcome(`web-1 evicting  ""; db-1 waiting  "node b has no room for it now"`)
+	s.expectOutcome(`web-1 evicting  ""; db-1 waiting  "node b cannot fit it now"`)
 }
 
 func TestHoldsOfPreviousProcessAreReleased(t *testing.T) {
@@ -235,35 +235,35 @@ func TestHoldsOfPreviousProcessAreReleased(t *testing.T) {
 	s.setPod(s.pod("db-1", "a", 500))
 	s.deletePod("db-1")
 	hold("db", "b", "db-1")
-	s.step(0, "release a: its pod has not left, and nobody is moving it")
+	s.step(0, "release a: its pod was not evicted and is not being moved")
 	s.completeAll()
 	if wake := s.step(1, ""); !wake.Equal(s.now.Add(59 * time.Second)) {
 		t.Errorf("it looks again at %v", wake)
 	}
 	s.setPod(s.pod("db-2", "b", 500))
-	s.step(1, "release b: its replacement has a node")
+	s.step(1, "release b: its replacement is scheduled")
 	s.step(1, "")
-	s.step(5, "release b: its replacement has a node")
+	s.step(5, "release b: its replacement is scheduled")
 	s.completeAll()
 	s.removePod("db-1")
 	hold("db", "b", "db-0")
 	s.removePod("db-2")
-	s.step(61, "release b: its time is over")
+	s.step(61, "release b: it has expired")
 }
 
 func TestTimeouts(t *testing.T) {
 	s := startMove(t, planning.WithHolds)
 	s.removePod("web-1")
 	s.step(1, "")
-	s.step(31, "release b: its move is over")
-	s.expectOutcome(`web-1 over not replaced "ReplicaSet web made no other in 30s"`)
+	s.step(31, "release b: its move has finished")
+	s.expectOutcome(`web-1 over not replaced "ReplicaSet web created no replacement within 30s"`)
 
 	s = startMove(t, planning.WithHolds)
 	s.setPod(s.pod("web-2", "", 1000))
 	s.removePod("web-1")
 	s.step(1, "")
-	s.step(61, "release b: its move is over")
-	s.expectOutcome(`web-1 over unplaced "its replacement x/web-2 got no node in 1m0s"`)
+	s.step(61, "release b: its move has finished")
+	s.expectOutcome(`web-1 over unplaced "its replacement x/web-2 was not scheduled within 1m0s"`)
 
 	s = startMove(t, planning.WithoutHolds)
 	on := s.pod("web-2", "b", 1000)
@@ -271,7 +271,7 @@ func TestTimeouts(t *testing.T) {
 	s.setPod(on)
 	s.step(1, "")
 	s.step(301, "")
-	s.expectOutcome(`web-1 over not ready "its replacement x/web-2 was not Ready in 5m0s"`)
+	s.expectOutcome(`web-1 over not ready "its replacement x/web-2 was not Ready within 5m0s"`)
 }
 
 func TestBudgetIsCheckedAgainBeforeEviction(t *testing.T) {
@@ -303,15 +303,15 @@ func TestHoldIsExtendedDuringSlowTermination(t *testing.T) {
 	s.completeAll()
 	s.step(100, "")
 	s.setPod(s.pod("web-2", "b", 1000))
-	s.step(1, "release b: its move is over")
+	s.step(1, "release b: its move has finished")
 }
 
 func TestExpiredPlanIsNotStarted(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1000))
-	s.setPod(s.pod("web-0", "", 1000)) // its workload is not at rest
+	s.setPod(s.pod("web-0", "", 1000)) // its workload is not idle
 	s.step(0, "")
 	s.step(1801, "")
-	s.expectOutcome(`web-1 over given up "it was planned more than 30m0s ago, when the cluster was another: a pod of the same workload, x/web-0, waits for a node"`)
+	s.expectOutcome(`web-1 over given up "the plan is more than 30m0s old: a pod of the same workload, x/web-0, is unscheduled"`)
 }
 
 func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
@@ -325,23 +325,23 @@ func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
 			continue
 		}
 		s.step(0, "")
-		s.expectOutcome(`web-1 over given up "the scheduler would by now put its replacement back on a"`)
+		s.expectOutcome(`web-1 over given up "the scheduler would now put its replacement back on a"`)
 	}
 }
 
-// A replacement of a replacement that is back where the first pod left is in vain, too.
+// A replacement of a replacement that is back where the first pod left is without success, too.
 func TestReplacementOfReplacement(t *testing.T) {
 	s := startMove(t, planning.WithHolds)
 	s.removePod("web-1")
 	on := s.pod("web-2", "b", 1000)
 	on.Ready = false
 	s.setPod(on)
-	s.step(1, "release b: its replacement has a node")
+	s.step(1, "release b: its replacement is scheduled")
 	s.completeAll()
 	s.removePod("web-2")
 	s.setPod(s.pod("web-3", "a", 1000))
 	s.step(1, "")
-	s.expectOutcome(`web-1 over returned "x/web-3, which came for x/web-1, was put back on a"`)
+	s.expectOutcome(`web-1 over returned "x/web-3, the replacement of x/web-1, was scheduled to a again"`)
 }
 
 // What takes long between a Hold and the eviction: it must not end before the replacement can be there.
@@ -350,19 +350,19 @@ func TestNoEvictionAfterHoldIsLost(t *testing.T) {
 	s.step(0, "reserve b for web-1")
 	s.now = s.now.Add(2 * time.Minute) // the API server took its time
 	s.completeAll()
-	s.step(10, "release b: its pod has to wait")
+	s.step(10, "release b: its move is waiting")
 	s.completeAll()
 	s.step(5, "reserve b for web-1")
 	s.completeAll()
 	s.step(0, "evict web-1")
 	s.refuseLast("not now")
-	s.v.State.RemoveHold("x", cluster.HoldName("web", "b", model.Reserve)) // by somebody
+	s.v.State.RemoveHold("x", cluster.HoldName("web", "b", model.Reserve)) // by another component
 	s.step(1, "")
 	s.expectOutcome(`web-1 waiting  "its Hold was deleted"`)
 	s.step(5, "reserve b for web-1")
 }
 
-// Many that have finished keep nobody waiting for long.
+// Many that have finished keep nothing waiting for long.
 func TestFinishedPodsAreCleanedUpInBatches(t *testing.T) {
 	var moves []*planning.Move
 	for i := range 5 {

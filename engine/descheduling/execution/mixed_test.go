@@ -23,7 +23,7 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	on = s.pod("their-2", "b", 100)
 	s.setPod(on)
 	s.setPod(s.pod("web-2", "b", 100))
-	s.step(1, "release b: its move is over")
+	s.step(1, "release b: its move has finished")
 	s.completeAll()
 	s.step(60, "")
 	s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "own-1", 100), move("db-1", 100)}})
@@ -33,7 +33,7 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s.step(0, "evict db-1")
 	s.completeAll()
 	s.setPod(s.pod("db-2", "b", 100))
-	s.step(1, "release b: its move is over")
+	s.step(1, "release b: its move has finished")
 	s.completeAll()
 	s.step(60, "")
 	s.removePod("their-1")
@@ -43,7 +43,7 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s.step(1, "evict own-1")
 }
 
-// Between the Hold and the eviction somebody else has the pod go, and what came for it is seen together with that.
+// Between the Hold and the eviction another client has the pod go, and what came for it is seen together with that.
 func TestReplacementBeforeEvictionResult(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 100))
 	s.step(0, "reserve b for web-1")
@@ -54,6 +54,6 @@ func TestReplacementBeforeEvictionResult(t *testing.T) {
 		t.Errorf("under way is %+v", u)
 	}
 	s.step(1, "")
-	s.step(1, "release b: its move is over")
+	s.step(1, "release b: its move has finished")
 	s.expectOutcome(`web-1 over moved ""`)
 }

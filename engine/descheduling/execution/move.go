@@ -8,74 +8,74 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Stage is how far a move is on its way.
+// Stage is the progress of a move.
 type Stage uint8
 
-// The stages. From Holding to Placed a move is under way.
+// The stages. From Holding to Placed, a move is in progress.
 const (
-	Waiting     Stage = iota // for its turn, for a budget, for its place
-	Holding                  // its Hold is being made
-	Evicting                 // its eviction is being asked for, or will be again in a moment
-	Terminating              // its eviction was granted; the replacement is not there yet
-	Replaced                 // the replacement waits for a node
-	Placed                   // the replacement has a node, and is not Ready yet
+	Waiting     Stage = iota // for its turn, a budget or its node
+	Holding                  // its Hold is being created
+	Evicting                 // its eviction is requested or about to be retried
+	Terminating              // the eviction was granted; there is no replacement yet
+	Replaced                 // the replacement is unscheduled
+	Placed                   // the replacement is scheduled and not Ready yet
 	Finished
 )
 
-// String is the stage in a word.
+// String returns the stage in a word.
 func (s Stage) String() string {
 	return [...]string{"waiting", "holding", "evicting", "leaving", "replaced", "placed", "over"}[s]
 }
 
-// Outcome is what became of a move.
+// Outcome is the result of a move.
 type Outcome uint8
 
 // The outcomes.
 const (
-	None            Outcome = iota // it is not over
-	Moved                          // the replacement is on the planned node, or one as good where none was held, and Ready
-	PlacedElsewhere                // it is on another node, not that which it left
-	Returned                       // it is back on the node that it left
-	NotReady                       // it has a node, and is not Ready in time
-	Unscheduled                    // it has no node in time
-	NotReplaced                    // nobody came for it
-	CleanedUp                      // a finished pod was removed
-	Abandoned                      // it was not evicted; Why says why
+	None            Outcome = iota // the move has not finished
+	Moved                          // the replacement is Ready on the planned node, or on an equal one if none was reserved
+	PlacedElsewhere                // the replacement is on another node, but not on the one that the pod left
+	Returned                       // the replacement is on the node that the pod left
+	NotReady                       // the replacement was not Ready in time
+	Unscheduled                    // the replacement was not scheduled in time
+	NotReplaced                    // no replacement was created
+	CleanedUp                      // a finished pod was deleted
+	Abandoned                      // the pod was not evicted, see Reason
 )
 
-// String is the outcome in a word.
+// String returns the outcome in a word.
 func (o Outcome) String() string {
 	return [...]string{"", "moved", "elsewhere", "returned", "not ready", "unplaced", "not replaced", "cleaned up", "given up"}[o]
 }
 
-// Move is a move of a plan on its way.
+// Move is the execution of a planned move.
 type Move struct {
 	*planning.Move
 	Stage   Stage
-	Since   time.Time // when the stage began
+	Since   time.Time // start of the stage
 	Outcome Outcome
-	// Reason is what it waits for, or why it came to another end than it should.
+	// Reason is why the move waits or did not succeed.
 	Reason string
-	// Replacement is the pod that came for it; nil: none, or not yet.
+	// Replacement is the pod that replaces the evicted one, or nil.
 	Replacement *model.Pod
-	// Evicted is when the eviction was granted, or the pod was seen to leave by itself with its place held; zero:
-	// neither.
+	// Evicted is when the eviction was granted, or when the pod was deleted by another client
+	// while its node was reserved; zero if neither.
 	Evicted time.Time
 
-	notBefore         time.Time       // it is not looked at again before
-	placementFailures uint            // how often its place did not do
-	deniedSince       time.Time       // since when a budget does not allow it
-	hold              *model.Hold     // of its place; nil: none is to be there
-	holdCreated       bool            // that was made
-	evictionPending   bool            // its eviction is being asked for
-	refusal           string          // what the API server said to the last one
-	siblingsBefore    map[string]bool // pods of its owner when its place was held, and when it was evicted, by uid
-	goneAt            time.Time       // when it was seen to be gone
-	placementOutcome  Outcome         // what the replacement's node means
-	recorded          bool            // what had to be remembered of that is
+	notBefore         time.Time       // time of the next check
+	placementFailures uint            // number of failed placement checks
+	deniedSince       time.Time       // since when a budget refuses it
+	hold              *model.Hold     // the reservation, or nil
+	holdCreated       bool            // the reservation was created
+	evictionPending   bool            // an eviction request is pending
+	refusal           string          // the last refusal by the API server
+	siblingsBefore    map[string]bool // UIDs of the owner's pods before the reservation and the eviction
+	goneAt            time.Time       // when the pod was observed to be gone
+	placementOutcome  Outcome         // the outcome by the replacement's node
+	recorded          bool            // the outcome was recorded in the backoff
 }
 
-// inProgress says that something was begun and is not over.
+// inProgress reports whether the move has started and not finished.
 func (x *Move) inProgress() bool { return x.Stage > Waiting && x.Stage < Finished }
 
 func (x *Move) setStage(s Stage, now time.Time) { x.Stage, x.Since = s, now }
@@ -87,18 +87,18 @@ func (x *Move) end(now time.Time, o Outcome, why string) {
 
 func (x *Move) abandon(now time.Time, why string) { x.end(now, Abandoned, why) }
 
-// withdraw has a move that was begun, and whose pod is still there, wait again.
+// withdraw returns a started move, whose pod was not evicted, to Waiting.
 func (x *Move) withdraw(now time.Time, why string, d time.Duration) {
 	x.setStage(Waiting, now)
 	x.Reason, x.notBefore = why, now.Add(d)
 	x.hold, x.holdCreated, x.refusal, x.siblingsBefore, x.Evicted = nil, false, "", nil, time.Time{}
 }
 
-// stopReason says why no more pods of its workload are moved by this plan; empty: they may be.
+// stopReason returns why this plan must not move further pods of the workload, or "".
 func (x *Move) stopReason() string {
 	switch x.Outcome {
 	case Returned, NotReady, Unscheduled, NotReplaced:
-		return fmt.Sprintf("another pod of its workload, %s, was moved in vain: %s", x.Pod.Key(), x.Reason)
+		return fmt.Sprintf("the move of another pod of its workload, %s, failed: %s", x.Pod.Key(), x.Reason)
 	}
 	return ""
 }

@@ -106,7 +106,7 @@ func (w *testCluster) checkHold(x *Move) {
 	}
 }
 
-// watch counts what became of moves.
+// watch counts the result of moves.
 func (w *testCluster) watch() {
 	for _, x := range w.m.Moves() {
 		if x.Stage == Finished && !w.seen[x] {
@@ -119,7 +119,7 @@ func (w *testCluster) watch() {
 	}
 }
 
-// reservedCPU is what the moves under way are going to take of each node.
+// reservedCPU returns what the moves in progress are going to take of each node.
 func (w *testCluster) reservedCPU() map[string]int64 {
 	out := map[string]int64{}
 	for _, x := range w.m.Moves() {
@@ -220,7 +220,7 @@ func (w *testCluster) rounds(n int, each func()) {
 	}
 }
 
-// reserved is a reservation that is left; nil: none.
+// reserved returns a reservation that is left, or nil if there is none.
 func (w *testCluster) reserved() *model.Hold {
 	for _, h := range w.api.Holds() {
 		if h.Type == model.Reserve {

@@ -9,14 +9,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// stepLeaving finds the replacement of a pod that was evicted, and what becomes of it.
+// stepLeaving tracks the replacement of an evicted pod.
 func (t *step) stepLeaving(x *Move) {
 	victim := t.v.Pod(x.Pod.UID)
 	if victim == nil && x.goneAt.IsZero() {
 		x.goneAt = t.now
 	}
 	if r := x.Replacement; r != nil && x.Stage >= Replaced {
-		if is := t.v.Pod(r.UID); is == nil || is.Deleting { // it left, too; another one will come
+		if is := t.v.Pod(r.UID); is == nil || is.Deleting { // the replacement terminates; the controller creates another
 			x.siblingsBefore[r.UID] = true
 			x.Replacement, x.recorded = nil, false
 			x.setStage(Terminating, t.now)
@@ -46,7 +46,7 @@ func (t *step) stepLeaving(x *Move) {
 	}
 }
 
-// extendHold makes the Hold of a pod that takes long to leave last longer.
+// extendHold extends the Hold of a pod that terminates slowly.
 func (t *step) extendHold(x *Move) {
 	ahead := t.m.o.Timeouts.Scheduling / 2
 	if x.hold == nil || x.Stage > Replaced || !t.isDue(x.hold.Until.Add(-ahead)) {
@@ -62,7 +62,7 @@ func (t *step) extendHold(x *Move) {
 	})
 }
 
-// replacementIn is the replacement as a view has it, whatever the last Step knew of it; nil: it is not there.
+// replacementIn returns the replacement that v contains, or nil.
 func (x *Move) replacementIn(v *View) *model.Pod {
 	if x.siblingsBefore == nil {
 		return nil
@@ -73,8 +73,9 @@ func (x *Move) replacementIn(v *View) *model.Pod {
 	return x.findReplacement(v)
 }
 
-// findReplacement finds the pod that came for another: one of the owner that was not there when that was evicted, under the
-// same name if the owner is a StatefulSet. Of several it is one on the planned node, else one with a node, else the oldest.
+// findReplacement returns the pod that replaces the evicted one: a pod of the owner that did
+// not exist before the eviction, with the same name for a StatefulSet. It prefers one on the
+// planned node, then a scheduled one, then the oldest.
 func (x *Move) findReplacement(v *View) *model.Pod {
 	var best *model.Pod
 	rank := func(p *model.Pod) int {
@@ -97,7 +98,7 @@ func (x *Move) findReplacement(v *View) *model.Pod {
 	return best
 }
 
-// outcomeOn is what a replacement on a node means.
+// outcomeOn returns the outcome of a replacement on a node.
 func (x *Move) outcomeOn(node string) Outcome {
 	switch {
 	case node == x.From:
@@ -108,27 +109,28 @@ func (x *Move) outcomeOn(node string) Outcome {
 	return PlacedElsewhere
 }
 
-// stepNotReplaced waits for a replacement to come.
+// stepNotReplaced waits for a replacement.
 func (t *step) stepNotReplaced(x *Move, victim *model.Pod) {
 	p := &t.m.o.Timeouts
 	switch {
-	case victim != nil && !victim.Deleting: // the eviction was granted, and the pod is there as if it had not been
+	case victim != nil && !victim.Deleting: // the eviction was granted, but the pod was not deleted
 		if t.isDue(x.Evicted.Add(p.EvictionObserved)) {
-			x.withdraw(t.now, "its eviction was granted, and nothing came of it", placementRetryInterval)
+			x.withdraw(t.now, "its eviction was granted, but the pod was not deleted", placementRetryInterval)
 		}
 	case victim != nil:
 		if t.isDue(x.Evicted.Add(gracePeriod(victim) + p.Termination + p.Replacement)) {
-			t.failWorkload(x, NotReplaced, "it takes longer than its grace to stop")
+			t.failWorkload(x, NotReplaced, "it did not terminate within its grace period")
 		}
 	case t.isDue(x.goneAt.Add(p.Replacement)):
-		t.failWorkload(x, NotReplaced, fmt.Sprintf("%s %s made no other in %s", x.Pod.Owner.Kind, x.Pod.Owner.Name, p.Replacement))
+		t.failWorkload(x, NotReplaced, fmt.Sprintf("%s %s created no replacement within %s", x.Pod.Owner.Kind, x.Pod.Owner.Name, p.Replacement))
 	}
 }
 
-// gracePeriod is how long a pod on its way out may take.
+// gracePeriod returns the grace period of a pod.
 func gracePeriod(p *model.Pod) time.Duration { return time.Duration(p.GraceSeconds) * time.Second }
 
-// stepUnscheduled waits for the replacement to get a node. What stands in its way may be the pod itself until that is gone.
+// stepUnscheduled waits until the replacement is scheduled. The terminating pod itself may
+// prevent that.
 func (t *step) stepUnscheduled(x *Move, victim *model.Pod) {
 	p := &t.m.o.Timeouts
 	at := x.Since.Add(p.Scheduling)
@@ -138,7 +140,7 @@ func (t *step) stepUnscheduled(x *Move, victim *model.Pod) {
 		at = latest(at, x.goneAt.Add(p.Scheduling))
 	}
 	if t.isDue(at) {
-		t.failMove(x, Unscheduled, fmt.Sprintf("its replacement %s got no node in %s", x.Replacement.Key(), p.Scheduling))
+		t.failMove(x, Unscheduled, fmt.Sprintf("its replacement %s was not scheduled within %s", x.Replacement.Key(), p.Scheduling))
 	}
 }
 
@@ -149,17 +151,18 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// stepPlaced waits for the replacement to be Ready. One that is back where it came from is not waited for.
+// stepPlaced waits until the replacement is Ready, unless it returned to the node that the pod
+// left.
 func (t *step) stepPlaced(x *Move) {
 	r := x.Replacement
 	if !x.recorded {
 		x.recorded = true
 		switch x.placementOutcome {
 		case Returned:
-			t.failMove(x, Returned, fmt.Sprintf("%s, which came for %s, was put back on %s", r.Key(), x.Pod.Key(), x.From))
+			t.failMove(x, Returned, fmt.Sprintf("%s, the replacement of %s, was scheduled to %s again", r.Key(), x.Pod.Key(), x.From))
 			return
 		case PlacedElsewhere:
-			x.Reason = fmt.Sprintf("its replacement was put on %s", r.NodeName)
+			x.Reason = fmt.Sprintf("its replacement was scheduled to %s", r.NodeName)
 			t.m.o.Backoff.RecordFailure(t.now, planning.MoveKey(x.Move), x.Reason+" instead of "+x.To)
 		}
 	}
@@ -167,18 +170,19 @@ func (t *step) stepPlaced(x *Move) {
 	case r.Ready:
 		x.end(t.now, x.placementOutcome, x.Reason)
 	case t.isDue(x.Since.Add(t.m.o.Timeouts.Ready)):
-		t.failWorkload(x, NotReady, fmt.Sprintf("its replacement %s was not Ready in %s", r.Key(), t.m.o.Timeouts.Ready))
+		t.failWorkload(x, NotReady, fmt.Sprintf("its replacement %s was not Ready within %s", r.Key(), t.m.o.Timeouts.Ready))
 	}
 }
 
-// failWorkload ends a move after which the workload has a pod less: no other pod of it is moved until some time has passed.
+// failWorkload ends a move that left the workload with a pod less, and backs off all moves of
+// the workload.
 func (t *step) failWorkload(x *Move, o Outcome, why string) {
 	t.m.o.Backoff.RecordFailure(t.now, planning.WorkloadKey(x.Move), fmt.Sprintf("%s was moved: %s", x.Pod.Key(), why))
 	x.end(t.now, o, why)
 }
 
-// failMove ends a move that was in vain, and has it remembered: where no place can be held by an Avoid Hold, too,
-// which outlives this process and says how many times it was.
+// failMove ends a failed move and backs it off. Without reservations it also creates an Avoid
+// Hold, which outlives this process and records the number of failures.
 func (t *step) failMove(x *Move, o Outcome, why string) {
 	own := x.Pod.Owner
 	name := planning.AvoidHoldName(own.UID, x.From)

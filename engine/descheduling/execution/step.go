@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// SetPlan takes a plan in place of what has not begun yet of the last one.
+// SetPlan replaces the moves that have not started by those of p.
 func (m *Machine) SetPlan(now time.Time, p *planning.Plan) {
 	var kept []*Move
 	for _, x := range m.moves {
@@ -25,8 +25,8 @@ func (m *Machine) SetPlan(now time.Time, p *planning.Plan) {
 	m.o.Backoff.DeleteExpired(now)
 }
 
-// Step says what to do now, and when to call again at the latest (zero: only a change brings something to do).
-// Step must be called again after changes of the view, and after Answer.
+// Step returns the actions to take now and when to call it again at the latest; zero means
+// after a change only. Call it after changes of the view and after HandleResult.
 func (m *Machine) Step(now time.Time, v *View) ([]Action, time.Time) {
 	t := &step{m: m, now: now, v: v}
 	for _, x := range m.moves {
@@ -52,7 +52,7 @@ func (m *Machine) Step(now time.Time, v *View) ([]Action, time.Time) {
 	return t.actions, t.wake
 }
 
-// step is one Step.
+// step is the state of one Step.
 type step struct {
 	m       *Machine
 	now     time.Time
@@ -60,18 +60,18 @@ type step struct {
 	actions []Action
 	wake    time.Time
 
-	busy            map[string]*Move  // moves under way, by owner
-	stopped         map[string]string // why no more pods of an owner are moved by this plan
-	unplaced        int               // moves under way whose replacement has no node yet
-	exclusive       bool              // the place of one of these is not held: it is to be the only one
-	terminating     bool              // a pod that is moved is still there, and its replacement has a node
-	placementsTried int               // how many places were looked at
-	cleaned         int               // how many finished pods were to go
+	busy            map[string]*Move  // moves in progress by owner
+	stopped         map[string]string // why no further pods of an owner are moved by this plan
+	unplaced        int               // moves in progress whose replacement is unscheduled
+	exclusive       bool              // one of these has no reservation and must run alone
+	terminating     bool              // a moved pod is still terminating although its replacement is scheduled
+	placementsTried int               // number of placement checks
+	cleaned         int               // number of finished pods to delete
 	ledger          *budgetLedger
-	forks           [2]*clusterForks // by plan.Mode
+	forks           [2]*clusterForks // by planning.Mode
 }
 
-// surveyMoves says what is under way.
+// surveyMoves counts the moves in progress.
 func (t *step) surveyMoves() {
 	t.busy, t.stopped = map[string]*Move{}, map[string]string{}
 	for _, x := range t.m.moves {
@@ -88,8 +88,8 @@ func (t *step) surveyMoves() {
 	t.terminating = t.terminating || len(t.m.ended) > 0
 }
 
-// isTerminating says that a move is over, and its pod still on its way out. Its node is going to be a better one, which a scheduler
-// that heeds no Holds may then take for whoever waits for a node.
+// isTerminating reports whether a move has finished while its pod still terminates. A
+// scheduler that ignores Holds could give the capacity that becomes free to any pending pod.
 func (t *step) isTerminating(x *Move) bool {
 	if x.Stage != Finished || x.Evicted.IsZero() || x.Cleanup() {
 		return false
@@ -98,7 +98,7 @@ func (t *step) isTerminating(x *Move) bool {
 	return p != nil && p.Deleting
 }
 
-// countInProgress counts a move that is under way.
+// countInProgress counts a move in progress.
 func (t *step) countInProgress(x *Move) {
 	if x.Cleanup() {
 		return
@@ -112,14 +112,14 @@ func (t *step) countInProgress(x *Move) {
 	}
 }
 
-// wakeAt has Step called again at a time.
+// wakeAt makes the caller call Step again at a time.
 func (t *step) wakeAt(at time.Time) {
 	if at.After(t.now) && (t.wake.IsZero() || at.Before(t.wake)) {
 		t.wake = at
 	}
 }
 
-// isDue says whether a time has come, and has Step called again when it does.
+// isDue reports whether a time has come, and otherwise makes the caller call Step then.
 func (t *step) isDue(at time.Time) bool {
 	if at.After(t.now) {
 		t.wakeAt(at)
@@ -128,7 +128,7 @@ func (t *step) isDue(at time.Time) bool {
 	return true
 }
 
-// emit does something, and says what its answer is for.
+// emit adds an action and the handler of its result.
 func (t *step) emit(newAction func(id uint64) Action, answer func(now time.Time, a Result)) {
 	t.m.lastID++
 	t.m.pending[t.m.lastID] = answer

@@ -5,15 +5,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// View is a cluster as who carries out a plan sees it. Make it with NewView, and tell it of each change of a pod
-// that State is told of. State has the Holds that there are, those whose time is over included: the machine
-// has them deleted.
+// View is the cluster as the Machine sees it. Create it with NewView, and update its pods
+// whenever State is updated. State includes expired Holds; the machine deletes them.
 type View struct {
-	// State is what is where.
+	// State holds nodes, pods and Holds.
 	State *cluster.State
 
 	model.PodIndex
 }
 
-// NewView is a view of a state, without pods yet.
+// NewView returns a view of s without pods.
 func NewView(s *cluster.State) *View { return &View{State: s, PodIndex: model.NewPodIndex()} }

@@ -4,32 +4,33 @@ import (
 	"time"
 )
 
-// BackoffKey is what is remembered of moves: an owner's pods off a node, for a strategy; without these two, all of an owner's pods.
+// BackoffKey identifies moves of an owner's pods off a node for a strategy; without From and
+// Strategy, all moves of the owner's pods.
 type BackoffKey struct{ Owner, From, Strategy string }
 
-// MoveBackoff is what is known of moves that were in vain: such a move is not made again for First, twice as long
-// after each that was in vain again, up to Most. When none was until Most after the end of the last time, it
-// begins with First again. It is what displace.Backoff is for pods that were thrown out.
+// MoveBackoff is an exponential backoff for failed moves. A move is not repeated for Initial
+// after its first failure, and for twice as long after each further one, up to Max. The count
+// resets when no failure occurs for Max after the end of the last delay.
 type MoveBackoff struct {
 	Initial, Max time.Duration
 
 	entries map[BackoffKey]backoffEntry
 }
 
-// backoffEntry is one Key's series.
+// backoffEntry is the backoff of one key.
 type backoffEntry struct {
 	count  int
 	until  time.Time
 	reason string
 }
 
-// NewMoveBackoff remembers moves for ten minutes at first and a day at most.
+// NewMoveBackoff returns a backoff of ten minutes at first and a day at most.
 func NewMoveBackoff() *MoveBackoff {
 	return &MoveBackoff{Initial: 10 * time.Minute, Max: 24 * time.Hour, entries: map[BackoffKey]backoffEntry{}}
 }
 
-// RecordFailure takes in that a move did not bring what it was to bring, and why. It returns until when it is not
-// made again, and how many times it was in vain.
+// RecordFailure records a failed move. It returns when the move may be repeated and how often
+// it failed.
 func (m *MoveBackoff) RecordFailure(now time.Time, k BackoffKey, why string) (until time.Time, count int) {
 	r := m.entries[k]
 	if r.count > 0 && now.After(r.until.Add(m.Max)) {
@@ -41,14 +42,14 @@ func (m *MoveBackoff) RecordFailure(now time.Time, k BackoffKey, why string) (un
 	return r.until, r.count
 }
 
-// Restore takes in what another process knew of a move: how many times it was in vain, and until when it was not to be made.
+// Restore records the failures that another process counted.
 func (m *MoveBackoff) Restore(k BackoffKey, count int, until time.Time) {
 	if r := m.entries[k]; r.count < count {
-		m.entries[k] = backoffEntry{count, until, "such a move came back before"}
+		m.entries[k] = backoffEntry{count, until, "such a move failed before"}
 	}
 }
 
-// Active says whether a move was in vain not long ago: until when it is not made again, and why.
+// Active reports whether the key backs off, and until when and why.
 func (m *MoveBackoff) Active(now time.Time, k BackoffKey) (until time.Time, why string, ok bool) {
 	if m == nil {
 		return time.Time{}, "", false
@@ -60,7 +61,7 @@ func (m *MoveBackoff) Active(now time.Time, k BackoffKey) (until time.Time, why 
 	return r.until, r.reason, true
 }
 
-// ActiveFor says whether a move is not to be made, as one like it, or another of its workload, was in vain not long ago.
+// ActiveFor reports whether the move or its workload backs off, and until when and why.
 func (m *MoveBackoff) ActiveFor(now time.Time, x *Move) (until time.Time, why string, ok bool) {
 	if until, why, ok = m.Active(now, MoveKey(x)); ok {
 		return until, why, ok
@@ -68,19 +69,19 @@ func (m *MoveBackoff) ActiveFor(now time.Time, x *Move) (until time.Time, why st
 	return m.Active(now, WorkloadKey(x))
 }
 
-// DeleteExpired forgets what does not matter any more.
+// DeleteExpired deletes the entries that no longer matter.
 func (m *MoveBackoff) DeleteExpired(now time.Time) {
-	for k, r := range m.entries { // each by itself; the order does not matter
+	for k, r := range m.entries { // independent of the order
 		if now.After(r.until.Add(m.Max)) {
 			delete(m.entries, k)
 		}
 	}
 }
 
-// Len is how many series are remembered.
+// Len returns the number of entries.
 func (m *MoveBackoff) Len() int { return len(m.entries) }
 
-// delay is the nth one, from 1.
+// delay returns the nth delay, from 1.
 func (m *MoveBackoff) delay(n int) time.Duration {
 	d := m.Initial
 	for ; n > 1 && d < m.Max; n-- {

@@ -9,76 +9,79 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
 )
 
-// maxTopEvaluations is how many candidates one plan looks at as a scheduler without Holds would, which takes the plain path twice:
-// some milliseconds each on thousands of nodes.
+// maxTopEvaluations is the number of candidates that a plan evaluates without Holds. Each
+// takes two runs of the reference evaluator, some milliseconds with thousands of nodes.
 const maxTopEvaluations = 500
 
-// HoldCause is the cause of the Holds that descheduling makes.
+// HoldCause is the cause of the Holds that the descheduler creates.
 const HoldCause = "Rebalance"
 
-// AvoidHoldName is the name of the Avoid Hold that says how often moves of an owner's pods off a node were in vain. It is not that of
-// pods which the node threw out (cluster.HoldName): either is there as long as it counts, whatever becomes of the other.
+// AvoidHoldName returns the name of the Avoid Hold that records how often moves of an owner's
+// pods off a node failed. It differs from the name for pods that the node evicted
+// (cluster.HoldName), so that both can exist.
 func AvoidHoldName(ownerUID, node string) string {
 	return cluster.HoldName(ownerUID+"\x00"+HoldCause, node, model.Avoid)
 }
 
-// checkPod says why a pod is not to be moved at all; no words: it may be.
+// checkPod returns why the pod must not be moved; the message is empty if it may be.
 func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 	is := p.state.Pod(m.Pod.UID)
 	switch {
 	case p.moved[m.Pod.UID]:
-		return PodGone, "it is to go already"
+		return PodGone, "it is already planned to move"
 	case is == nil || is.NodeName != m.From:
-		return PodGone, "it is not on node " + m.From + " any more"
+		return PodGone, "it is no longer on node " + m.From + ""
 	case is.Deleting:
-		return PodGone, "it is on its way out"
+		return PodGone, "it is terminating"
 	}
 	return 0, ""
 }
 
-// checkReplacement says why nobody would replace a pod, or not elsewhere, without asking placement.
+// checkReplacement returns why no controller would replace the pod on another node, without
+// evaluating placement.
 func (p *Planner) checkReplacement(m *Move) (RefusalReason, string) {
 	pod := m.Pod
 	if pod.Owner.UID == "" {
-		return NoController, "it has no controller, so that nobody would replace it"
+		return NoController, "it has no controller that would replace it"
 	}
 	if pod.Owner.Kind == "DaemonSet" {
 		return DaemonSetPod, "DaemonSet " + pod.Owner.Name + " would put its replacement on the same node"
 	}
 	if p.o.Profiles[pod.Spec.SchedulerName] == nil {
-		return UnknownScheduler, fmt.Sprintf("how its scheduler %q places pods is not known: give its configuration, or limit the policy to others", pod.Spec.SchedulerName)
+		return UnknownScheduler, fmt.Sprintf("the profile of its scheduler %q is not known: pass its configuration, or exclude its pods in the policy", pod.Spec.SchedulerName)
 	}
 	if until, why, known := p.o.Backoff.ActiveFor(p.o.Now, m); known {
-		return BackingOff, why + "; not tried again until " + until.UTC().Format(time.RFC3339)
+		return BackingOff, why + "; backing off until " + until.UTC().Format(time.RFC3339)
 	}
 	if h, there := p.state.Hold(pod.Namespace, AvoidHoldName(pod.Owner.UID, m.From)); there && h.Until.After(p.o.Now) {
-		return BackingOff, fmt.Sprintf("a pod of %s %s came back to the node before; not tried again until %s (Hold %s)",
+		return BackingOff, fmt.Sprintf("a pod of %s %s returned to the node before; backing off until %s (Hold %s)",
 			pod.Owner.Kind, pod.Owner.Name, h.Until.UTC().Format(time.RFC3339), h.Name)
 	}
 	return 0, ""
 }
 
-// MoveKey is what a move is remembered by.
+// MoveKey returns the backoff key of a move.
 func MoveKey(m *Move) BackoffKey {
 	return BackoffKey{Owner: m.Pod.Owner.UID, From: m.From, Strategy: m.Strategy}
 }
 
-// WorkloadKey is what is remembered of all of an owner's pods: nobody replaced one, or its replacement did not become Ready.
+// WorkloadKey returns the backoff key of all moves of an owner's pods.
 func WorkloadKey(m *Move) BackoffKey { return BackoffKey{Owner: m.Pod.Owner.UID} }
 
-// chooseNode asks placement where the replacement goes, the pod being off its node on the fork; it fills in the move.
+// chooseNode evaluates where the replacement is scheduled while the pod is off the fork, and
+// fills in the move.
 func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason, string) {
 	in := ExpectedReplacement(m.Pod, "")
 	s := &p.summary
 	p.engineFor(m.Pod).Decide(in, s)
 	switch {
 	case s.Outcome != decision.Scheduled:
-		return NoOtherNode, "its replacement would fit on no node"
+		return NoOtherNode, "its replacement would fit no node"
 	case s.Choice == m.From && s.Feasible == 1:
-		return NoOtherNode, "its replacement would fit on no other node"
+		return NoOtherNode, "its replacement would fit no other node"
 	case s.Choice == m.From:
 		return WouldReturn, fmt.Sprintf("the scheduler would put its replacement back on %s, with a score of %d, the best of %d nodes", m.From, s.Total, s.Feasible)
 	}
@@ -86,22 +89,23 @@ func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason,
 	where := []string{m.To}
 	if m.Mode == WithoutHolds {
 		if p.topEvaluations++; p.topEvaluations > maxTopEvaluations {
-			return PlanFull, fmt.Sprintf("where no place can be held, moves are made one after another, and no more than %d are looked at for one plan", maxTopEvaluations)
+			return PlanFull, fmt.Sprintf("nodes cannot be reserved, so at most %d candidates are evaluated per plan", maxTopEvaluations)
 		}
 		if m.TopNodes, _ = TopNodes(p.forkFor(m.Pod), p.o.Profiles[m.Pod.Spec.SchedulerName], p.o.Seed, m.Pod); slices.Contains(m.TopNodes, m.From) {
-			return WouldReturn, fmt.Sprintf("the scheduler might put its replacement back on %s, which is as good as %s, and the place cannot be held", m.From, m.To)
+			return WouldReturn, fmt.Sprintf("the scheduler might put its replacement back on %s, which scores like %s and cannot be reserved", m.From, m.To)
 		}
 		where = m.TopNodes
 	}
 	return p.checkGain(m, c, where)
 }
 
-// checkGain asks the strategy whether its goal gets closer on every node that the pod may go to.
+// checkGain checks that the strategy's goal improves on every node that the replacement may
+// get.
 func (p *Planner) checkGain(m *Move, c *descheduling.Candidate, where []string) (RefusalReason, string) {
 	for _, name := range where {
 		to := p.nodes[name]
 		if to == nil {
-			return NoGain, fmt.Sprintf("the scheduler would put its replacement on %s, which is not among the nodes that are looked at", name)
+			return NoGain, fmt.Sprintf("the scheduler would put its replacement on %s, which is not selected by the policy", name)
 		}
 		if c.Gain == nil {
 			continue
@@ -111,18 +115,18 @@ func (p *Planner) checkGain(m *Move, c *descheduling.Candidate, where []string) 
 			m.Gain = g
 		}
 		if !g.Improves() {
-			return NoGain, fmt.Sprintf("on %s, where the scheduler would put its replacement, it would be no better: %s %d, and %d after it", name, g.Metric, g.Before, g.After)
+			return NoGain, fmt.Sprintf("on %s, where the scheduler would put its replacement, %s would not improve: %d before, %d after", name, g.Metric, g.Before, g.After)
 		}
 	}
 	return 0, ""
 }
 
-// engineFor is that of a pod's scheduler on the fork.
-func (p *Planner) engineFor(pod *model.Pod) *placement.Engine {
+// engineFor returns the placement engine of the pod's scheduler on its fork.
+func (p *Planner) engineFor(pod *model.Pod) *fastpath.Engine {
 	name := pod.Spec.SchedulerName
 	e := p.engines[name]
 	if e == nil {
-		e = placement.NewEngine(p.forkFor(pod), p.o.Profiles[name], p.o.Seed)
+		e = fastpath.NewEngine(p.forkFor(pod), p.o.Profiles[name], p.o.Seed)
 		p.engines[name] = e
 	}
 	return e

@@ -1,31 +1,31 @@
-// Package planning decides which of a descheduler's candidates move, and where to: it is the Mover of
-// planned mode. A candidate becomes a move only if the scheduler's own placement says so.
+// Package planning decides which candidates of the descheduler move, and where: Planner is the
+// descheduling.Mover of planned mode. A candidate becomes a move only if the scheduler's own
+// placement agrees.
 //
-//	candidate ──▶ worth asking? ──▶ removed on the fork ──▶ placement ──▶ another node? ──▶ goal closer? ──▶ budgets ──▶ booked
-//	                  │                                        │              │                  │              │
-//	                  └───────────────┬────────────────────────┴──────────────┴──────────────────┴──────────────┘
-//	                                  ▼
-//	                    refused, with why; the fork is as it was
+//	candidate ──▶ eligible? ──▶ removed from the fork ──▶ placement: another node? ──▶ gain? ──▶ budgets ──▶ planned
+//	                 │                                              │                    │          │
+//	                 └───────────────────────┬──────────────────────┴────────────────────┴──────────┘
+//	                                         ▼
+//	                        refused with a reason; the fork is restored
 //
-// The fork is a copy of the cluster on which all moves accepted so far are booked: the pod is off its
-// node, and what will stand for it is on the other. So no room is promised twice, and what a later move
-// finds is what the earlier ones leave. A move into room that an earlier one frees is possible only
-// after that: carry checks each move again on the cluster as it is when its turn comes, and has it wait.
+// The fork is a copy of the cluster with all accepted moves applied: each pod is off its node, and
+// its expected replacement is on the new one. So later moves see the capacity that earlier ones
+// leave. A move into capacity that an earlier move frees is possible only after that; package
+// execution checks each move again before it starts.
 //
-// Where places can be held (Held), the node among equals is known, since ties go by the owner's
-// uid; the scheduler takes the held node first. So a node that is to be emptied can be closed to all that moves
-// (Close), though the scheduler may like it best. Where not (Unheld), every node of
-// the highest total must be another one and serve the goal, with the leaving pod still there and without
-// it, and Holds are not asked about, as the scheduler does not know them.
+// If the scheduler honors Holds (WithHolds), the chosen node is certain: ties are broken by the
+// owner's UID, and the scheduler uses a reserved node first. A node to be emptied can therefore be
+// excluded as a target even if the scheduler prefers it. Otherwise (WithoutHolds), every node with
+// the highest score must be a different one and improve the goal, both while the pod terminates
+// and after it is gone.
 //
 // Invariants:
 //
-//   - NotInVain: no move is planned whose pod placement would put back (were its node not closed, as the place is
-//     held), whose strategy's goal it does not bring closer, or that came back not long ago (Memory, or an Avoid Hold of cause Rebalance).
-//   - NothingTwicePromised: what is booked on a node fits there together.
-//   - AsItWas: a refused candidate, and one of a group that did not come about, leaves no trace on the fork.
-//   - AllRefusalsCounted: each refusal is counted by its kind; as many as Options.Keep are kept whole.
+//   - NotFutile: no move is planned that placement would return to its node, that does not improve
+//     the strategy's goal, or that failed recently (MoveBackoff, or an Avoid Hold with HoldCause).
+//   - NotOvercommitted: the expected replacements on a node fit there together.
+//   - Restored: refused candidates and withdrawn groups leave no trace on the fork.
+//   - AllRefusalsCounted: each refusal is counted by reason; Options.MaxRefusals are kept in full.
 //
-// Departures from the Kubernetes descheduler, which has nothing of all this: pods that nobody would
-// replace stay even if the evictor lets them go, but for finished ones, which take no room.
+// Pods without a controller are not moved even if the evictor allows it, except finished ones.
 package planning

@@ -10,18 +10,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// EvictionRules is how the eviction API is taken to answer: several budgets must all agree, a status that is behind
-// is not relied on, and what can never be allowed is told from what cannot be now.
+// EvictionRules describes the eviction API for planning: all budgets of a pod must allow the
+// eviction, outdated statuses are recounted, and permanent refusals are distinguished from
+// temporary ones.
 var EvictionRules = budget.Evictions{Recount: true, ForbidImpossible: true}
 
-// budgetLedger are what budgets allow, less what the plan has taken.
+// budgetLedger holds what the budgets allow, less the planned moves.
 type budgetLedger struct {
-	budgets map[string][]*model.Budget       // by namespace; the lists are replaced, never changed
+	budgets map[string][]*model.Budget       // by namespace; lists are replaced, never modified
 	pods    map[*model.Selector]*coveredPods // by a budget's selector, which its copies share
 	state   *cluster.State
 }
 
-// coveredPods are the pods of a budget, once somebody asked for them.
+// coveredPods are the pods of a budget, found on demand.
 type coveredPods struct {
 	pods []*model.Pod
 }
@@ -34,14 +35,14 @@ func newBudgetLedger(s *cluster.State) budgetLedger {
 	return b
 }
 
-// clone is a copy that later payments do not change.
+// clone returns a copy that later debits do not change.
 func (b *budgetLedger) clone() budgetLedger {
 	c := *b
 	c.budgets = maps.Clone(b.budgets)
 	return c
 }
 
-// check fills in what a move takes from budgets, or says why it can never be allowed.
+// check fills in the effects of a move on its budgets, or returns why they can never allow it.
 func (b *budgetLedger) check(now time.Time, m *Move) (RefusalReason, string) {
 	var over []*model.Budget
 	for _, one := range b.budgets[m.Pod.Namespace] {
@@ -69,7 +70,7 @@ func (b *budgetLedger) check(now time.Time, m *Move) (RefusalReason, string) {
 	return 0, ""
 }
 
-// debit takes what a move costs, if it does not wait.
+// debit records a move in its budgets unless it has to wait.
 func (b *budgetLedger) debit(now time.Time, m *Move) {
 	if m.WaitReason != "" || len(m.Budgets) == 0 {
 		return
@@ -83,7 +84,7 @@ func (b *budgetLedger) debit(now time.Time, m *Move) {
 	b.budgets[m.Pod.Namespace] = all
 }
 
-// debitInProgress takes what a pod costs whose eviction is about to be asked for, or was granted and is not to be seen yet.
+// debitInProgress records a pod whose eviction is requested, or granted and not yet observed.
 func (b *budgetLedger) debitInProgress(now time.Time, pod *model.Pod) {
 	all := slices.Clone(b.budgets[pod.Namespace])
 	for i, one := range all {
@@ -94,7 +95,7 @@ func (b *budgetLedger) debitInProgress(now time.Time, pod *model.Pod) {
 	b.budgets[pod.Namespace] = all
 }
 
-// podsUnder are the pods of some budgets of one namespace.
+// podsUnder returns the pods of budgets of one namespace.
 func (b *budgetLedger) podsUnder(over []*model.Budget) []*model.Pod {
 	var out []*model.Pod
 	for i, one := range over {
@@ -121,7 +122,7 @@ func (b *budgetLedger) podsUnder(over []*model.Budget) []*model.Pod {
 	return out
 }
 
-// findPods finds the pods of a budget on the cluster.
+// findPods returns the pods of a budget.
 func (b *budgetLedger) findPods(one *model.Budget) []*model.Pod {
 	var out []*model.Pod
 	for _, id := range b.state.NodeIDs() {

@@ -10,25 +10,25 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 var now = time.Unix(1e6, 0)
 
-func profiles(t testing.TB) map[string]*placement.Profile {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+func profiles(t testing.TB) map[string]*framework.Profile {
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]*placement.Profile{p.Name(): p}
+	return map[string]*framework.Profile{p.Name(): p}
 }
 
 func aNode(name string) *model.Node {
 	return &model.Node{Name: name, Allocatable: model.Resources{MilliCPU: 4000, Memory: 1 << 34}, AllocatablePods: 20,
-		Labels: model.LabelsOf(map[string]string{placement.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
+		Labels: model.LabelsOf(map[string]string{framework.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
 }
 
-// aPod is a pod of a ReplicaSet that its name begins with, on a node.
+// aPod returns a pod of a ReplicaSet that its name begins with, on a node.
 func aPod(name, node string, cpu int64) *model.Pod {
 	app, _, _ := strings.Cut(name, "-")
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
@@ -37,7 +37,7 @@ func aPod(name, node string, cpu int64) *model.Pod {
 		Labels: model.LabelsOf(map[string]string{"app": app}), Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: app}}
 }
 
-// stateOf is a cluster of nodes and pods.
+// stateOf returns a cluster of nodes and pods.
 func stateOf(things ...any) *cluster.State {
 	s := cluster.New()
 	for _, t := range things {
@@ -55,7 +55,7 @@ func stateOf(things ...any) *cluster.State {
 	return s
 }
 
-// snapshot is what a round sees of a cluster.
+// snapshot returns what a round sees of a cluster.
 func snapshot(s *cluster.State) *descheduling.Snapshot {
 	snap := &descheduling.Snapshot{Now: now}
 	for _, id := range s.NodeIDs() {
@@ -68,7 +68,7 @@ func snapshot(s *cluster.State) *descheduling.Snapshot {
 	return snap
 }
 
-// candidate is a pod of a snapshot.
+// candidate returns a pod of a snapshot.
 func candidate(snap *descheduling.Snapshot, name string) *descheduling.Candidate {
 	for _, n := range snap.Nodes {
 		for _, p := range n.Pods {
@@ -84,7 +84,7 @@ func selects(app string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
 }
 
-// budgetOf is a budget over a workload that allows so many.
+// budgetOf returns a budget over a workload that allows so many.
 func budgetOf(app string, allows int32, most model.IntOrPercent) *model.Budget {
 	return &model.Budget{Namespace: "x", Name: app, Selector: selects(app), MaxUnavailable: most, DisruptionsAllowed: allows,
 		CurrentHealthy: 9, DesiredHealthy: 0, ExpectedPods: 9}
@@ -111,16 +111,16 @@ func TestRefusalReasons(t *testing.T) {
 		why    RefusalReason
 		words  string
 	}{
-		"on its way out":    {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), why: PodGone, words: "on its way out"},
-		"nobody's":          {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), why: NoController, words: "no controller"},
+		"terminating":    {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), why: PodGone, words: "it is terminating"},
+		"no controller":          {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), why: NoController, words: "no controller"},
 		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), why: DaemonSetPod, words: "DaemonSet web"},
 		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), why: UnknownScheduler, words: `"odd"`},
-		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it came back; not tried again until 1970-01-12T13:55:40Z"},
+		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it came back; backing off until 1970-01-12T13:55:40Z"},
 		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &thrown), why: BackingOff, words: "Hold " + avoid.Name},
 		"no room":           {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: NoOtherNode, words: "no other node"},
 		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), why: WouldReturn, words: "back on a, with a score"},
 		"as good":           {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: WithoutHolds, why: WouldReturn, words: "a"},
-		"no better":         {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: more, why: NoGain, words: "on b, where the scheduler would put its replacement, it would be no better: pods 2, and 2 after it"},
+		"no better":         {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: more, why: NoGain, words: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
 		"never allowed":     {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), why: BudgetNeverAllows, words: "spec.maxUnavailable is 0"},
 	} {
 		snap := snapshot(tc.state)
@@ -197,7 +197,7 @@ func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
 	}
 }
 
-// dump is what is where.
+// dump returns what is where.
 func dump(s *cluster.State) string {
 	var b strings.Builder
 	for _, id := range s.NodeIDs() {

@@ -9,57 +9,60 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// Options are what a plan is made with.
+// Options configure a Planner.
 type Options struct {
 	Now  time.Time
 	Mode Mode
-	// SchedulersWithoutHolds are schedulers, by name, that heed no Holds, though Mode is Held: for their pods it is Unheld.
+	// SchedulersWithoutHolds are the schedulers, by name, that ignore Holds although Mode is
+	// WithHolds.
 	SchedulersWithoutHolds map[string]bool
-	// InProgress are moves of earlier plans: what they take is booked before anything else.
+	// InProgress are the moves of earlier plans, applied before anything else.
 	InProgress []descheduling.InProgressMove
-	// Profiles are those of the schedulers of the pods, by scheduler name; Seed chooses between equal nodes.
-	Profiles map[string]*placement.Profile
+	// Profiles are the scheduler profiles by scheduler name. Seed breaks ties between nodes of
+	// equal score.
+	Profiles map[string]*framework.Profile
 	Seed     uint64
-	// Backoff is of moves that were in vain; nil: there were none.
+	// Backoff holds the failed moves, or is nil.
 	Backoff *MoveBackoff
-	// MaxRefusals is how many refusals are kept whole; 0: 1000.
+	// MaxRefusals is the number of refusals kept in full; 0 means 1000.
 	MaxRefusals int
 }
 
-// Planner is the Mover of planned mode, for one round. Make it with New. The State that it is given is
-// forked, and must not change while it is used.
+// Planner is the Mover of planned mode for one round. Create it with New. It forks the State,
+// which must not change while the planner is used.
 type Planner struct {
 	o     Options
 	nodes map[string]*descheduling.Node
-	state *cluster.State // of the cluster
-	fork  *cluster.State // with what is planned
-	// forkWithoutHolds is the fork as schedulers see it that heed no Holds: it has none, and no node is closed. It is the fork itself if
-	// all pods' schedulers are of one kind.
+	state *cluster.State // the cluster
+	fork  *cluster.State // the cluster with the planned moves
+	// forkWithoutHolds is the fork for schedulers that ignore Holds: it has no Holds and no
+	// excluded nodes. It is fork itself if all schedulers are alike.
 	forkWithoutHolds *cluster.State
-	engines          map[string]*placement.Engine
+	engines          map[string]*fastpath.Engine
 	ledger           budgetLedger
 	plan             Plan
 	counts           [numRefusalReasons]int
-	moved            map[string]bool // uids of pods that are planned to go
-	excluded         map[string]bool // nodes that nothing moves to
-	topEvaluations   int             // how often Top was asked
+	moved            map[string]bool // UIDs of moved pods
+	excluded         map[string]bool // nodes that nothing may move to
+	topEvaluations   int             // number of TopNodes calls
 	summary          decision.Summary
 }
 
-// New begins a plan for what a snapshot shows; the State is that of the same moment.
+// New starts a plan for a snapshot; s must be the state of the same moment.
 func New(snap *descheduling.Snapshot, s *cluster.State, o Options) *Planner {
 	if o.MaxRefusals == 0 {
 		o.MaxRefusals = 1000
 	}
 	p := &Planner{o: o, state: s, fork: s.Fork(), nodes: make(map[string]*descheduling.Node, len(snap.Nodes)),
-		engines: map[string]*placement.Engine{}, moved: map[string]bool{}, excluded: map[string]bool{}}
+		engines: map[string]*fastpath.Engine{}, moved: map[string]bool{}, excluded: map[string]bool{}}
 	for _, n := range snap.Nodes {
 		p.nodes[n.Name] = n
 	}
-	p.fork.ExpireHolds(o.Now) // they may be there a little longer
+	p.fork.ExpireHolds(o.Now) // expired Holds may still exist
 	switch p.forkWithoutHolds = p.fork; {
 	case o.Mode == WithoutHolds:
 		dropHolds(p.fork)
@@ -74,15 +77,15 @@ func New(snap *descheduling.Snapshot, s *cluster.State, o Options) *Planner {
 	return p
 }
 
-// dropHolds makes a cluster one whose schedulers do not know of Holds.
+// dropHolds removes all Holds.
 func dropHolds(s *cluster.State) {
 	s.RemoveHolds(func(*model.Hold) bool { return true })
 }
 
-// applyInProgress takes in a move that is under way. Its pod takes room as long as it is there, as to schedulers.
+// applyInProgress applies a move in progress. Its pod occupies its node while it exists.
 func (p *Planner) applyInProgress(u *descheduling.InProgressMove) {
 	p.moved[u.Pod.UID] = true
-	if u.Hold != nil { // the stand-in takes the room
+	if u.Hold != nil { // the replacement takes the reserved capacity
 		p.fork.RemoveHold(u.Hold.Namespace, u.Hold.Name)
 	}
 	if u.AwaitsReplacement() {
@@ -93,7 +96,7 @@ func (p *Planner) applyInProgress(u *descheduling.InProgressMove) {
 	}
 }
 
-// upsertPod has a pod be on the forks, take has it be gone.
+// upsertPod and removePod update the forks.
 func (p *Planner) upsertPod(pod *model.Pod) {
 	p.fork.UpsertPod(pod)
 	if p.forkWithoutHolds != p.fork {
@@ -108,7 +111,7 @@ func (p *Planner) removePod(uid string) {
 	}
 }
 
-// modeFor says whether a pod's place can be held.
+// modeFor returns the mode of a pod's scheduler.
 func (p *Planner) modeFor(pod *model.Pod) Mode {
 	if p.o.SchedulersWithoutHolds[pod.Spec.SchedulerName] {
 		return WithoutHolds
@@ -116,7 +119,7 @@ func (p *Planner) modeFor(pod *model.Pod) Mode {
 	return p.o.Mode
 }
 
-// forkFor is the fork as the scheduler of a pod sees it.
+// forkFor returns the fork as the pod's scheduler sees it.
 func (p *Planner) forkFor(pod *model.Pod) *cluster.State {
 	if p.modeFor(pod) == WithoutHolds {
 		return p.forkWithoutHolds
@@ -124,7 +127,7 @@ func (p *Planner) forkFor(pod *model.Pod) *cluster.State {
 	return p.fork
 }
 
-// Plan is what the round came to so far.
+// Plan returns the plan so far.
 func (p *Planner) Plan() *Plan {
 	out := p.plan
 	out.Moves, out.Refused = slices.Clone(p.plan.Moves), slices.Clone(p.plan.Refused)
@@ -136,10 +139,10 @@ func (p *Planner) Plan() *Plan {
 	return &out
 }
 
-// ChoosesNodes is rebalance.Mover's: it finds the places itself.
+// ChoosesNodes implements descheduling.Mover.
 func (p *Planner) ChoosesNodes() bool { return true }
 
-// Move is rebalance.Mover's.
+// Move implements descheduling.Mover.
 func (p *Planner) Move(strategy, profile string, c *descheduling.Candidate) (*descheduling.Node, bool) {
 	m := &Move{Pod: c.Pod.Pod, Details: c.Pod.Details, From: c.Node.Name, Strategy: strategy, Profile: profile, Mode: p.modeFor(c.Pod.Pod)}
 	why, words := p.checkPod(m)
@@ -167,12 +170,12 @@ func (p *Planner) Move(strategy, profile string, c *descheduling.Candidate) (*de
 	return p.nodes[m.To], true
 }
 
-// LimitReached is rebalance.Limiter's.
+// LimitReached implements descheduling.LimitObserver.
 func (p *Planner) LimitReached(strategy, profile string, c *descheduling.Candidate, o descheduling.Outcome) {
 	p.refuse(&Move{Pod: c.Pod.Pod, From: c.Node.Name, Strategy: strategy, Profile: profile}, LimitReached, o.String())
 }
 
-// cleanup plans that a finished pod is removed.
+// cleanup plans the deletion of a finished pod.
 func (p *Planner) cleanup(m *Move, c *descheduling.Candidate) (*descheduling.Node, bool) {
 	p.accept(m, c)
 	return nil, true
@@ -187,7 +190,7 @@ func (p *Planner) accept(m *Move, c *descheduling.Candidate) {
 	p.plan.Moves = append(p.plan.Moves, m)
 }
 
-// Checkpoint is rebalance.Mover's: moves can be withdrawn.
+// Checkpoint implements descheduling.Mover: moves can be withdrawn.
 func (p *Planner) Checkpoint() (restore func(), ok bool) {
 	moves, was := len(p.plan.Moves), p.ledger.clone()
 	return func() {
@@ -202,7 +205,7 @@ func (p *Planner) Checkpoint() (restore func(), ok bool) {
 		p.plan.Moves = p.plan.Moves[:moves]
 		p.ledger = was
 		for _, m := range undone {
-			p.refuse(m, GroupIncomplete, fmt.Sprintf("it could go to %s, but not all that were to go together can", m.To))
+			p.refuse(m, GroupIncomplete, fmt.Sprintf("it could move to %s, but its group cannot move completely", m.To))
 		}
 	}, true
 }
@@ -214,8 +217,8 @@ func (p *Planner) refuse(m *Move, why RefusalReason, words string) {
 	}
 }
 
-// SetExcluded is rebalance.Closer's. Where no place is held the scheduler might choose the node all the same, so that it
-// stays open: moves that would go there are refused for want of a gain.
+// SetExcluded implements descheduling.NodeExcluder. Without Holds the scheduler might choose
+// the node anyway, so it stays open, and moves to it are refused with NoGain.
 func (p *Planner) SetExcluded(n *descheduling.Node, closed bool) {
 	if p.o.Mode != WithHolds {
 		return

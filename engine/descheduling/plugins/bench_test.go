@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// large is a cluster of 5,000 nodes and 100,000 pods of 500 owners, of which a tenth of the pods has something against
+// large returns a cluster of 5,000 nodes and 100,000 pods of 500 owners, of which a tenth of the pods has something against
 // where it is.
 func large() *descheduling.Snapshot {
 	nodes := make([]*descheduling.Node, 5000)

@@ -13,7 +13,7 @@ import (
 // noon is now in all tests.
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// testNode is a ready node with room for a hundred pods.
+// testNode returns a ready node with capacity for a hundred pods.
 func testNode(name string, change ...func(*descheduling.Node)) *descheduling.Node {
 	n := &descheduling.Node{Node: &model.Node{Name: name, AllocatablePods: 100, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}}}
 	for _, c := range change {
@@ -22,7 +22,7 @@ func testNode(name string, change ...func(*descheduling.Node)) *descheduling.Nod
 	return n
 }
 
-// testPod is a running pod of ReplicaSet rs, an hour old, that asks for nothing.
+// testPod returns a running pod of ReplicaSet rs, an hour old, that asks for nothing.
 func testPod(name, node string, change ...func(*descheduling.Pod)) *descheduling.Pod {
 	p := &descheduling.Pod{
 		Pod: &model.Pod{Namespace: "default", Name: name, UID: "uid-" + name, NodeName: node, Phase: model.Running,
@@ -41,7 +41,7 @@ func testSnapshot(nodes []*descheduling.Node, pods ...*descheduling.Pod) *desche
 	return s
 }
 
-// defaultArgs is the evictor without a configuration.
+// defaultArgs returns the evictor without a configuration.
 func defaultArgs() descheduling.DefaultEvictorArgs {
 	return descheduling.DefaultEvictorArgs{ProtectLocalStorage: true, ProtectDaemonSets: true, ProtectSystemCritical: true, ProtectFailedBare: true}
 }

@@ -7,23 +7,25 @@ import (
 	"strings"
 )
 
-// HighNodeUtilization empties nodes that are below all thresholds, onto the others.
+// HighNodeUtilization moves the pods of underutilized nodes to other nodes, so that nodes
+// become empty.
 type HighNodeUtilization struct {
-	// Thresholds: a node at or below all of them is to be emptied.
+	// Thresholds: a node at or below all of them is underutilized.
 	Thresholds Thresholds
-	// NumberOfNodes: nothing is done unless more nodes than this are underutilized.
+	// NumberOfNodes: the strategy runs only if more nodes than this are underutilized.
 	NumberOfNodes int
-	// OnlyThresholdingResources spares pods that ask for none of the resources of Thresholds
+	// OnlyThresholdingResources skips pods that request none of the resources of Thresholds
 	// (evictionModes: OnlyThresholdingResources).
 	OnlyThresholdingResources bool
-	// ExcludeNamespaces: pods of these namespaces stay; what they use counts (evictableNamespaces.exclude).
+	// ExcludeNamespaces: pods of these namespaces are not evicted; their usage counts
+	// (evictableNamespaces.exclude).
 	ExcludeNamespaces []string
 }
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*HighNodeUtilization) Name() string { return "HighNodeUtilization" }
 
-// Run empties underutilized nodes, the emptiest first.
+// Run empties underutilized nodes, the least utilized first.
 func (s *HighNodeUtilization) Run(r *descheduling.Round) {
 	m := newUsageReader(s.Thresholds, nil)
 	all := m.nodeUsages(r)
@@ -58,16 +60,16 @@ func (s *HighNodeUtilization) Run(r *descheduling.Round) {
 	}
 }
 
-// requestsThresholdResource says whether a pod requests any of the resources that have thresholds.
+// requestsThresholdResource reports whether p requests a resource that has a threshold.
 func (s *HighNodeUtilization) requestsThresholdResource(p *descheduling.Pod) bool {
 	return slices.ContainsFunc(s.Thresholds, func(t Threshold) bool { return p.Spec.Requests.Amount(t.Resource) > 0 })
 }
 
-// nodeEmptier is HighNodeUtilization at work.
+// nodeEmptier is one run of HighNodeUtilization.
 type nodeEmptier struct {
 	*podEvictor
 	thresholds Thresholds
-	excluded   map[*descheduling.Node]bool // nodes that are to be emptied, or are, in a plan: nothing goes there
+	excluded   map[*descheduling.Node]bool // in a plan: nodes that are, or are to be, emptied; nothing moves there
 }
 
 func (e *nodeEmptier) candidate(p *descheduling.Pod, l *nodeUsage) *descheduling.Candidate {
@@ -81,7 +83,7 @@ func (e *nodeEmptier) candidate(p *descheduling.Pod, l *nodeUsage) *descheduling
 		},
 		Gain: func(to *descheduling.Node) descheduling.Gain {
 			left := int64(len(e.round.PodsOn(l.node)))
-			g := descheduling.Gain{Before: left, After: left, Metric: "pods on the node that is to be emptied"}
+			g := descheduling.Gain{Before: left, After: left, Metric: "pods on the node to empty"}
 			if !e.excluded[to] {
 				g.After--
 			}

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// planNodes empties nodes wholly or leaves them alone, those with the fewest pods first. In a first pass nothing goes to any
-// of them; those that could not be emptied take in others in a second one, and a node that took a pod in stays.
+// planNodes empties each node completely or not at all, those with the fewest pods first. In a
+// first pass no pod moves to any of them. In a second pass the nodes that could not be emptied
+// may receive pods; a node that received one is not emptied.
 func (e *nodeEmptier) planNodes(low []*nodeUsage) {
 	cost := map[*nodeUsage]int{}
 	for _, l := range low {
@@ -47,7 +48,7 @@ func (e *nodeEmptier) planNodes(low []*nodeUsage) {
 	}
 }
 
-// exclude has nothing go to a node, as it is to be emptied, or is; open lets pods come again.
+// exclude excludes a node as a target; include reverts that.
 func (e *nodeEmptier) exclude(l *nodeUsage) {
 	e.excluded[l.node] = true
 	e.round.SetExcluded(l.node, true)
@@ -58,8 +59,9 @@ func (e *nodeEmptier) include(l *nodeUsage) {
 	e.round.SetExcluded(l.node, false)
 }
 
-// emptyNode moves all pods off a node, or none. It says whether the node is empty now. While it tries the node is open: a pod
-// that the scheduler would rather have there than on a node that stays is left alone.
+// emptyNode moves all pods off a node, or none, and reports whether the node is empty. The
+// node stays a possible target in the meantime: a pod that the scheduler would leave there is
+// not moved.
 func (e *nodeEmptier) emptyNode(l *nodeUsage) bool {
 	var victims []*descheduling.Pod
 	for _, p := range e.round.PodsOn(l.node) {
@@ -87,8 +89,8 @@ func (e *nodeEmptier) emptyNode(l *nodeUsage) bool {
 	})
 }
 
-// occupiesNode says whether a node is not empty as long as a pod is on it. Pods that belong to the node do not count, nor
-// those that are on their way out or that the policy spares for asking for nothing.
+// occupiesNode reports whether a node with p is not empty. Pods that belong to the node,
+// terminating ones, and those excluded by the policy do not count.
 func (e *nodeEmptier) occupiesNode(p *descheduling.Pod) bool {
 	return !p.Deleting && !p.Mirror && !p.Details.Static && !p.OwnedBy([]string{"DaemonSet"}) && e.removable(p)
 }

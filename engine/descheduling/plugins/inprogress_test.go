@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// A node above its target loses no more than it has to while a pod that was moved takes its time to leave.
+// A node above its target loses no longer than it has to while a pod that was moved takes its time to leave.
 func TestInProgressMovesAreNotReplacedTwice(t *testing.T) {
 	nodes := numbered(2)
 	var pods []*descheduling.Pod

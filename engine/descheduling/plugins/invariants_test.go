@@ -48,7 +48,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// findViolations says which invariants moves break.
+// findViolations returns which invariants moves break.
 func findViolations(s *descheduling.Snapshot, p *descheduling.Policy, moves []descheduling.Move) (out []string) {
 	nodes, namespaces, pods := map[string]int{}, map[string]int{}, map[*descheduling.Pod]bool{}
 	for _, m := range moves {
@@ -83,7 +83,7 @@ func findViolations(s *descheduling.Snapshot, p *descheduling.Policy, moves []de
 	return out
 }
 
-// formatSnapshot is who is where.
+// formatSnapshot returns who is where.
 func formatSnapshot(s *descheduling.Snapshot) string {
 	var b strings.Builder
 	for _, n := range s.Nodes {

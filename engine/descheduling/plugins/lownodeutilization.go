@@ -7,33 +7,36 @@ import (
 	"strings"
 )
 
-// LowNodeUtilization moves pods from nodes that are above a target to nodes that are below all
-// thresholds.
+// LowNodeUtilization moves pods from overutilized nodes to underutilized ones.
 type LowNodeUtilization struct {
 	// Thresholds: a node at or below all of them is underutilized.
 	Thresholds Thresholds
-	// Targets: a node above any of them is overutilized. They are of the same resources as Thresholds.
+	// Targets: a node above any of them is overutilized. They name the same resources as
+	// Thresholds.
 	Targets Thresholds
-	// Deviation: both are distances from the average of all nodes, downwards and upwards, in points.
+	// Deviation: Thresholds and Targets are distances from the average of all nodes, in percentage
+	// points.
 	Deviation bool
-	// NumberOfNodes: nothing is done unless more nodes than this are underutilized.
+	// NumberOfNodes: the strategy runs only if more nodes than this are underutilized.
 	NumberOfNodes int
-	// ExcludeNamespaces: pods of these namespaces stay; what they use counts (evictableNamespaces.exclude).
+	// ExcludeNamespaces: pods of these namespaces are not evicted; their usage counts
+	// (evictableNamespaces.exclude).
 	ExcludeNamespaces []string
-	// PerNode is how many pods a node may lose in a round to this strategy; nil: no limit (evictionLimits.node).
+	// PerNode limits the evictions of this strategy per node and round; nil means unlimited
+	// (evictionLimits.node).
 	PerNode *int
-	// UseMetrics: nodes and pods are judged by Snapshot.Usage instead of by requests (metricsUtilization).
+	// UseMetrics: use Snapshot.Usage instead of requests (metricsUtilization).
 	UseMetrics bool
 }
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*LowNodeUtilization) Name() string { return "LowNodeUtilization" }
 
 // UsesMetrics implements descheduling.MetricsUser.
 func (s *LowNodeUtilization) UsesMetrics() bool { return s.UseMetrics }
 
-// Run takes pods off overutilized nodes, the fullest first, until each is at its target or the room of the
-// underutilized ones is spent.
+// Run evicts pods from overutilized nodes, the most utilized first, until each is at its
+// target or the free capacity of the underutilized nodes is used up.
 func (s *LowNodeUtilization) Run(r *descheduling.Round) {
 	var usage *descheduling.Usage
 	if s.UseMetrics {
@@ -80,7 +83,7 @@ func (s *LowNodeUtilization) Run(r *descheduling.Round) {
 	}
 }
 
-// describeExcess tells by how much a node is above its targets.
+// describeExcess describes by how much a node exceeds its targets.
 func (l *nodeUsage) describeExcess(m *usageReader, targets Thresholds) string {
 	var parts []string
 	for i := range targets {
@@ -91,8 +94,9 @@ func (l *nodeUsage) describeExcess(m *usageReader, targets Thresholds) string {
 	return "node is above its target: " + strings.Join(parts, "; ")
 }
 
-// usageGain is the gain of a move: what the two nodes use above their targets, in millionths of what they have. A node
-// that would get above its own target is no place to go.
+// usageGain returns the gain of a move: the usage of both nodes above their targets, in
+// millionths of their capacity. A move that lifts the target node above its target has no
+// gain.
 func (s *podEvictor) usageGain(p *descheduling.Pod, from, to *nodeUsage) descheduling.Gain {
 	g := descheduling.Gain{Before: from.overTarget(s.thresholds), Metric: "millionths of the node above its targets"}
 	g.After = g.Before
@@ -111,7 +115,8 @@ func (s *podEvictor) usageGain(p *descheduling.Pod, from, to *nodeUsage) desched
 	return g
 }
 
-// overTarget is what a node uses above its room, summed over the first so many resources, in millionths of what it has.
+// overTarget returns the usage above the limits, summed over the first named resources, in
+// millionths of the capacity.
 func (l *nodeUsage) overTarget(named int) int64 {
 	sum := int64(0)
 	for i := range named {

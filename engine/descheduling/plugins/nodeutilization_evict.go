@@ -7,24 +7,23 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// podEvictor takes pods off nodes one after another, as both utilization strategies do.
+// podEvictor evicts pods from nodes one by one, for both utilization strategies.
 type podEvictor struct {
 	*usageReader
 	round              *descheduling.Round
-	excludedNamespaces []string // namespaces
-	// removable says of a pod that the evictor lets go whether the strategy takes it.
+	excludedNamespaces []string
+	// removable reports whether the strategy may take an evictable pod.
 	removable func(*descheduling.Pod) bool
-	// perNode is how many pods a node may lose; nil: any number.
+	// perNode limits the evictions per node; nil means unlimited.
 	perNode *int
-	// isDone says whether a node has lost enough.
-	isDone func(*nodeUsage) bool
-	// candidate makes one.
+	// isDone reports whether a node needs no further evictions.
+	isDone    func(*nodeUsage) bool
 	candidate func(p *descheduling.Pod, l *nodeUsage) *descheduling.Candidate
-	// usages are those of all nodes, kept as pods go; nil: nobody asks.
+	// usages are the usages of all nodes, updated with each move; nil if not needed.
 	usages map[*descheduling.Node]*nodeUsage
 
-	// What follows stands for the scheduler where there is no plan: what the destinations together have free, and
-	// their taints, of which a pod must bear those of one.
+	// Without a plan, these stand for the scheduler: the free capacity of all destinations
+	// together, and the taint sets of the destinations, one of which a pod must tolerate.
 	free   []int64
 	taints [][]model.Taint
 }
@@ -42,7 +41,7 @@ func newPodEvictor(r *descheduling.Round, m *usageReader, destinations []*nodeUs
 	return s
 }
 
-// trackUsage keeps levels as pods go.
+// trackUsage keeps usages up to date from now on.
 func (s *podEvictor) trackUsage(all []*nodeUsage) {
 	s.usages = make(map[*descheduling.Node]*nodeUsage, len(all))
 	for _, l := range all {
@@ -50,7 +49,7 @@ func (s *podEvictor) trackUsage(all []*nodeUsage) {
 	}
 }
 
-// removablePods are the pods of a node that may go, in the order in which they had better.
+// removablePods returns the pods of a node that may be evicted, in eviction order.
 func (s *podEvictor) removablePods(l *nodeUsage) []*descheduling.Pod {
 	var out []*descheduling.Pod
 	for _, p := range s.round.PodsOn(l.node) {
@@ -62,7 +61,8 @@ func (s *podEvictor) removablePods(l *nodeUsage) []*descheduling.Pod {
 	return out
 }
 
-// evictFrom proposes pods of a node until it has lost enough. It says false if the round is over.
+// evictFrom proposes pods of a node until it needs no further evictions. It returns false when
+// the round has ended.
 func (s *podEvictor) evictFrom(l *nodeUsage, victims []*descheduling.Pod) bool {
 	gone := 0
 	for _, p := range victims {
@@ -86,7 +86,8 @@ func (s *podEvictor) evictFrom(l *nodeUsage, victims []*descheduling.Pod) bool {
 	return true
 }
 
-// shouldStop says whether a node need lose no more, or, without a plan, whether the room elsewhere is spent.
+// shouldStop reports whether a node needs no further evictions or, without a plan, whether the
+// destinations are full.
 func (s *podEvictor) shouldStop(l *nodeUsage) bool {
 	if s.isDone(l) {
 		return true
@@ -94,20 +95,21 @@ func (s *podEvictor) shouldStop(l *nodeUsage) bool {
 	return !s.round.Planned() && slices.ContainsFunc(s.free, func(n int64) bool { return n <= 0 })
 }
 
-// canEvict says whether a pod is of a namespace that may lose some, and would find a place as far as can be told.
+// canEvict reports whether the namespace of p is not excluded and p could run on a
+// destination.
 func (s *podEvictor) canEvict(p *descheduling.Pod) bool {
 	return !slices.Contains(s.excludedNamespaces, p.Namespace) && s.round.PreEvictionFilter(p) &&
 		(s.round.Planned() || slices.ContainsFunc(s.taints, func(t []model.Taint) bool { return toleratesAll(p, t) }))
 }
 
-// toleratesAll says whether a pod bears taints of whatever effect. As the Kubernetes descheduler has it, it does not if it
-// has fewer tolerations than there are taints.
+// toleratesAll reports whether p tolerates taints of any effect. As in the Kubernetes
+// descheduler, a pod with fewer tolerations than there are taints does not.
 func toleratesAll(p *descheduling.Pod, taints []model.Taint) bool {
 	return len(p.Spec.Tolerations) >= len(taints) &&
 		descheduling.ToleratesTaints(p, &descheduling.Node{Node: &model.Node{Taints: taints}}, func(*model.Taint) bool { return true })
 }
 
-// podMoved moves what a pod uses from its node to where it went, or takes it off what is free.
+// podMoved updates the usages and the free capacity after a move.
 func (s *podEvictor) podMoved(p *descheduling.Pod, from *nodeUsage, uses []int64) {
 	for i, n := range uses {
 		s.free[i] -= n

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// asks is a pod of so many cores; nodes have four.
+// asks returns a pod of so many cores; nodes have four.
 func asks(cores float64) func(*descheduling.Pod) {
 	return func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: int64(cores * 1000)}}
@@ -125,7 +125,7 @@ func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
 	}
 }
 
-// randomNodeWithRoom has a plan place pods on a random node that has room and is better.
+// randomNodeWithRoom has a plan place pods on a random node that has capacity and is better.
 func randomNodeWithRoom(rng *rand.Rand, r **descheduling.Round, nodes []*descheduling.Node) func(*descheduling.Candidate) *descheduling.Node {
 	return func(c *descheduling.Candidate) *descheduling.Node {
 		var good []*descheduling.Node
@@ -142,7 +142,7 @@ func randomNodeWithRoom(rng *rand.Rand, r **descheduling.Round, nodes []*desched
 }
 
 // Random worlds: what a plan moves leaves no node above its target that was not, and takes nothing from a node that is
-// not; a second round moves nothing any more unless the first could not finish.
+// not; a second round moves nothing any longer unless the first could not finish.
 func TestLowNodeUtilizationPlanned(t *testing.T) {
 	moves := 0
 	for seed := range uint64(80) {

@@ -8,31 +8,31 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Threshold is a share of what a node offers of a resource, in percent (0 to 100).
+// Threshold is a share of a node's allocatable amount of a resource, in percent from 0 to 100.
 type Threshold struct {
 	Resource string // as in the API: "cpu", "memory", "pods", "ephemeral-storage", "nvidia.com/gpu"
 	Percent  float64
 }
 
-// Thresholds are those of several resources, each once, sorted by resource.
+// Thresholds are thresholds of several resources, each once, sorted by resource.
 type Thresholds []Threshold
 
-// podCount is the name of the number of pods as a resource.
+// podCount is the resource name of the number of pods.
 const podCount = "pods"
 
-// usageReader says what nodes and pods use of some resources.
+// usageReader reads the usage of nodes and pods for some resources.
 type usageReader struct {
-	// resources are those that have thresholds, sorted, then cpu, memory and pods as far as they have none.
+	// resources are those with thresholds, sorted, then the others of cpu, memory and pods.
 	resources  []string
-	thresholds int                 // how many have thresholds
-	usage      *descheduling.Usage // nil: requests
+	thresholds int                 // number of resources with thresholds
+	usage      *descheduling.Usage // nil: use requests
 }
 
-// nodeUsage is what a node has and uses, by the meter's resources: thousandths of cores, bytes, numbers.
+// nodeUsage is the capacity and usage of a node by resource, in milli-CPU, bytes and counts.
 type nodeUsage struct {
 	node           *descheduling.Node
 	capacity, used []int64
-	// limit is what it may use: what the upper threshold allows, or all that it has.
+	// limit is what the node may use: the upper threshold or its capacity.
 	limit []int64
 }
 
@@ -49,7 +49,8 @@ func newUsageReader(t Thresholds, usage *descheduling.Usage) *usageReader {
 	return m
 }
 
-// nodeUsages are those of the round's nodes. A node whose usage is to be measured and was not is left out.
+// nodeUsages returns the usages of the round's nodes. Nodes without measured usage are left
+// out if usage is measured.
 func (m *usageReader) nodeUsages(r *descheduling.Round) []*nodeUsage {
 	out := make([]*nodeUsage, 0, len(r.Nodes()))
 	for _, n := range r.Nodes() {
@@ -81,7 +82,7 @@ func (m *usageReader) amounts(of *model.Resources, number int64) []int64 {
 	return out
 }
 
-// podUsage is what a pod uses; false: it was not measured.
+// podUsage returns the usage of a pod, and false if it was not measured.
 func (m *usageReader) podUsage(p *descheduling.Pod) ([]int64, bool) {
 	used := &p.Spec.Requests
 	if m.usage != nil {
@@ -94,7 +95,7 @@ func (m *usageReader) podUsage(p *descheduling.Pod) ([]int64, bool) {
 	return m.amounts(used, 1), true
 }
 
-// percent is the share of a resource in use; 0 on a node that has none of it.
+// percent returns the used share of a resource in percent; 0 if the node has none of it.
 func (l *nodeUsage) percent(i int) float64 {
 	if l.capacity[i] <= 0 {
 		return 0
@@ -102,7 +103,7 @@ func (l *nodeUsage) percent(i int) float64 {
 	return float64(l.used[i]) / float64(l.capacity[i]) * 100
 }
 
-// isBelow says whether no threshold is passed, above whether one is.
+// isBelow reports whether no threshold is exceeded, isAbove whether any is.
 func (l *nodeUsage) isBelow(t Thresholds) bool { return !l.isAbove(t) }
 
 func (l *nodeUsage) isAbove(t Thresholds) bool {
@@ -114,7 +115,7 @@ func (l *nodeUsage) isAbove(t Thresholds) bool {
 	return false
 }
 
-// setLimits sets the room that thresholds leave.
+// setLimits sets the limits by thresholds.
 func (l *nodeUsage) setLimits(t Thresholds) {
 	l.limit = slices.Clone(l.capacity)
 	for i := range t {
@@ -122,7 +123,7 @@ func (l *nodeUsage) setLimits(t Thresholds) {
 	}
 }
 
-// isOverLimit says whether the node uses more of a resource than it may.
+// isOverLimit reports whether the node exceeds a limit.
 func (l *nodeUsage) isOverLimit() bool {
 	for i := range l.used {
 		if l.used[i] > l.limit[i] {
@@ -132,7 +133,8 @@ func (l *nodeUsage) isOverLimit() bool {
 	return false
 }
 
-// total is by what the Kubernetes descheduler sorts nodes: bytes, thousandths of cores and numbers added up.
+// total returns the sum by which the Kubernetes descheduler sorts nodes: bytes, milli-CPU and
+// counts added up.
 func (l *nodeUsage) total() int64 {
 	sum := int64(0)
 	for _, used := range l.used {
@@ -141,10 +143,11 @@ func (l *nodeUsage) total() int64 {
 	return sum
 }
 
-// compareUsage compares nodes by what they use.
+// compareUsage compares nodes by total.
 func compareUsage(a, b *nodeUsage) int { return cmp.Compare(a.total(), b.total()) }
 
-// deviationThresholds turns distances from the average usage into thresholds. A node without a resource has no part in its average.
+// deviationThresholds converts distances from the average usage into thresholds. Nodes without
+// a resource do not count for its average.
 func deviationThresholds(all []*nodeUsage, below, above Thresholds) (under, over Thresholds) {
 	under, over = slices.Clone(below), slices.Clone(above)
 	for i := range below {

@@ -8,34 +8,35 @@ import (
 	"time"
 )
 
-// PodLifeTime removes pods that are too old, or in a state that they do not come out of: those that meet every
-// criterion that is given.
+// PodLifeTime removes pods that are too old or in a given state: those that meet all criteria.
 type PodLifeTime struct {
 	descheduling.Scope
-	// MaxAge since creation; older pods go. Nil: whatever their age.
+	// MaxAge since creation; nil means any age.
 	MaxAge *time.Duration
-	// States: the phase, the status' reason, or why a container waits or has ended; empty: any.
+	// States: the phase, status.reason, or a container's waiting or terminated reason; empty means
+	// any.
 	States []string
-	// Conditions of which the pod has one; empty: any.
+	// Conditions of which the pod must have one; empty means any.
 	Conditions []ConditionFilter
-	// ExitCodes with one of which a container has ended; empty: any.
+	// ExitCodes of which a container must have terminated with one; empty means any.
 	ExitCodes []int32
-	// OwnerKinds of which the pod has one, and has none; empty: any, and none.
+	// OwnerKinds of which the pod must have one (empty means any), and those that it must not
+	// have.
 	OwnerKinds, ExcludeOwnerKinds []string
 	// Init and Ephemeral: the states of such containers count, too.
 	Init, Ephemeral bool
 }
 
-// ConditionFilter describes conditions of pods; what is empty is not asked.
+// ConditionFilter selects pod conditions; empty fields match any value.
 type ConditionFilter struct {
 	Type, Status, Reason string
 	MinAge               time.Duration // since the last transition
 }
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*PodLifeTime) Name() string { return "PodLifeTime" }
 
-// Run implements Strategy. The oldest pods go first, whichever node they are on.
+// Run implements descheduling.Strategy. The oldest pods of all nodes are evicted first.
 func (s *PodLifeTime) Run(r *descheduling.Round) {
 	type old struct {
 		*descheduling.Pod
@@ -62,7 +63,7 @@ func (s *PodLifeTime) candidate(p *descheduling.Pod, n *descheduling.Node, now t
 	c.Reason = func() string {
 		text := fmt.Sprintf("it is %s old", now.Sub(p.Created).Round(time.Second))
 		if s.MaxAge != nil {
-			text += fmt.Sprintf("; %s are allowed", *s.MaxAge)
+			text += fmt.Sprintf("; the limit is %s", *s.MaxAge)
 		}
 		if len(s.States)+len(s.Conditions)+len(s.ExitCodes) > 0 {
 			text += strings.TrimSpace(fmt.Sprintf("; phase %s %s", p.Phase, p.Details.PhaseReason))
@@ -72,7 +73,7 @@ func (s *PodLifeTime) candidate(p *descheduling.Pod, n *descheduling.Node, now t
 	return c
 }
 
-// matches says whether a pod meets all criteria.
+// matches reports whether p meets all criteria.
 func (s *PodLifeTime) matches(p *descheduling.Pod, now time.Time) bool {
 	return s.Scope.Has(p) &&
 		(s.MaxAge == nil || now.Sub(p.Created) > *s.MaxAge) &&
@@ -82,7 +83,7 @@ func (s *PodLifeTime) matches(p *descheduling.Pod, now time.Time) bool {
 		(len(s.Conditions) == 0 || s.hasCondition(p, now))
 }
 
-// anyContainer says whether a container that counts is as asked.
+// anyContainer reports whether a container that counts satisfies is.
 func (s *PodLifeTime) anyContainer(p *descheduling.Pod, is func(descheduling.Container) bool) bool {
 	return slices.ContainsFunc(p.Details.Containers, is) ||
 		s.Init && slices.ContainsFunc(p.Details.Init, is) ||
@@ -106,7 +107,8 @@ func (s *PodLifeTime) hasCondition(p *descheduling.Pod, now time.Time) bool {
 	})
 }
 
-// matches says whether a condition is as described. One that does not say when it changed is not old enough.
+// matches reports whether a condition matches. One without a transition time is never old
+// enough.
 func (f *ConditionFilter) matches(c descheduling.Condition, now time.Time) bool {
 	return (f.Type == "" || f.Type == c.Type) && (f.Status == "" || f.Status == c.Status) && (f.Reason == "" || f.Reason == c.Reason) &&
 		(f.MinAge == 0 || !c.LastTransition.IsZero() && now.Sub(c.LastTransition) >= f.MinAge)

@@ -7,36 +7,36 @@ import (
 	"strings"
 )
 
-// RemoveDuplicates spreads the pods of an owner: of pods with the same owners and the same images no
+// RemoveDuplicates spreads the pods of an owner. Of pods with the same owner and images, no
 // node keeps more than the average over the nodes that they can run on, rounded up.
 type RemoveDuplicates struct {
 	Namespaces descheduling.Namespaces
-	// ExcludeOwnerKinds: pods with an owner of such a kind stay where they are.
+	// ExcludeOwnerKinds: pods with an owner of such a kind are not evicted.
 	ExcludeOwnerKinds []string
 }
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*RemoveDuplicates) Name() string { return "RemoveDuplicates" }
 
-// ownerImagesKey is what copies have in common: an owner, and their images in order of name.
+// ownerImagesKey identifies duplicates: the owner and the sorted images.
 type ownerImagesKey struct{ namespace, kind, owner, images string }
 
-// duplicateGroup are the pods of one copyKey.
+// duplicateGroup are the pods of one key.
 type duplicateGroup struct {
 	key         ownerImagesKey
 	pods        []*descheduling.Pod
 	nodes       []*nodeDuplicates          // nodes with more than one, in order
-	podsPerNode map[*descheduling.Node]int // copies by now; made when first asked for
+	podsPerNode map[*descheduling.Node]int // current pods per node, computed on demand
 }
 
-// nodeDuplicates are copies on a node. The first found is no duplicate: it is what the others duplicate.
+// nodeDuplicates are the pods of a group on a node. The first one found is not a duplicate.
 type nodeDuplicates struct {
 	node       *descheduling.Node
 	first      *descheduling.Pod
 	duplicates []*descheduling.Pod
 }
 
-// Run proposes, owner after owner and node after node, the duplicates that are too many.
+// Run proposes the excess duplicates, by owner and node.
 func (s *RemoveDuplicates) Run(r *descheduling.Round) {
 	eligible := newEligibleNodes(r.Nodes())
 	for _, c := range s.findGroups(r) {
@@ -53,11 +53,12 @@ func (s *RemoveDuplicates) Run(r *descheduling.Round) {
 	}
 }
 
-// findGroups returns the copies of which some node has more than one, in the order in which they are found.
+// findGroups returns the groups with more than one pod on a node, in the order in which they
+// are found.
 func (s *RemoveDuplicates) findGroups(r *descheduling.Round) []*duplicateGroup {
 	all := map[ownerImagesKey]*duplicateGroup{}
 	var found []*duplicateGroup
-	here := map[ownerImagesKey]*descheduling.Pod{} // by all their owners
+	here := map[ownerImagesKey]*descheduling.Pod{} // by all owners
 	for _, n := range r.Nodes() {
 		clear(here)
 		for _, p := range r.PodsOn(n) {
@@ -90,8 +91,8 @@ func (s *RemoveDuplicates) findGroups(r *descheduling.Round) []*duplicateGroup {
 	return found
 }
 
-// isCounted says whether a pod is counted as a copy. The Kubernetes descheduler counts only those that it
-// could evict; a plan counts what is there.
+// isCounted reports whether p counts as a pod of its group. As in the Kubernetes descheduler,
+// only evictable pods count in compatible mode; a plan counts all pods.
 func (s *RemoveDuplicates) isCounted(r *descheduling.Round, p *descheduling.Pod) bool {
 	if len(p.Details.Owners) == 0 || !s.Namespaces.Has(p.Namespace) || p.OwnedBy(s.ExcludeOwnerKinds) {
 		return false
@@ -102,7 +103,7 @@ func (s *RemoveDuplicates) isCounted(r *descheduling.Round, p *descheduling.Pod)
 	return r.Evictable(p) && r.PreEvictionFilter(p)
 }
 
-// joinImages puts images in order of name.
+// joinImages joins the sorted images.
 func joinImages(images []string) string {
 	if len(images) == 1 {
 		return images[0]
@@ -112,7 +113,7 @@ func joinImages(images []string) string {
 	return strings.Join(images, "\n")
 }
 
-// allOwnersKey tells pods apart by all their owners; for a pod with one owner it is the copyKey.
+// allOwnersKey identifies pods by all their owners; with one owner it is the ownerImagesKey.
 func allOwnersKey(p *descheduling.Pod, images string) ownerImagesKey {
 	o := p.Details.Owners
 	if len(o) == 1 {
@@ -134,7 +135,8 @@ func (c *duplicateGroup) addDuplicate(n *descheduling.Node, first, p *descheduli
 	c.nodes = append(c.nodes, &nodeDuplicates{node: n, first: first, duplicates: []*descheduling.Pod{p}})
 }
 
-// evictExcess proposes what a node has above most. A plan that refuses some of these is offered the node's other copies.
+// evictExcess proposes the pods of a node above limit most. If a plan refuses some of them, it
+// proposes the others.
 func evictExcess(r *descheduling.Round, c *duplicateGroup, on *nodeDuplicates, most int) descheduling.Outcome {
 	tries := on.duplicates[most-1:]
 	if r.Planned() {
@@ -144,7 +146,7 @@ func evictExcess(r *descheduling.Round, c *duplicateGroup, on *nodeDuplicates, m
 		if r.Planned() && c.podsOn(r, on.node) <= most {
 			return descheduling.Accepted
 		}
-		if !r.Evictable(p) || r.Planned() && !r.PreEvictionFilter(p) { // without a plan only those are copies that fit
+		if !r.Evictable(p) || r.Planned() && !r.PreEvictionFilter(p) { // without a plan, isCounted has checked the filter
 			continue
 		}
 		switch r.Evict(c.candidate(r, p, on.node)) {
@@ -166,12 +168,12 @@ func (c *duplicateGroup) candidate(r *descheduling.Round, p *descheduling.Pod, n
 		},
 		Gain: func(to *descheduling.Node) descheduling.Gain {
 			from, there := int64(c.podsOn(r, n)), int64(c.podsOn(r, to))
-			return descheduling.Gain{Before: max(from, there), After: max(from-1, there+1), Metric: "copies on the fuller of the two nodes"}
+			return descheduling.Gain{Before: max(from, there), After: max(from-1, there+1), Metric: "duplicates on the fuller of the two nodes"}
 		},
 	}
 }
 
-// podsOn is how many copies a node has by now.
+// podsOn returns the current number of pods of the group on n.
 func (c *duplicateGroup) podsOn(r *descheduling.Round, n *descheduling.Node) int {
 	if c.podsPerNode == nil {
 		c.podsPerNode = map[*descheduling.Node]int{}

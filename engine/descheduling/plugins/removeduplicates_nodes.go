@@ -4,11 +4,12 @@ import "github.com/berthproject/berth/engine/descheduling"
 
 import "github.com/berthproject/berth/engine/model"
 
-// eligibleNodes counts the nodes that pods can run on as far as taints, node selector and required affinity go.
+// eligibleNodes counts the nodes that pods can run on by taints, node selector and required
+// affinity.
 type eligibleNodes struct {
 	nodes     []*descheduling.Node
-	untainted int   // nodes without a taint that keeps pods off
-	tainted   []int // indices of the others
+	untainted int   // nodes without hard taints
+	tainted   []int // indexes of the others
 	counts    map[*model.PodSpec]int
 }
 
@@ -24,8 +25,8 @@ func newEligibleNodes(nodes []*descheduling.Node) *eligibleNodes {
 	return r
 }
 
-// countForGroup is how many nodes any of the duplicates can run on. Those of a specification that only one node suits do
-// not count: they have nowhere else to go.
+// countForGroup returns the number of nodes that any of the duplicates can run on. Pod specs
+// that only one node matches do not count.
 func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 	var specs []*model.PodSpec
 	samples := map[*model.PodSpec]*descheduling.Pod{}
@@ -56,7 +57,7 @@ func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 	return total
 }
 
-// countForPod is how many nodes a pod can run on; 0 if it is but one.
+// countForPod returns the number of nodes that p can run on, or 0 if it is only one.
 func (r *eligibleNodes) countForPod(p *descheduling.Pod) int {
 	if n, known := r.counts[p.Spec]; known {
 		return n

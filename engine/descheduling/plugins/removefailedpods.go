@@ -9,25 +9,25 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// RemoveFailedPods removes pods that have failed.
+// RemoveFailedPods removes failed pods.
 type RemoveFailedPods struct {
 	descheduling.Scope
-	// ExcludeOwnerKinds: pods with an owner of such a kind stay.
+	// ExcludeOwnerKinds: pods with an owner of such a kind are not evicted.
 	ExcludeOwnerKinds []string
-	// MinAge since creation; younger pods stay. Nil: whatever their age.
+	// MinAge since creation; nil means any age.
 	MinAge *time.Duration
-	// Reasons: the status' reason, or why a container waits or has ended; empty: any.
+	// Reasons: status.reason, or a container's waiting or terminated reason; empty means any.
 	Reasons []string
-	// ExitCodes with one of which a container has ended; empty: any.
+	// ExitCodes of which a container must have terminated with one; empty means any.
 	ExitCodes []int32
 	// Init: the states of init containers count, too.
 	Init bool
 }
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*RemoveFailedPods) Name() string { return "RemoveFailedPods" }
 
-// Run implements Strategy.
+// Run implements descheduling.Strategy.
 func (s *RemoveFailedPods) Run(r *descheduling.Round) {
 	r.EvictMatching(func(p *descheduling.Pod, _ *descheduling.Node) bool {
 		return p.Phase == model.Failed && s.matches(p, r.Snapshot.Now)

@@ -6,27 +6,28 @@ import (
 	"slices"
 )
 
-// RemovePodsHavingTooManyRestarts removes pods whose containers have been restarted too often on their node.
+// RemovePodsHavingTooManyRestarts removes pods whose containers restarted too often.
 type RemovePodsHavingTooManyRestarts struct {
 	descheduling.Scope
-	// Threshold is how many restarts of all containers together are too many.
+	// Threshold is the number of restarts of all containers from which on a pod is removed.
 	Threshold int32
-	// Init: restarts of init containers count.
+	// Init: restarts of init containers count, too.
 	Init bool
-	// States limits the pods to those whose phase, or the reason why a container waits, is in the list; empty: all.
+	// States limits the pods by phase or container waiting reason; empty means any.
 	States []string
 }
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*RemovePodsHavingTooManyRestarts) Name() string { return "RemovePodsHavingTooManyRestarts" }
 
-// Run implements Strategy. On each node those go first that have been restarted most often.
+// Run implements descheduling.Strategy. On each node the pods with the most restarts are
+// evicted first.
 func (s *RemovePodsHavingTooManyRestarts) Run(r *descheduling.Round) {
 	most := func(a, b *descheduling.Pod) int { return cmp.Compare(s.restarts(b), s.restarts(a)) }
 	r.EvictMatchingBy(most, func(p *descheduling.Pod, _ *descheduling.Node) bool {
 		return s.Scope.Has(p) && s.restarts(p) >= s.Threshold && s.inState(p)
 	}, func(p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
-		return descheduling.NewCandidate(p, n, "its containers were restarted %d times; %d are too many", s.restarts(p), s.Threshold)
+		return descheduling.NewCandidate(p, n, "its containers were restarted %d times; the limit is %d", s.restarts(p), s.Threshold)
 	})
 }
 

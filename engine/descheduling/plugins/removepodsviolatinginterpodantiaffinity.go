@@ -5,19 +5,19 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// RemovePodsViolatingInterPodAntiAffinity removes pods that their own required anti-affinity keeps apart from others
-// that share their node, zone or whatever the term names. Pods outside of the Scope
-// are not seen at all.
+// RemovePodsViolatingInterPodAntiAffinity removes pods whose own required anti-affinity
+// matches another pod in the same topology domain. Pods outside of the Scope are ignored.
 type RemovePodsViolatingInterPodAntiAffinity struct {
 	descheduling.Scope
 }
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*RemovePodsViolatingInterPodAntiAffinity) Name() string {
 	return "RemovePodsViolatingInterPodAntiAffinity"
 }
 
-// Run implements Strategy. After each pod that goes, those that it kept from being alone are asked again.
+// Run implements descheduling.Strategy. After each eviction the conflicts of the remaining
+// pods are evaluated again.
 func (s *RemovePodsViolatingInterPodAntiAffinity) Run(r *descheduling.Round) {
 	index := newAntiAffinityIndex(r, s)
 	for _, n := range r.Nodes() {
@@ -53,9 +53,9 @@ func (s *RemovePodsViolatingInterPodAntiAffinity) runNode(r *descheduling.Round,
 func (s *RemovePodsViolatingInterPodAntiAffinity) candidate(p *descheduling.Pod, n *descheduling.Node, index *antiAffinityIndex) *descheduling.Candidate {
 	other := index.firstConflict(p, n)
 	c := descheduling.NewCandidate(p, n, "")
-	c.Reason = func() string { return fmt.Sprintf("its anti-affinity keeps it apart from %s", other.Key()) }
+	c.Reason = func() string { return fmt.Sprintf("its anti-affinity excludes %s", other.Key()) }
 	c.Gain = func(to *descheduling.Node) descheduling.Gain {
-		return descheduling.Gain{Before: index.countConflicts(p, n), After: index.countConflicts(p, to), Metric: "pods that it is to be apart from"}
+		return descheduling.Gain{Before: index.countConflicts(p, n), After: index.countConflicts(p, to), Metric: "pods excluded by its anti-affinity"}
 	}
 	return c
 }

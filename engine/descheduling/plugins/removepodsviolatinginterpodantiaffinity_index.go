@@ -7,18 +7,20 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// antiAffinityIndex finds for each pod those that its anti-affinity keeps it apart from. Pods with a term in common (they
-// share a specification) share what it matches; that is looked up by a label that the term demands, and kept by
-// domain, so that the work grows with the pods that terms mean and not with all pods for each.
+// antiAffinityIndex finds the pods that violate a pod's anti-affinity. Pods that share a
+// specification share the matches of its terms. Matches are found by a label that the term
+// requires, and kept by topology domain, so that the work grows with the matching pods rather
+// than with all pairs.
 type antiAffinityIndex struct {
 	round *descheduling.Round
-	// podsByLabel are the pods that the strategy sees, by namespace and label; all are those of a namespace.
+	// podsByLabel and podsByNamespace index the pods in scope.
 	podsByLabel     map[labelKey][]*descheduling.Pod
 	podsByNamespace map[string][]*descheduling.Pod
 	terms           map[termKey]*termMatches
 }
 
-// termMatches are the pods that a term of a carrier, one of those that share it, means, by domain.
+// termMatches are the pods that match a term, by topology domain; sample is a pod with the
+// term.
 type termMatches struct {
 	sample   *descheduling.Pod
 	byDomain map[string][]*descheduling.Pod
@@ -26,7 +28,7 @@ type termMatches struct {
 
 type labelKey struct{ namespace, key, value string }
 
-// termKey is a term of a specification, in a namespace.
+// termKey identifies a term of a specification in a namespace.
 type termKey struct {
 	namespace string
 	spec      *model.PodSpec
@@ -46,7 +48,7 @@ func newAntiAffinityIndex(r *descheduling.Round, s *RemovePodsViolatingInterPodA
 	return c
 }
 
-// podsWithLabel are the pods of a namespace with a label.
+// podsWithLabel returns the pods of a namespace with a label.
 func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*descheduling.Pod {
 	done := labelKey{namespace: namespace, key: key}
 	if _, filed := c.podsByLabel[done]; !filed {
@@ -60,7 +62,8 @@ func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*desch
 	return c.podsByLabel[labelKey{namespace, key, value}]
 }
 
-// domainKey is what two nodes must share to be one place to a term: the value of its key, or where a node has none, the node.
+// domainKey returns the topology domain of n for a key: its value, or the node itself if it
+// has none.
 func domainKey(n *descheduling.Node, key string) string {
 	if v, there := n.Labels.Get(key); there {
 		return "=" + v
@@ -68,7 +71,7 @@ func domainKey(n *descheduling.Node, key string) string {
 	return "." + n.Name
 }
 
-// matchedPods are the pods that a term of a pod means, by domain.
+// matchedPods returns the pods that match a term of p, by topology domain.
 func (c *antiAffinityIndex) matchedPods(p *descheduling.Pod, term int) map[string][]*descheduling.Pod {
 	key := termKey{p.Namespace, p.Spec, term}
 	if m, known := c.terms[key]; known {
@@ -92,7 +95,8 @@ func (c *antiAffinityIndex) matchedPods(p *descheduling.Pod, term int) map[strin
 	return m
 }
 
-// candidatePods are pods of a namespace among which those are that a term matches: the ones with a value that it demands.
+// candidatePods returns a superset of the pods of a namespace that match a term: those with a
+// label that it requires, or all.
 func (c *antiAffinityIndex) candidatePods(t *model.PodAffinityTerm, namespace string) []*descheduling.Pod {
 	if t.Selector == nil {
 		return nil
@@ -105,8 +109,8 @@ func (c *antiAffinityIndex) candidatePods(t *model.PodAffinityTerm, namespace st
 	return c.podsByNamespace[namespace]
 }
 
-// forEachConflict calls yield with every pod that a pod on a node is to be apart from, until it returns false. As the Kubernetes
-// descheduler does, it takes pods of one name for one.
+// forEachConflict calls yield with every pod that violates the anti-affinity of p on n, until
+// it returns false. As in the Kubernetes descheduler, pods with equal names count as one.
 func (c *antiAffinityIndex) forEachConflict(p *descheduling.Pod, n *descheduling.Node, yield func(*descheduling.Pod) bool) {
 	for term := range p.Spec.AntiAffinity {
 		key := p.Spec.AntiAffinity[term].TopologyKey
@@ -120,19 +124,21 @@ func (c *antiAffinityIndex) forEachConflict(p *descheduling.Pod, n *descheduling
 	}
 }
 
-// firstConflict is the first pod that a pod on a node is to be apart from; nil: none is.
+// firstConflict returns the first pod that violates the anti-affinity of p on n, or nil.
 func (c *antiAffinityIndex) firstConflict(p *descheduling.Pod, n *descheduling.Node) (first *descheduling.Pod) {
 	c.forEachConflict(p, n, func(q *descheduling.Pod) bool { first = q; return false })
 	return first
 }
 
-// countConflicts is how many pods there are on the node's side that a pod is to be apart from, each once for every term.
+// countConflicts returns the number of pods that violate the anti-affinity of p on n, once per
+// term.
 func (c *antiAffinityIndex) countConflicts(p *descheduling.Pod, n *descheduling.Node) (sum int64) {
 	c.forEachConflict(p, n, func(*descheduling.Pod) bool { sum++; return true })
 	return sum
 }
 
-// podMoved files a pod that went where it is now. Where it was, it is passed over.
+// podMoved adds a moved pod to its new domain. Entries of the old domain are skipped by
+// forEachConflict.
 func (c *antiAffinityIndex) podMoved(p *descheduling.Pod) {
 	to := c.round.NodeOf(p)
 	if to == nil {

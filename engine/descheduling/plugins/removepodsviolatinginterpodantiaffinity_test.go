@@ -87,7 +87,7 @@ func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.S
 	return found
 }
 
-// randomAntiAffinity is a cluster with zones, nodes without one, and pods of a few specifications that are to be apart.
+// randomAntiAffinity returns a cluster with zones, nodes without one, and pods of a few specifications that are to be apart.
 func randomAntiAffinity(rng *rand.Rand) *descheduling.Snapshot {
 	nodes := numbered(2 + rng.IntN(5))
 	for _, n := range nodes {
@@ -151,7 +151,7 @@ func TestAntiAffinityOrder(t *testing.T) {
 		return nil
 	}}
 	evict(t, s, &descheduling.Policy{}, planner, &RemovePodsViolatingInterPodAntiAffinity{})
-	of := "pods that it is to be apart from"
+	of := "pods excluded by its anti-affinity"
 	if len(gains) != 6 || gains[0] != (descheduling.Gain{Before: 2, After: 1, Metric: of}) || gains[1] != (descheduling.Gain{Before: 2, After: 2, Metric: of}) || !gains[0].Improves() {
 		t.Errorf("gains %v", gains)
 	}

@@ -7,24 +7,25 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// RemovePodsViolatingNodeAffinity removes pods from nodes that their node affinity does not want, or wants less than
-// another node.
+// RemovePodsViolatingNodeAffinity removes pods whose node violates their required node
+// affinity, or has a lower preferred weight than another node.
 type RemovePodsViolatingNodeAffinity struct {
 	descheduling.Scope
-	// Types are the kinds of affinity that count, in the order in which they are gone through.
+	// Types are the evaluated kinds of affinity, in order.
 	Types []AffinityType
 }
 
 // AffinityType is a kind of node affinity.
 type AffinityType uint8
 
-// The kinds: requiredDuringSchedulingIgnoredDuringExecution, preferredDuringSchedulingIgnoredDuringExecution.
+// The kinds: requiredDuringSchedulingIgnoredDuringExecution,
+// preferredDuringSchedulingIgnoredDuringExecution.
 const (
 	RequiredAffinity AffinityType = iota
 	PreferredAffinity
 )
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*RemovePodsViolatingNodeAffinity) Name() string { return "RemovePodsViolatingNodeAffinity" }
 
 // Run implements descheduling.Strategy.

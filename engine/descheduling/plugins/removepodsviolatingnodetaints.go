@@ -8,21 +8,21 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// RemovePodsViolatingNodeTaints removes pods from nodes with taints that they do not tolerate. Taints with the effect
-// NoExecute are others' work.
+// RemovePodsViolatingNodeTaints removes pods from nodes with taints that they do not tolerate.
+// NoExecute taints are left to the taint eviction controller.
 type RemovePodsViolatingNodeTaints struct {
 	descheduling.Scope
 	// PreferNoSchedule: taints with this effect count as well as NoSchedule.
 	PreferNoSchedule bool
-	// Excluded taints do not count; if Included is not empty, no others count. Both are keys, or key=value. At
-	// most one is given.
+	// Excluded taints are ignored; if Included is not empty, only those count. Both hold keys or
+	// key=value. At most one is set.
 	Excluded, Included []string
 }
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*RemovePodsViolatingNodeTaints) Name() string { return "RemovePodsViolatingNodeTaints" }
 
-// Run implements Strategy.
+// Run implements descheduling.Strategy.
 func (s *RemovePodsViolatingNodeTaints) Run(r *descheduling.Round) {
 	r.EvictMatching(func(p *descheduling.Pod, n *descheduling.Node) bool {
 		return !p.Finished() && s.Scope.Has(p) && !descheduling.ToleratesTaints(p, n, s.includes)
@@ -31,8 +31,8 @@ func (s *RemovePodsViolatingNodeTaints) Run(r *descheduling.Round) {
 		c.Reason = func() string { return fmt.Sprintf("it does not tolerate %s", formatTaints(s.untolerated(p, n))) }
 		before := int64(len(s.untolerated(p, n)))
 		c.Gain = func(to *descheduling.Node) descheduling.Gain {
-			g := descheduling.Gain{Before: before, After: before, Metric: "taints that it does not tolerate"}
-			if left := s.untolerated(p, to); len(left) == 0 { // one less of them would only call for another move
+			g := descheduling.Gain{Before: before, After: before, Metric: "untolerated taints"}
+			if left := s.untolerated(p, to); len(left) == 0 { // fewer violations would only cause another move
 				g.After = 0
 			}
 			return g
@@ -41,7 +41,7 @@ func (s *RemovePodsViolatingNodeTaints) Run(r *descheduling.Round) {
 	})
 }
 
-// includes says whether the strategy minds a taint.
+// includes reports whether the strategy considers a taint.
 func (s *RemovePodsViolatingNodeTaints) includes(t *model.Taint) bool {
 	if t.Effect != model.NoSchedule && !(s.PreferNoSchedule && t.Effect == model.PreferNoSchedule) {
 		return false
@@ -52,12 +52,12 @@ func (s *RemovePodsViolatingNodeTaints) includes(t *model.Taint) bool {
 	return !listsTaint(s.Excluded, t)
 }
 
-// listsTaint says whether a list names a taint by key or, if it has a value, by key=value.
+// listsTaint reports whether a list contains a taint by key or key=value.
 func listsTaint(list []string, t *model.Taint) bool {
 	return slices.Contains(list, t.Key) || t.Value != "" && slices.Contains(list, t.Key+"="+t.Value)
 }
 
-// untolerated are the taints of a node that count and that a pod does not tolerate.
+// untolerated returns the considered taints of n that p does not tolerate.
 func (s *RemovePodsViolatingNodeTaints) untolerated(p *descheduling.Pod, n *descheduling.Node) (out []*model.Taint) {
 	for i := range n.Taints {
 		t := &n.Taints[i]
@@ -68,7 +68,7 @@ func (s *RemovePodsViolatingNodeTaints) untolerated(p *descheduling.Pod, n *desc
 	return out
 }
 
-// formatTaints names taints as kubectl does.
+// formatTaints formats taints as kubectl does.
 func formatTaints(list []*model.Taint) string {
 	out := ""
 	for i, t := range list {

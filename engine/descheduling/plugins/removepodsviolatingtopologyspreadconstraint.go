@@ -4,23 +4,23 @@ import "github.com/berthproject/berth/engine/descheduling"
 
 import "github.com/berthproject/berth/engine/model"
 
-// RemovePodsViolatingTopologySpreadConstraint brings the domains of topology spread constraints within
-// their maxSkew, with as few pods as that takes.
+// RemovePodsViolatingTopologySpreadConstraint brings topology spread constraints within their
+// maxSkew with as few evictions as possible.
 type RemovePodsViolatingTopologySpreadConstraint struct {
-	descheduling.Scope // of the pods that are looked at, and counted
-	// Hard and Soft say which constraints count: DoNotSchedule (the default), ScheduleAnyway.
+	descheduling.Scope // of the pods that are evicted and counted
+	// Hard and Soft select the constraints: DoNotSchedule (the default) and ScheduleAnyway.
 	Hard, Soft bool
-	// BalanceNodeFit spares pods that fit on no node of a domain below the average
+	// BalanceNodeFit skips pods that fit no node of a domain below the average
 	// (topologyBalanceNodeFit, true by default).
 	BalanceNodeFit bool
 }
 
-// Name is the plugin's in policies.
+// Name returns the plugin name used in policies.
 func (*RemovePodsViolatingTopologySpreadConstraint) Name() string {
 	return "RemovePodsViolatingTopologySpreadConstraint"
 }
 
-// Run looks at the constraints of the pods of one namespace after another.
+// Run evaluates the constraints of one namespace after another.
 func (s *RemovePodsViolatingTopologySpreadConstraint) Run(r *descheduling.Round) {
 	evictions := &evictionList{round: r, seen: map[*descheduling.Pod]bool{}}
 	for _, space := range s.namespaces(r) {
@@ -42,12 +42,12 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) Run(r *descheduling.Round)
 	evictions.evict()
 }
 
-// namespacePods is a namespace with the pods in it that count.
+// namespacePods are the counted pods of a namespace.
 type namespacePods struct {
 	name    string
 	nodes   *nodeDomains
 	pods    []podAtIndex
-	byLabel map[model.Label][]int32 // indices of pods; made when first asked for
+	byLabel map[model.Label][]int32 // indexes of pods, computed on demand
 }
 
 // podAtIndex is a pod with the index of its node.
@@ -56,7 +56,7 @@ type podAtIndex struct {
 	node int32
 }
 
-// namespaces are the namespaces that have pods with constraints, in the order in which pods are found.
+// namespaces returns the namespaces that have pods, in the order in which pods are found.
 func (s *RemovePodsViolatingTopologySpreadConstraint) namespaces(r *descheduling.Round) []*namespacePods {
 	all := map[string]*namespacePods{}
 	var out []*namespacePods
@@ -78,8 +78,8 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) namespaces(r *descheduling
 	return out
 }
 
-// isCounted says whether a pod counts in its domain. The Kubernetes descheduler counts only those that it could evict and
-// was asked to look at; a plan counts as the scheduler does.
+// isCounted reports whether p counts in its domain. As in the Kubernetes descheduler, only
+// evictable pods in scope count in compatible mode; a plan counts as the scheduler does.
 func (s *RemovePodsViolatingTopologySpreadConstraint) isCounted(r *descheduling.Round, p *descheduling.Pod) bool {
 	if p.Deleting {
 		return false
@@ -87,7 +87,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) isCounted(r *descheduling.
 	return r.Planned() && s.Namespaces.Has(p.Namespace) || s.Has(p) && r.Evictable(p)
 }
 
-// matching are the pods that a selector matches, in order.
+// matching returns the pods that a selector matches, in order.
 func (s *namespacePods) matching(sel *model.Selector) []podAtIndex {
 	var out []podAtIndex
 	label, one := requiredLabel(sel)
@@ -115,7 +115,7 @@ func (s *namespacePods) matching(sel *model.Selector) []podAtIndex {
 	return out
 }
 
-// requiredLabel finds a label that all pods have that a selector matches.
+// requiredLabel returns a label that all pods matched by s must have.
 func requiredLabel(s *model.Selector) (model.Label, bool) {
 	if s == nil {
 		return model.Label{}, false

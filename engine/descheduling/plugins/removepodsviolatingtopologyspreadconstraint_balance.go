@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// evictionList are the pods that are to go, each once, in the order in which they were chosen.
+// evictionList are the pods to evict, each once, in order of selection.
 type evictionList struct {
 	round       *descheduling.Round
-	constraints *constraintIndex // of the namespace that is looked at
+	constraints *constraintIndex // of the current namespace
 	seen        map[*descheduling.Pod]bool
 	candidates  []*descheduling.Candidate
 }
@@ -23,7 +23,7 @@ func (c *evictionList) add(of *descheduling.Candidate) {
 	}
 }
 
-// evict proposes them.
+// evict proposes the pods.
 func (c *evictionList) evict() {
 	done := map[*descheduling.Node]bool{}
 	for _, one := range c.candidates {
@@ -39,8 +39,8 @@ func (c *evictionList) evict() {
 	}
 }
 
-// balance chooses which pods leave crowded domains, as the Kubernetes descheduler does: from the largest domain to the
-// smallest go as many as bring them together, without taking the one below the average or the other above it.
+// balance selects the pods to evict from large domains, as the Kubernetes descheduler does:
+// from the largest domain to the smallest, without moving either beyond the average.
 func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Round, g *spreadConstraint, evictions *evictionList) {
 	sum := 0
 	for _, d := range g.domains {
@@ -51,7 +51,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 	slices.SortStableFunc(sorted, func(a, b *topologyDomain) int { return cmp.Compare(len(a.pods), len(b.pods)) })
 	average := float64(sum) / float64(len(sorted))
 	belowAverage := g.belowAverageNodes(sorted, average)
-	left := make([]int, len(sorted)) // pods in each domain by now, those that are to come included
+	left := make([]int, len(sorted)) // current pods per domain, expected ones included
 	queues := make([]evictionQueue, len(sorted))
 	for i, d := range sorted {
 		left[i], queues[i].pods = len(d.pods), d.pods
@@ -66,7 +66,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 			i++
 			continue
 		}
-		// A domain may give away what it was to get, but that is nobody in particular.
+		// Expected pods cannot be evicted.
 		for real := min(left[j], len(sorted[j].pods)) - (left[j] - n); real > 0; real-- {
 			p := queues[j].next(func(p *descheduling.Pod) bool { return r.FitsAnyOtherNode(p, belowAverage) }, !s.BalanceNodeFit)
 			if p == nil {
@@ -79,13 +79,14 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 	}
 }
 
-// evictionQueue gives the pods of a domain in the order in which they go.
+// evictionQueue holds the pods of a domain in eviction order.
 type evictionQueue struct {
-	pods  []*descheduling.Pod // not looked at by now; the last is next
-	unfit []*descheduling.Pod // looked at, and they fit nowhere
+	pods  []*descheduling.Pod // not tried yet; the last is next
+	unfit []*descheduling.Pod // tried, and they fit nowhere
 }
 
-// next is the next pod that fits, and if there is none and all may go, one that does not; nil: none is left.
+// next returns the next pod that fits. If none fits and all is set, it returns one that does
+// not; nil if none is left.
 func (l *evictionQueue) next(fits func(*descheduling.Pod) bool, all bool) *descheduling.Pod {
 	for len(l.pods) > 0 {
 		p := l.pods[len(l.pods)-1]
@@ -103,7 +104,7 @@ func (l *evictionQueue) next(fits func(*descheduling.Pod) bool, all bool) *desch
 	return p
 }
 
-// movablePods is how many pods may go from a domain with many to one with few.
+// movablePods returns the number of pods to move from a domain with many pods to one with few.
 func movablePods(few, many int, average float64, maxSkew int) int {
 	above := math.Ceil(float64(many) - average)
 	below := math.Ceil(average - float64(few))
@@ -111,7 +112,7 @@ func movablePods(few, many int, average float64, maxSkew int) int {
 	return int(min(above, below, half))
 }
 
-// belowAverageNodes are the nodes that count and whose domain is below the average, domain after domain.
+// belowAverageNodes returns the eligible nodes of the domains below the average, by domain.
 func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average float64) []*descheduling.Node {
 	by := map[*topologyDomain][]*descheduling.Node{}
 	for i, n := range g.nodes.nodes {
@@ -130,8 +131,8 @@ func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average f
 	return out
 }
 
-// compareForRetention orders the pods of a domain; those at the end go. Pods that choose their nodes stay rather than others,
-// low priorities rather than high ones: so the Kubernetes descheduler does it.
+// compareForRetention orders the pods of a domain as the Kubernetes descheduler does; those at
+// the end are evicted first.
 func compareForRetention(a, b *descheduling.Pod) int {
 	return cmp.Or(
 		-compareBool(hasNodeConstraint(a), hasNodeConstraint(b)),
@@ -139,18 +140,19 @@ func compareForRetention(a, b *descheduling.Pod) int {
 		cmp.Compare(a.Spec.Priority, b.Spec.Priority))
 }
 
-// hasNodeConstraint says whether a pod has a node selector or node affinity.
+// hasNodeConstraint reports whether p has a node selector or node affinity.
 func hasNodeConstraint(p *descheduling.Pod) bool {
 	s := &p.Spec.NodeSelector
 	return len(s.Labels) > 0 || s.HasRequired || len(s.Preferred) > 0
 }
 
-// candidate makes one of a pod of a domain; groups are all constraints that its move must not make worse.
+// candidate returns a candidate for a pod of a domain. Its move must not worsen any of the
+// constraints of the namespace.
 func (g *spreadConstraint) candidate(r *descheduling.Round, p *descheduling.Pod, d *topologyDomain, groups *constraintIndex) *descheduling.Candidate {
 	from := r.NodeOf(p)
 	return &descheduling.Candidate{Pod: p, Node: from,
 		Reason: func() string {
-			return fmt.Sprintf("%d pods in %s=%s, %d in the domain with fewest; maxSkew %d",
+			return fmt.Sprintf("%d pods in %s=%s, %d in the smallest domain; maxSkew %d",
 				d.size, g.TopologyKey, d.value, g.smallestSize(), g.MaxSkew)
 		},
 		Gain: func(to *descheduling.Node) descheduling.Gain { return spreadGain(p, from, to, groups) },

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// constraints are the constraints of a namespace's pods, each once.
+// constraints returns the distinct constraints of a namespace's pods.
 func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(in *namespacePods) []*spreadConstraint {
 	type origin struct {
 		spec   *model.PodSpec
@@ -49,7 +49,8 @@ func formatLabelValues(l model.Labels, keys []string) string {
 	return b.String()
 }
 
-// effectiveSelector is a constraint's selector with the pod's values of matchLabelKeys.
+// effectiveSelector returns the selector of a constraint with the pod's values of
+// matchLabelKeys.
 func effectiveSelector(c *model.SpreadConstraint, l model.Labels) *model.Selector {
 	sel := c.Selector
 	for _, k := range c.MatchLabelKeys {
@@ -62,7 +63,8 @@ func effectiveSelector(c *model.SpreadConstraint, l model.Labels) *model.Selecto
 	return sel
 }
 
-// identity is equal for constraints that count the same pods in the same domains and bear as much.
+// identity returns a string that is equal for constraints that count the same pods in the same
+// domains and have the same limits.
 func (g *spreadConstraint) identity() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d %t %t %t", g.TopologyKey, g.MaxSkew, g.Hard, g.IgnoreAffinity, g.HonorTaints)

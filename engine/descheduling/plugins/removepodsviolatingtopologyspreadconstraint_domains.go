@@ -9,16 +9,16 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// nodeDomains are nodes by the domains of topology keys.
+// nodeDomains maps nodes to topology domains.
 type nodeDomains struct {
 	nodes []*descheduling.Node
 	keys  map[string]*keyDomains
 }
 
-// keyDomains are the values of one key.
+// keyDomains are the domains of one topology key.
 type keyDomains struct {
 	values []string // sorted
-	byNode []int32  // by index of node: of its value; -1: the node has none
+	byNode []int32  // by node index: index of its value, or -1
 }
 
 func newNodeDomains(nodes []*descheduling.Node) *nodeDomains {
@@ -53,27 +53,28 @@ func (s *nodeDomains) forKey(key string) *keyDomains {
 	return d
 }
 
-// topologyDomain are the pods that count in one domain of a constraint.
+// topologyDomain are the counted pods of one domain.
 type topologyDomain struct {
 	value string // of the topology key
 	pods  []*descheduling.Pod
-	size  int // how many by now
+	size  int // current number of pods
 }
 
-// spreadConstraint is one constraint, as all pods of a namespace have it that have it alike.
+// spreadConstraint is a constraint shared by equal pods of a namespace.
 type spreadConstraint struct {
 	*model.SpreadConstraint
-	selector   *model.Selector   // with what matchLabelKeys add
+	selector   *model.Selector   // including matchLabelKeys
 	sample     *descheduling.Pod // one of the pods
 	nodes      *nodeDomains
 	keyDomains *keyDomains
-	eligible   []bool // by index of node; nil: all
-	// domains are those of the domains that count, by value; at says where each value of the key is among them, -1: nowhere.
+	eligible   []bool // by node index; nil means all
+	// domains are the domains that count; domainIndex maps each value of the key to its index in
+	// domains, or -1.
 	domains     []*topologyDomain
 	domainIndex []int32
 }
 
-// findDomains finds the nodes and domains that count for the constraint.
+// findDomains finds the eligible nodes and domains.
 func (g *spreadConstraint) findDomains(s *nodeDomains) {
 	g.nodes, g.keyDomains = s, s.forKey(g.TopologyKey)
 	sel := &g.sample.Spec.NodeSelector
@@ -103,8 +104,9 @@ func (g *spreadConstraint) findDomains(s *nodeDomains) {
 	}
 }
 
-// countPods fills the crowds. A pod on a node that does not count makes its domain count, as the Kubernetes descheduler
-// has it; in a plan it counts nowhere, as for the scheduler.
+// countPods counts the pods per domain. As in the Kubernetes descheduler, a pod on an
+// ineligible node makes its domain count in compatible mode; in a plan it does not count, as
+// for the scheduler.
 func (g *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
 	for _, p := range s.matching(g.selector) {
 		n := p.node
@@ -125,7 +127,7 @@ func (g *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
 	}
 }
 
-// domainOf is that of a node's domain; nil: pods there do not count.
+// domainOf returns the domain of n, or nil if it does not count.
 func (g *spreadConstraint) domainOf(n *descheduling.Node) *topologyDomain {
 	i, there := slices.BinarySearchFunc(g.nodes.nodes, n, func(a, b *descheduling.Node) int { return cmp.Compare(a.Name, b.Name) })
 	if !there || g.keyDomains.byNode[i] < 0 || g.eligible != nil && !g.eligible[i] || g.domainIndex[g.keyDomains.byNode[i]] < 0 {
@@ -134,7 +136,7 @@ func (g *spreadConstraint) domainOf(n *descheduling.Node) *topologyDomain {
 	return g.domains[g.domainIndex[g.keyDomains.byNode[i]]]
 }
 
-// isBalanced says whether no two domains differ by more than maxSkew.
+// isBalanced reports whether the skew is within maxSkew.
 func (g *spreadConstraint) isBalanced() bool {
 	if len(g.domains) == 0 {
 		return true
@@ -146,7 +148,7 @@ func (g *spreadConstraint) isBalanced() bool {
 	return most-g.smallestSize() <= int(g.MaxSkew)
 }
 
-// smallestSize is the size of the smallest crowd.
+// smallestSize returns the size of the smallest domain.
 func (g *spreadConstraint) smallestSize() int {
 	n := math.MaxInt
 	for _, c := range g.domains {

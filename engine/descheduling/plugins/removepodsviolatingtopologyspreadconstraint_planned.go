@@ -7,16 +7,17 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// skewPlanner plans moves from the fullest domain of a constraint until it is balanced or no pod of it can go.
+// skewPlanner plans moves from the largest domain of a constraint until it is balanced or no
+// pod can move.
 type skewPlanner struct {
 	round      *descheduling.Round
 	constraint *spreadConstraint
-	all        *constraintIndex // all of the namespace
+	all        *constraintIndex // of the namespace
 	scope      *descheduling.Scope
-	queues     map[*topologyDomain][]*descheduling.Pod // who has not been tried
+	queues     map[*topologyDomain][]*descheduling.Pod // untried pods
 }
 
-// run says false if the round is over.
+// run returns false when the round has ended.
 func (e *skewPlanner) run() bool {
 	e.queues = map[*topologyDomain][]*descheduling.Pod{}
 	for {
@@ -38,7 +39,7 @@ func (e *skewPlanner) run() bool {
 	}
 }
 
-// largestDomain is the largest crowd of which somebody was not tried yet.
+// largestDomain returns the largest domain with an untried pod.
 func (e *skewPlanner) largestDomain() *topologyDomain {
 	var best *topologyDomain
 	for _, c := range e.constraint.domains {
@@ -49,7 +50,7 @@ func (e *skewPlanner) largestDomain() *topologyDomain {
 	return best
 }
 
-// next takes the pod that had best go; nil: there is none.
+// next returns the next pod to evict from a domain, or nil.
 func (e *skewPlanner) next(c *topologyDomain) *descheduling.Pod {
 	q, opened := e.queues[c]
 	if !opened {
@@ -68,7 +69,8 @@ func (e *skewPlanner) next(c *topologyDomain) *descheduling.Pod {
 	return nil
 }
 
-// compareForPlan orders pods for a plan: those that do not choose their nodes, then as victims go.
+// compareForPlan orders pods for a plan: those without node constraints first, then by
+// CompareForEviction.
 func compareForPlan(a, b *descheduling.Pod) int {
 	if c := compareBool(hasNodeConstraint(a), hasNodeConstraint(b)); c != 0 {
 		return c
@@ -76,7 +78,7 @@ func compareForPlan(a, b *descheduling.Pod) int {
 	return descheduling.CompareForEviction(a, b)
 }
 
-// podMoved counts a pod where it went.
+// podMoved updates the domain sizes.
 func (g *spreadConstraint) podMoved(from, to *descheduling.Node) {
 	if c := g.domainOf(from); c != nil {
 		c.size--
@@ -86,9 +88,9 @@ func (g *spreadConstraint) podMoved(from, to *descheduling.Node) {
 	}
 }
 
-// spreadGain is the gain of a move: of the constraints that count the pod, the squares of the sizes of the two domains
-// added up. As each move makes the sum over all domains less, no constraint is bettered at the cost of
-// another for ever.
+// spreadGain returns the gain of a move: the squares of the two domains' sizes, summed over
+// all constraints that count the pod. Each move decreases the total over all domains, so
+// constraints cannot be improved at each other's cost forever.
 func spreadGain(p *descheduling.Pod, from, to *descheduling.Node, groups *constraintIndex) descheduling.Gain {
 	out := descheduling.Gain{Metric: "sum of squares of the pods in the two domains"}
 	groups.forEach(p, func(g *spreadConstraint) {
@@ -105,7 +107,7 @@ func spreadGain(p *descheduling.Pod, from, to *descheduling.Node, groups *constr
 
 // constraintIndex finds the constraints that count a pod.
 type constraintIndex struct {
-	byLabel   map[model.Label][]*spreadConstraint // that count only pods with the label
+	byLabel   map[model.Label][]*spreadConstraint // that require the label
 	unindexed []*spreadConstraint
 }
 
@@ -121,7 +123,7 @@ func newConstraintIndex(all []*spreadConstraint) *constraintIndex {
 	return s
 }
 
-// forEach calls do for each that counts the pod.
+// forEach calls do for each constraint that counts p.
 func (s *constraintIndex) forEach(p *descheduling.Pod, do func(*spreadConstraint)) {
 	try := func(list []*spreadConstraint) {
 		for _, g := range list {

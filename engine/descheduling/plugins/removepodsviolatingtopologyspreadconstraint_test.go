@@ -19,7 +19,7 @@ func zoned(n int) []*descheduling.Node {
 	return nodes
 }
 
-// spreading is a pod of an app that is to be spread.
+// spreading returns a pod of an app that is to be spread.
 func spreading(app, key string, skew int32, change ...func(*model.SpreadConstraint)) func(*descheduling.Pod) {
 	return func(p *descheduling.Pod) {
 		p.Labels = model.LabelsOf(map[string]string{"app": app})
@@ -138,7 +138,7 @@ func TestSpreadMatching(t *testing.T) {
 	}
 }
 
-// squares is how uneven the pods of all apps are over zones and hosts, by counting them.
+// squares returns how uneven the pods of all apps are over zones and hosts, by counting them.
 func squares(r *descheduling.Round, pods []*descheduling.Pod, keys ...string) (sum int) {
 	count := map[string]int{}
 	for _, p := range pods {

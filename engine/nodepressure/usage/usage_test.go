@@ -39,7 +39,7 @@ func TestAmountsOverTime(t *testing.T) {
 	}
 }
 
-func TestBadScriptsAreRefused(t *testing.T) {
+func TestInvalidScripts(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "must be KEY=AMOUNT@TIME", "memory": "must be memory=AMOUNT@TIME", "memry=1": `"memry" is not known; there are memory`,
 		"memory=1;memory=2": "memory: must be given once", "memory=": `"": must be an amount`, "memory=-5": "must be an amount", "memory=5Mb": "must be an amount",
@@ -77,7 +77,7 @@ func node(t *testing.T, capacity, own string) *Node {
 	return n
 }
 
-func TestWhatANodeShows(t *testing.T) {
+func TestNodeObservation(t *testing.T) {
 	terms := &nodepressure.EvictionSpec{Volumes: []nodepressure.Volume{{Name: "v", Local: true}, {Name: "claim"}}}
 	use := PodUsageAt(start.Add(time.Minute), []RunningContainer{{Name: "c", Since: start, Script: script(t, "memory=1Gi;cache=2Gi;disk=3Gi;logs=4Gi;volume/v=5Gi;volume/claim=50Gi;inodes=100;pids=7")}, {Name: "idle", Since: start}}, terms)
 	if s := use.Stats(); s.Memory != 3*gi || s.Ephemeral != 12*gi || s.Processes != 8 || len(s.Containers) != 2 {

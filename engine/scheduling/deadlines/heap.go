@@ -1,4 +1,3 @@
-// Package deadlines is a heap of the instants at which pending work times out.
 package deadlines
 
 import "time"

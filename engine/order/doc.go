@@ -1,0 +1,2 @@
+// Package order has the comparisons that the engine's state machines share.
+package order
