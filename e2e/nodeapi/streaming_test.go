@@ -166,8 +166,8 @@ func (w *testCluster) exec(t *testing.T) {
 		}
 	}
 	for way, e := range w.executors(t, "exec", &corev1.PodExecOptions{Container: "side", Command: []string{"x"}, Stdout: true}, http.MethodPost) {
-		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err == nil || !strings.Contains(err.Error(), `container "side" in pod "web" does not run`) {
-			t.Errorf("%s: in a container that does not run: %v", way, err)
+		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err == nil || !strings.Contains(err.Error(), `container "side" in pod "web" is not running`) {
+			t.Errorf("%s: exec in a terminated container: %v", way, err)
 		}
 	}
 }
