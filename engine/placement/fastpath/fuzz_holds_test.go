@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 // hold adds or removes a random Hold.

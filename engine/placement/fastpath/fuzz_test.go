@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 // fuzzCluster is a random cluster with an Engine.

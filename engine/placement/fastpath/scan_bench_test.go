@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 // benchCluster returns 5,000 nodes of several sizes with one pod each, and another pod.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 func withOwner(uid string) build.PodOption {
