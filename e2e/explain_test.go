@@ -44,7 +44,7 @@ func TestExplainSuggestions(t *testing.T) {
 		}
 		return r.stdout
 	}
-	has(t, node(), "node "+change.Node, "RESOURCE", "cpu", "it would take none of 1 waiting pods", "default/picky: NodeAffinity")
+	has(t, node(), "node "+change.Node, "RESOURCE", "cpu", "none of 1 pending pods fit", "default/picky: NodeAffinity")
 	c.mustKubectl("label", "node", change.Node, change.Key+"="+change.Value)
 	eventually(t, happenWithin, func() error {
 		var p corev1.Pod

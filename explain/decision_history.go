@@ -26,14 +26,14 @@ type DeletedPod struct {
 // Text writes the explanation as text.
 func (g DeletedPod) Text(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "pod %s is not there any more\n", g.Pod)
+	fmt.Fprintf(&b, "pod %s does not exist any more\n", g.Pod)
 	if len(g.Displacements) > 0 {
 		d := g.Displacements[0]
 		by := requestedBy(d)
 		if by != "" {
-			by = ", asked by " + by
+			by = ", requested by " + by
 		}
-		fmt.Fprintf(&b, "it was displaced from %s at %s: %s%s (berth explain displacement %s tells more)\n", orDash(oneLine(d.Node)), d.Time.UTC().Format(time.RFC3339), oneLine(d.Cause), by, g.Pod)
+		fmt.Fprintf(&b, "it was displaced from %s at %s: %s%s (see berth explain displacement %s)\n", orDash(oneLine(d.Node)), d.Time.UTC().Format(time.RFC3339), oneLine(d.Cause), by, g.Pod)
 	}
 	if len(g.Decisions) > 0 {
 		writeDecisions(&b, g.Decisions, "")
@@ -54,7 +54,7 @@ func (g DeletedPod) JSON() ([]byte, error) {
 // writeDecisions writes decisions by pod: the one with UID present first, if there is one,
 // then deleted pods of the same name, newest first.
 func writeDecisions(b *strings.Builder, list []journal.Decision, present string) {
-	b.WriteString("decided, as the scheduler's journal has it")
+	b.WriteString("decisions in the scheduler's journal")
 	if more := len(list) - maxDecisions; more > 0 {
 		fmt.Fprintf(b, " (%d older ones: -o json)", more)
 	}
@@ -67,7 +67,7 @@ func writeDecisions(b *strings.Builder, list []journal.Decision, present string)
 			break
 		}
 		if uid := shown[0].UID; uid != present && (present != "" || i > 0) {
-			fmt.Fprintf(t, "  an earlier pod of this name, uid %s, gone:\n", uid)
+			fmt.Fprintf(t, "  an earlier pod of this name, uid %s, deleted:\n", uid)
 		}
 		for _, d := range shown {
 			fmt.Fprintf(t, "  %s\t%s\t%s\n", d.Time.UTC().Format(time.RFC3339), d.Action, formatDecision(d))

@@ -21,35 +21,35 @@ func TestDecisionHistory(t *testing.T) {
 	if err := (DeletedPod{Pod: "ns/p", Decisions: list}).Text(&b); err != nil {
 		t.Fatal(err)
 	}
-	const want = `pod ns/p is not there any more
-decided, as the scheduler's journal has it:
+	const want = `pod ns/p does not exist any more
+decisions in the scheduler's journal:
   2001-09-09T02:46:40Z  preempt  node n2; victims ns/a, ns/b
-  an earlier pod of this name, uid u1, gone:
+  an earlier pod of this name, uid u1, deleted:
   2001-09-09T01:46:40Z  reject  attempt 1; 0/2 nodes are available
   2001-09-09T01:47:40Z  bind    node n1; attempt 2; conflict: it is bound
 `
 	if b.String() != want {
-		t.Errorf("said\n%s", b.String())
+		t.Errorf("got\n%s", b.String())
 	}
 	b.Reset()
 	gone := DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{{Time: at, Node: "n1", Cause: "Preemption", For: &journal.Pod{Namespace: "ns", Name: "high"}}}}
-	const displaced = `pod ns/p is not there any more
-it was displaced from n1 at 2001-09-09T01:46:40Z: Preemption, asked by pod ns/high (berth explain displacement ns/p tells more)
+	const displaced = `pod ns/p does not exist any more
+it was displaced from n1 at 2001-09-09T01:46:40Z: Preemption, requested by pod ns/high (see berth explain displacement ns/p)
 `
 	if err := gone.Text(&b); err != nil || b.String() != displaced {
-		t.Errorf("%v, said\n%s", err, b.String())
+		t.Errorf("%v, got\n%s", err, b.String())
 	}
 	b.Reset()
 	for range 30 {
 		list = append(list, list[2])
 	}
 	if err := (DeletedPod{Pod: "ns/p", Decisions: list}).Text(&b); err != nil || !strings.Contains(b.String(), "(13 older ones: -o json)") || strings.Count(b.String(), "\n") != 22 || strings.Contains(b.String(), "u1") {
-		t.Errorf("%v, said\n%s", err, b.String())
+		t.Errorf("%v, got\n%s", err, b.String())
 	}
 }
 
-// TestDecisionHistoryOrder: what an earlier pod of its name went through is not its own, nor
-// does it take the place of that.
+// TestDecisionHistoryOrder checks that decisions about an earlier pod of the same name come
+// last and do not displace those of the current pod.
 func TestDecisionHistoryOrder(t *testing.T) {
 	at := time.Unix(1e9, 0)
 	var list []journal.Decision
@@ -60,11 +60,11 @@ func TestDecisionHistoryOrder(t *testing.T) {
 	p.UID = "now"
 	a := &PodExplanation{Record: &decision.Record{Pod: "default/p", Outcome: decision.Skipped}, Pod: p, Decisions: append(list, journal.Decision{Time: at.Add(time.Minute), UID: "old", Action: "bind"})}
 	got := answerText(t, a)
-	_, told, _ := strings.Cut(got, "has it (11 older ones: -o json):\n")
-	lines := strings.Split(told, "\n")
-	if len(lines) != 22 || !strings.HasPrefix(lines[0], "  2001-09-09T01:47:00Z  reject  attempt 1") || lines[10] != "  an earlier pod of this name, uid old, gone:" ||
+	_, rest, _ := strings.Cut(got, "journal (11 older ones: -o json):\n")
+	lines := strings.Split(rest, "\n")
+	if len(lines) != 22 || !strings.HasPrefix(lines[0], "  2001-09-09T01:47:00Z  reject  attempt 1") || lines[10] != "  an earlier pod of this name, uid old, deleted:" ||
 		!strings.HasPrefix(lines[20], "  2001-09-09T01:47:40Z  bind") {
-		t.Errorf("said\n%s", got)
+		t.Errorf("got\n%s", got)
 	}
 	data, err := a.JSON()
 	var view struct {
@@ -74,8 +74,8 @@ func TestDecisionHistoryOrder(t *testing.T) {
 	if err != nil || json.Unmarshal(data, &view) != nil || view.UID != "now" || len(view.Decided) != 31 || view.Decided[0].UID != "now" || view.Decided[10].UID != "old" || view.Decided[30].UID != "older" {
 		t.Errorf("%v: %s", err, data)
 	}
-	p.UID = "new" // nothing was decided about it yet
-	if got := answerText(t, a); !strings.Contains(got, "older ones: -o json):\n  an earlier pod of this name, uid now, gone:\n") {
-		t.Errorf("said\n%s", got)
+	p.UID = "new" // no decision about it yet
+	if got := answerText(t, a); !strings.Contains(got, "older ones: -o json):\n  an earlier pod of this name, uid now, deleted:\n") {
+		t.Errorf("got\n%s", got)
 	}
 }

@@ -19,7 +19,7 @@ func EvictionsText(w io.Writer, list []*journal.Displacement, now time.Time, mos
 	fmt.Fprintf(&b, "%d displaced%s\n", len(list), byCause(list))
 	if len(list) > 0 {
 		t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(t, "AGO\tPOD\tNODE\tCAUSE\tASKED BY\tBUDGETS\tREPLACEMENT\tREADY AFTER")
+		fmt.Fprintln(t, "AGO\tPOD\tNODE\tCAUSE\tREQUESTED BY\tBUDGETS\tREPLACEMENT\tREADY AFTER")
 		for i, d := range list {
 			if most > 0 && i == most {
 				fmt.Fprintf(t, "and %d more (--all shows them)\n", len(list)-i)
@@ -127,7 +127,7 @@ func DisplacementText(w io.Writer, d *journal.Displacement, earlier int, now tim
 	}
 	_ = t.Flush()
 	if earlier > 0 {
-		fmt.Fprintf(&b, "%d earlier displacements of pods of that name are known (-o json has them)\n", earlier)
+		fmt.Fprintf(&b, "%d earlier displacements of pods with this name (-o json lists them)\n", earlier)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -141,12 +141,12 @@ func displacementLines(d *journal.Displacement) (lines [][2]string) {
 	}
 	cause, _ := displacement.ParseCause(d.Cause)
 	add("cause", d.Cause+causeDescriptions[cause])
-	add("asked by", d.By)
+	add("requested by", d.By)
 	if f := d.For; f != nil {
 		add("for", fmt.Sprintf("pod %s (priority %d over %d)", f.Key(), f.Priority, d.Pod.Priority))
 	}
-	add("rule", d.Rule)
-	add("in words", d.Message)
+	add("plugin", d.Rule)
+	add("message", d.Message)
 	add("budgets", budgetText(d, cause))
 	switch {
 	case d.GraceSeconds != nil:
@@ -158,35 +158,35 @@ func displacementLines(d *journal.Displacement) (lines [][2]string) {
 		add("owner", o.Kind+"/"+o.Name)
 	}
 	if d.Gone != nil {
-		add("gone", "after "+formatElapsed(d.Time, *d.Gone))
+		add("deleted", "after "+formatElapsed(d.Time, *d.Gone))
 	} else {
-		add("gone", "not seen yet")
+		add("deleted", "not yet")
 	}
 	add("replacement", replacementText(d))
 	if d.Reconstructed {
-		add("known from", "its condition and events, afterwards: who displaced it wrote no record")
+		add("source", "the pod's condition and events; the component that displaced it wrote no record")
 	} else {
-		add("known from", "the record that "+orDash(d.Writer)+" wrote")
+		add("source", "the record of "+orDash(d.Writer))
 	}
 	return lines
 }
 
 // causeDescriptions explain the causes.
 var causeDescriptions = map[displacement.Cause]string{
-	displacement.Preemption: ": a pod of higher priority needed the room",
-	displacement.API:        ": its eviction was asked of the API",
-	displacement.Taint:      ": it does not tolerate a NoExecute taint of the node, or not any longer",
-	displacement.PodGC:      ": its node is gone or out of service",
+	displacement.Preemption: ": a pod of higher priority needed its resources",
+	displacement.API:        ": its eviction was requested through the API",
+	displacement.Taint:      ": it does not tolerate a NoExecute taint of the node, or its toleration expired",
+	displacement.PodGC:      ": its node was deleted or is out of service",
 	displacement.Pressure:   ": its node ran short of memory, disk or pids",
-	displacement.Admission:  ": its node did not take it",
-	displacement.Shutdown:   ": its node went down",
+	displacement.Admission:  ": its node rejected it",
+	displacement.Shutdown:   ": its node was shut down",
 }
 
 func budgetText(d *journal.Displacement, c displacement.Cause) string {
 	var parts []string
 	for _, b := range d.Budgets {
 		if b.Overruled {
-			parts = append(parts, fmt.Sprintf("%s overruled, which allowed %d", b.Name, b.Before))
+			parts = append(parts, fmt.Sprintf("%s overruled (allowed %d)", b.Name, b.Before))
 		} else {
 			parts = append(parts, fmt.Sprintf("%s allowed %d, then %d", b.Name, b.Before, b.After))
 		}
@@ -195,7 +195,7 @@ func budgetText(d *journal.Displacement, c displacement.Cause) string {
 	case len(parts) > 0:
 		return strings.Join(parts, "; ")
 	case c.Policy().ObeyingTries == 0:
-		return "not asked: this cause never asks them"
+		return "not checked for this cause"
 	case d.Reconstructed:
 		return ""
 	}
@@ -206,13 +206,13 @@ func replacementText(d *journal.Displacement) string {
 	r := d.Replacement
 	switch {
 	case d.Owner == nil && r == nil:
-		return "none: it had no controller"
+		return "none: the pod had no controller"
 	case r == nil:
 		return "none seen yet"
 	}
 	text := r.Name
 	if r.Created != nil {
-		text += ", made after " + formatElapsed(d.Time, *r.Created)
+		text += ", created after " + formatElapsed(d.Time, *r.Created)
 	}
 	if r.Node == "" {
 		return text + ", has no node yet"

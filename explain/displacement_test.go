@@ -11,7 +11,8 @@ import (
 
 var displacedAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// displacedBy are a displacement that was recorded and went well, and one that is known from outside alone.
+// displacedBy returns a recorded displacement with a replacement, and one reconstructed
+// from conditions and events.
 func displacedBy() []*journal.Displacement {
 	after := func(d time.Duration) *time.Time {
 		t := displacedAt.Add(d)
@@ -33,8 +34,8 @@ func TestEvictionsText(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `2 displaced: 1 by Preemption, 1 by Pressure
-AGO  POD     NODE  CAUSE       ASKED BY     BUDGETS                REPLACEMENT  READY AFTER
-5m   ns/low  n1    Preemption  pod ns/high  a 2 to 1, b overruled  low-2 on n3  1m30s
+AGO  POD     NODE  CAUSE       REQUESTED BY  BUDGETS                REPLACEMENT  READY AFTER
+5m   ns/low  n1    Preemption  pod ns/high   a 2 to 1, b overruled  low-2 on n3  1m30s
 and 1 more (--all shows them)
 `
 	if b.String() != want {
@@ -44,22 +45,22 @@ and 1 more (--all shows them)
 
 func TestDisplacementText(t *testing.T) {
 	for i, want := range []string{`ns/low was displaced from node n1 at 2026-01-02 03:04:05 UTC, 5m ago
-  cause        Preemption: a pod of higher priority needed the room
+  cause        Preemption: a pod of higher priority needed its resources
   for          pod ns/high (priority 1000 over 0)
-  budgets      a allowed 2, then 1; b overruled, which allowed 0
+  budgets      a allowed 2, then 1; b overruled (allowed 0)
   grace        the pod's own
   owner        ReplicaSet/web
-  gone         after 2s
-  replacement  low-2, made after 0s, on node n3 after 1s, ready after 1m30s
-  known from   the record that default-scheduler wrote
-2 earlier displacements of pods of that name are known (-o json has them)
+  deleted      after 2s
+  replacement  low-2, created after 0s, on node n3 after 1s, ready after 1m30s
+  source       the record of default-scheduler
+2 earlier displacements of pods with this name (-o json lists them)
 `, `ns/fat was displaced from node n2 at 2026-01-02 02:04:05 UTC, 65m ago
   cause        Pressure: its node ran short of memory, disk or pids
-  in words     The node was low on resource: memory.
-  budgets      not asked: this cause never asks them
-  gone         not seen yet
-  replacement  none: it had no controller
-  known from   its condition and events, afterwards: who displaced it wrote no record
+  message      The node was low on resource: memory.
+  budgets      not checked for this cause
+  deleted      not yet
+  replacement  none: the pod had no controller
+  source       the pod's condition and events; the component that displaced it wrote no record
 `} {
 		var b strings.Builder
 		if err := DisplacementText(&b, displacedBy()[i], 2-2*i, displacedAt.Add(5*time.Minute)); err != nil {
@@ -71,7 +72,8 @@ func TestDisplacementText(t *testing.T) {
 	}
 }
 
-// TestForgedRecords: whatever somebody writes into a record, it gives no orders to a terminal and makes up no lines.
+// TestForgedRecords checks that text in records can neither control a terminal nor add
+// lines.
 func TestForgedRecords(t *testing.T) {
 	const evil = "x\x1b[2J\nall is well"
 	pod := journal.Pod{Namespace: evil, Name: evil, UID: evil}

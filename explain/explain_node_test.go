@@ -53,11 +53,11 @@ pods      1          10           9      10%
 POD          PRIORITY  CPU    MEMORY  STATE
 default/run  3         2500m  0       starting
 
-room is kept for default/nominee (priority 9), which is nominated to it
-held off: the pods of ReplicaSet default/web, for 5m, after 3 had to leave for Pressure (hold avoid-1)
+reserved for nominated pod default/nominee (priority 9)
+avoided by the pods of ReplicaSet default/web, for 5m, after 3 displacements for Pressure (hold avoid-1)
 
-of the waiting pods it would take 2: default/nominee, default/fits
-it refuses
+2 pending pods fit: default/nominee, default/fits
+rejected
   default/stranger: TaintToleration: node(s) had untolerated taint(s) (gpu=true:NoSchedule)
   default/big-1, default/big-2: NodeResourcesFit: need 600m to 1600m more cpu (requests 2 to 3)
 `
@@ -98,7 +98,7 @@ func TestSortPendingPods(t *testing.T) {
 	}
 	want := `5 waiting: 1 nominated, 2 new, 1 unschedulable, 1 gated
 POD        PRIORITY  STATE          SINCE  AGE  WAITS FOR
-a/nominee  0         nominated      2d     2d   room on n7
+a/nominee  0         nominated      2d     2d   victims on n7
 a/first    5         new            1s     1s   its turn with s
 a/late     0         new            60s    60s  its turn with s
 a/big      7         unschedulable  2m     3h   0/2 nodes are available: 2 Insufficient cpu

@@ -74,18 +74,18 @@ NodeAffinity rejects 2 nodes
 NodeResourcesFit rejects 1 node
   n7: needs 300m more cpu (requests 500m, free 200m)
 
-Preempting less important pods helps on no node
+Preemption helps on no node
 
-It is tried again when the pod itself changes, or
-  a node comes,`, `
-  a node comes, a node's labels change (NodeAffinity)
+The pod is tried again when it is updated, or
+  a node is added,`, `
+  a node is added, a node's labels change (NodeAffinity)
 `, `
-Any of these lets it fit (each was tried on a copy of the cluster)
+Each of these makes the pod fit (verified on a copy of the cluster)
   free 300m cpu on n7
   uncordon n3
   add label disk=ssd to n2
   change label disk of n1 from hdd to ssd
-  drop disk=ssd from the pod's nodeSelector; it would go to n`} {
+  drop disk=ssd from the pod's nodeSelector; the pod would run on n`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
@@ -115,7 +115,7 @@ Any of these lets it fit (each was tried on a copy of the cluster)
 
 func TestExplainPreemptor(t *testing.T) {
 	a := ask(t, pod("web", "", 10, 500), node("n7", nil), pod("batch-3", "n7", 0, 3800))
-	for _, want := range []string{"It can make room for itself: it preempts default/batch-3 on n7", "preempt default/batch-3 (priority 0) on n7"} {
+	for _, want := range []string{"Preemption helps: evict default/batch-3 from n7", "preempt default/batch-3 (priority 0) on n7"} {
 		if got := answerText(t, a); !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
@@ -123,7 +123,7 @@ func TestExplainPreemptor(t *testing.T) {
 	nominee, victim := pod("web", "", 10, 500), pod("batch-3", "n7", 0, 3800)
 	nominee.NominatedNodeName, victim.Deleting, victim.DisruptionReason = "n7", true, "PreemptionByScheduler"
 	a = ask(t, nominee, node("n7", nil), victim)
-	for _, want := range []string{"nominated to n7, waits there for default/batch-3 to be gone", "victims are still leaving"} {
+	for _, want := range []string{"nominated to n7, waits for default/batch-3 to terminate", "victims are still terminating"} {
 		if got := answerText(t, a); !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
@@ -133,8 +133,8 @@ func TestExplainPreemptor(t *testing.T) {
 func TestExplainPodFitsNoEmptyNode(t *testing.T) {
 	a := ask(t, pod("huge", "", 0, 9000), node("n1", nil), node("n2", nil), pod("x", "n1", 0, 100))
 	got := answerText(t, a)
-	for _, want := range []string{"It fits no empty node, either", "n1, n2: NodeResourcesFit: cpu can never fit: requests 9, the node has 4 in all",
-		"lower the pod's cpu request to 4; it would go to n2", "add a node like n1 or n2, but with 9 cpu\n"} {
+	for _, want := range []string{"The pod fits no node even if it were empty", "n1, n2: NodeResourcesFit: cpu can never fit: requests 9, the node has 4 in all",
+		"lower the pod's cpu request to 4; the pod would run on n2", "add a node like n1 or n2, but with 9 cpu\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}

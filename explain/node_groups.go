@@ -105,7 +105,7 @@ func (g *nodeGroup) reasonText(i int) string {
 		return fmt.Sprintf("run the %s pods that they may, or more", formatRange("", lo, hi))
 	case r.Kind == decision.ReasonTopologySpread:
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Used })
-		return fmt.Sprintf("%s: %s matching pods there, the least elsewhere is %d, maxSkew %d", r.Subject, formatRange("", lo, hi), r.Have, r.Want)
+		return fmt.Sprintf("%s: %s matching pods there, the minimum is %d, maxSkew %d", r.Subject, formatRange("", lo, hi), r.Have, r.Want)
 	}
 	var who []string
 	for _, n := range g.records {

@@ -115,22 +115,22 @@ func (a *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
 		b.WriteString("\n")
 	}
 	for _, p := range a.Nominated {
-		fmt.Fprintf(b, "room is kept for %s (priority %d), which is nominated to it\n", p.Key(), p.Spec.Priority)
+		fmt.Fprintf(b, "reserved for nominated pod %s (priority %d)\n", p.Key(), p.Spec.Priority)
 	}
 	for _, h := range a.Holds {
 		who := fmt.Sprintf("the pods of %s %s/%s", h.Owner.Kind, h.Namespace, h.Owner.Name)
 		if h.Type == model.Avoid {
-			fmt.Fprintf(b, "held off: %s, for %s, after %d had to leave for %s (hold %s)\n", who, ageOf(h.Until, now), h.Count, h.Cause, h.Name)
+			fmt.Fprintf(b, "avoided by %s, for %s, after %d displacements for %s (hold %s)\n", who, ageOf(h.Until, now), h.Count, h.Cause, h.Name)
 			continue
 		}
-		fmt.Fprintf(b, "reserved for %s, for %s: %s (hold %s)\n", who, ageOf(h.Until, now), h.Cause, h.Name)
+		fmt.Fprintf(b, "reserved for %s, for %s, cause %s (hold %s)\n", who, ageOf(h.Until, now), h.Cause, h.Name)
 	}
 }
 
 // writePending writes the pending pods that fit, and why others do not.
 func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 	if len(a.Fits) == 0 && len(a.Rejected) == 0 {
-		b.WriteString("\nno pod waits\n")
+		b.WriteString("\nno pending pods\n")
 		return
 	}
 	most := maxNames
@@ -138,12 +138,12 @@ func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 		most = 1 << 30
 	}
 	if len(a.Fits) > 0 {
-		fmt.Fprintf(b, "\nof the waiting pods it would take %d: %s\n", len(a.Fits), abbreviate(a.Fits, most))
+		fmt.Fprintf(b, "\n%d pending pods fit: %s\n", len(a.Fits), abbreviate(a.Fits, most))
 	} else {
-		fmt.Fprintf(b, "\nit would take none of %d waiting pods\n", len(a.Rejected))
+		fmt.Fprintf(b, "\nnone of %d pending pods fit\n", len(a.Rejected))
 	}
 	if len(a.Rejected) > 0 {
-		b.WriteString("it refuses\n")
+		b.WriteString("rejected\n")
 	}
 	// groupNodes groups by node; here pods take the place of nodes.
 	records := make([]decision.NodeRecord, len(a.Rejected))
@@ -158,7 +158,7 @@ func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 		fmt.Fprintf(b, "  %s: %s: %s\n", abbreviate(names, most), pluginText(g.plugin), g.text())
 	}
 	if a.NotEvaluated > 0 {
-		fmt.Fprintf(b, "  %d more pods of other kinds were not asked about\n", a.NotEvaluated)
+		fmt.Fprintf(b, "  %d more pods were not evaluated\n", a.NotEvaluated)
 	}
 }
 

@@ -18,16 +18,16 @@ func (a *PodExplanation) Text(w io.Writer, all bool) error {
 	if a.Node != "" {
 		b.WriteString(", bound to " + a.Node)
 		if a.NodeMissing {
-			b.WriteString(", which is no node of the cluster: nothing runs it there, and it is not placed anew")
+			b.WriteString(", which does not exist: the pod does not run, and is not rescheduled")
 		}
 	}
 	b.WriteString("\n")
 	for _, problem := range a.Problems {
-		b.WriteString("there " + oneLine(problem) + "\n")
+		b.WriteString("node problem: " + oneLine(problem) + "\n")
 	}
 	b.WriteString(headline(rec) + "\n")
 	if a.Extenders {
-		b.WriteString("extenders have a say about it, too; they were not asked\n")
+		b.WriteString("the scheduler also calls extenders for this pod; they were not called here\n")
 	}
 	writeNomination(&b, a)
 	writeRejections(&b, rec.Nodes, all)
@@ -52,7 +52,7 @@ func writeNomination(b *strings.Builder, a *PodExplanation) {
 	case len(a.TerminatingVictims) == 0:
 		fmt.Fprintf(b, "nominated to %s\n", a.Nominated)
 	default:
-		fmt.Fprintf(b, "nominated to %s, waits there for %s to be gone\n", a.Nominated, joinAnd(keys(a.TerminatingVictims)))
+		fmt.Fprintf(b, "nominated to %s, waits for %s to terminate\n", a.Nominated, joinAnd(keys(a.TerminatingVictims)))
 	}
 }
 
@@ -63,19 +63,19 @@ func writePreemption(b *strings.Builder, p *decision.Preemption) {
 	}
 	switch p.Outcome {
 	case decision.PreemptionNominated:
-		fmt.Fprintf(b, "\nIt can make room for itself: it preempts %s on %s", joinAnd(keys(p.Victims)), p.Node)
+		fmt.Fprintf(b, "\nPreemption helps: evict %s from %s", joinAnd(keys(p.Victims)), p.Node)
 		if p.Violations > 0 {
-			fmt.Fprintf(b, ", past a disruption budget for %d of them", p.Violations)
+			fmt.Fprintf(b, ", violating a disruption budget for %d of them", p.Violations)
 		}
 		b.WriteString("\n")
 	case decision.PreemptionVictimsTerminating:
-		b.WriteString("\nIt has preempted; victims are still leaving its nominated node\n")
+		b.WriteString("\nPreemption is in progress: victims are still terminating on the nominated node\n")
 	case decision.PreemptionPolicyNever:
-		b.WriteString("\nIt must not preempt (preemptionPolicy: Never)\n")
+		b.WriteString("\nThe pod must not preempt (preemptionPolicy: Never)\n")
 	case decision.PreemptionNoCandidates:
-		b.WriteString("\nPreempting less important pods helps on no node\n")
+		b.WriteString("\nPreemption helps on no node\n")
 	case decision.PreemptionFailed:
-		b.WriteString("\nPreemption fails: " + p.Error + "\n")
+		b.WriteString("\nPreemption failed: " + p.Error + "\n")
 	}
 }
 
@@ -93,9 +93,9 @@ func headline(rec *decision.Record) string {
 	case decision.Gated:
 		return "gated: " + decision.JoinReasons(rec.PreEnqueue.Reasons) + " (" + rec.PreEnqueue.Plugin.String() + ")"
 	case decision.Ignored:
-		return "ignored: it is not for the profile " + rec.Profile + ", or has finished"
+		return "ignored: the pod is not for the profile " + rec.Profile + ", or has finished"
 	case decision.Skipped:
-		return "skipped: it is being deleted"
+		return "skipped: the pod is being deleted"
 	case decision.Errored:
 		return "error: " + rec.Error
 	}
@@ -114,9 +114,9 @@ func headline(rec *decision.Record) string {
 	}
 	switch {
 	case rec.NominatedFirst:
-		return "fits its nominated node " + rec.Choice + ", so no other was looked at"
+		return "fits its nominated node " + rec.Choice + ", so no other node was evaluated"
 	case rec.ReservedFirst:
-		return "fits " + rec.Choice + ", which is held for it, so no other was looked at"
+		return "fits " + rec.Choice + ", which is reserved for it, so no other node was evaluated"
 	case fit == 0:
 		return fmt.Sprintf("unschedulable: fits 0 of %d nodes", len(rec.Nodes))
 	}

@@ -45,7 +45,7 @@ NodeResourcesFit rejects 3 nodes
     n1: needs 400m more cpu (requests 500m, free 100m)
   n8: cpu can never fit: requests 9, the node has 4 in all
 `
-	if got, _, _ := strings.Cut(text(t, rec, ""), "\nIt is tried"); got != want {
+	if got, _, _ := strings.Cut(text(t, rec, ""), "\nThe pod is tried"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -65,7 +65,7 @@ func TestManyNodesAreGrouped(t *testing.T) {
 		rec.Nodes = append(rec.Nodes, short(fmt.Sprintf("m%02d", i), 1000, int64(i+1), 1000))
 	}
 	got = text(t, rec, "")
-	for _, want := range []string{"rejects 60 nodes", "20 nodes: need 1m to 20m more cpu (requests 1)", "    m02: needs 3m", "and 17 more, further from it"} {
+	for _, want := range []string{"rejects 60 nodes", "20 nodes: need 1m to 20m more cpu (requests 1)", "    m02: needs 3m", "and 17 more with a larger shortage"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
@@ -140,7 +140,7 @@ func TestExplainPodOnMissingNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for node, want := range map[string]string{"n1": ", bound to n1\n", "n9": ", bound to n9, which is no node of the cluster"} {
+	for node, want := range map[string]string{"n1": ", bound to n1\n", "n9": ", bound to n9, which does not exist"} {
 		pod := &model.Pod{Namespace: "a", Name: "b", UID: "u", NodeName: node, Spec: &model.PodSpec{SchedulerName: p.Name()}}
 		var b strings.Builder
 		if err := ExplainPod(s, p, 1, preemption.Options{}, pod).Text(&b, false); err != nil || !strings.Contains(b.String(), want) {

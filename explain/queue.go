@@ -84,7 +84,7 @@ func waitsFor(p *PendingPod) string {
 	case PendingGated:
 		return "gates " + strings.Join(p.Gates, ", ")
 	case PendingNominated:
-		return "room on " + p.Nominated
+		return "victims on " + p.Nominated
 	case PendingNew:
 		return "its turn with " + p.Scheduler
 	}

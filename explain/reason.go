@@ -14,11 +14,11 @@ func ReasonText(r *decision.Reason) string {
 	case decision.ReasonInsufficient:
 		return insufficientText(r)
 	case decision.ReasonAvoidHold:
-		return fmt.Sprintf("held off its owner's pods after %d of them had to leave for %s (hold %s)", r.Have, r.Subject, r.Object)
+		return fmt.Sprintf("avoided after %d displacements of the owner's pods for %s (hold %s)", r.Have, r.Subject, r.Object)
 	case decision.ReasonTooManyPods:
 		return fmt.Sprintf("runs %d pods of %d", r.Used, r.Have)
 	case decision.ReasonTopologySpread:
-		return fmt.Sprintf("%s: %d matching pods with this one, the least elsewhere is %d, maxSkew %d", r.Subject, r.Used, r.Have, r.Want)
+		return fmt.Sprintf("%s: %d matching pods with this one, the minimum is %d, maxSkew %d", r.Subject, r.Used, r.Have, r.Want)
 	}
 	text := r.String()
 	if r.Subject != "" && r.Kind != decision.ReasonText && !strings.HasSuffix(text, r.Subject) {

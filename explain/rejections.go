@@ -54,7 +54,7 @@ func (g *nodeGroup) write(b *strings.Builder, all bool) {
 	fmt.Fprintf(b, "  %s: %s\n", nodeCountText(len(names)), g.text())
 	for i, n := range g.records {
 		if !all && i == maxNearest && len(names) > maxNearest+1 {
-			fmt.Fprintf(b, "    and %d more, further from it (--nodes shows all)\n", len(names)-maxNearest)
+			fmt.Fprintf(b, "    and %d more with a larger shortage (--nodes shows all)\n", len(names)-maxNearest)
 			break
 		}
 		fmt.Fprintf(b, "    %s: %s\n", n.Name, verdictText(&n.Verdict))
@@ -63,14 +63,14 @@ func (g *nodeGroup) write(b *strings.Builder, all bool) {
 
 func pluginText(r decision.Plugin) string {
 	if r == decision.PreFilterResult {
-		return "The pod's own choice of nodes"
+		return "The pod's node names"
 	}
 	return r.String()
 }
 
 func verdictText(v *decision.Verdict) string {
 	if v.Plugin == decision.PreFilterResult {
-		return "not among the nodes that it names"
+		return "not among the nodes that the pod names"
 	}
 	words := make([]string, len(v.Reasons))
 	for i := range v.Reasons {

@@ -10,19 +10,19 @@ import (
 
 // eventDescriptions describe the cluster events.
 var eventDescriptions = map[decision.ClusterEvents]string{
-	decision.NodeAdded:                 "a node comes",
-	decision.NodeRemoved:               "a node goes",
-	decision.NodeAllocatableChanged:    "a node gets more to allocate",
+	decision.NodeAdded:                 "a node is added",
+	decision.NodeRemoved:               "a node is deleted",
+	decision.NodeAllocatableChanged:    "a node's allocatable resources grow",
 	decision.NodeLabelsChanged:         "a node's labels change",
 	decision.NodeTaintsChanged:         "a node's taints change",
 	decision.NodeUncordoned:            "a node is uncordoned",
-	decision.NodeFeaturesChanged:       "a node declares other features",
-	decision.PodAssigned:               "a pod comes to a node",
-	decision.PodLabelsChanged:          "a placed pod's labels change",
-	decision.PodScaledDown:             "a placed pod asks for less",
-	decision.PodTerminating:            "a placed pod is being deleted",
-	decision.PodRemoved:                "a placed pod goes",
-	decision.SpreadGroupChanged:        "a Service, ReplicaSet or the like changes",
+	decision.NodeFeaturesChanged:       "a node's declared features change",
+	decision.PodAssigned:               "a pod is assigned",
+	decision.PodLabelsChanged:          "an assigned pod's labels change",
+	decision.PodScaledDown:             "an assigned pod requests less",
+	decision.PodTerminating:            "an assigned pod is terminating",
+	decision.PodRemoved:                "an assigned pod is deleted",
+	decision.SpreadGroupChanged:        "a Service or controller changes",
 	decision.NamespaceLabelsChanged:    "a namespace's labels change",
 	decision.PVCChanged:                "a PersistentVolumeClaim changes",
 	decision.PVChanged:                 "a PersistentVolume changes",
@@ -33,7 +33,7 @@ var eventDescriptions = map[decision.ClusterEvents]string{
 	decision.VolumeAttachmentChanged:   "a VolumeAttachment changes",
 	decision.BudgetChanged:             "a PodDisruptionBudget changes",
 	decision.ResourceClaimChanged:      "a ResourceClaim changes",
-	decision.HoldEnded:                 "the hold ends",
+	decision.HoldEnded:                 "a Hold ends",
 }
 
 // RequeueTrigger is the events that requeue a pod for one plugin that rejected it.
@@ -65,7 +65,7 @@ func eventTexts(c decision.ClusterEvents) []string {
 
 // writeRequeueTriggers writes the events that requeue a pod.
 func writeRequeueTriggers(b *strings.Builder, rejectedBy decision.PluginSet) {
-	b.WriteString("\nIt is tried again when the pod itself changes, or\n")
+	b.WriteString("\nThe pod is tried again when it is updated, or\n")
 	for _, w := range RequeueTriggers(rejectedBy) {
 		if len(w.Events) > 0 {
 			b.WriteString("  " + strings.Join(w.Events, ", ") + " (" + pluginText(w.Plugin) + ")\n")

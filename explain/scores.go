@@ -54,11 +54,11 @@ func writeScores(b *strings.Builder, rec *decision.Record, node string) {
 	}
 	_ = t.Flush()
 	if left > 0 {
-		fmt.Fprintf(b, "and %s with less\n", nodeCountText(left))
+		fmt.Fprintf(b, "and %s with a lower total\n", nodeCountText(left))
 	}
 	b.WriteString("* best")
 	if len(rec.Top) > 1 {
-		fmt.Fprintf(b, "; %d nodes have the same total, the seed decides among them", len(rec.Top))
+		fmt.Fprintf(b, "; %d nodes have the same total; the seed breaks the tie", len(rec.Top))
 	}
 	b.WriteString("\n")
 }

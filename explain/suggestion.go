@@ -68,7 +68,7 @@ func changeText(pod *model.Pod, c *remediation.Change) string {
 		return fmt.Sprintf("remove label %s from %s", c.Key, c.Node)
 	case remediation.RemoveTaint:
 		if remediation.OfNodeState(c.Taint.Key) {
-			return fmt.Sprintf("cure %s of what its taint %s stands for", c.Node, taintText(&c.Taint))
+			return fmt.Sprintf("resolve the condition of %s that its taint %s reports", c.Node, taintText(&c.Taint))
 		}
 		return fmt.Sprintf("remove taint %s from %s", taintText(&c.Taint), c.Node)
 	case remediation.AddNode:
@@ -83,11 +83,11 @@ func changeText(pod *model.Pod, c *remediation.Change) string {
 	case remediation.EndHold:
 		return fmt.Sprintf("end the hold %s on %s", c.Key, c.Node)
 	case remediation.RunPod:
-		return fmt.Sprintf("run a pod with labels %s of namespace %s on %s, as the pod's affinity asks", labelText(c.Labels), c.Key, c.Node)
+		return fmt.Sprintf("run a pod with labels %s of namespace %s on %s, as the pod's affinity requires", labelText(c.Labels), c.Key, c.Node)
 	case remediation.AddVolume:
-		return fmt.Sprintf("make a volume of class %q and %s for claim %s within reach of %s", c.Value, FormatQuantity("memory", c.Amount), c.Key, c.Node)
+		return fmt.Sprintf("create a volume of class %q and %s for claim %s, usable from %s", c.Value, FormatQuantity("memory", c.Amount), c.Key, c.Node)
 	case remediation.AddStorageCapacity:
-		return fmt.Sprintf("have %s of storage for class %q within reach of %s", FormatQuantity("memory", c.Amount), c.Value, c.Node)
+		return fmt.Sprintf("provide %s of storage for class %q, usable from %s", FormatQuantity("memory", c.Amount), c.Value, c.Node)
 	}
 	return podChangeText(pod, c)
 }
@@ -120,9 +120,9 @@ func podChangeText(pod *model.Pod, c *remediation.Change) string {
 	case remediation.DropGroup:
 		return "drop the pod's schedulingGroup"
 	case remediation.CreateClaim:
-		return fmt.Sprintf("create the claim %s and have it bound", c.Key)
+		return fmt.Sprintf("create and bind the claim %s", c.Key)
 	case remediation.BindClaim:
-		return fmt.Sprintf("have the claim %s bound to a volume", c.Key)
+		return fmt.Sprintf("bind the claim %s to a volume", c.Key)
 	}
 	return c.Kind.String()
 }
@@ -166,9 +166,9 @@ func writeSuggestions(b *strings.Builder, a *PodExplanation) {
 	}
 	list := groupEqual(a.Suggestions.Suggestions)
 	if len(list) == 0 {
-		fmt.Fprintf(b, "\nNo small change lets it fit (%d were tried)\n", a.Suggestions.Trials)
+		fmt.Fprintf(b, "\nNo small change makes the pod fit (%d tried)\n", a.Suggestions.Trials)
 	} else {
-		b.WriteString("\nAny of these lets it fit (each was tried on a copy of the cluster)\n")
+		b.WriteString("\nEach of these makes the pod fit (verified on a copy of the cluster)\n")
 	}
 	for i := range list {
 		if i == maxSuggestions {
@@ -178,7 +178,7 @@ func writeSuggestions(b *strings.Builder, a *PodExplanation) {
 		fmt.Fprintf(b, "  %s\n", suggestionGroupText(a.Pod, list[i]))
 	}
 	if a.Suggestions.VerdictsWhenEmpty != nil {
-		b.WriteString("\nIt fits no empty node, either: these can never pass as they are\n")
+		b.WriteString("\nThe pod fits no node even if it were empty\n")
 		for _, g := range groupNodes(a.Suggestions.VerdictsWhenEmpty) {
 			names := make([]string, len(g.records))
 			for i, n := range g.records {

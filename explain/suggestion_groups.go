@@ -50,7 +50,7 @@ func suggestionGroupText(pod *model.Pod, same []*remediation.Suggestion) string 
 	}
 	words := SuggestionText(pod, &first)
 	if first.SingleNode() == "" && !strings.Contains(words, first.Node) && !strings.HasSuffix(first.Node, "-like") {
-		words += "; it would go to " + first.Node
+		words += "; the pod would run on " + first.Node
 	}
 	if places > 1 && len(same) > 1 {
 		words += "; or the same on " + joinOr(names[1:])

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// alike are nodes with a pod of 200m cpu each.
+// alike returns equal nodes with a pod of 200m cpu each.
 func alike(nodes int, memory int64) []any {
 	var out []any
 	for i := range nodes {
@@ -20,7 +20,8 @@ func alike(nodes int, memory int64) []any {
 	return out
 }
 
-// TestEqualSuggestionsAreGrouped: what helps on one of several equal nodes helps on each, and is told once.
+// TestEqualSuggestionsAreGrouped checks that suggestions for equal nodes are reported
+// once.
 func TestEqualSuggestionsAreGrouped(t *testing.T) {
 	misfit := func() *model.Pod { return pod("misfit", "", 0, 3900) }
 	got := answerText(t, ask(t, misfit(), alike(3, 0)...))
@@ -47,7 +48,8 @@ func TestEqualSuggestionsAreGrouped(t *testing.T) {
 	}
 }
 
-// TestLargerNodeSuggestion: the rest of its size goes without saying.
+// TestLargerNodeSuggestion checks that a suggested size lists only the insufficient
+// resources.
 func TestLargerNodeSuggestion(t *testing.T) {
 	huge := pod("huge", "", 0, 9900)
 	huge.Spec.Requests.Memory = 8 * gib

@@ -81,9 +81,9 @@ func newUnreadyNode(n *nodelifecycle.Node) UnreadyNode {
 func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, all bool) string {
 	switch {
 	case all:
-		return "all zones are lost"
+		return "no zone has a ready node"
 	case z.State == nodelifecycle.PartialDisruption && z.Nodes <= o.LargeZone:
-		return fmt.Sprintf("%d nodes or fewer, and %.0f %% or more are lost", o.LargeZone, 100*o.UnhealthyFactor)
+		return fmt.Sprintf("%d nodes or fewer, and %.0f %% or more are not ready", o.LargeZone, 100*o.UnhealthyFactor)
 	}
 	return "the rate is 0"
 }
@@ -92,10 +92,10 @@ func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, all bool) stri
 func ZonesText(w io.Writer, zones *Zones, now time.Time) error {
 	var b strings.Builder
 	if zones.AllUnready {
-		b.WriteString("No zone has a ready node: no pod is driven out of any node.\n")
+		b.WriteString("No zone has a ready node: no node is tainted and no pod evicted.\n")
 	}
 	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "ZONE\tSTATE\tREADY\tTAINTED\tIN LINE\tRATE")
+	fmt.Fprintln(t, "ZONE\tSTATE\tREADY\tTAINTED\tQUEUED\tRATE")
 	lost := 0
 	for i := range zones.Zones {
 		z := &zones.Zones[i]
@@ -111,7 +111,7 @@ func ZonesText(w io.Writer, zones *Zones, now time.Time) error {
 	_ = t.Flush()
 	if lost > 0 {
 		b.WriteString("\n")
-		fmt.Fprintln(t, "LOST NODE\tZONE\tREADY\tFOR\tNOEXECUTE TAINT")
+		fmt.Fprintln(t, "UNREADY NODE\tZONE\tREADY\tFOR\tNOEXECUTE TAINT")
 		for i := range zones.Zones {
 			z := &zones.Zones[i]
 			for _, n := range z.UnreadyNodes {
@@ -141,15 +141,15 @@ func rateText(z *Zone) string {
 func taintTimeText(n *UnreadyNode, now time.Time) string {
 	switch {
 	case n.QueuePosition == 0 && n.Tainted.IsZero():
-		return "it has it"
+		return "present"
 	case n.QueuePosition == 0:
 		return "for " + ageOf(now, n.Tainted)
 	case n.TaintAt.IsZero():
-		return fmt.Sprintf("place %d, not before the rate changes", n.QueuePosition)
+		return fmt.Sprintf("position %d, not before the rate changes", n.QueuePosition)
 	case !n.TaintAt.After(now):
-		return fmt.Sprintf("place %d, now", n.QueuePosition)
+		return fmt.Sprintf("position %d, now", n.QueuePosition)
 	}
-	return fmt.Sprintf("place %d, in %s", n.QueuePosition, ageOf(n.TaintAt, now))
+	return fmt.Sprintf("position %d, in %s", n.QueuePosition, ageOf(n.TaintAt, now))
 }
 
 // ZonesJSON returns zones as JSON.

@@ -28,28 +28,28 @@ func TestZonesText(t *testing.T) {
 		want  string
 	}{
 		"some are lost": {nodes, `
-ZONE       STATE              READY   TAINTED  IN LINE  RATE
-(no zone)  Normal             1 of 1  0        0        a node in 10s
-r/a        PartialDisruption  1 of 4  1        2        none: 50 nodes or fewer, and 55 % or more are lost
-r/b        FullDisruption     0 of 2  0        2        a node in 10s
+ZONE       STATE              READY   TAINTED  QUEUED  RATE
+(no zone)  Normal             1 of 1  0        0       a node in 10s
+r/a        PartialDisruption  1 of 4  1        2       none: 50 nodes or fewer, and 55 % or more are not ready
+r/b        FullDisruption     0 of 2  0        2       a node in 10s
 
-LOST NODE  ZONE  READY    FOR  NOEXECUTE TAINT
-a2         r/a   Unknown  30s  for 4s
-a4         r/a   False    25s  place 1, not before the rate changes
-a3         r/a   Unknown  20s  place 2, not before the rate changes
-b1         r/b   Unknown  50s  place 1, now
-b2         r/b   Unknown  40s  place 2, in 10s
+UNREADY NODE  ZONE  READY    FOR  NOEXECUTE TAINT
+a2            r/a   Unknown  30s  for 4s
+a4            r/a   False    25s  position 1, not before the rate changes
+a3            r/a   Unknown  20s  position 2, not before the rate changes
+b1            r/b   Unknown  50s  position 1, now
+b2            r/b   Unknown  40s  position 2, in 10s
 `},
 		"all are lost": {nodes[4:6], `
-No zone has a ready node: no pod is driven out of any node.
-ZONE  STATE           READY   TAINTED  IN LINE  RATE
-r/b   FullDisruption  0 of 2  0        2        none: all zones are lost
+No zone has a ready node: no node is tainted and no pod evicted.
+ZONE  STATE           READY   TAINTED  QUEUED  RATE
+r/b   FullDisruption  0 of 2  0        2       none: no zone has a ready node
 
-LOST NODE  ZONE  READY    FOR  NOEXECUTE TAINT
-b1         r/b   Unknown  50s  place 1, not before the rate changes
-b2         r/b   Unknown  40s  place 2, not before the rate changes
+UNREADY NODE  ZONE  READY    FOR  NOEXECUTE TAINT
+b1            r/b   Unknown  50s  position 1, not before the rate changes
+b2            r/b   Unknown  40s  position 2, not before the rate changes
 `},
-		"no node": {nil, "\nZONE  STATE  READY  TAINTED  IN LINE  RATE\n"},
+		"no node": {nil, "\nZONE  STATE  READY  TAINTED  QUEUED  RATE\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder

@@ -72,7 +72,7 @@ func TestDebugQueue(t *testing.T) {
 			t.Fatalf("%v %s", err, page.Body)
 		}
 		if p := got.Pods[0]; p.Pod != "default/big" || p.Pool != "unschedulable" || p.Priority != 7 || p.Attempts != 1 || p.Equals != 1 ||
-			!slices.Contains(p.Rules, "NodeResourcesFit") || !slices.Contains(p.Wakes, "a node comes") || got.Time.Sub(p.First) != time.Minute {
+			!slices.Contains(p.Rules, "NodeResourcesFit") || !slices.Contains(p.Wakes, "a node is added") || got.Time.Sub(p.First) != time.Minute {
 			t.Errorf("%+v", p)
 		}
 		if text := getPath(s, "/debug/queue?pool=gated").Body.String(); !strings.Contains(text, "1 unschedulable, 1 gated") || !strings.Contains(text, "default/gated") || strings.Contains(text, "default/big") {

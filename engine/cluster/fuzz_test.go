@@ -15,13 +15,13 @@ var (
 	claimNames = []string{"x/data", "x/logs", "y/data"}
 )
 
-// forkedState is a State beside its twin.
+// forkedState is a State with its reference implementation.
 type forkedState struct {
 	s *State
 	w *referenceState
 }
 
-// gen draws random objects.
+// gen creates random objects.
 type gen struct{ *rand.Rand }
 
 func (g gen) pick(list ...string) string { return list[g.IntN(len(list))] }
@@ -75,7 +75,7 @@ func (g gen) pod() *model.Pod {
 	return p
 }
 
-// step does one random thing to both.
+// step applies one random change to both.
 func (g gen) step(t *testing.T, v forkedState) {
 	p := g.pod()
 	switch g.IntN(10) {
@@ -107,7 +107,7 @@ func (g gen) step(t *testing.T, v forkedState) {
 		node := fmt.Sprint("n", g.IntN(6))
 		err := v.s.Assume(p, node)
 		if (err == nil) != v.w.assume(p, node) {
-			t.Errorf("Assume(%s, %s): %v, the twin disagrees", p.UID, node, err)
+			t.Errorf("Assume(%s, %s): %v, the reference disagrees", p.UID, node, err)
 		}
 	case 9:
 		v.s.Forget(p.UID)
@@ -115,7 +115,7 @@ func (g gen) step(t *testing.T, v forkedState) {
 	}
 }
 
-// rounds is few; under BERTH_SOAK thirty times as many, or as many as it says.
+// rounds returns few, or with BERTH_SOAK thirty times as many, or the number in it.
 func rounds(few int) int {
 	switch n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); {
 	case err != nil || n <= 0:
@@ -127,7 +127,8 @@ func rounds(few int) int {
 	}
 }
 
-// TestStateEqualsReference drives States and their forks beside recomputing twins.
+// TestStateEqualsReference compares States and their forks with the reference
+// implementation.
 func TestStateEqualsReference(t *testing.T) {
 	for seed := range uint64(rounds(60)) {
 		g := gen{rand.New(rand.NewPCG(seed, 1))}

@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// When the first hold ends is kept, not looked up each time: it is what a look through all of them finds, however they came and
-// went. Many that go at once leave what the others alone leave.
+// The next expiry of Holds equals the minimum over all Holds after any changes, also when
+// many are removed at once.
 func TestNextHoldEnd(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -51,7 +51,7 @@ func TestNextHoldEnd(t *testing.T) {
 	}
 }
 
-// BenchmarkRemoveHolds is what it costs a plan to look at a cluster as a scheduler does that knows no Holds.
+// BenchmarkRemoveHolds measures removing all Holds from a state.
 func BenchmarkRemoveHolds(b *testing.B) {
 	s := New()
 	for i := range 5000 {

@@ -22,7 +22,7 @@ func ownedPod(uid, owner, node string, created int64) *model.Pod {
 	return &model.Pod{Namespace: "x", Name: uid, UID: uid, Owner: model.Owner{UID: owner}, NodeName: node, Created: time.Unix(created, 0), Spec: &model.PodSpec{}}
 }
 
-// reserved are the nodes with room for an owner.
+// reserved returns the reserved nodes by owner.
 func reserved(s *State) string {
 	var out []string
 	for _, id := range s.NodeIDs() {
@@ -78,8 +78,8 @@ func TestFirstReplacementUsesReservation(t *testing.T) {
 	}
 }
 
-// TestHoldsEqualRecount: what is reserved is a function of holds and pods, not of the
-// order in which they came, and forks keep apart.
+// TestHoldsEqualRecount checks that reservations are a function of Holds and pods,
+// independent of their order, and that forks are independent.
 func TestHoldsEqualRecount(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))

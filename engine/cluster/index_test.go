@@ -15,7 +15,7 @@ func has(key string, op model.Op, values ...string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: op, Values: values}}}
 }
 
-// term draws an inter-pod term.
+// term returns a random affinity term.
 func (g gen) term() model.PodAffinityTerm {
 	t := model.PodAffinityTerm{TopologyKey: g.pick("zone", "disk", "host", "none"), Namespaces: []string{g.pick("x", "y")}}
 	t.Selector = []*model.Selector{has("app", model.In, "web"), has("v", model.NotIn, "1"), has("app", model.Exists),
@@ -37,7 +37,7 @@ func (g gen) terms(s *model.PodSpec) {
 	}
 }
 
-// counterDef is a counter as a test asks for it.
+// counterDef defines a counter.
 type counterDef struct {
 	key      string
 	eligible func(*NodeInfo) int32 // nil: all
@@ -75,8 +75,8 @@ func (x *Index) counterOf(d counterDef) *DomainCounter {
 	return x.Counter(CounterKey(d.key, d.tag, &d.m), d.key, e, d.m, d.minimum)
 }
 
-// matchesPod is Matcher said plainly; owner: the terms are those of a pod that
-// is there, and p comes.
+// matchesPod is a plain implementation of Matcher. owner: the terms are those of an
+// existing pod, and p is the incoming pod.
 func matchesPod(s *State, m *Matcher, p *model.Pod, owner bool) bool {
 	if m.SkipDeleting && p.Deleting {
 		return false
@@ -84,7 +84,7 @@ func matchesPod(s *State, m *Matcher, p *model.Pod, owner bool) bool {
 	for _, t := range m.Terms {
 		labels, known := s.NamespaceLabels(p.Namespace)
 		selected := t.NamespaceSelector.Matches(labels)
-		if !owner { // a namespace is met by its labels, or as if it had none
+		if !owner { // by its labels, or as if it had none
 			selected = known && selected || t.NamespaceSelector.Matches(nil)
 		}
 		if !slices.Contains(t.Namespaces, p.Namespace) && !selected {
@@ -97,7 +97,7 @@ func matchesPod(s *State, m *Matcher, p *model.Pod, owner bool) bool {
 	return true
 }
 
-// recount counts by the value of a label, "" for nodes that lack it.
+// recount counts by the value of a label, "" for nodes without it.
 func recount(s *State, key string, eligible func(*NodeInfo) int32, weigh func(p *model.Pod) int32) (counts, nodes map[string]int32) {
 	counts, nodes = map[string]int32{}, map[string]int32{}
 	for _, id := range s.NodeIDs() {
@@ -154,8 +154,8 @@ func checkCounter(t *testing.T, s *State, c *DomainCounter, d counterDef) {
 	}
 }
 
-// checkTerms compares the owner counts of all terms of all pods, and which of
-// them a pod of each class meets.
+// checkTerms compares the counts of all terms of all pods, and the terms that match a pod
+// of each class.
 func checkTerms(t *testing.T, s *State, x *Index) {
 	t.Helper()
 	for name, term := range x.terms {
@@ -183,8 +183,7 @@ func checkTerms(t *testing.T, s *State, x *Index) {
 	}
 }
 
-// reader is a stand-in for a view: it remembers what it saw of nodes and looks
-// again only where the log says so.
+// reader imitates a score cache: it reads nodes again only if the change log names them.
 type reader struct {
 	epoch uint64
 	of    int // counters
@@ -192,7 +191,7 @@ type reader struct {
 	seen  map[NodeID]string
 }
 
-// readNode is what a view remembers of a node.
+// readNode returns what a score cache reads of a node.
 func readNode(x *Index, id NodeID, static string, counters []*DomainCounter) (string, string) {
 	n := x.state.Node(id)
 	if n == nil {
@@ -260,7 +259,7 @@ func checkOrder(t *testing.T, s *State, x *Index) {
 	}
 }
 
-// indexStep changes the world in ways that matter to an Index.
+// indexStep applies a change that matters to the index.
 func (g gen) indexStep(t *testing.T, v forkedState) {
 	switch g.IntN(12) {
 	case 0:
@@ -293,13 +292,12 @@ func (g gen) indexStep(t *testing.T, v forkedState) {
 	}
 }
 
-// TestIndexEqualsRecount compares all that an Index keeps with what it means, after random
-// operations.
+// TestIndexEqualsRecount compares an Index with a recount after random operations.
 func TestIndexEqualsRecount(t *testing.T) {
 	for seed := range uint64(rounds(40)) {
 		g := gen{rand.New(rand.NewPCG(seed, 2))}
 		v := forkedState{New(), newReferenceState()}
-		for range g.IntN(100) { // what was there before the index
+		for range g.IntN(100) { // before the index exists
 			g.indexStep(t, v)
 		}
 		x := v.s.Index()
@@ -318,14 +316,14 @@ func TestIndexEqualsRecount(t *testing.T) {
 			}
 			var counters []*DomainCounter
 			for _, d := range defs {
-				if g.IntN(4) > 0 { // not all are asked for at once
+				if g.IntN(4) > 0 { // not all are created at once
 					c := x.counterOf(d)
 					counters = append(counters, c)
 					checkCounter(t, v.s, c, d)
 				}
 			}
 			if len(counters) == len(defs) {
-				if len(defs) != r.of { // new counters: look at everything
+				if len(defs) != r.of { // new counters: read all nodes
 					r.seen, r.of = nil, len(defs)
 				}
 				r.catchUp(t, x, counters, statics)

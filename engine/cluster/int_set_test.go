@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestIntSet compares a sparse set with a map.
+// TestIntSet compares an intSet with a map.
 func TestIntSet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 8))
 	var s intSet

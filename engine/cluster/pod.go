@@ -58,10 +58,10 @@ func (s *State) Assume(p *model.Pod, node string) error {
 	}
 	old, _ := s.pods.get(p.UID)
 	if p.Finished() {
-		return fmt.Errorf("pod %s cannot be assumed on node %q: it is finished", p.Key(), node)
+		return fmt.Errorf("pod %s cannot be assumed on node %q: it has finished", p.Key(), node)
 	}
 	if old.counted != nil {
-		return fmt.Errorf("pod %s cannot be assumed on node %q: it is counted on node %q already",
+		return fmt.Errorf("pod %s cannot be assumed on node %q: it is assigned to node %q",
 			p.Key(), node, old.counted.NodeName)
 	}
 	s.revision++

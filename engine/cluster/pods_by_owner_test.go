@@ -9,7 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// ofOwner are the uids of an owner's pods that take room, and of those that wait, as a walk through all pods finds them.
+// ofOwner returns the UIDs of an owner's assigned and pending pods from a walk through all
+// pods.
 func ofOwner(s *State, namespace, owner string) (placed, waiting []string) {
 	for _, uid := range s.pods.keys() {
 		e, _ := s.pods.get(uid)
@@ -32,7 +33,7 @@ func uids(pods []*model.Pod) []string {
 	return out
 }
 
-// TestPodsByOwner: they are what a walk through all pods finds, however they came, moved and went, and forks keep apart.
+// TestPodsByOwner compares the index by owner with a walk through all pods, also in forks.
 func TestPodsByOwner(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -69,7 +70,7 @@ func TestPodsByOwner(t *testing.T) {
 				p.Phase = model.Succeeded
 				s.UpsertPod(p)
 			case 5:
-				_ = s.Assume(p, "a") // those that are counted already are refused
+				_ = s.Assume(p, "a") // assigned pods cannot be assumed
 			case 6:
 				s.Forget(p.UID)
 			case 7:
@@ -94,7 +95,8 @@ func TestPodsByOwner(t *testing.T) {
 	}
 }
 
-// BenchmarkHoldOfOneOwner is what it costs among very many pods that a hold comes and goes.
+// BenchmarkHoldOfOneOwner measures adding and removing a Hold in a state with very many
+// pods.
 func BenchmarkHoldOfOneOwner(b *testing.B) {
 	s := New()
 	s.UpsertNode(&model.Node{Name: "a"})

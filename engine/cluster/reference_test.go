@@ -10,7 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// referenceState is the slow twin of State: lists of objects, everything recomputed.
+// referenceState is a simple implementation of State: lists of objects, everything
+// recomputed.
 type referenceState struct {
 	nodes   map[string]*model.Node
 	seen    map[string]*model.Pod
@@ -60,7 +61,7 @@ func (w *referenceState) counted(uid string) *model.Pod {
 	return nil
 }
 
-// uids of all pods, sorted.
+// uids returns the UIDs of all pods, sorted.
 func (w *referenceState) uids() []string {
 	all := map[string]bool{}
 	for u := range w.seen {
@@ -72,7 +73,7 @@ func (w *referenceState) uids() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// dump is everything that State answers, as text.
+// dump returns the results of all methods of State as text.
 func (w *referenceState) dump() string {
 	out := ""
 	for _, name := range slices.Sorted(maps.Keys(w.nodes)) {
@@ -130,7 +131,7 @@ func (w *referenceState) nominated(node string) []string {
 	return out
 }
 
-// sum adds in the stupidest way, zeros dropped at the end by pictureNode.
+// sum adds resources; dumpNode drops zeros.
 func sum(to *model.Resources, r model.Resources) {
 	to.MilliCPU += r.MilliCPU
 	to.Memory += r.Memory
@@ -159,7 +160,7 @@ func dumpNode(n *model.Node, pods []*model.Pod, used, scoring model.Resources, p
 	return out + fmt.Sprint("  ", text, nominated, "\n")
 }
 
-// dump is the same of a State.
+// dump does the same for a State.
 func (s *State) dump() string {
 	out := ""
 	for _, id := range s.NodeIDs() {

@@ -11,11 +11,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// referenceVolumePlans keeps reports and plans, and works out anew what counts.
+// referenceVolumePlans stores reports and plans, and recomputes what counts.
 type referenceVolumePlans struct {
 	volumes map[string]model.ClaimRef // as reported
 	claims  map[string]string         // as reported: the selected node
-	held    map[string]model.ClaimRef // by "pod volume": assumed and not seen since
+	held    map[string]model.ClaimRef // by "pod volume": assumed and not reported since
 	asked   map[string]string         // by "pod claim": the same
 }
 
@@ -27,7 +27,7 @@ func (w *referenceVolumePlans) clone() *referenceVolumePlans {
 	return &referenceVolumePlans{maps.Clone(w.volumes), maps.Clone(w.claims), maps.Clone(w.held), maps.Clone(w.asked)}
 }
 
-// seen drops what was assumed of a thing.
+// seen drops the assumptions about an object.
 func seen[V any](held map[string]V, thing string) {
 	maps.DeleteFunc(held, func(k string, _ V) bool { return strings.HasSuffix(k, " "+thing) })
 }
@@ -167,13 +167,13 @@ func TestAssumedVolumesAndForks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	type pair struct {
 		state *State
-		twin  *referenceVolumePlans
+		ref   *referenceVolumePlans
 	}
 	worlds := []pair{{New(), newReferenceVolumePlans()}}
 	for n := range rounds(5000) {
 		w := worlds[r.IntN(len(worlds))]
 		if n%50 == 0 {
-			f := pair{w.state.Fork(), w.twin.clone()}
+			f := pair{w.state.Fork(), w.ref.clone()}
 			if len(worlds) < 4 {
 				worlds = append(worlds, f)
 			} else {
@@ -181,12 +181,12 @@ func TestAssumedVolumesAndForks(t *testing.T) {
 			}
 		}
 		before, had := w.state.Revision(), w.state.dumpAssumed(t)
-		w.twin.step(r, w.state)
+		w.ref.step(r, w.state)
 		if got := w.state.dumpAssumed(t); got != had && w.state.Revision() == before {
 			t.Fatalf("step %d: a change left the revision at %d", n, before)
 		}
 		for i, w := range worlds {
-			if got, want := w.state.dumpAssumed(t), w.twin.dump(); got != want {
+			if got, want := w.state.dumpAssumed(t), w.ref.dump(); got != want {
 				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
 			}
 		}

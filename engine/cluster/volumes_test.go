@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// referenceVolumes keeps what was put in and works every list out anew.
+// referenceVolumes stores objects and recomputes every list.
 type referenceVolumes struct {
 	volumes     map[string]*model.PersistentVolume
 	capacities  map[string]*model.CSIStorageCapacity
@@ -22,7 +22,7 @@ func (w *referenceVolumes) clone() *referenceVolumes {
 	return &referenceVolumes{maps.Clone(w.volumes), maps.Clone(w.capacities), maps.Clone(w.attachments)}
 }
 
-// dump is what can be asked of classes, claims and nodes 0 to 2.
+// dump returns the results for classes, claims and nodes 0 to 2.
 func (w *referenceVolumes) dump() string {
 	var b strings.Builder
 	for i := range 3 {
@@ -106,13 +106,13 @@ func TestVolumeListsAndForks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	type pair struct {
 		state *State
-		twin  *referenceVolumes
+		ref   *referenceVolumes
 	}
 	worlds := []pair{{New(), &referenceVolumes{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
 	for n := range 5000 {
 		w := worlds[r.IntN(len(worlds))]
 		if n%50 == 0 {
-			f := pair{w.state.Fork(), w.twin.clone()}
+			f := pair{w.state.Fork(), w.ref.clone()}
 			if len(worlds) < 4 {
 				worlds = append(worlds, f)
 			} else {
@@ -121,12 +121,12 @@ func TestVolumeListsAndForks(t *testing.T) {
 		}
 		before := w.state.Revision()
 		had := w.state.dumpVolumes()
-		w.twin.step(r, w.state)
+		w.ref.step(r, w.state)
 		if got := w.state.dumpVolumes(); got != had && w.state.Revision() == before {
 			t.Fatalf("step %d: a change left the revision at %d", n, before)
 		}
 		for i, w := range worlds {
-			if got, want := w.state.dumpVolumes(), w.twin.dump(); got != want {
+			if got, want := w.state.dumpVolumes(), w.ref.dump(); got != want {
 				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
 			}
 		}

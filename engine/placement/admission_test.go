@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 func TestAdmissionCheck(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// decide evaluates under the default profile, changed by with.
+// decide evaluates a pod under the default profile with changes.
 func decide(t *testing.T, s *cluster.State, p *model.Pod, with ...func(*framework.Config)) *decision.Record {
 	t.Helper()
 	return Evaluate(s, profile(t, with...), 1, p)

@@ -13,7 +13,7 @@ import (
 // the state changes.
 type DryRun struct {
 	a   *framework.Evaluation
-	rec decision.Record // that the rules were compiled into
+	rec decision.Record // result of PreFilter
 }
 
 // NewDryRun runs the PreFilter plugins for a pod. ok is false if one of them fails or

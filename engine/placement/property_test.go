@@ -10,11 +10,11 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
 	"github.com/berthproject/berth/engine/placement/plugins"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// eventGenerator makes random objects that mix the rules, from a seed.
+// eventGenerator creates random objects for many plugins.
 type eventGenerator struct{ *rand.Rand }
 
 func (d eventGenerator) one(in int) bool { return d.Intn(in) == 0 }
@@ -82,7 +82,7 @@ func (d eventGenerator) pod(name string) *model.Pod {
 	return p
 }
 
-// world is some nodes, pods on them, a nominated pod and what groups them.
+// world returns nodes, assigned pods, a nominated pod and spread groups.
 func (d eventGenerator) world() []any {
 	objects := []any{model.Namespace{Name: "default"}, model.Namespace{Name: "red", Labels: model.Labels{{Key: "team", Value: "r"}}},
 		model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "etl", Selector: build.Matches("app", "etl")}}
@@ -116,8 +116,7 @@ func TestObjectOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// A node judged as if some of its pods were gone gets the verdict that it gets
-// when they are.
+// Filtering a node without some of its pods gives the same verdict as removing them.
 func TestDryRunEqualsRemoval(t *testing.T) {
 	c := profile(t)
 	for seed := range int64(600) {
@@ -143,8 +142,8 @@ func TestDryRunEqualsRemoval(t *testing.T) {
 	}
 }
 
-// The total is the sum of the scores, every rule's points stay within 0 to 100
-// times its weight, and the choice is among the top.
+// The total is the sum of the scores, each score is between 0 and 100 times the weight,
+// and the selected node is among the top nodes.
 func TestScoresStayWithinBounds(t *testing.T) {
 	c := profile(t)
 	for seed := range int64(300) {

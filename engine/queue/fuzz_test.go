@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// eventsFor is a small table in the shape of the real one.
+// eventsFor is a small table of registered events.
 func eventsFor(plugins decision.PluginSet) decision.ClusterEvents {
 	if plugins == 0 {
 		return decision.AnyEvent
@@ -27,10 +27,10 @@ func eventsFor(plugins decision.PluginSet) decision.ClusterEvents {
 var someRules = []decision.PluginSet{0, 1 << decision.NodeResourcesFit, 1 << decision.TaintToleration,
 	1<<decision.NodeResourcesFit | 1<<decision.TaintToleration}
 
-// hintTable is a world for kinds: which nodes take which of them.
+// hintTable determines which nodes fit which groups.
 type hintTable struct {
-	open   [3][4]bool // by node and kind
-	shifts int        // what a pod's kind is depends on it
+	open   [3][4]bool // by node and group
+	shifts int        // determines the group of a pod
 }
 
 func (w *hintTable) kind(uid string) (any, QueueingHints) {
@@ -43,7 +43,7 @@ type fakeHints struct {
 	k int
 }
 
-// fakeEvent is about one node, or about everything for one kind.
+// fakeEvent is about one node, or about all nodes for one group.
 type fakeEvent struct{ node, anywhere int }
 
 func (t *fakeHints) EventsToRegister(r decision.PluginSet) decision.ClusterEvents {
@@ -70,7 +70,7 @@ func (t *fakeHints) MayFit(_ decision.PluginSet, node string) (bool, decision.Pl
 	return false, 1 << decision.NodeResourcesFit
 }
 
-// FuzzQueue drives the queue and its twin with the same random life.
+// FuzzQueue compares the queue with the reference implementation under random operations.
 func FuzzQueue(f *testing.F) {
 	for seed := range int64(60) {
 		f.Add(seed, uint16(300))
@@ -100,14 +100,14 @@ func compare(t *testing.T, r *rand.Rand, steps int) {
 		what := randomStep(r, q, w, toy, now)
 		for _, rec := range w.pods {
 			if got := q.PoolOf(rec.UID); got != rec.pool {
-				t.Fatalf("step %d (%s): %s is in %v, twin says %v", step, what, rec.UID, got, rec.pool)
+				t.Fatalf("step %d (%s): %s is in %v, the reference says %v", step, what, rec.UID, got, rec.pool)
 			}
 		}
 		if len(q.pods) != len(w.pods) {
-			t.Fatalf("step %d (%s): %d pods, twin has %d", step, what, len(q.pods), len(w.pods))
+			t.Fatalf("step %d (%s): %d pods, the reference has %d", step, what, len(q.pods), len(w.pods))
 		}
 		if got, want := q.NextWakeup(now), w.nextWakeup(now); !got.Equal(want) {
-			t.Fatalf("step %d (%s): wake at %v, twin says %v", step, what, got, want)
+			t.Fatalf("step %d (%s): next wake-up %v, the reference says %v", step, what, got, want)
 		}
 		now = now.Add([]time.Duration{0, 0, 100 * time.Millisecond, time.Second, 20 * time.Second}[r.Intn(5)])
 	}
@@ -117,12 +117,12 @@ func compare(t *testing.T, r *rand.Rand, steps int) {
 	}
 }
 
-// randomStep does one random thing to both and says what.
+// randomStep applies one random operation to both and returns its description.
 func randomStep(r *rand.Rand, q *Queue, w *referenceQueue, toy *hintTable, now time.Time) string {
 	n := r.Intn(30)
 	p := Pod{UID: fmt.Sprintf("u%02d", n), Namespace: "ns", Name: fmt.Sprintf("p%02d", 99-n), Priority: int32(r.Intn(3))}
 	if q.cfg.QueueingHints != nil {
-		p.Priority = 0 // pods of a kind are of one priority
+		p.Priority = 0 // pods of a group have the same priority
 	}
 	plugins := someRules[r.Intn(len(someRules))]
 	switch r.Intn(16) {
@@ -145,9 +145,9 @@ func randomStep(r *rand.Rand, q *Queue, w *referenceQueue, toy *hintTable, now t
 		return "remove " + p.UID
 	case 5, 6, 7:
 		a, ok := q.Pop(now)
-		b, okTwin := w.pop(now)
-		if a.UID != b.UID || ok != okTwin || a.Attempts != b.Attempts {
-			return fmt.Sprintf("next gave %+v %v, twin %+v %v", a, ok, b, okTwin)
+		b, okReference := w.pop(now)
+		if a.UID != b.UID || ok != okReference || a.Attempts != b.Attempts {
+			return fmt.Sprintf("next gave %+v %v, reference %+v %v", a, ok, b, okReference)
 		}
 		return "next " + a.UID
 	case 8, 9:

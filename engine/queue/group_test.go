@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// fakeHintQueue has pods of one kind that wait, the first of them longest, and a node
-// that any of them may fit.
+// fakeHintQueue returns a queue with unschedulable pods of one group, the first of them
+// oldest, and an event of a node that any of them may fit.
 func fakeHintQueue(pods int) (*Queue, *hintTable, decision.Delta) {
 	toy := &hintTable{shifts: 0}
 	toy.open[0] = [4]bool{true, true, true, true}
@@ -60,7 +60,7 @@ func TestRejectionAppliesToTheGroup(t *testing.T) {
 	}
 	q.HandleEvent(now, d)
 	if got := next(q, now); got != "u01" {
-		t.Errorf("the next change wakes %q, want who was tried least lately", got)
+		t.Errorf("the next event queues %q, want the least recently tried pod", got)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestStaleProbeIsNotPopped(t *testing.T) {
 	q, toy, d := fakeHintQueue(2)
 	now := after(time.Minute)
 	q.HandleEvent(now, d)
-	toy.open[0][0] = false // somebody else has taken the room
+	toy.open[0][0] = false // another pod has taken the capacity
 	if got := next(q, now); got != "" {
 		t.Fatalf("%q is tried", got)
 	}

@@ -21,7 +21,7 @@ func testQueue() *Queue {
 	return New(cfg)
 }
 
-// next takes a pod and returns its uid, "" when there is none.
+// next pops a pod and returns its UID, or "".
 func next(q *Queue, now time.Time) string {
 	a, _ := q.Pop(now)
 	return a.UID
@@ -85,7 +85,7 @@ func TestErrorBackoff(t *testing.T) {
 	}
 	next(q, now)
 	q.RequeueUnschedulable(now, "a", 0)
-	q.HandleEvent(now, decision.Delta{Events: decision.SpreadGroupChanged}) // rejected by no rule: any change will do
+	q.HandleEvent(now, decision.Delta{Events: decision.SpreadGroupChanged}) // rejected by no plugin: any event requeues it
 	if got := next(q, now); got != "a" {
 		t.Fatal("a rejected pod is taken from the back-off when nothing is active")
 	}
@@ -107,11 +107,12 @@ func TestUnschedulableTimeout(t *testing.T) {
 	}
 }
 
-// Only who got a node as a leftover is counted, not who was flushed some time before: a gated pod is, every five minutes.
+// Only pods that are scheduled after the timeout count as flushed, not gated pods that the
+// timeout moved before.
 func TestFlushedPodsAreCounted(t *testing.T) {
 	const gate = decision.SchedulingGates
 	for name, tc := range map[string]struct {
-		gated bool // at first, and still so after five minutes
+		gated bool // at first, and again after five minutes
 		want  uint64
 	}{"rejected": {false, 1}, "gated": {true, 0}} {
 		q, p := testQueue(), Pod{UID: "a"}
@@ -156,7 +157,8 @@ func TestIncomingPods(t *testing.T) {
 	}
 }
 
-// TestCauseNames holds the label values of queue_incoming_pods_total. A star stands for what was done to the object.
+// TestCauseNames checks the event labels of queue_incoming_pods_total. A star stands for
+// the action.
 func TestCauseNames(t *testing.T) {
 	for cause, want := range map[Cause]string{
 		PodAdd: "PodAdd", PodUpdate: "PodUpdate", GatesRemoved: "PodUpdatePodSchedulingGatesEliminated", AttemptFailed: "ScheduleAttemptFailure",

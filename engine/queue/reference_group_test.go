@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// hintsOf is what a record has in common with others.
+// hintsOf returns the hints of an entry.
 func (t *referenceQueue) hintsOf(r *refEntry) (any, QueueingHints) {
 	if t.cfg.QueueingHints == nil {
 		return r.UID, alwaysQueue(t.cfg.EventsToRegister)
@@ -15,7 +15,7 @@ func (t *referenceQueue) hintsOf(r *refEntry) (any, QueueingHints) {
 	return t.cfg.QueueingHints(r.UID)
 }
 
-// addToGroup lets r wait for a change.
+// addToGroup adds r to its group.
 func (t *referenceQueue) addToGroup(r *refEntry, plugins decision.PluginSet) {
 	key, k := t.hintsOf(r)
 	if t.groups == nil {
@@ -59,7 +59,7 @@ func (t *referenceQueue) requeueUnschedulable(now time.Time, uid string, plugins
 	t.passProbe(r)
 }
 
-// hintForEvents holds changes against a rejection, again and again until nothing is new.
+// hintForEvents asks for hints about all events until no plugin is added.
 func hintForEvents(events []decision.Delta, k QueueingHints, plugins decision.PluginSet) (bool, decision.PluginSet) {
 	for again := true; again; {
 		before := plugins
@@ -80,7 +80,7 @@ func hintForEvents(events []decision.Delta, k QueueingHints, plugins decision.Pl
 
 func (c *referenceGroup) endProbe() { c.probe, c.anyNode, c.nodes = nil, false, nil }
 
-// members are the pods of a crowd that sleep, by rank.
+// members returns the unschedulable pods of a group in queue order.
 func (t *referenceQueue) members(c *referenceGroup) []*refEntry {
 	var out []*refEntry
 	for _, r := range t.pods {
@@ -97,7 +97,7 @@ func (t *referenceQueue) members(c *referenceGroup) []*refEntry {
 	return out
 }
 
-// passProbe lets another pod of the crowd speak that r was woken for.
+// passProbe makes another pod of the group the probe.
 func (t *referenceQueue) passProbe(r *refEntry) {
 	c := r.probeFor
 	if c == nil {
@@ -117,7 +117,7 @@ func (t *referenceQueue) startProbe(c *referenceGroup) {
 	delete(t.groups, c.key)
 }
 
-// probeIsValid says whether what r was woken for is still there; if not, it sleeps again.
+// probeIsValid reports whether a probe may still fit; if not, it returns to its group.
 func (t *referenceQueue) probeIsValid(r *refEntry) bool {
 	c := r.probeFor
 	if c == nil || c.anyNode {
@@ -171,7 +171,7 @@ func (t *referenceQueue) applyHint(c *referenceGroup, d *decision.Delta) {
 	}
 }
 
-// regroup asks for everybody's kind anew.
+// regroup assigns all pods to groups again.
 func (t *referenceQueue) regroup(now time.Time) {
 	t.now = now
 	old := t.groups

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// referenceQueue is the queue told as plainly as possible: one slice, everything
-// recomputed from each pod's history whenever it is asked.
+// referenceQueue is a simple implementation of Queue: one slice, everything recomputed
+// from the history of each pod.
 type referenceQueue struct {
 	cfg    Config
 	pods   []*refEntry
@@ -28,11 +28,11 @@ type refEntry struct {
 	events     []decision.Delta // in flight
 	assumed    bool
 	edited     bool
-	group      *referenceGroup // that it waits in
-	probeFor   *referenceGroup // that it was woken for
+	group      *referenceGroup // in which it waits
+	probeFor   *referenceGroup // that it is the probe of
 }
 
-// referenceGroup is the rejected pods of one kind.
+// referenceGroup is the unschedulable pods of one group.
 type referenceGroup struct {
 	key     any
 	hints   QueueingHints
@@ -116,7 +116,7 @@ func (t *referenceQueue) remove(uid string) {
 	t.passProbe(r)
 }
 
-// requeueWaiting takes r out of a pool on its own account.
+// requeueWaiting moves r to another pool.
 func (t *referenceQueue) requeueWaiting(r *refEntry) {
 	if r.pool == Gated {
 		r.pool, r.timestamp = Active, t.now
@@ -125,7 +125,7 @@ func (t *referenceQueue) requeueWaiting(r *refEntry) {
 	t.moveToActiveOrBackoff(r)
 }
 
-// backoffEnd is the end of the window in which r's back-off ends.
+// backoffEnd returns when the back-off of r ends.
 func (t *referenceQueue) backoffEnd(r *refEntry) time.Time {
 	n := r.rejections
 	if r.failures > 0 {

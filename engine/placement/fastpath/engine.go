@@ -172,8 +172,8 @@ func (e *Engine) resetIndexIfLarge() {
 	e.resetObjects = max(e.resetObjects, 4*things)
 }
 
-// supports says whether the fast path knows all that matters to the pod, as far
-// as that can be said before its shape is known.
+// supports reports whether the fast path may decide about the pod, as far as that is known
+// before its class is.
 func (e *Engine) supports(pod *model.Pod) bool {
 	s := pod.Spec
 	return e.plugins.supported && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.Config().Name &&

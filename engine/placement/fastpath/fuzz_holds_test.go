@@ -8,10 +8,10 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// hold puts a random hold into the arena, or takes one out.
+// hold adds or removes a random Hold.
 func (ar *fuzzCluster) hold() {
 	t := model.HoldType(ar.IntN(2))
 	owner, node := ar.Pick("web", "db"), fmt.Sprint("node", ar.IntN(ar.nodes))
@@ -35,13 +35,12 @@ func (ar *fuzzCluster) hold() {
 	}
 }
 
-// TestFastPathEqualsReferenceWithHolds compares the two where nodes are held for and
-// against owners all the time.
+// TestFastPathEqualsReferenceWithHolds compares decisions in clusters with many Holds.
 func TestFastPathEqualsReferenceWithHolds(t *testing.T) {
 	applies, viewed, avoided, first := 0, 0, 0, 0
 	for seed := range uint64(build.SoakRounds(60)) {
 		ar := newFuzzCluster(t, seed+1<<34)
-		if seed%2 == 0 { // more for the fast path
+		if seed%2 == 0 { // keep more pods on the fast path
 			for i, s := range ar.specs {
 				c := *s
 				c.Affinity, c.AntiAffinity, c.Spread = nil, nil, nil
@@ -74,8 +73,8 @@ func TestFastPathEqualsReferenceWithHolds(t *testing.T) {
 		}
 		applies, viewed = applies+ar.asked, viewed+ar.engine.counters.Cached
 	}
-	t.Logf("soak: %d decisions beside holds, %d by views, in %d a hold kept the pod off, in %d it took a held node", applies, viewed, avoided, first)
+	t.Logf("%d decisions with holds, %d from caches, %d with avoided nodes, %d on reserved nodes", applies, viewed, avoided, first)
 	if viewed < applies/8 || avoided < applies/20 || first < applies/200 {
-		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d avoided, %d held", applies, viewed, avoided, first)
+		t.Errorf("too few cases: %d decisions, %d from caches, %d avoided, %d reserved", applies, viewed, avoided, first)
 	}
 }

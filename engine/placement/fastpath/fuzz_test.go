@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// fuzzCluster is a random cluster with a fast engine on it.
+// fuzzCluster is a random cluster with an Engine.
 type fuzzCluster struct {
 	build.Generator
 	t        *testing.T
@@ -23,13 +23,13 @@ type fuzzCluster struct {
 	state    *cluster.State
 	engine   *Engine
 	specs    []*model.PodSpec
-	oddKey   string // that a group may select by
+	oddKey   string // label key that a spread group may select
 	placed   []*model.Pod
 	nominees []*model.Pod
 	nodes    int
 	serial   int
 	asked    int
-	full     int // decisions without any feasible node
+	full     int // decisions without a feasible node
 }
 
 func newFuzzCluster(t *testing.T, seed uint64) *fuzzCluster {
@@ -42,7 +42,7 @@ func newFuzzCluster(t *testing.T, seed uint64) *fuzzCluster {
 	}
 	for range 1 + ar.IntN(4) {
 		s := ar.Spec()
-		for ar.One(3) && !ar.One(4) { // shapes that differ in little
+		for ar.One(3) && !ar.One(4) { // similar equivalence classes
 			c := *s
 			if ar.One(2) {
 				c.Priority++
@@ -67,7 +67,7 @@ func newFuzzCluster(t *testing.T, seed uint64) *fuzzCluster {
 		t.Fatal(err)
 	}
 	x := ar.state.Index()
-	switch ar.IntN(3) { // columns always fine, never, or changing their minds
+	switch ar.IntN(3) { // topologies always fine-grained, never, or changing
 	case 0:
 		x.SetThresholds(0, 1000, ar.IntN(12))
 	case 1:
@@ -107,7 +107,7 @@ func (ar *fuzzCluster) pod() *model.Pod {
 	return p
 }
 
-// place puts a pod on a node as seen from the API.
+// place assigns a pod as if reported by the API.
 func (ar *fuzzCluster) place(p *model.Pod, node string) {
 	q := *p
 	q.NodeName = node
@@ -115,7 +115,7 @@ func (ar *fuzzCluster) place(p *model.Pod, node string) {
 	ar.placed = append(ar.placed, &q)
 }
 
-// compare decides about a pod both ways and compares.
+// compare compares the decisions of both implementations about a pod.
 func (ar *fuzzCluster) compare(p *model.Pod) (choice string) {
 	var got decision.Summary
 	ar.engine.Decide(p, &got)
@@ -134,12 +134,12 @@ func (ar *fuzzCluster) compare(p *model.Pod) (choice string) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		ar.compareNodes(p, rec)
-		ar.t.Fatalf("%s decision %d (%+v):\nfast  %+v\nplain %+v\npod %+v\nspec %+v", ar.name, ar.asked, ar.engine.counters, got, want, p, p.Spec)
+		ar.t.Fatalf("%s decision %d (%+v):\nfast  %+v\nreference %+v\npod %+v\nspec %+v", ar.name, ar.asked, ar.engine.counters, got, want, p, p.Spec)
 	}
 	return want.Choice
 }
 
-// compareNodes says on which nodes the two disagree.
+// compareNodes reports the nodes with different verdicts.
 func (ar *fuzzCluster) compareNodes(p *model.Pod, rec *decision.Record) {
 	ec := ar.engine.classOf(p)
 	if ec.reference || ec.hasNames || len(rec.Nodes) == 0 {
@@ -159,12 +159,12 @@ func (ar *fuzzCluster) compareNodes(p *model.Pod, rec *decision.Record) {
 				least, domains := h.counter.Min()
 				ar.t.Logf("hard %s: %d at %d, least %d of %d, skew %d self %d", h.counter.Topology.Key, h.counter.OnNode(id), b.key[h.slot], least, domains, h.maxSkew, h.selfMatch)
 			}
-			ar.t.Logf("%s: fast %d %d %v\nplain %+v", n.Name, f, b.verdict, b.key, n.Verdict)
+			ar.t.Logf("%s: fast %d %d %v\nreference %+v", n.Name, f, b.verdict, b.key, n.Verdict)
 		}
 	}
 }
 
-// step does one random thing.
+// step performs one random change.
 func (ar *fuzzCluster) step() {
 	switch ar.IntN(24) {
 	case 0:
@@ -198,7 +198,7 @@ func (ar *fuzzCluster) step() {
 			switch {
 			case ar.One(20):
 				ar.state.Forget(p.UID)
-			case ar.One(5): // not seen bound yet
+			case ar.One(5): // assumed only
 				q := *p
 				q.NodeName = choice
 				ar.placed = append(ar.placed, &q)
@@ -238,7 +238,7 @@ func (ar *fuzzCluster) changePod() {
 	ar.placed[i] = &q
 }
 
-// changeNode changes one thing of a node, or nothing.
+// changeNode changes one property of a node, or nothing.
 func (ar *fuzzCluster) changeNode() {
 	ids := ar.state.NodeIDs()
 	if len(ids) == 0 {
@@ -263,7 +263,7 @@ func (ar *fuzzCluster) changeNode() {
 	ar.state.UpsertNode(&n)
 }
 
-// changeOther changes groups, namespaces and nominations.
+// changeOther changes spread groups, namespaces and nominations.
 func (ar *fuzzCluster) changeOther() {
 	switch ar.IntN(10) {
 	case 9:
@@ -284,7 +284,7 @@ func (ar *fuzzCluster) changeOther() {
 	}
 }
 
-// nominate nominates pods to nodes, or ends a nomination.
+// nominate nominates a pod to a node, or ends a nomination.
 func (ar *fuzzCluster) nominate() {
 	for len(ar.nominees) > 0 && ar.One(2) {
 		p := ar.nominees[0]
@@ -304,8 +304,8 @@ func (ar *fuzzCluster) nominee(spec *model.PodSpec) *model.Pod {
 	return p
 }
 
-// TestFastPathEqualsReferenceWithNominatedPods does so where pods are nominated all the
-// time and want little but room.
+// TestFastPathEqualsReferenceWithNominatedPods compares decisions with many nominated pods
+// that request resources only.
 func TestFastPathEqualsReferenceWithNominatedPods(t *testing.T) {
 	applies, viewed, alone := 0, 0, 0
 	for seed := range uint64(build.SoakRounds(60)) {
@@ -334,14 +334,14 @@ func TestFastPathEqualsReferenceWithNominatedPods(t *testing.T) {
 		c := ar.engine.counters
 		applies, viewed, alone = applies+ar.asked, viewed+c.Cached, alone+c.Nominated
 	}
-	t.Logf("soak: %d decisions, %d by views, %d for the own nominated node", applies, viewed, alone)
+	t.Logf("soak: %d decisions, %d from caches, %d for the own nominated node", applies, viewed, alone)
 	if viewed < applies/5 || alone < 10 {
-		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d for the own nominated node", applies, viewed, alone)
+		t.Errorf("too few cases: %d decisions, %d from caches, %d for the own nominated node", applies, viewed, alone)
 	}
 }
 
-// TestFastPathEqualsReferenceLarge does so at the sizes at which real clusters change
-// from one structure to the other.
+// TestFastPathEqualsReferenceLarge compares decisions with the thresholds of large
+// clusters.
 func TestFastPathEqualsReferenceLarge(t *testing.T) {
 	for seed := range uint64(build.SoakRounds(12)) {
 		ar := newFuzzCluster(t, seed+1<<33)
@@ -358,8 +358,8 @@ func TestFastPathEqualsReferenceLarge(t *testing.T) {
 	}
 }
 
-// TestFastPathEqualsReference compares every decision of the fast path with the plain
-// path's: node, total, number of feasible nodes, histogram of reasons.
+// TestFastPathEqualsReference compares decisions of the fast path with the reference
+// evaluator: node, total, number of feasible nodes and histogram of reasons.
 func TestFastPathEqualsReference(t *testing.T) {
 	var all Counters
 	applies, full := 0, 0
@@ -376,6 +376,6 @@ func TestFastPathEqualsReference(t *testing.T) {
 	}
 	t.Logf("soak: %d decisions, %d without a node, by %+v", applies, full, all)
 	if all.Cached < applies/4 || all.SharedCache < applies/10 || all.Scanned < applies/100 || full < applies/20 {
-		t.Errorf("the comparison lost its grip: %d decisions, %d without a node, by %+v", applies, full, all)
+		t.Errorf("too few cases: %d decisions, %d without a node, by %+v", applies, full, all)
 	}
 }

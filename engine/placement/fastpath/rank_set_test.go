@@ -1,10 +1,11 @@
 package fastpath
 
 import (
-	"github.com/berthproject/berth/engine/placement/internal/build"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 // TestRankSet compares a rankSet with a sorted list.

@@ -8,9 +8,9 @@ import (
 
 // bucketReasons are the reasons of bucket verdicts.
 var bucketReasons = [numBucketVerdicts]struct {
-	rule decision.Plugin
-	code decision.Code
-	why  decision.ReasonKind
+	plugin decision.Plugin
+	code   decision.Code
+	why    decision.ReasonKind
 }{
 	bucketSpreadLabel:          {decision.PodTopologySpread, decision.UnschedulableAndUnresolvable, decision.ReasonTopologySpreadLabel},
 	bucketSpread:               {decision.PodTopologySpread, decision.Unschedulable, decision.ReasonTopologySpread},
@@ -42,7 +42,7 @@ func (e *Engine) countReasons(ec *equivalenceClass, fails []failureCount, bucket
 	}
 	for v := bucketSpreadLabel; v < numBucketVerdicts; v++ {
 		if r := &bucketReasons[v]; byVerdict[v] > 0 {
-			out.AddReason(r.rule, r.code, r.why, "", byVerdict[v])
+			out.AddReason(r.plugin, r.code, r.why, "", byVerdict[v])
 			if r.code == decision.Unschedulable {
 				out.Resolvable += byVerdict[v]
 			}

@@ -9,10 +9,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// benchCluster is 5,000 nodes of several sizes with a pod each, and another pod.
+// benchCluster returns 5,000 nodes of several sizes with one pod each, and another pod.
 func benchCluster(b *testing.B) (*Engine, *model.Pod) {
 	r := rand.New(rand.NewPCG(1, 1))
 	s := cluster.New()
@@ -34,7 +34,7 @@ func benchCluster(b *testing.B) (*Engine, *model.Pod) {
 	return e, &model.Pod{UID: "x", Namespace: "d", Name: "x", Spec: spec}
 }
 
-// BenchmarkScan is one scan.
+// BenchmarkScan measures one scan.
 func BenchmarkScan(b *testing.B) {
 	e, pod := benchCluster(b)
 	ec := e.classOf(pod)
@@ -45,7 +45,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkReference is the plain path on the same cluster.
+// BenchmarkReference measures the reference evaluator on the same cluster.
 func BenchmarkReference(b *testing.B) {
 	e, pod := benchCluster(b)
 	for b.Loop() {

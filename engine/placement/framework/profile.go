@@ -74,18 +74,18 @@ func validatePlugins(c *Config) error {
 		errs = append(errs, errors.New("schedulerName is empty"))
 	}
 	points := []struct {
-		name  string
-		rules []decision.Plugin
+		name    string
+		plugins []decision.Plugin
 	}{{"preEnqueue", c.PreEnqueue}, {"preFilter", c.PreFilter}, {"filter", c.Filter}, {"preScore", c.PreScore}, {"score", scorePlugins(c)}}
 	for _, pt := range points {
 		var seen decision.PluginSet
-		for _, r := range pt.rules {
+		for _, r := range pt.plugins {
 			if r.String() == "" {
-				errs = append(errs, fmt.Errorf("plugins.%s.enabled: rule number %d does not exist", pt.name, r))
+				errs = append(errs, fmt.Errorf("plugins.%s.enabled: plugin number %d does not exist", pt.name, r))
 				continue
 			}
 			if seen.Has(r) {
-				errs = append(errs, fmt.Errorf("plugins.%s.enabled: %s is there twice", pt.name, r))
+				errs = append(errs, fmt.Errorf("plugins.%s.enabled: %s is listed twice", pt.name, r))
 			}
 			seen = seen.With(r)
 		}
@@ -108,38 +108,38 @@ func scorePlugins(c *Config) []decision.Plugin {
 
 func validateFitArgs(f *FitArgs) error {
 	var errs []error
-	fault := func(format string, args ...any) {
+	argError := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("NodeResourcesFit: "+format, args...))
 	}
 	for _, r := range f.Resources {
 		if r.Weight < 1 || r.Weight > 100 {
-			fault("scoringStrategy.resources: weight of %s is %d, must be 1 to 100", r.Name, r.Weight)
+			argError("scoringStrategy.resources: weight of %s is %d, must be 1 to 100", r.Name, r.Weight)
 		}
 	}
 	for _, name := range f.IgnoredResources {
 		if name == "" {
-			fault("ignoredResources: a name is empty")
+			argError("ignoredResources: a name is empty")
 		}
 	}
 	if f.Strategy > RequestedToCapacityRatio {
-		fault("scoringStrategy.type: %d is none of LeastAllocated, MostAllocated, RequestedToCapacityRatio", f.Strategy)
+		argError("scoringStrategy.type: %d is none of LeastAllocated, MostAllocated, RequestedToCapacityRatio", f.Strategy)
 	}
 	if f.Strategy == RequestedToCapacityRatio && len(f.Shape) == 0 {
-		fault("scoringStrategy.requestedToCapacityRatio.shape: at least one point must be given")
+		argError("scoringStrategy.requestedToCapacityRatio.shape: at least one point must be given")
 	}
-	validateShape(f.Shape, fault)
+	validateShape(f.Shape, argError)
 	return errors.Join(errs...)
 }
 
-func validateShape(shape []ShapePoint, fault func(format string, args ...any)) {
+func validateShape(shape []ShapePoint, argError func(format string, args ...any)) {
 	for i, pt := range shape {
 		switch {
 		case pt.Utilization < 0 || pt.Utilization > 100:
-			fault("shape[%d].utilization is %d, must be 0 to 100", i, pt.Utilization)
+			argError("shape[%d].utilization is %d, must be 0 to 100", i, pt.Utilization)
 		case i > 0 && pt.Utilization <= shape[i-1].Utilization:
-			fault("shape[%d].utilization is %d, must be above %d, that of the point before", i, pt.Utilization, shape[i-1].Utilization)
+			argError("shape[%d].utilization is %d, must be above %d, that of the point before", i, pt.Utilization, shape[i-1].Utilization)
 		case pt.Score < 0 || pt.Score > 10:
-			fault("shape[%d].score is %d, must be 0 to 10", i, pt.Score)
+			argError("shape[%d].score is %d, must be 0 to 10", i, pt.Score)
 		}
 	}
 }

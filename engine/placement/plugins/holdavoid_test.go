@@ -6,7 +6,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 func withOwner(uid string) build.PodOption {
@@ -24,7 +24,7 @@ func TestAvoidHold(t *testing.T) {
 	build.Expect(t, "verdicts", build.Verdicts(rec), "a HoldAvoid (UAU): node(s) were held off after pods of the same owner had to leave")
 	build.Expect(t, "choice", rec.Choice, "b")
 	build.Expect(t, "another owner's", build.Verdicts(decide(t, s, build.Pod("p", withOwner("db")))), "")
-	build.Expect(t, "nobody's", build.Verdicts(decide(t, s, build.Pod("p"))), "")
+	build.Expect(t, "no owner", build.Verdicts(decide(t, s, build.Pod("p"))), "")
 	s.ExpireHolds(time.Unix(1000, 0))
 	build.Expect(t, "after its end", build.Verdicts(decide(t, s, build.Pod("p", withOwner("web")))), "")
 }
@@ -52,7 +52,7 @@ func createdAt(at int64) build.PodOption { return func(p *model.Pod) { p.Created
 
 func TestReplacementUsesReservedNode(t *testing.T) {
 	s := build.NewState(build.Node("a"), build.Node("b"), build.Node("c"))
-	for _, n := range []string{"a", "c"} { // where the scores say no
+	for _, n := range []string{"a", "c"} { // against the scores
 		if err := s.Assume(build.Pod("weight-"+n, build.Requests(2000, 0)), n); err != nil {
 			t.Fatal(err)
 		}

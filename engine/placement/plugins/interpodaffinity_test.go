@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 func with(terms ...model.PodAffinityTerm) build.PodOption {
@@ -41,7 +41,7 @@ func TestInterPodAffinity(t *testing.T) {
 		"nodes without the key are free":                    {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.Near("zone", "db")), ""},
 		"the anti-affinity of others counts as well":        {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))), build.App("web"), "b" + unwanted},
 		"unless it means others":                            {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "db"))), build.App("web"), ""},
-		"a term without selector matches nobody":            {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", nowhere)), ""},
+		"a term without selector matches no pod":            {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", nowhere)), ""},
 		"affinity is looked at before anti-affinity":        {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) { with(build.Near("zone", "z"))(p); without(build.Near("zone", "db"))(p) }, "a" + farOff + "; b" + farOff + "; c" + farOff},
 		"own anti-affinity is looked at before the other's": {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.Near("zone", "web"))), without(build.Near("zone", "db")), "a" + tooNear},
 	} {

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 func requiring(terms ...model.NodeSelectorTerm) build.PodOption {
@@ -95,7 +95,7 @@ func TestPreferredNodeAffinity(t *testing.T) {
 	z1, ssd := model.PreferredSchedulingTerm{Weight: 2, Term: build.LabelIn("zone", "z1")}, model.PreferredSchedulingTerm{Weight: 1, Term: build.LabelIn("disk", "ssd")}
 	build.Expect(t, "weights add up", build.Points(decide(t, s, build.Pod("p", prefers(z1, ssd))), decision.NodeAffinity), "a=200 b=132 c=0")
 	build.Expect(t, "nothing preferred, nothing scored", build.Points(decide(t, s, build.Pod("p")), decision.NodeAffinity), "")
-	build.Expect(t, "nobody has it", build.Points(decide(t, s, build.Pod("p", prefers(model.PreferredSchedulingTerm{Weight: 5, Term: build.LabelIn("x", "y")}))), decision.NodeAffinity), "a=0 b=0 c=0")
+	build.Expect(t, "no node has it", build.Points(decide(t, s, build.Pod("p", prefers(model.PreferredSchedulingTerm{Weight: 5, Term: build.LabelIn("x", "y")}))), decision.NodeAffinity), "a=0 b=0 c=0")
 
 	broken := build.Spec(func(s *model.PodSpec) {
 		s.ParseErrors = []model.ParseError{{Kind: model.ParseErrorPreferredNodeAffinity, Message: "no number"}}

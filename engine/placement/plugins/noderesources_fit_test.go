@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 func scalar(name string, n int64) build.PodOption {
@@ -33,7 +33,7 @@ func TestNodeResourcesFit(t *testing.T) {
 		"what is left to the last unit fits":     {gpus(1), build.Requests(3000, 6*gib), ""},
 		"one unit more does not":                 {gpus(1), build.Requests(3001, 0), "a NodeResourcesFit (U): Insufficient cpu"},
 		"all that is short is named, in order":   {crowded, build.Requests(3001, 7*gib), "a NodeResourcesFit (U): Too many pods, Insufficient cpu, Insufficient memory"},
-		"above allocatable nobody can help":      {gpus(1), build.Requests(4001, 7*gib), "a NodeResourcesFit (UAU): Insufficient cpu, Insufficient memory"},
+		"above allocatable is not resolvable":    {gpus(1), build.Requests(4001, 7*gib), "a NodeResourcesFit (UAU): Insufficient cpu, Insufficient memory"},
 		"all of the node is not above it":        {gpus(1), build.Requests(4000, 0), "a NodeResourcesFit (U): Insufficient cpu"},
 		"what the node has not is above it":      {gpus(0), scalar("example.com/gpu", 1), "a NodeResourcesFit (UAU): Insufficient example.com/gpu"},
 		"a scalar of zero is not asked for":      {gpus(0), scalar("example.com/gpu", 0), ""},
@@ -101,7 +101,7 @@ func TestFitScore(t *testing.T) {
 }
 
 func TestScoresCountDefaultsBeyondAllocatable(t *testing.T) {
-	// Best-effort pods count in scores only, and may exceed what is there.
+	// Best-effort pods count in scores only and may exceed the allocatable amount.
 	greedy := build.Spec(func(s *model.PodSpec) { s.Scoring = model.Resources{MilliCPU: 5000, Memory: 1} })
 	for strategy, want := range map[framework.Strategy]string{framework.LeastAllocated: "a=0", framework.MostAllocated: "a=100", framework.RequestedToCapacityRatio: "a=30"} {
 		r := decide(t, build.NewState(build.Node("a")), build.Pod("p", greedy), func(c *framework.Config) {
@@ -118,7 +118,7 @@ func TestBalanceScoresTheImprovement(t *testing.T) {
 		pod  *model.Pod
 		want string
 	}{
-		"in proportion to the node leaves it as it is": {build.Pod("p", build.Requests(2000, 4*gib)), "a=75 b=75"}, // b: 50 % apart before and after
+		"in proportion to the node leaves it as it is": {build.Pod("p", build.Requests(2000, 4*gib)), "a=75 b=75"}, // b: 50 % difference before and after
 		"cpu alone tips it":                            {build.Pod("p", build.Requests(2000, 0)), "a=62 b=62"},     // a: 100 to 75; b: 75 to 50
 		"memory alone rights it":                       {build.Pod("p", build.Requests(0, 4*gib)), "a=62 b=87"},
 		"asking for nothing of it is not scored":       {build.Pod("p", scalar("example.com/x", 0)), ""},

@@ -5,8 +5,8 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
 	"github.com/berthproject/berth/engine/placement/plugins"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 func nominated(node string, priority int32) build.PodOption {

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 func spreads(cs ...model.SpreadConstraint) build.PodOption {
@@ -45,7 +45,7 @@ func TestHardSpread(t *testing.T) {
 		"terminating pods do not count":          {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), dying)}, overZones(), build.App("web"), ""},
 		"pods of other namespaces do not count":  {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), elsewhere)}, overZones(), build.App("web"), ""},
 		"too few domains put the minimum at 0":   {append(one, build.Pod("y", build.OnNode("b"), build.App("web"))), overZones(minDomains), build.App("web"), "a" + skewed + "; b" + skewed},
-		"a selector of everything counts nobody": {one, overZones(everything), build.App("web"), ""},
+		"a selector of everything counts no pod": {one, overZones(everything), build.App("web"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(append(tc.pods, build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")))...)
@@ -139,8 +139,8 @@ func TestDefaultConstraints(t *testing.T) {
 		"not a ReplicaSet that is not its own": {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "h", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "apps/v1"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// A node without a zone label takes part in kube-scheduler's own defaults,
-			// and gains from it: a is 1 * ln 4 + 2 = 3, b is 2 for its host and 4 for its zone.
+			// A node without a zone label takes part in kube-scheduler's default constraints and
+			// scores better: a is 1 * ln 4 + 2 = 3, b is 2 for its host and 4 for its zone.
 			want := map[bool]string{true: "a=200 b=100", false: ""}[tc.scored]
 			r := decide(t, build.NewState(build.Node("a"), build.Node("b", build.Labelled(framework.ZoneKey, "z")), tc.group, build.Pod("x", build.OnNode("a"), build.App("web"))), build.Pod("p", build.App("web"), tc.pod))
 			build.Expect(t, "points", build.Points(r, decision.PodTopologySpread), want)

@@ -10,11 +10,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
 	"github.com/berthproject/berth/engine/placement/plugins"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// planned tells a plan shortly.
+// planned formats a plan.
 func planned(t *testing.T, s *cluster.State, pod *model.Pod, node string) string {
 	t.Helper()
 	p, err := framework.NewProfile(framework.DefaultConfig())
@@ -86,7 +86,7 @@ func TestAssumedVolumesAreNotFree(t *testing.T) {
 	}
 }
 
-// The plan exists on the node that was chosen, and only when there are claims to plan for.
+// Every selected node has a plan, if there are claims to plan for.
 func TestChosenNodesHavePlans(t *testing.T) {
 	plans := 0
 	for seed := range uint64(build.SoakRounds(300)) {
@@ -125,7 +125,7 @@ func TestChosenNodesHavePlans(t *testing.T) {
 	}
 }
 
-// once demands that no volume is in the plans of two claims.
+// once checks that no volume is in the plans of two claims.
 func once(t *testing.T, s *cluster.State) {
 	t.Helper()
 	of := map[string]string{}
@@ -170,6 +170,6 @@ func TestVolumesScoreByTheShape(t *testing.T) {
 	}
 	f("n1=100 n2=200 ", "c")      // 10 of 20, 10 of 10
 	f("n1=60 n2=100 ", "m")       // 30 of 100, 30 of 60
-	f("n1=100 n2=200 ", "c", "m") // what is found goes before what is made
+	f("n1=100 n2=200 ", "c", "m") // existing volumes take precedence
 	f("n1=0 n2=0 ")
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
 	"github.com/berthproject/berth/engine/placement/plugins"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// withObjects puts volumes, claims and drivers into a state.
+// withObjects adds volumes, claims and drivers to a state.
 func withObjects(s *cluster.State, objects ...any) *cluster.State {
 	for _, o := range objects {
 		switch o := o.(type) {
@@ -34,7 +34,7 @@ func withObjects(s *cluster.State, objects ...any) *cluster.State {
 	return s
 }
 
-// local is a free volume of class "local" that only a node reaches.
+// local returns a free volume of class "local" that only one node can use.
 func local(name, node string, size int64) *model.PersistentVolume {
 	return &model.PersistentVolume{
 		Name: name, Class: "local", Capacity: size, AccessModes: model.ReadWriteOnce, Phase: "Available",
@@ -42,12 +42,12 @@ func local(name, node string, size int64) *model.PersistentVolume {
 	}
 }
 
-// claim is an unbound claim of a class.
+// claim returns an unbound claim of a class.
 func claim(name, class string, size int64) *model.PersistentVolumeClaim {
 	return &model.PersistentVolumeClaim{Namespace: "default", Name: name, UID: name, Class: &class, Request: size, AccessModes: model.ReadWriteOnce}
 }
 
-// boundTo is a claim that has its volume.
+// boundTo returns a claim that is bound to a volume.
 func boundTo(name, volume string) *model.PersistentVolumeClaim {
 	c := claim(name, "", 1)
 	c.VolumeName, c.Bound = volume, true
@@ -195,7 +195,7 @@ func TestVolumeRestrictions(t *testing.T) {
 	}
 	free := withObjects(build.NewState(build.Node("n1"), build.Pod("a", func(p *model.Pod) { p.NominatedNodeName = "n1" }, uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
 	if got := build.Verdicts(decide(t, free, build.Pod("p", uses("c")))); got != "" {
-		t.Errorf("a nominated pod keeps the claim that nobody uses: %s", got)
+		t.Errorf("a nominated pod keeps an unused claim: %s", got)
 	}
 	disk := func(kind model.InTreeDiskKind, readOnly bool, monitors ...string) build.PodOption {
 		return build.Spec(func(s *model.PodSpec) {
@@ -217,8 +217,8 @@ func TestVolumeRestrictions(t *testing.T) {
 	f(disk(model.ISCSIDisk, false), disk(model.GCEDisk, false), false)
 }
 
-// Limits count the disks of plugins whose migration is complete on every node
-// with drivers; other in-tree volumes have none.
+// Volumes of in-tree plugins with complete migration count on every node with CSI drivers;
+// others do not.
 func TestInTreeVolumesCountAgainstLimits(t *testing.T) {
 	for plugin, want := range map[string]string{
 		"kubernetes.io/gce-pd":         "n1 NodeVolumeLimits (U): node(s) exceed max volume count",

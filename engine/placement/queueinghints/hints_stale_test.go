@@ -8,10 +8,10 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
-// A Waiter is kept while groups change: it goes by what they are now.
+// Hints are kept while spread groups change, so they must read the current groups.
 func TestQueueingHintsUseCurrentGroups(t *testing.T) {
 	c := framework.DefaultConfig()
 	c.Spread = framework.SpreadArgs{DefaultConstraints: []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true}}}
@@ -38,7 +38,7 @@ func TestQueueingHintsUseCurrentGroups(t *testing.T) {
 	}
 }
 
-// A Waiter may be that of another owner's pod, whose Avoid Hold is none of the others' business.
+// Hints may be shared with pods of other owners, whose Avoid Holds must not matter.
 func TestQueueingHintsIgnoreOtherOwnersHolds(t *testing.T) {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
@@ -62,7 +62,7 @@ func TestQueueingHintsIgnoreOtherOwnersHolds(t *testing.T) {
 	}
 }
 
-// specOfAll is what pods of these tests have in common.
+// specOfAll is the specification of the pods in these tests.
 var specOfAll = &model.PodSpec{SchedulerName: framework.DefaultConfig().Name, Requests: model.Resources{MilliCPU: 100}, NeverPreempts: true}
 
 func ofApp(name, app string, owner model.Owner) *model.Pod {

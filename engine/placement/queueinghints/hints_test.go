@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
-	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/internal/testkit/build"
 )
 
 var (
@@ -18,8 +18,9 @@ var (
 	byPods   = decision.PluginSet(0).With(decision.InterPodAffinity)
 )
 
-// pendingPod is a pod that waits in a cluster of two nodes: n1 with a cpu of which 800m are
-// used, of those 300m by a pod of lower priority, and n2, which is tainted.
+// pendingPod returns the hints of an unschedulable pod in a cluster of two nodes: n1 with
+// one CPU, of which 800m are used, 300m of them by a pod of lower priority, and n2, which
+// is tainted.
 func pendingPod(t *testing.T, change func(*model.PodSpec)) (*cluster.State, *Hints) {
 	t.Helper()
 	c := framework.DefaultConfig()
@@ -44,8 +45,8 @@ func runningPod(node, name string, cpu int64, priority int32) *model.Pod {
 		Spec: &model.PodSpec{Priority: priority, Requests: model.Resources{MilliCPU: cpu}}}
 }
 
-// TestQueueingHints holds that pods sleep on; that they never sleep when
-// they should not is for the fuzz test of the scheduling machine.
+// TestQueueingHints checks that events which cannot help are skipped. That no useful event
+// is skipped is checked by the fuzz test of engine/scheduling.
 func TestQueueingHints(t *testing.T) {
 	plain := func(*model.PodSpec) {}
 	preempts := func(s *model.PodSpec) { s.NeverPreempts = false }
@@ -85,7 +86,7 @@ func TestQueueingHints(t *testing.T) {
 		{"a label of no use", ssd, byLabels, nil, decision.Delta{Events: decision.NodeLabelsChanged, Old: node("n1", 1000), New: node("n1", 1000)}, decision.QueueSkip, byFit},
 		{"a pod that is not counted", spread, bySpread, nil, gone("db", 100, decision.PodRemoved), decision.QueueSkip, 0},
 		{"a pod that is counted", spread, bySpread, nil, gone("web", 100, decision.PodTerminating), decision.QueueForAnyNode, 0},
-		{"a pod that nobody minds", away, byPods, nil, gone("web", 100, decision.PodRemoved), decision.QueueSkip, 0},
+		{"a pod without anti-affinity", away, byPods, nil, gone("web", 100, decision.PodRemoved), decision.QueueSkip, 0},
 		{"a pod that was in the way", away, byPods, nil, gone("db", 100, decision.PodRemoved), decision.QueueForAnyNode, 0},
 		{"a group of another namespace", spread, bySpread, nil,
 			decision.Delta{Events: decision.SpreadGroupChanged, New: &model.SpreadGroup{Kind: "Service", Namespace: "x"}}, decision.QueueSkip, 0},

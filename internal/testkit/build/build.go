@@ -17,7 +17,7 @@ type (
 	PodOption  func(*model.Pod)
 )
 
-// Node has 4 cores, 8 GiB and room for 110 pods.
+// Node returns a node with 4 cores, 8 GiB and 110 pods.
 func Node(name string, with ...NodeOption) *model.Node {
 	n := &model.Node{Name: name, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}}
 	Labelled(framework.HostnameKey, name)(n)
@@ -43,7 +43,7 @@ func Tainted(key, value string, e model.Effect) NodeOption {
 	return func(n *model.Node) { n.Taints = append(n.Taints, model.Taint{Key: key, Value: value, Effect: e}) }
 }
 
-// Pod asks for nothing, and has its name as uid.
+// Pod returns a pod without requests, with its name as UID.
 func Pod(name string, with ...PodOption) *model.Pod {
 	p := &model.Pod{Namespace: "default", Name: name, UID: name, Spec: &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1}}
 	for _, o := range with {
@@ -75,7 +75,7 @@ func LabelIn(key string, values ...string) model.NodeSelectorTerm {
 	return model.NodeSelectorTerm{Labels: []model.Requirement{{Key: key, Op: model.In, Values: values}}}
 }
 
-// NewState is a state with these objects.
+// NewState returns a state with the objects.
 func NewState(objects ...any) *cluster.State {
 	s := cluster.New()
 	for _, o := range objects {
@@ -95,7 +95,7 @@ func NewState(objects ...any) *cluster.State {
 	return s
 }
 
-// Verdicts are the refusals of a record in one line: "node rule (code): reasons".
+// Verdicts formats the rejections of a record as "node plugin (code): reasons".
 func Verdicts(r *decision.Record) string {
 	var out []string
 	for i := range r.Nodes {
@@ -107,8 +107,7 @@ func Verdicts(r *decision.Record) string {
 	return strings.Join(out, "; ")
 }
 
-// Points are a rule's scores in one line: "node=points"; empty when it had
-// nothing to score.
+// Points formats the scores of a plugin as "node=score"; empty if it did not score.
 func Points(r *decision.Record, plugin decision.Plugin) string {
 	var out []string
 	for i := range r.Nodes {
@@ -128,7 +127,7 @@ func Expect(t *testing.T, what, got, want string) {
 	}
 }
 
-// NewHold is a hold of an owner; a Reserve has the shape of like.
+// NewHold returns a Hold of an owner; the placeholder of a Reserve Hold is like a pod.
 func NewHold(t model.HoldType, owner, node string, like *model.Pod) *model.Hold {
 	h := &model.Hold{Namespace: "default", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node,
 		Cause: "pressure", Count: 2, Until: time.Unix(1000, 0)}
@@ -138,7 +137,7 @@ func NewHold(t model.HoldType, owner, node string, like *model.Pod) *model.Hold 
 	return h
 }
 
-// ForVictim makes a hold one of a victim of a name, from a time on.
+// ForVictim sets the victim and the creation time of a Hold.
 func ForVictim(h *model.Hold, victim string, created int64) *model.Hold {
 	h.Victim, h.VictimName, h.Created = "uid of "+victim, victim, time.Unix(created, 0)
 	return h

@@ -13,14 +13,13 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Generator draws random clusters and pods for the comparison of the fast path with
-// the plain one.
+// Generator creates random clusters and pods.
 type Generator struct{ *rand.Rand }
 
 func (d Generator) Pick(list ...string) string { return list[d.IntN(len(list))] }
 func (d Generator) One(in int) bool            { return d.IntN(in) == 0 }
 
-// SoakRounds is few; under BERTH_SOAK thirty times as many, or as many as it says.
+// SoakRounds returns few, or with BERTH_SOAK thirty times as many, or the number in it.
 func SoakRounds(few int) int {
 	switch n, err := strconv.Atoi(os.Getenv("BERTH_SOAK")); {
 	case err != nil || n <= 0:
@@ -186,7 +185,7 @@ func (d Generator) nodePart(s *model.PodSpec) {
 	}
 }
 
-// Config draws a profile: mostly the default one.
+// Config returns a profile, mostly the default one.
 func (d Generator) Config() framework.Config {
 	c := framework.DefaultConfig()
 	if d.One(2) {
@@ -225,7 +224,7 @@ func (d Generator) Config() framework.Config {
 		k.Selector, k.MatchLabelKeys = nil, nil
 		c.Spread = framework.SpreadArgs{DefaultConstraints: []model.SpreadConstraint{k}}
 	}
-	if d.One(3) { // a rule is switched off
+	if d.One(3) { // disable a plugin
 		i := d.IntN(len(c.Filter))
 		c.Filter = append(c.Filter[:i:i], c.Filter[i+1:]...)
 		i = d.IntN(len(c.Score))
@@ -256,7 +255,7 @@ func (d Generator) volumes(s *model.PodSpec) {
 	}
 }
 
-// Storage puts a volume, a claim and a driver into a state.
+// Storage adds a volume, a claim and a driver to a state.
 func (d Generator) Storage(s *cluster.State) {
 	zone := model.NodeSelectorTerm{Labels: []model.Requirement{{Key: framework.ZoneKey, Op: model.In, Values: []string{d.Pick("a", "b")}}}}
 	pv := &model.PersistentVolume{Name: d.Pick("pv1", "pv2", "pv3"), Class: "local", Capacity: int64(5 + d.IntN(10)), AccessModes: model.ReadWriteOnce | model.ReadWriteOncePod, Phase: "Available"}

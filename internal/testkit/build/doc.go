@@ -1,0 +1,3 @@
+// Package build creates cluster objects for tests of the placement packages: nodes, pods,
+// states and random generators.
+package build
