@@ -54,7 +54,10 @@ func newStorages(table []kinds.Kind, c registry.Config, virtualStorage func(*sto
 			s.versionStorage(gv)[path] = storage
 		}
 	}
-	return s, s.checkComplete(table)
+	if err := s.checkComplete(table); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (s *storageSet) versionStorage(gv schema.GroupVersion) map[string]rest.Storage {

@@ -26,7 +26,7 @@ func TestPropagation(t *testing.T) {
 		{metav1.DeleteOptions{PropagationPolicy: &background}, nil, "gone"},
 		{metav1.DeleteOptions{PropagationPolicy: &foreground}, nil, "[foregroundDeletion]"},
 		{metav1.DeleteOptions{PropagationPolicy: &orphan}, nil, "[orphan]"},
-		{metav1.DeleteOptions{OrphanDependents: new(true)}, nil, "[orphan]"},
+		{metav1.DeleteOptions{OrphanDependents: new(true)}, nil, "[orphan]"}, //nolint:staticcheck // the deprecated API is still served
 		{metav1.DeleteOptions{}, []string{"orphan"}, "[orphan]"},
 		{metav1.DeleteOptions{PropagationPolicy: &background}, []string{"orphan"}, "gone"},
 		{metav1.DeleteOptions{PropagationPolicy: &foreground}, []string{"orphan"}, "[foregroundDeletion]"},

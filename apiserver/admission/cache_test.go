@@ -21,7 +21,7 @@ func TestWritesThatBypassTheCache(t *testing.T) {
 		stale      bool
 	}{
 		"a class is created":           {op: admission.Create, class: plain},
-		"a class is labelled":          {op: admission.Update, class: plain, old: plain},
+		"a class is labeled":           {op: admission.Update, class: plain, old: plain},
 		"the default class is created": {op: admission.Create, class: standard, stale: true},
 		"a class becomes default":      {op: admission.Update, class: standard, old: plain, stale: true},
 		"a class is no longer default": {op: admission.Update, class: plain, old: standard, stale: true},

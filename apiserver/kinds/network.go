@@ -27,9 +27,9 @@ func serviceKinds() []Kind {
 		},
 		{
 			GroupVersion: v1, Kind: "Endpoints", Resource: "endpoints", Singular: "endpoints", ShortNames: []string{"ep"}, Namespaced: true,
-			New:     func() runtime.Object { return &corev1.Endpoints{} },
+			New:     func() runtime.Object { return &corev1.Endpoints{} }, //nolint:staticcheck // the deprecated API is still served
 			NewList: func() runtime.Object { return &corev1.EndpointsList{} },
-			Hooks: typed[*corev1.Endpoints]{
+			Hooks: typed[*corev1.Endpoints]{ //nolint:staticcheck // the deprecated API is still served
 				Default:  network.DefaultEndpoints,
 				Validate: network.ValidateEndpoints, ValidateUpdate: network.ValidateEndpointsUpdate,
 			}.hooks(),

@@ -68,11 +68,12 @@ func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 			rest.InitContainers[i].ResizePolicy = oldPod.Spec.InitContainers[i].ResizePolicy
 		}
 	}
-	if rest.Resources != nil && oldPod.Spec.Resources != nil {
+	switch {
+	case rest.Resources != nil && oldPod.Spec.Resources != nil:
 		restoreCPUAndMemory(rest.Resources, oldPod.Spec.Resources)
-	} else if !onlyCPUAndMemory(rest.Resources) || oldPod.Spec.Resources != nil {
+	case !onlyCPUAndMemory(rest.Resources) || oldPod.Spec.Resources != nil:
 		rest.Resources = newPod.Spec.Resources
-	} else {
+	default:
 		rest.Resources = nil
 	}
 	if !equality.Semantic.DeepEqual(*rest, oldPod.Spec) {

@@ -103,11 +103,12 @@ func (r *errorCollector) flocker(source *corev1.FlockerVolumeSource, path *field
 }
 
 func (r *errorCollector) quobyte(source *corev1.QuobyteVolumeSource, path *field.Path) {
-	if source.Registry == "" {
+	switch {
+	case source.Registry == "":
 		r.required(path.Child("registry"), "must be a host:port pair or multiple pairs separated by commas")
-	} else if len(source.Tenant) >= 65 {
+	case len(source.Tenant) >= 65:
 		r.required(path.Child("tenant"), "must be a UUID and may not exceed a length of 64 characters")
-	} else {
+	default:
 		for _, pair := range strings.Split(source.Registry, ",") {
 			if _, _, ok := strings.Cut(pair, ":"); !ok {
 				r.invalid(path.Child("registry"), source.Registry, "must be a host:port pair or multiple pairs separated by commas")

@@ -96,8 +96,8 @@ func addKind(s, external *runtime.Scheme, k kinds.Kind, table []kinds.Kind) erro
 	if k.NewList != nil {
 		types = append(types, k.NewList())
 	}
-	switch {
-	case k.Hub == nil:
+	switch k.Hub {
+	case nil:
 		register(s, external, k.GroupVersion, types...)
 	default:
 		owner, found := kinds.Find(table, k.Hub.Of)

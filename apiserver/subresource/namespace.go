@@ -48,11 +48,11 @@ func setNamespacePreconditions(namespace *corev1.Namespace, options *metav1.Dele
 		options.Preconditions.UID = &namespace.UID
 	} else if *options.Preconditions.UID != namespace.UID {
 		return apierrors.NewConflict(corev1.Resource("namespaces"), namespace.Name,
-			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *options.Preconditions.UID, namespace.UID))
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", *options.Preconditions.UID, namespace.UID)) //nolint:staticcheck // kube-apiserver's text
 	}
 	if rv := options.Preconditions.ResourceVersion; rv != nil && *rv != namespace.ResourceVersion {
 		return apierrors.NewConflict(corev1.Resource("namespaces"), namespace.Name,
-			fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *rv, namespace.ResourceVersion))
+			fmt.Errorf("Precondition failed: ResourceVersion in precondition: %v, ResourceVersion in object meta: %v", *rv, namespace.ResourceVersion)) //nolint:staticcheck // kube-apiserver's text
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func markTerminating(namespace *corev1.Namespace, options *metav1.DeleteOptions)
 		namespace.DeletionTimestamp = &now
 	}
 	namespace.Status.Phase = corev1.NamespaceTerminating
-	if options.OrphanDependents != nil && *options.OrphanDependents {
+	if options.OrphanDependents != nil && *options.OrphanDependents { //nolint:staticcheck // the deprecated API is still served
 		for _, finalizer := range namespace.Finalizers {
 			if finalizer == metav1.FinalizerOrphanDependents {
 				return

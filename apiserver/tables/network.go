@@ -22,7 +22,7 @@ func networkTable(resource schema.GroupResource) (Table, bool) {
 			stringColumn("External-IP", "External addresses of the service."), stringColumn("Port(s)", "Ports and node ports."), ageColumn(),
 			wide(stringColumn("Selector", "Selector of the pods.")))
 	case corev1.Resource("endpoints"):
-		return newTable(func(e *corev1.Endpoints) []any { return []any{e.Name, endpointsCell(e), age(&e.ObjectMeta)} },
+		return newTable(func(e *corev1.Endpoints) []any { return []any{e.Name, endpointsCell(e), age(&e.ObjectMeta)} }, //nolint:staticcheck // the deprecated API is still served
 			nameColumn(), stringColumn("Endpoints", "Addresses and ports."), ageColumn())
 	case discoveryv1.Resource("endpointslices"):
 		return newTable(sliceRow, nameColumn(), stringColumn("AddressType", "Type of the addresses."), stringColumn("Ports", "Ports of each endpoint."),
@@ -69,7 +69,7 @@ func externalIP(s *corev1.Service) string {
 	return "<unknown>"
 }
 
-func endpointsCell(e *corev1.Endpoints) string {
+func endpointsCell(e *corev1.Endpoints) string { //nolint:staticcheck // the deprecated API is still served
 	if len(e.Subsets) == 0 {
 		return "<none>"
 	}

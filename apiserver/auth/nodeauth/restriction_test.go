@@ -108,7 +108,7 @@ func node(name string, change func(*corev1.Node)) *corev1.Node {
 	return n
 }
 
-func labelled(key, value string) *corev1.Node {
+func labeled(key, value string) *corev1.Node {
 	return node("n1", func(n *corev1.Node) { n.Labels[key] = value })
 }
 
@@ -123,17 +123,17 @@ func TestNodeRestrictionNodes(t *testing.T) {
 		"registers":                {write{op: "CREATE", resource: ":nodes", name: "n1", obj: node("n1", nil)}, ""},
 		"registers with a taint":   {write{op: "CREATE", resource: ":nodes", name: "n1", obj: tainted}, ""},
 		"registers another":        {write{op: "CREATE", resource: ":nodes", name: "n2", obj: node("n2", nil)}, `node "n1" is not allowed to modify node "n2"`},
-		"registers restricted":     {write{op: "CREATE", resource: ":nodes", name: "n1", obj: labelled(restricted, "true")}, `is not allowed to set the following labels: ` + restricted},
+		"registers restricted":     {write{op: "CREATE", resource: ":nodes", name: "n1", obj: labeled(restricted, "true")}, `is not allowed to set the following labels: ` + restricted},
 		"registers owned":          {write{op: "CREATE", resource: ":nodes", name: "n1", obj: owned}, "ownerReferences"},
 		"heartbeat":                {write{op: "UPDATE", resource: ":nodes/status", name: "n1", obj: node("n1", nil), old: node("n1", nil)}, ""},
 		"heartbeat of another":     {write{op: "UPDATE", resource: ":nodes/status", name: "n2", obj: node("n2", nil), old: node("n2", nil)}, "is not allowed to modify node"},
-		"own label":                {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("disk", "ssd"), old: node("n1", nil)}, ""},
-		"zone":                     {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("topology.kubernetes.io/zone", "z"), old: node("n1", nil)}, ""},
-		"kubelet label":            {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("kubelet.kubernetes.io/x", "y"), old: node("n1", nil)}, ""},
-		"role label":               {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("node-role.kubernetes.io/master", ""), old: node("n1", nil)}, "is not allowed to modify labels: node-role.kubernetes.io/master"},
-		"adds a restricted label":  {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled(restricted, "true"), old: node("n1", nil)}, "is not allowed to modify labels"},
-		"drops a restricted label": {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: node("n1", nil), old: labelled(restricted, "true")}, "is not allowed to modify labels"},
-		"keeps a restricted label": {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled(restricted, "true"), old: labelled(restricted, "true")}, ""},
+		"own label":                {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("disk", "ssd"), old: node("n1", nil)}, ""},
+		"zone":                     {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("topology.kubernetes.io/zone", "z"), old: node("n1", nil)}, ""},
+		"kubelet label":            {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("kubelet.kubernetes.io/x", "y"), old: node("n1", nil)}, ""},
+		"role label":               {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled("node-role.kubernetes.io/master", ""), old: node("n1", nil)}, "is not allowed to modify labels: node-role.kubernetes.io/master"},
+		"adds a restricted label":  {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled(restricted, "true"), old: node("n1", nil)}, "is not allowed to modify labels"},
+		"drops a restricted label": {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: node("n1", nil), old: labeled(restricted, "true")}, "is not allowed to modify labels"},
+		"keeps a restricted label": {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labeled(restricted, "true"), old: labeled(restricted, "true")}, ""},
 		"removes a taint":          {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: node("n1", nil), old: tainted}, `node "n1" is not allowed to modify taints`},
 		"taints through status":    {write{op: "UPDATE", resource: ":nodes/status", name: "n1", obj: tainted, old: node("n1", nil)}, "is not allowed to modify taints"},
 		"lease":                    {write{op: "UPDATE", resource: "coordination.k8s.io:leases", namespace: "kube-node-lease", name: "n1", obj: &coordinationv1.Lease{}}, ""},
@@ -152,8 +152,8 @@ func TestNodeRestrictionPods(t *testing.T) {
 		change(p)
 		return p
 	}
-	relabelled := pod("mine", "n1")
-	relabelled.Labels = map[string]string{"app": "db"}
+	relabeled := pod("mine", "n1")
+	relabeled.Labels = map[string]string{"app": "db"}
 	token := func(name, uid string) *authenticationv1.TokenRequest {
 		return &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: name, UID: types.UID(uid)}}}
 	}
@@ -171,7 +171,7 @@ func TestNodeRestrictionPods(t *testing.T) {
 		"mirror pod with account":             {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "s" })}, "can not create pods that reference serviceaccounts"},
 		"status":                              {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "mine", obj: pod("mine", "n1"), old: pod("mine", "n1")}, ""},
 		"status of another's":                 {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "other", obj: pod("other", "n2"), old: pod("other", "n2")}, "can only update pod status for pods with spec.nodeName set to itself"},
-		"labels through status":               {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "mine", obj: relabelled, old: pod("mine", "n1")}, "cannot update labels through pod status"},
+		"labels through status":               {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "mine", obj: relabeled, old: pod("mine", "n1")}, "cannot update labels through pod status"},
 		"delete":                              {write{op: "DELETE", resource: ":pods", namespace: "a", name: "mine", old: pod("mine", "n1")}, ""},
 		"delete another's":                    {write{op: "DELETE", resource: ":pods", namespace: "a", name: "other", old: pod("other", "n2")}, "can only delete pods with spec.nodeName set to itself"},
 		"evict":                               {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "mine", obj: eviction("mine")}, ""},

@@ -60,6 +60,7 @@ func IsSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
+// Deref returns *p, or the zero value if p is nil.
 func Deref[T any](p *T) T {
 	var zero T
 	if p == nil {
@@ -68,6 +69,7 @@ func Deref[T any](p *T) T {
 	return *p
 }
 
+// SetDefault sets *field to value if it has the zero value.
 func SetDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -75,17 +77,20 @@ func SetDefault[T comparable](field *T, value T) {
 	}
 }
 
+// SetDefaultPtr sets *field to a pointer to value if it is nil.
 func SetDefaultPtr[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value
 	}
 }
 
+// HasKey reports whether m has the key.
 func HasKey(m map[string]string, key string) bool {
 	_, has := m[key]
 	return has
 }
 
+// NodeAffinityOf returns the node affinity of a pod spec, or nil.
 func NodeAffinityOf(spec *corev1.PodSpec) *corev1.NodeAffinity {
 	if spec.Affinity == nil {
 		return nil
@@ -93,6 +98,7 @@ func NodeAffinityOf(spec *corev1.PodSpec) *corev1.NodeAffinity {
 	return spec.Affinity.NodeAffinity
 }
 
+// IsHugePage reports whether the resource is a huge page size.
 func IsHugePage(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
@@ -100,10 +106,10 @@ func IsHugePage(name corev1.ResourceName) bool {
 // AppArmorFromAnnotation returns the profile of a deprecated annotation value, or nil if it is
 // invalid.
 func AppArmorFromAnnotation(value string) *corev1.AppArmorProfile {
-	switch {
-	case value == corev1.DeprecatedAppArmorBetaProfileRuntimeDefault:
+	switch value {
+	case corev1.DeprecatedAppArmorBetaProfileRuntimeDefault:
 		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
-	case value == corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
+	case corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
 		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
 	}
 	name, local := strings.CutPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix)

@@ -71,7 +71,7 @@ func dropMaxUnavailable(ss, old *appsv1.StatefulSet) {
 func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
 	errs := append(checks.ObjectMeta(&ss.ObjectMeta, true, apivalidation.NameIsDNSLabel), statefulSetSpec(&ss.Spec, false)...)
 	if name := ss.Spec.ServiceName; name != "" {
-		errs = append(errs, checks.DnsLabel(name, field.NewPath("spec", "serviceName"))...)
+		errs = append(errs, checks.DNSLabel(name, field.NewPath("spec", "serviceName"))...)
 	}
 	for i := range ss.Spec.VolumeClaimTemplates {
 		path := field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("spec")

@@ -102,7 +102,7 @@ func ValidateJob(job *batchv1.Job) field.ErrorList {
 	errs = append(errs, storedJobSpec(&job.Spec)...)
 	if n := job.Spec.Completions; isIndexedJob(&job.Spec) && n != nil && *n > 0 {
 		longest := fmt.Sprintf("%s-%d", job.Name, *n-1)
-		if len(checks.DnsLabel(longest, nil)) > 0 {
+		if len(checks.DNSLabel(longest, nil)) > 0 {
 			errs = append(errs, field.Invalid(checks.MetadataPath.Child("name"), job.Name,
 				"will not able to create pod with invalid DNS label: "+longest))
 		}

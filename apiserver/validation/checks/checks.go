@@ -18,6 +18,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
+// MetadataPath is the field path of the object metadata.
 var MetadataPath = field.NewPath("metadata")
 
 // ObjectMeta validates the metadata of a new object.
@@ -42,6 +43,7 @@ func UnqualifiedFinalizer(name string, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")}
 }
 
+// NonNegative requires value >= 0.
 func NonNegative[T ~int32 | ~int64](value T, path *field.Path) field.ErrorList {
 	return apivalidation.ValidateNonnegativeField(int64(value), path)
 }
@@ -54,6 +56,7 @@ func NonNegativeIfSet[T ~int32 | ~int64](value *T, path *field.Path) field.Error
 	return NonNegative(*value, path)
 }
 
+// PositiveIfSet requires an optional value to be greater than 0.
 func PositiveIfSet(value *int32, path *field.Path) field.ErrorList {
 	if value != nil && *value <= 0 {
 		return field.ErrorList{field.Invalid(path, *value, "must be greater than 0")}
@@ -61,10 +64,12 @@ func PositiveIfSet(value *int32, path *field.Path) field.ErrorList {
 	return nil
 }
 
+// Immutable requires obj to equal old.
 func Immutable(obj, old any, path *field.Path) field.ErrorList {
 	return apivalidation.ValidateImmutableField(obj, old, path)
 }
 
+// SemanticEqual compares API values: quantities by value, and nil and empty lists as equal.
 func SemanticEqual(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
 // InvalidEach returns one error per text.
@@ -76,14 +81,17 @@ func InvalidEach(path *field.Path, value string, texts []string) field.ErrorList
 	return errs
 }
 
-func DnsLabel(value string, path *field.Path) field.ErrorList {
+// DNSLabel requires an RFC 1123 label.
+func DNSLabel(value string, path *field.Path) field.ErrorList {
 	return InvalidEach(path, value, validation.IsDNS1123Label(value))
 }
 
-func DnsSubdomain(value string, path *field.Path) field.ErrorList {
+// DNSSubdomain requires an RFC 1123 subdomain.
+func DNSSubdomain(value string, path *field.Path) field.ErrorList {
 	return InvalidEach(path, value, validation.IsDNS1123Subdomain(value))
 }
 
+// QualifiedName requires a valid label key.
 func QualifiedName(value string, path *field.Path) field.ErrorList {
 	return InvalidEach(path, value, validation.IsQualifiedName(value))
 }
@@ -158,14 +166,17 @@ func LabelSelector(s *metav1.LabelSelector, badValues bool, path *field.Path) fi
 	return metavalidation.ValidateLabelSelector(s, opts, path)
 }
 
+// EmptySelector reports whether a selector has no requirements.
 func EmptySelector(s *metav1.LabelSelector) bool {
 	return s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0
 }
 
+// SortedKeys returns the sorted keys of m.
 func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	return slices.Sorted(maps.Keys(m))
 }
 
+// SetDefault sets *value to standard if it has the zero value.
 func SetDefault[T comparable](value *T, standard T) {
 	var zero T
 	if *value == zero {
@@ -173,6 +184,7 @@ func SetDefault[T comparable](value *T, standard T) {
 	}
 }
 
+// SetDefaultPointer sets *value to a pointer to standard if it is nil.
 func SetDefaultPointer[T any](value **T, standard T) {
 	if *value == nil {
 		*value = &standard
@@ -182,8 +194,8 @@ func SetDefaultPointer[T any](value **T, standard T) {
 // maxDriverName bounds the name of a CSI driver.
 const maxDriverName = 63
 
-// CsiDriverName requires the name of a CSI driver.
-func CsiDriverName(name string, path *field.Path) field.ErrorList {
+// CSIDriverName requires the name of a CSI driver.
+func CSIDriverName(name string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, "")}
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// JsonDiff returns the JSON of both values. The format is not part of the API.
-func JsonDiff(before, now any) string {
+// JSONDiff returns the JSON of both values. The format is not part of the API.
+func JSONDiff(before, now any) string {
 	return fmt.Sprintf("old: %s\nnew: %s", asJSON(before), asJSON(now))
 }
 

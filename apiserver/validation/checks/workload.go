@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podwarnings"
 )
 
+// SelectorMismatchText is the error for a selector that does not match the template.
 const SelectorMismatchText = "`selector` does not match template `labels`"
 
 // RequiredSelector validates the selector of a workload that requires one. owner is e.g.

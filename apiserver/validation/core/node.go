@@ -34,13 +34,13 @@ func DefaultNode(node *corev1.Node) {
 
 // PrepareNodeForCreate clears configSource of the removed dynamic kubelet configuration.
 func PrepareNodeForCreate(node *corev1.Node) {
-	node.Spec.ConfigSource = nil
+	node.Spec.ConfigSource = nil //nolint:staticcheck // the deprecated API is still served
 }
 
 // PrepareNodeForUpdate clears configSource unless the stored object has it.
 func PrepareNodeForUpdate(node, old *corev1.Node) {
-	if old.Spec.ConfigSource == nil {
-		node.Spec.ConfigSource = nil
+	if old.Spec.ConfigSource == nil { //nolint:staticcheck // the deprecated API is still served
+		node.Spec.ConfigSource = nil //nolint:staticcheck // the deprecated API is still served
 	}
 }
 
@@ -102,7 +102,7 @@ func nodeChange(node, old *corev1.Node) field.ErrorList {
 	if old.Spec.ProviderID != "" && old.Spec.ProviderID != node.Spec.ProviderID {
 		errs = append(errs, field.Forbidden(spec.Child("providerID"), `node updates may not change providerID except from "" to valid`))
 	}
-	errs = append(errs, configSource(node.Spec.ConfigSource, spec.Child("configSource"))...)
+	errs = append(errs, configSource(node.Spec.ConfigSource, spec.Child("configSource"))...) //nolint:staticcheck // the deprecated API is still served
 	errs = append(errs, nodeTaints(node.Spec.Taints)...)
 	if node.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
 		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))
@@ -200,7 +200,7 @@ func configSource(source *corev1.NodeConfigSource, path *field.Path) field.Error
 // NodeWarnings warns of ignored fields and of pod CIDRs in a non-canonical form.
 func NodeWarnings(_ context.Context, node, _ *corev1.Node) []string {
 	var warnings []string
-	if node.Spec.ConfigSource != nil {
+	if node.Spec.ConfigSource != nil { //nolint:staticcheck // the deprecated API is still served
 		warnings = append(warnings, "spec.configSource: the feature is removed")
 	}
 	if node.Spec.DoNotUseExternalID != "" {

@@ -53,7 +53,7 @@ func notSpecialIP(text string, path *field.Path) field.ErrorList {
 }
 
 // DefaultEndpoints sets the default protocol TCP.
-func DefaultEndpoints(e *corev1.Endpoints) {
+func DefaultEndpoints(e *corev1.Endpoints) { //nolint:staticcheck // the deprecated API is still served
 	for i := range e.Subsets {
 		for j := range e.Subsets[i].Ports {
 			checks.SetDefault(&e.Subsets[i].Ports[j].Protocol, corev1.ProtocolTCP)
@@ -62,18 +62,18 @@ func DefaultEndpoints(e *corev1.Endpoints) {
 }
 
 // ValidateEndpoints validates new Endpoints.
-func ValidateEndpoints(e *corev1.Endpoints) field.ErrorList {
+func ValidateEndpoints(e *corev1.Endpoints) field.ErrorList { //nolint:staticcheck // the deprecated API is still served
 	errs := checks.ObjectMeta(&e.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	return append(errs, subsets(e.Subsets)...)
 }
 
 // ValidateEndpointsUpdate validates an update. All fields are mutable.
-func ValidateEndpointsUpdate(e, old *corev1.Endpoints) field.ErrorList {
+func ValidateEndpointsUpdate(e, old *corev1.Endpoints) field.ErrorList { //nolint:staticcheck // the deprecated API is still served
 	errs := checks.ObjectMetaUpdate(&e.ObjectMeta, &old.ObjectMeta)
 	return append(errs, subsets(e.Subsets)...)
 }
 
-func subsets(list []corev1.EndpointSubset) field.ErrorList {
+func subsets(list []corev1.EndpointSubset) field.ErrorList { //nolint:staticcheck // the deprecated API is still served
 	var errs field.ErrorList
 	for i := range list {
 		s, path := &list[i], field.NewPath("subsets").Index(i)
@@ -83,7 +83,7 @@ func subsets(list []corev1.EndpointSubset) field.ErrorList {
 		address := func(a *corev1.EndpointAddress, at *field.Path) {
 			errs = append(errs, validation.IsValidIPForLegacyField(at.Child("ip"), a.IP, false, nil)...)
 			if a.Hostname != "" {
-				errs = append(errs, checks.DnsLabel(a.Hostname, at.Child("hostname"))...)
+				errs = append(errs, checks.DNSLabel(a.Hostname, at.Child("hostname"))...)
 			}
 			if a.NodeName != nil {
 				errs = append(errs, checks.InvalidEach(at.Child("nodeName"), *a.NodeName, apivalidation.NameIsDNSSubdomain(*a.NodeName, false))...)
@@ -107,7 +107,7 @@ func endpointPort(p *corev1.EndpointPort, needsName bool, path *field.Path) fiel
 	var errs field.ErrorList
 	switch {
 	case p.Name != "":
-		errs = append(errs, checks.DnsLabel(p.Name, path.Child("name"))...)
+		errs = append(errs, checks.DNSLabel(p.Name, path.Child("name"))...)
 	case needsName:
 		errs = append(errs, field.Required(path.Child("name"), ""))
 	}

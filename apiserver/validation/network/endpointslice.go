@@ -87,7 +87,7 @@ func sliceEndpoints(list []discoveryv1.Endpoint, kind discoveryv1.AddressType, p
 			errs = append(errs, field.Invalid(topology.Key(corev1.LabelHostname), e.DeprecatedTopology[corev1.LabelHostname], "must not be used, use nodeName instead"))
 		}
 		if e.Hostname != nil {
-			errs = append(errs, checks.DnsLabel(*e.Hostname, at.Child("hostname"))...)
+			errs = append(errs, checks.DNSLabel(*e.Hostname, at.Child("hostname"))...)
 		}
 		errs = append(errs, sliceHints(e.Hints, at.Child("hints"))...)
 	}
@@ -154,7 +154,7 @@ func slicePorts(list []discoveryv1.EndpointPort, path *field.Path) field.ErrorLi
 			name = *p.Name
 		}
 		if name != "" {
-			errs = append(errs, checks.DnsLabel(name, at.Child("name"))...)
+			errs = append(errs, checks.DNSLabel(name, at.Child("name"))...)
 		}
 		if names.Has(name) {
 			errs = append(errs, field.Duplicate(at.Key("name"), p.Name))

@@ -92,7 +92,7 @@ func ValidateServiceStatusUpdate(s, old *corev1.Service) field.ErrorList {
 		if in.Hostname == "" {
 			continue
 		}
-		errs = append(errs, checks.DnsSubdomain(in.Hostname, at.Child("hostname"))...)
+		errs = append(errs, checks.DNSSubdomain(in.Hostname, at.Child("hostname"))...)
 		if utilsnet.ParseIPSloppy(in.Hostname) != nil {
 			errs = append(errs, field.Invalid(at.Child("hostname"), in.Hostname, "must be a DNS name, not an IP address"))
 		}

@@ -88,7 +88,7 @@ func serviceType(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 		if name := strings.TrimSuffix(spec.ExternalName, "."); name == "" {
 			errs = append(errs, field.Required(path.Child("externalName"), ""))
 		} else {
-			errs = append(errs, checks.DnsSubdomain(name, path.Child("externalName"))...)
+			errs = append(errs, checks.DNSSubdomain(name, path.Child("externalName"))...)
 		}
 	}
 	return errs
@@ -98,7 +98,7 @@ func servicePort(p *corev1.ServicePort, needsName bool, names sets.Set[string], 
 	var errs field.ErrorList
 	switch {
 	case p.Name != "":
-		errs = append(errs, checks.DnsLabel(p.Name, path.Child("name"))...)
+		errs = append(errs, checks.DNSLabel(p.Name, path.Child("name"))...)
 		if names.Has(p.Name) {
 			errs = append(errs, field.Duplicate(path.Child("name"), p.Name))
 		}

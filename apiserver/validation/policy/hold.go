@@ -43,7 +43,7 @@ func ValidateHold(h *v1alpha1.Hold) field.ErrorList {
 	if s.Node == "" {
 		errs = append(errs, field.Required(path.Child("node"), ""))
 	} else {
-		errs = append(errs, checks.DnsSubdomain(s.Node, path.Child("node"))...)
+		errs = append(errs, checks.DNSSubdomain(s.Node, path.Child("node"))...)
 	}
 	switch {
 	case s.Cause == "":

@@ -14,7 +14,7 @@ import (
 // ValidateRuntimeClass validates a new class.
 func ValidateRuntimeClass(rc *nodev1.RuntimeClass) field.ErrorList {
 	errs := checks.ObjectMeta(&rc.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, checks.DnsLabel(rc.Handler, field.NewPath("handler"))...)
+	errs = append(errs, checks.DNSLabel(rc.Handler, field.NewPath("handler"))...)
 	if rc.Overhead != nil {
 		errs = append(errs, podvalidation.ValidateResourceRequirements(&corev1.ResourceRequirements{Limits: rc.Overhead.PodFixed}, field.NewPath("overhead"))...)
 	}

@@ -31,7 +31,7 @@ func defaultGroups(role *rbacv1.RoleRef, subjects []rbacv1.Subject) {
 
 // ValidateRole validates a new Role.
 func ValidateRole(r *rbacv1.Role) field.ErrorList {
-	return append(checks.ObjectMeta(&r.ObjectMeta, true, path.ValidatePathSegmentName), policyRules(r.Rules, true)...)
+	return append(checks.ObjectMeta(&r.ObjectMeta, true, path.ValidatePathSegmentName), policyRules(r.Rules, true)...) //nolint:staticcheck // kube-apiserver uses it
 }
 
 // ValidateRoleUpdate validates an update.
@@ -41,7 +41,7 @@ func ValidateRoleUpdate(r, old *rbacv1.Role) field.ErrorList {
 
 // ValidateClusterRole validates a new ClusterRole.
 func ValidateClusterRole(r *rbacv1.ClusterRole) field.ErrorList {
-	errs := append(checks.ObjectMeta(&r.ObjectMeta, false, path.ValidatePathSegmentName), policyRules(r.Rules, false)...)
+	errs := append(checks.ObjectMeta(&r.ObjectMeta, false, path.ValidatePathSegmentName), policyRules(r.Rules, false)...) //nolint:staticcheck // kube-apiserver uses it
 	if r.AggregationRule == nil {
 		return errs
 	}
@@ -123,14 +123,14 @@ func sameRole(role, old rbacv1.RoleRef) field.ErrorList {
 }
 
 func binding(m *metav1.ObjectMeta, role *rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool, kinds ...string) field.ErrorList {
-	errs := checks.ObjectMeta(m, namespaced, path.ValidatePathSegmentName)
+	errs := checks.ObjectMeta(m, namespaced, path.ValidatePathSegmentName) //nolint:staticcheck // kube-apiserver uses it
 	ref := field.NewPath("roleRef")
 	errs = append(errs, checks.OneOf(role.APIGroup, ref.Child("apiGroup"), rbacv1.GroupName)...)
 	errs = append(errs, checks.OneOf(role.Kind, ref.Child("kind"), kinds...)...)
 	if role.Name == "" {
 		errs = append(errs, field.Required(ref.Child("name"), ""))
 	} else {
-		errs = append(errs, checks.InvalidEach(ref.Child("name"), role.Name, path.ValidatePathSegmentName(role.Name, false))...)
+		errs = append(errs, checks.InvalidEach(ref.Child("name"), role.Name, path.ValidatePathSegmentName(role.Name, false))...) //nolint:staticcheck // kube-apiserver uses it
 	}
 	for i := range subjects {
 		errs = append(errs, subject(&subjects[i], namespaced, field.NewPath("subjects").Index(i))...)

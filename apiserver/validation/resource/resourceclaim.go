@@ -101,7 +101,7 @@ func deviceRequests(requests []resourcev1.DeviceRequest, path *field.Path) field
 		if r.Name == "" {
 			errs = append(errs, field.Required(at.Child("name"), ""))
 		} else {
-			errs = append(errs, checks.DnsLabel(r.Name, at.Child("name"))...)
+			errs = append(errs, checks.DNSLabel(r.Name, at.Child("name"))...)
 		}
 		if names.Has(r.Name) {
 			errs = append(errs, field.Duplicate(at.Child("name"), r.Name))
@@ -159,7 +159,7 @@ func ValidateDeviceClassUpdate(c, old *resourcev1.DeviceClass) field.ErrorList {
 func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
 	errs := checks.ObjectMeta(&s.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	path := field.NewPath("spec")
-	errs = append(errs, checks.CsiDriverName(s.Spec.Driver, path.Child("driver"))...)
+	errs = append(errs, checks.CSIDriverName(s.Spec.Driver, path.Child("driver"))...)
 	if s.Spec.Pool.Name == "" {
 		errs = append(errs, field.Required(path.Child("pool", "name"), ""))
 	}
@@ -173,7 +173,7 @@ func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
 	names := sets.New[string]()
 	for i, d := range s.Spec.Devices {
 		at := path.Child("devices").Index(i).Child("name")
-		errs = append(errs, checks.DnsLabel(d.Name, at)...)
+		errs = append(errs, checks.DNSLabel(d.Name, at)...)
 		if names.Has(d.Name) {
 			errs = append(errs, field.Duplicate(at, d.Name))
 		}

@@ -33,7 +33,7 @@ func DefaultCSIDriver(d *storagev1.CSIDriver) {
 // ValidateCSIDriver validates a new CSIDriver.
 func ValidateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
 	errs := checks.ObjectMeta(&d.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
-	errs = append(errs, checks.CsiDriverName(d.Name, field.NewPath("name"))...)
+	errs = append(errs, checks.CSIDriverName(d.Name, field.NewPath("name"))...)
 	spec := field.NewPath("spec")
 	boolean := func(set bool, name string) {
 		if !set {
@@ -95,7 +95,7 @@ func ValidateCSINode(n *storagev1.CSINode) field.ErrorList {
 	seen := sets.New[string]()
 	for i, d := range n.Spec.Drivers {
 		at := path.Index(i)
-		errs = append(errs, checks.CsiDriverName(d.Name, at.Child("name"))...)
+		errs = append(errs, checks.CSIDriverName(d.Name, at.Child("name"))...)
 		errs = append(errs, csiNodeID(d.NodeID, at.Child("nodeID"))...)
 		if d.Allocatable != nil {
 			errs = append(errs, checks.NonNegativeIfSet(d.Allocatable.Count, at.Child("allocatable", "count"))...)

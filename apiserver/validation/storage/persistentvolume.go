@@ -165,7 +165,7 @@ func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.Erro
 	}
 	if !checks.SemanticEqual(pv.Spec.PersistentVolumeSource, before.Spec.PersistentVolumeSource) {
 		errs = append(errs, field.Forbidden(spec.Child("persistentvolumesource"), fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%s",
-			checks.JsonDiff(before.Spec.PersistentVolumeSource, pv.Spec.PersistentVolumeSource))))
+			checks.JSONDiff(before.Spec.PersistentVolumeSource, pv.Spec.PersistentVolumeSource))))
 	}
 	errs = append(errs, checks.Immutable(pv.Spec.VolumeMode, old.Spec.VolumeMode, spec.Child("volumeMode"))...)
 	if old.Spec.NodeAffinity != nil {

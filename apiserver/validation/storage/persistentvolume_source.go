@@ -158,7 +158,7 @@ func localVolume(s *corev1.LocalVolumeSource, hasAffinity bool, at *field.Path) 
 }
 
 func csiVolume(s *corev1.CSIPersistentVolumeSource, at *field.Path) field.ErrorList {
-	errs := checks.CsiDriverName(s.Driver, at.Child("driver"))
+	errs := checks.CSIDriverName(s.Driver, at.Child("driver"))
 	if s.VolumeHandle == "" {
 		errs = append(errs, field.Required(at.Child("volumeHandle"), ""))
 	}

@@ -85,7 +85,7 @@ func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 		now.Spec.VolumeAttributesClassName = before.Spec.VolumeAttributesClassName
 	}
 	if !checks.SemanticEqual(now.Spec, before.Spec) {
-		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("%s\n%s", immutableClaimText, checks.JsonDiff(before.Spec, now.Spec))))
+		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("%s\n%s", immutableClaimText, checks.JSONDiff(before.Spec, now.Spec))))
 	}
 	errs = append(errs, claimSize(c, old, spec)...)
 	errs = append(errs, checks.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, spec.Child("volumeMode"))...)

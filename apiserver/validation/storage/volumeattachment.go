@@ -13,7 +13,7 @@ import (
 func ValidateVolumeAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
 	errs := checks.ObjectMeta(&a.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	spec := field.NewPath("spec")
-	errs = append(errs, checks.CsiDriverName(a.Spec.Attacher, spec.Child("attacher"))...)
+	errs = append(errs, checks.CSIDriverName(a.Spec.Attacher, spec.Child("attacher"))...)
 	errs = append(errs, attachmentSource(&a.Spec.Source, spec.Child("source"))...)
 	errs = append(errs, checks.InvalidEach(spec.Child("nodeName"), a.Spec.NodeName, apivalidation.NameIsDNSSubdomain(a.Spec.NodeName, false))...)
 	return append(errs, attachmentStatus(a)...)
