@@ -26,7 +26,7 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 		p := &r.Pods[i]
 		j := slices.IndexFunc(cfg.Profiles, func(f profiles.Profile) bool { return f.Name == q.Spec.SchedulerName })
 		if j < 0 {
-			p.PendingReason = "it waits for scheduler " + q.Spec.SchedulerName + ", of which no profile is known here (--config)"
+			p.PendingReason = "it waits for scheduler " + q.Spec.SchedulerName + ", whose profile is not known (--config)"
 			continue
 		}
 		placer := cfg.Profiles[j].NewPlacer(v.State)
@@ -65,7 +65,7 @@ var fieldByRule = map[decision.Plugin]string{
 	decision.PreFilterResult:      "spec.affinity.nodeAffinity of its owner's template",
 	decision.TaintToleration:      "spec.tolerations of its owner's template",
 	decision.NodeResourcesFit:     "resources.requests of its containers",
-	decision.VolumeBinding:        "its claims: their volumes can be used on no other node",
+	decision.VolumeBinding:        "its claims: no other node can use their volumes",
 	decision.VolumeZone:           "its claims: their volumes are in another zone",
 	decision.NodeDeclaredFeatures: "the features that it needs of a node",
 }
@@ -124,7 +124,7 @@ func unreachableVolume(v *View, p *model.Pod, drained []string) string {
 			return !slices.Contains(drained, n.Name) && pv.Affinity.Matches(n)
 		})
 		if !usable {
-			return fmt.Sprintf("claim %s/%s: its volume %s can be used on no node that is not drained", p.Namespace, c.Claim, pv.Name)
+			return fmt.Sprintf("claim %s/%s: its volume %s can only be used on drained nodes", p.Namespace, c.Claim, pv.Name)
 		}
 	}
 	return ""

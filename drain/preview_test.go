@@ -200,7 +200,7 @@ func TestSurgePodReplaces(t *testing.T) {
 		t.Errorf("%s\n%+v", got, r.Pods)
 	}
 	full := foretell(t, Options{Surge: true}, node("n1", 4000), node("n2", 400), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)))
-	if b := full.Pods[0].Block; b == nil || !strings.Contains(b.Reason, "the pod more has no node") {
+	if b := full.Pods[0].Block; b == nil || !strings.Contains(b.Reason, "the additional pod cannot be scheduled") {
 		t.Errorf("%s: %+v", lines(full), b)
 	}
 }

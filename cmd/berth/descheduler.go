@@ -50,7 +50,7 @@ func deschedulerCommand() *cobra.Command {
 Without a policy file the eight strategies run that the Kubernetes descheduler's old default enabled.
 
 In planned mode a pod is evicted only if the scheduler's own placement puts its replacement on another node and the
-strategy's goal gets closer; one pod of a workload goes at a time, moves wait for budgets, and what came to nothing is not
+strategy's goal gets closer; one pod of a workload is evicted at a time, moves wait for budgets, and what came to nothing is not
 tried again soon. Where Berth's scheduler places the pods, the place is held until the replacement is there; each run says
 whether it is. If pods are placed by profiles other than the default one, --config gives them as the scheduler has them.
 In compatible mode what the strategies name is evicted, just as the Kubernetes descheduler does.

@@ -49,7 +49,7 @@ func TestGonePodIsNotCountedAsEvicted(t *testing.T) {
 		return a.GetSubresource() == "eviction", nil, apierrors.NewNotFound(policyv1.Resource("pods"), "it")
 	})
 	r, report := once(t, options(t, client, Compatible))
-	if len(report.Moves) != 0 || report.RefusalCounts[notEvicted] == 0 || report.Refusals[0].Message != "it is gone already" {
+	if len(report.Moves) != 0 || report.RefusalCounts[notEvicted] == 0 || report.Refusals[0].Message != "it is already gone" {
 		t.Errorf("%+v", report)
 	}
 	if n := testutil.CollectAndCount(r.metrics.evictions); n != 0 || len(wrote(client)) != report.RefusalCounts[notEvicted] {

@@ -86,8 +86,8 @@ func TestTruncatedJournal(t *testing.T) {
 	lines := strings.SplitAfter(journal(t, 3), "\n")
 	last := len(lines) - 2 // what follows the last line is empty
 	for name, tc := range map[string]struct{ text, want string }{
-		"the last line":  {strings.Join(lines[:last], ""), "is cut off"},
-		"half of it":     {strings.Join(lines[:last/2], ""), "is cut off"},
+		"the last line":  {strings.Join(lines[:last], ""), "is partitioned"},
+		"half of it":     {strings.Join(lines[:last/2], ""), "is partitioned"},
 		"one before it":  {strings.Join(lines[:last-1], "") + lines[last], "lines are missing"},
 		"nothing, twice": {strings.Join(lines, "") + lines[last], "after the last one"},
 	} {

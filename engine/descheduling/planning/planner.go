@@ -204,7 +204,7 @@ func (p *Planner) Checkpoint() (restore func(), ok bool) {
 		p.plan.Moves = p.plan.Moves[:moves]
 		p.ledger = was
 		for _, m := range undone {
-			p.refuse(m, GroupIncomplete, fmt.Sprintf("it could go to %s, but not all that were to go together can", m.To))
+			p.refuse(m, GroupIncomplete, fmt.Sprintf("it could move to %s, but its group cannot move completely", m.To))
 		}
 	}, true
 }
