@@ -124,7 +124,7 @@ func TestPermanentBlocksNameTheField(t *testing.T) {
 		field   string
 	}{
 		"maxUnavailable 0":    {[]any{pod("web", "web-1", "n1", 100), guard("web", maxUnavailable(0))}, "spec.maxUnavailable of budget default/web: 1 or more"},
-		"minAvailable is all": {[]any{pod("web", "web-1", "n1", 100), guard("web", minAvailable(1))}, "spec.minAvailable of budget default/web: less"},
+		"minAvailable is all": {[]any{pod("web", "web-1", "n1", 100), guard("web", minAvailable(1))}, "spec.minAvailable of budget default/web: lower"},
 		"minAvailable 100%": {[]any{pod("web", "web-1", "n1", 100), guard("web", func(b *model.Budget) { b.MinAvailable = model.IntOrPercent{Set: true, Percent: true, Value: 100} })},
 			"less than 100%"},
 		"a pod that is not Ready": {[]any{unready(), pod("ill", "ill-2", "n2", 100), pod("ill", "ill-3", "n2", 100), guard("ill", minAvailable(2)),
@@ -171,9 +171,9 @@ func TestOptionsCheck(t *testing.T) {
 	lone.Owner, data.HasEmptyDir, set.Owner.Kind, static.Mirror = model.Owner{}, true, "DaemonSet", true
 	c := clusterOf(t, node("n1", 1000), node("n2", 1000), lone, data, set, static)
 	_, err := Preview(c, []string{"n1", "n9"}, Options{})
-	for _, want := range []string{"node n9: not found among 2 nodes", "they go with --force: default/lone", "they go with --delete-emptydir-data: default/data",
-		"they stay with --ignore-daemonsets: default/set"} {
-		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "which stay", "they stay"), want) {
+	for _, want := range []string{"node n9: not found among 2 nodes", "--force evicts them: default/lone", "--delete-emptydir-data evicts them: default/data",
+		"--ignore-daemonsets skips: default/set"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)
 		}
 	}

@@ -53,7 +53,7 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 				t.Errorf("the other one was held by %+v, want until %q", h, tc.held)
 			}
 			var text strings.Builder
-			if err := r.Text(&text, true); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods leave.\n") ||
+			if err := r.Text(&text, true); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
 				strings.Contains(text.String(), "makes no other") || strings.Contains(text.String(), "gone for good") {
 				t.Errorf("%v\n%s", err, text.String())
 			}

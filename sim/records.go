@@ -175,7 +175,7 @@ func (r *displacementRecorder) reconcileHold(key string, done func(time.Duration
 		done(left, nil)
 	case have != nil:
 		r.request("hold", key, func() error {
-			r.w.log("records", "hold", key, have.Spec.Owner.Name+" no longer has to avoid "+have.Spec.Node+"")
+			r.w.log("records", "hold", key, have.Spec.Owner.Name+" no longer has to avoid "+have.Spec.Node)
 			return r.w.api.Delete(store.Holds, key, store.Precondition{UID: string(have.UID)})
 		}, func(err error) { done(0, err) })
 	default:

@@ -20,12 +20,12 @@ func TestReturnedPodBacksOff(t *testing.T) {
 		}
 		s.step(1, want)
 		s.completeAll()
-		s.expectOutcome(`web-1 over returned "x/web-2, which came for x/web-1, was put back on a"`)
+		s.expectOutcome(`web-1 over returned "x/web-2, the replacement of x/web-1, was scheduled to a again"`)
 		again := moveIn(mode, "web-2", 1000)
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{again}})
 		s.removePod("web-1")
 		s.step(60, "")
-		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "was put back on a; not tried again until") {
+		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "was scheduled to a again; backing off until") {
 			t.Errorf("it is moved again: %s", s.state())
 		}
 	}

@@ -271,7 +271,7 @@ func TestTimeouts(t *testing.T) {
 	s.setPod(on)
 	s.step(1, "")
 	s.step(301, "")
-	s.expectOutcome(`web-1 over not ready "its replacement x/web-2 was not Ready in 5m0s"`)
+	s.expectOutcome(`web-1 over not ready "its replacement x/web-2 was not Ready within 5m0s"`)
 }
 
 func TestBudgetIsCheckedAgainBeforeEviction(t *testing.T) {
@@ -311,7 +311,7 @@ func TestExpiredPlanIsNotStarted(t *testing.T) {
 	s.setPod(s.pod("web-0", "", 1000)) // its workload is not idle
 	s.step(0, "")
 	s.step(1801, "")
-	s.expectOutcome(`web-1 over given up "it was planned more than 30m0s ago, when the cluster was another: a pod of the same workload, x/web-0, is unscheduled"`)
+	s.expectOutcome(`web-1 over given up "the plan is more than 30m0s old: a pod of the same workload, x/web-0, is unscheduled"`)
 }
 
 func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
@@ -341,7 +341,7 @@ func TestReplacementOfReplacement(t *testing.T) {
 	s.removePod("web-2")
 	s.setPod(s.pod("web-3", "a", 1000))
 	s.step(1, "")
-	s.expectOutcome(`web-1 over returned "x/web-3, which came for x/web-1, was put back on a"`)
+	s.expectOutcome(`web-1 over returned "x/web-3, the replacement of x/web-1, was scheduled to a again"`)
 }
 
 // What takes long between a Hold and the eviction: it must not end before the replacement can be there.
