@@ -40,7 +40,7 @@ var faulty = map[string]func(t *testing.T, w *World){
 	},
 	"DisplacedOnce": func(_ *testing.T, w *World) {
 		d := &displacement{pod: w.api.Pod("default/web")}
-		_ = w.deleteDisplaced(d, "somebody") // who has not said so
+		_ = w.deleteDisplaced(d, "another client") // without a record
 	},
 	"LowerVictims": func(_ *testing.T, w *World) { w.preemptFor("default/web", "default/db", false) },
 	"NominatedCapacity": func(_ *testing.T, w *World) {
@@ -52,11 +52,11 @@ var faulty = map[string]func(t *testing.T, w *World){
 	},
 	"PendingTracked": func(_ *testing.T, w *World) {
 		c := placement.DefaultConfig()
-		c.Name = "nobody"
+		c.Name = "unknown"
 		p, err := placement.NewProfile(c)
 		if err == nil {
 			w.o.Profiles = append(w.o.Profiles, p) // the machine knows nothing of it
-			_ = w.api.Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "nobody" }))
+			_ = w.api.Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "unknown" }))
 		}
 	},
 	"NoBusyLoop": func(_ *testing.T, w *World) {
@@ -95,7 +95,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	for name := range Invariants {
 		breaks, ok := faulty[name]
 		if !ok {
-			t.Errorf("nobody breaks %s", name)
+			t.Errorf("no case breaks %s", name)
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
-// Each end of a single run has the exit code that docs/descheduler.md says.
+// Each end of a single run has the exit code that docs/guides/descheduler.md says.
 func TestDeschedulerOnceExitCodes(t *testing.T) {
 	made := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}}}
 	left := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}, {Outcome: "given up"}}}

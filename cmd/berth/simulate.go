@@ -54,7 +54,7 @@ Exits with 1 when something expected did not come true, or something happened th
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.files, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote: the cluster at the start; may be repeated")
-	flags.StringVar(&f.scenario, "scenario", "", "text scenario of what happens (docs/simulate.md)")
+	flags.StringVar(&f.scenario, "scenario", "", "text scenario of what happens (docs/guides/simulate.md)")
 	flags.DurationVar(&f.until, "until", 0, "how much virtual time; without it the scenario's end, or 24h")
 	flags.Uint64Var(&f.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config), and faults")
 	flags.DurationVar(&f.lag, "lag", 2*time.Millisecond, "what watches are behind")

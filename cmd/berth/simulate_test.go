@@ -102,9 +102,9 @@ func TestSimulateDumpAndReplay(t *testing.T) {
 	}
 }
 
-// TestDocsExample: what docs/simulate.md shows first is as it says.
+// TestDocsExample: what docs/guides/simulate.md shows first is as it says.
 func TestDocsExample(t *testing.T) {
-	text, err := os.ReadFile("../../docs/simulate.md")
+	text, err := os.ReadFile("../../docs/guides/simulate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestDocsExample(t *testing.T) {
 		}
 	}
 	if len(example) < 5 {
-		t.Fatalf("docs/simulate.md begins with this example: %q", example)
+		t.Fatalf("docs/guides/simulate.md begins with this example: %q", example)
 	}
 	if out, err := simulate(t, "--scenario", write(t, "drain.txt", strings.Join(example, "")), "--timeline", "all", "--check"); err != nil {
 		t.Errorf("%v\n%s", err, out)

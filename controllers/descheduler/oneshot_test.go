@@ -90,7 +90,7 @@ func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 			if errors.As(err, &busy) == tc.waits || tc.waits && (err != nil || from.Sub(began) > 20*time.Second) || !tc.waits && time.Since(began) > time.Second {
 				t.Errorf("a Lease of %s of %d s: %v after %v, began at %v", tc.holder, tc.lasts, err, time.Since(began), from)
 			}
-			if line := said.Load(); tc.waits != (line == "waiting for the Lease kube-system/descheduler of once_other, which ends in 15 s unless he renews it") {
+			if line := said.Load(); tc.waits != (line == "waiting for Lease kube-system/descheduler held by once_other, which expires in 15 s unless renewed") {
 				t.Errorf("of %s it says %q", tc.holder, line)
 			}
 		}

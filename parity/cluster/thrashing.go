@@ -55,7 +55,7 @@ func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module
 	}
 	fmt.Println("berth descheduler beside the real kube-scheduler: evictions, and those whose pod came back to its node")
 	for _, g := range scenarios() {
-		policy := filepath.Join(module, "sim", "pingpong", "testdata", g.policy)
+		policy := filepath.Join(module, "sim", "thrashing", "testdata", g.policy)
 		planned, err := c.runScenario(ctx, f, g, plannedFor, berth, "--policy-config-file", policy, "--kubeconfig", kubeconfig)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func owners(list ...string) func(*descheduling.Pod) {
 	}
 }
 
-// Who is a copy of whom, how many a node may keep, and who goes.
+// TestDuplicates checks which pods are duplicates, how many a node may keep, and which are evicted.
 func TestDuplicates(t *testing.T) {
 	elsewhere := func(p *descheduling.Pod) { p.Namespace = "other" }
 	tied := func(p *descheduling.Pod) {
