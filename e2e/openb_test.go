@@ -27,7 +27,7 @@ type summary struct {
 		Message string
 		Pods    int
 	}
-	Utilisation []struct {
+	Utilization []struct {
 		Resource, Requested, Allocatable string
 		Percent                          int64
 	}
@@ -150,7 +150,7 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 		}
 	}
 	seen := []string{}
-	for _, u := range s.Utilisation {
+	for _, u := range s.Utilization {
 		seen = append(seen, u.Resource)
 		if number(t, u.Requested).Cmp(used.of(u.Resource)) != 0 || number(t, u.Allocatable).Cmp(have.of(u.Resource)) != 0 {
 			t.Errorf("%s: it says %s of %s, the recount %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), have.of(u.Resource).FloatString(3))
