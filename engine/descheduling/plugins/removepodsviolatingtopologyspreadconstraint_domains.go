@@ -114,7 +114,7 @@ func (g *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
 			continue
 		}
 		value := g.keyDomains.byNode[n]
-		if r.Planned() && !g.isEligible(n) {
+		if r.Planned() && !g.isEligible(int(n)) {
 			continue
 		}
 		if g.domainIndex[value] < 0 {
