@@ -58,7 +58,7 @@ func TestOpenB(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &s); r.code != 0 || err != nil {
 		t.Fatalf("berth load: %v: %s", err, r)
 	}
-	t.Logf("1523 nodes ready after %.1f s; %d pods made in %.1f s, placed or explained after %.1f s: %d placed, %d pending",
+	t.Logf("1523 nodes ready after %.1f s; %d pods created in %.1f s, scheduled or explained after %.1f s: %d placed, %d pending",
 		ready.Seconds(), s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
 	c.allRun(s.Placed)
 	t.Logf("all placed pods run %.1f s after the start", time.Since(started).Seconds())

@@ -93,7 +93,7 @@ func TestSimulateDumpAndReplay(t *testing.T) {
 	if out, err = simulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "the same: ") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if _, err = simulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "other options") {
+	if _, err = simulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "options other than") {
 		t.Errorf("with another seed: %v", err)
 	}
 	bad := write(t, "bad.txt", "expect at 1s bound 5\nuntil 1m\n")
