@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadCPUTime is the processor time that the calling thread has taken.
+// threadCPUTime returns the CPU time of the calling thread.
 func threadCPUTime() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {

@@ -4,5 +4,5 @@ package bench
 
 import "time"
 
-// busy is the time on the wall, where that of the processor is not known.
+// busy returns wall-clock time where CPU time is not available.
 func busy() time.Duration { return wall() }

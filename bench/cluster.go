@@ -14,8 +14,8 @@ const (
 	zoneKey = "topology.kubernetes.io/zone"
 )
 
-// mixedCluster is a cluster of n nodes of several sizes in three zones, some tainted,
-// some without a zone.
+// mixedCluster returns a cluster of n nodes of several sizes in three zones. Some nodes
+// are tainted, some have no zone.
 func mixedCluster(n int) *cluster.State {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := cluster.New()
@@ -41,7 +41,7 @@ func mixedCluster(n int) *cluster.State {
 	return s
 }
 
-// heartbeat is a node's status written anew with nothing in it changed.
+// heartbeat writes the status of a node again without a change.
 func heartbeat(s *cluster.State, i int) {
 	ids := s.NodeIDs()
 	n := *s.Node(ids[i%len(ids)]).Model
@@ -49,7 +49,7 @@ func heartbeat(s *cluster.State, i int) {
 	s.UpsertNode(&n)
 }
 
-// relabel changes a label of a node that no pod asks for.
+// relabel changes a label of a node that no pod selects.
 func relabel(s *cluster.State, i int) {
 	ids := s.NodeIDs()
 	n := *s.Node(ids[i%len(ids)]).Model
@@ -63,7 +63,7 @@ func relabel(s *cluster.State, i int) {
 	s.UpsertNode(&n)
 }
 
-// podKind makes the specification of the pods of an app.
+// podKind makes the specifications of the pods of an app.
 type podKind struct {
 	name string
 	spec func(app string, i int) *model.PodSpec
@@ -116,7 +116,7 @@ var (
 	}}
 )
 
-// withOwnSizes are the kinds with pods that no two apps have of equal size.
+// withOwnSizes returns the kinds with a different pod size for each app.
 func withOwnSizes(kinds []podKind) []podKind {
 	var out []podKind
 	for _, k := range kinds {
@@ -130,13 +130,13 @@ func withOwnSizes(kinds []podKind) []podKind {
 	return out
 }
 
-// app is pods of one specification and the same labels.
+// app is a set of pods with one specification and the same labels.
 type app struct {
 	name string
 	spec *model.PodSpec
 }
 
-// apps makes n apps of kinds in turn. Those of defaultKind get a Service each.
+// apps makes n apps with alternating kinds. An app of defaultKind gets a Service.
 func apps(s *cluster.State, n int, kinds ...podKind) []app {
 	var out []app
 	for i := range n {
@@ -150,7 +150,7 @@ func apps(s *cluster.State, n int, kinds ...podKind) []app {
 	return out
 }
 
-// pod is a new pod of the app.
+// pod returns a new pod of the app.
 func (a app) pod(serial int) *model.Pod {
 	return &model.Pod{Namespace: "default", Name: fmt.Sprintf("%s-%d", a.name, serial), UID: fmt.Sprintf("b1946ac9-2492-4d23-8f9c-%012d", serial),
 		Labels: model.Labels{{Key: "app", Value: a.name}, {Key: "index", Value: fmt.Sprint(serial)}}, Spec: a.spec}

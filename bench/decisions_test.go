@@ -9,26 +9,28 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // bench is a cluster under load.
 type bench struct {
 	state  *cluster.State
-	engine *placement.Engine
+	engine *fastpath.Engine
 	apps   []app
-	placed []string // uids, oldest first
+	placed []string // UIDs, oldest first
 	serial int
-	hold   int // pods that stay
+	hold   int // number of pods that stay
 	churn  bool
 	rand   *rand.Rand
 	out    decision.Summary
 }
 
-// decideNext decides about the next pod and places it, timing the decision alone by the wall.
+// decideNext decides about the next pod and places it. It returns the wall-clock time of
+// the decision.
 func (b *bench) decideNext(t testing.TB) time.Duration { return b.decideTimed(t, wallClock) }
 
-// decideTimed does so by a clock.
+// decideTimed is decideNext with another clock.
 func (b *bench) decideTimed(t testing.TB, now func() time.Duration) time.Duration {
 	a := b.apps[b.serial%len(b.apps)]
 	b.serial++
@@ -62,10 +64,10 @@ func (b *bench) decideTimed(t testing.TB, now func() time.Duration) time.Duratio
 
 var began = time.Now()
 
-// wallClock is the time on the wall.
+// wallClock returns the wall-clock time since the start.
 func wallClock() time.Duration { return time.Since(began) }
 
-// clockOverhead is what reading a clock twice takes.
+// clockOverhead returns the time that two readings of a clock take.
 func clockOverhead(now func() time.Duration) time.Duration {
 	all := make([]time.Duration, 2001)
 	for i := range all {
@@ -76,14 +78,14 @@ func clockOverhead(now func() time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// timings of a row: percentiles by the wall, the mean by the processor time of the
-// thread, so that it does not count whoever else wants the processor.
+// timings of a row: percentiles of the wall-clock time, and the mean of the CPU time of
+// the thread, which does not include other work of the machine.
 type timings struct {
 	p10, median, mean, p99 time.Duration
 	allocs                 float64
 }
 
-// measure takes n decisions, after as many as it takes for views to be there.
+// measure makes n decisions, after as many as it takes to fill the views.
 func (b *bench) measure(t testing.TB, n int) timings {
 	for range min(4*len(b.apps)+b.hold/4, 20000) {
 		b.decideNext(t)
@@ -94,7 +96,7 @@ func (b *bench) measure(t testing.TB, n int) timings {
 	return f
 }
 
-// mean is that of n decisions by processor time.
+// mean returns the mean CPU time of n decisions.
 func (b *bench) mean(t testing.TB, n int) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -116,7 +118,7 @@ func (b *bench) take(t testing.TB, n int) timings {
 	return timings{p10: took[n/10], median: took[n/2], p99: took[n*99/100]}
 }
 
-// allocations counts those of decisions alone.
+// allocations counts the allocations of the decisions alone.
 func (b *bench) allocations(n int) float64 {
 	var before, after runtime.MemStats
 	var sum uint64
@@ -135,35 +137,35 @@ func (b *bench) allocations(n int) float64 {
 }
 
 func newBench(t testing.TB, nodes, shapes int, churn bool, kinds ...podKind) *bench {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{state: mixedCluster(nodes), churn: churn, hold: 4 * nodes, rand: rand.New(rand.NewPCG(3, 4))}
 	b.apps = apps(b.state, shapes, kinds...)
-	b.engine = placement.NewEngine(b.state, p, 1)
+	b.engine = fastpath.NewEngine(b.state, p, 1)
 	return b
 }
 
-// measureFirstDecision measures pods of shapes never seen before.
+// measureFirstDecision measures decisions about pods with new shapes.
 func measureFirstDecision(t testing.TB, nodes, n int, k podKind) timings {
 	b := newBench(t, nodes, 1, false, plainKind)
 	for range nodes {
 		b.decideNext(t)
 	}
 	all := apps(b.state, 2*n, k)
-	b.apps = all[:n] // n decisions in a row are one about each
+	b.apps = all[:n] // each of n decisions is about another app
 	f := b.take(t, n)
 	b.apps = all[n:]
 	f.mean = b.mean(t, n)
 	return f
 }
 
-// report gives the figures to a benchmark, in microseconds of the thread's processor time
-// (mean) or of the wall.
+// report reports the figures in microseconds: CPU time of the thread for the mean,
+// otherwise wall-clock time.
 func (f timings) report(b *testing.B) {
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
-	b.ReportMetric(0, "ns/op") // says nothing here: it counts what is between decisions
+	b.ReportMetric(0, "ns/op") // no use: it includes the time between decisions
 	b.ReportMetric(us(f.p10), "us-p10")
 	b.ReportMetric(us(f.median), "us-median")
 	b.ReportMetric(us(f.mean), "us-mean")

@@ -1,10 +1,9 @@
-// Package bench measures what a placement decision costs: CPU time and
-// allocations of Engine.Decide alone, in process, for the shapes of pods that
-// clusters are made of, at several sizes of cluster.
+// Package bench measures the cost of a placement decision: CPU time and allocations of
+// Engine.Decide alone, in process, for common shapes of pods and several sizes of cluster.
 //
-// The clock is read around each decision and its own cost taken off; placing the
-// pod, removing another and whatever else goes on between decisions is done but
-// not counted. "churn" adds a heartbeat for each decision, a changed label for each
-// hundredth, and removes pods at random instead of the oldest. Run it by make bench on a
-// machine that does nothing else; or look at us-p10, as the mean is everybody's.
+// The clock is read around each decision, and its own cost is subtracted. Placing the pod,
+// removing another one and other work between decisions are not counted. "churn" adds a
+// heartbeat for each decision and a changed label for each hundredth, and removes random
+// pods instead of the oldest. Run it with make bench on an idle machine. On a busy machine
+// use us-p10, because the mean includes the other load.
 package bench

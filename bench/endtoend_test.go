@@ -11,16 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// BenchmarkEndToEnd is the whole way of a pod within the process: compiled as it
-// arrives, queued, decided, assumed, asked to be bound, granted, compiled again
-// as it is seen on its node, and, so that the cluster does not fill up, removed
-// 1,000 pods later. There is no API; all else is as in the real shell.
+// BenchmarkEndToEnd measures the whole path of a pod within the process. The pod is
+// compiled when it arrives, queued, decided, assumed, bound, compiled again when it is
+// seen on its node, and removed 1,000 pods later, so that the cluster does not fill up.
+// There is no API server. Everything else is as in the scheduler.
 func BenchmarkEndToEnd(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { benchmarkEndToEnd(b, nodes) })
@@ -28,7 +28,7 @@ func BenchmarkEndToEnd(b *testing.B) {
 }
 
 func benchmarkEndToEnd(b *testing.B, nodes int) {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func benchmarkEndToEnd(b *testing.B, nodes int) {
 	}
 }
 
-// newDeploymentPod is a pod as a Deployment makes them.
+// newDeploymentPod returns a pod as a Deployment creates it.
 func newDeploymentPod() *corev1.Pod {
 	seconds := int64(300)
 	toleration := func(key string) corev1.Toleration {

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/load"
 )
 
-// packedResources are the resources that packing looks at.
+// packedResources are the resources that packing considers.
 var packedResources = []string{"cpu", "memory", string(load.GPU)}
 
 func packingPolicy(percent float64) descheduling.Policy {
@@ -26,9 +26,9 @@ func packingPolicy(percent float64) descheduling.Policy {
 
 var allFills = flag.Bool("all-fills", false, "TestOpenBPacking: make the whole table")
 
-// TestOpenBPacking fills OpenB's cluster in three random orders and packs it: as the Kubernetes descheduler does beside
-// a scheduler that packs, by a plan, and by a plan that may evict half as many as the former. The rows
-// are those of docs/performance/descheduler.md.
+// TestOpenBPacking fills OpenB's cluster in three random orders and packs it: as the
+// Kubernetes descheduler does beside a scheduler that packs, by a plan, and by a plan that
+// may evict half as many pods. docs/performance/descheduler.md has the resulting rows.
 func TestOpenBPacking(t *testing.T) {
 	nodes, all := openB(t)
 	docs, err := os.ReadFile("../docs/performance/descheduler.md")
@@ -37,7 +37,7 @@ func TestOpenBPacking(t *testing.T) {
 	}
 	var missing []string
 	fills := []struct {
-		share   int // percent of the trace's pods
+		share   int // percent of the pods of the trace
 		percent float64
 	}{{40, 50}, {50, 50}, {100, 50}, {40, 30}, {50, 30}}
 	if !*allFills {
@@ -69,8 +69,9 @@ func TestOpenBPacking(t *testing.T) {
 	}
 }
 
-// tableCells are nodes emptied (those that pods have taken by now which had waited), evictions, those whose pod came back,
-// pods left waiting.
+// tableCells formats the emptied nodes (and how many of them now have pods that had
+// waited), the evictions, the pods that came back to their node, and the pods left
+// waiting.
 func (t *packingResult) tableCells() string {
 	return fmt.Sprintf("%d (%d) / %d / %d / %d", t.Emptied, t.Taken, t.Evicted, t.Returned, t.Pending)
 }

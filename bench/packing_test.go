@@ -20,7 +20,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/testkit"
 	"github.com/berthproject/berth/load"
@@ -31,47 +32,50 @@ type packingCluster struct {
 	in      *conversion.Converter
 	nodes   []*corev1.Node
 	state   *cluster.State
-	packer  *placement.Profile
-	engine  *placement.Engine
-	pods    map[string]*descheduling.Pod // by uid, those that are bound
+	packer  *framework.Profile
+	engine  *fastpath.Engine
+	pods    map[string]*descheduling.Pod // the bound pods by UID
 	pending []*descheduling.Pod
-	late    map[string]bool // controllers whose pods found no place when the cluster was filled
+	late    map[string]bool // controllers whose pods did not fit when the cluster was filled
 	result  packingResult
-	dying   []string // uids of pods that were evicted and are still there
+	dying   []string // UIDs of evicted pods that still exist
 }
 
-// packingResult is what packing came to. Emptied are nodes that have none of the pods left that the cluster was filled with;
-// Taken of these have pods by now that had waited for such a node.
+// packingResult is the outcome of packing. Emptied nodes have none of the pods left that
+// the cluster was filled with. Taken ones of them now have pods that had waited for a
+// node.
 type packingResult struct {
 	Rounds, Before, Emptied, Taken, Evicted, Returned, Pending int
 }
 
-// mostAllocated is the profile of a scheduler that packs: nothing in it prefers empty nodes.
-func mostAllocated(t *testing.T) *placement.Profile {
-	c := placement.DefaultConfig()
-	c.Name, c.Fit.Strategy = "packer", placement.MostAllocated
-	c.Fit.Resources = append(c.Fit.Resources, placement.ResourceWeight{Name: string(load.GPU), Weight: 1})
-	c.Score = []placement.WeightedPlugin{{Plugin: decision.TaintToleration, Weight: 3}, {Plugin: decision.NodeAffinity, Weight: 2}, {Plugin: decision.NodeResourcesFit, Weight: 1}}
-	p, err := placement.NewProfile(c)
+// mostAllocated returns the profile of a scheduler that packs: no rule prefers empty
+// nodes.
+func mostAllocated(t *testing.T) *framework.Profile {
+	c := framework.DefaultConfig()
+	c.Name, c.Fit.Strategy = "packer", framework.MostAllocated
+	c.Fit.Resources = append(c.Fit.Resources, framework.ResourceWeight{Name: string(load.GPU), Weight: 1})
+	c.Score = []framework.WeightedPlugin{{Plugin: decision.TaintToleration, Weight: 3}, {Plugin: decision.NodeAffinity, Weight: 2}, {Plugin: decision.NodeResourcesFit, Weight: 1}}
+	p, err := framework.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// fill places pods of the trace in a random order, as kube-scheduler's default profile does: spread.
+// fill places pods of the trace in a random order with the default profile of
+// kube-scheduler, which spreads them.
 func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *packingCluster {
 	y := &packingCluster{in: conversion.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*descheduling.Pod{}, late: map[string]bool{}}
 	for _, n := range nodes {
 		y.state.UpsertNode(y.in.DeschedulingNode(n).Node)
 	}
-	c := placement.DefaultConfig()
-	c.Name = "packer" // these pods' scheduler, before it packed
-	spread, err := placement.NewProfile(c)
+	c := framework.DefaultConfig()
+	c.Name = "packer" // the scheduler of these pods, before it packed
+	spread, err := framework.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := placement.NewEngine(y.state, spread, seed)
+	engine := fastpath.NewEngine(y.state, spread, seed)
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(pods)) {
 		p := y.in.DeschedulingPod(pods[i])
 		if !y.place(engine, p) {
@@ -83,16 +87,16 @@ func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *
 	return y
 }
 
-// fork is the yard once more, to be packed by a scheduler that packs.
+// fork returns a copy of the cluster for a scheduler that packs.
 func (y *packingCluster) fork() *packingCluster {
 	c := *y
 	c.state, c.pods, c.pending = y.state.Fork(), maps.Clone(y.pods), slices.Clone(y.pending)
-	c.engine = placement.NewEngine(c.state, c.packer, 1)
+	c.engine = fastpath.NewEngine(c.state, c.packer, 1)
 	return &c
 }
 
-// place binds a pod where an engine says; false: it fits nowhere.
-func (y *packingCluster) place(e *placement.Engine, p *descheduling.Pod) bool {
+// place binds a pod where an engine decides. It returns false if the pod does not fit.
+func (y *packingCluster) place(e *fastpath.Engine, p *descheduling.Pod) bool {
 	var s decision.Summary
 	if e.Decide(p.Pod, &s); s.Outcome != decision.Scheduled {
 		return false
@@ -118,7 +122,8 @@ func (y *packingCluster) evict(p *descheduling.Pod) *descheduling.Pod {
 	return &descheduling.Pod{Pod: &next, Details: p.Details}
 }
 
-// countEmpty are the nodes without pods but for late ones, and how many of them have some.
+// countEmpty returns how many nodes have no pods except late ones, and how many of them
+// have late ones.
 func (y *packingCluster) countEmpty() (n, taken int) {
 	for _, id := range y.state.NodeIDs() {
 		pods := y.state.Node(id).Pods
@@ -148,8 +153,9 @@ func (y *packingCluster) snapshot() *descheduling.Snapshot {
 	return s
 }
 
-// evictingMover is compatible mode: the scheduler places each replacement at once. The victims take their time to
-// stop, longer than a round, so that their room is not free before it is over.
+// evictingMover is compatible mode: the scheduler places each replacement at once. The
+// victims take longer than a round to stop, so their resources are not free before its
+// end.
 type evictingMover struct{ *packingCluster }
 
 func (evictingMover) ChoosesNodes() bool { return false }
@@ -170,7 +176,7 @@ func (y evictingMover) Move(_, _ string, c *descheduling.Candidate) (*descheduli
 	return nil, true
 }
 
-// round makes one round of at most so many evictions and says how many there were.
+// round makes one round with at most the given evictions and returns how many it made.
 func (y *packingCluster) round(policy descheduling.Policy, planned bool, most int) int {
 	before, snapshot := y.result.Evicted, y.snapshot()
 	policy.Limits.Total = &most
@@ -182,7 +188,7 @@ func (y *packingCluster) round(policy descheduling.Policy, planned bool, most in
 		y.dying = nil
 		return y.result.Evicted - before
 	}
-	p := planning.New(snapshot, y.state, planning.Options{Now: snapshot.Now, Profiles: map[string]*placement.Profile{"packer": y.packer}})
+	p := planning.New(snapshot, y.state, planning.Options{Now: snapshot.Now, Profiles: map[string]*framework.Profile{"packer": y.packer}})
 	descheduling.RunPolicy(snapshot, &policy, p)
 	for _, m := range p.Plan().Moves {
 		y.bind(y.evict(y.pods[m.Pod.UID]), m.To)
@@ -190,7 +196,8 @@ func (y *packingCluster) round(policy descheduling.Policy, planned bool, most in
 	return y.result.Evicted - before
 }
 
-// pack makes rounds until one evicts nobody, ten at most, with so many evictions at most.
+// pack makes rounds until one evicts no pod, at most ten, with at most the given
+// evictions.
 func (y *packingCluster) pack(policy descheduling.Policy, planned bool, most int) packingResult {
 	for y.result.Rounds < 10 {
 		y.result.Rounds++
@@ -211,7 +218,7 @@ func (y *packingCluster) pack(policy descheduling.Policy, planned bool, most int
 	return out
 }
 
-// openB reads the trace; its pods get a controller each, and the scheduler that packs.
+// openB reads the trace. Its pods get a controller each, and the scheduler that packs.
 func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
@@ -237,9 +244,10 @@ func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 	return nodes, pods
 }
 
-// bounds are those of whoever empties no other nodes than HighNodeUtilization may: how many evictions so many nodes take
-// at least, if there are as many, and how many nodes so many evictions empty at most. Each pod of an emptied node has
-// to go once, and a node above the threshold loses none, so that no other comes below it.
+// bounds returns the bounds of an algorithm that empties only nodes that
+// HighNodeUtilization may empty: the minimum evictions for the given nodes, and the
+// maximum nodes for the given evictions. Each pod of an emptied node must move once. A
+// node above the threshold loses no pod, so no other node falls below the threshold.
 func (y *packingCluster) bounds(percent float64, nodes, evictions int) (least, most int) {
 	var sizes []int
 	for _, n := range y.snapshot().Nodes {
@@ -259,7 +267,8 @@ func (y *packingCluster) bounds(percent float64, nodes, evictions int) (least, m
 	return least, most
 }
 
-// belowThreshold says whether no resource of packing's thresholds is requested above its share.
+// belowThreshold reports whether all resources of the thresholds of packing are requested
+// at most to the given percentage.
 func belowThreshold(n *descheduling.Node, percent float64) bool {
 	for _, name := range packedResources {
 		used, have := int64(0), n.Allocatable.Amount(name)

@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// BenchmarkPendingPods is a full cluster with many pods that wait, in which 1,000
-// things a second happen: pods of others come and go, pods of ours end, nodes report, are relabelled,
-// grow and are tainted. It reports the time of an event with all that follows from it in
-// the process, how many pods are bound, and how many are woken and rejected again.
+// BenchmarkPendingPods measures a full cluster with many waiting pods in which 1,000
+// events happen per second: pods of others come and go, our pods end, and nodes report,
+// are relabelled, grow and are tainted. It reports the time of an event with all its
+// consequences in the process, how many pods are bound, and how many are woken and
+// rejected again.
 func BenchmarkPendingPods(b *testing.B) {
 	for _, waiting := range []int{1000, 100_000} {
 		for _, shapes := range []int{100, 1000} {
@@ -31,7 +32,7 @@ func BenchmarkPendingPods(b *testing.B) {
 	}
 }
 
-// pendingBench is the machine with those who wait.
+// pendingBench is the machine with the waiting pods.
 type pendingBench struct {
 	*rand.Rand
 	b       *testing.B
@@ -39,8 +40,8 @@ type pendingBench struct {
 	now     time.Time
 	nodes   []*model.Node
 	apps    []app
-	bound   []*model.Pod // that may end
-	foreign []*model.Pod // of others, beyond what nodes can take
+	bound   []*model.Pod // pods that may end
+	foreign []*model.Pod // pods of others, beyond the capacity of the nodes
 	serial  int
 
 	events, binds, wastedWakeups int
@@ -48,7 +49,7 @@ type pendingBench struct {
 }
 
 func newPendingBench(b *testing.B, nodes, waiting, shapes int) *pendingBench {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func newPendingBench(b *testing.B, nodes, waiting, shapes int) *pendingBench {
 	w := &pendingBench{Rand: rand.New(rand.NewPCG(3, 4)), b: b, m: scheduling.New(cfg), now: time.Unix(1_700_000_000, 0)}
 	s := mixedCluster(nodes)
 	w.apps = apps(s, shapes, commonKinds...)
-	for i := range w.apps { // nobody is more than another
+	for i := range w.apps { // all have the same priority
 		spec := *w.apps[i].spec
 		spec.Requests.MilliCPU += int64(i)
 		w.apps[i].spec = &spec
@@ -72,7 +73,7 @@ func newPendingBench(b *testing.B, nodes, waiting, shapes int) *pendingBench {
 		events = append(events, n)
 		for left := n.Allocatable.MilliCPU; left > 0; {
 			pod := w.pod()
-			if left -= pod.Spec.Requests.MilliCPU; len(events)%40 == 0 || left < 1000 { // a large one fills up
+			if left -= pod.Spec.Requests.MilliCPU; len(events)%40 == 0 || left < 1000 { // a large one fills the node
 				spec := *pod.Spec
 				spec.Requests.MilliCPU += left
 				left, pod.Spec = 0, &spec
@@ -100,12 +101,12 @@ func (w *pendingBench) pod() *model.Pod {
 	return w.apps[w.serial%len(w.apps)].pod(w.serial)
 }
 
-// addPending lets a new pod be found not to fit, and takes no time.
+// addPending adds a new pod that does not fit; this is not measured.
 func (w *pendingBench) addPending() {
 	w.step(false, w.pod())
 }
 
-// event lets one thing happen.
+// event makes one event happen.
 func (w *pendingBench) event() {
 	w.now = w.now.Add(time.Millisecond)
 	n := w.nodes[w.IntN(len(w.nodes))]
@@ -124,7 +125,7 @@ func (w *pendingBench) event() {
 		w.step(true, w.mutateNode(n, k))
 	}
 	w.events++
-	for range w.binds - before { // as many come as were placed
+	for range w.binds - before { // replace the pods that were placed
 		w.addPending()
 	}
 }
@@ -137,7 +138,8 @@ func (w *pendingBench) removeRandom(from *[]*model.Pod) scheduling.Event {
 	return scheduling.Remove{Object: &model.Pod{UID: pod.UID}}
 }
 
-// mutateNode is a node that reports, is relabelled, tainted, or is a little larger for a while.
+// mutateNode returns a node that reports, is relabelled, tainted, or slightly larger for
+// some time.
 func (w *pendingBench) mutateNode(n *model.Node, k int) *model.Node {
 	c := *n
 	switch k {
@@ -153,7 +155,7 @@ func (w *pendingBench) mutateNode(n *model.Node, k int) *model.Node {
 	return &c
 }
 
-// step takes in an event and grants what is asked for.
+// step processes an event and grants what the machine requests.
 func (w *pendingBench) step(timed bool, events ...scheduling.Event) {
 	start := time.Now()
 	for len(events) > 0 {
@@ -187,5 +189,5 @@ func (w *pendingBench) report(b *testing.B) {
 	b.ReportMetric(float64(w.wastedWakeups)/float64(w.events), "wasted_wakeups/event")
 	b.ReportMetric(float64(w.m.WakeupCounts().StaleWakeups)/float64(w.events), "lulled/event")
 	b.ReportMetric(float64(w.binds)/float64(w.events), "binds/event")
-	b.ReportMetric(0, "ns/op") // arrivals are in it, too
+	b.ReportMetric(0, "ns/op") // it would include arrivals
 }

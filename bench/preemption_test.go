@@ -11,11 +11,13 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// fullCluster is a cluster of n equal nodes, each full of four pods of low priority that
-// started at different times.
+// fullCluster returns a cluster of n equal nodes, each full with four pods of low priority
+// that started at different times.
 func fullCluster(n int) *cluster.State {
 	s := cluster.New()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -34,13 +36,14 @@ func fullCluster(n int) *cluster.State {
 	return s
 }
 
-// BenchmarkPreemption measures what it takes to find out who must leave, on a full
-// cluster: by the plain path; for equal preemptors; for preemptors of a size each; for equal
-// ones that are spread over zones; and for equal ones with a budget over each eighth of the
-// victims, which is debited each time.
-// The victims leave and the preemptor comes, outside of the measured time. us/plan is the plan
-// alone. The two that look at many nodes for each plan, which takes up to a second, are not
-// repeated more often than their names say, whatever -benchtime asks for.
+// BenchmarkPreemption measures the search for victims on a full cluster: with the
+// reference evaluator; for equal preemptors; for preemptors of different sizes; for equal
+// ones that are spread over zones; and for equal ones with a budget over each eighth of
+// the victims, which each preemption uses.
+//
+// The removal of the victims and the arrival of the preemptor are not measured. us/plan is
+// the time of the plan alone. The two slow variants take up to a second per plan and run
+// at most maxPlans times, for any -benchtime.
 func BenchmarkPreemption(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
 		for _, way := range []string{referenceEvaluator, "equal", "random sizes", spread, "budgets"} {
@@ -54,30 +57,31 @@ const (
 	spread             = "spread, at most 1000 plans"
 )
 
-// maxPlans is how many plans are made at most.
+// maxPlans is the maximum number of plans of a variant.
 var maxPlans = map[string]int{referenceEvaluator: 20, spread: 1000}
 
-// preemptorLifetime is how many preemptors stay before they leave and their victims come back.
+// preemptorLifetime is the number of preemptors after which one leaves and its victims
+// come back.
 const preemptorLifetime = 100
 
 // preemptionBench is one run.
 type preemptionBench struct {
 	state    *cluster.State
-	profile  *placement.Profile
-	engine   *placement.Engine
+	profile  *framework.Profile
+	engine   *fastpath.Engine
 	planner  *preemption.Planner
-	departed [][]*model.Pod // by turns: the preemptor and its victims
+	departed [][]*model.Pod // alternating: the preemptor and its victims
 	spent    time.Duration
 	allocs   uint64
 }
 
 func preempt(b *testing.B, nodes int, way string) {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		b.Fatal(err)
 	}
 	s := fullCluster(nodes)
-	run := &preemptionBench{state: s, profile: p, engine: placement.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
+	run := &preemptionBench{state: s, profile: p, engine: fastpath.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
 		departed: make([][]*model.Pod, preemptorLifetime)}
 	for i := range 8 {
 		if way == "budgets" {
@@ -90,7 +94,7 @@ func preempt(b *testing.B, nodes int, way string) {
 	n := b.N
 	if m, ok := maxPlans[way]; ok {
 		n = min(n, m)
-		b.ReportMetric(0, "ns/op") // it would be of plans that were not made
+		b.ReportMetric(0, "ns/op") // it would count plans that were not made
 	}
 	for i := range n {
 		switch way {
@@ -111,7 +115,7 @@ func highPrioritySpec(cpu, memory int64) *model.PodSpec {
 	return spec
 }
 
-// preemptNext lets one pod make room for itself, and one that did so a while ago leave.
+// preemptNext lets one pod preempt, and removes a preemptor of an earlier call.
 func (run *preemptionBench) preemptNext(b *testing.B, i int, way string, spec *model.PodSpec) {
 	s := run.state
 	for k, p := range run.departed[i%preemptorLifetime] {

@@ -7,7 +7,7 @@ import (
 
 var commonKinds = []podKind{plainKind, affinityKind, antiHostKind, zoneKind, hardKind, defaultKind}
 
-// row is a line of the table: how many shapes of which kinds.
+// row is a row of the table: the kinds and their number.
 type row struct {
 	name   string
 	shapes int
@@ -24,11 +24,11 @@ func table() []row {
 		row{"100 shapes, each 6th unschedulable", 100, []podKind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
 }
 
-// samples is how many decisions are timed: as many as asked for, but no more than
-// a large cluster can take in bearable time.
+// samples returns how many decisions to time: as many as asked for, but fewer for a large
+// cluster, to limit the total time.
 func samples(asked, nodes int) int { return max(min(asked, 20000, 200_000_000/nodes), 100) }
 
-// BenchmarkDecision is the table: what a decision alone costs.
+// BenchmarkDecision measures the decision alone for each row of the table.
 func BenchmarkDecision(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
 		for _, churn := range []string{"", ", churn"} {
@@ -46,8 +46,8 @@ func BenchmarkDecision(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstDecision is what a decision about a pod of a shape never seen before
-// costs, in a cluster of as many pods as nodes.
+// BenchmarkFirstDecision measures a decision about a pod with a new shape, in a cluster
+// with as many pods as nodes.
 func BenchmarkFirstDecision(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
 		for _, k := range append(commonKinds[:len(commonKinds):len(commonKinds)], withOwnSizes(commonKinds)...) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// newAPIResponse brings what came back into the form of the recordings.
+// newAPIResponse brings a response into the form of the recordings.
 func newAPIResponse(code int, header http.Header, raw []byte, watch bool) apiResponse {
 	a := apiResponse{Code: code, RetryAfter: header.Get("Retry-After"), StatusLine: fmt.Sprintf("HTTP/1.1 %d %s", code, http.StatusText(code))}
 	for _, w := range header.Values("Warning") {
@@ -40,7 +40,7 @@ func newAPIResponse(code int, header http.Header, raw []byte, watch bool) apiRes
 	return a
 }
 
-// warningText takes the text out of `299 - "text"`.
+// warningText returns the text of `299 - "text"`.
 func warningText(header string) string {
 	_, text, found := strings.Cut(header, `- "`)
 	if !found {
@@ -77,7 +77,7 @@ func statusOf(object map[string]any) *apiStatus {
 
 func asString(v any) string { s, _ := v.(string); return s }
 
-// normalizeObject leaves out what no two servers have in common.
+// normalizeObject removes what differs between any two servers.
 func normalizeObject(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -121,7 +121,7 @@ func normalizeTable(table map[string]any) any {
 	return map[string]any{"kind": "Table", "columnDefinitions": columns, "rows": rows}
 }
 
-// compare says how an answer differs from the recorded one.
+// compare returns how a response differs from the recorded one.
 func (r *vectorReplay) compare(want, have apiResponse) []string {
 	var out []string
 	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -198,7 +198,7 @@ func (r *vectorReplay) causeDifferences(want, have []apiCause) []string {
 	return out
 }
 
-// differences walks two JSON values and names the paths that differ.
+// differences walks two JSON values and returns the paths that differ.
 func (r *vectorReplay) differences(path string, want, have any) []string {
 	switch w := want.(type) {
 	case map[string]any:
@@ -273,7 +273,8 @@ func compactJSON(v any) string {
 	return string(raw)
 }
 
-// placeholders are what a recording has instead of a value that the server made.
+// placeholders maps the placeholders of a recording to what they match: values that the
+// server has made.
 var placeholders = map[string]string{
 	"$time":      `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`,
 	"$uid":       `[0-9a-f]{8}-[0-9a-f-]{27}`,
@@ -291,12 +292,12 @@ var (
 	oldAge      = regexp.MustCompile(`^\d+y(\d+d)?$`)
 )
 
-// bothFixedAges forgives ages of fixed dates: they were recorded on another day.
+// bothFixedAges ignores ages of fixed dates, because they were recorded on another day.
 func bothFixedAges(want, have string) bool {
 	return oldAge.MatchString(want) && oldAge.MatchString(have)
 }
 
-// matches compares a text that may have placeholders.
+// matches compares a text that may contain placeholders.
 func (r *vectorReplay) matches(want, have string) bool {
 	if want == have {
 		return true
@@ -320,7 +321,7 @@ func (r *vectorReplay) matches(want, have string) bool {
 		}
 		rest = rest[at[1]:]
 		if strings.HasSuffix(pattern.String(), placeholders["$diff"]) {
-			rest = "" // what follows is no more like ours than the difference itself
+			rest = "" // the rest is not compared
 		}
 	}
 	pattern.WriteString(regexp.QuoteMeta(rest) + "$")
@@ -329,15 +330,15 @@ func (r *vectorReplay) matches(want, have string) bool {
 }
 
 var (
-	// internalValue is a dump of an internal type of the real server.
+	// internalValue matches a dump of an internal type of kube-apiserver.
 	internalValue = regexp.MustCompile(`Invalid value: \{(?s:.*?)"[A-Z][A-Za-z]*":(?s:.*)`)
 	internalType  = regexp.MustCompile(`\((core|apps|batch|policy|storage|scheduling|discovery|coordination|rbac)\.(\w+)\)`)
 	schemeLine    = regexp.MustCompile(`"[\w./@-]*scheme\.go:\d+"`)
-	// decoderText comes from the Go JSON decoder, whose words change between releases.
+	// decoderText matches a message of the Go JSON decoder, which changes between releases.
 	decoderText = regexp.MustCompile(`(json: cannot unmarshal|json parse error:)(?s:.*)`)
 )
 
-// matchesMessage compares as far as two implementations can agree.
+// matchesMessage compares two messages as far as two implementations can agree.
 func (r *vectorReplay) matchesMessage(want, have string) bool {
 	if at := internalValue.FindStringIndex(want); at != nil {
 		return r.matchesPrefix(want[:at[0]+len("Invalid value")], have)
@@ -349,7 +350,7 @@ func (r *vectorReplay) matchesMessage(want, have string) bool {
 	return r.matches(want, have)
 }
 
-// matchesPrefix says that have goes on after want.
+// matchesPrefix reports whether have starts with want.
 func (r *vectorReplay) matchesPrefix(want, have string) bool {
 	for i := len(have); i >= 0; i-- {
 		if r.matches(want, have[:i]) {

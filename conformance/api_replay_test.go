@@ -15,15 +15,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// vectorReplay is one vector being replayed: its names and the answers so far.
+// vectorReplay is a vector that is being replayed: its names and the responses so far.
 type vectorReplay struct {
 	server     *apiServer
 	ns, suffix string
 	responses  []any
 }
 
-// replay makes a fresh namespace, sends the steps in order, compares, cleans
-// up, and says what was different.
+// replay makes a new namespace, sends the steps in order, compares the responses and
+// cleans up. It returns the differences.
 func (s *apiServer) replay(v apiVector) []string {
 	s.replays++
 	u := fmt.Sprintf("%06s", strconv.FormatInt(int64(s.replays), 36))
@@ -49,7 +49,7 @@ func (r *vectorReplay) step(step apiStep) (apiResponse, error) {
 	body := []byte(r.expand(string(step.Body)))
 	var text string
 	if json.Unmarshal(body, &text) == nil {
-		body = []byte(text) // a string is sent as it is
+		body = []byte(text) // a string is sent unchanged
 	}
 	if step.Method == "COMPACT" {
 		r.responses = append(r.responses, nil)
@@ -80,7 +80,7 @@ func (r *vectorReplay) send(method, path, contentType string, headers map[string
 		req.Body = nil
 	}
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "") // the recorder sent none, and it names the field manager
+	req.Header.Set("User-Agent", "") // the recorder sent none, and it sets the field manager
 	for k, v := range headers {
 		req.Header.Set(k, r.expand(v))
 	}
@@ -123,7 +123,7 @@ var (
 	reference = regexp.MustCompile(`\$\{(\d+)\.([^}]+)\}`)
 )
 
-// expand puts names, padding and fields of earlier answers in place.
+// expand inserts names, padding and fields of earlier responses.
 func (r *vectorReplay) expand(text string) string {
 	text = padding.ReplaceAllStringFunc(text, func(m string) string {
 		n, _ := strconv.Atoi(m[len("$pad"):])

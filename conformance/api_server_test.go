@@ -27,11 +27,11 @@ type apiServer struct {
 	client *http.Client
 	// etcd is set if the test may compact the store.
 	etcd *clientv3.Client
-	// replays counts what was replayed, for names that nobody has used.
+	// replays counts the replayed vectors, which makes unique names.
 	replays int
 }
 
-// servers starts what a test needs, once.
+// servers starts the servers that a test needs, each of them once.
 type servers struct {
 	binary                     func() string
 	embeddedOnce, externalOnce sync.Once
@@ -43,7 +43,7 @@ func newServers(t *testing.T) *servers {
 	return &servers{binary: func() string { return testkit.Binary(t) }}
 }
 
-// embedded is a server on its embedded store.
+// embedded returns a server with the embedded store.
 func (s *servers) embedded(t *testing.T) *apiServer {
 	s.embeddedOnce.Do(func() { s.embeddedServer = startServer(t, s.binary()) })
 	if s.embeddedServer == nil {
@@ -52,7 +52,7 @@ func (s *servers) embedded(t *testing.T) *apiServer {
 	return s.embeddedServer
 }
 
-// compactable is a server on an etcd of the test's own.
+// compactable returns a server with an etcd of the test.
 func (s *servers) compactable(t *testing.T) *apiServer {
 	s.externalOnce.Do(func() {
 		endpoint, client := startEtcd(t)
@@ -65,7 +65,8 @@ func (s *servers) compactable(t *testing.T) *apiServer {
 	return s.externalServer
 }
 
-// processes are ended when all tests are over: a subtest may start what a later one uses.
+// processes are stopped after all tests, because a later subtest may use a process that an
+// earlier one has started.
 var processes struct {
 	sync.Mutex
 	stop []func()
@@ -87,9 +88,8 @@ func atExit(f func()) {
 	processes.stop = append(processes.stop, f)
 }
 
-// startServer runs `berth server` in a fresh data directory as the recordings
-// were made: without service accounts, and with all that Berth does better on
-// purpose switched off.
+// startServer runs `berth server` in a new data directory with the settings of the
+// recordings: without service accounts, and without Berth's deliberate differences.
 func startServer(t *testing.T, binary string, more ...string) *apiServer {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "berth-api")
@@ -121,7 +121,7 @@ func startServer(t *testing.T, binary string, more ...string) *apiServer {
 	return connect(t, filepath.Join(dir, "data", "kubeconfig"), exited)
 }
 
-// recordedConfig switches off what flags do not.
+// recordedConfig turns off what has no flag.
 const recordedConfig = `apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
 budgets: {severalMatch: refuse, recount: false, refundFailedEvictions: false, explainRefusals: false, forbidImpossible: false}
@@ -157,7 +157,8 @@ func connect(t *testing.T, kubeconfig string, exited <-chan error) *apiServer {
 	return nil
 }
 
-// newAdminClient speaks HTTP/1.1 on one connection as the admin; nil until the file is there.
+// newAdminClient returns a client of the admin, which uses HTTP/1.1 and one connection. It
+// returns nil until the kubeconfig exists.
 func newAdminClient(kubeconfig string) *apiServer {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -178,7 +179,7 @@ func newAdminClient(kubeconfig string) *apiServer {
 	}
 }
 
-// startEtcd runs an etcd on loopback that stands for an external cluster.
+// startEtcd runs an etcd on loopback in the role of an external cluster.
 func startEtcd(t *testing.T) (string, *clientv3.Client) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "berth-etcd")

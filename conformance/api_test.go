@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// apiVector is one recorded script; shared/conformance/api/README.md describes it.
+// apiVector is a recorded script.
 type apiVector struct {
 	ID      string    `json:"id"`
 	Family  string    `json:"family"`
@@ -27,7 +27,7 @@ type apiStep struct {
 	Expect      apiResponse       `json:"expect"`
 }
 
-// apiResponse is what was recorded, or what came back in the same form.
+// apiResponse is a recorded response, or an actual one in the same form.
 type apiResponse struct {
 	Code       int        `json:"code"`
 	Object     any        `json:"object,omitempty"`
@@ -58,7 +58,7 @@ func (v apiVector) compacts() bool {
 	return slices.ContainsFunc(v.Steps, func(s apiStep) bool { return s.Method == "COMPACT" })
 }
 
-// TestAPI replays recordings of kube-apiserver against a Berth server of its own.
+// TestAPI replays recordings of kube-apiserver against a Berth server.
 func TestAPI(t *testing.T) {
 	families := loadFamilies(t, "api")
 	if len(families) == 0 {

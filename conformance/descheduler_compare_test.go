@@ -7,8 +7,9 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// mismatches say what is not right about evictions: all that are expected must be there, others only as far as the
-// recorded component was seen to choose them.
+// mismatches returns what is wrong with the evictions. All expected evictions must be
+// among them. Other evictions are allowed only as far as the recorded descheduler varied
+// in its choice.
 func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, mover *evictionRecorder, moves []descheduling.Move) (out []string) {
 	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	got := make([]string, len(moves))
@@ -52,7 +53,7 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, mover *
 
 func (b bounds) contains(n int) bool { return b.Min <= n && n <= b.Max }
 
-// outOfBounds says which numbers are out of bounds; of what has no bounds nothing may go.
+// outOfBounds returns which numbers are out of bounds. A number without bounds must be 0.
 func outOfBounds(what string, want map[string]bounds, got map[string]int) (out []string) {
 	for name, b := range want {
 		if !b.contains(got[name]) {
@@ -67,7 +68,7 @@ func outOfBounds(what string, want map[string]bounds, got map[string]int) (out [
 	return out
 }
 
-// ownerOf is namespace/kind/name of a pod's owner.
+// ownerOf returns namespace/kind/name of the owner of a pod.
 func ownerOf(p *descheduling.Pod) string {
 	if len(p.Details.Owners) == 0 {
 		return p.Namespace + "//" + p.Name

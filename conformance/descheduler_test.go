@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// deschedulerVector is what one cycle of the Kubernetes descheduler did to a snapshot; the README beside the
-// recordings describes it.
+// deschedulerVector is what one cycle of the Kubernetes descheduler did to a snapshot.
+// testdata/descheduler describes the format.
 type deschedulerVector struct {
 	ID      string                 `json:"id"`
 	Note    string                 `json:"note"`
@@ -49,7 +49,8 @@ type bounds struct {
 	Max int `json:"max"`
 }
 
-// TestDescheduler compares whom engine/descheduling evicts in compatible mode with whom the Kubernetes descheduler evicted.
+// TestDescheduler compares the evictions of engine/descheduling in compatible mode with
+// those of the Kubernetes descheduler.
 func TestDescheduler(t *testing.T) {
 	families := loadFamilies(t, "descheduler")
 	if len(families) == 0 {
@@ -125,7 +126,8 @@ func readDeschedulerPolicy(raw json.RawMessage) (*descheduling.Policy, error) {
 	return &d.Policy, err
 }
 
-// evictionRecorder is an API server that grants evictions but of some pods.
+// evictionRecorder takes the place of the API server. It grants all evictions except those
+// of some pods.
 type evictionRecorder struct {
 	blocked   []string
 	attempted []string

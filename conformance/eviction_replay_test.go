@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// nodeStat is one key of a vector's node stats.
+// nodeStat is one key of the node stats of a vector.
 type nodeStat struct {
 	Available  *int64 `json:"availableBytes"`
 	WorkingSet int64  `json:"workingSetBytes"`
@@ -23,7 +23,7 @@ type nodeStat struct {
 	Running    int64  `json:"running"`
 }
 
-// recordedUsage is what a vector says of a pod's usage.
+// recordedUsage is the usage of a pod in a vector.
 type recordedUsage struct {
 	Missing    bool   `json:"missing"`
 	Memory     *int64 `json:"memory"`
@@ -46,16 +46,16 @@ type recordedFs struct {
 	InodesUsed int64 `json:"inodesUsed"`
 }
 
-// evictionReplay is a machine with the fakes around it that the recordings had.
+// evictionReplay is a state machine with the fakes of the recordings.
 type evictionReplay struct {
 	v           *evictionVector
 	m           *nodepressure.Machine
 	in          *conversion.Converter
 	active      []corev1.Pod
-	layoutKnown bool // is known
+	layoutKnown bool
 }
 
-// epoch is when t is 0.
+// epoch is the time at t = 0.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newEvictionReplay(v *evictionVector, thresholds []nodepressure.Threshold) *evictionReplay {
@@ -64,7 +64,7 @@ func newEvictionReplay(v *evictionVector, thresholds []nodepressure.Threshold) *
 	return &evictionReplay{v: v, m: m, in: conversion.New(), active: slices.Clone(v.Pods)}
 }
 
-// run returns what happens in each round, as the vectors write it.
+// run returns the events of each round in the form of the vectors.
 func (r *evictionReplay) run() (out []json.RawMessage) {
 	for i := range r.v.Rounds {
 		round := map[string]any{}
@@ -90,7 +90,7 @@ func (r *evictionReplay) run() (out []json.RawMessage) {
 	return out
 }
 
-// round runs one round of the loop; nothing happens as long as the filesystems are not known.
+// round runs one round of the loop. It does nothing until the file systems are known.
 func (r *evictionReplay) round(round *evictionRound) []map[string]any {
 	if r.layoutKnown = r.layoutKnown || !round.LayoutError; !r.layoutKnown {
 		return nil
@@ -120,7 +120,7 @@ func (r *evictionReplay) round(round *evictionRound) []map[string]any {
 	return out
 }
 
-// killResult is how the vectors write an eviction.
+// killResult returns an eviction in the form of the vectors.
 func killResult(e *nodepressure.Evict) map[string]any {
 	out := map[string]any{"pod": e.Pod.Key(), "gracePeriodSeconds": e.Grace, "phase": "Failed", "reason": nodepressure.ReasonEvicted, "message": e.Message}
 	if e.Condition {
@@ -138,7 +138,7 @@ func killResult(e *nodepressure.Evict) map[string]any {
 	return out
 }
 
-// observe is what a read of the stats gives in a round, with some keys replaced.
+// observe returns the stats of a round, with some keys replaced.
 func (r *evictionReplay) observe(round *evictionRound, now time.Time, replaced map[string]nodeStat) *nodepressure.Observation {
 	o := &nodepressure.Observation{ReadFailed: round.SummaryError, CheckLimits: true}
 	at := now
@@ -178,7 +178,7 @@ func (r *evictionReplay) observe(round *evictionRound, now time.Time, replaced m
 	return o
 }
 
-// pods are the active ones with their stats of a round.
+// pods returns the active pods with their stats in a round.
 func (r *evictionReplay) pods(round *evictionRound) (out []nodepressure.Pod) {
 	for i := range r.active {
 		p := &r.active[i]
@@ -225,7 +225,7 @@ func (f *recordedFs) stats() nodepressure.FsStats {
 	return nodepressure.FsStats{Known: true, Bytes: f.UsedBytes, Inodes: f.InodesUsed}
 }
 
-// admit asks for the pods that are to be admitted after the round.
+// admit asks for the admission of the pods of a round.
 func (r *evictionReplay) admit(round map[string]any) {
 	var names []string
 	for i := range r.v.AdmitPods {

@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// evictionVector is what one kubelet did, round by round; the README beside the
-// recordings describes it.
+// evictionVector is what one kubelet did, round by round. testdata/eviction describes the
+// format.
 type evictionVector struct {
 	ID     string `json:"id"`
 	Note   string `json:"note"`
@@ -59,8 +59,8 @@ type evictionRound struct {
 	SummaryError bool                     `json:"summaryError"`
 	LayoutError  bool                     `json:"dedicatedImageFsError"`
 	KillError    bool                     `json:"killError"`
-	ImageGC      bool                     `json:"imageGCError"`     // says nothing to the machine: what
-	ContainerGC  bool                     `json:"containerGCError"` // is free afterwards does
+	ImageGC      bool                     `json:"imageGCError"`     // not an input of the state machine, which reads
+	ContainerGC  bool                     `json:"containerGCError"` // how much is free afterwards
 }
 
 type evictionExpectation struct {
@@ -70,8 +70,7 @@ type evictionExpectation struct {
 	Effective  []json.RawMessage `json:"effectiveThresholds"`
 }
 
-// TestEviction compares what engine/nodepressure does, with all options off, with what a
-// kubelet did.
+// TestEviction compares engine/nodepressure, with all options off, with the kubelet.
 func TestEviction(t *testing.T) {
 	families := loadFamilies(t, "eviction")
 	if len(families) == 0 {
@@ -101,7 +100,7 @@ func runEvictionFamily(t *testing.T, family string, vectors []json.RawMessage) {
 	fmt.Printf("%s: %d passed, %d failed, %d rounds\n", family, passed, failed, rounds)
 }
 
-// differences runs the vector; it returns nothing if one of the expected outcomes came.
+// differences runs the vector. It returns nil if the result is one of the expected ones.
 func (v *evictionVector) differences() []string {
 	if v.Expect != nil {
 		v.ExpectAnyOf = append(v.ExpectAnyOf, *v.Expect)
@@ -126,7 +125,7 @@ func (v *evictionVector) differences() []string {
 	return all
 }
 
-// mismatches compare one expected outcome with what came.
+// mismatches compares an expected result with the actual one.
 func (e *evictionExpectation) mismatches(v *evictionVector, thresholds []nodepressure.Threshold, err error, rounds []json.RawMessage) (out []string) {
 	if told := fmt.Sprint(err); err == nil && e.Error != "" || err != nil && told != e.Error {
 		return []string{fmt.Sprintf("parsed with error %v, want %q", err, e.Error)}
@@ -149,7 +148,7 @@ func (e *evictionExpectation) mismatches(v *evictionVector, thresholds []nodepre
 	return out
 }
 
-// canonical is JSON with sorted keys.
+// canonical returns JSON with sorted keys.
 func canonical(raw json.RawMessage) string {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {

@@ -20,13 +20,14 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// These tests hold single rules to the libraries that kube-scheduler builds
-// them from, on random input, malformed input included.
+// These tests compare single rules with the libraries that kube-scheduler builds them
+// from, on random input, which includes malformed input.
 
-// randomObjects draws from few words, so that things match often.
+// randomObjects makes random objects from a few words, so that they often match.
 type randomObjects struct{ *rand.Rand }
 
 func (d randomObjects) pick(words ...string) string { return words[d.IntN(len(words))] }
@@ -89,12 +90,12 @@ func (d randomObjects) nodes() []*corev1.Node {
 	return out
 }
 
-// feasibleNodes evaluates a pod under one rule and returns the nodes that pass.
+// feasibleNodes evaluates a pod with one rule and returns the nodes that pass.
 func feasibleNodes(t *testing.T, rule decision.Plugin, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, more ...runtime.Object) []string {
 	t.Helper()
-	profile, err := placement.NewProfile(placement.Config{
+	profile, err := framework.NewProfile(framework.Config{
 		Name: "default-scheduler", Filter: []decision.Plugin{rule}, TaintTolerationComparison: numeric,
-		Spread: placement.SpreadArgs{SystemDefaulting: true},
+		Spread: framework.SpreadArgs{SystemDefaulting: true},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +189,7 @@ func (d randomObjects) volumes() (out []*corev1.PersistentVolume) {
 	return out
 }
 
-// claims are two unbound ones of the class "hand".
+// claims returns two unbound claims of the class "hand".
 func (d randomObjects) claims() (out []*corev1.PersistentVolumeClaim) {
 	class := "hand"
 	for i := range 2 {
@@ -204,7 +205,7 @@ func (d randomObjects) claims() (out []*corev1.PersistentVolumeClaim) {
 	return out
 }
 
-// claimsMatch says whether the library finds a volume for every claim on a node.
+// claimsMatch reports whether the library finds a volume on a node for every claim.
 func claimsMatch(t *testing.T, claims []*corev1.PersistentVolumeClaim, volumes []*corev1.PersistentVolume, n *corev1.Node) bool {
 	t.Helper()
 	claims = slices.Clone(claims)

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// expectation is what was recorded, or what was decided in the same form.
+// expectation is a recorded decision, or an actual one in the same form.
 type expectation struct {
 	Outcome        string            `json:"outcome"`
 	PreEnqueue     *refusal          `json:"preEnqueue,omitempty"`
@@ -38,7 +38,7 @@ type nodeResult struct {
 	Total    int64            `json:"total,omitempty"`
 }
 
-// newExpectation puts a record into the form of the recordings.
+// newExpectation brings a decision record into the form of the recordings.
 func newExpectation(r *decision.Record) *expectation {
 	e := &expectation{
 		Outcome: r.Outcome.String(), PreEnqueue: newRefusal(r.PreEnqueue), PreFilter: newRefusal(r.PreFilter),
@@ -79,8 +79,8 @@ func newRefusal(v *decision.Verdict) *refusal {
 	return out
 }
 
-// differences says what was decided other than expected. Lists are compared as
-// sets, scores as 0 where they are absent.
+// differences returns how a decision differs from the expected one. Lists are compared as
+// sets. A missing score is 0.
 func (e *expectation) differences(got *expectation) []string {
 	var out []string
 	compare := func(what string, want, got any) {
@@ -95,7 +95,7 @@ func (e *expectation) differences(got *expectation) []string {
 	compare("outcome", e.Outcome, got.Outcome)
 	if e.Outcome == "error" {
 		compare("error", e.Message, got.Message)
-		return out // what led to it is not recorded
+		return out // the details are not recorded
 	}
 	compare("preEnqueue", e.PreEnqueue, got.PreEnqueue)
 	compare("preFilter", e.PreFilter, got.PreFilter)
@@ -117,7 +117,7 @@ func (e *expectation) differences(got *expectation) []string {
 	return out
 }
 
-// normalise makes equal what means the same.
+// normalise makes equal what has the same meaning.
 func (e *expectation) normalise() {
 	set := func(list *[]string) {
 		slices.Sort(*list)
@@ -135,7 +135,7 @@ func (e *expectation) normalise() {
 	}
 	for i := range e.Nodes {
 		set(&e.Nodes[i].Reasons)
-		// A device score is 0 everywhere without claims, and not recorded.
+		// A device score is 0 on every node without claims, and is not recorded.
 		maps.DeleteFunc(e.Nodes[i].Scores, func(rule string, points int64) bool { return points == 0 || rule == "DynamicResources" })
 		if len(e.Nodes[i].Scores) == 0 {
 			e.Nodes[i].Scores = nil

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 )
 
-// TestSchedulingMessages compares the texts of FailedScheduling, without what
-// device claims add to them.
+// TestSchedulingMessages compares the texts of FailedScheduling, without the parts about
+// device claims.
 func TestSchedulingMessages(t *testing.T) {
 	families := loadFamilies(t, "scheduling")
 	different := divergentIDs(t)
@@ -39,7 +40,7 @@ func TestSchedulingMessages(t *testing.T) {
 	}
 }
 
-// message decides as the scheduling machine does and words the summary.
+// message decides as the scheduling machine does and returns its summary.
 func (v *schedulingVector) message(t *testing.T) string {
 	t.Helper()
 	configs, err := v.profiles()
@@ -50,22 +51,21 @@ func (v *schedulingVector) message(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
-	own := max(0, slices.IndexFunc(configs, func(c placement.Config) bool { return c.Name == pod.Spec.SchedulerName }))
-	profile, err := placement.NewProfile(configs[own])
+	own := max(0, slices.IndexFunc(configs, func(c framework.Config) bool { return c.Name == pod.Spec.SchedulerName }))
+	profile, err := framework.NewProfile(configs[own])
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
 	var s decision.Summary
-	placement.NewEngine(state, profile, seed).Decide(pod, &s)
-	if v.Expect.Preemption != nil { // vectors that were made before it was recorded lack it
+	fastpath.NewEngine(state, profile, seed).Decide(pod, &s)
+	if v.Expect.Preemption != nil { // older vectors lack it
 		s.Preemption = preemption.NewPlanner(state, profile, seed, preemption.Options{}).Plan(pod, &s)
 	}
 	return explain.Message(&s)
 }
 
-// withoutDevices cuts the two texts that kube-scheduler has from looking for device
-// claims to give up: that there are none, and that it did not come so far as to look,
-// which fails preemption, too.
+// withoutDevices removes the two texts about device claims, which kube-scheduler also adds
+// to the message of a failed preemption.
 func withoutDevices(message string) string {
 	if !strings.HasPrefix(message, "0/") {
 		return message

@@ -11,12 +11,12 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 )
 
-// preemptionResult is what came of preemption, as recorded.
+// preemptionResult is a recorded result of preemption.
 type preemptionResult struct {
 	Outcome          string            `json:"outcome"`
 	Nominated        []string          `json:"nominated,omitempty"`
@@ -32,17 +32,18 @@ type candidateResult struct {
 	PDBViolations int      `json:"pdbViolations,omitempty"`
 }
 
-// preemptionDifferences compares preemption with what was recorded, if it was, with
-// all options off; and the fast path with the plain one, with them off and on.
-func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *placement.Profile, pod *model.Pod, record *decision.Record) []string {
+// preemptionDifferences compares preemption, with all options off, with what was recorded,
+// if anything was. It also compares the fast path with the reference evaluator, with all
+// options off and on.
+func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *framework.Profile, pod *model.Pod, record *decision.Record) []string {
 	if record.Outcome != decision.Infeasible {
 		return nil
 	}
 	var out []string
-	sum := placement.Summarize(record, state.NumNodes())
+	sum := decision.Summarize(record, state.NumNodes())
 	for _, o := range []preemption.Options{{}, preemption.Defaults()} {
 		want := preemption.Evaluate(state, profile, seed, o, pod, record)
-		if want.Preemption.Outcome == decision.PreemptionNominated { // the planner does not look at all nodes then
+		if want.Preemption.Outcome == decision.PreemptionNominated { // the planner does not look at all nodes in this case
 			want.Preemption.Candidates, want.Preemption.ReasonCounts = 0, nil
 		}
 		planner := preemption.NewPlanner(state, profile, seed, o)
@@ -64,7 +65,7 @@ func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *
 	return out
 }
 
-// newPreemptionResult puts a result into the form of the recordings.
+// newPreemptionResult brings a result into the form of the recordings.
 func newPreemptionResult(r *preemption.Result) *preemptionResult {
 	p := &r.Preemption
 	t := &preemptionResult{Outcome: "none", Nominated: r.Nominees, Message: explain.Preemption(p), ClearsNomination: p.ClearNomination}
@@ -90,7 +91,8 @@ func newPreemptionResult(r *preemption.Result) *preemptionResult {
 	return t
 }
 
-// normalized is the same with sets in one order and without the texts about device claims.
+// normalized returns the result with sorted sets and without the texts about device
+// claims.
 func (t *preemptionResult) normalized() *preemptionResult {
 	c := *t
 	c.Message = strings.TrimPrefix(c.Message, "no new claims to deallocate, ")

@@ -17,12 +17,13 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// schedulingVector is one recorded decision of kube-scheduler; the README beside
-// the recordings describes it.
+// schedulingVector is a recorded decision of kube-scheduler. testdata/scheduling describes
+// the format.
 type schedulingVector struct {
 	ID           string            `json:"id"`
 	Note         string            `json:"note"`
@@ -35,8 +36,8 @@ type schedulingVector struct {
 	Expect       expectation       `json:"expect"`
 }
 
-// maxDeviceVectors is how many vectors may be set aside because they need
-// device claims.
+// maxDeviceVectors is the number of vectors that may be skipped because they need device
+// claims.
 const maxDeviceVectors = 4
 
 // TestScheduling compares decisions with those of kube-scheduler.
@@ -56,7 +57,7 @@ func TestScheduling(t *testing.T) {
 	}
 }
 
-// runSchedulingFamily returns how many vectors differ on purpose.
+// runSchedulingFamily returns how many vectors differ deliberately.
 func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage, divergentIDs map[string]bool) int {
 	passed, failed, setAside, preempting := 0, 0, 0, 0
 	for _, raw := range vectors {
@@ -89,11 +90,11 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 	return setAside
 }
 
-// seed of the decisions; what is compared does not depend on it.
+// The compared values do not depend on the seed.
 const seed = 7
 
-// run decides as the vector says, but without one rule if that is given, and
-// returns what differs.
+// run decides as the vector describes, optionally without one rule, and returns what
+// differs.
 func (v *schedulingVector) run(without decision.Plugin) []string {
 	configs, err := v.profiles()
 	if err != nil {
@@ -103,12 +104,12 @@ func (v *schedulingVector) run(without decision.Plugin) []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	// A pod of no profile is ignored by all of them; ask the first.
-	own := max(0, slices.IndexFunc(configs, func(c placement.Config) bool { return c.Name == pod.Spec.SchedulerName }))
+	// All profiles ignore a pod of another scheduler; use the first one.
+	own := max(0, slices.IndexFunc(configs, func(c framework.Config) bool { return c.Name == pod.Spec.SchedulerName }))
 	if without != decision.NoPlugin {
 		configs[own] = withoutRule(configs[own], without)
 	}
-	profile, err := placement.NewProfile(configs[own])
+	profile, err := framework.NewProfile(configs[own])
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -121,8 +122,8 @@ func (v *schedulingVector) run(without decision.Plugin) []string {
 	return append(mismatches, fastPathDifferences(state, profile, pod, record)...)
 }
 
-// profiles reads the vector's configuration and applies its feature gates.
-func (v *schedulingVector) profiles() ([]placement.Config, error) {
+// profiles reads the configuration of the vector and applies its feature gates.
+func (v *schedulingVector) profiles() ([]framework.Config, error) {
 	k := config.DefaultKubeScheduler()
 	if len(v.Config) > 0 {
 		var head runtime.TypeMeta
@@ -146,10 +147,9 @@ func (v *schedulingVector) profiles() ([]placement.Config, error) {
 	return k.Profiles, nil
 }
 
-// cluster builds the state of the vector and its pod, as a scheduler with the
-// profiles sees them. A pod that is handed over directly does not stand on the
-// node that it names.
-func (v *schedulingVector) cluster(profiles []placement.Config) (*cluster.State, *model.Pod, error) {
+// cluster returns the state of the vector and its pod, as a scheduler with the profiles
+// sees them. A pod that is passed directly is not placed on the node that it names.
+func (v *schedulingVector) cluster(profiles []framework.Config) (*cluster.State, *model.Pod, error) {
 	in := conversion.New()
 	var objects []runtime.Object
 	var pod *model.Pod

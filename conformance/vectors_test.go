@@ -16,10 +16,10 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// vectorsDir replaces the recordings that come with the repository.
+// vectorsDir replaces the recordings of the repository.
 var vectorsDir = flag.String("vectors", "", "folder of *.jsonl vectors to run instead of testdata")
 
-// hasSchema tells what a vector is for: by the fields that only its schema has.
+// hasSchema recognizes the schema of a vector by the fields that only this schema has.
 func hasSchema(schema string, keys map[string]json.RawMessage) bool {
 	switch schema {
 	case "api":
@@ -32,9 +32,9 @@ func hasSchema(schema string, keys map[string]json.RawMessage) bool {
 	return keys["config"] != nil && keys["steps"] == nil && keys["objects"] == nil
 }
 
-// loadFamilies returns the vectors of one schema ("api", "scheduling", "eviction" or "descheduler") by
-// family, in file order: testdata/<sub>/*.jsonl.gz, or with -vectors DIR every
-// *.jsonl in DIR/<sub> and, by the look of its lines, in DIR itself.
+// loadFamilies returns the vectors of one schema ("api", "scheduling", "eviction" or
+// "descheduler") by family, in file order. It reads testdata/<sub>/*.jsonl.gz or, with
+// -vectors DIR, every *.jsonl in DIR/<sub> and those in DIR that have this schema.
 func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 	t.Helper()
 	var files []string
@@ -52,7 +52,7 @@ func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 				t.Fatalf("%s: %v", file, err)
 			}
 			if !hasSchema(sub, keys) {
-				break // another schema: the whole file is
+				break // the whole file has another schema
 			}
 			var family string
 			_ = json.Unmarshal(keys["family"], &family)
@@ -65,8 +65,8 @@ func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 	return families
 }
 
-// vectorsPath is the folder that -vectors names, from here or from the module's
-// root, where people stand who type it. One without vectors is a mistake.
+// vectorsPath returns the directory that -vectors names, relative to this package or to
+// the root of the module. It fails if the directory has no vectors.
 func vectorsPath(t *testing.T) string {
 	t.Helper()
 	dir := *vectorsDir
@@ -79,8 +79,8 @@ func vectorsPath(t *testing.T) string {
 	return dir
 }
 
-// skipWithoutVectors skips a test that found no vectors: in a folder of the caller's choice
-// that is fine, in testdata it is not.
+// skipWithoutVectors skips a test that found no vectors in the directory of -vectors. It
+// fails if there are none in testdata.
 func skipWithoutVectors(t *testing.T, schema string) {
 	t.Helper()
 	if *vectorsDir != "" {
@@ -129,10 +129,11 @@ func readLines(t *testing.T, file string) [][]byte {
 	}
 }
 
-// A row of the table in docs/reference/differences.md that starts with an id in backquotes.
+// divergentRow matches a row of the table in docs/reference/differences.md that starts
+// with an id in backquotes.
 var divergentRow = regexp.MustCompile("(?m)^\\| *`([^`]+)` *\\|")
 
-// divergentIDs returns the ids of vectors that differ on purpose.
+// divergentIDs returns the IDs of the vectors that differ deliberately.
 func divergentIDs(t *testing.T) map[string]bool {
 	t.Helper()
 	ids := map[string]bool{}

@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/remediation"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/explain"
@@ -44,7 +45,7 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 }
 
 // explainPending sets whether a replacement can never be scheduled, and what would help.
-func (p *Pod) explainPending(v *View, profile *placement.Profile, seed uint64, q *model.Pod, drained []string) {
+func (p *Pod) explainPending(v *View, profile *framework.Profile, seed uint64, q *model.Pod, drained []string) {
 	rec := placement.Evaluate(v.State, profile, seed, q)
 	p.Permanent, p.Field = neverFits(rec, drained)
 	if only := unreachableVolume(v, q, drained); only != "" {

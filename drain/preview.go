@@ -7,7 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
@@ -25,7 +25,7 @@ type Cluster struct {
 
 // Scheduler describes how pods are scheduled.
 type Scheduler struct {
-	Profiles   []*placement.Profile
+	Profiles   []*framework.Profile
 	Seed       uint64
 	Preemption preemption.Options
 	// Machine configures queue and timeouts; its Profiles are derived from those above.

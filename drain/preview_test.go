@@ -9,7 +9,7 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 )
@@ -19,7 +19,7 @@ const gib = 1 << 30
 var start = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
 
 func node(name string, cpu int64) *model.Node {
-	return &model.Node{Name: name, Labels: model.LabelsOf(map[string]string{placement.HostnameKey: name}), AllocatablePods: 110,
+	return &model.Node{Name: name, Labels: model.LabelsOf(map[string]string{framework.HostnameKey: name}), AllocatablePods: 110,
 		Allocatable: model.Resources{MilliCPU: cpu, Memory: 8 * gib}, Ready: true}
 }
 
@@ -50,7 +50,7 @@ func minAvailable(n int32) func(*model.Budget) {
 // clusterOf puts objects together, with the status of budgets as the controller has it.
 func clusterOf(t *testing.T, objects ...any) Cluster {
 	t.Helper()
-	profile, err := placement.NewProfile(placement.DefaultConfig())
+	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func clusterOf(t *testing.T, objects ...any) Cluster {
 			replicas[p.Owner.UID]++
 		}
 	}
-	c := Cluster{Now: start, Scheduler: Scheduler{Profiles: []*placement.Profile{profile}, Seed: 1, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()},
+	c := Cluster{Now: start, Scheduler: Scheduler{Profiles: []*framework.Profile{profile}, Seed: 1, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()},
 		Scale: func(o model.Owner) budget.Scale { return budget.Scale{UID: o.UID, Replicas: replicas[o.UID]} }}
 	for _, o := range objects {
 		if b, ok := o.(*model.Budget); ok {
@@ -152,7 +152,7 @@ func TestPermanentBlocksNameTheField(t *testing.T) {
 func TestPendingReplacementsAreExplained(t *testing.T) {
 	big := pod("big", "big-1", "n1", 3000)
 	picky := pod("picky", "picky-1", "n1", 100)
-	picky.Spec.NodeSelector.Labels = model.Labels{{Key: placement.HostnameKey, Value: "n1"}}
+	picky.Spec.NodeSelector.Labels = model.Labels{{Key: framework.HostnameKey, Value: "n1"}}
 	r := foretell(t, Options{}, node("n1", 4000), node("n2", 4000), big, picky, pod("other", "other-1", "n2", 2000))
 	want := "default/big-1 pending round=1\ndefault/picky-1 pending round=1"
 	if got := lines(r); got != want || r.ExitCode() != 4 {

@@ -15,18 +15,18 @@ import (
 	"github.com/berthproject/berth/agent/virtualnode"
 )
 
-// killTest is a node whose agent, and whose container runtime, are killed.
+// killTest is a node whose agent and container runtime are killed.
 type killTest struct {
 	*realNode
-	started int             // pods made
+	started int             // pods created
 	there   []string        // names of those that are not deleted, oldest first
-	unknown int             // of which containerd could not say how they ended
-	failed  map[string]bool // they
-	out     string          // where each start of a container leaves a line
+	unknown int             // pods with an unknown exit status
+	failed  map[string]bool // names of these pods
+	out     string          // where each start of a container writes a line
 }
 
-// testAgentKill kills the agent, and the container runtime, again and again while pods start, run, end and stop:
-// none is lost, none runs twice, nothing is left.
+// testAgentKill kills the agent and the container runtime again and again while pods
+// start, run, end and stop. No pod is lost, none runs twice, and nothing is left behind.
 func (m *nodeMachine) testAgentKill(t *testing.T, embeds bool) {
 	rounds, pods := 2, 12
 	switch {
@@ -66,7 +66,7 @@ func (m *nodeMachine) testAgentKill(t *testing.T, embeds bool) {
 	fmt.Printf("soak: "+what+" among %d pods that start, run and stop (%d in all): none lost, none run twice, nothing left; of %d the runtime did not know how they ended\n", rounds, pods, k.started, k.unknown)
 }
 
-// newKillTest makes a node for that.
+// newKillTest makes a node for testAgentKill.
 func (m *nodeMachine) newKillTest(t *testing.T, embeds bool) *killTest {
 	t.Helper()
 	skipIfMissing(t, embeds)
@@ -80,8 +80,8 @@ func (m *nodeMachine) newKillTest(t *testing.T, embeds bool) *killTest {
 	return k
 }
 
-// createPods makes n pods: every third one ends by itself, the others run on. Each start of a
-// container leaves a line in a file of the pod's name.
+// createPods makes n pods. Every third one ends by itself, the others continue to run.
+// Each start of a container writes a line to a file with the name of the pod.
 func (k *killTest) createPods(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -102,9 +102,9 @@ func (k *killTest) createPods(t *testing.T, n int) {
 	}
 }
 
-// churn deletes the n oldest pods and makes n new ones, and returns when at least some of
-// the new ones have been started: how many is another number each round, so that what
-// follows comes at another moment.
+// churn deletes the n oldest pods and makes n new ones. It returns when some of the new
+// ones have started. Their number differs in each round, so that the following kill comes
+// at a different moment.
 func (k *killTest) churn(t *testing.T, n, round int) {
 	t.Helper()
 	for _, name := range k.there[:n] {
@@ -130,13 +130,14 @@ func (k *killTest) churn(t *testing.T, n, round int) {
 	})
 }
 
-// starts is how often a pod's container has been started.
+// starts returns how often the container of a pod has been started.
 func (k *killTest) starts(pod string) int {
 	lines, _ := os.ReadFile(filepath.Join(k.out, pod))
 	return strings.Count(string(lines), "\n")
 }
 
-// waitSettled waits until all pods are as they should be, and checks that each has run once.
+// waitSettled waits until all pods are in their final state and checks that each has run
+// once.
 func (k *killTest) waitSettled(t *testing.T) {
 	t.Helper()
 	eventually(t, 2*happenWithin, func() error {
@@ -170,9 +171,9 @@ func (k *killTest) waitSettled(t *testing.T) {
 	k.checkRanOnce(t)
 }
 
-// checkRanOnce checks that no container ran twice: one that is to end by itself was started once at
-// most; one that is to run on is started again only as its status says, when its runtime
-// died while it was starting it, and runs once now.
+// checkRanOnce checks that no container ran twice. A container that ends by itself was
+// started at most once. Another one is restarted only as its status says, if its runtime
+// died while it started, and runs once now.
 func (k *killTest) checkRanOnce(t *testing.T) {
 	t.Helper()
 	now, err := k.running(t.Context())
@@ -188,7 +189,7 @@ func (k *killTest) checkRanOnce(t *testing.T) {
 		if !there || ends {
 			continue
 		}
-		eventually(t, happenWithin, func() error { // the status tells of a new start after the start
+		eventually(t, happenWithin, func() error { // the status shows a new start only after it
 			p, err := k.client.CoreV1().Pods(k.name).Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				return err
@@ -201,8 +202,9 @@ func (k *killTest) checkRanOnce(t *testing.T) {
 	}
 }
 
-// exitUnknown says that a container ended while its runtime was dead, which then cannot say how, or that the
-// runtime died while it was starting it: the pod has Failed, as with a kubelet, and is not run again.
+// exitUnknown reports whether a container ended while its runtime was down, so that its
+// exit code is unknown, or the runtime died while it started the container. The pod has
+// failed, as with a kubelet, and does not run again.
 func exitUnknown(p *corev1.Pod) bool {
 	for _, s := range p.Status.ContainerStatuses {
 		if e := s.State.Terminated; e != nil && (e.Reason == "Unknown" && e.ExitCode == 255 || startInterrupted(e)) {
@@ -212,7 +214,7 @@ func exitUnknown(p *corev1.Pod) bool {
 	return false
 }
 
-// startInterrupted says that containerd was killed while it started a container.
+// startInterrupted reports whether containerd was killed while it started a container.
 func startInterrupted(e *corev1.ContainerStateTerminated) bool {
 	return e.Reason == "StartError" && strings.HasPrefix(e.Message, "failed to start containerd task") && strings.Contains(e.Message, "context canceled")
 }

@@ -22,14 +22,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// apiClient speaks plain HTTP with a server, under some credential.
+// apiClient sends plain HTTP requests to a server with a credential.
 type apiClient struct {
 	http  *http.Client
 	base  string
 	token string
 }
 
-// apiResponse is what a server said; message is that of a Status, or the body.
+// apiResponse is a response of a server. The message is that of a Status, or the body.
 type apiResponse struct {
 	code    int
 	message string
@@ -63,8 +63,8 @@ func (c apiClient) call(ctx context.Context, method, path string, header map[str
 	return apiResponse{resp.StatusCode, string(data), resp.Header}, nil
 }
 
-// apiClients of one server. It has namespace default, pods on n1 and n2, secrets
-// of which n1's pod reads one, and service accounts with few rights.
+// apiClients are clients of one server. It has the namespace default, pods on n1 and n2,
+// secrets of which the pod of n1 reads one, and service accounts with few permissions.
 type apiClients struct {
 	admin, nobody, foreign, expired, node, viewer, roleMaker apiClient
 	forged, unsigned, otherAudience                          apiClient
@@ -98,7 +98,7 @@ const apiClientObjects = `
 
 func newAPIClients(t *testing.T, c *cluster) *apiClients {
 	t.Helper()
-	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("controllers at")
+	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("Controllers at")
 	c.mustKubectl("wait", "--for=create", "serviceaccount/default", "--timeout=60s")
 	c.mustKubectl("apply", "-f", c.write("callers.yaml", apiClientObjects))
 	config := c.config()
@@ -140,8 +140,8 @@ func newAPIClient(config *rest.Config, token string, certs ...tls.Certificate) a
 	}}}
 }
 
-// clientCertificate is one of an administrator: of the cluster's authority, but
-// expired, or valid, but of another authority of the same name.
+// clientCertificate returns a certificate of an administrator: of the cluster's authority
+// but expired, or valid but of another authority with the same name.
 func clientCertificate(t *testing.T, c *cluster, expired bool) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -172,7 +172,7 @@ func clientCertificate(t *testing.T, c *cluster, expired bool) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// checkAlive checks that a server still answers.
+// checkAlive checks that a server still responds.
 func checkAlive(t *testing.T, c apiClient) {
 	t.Helper()
 	for _, path := range []string{"/livez", "/readyz"} {

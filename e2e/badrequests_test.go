@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// badRequest is a request that a server must refuse.
+// badRequest is a request that a server must reject.
 type badRequest struct {
 	name   string
-	as     func(*apiClients) apiClient // nil: the admin
+	as     func(*apiClients) apiClient // nil for the admin
 	method string
 	path   string
 	header map[string]string
 	body   string
 	code   int
-	words  []string // of the message: field, value, what would be right
+	words  []string // parts of the message: field, value, valid values
 }
 
 const (
@@ -33,7 +33,7 @@ func contentTypeHeader(contentType string) map[string]string {
 
 var asJSON = contentTypeHeader("application/json")
 
-// unauthorizedRequests are requests of callers who are not who they say or may not do this.
+// unauthorizedRequests are requests with an invalid credential or without permission.
 var unauthorizedRequests = []badRequest{
 	{"no credential", func(s *apiClients) apiClient { return s.nobody }, "GET", pods, nil, "", 403, []string{`"system:anonymous" cannot list resource "pods"`, `namespace "default"`}},
 	{"no credential, metrics", func(s *apiClients) apiClient { return s.nobody }, "GET", "/metrics", nil, "", 403, []string{"system:anonymous", `"/metrics"`}},
@@ -57,7 +57,7 @@ var unauthorizedRequests = []badRequest{
 	{"binding of more rights than one's own", func(s *apiClients) apiClient { return s.roleMaker }, "POST", bindings, asJSON, `{"metadata":{"name":"more"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"role-maker","namespace":"default"}]}`, 403, []string{"attempting to grant RBAC permissions not currently held"}},
 }
 
-// invalidQueries are paths and parameters that mean nothing.
+// invalidQueries are requests with invalid paths and parameters.
 var invalidQueries = []badRequest{
 	{"watch from nowhere", nil, "GET", pods + "?watch=1&resourceVersion=abc", nil, "", 400, []string{`"abc"`, "resourceVersion"}},
 	{"watch from the future", nil, "GET", pods + "?resourceVersion=999999999999", nil, "", 504, []string{"Too large resource version: 999999999999"}},
@@ -122,8 +122,9 @@ var invalidBodies = []badRequest{
 	{"moved by update", nil, "PATCH", pods + "/on-n1", contentTypeHeader("application/merge-patch+json"), `{"spec":{"nodeName":"n2"}}`, 422, []string{"spec: Forbidden: pod updates may not change fields other than"}},
 }
 
-// TestBadRequests: each of these, which conformance/api does not have, is refused with the right code and a message that names
-// what is wrong, and the server goes on.
+// TestBadRequests checks that each of these requests, which conformance/api does not
+// contain, is rejected with the right code and a message that names the error, and that
+// the server continues.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -150,7 +151,7 @@ func TestBadRequests(t *testing.T) {
 			checkAlive(t, s.nobody)
 		})
 	}
-	// What was refused has changed nothing.
+	// A rejected request has changed nothing.
 	got, err := s.admin.call(t.Context(), http.MethodGet, there, nil, "")
 	if err != nil || !strings.Contains(got.message, `"data":{"a":"b"}`) {
 		t.Errorf("the config map is now: %v, %s", err, got.message)

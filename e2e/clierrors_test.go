@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCommandErrors: what cannot work ends with code 1 and one line that
-// names the flag or file, the value, and what would be right.
+// TestCommandErrors checks that wrong arguments end with exit code 1 and one line that
+// names the flag or file, the value, and the valid values.
 func TestCommandErrors(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -78,7 +78,7 @@ clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
 users: [{name: u, user: {token: t}}]
 `
 
-// checkUsageError checks an exit code of 1 and one line with all the words.
+// checkUsageError checks for exit code 1 and one line with all the words.
 func checkUsageError(t *testing.T, r result, words ...string) {
 	t.Helper()
 	line := strings.TrimSuffix(r.stderr, "\n")
@@ -99,10 +99,10 @@ func TestDataDirectoryInUse(t *testing.T) {
 	for _, command := range []string{"up", "server"} {
 		checkUsageError(t, h.run(command, "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"), "data directory "+h.path("data"), "in use by another process", "--data-dir")
 	}
-	c.mustKubectl("get", "nodes") // the one that runs is not disturbed
+	c.mustKubectl("get", "nodes") // the running one is not disturbed
 }
 
-// TestNodesFile simulates nodes as a manifest describes them.
+// TestNodesFile simulates nodes that a manifest describes.
 func TestNodesFile(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -143,7 +143,7 @@ items:
 	}
 }
 
-// TestConfigReadsBack: what `berth config` prints is a configuration file.
+// TestConfigReadsBack checks that the output of `berth config` is a configuration file.
 func TestConfigReadsBack(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestTwoControllers: one leads; when it is stopped the other takes over, and the first sends
-// nothing more when it goes on. Nothing starts beside a kube-controller-manager.
+// TestTwoControllers checks that one controller leads, that the other takes over when it
+// is stopped, and that the first sends nothing more when it continues. It also checks that
+// no controller starts beside a kube-controller-manager.
 func TestTwoControllers(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -21,13 +22,13 @@ func TestTwoControllers(t *testing.T) {
 	checkRefusesBesideKCM(t, c, credential)
 
 	first := controller()
-	first.waitForOutput("controllers at")
+	first.waitForOutput("Controllers at")
 	second := controller("serviceaccount", "namespace")
-	second.waitForOutput("waiting for the Lease kube-system/berth-controller, which ")
+	second.waitForOutput("Waiting for the Lease kube-system/berth-controller, held by ")
 	if err := first.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if out := second.waitForOutput("controllers at"); !strings.Contains(out, ": serviceaccount, namespace; Ctrl-C stops") {
+	if out := second.waitForOutput("Controllers at"); !strings.Contains(out, ": serviceaccount, namespace. Press Ctrl-C") {
 		t.Errorf("it runs others than those named: %s", out)
 	}
 	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
@@ -42,24 +43,25 @@ func TestTwoControllers(t *testing.T) {
 	if code := second.stop(); code != 0 {
 		t.Errorf("an orderly stop ended with code %d", code)
 	}
-	third := controller() // what stopped in order gave its Lease back
-	third.waitForOutput("controllers at")
+	third := controller() // the one that stopped in order has released its Lease
+	third.waitForOutput("Controllers at")
 	c.mustKubectl("apply", "-f", h.write("manager.yaml", kcmLease(time.Now().Add(time.Minute))))
 	if code := third.wait(); code != 2 || !strings.Contains(third.out.String(), "--controllers=*,-") {
 		t.Errorf("a kube-controller-manager came, and it ended with code %d: %s", code, third.out.String())
 	}
 }
 
-// kcmLease is a Lease as kube-controller-manager renewed it at a time.
+// kcmLease returns a Lease that kube-controller-manager renewed at a given time.
 func kcmLease(at time.Time) string {
 	return "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: kube-controller-manager, namespace: kube-system}\n" +
 		"spec: {holderIdentity: kcm_1, leaseDurationSeconds: 15, renewTime: \"" + at.UTC().Format("2006-01-02T15:04:05.000000Z") + "\"}\n"
 }
 
-// checkRefusesBesideKCM holds berth controller to start no loop whose twin may run.
+// checkRefusesBesideKCM checks that berth controller starts no controller that
+// kube-controller-manager may run.
 func checkRefusesBesideKCM(t *testing.T, c *cluster, credential string) {
 	t.Helper()
-	c.mustKubectl("apply", "-f", c.write("lease.yaml", kcmLease(time.Now().Add(time.Hour)))) // a clock that is ahead
+	c.mustKubectl("apply", "-f", c.write("lease.yaml", kcmLease(time.Now().Add(time.Hour)))) // the other clock is ahead
 	r := c.testHome.run("controller", "taints", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
 	for _, words := range []string{"berth: controller taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
 		if r.code != 2 || !strings.Contains(r.stderr, words) {

@@ -16,10 +16,10 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// demoSuccess is what a demo says last.
+// demoSuccess is the last line of a demo.
 const demoSuccess = "5 of 5 acts succeeded."
 
-// TestDemo plays all acts on real nodes, with nothing installed.
+// TestDemo runs all acts on real nodes, with nothing installed.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	if err := errors.Join(embedded.CheckRequirements(), virtualnode.CheckRequirements()); err != nil {
@@ -28,13 +28,13 @@ func TestDemo(t *testing.T) {
 	h := newTestHome(t)
 	t.Cleanup(func() { sweep(t, h.path("state/berth/demo/nodes")) })
 	r := h.run("demo")
-	if r.code != 0 || !strings.Contains(r.stdout, "Three nodes of parts of this machine") || !strings.Contains(r.stdout, demoSuccess) {
+	if r.code != 0 || !strings.Contains(r.stdout, "Three virtual nodes on this machine") || !strings.Contains(r.stdout, demoSuccess) {
 		t.Errorf("as root: %s", r)
 	}
 	checkDemoCleanup(t, h)
 }
 
-// TestDemoUnprivileged plays them on simulated nodes, and says why.
+// TestDemoUnprivileged runs all acts on simulated nodes. The demo says why.
 func TestDemoUnprivileged(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -58,7 +58,7 @@ func TestDemoUnprivileged(t *testing.T) {
 	checkDemoCleanup(t, h)
 }
 
-// publicHome is a home that everybody may use.
+// publicHome returns a home that all users may use.
 func publicHome(t *testing.T) testHome {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "berth-nobody-")
@@ -72,13 +72,13 @@ func publicHome(t *testing.T) testHome {
 	return testHome{t, dir}
 }
 
-// TestDemoStopped: Ctrl-C in the middle of an act leaves a cluster as it was, and so does the end of the terminal,
-// which the kernel and the shell tell of.
+// TestDemoStopped checks that Ctrl-C in the middle of an act leaves a cluster as it was.
+// So does SIGHUP, which the kernel and the shell send when the terminal closes.
 func TestDemoStopped(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")
 	ways := [][]syscall.Signal{{syscall.SIGINT}}
-	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup, which is heeded
+	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
 		ways = append(ways, []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP})
 	}
 	for _, how := range ways {
@@ -86,7 +86,7 @@ func TestDemoStopped(t *testing.T) {
 		d.waitForOutput("Now leaky")
 		for _, s := range how {
 			_ = d.cmd.Process.Signal(s)
-			time.Sleep(50 * time.Millisecond) // two that come at once are one
+			time.Sleep(50 * time.Millisecond) // simultaneous signals count as one
 		}
 		if code := d.wait(); code != 1 {
 			t.Errorf("%v: it ended with %d: %s", how, code, d.out.String())
@@ -98,7 +98,7 @@ func TestDemoStopped(t *testing.T) {
 	}
 }
 
-// checkDemoCleanup checks that a demo has left nothing but, if it failed, its log.
+// checkDemoCleanup checks that a demo has left nothing except, if it failed, its log.
 func checkDemoCleanup(t *testing.T, h testHome) {
 	t.Helper()
 	left, _ := filepath.Glob(h.path("state/berth/demo/*"))

@@ -24,7 +24,7 @@ profiles:
     balance: {enabled: [RemoveDuplicates]}
 `
 
-// createOnFirstNode has pods made while only n1 takes any.
+// createOnFirstNode creates pods while only n1 is schedulable.
 func (c *cluster) createOnFirstNode(create func()) {
 	c.t.Helper()
 	c.mustKubectl("cordon", "n2", "n3")
@@ -32,7 +32,8 @@ func (c *cluster) createOnFirstNode(create func()) {
 	c.mustKubectl("uncordon", "n2", "n3")
 }
 
-// podsPerNode is how many pods of an app each node has, as "n1:2 n2:1", and their uids.
+// podsPerNode returns how many pods of an app each node has, as "n1:2 n2:1", and their
+// UIDs.
 func (c *cluster) podsPerNode(app string) (on string, uids []string) {
 	c.t.Helper()
 	var list corev1.PodList
@@ -46,7 +47,8 @@ func (c *cluster) podsPerNode(app string) (on string, uids []string) {
 	return fmt.Sprintf("n1:%d n2:%d n3:%d of %d", counts["n1"], counts["n2"], counts["n3"], len(uids)), uids
 }
 
-// waitPodsPerNode waits until an app's pods are where they are to be, and gives their uids.
+// waitPodsPerNode waits until the pods of an app are on the given nodes and returns their
+// UIDs.
 func (c *cluster) waitPodsPerNode(app, want string) (uids []string) {
 	c.t.Helper()
 	eventually(c.t, happenWithin, func() error {
@@ -59,8 +61,8 @@ func (c *cluster) waitPodsPerNode(app, want string) (uids []string) {
 	return uids
 }
 
-// TestUpDescheduler: berth up --descheduler-policy moves pods, and when they are well spread it moves none.
-// No other descheduler begins beside it.
+// TestUpDescheduler checks that berth up --descheduler-policy moves pods, and moves none
+// if they are well spread. No other descheduler starts beside it.
 func TestUpDescheduler(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -81,7 +83,7 @@ func TestUpDescheduler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Count(string(text), "Descheduler: a round")
+		return strings.Count(string(text), "Descheduler run finished")
 	}
 	_, before := c.podsPerNode("web")
 	from := rounds()
@@ -102,8 +104,9 @@ func TestUpDescheduler(t *testing.T) {
 	}
 }
 
-// TestDeschedulerCommand: with the rights of deploy/descheduler.yaml, a dry run says what would be moved and does
-// nothing; a run that is killed in the middle leaves a Hold that the next one ends; and it spreads the pods.
+// TestDeschedulerCommand runs berth descheduler with the permissions of
+// deploy/descheduler.yaml. A dry run prints the planned moves and does nothing. A run that
+// is killed leaves a Hold that the next one deletes. A run spreads the pods.
 func TestDeschedulerCommand(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -150,7 +153,7 @@ func TestDeschedulerCommand(t *testing.T) {
 	if n := len(c.holds()); n != 1 {
 		t.Fatalf("%d holds after a kill in the middle, want the one of the move", n)
 	}
-	// Its Lease says that it would have ended, so that the next run waits for that to run out, however late it begins.
+	// Its Lease says when it would have ended. The next run waits until then.
 	if holder := c.mustKubectl("get", "lease", "-n", "kube-system", "descheduler", "-o", "jsonpath={.spec.holderIdentity}"); !strings.HasPrefix(holder, "once_") {
 		t.Errorf("the Lease of a run that was killed is held by %q", holder)
 	}
@@ -165,7 +168,7 @@ func TestDeschedulerCommand(t *testing.T) {
 	}
 }
 
-// holds are those that there are.
+// holds returns all Holds.
 func (c *cluster) holds() []v1alpha1.Hold {
 	c.t.Helper()
 	var list v1alpha1.HoldList
@@ -173,7 +176,8 @@ func (c *cluster) holds() []v1alpha1.Hold {
 	return list.Items
 }
 
-// stickySet is a StatefulSet whose pods stay as long as somebody wants: the next of the name comes when it is gone.
+// stickySet is a StatefulSet whose pods take long to stop. The next pod with the name is
+// created when the old one is gone.
 const stickySet = `apiVersion: apps/v1
 kind: StatefulSet
 metadata: {name: db}
@@ -190,7 +194,7 @@ spec:
       containers: [{name: c, image: pause}]
 `
 
-// withToken is a kubeconfig with a token in place of its certificate.
+// withToken returns a kubeconfig with a token in place of its certificate.
 func withToken(config, token string) string {
 	var out []string
 	for line := range strings.Lines(config) {

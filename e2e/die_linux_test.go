@@ -2,8 +2,8 @@ package e2e
 
 import "syscall"
 
-// dieWithTest has the kernel kill a process when the test's process is gone, even
-// if that was killed and cleaned up nothing.
+// dieWithTest makes the kernel kill a process when the test process ends, even if the test
+// was killed without cleanup.
 func dieWithTest() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

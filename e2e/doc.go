@@ -1,12 +1,10 @@
-// Package e2e drives the built berth command from outside, as its users do: whole
-// clusters in subprocesses on loopback, the embedded kubectl, stock clients,
-// kill -9. It decides nothing; its tests show that the parts, put together,
-// keep what README promises.
+// Package e2e tests the built berth command from outside, as its users run it: whole
+// clusters in subprocesses on loopback, the embedded kubectl, standard clients, kill -9.
+// Its tests show that the components together keep the promises of the README.
 //
-// Tests wait on conditions with deadlines, never for a while. What a test
-// started is killed when it ends, however it ends; what a process said is shown
-// when its test failed.
+// Tests wait for conditions with deadlines, never for a fixed time. The processes of a
+// test are killed when it ends. Their output is shown if the test fails.
 //
-// BERTH_OPENB names a directory with the OpenB data set for TestOpenB;
-// BERTH_SOAK=1 makes the kill loops long (`make soak`).
+// BERTH_OPENB names a directory with the OpenB data set for TestOpenB. BERTH_SOAK=1 makes
+// the kill loops long (`make soak`).
 package e2e

@@ -19,16 +19,18 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// protectedApp is an application of ten pods and what a budget over it keeps: computed here by hand.
+// protectedApp is an application of ten pods and the number that its budget keeps, which
+// is computed by hand.
 type protectedApp struct {
 	name   string
 	spec   policyv1.PodDisruptionBudgetSpec
-	apps   []string // that the budget covers
+	apps   []string // covered by the budget
 	keeps  int
-	frozen bool // it never lets a pod go
+	frozen bool // the budget never allows a disruption
 }
 
-// protectedApps are 20 budgets of all forms over 20 applications; the last covers two.
+// protectedApps returns 20 budgets of all forms over 20 applications. The last one covers
+// two.
 func protectedApps() (out []protectedApp) {
 	forms := []struct {
 		min, max string
@@ -41,7 +43,7 @@ func protectedApps() (out []protectedApp) {
 		switch i {
 		case 18:
 			f.min, f.max, s.keeps, s.frozen = "", "0", 10, true
-		case 19: // over app-17 too: two budgets over each of its pods
+		case 19: // also covers app-17: two budgets over each of its pods
 			s.apps, s.keeps = []string{"app-17", "app-19"}, 18
 			f.min, f.max = "18", ""
 		}
@@ -73,13 +75,14 @@ func createProtectedApps(t *testing.T, client kubernetes.Interface, all []protec
 	}
 }
 
-// budgetRecounter watches pods as they are written, one change after the other, and counts all budgets after each.
+// budgetRecounter watches all changes of pods, one after the other, and counts all budgets
+// after each.
 type budgetRecounter struct {
 	all []protectedApp
 
 	mu         sync.Mutex
-	pods       map[string]*corev1.Pod // that are there, by name
-	going      map[string]*corev1.Pod // that were seen to be deleted, by uid
+	pods       map[string]*corev1.Pod // existing pods by name
+	going      map[string]*corev1.Pod // pods being deleted, by UID
 	violations []string
 	counts     int
 	ended      error
@@ -100,7 +103,7 @@ func readyPod(p *corev1.Pod) bool {
 	})
 }
 
-// watch begins with all pods healthy.
+// watch starts when all pods are healthy.
 func (r *budgetRecounter) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
@@ -147,8 +150,9 @@ func (r *budgetRecounter) see(p *corev1.Pod, gone bool) {
 	}
 }
 
-// TestDrain drains three of ten nodes at once with kubectl, under 200 pods and 20 budgets. At no
-// moment is a budget overdrawn; all go that may, and of the others it is said why not.
+// TestDrain drains three of ten nodes at once with kubectl, with 200 pods and 20 budgets.
+// No budget is violated at any moment. All pods that may go are evicted. For the others
+// the reason is reported.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "10")
@@ -192,7 +196,8 @@ func TestDrain(t *testing.T) {
 	r.check(t, client)
 }
 
-// checkSettled says whether all pods are there and ready, and the budgets have counted them.
+// checkSettled reports whether all pods exist and are ready, and the budgets have counted
+// them.
 func (c *cluster) checkSettled(all []protectedApp) error {
 	ready := map[string]int{}
 	for _, p := range c.pods() {

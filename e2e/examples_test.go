@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestExamples takes the examples through their lives, with kubectl alone: they roll out, are
-// scaled, rolled back, survive a drain, and go.
+// TestExamples runs the examples with kubectl alone: rollout, scaling, rollback, a drain,
+// and deletion.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -25,7 +25,7 @@ func TestExamples(t *testing.T) {
 		step("they survive a drain", testDrainExamples) && step("they go", testCascade)
 }
 
-// workloads are the examples' that roll out, with the container of each.
+// workloads are the examples that roll out, with their containers.
 var workloads = []struct{ name, container, app string }{
 	{"deployment/web", "server", "web"}, {"statefulset/store", "member", "store"}, {"daemonset/watcher", "watcher", "watcher"},
 }
@@ -37,7 +37,8 @@ func (c *cluster) waitForRollout(names ...string) {
 	}
 }
 
-// images waits until all pods of an app that are not about to go are ready and of one image; want is how many.
+// images waits until the given number of pods of an app, not counting those being deleted,
+// are ready and have one image.
 func (c *cluster) images(app, image string, want int) {
 	c.t.Helper()
 	eventually(c.t, happenWithin, func() error {
@@ -108,7 +109,7 @@ func testRollback(t *testing.T, c *cluster) {
 	if history := c.mustKubectl("rollout", "history", "deployment/web"); !strings.Contains(history, "\n1 ") || !strings.Contains(history, "\n2 ") {
 		t.Errorf("the history of web: %s", history)
 	}
-	// One that cannot be placed stops the rollout, and none of those that serve is missing.
+	// A pod that cannot be scheduled stops the rollout, and all old pods remain available.
 	c.mustKubectl("set", "resources", "deployment/web", "--requests=cpu=100")
 	if r := c.kubectl("rollout", "status", "deployment/web", "--timeout=3s"); r.code == 0 {
 		t.Errorf("a rollout that cannot succeed has: %s", r)

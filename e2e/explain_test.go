@@ -60,7 +60,7 @@ func TestExplainSuggestions(t *testing.T) {
 	}
 }
 
-// TestSchedulerQueueEndpoint asks a scheduler for its pools, by a token that may.
+// TestSchedulerQueueEndpoint requests the queue of a scheduler with an authorized token.
 func TestSchedulerQueueEndpoint(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

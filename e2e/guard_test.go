@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestGuardDeployment applies deploy/guard.yaml, reads the thresholds in it as the guard
-// does, and starts a guard where there is no kubelet.
+// TestGuardDeployment applies deploy/guard.yaml, reads its thresholds as the guard does,
+// and starts a guard on a machine without a kubelet.
 func TestGuardDeployment(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -37,7 +37,7 @@ func TestGuardDeployment(t *testing.T) {
 	if r := h.run(args...); r.code != 2 || !strings.Contains(r.stderr, "--kubelet-eviction-off") {
 		t.Errorf("beside a kubelet that does not answer: %s", r)
 	}
-	// No kubelet has made cgroups here.
+	// No kubelet has created cgroups here.
 	if r := h.run(append(args, "--kubelet-eviction-off", "--cgroup", "/nowhere")...); r.code != 1 || !strings.Contains(r.stderr, "/nowhere/kubepods: not there") {
 		t.Errorf("beside a kubelet that is said to be off: %s", r)
 	}

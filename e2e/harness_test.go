@@ -22,8 +22,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Deadlines. A loaded machine of two cores needs a fraction of them; only a
-// fault reaches them. The emulated machine of make test-v2 is ten times as slow.
+// Deadlines. A loaded machine with two cores needs a fraction of them, so only an error
+// reaches them. The emulated machine of make test-v2 is ten times slower.
 var (
 	startWithin  = pace(60 * time.Second)
 	stopWithin   = pace(30 * time.Second)
@@ -37,7 +37,7 @@ func pace(d time.Duration) time.Duration {
 	return d
 }
 
-// testHome is a place for the files of one test, and what its processes see as home.
+// testHome is the directory of one test, which its processes see as their home.
 type testHome struct {
 	t   testing.TB
 	dir string
@@ -47,7 +47,7 @@ func newTestHome(t testing.TB) testHome { return testHome{t, t.TempDir()} }
 
 func (h testHome) path(name string) string { return filepath.Join(h.dir, name) }
 
-// write makes a file and returns its path.
+// write writes a file and returns its path.
 func (h testHome) write(name, content string) string {
 	h.t.Helper()
 	if err := os.WriteFile(h.path(name), []byte(content), 0o600); err != nil {
@@ -56,18 +56,18 @@ func (h testHome) write(name, content string) string {
 	return h.path(name)
 }
 
-// command is berth with arguments, in an environment of its own.
+// command returns a berth command with arguments and an environment of its own.
 func (h testHome) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(testkit.Binary(h.t), args...)
 	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+h.path("state"), "TMPDIR="+h.dir, "KUBECONFIG=", "NO_COLOR=1")
-	if os.Getenv("BERTH_SOAK") == "" { // where nothing is measured, memory saves a fifth of the processors' time
+	if os.Getenv("BERTH_SOAK") == "" { // more memory saves a fifth of the CPU time if nothing is measured
 		cmd.Env = append(cmd.Env, "GOGC=400")
 	}
 	cmd.SysProcAttr = dieWithTest()
 	return cmd
 }
 
-// result is what a command that ended said.
+// result is the output of a command that has ended.
 type result struct {
 	stdout, stderr string
 	code           int
@@ -77,13 +77,13 @@ func (r result) String() string {
 	return fmt.Sprintf("exit code %d\nstdout: %s\nstderr: %s", r.code, r.stdout, r.stderr)
 }
 
-// run runs berth to its end.
+// run runs berth until it ends.
 func (h testHome) run(args ...string) result {
 	h.t.Helper()
 	return h.runWith(nil, args...)
 }
 
-// runWith is run with more environment variables.
+// runWith is run with additional environment variables.
 func (h testHome) runWith(env []string, args ...string) result {
 	h.t.Helper()
 	cmd := h.command(args...)
@@ -98,7 +98,7 @@ func (h testHome) runWith(env []string, args ...string) result {
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
-// process is a berth that runs.
+// process is a running berth.
 type process struct {
 	t      testing.TB
 	cmd    *exec.Cmd
@@ -106,7 +106,7 @@ type process struct {
 	exited chan struct{}
 }
 
-// transcript collects what a process writes.
+// transcript collects the output of a process.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -130,7 +130,7 @@ func (h testHome) start(args ...string) *process {
 	return h.startIn(nil, args...)
 }
 
-// startIn is start by way of another command, which becomes berth.
+// startIn is start with another command that executes berth.
 func (h testHome) startIn(by []string, args ...string) *process {
 	h.t.Helper()
 	p := &process{t: h.t, cmd: h.command(args...), exited: make(chan struct{})}
@@ -159,7 +159,7 @@ func (h testHome) startIn(by []string, args ...string) *process {
 	return p
 }
 
-// waitForOutput waits until the process has written words.
+// waitForOutput waits until the process has printed the words.
 func (p *process) waitForOutput(words string) string {
 	p.t.Helper()
 	eventually(p.t, startWithin, func() error {
@@ -178,7 +178,7 @@ func (p *process) waitForOutput(words string) string {
 	return p.out.String()
 }
 
-// stop asks the process to end, as Ctrl-C does, and returns its exit code.
+// stop sends SIGINT to the process, as Ctrl-C does, and returns its exit code.
 func (p *process) stop() int {
 	p.t.Helper()
 	_ = p.cmd.Process.Signal(os.Interrupt)
@@ -204,7 +204,7 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// eventually tries until f is content, and fails with its last complaint.
+// eventually calls f until it succeeds, and fails with its last error.
 func eventually(t testing.TB, within time.Duration, f func() error) {
 	t.Helper()
 	deadline := time.Now().Add(within)
@@ -220,14 +220,14 @@ func eventually(t testing.TB, within time.Duration, f func() error) {
 	}
 }
 
-// cluster is a server that can be reached by a kubeconfig.
+// cluster is a server with a kubeconfig.
 type cluster struct {
 	testHome
 	proc       *process
 	kubeconfig string
 }
 
-// up starts `berth up` with its data in the home; the port is free.
+// up starts `berth up` with its data in the home, on a free port.
 func (h testHome) up(args ...string) *cluster {
 	h.t.Helper()
 	args = append([]string{"up", "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"}, args...)
@@ -236,7 +236,7 @@ func (h testHome) up(args ...string) *cluster {
 	return c
 }
 
-// server starts `berth server` likewise.
+// server starts `berth server` with its data in the home, on a free port.
 func (h testHome) server(args ...string) *cluster {
 	h.t.Helper()
 	args = append([]string{"server", "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"}, args...)
@@ -251,7 +251,7 @@ func (c *cluster) kubectl(args ...string) result {
 	return c.testHome.run(append([]string{"kubectl", "--kubeconfig", c.kubeconfig}, args...)...)
 }
 
-// mustKubectl is kubectl that must succeed; it returns what that wrote.
+// mustKubectl is kubectl that must succeed. It returns the output.
 func (c *cluster) mustKubectl(args ...string) string {
 	c.t.Helper()
 	r := c.kubectl(args...)
@@ -261,7 +261,7 @@ func (c *cluster) mustKubectl(args ...string) string {
 	return r.stdout
 }
 
-// json is must with -o json, read into v.
+// json is mustKubectl with -o json, decoded into v.
 func (c *cluster) json(v any, args ...string) {
 	c.t.Helper()
 	out := c.mustKubectl(append(args, "-o", "json")...)
@@ -270,7 +270,7 @@ func (c *cluster) json(v any, args ...string) {
 	}
 }
 
-// config is the admin's connection.
+// config returns the client configuration of the admin.
 func (c *cluster) config() *rest.Config {
 	c.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
@@ -290,7 +290,7 @@ func (c *cluster) client() kubernetes.Interface {
 	return client
 }
 
-// credential writes a kubeconfig made by `berth credentials` and returns its path.
+// credential writes a kubeconfig from `berth credentials` and returns its path.
 func (c *cluster) credential(name string, args ...string) string {
 	c.t.Helper()
 	r := c.testHome.run(append([]string{"credentials", "--data-dir", c.path("data")}, args...)...)
@@ -300,7 +300,8 @@ func (c *cluster) credential(name string, args ...string) string {
 	return c.write(name+".kubeconfig", r.stdout)
 }
 
-// waitForNodes waits until nodes are there. Of several at once kubectl gives up when the first one is and others are not.
+// waitForNodes waits until the nodes exist. It waits for one after the other, because
+// kubectl wait fails if some of several exist and others do not.
 func (c *cluster) waitForNodes(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {

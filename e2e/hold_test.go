@@ -12,14 +12,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// owner makes an owner that no loop makes pods for, and returns its uid: pods of an owner
-// that is not there are garbage.
+// owner creates an owner without a controller and returns its UID. Pods of a missing owner
+// are garbage.
 func owner(c *cluster, name string) string {
 	c.mustKubectl("create", "configmap", name)
 	return c.mustKubectl("get", "configmap", name, "-o", "jsonpath={.metadata.uid}")
 }
 
-// ownedPod is a pod of an owner.
+// ownedPod returns a pod of an owner.
 func ownedPod(name, owner, uid, cpu string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -47,8 +47,8 @@ spec:
 ---`, name, t, owner, uid, node, until, more)
 }
 
-// TestHolds: a hold keeps an owner's pods off a node until it is deleted or
-// ends, or keeps room for the first of them.
+// TestHolds checks that a Hold keeps the pods of an owner off a node until it is deleted
+// or expires, or reserves resources for the first of them.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")
@@ -81,7 +81,7 @@ func TestHolds(t *testing.T) {
 	name, avoid := hold(model.Avoid, "web", web, node, far, "")
 	c.mustKubectl("apply", "-f", c.write("avoid.yaml", avoid))
 	has(t, c.mustKubectl("get", "holds"), "Avoid", node, "web", "Pressure")
-	time.Sleep(time.Second) // the scheduler's watch is its own
+	time.Sleep(time.Second) // the scheduler has its own watch
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", web, "100m")+ownedPod("db-1", "db", db, "100m")))
 	bound("db-1")
 	waits("web-1", "node(s) were held off after pods of the same owner had to leave")
@@ -93,7 +93,7 @@ func TestHolds(t *testing.T) {
 	c.mustKubectl("apply", "-f", c.write("soon.yaml", soon))
 	time.Sleep(time.Second)
 	c.mustKubectl("apply", "-f", c.write("job.yaml", ownedPod("job-1", "job", job, "100m")))
-	bound("job-1") // by time alone
+	bound("job-1") // only after its expiry
 
 	_, reserve := hold(model.Reserve, "big", big, node, far, "\n  victim: {uid: gone, requests: {cpu: \"7\"}}")
 	c.mustKubectl("apply", "-f", c.write("reserve.yaml", reserve))

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestSoakIdleCost measures what an agent costs whose 100 pods do nothing: at most 2 %
-// of a core, and 60 MiB of resident memory, the mapped pages of its file included: the worst of
-// what was seen in a minute.
+// TestSoakIdleCost measures the cost of an agent with 100 idle pods: at most 2 % of a
+// core, and 60 MiB of resident memory including mapped pages of its file, as the maximum
+// over a minute.
 func TestSoakIdleCost(t *testing.T) {
 	const pods, measured = 100, time.Minute
 	if os.Getenv("BERTH_SOAK") == "" {
@@ -33,7 +33,7 @@ func TestSoakIdleCost(t *testing.T) {
 		}
 		return err
 	})
-	time.Sleep(70 * time.Second) // what starting them has left to do; the pages that it read are given back each minute
+	time.Sleep(70 * time.Second) // until the work after the start is done; pages of the file are released each minute
 	pid := k.agent.cmd.Process.Pid
 	before := cpuTime(t, pid)
 	var own, file int64
@@ -50,14 +50,15 @@ func TestSoakIdleCost(t *testing.T) {
 	k.deletePods(t)
 }
 
-// cpuTime is the processor time that a process has used.
+// cpuTime returns the CPU time that a process has used.
 func cpuTime(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// utime and stime are the 14th and 15th field, in hundredths of a second; the second is a name in brackets.
+	// utime and stime are fields 14 and 15, in hundredths of a second. Field 2 is a name in
+	// brackets.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+2:]))
 	var ticks int64
 	for _, f := range fields[11:13] {
@@ -70,7 +71,8 @@ func cpuTime(t *testing.T, pid int) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// resident is the memory that a process has in use, in bytes: of its own, and mapped from files.
+// resident returns the resident memory of a process in bytes: its own, and mapped from
+// files.
 func resident(t *testing.T, pid int) (own, file int64) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))

@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/apiserver/kinds"
 )
 
-// TestInformersSync: a stock client's informers of every stored kind fill and
-// follow, typed over protobuf and metadata-only.
+// TestInformersSync checks that the informers of a standard client for every stored kind
+// fill and receive updates, typed with protobuf and metadata-only.
 func TestInformersSync(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -44,7 +44,7 @@ func TestInformersSync(t *testing.T) {
 		}
 		stored++
 		gvr := k.GroupVersion.WithResource(k.Resource)
-		if k.GroupVersion == v1alpha1.GroupVersion { // stock clients have no informer of that
+		if k.GroupVersion == v1alpha1.GroupVersion { // client-go has no informer for it
 			synced[gvr.String()] = []cache.InformerSynced{untyped.ForResource(gvr).Informer().HasSynced}
 			continue
 		}

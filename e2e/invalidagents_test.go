@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestInvalidAgents gives agents, and what makes nodes, flags and files that cannot be meant. Each
-// is refused at once, in words that name it and say what would be right.
+// TestInvalidAgents starts agents and nodes with invalid flags and files. Each is rejected
+// at once with a message that names the error and the valid values.
 func TestInvalidAgents(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -19,7 +19,7 @@ func TestInvalidAgents(t *testing.T) {
 	}
 	h := newTestHome(t)
 	c := h.server("--disable-admission-plugins", "ServiceAccount")
-	// Something that listens, as a container runtime does; no agent gets so far as to ask it.
+	// A listener in place of a container runtime. No agent gets far enough to call it.
 	dir, err := os.MkdirTemp("/tmp", "bt")
 	if err != nil {
 		t.Fatal(err)
@@ -56,12 +56,12 @@ func TestInvalidAgents(t *testing.T) {
 		"reserved below zero":      {kubelet("reserved", `systemReserved: {memory: "-1"}`), []string{"reserved.yaml", "systemReserved.memory", "-1"}},
 		"shutdown, upside down":    {kubelet("shutdown", "shutdownGracePeriod: 5s\nshutdownGracePeriodCriticalPods: 6s"), []string{"shutdown.yaml", "shutdownGracePeriodCriticalPods", "6s", "5s"}},
 		"no number of pods":        {kubelet("pods", `maxPods: many`), []string{"pods.yaml", "maxPods", `"many"`, "whole number"}},
-		"disk reserve below zero":  {agent("--low-diskspace-threshold-mb", "-1"), []string{"--low-diskspace-threshold-mb", "-1", "not negative"}},
+		"disk reserve below zero":  {agent("--low-diskspace-threshold-mb", "-1"), []string{"--low-diskspace-threshold-mb", "-1", "0 or more"}},
 		"no container runtime":     {agent("--runtime-endpoint", "unix:///nowhere.sock"), []string{"--runtime-endpoint", "unix:///nowhere.sock", "--simulated"}},
 		"no such effect":           {agent("--register-with-taints", "a=b:NoSleep"), []string{"--register-with-taints", "a=b:NoSleep", "NoSchedule"}},
 		"no label":                 {agent("--node-labels", "a=b c"), []string{"--node-labels", "a=b c"}},
 		"no address":               {agent("--node-ip", "here"), []string{"--node-ip", "here", "IP address"}},
-		"no network":               {agent("--pod-cidr", "10.0.0.0"), []string{"--pod-cidr", "10.0.0.0", "range"}},
+		"no network":               {agent("--pod-cidr", "10.0.0.0"), []string{"--pod-cidr", "10.0.0.0", "CIDR"}},
 		"no port":                  {agent("--port", "70000"), []string{"--port", "70000", "65535"}},
 		"cgroup is no path":        {agent("--cgroup", "nodes"), []string{"--cgroup", `"nodes"`}},
 		"directory is relative":    {agent("--root-dir", "here"), []string{"--root-dir", `"here"`, "absolute"}},

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestInvalidInputs gives the commands of displacement, and the files and objects that they go by, what
-// cannot be meant. Each is refused, with the exit code of a refusal, in words that name it.
+// TestInvalidInputs gives the displacement commands, and the files and objects that they
+// use, invalid values. Each is rejected with the right exit code and a message that names
+// the error.
 func TestInvalidInputs(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -27,13 +28,13 @@ func TestInvalidInputs(t *testing.T) {
 		"controller, no such loop":            {with("controller", "taint"), []string{`loop "taint"`, "taints"}},
 		"controller, a loop twice":            {with("controller", "taints", "taints"), []string{`loop "taints"`, "twice"}},
 		"controller, no such twin":            {with("controller", "taints", "--upstream-off", "tants"), []string{"--upstream-off", `"tants"`}},
-		"controller, twin of another":         {with("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
+		"controller, not selected":            {with("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
 		"controller, short lease":             {with("controller", lease, "2s"), []string{"lease duration 2s", "renew deadline 10s"}},
 		"controller, no lease":                {with("controller", "--leader-elect-resource-name", ""), []string{"Lease", "named"}},
 		"controller, no duration":             {with("controller", lease, "soon"), []string{lease, "soon"}},
 		"controller, journal is a file":       {with("controller", "--journal", h.write("file", "")), []string{"--journal", "file"}},
-		"controller, no right":                {[]string{"controller", "--kubeconfig", c.credential("n1", "--node", "n1")}, []string{"system:node:n1", "may not list namespaces", "--for controller"}},
-		"drain, no node named":                {with("drain"), []string{"no node named"}},
+		"controller, no right":                {[]string{"controller", "--kubeconfig", c.credential("n1", "--node", "n1")}, []string{"system:node:n1", "is not allowed to list namespaces", "--for controller"}},
+		"drain, no node given":                {with("drain"), []string{"no node given"}},
 		"drain, no such node":                 {with("drain", "nowhere", "--what-if"), []string{"nowhere", "not found"}},
 		"drain, a dump":                       {[]string{"drain", "n1", "-f", h.write("dump.yaml", "apiVersion: v1\nkind: List\nitems: []\n")}, []string{"-f", "--what-if"}},
 		"drain, negative time-out":            {with("drain", "n1", "--timeout", "-3s"), []string{"--timeout", "-3s"}},
@@ -44,8 +45,8 @@ func TestInvalidInputs(t *testing.T) {
 		"evictions, two scopes":               {with("evictions", "-n", "a", "-A"), []string{"-n", "-A"}},
 		"evictions, no journal":               {with("evictions", "--journal", h.path("nowhere")), []string{"--journal", "nowhere"}},
 		"evictions, output":                   {with("evictions", "-o", "xml"), []string{"-o", `"xml"`}},
-		"explain displacement, unknown pod":   {with("explain", "displacement", "default/nobody"), []string{"default/nobody", "nothing is known"}},
-		"explain displacement, no pod":        {with("explain", "displacement"), []string{"0 names given", "one pod"}},
+		"explain displacement, unknown pod":   {with("explain", "displacement", "default/missing"), []string{"default/missing", "no displacement found"}},
+		"explain displacement, no pod":        {with("explain", "displacement"), []string{"0 arguments given", "one pod"}},
 		"zones, a word":                       {with("zones", "east"), []string{"east"}},
 		"zones, output":                       {with("zones", "-o", "xml"), []string{"-o", `"xml"`}},
 		"option budgets.severalMatch":         {option("several", "budgets: {severalMatch: or}"), []string{"several.yaml", "budgets.severalMatch", `"or"`, "and", "refuse"}},
@@ -79,7 +80,8 @@ func TestInvalidInputs(t *testing.T) {
 	}
 }
 
-// workload is a workload of one container, with more of a specification before its template.
+// workload returns a workload with one container, with additional fields before its
+// template.
 func workload(version, kind, spec string) string {
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: w}\nspec: {%stemplate: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: x}]}}}\n", version, kind, spec)
 }

@@ -11,23 +11,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// invalidPod is a pod that cannot be meant, and what is to be seen of it. spec and container are
-// fields in flow style, shown is its reason and words of its message.
+// invalidPod is an invalid pod and how its error is shown. The fields spec and container
+// are in flow style; shown is its reason and parts of its message.
 type invalidPod struct {
 	spec, container string
 	where           string // waiting, terminated, failed, unscheduled, or event
-	reasons         string // one of these, parted by blanks
+	reasons         string // allowed values, separated by spaces
 	words           []string
 }
 
-// onNode places a pod past the scheduler.
+// onNode places a pod without the scheduler.
 const onNode = "nodeName: v1, "
 
 func volumeOf(source string) (spec, container string) {
 	return "volumes: [{name: v, " + source + "}], ", `volumeMounts: [{name: v, mountPath: /v}]`
 }
 
-// invalidPods are they, by name.
+// invalidPods returns the invalid pods by name.
 func invalidPods() map[string]invalidPod {
 	mounting := func(source string, words ...string) invalidPod {
 		spec, container := volumeOf(source)
@@ -59,13 +59,13 @@ func invalidPods() map[string]invalidPod {
 		"too-large":       {onNode, `resources: {requests: {cpu: 999}}`, "failed", "OutOfcpu", []string{"Node didn't have enough resource: cpu, requested: 999000"}},
 		"other-node":      {onNode + "nodeSelector: {disk: none}, ", `workingDir: /`, "failed", "NodeAffinity", []string{"node(s) didn't match Pod's node affinity/selector"}},
 		"too-long":        {"activeDeadlineSeconds: 1, ", `workingDir: /`, "failed", "DeadlineExceeded", []string{"Pod was active on the node longer than the specified deadline"}},
-		"no-port":         {"", `readinessProbe: {periodSeconds: 1, httpGet: {path: /, port: web}}`, "event", "Unhealthy", []string{"Readiness probe errored", `"web" is no port of container "main"`}},
+		"no-port":         {"", `readinessProbe: {periodSeconds: 1, httpGet: {path: /, port: web}}`, "event", "Unhealthy", []string{"Readiness probe errored", `"web" is not a port of container "main"`}},
 		"no-server":       {"", `livenessProbe: {periodSeconds: 1, failureThreshold: 1, tcpSocket: {port: 1}}`, "event", "Unhealthy", []string{"Liveness probe failed: ", "connection refused"}},
 		"no-hook":         {"", `lifecycle: {postStart: {exec: {command: [no-such-command]}}}`, "event", "FailedPostStartHook", []string{"no-such-command"}},
 	}
 }
 
-// createInvalidPods gives a node pods that cannot be meant, and a good one.
+// createInvalidPods creates the invalid pods and a valid one on a node.
 func (c *virtualNodeCluster) createInvalidPods() map[string]invalidPod {
 	c.t.Helper()
 	c.mustKubectl("create", "configmap", "there", "--from-literal=a=1")
@@ -83,7 +83,8 @@ func (c *virtualNodeCluster) createInvalidPods() map[string]invalidPod {
 	return pods
 }
 
-// checkInvalidPods: each is told of as the kubelet tells of it, and none keeps the good one from running.
+// checkInvalidPods checks that each invalid pod is reported as the kubelet does, and that
+// the valid one runs.
 func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]invalidPod) {
 	names := slices.Collect(maps.Keys(pods))
 	eventually(t, happenWithin, func() error {
@@ -110,7 +111,7 @@ func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]inva
 	c.mustKubectl(append([]string{"delete", "pod", "good", "--wait=false"}, names...)...)
 }
 
-// checkReported checks that what is wrong with a pod can be seen.
+// checkReported checks that the error of a pod is visible.
 func (w *invalidPod) checkReported(p *corev1.Pod, events []corev1.Event) error {
 	var seen []string
 	look := func(where, reason, message string) bool {

@@ -21,15 +21,15 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// arriving is how many pods arrive in a round of the kill loop. They fill the
-// nodes to the last core, so that a lost or doubled binding shows.
+// arriving is the number of pods that arrive in a round of the kill loop. They fill the
+// nodes completely, so that a lost or duplicate binding is detected.
 const (
 	arriving  = 2000
 	killNodes = 20
 )
 
-// TestKill kills `berth up` in the middle of arriving pods, at another point
-// every round, and starts it again.
+// TestKill kills `berth up` while pods arrive, at a different point in each round, and
+// starts it again.
 func TestKill(t *testing.T) {
 	rounds := 2
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -53,11 +53,11 @@ func killRound(t *testing.T, after int) {
 	c := h.up(args...)
 	l := &acknowledgedPods{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}, running: map[types.UID]bool{}}
 	ctx := t.Context()
-	// One watcher at a time: two may lag differently, which would look like a change.
+	// One watcher at a time, because two may lag differently, which would look like a change.
 	first, ended := context.WithCancel(ctx)
 	l.watch(first, t, c.protobuf())
 
-	// The kill hits the creates that are under way; those are tried again below.
+	// The kill interrupts create requests. They are repeated below.
 	enough := make(chan struct{})
 	var arrivals sync.WaitGroup
 	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), after, enough) })
@@ -89,7 +89,7 @@ func killRound(t *testing.T, after int) {
 	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once, and running\n", acknowledged, boundBefore, arriving)
 }
 
-// protobuf is a client as fast as they come, with a connection of its own.
+// protobuf returns a fast client with a connection of its own.
 func (c *cluster) protobuf() kubernetes.Interface {
 	c.t.Helper()
 	config := c.config()
@@ -101,7 +101,8 @@ func (c *cluster) protobuf() kubernetes.Interface {
 	return client
 }
 
-// acknowledgedPods is what a cluster has said: which pods it took, and where it bound them.
+// acknowledgedPods records what a cluster has acknowledged: which pods it created, and
+// where it bound them.
 type acknowledgedPods struct {
 	mu           sync.Mutex
 	acknowledged map[string]types.UID
@@ -116,8 +117,8 @@ func (l *acknowledgedPods) counts() (acknowledged, bound int) {
 	return len(l.acknowledged), len(l.bound)
 }
 
-// arrive creates all pods that are not yet acknowledged. When so many are, it
-// closes enough, if there is one, and goes on until the server is gone.
+// arrive creates all pods that are not yet acknowledged. After the wanted number it closes
+// enough, if not nil, and continues until the server is gone.
 func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interface, want int, enough chan struct{}) {
 	work := make(chan string, arriving)
 	for i := range arriving {
@@ -144,8 +145,8 @@ func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interfa
 	}
 }
 
-// create makes one pod; false: the server is gone. A pod that was there already
-// was made by a request whose answer the kill cut off.
+// create creates one pod. It returns false if the server is gone. An existing pod was
+// created by a request whose response was lost.
 func (l *acknowledgedPods) create(ctx context.Context, client kubernetes.Interface, name string) bool {
 	l.mu.Lock()
 	_, done := l.acknowledged[name]
@@ -178,7 +179,7 @@ func newArrivingPod(name string) *corev1.Pod {
 	}}}}
 }
 
-// watch notes bindings, and any that changes.
+// watch records bindings, and reports any that changes.
 func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -207,8 +208,8 @@ func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kuber
 	factory.Start(ctx.Done())
 }
 
-// checkNothingLost compares the server's pods with what it acknowledged and what was
-// seen bound.
+// checkNothingLost compares the pods of the server with what it acknowledged and with the
+// observed bindings.
 func (l *acknowledgedPods) checkNothingLost(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestKubectl runs what people type.
+// TestKubectl runs common commands.
 func TestKubectl(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -26,7 +26,7 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// has checks that a text has all words.
+// has checks that a text contains all words.
 func has(t *testing.T, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
@@ -36,7 +36,7 @@ func has(t *testing.T, text string, words ...string) {
 	}
 }
 
-// columns checks the head of a table.
+// columns checks the header of a table.
 func columns(t *testing.T, table, want string) {
 	t.Helper()
 	head, _, _ := strings.Cut(table, "\n")
@@ -119,7 +119,7 @@ func kubectlServerSide(t *testing.T, c *cluster) {
 }
 
 func kubectlDiff(t *testing.T, c *cluster) {
-	// git is there wherever this is built; diff may not be.
+	// git exists on every build machine; diff may not.
 	program := c.write("diff.sh", "#!/bin/sh\nexec git diff --no-index \"$@\"\n")
 	if err := os.Chmod(program, 0o700); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func kubectlDiff(t *testing.T, c *cluster) {
 	file := c.write("diff.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: differs}\ndata: {a: old}\n")
 	c.mustKubectl("apply", "-f", file)
 	if r := diff(file); r.code != 0 || r.stdout != "" {
-		t.Errorf("diff of what is the same: %s", r)
+		t.Errorf("diff of what is Identical: %s", r)
 	}
 	c.write("diff.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: differs}\ndata: {a: new}\n")
 	r := diff(file)
@@ -244,7 +244,8 @@ func kubectlAuth(t *testing.T, c *cluster) {
 	has(t, r.stdout, "system:serviceaccount:default:default")
 }
 
-// kubectlTop: simulated pods use what they are scripted to, and the CPU that they request.
+// kubectlTop checks that simulated pods use what their annotations script, and the CPU
+// that they request.
 func kubectlTop(t *testing.T, c *cluster) {
 	c.mustKubectl("run", "greedy", "--image", "x:1", "--overrides", `{"metadata":{"annotations":{"sim.berth.dev/usage":"memory=64Mi"}},
 		"spec":{"containers":[{"name":"greedy","image":"x:1","resources":{"requests":{"cpu":"250m"}}}]}}`)
@@ -257,13 +258,13 @@ func kubectlTop(t *testing.T, c *cluster) {
 	})
 	has(t, c.mustKubectl("top", "nodes"), "MEMORY(bytes)", "n1", "n2")
 	has(t, c.mustKubectl("get", "pods.metrics.k8s.io", "greedy"), "WINDOW", "250m")
-	if r := c.kubectl("logs", "greedy"); r.code != 1 || !strings.Contains(r.stderr, `pod "greedy" is simulated by node`) {
+	if r := c.kubectl("logs", "greedy"); r.code != 1 || !strings.Contains(r.stderr, `is simulated: it has no logs`) {
 		t.Errorf("logs of a simulated pod: %s", r)
 	}
 	c.mustKubectl("delete", "pod", "greedy")
 }
 
-// kubectlUnsupported: what Berth does not serve fails at once and says so.
+// kubectlUnsupported checks that unsupported commands fail at once with a clear message.
 func kubectlUnsupported(t *testing.T, c *cluster) {
 	for _, args := range [][]string{{"logs", "web"}, {"exec", "web", "--", "ls"}, {"get", "ships"}, {"get", "pod", "ghost"}, {"frob"}} {
 		r := c.kubectl(args...)

@@ -10,17 +10,17 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 )
 
-// The leases of these tests: short, so that a takeover is, but not so short that a busy machine keeps a leader from
-// renewing its own.
+// The lease durations of these tests: short, so that a takeover is fast, but long enough
+// for a leader on a busy machine to renew.
 const (
 	leaseDuration = 10 * time.Second
 	renewDeadline = 8 * time.Second
 	retryPeriod   = 500 * time.Millisecond
 )
 
-// TestTwoSchedulers runs all parts apart, each with a credential of its own. One
-// scheduler leads; when it is killed the other takes over, and not before the
-// lease has run out.
+// TestTwoSchedulers runs all components separately, each with its own credential. One
+// scheduler leads. When it is killed the other takes over, but not before the lease has
+// expired.
 func TestTwoSchedulers(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -45,16 +45,17 @@ func TestTwoSchedulers(t *testing.T) {
 	}
 	second.waitForOutput("me=true")
 	next := c.lease()
-	took := next.Spec.AcquireTime.Sub(killed) // and not until we come to look
+	took := next.Spec.AcquireTime.Sub(killed) // not until this test looks
 	if *next.Spec.HolderIdentity == *leader.Spec.HolderIdentity {
 		t.Fatalf("the lease is still held by %s", *next.Spec.HolderIdentity)
 	}
-	// An elector compares leases by whole seconds: of several renewals within one it sees the first only, and counts from
-	// there. What keeps leaders apart is that the old one gave up after the renew deadline.
+	// Elections compare leases by whole seconds: of several renewals within one second an
+	// elector sees only the first, and counts from it. Two leaders exclude each other because
+	// the old one gives up after the renew deadline.
 	if gap := next.Spec.AcquireTime.Sub(leader.Spec.RenewTime.Time); gap < leaseDuration-time.Second {
 		t.Errorf("the second took the lease %s after the first had renewed it, before its %s were over", gap, leaseDuration)
 	}
-	// Renewals that only the server saw, and a busy machine, take their time, too.
+	// Renewals that only the server saw and a busy machine add some time.
 	if took > leaseDuration+2*retryPeriod+10*time.Second {
 		t.Errorf("the second took over %s after the kill", took)
 	}
@@ -65,27 +66,27 @@ func TestTwoSchedulers(t *testing.T) {
 	if code := second.stop(); code != 0 {
 		t.Errorf("an orderly stop ended with code %d", code)
 	}
-	third := scheduler() // what stopped in order gave its lease back
+	third := scheduler() // the one that stopped in order has released its Lease
 	third.waitForOutput("me=true")
 }
 
 // startComponents starts controllers and the agents of four nodes beside a server.
 func startComponents(c *cluster) {
 	controllers := c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller"))
-	controllers.waitForOutput("controllers at")
+	controllers.waitForOutput("Controllers at")
 	agent := c.start("agent", "--simulated", "--kubeconfig", c.credential("n1", "--node", "n1"), "--node-name", "n1", "--node-cpu", "16")
-	agent.waitForOutput("agent of 1")
+	agent.waitForOutput("Agent of 1")
 	file := ""
 	for _, name := range []string{"n2", "n3", "n4"} {
 		file += "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + "}\nstatus: {capacity: {cpu: 4, memory: 8Gi}}\n"
 	}
 	agents := c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file))
-	agents.waitForOutput("agent of 3")
+	agents.waitForOutput("Agent of 3")
 	c.waitForNodes("n1", "n2", "n3", "n4")
 	c.mustKubectl("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
 }
 
-// wave makes ten pods and waits until they run.
+// wave creates ten pods and waits until they run.
 func (c *cluster) wave(name string) {
 	c.t.Helper()
 	for i := range 10 {
@@ -107,7 +108,7 @@ func (c *cluster) placed(want int) error {
 	return nil
 }
 
-// lease is the schedulers' lease.
+// lease returns the lease of the schedulers.
 func (c *cluster) lease() *coordinationv1.Lease {
 	c.t.Helper()
 	var lease coordinationv1.Lease
@@ -115,8 +116,8 @@ func (c *cluster) lease() *coordinationv1.Lease {
 	return &lease
 }
 
-// checkSingleLeader checks by the events who placed which pod: each once, and the
-// second leader none before it held the lease.
+// checkSingleLeader checks with the events which scheduler placed which pod: each pod
+// once, and none by the second leader before it held the lease.
 func checkSingleLeader(t *testing.T, c *cluster, second *coordinationv1.Lease) {
 	t.Helper()
 	eventually(t, happenWithin, func() error {

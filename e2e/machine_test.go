@@ -22,27 +22,27 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// nodeMachine is a cluster of real nodes that are parts of this machine. The agent of each, and its container
-// runtime, are processes of their own, which can be killed.
+// nodeMachine is a cluster of real nodes that share this machine. The agent and the
+// container runtime of each node are separate processes, which can be killed.
 type nodeMachine struct {
 	*cluster
 	place    *virtualnode.Pool
 	registry *oci.Registry
 	image    string       // of the workload program and a shell
-	made     atomic.Int32 // nodes
+	made     atomic.Int32 // number of nodes
 }
 
-// realNode is a node of them. Its pods are in a namespace of its name.
+// realNode is one of these nodes. Its pods are in a namespace with its name.
 type realNode struct {
 	*cluster
 	name      string
 	client    kubernetes.Interface
 	node      *virtualnode.Node
-	daemon    *containerd.Daemon // nil: pods run in the agent's own runtime
+	daemon    *containerd.Daemon // nil if pods run in the embedded runtime of the agent
 	socket    string
 	image     string
 	agent     *process
-	agentArgs []string // more flags for it
+	agentArgs []string // additional flags
 }
 
 func newNodeMachine(t *testing.T) *nodeMachine {
@@ -61,7 +61,7 @@ func newNodeMachine(t *testing.T) *nodeMachine {
 	return m
 }
 
-// skipIfMissing skips the test where the machine lacks what real nodes are made of.
+// skipIfMissing skips the test if the machine lacks a requirement of real nodes.
 func skipIfMissing(t *testing.T, embeds bool) {
 	t.Helper()
 	if err := virtualnode.CheckRequirements(); err != nil {
@@ -76,8 +76,8 @@ func skipIfMissing(t *testing.T, embeds bool) {
 	}
 }
 
-// add makes a node, until the test ends; imagefs is where its images are, on its own disk when empty.
-// The agent is to be started, by startAgent.
+// add makes a node that exists until the test ends. Its images are in imagefs, or on its
+// own disk if that is empty. The agent is started separately, by startAgent.
 func (m *nodeMachine) add(t *testing.T, embeds bool, o virtualnode.Options, imagefs string) *realNode {
 	t.Helper()
 	o.Index = int(m.made.Add(1))
@@ -125,10 +125,11 @@ func (n *realNode) startAgent(t *testing.T) {
 		args = append(args, "--runtime", "embedded", "--pod-cidr", n.node.Subnet)
 	}
 	n.agent = n.start(append(args, n.agentArgs...)...)
-	n.agent.waitForOutput("agent of node " + n.name)
+	n.agent.waitForOutput("Agent of node " + n.name)
 }
 
-// makePod makes a pod on the node, whatever a scheduler thinks. change may be nil.
+// makePod creates a pod on the node, without the scheduler. The function change may be
+// nil.
 func (n *realNode) makePod(t *testing.T, name string, change func(*corev1.PodSpec, *corev1.Container), args ...string) {
 	t.Helper()
 	pod := &corev1.Pod{
@@ -144,7 +145,7 @@ func (n *realNode) makePod(t *testing.T, name string, change func(*corev1.PodSpe
 	}
 }
 
-// pods are those of the node.
+// pods returns the pods of the node.
 func (n *realNode) pods(ctx context.Context) ([]corev1.Pod, error) {
 	list, err := n.client.CoreV1().Pods(n.name).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -153,7 +154,7 @@ func (n *realNode) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// waitForPhase waits until a pod is in the phase, for the reason.
+// waitForPhase waits until a pod has the phase and the reason.
 func (n *realNode) waitForPhase(t *testing.T, name string, phase corev1.PodPhase, reason string) *corev1.Pod {
 	t.Helper()
 	var p *corev1.Pod
@@ -169,7 +170,7 @@ func (n *realNode) waitForPhase(t *testing.T, name string, phase corev1.PodPhase
 	return p
 }
 
-// waitForCondition waits until a condition of the node is as wanted.
+// waitForCondition waits until a condition of the node has the wanted status.
 func (n *realNode) waitForCondition(t *testing.T, of corev1.NodeConditionType, want corev1.ConditionStatus) {
 	t.Helper()
 	eventually(t, happenWithin, func() error {
@@ -186,7 +187,7 @@ func (n *realNode) waitForCondition(t *testing.T, of corev1.NodeConditionType, w
 	})
 }
 
-// deletePods deletes all pods and waits until nothing of any is left on the node.
+// deletePods deletes all pods and waits until nothing of them is left on the node.
 func (n *realNode) deletePods(t *testing.T) {
 	t.Helper()
 	if err := n.client.CoreV1().Pods(n.name).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
@@ -195,7 +196,7 @@ func (n *realNode) deletePods(t *testing.T) {
 	eventually(t, 2*happenWithin, func() error { return n.leftovers(t.Context()) })
 }
 
-// usage reads what is used of the node's memory.
+// usage returns a function that reads the memory usage of the node.
 func (n *realNode) usage(t *testing.T) (read func() (int64, error), capacity int64) {
 	t.Helper()
 	host, err := cgroup.Detect()
@@ -213,6 +214,7 @@ func (n *realNode) usage(t *testing.T) (read func() (int64, error), capacity int
 	return g.Usage, capacity
 }
 
-// soaking says that this is make soak, emulated that this is the machine of make test-v2.
+// soaking reports whether this is make soak, and emulated whether this is the machine of
+// make test-v2.
 func soaking() bool  { return os.Getenv("BERTH_SOAK") != "" }
 func emulated() bool { return os.Getenv("BERTH_V2") != "" }

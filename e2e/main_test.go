@@ -11,14 +11,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// TestMain keeps quiet what client libraries log about servers that were killed.
+// TestMain silences what client libraries log about killed servers.
 func TestMain(m *testing.M) {
 	var flags flag.FlagSet
 	klog.InitFlags(&flags)
 	_ = flags.Set("logtostderr", "false")
 	_ = flags.Set("stderrthreshold", "FATAL")
 	klog.SetOutput(io.Discard)
-	// These tests wait for processes more than they compute: twice as many at a time as there are processors.
+	// These tests mostly wait for processes, so twice as many as CPUs run in parallel.
 	flag.Parse()
 	if p := flag.Lookup("test.parallel"); p != nil && p.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = p.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))

@@ -12,15 +12,15 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// networkHosts are machines on one: network namespaces that hang on a bridge, which is where
-// the API server listens.
+// networkHosts are machines in one network: network namespaces connected to a bridge,
+// where the API server listens.
 type networkHosts struct {
 	t       testing.TB
 	bridge  string
 	network string // its first three bytes
 }
 
-// newNetworkHosts makes n of them, numbered from 1; they are removed when the test ends.
+// newNetworkHosts makes n hosts, numbered from 1. They are removed when the test ends.
 func newNetworkHosts(t testing.TB, n int) *networkHosts {
 	t.Helper()
 	for _, tool := range []string{"ip", "nsenter"} {
@@ -32,7 +32,7 @@ func newNetworkHosts(t testing.TB, n int) *networkHosts {
 	h := &networkHosts{t: t, bridge: fmt.Sprintf("berth%d", pid), network: freeNetwork(t, pid)}
 	t.Cleanup(func() {
 		for i := range n {
-			_ = exec.Command("ip", "netns", "delete", h.name(i+1)).Run() // with its end of the cable
+			_ = exec.Command("ip", "netns", "delete", h.name(i+1)).Run() // removes its end of the link, too
 		}
 		h.ip("link", "delete", h.bridge)
 	})
@@ -51,8 +51,8 @@ func newNetworkHosts(t testing.TB, n int) *networkHosts {
 	return h
 }
 
-// freeNetwork is a part of the range for tests between networks (RFC 2544) in which this machine has no address: a test that was
-// killed has left its bridge.
+// freeNetwork returns a part of the range for benchmarking (RFC 2544) in which this
+// machine has no address. A killed test has left its bridge.
 func freeNetwork(t testing.TB, from int) string {
 	t.Helper()
 	taken, err := net.InterfaceAddrs()
@@ -79,15 +79,15 @@ func (h *networkHosts) ip(args ...string) {
 func (h *networkHosts) name(i int) string { return fmt.Sprintf("%s-%d", h.bridge, i) }
 func (h *networkHosts) link(i int) string { return fmt.Sprintf("%sv%d", h.bridge, i) }
 
-// address is that of a host; 0 is where the others meet.
+// address returns the address of a host, or that of the bridge for 0.
 func (h *networkHosts) address(i int) string { return fmt.Sprintf("%s.%d", h.network, i+1) }
 
-// disconnect pulls the cable of a host, join plugs it in again.
+// disconnect takes the link of a host down, and join brings it up again.
 func (h *networkHosts) disconnect(i int) { h.ip("link", "set", h.link(i), "down") }
 func (h *networkHosts) reconnect(i int)  { h.ip("link", "set", h.link(i), "up") }
 
-// start starts a berth on a host. Only the network is the host's own: files, mounts and
-// cgroups are those of the machine.
+// start starts a berth on a host. Only the network is separate. Files, mounts and cgroups
+// are those of the machine.
 func (h *networkHosts) start(i int, on testHome, args ...string) *process {
 	h.t.Helper()
 	return on.startIn([]string{"nsenter", "--net=/run/netns/" + h.name(i), "--"}, args...)

@@ -20,12 +20,12 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// embeddedRuntimePath is where the agent has the things of its own runtime.
+// embeddedRuntimePath returns a path in the directory of the agent's embedded runtime.
 func (n *realNode) embeddedRuntimePath(parts ...string) string {
 	return filepath.Join(append([]string{n.node.Disk, "agent", "runtime"}, parts...)...)
 }
 
-// running counts the containers of each pod that run now.
+// running counts the running containers of each pod.
 func (n *realNode) running(ctx context.Context) (map[string]int, error) {
 	now := map[string]int{}
 	if n.daemon != nil {
@@ -56,7 +56,7 @@ func (n *realNode) running(ctx context.Context) (map[string]int, error) {
 	return now, err
 }
 
-// leftovers says what is left of pods.
+// leftovers returns an error that names what is left of pods.
 func (n *realNode) leftovers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, happenWithin/6)
 	defer cancel()
@@ -96,7 +96,7 @@ func (n *realNode) leftovers(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// runtimeLeftovers says what the runtime has that it should not.
+// runtimeLeftovers returns an error that names what the runtime should not have.
 func (n *realNode) runtimeLeftovers(ctx context.Context) error {
 	if n.daemon != nil {
 		boxes, err := n.daemon.Service().ListPodSandbox(ctx, nil)
@@ -112,7 +112,7 @@ func (n *realNode) runtimeLeftovers(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s has %d entries: %w", dir, len(left), err))
 		}
 	}
-	// No process of the runtime: shims name its directory.
+	// No process of the runtime: the command line of a shim contains its directory.
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range lines {
 		if text, _ := os.ReadFile(file); strings.Contains(string(text), n.embeddedRuntimePath()+"/") {
@@ -122,7 +122,7 @@ func (n *realNode) runtimeLeftovers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// wipe removes what the agent's own runtime has left, its bridge too.
+// wipe removes what the agent's embedded runtime has left, including its bridge.
 func (n *realNode) wipe(t *testing.T) {
 	o := embedded.Options{Dir: n.embeddedRuntimePath()}
 	prefix, err := netip.ParsePrefix(n.node.Subnet)

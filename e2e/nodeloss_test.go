@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// lossGrace is how long a node of the test may be silent. Agents renew every second; a loaded machine keeps them from it
-// for a few.
+// lossGrace is the grace period of nodes in this test. Agents renew every second; on a
+// loaded machine they can be late by several seconds.
 const lossGrace = 12 * time.Second
 
 const lossConfig = `apiVersion: berth.dev/v1alpha1
@@ -27,7 +27,8 @@ nodes: {leaseRenewalSeconds: 1}
 nodeLifecycle: {gracePeriodSeconds: 12, startupGraceSeconds: 12, monitorPeriodSeconds: 1, evictionRate: 1}
 `
 
-// tolerantPod is a pod on a node that bears the loss of it for so long; negative: for ever.
+// tolerantPod returns a pod on a node that tolerates its loss for the given seconds;
+// negative for ever.
 func tolerantPod(name, node string, seconds int) string {
 	short := ""
 	if seconds >= 0 {
@@ -45,8 +46,9 @@ spec:
 `, name, node, short)
 }
 
-// TestNodeLoss stops agents with SIGSTOP, in real time: their nodes become unknown and are
-// tainted, pods go when their tolerations say so, and nobody when all nodes are lost.
+// TestNodeLoss stops agents with SIGSTOP, in real time. Their nodes become unknown and are
+// tainted. Pods are evicted after their toleration periods, and none when all nodes are
+// lost.
 func TestNodeLoss(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -98,7 +100,7 @@ func TestNodeLoss(t *testing.T) {
 	c.ready(map[string]bool{"later": true, "never": true, "elsewhere": true})
 }
 
-// waitForNode waits until a node's Ready condition and taints are so.
+// waitForNode waits until a node has the Ready condition and the taints.
 func (c *cluster) waitForNode(name string, ready corev1.ConditionStatus, taints ...string) {
 	c.t.Helper()
 	client := c.client()
@@ -128,7 +130,8 @@ func readyOf(n *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// checkLossTiming: a1 was given up no sooner than its grace after its last renewal, and `berth zones` tells of it.
+// checkLossTiming checks that a1 was marked not earlier than the grace period after its
+// last renewal, and that `berth zones` shows it.
 func (c *cluster) checkLossTiming(t *testing.T, config string) {
 	t.Helper()
 	lease, err := c.client().CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "a1", metav1.GetOptions{})
@@ -149,7 +152,8 @@ func (c *cluster) checkLossTiming(t *testing.T, config string) {
 	}
 }
 
-// waitForTaintEvictions waits until pods are being deleted because of a taint, and checks that no others are.
+// waitForTaintEvictions waits until the pods are being deleted because of a taint, and
+// checks that no others are.
 func (c *cluster) waitForTaintEvictions(names ...string) {
 	c.t.Helper()
 	client := c.client()
@@ -177,7 +181,8 @@ func (c *cluster) waitForTaintEvictions(names ...string) {
 	})
 }
 
-// ready waits until just these pods are there, ready or not, and none of them is leaving.
+// ready waits until exactly these pods exist, ready or not, and none of them is being
+// deleted.
 func (c *cluster) ready(want map[string]bool) {
 	c.t.Helper()
 	client := c.client()

@@ -12,8 +12,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestRealNodes has real nodes run out of what they have, and their agents killed: with the embedded runtime, on v1
-// here and on v2 in the machine of make test-v2; with containerd too, where make soak has the time for it.
+// TestRealNodes tests resource pressure on real nodes and kills of their agents: with the
+// embedded runtime, on cgroup v1 here and on v2 in the machine of make test-v2; and with
+// containerd in make soak.
 func TestRealNodes(t *testing.T) {
 	t.Parallel()
 	skipIfMissing(t, true)
@@ -32,7 +33,7 @@ func TestRealNodes(t *testing.T) {
 		m.testAgentKill(t, true)
 	})
 	if emulated() {
-		return // there is no containerd
+		return // without containerd
 	}
 	t.Run("containerd", func(t *testing.T) {
 		if !soaking() {
@@ -47,7 +48,7 @@ func TestRealNodes(t *testing.T) {
 	})
 }
 
-// constrainedKubeletConfig is the configuration of nodes that run short.
+// constrainedKubeletConfig is the configuration of nodes with few resources.
 const constrainedKubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 evictionHard: {memory.available: 100Mi, pid.available: "200", nodefs.available: "20%", nodefs.inodesFree: "20%", imagefs.available: "20%", imagefs.inodesFree: "20%"}
@@ -55,17 +56,17 @@ evictionPressureTransitionPeriod: 1s
 imageMinimumGCAge: 1ms
 `
 
-// constrainedNode is a node that has little of each.
+// constrainedNode is a node with few resources.
 type constrainedNode struct {
 	*realNode
 	registry *oci.Registry
 	imagefs  string
-	lives    []string // pods that are to live through all
-	evicted  int      // pods that had to go so far
+	lives    []string // pods that must survive
+	evicted  int      // pods evicted so far
 }
 
-// testNodePressure has a node run out of memory, processes, inodes and bytes, one after the other: each time the pod
-// that took it goes, and no other, and all is as before then.
+// testNodePressure lets a node run out of memory, processes, inodes and bytes, one after
+// the other. Each time only the pod that used it is evicted, and the node recovers.
 func (m *nodeMachine) testNodePressure(t *testing.T, embeds bool) {
 	skipIfMissing(t, embeds)
 	name := map[bool]string{true: "short", false: "short-cri"}[embeds]
@@ -97,7 +98,7 @@ func withScratch(s *corev1.PodSpec, c *corev1.Container) {
 	c.VolumeMounts = []corev1.VolumeMount{{Name: "scratch", MountPath: "/scratch"}}
 }
 
-// startSurvivors starts the pods that are to live. Each has some of what others run out of.
+// startSurvivors starts the pods that must survive. Each uses a little of every resource.
 func (n *constrainedNode) startSurvivors(t *testing.T) {
 	t.Helper()
 	began := time.Now()
@@ -113,7 +114,8 @@ func (n *constrainedNode) startSurvivors(t *testing.T) {
 	t.Logf("%d pods run after %d ms", len(n.lives), time.Since(began).Milliseconds())
 }
 
-// checkOnlyEviction checks that one more pod had to go, for this reason, that the others live, and that the pressure passes.
+// checkOnlyEviction checks that one more pod was evicted, for this reason, that the others
+// run, and that the pressure ends.
 func (n *constrainedNode) checkOnlyEviction(t *testing.T, name, of string, condition corev1.NodeConditionType) {
 	t.Helper()
 	p := n.waitForPhase(t, name, corev1.PodFailed, "Evicted")
@@ -125,7 +127,7 @@ func (n *constrainedNode) checkOnlyEviction(t *testing.T, name, of string, condi
 	n.checkSurvivors(t)
 }
 
-// checkSurvivors checks that who is to live does, and that nobody else had to go.
+// checkSurvivors checks that the survivors run and that no other pod was evicted.
 func (n *constrainedNode) checkSurvivors(t *testing.T) {
 	t.Helper()
 	all, err := n.pods(t.Context())

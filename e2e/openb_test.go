@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// summary is what `berth load -o json` says.
+// summary is the output of `berth load -o json`.
 type summary struct {
 	Total, Placed, Pending, Unexplained int
 	CreateSeconds, Seconds              float64
@@ -33,7 +33,7 @@ type summary struct {
 	}
 }
 
-// openb is the path of a file of the OpenB data set.
+// openb returns the path of a file of the OpenB data set.
 func openb(t *testing.T, file string) string {
 	t.Helper()
 	dir := os.Getenv("BERTH_OPENB")
@@ -43,10 +43,9 @@ func openb(t *testing.T, file string) string {
 	return filepath.Join(dir, file)
 }
 
-// TestOpenB fills a real cluster's 1,523 nodes with its 8,152 pods through the
-// API, and checks what is said about it against a recount. It has the machine to
-// itself: starved of a processor for long, nodes miss their Leases and pods find
-// room later than the summary says.
+// TestOpenB fills a cluster of OpenB's 1,523 nodes with its 8,152 pods through the API,
+// and checks the reported summary with a recount. It must run alone: without enough CPU,
+// nodes miss their Leases and pods are placed later than the summary says.
 func TestOpenB(t *testing.T) {
 	nodesFile, podsFile := openb(t, "openb_node_list_all_node.csv"), openb(t, "openb_pod_list_default.csv")
 	h := newTestHome(t)
@@ -78,7 +77,7 @@ func TestOpenB(t *testing.T) {
 	})
 }
 
-// allRun waits until so many pods run; it asks more cheaply than kubectl does.
+// allRun waits until the given number of pods run. It uses fewer resources than kubectl.
 func (c *cluster) allRun(want int) {
 	c.t.Helper()
 	client := c.protobuf()
@@ -100,8 +99,7 @@ func (c *cluster) allRun(want int) {
 	})
 }
 
-// TestLoadTextOutput: lists in the format of OpenB, the progress to a person told
-// in text.
+// TestLoadTextOutput checks lists in the format of OpenB and the text output.
 func TestLoadTextOutput(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -167,7 +165,7 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 	}
 }
 
-// unschedulableReason is why a pod is not scheduled, as its condition says.
+// unschedulableReason returns why a pod is not scheduled, according to its condition.
 func unschedulableReason(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
@@ -179,10 +177,10 @@ func unschedulableReason(p *corev1.Pod) string {
 
 var available = regexp.MustCompile(`^0/(\d+) nodes are available: (.*?)\.( |$)`)
 
-// checkReason checks that no node has room for a pod, and that as many nodes as
-// its message says lack what it says. Nodes only fill up here, so they may be
-// more by now; what an affinity refuses it always refused. judged are the pairs
-// of demand and message that were already found true.
+// checkReason checks that no node has resources for a pod, and that at least as many nodes
+// as its message says lack the resource. Nodes only fill up in this test, so the number
+// may have grown. The number for an affinity is constant. judged contains the pairs of
+// demand and message that were already checked.
 func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, judged map[string]bool) {
 	t.Helper()
 	message, want := unschedulableReason(p), demand(t, p)
@@ -230,8 +228,8 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 	}
 }
 
-// admits says whether a pod's required node affinity allows a node; it knows the
-// operator In, which is all that the load makes.
+// admits reports whether the required node affinity of a pod allows a node. It knows the
+// operator In, the only one in the load.
 func admits(t *testing.T, p *corev1.Pod, n *corev1.Node) bool {
 	t.Helper()
 	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil || p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestOverload: with all places taken, requests are answered 429 with
-// Retry-After, and health and the administrator are still served.
+// TestOverload checks that with all request slots in use, requests are rejected with 429
+// and Retry-After, and health checks and the administrator are still served.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

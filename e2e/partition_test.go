@@ -102,15 +102,16 @@ spec:
       affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}}]}}
 `
 
-// TestNetworkPartition cuts one of three machines off until its pods have been evicted and made anew: they
-// run on there until it is back, then they are stopped and removed, as is what was deleted by
-// force; what bears the taint has not noticed.
+// TestNetworkPartition disconnects one of three machines until its pods have been evicted
+// and replaced. They continue to run on it until it is connected again. Then they are
+// stopped and removed, as are pods that were deleted by force. A pod that tolerates the
+// taint is not affected.
 func TestNetworkPartition(t *testing.T) {
 	t.Parallel()
 	testPartition(t, 0)
 }
 
-// TestSoakNetworkPartition is TestCutOff with a minute's cut.
+// TestSoakNetworkPartition is TestNetworkPartition with a disconnection of a minute.
 func TestSoakNetworkPartition(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") == "" {
 		t.Skip("takes minutes; make soak runs it")
@@ -138,7 +139,7 @@ func testPartition(t *testing.T, least time.Duration) {
 	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"leaves", "soon"}, lost...)))...)
 	c.mustKubectl("delete", "pod", "forced", "--grace-period=0", "--force")
 	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=60s")
-	time.Sleep(least - time.Since(began)) // a cut of so long, not a wait
+	time.Sleep(least - time.Since(began)) // the minimum duration of the partition
 	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("while it is cut off n1 runs %v, want %v", got, before)
 	}
@@ -166,7 +167,7 @@ func testPartition(t *testing.T, least time.Duration) {
 	t.Logf("soak: all is as it should be %.1f s after it was joined again", time.Since(joined).Seconds())
 }
 
-// webOn are the pods of web on a node, by name.
+// webOn returns the names of the pods of web on a node.
 func (c *partitionedCluster) webOn(node string) []string {
 	var out []string
 	for _, p := range c.pods() {
@@ -177,7 +178,7 @@ func (c *partitionedCluster) webOn(node string) []string {
 	return out
 }
 
-// expectReady are these pods and those of web.
+// expectReady returns these pods and those of web.
 func (c *partitionedCluster) expectReady(names ...string) map[string]bool {
 	out := map[string]bool{}
 	for _, p := range c.pods() {
@@ -191,7 +192,7 @@ func (c *partitionedCluster) expectReady(names ...string) map[string]bool {
 	return out
 }
 
-// checkNoOtherPods waits until a node has sandboxes and cgroups of its pods only.
+// checkNoOtherPods waits until a node has only sandboxes and cgroups of its pods.
 func (c *partitionedCluster) checkNoOtherPods(node int) {
 	c.t.Helper()
 	eventually(c.t, happenWithin, func() error {

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestPodRunAndExit: annotations script what becomes of pods on simulated nodes.
+// TestPodRunAndExit checks that annotations script the lives of pods on simulated nodes.
 func TestPodRunAndExit(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -32,7 +32,7 @@ func TestPodRunAndExit(t *testing.T) {
 	if table := c.mustKubectl("get", "pods"); !strings.Contains(table, "Completed") || !strings.Contains(table, "Error") {
 		t.Errorf("get pods: %s", table)
 	}
-	// What has ended takes no room: both nodes are whole again.
+	// A completed pod uses no resources: both nodes are empty again.
 	for i := range 2 {
 		c.mustKubectl("run", fmt.Sprint("next-", i), "--image", "x:1", "--overrides", `{"spec":{"containers":[{"name":"x","image":"x:1","resources":{"requests":{"cpu":"8"}}}]}}`)
 	}
@@ -40,8 +40,8 @@ func TestPodRunAndExit(t *testing.T) {
 	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
-// TestGracefulDeletion: a pod that runs is given its time and then goes; one that
-// waits goes at once; one with a finalizer stays until that is gone.
+// TestGracefulDeletion checks that a running pod is deleted after its grace period, a
+// waiting one at once, and one with a finalizer when the finalizer is removed.
 func TestGracefulDeletion(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -52,7 +52,7 @@ func TestGracefulDeletion(t *testing.T) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/runs", "pod/held", "--timeout=60s")
 	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/waits", "--timeout=60s")
 
-	// A simulated program obeys at once: nobody waits for the end of its grace.
+	// A simulated program stops at once, so the grace period is not waited for.
 	c.mustKubectl("delete", "pod", "runs", "waits", "--grace-period=600", "--timeout=60s")
 	c.mustKubectl("delete", "pod", "held", "--wait=false")
 	var held corev1.Pod
@@ -70,7 +70,7 @@ func TestGracefulDeletion(t *testing.T) {
 	}
 }
 
-// TestNamespaceDeletion deletes a namespace and what is in it.
+// TestNamespaceDeletion deletes a namespace with its contents.
 func TestNamespaceDeletion(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// volumeObjects are what the volumes of the test's pod show.
+// volumeObjects are the sources of the volumes of the test pod.
 const volumeObjects = `---
 apiVersion: v1
 kind: ConfigMap
@@ -67,7 +67,8 @@ spec:
   - {name: host, hostPath: {path: /etc, type: Directory}}
 `
 
-// testVolumeTypes mounts them into a pod's containers, and has its probes look at them.
+// testVolumeTypes mounts all types of volumes into the containers of a pod. Its probes
+// read them.
 func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	c.mustKubectl("apply", "-f", c.write("volumes.yaml", strings.ReplaceAll(volumeObjects, "IMAGE", fmt.Sprintf("%q", c.image))))
 	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].started}=true", "pod/all", "--timeout=60s")
@@ -75,7 +76,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 		t.Helper()
 		return c.mustKubectl("exec", "all", "-c", "main", "--", "sh", "-c", script)
 	}
-	// All in one command: each takes its time.
+	// All in one command, because each exec takes some time.
 	const next = "<next>"
 	var all strings.Builder
 	wants := map[string]string{
@@ -126,7 +127,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 		t.Error("no event tells of failed probes")
 	}
 
-	// What the claim holds outlives the pod.
+	// The data of a claim outlives the pod.
 	c.mustKubectl("delete", "pod", "all", "--wait", "--timeout=60s")
 	c.run(c.pod("again", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}], ", `command: [sh, -c, "cat /v/file; sleep 1000"], volumeMounts: [{name: v, mountPath: /v}]`))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/again", "--timeout=60s")
@@ -139,7 +140,8 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	c.mustKubectl("delete", "pod", "again", "--wait=false")
 }
 
-// TestSoakVolumeUpdates changes what the files of a pod that runs come from: it sees so within a minute.
+// TestSoakVolumeUpdates changes the sources of the files of a running pod, which sees the
+// change within a minute.
 func TestSoakVolumeUpdates(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") == "" {
 		t.Skip("takes minutes; make soak runs it")

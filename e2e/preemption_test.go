@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// victims is what a watch saw of pods that were displaced and of who displaced them.
+// victims is what a watch has seen of displaced pods and of the pods that displaced them.
 type victims struct {
 	mu         sync.Mutex
 	conditions map[types.UID]map[string]bool // texts of DisruptionTarget conditions
@@ -68,8 +68,8 @@ func (v *victims) see(obj any) {
 	}
 }
 
-// each checks that every victim had one condition, is gone, and had one event, and
-// returns how many there were.
+// each checks that every victim had one condition, is gone, and had one event. It returns
+// their number.
 func (v *victims) each(t *testing.T, client kubernetes.Interface) int {
 	t.Helper()
 	list, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
@@ -97,7 +97,7 @@ func (v *victims) each(t *testing.T, client kubernetes.Interface) int {
 	return len(v.conditions)
 }
 
-// sized is a pod that asks for cores.
+// sized returns a pod that requests cores.
 func sized(name, cpu, class string, labels map[string]string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Spec: corev1.PodSpec{PriorityClassName: class,
 		Containers: []corev1.Container{{Name: "main", Image: "main:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
@@ -119,8 +119,8 @@ func makeClass(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-// TestPreemption fills two nodes and has a pod of a higher priority make room for
-// itself, past the pods that a budget protects.
+// TestPreemption fills two nodes and lets a pod with a higher priority preempt others,
+// except those that a budget protects.
 func TestPreemption(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "2", "--node-cpu", "2")

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// noEvictionConfig has the machine's node not look after the machine, which has other tests to run.
+// noEvictionConfig turns off evictions on this machine, because other tests use it, too.
 const noEvictionConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 evictionHard: {memory.available: 1Mi, nodefs.available: 1Mi, nodefs.inodesFree: "1", imagefs.available: 1Mi, imagefs.inodesFree: "1", pid.available: "1"}
@@ -33,8 +33,9 @@ spec:
   containers: [{name: main, image: "berth.dev/workload:1", args: ["-listen=:80"]}]
 `
 
-// TestUpRealNode: berth up --real-node has this machine run a pod in Berth's own runtime; the pod outlives berth up, which
-// takes it up again, and nothing is left when it is deleted.
+// TestUpRealNode checks that this machine runs a pod in Berth's own runtime with berth up
+// --real-node. The pod outlives berth up, which adopts it again, and nothing is left when
+// it is deleted.
 func TestUpRealNode(t *testing.T) {
 	t.Parallel()
 	if err := embedded.CheckRequirements(); err != nil {
@@ -60,7 +61,7 @@ func TestUpRealNode(t *testing.T) {
 	if _, err := net.InterfaceByName(bridgeOf(root)); err != nil {
 		t.Errorf("the pods' bridge: %v", err)
 	}
-	if code := c.proc.stop(); code != 0 || !strings.Contains(c.proc.out.String(), "1 pod runs on") {
+	if code := c.proc.stop(); code != 0 || !strings.Contains(c.proc.out.String(), "1 pod keeps running") {
 		t.Errorf("it ended with %d: %s", code, c.proc.out.String())
 	}
 	c = h.up(args...)
@@ -82,7 +83,8 @@ func TestUpRealNode(t *testing.T) {
 	}
 }
 
-// bridgeOf is the device of a node whose directory this is, as agent/nodeagent names it.
+// bridgeOf returns the network device of a node with this directory, as agent/nodeagent
+// names it.
 func bridgeOf(root string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(root))

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// evictions are the displacements that berth evictions shows.
+// evictions returns the displacements that berth evictions shows.
 func (c *cluster) evictions(args ...string) []*journal.Displacement {
 	c.t.Helper()
 	r := c.testHome.run(append([]string{"evictions", "--kubeconfig", c.kubeconfig, "-o", "json"}, args...)...)
@@ -24,8 +24,9 @@ func (c *cluster) evictions(args ...string) []*journal.Displacement {
 	return out.Displacements
 }
 
-// TestRecords: whoever displaces a pod, there is one record of it, which says where its replacement went; it
-// is there after a kill and, by the journal, after the events have gone.
+// TestRecords checks that for each displaced pod there is one record, which names the node
+// of its replacement. It still exists after a kill and, in the journal, after the events
+// have expired.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -66,13 +67,13 @@ func TestRecords(t *testing.T) {
 	}
 	said := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
 	has(t, said.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was asked of the API", "kubernetes-admin", "budgets      web allowed", "ready after")
-	if r := h.run("explain", "displacement", "default/nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "nothing is known") {
+	if r := h.run("explain", "displacement", "default/missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "no displacement found") {
 		t.Errorf("of a pod that never was: %s", r)
 	}
 }
 
-// recordsComplete waits until each pod that one of the nodes lost has a record, and one alone, with a replacement that is ready
-// elsewhere.
+// recordsComplete waits until each pod that one of the nodes lost has exactly one record,
+// with a replacement that is ready elsewhere.
 func (c *cluster) recordsComplete(t *testing.T, pods []corev1.Pod, drained, tainted string) {
 	t.Helper()
 	eventually(t, happenWithin+time.Minute, func() error {

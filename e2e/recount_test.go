@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// amounts are exact quantities by resource. They are computed here from the text
-// of quantities, with none of the code that Berth or its libraries count with.
+// amounts are exact quantities by resource. They are computed from the text of quantities,
+// without the code of Berth or its libraries.
 type amounts map[string]*big.Rat
 
 func (a amounts) add(name string, q *big.Rat) {
@@ -20,7 +20,7 @@ func (a amounts) add(name string, q *big.Rat) {
 	a[name].Add(a[name], q)
 }
 
-// of is how much of a resource there is, 0 for none.
+// of returns the quantity of a resource, or 0.
 func (a amounts) of(name string) *big.Rat {
 	if a[name] == nil {
 		return new(big.Rat)
@@ -36,7 +36,7 @@ var suffixes = []struct {
 	{"n", 1000, -3}, {"u", 1000, -2}, {"m", 1000, -1}, {"k", 1000, 1}, {"M", 1000, 2}, {"G", 1000, 3}, {"T", 1000, 4}, {"P", 1000, 5}, {"E", 1000, 6},
 }
 
-// number reads a quantity: a decimal number with a binary or decimal suffix.
+// number parses a quantity: a decimal number with a binary or decimal suffix.
 func number(t testing.TB, text string) *big.Rat {
 	t.Helper()
 	scale := big.NewRat(1, 1)
@@ -72,11 +72,11 @@ func amountsOf(t testing.TB, list corev1.ResourceList) amounts {
 	return out
 }
 
-// text is a quantity as the API writes it.
+// text returns a quantity as the API writes it.
 func text(q resource.Quantity) string { return q.String() }
 
-// demand is what a pod of plain containers asks for, itself as one of `pods`
-// included. Tests of this package make no other pods.
+// demand returns the requests of a pod with plain containers, including 1 of `pods`. Tests
+// of this package create no other pods.
 func demand(t testing.TB, p *corev1.Pod) amounts {
 	t.Helper()
 	if len(p.Spec.InitContainers) > 0 || len(p.Spec.Overhead) > 0 || p.Spec.Resources != nil {
@@ -92,7 +92,7 @@ func demand(t testing.TB, p *corev1.Pod) amounts {
 	return out
 }
 
-// occupies says whether a pod counts on its node.
+// occupies reports whether a pod uses resources of its node.
 func occupies(p *corev1.Pod) bool {
 	return p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
 }
@@ -103,8 +103,7 @@ type nodeAccount struct {
 	have, used amounts
 }
 
-// insufficient is the first resource that a node has too little of for a demand, in the
-// order cpu, memory, then the others; "" when it fits.
+// insufficient returns the resources that a node has too little of for a demand.
 func (a *nodeAccount) insufficient(d amounts) []string {
 	var out []string
 	for name, want := range d {
@@ -118,7 +117,7 @@ func (a *nodeAccount) insufficient(d amounts) []string {
 	return out
 }
 
-// recount sums what the pods on each node ask for.
+// recount adds up the requests of the pods on each node.
 func recount(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*nodeAccount {
 	t.Helper()
 	accounts := map[string]*nodeAccount{}
@@ -143,7 +142,7 @@ func recount(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*n
 	return accounts
 }
 
-// checkNodeCapacity checks that no node is over its capacity in anything.
+// checkNodeCapacity checks that no node exceeds its capacity.
 func checkNodeCapacity(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*nodeAccount {
 	t.Helper()
 	accounts := recount(t, pods, nodes)

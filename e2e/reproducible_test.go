@@ -9,9 +9,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestReproducible: the same dump and seed give the same bytes, whatever the
-// number of processors and whenever; another seed decides otherwise between
-// equal nodes, and changes nothing else.
+// TestReproducible checks that the same dump and seed give the same bytes, for any number
+// of CPUs and at any time. Another seed decides differently between equal nodes, and
+// changes nothing else.
 func TestReproducible(t *testing.T) {
 	t.Parallel()
 	testkit.Binary(t)
@@ -60,7 +60,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// syntheticDump is a dump of 60 nodes, 200 bound pods and some that wait.
+// syntheticDump returns a dump of 60 nodes, 200 bound pods and some waiting ones.
 func syntheticDump() string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Namespace, metadata: {name: team}}\n")

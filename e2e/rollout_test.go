@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// kubectlRollout changes a Deployment, takes the change back, and holds one up.
+// kubectlRollout changes a Deployment, undoes the change, and pauses a rollout.
 func kubectlRollout(t *testing.T, c *cluster) {
 	file := c.write("rolling.yaml", deployment("rolling", 4, "r:1"))
 	c.mustKubectl("apply", "-f", file)
@@ -53,7 +53,7 @@ func kubectlRollout(t *testing.T, c *cluster) {
 	c.mustKubectl("delete", "deployment", "rolling")
 }
 
-// kubectlCascade deletes Deployments in the three ways.
+// kubectlCascade deletes Deployments with each of the three propagation policies.
 func kubectlCascade(t *testing.T, c *cluster) {
 	file := c.write("casc.yaml", deployment("casc", 2, "r:1"))
 	made := func() {
@@ -76,7 +76,7 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	if len(sets.Items) != 1 || len(sets.Items[0].OwnerReferences) != 0 || strings.Count(left(), "pod/") != 2 {
 		t.Errorf("it let go of %+v; left are %s", sets.Items, left())
 	}
-	made() // it takes them back
+	made() // it adopts them again
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "casc")

@@ -12,9 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// TestPreemptionStormKill fills all nodes and has as many pods of a higher priority come
-// at once as there is room for. The scheduler is killed in the middle; the next one
-// finishes what it began.
+// TestPreemptionStormKill fills all nodes and creates as many pods with a higher priority
+// as fit. The scheduler is killed in the middle. The next one finishes the preemptions.
 func TestPreemptionStormKill(t *testing.T) {
 	nodes := 50
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -25,13 +24,13 @@ func TestPreemptionStormKill(t *testing.T) {
 	pods := 2 * nodes
 	h := newTestHome(t)
 	c := h.server()
-	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("controllers at")
+	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("Controllers at")
 	var file strings.Builder
 	for i := range nodes {
 		fmt.Fprintf(&file, "---\napiVersion: v1\nkind: Node\nmetadata: {name: n%03d}\nstatus: {capacity: {cpu: 2, memory: 8Gi}}\n", i)
 	}
 	c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file.String())).
-		waitForOutput(fmt.Sprintf("agent of %d", nodes))
+		waitForOutput(fmt.Sprintf("Agent of %d", nodes))
 	client := c.protobuf()
 	makeClass(t, client)
 	credential := c.credential("scheduler", "--for", "scheduler")
@@ -47,7 +46,7 @@ func TestPreemptionStormKill(t *testing.T) {
 
 	began := time.Now()
 	go func() {
-		for { // kill it when about a third of the victims is chosen
+		for { // kill it when about a third of the victims is selected
 			seen.mu.Lock()
 			n := len(seen.conditions)
 			seen.mu.Unlock()
@@ -75,7 +74,7 @@ func TestPreemptionStormKill(t *testing.T) {
 		pods, nodes, chosen, gone, n, took.Seconds())
 }
 
-// flood makes pods of one core, as fast as they come.
+// flood creates pods of one core as fast as possible.
 func flood(t *testing.T, client kubernetes.Interface, prefix, class string, n int) {
 	t.Helper()
 	work := make(chan int, n)
@@ -97,7 +96,7 @@ func flood(t *testing.T, client kubernetes.Interface, prefix, class string, n in
 	wg.Wait()
 }
 
-// waveRuns says whether all pods of a wave run.
+// waveRuns returns an error until all pods of a wave run.
 func (c *cluster) waveRuns(wave string, want int) error {
 	n, bound := 0, 0
 	for _, p := range c.pods() {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 )
 
-// testStreams is what clients get out of containers that run: logs that are followed,
-// commands with input, the process itself, ports, figures.
+// testStreams tests the streams of running containers: followed logs, commands with input,
+// attach, ports, metrics.
 func (c *virtualNodeCluster) testStreams(t *testing.T) {
 	c.run(c.pod("talks", "", `command: [sh, -c, "trap exit TERM; while :; do echo said; echo complained >&2; sleep 0.2; done"]`))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/talks", "pod/web", "--timeout=60s")
@@ -56,7 +56,7 @@ func (c *virtualNodeCluster) testFollowLogs(t *testing.T) {
 	}
 }
 
-// terminals are a command's connections, by the protocol that the client speaks.
+// terminals returns the connections to a command by the protocol of the client.
 func (c *virtualNodeCluster) terminals(t *testing.T, pod, path string, o any) map[string]remotecommand.Executor {
 	t.Helper()
 	request := c.client().CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name(pod).SubResource(path)
@@ -101,7 +101,7 @@ func (c *virtualNodeCluster) testExec(t *testing.T) {
 	}
 }
 
-// stopAtText ends a stream when it has shown a word.
+// stopAtText ends a stream when it has printed a word.
 type stopAtText struct {
 	word string
 	stop context.CancelFunc

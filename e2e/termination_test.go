@@ -9,7 +9,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// slow is a pod behind the Service web, whose program takes its time to stop.
+// slow returns a pod of the Service web whose program takes time to stop.
 func slow(name, node string, preStop, stop, grace int) string {
 	return fmt.Sprintf(`---
 apiVersion: v1
@@ -25,7 +25,8 @@ spec:
 
 const webService = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]}\n"
 
-// endpoint is what the slices of web say of a pod: ready, serving, terminating.
+// endpoint returns the conditions of a pod in the EndpointSlices of web: ready, serving,
+// terminating.
 func (c *cluster) endpoint(pod string) (conditions string) {
 	c.t.Helper()
 	var list discoveryv1.EndpointSliceList
@@ -50,8 +51,9 @@ func (c *cluster) waitForEndpoint(pod, want string) {
 	})
 }
 
-// TestTermination: a pod stops being an endpoint when it is deleted, ends within its grace and not
-// before its hook has, and one on a node that is cut off waits for the node.
+// TestTermination checks that a pod is no longer an endpoint when it is deleted, ends
+// within its grace period but after its hook, and on a disconnected node waits for the
+// node.
 func TestTermination(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -76,7 +78,7 @@ func TestTermination(t *testing.T) {
 		far.kill()
 		c.mustKubectl("delete", "pod", "away", "--wait=false")
 		c.waitForEndpoint("away", "ready=false serving=true terminating=true")
-		time.Sleep(3 * time.Second) // its grace and more
+		time.Sleep(3 * time.Second) // longer than its grace period
 		var away corev1.Pod
 		c.json(&away, "get", "pod", "away")
 		if away.DeletionTimestamp == nil || away.Status.Phase != corev1.PodRunning {
@@ -88,7 +90,7 @@ func TestTermination(t *testing.T) {
 	})
 }
 
-// checkTermination deletes a pod, which is an endpoint that terminates while it ends, and then none.
+// checkTermination deletes a pod. It is a terminating endpoint until it ends.
 func (c *cluster) checkTermination(t *testing.T, pod string, least time.Duration) {
 	started := time.Now()
 	c.mustKubectl("delete", "pod", pod, "--wait=false")

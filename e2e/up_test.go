@@ -11,10 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// examplePods is how many pods examples/pods.yaml makes.
+// examplePods is the number of pods in examples/pods.yaml.
 const examplePods = 30
 
-// TestQuickStart is the tour of the README.
+// TestQuickStart runs the tour of the README.
 func TestQuickStart(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -54,7 +54,7 @@ func TestQuickStart(t *testing.T) {
 	t.Run("goes on after an orderly stop", func(t *testing.T) { checkResumes(t, h.up(), before, "after-stop") })
 }
 
-// checkExplain holds both outputs of explain to what the cluster shows.
+// checkExplain compares both outputs of explain with the state of the cluster.
 func checkExplain(t *testing.T, c *cluster) {
 	c.mustKubectl("run", "huge", "--image", "huge:1", "--overrides", `{"spec":{"containers":[{"name":"huge","image":"huge:1","resources":{"requests":{"cpu":"9"}}}]}}`)
 	defer c.mustKubectl("delete", "pod", "huge")
@@ -96,8 +96,8 @@ func checkExplain(t *testing.T, c *cluster) {
 	}
 }
 
-// explainOutput is the schema of explain -o json: that of conformance/scheduling
-// with fields besides.
+// explainOutput is the schema of explain -o json: that of conformance/scheduling with
+// additional fields.
 type explainOutput struct {
 	Pod, Node, Profile, Outcome, Choice string
 	Top                                 []string
@@ -120,7 +120,7 @@ func (c *cluster) explain(args ...string) string {
 	return r.stdout
 }
 
-// checkResumes checks that a cluster still has its pods where they were, and places more.
+// checkResumes checks that a cluster still has its pods on their nodes, and places more.
 func checkResumes(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 	t.Helper()
 	now := map[string]corev1.Pod{}
@@ -160,7 +160,7 @@ func TestEphemeralCleanup(t *testing.T) {
 	h := newTestHome(t)
 	c := h.up("--ephemeral", "--nodes", "1", "--seed", "7")
 	out := c.proc.out.String()
-	if !strings.Contains(out, "nothing is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
+	if !strings.Contains(out, "no data is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
 		t.Errorf("it does not say what is kept, its seed and its kubeconfig: %s", out)
 	}
 	c.mustKubectl("run", "one", "--image", "one:1")
@@ -186,7 +186,7 @@ func TestEphemeralCleanup(t *testing.T) {
 	}
 }
 
-// files are those below a directory but for kubectl's caches.
+// files returns the files below a directory except the caches of kubectl.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
@@ -210,7 +210,7 @@ func files(t *testing.T, dir string) []string {
 	return found
 }
 
-// pods are all pods of the cluster.
+// pods returns all pods of the cluster.
 func (c *cluster) pods() []corev1.Pod {
 	c.t.Helper()
 	var list corev1.PodList
@@ -225,7 +225,7 @@ func (c *cluster) nodes() []corev1.Node {
 	return list.Items
 }
 
-// running waits until so many pods are Running.
+// running waits until the given number of pods are Running.
 func (c *cluster) running(want int) {
 	c.t.Helper()
 	eventually(c.t, happenWithin, func() error {

@@ -23,11 +23,11 @@ import (
 type virtualNodeCluster struct {
 	*cluster
 	image string
-	files int      // of manifests written
-	up    []string // the flags
+	files int      // number of manifests written
+	up    []string // its flags
 }
 
-// oneVirtualNode asks for one virtual node.
+// oneVirtualNode are the flags for one virtual node.
 var oneVirtualNode = []string{"--virtual-nodes", "1", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi"}
 
 // startVirtualNode starts `berth up` with one virtual node whose pods run in containerd.
@@ -39,7 +39,7 @@ func startVirtualNode(t *testing.T, args ...string) *virtualNodeCluster {
 	return startVirtualNodeWith(t, "cri", args...)
 }
 
-// startVirtualNodeWith starts `berth up` with one virtual node and that runtime.
+// startVirtualNodeWith starts `berth up` with one virtual node and the given runtime.
 func startVirtualNodeWith(t *testing.T, runtime string, args ...string) *virtualNodeCluster {
 	t.Helper()
 	image, err := container.Registry(t).Add("workload", "1", container.Image(t))
@@ -52,7 +52,7 @@ func startVirtualNodeWith(t *testing.T, runtime string, args ...string) *virtual
 	return &virtualNodeCluster{cluster: h.up(up...), image: image, up: up}
 }
 
-// sweep removes what a test that failed has left of its virtual nodes.
+// sweep removes what a failed test has left of its virtual nodes.
 func sweep(t *testing.T, place string) {
 	p, err := virtualnode.NewPool(place)
 	if err != nil {
@@ -65,13 +65,14 @@ func sweep(t *testing.T, place string) {
 	}
 }
 
-// pod is a manifest of a pod with one container; spec and container are more fields of each, in flow style.
+// pod returns a manifest of a pod with one container. The arguments spec and container are
+// additional fields in flow style.
 func (c *virtualNodeCluster) pod(name, spec, container string) string {
 	return fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {app: %s}}\nspec: {terminationGracePeriodSeconds: 2, %scontainers: [{name: main, image: %q, %s}]}\n",
 		name, name, spec, c.image, container)
 }
 
-// run makes pods of manifests.
+// run creates pods from manifests.
 func (c *virtualNodeCluster) run(manifests ...string) {
 	c.t.Helper()
 	c.files++
@@ -85,7 +86,8 @@ func (c *virtualNodeCluster) get(name string) *corev1.Pod {
 	return &p
 }
 
-// TestContainerdPods runs pods in containers, from `berth up` alone, and leaves nothing behind.
+// TestContainerdPods runs pods in containers with `berth up` alone, and checks that
+// nothing is left behind.
 func TestContainerdPods(t *testing.T) {
 	t.Parallel()
 	c := startVirtualNode(t)
@@ -107,7 +109,7 @@ func TestEmbeddedPods(t *testing.T) {
 func (c *virtualNodeCluster) testPods(t *testing.T) {
 	c.mustKubectl("create", "configmap", "settings", "--from-literal=a=from a config map")
 	c.mustKubectl("create", "secret", "generic", "key", "--from-literal=b=from a secret")
-	// All at once, as a node has them; each is looked at below.
+	// All at once, as on a real node. Each is checked below.
 	c.run(
 		c.pod("web", "", `args: ["-listen=:8080"], readinessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1}`),
 		c.pod("ends", "restartPolicy: Never, ", `args: [exit, "7"]`),
@@ -161,7 +163,7 @@ func (c *virtualNodeCluster) testExitAndRestart(t *testing.T) {
 	if last := c.get("fails").Status.ContainerStatuses[0].LastTerminationState.Terminated; last == nil || last.ExitCode != 3 {
 		t.Errorf("fails ended last as %+v, want exit code 3", last)
 	}
-	// A probe that fails ends the container, and it is started again.
+	// A failing probe ends the container, which is then restarted.
 	eventually(t, happenWithin, func() error {
 		if s := c.get("sick").Status.ContainerStatuses[0]; s.RestartCount == 0 {
 			return fmt.Errorf("sick has not been restarted: %+v", s.State)
@@ -171,7 +173,7 @@ func (c *virtualNodeCluster) testExitAndRestart(t *testing.T) {
 	c.mustKubectl("delete", "pod", "fails", "sick", "--timeout=60s")
 }
 
-// testMemoryEviction: the pod that takes the node's memory goes, no other.
+// testMemoryEviction checks that only the pod that uses the memory of the node is evicted.
 func (c *virtualNodeCluster) testMemoryEviction(t *testing.T) {
 	c.run(c.pod("hog", "restartPolicy: Never, ", `args: ["-memory=2Gi", "-memory-rate=300Mi"]`))
 	c.mustKubectl("wait", "--for=jsonpath={.status.reason}=Evicted", "pod/hog", "--timeout=60s")
@@ -184,8 +186,8 @@ func (c *virtualNodeCluster) testMemoryEviction(t *testing.T) {
 	}
 }
 
-// testRestartAfterKill: a start after kill -9 finds a node with nothing on it, and runs again
-// what the API says.
+// testRestartAfterKill checks that after kill -9 the node starts empty and runs the pods
+// of the API again.
 func (c *virtualNodeCluster) testRestartAfterKill(t *testing.T) {
 	c.proc.kill()
 	c.cluster = c.testHome.up(c.up...)
@@ -204,7 +206,7 @@ func (c *virtualNodeCluster) testRestartAfterKill(t *testing.T) {
 	}
 }
 
-// checkNoLeftovers checks that nothing of virtual nodes in a place is left.
+// checkNoLeftovers checks that nothing of the virtual nodes in a directory is left.
 func checkNoLeftovers(t *testing.T, place string) {
 	t.Helper()
 	if left, _ := filepath.Glob(place + "/*"); len(left) > 0 {

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// claimAndPod is a claim and a pod that uses it. Class "" is the default one.
+// claimAndPod returns a claim and a pod that uses it. Class "" is the default class.
 func claimAndPod(claim, class, pod string) string {
 	if class != "" {
 		class = "\n  storageClassName: " + class
@@ -42,7 +42,7 @@ provisioner: kubernetes.io/no-provisioner
 volumeBindingMode: WaitForFirstConsumer
 ---`
 
-// disk is a volume of class hand on a node.
+// disk returns a volume of the class hand on a node.
 func disk(name, node string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -57,7 +57,7 @@ spec:
 ---`, name, node)
 }
 
-// apply makes objects of a manifest.
+// apply creates the objects of manifests.
 func (c *cluster) apply(manifests ...string) {
 	c.t.Helper()
 	c.mustKubectl("apply", "-f", c.write("manifest.yaml", strings.Join(manifests, "\n")))
@@ -77,7 +77,7 @@ func (c *cluster) runs(name string) (pod corev1.Pod) {
 	return pod
 }
 
-// TestDynamicProvisioning is the life of a claim of the default class.
+// TestDynamicProvisioning tests the life of a claim of the default class.
 func TestDynamicProvisioning(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -131,7 +131,7 @@ func TestDynamicProvisioning(t *testing.T) {
 	}
 }
 
-// TestPodsCompeteForVolume has two pods want the only volume there is.
+// TestPodsCompeteForVolume creates two pods for the only volume.
 func TestPodsCompeteForVolume(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up()
@@ -159,7 +159,8 @@ func TestPodsCompeteForVolume(t *testing.T) {
 	}
 }
 
-// TestUnservedClaimTimesOut fails the attempt after the time that the scheduler is given.
+// TestUnservedClaimTimesOut checks that the attempt fails after the bind timeout of the
+// scheduler.
 func TestUnservedClaimTimesOut(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -186,7 +187,8 @@ profiles:
 	}
 }
 
-// TestClaimsSurviveKill kills the whole cluster while claims are served, and starts it again.
+// TestClaimsSurviveKill kills the whole cluster while claims are bound, and starts it
+// again.
 func TestClaimsSurviveKill(t *testing.T) {
 	t.Parallel()
 	const n = 40

@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -75,8 +76,8 @@ func (a *audit) checkPendingPods() {
 	}
 }
 
-func (a *audit) profileOf(p *model.Pod) *placement.Profile {
-	i := slices.IndexFunc(a.w.o.Profiles, func(q *placement.Profile) bool { return q.Name() == p.Spec.SchedulerName })
+func (a *audit) profileOf(p *model.Pod) *framework.Profile {
+	i := slices.IndexFunc(a.w.o.Profiles, func(q *framework.Profile) bool { return q.Name() == p.Spec.SchedulerName })
 	if i < 0 {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -51,12 +51,12 @@ var faulty = map[string]func(t *testing.T, w *World){
 		w.audit.checkNominatedPods([]scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}})
 	},
 	"PendingTracked": func(_ *testing.T, w *World) {
-		c := placement.DefaultConfig()
-		c.Name = "unknown"
-		p, err := placement.NewProfile(c)
+		c := framework.DefaultConfig()
+		c.Name = "other"
+		p, err := framework.NewProfile(c)
 		if err == nil {
-			w.o.Profiles = append(w.o.Profiles, p) // the machine knows nothing of it
-			_ = w.api.Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "unknown" }))
+			w.o.Profiles = append(w.o.Profiles, p) // unknown to the machine
+			_ = w.api.Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
 		}
 	},
 	"NoBusyLoop": func(_ *testing.T, w *World) {

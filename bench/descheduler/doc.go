@@ -1,11 +1,13 @@
-// Command descheduler lets Berth's descheduling do a Work in process and prints what a pass took as
-// one line of JSON.
+// Command descheduler runs Berth's descheduling on a Workload in process and prints the
+// cost of a pass as one line of JSON.
 //
-// It is for parity/descheduler (make bench-parity), which starts it in turn with the real descheduler;
-// that module says what a Work is, and the structs in work.go are its twins by field name. What is measured
-// is a pass over a snapshot that is there: in compatible mode RunPolicy before an API that grants all
-// evictions, in planned mode the planner too, from the fork of the cluster to the finished plan. Compiling the
-// objects is not in it, as the filling of its informers is not for the real one.
+// parity/descheduler (make bench-parity) starts it, alternating with the Kubernetes
+// descheduler. That module documents Workload; the structs in work.go have the same
+// fields. A pass over an existing snapshot is measured: in compatible mode RunPolicy with
+// an API that grants all evictions, in planned mode also the planner, from the fork of the
+// cluster to the finished plan. The compilation of the objects is not included, as the
+// filling of informers is not included for the Kubernetes descheduler.
 //
-// A pass is made again until there is enough to measure; what is printed are means a pass.
+// The pass is repeated until there is enough to measure. The printed values are means per
+// pass.
 package main

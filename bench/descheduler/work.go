@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Workload is what is to be done; see parity/descheduler.
+// Workload is the work to do; see parity/descheduler.
 type Workload struct {
 	Name      string
 	Nodes     []*corev1.Node
@@ -40,7 +40,7 @@ func readWorkload(file string) (*Workload, error) {
 	return w, json.Unmarshal(raw, w)
 }
 
-// pod makes the pod of one entry.
+// pod returns the pod of one entry.
 func (w *Workload) pod(i int) *corev1.Pod {
 	p := *w.Templates[w.Placed[i].Template]
 	p.Name = fmt.Sprintf("p-%06d", i)

@@ -12,18 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// fakeAPI stands for the API server in front of the shell: pods, the nodes' list, and one
-// watch of pods that hands over pointers.
+// fakeAPI takes the place of the API server of the scheduler: pods, the list of nodes, and
+// one watch of pods that passes pointers.
 type fakeAPI struct {
 	workload *Workload
-	encoded  [][]byte // the templates
+	encoded  [][]byte // of the templates
 	nodes    *corev1.NodeList
 	events   chan watch.Event
 
 	mu       sync.Mutex
 	placed   *corev1.PodList
 	pods     map[string]*trackedPod // by name
-	order    []string               // bound pods that arrived, the oldest first
+	order    []string               // bound pods that arrived, oldest first
 	version  int64
 	answered int
 	changed  chan struct{}
@@ -58,7 +58,7 @@ func newFakeAPI(w *Workload) (*fakeAPI, error) {
 	return a, nil
 }
 
-// initPod decodes a pod of its own from a template.
+// initPod decodes a new pod from a template.
 func (a *fakeAPI) initPod(pod *corev1.Pod, template int, name string) error {
 	if err := pod.Unmarshal(a.encoded[template]); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (a *fakeAPI) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// arrive lets pods arrive, all at once, and waits for the answers; from is the first's index.
+// prepare makes the pods that will arrive.
 func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 	for i, pod := range pods {
 		a.mu.Lock()
@@ -116,7 +116,7 @@ func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 
 func podNotFound(name string) error { return apierrors.NewNotFound(corev1.Resource("pods"), name) }
 
-// change puts a changed pod in place of the old one and lets it be seen.
+// change replaces a pod with a changed one and sends the event.
 func (a *fakeAPI) change(name string, change func(h *trackedPod, p *corev1.Pod)) (*corev1.Pod, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

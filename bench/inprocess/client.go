@@ -16,7 +16,7 @@ import (
 	typedevents "k8s.io/client-go/kubernetes/typed/events/v1"
 )
 
-// client is the fake one, but for pods and nodes, which are the api's.
+// client is the fake client set, except for pods and nodes, which fakeAPI serves.
 type client struct {
 	kubernetes.Interface
 	api *fakeAPI
@@ -41,7 +41,7 @@ type eventsV1 struct{ typedevents.EventsV1Interface }
 
 type noEvents struct{ typedevents.EventInterface }
 
-// stream is a watch of what a channel brings.
+// stream is a watch of the events in a channel.
 type stream chan watch.Event
 
 func (s stream) ResultChan() <-chan watch.Event { return s }
@@ -77,7 +77,8 @@ func (n nodes) Watch(context.Context, metav1.ListOptions) (watch.Interface, erro
 	return make(stream), nil
 }
 
-// failedPodsSelector selects the pods that the feed reads apart from all others. None fails here.
+// failedPodsSelector selects the failed pods, which the informers read separately. No pod
+// fails here.
 const failedPodsSelector = "status.phase=Failed"
 
 func (p pods) List(_ context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
@@ -87,7 +88,7 @@ func (p pods) List(_ context.Context, o metav1.ListOptions) (*corev1.PodList, er
 	return p.api.placed, nil
 }
 
-// Watch is of all events for one caller: they are handed over, not copied.
+// Watch returns all events to one caller. Objects are not copied.
 func (p pods) Watch(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	if o.FieldSelector == failedPodsSelector {
 		return make(stream), nil
@@ -154,7 +155,7 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data [
 	})
 }
 
-// markUnschedulable counts a refusal.
+// markUnschedulable counts a pod that is found unschedulable.
 func (a *fakeAPI) markUnschedulable(h *trackedPod) {
 	if h.index >= 0 && !h.refused {
 		h.refused = true
@@ -165,14 +166,14 @@ func (a *fakeAPI) markUnschedulable(h *trackedPod) {
 	}
 }
 
-// restart begins to count anew.
+// restart resets the counters.
 func (a *fakeAPI) restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.bound, a.refused, a.victims = 0, 0, 0
 }
 
-// finish tells what came of the pods.
+// finish writes the outcome of the pods into the result.
 func (a *fakeAPI) finish(r *Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

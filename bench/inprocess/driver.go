@@ -11,25 +11,26 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/queueinghints"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// batch is how many decisions the scheduler's loop lets the machine make a step.
+// batch is the number of decisions that the scheduler lets the machine make per step.
 const batch = 64
 
-// driver stands for the API and for the shell around the machine.
+// driver takes the place of the API server and of the scheduler around the machine.
 type driver struct {
 	workload *Workload
-	encoded  [][]byte // the templates
+	encoded  [][]byte // of the templates
 	machine  *scheduling.Machine
 	in       *conversion.Converter
 	clock    *timedPlacer
 
-	pods     map[string]*trackedPod // by uid
-	order    []string               // uids of bound pods that arrived, the oldest first
+	pods     map[string]*trackedPod // by UID
+	order    []string               // UIDs of bound pods that arrived, oldest first
 	events   []scheduling.Event
 	answered int
 
@@ -37,13 +38,13 @@ type driver struct {
 	bound, refused, victims, cascades int
 }
 
-// trackedPod is a pod with what the measurement knows of it.
+// trackedPod is a pod with the data of the measurement.
 type trackedPod struct {
-	pod         *corev1.Pod // nil when lean: made when it is needed
-	last        *model.Pod  // as it was seen last
+	pod         *corev1.Pod // nil when lean: created on demand
+	last        *model.Pod  // as seen last
 	node        string
-	index       int // in Pods; -1: it did not arrive
-	preemptions int // how often it was a victim, under other names
+	index       int // in Pods; -1 if it did not arrive
+	preemptions int // how often it was a victim, under any name
 	answered    bool
 	refused     bool
 }
@@ -55,11 +56,11 @@ type timedPlacer struct {
 	elapsed   time.Duration
 }
 
-// QueueingHints lets the machine group waiting pods, as without the clock.
-func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *placement.QueueingHints) {
+// QueueingHints lets the machine group waiting pods, as it does without the clock.
+func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *queueinghints.Hints) {
 	return t.Placer.(interface {
-		Waiter(*model.Pod) (any, *placement.QueueingHints)
-	}).Waiter(pod)
+		QueueingHints(*model.Pod) (any, *queueinghints.Hints)
+	}).QueueingHints(pod)
 }
 
 func (t *timedPlacer) Decide(pod *model.Pod, out *decision.Summary) {
@@ -69,9 +70,9 @@ func (t *timedPlacer) Decide(pod *model.Pod, out *decision.Summary) {
 	t.decisions++
 }
 
-// newMachine is a machine with the default profile and a clock around its decisions.
+// newMachine returns a machine with the default profile and a clock around its decisions.
 func newMachine(clock *timedPlacer) (*scheduling.Machine, error) {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func newDriver(w *Workload) (*driver, error) {
 	return d, d.addInitialObjects()
 }
 
-// addInitialObjects is the cluster as it is before anything arrives.
+// addInitialObjects adds the cluster as it is before any pod arrives.
 func (d *driver) addInitialObjects() error {
 	d.addEvent(&model.Namespace{Name: "default"})
 	for _, s := range d.workload.Services {
@@ -131,7 +132,7 @@ func (d *driver) addPodEvent(h *trackedPod, pod *corev1.Pod) {
 	d.addEvent(h.last)
 }
 
-// newPod decodes a pod of its own from a template.
+// newPod decodes a new pod from a template.
 func (d *driver) newPod(template int, name string) (*corev1.Pod, error) {
 	pod := &corev1.Pod{}
 	if err := pod.Unmarshal(d.encoded[template]); err != nil {
@@ -142,7 +143,7 @@ func (d *driver) newPod(template int, name string) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// prepare makes the pods that are to arrive, unless they are made as they do.
+// prepare makes the pods that will arrive, unless they are made when they arrive.
 func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 	if d.workload.Lean {
 		return nil, nil
@@ -158,7 +159,7 @@ func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// arrive lets pods arrive, all at once, and works until they are answered.
+// arrive adds pods, all at once, and works until they are answered.
 func (d *driver) arrive(from, to int) error {
 	pods, err := d.prepare(from, to)
 	if err != nil {
@@ -167,7 +168,7 @@ func (d *driver) arrive(from, to int) error {
 	return d.work(pods, from, to, 0)
 }
 
-// arriveAll lets all pods arrive that are measured, and works to the end.
+// arriveAll adds all pods that are measured and works until the end.
 func (d *driver) arriveAll(pods []*corev1.Pod) error {
 	batch, to := d.workload.Batch, len(d.workload.Pods)
 	if batch == 0 {
@@ -181,7 +182,7 @@ func (d *driver) arriveAll(pods []*corev1.Pod) error {
 	return d.work(nil, to, to, d.workload.Settle)
 }
 
-// addPod lets a pod arrive.
+// addPod adds a pod.
 func (d *driver) addPod(pod *corev1.Pod, index, fell int) {
 	h := &trackedPod{index: index, preemptions: fell, answered: fell > 0}
 	if !d.workload.Lean {
@@ -191,8 +192,8 @@ func (d *driver) addPod(pod *corev1.Pod, index, fell int) {
 	d.addPodEvent(h, pod)
 }
 
-// work lets pods arrive and works until all that arrived are answered and nothing
-// has happened for so many seconds.
+// work adds pods and works until all of them are answered and no event has come for the
+// given seconds.
 func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 	for i := from; i < to; i++ {
 		var pod *corev1.Pod
@@ -227,7 +228,7 @@ func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 	}
 }
 
-// sleep waits until the machine wants to be called.
+// sleep waits until the machine must be called again.
 func (d *driver) sleep(wake time.Time) {
 	pause := 100 * time.Millisecond
 	if !wake.IsZero() {

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// execute does what the machine asks for, at once and with success.
+// execute does what the machine requests, at once and with success.
 func (d *driver) execute(e scheduling.Effect) error {
 	var err error
 	switch e := e.(type) {
@@ -29,7 +29,7 @@ func (d *driver) execute(e scheduling.Effect) error {
 	return err
 }
 
-// change lets a pod be seen changed.
+// change sends an event with a changed pod.
 func (d *driver) change(uid string, change func(*corev1.Pod)) error {
 	h := d.pods[uid]
 	if h == nil {
@@ -88,7 +88,7 @@ func (d *driver) reportUnschedulable(r scheduling.ReportUnschedulable) error {
 	})
 }
 
-// preempt nominates and lets the victims go at once; they may come again.
+// preempt sets the nomination and removes the victims at once. They may come back.
 func (d *driver) preempt(p scheduling.Preempt) error {
 	if err := d.change(p.Pod.UID, func(pod *corev1.Pod) { pod.Status.NominatedNodeName = p.Plan.Node }); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d *driver) preempt(p scheduling.Preempt) error {
 	for _, v := range p.Plan.Victims {
 		h := d.pods[v.UID]
 		if h == nil {
-			continue // it has left by itself
+			continue // it has already left
 		}
 		d.victims++
 		if h.preemptions > 0 {
@@ -116,12 +116,12 @@ func (d *driver) preempt(p scheduling.Preempt) error {
 	return nil
 }
 
-// restart begins to count anew.
+// restart resets the counters.
 func (d *driver) restart() {
 	d.bound, d.refused, d.victims, d.cascades, d.began, d.last = 0, 0, 0, 0, time.Now(), time.Now()
 }
 
-// finish tells what came of the pods.
+// finish writes the outcome of the pods into the result.
 func (d *driver) finish(r *Result) {
 	r.Bound, r.Refused, r.Victims, r.Cascades = d.bound, d.refused, d.victims, d.cascades
 	r.LastChange = d.last.Sub(d.began).Seconds()
@@ -136,7 +136,7 @@ func (d *driver) finish(r *Result) {
 	}
 }
 
-// countNodes tells on how many nodes the pods are that arrived.
+// countNodes counts the nodes of the pods that arrived.
 func (r *Result) countNodes(pods map[string]*trackedPod) {
 	on := map[string]int{}
 	for _, h := range pods {

@@ -59,8 +59,8 @@ func run(file string, enough time.Duration, profile string, do func(*Workload) (
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
-// measure does the work until enough CPU time was measured, and at most 20 times
-// or for 20 times as long; memory is that of the first time.
+// measure does the work until enough CPU time has been measured, at most 20 times or for
+// 20 times as long. The memory is that of the first run.
 func measure(w *Workload, enough time.Duration, do func(*Workload) (*Result, any, error)) (*Result, error) {
 	sum := &Result{}
 	began, n := time.Now(), 0
@@ -88,7 +88,7 @@ func measure(w *Workload, enough time.Duration, do func(*Workload) (*Result, any
 	return sum, nil
 }
 
-// runOnce does the work on a new machine, which it returns, too.
+// runOnce does the work on a new machine and returns the machine, too.
 func runOnce(w *Workload) (*Result, any, error) {
 	d, err := newDriver(w)
 	if err != nil {
@@ -112,7 +112,7 @@ func runOnce(w *Workload) (*Result, any, error) {
 	return r, d, nil
 }
 
-// recordMemory takes the memory that was used by what is kept.
+// recordMemory records the memory that the given value keeps in use.
 func (r *Result) recordMemory(kept any) (err error) {
 	if r.PeakRSS, err = peakRSS(); err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// preemptors are pods each of which needs the room of one of four on any node.
+// preemptors returns a workload of pods that must each replace one of the four pods of a
+// node.
 func preemptors(nodes, pods int) *Workload {
 	pod := func(priority int32) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": "web"}},
@@ -37,8 +38,8 @@ func preemptors(nodes, pods int) *Workload {
 	return w
 }
 
-// A pod that makes room for itself takes at most 30 allocations on its whole way, its
-// victim's included, however many nodes there are. At neither size a table doubles meanwhile.
+// TestPreemptorAllocations checks that a pod that preempts takes at most 30 allocations in
+// total, its victim included, for any number of nodes. No table doubles at these sizes.
 func TestPreemptorAllocations(t *testing.T) {
 	const most = 30
 	for _, nodes := range []int{600, 2400} {
@@ -57,7 +58,7 @@ func TestPreemptorAllocations(t *testing.T) {
 	}
 }
 
-// The shell comes to the same end as the machine alone.
+// TestShell checks that the scheduler and the machine alone have the same outcome.
 func TestShell(t *testing.T) {
 	r, _, err := runOnceInShell(preemptors(50, 30))
 	if err != nil {

@@ -28,14 +28,15 @@ func readMeters(clock *timedPlacer) meters {
 		decisions: clock.decisions, deciding: clock.elapsed}
 }
 
-// since says what was used since an earlier reading.
+// since records what was used since an earlier reading.
 func (r meters) since(before meters, out *Result) {
 	out.Seconds, out.CPU = r.at.Sub(before.at).Seconds(), (r.cpu - before.cpu).Seconds()
 	out.Allocs, out.Bytes = float64(r.allocs-before.allocs), float64(r.bytes-before.bytes)
 	out.Decisions, out.Deciding = float64(r.decisions-before.decisions), (r.deciding - before.deciding).Seconds()
 }
 
-// peakRSS is the most memory in bytes that the process has had resident, by the kernel.
+// peakRSS returns the peak resident memory of the process in bytes, as reported by the
+// kernel.
 func peakRSS() (float64, error) {
 	raw, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/berthproject/berth/informers"
 )
 
-// schedulerShell is the machine with its real feed and actuator around it, on an API in memory:
-// the form that corresponds, goroutine by goroutine, to kube-scheduler's in command
-// parity/kubescheduler. Events are made, as always, but not posted.
+// schedulerShell is the machine with its real informers and executor, and an API in
+// memory. Its goroutines correspond to those of kube-scheduler in the command
+// parity/kubescheduler. Events are created, but not posted.
 type schedulerShell struct {
 	api     *fakeAPI
 	machine *scheduling.Machine
@@ -56,7 +56,7 @@ func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error
 	return s, nil
 }
 
-// loop is controllers/scheduler's, without its leases and metrics.
+// loop is the loop of controllers/scheduler without leases and metrics.
 func (s *schedulerShell) loop(ctx context.Context) {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
@@ -80,7 +80,7 @@ func (s *schedulerShell) loop(ctx context.Context) {
 	}
 }
 
-// runOnceInShell does the work with a shell around the machine.
+// runOnceInShell does the work with a scheduler around the machine.
 func runOnceInShell(w *Workload) (*Result, any, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Workload is what the machine is given; see parity/workload.
+// Workload is the input of the machine; see parity/workload.
 type Workload struct {
 	Name      string
 	Nodes     []*corev1.Node
@@ -38,7 +38,7 @@ type Result struct {
 	Final                                          []Final `json:",omitempty"`
 }
 
-// Final is where a pod was at the end.
+// Final is the node of a pod at the end.
 type Final struct {
 	Pod  int
 	Node string

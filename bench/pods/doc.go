@@ -1,10 +1,10 @@
-// Command pods measures the embedded runtime: how long a pod takes to start and to be removed, one after
-// another on one node, and how much memory the shims of their containers hold.
+// Command pods measures the embedded runtime: the time to start and to remove a pod, one
+// after another on one node, and the memory of the shims of their containers.
 //
-// A pod has a network and one container of the built-in workload image, which listens; its start is
-// that of its sandbox and its container, until the container's program has been
-// executed. RSS is VmRSS of each shim once all pods run, as /proc tells it: pages of the program's file
-// that all shims share are counted in each.
+// A pod has a network and one container of the built-in workload image, which listens. Its
+// start is the start of its sandbox and its container, until the program of the container
+// has been executed. RSS is VmRSS of each shim while all pods run, as /proc reports it. It
+// includes the pages of the program's file, which all shims share.
 //
-// It needs root. Run it by make bench-pods.
+// It needs root. Run it with make bench-pods.
 package main

@@ -33,15 +33,15 @@ func main() {
 	}
 }
 
-// settleTime is how long shims have to give back the pages that they have started with.
+// settleTime is the time in which shims give back the memory of their start.
 const settleTime = 10 * time.Second
 
-// node is the node that pods run on.
+// node is the node of the pods.
 type node struct {
 	runtime *embedded.Runtime
 	dir     string
 	group   string
-	ids     []string // of sandboxes
+	ids     []string // of the sandboxes
 }
 
 func run(pods int) (err error) {
@@ -116,7 +116,7 @@ func (n *node) open(ctx context.Context) error {
 	return err
 }
 
-// checkRunning says which container has ended.
+// checkRunning returns an error that names the containers that have ended.
 func (n *node) checkRunning(ctx context.Context) error {
 	containers, err := n.runtime.ListContainers(ctx, nil)
 	if err != nil {
@@ -157,7 +157,8 @@ func (n *node) start(ctx context.Context, i int) error {
 	return n.runtime.StartContainer(ctx, id)
 }
 
-// shimMemory is VmRSS of each shim on the machine that this process has started, and VmHWM, the most that it was, in KiB.
+// shimMemory returns VmRSS of each shim that this process has started, and VmHWM, its
+// peak, in KiB.
 func shimMemory() (now, most []int64, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {

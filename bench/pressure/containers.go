@@ -21,17 +21,17 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// containers is a node whose hogs are containers of a private containerd, or of the embedded
-// runtime. The pods beside stay plain processes: nothing is asked of their runtime.
+// containers is a node whose memory consumers are containers of a private containerd or of
+// the embedded runtime. The other pods remain plain processes.
 type containers struct {
 	processes
 	service runtime.Service
 	image   string
-	destroy func(context.Context) error // nil: nothing was made
+	destroy func(context.Context) error // nil if there is nothing to remove
 	dir     string
 }
 
-// hogImage is this very program, as plain.Main has it run the workload.
+// hogImage contains this program, which runs the workload through fixtures.Main.
 const hogImage = "berth.dev/bench-hog:1"
 
 func newContainerNode(memory int64, pods int, own bool) (node, error) {
@@ -44,7 +44,7 @@ func newContainerNode(memory int64, pods int, own bool) (node, error) {
 	if own {
 		start = c.embedded
 	}
-	if c.dir, err = os.MkdirTemp("/tmp", "bp"); err == nil { // sockets want a short path
+	if c.dir, err = os.MkdirTemp("/tmp", "bp"); err == nil { // the path of a socket must be short
 		err = start()
 	}
 	if err != nil {
@@ -53,7 +53,7 @@ func newContainerNode(memory int64, pods int, own bool) (node, error) {
 	return &c, nil
 }
 
-// embedded has the hogs run in the embedded runtime.
+// embedded uses the embedded runtime.
 func (c *containers) embedded() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -72,7 +72,7 @@ func (c *containers) embedded() error {
 	return nil
 }
 
-// containerd has them run in a containerd.
+// containerd uses a containerd.
 func (c *containers) containerd() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -105,12 +105,12 @@ func (c *containers) close() error {
 	return errors.Join(err, c.processes.close(), os.RemoveAll(c.dir))
 }
 
-// container is a hog in a container.
+// container is a memory consumer in a container.
 type container struct {
 	node    *containers
 	pod     *fixtures.Pod
 	sandbox string
-	before  int64 // kills by the kernel until it was started
+	before  int64 // OOM kills before it started
 	ended   chan struct{}
 }
 
@@ -155,7 +155,7 @@ func (c *containers) hog(rate int64) (hog, error) {
 	return h, nil
 }
 
-// watch waits for the container's end, as the runtime tells it.
+// watch waits until the runtime reports the end of the container.
 func (h container) watch(id string) {
 	for {
 		status, err := h.node.service.ContainerStatus(context.Background(), id)
@@ -170,14 +170,15 @@ func (h container) watch(id string) {
 
 func (h container) exited() <-chan struct{} { return h.ended }
 
-// oomKilled says whether the kernel has killed anything on the machine meanwhile: the container's cgroup, which counts for itself,
-// is gone with it.
+// oomKilled reports whether the kernel has killed a process of the machine since the
+// start. The counter of the container's own cgroup is removed with the cgroup.
 func (h container) oomKilled() (bool, error) {
 	n, err := kernelKills()
 	return n > h.before, err
 }
 
-// kernelKills is how often the machine's kernel has killed for want of memory, in cgroups, too.
+// kernelKills returns how many processes the kernel has killed for lack of memory, in
+// cgroups, too.
 func kernelKills() (int64, error) {
 	const name = "oom_kill"
 	data, err := os.ReadFile("/proc/vmstat")

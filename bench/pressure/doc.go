@@ -1,18 +1,18 @@
-// Command pressure measures how soon a node that runs out of memory is helped:
-// the agent's pressure shell beside a poll of 1 s and of 10 s, on the same
-// machine in the same run.
+// Command pressure measures how fast a node that runs out of memory is relieved: by the
+// agent's node pressure loop, and by polling every 1 s and every 10 s, on the same machine
+// in the same run.
 //
-// The node is a cgroup with a limit of 2 GiB and a hard threshold of 100 MiB.
-// On it are 50 pods: one that holds most of the node within its request, 48
-// small ones, and a hog that touches new memory at a rate. Of the shell all is in
-// force: the ranking of all pods, confirmation, forecast. The polls are the shell
-// without alarms at a fixed pace, with no option set: what a kubelet does, but
-// with fresh figures, so that they come off better than it would.
+// The node is a cgroup with a limit of 2 GiB and a hard threshold of 100 MiB. It has 50
+// pods: one that uses most of the node within its request, 48 small ones, and one that
+// allocates memory at a given rate. The loop uses all its features: the ranking of all
+// pods, confirmation, forecast. The polling variants are the loop without events and with
+// a fixed interval, with no option set. This is what a kubelet does, but with fresh
+// figures, so they do better than a kubelet would.
 //
-// A reference of its own (each half millisecond, ahead of all else) says when
-// usage crossed the threshold and when it was back below. A run counts as lost
-// when the kernel killed the hog. By -cri the hogs are containers of a private
-// containerd, by -embedded of Berth's own runtime.
+// A reference thread (every 0.5 ms, with real-time priority) records when usage crossed
+// the threshold and when it was below it again. A run counts as lost if the kernel killed
+// the consumer. With -cri the consumers are containers of a private containerd, with
+// -embedded of Berth's own runtime.
 //
-// Run it by make bench-pressure; -quick is a smoke test.
+// Run it with make bench-pressure. -quick is a smoke test.
 package main

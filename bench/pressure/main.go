@@ -49,18 +49,18 @@ func main() {
 
 // bench is what is measured.
 type bench struct {
-	containers, embedded bool // hogs are containers, of the embedded runtime
+	containers, embedded bool // kind of the consumers: containers; of the embedded runtime
 	unhurried            bool
 	pods                 int
 	memory, threshold    int64
 	runs                 int
-	rates                []int64 // MiB a second
+	rates                []int64 // MiB/s
 }
 
-// watchers are ours, and what others do.
+// watchers are the agent's loop and the polling variants.
 var watchers = []watcher{{"berth", 0}, {"poll 1 s", time.Second}, {"poll 10 s", 10 * time.Second}}
 
-// count is how often a watcher runs against a rate.
+// count returns how often a watcher runs with a rate.
 func (b bench) count(w watcher, rate int64) int {
 	switch {
 	case w.poll > 0:
@@ -116,7 +116,7 @@ func (b bench) rows(n node) ([]row, error) {
 					return nil, err
 				}
 				r.runs = append(r.runs, o)
-				fmt.Fprintf(os.Stderr, "\r%-10s %5d MiB/s  %3d", w.name, rate, i+1) // somebody waits
+				fmt.Fprintf(os.Stderr, "\r%-10s %5d MiB/s  %3d", w.name, rate, i+1) // progress
 			}
 			rows = append(rows, r)
 			fmt.Fprintln(os.Stderr)
@@ -127,7 +127,7 @@ func (b bench) rows(n node) ([]row, error) {
 	return rows, nil
 }
 
-// verdict fails where the shell does not do what it promises.
+// verdict returns an error if the loop does not keep its promises.
 func (b bench) verdict(rows []row) error {
 	var broken []string
 	for _, r := range rows {

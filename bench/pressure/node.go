@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// node is what hogs run on: plain processes, or containers.
+// node is where the consumers run: plain processes, or containers.
 type node interface {
 	shell.Agent
 	host() *cgroup.Host
@@ -22,7 +22,7 @@ type node interface {
 	close() error
 }
 
-// hog is a pod that takes memory until it is ended.
+// hog is a pod that allocates memory until it is ended.
 type hog interface {
 	exited() <-chan struct{}
 	oomKilled() (bool, error)
@@ -32,7 +32,7 @@ type hog interface {
 // processes is a node of plain processes.
 type processes struct{ *fixtures.Node }
 
-// newProcessNode makes a node with pods that mind their own business.
+// newProcessNode makes a node with idle pods.
 func newProcessNode(memory int64, pods int) (node, error) {
 	n, err := fixtures.New(memory, 4096)
 	if err != nil {
@@ -48,7 +48,8 @@ func newProcessNode(memory int64, pods int) (node, error) {
 	return p, nil
 }
 
-// startIdlePod starts a pod that is not the hog: the first holds half of the node, within its request.
+// startIdlePod starts a pod that is not the consumer. The first one uses half of the node,
+// within its request.
 func (p processes) startIdlePod(i int, memory int64) error {
 	s := fixtures.Spec{Name: fmt.Sprint("idle-", i), Memory: "64Mi", Args: []string{"-memory=2Mi"}}
 	switch {

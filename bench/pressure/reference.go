@@ -10,17 +10,17 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// reference watches usage of a cgroup more closely than anything that is measured.
+// reference samples the usage of a cgroup more often than any measured watcher.
 type reference struct {
-	crossed atomic.Int64 // when usage was first above the level, in ns; 0: never
-	below   atomic.Int64 // when it was first below again after that
+	crossed atomic.Int64 // when usage first exceeded the level, in ns; 0 if never
+	below   atomic.Int64 // when it was first below the level again
 	peak    atomic.Int64
-	rate    atomic.Int64 // bytes a second over the 100 ms before the crossing
+	rate    atomic.Int64 // bytes/s during the 100 ms before the crossing
 	stop    chan struct{}
 	done    chan struct{}
 }
 
-// sampleInterval is how often it looks.
+// sampleInterval is the interval of the samples.
 const sampleInterval = 500 * time.Microsecond
 
 func startReference(h *cgroup.Host, path string, level int64) (*reference, error) {
@@ -33,7 +33,7 @@ func startReference(h *cgroup.Host, path string, level int64) (*reference, error
 	return r, nil
 }
 
-// sample is what was seen when.
+// sample is a usage and its time.
 type sample struct{ at, usage int64 }
 
 func (r *reference) run(g *cgroup.Group, level int64) {
@@ -77,7 +77,7 @@ func (r *reference) close() {
 	<-r.done
 }
 
-// raisePriority puts this thread before all others: SCHED_FIFO, or what is to be had.
+// raisePriority gives this thread SCHED_FIFO, or the highest priority that is allowed.
 func raisePriority() {
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 10}
 	if unix.SchedSetAttr(0, &attr, 0) != nil {

@@ -17,19 +17,19 @@ import (
 // watcher is a way to watch a node.
 type watcher struct {
 	name string
-	poll time.Duration // 0: the shell as it is
+	poll time.Duration // 0 for the loop as it is
 }
 
-// outcome is what came of one run.
+// outcome is the result of one run.
 type outcome struct {
 	kill, below time.Duration // after the crossing; below is 0 if the kernel was first
-	over        int64         // most bytes above the threshold
-	rate        int64         // bytes a second, as reached
+	over        int64         // maximum bytes above the threshold
+	rate        int64         // actual bytes/s
 	oom         bool          // the kernel killed
-	wrong       []string      // pods evicted other than the hog, once
+	wrong       []string      // evicted pods that are not the consumer, or evicted twice
 }
 
-// shellOptions are the options by which a watcher watches.
+// options returns the options of a watcher.
 func (w watcher) options(n node, threshold int64) shell.Options {
 	config := nodepressure.Config{
 		Thresholds:       []nodepressure.Threshold{{Signal: nodepressure.MemoryAvailable, Value: nodepressure.Value{Quantity: nodepressure.Bytes(threshold)}}},
@@ -44,7 +44,7 @@ func (w watcher) options(n node, threshold int64) shell.Options {
 	}
 }
 
-// run starts a hog under a watcher and waits until it is gone.
+// run starts a consumer under a watcher and waits until it is gone.
 func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	var killed atomic.Int64
 	o := w.options(n, threshold)
@@ -56,7 +56,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	// A poll is at any phase when the hog begins.
+	// Start at a random phase of the polling interval.
 	time.Sleep(time.Duration(rand.Int64N(int64(max(w.poll, time.Millisecond)))) % time.Second)
 	go func() { done <- s.Run(ctx, n) }()
 	defer func() { cancel(); <-done }()
@@ -83,39 +83,41 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	case <-time.After(2 * time.Minute):
 		return out, fmt.Errorf("%s: a hog of %d MiB/s was not ended within 2 minutes", w.name, rate>>20)
 	}
-	// What goes wrong after the first kill goes wrong soon.
+	// Wrong evictions follow soon after the first.
 	time.Sleep(300 * time.Millisecond)
 	oom, err := hog.oomKilled()
 	if err != nil {
 		return out, err
 	}
-	oom = oom || killed.Load() == 0 // somebody has
+	oom = oom || killed.Load() == 0 // not killed by the watcher
 	out = r.outcome(killed.Load(), oom, capacity-threshold)
 	out.wrong = wrongVictims(n.names()[before:])
 	return out, hog.remove()
 }
 
-// outcome is what the reference has seen of a run, in which SIGKILL was sent at killed.
+// outcome returns what the reference has seen of a run in which SIGKILL was sent at
+// killed.
 func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
 	out := outcome{oom: oom, over: r.peak.Load() - level, rate: r.rate.Load()}
 	if killed == 0 || oom {
 		return out
 	}
 	crossed := r.crossed.Load()
-	if crossed == 0 { // foretold: it never got there
+	if crossed == 0 { // forecast: usage never crossed it
 		crossed = killed
 	}
 	out.kill = time.Duration(killed - crossed)
 	switch b := r.below.Load(); {
 	case b != 0:
 		out.below = time.Duration(b - crossed)
-	case r.crossed.Load() != 0: // not until now
+	case r.crossed.Load() != 0: // still above
 		out.below = time.Since(time.Unix(0, crossed))
 	}
 	return out
 }
 
-// wrongVictims are those of the evicted that are not the hog, or it again.
+// wrongVictims returns the evicted pods that are not the consumer, and the consumer if it
+// was evicted twice.
 func wrongVictims(evicted []string) (out []string) {
 	for i, name := range evicted {
 		if name != "hog" || i > 0 {

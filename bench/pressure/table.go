@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// row is what came of the runs of one watcher against one hog.
+// row is the outcome of the runs of one watcher with one rate.
 type row struct {
 	watcher watcher
 	rate    int64
@@ -32,7 +32,7 @@ func (r row) wrong() (names []string) {
 	return names
 }
 
-// times are a time of the runs that were not lost, ascending.
+// times returns one of the times of the runs that were not lost, ascending.
 func (r row) times(of func(outcome) time.Duration) []time.Duration {
 	var all []time.Duration
 	for _, o := range r.runs {
@@ -44,7 +44,7 @@ func (r row) times(of func(outcome) time.Duration) []time.Duration {
 	return all
 }
 
-// quantile is the quantile q of ascending times, the worst of few.
+// quantile returns a quantile of ascending times.
 func quantile(all []time.Duration, q float64) time.Duration {
 	return all[min(int(q*float64(len(all))), len(all)-1)]
 }

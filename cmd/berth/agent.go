@@ -18,41 +18,48 @@ import (
 
 	"github.com/berthproject/berth/agent/fastinit"
 	"github.com/berthproject/berth/agent/nodeagent"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/localnodes"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// agentFlags are those of berth agent.
+// agentFlags holds the flags of `berth agent`.
 type agentFlags struct {
 	name, kubeconfig string
 	configs          []string
 	simulated        bool
 	guard            bool
 	kubeletOff       bool
-	nodes            simulatedNodeFlags
+	nodes            localnodes.Flags
 	local            localNodeFlags
 }
 
-// agentCommand runs the agent of a node: a real one, or simulated ones.
+// agentCommand returns `berth agent`, which runs a node agent, simulated nodes or the
+// pressure guard.
 func agentCommand() *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Run the agent of a node: this machine, or a simulated one",
-		Long: `Registers a node, keeps its Lease, and runs the pods that are bound to it in the
-container runtime at --runtime-endpoint, or, where none listens, in Berth's own, which
-needs nothing installed (--runtime). It limits, probes, measures and evicts
-them, and serves their logs and figures. When it ends, pods run on; when it starts
-again, it finds them.
+		Short: "Run a node agent: this machine, simulated nodes, or a pressure guard",
+		Long: `Registers a node, renews its Lease, and runs the pods that are bound to it. The
+container runtime is the one at --runtime-endpoint. If none listens there, the
+embedded runtime is used, which needs no installed software (--runtime).
 
-With --simulated it serves nodes that run no processes: annotations of a pod say
-how long it runs (sim.berth.dev/run-seconds), how it ends (sim.berth.dev/exit-code),
-and how long it takes to stop when asked (sim.berth.dev/stop-seconds) and its
-preStop hook does (sim.berth.dev/prestop-seconds).
+The agent limits, probes, measures and evicts pods, and serves their logs and
+metrics. Pods keep running when the agent stops. It finds them when it restarts.
 
-With --guard it runs beside a kubelet, which runs the pods: it only evicts, within
-milliseconds, when memory or processes run short, by the evictionHard and
-evictionSoft of the KubeletConfiguration in --config. The kubelet's own eviction for these must
-be off: in its configuration evictionHard names thresholds of disks alone. While it
-is not, the guard refuses (exit 2). deploy/guard.yaml runs one on each node.`,
+With --simulated the nodes run no processes. Annotations of a pod set how long
+it runs (sim.berth.dev/run-seconds), its exit code (sim.berth.dev/exit-code), how
+long it takes to stop (sim.berth.dev/stop-seconds), and how long its preStop hook
+takes (sim.berth.dev/prestop-seconds).
+
+With --guard it runs next to a kubelet and only evicts. It reacts within
+milliseconds when memory or process ids run out. The thresholds are evictionHard
+and evictionSoft of the KubeletConfiguration in --config. The kubelet's own
+eviction for these signals must be off: its evictionHard must name disk signals
+only. Otherwise the guard exits with code 2. deploy/guard.yaml runs one guard per
+node.`,
 		Example: `  berth credentials --node n7 > n7.kubeconfig
   berth agent --kubeconfig n7.kubeconfig
   berth agent --kubeconfig n7.kubeconfig --simulated --node-cpu 16
@@ -66,25 +73,25 @@ is not, the guard refuses (exit 2). deploy/guard.yaml runs one on each node.`,
 }
 
 func (f *agentFlags) addFlags(flags *pflag.FlagSet, host string) {
-	flags.StringVar(&f.name, "node-name", host, "name of the node; without it the one that the credential is for")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential; without it the default cluster's")
-	flags.BoolVar(&f.simulated, "simulated", false, "simulate the node")
-	flags.BoolVar(&f.guard, "guard", false, "only evict, beside the kubelet that runs the node")
-	flags.BoolVar(&f.kubeletOff, "kubelet-eviction-off", false, "with --guard: the kubelet evicts for disks alone; it is not asked")
+	flags.StringVar(&f.name, "node-name", host, "name of the node (default: the node of the credential, else the host name)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential (default: the cluster of berth up)")
+	flags.BoolVar(&f.simulated, "simulated", false, "simulate the nodes")
+	flags.BoolVar(&f.guard, "guard", false, "only evict, next to the kubelet that runs the node")
+	flags.BoolVar(&f.kubeletOff, "kubelet-eviction-off", false, "with --guard: do not check that the kubelet evicts only for disk signals")
 	f.local.addFlags(flags)
-	f.nodes.addFlags(flags)
-	configFlag(flags, &f.configs)
+	f.nodes.AddFlags(flags)
+	settings.AddFlag(flags, &f.configs)
 }
 
 func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if err := f.validate(cmd.Flags()); err != nil {
 		return err
 	}
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
-	config, err := clientConfig(f.kubeconfig, "berth-agent")
+	config, err := cli.ClientConfig(f.kubeconfig, "berth-agent")
 	if err != nil {
 		return err
 	}
@@ -93,20 +100,20 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 		if !f.simulated && !f.guard {
 			kept = nodeagent.SavedName(f.local.rootDir)
 		}
-		f.name = cmp.Or(credentialNode(cmd.Context(), config), kept, f.name)
+		f.name = cmp.Or(cli.CredentialNode(cmd.Context(), config), kept, f.name)
 	}
 	if f.simulated {
 		return f.runSimulated(cmd.Context(), cmd.OutOrStdout(), config, settings)
 	}
-	if f.guard { // which has no use for most of a file, and is not the one to tell
+	if f.guard { // the guard ignores most kubelet fields, so it prints no warnings about them
 		return f.runGuard(cmd.Context(), cmd.OutOrStdout(), config, settings)
 	}
-	printWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
-	f.local.applyKubeletConfig(cmd.Flags(), &settings.kubelet)
+	printWarnings(cmd.ErrOrStderr(), settings.Kubelet.Warnings)
+	f.local.applyKubeletConfig(cmd.Flags(), &settings.Kubelet)
 	return f.runNode(cmd.Context(), cmd.OutOrStdout(), config, settings)
 }
 
-// simulatedOnlyFlags and onlyReal are flags that say nothing of the other kind of node.
+// Flags that are valid only with --simulated, or only without it.
 var (
 	simulatedOnlyFlags = []string{"node-cpu", "node-memory", "nodes-file"}
 	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb"}
@@ -115,13 +122,13 @@ var (
 func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	switch {
 	case f.guard && f.simulated:
-		return errors.New("--guard and --simulated: a simulated node has no kubelet to stand beside")
+		return errors.New("--guard and --simulated: use only one of them: a simulated node has no kubelet")
 	case f.kubeletOff && !f.guard:
-		return errors.New("--kubelet-eviction-off says something with --guard alone")
+		return errors.New("--kubelet-eviction-off: has no effect without --guard")
 	}
-	not, why := simulatedOnlyFlags, "describes simulated nodes: add --simulated"
+	not, why := simulatedOnlyFlags, "applies to simulated nodes: add --simulated"
 	if f.simulated {
-		not, why = realOnlyFlags, "describes a real node: leave it out with --simulated"
+		not, why = realOnlyFlags, "applies to a real node: remove it or --simulated"
 	}
 	for _, name := range not {
 		if flags.Changed(name) {
@@ -131,83 +138,83 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// checkNodePermission refuses a credential that is not the node's.
+// checkNodePermission refuses a credential that may not read the node's own Node object.
 func checkNodePermission(ctx context.Context, config *rest.Config, name string) error {
-	return requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: name},
-		"a node's credential serves that node only; berth credentials --node "+name+" makes one")
+	return cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: name},
+		"a node's credential is valid for that node only; create one with `berth credentials --node "+name+"`")
 }
 
-// runSimulated serves simulated nodes.
-func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
-	f.nodes.count = 1
-	list, err := f.nodes.buildNodes(func(int) string { return f.name })
+// runSimulated runs the agent of simulated nodes.
+func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
+	f.nodes.Count = 1
+	list, err := f.nodes.BuildNodes(func(int) string { return f.name })
 	if err != nil {
 		return err
 	}
-	if f.name == "" && f.nodes.file == "" {
-		return errors.New("--node-name: must be given, e.g. the host's name")
+	if f.name == "" && f.nodes.File == "" {
+		return errors.New("--node-name: must be set, for example to the host name")
 	}
 	if err := checkNodePermission(ctx, config, list[0].Name); err != nil {
 		return err
 	}
-	answer, err := credentialServingOptions(config)
+	answer, err := localnodes.CredentialServingOptions(config)
 	if err != nil {
 		return err
 	}
-	nodes, err := newSimulatedNodes(config, list, settings, answer)
+	nodes, err := localnodes.NewSimulated(config, list, settings, answer)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "agent of %d simulated node(s) at %s; Ctrl-C stops\n", len(list), config.Host)
-	return runComponents(ctx, func(p *components) error {
-		nodes.start(p)
+	fmt.Fprintf(out, "Agent of %d simulated node(s) at %s. Press Ctrl-C to stop.\n", len(list), config.Host)
+	return rungroup.Run(ctx, func(p *rungroup.Group) error {
+		nodes.Start(p)
 		return nil
 	})
 }
 
-// runNode serves this machine, or a part of it, as a node.
-func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+// runNode runs the agent of this machine, or of the part of it that --cgroup selects.
+func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
 	if f.name == "" {
-		return errors.New("--node-name: must be given, e.g. the host's name")
+		return errors.New("--node-name: must be set, for example to the host name")
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("the agent of a real node makes cgroups and mounts: that needs root; --simulated does not")
+		return errors.New("the agent of a real node creates cgroups and mounts, which requires root; --simulated does not")
 	}
 	o, err := f.local.options(f.name)
 	if err != nil {
 		return err
 	}
-	cri := permanentError(f.local.checkRuntime())
-	embed, err := useEmbedded(f.local.runtime, f.local.endpointSet, cri, f.local.rootDir)
+	cri := localnodes.PermanentError(f.local.checkRuntime())
+	embed, err := localnodes.UseEmbedded(f.local.runtime, f.local.endpointSet, cri, f.local.rootDir)
 	if err != nil {
 		return err
 	}
 	if embed {
 		o.Embedded = &nodeagent.Embedded{}
-		if f.local.runtime == runtimeAuto && socketExists(f.local.endpoint) {
-			fmt.Fprintf(out, "berth: %s: so pods run in Berth's own runtime\n", embeddedReason(cri))
+		if f.local.runtime == localnodes.RuntimeAuto && socketExists(f.local.endpoint) {
+			fmt.Fprintf(out, "berth: %s: pods run in the embedded runtime\n", localnodes.EmbeddedReason(cri))
 		}
 	}
 	if err := checkNodePermission(ctx, config, f.name); err != nil {
 		return err
 	}
-	o.Taints = append(o.Taints, settings.kubelet.RegisterWithTaints...)
-	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.berth.Nodes, klog.Background()
-	o.Config, o.Kubelet, o.Pressure = config, settings.kubelet, settings.berth.Pressure.Options()
+	o.Taints = append(o.Taints, settings.Kubelet.RegisterWithTaints...)
+	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.Berth.Nodes, klog.Background()
+	o.Config, o.Kubelet, o.Pressure = config, settings.Kubelet, settings.Berth.Pressure.Options()
 	o.OnStart = func(words string) {
-		fmt.Fprintf(out, "agent of node %s at %s: %s; Ctrl-C stops, pods run on\n", f.name, config.Host, words)
+		fmt.Fprintf(out, "Agent of node %s at %s: %s. Press Ctrl-C to stop; pods keep running.\n", f.name, config.Host, words)
 	}
 	o.OnStop = func(pods int) {
-		printRemainingPods(out, f.name, pods, "berth agent takes up what runs when it is started again; to stop pods, delete them meanwhile")
+		printRemainingPods(out, f.name, pods, "`berth agent` finds them when it restarts; delete pods to stop them")
 	}
 	go releaseMemory(ctx)
 	return nodeagent.Run(ctx, o)
 }
 
-// releaseMemory keeps the process small that is a node's agent and nothing else: it has the whole program's file mapped,
-// and what its start and the start of pods have read of it would stay, as would the memory that they took.
+// releaseMemory returns memory to the kernel once a minute. A node agent maps the whole
+// binary, and pages read while it or its pods start would stay resident.
 func releaseMemory(ctx context.Context) {
-	debug.SetGCPercent(50) // it makes little garbage: collecting twice as often costs less than the memory is worth
+	debug.SetGCPercent(50) // the agent allocates little: collecting twice as often costs less than the memory
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
 	for {

@@ -18,18 +18,20 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/guard"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// runGuard guards a node that a kubelet runs.
-func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+// runGuard runs the pressure guard next to a kubelet.
+func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
 	if f.name == "" {
-		return errors.New("--node-name: must be given: the name under which the kubelet has registered this machine")
+		return errors.New("--node-name: must be set to the name under which the kubelet registered this machine")
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("--guard: killing pods of a machine needs root")
+		return errors.New("--guard: killing pods requires root")
 	}
-	if err := requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
-		"deploy/guard.yaml has the rights that a guard needs"); err != nil {
+	if err := cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
+		"deploy/guard.yaml has the required role"); err != nil {
 		return err
 	}
 	client, err := kubernetes.NewForConfig(config)
@@ -44,24 +46,24 @@ func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.C
 	if !f.kubeletOff {
 		k, err := guard.ReadKubeletConfig(ctx, client, f.name)
 		if err != nil {
-			return exitError{fmt.Errorf("%w: if it evicts for disks alone, say so with --kubelet-eviction-off", err), 2}
+			return cli.WithExitCode(fmt.Errorf("%w: if the kubelet evicts only for disk signals, set --kubelet-eviction-off", err), cli.ExitConflict)
 		}
 		if err := k.Check(f.name); err != nil {
-			return exitError{err, 2}
+			return cli.WithExitCode(err, cli.ExitConflict)
 		}
 		layout = guard.Layout{Systemd: k.CgroupDriver == "systemd", Root: k.CgroupRoot}
 	}
 	broadcaster := record.NewBroadcaster()
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	pressure := settings.kubelet.Pressure
-	pressure.Options = settings.berth.Pressure.Options()
+	pressure := settings.Kubelet.Pressure
+	pressure.Options = settings.Berth.Pressure.Options()
 	logToStderr()
 	g, err := guard.New(guard.Options{Node: f.name, Client: client, Host: host, Cgroup: "/", Layout: layout, Config: pressure, Log: klog.Background(),
 		Events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "berth-guard", Host: f.name})})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "guard of node %s at %s: memory is watched by %s; Ctrl-C stops\n", f.name, config.Host, g.Mechanism())
+	fmt.Fprintf(out, "Guard of node %s at %s, watching memory through %s. Press Ctrl-C to stop.\n", f.name, config.Host, g.Mechanism())
 	return g.Run(ctx)
 }

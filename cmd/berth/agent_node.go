@@ -16,9 +16,10 @@ import (
 	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/server"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/localnodes"
 )
 
-// localNodeFlags describe a real node: this machine, or a part of it.
+// localNodeFlags holds the flags of a node on this machine.
 type localNodeFlags struct {
 	runtime, endpoint       string
 	rootDir, logDir, cgroup string
@@ -27,30 +28,27 @@ type localNodeFlags struct {
 	address, podCIDR        string
 	port                    int
 	lowDisk                 int64
-	endpointSet             bool // the endpoint was
+	endpointSet             bool // --runtime-endpoint or the kubelet file set it
 }
 
-// defaultLowDisk is the disk reserve in MiB.
-const defaultLowDisk = 256
-
-// defaultEndpoint is where containerd listens.
+// defaultEndpoint is containerd's socket.
 const defaultEndpoint = "unix:///run/containerd/containerd.sock"
 
 func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
-	addRuntimeFlag(flags, &f.runtime)
-	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime, which speaks CRI v1")
-	flags.StringVar(&f.rootDir, "root-dir", nodeagent.DefaultRoot, "directory of the agent: the volumes, files and logs of pods")
-	flags.StringVar(&f.logDir, "log-dir", "", "directory of the pods' logs; without it log/pods in --root-dir")
-	flags.StringVar(&f.cgroup, "cgroup", "/", "cgroup that the node is confined to, below the mount points; its limits are the node's capacity. / is the whole machine")
-	flags.StringToStringVar(&f.labels, "node-labels", nil, "labels to register the node with, as a=b,c=d")
-	flags.StringSliceVar(&f.taints, "register-with-taints", nil, "taints to register the node with, as key=value:NoSchedule")
-	flags.StringVar(&f.address, "node-ip", "", "address of the node; without it that of the machine's default route")
-	flags.StringVar(&f.podCIDR, "pod-cidr", "", "addresses of the node's pods, if the runtime's network gives it a range; shown in the Node's spec. The embedded runtime takes a free /24 of 10.192.0.0/11 without it")
-	flags.IntVar(&f.port, "port", server.Port, "port that logs, exec and figures are served at; 0: any that is free")
-	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", defaultLowDisk, "with fewer MiB available on the image or root filesystem the node takes no new pods")
+	localnodes.AddRuntimeFlag(flags, &f.runtime)
+	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime (CRI v1)")
+	flags.StringVar(&f.rootDir, "root-dir", nodeagent.DefaultRoot, "directory for pod volumes, files and logs")
+	flags.StringVar(&f.logDir, "log-dir", "", "directory for pod logs (default: log/pods in --root-dir)")
+	flags.StringVar(&f.cgroup, "cgroup", "/", "cgroup of the node, below the cgroup mount points; its limits are the node's capacity")
+	flags.StringToStringVar(&f.labels, "node-labels", nil, "labels of the Node, for example a=b,c=d")
+	flags.StringSliceVar(&f.taints, "register-with-taints", nil, "taints of the Node, for example key=value:NoSchedule")
+	flags.StringVar(&f.address, "node-ip", "", "IP address of the node (default: that of the default route)")
+	flags.StringVar(&f.podCIDR, "pod-cidr", "", "pod CIDR for the Node's spec, if the runtime's network has one; the embedded runtime defaults to a free /24 of 10.192.0.0/11")
+	flags.IntVar(&f.port, "port", server.Port, "port for logs, exec and metrics; 0 for a free one")
+	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", localnodes.DefaultLowDisk, "the node accepts no new pods if the image or root filesystem has fewer MiB available")
 }
 
-// applyKubeletConfig takes what a KubeletConfiguration says where no flag says it.
+// applyKubeletConfig sets what the KubeletConfiguration has and no flag overrides.
 func (f *localNodeFlags) applyKubeletConfig(flags *pflag.FlagSet, k *config.Kubelet) {
 	f.endpointSet = flags.Changed("runtime-endpoint")
 	if k.RuntimeEndpoint != "" && !f.endpointSet {
@@ -64,14 +62,15 @@ func (f *localNodeFlags) applyKubeletConfig(flags *pflag.FlagSet, k *config.Kube
 	}
 }
 
-// printWarnings tells what was accepted of a configuration and has no effect.
+// printWarnings prints configuration warnings, one per line.
 func printWarnings(w io.Writer, warnings []string) {
 	for _, words := range warnings {
 		fmt.Fprintln(w, "berth: warning:", words)
 	}
 }
 
-// options of a real node of this name, as the flags say; what the credential and files say is left out.
+// options validates the flags and returns the node agent's options. Credentials and
+// configuration files are added by the caller.
 func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
 	o := nodeagent.Options{Name: name, Root: f.rootDir, Logs: f.logDir, Cgroup: f.cgroup, Labels: f.labels, Address: f.address, PodCIDR: f.podCIDR,
 		Port: f.port, LowDisk: f.lowDisk}
@@ -94,29 +93,29 @@ func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
 		return o, fmt.Errorf("--node-ip %q: must be an IP address", f.address)
 	}
 	if _, _, err := net.ParseCIDR(cmp.Or(f.podCIDR, "10.0.0.0/8")); err != nil {
-		return o, fmt.Errorf("--pod-cidr %q: must be a range of addresses, such as 10.64.0.0/24", f.podCIDR)
+		return o, fmt.Errorf("--pod-cidr %q: must be a CIDR such as 10.64.0.0/24", f.podCIDR)
 	}
 	if f.port < 0 || f.port > 65535 {
 		return o, fmt.Errorf("--port %d: must be between 0 and 65535", f.port)
 	}
 	if !strings.HasPrefix(f.cgroup, "/") {
-		return o, fmt.Errorf("--cgroup %q: must be a path below the mount points of cgroups, such as / or /nodes/n7", f.cgroup)
+		return o, fmt.Errorf("--cgroup %q: must be a path below the cgroup mount points, such as / or /nodes/n7", f.cgroup)
 	}
 	if !strings.HasPrefix(f.rootDir, "/") || f.logDir != "" && !strings.HasPrefix(f.logDir, "/") {
-		return o, fmt.Errorf("--root-dir %q, --log-dir %q: must be absolute", f.rootDir, f.logDir)
+		return o, fmt.Errorf("--root-dir %q, --log-dir %q: must be absolute paths", f.rootDir, f.logDir)
 	}
 	return o, validateLowDisk(f.lowDisk)
 }
 
-// validateLowDisk refuses a reserve that cannot be.
+// validateLowDisk validates --low-diskspace-threshold-mb.
 func validateLowDisk(mib int64) error {
 	if mib < 0 || mib > 1<<40 {
-		return fmt.Errorf("--low-diskspace-threshold-mb %d: must be a number of MiB that is not negative; 0 leaves no reserve", mib)
+		return fmt.Errorf("--low-diskspace-threshold-mb %d: must be a number of MiB of 0 or more; 0 keeps no reserve", mib)
 	}
 	return nil
 }
 
-// parseTaint reads KEY[=VALUE]:EFFECT.
+// parseTaint parses KEY[=VALUE]:EFFECT.
 func parseTaint(s string) (corev1.Taint, error) {
 	left, effect, ok := strings.Cut(s, ":")
 	key, value, _ := strings.Cut(left, "=")
@@ -131,15 +130,15 @@ func parseTaint(s string) (corev1.Taint, error) {
 	return t, nil
 }
 
-// checkRuntime says why this machine cannot be a node with the container runtime that is asked for, or found.
+// checkRuntime returns why the selected container runtime cannot run pods, or nil.
 func (f *localNodeFlags) checkRuntime() error {
 	if !socketExists(f.endpoint) {
-		return fmt.Errorf("--runtime-endpoint %s: no container runtime listens there: start containerd, or simulate the node with --simulated", f.endpoint)
+		return fmt.Errorf("--runtime-endpoint %s: no container runtime listens there: start containerd or use --simulated", f.endpoint)
 	}
-	return checkCRI(f.runtime, f.endpoint)
+	return localnodes.CheckCRI(f.runtime, f.endpoint)
 }
 
-// socketExists says whether an endpoint's socket is there.
+// socketExists reports whether the endpoint is an existing Unix socket.
 func socketExists(endpoint string) bool {
 	info, err := os.Stat(strings.TrimPrefix(endpoint, "unix://"))
 	return err == nil && info.Mode()&os.ModeSocket != 0

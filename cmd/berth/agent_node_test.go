@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestLocalNodeFlags gives the agent flags that cannot be meant; each is refused by name, with what would be right.
+// TestLocalNodeFlags checks that each invalid flag is refused with its name and the
+// accepted values.
 func TestLocalNodeFlags(t *testing.T) {
 	for flag, words := range map[string]string{
 		"--node-labels=a b=c":                "--node-labels a b=c: ",
@@ -17,15 +18,15 @@ func TestLocalNodeFlags(t *testing.T) {
 		"--register-with-taints=a=b:Never":   "NoSchedule, PreferNoSchedule or NoExecute",
 		"--register-with-taints=:NoSchedule": "--register-with-taints",
 		"--node-ip=host":                     `--node-ip "host": must be an IP address`,
-		"--pod-cidr=10.1.2.3":                `--pod-cidr "10.1.2.3": must be a range of addresses`,
+		"--pod-cidr=10.1.2.3":                `--pod-cidr "10.1.2.3": must be a CIDR`,
 		"--port=70000":                       "--port 70000: must be between 0 and 65535",
 		"--cgroup=nodes/n7":                  `--cgroup "nodes/n7": must be a path`,
 		"--root-dir=agent":                   `--root-dir "agent"`,
-		"--low-diskspace-threshold-mb=-1":    "--low-diskspace-threshold-mb -1: must be a number of MiB that is not negative",
-		"--node-cpu=4":                       "--node-cpu describes simulated nodes: add --simulated",
-		"--simulated --cgroup=/a":            "--cgroup describes a real node: leave it out with --simulated",
+		"--low-diskspace-threshold-mb=-1":    "--low-diskspace-threshold-mb -1: must be a number of MiB of 0 or more",
+		"--node-cpu=4":                       "--node-cpu applies to simulated nodes: add --simulated",
+		"--simulated --cgroup=/a":            "--cgroup applies to a real node: remove it or --simulated",
 		"--simulated --guard":                "--guard and --simulated",
-		"--kubelet-eviction-off":             "--kubelet-eviction-off says something with --guard alone",
+		"--kubelet-eviction-off":             "--kubelet-eviction-off: has no effect without --guard",
 	} {
 		t.Run(flag, func(t *testing.T) {
 			var f agentFlags

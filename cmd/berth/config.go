@@ -7,35 +7,36 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// configCommand prints the configuration in force.
+// configCommand returns `berth config`, which prints the effective BerthConfiguration.
 func configCommand() *cobra.Command {
 	var files []string
 	var output string
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Print every option of Berth's configuration file with its value and meaning",
+		Short: "Print every option of BerthConfiguration with its value and meaning",
 		Example: `  berth config > berth.yaml
   berth config --config berth.yaml -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := loadConfig(files)
+			settings, err := settings.Load(files)
 			if err != nil {
 				return err
 			}
 			switch output {
 			case "yaml":
-				return config.Print(cmd.OutOrStdout(), settings.berth)
+				return config.Print(cmd.OutOrStdout(), settings.Berth)
 			case "json":
 				enc := json.NewEncoder(cmd.OutOrStdout())
 				enc.SetIndent("", "  ")
-				return enc.Encode(settings.berth)
+				return enc.Encode(settings.Berth)
 			}
 			return fmt.Errorf("-o %q: must be yaml or json", output)
 		},
 	}
-	configFlag(cmd.Flags(), &files)
-	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "yaml (with the meaning of each option) or json")
+	settings.AddFlag(cmd.Flags(), &files)
+	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "output format: yaml (with comments) or json")
 	return cmd
 }

@@ -19,9 +19,13 @@ import (
 	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/controllers/volume/localprovisioner"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// controllerFlags are what berth controller is told.
+// controllerFlags holds the flags of `berth controller`.
 type controllerFlags struct {
 	kubeconfig, volumeDir, journal, metricsAddress string
 	configs, upstreamOff                           []string
@@ -29,25 +33,24 @@ type controllerFlags struct {
 	election                                       leaderelection.Election
 }
 
-// exitConflict is the exit code of a part that would fight a stock component.
-const exitConflict = 2
-
-// controllerCommand runs the controllers alone.
+// controllerCommand returns `berth controller`.
 func controllerCommand() *cobra.Command {
 	f := controllerFlags{election: leaderelection.Default("berth-controller")}
 	cmd := &cobra.Command{
-		Use:   "controller [LOOP...]",
-		Short: "Run the controllers, against Berth's API server or, those that are named, a Kubernetes cluster",
-		Long: `Runs the loops that look after a cluster: ` + strings.Join(controllerNames(), ", ") + `.
+		Use:   "controller [CONTROLLER...]",
+		Short: "Run controllers against Berth's API server or a Kubernetes cluster",
+		Long: `Runs the controllers ` + strings.Join(controllerNames(), ", ") + `.
 
-Against Berth's API server all of them run, or those that are named. Against another one only
-those that are named, and none beside the kube-controller-manager that does the same: while its
-Lease is live berth ends with code 2 and says which flag of it to change, unless --upstream-off says
-that its controller is switched off. If one comes later, berth ends likewise.
+Against Berth's API server all controllers run, or only the named ones. Against
+another API server only the named ones run, and none next to the
+kube-controller-manager controller that does the same. If the Lease of
+kube-controller-manager is live, berth exits with code 2 and prints the flag to
+change there, unless --upstream-off names the controller. It also exits if
+kube-controller-manager starts later.
 
-Copies elect a leader; one that may have lost its Lease sends nothing more, and ends. With
---volume-directory it also makes directories of this machine for claims whose class has the
-provisioner ` + localprovisioner.ProvisionerName + `.`,
+Replicas elect a leader. A replica that may have lost its Lease stops sending
+requests and exits. --volume-directory also provisions volumes as directories on
+this machine, for classes with the provisioner ` + localprovisioner.ProvisionerName + `.`,
 		Example: `  berth credentials --for controller > controller.kubeconfig
   berth controller --kubeconfig controller.kubeconfig
   berth controller disruption taints --upstream-off disruption,taints --kubeconfig kind.kubeconfig`,
@@ -61,30 +64,30 @@ provisioner ` + localprovisioner.ProvisionerName + `.`,
 }
 
 func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential; without it the default cluster's")
-	flags.StringVar(&f.volumeDir, "volume-directory", "", "make directories below this one for claims of "+localprovisioner.ProvisionerName+"; without it nothing serves them")
-	flags.StringSliceVar(&f.upstreamOff, "upstream-off", nil, "`loops` whose controller of kube-controller-manager is switched off there")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential (default: the cluster of berth up)")
+	flags.StringVar(&f.volumeDir, "volume-directory", "", "provision volumes of "+localprovisioner.ProvisionerName+" below this directory (default: do not provision)")
+	flags.StringSliceVar(&f.upstreamOff, "upstream-off", nil, "`controllers` that are disabled in kube-controller-manager")
 	e := &f.election
-	flags.BoolVar(&f.elect, "leader-elect", true, "run the loops only while holding a Lease that copies compete for")
+	flags.BoolVar(&f.elect, "leader-elect", true, "run only while holding the leader election Lease")
 	flags.StringVar(&e.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the Lease")
-	flags.StringVar(&e.Name, "leader-elect-resource-name", e.Name, "name of the Lease; processes that run other loops need another")
-	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long others wait after the last renewal before they take over")
-	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long after its last renewal the leader may send")
-	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
-	flags.StringVar(&f.metricsAddress, "metrics-bind-address", controllerAddress, "HOST:PORT to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path; empty serves none; if the default is taken, any port is")
-	configFlag(flags, &f.configs)
-	journalFlag(flags, &f.journal, "events alone have them; the loop "+recordsController+" writes it")
+	flags.StringVar(&e.Name, "leader-elect-resource-name", e.Name, "name of the Lease; processes with other controllers need another one")
+	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "time after the last renewal until another replica may take over")
+	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "time after the last renewal during which the leader may send requests")
+	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between attempts to acquire or renew the Lease")
+	flags.StringVar(&f.metricsAddress, "metrics-bind-address", controllermanager.ControllerAddress, "HTTPS address for /livez, /readyz, /metrics and /configz; empty for none. /metrics and /configz require permission to get the path. If the default port is taken, another one is used")
+	settings.AddFlag(flags, &f.configs)
+	journalFlag(flags, &f.journal, "records are kept in events only; the controller "+controllermanager.RecordsController+" writes it")
 }
 
 func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string, thereOnly bool) error {
 	if err := f.validate(names); err != nil {
 		return err
 	}
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
-	config, err := clientConfig(f.kubeconfig, "berth-controller")
+	config, err := cli.ClientConfig(f.kubeconfig, "berth-controller")
 	if err != nil {
 		return err
 	}
@@ -94,10 +97,10 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	if names, err = f.selectControllers(ctx, config, names); err != nil {
 		return err
 	}
-	if settings.journal, err = openJournal(f.journal, "controller"); err != nil {
+	if settings.Journal, err = openJournal(f.journal, "controller"); err != nil {
 		return err
 	}
-	defer func() { _ = settings.journal.Close() }()
+	defer func() { _ = settings.Journal.Close() }()
 	logToStderr()
 	guard, err := f.newGuard(config, out, names)
 	if err != nil {
@@ -114,30 +117,31 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	defer serving.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := status.serve(ctx, &serving, config); err != nil {
+	if err := status.Serve(ctx, &serving, config); err != nil {
 		return err
 	}
 	return conflictExit(f.runElected(ctx, config, out, func(ctx context.Context, config *rest.Config) error {
 		if err := guard.Recheck(ctx); err != nil {
 			return err
 		}
-		return runComponents(ctx, func(p *components) error {
-			fmt.Fprintf(out, "controllers at %s: %s; Ctrl-C stops\n", config.Host, strings.Join(names, ", "))
-			p.start("kube-controller-manager", guard.Watch)
+		return rungroup.Run(ctx, func(p *rungroup.Group) error {
+			fmt.Fprintf(out, "Controllers at %s: %s. Press Ctrl-C to stop.\n", config.Host, strings.Join(names, ", "))
+			p.Start("kube-controller-manager", guard.Watch)
 			if f.volumeDir != "" {
 				if err := startProvisioner(p, config, f.volumeDir); err != nil {
 					return err
 				}
 			}
-			return startControllers(p, config, config.CAData, settings, status, names...)
+			return controllermanager.Start(p, config, config.CAData, settings, status, names...)
 		})
 	}))
 }
 
-// newStatusServer is where to tell about the controllers: there only, or at another port if that is taken.
-func (f *controllerFlags) newStatusServer(out io.Writer, set settings, thereOnly bool) (*statusServer, error) {
+// newStatusServer listens on --metrics-bind-address. If the address is the default and
+// taken, it uses another port.
+func (f *controllerFlags) newStatusServer(out io.Writer, set settings.Settings, thereOnly bool) (*controllermanager.StatusServer, error) {
 	if f.metricsAddress == "" {
-		return newStatusServer(nil, set), nil
+		return controllermanager.NewStatusServer(nil, set), nil
 	}
 	listen := metricsserver.ListenOrAnyPort
 	if thereOnly {
@@ -145,13 +149,14 @@ func (f *controllerFlags) newStatusServer(out io.Writer, set settings, thereOnly
 	}
 	listener, err := listen(f.metricsAddress)
 	if err != nil {
-		return nil, fmt.Errorf("--metrics-bind-address %q: must be HOST:PORT that is free: %w", f.metricsAddress, err)
+		return nil, fmt.Errorf("--metrics-bind-address %q: must be a free HOST:PORT: %w", f.metricsAddress, err)
 	}
-	fmt.Fprintf(out, "health and metrics at https://%s\n", listener.Addr())
-	return newStatusServer(listener, set), nil
+	fmt.Fprintf(out, "Health and metrics at https://%s\n", listener.Addr())
+	return controllermanager.NewStatusServer(listener, set), nil
 }
 
-// runElected runs work while holding the Lease, through a connection that closes with it.
+// runElected runs work while this process holds the Lease. Work gets a client
+// configuration that stops sending when the Lease is lost.
 func (f *controllerFlags) runElected(ctx context.Context, config *rest.Config, out io.Writer, work func(context.Context, *rest.Config) error) error {
 	if !f.elect {
 		return work(ctx, config)
@@ -159,23 +164,24 @@ func (f *controllerFlags) runElected(ctx context.Context, config *rest.Config, o
 	return runWithLease(ctx, f.election, config, out, work)
 }
 
-// newGuard keeps the loops from running beside their twins.
+// newGuard returns the guard that refuses to run controllers next to
+// kube-controller-manager's.
 func (f *controllerFlags) newGuard(config *rest.Config, out io.Writer, names []string) (*upstreamguard.Guard, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	return &upstreamguard.Guard{Client: client, Host: config.Host, Controllers: names, UpstreamOff: f.upstreamOff, OnWait: func(holder string, d time.Duration) {
-		fmt.Fprintf(out, "looking for %s whether %s renews the Lease %s/%s, which looks expired\n", d, holder, upstreamguard.LeaseNamespace, upstreamguard.LeaseName)
+		fmt.Fprintf(out, "Waiting %s to see whether %s renews the expired Lease %s/%s\n", d, holder, upstreamguard.LeaseNamespace, upstreamguard.LeaseName)
 	}}, nil
 }
 
-// conflictExit gives refusals their exit code.
+// conflictExit sets the exit code of errors about a running upstream component.
 func conflictExit(err error) error {
 	var r *upstreamguard.ConflictError
 	var busy *upstreamguard.AlreadyRunningError
 	if errors.As(err, &r) || errors.As(err, &busy) {
-		return exitError{err, exitConflict}
+		return cli.WithExitCode(err, cli.ExitConflict)
 	}
 	return err
 }

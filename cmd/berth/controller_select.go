@@ -9,9 +9,13 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/controllermanager"
 )
 
-// selectControllers are the loops to run, as far as the API server and the credential allow it.
+// selectControllers returns the controllers to run. It fails if the API server is not
+// Berth's and no controller is named, or if the credential lacks permissions.
 func (f *controllerFlags) selectControllers(ctx context.Context, config *rest.Config, names []string) ([]string, error) {
 	own, version, err := isBerthServer(config)
 	switch {
@@ -21,41 +25,41 @@ func (f *controllerFlags) selectControllers(ctx context.Context, config *rest.Co
 		if len(names) == 0 {
 			names = controllerNames()
 		}
-		return names, requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"},
-			"berth credentials --for controller makes one that may")
+		return names, cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"},
+			"create a credential with `berth credentials --for controller`")
 	case len(names) == 0:
-		return nil, exitError{fmt.Errorf("the API server at %s is not Berth's (version %s) and may have controllers of its own: name the loops to run, of %s",
-			config.Host, version, strings.Join(controllerNames(), ", ")), exitConflict}
+		return nil, cli.WithExitCode(fmt.Errorf("the API server at %s is not Berth's (version %s) and may have its own controllers: name the controllers to run: %s",
+			config.Host, version, strings.Join(controllerNames(), ", ")), cli.ExitConflict)
 	}
 	if !f.elect {
 		return names, nil
 	}
-	return names, requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: f.election.Namespace},
-		"deploy/controller.yaml has the roles")
+	return names, cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: f.election.Namespace},
+		"deploy/controller.yaml has the required roles")
 }
 
-// validate says what is wrong with the arguments.
+// validate checks the arguments and flags.
 func (f *controllerFlags) validate(names []string) error {
 	seen := map[string]bool{}
 	for _, n := range names {
 		switch {
 		case !isController(n):
-			return fmt.Errorf("loop %q: there is none of that name; there are %s", n, strings.Join(controllerNames(), ", "))
+			return fmt.Errorf("unknown controller %q: must be one of %s", n, strings.Join(controllerNames(), ", "))
 		case seen[n]:
-			return fmt.Errorf("loop %q: is named twice", n)
+			return fmt.Errorf("controller %q: is named twice", n)
 		}
 		seen[n] = true
 	}
 	for _, n := range f.upstreamOff {
 		switch {
 		case !isController(n):
-			return fmt.Errorf("--upstream-off %q: there is no loop of that name; there are %s", n, strings.Join(controllerNames(), ", "))
+			return fmt.Errorf("--upstream-off %q: unknown controller: must be one of %s", n, strings.Join(controllerNames(), ", "))
 		case len(names) > 0 && !seen[n]:
-			return fmt.Errorf("--upstream-off %q: that loop is not among those to run: %s", n, strings.Join(names, ", "))
+			return fmt.Errorf("--upstream-off %q: this controller does not run; those that run: %s", n, strings.Join(names, ", "))
 		}
 	}
-	if f.journal != "" && len(names) > 0 && !seen[recordsController] {
-		return fmt.Errorf("--journal %q: the loop %s writes it, and is not among those to run: %s", f.journal, recordsController, strings.Join(names, ", "))
+	if f.journal != "" && len(names) > 0 && !seen[controllermanager.RecordsController] {
+		return fmt.Errorf("--journal %q: the controller %s writes it and does not run; those that run: %s", f.journal, controllermanager.RecordsController, strings.Join(names, ", "))
 	}
 	if !f.elect {
 		return nil
@@ -63,7 +67,7 @@ func (f *controllerFlags) validate(names []string) error {
 	return f.election.Validate()
 }
 
-// isBerthServer says whether an API server is Berth's, and its version.
+// isBerthServer reports whether the API server is Berth's, and its version.
 func isBerthServer(config *rest.Config) (own bool, version string, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -76,14 +80,14 @@ func isBerthServer(config *rest.Config) (own bool, version string, err error) {
 	return strings.Contains(v.GitVersion, "berth"), v.GitVersion, nil
 }
 
-// controllerNames are the names of all loops.
+// controllerNames returns the names of all controllers, sorted.
 func controllerNames() (out []string) {
-	for i := range controllers {
-		out = append(out, controllers[i].name)
+	for i := range controllermanager.Controllers {
+		out = append(out, controllermanager.Controllers[i].Name)
 	}
 	slices.Sort(out)
 	return out
 }
 
-// isController says whether there is a loop of that name.
+// isController reports whether a controller has that name.
 func isController(name string) bool { return slices.Contains(controllerNames(), name) }

@@ -8,7 +8,8 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
-// A loop without a word on its twin would run beside it.
+// TestEveryControllerIsAccountedFor checks that the upstream guard has an entry for each
+// controller.
 func TestEveryControllerIsAccountedFor(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range controllerNames() {
@@ -25,14 +26,14 @@ func TestControllersAreDocumented(t *testing.T) {
 		"taints disruption":   "",
 		"taints=taints":       "",
 		"=taints":             "",
-		"taint":               `loop "taint": there is none`,
-		"taints taints":       `loop "taints": is named twice`,
-		"taints=taint":        `--upstream-off "taint": there is no loop`,
-		"taints=disruption":   `--upstream-off "disruption": that loop is not among those to run: taints`,
-		"taints node-drainer": `loop "node-drainer": there is none`,
+		"taint":               `unknown controller "taint"`,
+		"taints taints":       `controller "taints": is named twice`,
+		"taints=taint":        `--upstream-off "taint": unknown controller`,
+		"taints=disruption":   `--upstream-off "disruption": this controller does not run; those that run: taints`,
+		"taints node-drainer": `unknown controller "node-drainer"`,
 		"@dir":                "",
 		"taints records@dir":  "",
-		"taints podgc@dir":    `--journal "dir": the loop records writes it, and is not among those to run: taints, podgc`,
+		"taints podgc@dir":    `--journal "dir": the controller records writes it and does not run; those that run: taints, podgc`,
 	} {
 		f := controllerFlags{elect: true, election: leaderelection.Default("berth-controller")}
 		args, f.journal, _ = strings.Cut(args, "@")

@@ -11,17 +11,18 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/internal/cli"
 )
 
-// credentialsCommand makes kubeconfigs for the parts of a cluster.
+// credentialsCommand returns `berth credentials`.
 func credentialsCommand() *cobra.Command {
 	var dataDir, node, part string
 	cmd := &cobra.Command{
 		Use:   "credentials",
-		Short: "Print a kubeconfig with a credential for one node or one part of Berth",
-		Long: `Prints a kubeconfig, signed by the authority in the data directory of a cluster on
-this machine, for a part that is to run apart from it. Each credential may do what
-that part needs and no more.`,
+		Short: "Print a kubeconfig for a node or a component",
+		Long: `Prints a kubeconfig with a client certificate, signed by the CA in the data
+directory of a cluster on this machine. Each credential has only the permissions
+of its node or component.`,
 		Example: `  berth credentials --node n7 > n7.kubeconfig
   berth credentials --for scheduler > scheduler.kubeconfig`,
 		Args: cobra.NoArgs,
@@ -38,8 +39,8 @@ that part needs and no more.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&dataDir, "data-dir", defaultDataDir(), "data directory of the cluster")
-	cmd.Flags().StringVar(&node, "node", "", "name of the node whose agent is to use it")
+	cmd.Flags().StringVar(&dataDir, "data-dir", cli.DefaultDataDir(), "data directory of the cluster")
+	cmd.Flags().StringVar(&node, "node", "", "name of the node")
 	cmd.Flags().StringVar(&part, "for", "", "scheduler, controller, descheduler, simulated-nodes or admin")
 	return cmd
 }
@@ -47,7 +48,7 @@ that part needs and no more.`,
 func credentialIdentity(node, part string) (pki.Identity, error) {
 	switch {
 	case (node == "") == (part == ""):
-		return pki.Identity{}, errors.New("exactly one of --node and --for must be given")
+		return pki.Identity{}, errors.New("exactly one of --node and --for must be set")
 	case node != "":
 		if bad := validation.IsDNS1123Subdomain(node); len(bad) > 0 {
 			return pki.Identity{}, fmt.Errorf("--node %q: %s", node, bad[0])
@@ -67,11 +68,12 @@ func credentialIdentity(node, part string) (pki.Identity, error) {
 	return pki.Identity{}, fmt.Errorf("--for %q: must be scheduler, controller, descheduler, simulated-nodes or admin", part)
 }
 
-// newKubeconfig is a kubeconfig for id that names the server as the admin's does.
+// newKubeconfig returns a kubeconfig for id with the server address of the admin
+// kubeconfig.
 func newKubeconfig(dataDir string, id pki.Identity) ([]byte, error) {
-	admin, err := clientcmd.LoadFromFile(kubeconfigPath(dataDir))
+	admin, err := clientcmd.LoadFromFile(cli.KubeconfigPath(dataDir))
 	if err != nil {
-		return nil, fmt.Errorf("--data-dir %s: no cluster has been started there: %w", dataDir, err)
+		return nil, fmt.Errorf("--data-dir %s: no cluster was started there: %w", dataDir, err)
 	}
 	server := ""
 	for _, c := range admin.Clusters {
@@ -86,7 +88,7 @@ func newKubeconfig(dataDir string, id pki.Identity) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	file := kubeconfigPath(dir)
+	file := cli.KubeconfigPath(dir)
 	if err := authority.Kubeconfig(file, server, id); err != nil {
 		return nil, err
 	}

@@ -13,9 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/demo"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// demoFlags are the flags of berth demo.
+// demoFlags holds the flags of `berth demo`.
 type demoFlags struct {
 	kubeconfig string
 	configs    []string
@@ -24,27 +26,27 @@ type demoFlags struct {
 	pause      bool
 }
 
-// demoCommand plays five acts.
+// demoCommand returns `berth demo`.
 func demoCommand() *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show in five acts what Berth does: place, memory, disk, drain, preempt",
-		Long: `Plays five acts on the cluster that runs, or, where none does, on one of its own that
-goes with it. Each act says what it does and what came of it, with names and numbers
-read from the cluster, and takes less than 20 seconds:
+		Short: "Run a demonstration: place, memory, disk, drain, preempt",
+		Long: `Runs five acts on the running cluster or, if there is none, on a temporary one. Each
+act takes less than 20 seconds and prints names and numbers read from the cluster:
 
-  place    pods are spread; one that fits nowhere is told what would help
-  memory   the pod that takes its node's memory goes, no other, and comes back elsewhere
-  disk     a full disk costs images before it costs a pod
-  drain    a node is drained under a budget, as it was foretold
-  preempt  a pod that matters more makes room for itself
+  place    spreads pods; explains what would make a pending pod schedulable
+  memory   evicts the pod that uses up its node's memory, and no other
+  disk     deletes unused images before it evicts a pod
+  drain    drains a node under a disruption budget, as previewed
+  preempt  preempts pods of lower priority
 
-It brings three nodes of its own, which take no other pods: parts of this machine that
-run processes, if it is run by root, else simulated ones. Nothing else of the cluster is
-touched, and all that it makes is removed at the end, after Ctrl-C, too; what one that was
-killed has left is removed by the next.
-Exits with 0 if each act showed what it says, else with 1.`,
+The demo adds three nodes that accept no other pods: parts of this machine that run
+processes if it runs as root, else simulated nodes. It changes nothing else in the
+cluster and removes everything at the end, also after Ctrl-C. Leftovers of a killed
+demo are removed by the next one.
+
+Exits with 0 if each act showed what it describes, else with 1.`,
 		Example: `  berth demo
   berth demo --acts memory,disk
   berth demo --simulated --pause`,
@@ -52,11 +54,11 @@ Exits with 0 if each act showed what it says, else with 1.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of an administrator of the cluster to play on; without it the cluster of the default data directory if it runs, else one of its own")
-	flags.StringSliceVar(&f.acts, "acts", nil, "acts to play: "+strings.Join(demo.ActNames(), ", ")+"; without it all")
-	flags.BoolVar(&f.simulated, "simulated", false, "play on simulated nodes, by root, too")
-	flags.BoolVar(&f.pause, "pause", false, "wait for Enter before each act but the first")
-	configFlag(flags, &f.configs)
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of an administrator (default: the cluster of berth up if it runs, else a temporary one)")
+	flags.StringSliceVar(&f.acts, "acts", nil, "acts to run: "+strings.Join(demo.ActNames(), ", ")+" (default: all)")
+	flags.BoolVar(&f.simulated, "simulated", false, "use simulated nodes, also as root")
+	flags.BoolVar(&f.pause, "pause", false, "wait for Enter before each act except the first")
+	settings.AddFlag(flags, &f.configs)
 	return cmd
 }
 
@@ -65,7 +67,7 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	if err := demo.Check(f.acts); err != nil {
 		return err
 	}
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
@@ -82,35 +84,36 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 		return errors.Join(err, dir.close(true))
 	}
 	var played error
-	// What an act needs runs until it has been cleared away, so it must not end by Ctrl-C.
-	err = runComponents(context.WithoutCancel(ctx), func(p *components) error {
+	// The control plane and the nodes must outlive Ctrl-C until the demo has removed its
+	// objects, so they do not use ctx.
+	err = rungroup.Run(context.WithoutCancel(ctx), func(p *rungroup.Group) error {
 		if found != nil {
-			fmt.Fprintf(out, "Plays on the cluster at %s, on nodes and in a namespace of its own.\n", found.config.Host)
+			fmt.Fprintf(out, "Using the cluster at %s, with separate nodes and a separate namespace.\n", found.config.Host)
 		} else {
-			fmt.Fprintln(out, "No cluster runs: this one comes with the demo, and goes with it.")
+			fmt.Fprintln(out, "No running cluster found; starting a temporary one.")
 			if found, err = startDemoCluster(p, dir.dataDir(), settings, log); err != nil {
 				return err
 			}
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })()
-		played = f.runActs(ctx, p.ctx, out, found, dir, settings)
-		return errStopped
+		defer context.AfterFunc(p.Ctx, func() { cancel(context.Cause(p.Ctx)) })()
+		played = f.runActs(ctx, p.Ctx, out, found, dir, settings)
+		return rungroup.ErrStopped
 	})
 	closeLog()
 	err = errors.Join(played, err)
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // while it was being set up
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // interrupted during setup
 		err = demo.ErrStopped
 	}
-	kept := err != nil && !isOnly(err, demo.ErrStopped) // there is nothing to read of one that was stopped
+	kept := err != nil && !isOnly(err, demo.ErrStopped) // an interrupted demo needs no log
 	if kept {
 		err = fmt.Errorf("%w\n(log: %s)", err, dir.logFile())
 	}
 	return errors.Join(err, dir.close(!kept))
 }
 
-// isOnly says that an error is nothing but of that kind, as often as it may be joined.
+// isOnly reports whether err, however it is joined or wrapped, consists of kind alone.
 func isOnly(err, kind error) bool {
 	switch joined := err.(type) {
 	case interface{ Unwrap() []error }:
@@ -121,8 +124,9 @@ func isOnly(err, kind error) bool {
 	return errors.Is(err, kind)
 }
 
-// runActs makes the demo's nodes, plays, and removes them. Nodes live as long as held, the demo as long as ctx.
-func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCluster, dir demoDir, settings settings) error {
+// runActs creates the demo's nodes, runs the acts and removes the nodes. The nodes run
+// until held is done, the acts until ctx is done.
+func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCluster, dir demoDir, settings settings.Settings) error {
 	scheduler, err := drainScheduler(settings)
 	if err != nil {
 		return err
@@ -133,13 +137,13 @@ func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCl
 	}
 	defer nodeSet.close()
 	var played error
-	err = runComponents(held, func(p *components) error {
+	err = rungroup.Run(held, func(p *rungroup.Group) error {
 		if err := nodeSet.start(ctx, p); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })()
+		defer context.AfterFunc(p.Ctx, func() { cancel(context.Cause(p.Ctx)) })()
 		nodeSet.printSummary(out)
 		o := nodeSet.options()
 		o.Config, o.Scheduler, o.Acts, o.Out = on.config, scheduler, f.acts, out
@@ -147,12 +151,12 @@ func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCl
 			o.Pause = waitForEnter(os.Stdin, out)
 		}
 		played = demo.Run(ctx, o)
-		return errStopped
+		return rungroup.ErrStopped
 	})
 	return errors.Join(played, err, nodeSet.remove(held))
 }
 
-// waitForEnter waits for Enter.
+// waitForEnter returns a function that waits for Enter on in.
 func waitForEnter(in io.Reader, out io.Writer) func(context.Context) error {
 	lines := make(chan struct{})
 	go func() {
@@ -162,7 +166,7 @@ func waitForEnter(in io.Reader, out io.Writer) func(context.Context) error {
 		close(lines)
 	}()
 	return func(ctx context.Context) error {
-		fmt.Fprint(out, "\nEnter goes on: ")
+		fmt.Fprint(out, "\nPress Enter to continue: ")
 		select {
 		case <-lines:
 			return nil

@@ -21,21 +21,25 @@ import (
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/store"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// demoCluster is the cluster that a demo is played on.
+// demoCluster is the cluster that the demo runs on.
 type demoCluster struct {
 	config *rest.Config // of an administrator
-	// credential is a connection for somebody; nil: none can be made here.
+	// credential returns a client configuration for an identity; nil if the CA key is not on
+	// this machine.
 	credential func(pki.Identity) (*rest.Config, error)
 }
 
-// discoveryTimeout is how long a cluster may take to say that it is there.
+// discoveryTimeout bounds the version request to an existing cluster.
 const discoveryTimeout = 5 * time.Second
 
-// findCluster looks for the cluster that runs; nil: there is none.
+// findCluster returns the running cluster, or nil if there is none.
 func (f *demoFlags) findCluster() (*demoCluster, error) {
-	config, err := clientConfig(f.kubeconfig, "berth-demo")
+	config, err := cli.ClientConfig(f.kubeconfig, "berth-demo")
 	if err != nil {
 		if f.kubeconfig == "" {
 			return nil, nil
@@ -50,10 +54,10 @@ func (f *demoFlags) findCluster() (*demoCluster, error) {
 	case err != nil:
 		return nil, err
 	case !strings.HasSuffix(answer.GitVersion, "+berth"):
-		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, and is played on Berth's clusters only; without --kubeconfig, and while none runs, it brings one of its own", config.Host, answer.GitVersion)
+		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, so it runs on Berth clusters only; without --kubeconfig it can start a temporary cluster", config.Host, answer.GitVersion)
 	}
 	found := &demoCluster{config: config}
-	dir := defaultDataDir()
+	dir := cli.DefaultDataDir()
 	if f.kubeconfig != "" {
 		dir = filepath.Dir(f.kubeconfig)
 	}
@@ -79,29 +83,29 @@ func clusterVersion(config *rest.Config) (*apimachineryversion.Info, error) {
 	return client.ServerVersion()
 }
 
-// startDemoCluster starts a cluster without nodes.
-func startDemoCluster(p *components, dir string, settings settings, log *logFile) (*demoCluster, error) {
+// startDemoCluster starts a control plane without nodes.
+func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings, log *logFile) (*demoCluster, error) {
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", dir
 	applyServerConfig(&pflag.FlagSet{}, &o, settings)
-	server, err := apiserver.New(p.ctx, o)
+	server, err := apiserver.New(p.Ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	p.startLast("API server", server.Run)
+	p.StartLast("API server", server.Run)
 	select {
 	case <-server.Ready():
-	case <-p.ctx.Done():
-		return nil, context.Cause(p.ctx)
+	case <-p.Ctx.Done():
+		return nil, context.Cause(p.Ctx)
 	}
 	say := upOutput{w: io.Discard}
 	if err := say.listen(); err != nil {
 		return nil, err
 	}
-	if err := startControlPlane(p, server.LoopbackConfig(), server.Authority().CAPEM(), settings, say, log); err != nil {
+	if err := startControlPlane(p, server.LoopbackConfig(), server.Authority(), settings, &upDescheduler{}, say, log); err != nil {
 		return nil, err
 	}
-	config, err := clientConfig(server.KubeconfigPath(), "berth-demo")
+	config, err := cli.ClientConfig(server.KubeconfigPath(), "berth-demo")
 	if err != nil {
 		return nil, err
 	}
@@ -113,22 +117,22 @@ func startDemoCluster(p *components, dir string, settings settings, log *logFile
 	}}, nil
 }
 
-// demoDir is where a demo keeps what it needs: always the same directory, so that the next one finds what
-// one that was killed has left.
+// demoDir is the demo's directory. Its path is fixed, so that the next demo finds and
+// removes what a killed one left.
 type demoDir struct {
 	path string
 	lock io.Closer
 }
 
 func openDemoDir() (demoDir, error) {
-	d := demoDir{path: filepath.Join(defaultDataDir(), "demo")}
+	d := demoDir{path: filepath.Join(cli.DefaultDataDir(), "demo")}
 	lock, err := store.Lock(d.path)
 	if err != nil {
 		text, _ := os.ReadFile(filepath.Join(d.path, "lock"))
 		if pid, none := strconv.Atoi(strings.TrimSpace(string(text))); none == nil && pid > 0 && syscall.Kill(pid, 0) == nil {
-			return d, fmt.Errorf("another berth demo runs (process %d): wait until it has ended, or end it by Ctrl-C or kill %d", pid, pid)
+			return d, fmt.Errorf("another `berth demo` is running (process %d): wait for it, or stop it with Ctrl-C or kill %d", pid, pid)
 		}
-		return d, fmt.Errorf("the demo's directory cannot be used: %w", err)
+		return d, fmt.Errorf("opening the demo's directory: %w", err)
 	}
 	d.lock = lock
 	return d, os.RemoveAll(d.dataDir())
@@ -138,7 +142,7 @@ func (d demoDir) dataDir() string  { return filepath.Join(d.path, "data") }
 func (d demoDir) nodesDir() string { return filepath.Join(d.path, "nodes") }
 func (d demoDir) logFile() string  { return filepath.Join(d.path, "berth.log") }
 
-// close removes the directory; only the log stays if not all of it is to go.
+// close removes the directory. If all is false it keeps the log.
 func (d demoDir) close(all bool) error {
 	errs := []error{os.RemoveAll(d.dataDir())}
 	if all {
@@ -147,7 +151,7 @@ func (d demoDir) close(all bool) error {
 	errs = append(errs, os.Remove(filepath.Join(d.path, "lock")))
 	if all {
 		errs = append(errs, os.Remove(d.path))
-		_ = os.Remove(filepath.Dir(d.path)) // if nothing else is there
+		_ = os.Remove(filepath.Dir(d.path)) // only if it is empty
 	}
 	return errors.Join(append(errs, d.lock.Close())...)
 }

@@ -20,12 +20,15 @@ import (
 	"github.com/berthproject/berth/demo"
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/localnodes"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // What each of the demo's nodes has.
 const (
 	demoNodeCount = 3
-	demoCPU       = "4" // of simulated ones
+	demoCPU       = "4" // of a simulated node
 	demoMemory    = 1 << 30
 	demoDisk      = 1 << 30
 	// demoImageBytes are what lies unused on the disk of a simulated node.
@@ -41,18 +44,18 @@ const demoKubelet = `{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "Ku
 type demoNodeSet struct {
 	cluster         *demoCluster
 	dir             demoDir
-	settings        settings
+	settings        settings.Settings
 	client          kubernetes.Interface
 	names           []string
-	simulatedReason string // the nodes are simulated; empty: they are not
+	simulatedReason string // why the nodes are simulated; empty if they are not
 	virtualDir      *virtualnode.Pool
-	ballast         string // an image; see demo.Options
+	ballast         string // image reference, see demo.Options
 	close           func()
 }
 
 // newDemoNodeSet removes what an earlier demo has left of its nodes.
-func newDemoNodeSet(ctx context.Context, on *demoCluster, dir demoDir, s settings, simulated bool) (*demoNodeSet, error) {
-	c := &demoNodeSet{cluster: on, dir: dir, settings: s, close: func() {}, simulatedReason: "--simulated asks for them"}
+func newDemoNodeSet(ctx context.Context, on *demoCluster, dir demoDir, s settings.Settings, simulated bool) (*demoNodeSet, error) {
+	c := &demoNodeSet{cluster: on, dir: dir, settings: s, close: func() {}, simulatedReason: "--simulated is set"}
 	for i := range demoNodeCount {
 		c.names = append(c.names, fmt.Sprintf("berth-demo-%d", i+1))
 	}
@@ -61,7 +64,7 @@ func newDemoNodeSet(ctx context.Context, on *demoCluster, dir demoDir, s setting
 		return nil, err
 	}
 	document := config.Document{File: "berth demo", APIVersion: "kubelet.config.k8s.io/v1beta1", Kind: config.KubeletKind, JSON: []byte(demoKubelet)}
-	if c.settings.kubelet, err = config.ReadKubelet(document); err != nil {
+	if c.settings.Kubelet, err = config.ReadKubelet(document); err != nil {
 		return nil, err
 	}
 	if !simulated {
@@ -76,7 +79,7 @@ func newDemoNodeSet(ctx context.Context, on *demoCluster, dir demoDir, s setting
 }
 
 // start starts the agents, and waits until the nodes take pods.
-func (c *demoNodeSet) start(ctx context.Context, p *components) error {
+func (c *demoNodeSet) start(ctx context.Context, p *rungroup.Group) error {
 	var nodes []*corev1.Node
 	var names []string
 	var err error
@@ -88,12 +91,12 @@ func (c *demoNodeSet) start(ctx context.Context, p *components) error {
 	if err != nil {
 		return err
 	}
-	_, err = waitForNodes(ctx, c.cluster.config, nodes, names)
+	_, err = localnodes.WaitForNodes(ctx, c.cluster.config, nodes, names)
 	return err
 }
 
 // startSimulatedNodes starts the agent of simulated nodes.
-func (c *demoNodeSet) startSimulatedNodes(p *components) ([]*corev1.Node, error) {
+func (c *demoNodeSet) startSimulatedNodes(p *rungroup.Group) ([]*corev1.Node, error) {
 	var nodes []*corev1.Node
 	for _, name := range c.names {
 		n := agent.NewNode(name, resource.MustParse(demoCPU), *resource.NewQuantity(demoMemory, resource.BinarySI))
@@ -109,15 +112,15 @@ func (c *demoNodeSet) startSimulatedNodes(p *components) ([]*corev1.Node, error)
 			return nil, err
 		}
 	}
-	answer, err := credentialServingOptions(config)
+	answer, err := localnodes.CredentialServingOptions(config)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSimulatedNodes(config, nodes, c.settings, answer)
+	s, err := localnodes.NewSimulated(config, nodes, c.settings, answer)
 	if err != nil {
 		return nil, err
 	}
-	s.start(p)
+	s.Start(p)
 	return nodes, nil
 }
 
@@ -127,7 +130,7 @@ func (c *demoNodeSet) printSummary(out io.Writer) {
 		c.printVirtualSummary(out)
 		return
 	}
-	fmt.Fprintf(out, "Three simulated nodes (%s): %s, with %dMi of memory and of disk each.\nNo process runs there; what pods use is scripted.\n",
+	fmt.Fprintf(out, "Three simulated nodes (%s): %s, each with %dMi of memory and of disk.\nThey run no processes; resource usage is scripted.\n",
 		c.simulatedReason, strings.Join(c.names, ", "), demoMemory>>20)
 }
 

@@ -37,7 +37,7 @@ func TestPrintRemainingPods(t *testing.T) {
 		t.Errorf("of no pods: %q", out.String())
 	}
 	printRemainingPods(&out, "m", 2, f.remainingPodsHint("m"))
-	for _, words := range []string{"node m: 2 pods run on; berth up --real-node --data-dir /there takes up", "--kubeconfig /there/kubeconfig delete pods"} {
+	for _, words := range []string{"node m: 2 pods keep running; berth up --real-node --data-dir /there continues", "--kubeconfig /there/kubeconfig delete pods"} {
 		if text := out.String(); !strings.Contains(text, words) {
 			t.Errorf("of two: %q, want %q in it", text, words)
 		}

@@ -21,10 +21,11 @@ import (
 	"github.com/berthproject/berth/agent/image/oci"
 	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/runtime/embedded"
-	"github.com/berthproject/berth/agent/testprogram/pause"
+	"github.com/berthproject/berth/agent/runtime/pause"
 	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/demo"
+	"github.com/berthproject/berth/internal/rungroup"
 )
 
 const (
@@ -32,18 +33,18 @@ const (
 	ballastBytes = 192 << 20
 	// demoLowDisk is the disk reserve of the nodes in MiB, well below where their disks are short.
 	demoLowDisk = 32
-	// sweepTimeout bounds the removal of what an earlier demo left.
+	// sweepTimeout bounds the removal of leftovers of an earlier demo.
 	sweepTimeout = time.Minute
 )
 
-// findSimulatedReason says why the nodes cannot be real ones; empty: they can.
+// findSimulatedReason returns why the nodes must be simulated; empty if they need not be.
 func (c *demoNodeSet) findSimulatedReason() string {
 	var errs []error
 	if err := errors.Join(embedded.CheckRequirements(), virtualnode.CheckRequirements()); err != nil {
 		errs = append(errs, err)
 	}
 	if c.cluster.credential == nil {
-		errs = append(errs, errors.New("the cluster's keys are not on this machine"))
+		errs = append(errs, errors.New("the cluster's CA key is not on this machine"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -51,7 +52,7 @@ func (c *demoNodeSet) findSimulatedReason() string {
 	return ""
 }
 
-// prepareVirtualNodes makes the place of the nodes, without what an earlier demo has left there, and the ballast.
+// prepareVirtualNodes removes leftovers of an earlier demo and serves the ballast image.
 func (c *demoNodeSet) prepareVirtualNodes(ctx context.Context) (err error) {
 	if c.virtualDir, err = virtualnode.NewPool(c.dir.nodesDir()); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (c *demoNodeSet) prepareVirtualNodes(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	if err := c.virtualDir.Cleanup(ctx); err != nil {
-		return fmt.Errorf("removing what an earlier demo left: %w", err)
+		return fmt.Errorf("removing leftovers of an earlier demo: %w", err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -74,7 +75,8 @@ func (c *demoNodeSet) prepareVirtualNodes(ctx context.Context) (err error) {
 	return err
 }
 
-// pushBallastImage puts an image with the pause program and much beside it into a registry on loopback.
+// pushBallastImage pushes an image with the pause program and ballastBytes of data to a
+// registry on loopback.
 func pushBallastImage(at string) (string, error) {
 	program, err := pause.Program()
 	if err != nil {
@@ -92,22 +94,22 @@ func pushBallastImage(at string) (string, error) {
 	return ref.Name(), remote.Write(ref, image)
 }
 
-// startVirtualNodes starts the agents of nodes that are parts of this machine, and run processes.
-func (c *demoNodeSet) startVirtualNodes(p *components) error {
+// startVirtualNodes starts the agents of the virtual nodes.
+func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
 	for i, node := range c.names {
 		config, err := c.cluster.credential(pki.Node(node))
 		if err != nil {
 			return err
 		}
 		o := nodeagent.Options{Name: node, Config: config, LowDisk: demoLowDisk, Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint},
-			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.berth.Nodes, Kubelet: c.settings.kubelet, Pressure: c.settings.berth.Pressure.Options(), Log: klog.Background()}
+			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.Berth.Nodes, Kubelet: c.settings.Kubelet, Pressure: c.settings.Berth.Pressure.Options(), Log: klog.Background()}
 		size := virtualnode.Options{Index: i, Memory: demoMemory, Disk: demoDisk}
-		p.start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.virtualDir, size, o) })
+		p.Start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.virtualDir, size, o) })
 	}
 	return nil
 }
 
 func (c *demoNodeSet) printVirtualSummary(out io.Writer) {
-	fmt.Fprintf(out, "Three nodes of parts of this machine: %s, with %dMi of memory and of disk each.\nPods are processes there, in Berth's own runtime: containment, not a security boundary.\n",
+	fmt.Fprintf(out, "Three virtual nodes on this machine: %s, each with %dMi of memory and of disk.\nPods run as processes in the embedded runtime: containment, not a security boundary.\n",
 		strings.Join(c.names, ", "), demoMemory>>20)
 }

@@ -12,12 +12,15 @@ import (
 
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// deschedulerPort is where the Kubernetes descheduler serves, though on all addresses.
+// deschedulerPort is the port of the Kubernetes descheduler.
 const deschedulerPort = 10258
 
-// deschedulerFlags are what berth descheduler is told, in upstream's spelling where that has the same.
+// deschedulerFlags holds the flags of `berth descheduler`, spelled as upstream's where
+// upstream has them.
 type deschedulerFlags struct {
 	kubeconfig        string
 	qps               float32
@@ -33,33 +36,41 @@ type deschedulerFlags struct {
 	election          leaderelection.Election
 }
 
-// deschedulerElection is the Kubernetes descheduler's, so that the two never run at once.
+// deschedulerElection returns the Kubernetes descheduler's leader election, so that the
+// two never run at once.
 func deschedulerElection() leaderelection.Election {
 	e := leaderelection.Default(descheduler.Component)
 	e.LeaseDuration, e.RenewDeadline, e.RetryPeriod = 137*time.Second, 107*time.Second, 26*time.Second
 	return e
 }
 
-// deschedulerCommand moves pods that had better run elsewhere.
+// deschedulerCommand returns `berth descheduler`.
 func deschedulerCommand() *cobra.Command {
 	f := deschedulerFlags{election: deschedulerElection()}
 	cmd := &cobra.Command{
 		Use:   "descheduler",
-		Short: "Move pods that had better run elsewhere, or say which those are (--dry-run)",
-		Long: `Moves pods by a DeschedulerPolicy (descheduler/v1alpha2, or v1alpha1, which is converted), once or every --interval.
-Without a policy file the eight strategies run that the Kubernetes descheduler's old default enabled.
+		Short: "Move pods to better nodes, or preview the moves (--dry-run)",
+		Long: `Moves pods according to a DeschedulerPolicy, once or every --interval. It reads
+descheduler/v1alpha2 and converts v1alpha1. Without a policy file it runs the eight
+strategies of the Kubernetes descheduler's former default policy.
 
-In planned mode a pod is evicted only if the scheduler's own placement puts its replacement on another node and the
-strategy's goal gets closer; one pod of a workload is evicted at a time, moves wait for budgets, and what came to nothing is not
-tried again soon. Where Berth's scheduler places the pods, the place is held until the replacement is there; each run says
-whether it is. If pods are placed by profiles other than the default one, --config gives them as the scheduler has them.
-In compatible mode what the strategies name is evicted, just as the Kubernetes descheduler does.
+In planned mode a pod is evicted only if the scheduler would place its replacement
+on another node and that brings the strategy closer to its goal. One pod of a
+workload moves at a time, and moves wait for disruption budgets. A move that did
+not help is not repeated soon. If Berth's scheduler places the pods, the target is
+reserved for the replacement; the report says whether it is. If pods use other
+scheduler profiles than the default, pass the scheduler's configuration with --config.
 
-Copies that run every --interval compete for the Lease kube-system/descheduler, as the Kubernetes descheduler does with
---leader-elect. A single run holds it, too: it waits until another single run is over (--timeout at most), and ends with
-code 2 while somebody holds it who runs for good.
+In compatible mode the descheduler evicts what the strategies select, as the
+Kubernetes descheduler does.
 
-Exits with 0 when all moves were made or there were none, 3 when some were not, 2 beside another descheduler, 1 on other errors.`,
+With --interval, replicas compete for the Lease kube-system/descheduler, as the
+Kubernetes descheduler does with --leader-elect. A single run holds it, too. It
+waits for another single run (at most --timeout), and exits with code 2 while a
+descheduler with an interval holds the Lease.
+
+Exits with 0 if all moves were made or none was needed, 3 if some were not made, 2 if
+another descheduler runs, 1 on other errors.`,
 		Example: `  berth descheduler --dry-run
   berth descheduler --policy-config-file policy.yaml --dry-run -o json
   berth descheduler --policy-config-file policy.yaml --interval 2m
@@ -79,34 +90,34 @@ Exits with 0 when all moves were made or there were none, 3 when some were not, 
 }
 
 func (f *deschedulerFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the descheduler's credential; without it the default cluster's, or the service account of the pod that this runs in")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the descheduler's credential (default: the cluster of berth up, or the pod's service account)")
 	flags.StringVar(&f.kubeconfig, "client-connection-kubeconfig", "", "the same as --kubeconfig")
-	flags.Float32Var(&f.qps, "client-connection-qps", 0, "requests a second at most; 0: as many as the server takes")
-	flags.IntVar(&f.burst, "client-connection-burst", 0, "and how many at once")
-	flags.StringVar(&f.policyFile, "policy-config-file", "", "DeschedulerPolicy `file`; without it the old default's eight strategies run")
-	flags.StringVar(&f.mode, "mode", string(descheduler.Planned), "planned: only pods whose replacement goes elsewhere, to a better place; compatible: what the Kubernetes descheduler evicts")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "evict nothing, and print what would be moved, and what not and why")
-	flags.DurationVar(&f.interval, "interval", 0, "time from run to run; 0: once")
+	flags.Float32Var(&f.qps, "client-connection-qps", 0, "maximum requests per second; 0 for no limit")
+	flags.IntVar(&f.burst, "client-connection-burst", 0, "maximum burst of requests")
+	flags.StringVar(&f.policyFile, "policy-config-file", "", "DeschedulerPolicy `file` (default: eight strategies, see above)")
+	flags.StringVar(&f.mode, "mode", string(descheduler.Planned), "planned: move only pods whose replacement gets a better node; compatible: evict what the Kubernetes descheduler evicts")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "evict nothing; print what would be moved, what not, and why")
+	flags.DurationVar(&f.interval, "interval", 0, "time between runs; 0 for a single run")
 	flags.DurationVar(&f.interval, "descheduling-interval", 0, "the same as --interval")
-	flags.DurationVar(&f.timeout, "timeout", 0, "end a single run after this, and its wait for another one; 0: when no move is waited for any more")
+	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration of a single run, and of its wait for another one; 0 for none")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
-	flags.StringVar(&f.address, "bind-address", "127.0.0.1", "with --interval: address to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path")
-	flags.IntVar(&f.port, "secure-port", deschedulerPort, "and the port; 0: none is served; if the default is taken, any is")
-	flags.BoolVar(&f.noMetrics, "disable-metrics", false, "serve no metrics")
+	flags.StringVar(&f.address, "bind-address", "127.0.0.1", "with --interval: HTTPS address for /livez, /readyz, /metrics and /configz; the last two require permission to get the path")
+	flags.IntVar(&f.port, "secure-port", deschedulerPort, "port for --bind-address; 0 to serve nothing. If the default is taken, another one is used")
+	flags.BoolVar(&f.noMetrics, "disable-metrics", false, "do not serve metrics")
 	e := &f.election
-	flags.BoolVar(&f.elect, "leader-elect", true, "work only while holding a Lease that all deschedulers compete for")
+	flags.BoolVar(&f.elect, "leader-elect", true, "run only while holding the Lease that all deschedulers compete for")
 	flags.StringVar(&e.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the Lease")
 	flags.StringVar(&e.Name, "leader-elect-resource-name", e.Name, "name of the Lease")
-	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long others wait after the last renewal before they take over")
-	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long after its last renewal the leader may send")
-	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
-	configFlag(flags, &f.configs)
+	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "time after the last renewal until another replica may take over")
+	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "time after the last renewal during which the leader may send requests")
+	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between attempts to acquire or renew the Lease")
+	settings.AddFlag(flags, &f.configs)
 	for _, same := range []string{"client-connection-kubeconfig", "descheduling-interval"} {
-		_ = flags.MarkHidden(same) // fails for flags that there are not
+		_ = flags.MarkHidden(same) // fails only for unknown flags
 	}
 }
 
-// validate says what is wrong with the flags.
+// validate checks the flags.
 func (f *deschedulerFlags) validate() error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -120,13 +131,13 @@ func (f *deschedulerFlags) validate() error {
 		fault("--interval %v, --timeout %v: must not be negative", f.interval, f.timeout)
 	}
 	if f.timeout > 0 && f.interval > 0 {
-		fault("--timeout %v: ends a single run, and --interval %v asks for many: give one of them", f.timeout, f.interval)
+		fault("--timeout %v, --interval %v: use only one of them: --timeout ends a single run", f.timeout, f.interval)
 	}
 	if f.dryRun && f.interval > 0 {
-		fault("--dry-run: says what a single run would do: leave --interval %v out", f.interval)
+		fault("--dry-run: previews a single run: remove --interval %v", f.interval)
 	}
 	if f.port < 0 || f.port > 65535 {
-		fault("--secure-port %d: must be 0 to 65535", f.port)
+		fault("--secure-port %d: must be between 0 and 65535", f.port)
 	}
 	if f.qps < 0 || f.burst < 0 {
 		fault("--client-connection-qps %v, --client-connection-burst %d: must not be negative", f.qps, f.burst)
@@ -139,10 +150,10 @@ func (f *deschedulerFlags) validate() error {
 	return errors.Join(errs...)
 }
 
-// callbacks prints reports and what happens in between.
+// callbacks returns functions that print each report and each progress line.
 func (f *deschedulerFlags) callbacks(out, errs io.Writer) (planned func(*descheduler.Report), say func(string)) {
 	planned = func(r *descheduler.Report) {
-		if f.interval > 0 { // a single run prints what came of it in the end
+		if f.interval > 0 { // a single run prints its report at the end
 			_ = f.print(out, r)
 		}
 	}
@@ -156,7 +167,7 @@ func (f *deschedulerFlags) print(w io.Writer, r *descheduler.Report) error {
 	return r.Text(w)
 }
 
-// finish is how a run ended.
+// finish prints the report of a single run and returns the error with its exit code.
 func (f *deschedulerFlags) finish(out io.Writer, r *descheduler.Report, err error) error {
 	if r != nil && f.interval == 0 {
 		if err := f.print(out, r); err != nil {
@@ -167,16 +178,16 @@ func (f *deschedulerFlags) finish(out io.Writer, r *descheduler.Report, err erro
 		if r == nil || f.interval > 0 {
 			return nil
 		}
-		return exitError{errors.New("stopped; what was evicted is replaced by its owner, and the next run goes on"), 3}
+		return cli.WithExitCode(errors.New("stopped; owners replace the evicted pods, and the next run continues"), cli.ExitIncomplete)
 	}
 	if errors.Is(err, descheduler.ErrTimeout) {
-		return exitError{err, 3}
+		return cli.WithExitCode(err, cli.ExitIncomplete)
 	}
 	if err != nil || r == nil || f.interval > 0 || f.dryRun {
 		return conflictExit(err)
 	}
 	if n := r.NumIncomplete(); n > 0 {
-		return exitError{fmt.Errorf("descheduler: %d of %d moves were not made", n, len(r.Moves)), 3}
+		return cli.WithExitCode(fmt.Errorf("descheduler: %d of %d moves were not made", n, len(r.Moves)), cli.ExitIncomplete)
 	}
 	return nil
 }

@@ -3,18 +3,20 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 )
 
-// deschedulerConvertCommand prints a policy in the form of today.
+// deschedulerConvertCommand returns `berth descheduler convert`.
 func deschedulerConvertCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "convert FILE",
 		Short: "Print a DeschedulerPolicy as descheduler/v1alpha2, with a warning for each field that was converted",
 		Long: `Reads a DeschedulerPolicy, descheduler/v1alpha1 (with strategies) or v1alpha2, and prints it as
-descheduler/v1alpha2, which today's Kubernetes descheduler reads. What was converted is told as warnings.`,
+descheduler/v1alpha2, which the current Kubernetes descheduler reads. It prints a warning
+for each converted field.`,
 		Example: `  berth descheduler convert old-policy.yaml > policy.yaml`,
-		Args:    exactlyOneArg("descheduler convert", "policy file", "old-policy.yaml"),
+		Args:    cli.ExactlyOneArg("descheduler convert", "policy file", "old-policy.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := policyDocument(args[0])
 			if err != nil {

@@ -11,11 +11,14 @@ import (
 
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// runOnce is a single run. It holds the Lease meanwhile, unless it changes nothing, is told not to, or may not: then it
-// only looks whether somebody else does.
-func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings, o descheduler.Options, flags *pflag.FlagSet, errs io.Writer) (r *descheduler.Report, err error) {
+// runOnce performs a single run. It holds the Lease meanwhile, except in a dry run, with
+// --leader-elect=false, or without permission. Then it only checks that no other
+// descheduler holds it.
+func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, flags *pflag.FlagSet, errs io.Writer) (r *descheduler.Report, err error) {
 	if f.dryRun || !f.elect {
 		return runDescheduler(ctx, config, settings, o, false)
 	}
@@ -25,7 +28,7 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 		if verb == "update" {
 			of.Name = e.Name
 		}
-		if err := requirePermission(ctx, config, of, "this run holds no Lease, so that nobody else sees it"); err != nil {
+		if err := cli.RequirePermission(ctx, config, of, "this run holds no Lease, so other deschedulers do not notice it"); err != nil {
 			fmt.Fprintln(errs, err)
 			return runDescheduler(ctx, config, settings, o, false)
 		}
@@ -43,7 +46,8 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 	return r, err
 }
 
-// onceElection is a single run's election: that of the flags, with times of its own unless they say some.
+// onceElection returns the election of a single run: that of the flags, with shorter
+// durations unless the flags set them.
 func (f *deschedulerFlags) onceElection(flags *pflag.FlagSet) leaderelection.Election {
 	e, once := f.election, descheduler.OneShotElection()
 	for _, name := range []string{"lease-duration", "renew-deadline", "retry-period"} {

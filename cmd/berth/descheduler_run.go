@@ -23,14 +23,16 @@ import (
 	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling/execution"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/metrics"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
@@ -39,7 +41,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	printWarnings(cmd.ErrOrStderr(), policy.Warnings)
-	config, err := clientConfig(f.kubeconfig, "berth-descheduler")
+	config, err := cli.ClientConfig(f.kubeconfig, "berth-descheduler")
 	if err != nil {
 		return err
 	}
@@ -50,7 +52,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	if err := f.checkPermissions(ctx, config); err != nil {
 		return err
 	}
-	if f.interval > 0 { // a single run says itself what it does; errors of the libraries are seen all the same
+	if f.interval > 0 { // a single run prints its own progress; klog still prints library errors
 		logToStderr()
 	}
 	registry := metrics.NewRegistry()
@@ -76,7 +78,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	o.OnSynced = func() { status.synced.Store(true) }
 	work := func(ctx context.Context, config *rest.Config) error {
 		status.leading.Store(true)
-		fmt.Fprintf(out, "descheduler at %s every %v, %s mode; Ctrl-C stops\n", config.Host, f.interval, f.mode)
+		fmt.Fprintf(out, "Descheduler at %s every %v, %s mode. Press Ctrl-C to stop.\n", config.Host, f.interval, f.mode)
 		_, err := runDescheduler(ctx, config, settings, o, f.elect)
 		return f.finish(out, nil, err)
 	}
@@ -86,22 +88,23 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	return runWithLease(ctx, f.election, config, out, work)
 }
 
-// checkPermissions refuses a credential that cannot list pods or, unless it is a dry run, evict them.
+// checkPermissions refuses a credential that may not list pods or, unless it is a dry run,
+// evict them.
 func (f *deschedulerFlags) checkPermissions(ctx context.Context, config *rest.Config) error {
-	const advice = "berth credentials --for descheduler makes one that may; for a Kubernetes cluster see deploy/descheduler.yaml"
-	if err := requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, advice); err != nil || f.dryRun {
+	const advice = "create a credential with `berth credentials --for descheduler`; for a Kubernetes cluster see deploy/descheduler.yaml"
+	if err := cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, advice); err != nil || f.dryRun {
 		return err
 	}
-	return requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
+	return cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
 }
 
-// runDescheduler runs a descheduler to its end.
-func runDescheduler(ctx context.Context, config *rest.Config, settings settings, o descheduler.Options, competes bool) (r *descheduler.Report, err error) {
+// runDescheduler runs the descheduler until it is done or ctx ends.
+func runDescheduler(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, competes bool) (r *descheduler.Report, err error) {
 	if o.Client, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}
 	if _, err := o.Client.Discovery().ServerVersion(); err != nil {
-		return nil, err // watches would try for ever
+		return nil, err // watches would retry forever
 	}
 	if o.Holds, err = v1alpha1.NewClient(config); err != nil {
 		return nil, err
@@ -110,9 +113,9 @@ func runDescheduler(ctx context.Context, config *rest.Config, settings settings,
 		return nil, err
 	}
 	so := schedulerOptions(settings)
-	o.Seed, o.Profiles = so.Seed, map[string]*placement.Profile{}
+	o.Seed, o.Profiles = so.Seed, map[string]*framework.Profile{}
 	for _, c := range so.Profiles {
-		p, err := placement.NewProfile(c)
+		p, err := framework.NewProfile(c)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +134,7 @@ func runDescheduler(ctx context.Context, config *rest.Config, settings settings,
 	return d.Run(ctx)
 }
 
-// readPolicy reads a policy file; without one it is the default.
+// readPolicy reads a policy file. Without a file it returns the default policy.
 func readPolicy(file string) (config.Descheduler, error) {
 	if file == "" {
 		return config.DefaultDescheduler(), nil
@@ -143,30 +146,30 @@ func readPolicy(file string) (config.Descheduler, error) {
 	return config.ReadDescheduler(d, config.DeschedulerReadOptions{})
 }
 
-// policyDocument is the only document of a policy file.
+// policyDocument returns the only document of a policy file.
 func policyDocument(file string) (config.Document, error) {
 	docs, err := config.Documents([]string{file})
 	if err != nil {
 		return config.Document{}, err
 	}
 	if len(docs) != 1 || docs[0].Kind != config.DeschedulerKind {
-		return config.Document{}, fmt.Errorf("%s: has %d documents, want one %s", file, len(docs), config.DeschedulerKind)
+		return config.Document{}, fmt.Errorf("%s: has %d documents, must have one %s", file, len(docs), config.DeschedulerKind)
 	}
 	return docs[0], nil
 }
 
-// deschedulerReadiness is what readiness is told by.
+// deschedulerReadiness is the state that /readyz reports.
 type deschedulerReadiness struct{ leading, synced atomic.Bool }
 
-// ready says why it cannot work yet. One that does not lead is ready to.
+// ready returns why the descheduler is not ready. A standby replica is ready.
 func (p *deschedulerReadiness) ready() error {
 	if p.leading.Load() && !p.synced.Load() {
-		return errors.New("the cluster is not known yet: some kinds were not listed")
+		return errors.New("not all kinds are listed yet")
 	}
 	return nil
 }
 
-// serveStatus serves health and metrics until the context ends; wg waits for that.
+// serveStatus serves health and metrics until ctx ends, counted in wg.
 func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, c *rest.Config, out io.Writer, registry *prometheus.Registry, policy config.Descheduler, status *deschedulerReadiness) error {
 	if f.port == 0 {
 		return nil
@@ -178,7 +181,7 @@ func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, 
 	at := net.JoinHostPort(f.address, strconv.Itoa(f.port))
 	listener, err := listen(at)
 	if err != nil {
-		return fmt.Errorf("--bind-address %q, --secure-port %d: must be an address of this machine, and a port that is free: %w", f.address, f.port, err)
+		return fmt.Errorf("--bind-address %q, --secure-port %d: must be an address of this machine and a free port: %w", f.address, f.port, err)
 	}
 	client, err := kubernetes.NewForConfig(c)
 	if err != nil {
@@ -188,7 +191,7 @@ func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, 
 	if f.noMetrics {
 		shown = prometheus.NewRegistry()
 	}
-	fmt.Fprintf(out, "health and metrics at https://%s\n", listener.Addr())
+	fmt.Fprintf(out, "Health and metrics at https://%s\n", listener.Addr())
 	site := metricsserver.Server{Component: "descheduler", Client: client, Listener: listener, Readyz: status.ready, Protected: metricsserver.NewMux(shown, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
 	return site.Start(ctx, wg)
 }

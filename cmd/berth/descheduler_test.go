@@ -9,9 +9,10 @@ import (
 
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/upstreamguard"
+	"github.com/berthproject/berth/internal/cli"
 )
 
-// Each end of a single run has the exit code that docs/guides/descheduler.md says.
+// TestDeschedulerOnceExitCodes checks the exit code of each outcome of a single run.
 func TestDeschedulerOnceExitCodes(t *testing.T) {
 	made := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}}}
 	left := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}, {Outcome: "given up"}}}
@@ -31,7 +32,7 @@ func TestDeschedulerOnceExitCodes(t *testing.T) {
 		err := (&deschedulerFlags{output: "text"}).finish(io.Discard, tc.report, tc.err)
 		code := 0
 		if err != nil {
-			code = exitCode(err)
+			code = cli.ExitCode(err)
 		}
 		if code != tc.code {
 			t.Errorf("%s: code %d, want %d: %v", name, code, tc.code, err)

@@ -1,6 +1,7 @@
-// Command berth decides where every pod of a cluster runs. Each subcommand has
-// a file of its own here, with its flags and wiring and no logic; settings.go
-// reads the configuration files for all of them.
+// Command berth is a Kubernetes scheduler, API server, node agent, controllers and
+// descheduler in one binary.
 //
-// Exit codes: 0 done, 1 failed or refused; `berth kubectl` has kubectl's own.
+// Each subcommand has a file with its flags and wiring. Shared code is in internal/cli;
+// internal/settings loads the configuration files of all subcommands. Exit codes are
+// listed in internal/cli/exit_codes.go.
 package main

@@ -13,12 +13,14 @@ import (
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/drain"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// drainFlags are what berth drain is told.
+// drainFlags holds the flags of `berth drain`.
 type drainFlags struct {
 	source   objectSource
 	options  drain.Options
@@ -29,22 +31,25 @@ type drainFlags struct {
 	output   string
 }
 
-// drainCommand empties nodes, or says what that would come to.
+// drainCommand returns `berth drain`.
 func drainCommand() *cobra.Command {
 	var f drainFlags
 	cmd := &cobra.Command{
 		Use:   "drain NODE...",
-		Short: "Empty nodes of their pods, or say what that would come to (--what-if)",
-		Long: `Cordons nodes and has their pods evicted through the eviction API, one pod of a workload at a time: the next goes
-when the replacement is Ready. It ends when all have left, or when no waiting can help; Ctrl-C leaves
-the nodes cordoned, and the same command goes on. Flags that kubectl drain has mean the same; pods of
-DaemonSets stay without being asked for.
+		Short: "Drain nodes, or preview the drain without evicting anything (--what-if)",
+		Long: `Cordons nodes and evicts their pods through the eviction API, one pod of a workload at
+a time. The next pod is evicted when the replacement is Ready. The command ends when
+all pods have left, or when waiting cannot help. After Ctrl-C the nodes stay
+cordoned, and the same command continues. Flags of kubectl drain have the same
+meaning. DaemonSet pods stay by default.
 
---what-if does nothing: on a copy of the cluster, with the scheduler's own machine, it says where each pod would go,
-which would wait and why, which budget holds which pod until when, and what can never succeed
-before which field changes. It assumes that replacements get Ready and nothing else happens.
+--what-if evicts nothing. It simulates the drain with the real scheduler on a copy of
+the cluster, and reports where each pod would go, which pods would wait and why,
+which budget delays which pod until when, and which field must change for a pod
+that can never move. It assumes that replacements become Ready.
 
-Exits with 0 when all pods move, 3 when some wait, 4 when some never will as things are, 1 on other errors.`,
+Exits with 0 if all pods move, 3 if some wait, 4 if some can never move unless an
+object changes, 1 on other errors.`,
 		Example: `  berth drain n7 --what-if
   berth drain n7 n8 --delete-emptydir-data
   berth drain n7 --surge --timeout 30m
@@ -52,7 +57,7 @@ Exits with 0 when all pods move, 3 when some wait, 4 when some never will as thi
   berth drain n7 --what-if -f dump.yaml -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("drain: no node named: want one or more, e.g. berth drain n7 --what-if")
+				return errors.New("drain: no node given: name one or more, for example `berth drain n7 --what-if`")
 			}
 			return nil
 		},
@@ -60,14 +65,14 @@ Exits with 0 when all pods move, 3 when some wait, 4 when some never will as thi
 	}
 	flags := cmd.Flags()
 	f.source.addFlags(flags)
-	flags.BoolVar(&f.whatIf, "what-if", false, "do nothing, and say what would happen")
-	flags.BoolVar(&f.options.Surge, "surge", false, "where a budget allows nothing, have the owner run one pod more for a while")
-	flags.BoolVar(&f.options.IgnoreDaemonSets, "ignore-daemonsets", true, "leave pods of DaemonSets where they are; with false, refuse to drain a node that has some")
-	flags.BoolVar(&f.options.DeleteEmptyDirData, "delete-emptydir-data", false, "go on though pods have an emptyDir, which is lost")
-	flags.BoolVar(&f.options.Force, "force", false, "go on though pods have no controller, and nobody replaces them")
-	flags.StringVar(&f.selector, "pod-selector", "", "leave pods alone that this label selector does not match")
-	flags.Int64Var(&f.grace, "grace-period", -1, "seconds that pods get to stop; negative: their own")
-	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this; 0: go on as long as waiting can help")
+	flags.BoolVar(&f.whatIf, "what-if", false, "preview the drain without evicting anything")
+	flags.BoolVar(&f.options.Surge, "surge", false, "if a budget allows no disruption, let the owner run one more pod for a while")
+	flags.BoolVar(&f.options.IgnoreDaemonSets, "ignore-daemonsets", true, "ignore DaemonSet pods; if false, refuse to drain a node that has some")
+	flags.BoolVar(&f.options.DeleteEmptyDirData, "delete-emptydir-data", false, "continue even if pods use emptyDir, whose data is deleted")
+	flags.BoolVar(&f.options.Force, "force", false, "continue even if pods have no controller that replaces them")
+	flags.StringVar(&f.selector, "pod-selector", "", "evict only pods that this label selector matches")
+	flags.Int64Var(&f.grace, "grace-period", -1, "termination grace period in seconds; negative for the pod's own")
+	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration; 0 to continue as long as waiting can help")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	return cmd
 }
@@ -76,7 +81,7 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	settings, err := loadConfig(f.source.configs)
+	settings, err := settings.Load(f.source.configs)
 	if err != nil {
 		return err
 	}
@@ -96,7 +101,7 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 		}
 	}
 	if errors.Is(err, drain.ErrTimeout) && r != nil {
-		return exitError{err, max(r.ExitCode(), 3)}
+		return cli.WithExitCode(err, max(r.ExitCode(), cli.ExitIncomplete))
 	}
 	if err != nil {
 		return err
@@ -105,9 +110,9 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	case 0:
 		return nil
 	case 3:
-		return exitError{fmt.Errorf("drain: %d of %d pods wait", r.NumNotMoved(), len(r.Pods)), code}
+		return cli.WithExitCode(fmt.Errorf("drain: %d of %d pods were not moved", r.NumNotMoved(), len(r.Pods)), code)
 	default:
-		return exitError{fmt.Errorf("drain: %d of %d pods wait, some of them for good", r.NumNotMoved(), len(r.Pods)), code}
+		return cli.WithExitCode(fmt.Errorf("drain: %d of %d pods were not moved, some of which can never move", r.NumNotMoved(), len(r.Pods)), code)
 	}
 }
 
@@ -116,7 +121,7 @@ func (f *drainFlags) validate() error {
 		return err
 	}
 	if len(f.source.dumps) > 0 && !f.whatIf {
-		return errors.New("-f: a dump cannot be drained: give --what-if, or no -f")
+		return errors.New("-f: a dump cannot be drained: add --what-if or remove -f")
 	}
 	if f.timeout < 0 {
 		return fmt.Errorf("--timeout %v: must not be negative", f.timeout)
@@ -132,14 +137,14 @@ func (f *drainFlags) validate() error {
 	return err
 }
 
-// drainScheduler is how the configured scheduler places pods.
-func drainScheduler(s settings) (drain.Scheduler, error) {
+// drainScheduler returns the configured scheduler for previews and suggestions.
+func drainScheduler(s settings.Settings) (drain.Scheduler, error) {
 	o := schedulerOptions(s)
 	out := drain.Scheduler{Seed: o.Seed, Preemption: o.Preemption, Machine: scheduling.DefaultConfig()}
 	q := &out.Machine.Queue
 	q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration = o.InitialBackoff, o.MaxBackoff, o.PodMaxInUnschedulablePodsDuration
 	for _, c := range o.Profiles {
-		p, err := placement.NewProfile(c)
+		p, err := framework.NewProfile(c)
 		if err != nil {
 			return out, err
 		}
@@ -159,7 +164,7 @@ func (f *drainFlags) preview(ctx context.Context, s drain.Scheduler, nodes []str
 }
 
 func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string) (*drain.Result, error) {
-	config, err := clientConfig(f.source.kubeconfig, "berth-drain")
+	config, err := cli.ClientConfig(f.source.kubeconfig, "berth-drain")
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +177,7 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 		return nil, err
 	}
 	if _, err := client.Discovery().ServerVersion(); err != nil {
-		return nil, err // the feed would try for ever
+		return nil, err // informers would retry forever
 	}
 	d := drain.Drain{Client: client, Holds: holds, Scheduler: s, Nodes: nodes, Options: f.options, Timeouts: drain.DefaultTimeouts(), Timeout: f.timeout,
 		OnProgress: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }}
@@ -182,11 +187,11 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 	r, err := d.Run(cmd.Context())
 	switch {
 	case errors.Is(err, context.Canceled) && r == nil:
-		return r, fmt.Errorf("stopped before any pod was evicted; a node that was cordoned stays so")
+		return r, fmt.Errorf("stopped before any pod was evicted; cordoned nodes stay cordoned")
 	case errors.Is(err, context.Canceled):
-		return r, fmt.Errorf("stopped; the nodes stay cordoned: the same command goes on, and kubectl uncordon takes it back")
+		return r, fmt.Errorf("stopped; the nodes stay cordoned: run the same command to continue, or kubectl uncordon to undo")
 	case err != nil && r != nil:
-		return r, fmt.Errorf("%w; the nodes stay cordoned: the same command goes on, and kubectl uncordon takes it back", err)
+		return r, fmt.Errorf("%w; the nodes stay cordoned: run the same command to continue, or kubectl uncordon to undo", err)
 	}
 	return r, err
 }
@@ -198,7 +203,7 @@ func (f *drainFlags) print(w io.Writer, r *drain.Result) error {
 	return r.Text(w, f.whatIf)
 }
 
-// dedupe leaves out names that came before.
+// dedupe removes repeated names.
 func dedupe(names []string) []string {
 	seen := map[string]bool{}
 	var out []string

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/berthproject/berth/internal/cli"
 )
 
 const drainDump = `
@@ -31,7 +33,7 @@ spec: {nodeName: n1, schedulerName: default-scheduler, containers: [{name: main,
 status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
 `
 
-// berth runs a command and is what it prints and ends with.
+// berth runs a command in process and returns its output and exit code.
 func berth(args ...string) (out string, code int, err error) {
 	var b bytes.Buffer
 	cmd := rootCommand()
@@ -39,7 +41,7 @@ func berth(args ...string) (out string, code int, err error) {
 	cmd.SetOut(&b)
 	cmd.SetErr(&b)
 	if err = cmd.Execute(); err != nil {
-		code = exitCode(err)
+		code = cli.ExitCode(err)
 	}
 	return b.String(), code, err
 }
@@ -59,7 +61,7 @@ func TestDrainWhatIfFromDump(t *testing.T) {
 func TestDrainErrors(t *testing.T) {
 	file := write(t, "dump.yaml", drainDump)
 	for args, want := range map[string]string{
-		"drain":                                        "no node named",
+		"drain":                                        "no node given",
 		"drain n1 --what-if -f " + file:                "--force evicts them: default/lone",
 		"drain n9 --what-if --force -f " + file:        "node n9: not found among 2 nodes",
 		"drain n1 -f " + file:                          "a dump cannot be drained",
@@ -67,9 +69,9 @@ func TestDrainErrors(t *testing.T) {
 		"drain n1 --timeout -3s":                       "must not be negative",
 		"drain n1 --what-if --pod-selector a=b,=c":     `--pod-selector "a=b,=c"`,
 		"drain n1 --what-if -f /does/not/exist":        "/does/not/exist",
-		"drain n1 --grace-period x":                    `--grace-period "x": want a whole number`,
-		"drain n1 --grace-period 99999999999999999999": `--grace-period "99999999999999999999": want a whole number, this one is out of range`,
-		"drain n1 --timeout 5":                         `--timeout "5": want a duration, such as 90s or 5m`,
+		"drain n1 --grace-period x":                    `--grace-period "x": must be a whole number`,
+		"drain n1 --grace-period 99999999999999999999": `--grace-period "99999999999999999999": must be a whole number, and this one is out of range`,
+		"drain n1 --timeout 5":                         `--timeout "5": must be a duration, such as 90s or 5m`,
 	} {
 		_, code, err := berth(strings.Fields(args)...)
 		if err == nil || code != 1 || !strings.Contains(err.Error(), want) {

@@ -14,13 +14,14 @@ import (
 
 	"github.com/berthproject/berth/controllers/displacementrecords/history"
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// maxEvictions is how many displacements are shown without --all.
+// maxEvictions is the number of displacements shown without --all.
 const maxEvictions = 50
 
-// evictionFlags are the flags of berth evictions.
+// evictionFlags holds the flags of `berth evictions`.
 type evictionFlags struct {
 	source        recordSource
 	namespace     string
@@ -32,19 +33,21 @@ type evictionFlags struct {
 	all           bool
 }
 
-// evictionsCommand shows who was displaced.
+// evictionsCommand returns `berth evictions`.
 func evictionsCommand() *cobra.Command {
 	var f evictionFlags
 	cmd := &cobra.Command{
 		Use:   "evictions",
-		Short: "Show which pods were displaced, by whom and why, and what replaced them",
-		Long: `Shows the pods that had to leave their nodes because somebody wanted it, the newest first:
-by preemption, by a request to the API (drains, descheduling), by taints, by garbage
-collection, by their node. What Berth displaces has a record in an event, which lasts an
-hour, and in a journal, which lasts (--journal; that of the data directory that the kubeconfig is
-in is read by itself). What the stock components of a Kubernetes cluster displace is shown as
-far as their events and the pods' conditions tell.
-Exits with 0 whether there are any or not, with 1 when that could not be found out.`,
+		Short: "List displaced pods with cause, component and replacement",
+		Long: `Lists displaced pods, newest first: by preemption, eviction requests (drain,
+descheduler), taints, garbage collection, or node pressure.
+
+Berth records each displacement in an event, which the API server keeps for an hour,
+and in a journal (--journal). The journal next to the kubeconfig is read by default.
+Displacements by stock Kubernetes components are shown as far as events and pod
+conditions have them.
+
+Exits with 0 if there are none, with 1 if neither source can be read.`,
 		Example: `  berth evictions
   berth evictions -A --since 1h --cause Taint,Preemption
   berth evictions -n shop --owner deployment/web -o json
@@ -58,13 +61,13 @@ Exits with 0 whether there are any or not, with 1 when that could not be found o
 
 func (f *evictionFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of the pods")
-	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "pods of all namespaces")
-	flags.StringVar(&f.node, "node", "", "only pods that this node lost")
-	flags.StringVar(&f.owner, "owner", "", "only pods of this controller: NAME or KIND/NAME; a Deployment, too")
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "list pods of all namespaces")
+	flags.StringVar(&f.node, "node", "", "only pods displaced from this node")
+	flags.StringVar(&f.owner, "owner", "", "only pods of this owner: NAME or KIND/NAME, also a Deployment")
 	flags.StringSliceVar(&f.causes, "cause", nil, "only these causes: Preemption, API, Taint, PodGC, Pressure, Admission, Shutdown")
-	flags.DurationVar(&f.since, "since", 0, "only what is not older than this, e.g. 90m; 0: all")
+	flags.DurationVar(&f.since, "since", 0, "only displacements within this time, for example 90m; 0 for all")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
-	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("show all, not the newest %d", maxEvictions))
+	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list all, not only the newest %d", maxEvictions))
 	f.source.addFlags(flags)
 }
 
@@ -86,7 +89,7 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 	}
 	if f.allNamespaces {
 		if cmd.Flags().Changed("namespace") {
-			return errors.New("-n and -A: want one of them")
+			return errors.New("-n and -A: use only one of them")
 		}
 		f.namespace = ""
 	}
@@ -105,22 +108,22 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 	return explain.EvictionsText(cmd.OutOrStdout(), list, now, most)
 }
 
-// recordSource is where records are read from: an API, a journal, or both.
+// recordSource is where displacement records are read from: the API, a journal, or both.
 type recordSource struct{ kubeconfig, journal string }
 
 func (s *recordSource) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
-	f.StringVar(&s.journal, "journal", "", "`directory` that --journal of other commands had records kept in; it is read even when the API cannot be")
+	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
+	f.StringVar(&s.journal, "journal", "", "journal `directory`; it is read even if the API server is unreachable")
 }
 
-// read reads the displacements of pods, of one name if that is given.
+// read returns the displacements in a namespace, or of one pod if pod is set.
 func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, pod string) ([]*journal.Displacement, error) {
 	dir, err := journalDir(s.journal, s.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	source := history.Source{Journal: dir, Namespace: namespace, Pod: pod}
-	config, err := clientConfig(s.kubeconfig, "berth-evictions")
+	config, err := cli.ClientConfig(s.kubeconfig, "berth-evictions")
 	if err == nil {
 		source.Client, err = kubernetes.NewForConfig(config)
 	}
@@ -139,7 +142,7 @@ func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, 
 	if jerr != nil {
 		return nil, errors.Join(jerr, err)
 	}
-	printErrors(warnings, append(faults, fmt.Errorf("the journal alone was read: %w", err))...)
+	printErrors(warnings, append(faults, fmt.Errorf("only the journal was read: %w", err))...)
 	return list, nil
 }
 

@@ -19,19 +19,21 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// explainCommand answers why.
+// explainCommand returns `berth explain`.
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain",
-		Short: "Say why a pod is where it is, or nowhere, or had to leave, and what a node is good for",
+		Short: "Explain scheduling, displacement and the state of a node",
 		Example: `  berth explain pod default/web-1
   berth explain node n7
   berth explain displacement shop/web-0`,
@@ -48,31 +50,32 @@ func explainPodCommand() *cobra.Command {
 	var nodes bool
 	cmd := &cobra.Command{
 		Use:   "pod NAMESPACE/NAME",
-		Short: "Say why a pod waits and what would let it fit, or how its node was chosen",
-		Long: `Decides about the pod anew, with all filters and scores, on the cluster as it is now
-or as dumps (-f) describe it. Of a pod that fits nowhere it says which rule
-refuses which nodes and by how much, what makes the scheduler try it again, whom it
-could preempt, and the smallest changes that let it fit; each of these was tried on
-a copy of the cluster. A bound pod is judged as if it were not yet bound.
-What keeps a bound pod from running is told as its node reports it. What was decided about it
-before is told from the scheduler's journal, if one is kept (--journal; that of the data directory that
-the kubeconfig is in is read by itself), of a pod that is gone, too, and who displaced it.
-Exits with 0 whatever the answer, with 1 when there is none.`,
+		Short: "Explain why a pod is pending, or how its node was chosen",
+		Long: `Evaluates the pod with all filter and score plugins, on the current cluster or on
+dumps (-f). For an unschedulable pod it reports which plugin rejects which nodes and
+by how much, which events trigger another attempt, which pods it could preempt, and
+the smallest changes that make it schedulable. Each change was verified on a copy of
+the cluster. A bound pod is evaluated as if it were not bound.
+
+For a bound pod that does not run, it shows what the node reports. It shows past
+decisions and displacements, also of deleted pods, from the journal (--journal).
+
+Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 		Example: `  berth explain pod default/web-1
   berth explain pod web-1 --nodes
   berth explain pod web-1 -o json
   kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns,pdb -A -o yaml > dump.yaml
   berth explain pod default/web-1 -f dump.yaml`,
-		Args: onePodArg("explain pod"),
+		Args: cli.OnePodArg("explain pod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := validateOutput(output); err != nil {
 				return err
 			}
-			settings, err := loadConfig(source.configs)
+			settings, err := settings.Load(source.configs)
 			if err != nil {
 				return err
 			}
-			namespace, name := splitPodName(args[0])
+			namespace, name := cli.SplitPodName(args[0])
 			objects, err := source.read(cmd.Context(), namespace, name)
 			if err != nil {
 				return err
@@ -82,12 +85,12 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
 				return err
 			}
 			if findPod(objects, namespace, name) == nil && len(source.dumps) == 0 {
-				displaced, err := (&recordSource{journal: kept, kubeconfig: source.kubeconfig}).read(cmd.Context(), io.Discard, namespace, name) // what it would warn of has been said
+				displaced, err := (&recordSource{journal: kept, kubeconfig: source.kubeconfig}).read(cmd.Context(), io.Discard, namespace, name) // decisions has printed the same warnings
 				if err != nil && len(before) == 0 {
 					return err
 				}
 				if err != nil {
-					printErrors(cmd.ErrOrStderr(), fmt.Errorf("whether it was displaced is not known: %w", err))
+					printErrors(cmd.ErrOrStderr(), fmt.Errorf("reading displacement records: %w", err))
 				}
 				if len(before)+len(displaced) > 0 {
 					return explainDeletedPod(cmd.OutOrStdout(), explain.DeletedPod{Pod: namespace + "/" + name, Decisions: before, Displacements: displaced}, output)
@@ -97,31 +100,31 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
 		},
 	}
 	source.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&kept, "journal", "", "`directory` that --journal of berth up or scheduler had decisions kept in")
-	cmd.Flags().BoolVar(&nodes, "nodes", false, "name every node that refuses the pod, with its numbers")
+	cmd.Flags().StringVar(&kept, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one beside the kubeconfig)")
+	cmd.Flags().BoolVar(&nodes, "nodes", false, "list every node that rejects the pod, with numbers")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }
 
-// objectSource is where the objects of a cluster come from: dumps, or a live one.
+// objectSource is where objects are read from: dump files or a cluster.
 type objectSource struct {
 	dumps, configs []string
 	kubeconfig     string
 }
 
 func (s *objectSource) addFlags(f *pflag.FlagSet) {
-	f.StringArrayVarP(&s.dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
-	configFlag(f, &s.configs)
-	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
+	f.StringArrayVarP(&s.dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
+	settings.AddFlag(f, &s.configs)
+	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
 }
 
-// read reads all objects that scheduling reads. Of finished pods live clusters give only
-// the one that is named, if one is.
+// read returns all objects that scheduling uses. From a cluster it omits finished pods,
+// except the named one.
 func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runtime.Object, error) {
 	if len(s.dumps) > 0 {
 		return informers.ReadDump(s.dumps)
 	}
-	config, err := clientConfig(s.kubeconfig, "berth-explain")
+	config, err := cli.ClientConfig(s.kubeconfig, "berth-explain")
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +150,8 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 	return objects, err
 }
 
-// decisions are those about pods of one name that a journal has; of a dump only one that is named is read.
+// decisions returns the decisions about pods of one name in the journal. With dump files
+// it reads a journal only if --journal names one.
 func (s *objectSource) decisions(warnings io.Writer, kept, namespace, name string) ([]journal.Decision, error) {
 	if len(s.dumps) > 0 && kept == "" {
 		return nil, nil
@@ -161,31 +165,31 @@ func (s *objectSource) decisions(warnings io.Writer, kept, namespace, name strin
 	return list, err
 }
 
-func explainPod(w io.Writer, settings settings, objects []runtime.Object, name string, before []journal.Decision, output string, nodes bool) error {
+func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, before []journal.Decision, output string, nodes bool) error {
 	state, pods := snapshot(settings, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
 	if i < 0 && len(before) > 0 {
 		return explainDeletedPod(w, explain.DeletedPod{Pod: name, Decisions: before}, output)
 	}
 	if i < 0 {
-		return fmt.Errorf("pod %s: not found among %d pods (name it NAMESPACE/NAME)", name, len(pods))
+		return fmt.Errorf("pod %s: not found among %d pods (use NAMESPACE/NAME)", name, len(pods))
 	}
 	profile, err := profileFor(settings, pods[i])
 	if err != nil {
 		return err
 	}
-	p := settings.berth.Scheduler.Preemption
+	p := settings.Berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
-	answer := explain.ExplainPod(state, profile, settings.berth.Scheduler.Seed, options, pods[i])
+	answer := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
 	answer.Decisions, answer.Problems = before, podProblems(findPod(objects, pods[i].Namespace, pods[i].Name))
-	answer.Extenders = settings.scheduler.Extenders.AnyInterested(pods[i])
+	answer.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
 	if output == "json" {
 		return printJSON(w, answer.JSON)
 	}
 	return answer.Text(w, nodes)
 }
 
-// explainDeletedPod tells what is known of a pod that is not there.
+// explainDeletedPod prints what the journal has about a pod that no longer exists.
 func explainDeletedPod(w io.Writer, gone explain.DeletedPod, output string) error {
 	if output == "json" {
 		return printJSON(w, gone.JSON)
@@ -193,10 +197,10 @@ func explainDeletedPod(w io.Writer, gone explain.DeletedPod, output string) erro
 	return gone.Text(w)
 }
 
-// snapshot is the cluster that objects describe, as the configured scheduler sees it.
-func snapshot(settings settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
+// snapshot returns the cluster state of objects as the configured scheduler sees it.
+func snapshot(settings settings.Settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
 	var schedulers []string
-	for _, c := range settings.profiles() {
+	for _, c := range settings.Profiles() {
 		schedulers = append(schedulers, c.Name)
 	}
 	state, pods, _ := conversion.New().Snapshot(objects, schedulers...)
@@ -213,11 +217,11 @@ func printJSON(w io.Writer, of func() ([]byte, error)) error {
 	return err
 }
 
-func profileFor(settings settings, p *model.Pod) (*placement.Profile, error) {
-	for _, c := range settings.profiles() {
+func profileFor(settings settings.Settings, p *model.Pod) (*framework.Profile, error) {
+	for _, c := range settings.Profiles() {
 		if c.Name == p.Spec.SchedulerName {
-			return placement.NewProfile(c)
+			return framework.NewProfile(c)
 		}
 	}
-	return nil, errors.New("pod " + p.Key() + ": spec.schedulerName: " + p.Spec.SchedulerName + ": no profile of that name; give its KubeSchedulerConfiguration with --config")
+	return nil, errors.New("pod " + p.Key() + ": spec.schedulerName: " + p.Spec.SchedulerName + ": no profile of that name: pass its KubeSchedulerConfiguration with --config")
 }

@@ -7,36 +7,38 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/cli"
 )
 
-// explainDisplacementCommand answers why a pod had to go.
+// explainDisplacementCommand returns `berth explain displacement`.
 func explainDisplacementCommand() *cobra.Command {
 	var source recordSource
 	var output string
 	cmd := &cobra.Command{
 		Use:   "displacement NAMESPACE/NAME",
-		Short: "Say why a pod had to leave its node, what that took from budgets, and what replaced it",
-		Long: `Says who displaced a pod and why, with the rule and its numbers, what disruption budgets
-allowed before and after, which grace it had, which pod came for it, where that went, and
-how long it took. The pod need not be there any more: its record is in an event, which lasts an
-hour, and in a journal, which lasts (--journal; that of the data directory that the kubeconfig
-is in is read by itself).
-Exits with 1 when nothing is known of a displacement.`,
+		Short: "Explain why a pod was displaced and what replaced it",
+		Long: `Reports which component displaced a pod and why, with the rule and its numbers, the
+disruption budgets before and after, the grace period, the replacement and its node,
+and how long that took. The pod may be deleted: its record is in an event, which the
+API server keeps for an hour, and in the journal (--journal). The journal next to
+the kubeconfig is read by default.
+
+Exits with 1 if there is no record of a displacement.`,
 		Example: `  berth explain displacement web-5c9b7-x2x7z
   berth explain displacement shop/web-0 -o json
   berth explain displacement shop/web-0 --journal /var/lib/berth/journal`,
-		Args: onePodArg("explain displacement"),
+		Args: cli.OnePodArg("explain displacement"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := validateOutput(output); err != nil {
 				return err
 			}
-			namespace, name := splitPodName(args[0])
+			namespace, name := cli.SplitPodName(args[0])
 			list, err := source.read(cmd.Context(), cmd.ErrOrStderr(), namespace, name)
 			if err != nil {
 				return err
 			}
 			if len(list) == 0 {
-				return fmt.Errorf("pod %s/%s: nothing is known of a displacement: it has none that its condition, an event of the last hour or a journal tells of (name it NAMESPACE/NAME; berth evictions -A lists all)", namespace, name)
+				return fmt.Errorf("pod %s/%s: no displacement found in its conditions, in events of the last hour or in a journal (use NAMESPACE/NAME; `berth evictions -A` lists all)", namespace, name)
 			}
 			if output == "json" {
 				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.EvictionsJSON(list) })

@@ -10,8 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 func explainNodeCommand() *cobra.Command {
@@ -20,16 +22,18 @@ func explainNodeCommand() *cobra.Command {
 	var all, disks bool
 	cmd := &cobra.Command{
 		Use:   "node NAME",
-		Short: "Say what is on a node, what is left of it, and which waiting pods it would take",
-		Long: `Says of a node what is asked of each resource and what is left, its taints and bad conditions, the pods on
-it, for whom room is kept and who is kept off, and which waiting pods it would take
-or why not, by rule. With --disk the node's own agent says which image, log, volume and pod holds how
-much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`,
+		Short: "Explain what uses a node and which pending pods would fit",
+		Long: `Reports for each resource of a node what is requested and what is free, its taints
+and bad conditions, its pods, reservations and Avoid Holds, and which pending pods
+would fit or which plugin rejects them. With --disk the node's agent reports how much
+space each image, log, volume and pod uses.
+
+Exits with 0 whatever it reports, with 1 if the node is not found.`,
 		Example: `  berth explain node n7
   berth explain node n7 --pods
   berth explain node n7 --disk
   berth explain node n7 -f dump.yaml -o json`,
-		Args: exactlyOneArg("explain node", "node", "n7"),
+		Args: cli.ExactlyOneArg("explain node", "node", "n7"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := validateOutput(output); err != nil {
 				return err
@@ -37,7 +41,7 @@ much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`
 			if disks {
 				return explainNodeDisk(cmd.Context(), cmd.OutOrStdout(), source, args[0], output, all)
 			}
-			settings, err := loadConfig(source.configs)
+			settings, err := settings.Load(source.configs)
 			if err != nil {
 				return err
 			}
@@ -49,24 +53,24 @@ much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`
 		},
 	}
 	source.addFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&all, "pods", false, "name every pod; with --disk all that holds space")
-	cmd.Flags().BoolVar(&disks, "disk", false, "say what holds the space of the node's disks")
+	cmd.Flags().BoolVar(&all, "pods", false, "list every pod; with --disk everything that uses space")
+	cmd.Flags().BoolVar(&disks, "disk", false, "report what uses the space of the node's disks")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }
 
-func explainNode(w io.Writer, settings settings, objects []runtime.Object, name, output string, all bool) error {
+func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Object, name, output string, all bool) error {
 	state, pods := snapshot(settings, objects)
-	profiles := map[string]*placement.Profile{}
-	for _, c := range settings.profiles() {
-		p, err := placement.NewProfile(c)
+	profiles := map[string]*framework.Profile{}
+	for _, c := range settings.Profiles() {
+		p, err := framework.NewProfile(c)
 		if err != nil {
 			return err
 		}
 		profiles[c.Name] = p
 	}
-	of := func(p *model.Pod) *placement.Profile { return profiles[p.Spec.SchedulerName] }
-	answer := explain.ExplainNode(state, of, settings.berth.Scheduler.Seed, name, pods)
+	of := func(p *model.Pod) *framework.Profile { return profiles[p.Spec.SchedulerName] }
+	answer := explain.ExplainNode(state, of, settings.Berth.Scheduler.Seed, name, pods)
 	if answer == nil {
 		return fmt.Errorf("node %s: not found among %d nodes", name, state.NumNodes())
 	}

@@ -12,14 +12,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/agent/disk"
+	"github.com/berthproject/berth/internal/cli"
 )
 
-// explainNodeDisk asks the node's agent, through the API server, what holds its disks.
+// explainNodeDisk asks the node's agent, through the API server, what uses the node's
+// disks.
 func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node, output string, all bool) error {
 	if len(source.dumps) > 0 {
-		return fmt.Errorf("explain node %s --disk: -f %s: must not be given: only the node itself knows what holds its disks", node, source.dumps[0])
+		return fmt.Errorf("explain node %s --disk: -f %s: a dump has no disk usage; remove -f", node, source.dumps[0])
 	}
-	config, err := clientConfig(source.kubeconfig, "berth-explain")
+	config, err := cli.ClientConfig(source.kubeconfig, "berth-explain")
 	if err != nil {
 		return err
 	}
@@ -30,15 +32,15 @@ func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node
 	}
 	data, err := client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("disk").DoRaw(ctx)
 	if err != nil {
-		// The API server answers with a Status, the agent in words.
+		// The API server answers with a Status object, the agent with plain text.
 		if words := strings.TrimSpace(string(data)); words != "" && !strings.HasPrefix(words, "{") {
 			err = errors.New(words)
 		}
-		return fmt.Errorf("node %s: asking what holds its disks: %w", node, err)
+		return fmt.Errorf("node %s: requesting disk usage: %w", node, err)
 	}
 	var report disk.Report
 	if err := json.Unmarshal(data, &report); err != nil {
-		return fmt.Errorf("node %s: what its agent says of its disks: %w", node, err)
+		return fmt.Errorf("node %s: decoding disk usage: %w", node, err)
 	}
 	if output == "json" {
 		return printJSON(w, func() ([]byte, error) { return json.MarshalIndent(report, "", "  ") })

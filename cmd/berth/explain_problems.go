@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// findPod is nil if there is none.
+// findPod returns the pod of that name, or nil.
 func findPod(objects []runtime.Object, namespace, name string) *corev1.Pod {
 	for _, o := range objects {
 		if pod, ok := o.(*corev1.Pod); ok && pod.Name == name && cmp.Or(pod.Namespace, corev1.NamespaceDefault) == namespace {
@@ -18,25 +18,27 @@ func findPod(objects []runtime.Object, namespace, name string) *corev1.Pod {
 	return nil
 }
 
-// transientReasons are reasons of containers that wait because the node is busy with them, if no message says more.
+// transientReasons are reasons of waiting containers that need no explanation unless there
+// is a message.
 var transientReasons = map[string]bool{"": true, "ContainerCreating": true, "PodInitializing": true}
 
-// podProblems are what a pod's node reports that keeps it from running. Its words may be anybody's.
+// podProblems returns what the node reports that keeps the pod from running. The messages
+// are untrusted text.
 func podProblems(pod *corev1.Pod) (lines []string) {
 	if pod == nil || pod.Spec.NodeName == "" {
 		return nil
 	}
 	st := pod.Status
 	if st.Phase == corev1.PodFailed {
-		lines = append(lines, "it has failed"+formatReason(st.Reason, st.Message))
+		lines = append(lines, "the pod failed"+formatReason(st.Reason, st.Message))
 	}
 	for _, list := range [][]corev1.ContainerStatus{st.InitContainerStatuses, st.ContainerStatuses} {
 		for _, c := range list {
 			if w := c.State.Waiting; w != nil && (w.Message != "" || !transientReasons[w.Reason]) {
-				lines = append(lines, "container "+c.Name+" waits"+formatReason(w.Reason, w.Message)+formatTermination(c.LastTerminationState.Terminated))
+				lines = append(lines, "container "+c.Name+" is waiting"+formatReason(w.Reason, w.Message)+formatTermination(c.LastTerminationState.Terminated))
 			}
 			if t := c.State.Terminated; t != nil && t.ExitCode != 0 && st.Phase != corev1.PodSucceeded {
-				lines = append(lines, "container "+c.Name+" does not run"+formatTermination(t))
+				lines = append(lines, "container "+c.Name+" is not running"+formatTermination(t))
 			}
 		}
 	}
@@ -53,10 +55,10 @@ func formatReason(reason, message string) string {
 	return ": " + reason + ": " + message
 }
 
-// formatTermination is how a container's last run ended.
+// formatTermination describes how a container's last run ended.
 func formatTermination(t *corev1.ContainerStateTerminated) string {
 	if t == nil {
 		return ""
 	}
-	return fmt.Sprintf("; it ended with exit code %d%s", t.ExitCode, formatReason(t.Reason, t.Message))
+	return fmt.Sprintf("; it exited with code %d%s", t.ExitCode, formatReason(t.Reason, t.Message))
 }

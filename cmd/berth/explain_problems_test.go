@@ -17,16 +17,16 @@ func TestPodProblems(t *testing.T) {
 		want   []string
 	}{
 		"starts":    {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", "")}}}},
-		"no volume": {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", `configmap "x" not found`)}}}, want: []string{`container c waits: ContainerCreating: configmap "x" not found`}},
-		"refused":   {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("RefusedByRuntime", "privileged: no")}}}, want: []string{"container c waits: RefusedByRuntime: privileged: no"}},
+		"no volume": {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("ContainerCreating", `configmap "x" not found`)}}}, want: []string{`container c is waiting: ContainerCreating: configmap "x" not found`}},
+		"refused":   {status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("RefusedByRuntime", "privileged: no")}}}, want: []string{"container c is waiting: RefusedByRuntime: privileged: no"}},
 		"crashes": {
 			status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "c", State: waiting("CrashLoopBackOff", ""), LastTerminationState: corev1.ContainerState{Terminated: killed}}}},
-			want:   []string{"container c waits: CrashLoopBackOff; it ended with exit code 137: OOMKilled"},
+			want:   []string{"container c is waiting: CrashLoopBackOff; it exited with code 137: OOMKilled"},
 		},
-		"evicted": {status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}, want: []string{"it has failed: Evicted: The node was low on resource: memory."}},
+		"evicted": {status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}, want: []string{"the pod failed: Evicted: The node was low on resource: memory."}},
 		"ended": {
 			status: corev1.PodStatus{Phase: corev1.PodRunning, InitContainerStatuses: []corev1.ContainerStatus{{Name: "i", State: corev1.ContainerState{Terminated: killed}}}},
-			want:   []string{"container i does not run; it ended with exit code 137: OOMKilled"},
+			want:   []string{"container i is not running; it exited with code 137: OOMKilled"},
 		},
 	} {
 		pod := &corev1.Pod{Spec: corev1.PodSpec{NodeName: "n1"}, Status: tc.status}

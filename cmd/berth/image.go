@@ -12,31 +12,35 @@ import (
 
 	"github.com/berthproject/berth/agent/image/store"
 	"github.com/berthproject/berth/agent/nodeagent"
+	"github.com/berthproject/berth/internal/cli"
 )
 
-// imageFlags say which images.
+// imageFlags holds the common flags of `berth image`.
 type imageFlags struct {
 	rootDir, storeDir string
 	output            string
 }
 
-// imageCommand looks after the images of the embedded runtime.
+// imageCommand returns `berth image`.
 func imageCommand() *cobra.Command {
 	var f imageFlags
 	cmd := &cobra.Command{
 		Use:   "image",
-		Short: "Bring, list and remove the images of the embedded runtime",
-		Long: `Works on the images of a node of the embedded runtime: on this machine and as root, whether
-its agent runs or not. A node that uses containerd has its images there (ctr -n k8s.io images).
-Images are unpacked where they cannot do harm: one that tries to is refused, or has no device files.
-How large one may be: 32 GiB and 500,000 files.`,
+		Short: "Pull, load, list and remove images of the embedded runtime",
+		Long: `Manages the images of a node that uses the embedded runtime. It requires root and
+works whether the agent runs or not. A node that uses containerd has its images
+there (ctr -n k8s.io images).
+
+Images are unpacked inside their own directory. Images that try to escape from it
+are refused, and device files are omitted. An image may have up to 32 GiB and
+500,000 files.`,
 		Example: `  berth image pull busybox:1
   docker save app:v2 | berth image load -
   berth image ls`,
 	}
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.rootDir, "root-dir", "", "directory of the node's agent, which has its images in images; without it "+nodeagent.DefaultRoot+", berth agent's, or that of berth up --real-node, whichever has images")
-	flags.StringVar(&f.storeDir, "store", "", "directory of the images, if they are elsewhere")
+	flags.StringVar(&f.rootDir, "root-dir", "", "directory of the node's agent (default: "+nodeagent.DefaultRoot+" or that of berth up --real-node, whichever has images)")
+	flags.StringVar(&f.storeDir, "store", "", "image directory (default: images in --root-dir)")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	cmd.AddCommand(f.pullCommand(), f.loadCommand(), f.listCommand(), f.removeCommand())
 	return cmd
@@ -46,9 +50,9 @@ func (f *imageFlags) pullCommand() *cobra.Command {
 	var user string
 	var password bool
 	cmd := &cobra.Command{
-		Use: "pull NAME...", Short: "Bring images from their registries", Args: atLeastOneArg("image pull", "image", "busybox:1"),
-		Long: `Brings images from their registries, that for this machine where there are several. A registry is asked
-over plain HTTP only if it is on this machine.`,
+		Use: "pull NAME...", Short: "Pull images from their registries", Args: cli.AtLeastOneArg("image pull", "image", "busybox:1"),
+		Long: `Pulls images from their registries, for this machine's platform. Plain HTTP is used
+only for registries on this machine.`,
 		Example: `  berth image pull busybox:1
   berth image pull --username ann --password-stdin registry.example.org/team/app:v2 < password`,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -66,25 +70,25 @@ over plain HTTP only if it is on this machine.`,
 				image, err := s.Pull(cmd.Context(), name, auth, p.update)
 				p.done()
 				if err != nil {
-					return errors.New(err.Error()) // of a registry that nobody listens at: no hint at a cluster
+					return errors.New(err.Error()) // drops the wrapped ECONNREFUSED, whose hint is about the cluster
 				}
 				all = append(all, image)
 			}
 			return f.printImages(cmd.OutOrStdout(), all)
 		},
 	}
-	cmd.Flags().StringVar(&user, "username", "", "user that the registry knows")
+	cmd.Flags().StringVar(&user, "username", "", "registry user")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "read the password from standard input")
 	return cmd
 }
 
-// registryAuth is what the registry is told, nil without any.
+// registryAuth returns the registry credentials, or nil if there are none.
 func registryAuth(in io.Reader, user string, password bool) (*store.Auth, error) {
 	if !password && user == "" {
 		return nil, nil
 	}
 	if !password || user == "" {
-		return nil, errors.New("--username and --password-stdin: want both, or none of them")
+		return nil, errors.New("--username and --password-stdin: use both or neither")
 	}
 	data, err := io.ReadAll(io.LimitReader(in, 64<<10))
 	if err != nil {
@@ -96,8 +100,9 @@ func registryAuth(in io.Reader, user string, password bool) (*store.Auth, error)
 func (f *imageFlags) loadCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
-		Use: "load FILE", Short: "Bring the images of a tar file", Args: exactlyOneArg("image load", "tar file", "app.tar"),
-		Long: `Brings the images of a tar file of "docker save" or with an OCI layout, packed or not; - is standard input.`,
+		Use: "load FILE", Short: "Load images from a tar file", Args: cli.ExactlyOneArg("image load", "tar file", "app.tar"),
+		Long: `Loads the images of a tar file made by "docker save" or with an OCI layout, compressed
+or not. Use - for standard input.`,
 		Example: `  docker save app:v2 | berth image load -
   berth image load app.tar --name app:v2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -123,15 +128,16 @@ func (f *imageFlags) loadCommand() *cobra.Command {
 			return f.printImages(cmd.OutOrStdout(), images)
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "name for an image that has none in the file")
+	cmd.Flags().StringVar(&name, "name", "", "name for an image without a name in the file")
 	return cmd
 }
 
 func (f *imageFlags) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List images", Args: cobra.NoArgs,
-		Long: `Lists images with what they hold on the disk; a layer that several have is counted for each, and once in the sum.
-A built-in image is made from berth itself, and made again when an agent starts.`,
+		Long: `Lists images with their disk usage. A layer shared by several images counts for each of
+them, and once in the total. A built-in image is made from the berth binary whenever an
+agent starts.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := f.openStore(cmd.ErrOrStderr(), false)
 			if err != nil {
@@ -146,7 +152,7 @@ A built-in image is made from berth itself, and made again when an agent starts.
 			}
 			u, err := s.Usage()
 			if err == nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "%d image(s) hold %s in %d files\n", len(images), formatBytes(u.Bytes), u.Inodes)
+				fmt.Fprintf(cmd.OutOrStdout(), "%d image(s) use %s in %d files\n", len(images), formatBytes(u.Bytes), u.Inodes)
 			}
 			return err
 		},
@@ -155,9 +161,10 @@ A built-in image is made from berth itself, and made again when an agent starts.
 
 func (f *imageFlags) removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: atLeastOneArg("image rm", "image", "app:v2"),
-		Long: `Removes names, and images with their last ones; an id or a name with a digest removes the image with all its names.
-What a container uses of an image stays until that is removed.`,
+		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: cli.AtLeastOneArg("image rm", "image", "app:v2"),
+		Long: `Removes image names, and an image with its last name. An id or a name with a digest
+removes the image with all its names. Layers that a container uses are removed with
+the container.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			s, err := f.openStore(cmd.ErrOrStderr(), false)
 			if err != nil {
@@ -165,7 +172,7 @@ What a container uses of an image stays until that is removed.`,
 			}
 			for _, name := range names {
 				if image, err := s.Resolve(name); err == nil && image.Builtin {
-					return fmt.Errorf("%s is built in: pods of the node need it, and nothing brings it again before its agent starts anew", name)
+					return fmt.Errorf("%s is built in: pods of the node need it, and it is only recreated when the agent restarts", name)
 				}
 				if err := s.Remove(name); err != nil {
 					return err
@@ -179,13 +186,13 @@ What a container uses of an image stays until that is removed.`,
 	}
 }
 
-// openStore opens the store, which is made if it is not there and may be.
+// openStore opens the image store. With mayMake it creates a missing one.
 func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, error) {
 	if err := validateOutput(f.output); err != nil {
 		return nil, err
 	}
 	if os.Geteuid() != 0 {
-		return nil, errors.New("images of a node are root's: run this as root")
+		return nil, errors.New("images belong to root: run this command as root")
 	}
 	dir := f.storeDir
 	switch {
@@ -193,28 +200,28 @@ func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, err
 	case f.rootDir != "":
 		dir = imagesDir(f.rootDir)
 	default:
-		dir = defaultImagesDir(notes, nodeagent.DefaultRoot, filepath.Join(defaultDataDir(), "agent"))
+		dir = defaultImagesDir(notes, nodeagent.DefaultRoot, filepath.Join(cli.DefaultDataDir(), "agent"))
 	}
 	if !hasImages(dir) && !mayMake {
-		return nil, fmt.Errorf("%s: there are no images: --root-dir is to name the directory of an agent whose runtime is the embedded one", dir)
+		return nil, fmt.Errorf("%s: no images found: --root-dir must be the directory of an agent that uses the embedded runtime", dir)
 	}
 	return store.Open(dir, store.Options{})
 }
 
-// defaultImagesDir are those of berth agent or of berth up --real-node, by the directories that these have unless told otherwise.
-// Where that may be the wrong guess, it is said: what is brought to the one is not seen by pods of the other.
+// defaultImagesDir returns the image directory of `berth agent` or of `berth up
+// --real-node`. If both or neither exist, it prints which one it chose.
 func defaultImagesDir(notes io.Writer, agent, up string) string {
 	here, there := hasImages(imagesDir(agent)), hasImages(imagesDir(up))
 	if there && !here {
 		return imagesDir(up)
 	}
 	if here == there {
-		fmt.Fprintf(notes, "berth: the images of berth agent are taken, in %s; for those of berth up --real-node: --root-dir %s\n", imagesDir(agent), up)
+		fmt.Fprintf(notes, "berth: using the images of berth agent in %s; for those of berth up --real-node use --root-dir %s\n", imagesDir(agent), up)
 	}
 	return imagesDir(agent)
 }
 
-// imagesDir is where an agent has its images.
+// imagesDir returns the image directory of an agent.
 func imagesDir(root string) string { return filepath.Join(root, "images") }
 
 func hasImages(dir string) bool {

@@ -10,9 +10,10 @@ import (
 	"text/tabwriter"
 
 	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/internal/cli"
 )
 
-// imageJSON is an image as -o json has it.
+// imageJSON is an image in -o json.
 type imageJSON struct {
 	ID      string   `json:"id"`
 	Names   []string `json:"names"`
@@ -23,7 +24,7 @@ type imageJSON struct {
 	Builtin bool     `json:"builtin,omitempty"`
 }
 
-// printImages says which images there are.
+// printImages prints images as a table or JSON.
 func (f *imageFlags) printImages(out io.Writer, images []store.Image) error {
 	if f.output == "json" {
 		list := []imageJSON{}
@@ -51,7 +52,7 @@ func (f *imageFlags) printImages(out io.Writer, images []store.Image) error {
 	return t.Flush()
 }
 
-// formatBytes is a number of bytes for people.
+// formatBytes formats n with a binary unit.
 func formatBytes(n int64) string {
 	for _, u := range []struct {
 		name string
@@ -64,22 +65,22 @@ func formatBytes(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// pullProgress shows how much of an image is here.
+// pullProgress shows the progress of a pull.
 type pullProgress struct {
 	mu     sync.Mutex
-	bar    *progressBar // nil: nobody looks
+	bar    *cli.ProgressBar // nil if the output is not a file
 	layers map[string][2]int64
 }
 
 func newPullProgress(out io.Writer) *pullProgress {
 	p := &pullProgress{layers: map[string][2]int64{}}
 	if f, ok := out.(*os.File); ok {
-		p.bar = &progressBar{w: f}
+		p.bar = &cli.ProgressBar{W: f}
 	}
 	return p
 }
 
-// update is a store.Progress.
+// update implements store.Progress.
 func (p *pullProgress) update(layer string, done, total int64) {
 	if p.bar == nil {
 		return
@@ -91,11 +92,11 @@ func (p *pullProgress) update(layer string, done, total int64) {
 	for _, l := range p.layers {
 		sum[0], sum[1] = sum[0]+l[0], sum[1]+l[1]
 	}
-	p.bar.show(int(sum[0]>>20), int(sum[1]>>20), fmt.Sprintf("MiB of %d layer(s) so far", len(p.layers)))
+	p.bar.Show(int(sum[0]>>20), int(sum[1]>>20), fmt.Sprintf("MiB of %d layer(s)", len(p.layers)))
 }
 
 func (p *pullProgress) done() {
 	if p.bar != nil {
-		p.bar.done()
+		p.bar.Done()
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// image runs berth image, and returns what it printed.
+// image runs `berth image` and returns its output.
 func image(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -31,7 +31,7 @@ func image(t *testing.T, args ...string) (string, error) {
 
 func TestImageCommands(t *testing.T) {
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "images of a node are root's")
+		testkit.SkipOrFail(t, "root", "images belong to root")
 	}
 	app, err := oci.Build(oci.Spec{Layers: [][]oci.File{{{Path: "/app", Mode: 0o755, Data: []byte("app")}}}})
 	if err != nil {
@@ -63,7 +63,7 @@ func TestImageCommands(t *testing.T) {
 	}{
 		{[]string{"load", root, file}, "docker.io/team/app:1"},
 		{[]string{"pull", root, "--username=ann", "--password-stdin", pulled}, pulled},
-		{[]string{"ls", root}, "1 image(s) hold 8.0 KiB in 2 files"},
+		{[]string{"ls", root}, "1 image(s) use 8.0 KiB in 2 files"},
 		{[]string{"rm", root, pulled}, pulled + " removed"},
 		{[]string{"ls", "--store=" + filepath.Join(dir, "images"), "-o", "json"}, `"docker.io/team/app:1"`},
 		{[]string{"rm", root, "team/app:1"}, "team/app:1 removed"},
@@ -78,14 +78,14 @@ func TestImageCommands(t *testing.T) {
 		}
 	}
 	for words, args := range map[string][]string{
-		"image is not in the store":                  {"rm", root, "team/app:1"},
-		"there are no images: --root-dir is to name": {"ls", "--root-dir=" + t.TempDir()},
-		"--username and --password-stdin: want both": {"pull", root, "--username=ann", pulled},
-		"UNAUTHORIZED":              {"pull", root, pulled},
-		`-o "xml"`:                  {"ls", root, "-o", "xml"},
-		"no such file or directory": {"load", root, filepath.Join(dir, "none.tar")},
-		"invalid reference format":  {"pull", root, "Team App"},
-		"it is no tar file with images: unexpected E": {"load", root, "-"},
+		"image is not in the store":                 {"rm", root, "team/app:1"},
+		"no images found: --root-dir must be":       {"ls", "--root-dir=" + t.TempDir()},
+		"--username and --password-stdin: use both": {"pull", root, "--username=ann", pulled},
+		"UNAUTHORIZED":                    {"pull", root, pulled},
+		`-o "xml"`:                        {"ls", root, "-o", "xml"},
+		"no such file or directory":       {"load", root, filepath.Join(dir, "none.tar")},
+		"invalid reference format":        {"pull", root, "Team App"},
+		"not a tar archive: unexpected E": {"load", root, "-"},
 	} {
 		if out, err := image(t, args...); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: %v, %s; want an error with %q", args, err, out, words)
@@ -93,7 +93,7 @@ func TestImageCommands(t *testing.T) {
 	}
 }
 
-// Without a directory the images are those of the node that there is; where that is not known, it is said which are meant.
+// TestDefaultImagesDir checks which image directory is the default.
 func TestDefaultImagesDir(t *testing.T) {
 	for what, tc := range map[string]struct {
 		agent, up bool

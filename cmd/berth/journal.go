@@ -1,25 +1,21 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/controllers/displacementrecords"
-	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/journal"
 )
 
 // journalFlag adds --journal.
 func journalFlag(f *pflag.FlagSet, dir *string, without string) {
-	f.StringVar(dir, "journal", "", "`directory` to keep the records of displaced pods in, which outlast their events, and a scheduler's decisions: at most 64 MiB each a writer; without it "+without)
+	f.StringVar(dir, "journal", "", "`directory` for displacement records and scheduling decisions, at most 64 MiB each per process (default: "+without+")")
 }
 
-// openJournal opens a directory to write records to; none for "".
+// openJournal opens a directory for records; nil for "".
 func openJournal(dir, writer string) (*journal.Journal, error) {
 	if dir == "" {
 		return nil, nil
@@ -31,7 +27,7 @@ func openJournal(dir, writer string) (*journal.Journal, error) {
 	return j, nil
 }
 
-// openDecisions opens a directory to write decisions to; none for "".
+// openDecisions opens a directory for scheduling decisions; nil for "".
 func openDecisions(dir, writer string) (*journal.Decisions, error) {
 	if dir == "" {
 		return nil, nil
@@ -43,37 +39,21 @@ func openDecisions(dir, writer string) (*journal.Decisions, error) {
 	return d, nil
 }
 
-// journalDir is the directory to read a journal from: the given one, else that beside the kubeconfig, or in the default
-// data directory; empty if there is none.
+// journalDir returns the directory to read a journal from: the given one, else the one
+// next to the kubeconfig or in the default data directory; empty if there is none.
 func journalDir(given, kubeconfig string) (string, error) {
 	if given != "" && !isDir(given) {
-		return "", fmt.Errorf("--journal %s: not a directory: want the one that --journal of berth up, controller or scheduler names", given)
+		return "", fmt.Errorf("--journal %s: not a directory: must be the --journal directory of berth up, controller or scheduler", given)
 	}
 	if given != "" {
 		return given, nil
 	}
-	dir := defaultDataDir()
+	dir := cli.DefaultDataDir()
 	if kubeconfig != "" {
-		dir = filepath.Dir(kubeconfig) // that of a data directory lies beside the journal
+		dir = filepath.Dir(kubeconfig) // in a data directory the journal is next to the kubeconfig
 	}
 	if dir = filepath.Join(dir, "journal"); !isDir(dir) {
 		return "", nil
 	}
 	return dir, nil
-}
-
-// recordsController is the loop that writes the controllers' journal, whichever of them displaces.
-const recordsController = "records"
-
-// runDisplacementRecords runs the loop that looks after records of displacements and Avoid Holds.
-func runDisplacementRecords(ctx context.Context, w controllerContext) error {
-	holds, err := v1alpha1.NewClient(w.config)
-	if err != nil {
-		return err
-	}
-	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.journal, OnDisplaced: w.status.displacements.Count, Log: w.log}
-	if c := w.settings.berth.Holds; c.Avoid {
-		o.Backoff = displacement.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Max: time.Duration(c.MostSeconds) * time.Second}
-	}
-	return displacementrecords.Run(ctx, o)
 }

@@ -1,31 +1,29 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/component-base/cli"
+	componentcli "k8s.io/component-base/cli"
 	"k8s.io/klog/v2"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 
-	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/internal/cli"
 )
 
-// kubectlCommand is the real kubectl. Its flags are its own.
+// kubectlCommand returns `berth kubectl`, the unmodified kubectl.
 func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl ...",
-		Short: "The real kubectl, pointed at Berth's cluster",
-		Long: `The real kubectl. Without --kubeconfig it talks to the cluster of the default data
-directory, whatever KUBECONFIG says; with --kubeconfig to any other.`,
+		Short: "Run kubectl",
+		Long: `Runs the unmodified kubectl. Without --kubeconfig and KUBECONFIG it uses the cluster of
+berth up.`,
 		Example: `  berth kubectl get pods -o wide
   berth kubectl apply -f examples/pods.yaml
   berth kubectl --kubeconfig ~/.kube/config get nodes`,
@@ -38,8 +36,8 @@ directory, whatever KUBECONFIG says; with --kubeconfig to any other.`,
 
 func runKubectl(args []string) error {
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
-	if !hasKubeconfigFlag(args) && needsCluster(args) {
-		file, err := defaultKubeconfig()
+	if !hasKubeconfigFlag(args) && !cli.HasKubeconfigEnv() && needsCluster(args) {
+		file, err := cli.DefaultKubeconfig()
 		if err != nil {
 			return err
 		}
@@ -52,10 +50,10 @@ func runKubectl(args []string) error {
 	})
 	overrideVersionCommand(root, flags, os.Stdout)
 	root.SetArgs(args)
-	// kubectl has its own way with signals, logs, errors and exit codes.
+	// kubectl handles signals, logs, errors and exit codes itself.
 	signal.Reset(terminationSignals()...)
 	klog.LogToStderr(true)
-	cmdutil.CheckErr(cli.RunNoErrOutput(root))
+	cmdutil.CheckErr(componentcli.RunNoErrOutput(root))
 	return nil
 }
 
@@ -63,7 +61,7 @@ func hasKubeconfigFlag(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return a == "--kubeconfig" || strings.HasPrefix(a, "--kubeconfig=") })
 }
 
-// needsCluster says whether a command line is one that talks to a cluster.
+// needsCluster reports whether a kubectl command line talks to a cluster.
 func needsCluster(args []string) bool {
 	if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 		return false
@@ -72,13 +70,4 @@ func needsCluster(args []string) bool {
 		return false
 	}
 	return !slices.Contains([]string{"help", "completion", "options", "kustomize", "plugin"}, args[0])
-}
-
-// defaultKubeconfig is the admin kubeconfig of the default data directory.
-func defaultKubeconfig() (string, error) {
-	file := filepath.Join(apiserver.DefaultOptions().DataDir, "kubeconfig")
-	if _, err := os.Stat(file); err != nil {
-		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or name another with --kubeconfig", apiserver.DefaultOptions().DataDir)
-	}
-	return file, nil
 }

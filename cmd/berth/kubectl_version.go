@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/apiserver"
 )
 
-// overrideVersionCommand replaces what kubectl's version command does: its own is told its
-// version by the linker, which `go run` and `go install` do not.
+// overrideVersionCommand replaces kubectl's version command, whose version is set by
+// linker flags that `go run` and `go install` do not pass.
 func overrideVersionCommand(root *cobra.Command, flags *genericclioptions.ConfigFlags, out io.Writer) {
 	cmd, _, err := root.Find([]string{"version"})
 	if err != nil || cmd.Name() != "version" {
@@ -54,7 +54,7 @@ func serverVersion(flags *genericclioptions.ConfigFlags) (*apimachineryversion.I
 	if err != nil {
 		return nil, err
 	}
-	client.Invalidate() // the server may be another than that of the cached answer
+	client.Invalidate() // the cached answer may be from another server
 	return client.ServerVersion()
 }
 

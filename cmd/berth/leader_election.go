@@ -11,7 +11,8 @@ import (
 	"github.com/berthproject/berth/controllers/leaderelection"
 )
 
-// runWithLease runs work while holding a Lease, through a connection that closes with it.
+// runWithLease runs work while this process holds the Lease, with a client configuration
+// that stops sending when the Lease is lost.
 func runWithLease(ctx context.Context, e leaderelection.Election, config *rest.Config, out io.Writer, work func(context.Context, *rest.Config) error) error {
 	leases, gated, gate, err := gatedClients(&e, config)
 	if err != nil {
@@ -21,10 +22,10 @@ func runWithLease(ctx context.Context, e leaderelection.Election, config *rest.C
 	return e.Run(ctx, leases, gate, func(ctx context.Context) error { return work(ctx, gated) })
 }
 
-// gatedClients is what an election needs: a client for the Lease alone, and the configuration of one that
-// sends only while it is held.
+// gatedClients returns a client for the Lease alone, and a client configuration that sends
+// only while the Lease is held.
 func gatedClients(e *leaderelection.Election, config *rest.Config) (lease kubernetes.Interface, gated *rest.Config, gate *leaderelection.Gate, err error) {
-	own := rest.CopyConfig(config) // a connection of its own: no queue of requests may delay a renewal
+	own := rest.CopyConfig(config) // separate connection: queued requests must not delay a renewal
 	own.QPS, own.Timeout = -1, e.RenewDeadline/2
 	client, err := kubernetes.NewForConfig(own)
 	if err != nil {
@@ -35,12 +36,12 @@ func gatedClients(e *leaderelection.Election, config *rest.Config) (lease kubern
 	return client, gated, gate, nil
 }
 
-// printLeader tells who holds the Lease that is waited for.
+// printLeader returns a callback that prints the current holder of the Lease.
 func printLeader(e *leaderelection.Election, out io.Writer) func(leader string, me bool) {
 	namespace, name := e.Namespace, e.Name
 	return func(leader string, me bool) {
 		if !me && leader != "" {
-			fmt.Fprintf(out, "waiting for the Lease %s/%s, which %s holds\n", namespace, name, leader)
+			fmt.Fprintf(out, "Waiting for the Lease %s/%s, held by %s\n", namespace, name, leader)
 		}
 	}
 }

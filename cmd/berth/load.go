@@ -13,17 +13,18 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/load"
 )
 
-// loadCommand makes the pods of an OpenB list.
+// loadCommand returns `berth load`.
 func loadCommand() *cobra.Command {
 	var kubeconfig, list, output string
 	var limit int
 	o := load.Options{Namespace: "default", Settle: 30 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "load",
-		Short: "Make the pods of an OpenB pod list and report what became of them",
+		Short: "Create the pods of an OpenB pod list and report the result",
 		Example: `  berth up --openb-nodes openb_node_list_all_node.csv &
   berth load --openb-pods openb_pod_list_default.csv
   berth load --openb-pods openb_pod_list_default.csv --limit 100 --rate 10 -o json`,
@@ -33,11 +34,11 @@ func loadCommand() *cobra.Command {
 			case list == "":
 				return errors.New("--openb-pods: must name an OpenB pod list (CSV)")
 			case o.Rate < 0:
-				return fmt.Errorf("--rate %g: must not be negative; 0 is as fast as possible", o.Rate)
+				return fmt.Errorf("--rate %g: must not be negative; 0 for no limit", o.Rate)
 			case output != "text" && output != "json":
 				return fmt.Errorf("-o %q: must be text or json", output)
 			}
-			config, err := clientConfig(kubeconfig, "berth-load")
+			config, err := cli.ClientConfig(kubeconfig, "berth-load")
 			if err != nil {
 				return err
 			}
@@ -49,14 +50,14 @@ func loadCommand() *cobra.Command {
 				return err
 			}
 			o.Name = time.Now().UTC().Format("20060102-150405")
-			bar := progressBar{w: os.Stderr}
+			bar := cli.ProgressBar{W: os.Stderr}
 			o.Progress = func(p load.Progress) {
-				bar.show(p.Placed+p.Unschedulable, p.Total, fmt.Sprintf("made %d, placed %d, pending with a reason %d", p.Created, p.Placed, p.Unschedulable))
+				bar.Show(p.Placed+p.Unschedulable, p.Total, fmt.Sprintf("created %d, placed %d, unschedulable %d", p.Created, p.Placed, p.Unschedulable))
 			}
 			return printLoadSummary(cmd.OutOrStdout(), output, func() (*load.Summary, error) {
-				defer bar.done()
+				defer bar.Done()
 				if output == "text" {
-					fmt.Fprintf(cmd.OutOrStdout(), "%d pods of %s into namespace %s; assumed:\n  - %s\n", len(o.Pods), list, o.Namespace, strings.Join(load.Assumptions, "\n  - "))
+					fmt.Fprintf(cmd.OutOrStdout(), "Creating %d pods of %s in namespace %s; assumptions:\n  - %s\n", len(o.Pods), list, o.Namespace, strings.Join(load.Assumptions, "\n  - "))
 				}
 				return load.Run(klog.NewContext(cmd.Context(), klog.Background()), o)
 			})
@@ -64,11 +65,11 @@ func loadCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&list, "openb-pods", "", "OpenB pod list (CSV)")
-	f.Float64Var(&o.Rate, "rate", 0, "pods a second; 0: as fast as the server takes them")
-	f.IntVar(&limit, "limit", 0, "only the first so many pods; 0: all")
-	f.StringVarP(&o.Namespace, "namespace", "n", o.Namespace, "namespace to make them in")
-	f.DurationVar(&o.Settle, "settle", o.Settle, "stop waiting when for so long no pod was placed or explained")
-	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
+	f.Float64Var(&o.Rate, "rate", 0, "pods per second; 0 for no limit")
+	f.IntVar(&limit, "limit", 0, "number of pods; 0 for all")
+	f.StringVarP(&o.Namespace, "namespace", "n", o.Namespace, "namespace of the pods")
+	f.DurationVar(&o.Settle, "settle", o.Settle, "stop waiting if no pod was placed or reported unschedulable for this long")
+	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
 	f.StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }

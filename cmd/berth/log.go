@@ -6,8 +6,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// quietLogs keeps what the Kubernetes libraries log to errors, on stderr; what
-// Berth has to say it says itself.
+// quietLogs discards library logs below error level. Commands print their own output.
 func quietLogs() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/internal/cli"
 )
 
 func main() {
@@ -17,17 +19,17 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), terminationSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, func() {
-		signal.Ignore(syscall.SIGHUP) // a terminal that closes says so twice: the kernel, and the shell
-		stop()                        // a second Ctrl-C ends at once
+		signal.Ignore(syscall.SIGHUP) // a closed terminal sends SIGHUP twice: from the kernel and from the shell
+		stop()                        // a second Ctrl-C ends the process at once
 	})
 	if err := rootCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "berth:", addHint(err))
-		os.Exit(exitCode(err))
+		fmt.Fprintln(os.Stderr, "berth:", cli.AddHint(err))
+		os.Exit(cli.ExitCode(err))
 	}
 }
 
-// terminationSignals are the signals by which a command is asked to end: a terminal that is closed asks as Ctrl-C does, but not who was
-// started with nohup.
+// terminationSignals returns the signals that end a command gracefully. SIGHUP is one of
+// them unless it is ignored, as with nohup.
 func terminationSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -46,13 +48,14 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.SetFlagErrorFunc(flagError)
+	cmd.SetFlagErrorFunc(cli.FlagError)
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), deschedulerCommand(), agentCommand(),
 		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(), imageCommand(), configCommand(), credentialsCommand(), demoCommand(), workloadCommand(), versionCommand())
 	return cmd
 }
 
-// extendRootPath has root find mkfs.ext4 and iptables also where only the user's programs are on PATH, as after plain su.
+// extendRootPath appends the sbin directories for root, so that mkfs.ext4 and iptables are
+// found after a plain su.
 func extendRootPath() {
 	if os.Geteuid() == 0 {
 		_ = os.Setenv("PATH", strings.TrimPrefix(os.Getenv("PATH")+":/usr/sbin:/sbin", ":"))

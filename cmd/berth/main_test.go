@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// TestTerminationSignals: a terminal that is closed ends a command in good order, and with nohup not at all.
+// TestTerminationSignals checks that SIGHUP ends a command, except with nohup.
 func TestTerminationSignals(t *testing.T) {
 	hears := func() bool { return slices.Contains(terminationSignals(), os.Signal(syscall.SIGHUP)) }
 	if !signal.Ignored(syscall.SIGHUP) && !hears() {
 		t.Error("a terminal that is closed kills: nobody listens")
 	}
 	if signal.Ignored(syscall.SIGHUP) {
-		return // the tests were started with nohup
+		return // the tests run under nohup
 	}
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)

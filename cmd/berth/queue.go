@@ -12,12 +12,13 @@ import (
 
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/cli"
 )
 
-// maxQueued is how many waiting pods are shown without --all.
+// maxQueued is the number of pending pods shown without --all.
 const maxQueued = 50
 
-// queueCommand shows who waits.
+// queueCommand returns `berth queue`.
 func queueCommand() *cobra.Command {
 	var dumps []string
 	var kubeconfig, output string
@@ -25,12 +26,14 @@ func queueCommand() *cobra.Command {
 	var debug debugEndpoint
 	cmd := &cobra.Command{
 		Use:   "queue",
-		Short: "Show the pods that wait for a node, for what, and since when",
-		Long: `Shows the pods that have no node yet in the order in which they are tried, with what each waits for,
-as the API of any cluster has it (or dumps, -f). Berth's scheduler knows more: its
-pools, attempts, back-off and the rules that rejected a pod. It tells when it serves
-(--metrics-bind-address) and the bearer token may get /debug/queue.
-Exits with 0 whether pods wait or not, with 1 when that could not be found out.`,
+		Short: "List pending pods and what they wait for",
+		Long: `Lists the pods without a node in scheduling order, with what each waits for, from the
+API of any cluster or from dumps (-f). With --scheduler it asks Berth's scheduler,
+which also has the queue, attempts, backoff and the plugins that rejected a pod. The
+scheduler must serve metrics (--metrics-bind-address), and the bearer token must have
+permission to get /debug/queue.
+
+Exits with 0 if no pod is pending, with 1 if the pods cannot be read.`,
 		Example: `  berth queue
   berth queue -o json
   berth queue -f dump.yaml
@@ -63,15 +66,15 @@ Exits with 0 whether pods wait or not, with 1 when that could not be found out.`
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
-	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
+	f.StringArrayVarP(&dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
+	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
 	f.StringVarP(&output, "output", "o", "text", "text or json")
-	f.BoolVar(&all, "all", false, fmt.Sprintf("show all pods, not the first %d", maxQueued))
+	f.BoolVar(&all, "all", false, fmt.Sprintf("list all pods, not only the first %d", maxQueued))
 	debug.addFlags(f)
 	return cmd
 }
 
-// pendingPods are the pods without a node that have not finished.
+// pendingPods returns the unfinished pods without a node.
 func pendingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*corev1.Pod, error) {
 	var out []*corev1.Pod
 	add := func(p *corev1.Pod) {
@@ -91,7 +94,7 @@ func pendingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*cor
 		}
 		return out, nil
 	}
-	config, err := clientConfig(kubeconfig, "berth-queue")
+	config, err := cli.ClientConfig(kubeconfig, "berth-queue")
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,7 @@ func pendingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*cor
 	return out, nil
 }
 
-// queueEntry reads what a pod waits for from its spec and its PodScheduled condition.
+// queueEntry describes a pending pod from its spec and its PodScheduled condition.
 func queueEntry(p *corev1.Pod) explain.PendingPod {
 	w := explain.PendingPod{Pod: p.Namespace + "/" + p.Name, Scheduler: p.Spec.SchedulerName, State: explain.PendingNew,
 		Created: p.CreationTimestamp.Time, Since: p.CreationTimestamp.Time, Nominated: p.Status.NominatedNodeName}

@@ -17,21 +17,21 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// debugEndpoint is where a scheduler tells about itself.
+// debugEndpoint is a scheduler's debug endpoint.
 type debugEndpoint struct {
 	url, token, tokenFile, ca string
 	insecure                  bool
 }
 
 func (d *debugEndpoint) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&d.url, "scheduler", "", "https://HOST:PORT where Berth's scheduler serves (its --metrics-bind-address), to ask it instead of the API")
-	f.StringVar(&d.token, "token", "", "bearer token for --scheduler; it may get /debug/queue")
-	f.StringVar(&d.tokenFile, "token-file", "", "`file` with that token")
-	f.StringVar(&d.ca, "certificate-authority", "", "PEM `file` that the scheduler's certificate is checked by")
-	f.BoolVar(&d.insecure, "insecure-skip-tls-verify", false, "do not check its certificate, which is self-signed unless it was given one")
+	f.StringVar(&d.url, "scheduler", "", "https://HOST:PORT of Berth's scheduler (its --metrics-bind-address), to ask it instead of the API server")
+	f.StringVar(&d.token, "token", "", "bearer token for --scheduler, with permission to get /debug/queue")
+	f.StringVar(&d.tokenFile, "token-file", "", "`file` with the bearer token")
+	f.StringVar(&d.ca, "certificate-authority", "", "PEM `file` of the CA of the scheduler's certificate")
+	f.BoolVar(&d.insecure, "insecure-skip-tls-verify", false, "do not verify the scheduler's certificate")
 }
 
-// printQueue prints the queue as the scheduler tells it: in its own words, or its JSON.
+// printQueue prints the scheduler's own view of the queue, as text or JSON.
 func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output string) error {
 	target, err := url.Parse(d.url)
 	if err != nil || target.Scheme != "https" || target.Host == "" {
@@ -54,7 +54,7 @@ func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output stri
 	if err != nil {
 		var unknown x509.UnknownAuthorityError
 		if errors.As(err, &unknown) {
-			return fmt.Errorf("--scheduler %s: its certificate is signed by nobody that is known: give --certificate-authority, or --insecure-skip-tls-verify: %w", d.url, err)
+			return fmt.Errorf("--scheduler %s: certificate signed by unknown authority: set --certificate-authority or --insecure-skip-tls-verify: %w", d.url, err)
 		}
 		return fmt.Errorf("--scheduler %s: %w", d.url, err)
 	}
@@ -88,7 +88,7 @@ func (d *debugEndpoint) newClient() (*http.Client, string, error) {
 	token := d.token
 	if d.tokenFile != "" {
 		if token != "" {
-			return nil, "", errors.New("--token and --token-file: give one of them")
+			return nil, "", errors.New("--token and --token-file: use only one of them")
 		}
 		data, err := os.ReadFile(d.tokenFile)
 		if err != nil {

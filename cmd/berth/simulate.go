@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/replay"
 	"github.com/berthproject/berth/sim/script"
@@ -20,7 +22,7 @@ import (
 	"github.com/berthproject/berth/sim/trace"
 )
 
-// simulateFlags are what berth simulate is told.
+// simulateFlags holds the flags of `berth simulate`.
 type simulateFlags struct {
 	files, configs            []string
 	scenario, journal, replay string
@@ -32,17 +34,17 @@ type simulateFlags struct {
 	openb                     openbFlags
 }
 
-// simulateCommand runs a cluster under virtual time.
+// simulateCommand returns `berth simulate`.
 func simulateCommand() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
 		Use:   "simulate",
 		Short: "Run the scheduler on a dump, a trace or a scenario under virtual time",
-		Long: `Runs the scheduler that runs in production, with simulated nodes, on a cluster of a dump (-f), of
-OpenB's lists, or of a scenario, and says what came of it. A day takes seconds. The same inputs
-and the same seed give the same decisions.
+		Long: `Runs the production scheduler with simulated nodes on a dump (-f), OpenB lists or a
+scenario, and reports the result. A simulated day takes seconds. The same inputs and
+seed give the same decisions.
 
-Exits with 1 when something expected did not come true, or something happened that must not.`,
+Exits with 1 if an expectation of the scenario fails or an invariant is violated.`,
 		Example: `  kubectl get nodes,pods,pdb,pc,pv,pvc,sc,svc,rs,sts,ns -A -o yaml > dump.yaml
   berth simulate -f dump.yaml --scenario what-if.txt
   berth simulate --scenario scenarios/storm.txt --timeline all --check
@@ -53,18 +55,18 @@ Exits with 1 when something expected did not come true, or something happened th
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.files, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote: the cluster at the start; may be repeated")
+	flags.StringArrayVarP(&f.files, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json: the cluster at the start; may be repeated")
 	flags.StringVar(&f.scenario, "scenario", "", "text scenario of what happens (docs/guides/simulate.md)")
-	flags.DurationVar(&f.until, "until", 0, "how much virtual time; without it the scenario's end, or 24h")
-	flags.Uint64Var(&f.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config), and faults")
-	flags.DurationVar(&f.lag, "lag", 2*time.Millisecond, "what watches are behind")
-	flags.DurationVar(&f.latency, "latency", time.Millisecond, "what a request takes to the API server, and its answer back")
-	flags.BoolVar(&f.check, "check", false, "look after each step at what must hold, and at the end whether anybody waits in vain (slow on large clusters)")
-	flags.StringVar(&f.journal, "journal", "", "`file` to write the scheduler's inputs and every effect to, as JSON lines")
-	flags.StringVar(&f.replay, "replay", "", "journal `file` to run again instead, and to compare effect by effect")
-	flags.StringVar(&f.timeline, "timeline", "auto", "all, none, or auto: the first 100 lines")
+	flags.DurationVar(&f.until, "until", 0, "virtual duration (default: the end of the scenario, else 24h)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed for faults and for the choice between nodes of equal score (overrides scheduler.seed of --config)")
+	flags.DurationVar(&f.lag, "lag", 2*time.Millisecond, "delay of watch events")
+	flags.DurationVar(&f.latency, "latency", time.Millisecond, "one-way latency between client and API server")
+	flags.BoolVar(&f.check, "check", false, "check invariants after each step, and at the end that no schedulable pod is pending (slow on large clusters)")
+	flags.StringVar(&f.journal, "journal", "", "`file` for the scheduler's inputs and effects, as JSON lines")
+	flags.StringVar(&f.replay, "replay", "", "journal `file` to replay; compares every effect")
+	flags.StringVar(&f.timeline, "timeline", "auto", "timeline to print: all, none, or auto for the first 100 lines")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
-	configFlag(flags, &f.configs)
+	settings.AddFlag(flags, &f.configs)
 	f.openb.addFlags(flags)
 	return cmd
 }
@@ -95,24 +97,25 @@ func (f *simulateFlags) validate(timed bool) error {
 	case f.timeline != "auto" && f.timeline != "all" && f.timeline != "none":
 		return fmt.Errorf("--timeline %q: must be auto, all or none", f.timeline)
 	case timed && (f.until <= 0 || f.until > 10*365*24*time.Hour):
-		return fmt.Errorf("--until %v: must be positive, and at most ten years", f.until)
+		return fmt.Errorf("--until %v: must be above 0 and at most ten years", f.until)
 	case f.lag < 0 || f.latency < 0:
 		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
 	case f.replay != "" && (len(f.files) > 0 || f.journal != "" || f.openb.isSet()):
-		return errors.New("--replay: takes its inputs from the journal: -f, --journal and --openb-* must not be given")
+		return errors.New("--replay: reads its inputs from the journal: remove -f, --journal and --openb-*")
 	case f.replay == "" && len(f.files) == 0 && f.scenario == "" && !f.openb.isSet():
-		return errors.New("nothing to simulate: give a dump with -f, a --scenario, --openb-nodes, or a --replay")
+		return errors.New("nothing to simulate: set -f, --scenario, --openb-nodes or --replay")
 	}
 	return f.openb.validate()
 }
 
-// options are the scheduler's of the configuration files, and those of the simulation.
+// options returns the simulator's options, with the scheduler's from the configuration
+// files.
 func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
 	o, err := sim.Defaults()
 	if err != nil {
 		return o, err
 	}
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return o, err
 	}
@@ -127,7 +130,7 @@ func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
 	o.Lag, o.Latency, o.Audit = f.lag, f.latency, f.check
 	o.Profiles = nil
 	for _, p := range c.Profiles {
-		profile, err := placement.NewProfile(p)
+		profile, err := framework.NewProfile(p)
 		if err != nil {
 			return o, err
 		}
@@ -136,7 +139,7 @@ func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
 	return o, nil
 }
 
-// buildSimulation puts together what is simulated.
+// buildSimulation reads the dumps, the scenario and the traces.
 func (f *simulateFlags) buildSimulation(o sim.Options) (*trace.Simulation, error) {
 	s := &trace.Simulation{Options: o, CheckSettled: f.check, Until: f.until}
 	objects, err := informers.ReadDump(f.files)
@@ -150,7 +153,7 @@ func (f *simulateFlags) buildSimulation(o sim.Options) (*trace.Simulation, error
 		}
 	}
 	if len(f.files) > 0 && len(s.Objects) == 0 {
-		return nil, fmt.Errorf("-f %s: nothing in it can be simulated: want nodes, pods and the like, as kubectl get -o yaml writes them", strings.Join(f.files, ","))
+		return nil, fmt.Errorf("-f %s: no objects that can be simulated: must have nodes, pods and related objects as printed by kubectl get -o yaml", strings.Join(f.files, ","))
 	}
 	s.Options.Start = s.LatestTimestamp()
 	if s.Scenario, err = f.loadScenario(); err != nil {
@@ -163,12 +166,12 @@ func (f *simulateFlags) buildSimulation(o sim.Options) (*trace.Simulation, error
 		s.Until = 24 * time.Hour
 	}
 	if last := s.Scenario.Until(); last > s.Until {
-		return nil, fmt.Errorf("--until %v: scenario %s goes on until %v", s.Until, f.scenario, last)
+		return nil, fmt.Errorf("--until %v: scenario %s ends at %v", s.Until, f.scenario, last)
 	}
 	return s, f.openb.addTo(s, f.until > 0 || s.Scenario.Until() > 0)
 }
 
-// loadScenario reads the scenario; without one, nothing happens.
+// loadScenario reads the scenario. Without one it returns an empty scenario.
 func (f *simulateFlags) loadScenario() (*script.Scenario, error) {
 	if f.scenario == "" {
 		return script.Parse("scenario", "")
@@ -195,14 +198,14 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err err
 		s.Options.Record = j.Record
 		defer func() { err = errors.Join(err, j.Close()) }()
 	}
-	bar, began := progressBar{w: os.Stderr}, time.Now()
+	bar, began := cli.ProgressBar{W: os.Stderr}, time.Now()
 	s.Progress = func(elapsed time.Duration, c sim.Counts) {
 		if time.Since(began) > time.Second {
-			bar.show(int(elapsed/time.Second), int(s.Until/time.Second), fmt.Sprintf("%v: %d pods made, %d placed", elapsed.Round(time.Second), c.Created, c.Bound))
+			bar.Show(int(elapsed/time.Second), int(s.Until/time.Second), fmt.Sprintf("%v: %d pods made, %d placed", elapsed.Round(time.Second), c.Created, c.Bound))
 		}
 	}
 	summary, err := s.Run()
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return err
 	}
@@ -211,11 +214,11 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err err
 	}
 	switch n := len(summary.FailedExpectations); {
 	case summary.Violation != "":
-		return fmt.Errorf("simulation: what must hold did not: %s", summary.Violation)
+		return fmt.Errorf("simulation: invariant violated: %s", summary.Violation)
 	case n == 1:
-		return errors.New("simulation: one thing did not come true as expected")
+		return errors.New("simulation: 1 expectation failed")
 	case n > 0:
-		return fmt.Errorf("simulation: %d things did not come true as expected", n)
+		return fmt.Errorf("simulation: %d expectations failed", n)
 	}
 	return nil
 }
@@ -246,13 +249,13 @@ func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) e
 	return s.Print(w)
 }
 
-// replayJournal runs a journal.
+// replayJournal replays a journal and compares the effects.
 func (f *simulateFlags) replayJournal(w io.Writer, o sim.Options) error {
 	scenario, err := f.loadScenario()
 	if err != nil {
 		return err
 	}
-	scenario.Configure(&o) // its lines with option count, too
+	scenario.Configure(&o) // option lines of the scenario apply, too
 	file, err := os.Open(f.replay)
 	if err != nil {
 		return err
@@ -263,11 +266,11 @@ func (f *simulateFlags) replayJournal(w io.Writer, o sim.Options) error {
 		return err
 	}
 	if r.FirstDifference > 0 {
-		return fmt.Errorf("%s:%d: not the same effects\n  recorded: %s\n  now:      %s", f.replay, r.FirstDifference, r.Want, r.Got)
+		return fmt.Errorf("%s:%d: effects differ\n  recorded: %s\n  now:      %s", f.replay, r.FirstDifference, r.Want, r.Got)
 	}
 	if f.output == "json" {
 		return json.NewEncoder(w).Encode(map[string]any{"same": true, "steps": r.Steps, "effects": r.Effects})
 	}
-	_, err = fmt.Fprintf(w, "the same: %d steps gave the %d effects that are recorded, byte for byte\n", r.Steps, r.Effects)
+	_, err = fmt.Fprintf(w, "Identical: %d steps produced the %d recorded effects.\n", r.Steps, r.Effects)
 	return err
 }

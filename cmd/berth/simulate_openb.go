@@ -14,7 +14,7 @@ import (
 	simtrace "github.com/berthproject/berth/sim/trace"
 )
 
-// openbFlags say how OpenB's lists are simulated.
+// openbFlags holds the flags for OpenB traces.
 type openbFlags struct {
 	nodes, pods        string
 	fillUp, priorities bool
@@ -24,12 +24,12 @@ type openbFlags struct {
 
 func (f *openbFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.nodes, "openb-nodes", "", "OpenB node list (CSV)")
-	flags.StringVar(&f.pods, "openb-pods", "", "OpenB pod list (CSV): its pods come and leave at their times")
-	flags.IntVar(&f.day, "openb-day", -1, "the day of the trace, from 0, at which the simulation begins; -1: where most pods come")
-	flags.IntVar(&f.speed, "openb-speed", 1, "how many times as dense arrivals are, with lives as long as they were")
-	flags.BoolVar(&f.fillUp, "openb-fill", false, "make all pods of the list in its order instead, and delete none")
-	flags.Float64Var(&f.rate, "openb-rate", 100, "pods a second for --openb-fill")
-	flags.BoolVar(&f.priorities, "openb-priorities", false, "priority by class: LS 1000, Burstable and Guaranteed 500, BE 0; victims are replaced")
+	flags.StringVar(&f.pods, "openb-pods", "", "OpenB pod list (CSV): pods are created and deleted at the recorded times")
+	flags.IntVar(&f.day, "openb-day", -1, "first day of the trace, counted from 0; -1 for the busiest day")
+	flags.IntVar(&f.speed, "openb-speed", 1, "factor by which arrivals are accelerated; pods run as long as recorded")
+	flags.BoolVar(&f.fillUp, "openb-fill", false, "create all pods in the order of the list and delete none")
+	flags.Float64Var(&f.rate, "openb-rate", 100, "pods per second with --openb-fill")
+	flags.BoolVar(&f.priorities, "openb-priorities", false, "set priorities by class: LS 1000, Burstable and Guaranteed 500, BE 0; victims are recreated")
 }
 
 func (f *openbFlags) isSet() bool { return f.nodes != "" || f.pods != "" }
@@ -37,20 +37,20 @@ func (f *openbFlags) isSet() bool { return f.nodes != "" || f.pods != "" }
 func (f *openbFlags) validate() error {
 	switch {
 	case f.pods != "" && f.nodes == "":
-		return errors.New("--openb-pods: needs --openb-nodes, too")
+		return errors.New("--openb-pods: requires --openb-nodes")
 	case f.pods == "" && (f.fillUp || f.priorities):
-		return errors.New("--openb-fill and --openb-priorities: need --openb-pods")
+		return errors.New("--openb-fill and --openb-priorities: require --openb-pods")
 	case f.day < -1 || f.day > 100_000:
-		return fmt.Errorf("--openb-day %d: must be a day of the trace, from 0, or -1", f.day)
+		return fmt.Errorf("--openb-day %d: must be -1, or a day of the trace counted from 0", f.day)
 	case f.speed < 1 || f.speed > 1_000_000:
-		return fmt.Errorf("--openb-speed %d: must be from 1 to 1000000", f.speed)
+		return fmt.Errorf("--openb-speed %d: must be between 1 and 1000000", f.speed)
 	case !(f.rate > 0 && f.rate <= 1e6):
-		return fmt.Errorf("--openb-rate %g: must be more than 0 and at most 1000000", f.rate)
+		return fmt.Errorf("--openb-rate %g: must be above 0 and at most 1000000", f.rate)
 	}
 	return nil
 }
 
-// addTo puts the lists into a study.
+// addTo adds the trace's nodes and pods to the simulation.
 func (f *openbFlags) addTo(s *simtrace.Simulation, timed bool) error {
 	if f.nodes == "" {
 		return nil
@@ -73,7 +73,7 @@ func (f *openbFlags) addTo(s *simtrace.Simulation, timed bool) error {
 	}
 	trace := make([]simtrace.Arrival, 0, len(traced))
 	if len(traced) == 0 {
-		return fmt.Errorf("%s: no pods: want a line for each below the columns", f.pods)
+		return fmt.Errorf("%s: no pods: must have a line per pod below the header", f.pods)
 	}
 	for _, t := range traced {
 		t.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/sim/trace"
 )
 
-// openbLists are the arguments for the OpenB data set.
+// openbLists returns the flags for the OpenB data set.
 func openbLists(t *testing.T) []string {
 	t.Helper()
 	dir := os.Getenv("BERTH_OPENB")
@@ -34,7 +34,7 @@ func summaryOf(t *testing.T, args ...string) trace.Summary {
 	return got.Summary
 }
 
-// TestSimulateOpenBDay replays the day with most arrivals: everybody finds a place at once.
+// TestSimulateOpenBDay replays the day with most arrivals. Every pod is placed at once.
 func TestSimulateOpenBDay(t *testing.T) {
 	s := summaryOf(t, openbLists(t)...)
 	if s.Created < 678 || s.Placed != s.Created || s.Pending != 0 || s.LatencyP99 > 1 {
@@ -42,8 +42,8 @@ func TestSimulateOpenBDay(t *testing.T) {
 	}
 }
 
-// TestSimulateOpenBOverload: 7,433 whole devices are asked of 6,212. Those who serve come first, and
-// the cluster comes to rest.
+// TestSimulateOpenBOverload requests 7,433 GPUs of 6,212. LS pods are placed first, and
+// the cluster settles.
 func TestSimulateOpenBOverload(t *testing.T) {
 	s := summaryOf(t, append(openbLists(t), "--openb-fill", "--openb-priorities")...)
 	if len(s.Priorities) != 3 || s.Priorities[0].Priority != 1000 || s.Priorities[0].Pending > 10 || s.Priorities[2].Pending < 900 {

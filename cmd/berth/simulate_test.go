@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// simulate runs berth simulate in process.
+// simulate runs `berth simulate` in process.
 func simulate(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -42,26 +42,26 @@ func TestSimulateErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":            {nil, "give a dump with -f"},
+		"nothing":            {nil, "set -f, --scenario"},
 		"output":             {[]string{"-f", dump, "-o", "xml"}, `-o "xml": must be text or json`},
 		"timeline":           {[]string{"-f", dump, "--timeline", "some"}, `--timeline "some": must be auto, all or none`},
-		"until":              {[]string{"-f", dump, "--until", "-1s"}, "--until -1s: must be positive"},
+		"until":              {[]string{"-f", dump, "--until", "-1s"}, "--until -1s: must be above 0"},
 		"lag":                {[]string{"-f", dump, "--lag", "-1s"}, "must not be negative"},
 		"no dump":            {[]string{"-f", "nothing.yaml"}, "nothing.yaml"},
 		"given twice":        {[]string{"-f", dump, "-f", dump}, "nodes n1: given twice"},
 		"no name":            {[]string{"-f", write(t, "x.yaml", "apiVersion: v1\nkind: Node\n")}, "metadata.name: empty"},
 		"no scenario":        {[]string{"--scenario", "nothing.txt"}, "nothing.txt"},
 		"bad scenario":       {[]string{"--scenario", write(t, "s.txt", "node n1\npod\n")}, "s.txt:2: pod: the name of the pod is missing"},
-		"scenario too long":  {[]string{"--scenario", write(t, "l.txt", "until 1h\n"), "--until", "1m"}, "goes on until 1h"},
-		"pods without nodes": {[]string{"--openb-pods", pods}, "needs --openb-nodes"},
-		"fill without pods":  {[]string{"--openb-nodes", nodes, "--openb-fill"}, "need --openb-pods"},
+		"scenario too long":  {[]string{"--scenario", write(t, "l.txt", "until 1h\n"), "--until", "1m"}, "ends at 1h"},
+		"pods without nodes": {[]string{"--openb-pods", pods}, "requires --openb-nodes"},
+		"fill without pods":  {[]string{"--openb-nodes", nodes, "--openb-fill"}, "require --openb-pods"},
 		"speed":              {[]string{"--openb-nodes", nodes, "--openb-pods", pods, "--openb-speed", "0"}, "--openb-speed 0"},
 		"rate":               {[]string{"--openb-nodes", nodes, "--openb-pods", pods, "--openb-rate", "0"}, "--openb-rate 0"},
 		"day":                {[]string{"--openb-nodes", nodes, "--openb-day", "-2"}, "--openb-day -2"},
 		"bad time":           {[]string{"--openb-nodes", nodes, "--openb-pods", write(t, "p.csv", podsHead+"a,1,1,0,0,,BE,Running,x,9,\n")}, `p.csv:2: creation_time: "x"`},
 		"times swapped":      {[]string{"--openb-nodes", nodes, "--openb-pods", write(t, "q.csv", podsHead+"a,1,1,0,0,,BE,Running,9,3,\n")}, "q.csv:2: creation_time 9, deletion_time 3"},
 		"no pods":            {[]string{"--openb-nodes", nodes, "--openb-pods", write(t, "e.csv", podsHead)}, "e.csv: no pods"},
-		"replay and file":    {[]string{"--replay", "x", "-f", dump}, "must not be given"},
+		"replay and file":    {[]string{"--replay", "x", "-f", dump}, "remove -f"},
 		"no journal":         {[]string{"--replay", "nothing.jsonl"}, "nothing.jsonl"},
 		"bad journal":        {[]string{"--replay", dump}, "dump.yaml:1: journal"},
 	} {
@@ -90,19 +90,19 @@ func TestSimulateDumpAndReplay(t *testing.T) {
 	if err != nil || !strings.Contains(out, `"placed": 1`) {
 		t.Fatalf("%v:\n%s", err, out)
 	}
-	if out, err = simulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "the same: ") {
+	if out, err = simulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "Identical: ") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if _, err = simulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "options other than") {
 		t.Errorf("with another seed: %v", err)
 	}
 	bad := write(t, "bad.txt", "expect at 1s bound 5\nuntil 1m\n")
-	if _, err := simulate(t, "-f", dump, "--scenario", bad); err == nil || !strings.Contains(err.Error(), "simulation: one thing did not come true as expected") {
+	if _, err := simulate(t, "-f", dump, "--scenario", bad); err == nil || !strings.Contains(err.Error(), "simulation: 1 expectation failed") {
 		t.Errorf("an expectation that fails: %v", err)
 	}
 }
 
-// TestDocsExample: what docs/guides/simulate.md shows first is as it says.
+// TestDocsExample checks the first example of the simulation guide.
 func TestDocsExample(t *testing.T) {
 	text, err := os.ReadFile("../../docs/guides/simulate.md")
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,20 +12,25 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/store"
 	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/scheduler"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/localnodes"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// upOptions are the flags of berth up.
+// upOptions holds the flags of `berth up`.
 type upOptions struct {
 	server      apiserver.Options
-	simulated   simulatedNodeFlags
+	simulated   localnodes.Flags
 	local       upLocalNodes
 	descheduler upDescheduler
 	ephemeral   bool
@@ -35,20 +39,22 @@ type upOptions struct {
 	journal     string
 }
 
-// upCommand runs a whole cluster in this process.
+// upCommand returns `berth up`.
 func upCommand() *cobra.Command {
 	o := upOptions{server: apiserver.DefaultOptions()}
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Run a whole cluster in this process: API server, scheduler, controllers, nodes",
+		Short: "Run a cluster: API server, scheduler, controllers and nodes",
 		Long: `Runs an API server on an embedded etcd, the scheduler, the controllers and simulated
-nodes in one process. A second start goes on where the first one was. Ctrl-C stops.
+nodes in one process. The data is kept: the next start continues with it. Press
+Ctrl-C to stop.
 
-With --virtual-nodes or --real-node the nodes are real: pods run in containers, of containerd where
-it is installed, else of Berth's own runtime, which needs nothing (--runtime). Where neither can be
-had, it says what is missing, and nodes are simulated. With real nodes there are simulated ones only if --nodes asks for them, and with the taint
-berth.dev/simulated:NoSchedule. Virtual nodes go, with their pods, when the command
-ends; what one that was killed left behind goes at the next start.`,
+With --virtual-nodes or --real-node pods run in containers: in containerd if it is
+installed, else in the embedded runtime, which needs no installed software
+(--runtime). If neither works, virtual nodes are replaced by simulated ones, with a
+message. Simulated nodes are then added only with --nodes, and with the taint
+berth.dev/simulated:NoSchedule. Virtual nodes and their pods are removed when the
+command ends; leftovers of a killed process are removed at the next start.`,
 		Example: `  berth up
   berth up --nodes 1000 --ephemeral
   berth up --descheduler-policy policy.yaml
@@ -57,41 +63,42 @@ ends; what one that was killed left behind goes at the next start.`,
   berth kubectl get nodes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := loadConfig(o.configs)
+			settings, err := settings.Load(o.configs)
 			if err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("seed") {
-				settings.berth.Scheduler.Seed = o.seed
+				settings.Berth.Scheduler.Seed = o.seed
 			}
 			applyServerConfig(cmd.Flags(), &o.server, settings)
-			printWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
+			printWarnings(cmd.ErrOrStderr(), settings.Kubelet.Warnings)
 			if err := o.prepareNodes(cmd.ErrOrStderr(), settings); err != nil {
 				return err
 			}
 			if o.local.enabled() && !cmd.Flags().Changed("nodes") {
-				o.simulated.count = 0
+				o.simulated.Count = 0
 			}
-			o.simulated.sizeSet = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
+			o.simulated.SizeSet = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
 			return runUp(cmd.Context(), cmd.OutOrStdout(), o, settings)
 		},
 	}
 	f := cmd.Flags()
 	addServerFlags(f, &o.server)
-	f.IntVar(&o.simulated.count, "nodes", 3, "number of equal nodes to simulate")
-	o.simulated.addFlags(f)
+	f.IntVar(&o.simulated.Count, "nodes", 3, "number of simulated nodes")
+	o.simulated.AddFlags(f)
 	o.local.addFlags(f)
 	o.descheduler.addFlags(f)
-	f.StringVar(&o.simulated.openb, "openb-nodes", "", "OpenB node list (CSV) to simulate instead of equal nodes")
-	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing: the objects are gone when the command ends")
-	f.Uint64Var(&o.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
-	configFlag(f, &o.configs)
+	f.StringVar(&o.simulated.Openb, "openb-nodes", "", "OpenB node list (CSV) to simulate")
+	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep no data after the command ends")
+	f.Uint64Var(&o.seed, "seed", 0, "seed for the choice between nodes of equal score (overrides scheduler.seed of --config)")
+	settings.AddFlag(f, &o.configs)
 	journalFlag(f, &o.journal, "journal in the data directory")
 	return cmd
 }
 
-// prepareNodes settles which real nodes there are to be, and where their things are. What they lack is told.
-func (o *upOptions) prepareNodes(tell io.Writer, settings settings) (err error) {
+// prepareNodes selects the real and virtual nodes and their directories. It prints what
+// they lack.
+func (o *upOptions) prepareNodes(tell io.Writer, settings settings.Settings) (err error) {
 	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
@@ -99,17 +106,16 @@ func (o *upOptions) prepareNodes(tell io.Writer, settings settings) (err error) 
 	if err := o.local.fallBackToSimulated(tell, o.local.validate()); err != nil {
 		return err
 	}
-	o.local.addNetworkNotes(&settings.kubelet)
+	o.local.addNetworkNotes(&settings.Kubelet)
 	return nil
 }
 
-func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) error {
+func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Settings) error {
 	started := time.Now()
 	if err := o.descheduler.readPolicy(os.Stderr); err != nil {
 		return err
 	}
-	settings.descheduler = o.descheduler
-	nodes, err := o.simulated.buildNodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
+	nodes, err := o.simulated.BuildNodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
 	if err != nil {
 		return err
 	}
@@ -137,19 +143,19 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 		return err
 	}
 	kept := cmp.Or(o.journal, filepath.Join(dir, "journal"))
-	if settings.journal, err = openJournal(kept, "up"); err != nil {
+	if settings.Journal, err = openJournal(kept, "up"); err != nil {
 		return err
 	}
-	defer func() { _ = settings.journal.Close() }()
-	if settings.decisions, err = openDecisions(kept, "up"); err != nil {
+	defer func() { _ = settings.Journal.Close() }()
+	if settings.Decisions, err = openDecisions(kept, "up"); err != nil {
 		return err
 	}
-	defer func() { _ = settings.decisions.Close() }()
-	return runComponents(ctx, func(p *components) error {
-		p.startLast("API server", server.Run)
+	defer func() { _ = settings.Decisions.Close() }()
+	return rungroup.Run(ctx, func(p *rungroup.Group) error {
+		p.StartLast("API server", server.Run)
 		select {
 		case <-server.Ready():
-		case <-p.ctx.Done():
+		case <-p.Ctx.Done():
 			return nil
 		}
 		others, err := o.startComponents(p, server, nodes, settings, dir, &say, log)
@@ -161,67 +167,75 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 	})
 }
 
-// startComponents starts all but the API server, and waits until the nodes can take
-// pods; others are the nodes that the cluster has besides.
-func (o *upOptions) startComponents(p *components, server *apiserver.Server, nodes []*corev1.Node, settings settings, dir string, say *upOutput, log *logFile) (others int, err error) {
+// startComponents starts everything but the API server and waits until the nodes accept
+// pods. It returns the number of other nodes in the cluster.
+func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings, dir string, say *upOutput, log *logFile) (others int, err error) {
 	config := server.LoopbackConfig()
 	if err := say.listen(); err != nil {
 		return 0, err
 	}
-	if err := startControlPlane(p, config, server.Authority().CAPEM(), settings, *say, log); err != nil {
+	if err := startControlPlane(p, config, server.Authority(), settings, &o.descheduler, *say, log); err != nil {
 		return 0, err
 	}
 	if len(nodes) > 0 {
-		answer, err := clusterServingOptions(server)
+		answer, err := localnodes.ClusterServingOptions(server)
 		if err != nil {
 			return 0, err
 		}
-		s, err := newSimulatedNodes(impersonate(config, pki.SimulatedNodes().Name), nodes, settings, answer)
+		s, err := localnodes.NewSimulated(cli.Impersonate(config, pki.SimulatedNodes().Name), nodes, settings, answer)
 		if err != nil {
 			return 0, err
 		}
-		s.start(p)
+		s.Start(p)
 	}
 	if err := o.local.start(p, server, settings); err != nil {
 		return 0, err
 	}
-	if others, err = waitForNodes(p.ctx, config, nodes, o.local.nodeNames()); err != nil {
+	if others, err = localnodes.WaitForNodes(p.Ctx, config, nodes, o.local.nodeNames()); err != nil {
 		return 0, err
 	}
 	return others, startDefaultStorage(p, config, dir)
 }
 
-// startControlPlane starts the scheduler, the controllers and the descheduler, each as the user whose
-// rights it needs and no more. ca is the certificate that pods check the API
-// server by; at the listeners of at they tell about themselves.
-func startControlPlane(p *components, config *rest.Config, ca []byte, settings settings, at upOutput, log *logFile) error {
-	settings.scheduler.LeaderElection.Enabled = false // there is one
+// startControlPlane starts the scheduler, the controllers and the descheduler, each with
+// the permissions of its own user. authority issues the certificates for metrics. at has
+// the listeners for metrics.
+func startControlPlane(p *rungroup.Group, config *rest.Config, authority *pki.Authority, settings settings.Settings, moves *upDescheduler, at upOutput, log *logFile) error {
+	settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
 	so := schedulerOptions(settings)
-	so.Config, so.Listener, so.Log, so.Decisions = impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.decisions
-	p.start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
-	status := newStatusServer(at.controllersListener, settings)
-	if err := settings.descheduler.start(p, config, settings, status); err != nil {
+	so.Config, so.Listener, so.Log, so.Decisions = cli.Impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.Decisions
+	var err error
+	if so.Certificate, err = servingCertificate(authority, "kube-scheduler"); err != nil {
 		return err
 	}
-	config = impersonate(config, pki.ControllerManager().Name)
-	if err := status.serve(p.ctx, &p.wg, config); err != nil {
+	p.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
+	status := controllermanager.NewStatusServer(at.controllersListener, settings)
+	if status.Certificate, err = servingCertificate(authority, "kube-controller-manager"); err != nil {
 		return err
 	}
-	return startControllers(p, config, ca, settings, status)
+	if err := moves.start(p, config, settings, status); err != nil {
+		return err
+	}
+	config = cli.Impersonate(config, pki.ControllerManager().Name)
+	if err := status.Serve(p.Ctx, &p.Wg, config); err != nil {
+		return err
+	}
+	return controllermanager.Start(p, config, authority.CAPEM(), settings, status)
 }
 
-// impersonate is a connection under another name: in one process, too, each part has just
-// the rights of its role.
-func impersonate(config *rest.Config, user string) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: user}
-	config.UserAgent = user
-	return config
+// servingCertificate returns a serving certificate of a component on this machine, signed
+// by the cluster's CA.
+func servingCertificate(authority *pki.Authority, component string) (metricsserver.Certificate, error) {
+	certPEM, keyPEM, err := authority.ServingPEM(component, pki.APIServerAltNames(nil))
+	if err != nil {
+		return nil, err
+	}
+	return metricsserver.NewCertificate(certPEM, keyPEM)
 }
 
-// applyServerConfig puts what the configuration file says where no flag says it.
-func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings settings) {
-	c := settings.berth.APIServer
+// applyServerConfig sets what the configuration file has and no flag overrides.
+func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings settings.Settings) {
+	c := settings.Berth.APIServer
 	for name, set := range map[string]func(){
 		"default-not-ready-toleration-seconds":   func() { o.NodeTolerationSeconds.NotReady = int64(c.DefaultNotReadyTolerationSeconds) },
 		"default-unreachable-toleration-seconds": func() { o.NodeTolerationSeconds.Unreachable = int64(c.DefaultUnreachableTolerationSeconds) },
@@ -235,14 +249,13 @@ func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings sett
 			set()
 		}
 	}
-	b := settings.berth.Budgets
+	b := settings.Berth.Budgets
 	o.Evictions = subresource.EvictionOptions{Rules: b.EvictionRules(), Refund: b.RefundFailedEvictions, IncludeReason: b.ExplainRefusals}
 }
 
-// prepareDataDir makes where things are kept: with --ephemeral in a directory that goes
-// with the process, except for the kubeconfig, which people must find. The data
-// directory is locked all the same: the kubeconfig in it may be that of a cluster
-// that runs.
+// prepareDataDir creates the data directory. With --ephemeral it creates a temporary one
+// and keeps only the kubeconfig in the data directory, which it locks because another
+// cluster may use it.
 func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
@@ -259,60 +272,14 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 		_ = lock.Close()
 		return "", nil, err
 	}
-	o.server.Kubeconfig = kubeconfigPath(o.server.DataDir)
+	o.server.Kubeconfig = cli.KubeconfigPath(o.server.DataDir)
 	o.server.DataDir = dir
 	return dir, func() {
 		_ = os.Remove(o.server.Kubeconfig)
 		_ = os.RemoveAll(dir)
-		if len(before) == 0 { // nothing was there to be locked
+		if len(before) == 0 { // the directory was created for the lock
 			_ = os.Remove(lock.Name())
 		}
 		_ = lock.Close()
 	}, nil
-}
-
-// progressInterval is how often it is looked for whom a start waits, and what for.
-const progressInterval = 5 * time.Second
-
-// waitForNodes waits until all nodes can take pods, and counts the others that the
-// cluster has.
-func waitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return 0, err
-	}
-	names := map[string]bool{}
-	for _, n := range nodes {
-		names[n.Name] = true
-	}
-	for _, name := range real {
-		names[name] = true
-	}
-	bar := progressBar{w: os.Stderr}
-	defer bar.done()
-	say, said := time.Now().Add(progressInterval), ""
-	// A list of thousands takes a server a while; not all its time may go to it.
-	pause := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
-	for tick := time.NewTicker(pause); ; {
-		ready, others, err := countReadyNodes(ctx, client, names)
-		if err == nil && ready == len(names) {
-			tick.Stop()
-			return others, nil
-		}
-		if len(names) > 100 {
-			bar.show(ready, len(names), "nodes ready")
-		} else if time.Now().After(say) {
-			if now := describeUnreadyNode(ctx, client, names); now != said {
-				fmt.Fprintln(os.Stderr, "berth: still waiting:", now)
-				said = now
-			}
-			say = time.Now().Add(progressInterval)
-		}
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return 0, errors.Join(err, context.Cause(ctx))
-		case <-tick.C:
-		}
-	}
 }

@@ -15,24 +15,28 @@ import (
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// upDescheduler are the flags of berth up for its descheduler.
+// upDescheduler holds the descheduler flags of `berth up`.
 type upDescheduler struct {
 	policyFile string
 	interval   time.Duration
 	flags      *pflag.FlagSet
-	policy     config.Descheduler // read of file
+	policy     config.Descheduler // content of policyFile
 }
 
 func (d *upDescheduler) addFlags(f *pflag.FlagSet) {
 	d.flags = f
-	f.StringVar(&d.policyFile, "descheduler-policy", "", "move pods by this DeschedulerPolicy `file`, or by the one that berth descheduler has without a file (\"default\"); without it none are moved")
-	f.DurationVar(&d.interval, "descheduler-interval", 2*time.Minute, "time from run to run of the descheduler")
+	f.StringVar(&d.policyFile, "descheduler-policy", "", "run the descheduler with this DeschedulerPolicy `file`, or \"default\" for the default policy")
+	f.DurationVar(&d.interval, "descheduler-interval", 2*time.Minute, "time between runs of the descheduler")
 }
 
-// readPolicy reads the policy and says what of it has no effect.
+// readPolicy reads the policy and prints its warnings.
 func (d *upDescheduler) readPolicy(errs io.Writer) (err error) {
 	switch {
 	case d.interval <= 0:
@@ -50,25 +54,26 @@ func (d *upDescheduler) readPolicy(errs io.Writer) (err error) {
 	return err
 }
 
-// start starts the descheduler, if there is a policy. What it does is in the log; its metrics are on the controllers' page.
-func (d *upDescheduler) start(p *components, c *rest.Config, settings settings, status *statusServer) error {
+// start starts the descheduler if there is a policy. It logs its work; its metrics are on
+// the controllers' endpoint.
+func (d *upDescheduler) start(p *rungroup.Group, c *rest.Config, settings settings.Settings, status *controllermanager.StatusServer) error {
 	if d.policyFile == "" {
 		return nil
 	}
-	counts, err := descheduler.NewMetrics(status.registry)
+	counts, err := descheduler.NewMetrics(status.Registry)
 	if err != nil {
 		return err
 	}
-	c = impersonate(c, pki.Component(descheduler.Component).Name)
+	c = cli.Impersonate(c, pki.Component(descheduler.Component).Name)
 	c.QPS = -1
 	log := klog.Background()
 	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Timeouts: execution.DefaultTimeouts(), Metrics: counts, Log: log,
 		OnProgress: func(line string) { log.Info("Descheduler: " + line) },
 		OnReport: func(r *descheduler.Report) {
-			log.Info("Descheduler: a round", "moves", len(r.Moves), "stay", r.RefusalCounts, "took", r.Took, "idle", r.SkippedReason, "places", r.HoldSupport)
+			log.Info("Descheduler run finished", "moves", len(r.Moves), "stay", r.RefusalCounts, "took", r.Took, "idle", r.SkippedReason, "places", r.HoldSupport)
 		}}
-	// It competes for the Lease so that others see it. Its name in there is always the same: there is one in a cluster
-	// of berth up, and after a crash it need not wait until its own Lease has run out.
+	// The Lease makes this descheduler visible to others. Its identity is fixed, so that after
+	// a crash it need not wait for its own Lease to expire.
 	e := deschedulerElection()
 	e.Identity = "berth-up"
 	work := func(ctx context.Context, c *rest.Config) error {
@@ -78,13 +83,13 @@ func (d *upDescheduler) start(p *components, c *rest.Config, settings settings, 
 		}
 		return err
 	}
-	p.start("descheduler", func(ctx context.Context) error {
+	p.Start("descheduler", func(ctx context.Context) error {
 		for {
 			err := runWithLease(ctx, e, c, io.Discard, work)
 			if !errors.Is(err, leaderelection.ErrLost) {
 				return err
 			}
-			log.Info("Descheduler: the Lease was lost, as when the machine sleeps; it is competed for again")
+			log.Info("Descheduler lost its Lease, acquiring it again")
 		}
 	})
 	return nil

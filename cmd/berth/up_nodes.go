@@ -24,10 +24,14 @@ import (
 	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/localnodes"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// upLocalNodes are the nodes of berth up that run real pods.
+// upLocalNodes holds the flags of `berth up` for nodes that run containers.
 type upLocalNodes struct {
 	realNode          bool
 	runtime           string
@@ -37,46 +41,46 @@ type upLocalNodes struct {
 	inodes            int64
 	lowDisk           int64
 	virtualDir        string // of the virtual nodes
-	dataDir           string // the data directory, as it was given
+	dataDir           string // as given by --data-dir
 	ephemeral         bool
-	nodeName          string // of the machine as a node
+	nodeName          string // of the real node
 
-	size     virtualnode.Options // as memory and disk say
+	size     virtualnode.Options // from memory and disk
 	embedded embeddedNodes
-	notes    []string // what else there is to say of them
+	notes    []string // printed with the nodes
 	flags    *pflag.FlagSet
 }
 
-// simulatedTaint keeps pods that do not tolerate it off simulated nodes where
-// there are real ones: there no program runs.
+// simulatedTaint keeps pods that do not tolerate it off simulated nodes when there are
+// also nodes that run containers.
 var simulatedTaint = corev1.Taint{Key: "berth.dev/simulated", Effect: corev1.TaintEffectNoSchedule}
 
 func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	f.flags = flags
-	flags.BoolVar(&f.realNode, "real-node", false, "make this machine a node")
-	addRuntimeFlag(flags, &f.runtime)
-	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node; where none answers, or it has no network, pods run in Berth's own runtime")
-	flags.StringVar(&f.rootDir, "root-dir", "", "directory of --real-node's agent: the volumes, files and logs of its pods; without it agent in the data directory")
-	flags.IntVar(&f.virtualNodes, "virtual-nodes", 0, "number of nodes to make of parts of this machine: real pods, with a cgroup, a disk and a container runtime of each node's own")
+	flags.BoolVar(&f.realNode, "real-node", false, "run pods on this machine as one node")
+	localnodes.AddRuntimeFlag(flags, &f.runtime)
+	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node; if none answers or it has no network, the embedded runtime is used")
+	flags.StringVar(&f.rootDir, "root-dir", "", "directory of --real-node for pod volumes, files and logs (default: agent in the data directory)")
+	flags.IntVar(&f.virtualNodes, "virtual-nodes", 0, "number of virtual nodes: parts of this machine, each with its own cgroup, disk and container runtime")
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
-	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node: a sparse file")
-	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", defaultLowDisk, "with fewer MiB available on its disk a real or virtual node takes no new pods")
-	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0: as many as ext4 makes by itself")
+	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node (a sparse file)")
+	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", localnodes.DefaultLowDisk, "a real or virtual node accepts no new pods if its disk has fewer MiB available")
+	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0 for ext4's default")
 }
 
-// enabled says whether there are to be such nodes.
+// enabled reports whether there are such nodes.
 func (f *upLocalNodes) enabled() bool { return f.realNode || f.virtualNodes > 0 }
 
-// validate reads sizes and looks for what the nodes need on this machine.
+// validate checks the flags and whether this machine can run the nodes.
 func (f *upLocalNodes) validate() error {
 	if f.virtualNodes < 0 || f.virtualNodes > 100 {
 		return fmt.Errorf("--virtual-nodes %d: must be between 0 and 100", f.virtualNodes)
 	}
-	memory, err := parsePositiveQuantity("--virtual-memory", f.memory, "2Gi")
+	memory, err := localnodes.ParsePositiveQuantity("--virtual-memory", f.memory, "2Gi")
 	if err != nil {
 		return err
 	}
-	disk, err := parsePositiveQuantity("--virtual-disk", f.disk, "2Gi")
+	disk, err := localnodes.ParsePositiveQuantity("--virtual-disk", f.disk, "2Gi")
 	if err != nil {
 		return err
 	}
@@ -93,40 +97,42 @@ func (f *upLocalNodes) validate() error {
 	return f.chooseRuntimes()
 }
 
-// embeddedNodes are the kinds of nodes whose pods run in the embedded runtime.
+// embeddedNodes records which nodes use the embedded runtime.
 type embeddedNodes struct{ realNode, virtualNodes bool }
 
-// unavailableError says that real nodes cannot be made here, and nobody has asked for a way that would have to do.
+// unavailableError reports that this machine cannot run such nodes, and that no flag
+// demands a particular runtime.
 type unavailableError struct {
 	error
-	flag string // that asks for them
+	flag string // that asks for the nodes
 }
 
-// fallBackToSimulated says what real nodes lack here, and asks for none then.
+// fallBackToSimulated prints an unavailableError and clears the nodes. It returns any
+// other error.
 func (f *upLocalNodes) fallBackToSimulated(w io.Writer, fault error) error {
 	var c unavailableError
 	if !errors.As(fault, &c) {
 		return fault
 	}
-	instead := "So nodes are simulated"
+	instead := "Using simulated nodes instead"
 	f.virtualNodes, f.embedded.virtualNodes = 0, false
 	if c.flag == "real-node" {
 		f.realNode = false
 	} else if f.realNode {
-		instead = "So the machine is one node, and has no virtual ones"
+		instead = "Using the machine as one node without virtual nodes"
 	}
 	fmt.Fprintf(w, "berth: %s. %s.\n", strings.ReplaceAll(c.Error(), "\n", "; "), instead)
 	return nil
 }
 
-// chooseRuntimes decides what runs pods.
+// chooseRuntimes selects the container runtime of each kind of node.
 func (f *upLocalNodes) chooseRuntimes() error {
 	named := f.flags != nil && f.flags.Changed("runtime-endpoint")
 	may := func(flag string, err error) error {
 		if err == nil {
 			return nil
 		}
-		if err = fmt.Errorf("--%s: %w", flag, err); f.runtime == runtimeAuto && !named {
+		if err = fmt.Errorf("--%s: %w", flag, err); f.runtime == localnodes.RuntimeAuto && !named {
 			return unavailableError{err, flag}
 		}
 		return err
@@ -134,19 +140,19 @@ func (f *upLocalNodes) chooseRuntimes() error {
 	var err error
 	if f.realNode {
 		if bad := validation.IsDNS1123Subdomain(f.nodeName); len(bad) > 0 {
-			return fmt.Errorf("--real-node: this machine is called %q, and no node can be: %s: call it otherwise, with hostnamectl or hostname", f.nodeName, bad[0])
+			return fmt.Errorf("--real-node: the host name %q is not a valid node name: %s: change it with hostnamectl or hostname", f.nodeName, bad[0])
 		}
 		cri := f.checkRuntime()
-		if f.embedded.realNode, err = useEmbedded(f.runtime, named, cri, f.rootDir); err != nil {
+		if f.embedded.realNode, err = localnodes.UseEmbedded(f.runtime, named, cri, f.rootDir); err != nil {
 			return may("real-node", err)
 		}
-		if f.embedded.realNode && f.runtime == runtimeAuto && socketExists(f.endpoint) {
-			f.notes = append(f.notes, "since "+embeddedReason(cri))
+		if f.embedded.realNode && f.runtime == localnodes.RuntimeAuto && socketExists(f.endpoint) {
+			f.notes = append(f.notes, "since "+localnodes.EmbeddedReason(cri))
 		}
 	}
 	if f.virtualNodes > 0 {
 		cri := containerd.CheckRequirements(true)
-		if f.embedded.virtualNodes, err = useEmbedded(f.runtime, false, cri, ""); err != nil {
+		if f.embedded.virtualNodes, err = localnodes.UseEmbedded(f.runtime, false, cri, ""); err != nil {
 			return may("virtual-nodes", err)
 		}
 		return may("virtual-nodes", virtualnode.CheckRequirements())
@@ -154,28 +160,28 @@ func (f *upLocalNodes) chooseRuntimes() error {
 	return nil
 }
 
-// addNetworkNotes notes what their pods will lack.
+// addNetworkNotes records which network features the pods will lack.
 func (f *upLocalNodes) addNetworkNotes(k *config.Kubelet) {
 	if _, err := exec.LookPath("iptables"); err != nil && (f.realNode && f.embedded.realNode || f.virtualNodes > 0 && f.embedded.virtualNodes) {
-		f.notes = append(f.notes, "without iptables, which is not installed, pods reach nothing beyond this machine and have no host ports")
+		f.notes = append(f.notes, "iptables is not installed: pods cannot reach other machines and have no host ports")
 	}
 	if err := pods.CheckNameservers(k.ResolvConf); err != nil && f.enabled() && len(k.ClusterDNS) == 0 {
 		f.notes = append(f.notes, err.Error())
 	}
 }
 
-// checkRuntime says why this machine cannot be a node with a container runtime that speaks CRI.
+// checkRuntime returns why no CRI runtime can run pods on this machine, or nil.
 func (f *upLocalNodes) checkRuntime() error {
 	switch {
 	case os.Geteuid() != 0:
-		return errors.New("an agent makes cgroups and mounts: that needs root")
+		return errors.New("a node agent creates cgroups and mounts, which requires root")
 	case !socketExists(f.endpoint):
-		return fmt.Errorf("no container runtime listens at %s: start containerd, or say with --runtime-endpoint where one is; --virtual-nodes brings its own", f.endpoint)
+		return fmt.Errorf("no container runtime listens at %s: start containerd or set --runtime-endpoint; --virtual-nodes starts its own", f.endpoint)
 	}
-	return checkCRI(f.runtime, f.endpoint)
+	return localnodes.CheckCRI(f.runtime, f.endpoint)
 }
 
-// checkFlagDependencies refuses flags that are about nodes which are not asked for.
+// checkFlagDependencies refuses flags whose kind of node is not enabled.
 func (f *upLocalNodes) checkFlagDependencies() error {
 	asks := map[string]bool{"real-node": f.realNode, "virtual-nodes": f.virtualNodes > 0, "real-node or --virtual-nodes": f.enabled()}
 	for flag, of := range map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
@@ -189,13 +195,13 @@ func (f *upLocalNodes) checkFlagDependencies() error {
 }
 
 const (
-	// maxVirtualDisk is as large as a file on ext4 may be, with its usual blocks.
+	// maxVirtualDisk is the maximum file size on ext4 with 4 KiB blocks.
 	maxVirtualDisk = 16 << 40
-	// minVirtualInodes is what a containerd and a handful of small images need.
+	// minVirtualInodes is what containerd and a few small images need.
 	minVirtualInodes = 500
 )
 
-// checkSizes refuses virtual nodes that cannot be made, or that would take no pod.
+// checkSizes refuses sizes with which a virtual node could not run pods.
 func (f *upLocalNodes) checkSizes(memory, disk int64) error {
 	var machine unix.Sysinfo_t
 	if err := unix.Sysinfo(&machine); err != nil {
@@ -212,14 +218,14 @@ func (f *upLocalNodes) checkSizes(memory, disk int64) error {
 	case disk > maxVirtualDisk:
 		return fmt.Errorf("--virtual-disk %s: must be at most 16Ti", f.disk)
 	case f.virtualNodes > 0 && disk <= f.lowDisk<<20:
-		return fmt.Errorf("--virtual-disk %s: must be above --low-diskspace-threshold-mb %d, or the node takes no pods", f.disk, f.lowDisk)
+		return fmt.Errorf("--virtual-disk %s: must be above --low-diskspace-threshold-mb %d, or the node accepts no pods", f.disk, f.lowDisk)
 	case f.inodes < 0 || f.inodes > 0 && f.inodes < minVirtualInodes:
 		return fmt.Errorf("--virtual-inodes %d: must be at least %d, or 0", f.inodes, minVirtualInodes)
 	}
 	return nil
 }
 
-// nodeNames of the nodes: the machine's own, and v1, v2, ...
+// nodeNames returns the name of the real node, and v1, v2, ... for virtual nodes.
 func (f *upLocalNodes) nodeNames() []string {
 	var out []string
 	if f.realNode {
@@ -236,7 +242,7 @@ func hostNodeName() string {
 	return strings.ToLower(cmp.Or(host, "machine"))
 }
 
-// removeStaleNodes removes virtual nodes that a process which was killed left behind.
+// removeStaleNodes removes virtual nodes of a killed process.
 func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 	if _, err := os.Stat(f.virtualDir); err != nil && f.virtualNodes == 0 || os.Geteuid() != 0 {
 		return nil
@@ -248,12 +254,12 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 	return place.Cleanup(ctx)
 }
 
-// start starts the agents of all nodes, each with a credential of its own.
-func (f *upLocalNodes) start(p *components, server *apiserver.Server, settings settings) error {
+// start starts the agents, each with the credential of its node.
+func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
 		config, err := nodeClientConfig(server, name)
 		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk,
-			Nodes: settings.berth.Nodes, Kubelet: settings.kubelet, Pressure: settings.berth.Pressure.Options(), Log: klog.Background()}, err
+			Nodes: settings.Berth.Nodes, Kubelet: settings.Kubelet, Pressure: settings.Berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.realNode {
 		o, err := options(f.nodeName)
@@ -265,7 +271,7 @@ func (f *upLocalNodes) start(p *components, server *apiserver.Server, settings s
 			o.Embedded = &nodeagent.Embedded{}
 		}
 		o.OnStop = func(pods int) { printRemainingPods(os.Stderr, o.Name, pods, f.remainingPodsHint(o.Name)) }
-		p.start("node "+o.Name, func(ctx context.Context) error { return nodeagent.Run(ctx, o) })
+		p.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.Run(ctx, o) })
 	}
 	if f.virtualNodes == 0 {
 		return nil
@@ -284,38 +290,38 @@ func (f *upLocalNodes) start(p *components, server *apiserver.Server, settings s
 		}
 		size := f.size
 		size.Index = i
-		p.start("node "+o.Name, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, place, size, o) })
+		p.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, place, size, o) })
 	}
 	return nil
 }
 
-// printRemainingPods says what runs on when a node's agent has ended, and what comes of it.
+// printRemainingPods prints how many pods keep running after a node's agent has stopped.
 func printRemainingPods(w io.Writer, node string, pods int, then string) {
 	if pods == 0 {
 		return
 	}
-	what := "1 pod runs on"
+	what := "1 pod keeps running"
 	if pods > 1 {
-		what = fmt.Sprintf("%d pods run on", pods)
+		what = fmt.Sprintf("%d pods keep running", pods)
 	}
 	fmt.Fprintf(w, "berth: node %s: %s; %s\n", node, what, then)
 }
 
-// stopPodsHint is how pods of a node are stopped, for who has been told that they run on.
+// stopPodsHint returns the command that stops the pods of a node.
 func stopPodsHint(node, kubeconfig string) string {
-	return fmt.Sprintf("to stop pods, delete them while it runs: berth kubectl --kubeconfig %s delete pods --all-namespaces --field-selector spec.nodeName=%s", kubeconfig, node)
+	return fmt.Sprintf("to stop pods, delete them while berth up runs: berth kubectl --kubeconfig %s delete pods --all-namespaces --field-selector spec.nodeName=%s", kubeconfig, node)
 }
 
-// remainingPodsHint says what comes of pods that run on.
+// remainingPodsHint returns what happens to pods that keep running.
 func (f *upLocalNodes) remainingPodsHint(node string) string {
 	again := "berth up --real-node --data-dir " + f.dataDir
 	if f.ephemeral {
-		return "nothing is kept that knows them: the next " + again + " removes them"
+		return "no data is kept about them: the next " + again + " removes them"
 	}
-	return again + " takes up what runs; " + stopPodsHint(node, kubeconfigPath(f.dataDir))
+	return again + " continues with them; " + stopPodsHint(node, cli.KubeconfigPath(f.dataDir))
 }
 
-// nodeClientConfig is a node's own connection to the server.
+// nodeClientConfig returns a client configuration with the node's own credential.
 func nodeClientConfig(server *apiserver.Server, name string) (*rest.Config, error) {
 	authority := server.Authority()
 	cert, key, err := authority.ClientPEM(pki.Node(name))
@@ -323,8 +329,9 @@ func nodeClientConfig(server *apiserver.Server, name string) (*rest.Config, erro
 		TLSClientConfig: rest.TLSClientConfig{CAData: authority.CAPEM(), CertData: cert, KeyData: key}}, err
 }
 
-// setDefaults says where things are, and what the machine is called: the virtual nodes in the data directory that is
-// locked, not in that of --ephemeral, which nobody finds after a crash.
+// setDefaults sets directories and the node name. Virtual nodes are in the locked data
+// directory, not in the temporary one of --ephemeral, which could not be found after a
+// crash.
 func (f *upLocalNodes) setDefaults(dataDir string, ephemeral bool) {
 	f.dataDir, f.ephemeral = dataDir, ephemeral
 	f.virtualDir = filepath.Join(dataDir, "virtual")

@@ -11,9 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/localnodes"
 )
 
-// TestVirtualNodeFlags: what cannot be is refused before anything is made.
+// TestVirtualNodeFlags checks that invalid sizes are refused.
 func TestVirtualNodeFlags(t *testing.T) {
 	for flag, words := range map[string]string{
 		"--virtual-nodes=-1":                         "--virtual-nodes -1: must be between 0 and 100",
@@ -26,7 +27,7 @@ func TestVirtualNodeFlags(t *testing.T) {
 		"--virtual-nodes=1 --virtual-disk=900Ti":     "--virtual-disk 900Ti: must be at most 16Ti",
 		"--virtual-nodes=1 --virtual-disk=200Mi":     "--virtual-disk 200Mi: must be above --low-diskspace-threshold-mb 256",
 		"--virtual-nodes=1 --virtual-inodes=3":       "--virtual-inodes 3: must be at least 500",
-		"--low-diskspace-threshold-mb=-256":          "--low-diskspace-threshold-mb -256: must be a number of MiB that is not negative",
+		"--low-diskspace-threshold-mb=-256":          "--low-diskspace-threshold-mb -256: must be a number of MiB of 0 or more",
 		"--real-node --runtime-endpoint=/no/where.s": "--real-node: ",
 		"--runtime=cri":                              "--runtime: has no effect without --real-node or --virtual-nodes",
 		"--runtime-endpoint=/no/where.s":             "--runtime-endpoint: has no effect without --real-node",
@@ -46,10 +47,11 @@ func TestVirtualNodeFlags(t *testing.T) {
 	}
 }
 
-// TestRealNodeKeepsItsName: as a node it is what it was, whatever it is called now: its pods are found by that name.
+// TestRealNodeKeepsItsName checks that a renamed machine keeps its node name, so that its
+// pods are found.
 func TestRealNodeKeepsItsName(t *testing.T) {
 	home := t.TempDir()
-	f := upLocalNodes{realNode: true, runtime: runtimeAuto, endpoint: defaultEndpoint}
+	f := upLocalNodes{realNode: true, runtime: localnodes.RuntimeAuto, endpoint: defaultEndpoint}
 	if f.setDefaults(home, false); f.nodeName != hostNodeName() {
 		t.Errorf("the first time it is %q, want %q", f.nodeName, hostNodeName())
 	}
@@ -60,12 +62,12 @@ func TestRealNodeKeepsItsName(t *testing.T) {
 		t.Errorf("after a change of its name it is %v", f.nodeNames())
 	}
 	f.nodeName = "my_laptop"
-	if err := f.chooseRuntimes(); err == nil || !strings.Contains(err.Error(), `--real-node: this machine is called "my_laptop", and no node can be`) {
+	if err := f.chooseRuntimes(); err == nil || !strings.Contains(err.Error(), `--real-node: the host name "my_laptop" is not a valid node name`) {
 		t.Errorf("of a name that no node can have: %v", err)
 	}
 }
 
-// TestNetworkNotes: what pods of a real node will miss is said at the start.
+// TestNetworkNotes checks the notes about missing network features.
 func TestNetworkNotes(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
 	if err := os.WriteFile(conf, []byte("nameserver 192.0.2.53\n"), 0o600); err != nil {
@@ -74,11 +76,11 @@ func TestNetworkNotes(t *testing.T) {
 	t.Setenv("PATH", "")
 	for name, tc := range map[string]struct {
 		f    upLocalNodes
-		want string // the note begins so
+		want string // prefix of the note
 	}{
 		"simulated nodes":      {upLocalNodes{}, ""},
 		"containerd":           {upLocalNodes{realNode: true}, ""},
-		"the embedded runtime": {upLocalNodes{realNode: true, embedded: embeddedNodes{realNode: true}}, "without iptables"},
+		"the embedded runtime": {upLocalNodes{realNode: true, embedded: embeddedNodes{realNode: true}}, "iptables is not installed"},
 	} {
 		tc.f.addNetworkNotes(&config.Kubelet{ResolvConf: conf})
 		if got := strings.Join(tc.f.notes, "|"); (got == "") != (tc.want == "") || !strings.HasPrefix(got, tc.want) {
@@ -87,14 +89,14 @@ func TestNetworkNotes(t *testing.T) {
 	}
 }
 
-// TestFallBackToSimulated: of virtual nodes that cannot be made nothing is left that the start would tell of.
+// TestFallBackToSimulated checks that the fallback clears everything about virtual nodes.
 func TestFallBackToSimulated(t *testing.T) {
 	f := upLocalNodes{realNode: true, virtualNodes: 2, embedded: embeddedNodes{virtualNodes: true}}
 	var told strings.Builder
 	if err := f.fallBackToSimulated(&told, unavailableError{errors.New("no loop devices"), "virtual-nodes"}); err != nil {
 		t.Fatal(err)
 	}
-	if f.virtualNodes != 0 || f.embedded.virtualNodes || !f.realNode || !strings.Contains(told.String(), "So the machine is one node") {
+	if f.virtualNodes != 0 || f.embedded.virtualNodes || !f.realNode || !strings.Contains(told.String(), "Using the machine as one node") {
 		t.Errorf("%d virtual nodes, embedded: %v, real: %v; told: %s", f.virtualNodes, f.embedded.virtualNodes, f.realNode, told.String())
 	}
 }

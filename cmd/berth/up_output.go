@@ -16,42 +16,46 @@ import (
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// upOutput say what started where.
+// upOutput prints what started where.
 type upOutput struct {
 	w                                      io.Writer
-	schedulerListener, controllersListener net.Listener // where these tell about themselves
+	schedulerListener, controllersListener net.Listener // metrics listeners
 }
 
-// listen opens the ports of the stock components or, where they are taken, others.
+// listen opens the ports of kube-scheduler and kube-controller-manager or, if they are
+// taken, other ports.
 func (l *upOutput) listen() (err error) {
-	if l.schedulerListener, err = metricsserver.ListenOrAnyPort(schedulerAddress); err != nil {
+	if l.schedulerListener, err = metricsserver.ListenOrAnyPort(controllermanager.SchedulerAddress); err != nil {
 		return err
 	}
-	l.controllersListener, err = metricsserver.ListenOrAnyPort(controllerAddress)
+	l.controllersListener, err = metricsserver.ListenOrAnyPort(controllermanager.ControllerAddress)
 	return err
 }
 
-func (l upOutput) printStarted(o *upOptions, settings settings, server *apiserver.Server, nodes []*corev1.Node, others int, took time.Duration) {
+func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server *apiserver.Server, nodes []*corev1.Node, others int, took time.Duration) {
 	kept := "data in " + o.server.DataDir
 	if o.ephemeral {
-		kept = "nothing is kept"
+		kept = "no data is kept"
 	}
 	if len(o.server.EtcdServers) > 0 {
 		kept = "data in etcd at " + strings.Join(o.server.EtcdServers, ", ")
 	}
 	var profiles []string
-	for _, p := range settings.scheduler.Profiles {
+	for _, p := range settings.Scheduler.Profiles {
 		profiles = append(profiles, p.Name)
 	}
 	fmt.Fprintf(l.w, "Berth is up after %.1f s\n", took.Seconds())
 	var table strings.Builder
 	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), kept)
-	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.berth.Scheduler.Seed)
+	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.Berth.Scheduler.Seed)
 	fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.schedulerListener.Addr())
-	fmt.Fprintf(t, "  controllers\t%d loops\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(controllers))
+	fmt.Fprintf(t, "  controllers\t%d controllers\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(controllermanager.Controllers))
 	fmt.Fprintf(t, "  \thttps://%s\tmetrics\n", l.controllersListener.Addr())
 	if o.descheduler.policyFile != "" {
 		fmt.Fprintf(t, "  descheduler\tevery %v\t%s\n", o.descheduler.interval, o.descheduler.policyFile)
@@ -63,14 +67,14 @@ func (l upOutput) printStarted(o *upOptions, settings settings, server *apiserve
 		fmt.Fprintln(l.w, strings.TrimRight(line, " \n"))
 	}
 	if others > 0 {
-		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with agents of their own. Where no agent runs,\npods are placed but do not start: delete such nodes, or start with them again.\n", others)
+		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with separate agents. Pods on nodes\nwithout an agent do not start: delete these nodes, or start with them again.\n", others)
 	}
 	kubectl := "berth kubectl"
-	if server.KubeconfigPath() != kubeconfigPath(defaultDataDir()) {
+	if server.KubeconfigPath() != cli.KubeconfigPath(cli.DefaultDataDir()) {
 		kubectl += " --kubeconfig " + server.KubeconfigPath()
 	}
 	next := "apply -f examples/pods.yaml"
-	if o.local.enabled() { // what the examples name is nowhere to be had
+	if o.local.enabled() { // the images of the examples do not exist
 		next = "run idle --image berth.dev/pause:1"
 	}
 	if o.local.realNode {
@@ -82,10 +86,10 @@ func (l upOutput) printStarted(o *upOptions, settings settings, server *apiserve
 	fmt.Fprintf(l.w, "\nNext, in another terminal:  %s %s\nCtrl-C stops.\n", kubectl, next)
 }
 
-// embeddedRuntimeText is the embedded runtime, for people.
-const embeddedRuntimeText = "Berth's own runtime (containment, not a security boundary)"
+// embeddedRuntimeText names the embedded runtime in output.
+const embeddedRuntimeText = "the embedded runtime (containment, not a security boundary)"
 
-// printNodes says what nodes there are.
+// printNodes prints one line per kind of node.
 func (l upOutput) printNodes(w io.Writer, o *upOptions, simulated []*corev1.Node) {
 	if o.local.realNode {
 		in := o.local.endpoint
@@ -95,11 +99,11 @@ func (l upOutput) printNodes(w io.Writer, o *upOptions, simulated []*corev1.Node
 		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", o.local.nodeName, in)
 	}
 	if o.local.virtualNodes > 0 {
-		in := "a containerd each"
+		in := "containerd"
 		if o.local.embedded.virtualNodes {
 			in = embeddedRuntimeText
 		}
-		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each, of this machine's; pods run in %s\n", o.local.virtualNodes, o.local.memory, o.local.disk, in)
+		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each; pods run in %s\n", o.local.virtualNodes, o.local.memory, o.local.disk, in)
 	}
 	for _, note := range o.local.notes {
 		fmt.Fprintf(w, "  \t\t%s\n", note)
@@ -109,7 +113,7 @@ func (l upOutput) printNodes(w io.Writer, o *upOptions, simulated []*corev1.Node
 	}
 }
 
-// formatNodeSizes words the sizes of nodes, if they are all equal.
+// formatNodeSizes returns the common size of nodes.
 func formatNodeSizes(nodes []*corev1.Node) string {
 	if len(nodes) == 0 {
 		return ""
@@ -118,27 +122,27 @@ func formatNodeSizes(nodes []*corev1.Node) string {
 	for _, n := range nodes {
 		c := n.Status.Capacity
 		if !c.Cpu().Equal(*first.Cpu()) || !c.Memory().Equal(*first.Memory()) {
-			return "of several sizes"
+			return "of different sizes"
 		}
 	}
 	return fmt.Sprintf("%s cpu, %s memory each", first.Cpu(), first.Memory())
 }
 
-// logFile is where the parts log to.
+// logFile is the log of all components.
 type logFile struct{ slog *slog.Logger }
 
-// logToStderr lets the parts log where a service's log is collected.
+// logToStderr sends logs to stderr, where service managers collect them.
 func logToStderr() { klog.LogToStderr(true) }
 
-// disableStderrErrors keeps errors, too, to where the rest of the log goes; klog has
-// a flag for it and no function.
+// disableStderrErrors stops klog from copying errors to stderr. klog has only a flag for
+// it.
 func disableStderrErrors() {
 	var flags flag.FlagSet
 	klog.InitFlags(&flags)
 	_ = flags.Set("stderrthreshold", "FATAL")
 }
 
-// logToFile sends the log of all parts to a file, appended to.
+// logToFile appends the log of all components to a file.
 func logToFile(file string) (*logFile, func(), error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

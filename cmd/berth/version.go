@@ -10,12 +10,12 @@ import (
 	"github.com/berthproject/berth/apiserver"
 )
 
-// versionCommand says what this binary is.
+// versionCommand returns `berth version`.
 func versionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which Berth this is, and which Kubernetes API it speaks",
+		Short: "Print the version of Berth and of its Kubernetes API",
 		Example: `  berth version
   berth version -o json`,
 		Args: cobra.NoArgs,
@@ -39,10 +39,10 @@ func versionCommand() *cobra.Command {
 	return cmd
 }
 
-// version is the release, with the API.
-func version() string { return moduleVersion() + ", speaks Kubernetes " + apiserver.KubernetesVersion }
+// version returns the release and the Kubernetes version of the API.
+func version() string { return moduleVersion() + ", Kubernetes API " + apiserver.KubernetesVersion }
 
-// moduleVersion is what the build knows of itself.
+// moduleVersion returns the module version of the build.
 func moduleVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

@@ -13,32 +13,35 @@ import (
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/controllers/volume/localprovisioner"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/rungroup"
 )
 
-// startProvisioner starts the loop that makes directories below root for claims.
-func startProvisioner(p *components, config *rest.Config, root string) error {
+// startProvisioner starts the controller that provisions volumes as directories below
+// root.
+func startProvisioner(p *rungroup.Group, config *rest.Config, root string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	p.start("directories for volumes", func(ctx context.Context) error {
+	p.Start("directories for volumes", func(ctx context.Context) error {
 		return localprovisioner.Run(ctx, client, root, klog.Background())
 	})
 	return nil
 }
 
-// startDefaultStorage gives a cluster a default class whose volumes are directories below its
-// data directory. A class of that name that is there stays as it is.
-func startDefaultStorage(p *components, config *rest.Config, dir string) error {
+// startDefaultStorage creates the default StorageClass unless it exists, and starts its
+// provisioner.
+func startDefaultStorage(p *rungroup.Group, config *rest.Config, dir string) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	_, err = client.StorageV1().StorageClasses().Create(p.ctx, localprovisioner.Class(), metav1.CreateOptions{})
+	_, err = client.StorageV1().StorageClasses().Create(p.Ctx, localprovisioner.Class(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("storageclass %s: %w", localprovisioner.ClassName, err)
 	}
-	return startProvisioner(p, impersonate(config, pki.Component("local-directory").Name), filepath.Join(dir, "volumes"))
+	return startProvisioner(p, cli.Impersonate(config, pki.Component("local-directory").Name), filepath.Join(dir, "volumes"))
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/berthproject/berth/agent/testprogram"
 )
 
-// workloadCommand is the program of test and demo pods; it has flags of its own.
+// workloadCommand returns the hidden program of test and demo pods, which parses its own
+// flags.
 func workloadCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "workload [FLAGS | COMMAND]", Short: "Serve, take memory, write, fork or end, as a pod of a test does", Hidden: true,
+		Use: "workload [FLAGS | COMMAND]", Short: "Run the test program of test and demo pods", Hidden: true,
 		DisableFlagParsing: true,
 		Run: func(cmd *cobra.Command, args []string) {
-			signal.Reset(terminationSignals()...) // it listens to those that it is to hear
+			signal.Reset(terminationSignals()...) // the program handles signals itself
 			os.Exit(testprogram.Main(args, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}

@@ -13,20 +13,24 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// zonesCommand shows how zones fare.
+// zonesCommand returns `berth zones`.
 func zonesCommand() *cobra.Command {
 	var dumps, configs []string
 	var kubeconfig, output string
 	cmd := &cobra.Command{
 		Use:   "zones",
-		Short: "Show how many nodes of each zone are lost, and when their pods are driven out",
-		Long: `Shows for each zone its state, how fast its lost nodes get their NoExecute taint, and which lost
-node has what place in the line for it, as the nodes of any cluster tell (or dumps, -f).
-Rates and thresholds are those of kube-controller-manager unless --config says others.
-Exits with 0 whether nodes are lost or not, with 1 when that could not be found out.`,
+		Short: "List zones with their lost nodes and the time of taint eviction",
+		Long: `Lists for each zone its state, the rate at which its lost nodes get the NoExecute taint,
+and the position of each lost node in that queue, from any cluster or from dumps (-f).
+Rates and thresholds default to those of kube-controller-manager; --config changes
+them.
+
+Exits with 0 if no node is lost, with 1 if the nodes cannot be read.`,
 		Example: `  berth zones
   berth zones -o json
   berth zones -f nodes.yaml`,
@@ -35,7 +39,7 @@ Exits with 0 whether nodes are lost or not, with 1 when that could not be found 
 			if err := validateOutput(output); err != nil {
 				return err
 			}
-			settings, err := loadConfig(configs)
+			settings, err := settings.Load(configs)
 			if err != nil {
 				return err
 			}
@@ -44,7 +48,7 @@ Exits with 0 whether nodes are lost or not, with 1 when that could not be found 
 				return err
 			}
 			now := time.Now()
-			zones := explain.ZonesOf(nodes, settings.berth.NodeLifecycle.Options(), now)
+			zones := explain.ZonesOf(nodes, settings.Berth.NodeLifecycle.Options(), now)
 			if output == "json" {
 				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.ZonesJSON(zones) })
 			}
@@ -52,14 +56,14 @@ Exits with 0 whether nodes are lost or not, with 1 when that could not be found 
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
-	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
+	f.StringArrayVarP(&dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
+	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
 	f.StringVarP(&output, "output", "o", "text", "text or json")
-	configFlag(f, &configs)
+	settings.AddFlag(f, &configs)
 	return cmd
 }
 
-// zoneNodes are the nodes of a cluster, or of dumps.
+// zoneNodes returns the nodes of a cluster or of dump files.
 func zoneNodes(ctx context.Context, kubeconfig string, dumps []string) (out []nodelifecycle.Node, err error) {
 	if len(dumps) > 0 {
 		objects, err := informers.ReadDump(dumps)
@@ -73,7 +77,7 @@ func zoneNodes(ctx context.Context, kubeconfig string, dumps []string) (out []no
 		}
 		return out, nil
 	}
-	config, err := clientConfig(kubeconfig, "berth-zones")
+	config, err := cli.ClientConfig(kubeconfig, "berth-zones")
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/execution"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Mode is how candidates are processed.
@@ -41,7 +41,7 @@ type Options struct {
 	Timeout time.Duration
 	// Profiles are the scheduler profiles by scheduler name; Seed is the schedulers' tie-break
 	// seed.
-	Profiles map[string]*placement.Profile
+	Profiles map[string]*framework.Profile
 	Seed     uint64
 	Timeouts execution.Timeouts
 

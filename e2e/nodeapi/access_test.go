@@ -25,7 +25,8 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// eventually tries until f is content: what the API server's own caches see takes a moment.
+// eventually calls f until it succeeds, because the caches of the API server take a moment
+// to update.
 func eventually(t *testing.T, f func() error) {
 	t.Helper()
 	var err error
@@ -37,7 +38,7 @@ func eventually(t *testing.T, f func() error) {
 	t.Fatal(err)
 }
 
-// usage is what kubectl top asks for.
+// usage requests what kubectl top requests.
 func (w *testCluster) usage(t *testing.T) {
 	client, err := metrics.NewForConfig(w.admin)
 	if err != nil {
@@ -48,7 +49,7 @@ func (w *testCluster) usage(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]string{}
-	for _, n := range nodes.Items { // s2 does not measure: it is left out
+	for _, n := range nodes.Items { // s2 has no metrics and is left out
 		found[n.Name] = formatUsage(n.Usage)
 	}
 	if fmt.Sprint(found) != "map[n1:250m 64Mi s1:1 1Gi]" {
@@ -87,8 +88,8 @@ func (w *testCluster) usage(t *testing.T) {
 
 func formatUsage(l corev1.ResourceList) string { return l.Cpu().String() + " " + l.Memory().String() }
 
-// testUntrustedPeers are those who ask an agent itself, and agents that are not whom the
-// API server means.
+// testUntrustedPeers checks callers that connect to an agent directly, and agents with the
+// wrong identity.
 func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 	at := w.agent(pki.Node("n1"), n)
 	roots := x509.NewCertPool()
@@ -145,20 +146,20 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 		}
 	}
 	w.node("n9", at, nil)
-	w.refused(t, "n9", `the agent's certificate is for "system:node:n1", want "system:node:n9"`)
+	w.refused(t, "n9", `the certificate of the node agent is for "system:node:n1", want "system:node:n9"`)
 	w.node("n8", w.agent(pki.Scheduler(), n), nil)
-	w.refused(t, "n8", "the agent shows a certificate of its own making")
+	w.refused(t, "n8", "the node agent uses a self-signed certificate")
 	w.node("n7", nil, nil)
-	w.refused(t, "n7", `node "n7" has no agent that answers`)
+	w.refused(t, "n7", `node "n7" has no node agent endpoint`)
 	w.node("n6", nil, map[string]string{v1alpha1.AgentURLAnnotation: "http://" + at.String()})
 	w.refused(t, "n6", "want https://HOST:PORT or https://HOST:PORT/nodes/n6")
 	w.node("n5", nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/n5", at)})
-	w.refused(t, "n5", `the agent's certificate is for "system:node:n1", want "system:berth:simulated-nodes"`)
+	w.refused(t, "n5", `the certificate of the node agent is for "system:node:n1", want "system:berth:simulated-nodes"`)
 	w.node("n4", &net.TCPAddr{Port: 1}, nil)
 	w.refused(t, "n4", "connection refused")
 }
 
-// createServiceAccount is a token of a service account that may read metrics of nodes.
+// createServiceAccount returns a token of a service account that may read node metrics.
 func (w *testCluster) createServiceAccount(t *testing.T, name string) string {
 	t.Helper()
 	accounts := w.client.CoreV1().ServiceAccounts("default")
@@ -166,7 +167,7 @@ func (w *testCluster) createServiceAccount(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	w.grant(t, name, rbacv1.Subject{Kind: "ServiceAccount", Namespace: "default", Name: name}, "nodes/metrics")
-	// An agent remembers what it was told; so nobody asks it before the API server knows.
+	// An agent caches decisions, so call it only after the API server knows the permission.
 	eventually(t, func() error {
 		review, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: "system:serviceaccount:default:" + name, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Subresource: "metrics"}}}, metav1.CreateOptions{})
@@ -182,7 +183,7 @@ func (w *testCluster) createServiceAccount(t *testing.T, name string) string {
 	return token.Status.Token
 }
 
-// grant lets somebody get resources of the core group.
+// grant permits a subject to get resources of the core group.
 func (w *testCluster) grant(t *testing.T, name string, who rbacv1.Subject, resources ...string) {
 	t.Helper()
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: resources}}}
@@ -205,7 +206,7 @@ func (w *testCluster) refused(t *testing.T, node, why string) {
 }
 
 func (w *testCluster) simulated(t *testing.T) {
-	const why = `pod "calm" is simulated by node "s1": it has no processes, and writes no logs`
+	const why = `pod "calm" on node "s1" is simulated: it has no logs`
 	if _, err := w.client.CoreV1().Pods("default").GetLogs("calm", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), why) {
 		t.Errorf("logs: %v", err)
 	}

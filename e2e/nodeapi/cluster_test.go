@@ -25,7 +25,8 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// testCluster is an API server and the agents of some nodes, in this process but over real TLS.
+// testCluster is an API server and the agents of some nodes, in this process but with real
+// TLS.
 type testCluster struct {
 	t      *testing.T
 	server *apiserver.Server
@@ -66,7 +67,7 @@ func newTestCluster(t *testing.T) *testCluster {
 	return w
 }
 
-// impersonate is a client under another name; empty: the admin.
+// impersonate returns a client of another user, or of the admin if the name is empty.
 func (w *testCluster) impersonate(user string, config *rest.Config) kubernetes.Interface {
 	w.t.Helper()
 	config = rest.CopyConfig(config)
@@ -78,7 +79,7 @@ func (w *testCluster) impersonate(user string, config *rest.Config) kubernetes.I
 	return client
 }
 
-// credential is a client's certificate, and a client with it.
+// credential returns a client certificate and a client that uses it.
 func (w *testCluster) credential(id pki.Identity) (tls.Certificate, kubernetes.Interface) {
 	w.t.Helper()
 	certPEM, keyPEM, err := w.server.Authority().ClientPEM(id)
@@ -94,7 +95,7 @@ func (w *testCluster) credential(id pki.Identity) (tls.Certificate, kubernetes.I
 	return cert, w.impersonate("", config)
 }
 
-// agent serves nodes under an identity until the test ends, and returns its address.
+// agent serves nodes with an identity until the test ends and returns its address.
 func (w *testCluster) agent(id pki.Identity, nodes ...*server.Node) *net.TCPAddr {
 	w.t.Helper()
 	cert, client := w.credential(id)
@@ -118,7 +119,7 @@ func (w *testCluster) agent(id pki.Identity, nodes ...*server.Node) *net.TCPAddr
 	return listener.Addr().(*net.TCPAddr)
 }
 
-// node makes a Node whose agent is at an address.
+// node creates a Node whose agent has the address.
 func (w *testCluster) node(name string, at *net.TCPAddr, annotations map[string]string) {
 	w.t.Helper()
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations, Labels: map[string]string{"name": name}}}
@@ -133,7 +134,7 @@ func (w *testCluster) node(name string, at *net.TCPAddr, annotations map[string]
 	}
 }
 
-// pod makes a pod that runs on a node.
+// pod creates a pod that runs on a node.
 func (w *testCluster) pod(name, node string, containers ...string) *corev1.Pod {
 	w.t.Helper()
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: corev1.PodSpec{NodeName: node}}
@@ -152,7 +153,7 @@ func (w *testCluster) pod(name, node string, containers ...string) *corev1.Pod {
 	return p
 }
 
-// startContainer makes the runtime run a container of a pod and returns its id.
+// startContainer makes the runtime run a container of a pod and returns its ID.
 func (s *streamingRuntime) startContainer(t *testing.T, p *corev1.Pod, container string, attempt uint32) string {
 	t.Helper()
 	logs := filepath.Join(t.TempDir(), "logs")
@@ -176,7 +177,8 @@ func (s *streamingRuntime) startContainer(t *testing.T, p *corev1.Pod, container
 	return id
 }
 
-// podUsageSummary is a summary of a node on which each pod has one container with these figures.
+// podUsageSummary returns a summary of a node on which each pod has one container with
+// these figures.
 func podUsageSummary(node string, nanoCores, bytes uint64, pods ...*corev1.Pod) func(context.Context) (*stats.Summary, error) {
 	return func(context.Context) (*stats.Summary, error) {
 		now := metav1.Now()

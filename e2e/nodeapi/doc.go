@@ -1,4 +1,4 @@
-// Package nodeapi tests what the API server and the agents of nodes do together:
-// logs, streams into containers, proxies, usage, over real TLS, with a container
-// runtime whose containers do not really run. That they do is for package e2e.
+// Package nodeapi tests the API server and the agents of nodes together: logs, streams
+// into containers, proxies, usage, with real TLS and a container runtime that does not
+// really run containers. Package e2e tests real containers.
 package nodeapi

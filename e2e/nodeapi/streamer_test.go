@@ -20,8 +20,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/fake"
 )
 
-// streamingRuntime is a runtime whose streams are served, over SPDY as containerd serves
-// them: commands say what they were asked, ports echo.
+// streamingRuntime is a runtime that serves streams over SPDY as containerd does. Commands
+// print what was requested, ports echo.
 type streamingRuntime struct {
 	*fake.Service
 	server *httptest.Server
@@ -63,7 +63,7 @@ func (s *streamingRuntime) PortForward(context.Context, *cri.PortForwardRequest)
 	return s.server.URL + "/portforward", nil
 }
 
-// accept upgrades a connection and hands out the streams that the client opens.
+// accept upgrades a connection and returns the streams that the client opens.
 func accept(w http.ResponseWriter, r *http.Request, protocols ...string) (httpstream.Connection, chan httpstream.Stream) {
 	if _, err := httpstream.Handshake(r, w, protocols); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -80,8 +80,8 @@ func accept(w http.ResponseWriter, r *http.Request, protocols ...string) (httpst
 	return conn, opened
 }
 
-// run is a command: it says its words on stdout, "complaint" on stderr, gives
-// stdin back in upper case, and ends with 7 when its words are "exit 7".
+// run simulates a command: it prints its arguments to stdout and "complaint" to stderr,
+// returns stdin in upper case, and exits with 7 if its arguments are "exit 7".
 func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, words string) {
 	conn, opened := accept(w, r, "v4.channel.k8s.io")
 	if conn == nil {
@@ -122,10 +122,10 @@ func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, words strin
 	for _, s := range streams {
 		_ = s.Close()
 	}
-	<-conn.CloseChan() // the client has read all
+	<-conn.CloseChan() // the client has read everything
 }
 
-// forward answers each line that comes to a port with the port and the line.
+// forward responds to each line that arrives at a port with the port and the line.
 func forward(w http.ResponseWriter, r *http.Request) {
 	conn, opened := accept(w, r, "portforward.k8s.io")
 	if conn == nil {

@@ -31,8 +31,8 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// TestNodeAPI drives clients of the API server against agents with a
-// runtime whose containers do not really run.
+// TestNodeAPI uses clients of the API server with agents whose runtime does not really run
+// containers.
 func TestNodeAPI(t *testing.T) {
 	w, rt := newTestCluster(t), newStreamingRuntime(t)
 	var web, calm *corev1.Pod
@@ -129,7 +129,7 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 	}
 }
 
-// executors are the protocols that clients speak.
+// executors returns the protocols of clients.
 func (w *testCluster) executors(t *testing.T, path string, o any, method string) map[string]remotecommand.Executor {
 	t.Helper()
 	u := w.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource(path)
@@ -251,10 +251,10 @@ func (w *testCluster) proxy(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/api/v1/nodes/s2/proxy/stats/summary":       `node "s2" does not measure what it uses`,
-		"/api/v1/nodes/n1:22/proxy/x":                `port 22 is not proxied to`,
+		"/api/v1/nodes/s2/proxy/stats/summary":       `node "s2" does not provide usage`,
+		"/api/v1/nodes/n1:22/proxy/x":                `cannot proxy to port 22`,
 		"/api/v1/nodes/ghost/proxy/healthz":          `nodes "ghost" not found`,
-		"/api/v1/namespaces/default/pods/web/proxy/": `pod "web": has no address yet`,
+		"/api/v1/namespaces/default/pods/web/proxy/": `pod "web": the pod has no IP address yet`,
 	} {
 		if got, err := w.raw("", path); err == nil || !strings.Contains(got+err.Error(), want) {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCompositionNamesExist checks that every test and scenario that
-// docs/reference/mixed-components.md refers to exists.
+// TestCompositionNamesExist checks that every test and scenario exists that
+// docs/reference/mixed-components.md refers to.
 func TestCompositionNamesExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "reference", "mixed-components.md"))

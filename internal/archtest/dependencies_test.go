@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Each direct dependency has its reason in docs/reference/dependencies.md, and nothing
-// else stands there.
+// TestDirectDependenciesHaveReasons checks that docs/reference/dependencies.md has a
+// reason for each direct dependency, and no other rows.
 func TestDirectDependenciesHaveReasons(t *testing.T) {
 	read := func(name string) string {
 		data, err := os.ReadFile(filepath.Join("..", "..", name))

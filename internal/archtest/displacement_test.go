@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// displacementCalls are the requests that displace pods, as the methods that a function calls for them, with who may
-// make them and why. Everybody else goes through actuate.Displacer, so that each displacement obeys what it
-// must and has its record.
+// displacementCalls lists the requests that displace pods, as the methods that a function
+// calls, with the packages that may make them and why. All other code uses
+// executor.Displacer, so that each displacement respects the budgets and is recorded.
 var displacementCalls = []struct {
 	what    string
 	methods []string
@@ -60,7 +60,7 @@ func TestOnlyExecutorDisplacesPods(t *testing.T) {
 	}
 }
 
-// methodsIn are the names of the methods and package functions that a function calls.
+// methodsIn returns the names of the methods and package functions that a function calls.
 func methodsIn(fn *ast.FuncDecl) map[string]bool {
 	out := map[string]bool{}
 	ast.Inspect(fn, func(n ast.Node) bool {

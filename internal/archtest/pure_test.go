@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// pureImports is what ranks 0 to 3 may use of the standard library.
+// pureImports lists the packages of the standard library that the engine may import.
 var pureImports = map[string]bool{
 	"fmt": true, "errors": true, "time": true, "slices": true, "maps": true, "cmp": true, "iter": true, "sort": true,
 	"strings": true, "strconv": true, "math": true, "math/bits": true, "container/heap": true, "bytes": true,
 }
 
-// impureCalls are functions of allowed packages that reach outside.
+// impureCalls lists functions of these packages that have side effects.
 var impureCalls = map[string]string{
 	"time.Now": "time arrives as an argument", "time.Since": "time arrives as an argument",
 	"time.Until": "time arrives as an argument", "time.After": "timers belong to a shell",
@@ -72,7 +72,8 @@ func callee(c *ast.CallExpr) string {
 	return ""
 }
 
-// A package variable is allowed as a table that nobody assigns to.
+// TestEngineHasNoGlobalState allows a package variable only as a table that is never
+// assigned to.
 func TestEngineHasNoGlobalState(t *testing.T) {
 	globals := map[string]map[string]bool{}
 	tables := map[*ast.ValueSpec]bool{}
@@ -93,8 +94,8 @@ func TestEngineHasNoGlobalState(t *testing.T) {
 			}
 		}
 	}
-	// A name with an object of its own is a local one that shadows, unless the
-	// object is the table's.
+	// A name with an object of its own is a local variable that shadows the package variable,
+	// unless it is the object of the table.
 	global := func(f *file, n *ast.Ident) bool {
 		if n == nil || !globals[f.pkg][n.Name] {
 			return false
@@ -121,7 +122,7 @@ func TestEngineHasNoGlobalState(t *testing.T) {
 	}
 }
 
-// rootIdent is the identifier that an assignment's left side starts with.
+// rootIdent returns the identifier at the start of the left side of an assignment.
 func rootIdent(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {

@@ -11,62 +11,62 @@ const (
 	Kind       = "BerthConfiguration"
 )
 
-// Berth is what upstream's configuration files cannot say. Every option has a
-// default; `berth config` prints them all.
+// Berth is a BerthConfiguration: options that the configuration files of Kubernetes
+// components do not have. Every option has a default. `berth config` prints them.
 type Berth struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
-	Scheduler  Scheduler `json:"scheduler" doc:"How pods are placed, beyond what KubeSchedulerConfiguration says."`
-	APIServer  APIServer `json:"apiServer" doc:"How the API answers."`
-	Nodes      Nodes     `json:"nodes" doc:"The simulated nodes of berth up."`
-	Budgets    Budgets   `json:"budgets" doc:"Evictions by request, under disruption budgets."`
+	Scheduler  Scheduler `json:"scheduler" doc:"Scheduling options that KubeSchedulerConfiguration does not have."`
+	APIServer  APIServer `json:"apiServer" doc:"The API server."`
+	Nodes      Nodes     `json:"nodes" doc:"Simulated nodes."`
+	Budgets    Budgets   `json:"budgets" doc:"Evictions through the API, under disruption budgets."`
 
-	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When nodes are lost, and how fast their pods go."`
-	Taints        Taints        `json:"taints" doc:"Eviction by NoExecute taints."`
-	PodGC         PodGC         `json:"podGC" doc:"Which pods that have ended are kept."`
-	Holds         Holds         `json:"holds" doc:"Pods that their node threw out stay off it for a while."`
-	Pressure      Pressure      `json:"pressure" doc:"What a node does when memory, disk or pids run short."`
+	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When nodes count as lost, and how fast they get NoExecute taints."`
+	Taints        Taints        `json:"taints" doc:"Taint eviction."`
+	PodGC         PodGC         `json:"podGC" doc:"Garbage collection of terminated pods."`
+	Holds         Holds         `json:"holds" doc:"Avoid Holds: an owner's pods avoid a node that evicted one of them."`
+	Pressure      Pressure      `json:"pressure" doc:"Node pressure: memory, disk and process ids."`
 }
 
-// Scheduler holds the options of placement.
+// Scheduler holds the scheduler's options.
 type Scheduler struct {
-	Seed               uint64 `json:"seed" doc:"Decides between nodes of equal score: same seed, same pods, same nodes, same choice."`
-	NumericTolerations bool   `json:"numericTolerations" doc:"Whether the toleration operators Gt and Lt compare values as integers, as kube-scheduler does behind its alpha gate TaintTolerationComparisonOperators."`
-	BindWorkers        int    `json:"bindWorkers" doc:"How many bindings may be under way at once, 1 to 1000."`
-	ViewMemoryMiB      int    `json:"viewMemoryMiB" doc:"Memory that the views of pod shapes may take together, up to 65536; the one unused longest goes first. 0: 64, or 6 KiB a node where that is more."`
-	AuditEverySeconds  int    `json:"auditEverySeconds" doc:"How often one waiting pod, in turn, is checked to have no node still; 0: never. A hit is a fault of Berth's, told by a metric and an event."`
+	Seed               uint64 `json:"seed" doc:"Seed for the choice between nodes of equal score. The same seed, pods and nodes give the same choice."`
+	NumericTolerations bool   `json:"numericTolerations" doc:"Whether the toleration operators Gt and Lt compare integers, as with kube-scheduler's alpha gate TaintTolerationComparisonOperators."`
+	BindWorkers        int    `json:"bindWorkers" doc:"Maximum concurrent bindings, 1 to 1000."`
+	ViewMemoryMiB      int    `json:"viewMemoryMiB" doc:"Memory of the score caches of all equivalence classes, up to 65536. The least recently used is evicted. 0: 64, or 6 KiB per node if that is more."`
+	AuditEverySeconds  int    `json:"auditEverySeconds" doc:"Interval at which one pending pod is checked for a missed wake-up; 0: never. A missed wake-up is a bug in Berth and is reported by a metric and an event."`
 
-	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long a node that has just thrown a pod out for want of memory, disk or pids gets no pods that do not tolerate it, unless its condition says something newer, and how long one that has just not taken a pod is believed that it has no more left than it said; 0: until its taint is there, as with kube-scheduler, it gets more of them."`
+	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long the scheduler assumes node pressure after an eviction for memory, disk or process ids, and the reported capacity after a rejected pod, unless a newer condition says otherwise; 0: place pods until the taint is set, as kube-scheduler does."`
 
-	Preemption Preemption `json:"preemption" doc:"How pods make room for themselves."`
+	Preemption Preemption `json:"preemption" doc:"Preemption."`
 }
 
 // Preemption holds the options of preemption.
 type Preemption struct {
-	LedgerBudgets         bool `json:"ledgerBudgets" doc:"Whether what disruption budgets allow is counted from the pods that are there, and booked in the budget's status when victims leave, so that nobody counts on it twice. false: kube-scheduler's way, which reads the status alone, however old, and books nothing."`
-	PreferMovableVictims  bool `json:"preferMovableVictims" doc:"Whether, among nodes that are equal by kube-scheduler's criteria, the one is taken where the most victims find another node; a DaemonSet's pod never does."`
-	VictimsTimeoutSeconds int  `json:"victimsTimeoutSeconds" doc:"A pod whose victims are not gone within their grace and this chooses anew, 1 to 86400. kube-scheduler waits for ever."`
+	LedgerBudgets         bool `json:"ledgerBudgets" doc:"Whether allowed disruptions are counted from the pods and debited in the budget's status when victims are evicted, so that no disruption is used twice. false: only the status is read, however old, and nothing is debited, as in kube-scheduler."`
+	PreferMovableVictims  bool `json:"preferMovableVictims" doc:"Whether, among nodes that are equal by kube-scheduler's criteria, the node is selected whose victims can most often be placed elsewhere. DaemonSet pods never can."`
+	VictimsTimeoutSeconds int  `json:"victimsTimeoutSeconds" doc:"If victims are not deleted within their grace period plus this time, the preemptor is scheduled again, 1 to 86400. kube-scheduler waits forever."`
 }
 
 // APIServer holds the options of the API server.
 type APIServer struct {
-	StoredOnlyWarnings          bool     `json:"storedOnlyWarnings" doc:"Whether creating an object of a kind that is stored, but that nothing acts on yet, answers with a Warning."`
-	StrictResourceVersions      bool     `json:"strictResourceVersions" doc:"Whether a resource version that is no number is the caller's mistake (400, 422) in watches and updates, too; kube-apiserver answers 500."`
-	DisableAdmissionPlugins     []string `json:"disableAdmissionPlugins" doc:"Admission plugins to leave out, by upstream's names."`
-	MaxRequestsInFlight         int      `json:"maxRequestsInFlight" doc:"Reading requests served at once; more are answered 429 with Retry-After. At least 1."`
-	MaxMutatingRequestsInFlight int      `json:"maxMutatingRequestsInFlight" doc:"The same for writing requests."`
+	StoredOnlyWarnings          bool     `json:"storedOnlyWarnings" doc:"Whether creating an object of a kind that no controller handles returns a warning."`
+	StrictResourceVersions      bool     `json:"strictResourceVersions" doc:"Whether watches and updates reject non-numeric resource versions with 400 or 422; kube-apiserver answers 500."`
+	DisableAdmissionPlugins     []string `json:"disableAdmissionPlugins" doc:"Admission plugins to disable, by upstream's names."`
+	MaxRequestsInFlight         int      `json:"maxRequestsInFlight" doc:"Maximum concurrent read requests, at least 1. Further requests get 429 with Retry-After."`
+	MaxMutatingRequestsInFlight int      `json:"maxMutatingRequestsInFlight" doc:"Maximum concurrent write requests, at least 1."`
 
-	DefaultNotReadyTolerationSeconds    int `json:"defaultNotReadyTolerationSeconds" doc:"How long pods that do not say so stay on a node that is not ready, 0 to 31536000."`
-	DefaultUnreachableTolerationSeconds int `json:"defaultUnreachableTolerationSeconds" doc:"The same for a node that is silent."`
+	DefaultNotReadyTolerationSeconds    int `json:"defaultNotReadyTolerationSeconds" doc:"tolerationSeconds for node.kubernetes.io/not-ready of pods without that toleration, 0 to 31536000."`
+	DefaultUnreachableTolerationSeconds int `json:"defaultUnreachableTolerationSeconds" doc:"tolerationSeconds for node.kubernetes.io/unreachable, 0 to 31536000."`
 }
 
 // Nodes holds the options of simulated nodes.
 type Nodes struct {
-	StatusWriters       int `json:"statusWriters" doc:"How many status writes of simulated nodes may be under way at once, 1 to 1000."`
-	LeaseRenewalSeconds int `json:"leaseRenewalSeconds" doc:"How often an agent says that its node is alive, 1 to 3600; well below nodeLifecycle.gracePeriodSeconds."`
+	StatusWriters       int `json:"statusWriters" doc:"Maximum concurrent status updates of simulated nodes, 1 to 1000."`
+	LeaseRenewalSeconds int `json:"leaseRenewalSeconds" doc:"Interval at which an agent renews its node's Lease, 1 to 3600; well below nodeLifecycle.gracePeriodSeconds."`
 }
 
-// Default is the configuration without a file.
+// Default returns the default configuration.
 func Default() Berth {
 	return Berth{
 		APIVersion: APIVersion, Kind: Kind,
@@ -80,8 +80,7 @@ func Default() Berth {
 	}
 }
 
-// Validate returns all faults at once, each with path, value and what would be
-// right.
+// Validate returns all errors, each with path, value and accepted values.
 func (c *Berth) Validate() []error {
 	var errs []error
 	within := func(path string, v, low, high int) {
@@ -105,7 +104,7 @@ func (c *Berth) Validate() []error {
 	errs = append(errs, c.Budgets.validate()...)
 	for i, p := range c.APIServer.DisableAdmissionPlugins {
 		if p == "" || slices.Index(c.APIServer.DisableAdmissionPlugins, p) != i {
-			errs = append(errs, fmt.Errorf("apiServer.disableAdmissionPlugins[%d]: %q: must be the name of a plugin, given once", i, p))
+			errs = append(errs, fmt.Errorf("apiServer.disableAdmissionPlugins[%d]: %q: must be the name of a plugin, without duplicates", i, p))
 		}
 	}
 	return errs

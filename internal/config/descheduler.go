@@ -6,31 +6,31 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// The API versions of a descheduler's policy: that of today, and that with strategies, which the Kubernetes
-// descheduler has not read since 0.31.
+// API versions of DeschedulerPolicy. The Kubernetes descheduler dropped v1alpha1, with
+// strategies instead of profiles, in 0.31.
 const (
 	DeschedulerAPIVersion = "descheduler/v1alpha2"
 	DeschedulerV1Alpha1   = "descheduler/v1alpha1"
 	DeschedulerKind       = "DeschedulerPolicy"
 )
 
-// Descheduler is a DeschedulerPolicy, read.
+// Descheduler is a compiled DeschedulerPolicy.
 type Descheduler struct {
 	Policy descheduling.Policy
-	// Warnings tell what was converted, or accepted without having an effect.
+	// Warnings lists converted fields and fields without effect.
 	Warnings []string
 }
 
-// DeschedulerReadOptions says where files are read as the Kubernetes descheduler 0.36 does.
+// DeschedulerReadOptions selects behaviour of the Kubernetes descheduler 0.36.
 type DeschedulerReadOptions struct {
-	// IgnoreUnknown: unknown fields outside of a plugin's arguments are warnings.
+	// IgnoreUnknown turns unknown fields outside plugin arguments into warnings.
 	IgnoreUnknown bool
-	// RejectV1Alpha1: v1alpha1 is refused, rather than converted.
+	// RejectV1Alpha1 refuses v1alpha1 instead of converting it.
 	RejectV1Alpha1 bool
 }
 
-// ReadDescheduler decodes a policy of either version. What cannot be is refused with path, value and what
-// would be right, all at once.
+// ReadDescheduler compiles a policy of either version. It returns all errors at once, each
+// with path, value and accepted values.
 func ReadDescheduler(d Document, how DeschedulerReadOptions) (Descheduler, error) {
 	f := &policyReader{diagnostics: &diagnostics{}}
 	form, err := f.decodePolicy(d, how)
@@ -45,8 +45,8 @@ func ReadDescheduler(d Document, how DeschedulerReadOptions) (Descheduler, error
 	return out, nil
 }
 
-// ConvertDescheduler writes a policy of either version in the form of v1alpha2, as YAML, with a warning for each
-// field that was converted.
+// ConvertDescheduler returns a policy of either version as v1alpha2 YAML, with a warning
+// for each converted field.
 func ConvertDescheduler(d Document) (yaml []byte, warnings []string, err error) {
 	f := &policyReader{diagnostics: &diagnostics{}}
 	form, err := f.decodePolicy(d, DeschedulerReadOptions{})

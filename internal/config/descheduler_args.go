@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
-// pluginReader reads the arguments of one plugin of a policy.
+// pluginReader compiles the arguments of one plugin of a policy.
 type pluginReader struct {
 	*policyReader
 	path, plugin string
@@ -21,7 +21,7 @@ func (r *pluginReader) argErrorf(format string, args ...any) {
 	r.errorf("%s."+format, append([]any{r.path}, args...)...)
 }
 
-// renamedArgs says of arguments of older releases what they are called now.
+// renamedArgs maps arguments of older releases to their current names.
 var renamedArgs = map[string]string{
 	"includeSoftConstraints": "constraints: [DoNotSchedule, ScheduleAnyway]",
 	"podStatusPhases":        "states",
@@ -30,7 +30,7 @@ var renamedArgs = map[string]string{
 	"nodeFit":                "nodeFit of " + evictorName,
 }
 
-// read reads the arguments strictly into a pointer to their form, if given.
+// read decodes the arguments strictly. into is a pointer to their type.
 func (r *pluginReader) read(into any) {
 	if len(r.raw) == 0 {
 		return
@@ -50,14 +50,14 @@ func (r *pluginReader) read(into any) {
 	}
 }
 
-// requireCount passes on a number that must not be negative.
+// requireCount returns v and reports an error if it is negative or too large.
 func (r *pluginReader) requireCount(field string, v int64) int64 {
 	r.requireAtLeast(r.path+"."+field, v, 0)
 	r.requireAtMost(r.path+"."+field, v, maxSeconds)
 	return v
 }
 
-// seconds are a duration that must not be negative; nil stays nil.
+// seconds converts a number of seconds that must not be negative; nil stays nil.
 func (r *pluginReader) seconds(field string, v *int64) *time.Duration {
 	if v == nil {
 		return nil
@@ -80,19 +80,19 @@ func (r *pluginReader) scope(in *podFilterArgs) descheduling.Scope {
 	return descheduling.Scope{Namespaces: r.namespaces("namespaces", in.Namespaces), Labels: r.selector("labelSelector", in.LabelSelector)}
 }
 
-// requireOneOf demands of each entry of a list that it is one of some words, given once.
+// requireOneOf reports entries that are not among words or occur twice.
 func (r *pluginReader) requireOneOf(field string, list []string, words ...string) {
 	for i, w := range list {
 		switch {
 		case !slices.Contains(words, w):
 			r.argErrorf("%s[%d]: %q: %s", field, i, w, suggest(w, words))
 		case slices.Index(list, w) < i:
-			r.argErrorf("%s[%d]: %q: is there twice", field, i, w)
+			r.argErrorf("%s[%d]: %q: duplicate value", field, i, w)
 		}
 	}
 }
 
-// requireNonEmpty demands that entries of a list are not empty.
+// requireNonEmpty reports empty entries.
 func (r *pluginReader) requireNonEmpty(field string, list []string, what string) []string {
 	for i, w := range list {
 		if w == "" {

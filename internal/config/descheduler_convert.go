@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// strategyParams are the parameters of v1alpha1 by the strategies that read them, beside those that all read. An empty
-// word: it goes by the same name.
+// strategyParams maps each strategy's v1alpha1 parameters to what replaces them. An empty
+// value means an argument of the same name. Parameters of all strategies are not listed.
 var strategyParams = map[string]map[string]string{
 	"RemoveDuplicates":                        {"removeDuplicates": "the plugin's own arguments", "namespaces": ""},
 	"LowNodeUtilization":                      {"nodeResourceUtilizationThresholds": "the plugin's own arguments", "namespaces": "evictableNamespaces"},
@@ -18,7 +18,8 @@ var strategyParams = map[string]map[string]string{
 	"RemoveFailedPods":                            {"failedPods": "the plugin's own arguments", "namespaces": "", "labelSelector": ""},
 }
 
-// convertedParam says what a parameter of a strategy is now; false: the strategy does not read it.
+// convertedParam returns what replaces a parameter. It returns false if the strategy does
+// not use the parameter.
 func convertedParam(strategy, field string) (string, bool) {
 	switch field {
 	case "nodeFit":
@@ -35,7 +36,8 @@ func convertedParam(strategy, field string) (string, bool) {
 	return word, ok
 }
 
-// pluginArgs are the arguments of a plugin made of a strategy's parameters. At and own are where those stand, and where these will.
+// pluginArgs converts a strategy's parameters to plugin arguments. at and own are their
+// old and new paths.
 func (c *v1alpha1Converter) pluginArgs(name, at, own string, p *paramsV1Alpha1) any {
 	for _, same := range []string{"namespaces", "labelSelector", "nodeAffinityType", "excludedTaints", "includedTaints"} {
 		c.v1alpha1Paths[own+"."+same] = at + "." + same
@@ -87,7 +89,7 @@ func (c *v1alpha1Converter) utilization(name, at, own string, p *paramsV1Alpha1)
 		return low
 	}
 	if low.UseDeviationThresholds || len(low.TargetThresholds) > 0 {
-		c.warnf("%s.nodeResourceUtilizationThresholds: useDeviationThresholds and targetThresholds have no effect with %s, and are left out", at, name)
+		c.warnf("%s.nodeResourceUtilizationThresholds: useDeviationThresholds and targetThresholds have no effect with %s and were dropped", at, name)
 	}
 	return highNodeUtilizationArgs{Thresholds: low.Thresholds, NumberOfNodes: low.NumberOfNodes, EvictableNamespaces: p.Namespaces}
 }
@@ -122,6 +124,6 @@ func (c *v1alpha1Converter) failedPodsArgs(at, own string, chosen podFilterArgs,
 			return out
 		}
 	}
-	c.warnf("%s.failedPods.minPodLifetimeSeconds: was 0 where it was not given, which is written out, as it is %d now", at, defaultMinPodLifetimeSeconds)
+	c.warnf("%s.failedPods.minPodLifetimeSeconds: the former default 0 is set explicitly, because the default is now %d", at, defaultMinPodLifetimeSeconds)
 	return out
 }

@@ -4,8 +4,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// defaultDescheduler are the eight strategies that all ran by default while the Kubernetes descheduler had a
-// default (0.19 to 0.21), with the numbers of its examples. PodLifeTime is about pods that never started.
+// defaultDescheduler is the former default policy of the Kubernetes descheduler (0.19 to
+// 0.21), with the numbers of its examples. PodLifeTime is limited to pods that never
+// started.
 const defaultDescheduler = `apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy
 profiles:
@@ -54,15 +55,15 @@ profiles:
       - LowNodeUtilization
 `
 
-// DefaultDeschedulerPolicy is the policy without a file, as YAML.
+// DefaultDeschedulerPolicy returns the default policy as YAML.
 func DefaultDeschedulerPolicy() string { return defaultDescheduler }
 
-// DefaultDescheduler is the policy without a file: the eight strategies that the Kubernetes
-// descheduler's own default enabled while it had one.
+// DefaultDescheduler returns the default policy: the eight strategies of the Kubernetes
+// descheduler's former default.
 func DefaultDescheduler() Descheduler {
 	js, err := yaml.YAMLToJSONStrict([]byte(defaultDescheduler))
 	if err != nil {
-		return Descheduler{} // cannot be: TestDefaultDescheduler
+		return Descheduler{} // unreachable, see TestDefaultDescheduler
 	}
 	d, err := ReadDescheduler(Document{File: "the default policy", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: js}, DeschedulerReadOptions{})
 	if err != nil {

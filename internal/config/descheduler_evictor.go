@@ -12,10 +12,11 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// evictorName is the one plugin that decides who may be evicted; every profile has it.
+// evictorName is the plugin that decides which pods may be evicted. Every profile has it.
 const evictorName = "DefaultEvictor"
 
-// criticalPriority is that of system-cluster-critical. Above it nothing is protected by a threshold.
+// criticalPriority is the priority of system-cluster-critical, the maximum of a priority
+// threshold.
 const criticalPriority = 2000000000
 
 var (
@@ -23,7 +24,7 @@ var (
 	extraProtections   = []string{"PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims"}
 )
 
-// evictor compiles the arguments of DefaultEvictor; without any, its defaults.
+// evictor compiles the arguments of DefaultEvictor.
 func (r *pluginReader) evictor() descheduling.DefaultEvictorArgs {
 	var a defaultEvictorArgs
 	r.read(&a)
@@ -63,7 +64,7 @@ func (r *pluginReader) priorityThreshold(t *priorityThresholdArg) descheduling.P
 	return descheduling.PriorityThreshold{Name: t.Name, Value: t.Value}
 }
 
-// protections folds the old switches, or podProtections, into what is protected.
+// protections compiles the old switches, or podProtections.
 func (r *pluginReader) protections(a *defaultEvictorArgs, out *descheduling.DefaultEvictorArgs) {
 	given := []struct {
 		name string
@@ -78,7 +79,7 @@ func (r *pluginReader) protections(a *defaultEvictorArgs, out *descheduling.Defa
 	on := r.protectionSet("extraEnabled", p.ExtraEnabled, extraProtections, defaultProtections, "defaultDisabled")
 	for _, g := range given {
 		if g.set && len(p.DefaultDisabled)+len(p.ExtraEnabled) > 0 {
-			r.argErrorf("%s: true: cannot stand beside podProtections; say it there, by %s", g.name, podProtectionFor(g.name))
+			r.argErrorf("%s: true: cannot be combined with podProtections; use there %s", g.name, podProtectionFor(g.name))
 		}
 	}
 	out.ProtectLocalStorage = !a.EvictLocalStoragePods && !off("PodsWithLocalStorage")
@@ -94,7 +95,7 @@ func (r *pluginReader) protections(a *defaultEvictorArgs, out *descheduling.Defa
 	r.protectedStorageClasses(p, out)
 }
 
-// podProtectionFor says an old switch of the evictor in the words of podProtections.
+// podProtectionFor returns the podProtections that replace an old switch.
 func podProtectionFor(old string) string {
 	return map[string]string{
 		"evictLocalStoragePods": "defaultDisabled: [PodsWithLocalStorage]", "evictDaemonSetPods": "defaultDisabled: [DaemonSetPods]",
@@ -120,15 +121,16 @@ func (r *pluginReader) protectedStorageClasses(p *podProtections, out *deschedul
 	}
 }
 
-// protectionSet checks a list of protections and says of a name whether it is in it.
+// protectionSet validates a list of protections and returns a function that reports
+// whether a name is in it.
 func (r *pluginReader) protectionSet(field string, list, names, others []string, other string) func(string) bool {
 	for i, name := range list {
 		at := fmt.Sprintf("podProtections.%s[%d]", field, i)
 		switch {
 		case slices.Index(list, name) < i:
-			r.argErrorf("%s: %q: is there twice", at, name)
+			r.argErrorf("%s: %q: duplicate value", at, name)
 		case slices.Contains(others, name):
-			r.argErrorf("%s: %q: belongs into podProtections.%s; here are %s", at, name, other, strings.Join(names, ", "))
+			r.argErrorf("%s: %q: belongs in podProtections.%s; allowed here: %s", at, name, other, strings.Join(names, ", "))
 		case !slices.Contains(names, name):
 			r.argErrorf("%s: %q: no such protection; %s", at, name, suggest(name, names))
 		}
@@ -136,7 +138,7 @@ func (r *pluginReader) protectionSet(field string, list, names, others []string,
 	return func(name string) bool { return slices.Contains(list, name) }
 }
 
-// selector compiles a label selector; nil stays nil, which limits nothing.
+// selector compiles a label selector; nil stays nil.
 func (r *pluginReader) selector(field string, s *metav1.LabelSelector) *model.Selector {
 	out, err := conversion.Selector(s)
 	if err != nil {
@@ -145,7 +147,7 @@ func (r *pluginReader) selector(field string, s *metav1.LabelSelector) *model.Se
 	return out
 }
 
-// parseSelector compiles a selector in its short form; an empty one is nil.
+// parseSelector parses a selector in its string form; "" returns nil.
 func (f *policyReader) parseSelector(path, s string) *model.Selector {
 	if s == "" {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// FuzzPolicies: whatever a file says, it is read or refused; what is read converts to a form that means the same.
+// FuzzPolicies checks that any text is compiled or refused, and that conversion keeps the
+// meaning of a policy.
 func FuzzPolicies(f *testing.F) {
 	files, err := filepath.Glob("testdata/policies/*/*.yaml")
 	if err != nil {
@@ -26,8 +27,7 @@ func FuzzPolicies(f *testing.F) {
 	f.Fuzz(checkRoundTrip)
 }
 
-// TestMangledPolicies is a short FuzzPolicies that needs no instrumented build: words of the files are put into each
-// other's places.
+// TestMangledPolicies runs FuzzPolicies on files in which words are exchanged.
 func TestMangledPolicies(t *testing.T) {
 	files, err := filepath.Glob("testdata/policies/*/*.yaml")
 	if err != nil {
@@ -55,7 +55,7 @@ func TestMangledPolicies(t *testing.T) {
 	}
 }
 
-// checkRoundTrip: a policy that is read converts to one that means the same.
+// checkRoundTrip checks that conversion keeps the meaning of a policy.
 func checkRoundTrip(t *testing.T, text string) {
 	js, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// strategies are the plugins of the Kubernetes descheduler, in the order in which converted policies
-// enable them.
+// strategies lists the plugins of the Kubernetes descheduler, in the order in which
+// converted policies enable them.
 var strategies = []struct {
 	name, point string
 	build       func(*pluginReader) descheduling.Strategy
@@ -25,7 +25,7 @@ var strategies = []struct {
 	{"HighNodeUtilization", "balance", (*pluginReader).highNodeUtilization},
 }
 
-// extensionPoint is the extension point of a strategy; empty: there is none of that name.
+// extensionPoint returns the extension point of a strategy, or "" if it is unknown.
 func extensionPoint(name string) string {
 	for _, s := range strategies {
 		if s.name == name {
@@ -35,7 +35,7 @@ func extensionPoint(name string) string {
 	return ""
 }
 
-// pluginsOfPoint are the names of the plugins of a point; of all for "".
+// pluginsOfPoint returns the plugins of an extension point, or all plugins for "".
 func pluginsOfPoint(point string) (names []string) {
 	switch point {
 	case "filter", "preevictionfilter":
@@ -51,7 +51,6 @@ func pluginsOfPoint(point string) (names []string) {
 	return names
 }
 
-// compileProfile compiles a profile.
 func (f *policyReader) compileProfile(path string, in *policyProfile) descheduling.Profile {
 	args := map[string]*pluginReader{evictorName: {policyReader: f, path: path + ".pluginConfig[" + evictorName + "].args", plugin: evictorName}}
 	seen := map[string]bool{}
@@ -62,7 +61,7 @@ func (f *policyReader) compileProfile(path string, in *policyProfile) descheduli
 			f.errorf("%s.name: %q: no such plugin; %s", at, c.Name, suggest(c.Name, pluginsOfPoint("")))
 			continue
 		case seen[c.Name]:
-			f.errorf("%s.name: %q: is there twice", at, c.Name)
+			f.errorf("%s.name: %q: duplicate value", at, c.Name)
 			continue
 		}
 		seen[c.Name] = true
@@ -70,7 +69,7 @@ func (f *policyReader) compileProfile(path string, in *policyProfile) descheduli
 	}
 	built := map[string]descheduling.Strategy{}
 	for _, s := range strategies {
-		if r := args[s.name]; r != nil { // what is not enabled is judged as well
+		if r := args[s.name]; r != nil { // disabled plugins are validated, too
 			built[s.name] = s.build(r)
 		}
 	}
@@ -85,20 +84,21 @@ func (f *policyReader) compileProfile(path string, in *policyProfile) descheduli
 	return out
 }
 
-// validatePluginSet checks the names of a point and returns those that are enabled, in order.
+// validatePluginSet validates the plugins of an extension point and returns the enabled
+// ones.
 func (f *policyReader) validatePluginSet(path, point string, in policyPluginSet) (names []string) {
 	for i, name := range in.Enabled {
 		at := fmt.Sprintf("%s.%s.enabled[%d]", path, point, i)
 		may := pluginsOfPoint(point)
 		switch own := extensionPoint(name); {
 		case slices.Index(in.Enabled, name) < i:
-			f.errorf("%s: %q: is there twice", at, name)
+			f.errorf("%s: %q: duplicate value", at, name)
 		case slices.Contains(may, name):
 			names = append(names, name)
 		case own != "":
-			f.errorf("%s: %q: belongs into plugins.%s.enabled", at, name, own)
+			f.errorf("%s: %q: belongs in plugins.%s.enabled", at, name, own)
 		case name == evictorName:
-			f.errorf("%s: %q: belongs into plugins.filter.enabled and plugins.preevictionfilter.enabled, where it is without being named", at, name)
+			f.errorf("%s: %q: belongs in plugins.filter.enabled and plugins.preevictionfilter.enabled, where it is always enabled", at, name)
 		case len(may) == 0:
 			f.errorf("%s: %q: no plugin extends %s", at, name, point)
 		default:
@@ -111,7 +111,7 @@ func (f *policyReader) validatePluginSet(path, point string, in policyPluginSet)
 	return names
 }
 
-// enabledStrategies are the strategies of a point.
+// enabledStrategies returns the enabled strategies of an extension point.
 func (f *policyReader) enabledStrategies(path, point string, in policyPluginSet, built map[string]descheduling.Strategy) (out []descheduling.Strategy) {
 	for _, name := range f.validatePluginSet(path, point, in) {
 		s, ok := built[name]

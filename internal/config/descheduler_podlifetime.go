@@ -7,7 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
-// podStates are what PodLifeTime knows of states: phases, reasons of the status, and why containers wait or have ended.
+// podStates lists the states that PodLifeTime accepts: pod phases, status reasons, and
+// waiting and termination reasons of containers.
 var podStates = []string{
 	"Pending", "Running", "Succeeded", "Failed", "Unknown",
 	"NodeAffinity", "NodeLost", "Shutdown", "UnexpectedAdmissionError",
@@ -37,7 +38,7 @@ func (r *pluginReader) podLifeTime() descheduling.Strategy {
 	return out
 }
 
-// defaultMinPodLifetimeSeconds is minPodLifetimeSeconds without being given.
+// defaultMinPodLifetimeSeconds is the default of minPodLifetimeSeconds.
 const defaultMinPodLifetimeSeconds = 3600
 
 func (r *pluginReader) failedPods() descheduling.Strategy {
@@ -49,7 +50,7 @@ func (r *pluginReader) failedPods() descheduling.Strategy {
 		MinAge: r.seconds("minPodLifetimeSeconds", &least), Reasons: r.requireNonEmpty("reasons", a.Reasons, "a reason such as Evicted"), ExitCodes: a.ExitCodes, Init: a.IncludingInitContainers}
 }
 
-// validateExitCodes demands exit codes that a process can have.
+// validateExitCodes reports impossible exit codes.
 func (r *pluginReader) validateExitCodes(list []int32) {
 	for i, c := range list {
 		if c < 0 || c > 255 {

@@ -13,12 +13,12 @@ import (
 // policyReader compiles a policy.
 type policyReader struct {
 	*diagnostics
-	hasMetrics bool // usage is to be had of metrics.k8s.io
-	// v1alpha1Paths are the paths of a file of v1alpha1 by those of v1alpha2 that were made of them.
+	hasMetrics bool // metrics.k8s.io is enabled
+	// v1alpha1Paths maps v1alpha2 paths to the v1alpha1 paths they were converted from.
 	v1alpha1Paths map[string]string
 }
 
-// decodePolicy reads a document of either version as one of v1alpha2.
+// decodePolicy decodes a document of either version as v1alpha2.
 func (f *policyReader) decodePolicy(d Document, how DeschedulerReadOptions) (*policyV1Alpha2, error) {
 	must := fmt.Sprintf("must be %s %s", DeschedulerAPIVersion, DeschedulerKind)
 	switch {
@@ -35,12 +35,13 @@ func (f *policyReader) decodePolicy(d Document, how DeschedulerReadOptions) (*po
 		f.decode("", d.JSON, old)
 		return f.convertV1Alpha1(old), nil
 	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerV1Alpha1:
-		must = "is read no more: `berth descheduler convert` writes it as " + DeschedulerAPIVersion
+		must = "is no longer supported: `berth descheduler convert` converts it to " + DeschedulerAPIVersion
 	}
 	return nil, fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, must)
 }
 
-// dropUnknownFields turns faults about unknown fields outside of arguments into warnings.
+// dropUnknownFields turns errors about unknown fields outside plugin arguments into
+// warnings.
 func (f *policyReader) dropUnknownFields(js []byte) []byte {
 	var seen diagnostics
 	var form policyV1Alpha2
@@ -50,7 +51,7 @@ func (f *policyReader) dropUnknownFields(js []byte) []byte {
 			f.warnf("%s: unknown field, ignored as the Kubernetes descheduler does", path)
 			continue
 		}
-		return js // it is refused anyway
+		return js // it has other errors
 	}
 	if clean, err := json.Marshal(&form); err == nil {
 		return clean
@@ -58,7 +59,6 @@ func (f *policyReader) dropUnknownFields(js []byte) []byte {
 	return js
 }
 
-// compilePolicy compiles what was read.
 func (f *policyReader) compilePolicy(in *policyV1Alpha2) descheduling.Policy {
 	out := descheduling.Policy{
 		NodeSelector: f.parseSelector("nodeSelector", derefOr(in.NodeSelector, "")),
@@ -78,7 +78,7 @@ func (f *policyReader) compilePolicy(in *policyV1Alpha2) descheduling.Policy {
 	return out
 }
 
-// compileLimit is a limit; nil: none.
+// compileLimit validates a limit; nil means no limit.
 func (f *policyReader) compileLimit(path string, v *int64) *int {
 	if v == nil {
 		return nil
@@ -89,16 +89,16 @@ func (f *policyReader) compileLimit(path string, v *int64) *int {
 	return &n
 }
 
-// checkMetricsProviders finds out where usage is to be had.
+// checkMetricsProviders validates the metrics providers.
 func (f *policyReader) checkMetricsProviders(in *policyV1Alpha2) {
 	var sources []string
 	for i, p := range in.MetricsProviders {
 		at := fmt.Sprintf("metricsProviders[%d].source", i)
 		switch {
 		case slices.Contains(sources, p.Source):
-			f.errorf("%s: %q: is there twice", at, p.Source)
+			f.errorf("%s: %q: duplicate value", at, p.Source)
 		case p.Source == "Prometheus":
-			f.errorf("%s: Prometheus: is not asked here; must be %s", at, kubernetesMetrics)
+			f.errorf("%s: Prometheus: is not supported; must be %s", at, kubernetesMetrics)
 		case p.Source != kubernetesMetrics:
 			f.errorf("%s: %q: must be %s", at, p.Source, kubernetesMetrics)
 		}
@@ -113,7 +113,7 @@ func (f *policyReader) checkMetricsProviders(in *policyV1Alpha2) {
 	}
 }
 
-// finish is all faults, in the words of the file.
+// finish returns all errors, with the paths of the original file.
 func (f *policyReader) finish(file string) error {
 	var out []error
 	for _, err := range f.errs {
@@ -125,7 +125,8 @@ func (f *policyReader) finish(file string) error {
 	return errors.Join(out...)
 }
 
-// translatePath puts the path of v1alpha1 before what is said of one of v1alpha2 that was made of it.
+// translatePath replaces a leading v1alpha2 path by the v1alpha1 path it was converted
+// from.
 func (f *policyReader) translatePath(s string) string {
 	longest := ""
 	for path := range f.v1alpha1Paths {

@@ -23,7 +23,7 @@ func policyDocument(t *testing.T, file string) Document {
 	return docs[0]
 }
 
-// golden demands what a file says, or writes it with BERTH_REWRITE set.
+// golden compares got with a file, or writes the file if BERTH_REWRITE is set.
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if os.Getenv("BERTH_REWRITE") != "" {
@@ -40,8 +40,8 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// TestInvalidPolicies demands, word for word, the errors beside each file of testdata/policies/faulty:
-// where, what value, and what would be right.
+// TestInvalidPolicies compares the errors with the .txt file next to each file of
+// testdata/policies/faulty.
 func TestInvalidPolicies(t *testing.T) {
 	files, err := filepath.Glob("testdata/policies/faulty/*.yaml")
 	if err != nil || len(files) < 30 {
@@ -65,8 +65,9 @@ func TestInvalidPolicies(t *testing.T) {
 	}
 }
 
-// TestConvertPolicies demands the form of v1alpha2 and the warnings beside each file of testdata/policies/good, and
-// that this form means the same and converts to itself without a warning.
+// TestConvertPolicies compares the conversion and its warnings with the files of
+// testdata/policies/good. The result must have the same meaning and convert to itself
+// without warnings.
 func TestConvertPolicies(t *testing.T) {
 	files, err := filepath.Glob("testdata/policies/good/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -109,7 +110,8 @@ func marshalPolicy(t *testing.T, p descheduling.Policy) string {
 	return string(js)
 }
 
-// TestCompiledPolicies demands what the files of testdata/policies/good are compiled to.
+// TestCompiledPolicies compares the compiled policies with the files of
+// testdata/policies/good.
 func TestCompiledPolicies(t *testing.T) {
 	for _, name := range []string{"old", "all"} {
 		d, err := ReadDescheduler(policyDocument(t, "testdata/policies/good/"+name+".yaml"), DeschedulerReadOptions{})
@@ -120,7 +122,8 @@ func TestCompiledPolicies(t *testing.T) {
 	}
 }
 
-// TestDefaultDescheduler holds the policy without a file to be one, without a word of warning, with eight strategies.
+// TestDefaultDescheduler checks that the default policy has eight strategies and no
+// warnings.
 func TestDefaultDescheduler(t *testing.T) {
 	d := DefaultDescheduler()
 	if len(d.Policy.Profiles) != 1 || len(d.Warnings) != 0 {
@@ -135,8 +138,7 @@ func TestDefaultDescheduler(t *testing.T) {
 	}
 }
 
-// TestUpstreamReadOptions: unknown fields outside of arguments are warnings then, those of arguments are not, and the
-// old version is refused.
+// TestUpstreamReadOptions checks IgnoreUnknown and RejectV1Alpha1.
 func TestUpstreamReadOptions(t *testing.T) {
 	how := DeschedulerReadOptions{IgnoreUnknown: true, RejectV1Alpha1: true}
 	d, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/top-field.yaml"), how)

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
-// kubernetesMetrics is the one source of usage that is asked.
+// kubernetesMetrics is the only supported source of usage.
 const kubernetesMetrics = "KubernetesMetrics"
 
 func (r *pluginReader) lowNodeUtilization() descheduling.Strategy {
@@ -24,14 +24,14 @@ func (r *pluginReader) lowNodeUtilization() descheduling.Strategy {
 		out.PerNode = &most
 	}
 	if len(a.Thresholds) == 0 || len(a.TargetThresholds) == 0 {
-		return out // said already
+		return out // already reported
 	}
 	for _, t := range out.Thresholds {
 		target, ok := a.TargetThresholds[t.Resource]
 		switch {
 		case !ok:
 			r.argErrorf("targetThresholds.%s: must be given, as thresholds has it", t.Resource)
-		case t.Percent > target && !a.UseDeviationThresholds: // deviations lie on either side of the average
+		case t.Percent > target && !a.UseDeviationThresholds: // deviations can be on both sides of the average
 			r.argErrorf("thresholds.%s: %v: must be at most targetThresholds.%s, %v", t.Resource, t.Percent, t.Resource, target)
 		}
 	}
@@ -52,7 +52,7 @@ func (r *pluginReader) highNodeUtilization() descheduling.Strategy {
 		OnlyThresholdingResources: slices.Contains(a.EvictionModes, only), ExcludeNamespaces: r.excludedNamespaces(a.EvictableNamespaces)}
 }
 
-// thresholds demands percentages of at least one resource.
+// thresholds compiles percentages for at least one resource.
 func (r *pluginReader) thresholds(field string, in map[string]float64) (out plugins.Thresholds) {
 	if len(in) == 0 {
 		r.argErrorf("%s: must be given, a percentage for at least one resource, such as cpu: 20", field)
@@ -70,7 +70,8 @@ func (r *pluginReader) thresholds(field string, in map[string]float64) (out plug
 	return out
 }
 
-// excludedNamespaces are the namespaces whose pods stay. Others count for how full nodes are, so they cannot be left out by naming those that go.
+// excludedNamespaces returns the namespaces that are not evicted. include is refused
+// because pods of all namespaces count as usage.
 func (r *pluginReader) excludedNamespaces(in *includeExclude) []string {
 	if in == nil {
 		return nil
@@ -81,7 +82,7 @@ func (r *pluginReader) excludedNamespaces(in *includeExclude) []string {
 	return in.Exclude
 }
 
-// usesMetrics says whether nodes are judged by what they use.
+// usesMetrics reports whether nodes are classified by actual usage.
 func (r *pluginReader) usesMetrics(in *metricsUtilization) bool {
 	if in == nil {
 		return false
@@ -90,7 +91,7 @@ func (r *pluginReader) usesMetrics(in *metricsUtilization) bool {
 	case in.MetricsServer && in.Source != "":
 		r.argErrorf("metricsUtilization.metricsServer: true: cannot be given together with source, %s", in.Source)
 	case in.Source == "Prometheus":
-		r.argErrorf("metricsUtilization.source: Prometheus: is not asked here; must be %s", kubernetesMetrics)
+		r.argErrorf("metricsUtilization.source: Prometheus: is not supported; must be %s", kubernetesMetrics)
 	case in.Source == "" && !in.MetricsServer:
 		r.argErrorf("metricsUtilization.source: must be %s", kubernetesMetrics)
 	case in.Source != "" && in.Source != kubernetesMetrics:

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// policyV1Alpha1 is a DeschedulerPolicy of v1alpha1 as it stands in files.
+// policyV1Alpha1 is a DeschedulerPolicy in descheduler/v1alpha1.
 type policyV1Alpha1 struct {
 	metav1.TypeMeta                `json:",inline"`
 	NodeSelector                   *string                     `json:"nodeSelector,omitempty"`
@@ -31,7 +31,7 @@ type strategyV1Alpha1 struct {
 	Params  *paramsV1Alpha1 `json:"params,omitempty"`
 }
 
-// paramsV1Alpha1 are the parameters of all strategies; each reads its own.
+// paramsV1Alpha1 holds the parameters of all strategies. Each strategy uses some of them.
 type paramsV1Alpha1 struct {
 	NodeResourceUtilizationThresholds *struct {
 		UseDeviationThresholds bool               `json:"useDeviationThresholds,omitempty"`
@@ -69,7 +69,7 @@ type paramsV1Alpha1 struct {
 	IncludedTaints             []string              `json:"includedTaints,omitempty"`
 }
 
-// v1alpha1Converter makes a policy of v1alpha2 out of one of v1alpha1.
+// v1alpha1Converter converts a v1alpha1 policy to v1alpha2.
 type v1alpha1Converter struct {
 	*policyReader
 	source      *policyV1Alpha1
@@ -77,7 +77,8 @@ type v1alpha1Converter struct {
 	evictorKeys []string // of the evictors of form.Profiles
 }
 
-// convertV1Alpha1 makes a policy of v1alpha2. Strategies that evict by the same rules share a profile.
+// convertV1Alpha1 converts a policy to v1alpha2. Strategies with the same evictor share a
+// profile.
 func (f *policyReader) convertV1Alpha1(old *policyV1Alpha1) *policyV1Alpha2 {
 	c := &v1alpha1Converter{policyReader: f, source: old, policy: &policyV1Alpha2{
 		NodeSelector: old.NodeSelector, MaxNoOfPodsToEvictPerNode: old.MaxNoOfPodsToEvictPerNode, MaxNoOfPodsToEvictPerNamespace: old.MaxNoOfPodsToEvictPerNamespace,
@@ -97,12 +98,12 @@ func (f *policyReader) convertV1Alpha1(old *policyV1Alpha1) *policyV1Alpha2 {
 		case !ok:
 			continue
 		case !in.Enabled:
-			f.warnf("%s: is not enabled, and left out", at)
+			f.warnf("%s: is not enabled and was dropped", at)
 			continue
 		}
 		f.warnf("%s: is now %s in plugins.%s.enabled, with an entry in pluginConfig", at, s.name, s.point)
 		if in.Weight != nil {
-			f.warnf("%s.weight: %d: has no effect, and is left out", at, *in.Weight)
+			f.warnf("%s.weight: %d: has no effect and was dropped", at, *in.Weight)
 		}
 		if in.Params == nil {
 			in.Params = &paramsV1Alpha1{}
@@ -112,7 +113,7 @@ func (f *policyReader) convertV1Alpha1(old *policyV1Alpha1) *policyV1Alpha2 {
 	return c.policy
 }
 
-// protections are those of the evictor that the top of the file switches.
+// protections converts the evictor's switches at the top level of the file.
 func (c *v1alpha1Converter) protections() (out podProtections) {
 	for _, s := range []struct {
 		name string
@@ -126,7 +127,7 @@ func (c *v1alpha1Converter) protections() (out podProtections) {
 		switch {
 		case s.set == nil:
 		case !*s.set:
-			c.warnf("%s: false: is the default, and left out", s.name)
+			c.warnf("%s: false: is the default and was dropped", s.name)
 		default:
 			word := podProtectionFor(s.name)
 			c.warnf("%s: true: is now podProtections.%s of %s", s.name, word, evictorName)
@@ -137,7 +138,7 @@ func (c *v1alpha1Converter) protections() (out podProtections) {
 	return out
 }
 
-// addStrategy puts a strategy into the profile of its evictor.
+// addStrategy adds a strategy to the profile of its evictor.
 func (c *v1alpha1Converter) addStrategy(name, point string, in *strategyV1Alpha1, protections podProtections) {
 	at := "strategies." + name + ".params"
 	evictor := defaultEvictorArgs{PodProtections: protections, NodeFit: in.Params.NodeFit}
@@ -171,16 +172,17 @@ func (c *v1alpha1Converter) addStrategy(name, point string, in *strategyV1Alpha1
 	c.warnUnusedParams(name, at, in.Params)
 }
 
-// rawArgs writes arguments as they stand in a file; none if they are the defaults.
+// rawArgs encodes arguments as in a file; empty if they are the defaults.
 func rawArgs(form any) (string, runtime.RawExtension) {
 	js, err := json.Marshal(form)
-	if err != nil || string(js) == "{}" { // a form can always be written
+	if err != nil || string(js) == "{}" { // encoding cannot fail
 		return "", runtime.RawExtension{}
 	}
 	return string(js), runtime.RawExtension{Raw: js}
 }
 
-// warnUnusedParams warns of parameters that a strategy does not read, and says of the others what became of them.
+// warnUnusedParams warns about parameters that the strategy does not use, and says what
+// replaces the others.
 func (c *v1alpha1Converter) warnUnusedParams(name, at string, p *paramsV1Alpha1) {
 	v := reflect.ValueOf(p).Elem()
 	for i := range v.NumField() {
@@ -190,7 +192,7 @@ func (c *v1alpha1Converter) warnUnusedParams(name, at string, p *paramsV1Alpha1)
 		field, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		became, ok := convertedParam(name, field)
 		if !ok {
-			c.warnf("%s.%s: has no effect with %s, and is left out", at, field, name)
+			c.warnf("%s.%s: has no effect with %s and was dropped", at, field, name)
 			continue
 		}
 		c.warnf("%s.%s: is now %s", at, field, became)

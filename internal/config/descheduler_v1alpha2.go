@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// policyV1Alpha2 is a DeschedulerPolicy of v1alpha2 as it stands in files.
+// policyV1Alpha2 is a DeschedulerPolicy in descheduler/v1alpha2.
 type policyV1Alpha2 struct {
 	metav1.TypeMeta                  `json:",inline"`
 	NodeSelector                     *string           `json:"nodeSelector,omitempty"`
@@ -39,7 +39,8 @@ type policyPluginConfig struct {
 	Args runtime.RawExtension `json:"args,omitzero"`
 }
 
-// policyPlugins are the extension points. Those for sorting are empty in the Kubernetes descheduler, too.
+// policyPlugins lists the extension points. The Kubernetes descheduler has no plugins for
+// sorting either.
 type policyPlugins struct {
 	PreSort           policyPluginSet `json:"presort,omitzero"`
 	Sort              policyPluginSet `json:"sort,omitzero"`
@@ -93,7 +94,7 @@ type podProtectionsConfig struct {
 	} `json:"PodsWithPVC,omitempty"`
 }
 
-// includeExclude limits a plugin to namespaces; selectForm does so and by labels of pods.
+// includeExclude selects namespaces or kinds.
 type includeExclude struct {
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`

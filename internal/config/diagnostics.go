@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// diagnostics collects what is wrong with a file, so that it is told at once, and
-// what is accepted without having an effect.
+// diagnostics collects the errors and warnings of a file.
 type diagnostics struct {
 	errs     []error
 	warnings []string
-	skipped  []string // paths of values that were left out as being of the wrong type
+	skipped  []string // paths of values that were skipped because of their type
 }
 
 func (f *diagnostics) warnf(format string, args ...any) {
 	f.warnings = append(f.warnings, fmt.Sprintf(format, args...))
 }
 
-// errorf tells a fault, but not the consequences of a value that was left out.
+// errorf adds an error unless it follows from a skipped value.
 func (f *diagnostics) errorf(format string, args ...any) {
 	err := fmt.Errorf(format, args...)
 	path, _, _ := strings.Cut(err.Error(), ": ")

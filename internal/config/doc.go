@@ -1,16 +1,16 @@
-// Package config reads the configuration files of users: upstream's kinds as
-// they are (KubeSchedulerConfiguration, KubeletConfiguration, DeschedulerPolicy), and BerthConfiguration for what those
-// cannot say.
+// Package config reads configuration files: KubeSchedulerConfiguration,
+// KubeletConfiguration and DeschedulerPolicy as upstream defines them, and
+// BerthConfiguration for options that those kinds do not have.
 //
-// All reading is strict. An unknown field, a field given twice or an impossible
-// value is refused with file, path, value, and what would be right; all faults
-// of a file are reported at once. What is accepted for the sake of files that exist, and
-// has no effect here, is told as a warning.
+// Decoding is strict: unknown fields, duplicate fields and invalid values are errors with
+// file, path, value and accepted values. All errors of a file are returned at once. Fields
+// that are accepted but have no effect in Berth produce warnings.
 //
-// Departures from kube-scheduler: contention profiling is off unless asked for; requests are
-// not limited to 50 a second unless asked for; an extender's urlPrefix must be a URL; plugins of
-// one's own are not known.
+// Differences from kube-scheduler: contention profiling is off by default, client requests
+// are not limited by default, urlPrefix of an extender must be a URL, and out-of-tree
+// plugins are not supported.
 //
-// Departures from the Kubernetes descheduler: unknown fields outside of a plugin's arguments are refused, too, unless
-// asked not to (DeschedulerReading); so is what is given twice; a policy of v1alpha1 is converted; Prometheus is not asked.
+// Differences from the Kubernetes descheduler: unknown fields outside plugin arguments and
+// duplicate entries are errors (see [DeschedulerReadOptions]), v1alpha1 policies are
+// converted, and Prometheus is not supported.
 package config

@@ -12,8 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxFileBytes is the largest configuration file that is read; anything larger is a
-// mistake.
+// maxFileBytes is the maximum size of a configuration file.
 const maxFileBytes = 4 << 20
 
 // Document is one YAML document of a configuration file.
@@ -23,8 +22,7 @@ type Document struct {
 	JSON             []byte
 }
 
-// Documents reads configuration files and splits them into documents, so that
-// one --config can hand over files of upstream's kinds and of ours.
+// Documents reads configuration files and splits them into documents.
 func Documents(files []string) ([]Document, error) {
 	var out []Document
 	for _, file := range files {
@@ -68,21 +66,24 @@ func parseDocument(file string, doc []byte) (Document, error) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &head); err != nil {
 		return Document{}, err
 	}
+	if head.APIVersion == "" && head.Kind == DeschedulerKind { // as the Kubernetes descheduler
+		head.APIVersion = DeschedulerAPIVersion
+	}
 	if head.APIVersion == "" || head.Kind == "" {
-		return Document{}, fmt.Errorf("apiVersion and kind must be given, e.g. %s and %s", APIVersion, Kind)
+		return Document{}, fmt.Errorf("apiVersion and kind must be set, for example %s and %s", APIVersion, Kind)
 	}
 	return Document{File: file, APIVersion: head.APIVersion, Kind: head.Kind, JSON: js}, nil
 }
 
-// ReadBerth decodes a BerthConfiguration over the defaults. Unknown fields, fields
-// given twice and impossible values are refused with their paths.
+// ReadBerth decodes a BerthConfiguration over the defaults. Errors name unknown fields,
+// duplicate fields and invalid values.
 func ReadBerth(d Document) (Berth, error) {
 	c := Default()
 	if d.APIVersion != APIVersion || d.Kind != Kind {
 		return c, fmt.Errorf("%s: %s %s: must be %s %s", d.File, d.APIVersion, d.Kind, APIVersion, Kind)
 	}
 	strict, err := kjson.UnmarshalStrict(d.JSON, &c)
-	if err != nil { // a value of the wrong type ends that; whoever reads on finds all the rest
+	if err != nil { // UnmarshalStrict stops at a wrong type; decode reports the rest, too
 		c = Default()
 		var f diagnostics
 		f.decode("", d.JSON, &c)
@@ -97,7 +98,7 @@ func ReadBerth(d Document) (Berth, error) {
 	return c, errors.Join(errs...)
 }
 
-// Print writes the configuration as YAML, each option under its meaning.
+// Print writes the configuration as YAML with a comment above each option.
 func Print(w io.Writer, c Berth) error {
 	var b strings.Builder
 	printStruct(&b, reflect.ValueOf(c), "")

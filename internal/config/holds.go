@@ -1,10 +1,10 @@
 package config
 
-// Holds holds the options of the Holds that keep pods off nodes.
+// Holds holds the options for Avoid Holds.
 type Holds struct {
-	Avoid        bool `json:"avoid" doc:"Whether an owner's pods stay off a node that has thrown one of them out (by taint, pressure, admission or shutdown) for a growing time, until the cause ends. false: they come straight back, as with Kubernetes."`
-	FirstSeconds int  `json:"firstSeconds" doc:"How long the first time, 1 to 3600; it doubles each time."`
-	MostSeconds  int  `json:"mostSeconds" doc:"How long at most, firstSeconds to 86400."`
+	Avoid        bool `json:"avoid" doc:"Whether an owner's pods avoid a node that evicted or rejected one of them (by taint, node pressure, admission or shutdown) for a growing time, until the cause ends. false: they may return at once, as in Kubernetes."`
+	FirstSeconds int  `json:"firstSeconds" doc:"Initial duration, 1 to 3600; it doubles each time."`
+	MostSeconds  int  `json:"mostSeconds" doc:"Maximum duration, firstSeconds to 86400."`
 }
 
 func defaultHolds() Holds { return Holds{Avoid: true, FirstSeconds: 10, MostSeconds: 600} }

@@ -16,24 +16,24 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// APIVersion and Kind of a kubelet's configuration file.
+// APIVersion and Kind of a KubeletConfiguration.
 const (
 	KubeletAPIVersion = "kubelet.config.k8s.io/v1beta1"
 	KubeletKind       = "KubeletConfiguration"
 )
 
-// Kubelet is what a KubeletConfiguration says of a node, with the kubelet's defaults. Fields are
-// those that something here acts upon.
+// Kubelet is a KubeletConfiguration with the kubelet's defaults. It has the fields that
+// Berth uses.
 type Kubelet struct {
-	// Pressure is without Layout, which the node finds out, and without Options.
+	// Pressure has no Layout, which the node detects, and no Options.
 	Pressure nodepressure.Config
 
-	KubeReserved, SystemReserved             corev1.ResourceList // kept from pods; with pid
+	KubeReserved, SystemReserved             corev1.ResourceList // includes pid
 	KubeReservedCgroup, SystemReservedCgroup string
 	EnforceNodeAllocatable                   []string
 	CgroupRoot                               string
-	MaxPods, PodsPerCore                     int32 // PodsPerCore 0: no such limit
-	PodPidsLimit                             int64 // below 0: none
+	MaxPods, PodsPerCore                     int32 // PodsPerCore 0: no limit
+	PodPidsLimit                             int64 // negative: no limit
 	CPUCFSQuota                              bool
 
 	Images   ImageCollection
@@ -42,9 +42,9 @@ type Kubelet struct {
 
 	RegisterNode       bool
 	RegisterWithTaints []corev1.Taint
-	NodeStatusReport   time.Duration // how often a status is posted that has not changed
+	NodeStatusReport   time.Duration // interval for unchanged status
 	NodeLeaseDuration  time.Duration
-	NodeStatusImages   int32 // how many images the status lists; below 0: all
+	NodeStatusImages   int32 // maximum number of images in the status; negative: all
 
 	ClusterDNS           []string
 	ClusterDomain        string
@@ -54,55 +54,54 @@ type Kubelet struct {
 
 	SerializeImagePulls   bool
 	MaxParallelImagePulls int32         // 0: no limit
-	MaxRestartDelay       time.Duration // of a container that keeps failing
+	MaxRestartDelay       time.Duration // maximum backoff of a failing container
 
 	RuntimeEndpoint string
 	Address         string
 	Port            int32
 
-	// Warnings tell what was accepted and has no effect.
+	// Warnings lists fields without effect.
 	Warnings []string
 }
 
-// ImageCollection says when images that nobody uses are deleted.
+// ImageCollection configures image garbage collection.
 type ImageCollection struct {
 	MinimumAge  time.Duration
-	MaximumAge  time.Duration // 0: however old
-	HighPercent int32         // of the disk in use, from which on images go
-	LowPercent  int32         // down to which they go
+	MaximumAge  time.Duration // 0: no limit
+	HighPercent int32         // disk usage that starts garbage collection
+	LowPercent  int32         // disk usage that ends it
 }
 
-// ContainerLogs says when a container's log is rotated.
+// ContainerLogs configures log rotation.
 type ContainerLogs struct {
 	MaxSize  int64 // bytes
 	MaxFiles int32
 }
 
-// Shutdown is how long pods have when their node is shut down; zero: no time.
+// Shutdown configures graceful node shutdown; zero disables it.
 type Shutdown struct {
-	Total, Critical time.Duration // Critical, the end of Total, is for critical pods alone
+	Total, Critical time.Duration // Critical is the part of Total reserved for critical pods
 	ByPriority      []ShutdownPriority
 }
 
-// ShutdownPriority is how long pods have of at least this priority, by ascending priority.
+// ShutdownPriority is the grace period of pods with at least this priority.
 type ShutdownPriority struct {
 	Priority int32
 	Grace    time.Duration
 }
 
-// DefaultKubelet is a node without a file.
+// DefaultKubelet returns the kubelet's defaults.
 func DefaultKubelet() Kubelet {
 	k, err := ReadKubelet(Document{APIVersion: KubeletAPIVersion, Kind: KubeletKind,
 		JSON: []byte(`{"apiVersion":"` + KubeletAPIVersion + `","kind":"` + KubeletKind + `"}`)})
 	if err != nil {
-		return Kubelet{} // cannot be: TestDefaultKubelet
+		return Kubelet{} // unreachable, see TestDefaultKubelet
 	}
 	return k
 }
 
-// ReadKubelet decodes a KubeletConfiguration. Fields that Kubernetes does not have and values that
-// cannot be are refused with their paths, all at once; fields that nothing here acts upon are
-// told in one warning.
+// ReadKubelet decodes a KubeletConfiguration. It returns all unknown fields and invalid
+// values at once. Fields without effect in Berth produce one warning.
 func ReadKubelet(d Document) (Kubelet, error) {
 	if d.APIVersion != KubeletAPIVersion || d.Kind != KubeletKind {
 		return Kubelet{}, fmt.Errorf("%s: %s %s: must be %s %s", d.File, d.APIVersion, d.Kind, KubeletAPIVersion, KubeletKind)
@@ -124,7 +123,8 @@ func ReadKubelet(d Document) (Kubelet, error) {
 	return k, errors.Join(f.errs...)
 }
 
-// supportedKubeletFields are the fields that compileKubelet reads, and those that say what is so anyway.
+// supportedKubeletFields lists the fields that compileKubelet uses, and fields whose
+// effect Berth always has.
 var supportedKubeletFields = []string{"apiVersion", "kind", "address", "allowedUnsafeSysctls", "cgroupRoot", "clusterDNS", "clusterDomain", "containerLogMaxFiles",
 	"containerLogMaxSize", "containerRuntimeEndpoint", "cpuCFSQuota", "crashLoopBackOff", "enforceNodeAllocatable", "evictionHard",
 	"evictionMaxPodGracePeriod", "evictionMinimumReclaim", "evictionPressureTransitionPeriod", "evictionSoft", "evictionSoftGracePeriod",
@@ -134,11 +134,11 @@ var supportedKubeletFields = []string{"apiVersion", "kind", "address", "allowedU
 	"registerWithTaints", "resolvConf", "seccompDefault", "serializeImagePulls", "shutdownGracePeriod", "shutdownGracePeriodByPodPriority",
 	"shutdownGracePeriodCriticalPods", "systemReserved", "systemReservedCgroup"}
 
-// ignoredKubeletFields are the fields that are given and that nothing acts upon.
+// ignoredKubeletFields returns the fields of a file that have no effect.
 func ignoredKubeletFields(js []byte) []string {
 	var given map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &given); err != nil {
-		return nil // told by decode
+		return nil // reported by decode
 	}
 	known := fieldsOf(reflect.TypeFor[kubeletv1beta1.KubeletConfiguration]())
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(given)), func(name string) bool {

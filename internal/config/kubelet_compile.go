@@ -16,12 +16,12 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// DefaultEvictionHard are the hard thresholds where none are given.
+// DefaultEvictionHard returns the default hard thresholds.
 func DefaultEvictionHard() map[string]string {
 	return map[string]string{"memory.available": "100Mi", "nodefs.available": "10%", "nodefs.inodesFree": "5%", "imagefs.available": "15%", "imagefs.inodesFree": "5%"}
 }
 
-// valueOr is the value of a field of which zero means not given, or its default.
+// valueOr returns v, or otherwise if v is zero.
 func valueOr[T comparable](v, otherwise T) T {
 	var zero T
 	if v == zero {
@@ -30,7 +30,7 @@ func valueOr[T comparable](v, otherwise T) T {
 	return v
 }
 
-// compileKubelet fills in the defaults and checks what is given.
+// compileKubelet sets defaults and validates the configuration.
 func compileKubelet(f *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kubelet {
 	k := Kubelet{
 		KubeReserved: f.parseReserved("kubeReserved", c.KubeReserved), SystemReserved: f.parseReserved("systemReserved", c.SystemReserved),
@@ -62,7 +62,7 @@ func compileKubelet(f *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kube
 	return k
 }
 
-// compileEviction compiles what is said of eviction thresholds.
+// compileEviction compiles the eviction thresholds.
 func (f *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
 	e := Eviction{Hard: c.EvictionHard, Soft: c.EvictionSoft, SoftGracePeriod: c.EvictionSoftGracePeriod, MinimumReclaim: c.EvictionMinimumReclaim}
 	switch defaults := DefaultEvictionHard(); {
@@ -88,7 +88,7 @@ func (f *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 	f.requireNonNegative("evictionPressureTransitionPeriod", k.Pressure.TransitionPeriod)
 }
 
-// message is the fault, with examples where the reader of numbers has only rules.
+// message returns the error, with examples if the parser's message has none.
 func (s *thresholdError) message() error {
 	for _, unread := range []error{resource.ErrFormatWrong, resource.ErrNumeric, resource.ErrSuffix, strconv.ErrSyntax} {
 		if errors.Is(s.err, unread) {
@@ -98,16 +98,17 @@ func (s *thresholdError) message() error {
 	return s.err
 }
 
-// warnMissingDefaults warns of default thresholds that are off because others are given (kubernetes#121809).
+// warnMissingDefaults warns about default thresholds that are off because others are set
+// (kubernetes#121809).
 func (f *diagnostics) warnMissingDefaults(given, defaults map[string]string) {
 	for _, name := range sortedKeys(defaults) {
 		if given[name] == "" {
-			f.warnf("evictionHard: without %s, since it is given without it: add it, or set mergeDefaultEvictionSettings", name)
+			f.warnf("evictionHard: the default threshold %s is disabled because evictionHard is set without it: add it, or set mergeDefaultEvictionSettings", name)
 		}
 	}
 }
 
-// suggestSignal is what to write in place of a signal that does not exist.
+// suggestSignal suggests a signal similar to an unknown one.
 func suggestSignal(name string) string {
 	if _, known := nodepressure.ParseSignal(name); known {
 		return ""
@@ -119,7 +120,7 @@ func suggestSignal(name string) string {
 	return "; " + suggest(name, names)
 }
 
-// parseReserved reads the resources that are kept from pods.
+// parseReserved parses reserved resources.
 func (f *diagnostics) parseReserved(path string, of map[string]string) corev1.ResourceList {
 	out := corev1.ResourceList{}
 	allowed := []string{"cpu", "memory", "ephemeral-storage", "pid"}
@@ -152,7 +153,7 @@ func (f *diagnostics) compileLogs(k *Kubelet, size string) {
 	k.Logs.MaxSize = q.Value()
 }
 
-// compileShutdown compiles how long pods have at a shutdown.
+// compileShutdown compiles the graceful shutdown periods.
 func (f *diagnostics) compileShutdown(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
 	s := Shutdown{Total: c.ShutdownGracePeriod.Duration, Critical: c.ShutdownGracePeriodCriticalPods.Duration}
 	f.requireZeroOrSecond("shutdownGracePeriod", s.Total)
@@ -161,7 +162,7 @@ func (f *diagnostics) compileShutdown(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 		f.errorf("shutdownGracePeriodCriticalPods: %s: must be at most shutdownGracePeriod, %s", s.Critical, s.Total)
 	}
 	if len(c.ShutdownGracePeriodByPodPriority) > 0 && (s.Total > 0 || s.Critical > 0) {
-		f.errorf("shutdownGracePeriodByPodPriority: must not be given beside shutdownGracePeriod and shutdownGracePeriodCriticalPods")
+		f.errorf("shutdownGracePeriodByPodPriority: must not be set together with shutdownGracePeriod and shutdownGracePeriodCriticalPods")
 	}
 	for i, p := range c.ShutdownGracePeriodByPodPriority {
 		path := fmt.Sprintf("shutdownGracePeriodByPodPriority[%d]", i)
@@ -187,7 +188,7 @@ func (f *diagnostics) requireNonNegative(path string, d time.Duration) {
 	}
 }
 
-// validateKubelet checks the rest.
+// validateKubelet validates the remaining fields.
 func (f *diagnostics) validateKubelet(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {
 	f.requireAtLeast("maxPods", int64(k.MaxPods), 0)
 	f.requireAtLeast("podsPerCore", int64(k.PodsPerCore), 0)
@@ -219,7 +220,7 @@ func (f *diagnostics) validateKubelet(k *Kubelet, c *kubeletv1beta1.KubeletConfi
 	f.validateEnforcement(k)
 }
 
-// validateEnforcement checks what is said of enforcing reservations.
+// validateEnforcement validates enforceNodeAllocatable.
 func (f *diagnostics) validateEnforcement(k *Kubelet) {
 	of := []string{"none", enforcePods, "system-reserved", "system-reserved-compressible", "kube-reserved", "kube-reserved-compressible"}
 	for i, v := range k.EnforceNodeAllocatable {
@@ -228,9 +229,9 @@ func (f *diagnostics) validateEnforcement(k *Kubelet) {
 		case !slices.Contains(of, v):
 			f.errorf("%s: %q: %s", path, v, suggest(v, of))
 		case v == "none" && len(k.EnforceNodeAllocatable) > 1:
-			f.errorf("%s: none: must stand alone", path)
+			f.errorf("%s: none: must be the only entry", path)
 		case v != "none" && v != enforcePods:
-			f.warnf("%s: %s: has no effect: only pods are bounded", path, v)
+			f.warnf("%s: %s: has no effect: only pods are limited", path, v)
 		}
 	}
 }

@@ -43,8 +43,8 @@ func TestKubeletThresholdDefaults(t *testing.T) {
 	if err != nil || len(k.Pressure.Thresholds) != 2 {
 		t.Errorf("%v, thresholds for %v", err, signals(k))
 	}
-	if !strings.Contains(strings.Join(k.Warnings, "\n"), "evictionHard: without imagefs.available") {
-		t.Errorf("warnings %q say nothing of the defaults that are off", k.Warnings)
+	if !strings.Contains(strings.Join(k.Warnings, "\n"), "the default threshold imagefs.available is disabled") {
+		t.Errorf("warnings %q do not name the disabled defaults", k.Warnings)
 	}
 	k, err = readKubelet(t, "evictionHard: {memory.available: 1Gi}\nmergeDefaultEvictionSettings: true")
 	if err != nil || len(k.Pressure.Thresholds) != 6 || k.Warnings != nil {
@@ -125,7 +125,7 @@ func TestInvalidKubeletFiles(t *testing.T) {
 		"shutdownGracePeriod: 500ms":                                       "shutdownGracePeriod: 500ms: must be 0, or 1s or more",
 		"shutdownGracePeriod: 5s\nshutdownGracePeriodCriticalPods: 6s":     "shutdownGracePeriodCriticalPods: 6s: must be at most shutdownGracePeriod, 5s",
 		"shutdownGracePeriodByPodPriority: [{priority: 1}, {priority: 1}]": "shutdownGracePeriodByPodPriority[1].priority: 1: must be given once",
-		"enforceNodeAllocatable: [pods, none]":                             "enforceNodeAllocatable[1]: none: must stand alone",
+		"enforceNodeAllocatable: [pods, none]":                             "enforceNodeAllocatable[1]: none: must be the only entry",
 		"enforceNodeAllocatable: [pod]":                                    `enforceNodeAllocatable[0]: "pod": did you mean pods?`,
 		"maxParallelImagePulls: 0":                                         "maxParallelImagePulls: 0: must be 1 or more",
 		"evictionHard: {memory.available: \"0\"}\nmaxPods: -1":             "maxPods: -1",

@@ -13,17 +13,17 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Eviction are the eviction thresholds of a KubeletConfiguration, by signal.
+// Eviction holds the eviction thresholds of a KubeletConfiguration by signal.
 type Eviction struct {
 	Hard, Soft, SoftGracePeriod, MinimumReclaim map[string]string
 }
 
-// enforcePods is the value of enforceNodeAllocatable that bounds all pods together.
+// enforcePods is the value of enforceNodeAllocatable that limits all pods together.
 const enforcePods = "pods"
 
-// Thresholds are the eviction thresholds, hard ones first, each kind by signal. With "pods" among
-// enforce, hard thresholds of the node's memory hold for that of all pods together, too. The
-// error is in the kubelet's words (conformance/eviction, family parse).
+// Thresholds returns the thresholds by signal, hard ones first. If enforce contains
+// "pods", hard memory thresholds also apply to the memory of all pods. Errors have the
+// kubelet's text.
 func (e *Eviction) Thresholds(enforce []string) ([]nodepressure.Threshold, error) {
 	all, thresholdErrs := e.read(enforce)
 	if len(thresholdErrs) > 0 {
@@ -32,7 +32,7 @@ func (e *Eviction) Thresholds(enforce []string) ([]nodepressure.Threshold, error
 	return all, nil
 }
 
-// thresholdError is what is wrong with an entry of one of Eviction's fields.
+// thresholdError is an invalid entry of an Eviction field.
 type thresholdError struct {
 	field, signal, value string
 	err                  error
@@ -70,7 +70,7 @@ func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, threshold
 	return all, nil
 }
 
-// parseBySignal reads the entries of a field.
+// parseBySignal parses the entries of a field.
 func parseBySignal[V any](field string, of map[string]string, read func(nodepressure.Signal, string) (V, error), thresholdErrs *[]*thresholdError) map[nodepressure.Signal]V {
 	out := map[nodepressure.Signal]V{}
 	for _, name := range sortedKeys(of) {
@@ -89,7 +89,7 @@ func parseBySignal[V any](field string, of map[string]string, read func(nodepres
 	return out
 }
 
-// parseThresholds are thresholds by signal, without grace periods.
+// parseThresholds parses thresholds without grace periods.
 func parseThresholds(field string, of map[string]string, thresholdErrs *[]*thresholdError) (out []nodepressure.Threshold) {
 	values := parseBySignal(field, of, parseThreshold, thresholdErrs)
 	for s := range nodepressure.NumSignals {
@@ -100,7 +100,8 @@ func parseThresholds(field string, of map[string]string, thresholdErrs *[]*thres
 	return out
 }
 
-// parseThreshold reads a quantity or a percentage; nil: 0% and 100% switch the threshold off.
+// parseThreshold parses a quantity or a percentage. It returns nil for 0% and 100%, which
+// disable the threshold.
 func parseThreshold(s nodepressure.Signal, text string) (*nodepressure.Value, error) {
 	if text == "0%" || text == "100%" {
 		return nil, nil
@@ -129,7 +130,7 @@ func parseThreshold(s nodepressure.Signal, text string) (*nodepressure.Value, er
 	return &nodepressure.Value{Quantity: conversion.PressureQuantity(q)}, nil
 }
 
-// parsePercentage is the fraction that a percentage stands for, in 32 bits as upstream.
+// parsePercentage returns the fraction, with upstream's precision of 32 bits.
 func parsePercentage(text string) (float32, error) {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 32)
 	if err != nil {

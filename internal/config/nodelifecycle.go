@@ -7,28 +7,28 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
-// NodeLifecycle holds the options of the loop that finds lost nodes. kube-controller-manager has
-// them as flags, under names that are close.
+// NodeLifecycle holds the options of the node lifecycle controller. They are flags in
+// kube-controller-manager.
 type NodeLifecycle struct {
-	GracePeriodSeconds     int     `json:"gracePeriodSeconds" doc:"How long a node may be silent until its conditions are unknown, 2 to 86400 (--node-monitor-grace-period)."`
-	StartupGraceSeconds    int     `json:"startupGraceSeconds" doc:"The same for a node that has posted nothing yet; and how long taints of lost nodes that are older than this process drive nobody out, 0 to 86400 (--node-startup-grace-period)."`
-	MonitorPeriodSeconds   int     `json:"monitorPeriodSeconds" doc:"How often all nodes are looked at, 1 to 3600 (--node-monitor-period)."`
-	EvictionRate           float64 `json:"evictionRate" doc:"Lost nodes of a zone that get their NoExecute taint a second, 0 to 1000 (--node-eviction-rate)."`
+	GracePeriodSeconds     int     `json:"gracePeriodSeconds" doc:"Time without heartbeats until a node's conditions become Unknown, 2 to 86400 (--node-monitor-grace-period)."`
+	StartupGraceSeconds    int     `json:"startupGraceSeconds" doc:"The same for a node without any heartbeat; also the time after a start during which existing taints of lost nodes evict no pods, 0 to 86400 (--node-startup-grace-period)."`
+	MonitorPeriodSeconds   int     `json:"monitorPeriodSeconds" doc:"Interval at which all nodes are checked, 1 to 3600 (--node-monitor-period)."`
+	EvictionRate           float64 `json:"evictionRate" doc:"Lost nodes per second and zone that get the NoExecute taint, 0 to 1000 (--node-eviction-rate)."`
 	SecondaryEvictionRate  float64 `json:"secondaryEvictionRate" doc:"The same in a large zone that is partly lost (--secondary-node-eviction-rate)."`
-	LargeZoneNodes         int     `json:"largeZoneNodes" doc:"Zones of more nodes are large; in others nobody is evicted while they are partly lost (--large-cluster-size-threshold)."`
-	UnhealthyZoneThreshold float64 `json:"unhealthyZoneThreshold" doc:"Share of lost nodes, of 3 at least, from which a zone is partly lost, 0 to 1 (--unhealthy-zone-threshold)."`
+	LargeZoneNodes         int     `json:"largeZoneNodes" doc:"Zones with more nodes are large; in smaller zones that are partly lost, no pods are evicted (--large-cluster-size-threshold)."`
+	UnhealthyZoneThreshold float64 `json:"unhealthyZoneThreshold" doc:"Share of lost nodes (at least 3) from which a zone is partly lost, 0 to 1 (--unhealthy-zone-threshold)."`
 }
 
-// Taints holds the options of eviction by NoExecute taints.
+// Taints holds the options of taint eviction.
 type Taints struct {
-	FrozenDeadline bool `json:"frozenDeadline" doc:"Whether the moment at which a pod leaves stays as it was first set, as in kube-controller-manager, whatever becomes of tolerations and taints. false: it follows from the objects as they are."`
+	FrozenDeadline bool `json:"frozenDeadline" doc:"Whether the eviction time of a pod stays as first computed, as in kube-controller-manager. false: it is recomputed when tolerations or taints change."`
 }
 
-// PodGC holds the options of the loop that deletes pods that nobody else will.
+// PodGC holds the options of the pod garbage collector.
 type PodGC struct {
-	TerminatedThreshold int `json:"terminatedThreshold" doc:"How many pods that have ended are kept, 0 to 1000000; 0: all (--terminated-pod-gc-threshold)."`
-	EvictedCap          int `json:"evictedCap" doc:"How many pods that their node has evicted are kept for each owner, 0 to 1000000; 0: no limit, as upstream."`
-	EvictedTTLSeconds   int `json:"evictedTTLSeconds" doc:"How long a pod that its node has evicted is kept, 0 to 31536000; 0: no limit, as upstream."`
+	TerminatedThreshold int `json:"terminatedThreshold" doc:"Number of terminated pods to keep, 0 to 1000000; 0: all (--terminated-pod-gc-threshold)."`
+	EvictedCap          int `json:"evictedCap" doc:"Number of evicted pods to keep per owner, 0 to 1000000; 0: no limit, as upstream."`
+	EvictedTTLSeconds   int `json:"evictedTTLSeconds" doc:"Time to keep evicted pods, 0 to 31536000; 0: no limit, as upstream."`
 }
 
 func defaultLifecycle() NodeLifecycle {
@@ -36,7 +36,7 @@ func defaultLifecycle() NodeLifecycle {
 		EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneNodes: 50, UnhealthyZoneThreshold: 0.55}
 }
 
-// Options are the options as engine/nodelifecycle takes them.
+// Options returns the options for engine/nodelifecycle.
 func (n *NodeLifecycle) Options() nodelifecycle.Options {
 	every := func(rate float64) time.Duration {
 		if rate <= 0 {
@@ -51,7 +51,7 @@ func (n *NodeLifecycle) Options() nodelifecycle.Options {
 	}
 }
 
-// faults are those of the options of this file.
+// validateLifecycle validates the options of this file.
 func (c *Berth) validateLifecycle(within func(path string, v, low, high int)) (errs []error) {
 	n := &c.NodeLifecycle
 	within("nodeLifecycle.gracePeriodSeconds", n.GracePeriodSeconds, 2, 86400)
@@ -62,7 +62,7 @@ func (c *Berth) validateLifecycle(within func(path string, v, low, high int)) (e
 	within("podGC.evictedCap", c.PodGC.EvictedCap, 0, 1000000)
 	within("podGC.evictedTTLSeconds", c.PodGC.EvictedTTLSeconds, 0, 31536000)
 	if r := c.Nodes.LeaseRenewalSeconds; n.GracePeriodSeconds >= 2 && r > n.GracePeriodSeconds {
-		errs = append(errs, fmt.Errorf("nodes.leaseRenewalSeconds: %d: must be at most nodeLifecycle.gracePeriodSeconds, %d: every node would be lost in between", r, n.GracePeriodSeconds))
+		errs = append(errs, fmt.Errorf("nodes.leaseRenewalSeconds: %d: must be at most nodeLifecycle.gracePeriodSeconds, %d, or nodes count as lost between renewals", r, n.GracePeriodSeconds))
 	}
 	for _, f := range []struct {
 		path    string

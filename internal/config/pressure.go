@@ -2,18 +2,18 @@ package config
 
 import "github.com/berthproject/berth/engine/nodepressure"
 
-// Pressure holds the options of what a node does when memory, disk or pids run short, beyond what a
-// KubeletConfiguration says. With all of them false it does what a kubelet does.
+// Pressure holds node pressure options that KubeletConfiguration does not have. With all
+// of them false, nodes behave like the kubelet.
 type Pressure struct {
-	ConfirmPageCache    bool `json:"confirm" doc:"Whether memory that page cache alone makes scarce counts as scarce only once a second look finds that cache in use, by pages that are read again or tasks that stall (kubernetes#43916). false: a kubelet's working set decides at once."`
-	Forecast            bool `json:"forecast" doc:"Whether a pod goes before a hard threshold of memory is passed, when at its growth all would be used up within 50 ms, the time that an eviction takes at worst."`
-	CountTerminating    bool `json:"countDying" doc:"Whether what a pod still holds that is being killed counts as on its way back: then nobody else goes for it, and other signals are acted upon meanwhile. false: nothing is evicted while a victim dies, for 30 s at most."`
-	RankInodes          bool `json:"rankInodes" doc:"Whether pods are ranked by their inodes alone when inodes run short. false: the bytes of their storage requests are taken off the number of inodes, as in a kubelet."`
-	CountRootFs         bool `json:"countRootFs" doc:"Whether a container's writable layer counts against its limit of ephemeral storage when images have a filesystem of their own, too (kubernetes#139205)."`
-	NegativeGraceIsPods bool `json:"negativeGraceIsPods" doc:"Whether a negative evictionMaxPodGracePeriod means the pod's own grace period, as it is documented. false: the pod is killed at once (kubernetes#118172)."`
+	ConfirmPageCache    bool `json:"confirm" doc:"Whether page cache alone does not trigger an eviction: if only page cache makes memory scarce, a second check must find it in use, by refaults or stalled tasks (kubernetes#43916). false: the working set decides at once, as in the kubelet."`
+	Forecast            bool `json:"forecast" doc:"Whether a pod is evicted before a hard memory threshold is crossed, if at its growth rate memory would run out within 50 ms, the maximum duration of an eviction."`
+	CountTerminating    bool `json:"countDying" doc:"Whether memory of pods that are being killed counts as reclaimed, so that no second pod is evicted for it and other signals are still handled. false: nothing is evicted while a victim terminates, for up to 30 s."`
+	RankInodes          bool `json:"rankInodes" doc:"Whether pods are ranked by inodes alone when inodes run out. false: the bytes of their storage requests are subtracted from the inodes, as in the kubelet."`
+	CountRootFs         bool `json:"countRootFs" doc:"Whether a container's writable layer counts against its ephemeral storage limit also if images have a separate filesystem (kubernetes#139205)."`
+	NegativeGraceIsPods bool `json:"negativeGraceIsPods" doc:"Whether a negative evictionMaxPodGracePeriod means the pod's own grace period, as documented. false: the pod is killed at once (kubernetes#118172)."`
 }
 
 func defaultPressure() Pressure { return Pressure(nodepressure.AllOptions()) }
 
-// Options are the options as engine/nodepressure takes them.
+// Options returns the options for engine/nodepressure.
 func (p *Pressure) Options() nodepressure.Options { return nodepressure.Options(*p) }

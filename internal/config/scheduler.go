@@ -10,64 +10,61 @@ import (
 	componentconfig "k8s.io/component-base/config/v1alpha1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// SchedulerAPIVersion and SchedulerKind are those of kube-scheduler's file.
+// API version and kind of kube-scheduler's configuration file.
 const (
 	SchedulerAPIVersion = schedulerv1.GroupName + "/v1"
 	SchedulerKind       = "KubeSchedulerConfiguration"
 )
 
-// KubeScheduler is what a KubeSchedulerConfiguration comes down to: defaults
-// filled in, plugins resolved, arguments compiled.
+// KubeScheduler is a compiled KubeSchedulerConfiguration: with defaults, resolved plugins
+// and compiled arguments.
 type KubeScheduler struct {
-	// Profiles are never empty; names are unique. NumericTolerations is not set
-	// here: it is an option of BerthConfiguration. Preemption is false where
-	// DefaultPreemption is disabled at postFilter: pods of such a profile never
-	// make others leave.
-	Profiles []placement.Config
-	// Extenders are in the order in which they are asked. The resources that they
-	// are left to manage are in each profile's Fit.Ignored.
+	// Profiles is never empty, and names are unique. NumericTolerations is not set: it is an
+	// option of BerthConfiguration. Preemption is false if DefaultPreemption is disabled at
+	// postFilter.
+	Profiles []framework.Config
+	// Extenders are in calling order. The resources they manage are in Fit.Ignored of each
+	// profile.
 	Extenders                  Extenders
 	LeaderElection             LeaderElection
 	Client                     ClientConnection
 	InitialBackoff, MaxBackoff time.Duration
-	// Profiling: pprof is served. ContentionProfiling: it shows what goroutines
-	// wait for, too; departing from kube-scheduler this is off unless asked for,
-	// as it slows everything down.
+	// Profiling serves pprof. ContentionProfiling adds goroutine contention; unlike in
+	// kube-scheduler it is off by default, because it slows everything down.
 	Profiling, ContentionProfiling bool
-	// DelayCacheUntilActive: a copy that does not lead does not follow the API.
+	// DelayCacheUntilActive starts informers only on the leader.
 	DelayCacheUntilActive bool
-	// Warnings say what is accepted and has no effect, each with its path.
+	// Warnings lists fields without effect, with their paths.
 	Warnings []string
 
-	addedAffinity map[string][]byte // arguments of NodeAffinity as given, by profile
+	addedAffinity map[string][]byte // NodeAffinity arguments as in the file, by profile
 }
 
-// LeaderElection is how one of several schedulers comes to lead.
+// LeaderElection configures leader election.
 type LeaderElection struct {
 	Enabled                                   bool
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	Namespace, Name                           string
 }
 
-// ClientConnection is how the API server is reached.
+// ClientConnection configures the client of the API server.
 type ClientConnection struct {
-	Kubeconfig                      string // empty: not given
+	Kubeconfig                      string // empty: not set
 	AcceptContentTypes, ContentType string
-	QPS                             float32 // requests a second; negative: no limit
+	QPS                             float32 // negative: no limit
 	Burst                           int
 }
 
-// DefaultKubeScheduler is the configuration without a file.
+// DefaultKubeScheduler returns the default configuration.
 func DefaultKubeScheduler() KubeScheduler {
-	return compileScheduler(&diagnostics{}, &schedulerv1.KubeSchedulerConfiguration{}) // nothing is wrong with it; a test holds that
+	return compileScheduler(&diagnostics{}, &schedulerv1.KubeSchedulerConfiguration{}) // the defaults are valid, see TestDefaultProfileMatchesEngine
 }
 
-// ReadKubeScheduler decodes a KubeSchedulerConfiguration over kube-scheduler's
-// defaults. Unknown fields, fields given twice and impossible values are
-// refused with their paths, all at once.
+// ReadKubeScheduler decodes a KubeSchedulerConfiguration over kube-scheduler's defaults.
+// It returns all unknown fields, duplicate fields and invalid values at once.
 func ReadKubeScheduler(d Document) (KubeScheduler, error) {
 	if d.APIVersion != SchedulerAPIVersion || d.Kind != SchedulerKind {
 		return KubeScheduler{}, UnsupportedKindError(d)
@@ -88,9 +85,9 @@ func ReadKubeScheduler(d Document) (KubeScheduler, error) {
 	return k, nil
 }
 
-// UnsupportedKindError words why a document is of no kind that can be read, and what to do.
+// UnsupportedKindError describes why a document's kind is not supported and what to do.
 func UnsupportedKindError(d Document) error {
-	must := fmt.Sprintf("must be %s %s or %s %s", SchedulerAPIVersion, SchedulerKind, APIVersion, Kind)
+	must := fmt.Sprintf("must be %s %s, %s %s or %s %s", SchedulerAPIVersion, SchedulerKind, KubeletAPIVersion, KubeletKind, APIVersion, Kind)
 	switch group, version, _ := strings.Cut(d.APIVersion, "/"); {
 	case d.Kind == SchedulerKind && group == schedulerv1.GroupName && strings.HasPrefix(version, "v1beta3"):
 		must = "was removed in Kubernetes 1.29: set apiVersion to " + SchedulerAPIVersion + "; the fields are the same"
@@ -98,7 +95,7 @@ func UnsupportedKindError(d Document) error {
 		must = "was removed in Kubernetes 1.28 or before: set apiVersion to " + SchedulerAPIVersion +
 			", remove healthzBindAddress and metricsBindAddress (there is the flag --metrics-bind-address), and give NodeResourcesFit a scoringStrategy in place of NodeResourcesLeastAllocated, NodeResourcesMostAllocated or RequestedToCapacityRatio"
 	case d.Kind == "Policy":
-		must = "policies were removed in Kubernetes 1.23: write a " + SchedulerKind + " of " + SchedulerAPIVersion + " with profiles and extenders instead"
+		must = "Policy was removed in Kubernetes 1.23: use a " + SchedulerKind + " of " + SchedulerAPIVersion + " with profiles and extenders instead"
 	}
 	return fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, must)
 }
@@ -115,7 +112,7 @@ func compileScheduler(f *diagnostics, c *schedulerv1.KubeSchedulerConfiguration)
 	}
 	f.requireAtLeast("parallelism", int64(derefOr(c.Parallelism, 16)), 1)
 	if c.Parallelism != nil {
-		f.warnf("parallelism: %d: has no effect: one goroutine decides", *c.Parallelism)
+		f.warnf("parallelism: %d: has no effect: one goroutine makes all decisions", *c.Parallelism)
 	}
 	f.requireAtLeast("podInitialBackoffSeconds", initial, 1)
 	f.requireAtMost("podInitialBackoffSeconds", initial, maxSeconds)
@@ -139,9 +136,9 @@ func compileScheduler(f *diagnostics, c *schedulerv1.KubeSchedulerConfiguration)
 	return k
 }
 
-// addedAffinityArgs keeps the arguments of NodeAffinity, which compiling does not
-// keep in their form.
-func addedAffinityArgs(profiles []placement.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
+// addedAffinityArgs keeps the NodeAffinity arguments, which compiled profiles do not
+// contain.
+func addedAffinityArgs(profiles []framework.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
 	out := map[string][]byte{}
 	for i := range in {
 		for _, c := range in[i].PluginConfig {
@@ -153,11 +150,11 @@ func addedAffinityArgs(profiles []placement.Config, in []schedulerv1.KubeSchedul
 	return out
 }
 
-// warnNodeSampling checks a percentage of nodes to score.
+// warnNodeSampling validates percentageOfNodesToScore and warns that it has no effect.
 func (f *diagnostics) warnNodeSampling(path string, v *int32) {
 	f.requirePercentage(path, v)
 	if v != nil {
-		f.warnf("%s: %d: has no effect and is not needed: all nodes are scored", path, *v)
+		f.warnf("%s: %d: has no effect: all nodes are scored", path, *v)
 	}
 }
 
@@ -199,14 +196,14 @@ func compileClientConnection(f *diagnostics, c *componentconfig.ClientConnection
 		ContentType: stringOr(c.ContentType, protobuf), QPS: c.QPS, Burst: int(c.Burst),
 	}
 	if out.QPS == 0 {
-		out.QPS = -1 // kube-scheduler's 50 would be Berth's bottleneck; the server says when it is too much
+		out.QPS = -1 // kube-scheduler's limit of 50 would slow Berth down; the server limits requests
 	}
 	if out.Burst == 0 {
 		out.Burst = 100
 	}
 	f.requireAtLeast("clientConnection.burst", int64(out.Burst), 1)
 	if c.AcceptContentTypes != "" {
-		f.warnf("clientConnection.acceptContentTypes: %q: has no effect: protobuf is asked for first, then JSON", c.AcceptContentTypes)
+		f.warnf("clientConnection.acceptContentTypes: %q: has no effect: protobuf is preferred to JSON", c.AcceptContentTypes)
 	}
 	if out.ContentType != protobuf && out.ContentType != "application/json" {
 		f.errorf("clientConnection.contentType: %q: must be %s or application/json", c.ContentType, protobuf)

@@ -8,16 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// compilePluginConfig compiles pluginConfig into a profile; what is not given has
-// kube-scheduler's default.
-func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginConfig, c *placement.Config) {
+// compilePluginConfig compiles pluginConfig into a profile. Plugins without arguments get
+// kube-scheduler's defaults.
+func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginConfig, c *framework.Config) {
 	raw := map[string][]byte{}
 	paths := map[string]string{}
-	takes := map[string]func(*argReader, *placement.Config){
+	takes := map[string]func(*argReader, *framework.Config){
 		"DefaultPreemption":               preemptionArgs,
 		"DynamicResources":                deviceArgs,
 		"InterPodAffinity":                interPodArgs,
@@ -34,7 +34,7 @@ func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginCon
 		case !isSchedulerPlugin(name):
 			f.errorf("%s.name: %q: no such plugin; %s", at, name, suggest(name, strings.Split(pluginsAt("multiPoint"), ", ")))
 		case twice:
-			f.errorf("%s.name: %q: is there twice", at, name)
+			f.errorf("%s.name: %q: duplicate value", at, name)
 		case takes[name] == nil && len(in[i].Args.Raw) > 0:
 			f.errorf("%s.args: %s takes no arguments", at, name)
 		}
@@ -47,7 +47,7 @@ func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginCon
 	}
 }
 
-// argReader reads the arguments of one plugin.
+// argReader compiles the arguments of one plugin.
 type argReader struct {
 	*diagnostics
 	path, plugin string
@@ -58,7 +58,7 @@ func (r *argReader) argErrorf(format string, args ...any) {
 	r.errorf("%s."+format, append([]any{r.path}, args...)...)
 }
 
-// read reads the arguments strictly into a pointer to their type, if given.
+// read decodes the arguments strictly. into is a pointer to their type.
 func (r *argReader) read(into any) {
 	if len(r.raw) == 0 {
 		return
@@ -71,7 +71,7 @@ func (r *argReader) read(into any) {
 	r.diagnostics.decode(r.path, r.raw, into)
 }
 
-func preemptionArgs(r *argReader, _ *placement.Config) {
+func preemptionArgs(r *argReader, _ *framework.Config) {
 	var a schedulerv1.DefaultPreemptionArgs
 	r.read(&a)
 	r.requirePercentage(r.path+".minCandidateNodesPercentage", a.MinCandidateNodesPercentage)
@@ -80,11 +80,11 @@ func preemptionArgs(r *argReader, _ *placement.Config) {
 		r.argErrorf("minCandidateNodesAbsolute: 0: one of it and minCandidateNodesPercentage must be above 0")
 	}
 	if a.MinCandidateNodesPercentage != nil || a.MinCandidateNodesAbsolute != nil {
-		r.warnf("%s: minCandidateNodesPercentage and minCandidateNodesAbsolute have no effect and are not needed: every candidate is looked at", r.path)
+		r.warnf("%s: minCandidateNodesPercentage and minCandidateNodesAbsolute have no effect: every candidate is evaluated", r.path)
 	}
 }
 
-func deviceArgs(r *argReader, _ *placement.Config) {
+func deviceArgs(r *argReader, _ *framework.Config) {
 	var a schedulerv1.DynamicResourcesArgs
 	r.read(&a)
 	if d := a.FilterTimeout; d != nil && d.Duration < 0 {
@@ -98,16 +98,16 @@ func deviceArgs(r *argReader, _ *placement.Config) {
 	}
 }
 
-func interPodArgs(r *argReader, c *placement.Config) {
+func interPodArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.InterPodAffinityArgs
 	r.read(&a)
 	r.requirePercentage(r.path+".hardPodAffinityWeight", a.HardPodAffinityWeight)
-	c.InterPod = placement.InterPodArgs{
+	c.InterPod = framework.InterPodArgs{
 		HardPodAffinityWeight: int64(derefOr(a.HardPodAffinityWeight, 1)), IgnorePreferredTermsOfExistingPods: a.IgnorePreferredTermsOfExistingPods,
 	}
 }
 
-func nodeAffinityArgs(r *argReader, c *placement.Config) {
+func nodeAffinityArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.NodeAffinityArgs
 	r.read(&a)
 	if a.AddedAffinity == nil {
@@ -116,7 +116,7 @@ func nodeAffinityArgs(r *argReader, c *placement.Config) {
 	required, preferred, bad := conversion.NodeAffinity(a.AddedAffinity)
 	for _, b := range bad {
 		at := strings.TrimPrefix(b.Path, "spec.affinity.nodeAffinity.")
-		if dot := strings.LastIndexByte(at, '.'); strings.HasPrefix(b.Message, at[dot+1:]+".") { // the message goes on from there
+		if dot := strings.LastIndexByte(at, '.'); strings.HasPrefix(b.Message, at[dot+1:]+".") { // the message starts with the field name
 			r.argErrorf("addedAffinity.%s%s", at[:dot+1], b.Message)
 			continue
 		}
@@ -130,10 +130,10 @@ func nodeAffinityArgs(r *argReader, c *placement.Config) {
 	if required != nil && len(required) == 0 {
 		r.argErrorf("addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: must have a term")
 	}
-	c.AddedAffinity = placement.AddedAffinity{HasRequired: required != nil, Required: required, Preferred: preferred}
+	c.AddedAffinity = framework.AddedAffinity{HasRequired: required != nil, Required: required, Preferred: preferred}
 }
 
-func volumeArgs(r *argReader, c *placement.Config) {
+func volumeArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.VolumeBindingArgs
 	r.read(&a)
 	seconds := derefOr(a.BindTimeoutSeconds, 600)
@@ -145,7 +145,7 @@ func volumeArgs(r *argReader, c *placement.Config) {
 	}
 }
 
-func spreadArgs(r *argReader, c *placement.Config) {
+func spreadArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.PodTopologySpreadArgs
 	r.read(&a)
 	switch a.DefaultingType {
@@ -171,11 +171,11 @@ func spreadArgs(r *argReader, c *placement.Config) {
 			r.errorf("%s.whenUnsatisfiable: %q: must be DoNotSchedule or ScheduleAnyway", at, d.WhenUnsatisfiable)
 		}
 		if d.LabelSelector != nil {
-			r.errorf("%s.labelSelector: must not be given; it is deduced from Services and owners", at)
+			r.errorf("%s.labelSelector: must not be given; it is derived from Services and owners", at)
 		}
 		key := [2]string{d.TopologyKey, string(d.WhenUnsatisfiable)}
 		if seen[key] {
-			r.errorf("%s: topologyKey %q with %s is there twice", at, d.TopologyKey, d.WhenUnsatisfiable)
+			r.errorf("%s: topologyKey %q with %s is a duplicate", at, d.TopologyKey, d.WhenUnsatisfiable)
 		}
 		seen[key] = true
 		c.Spread.DefaultConstraints = append(c.Spread.DefaultConstraints, conversion.SpreadConstraint(d))

@@ -11,40 +11,38 @@ import (
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 const (
-	extenderTimeout = 5 * time.Second // kube-scheduler's, when none is given
+	extenderTimeout = 5 * time.Second // kube-scheduler's default
 	maxExtenders    = 100
-	maxWeight       = 1 << 20 // keeps sums of points within an int64
+	maxWeight       = 1 << 20 // keeps the sum of scores within an int64
 )
 
-// Extender is an HTTP extender with kube-scheduler's defaults filled in.
+// Extender is an HTTP extender with kube-scheduler's defaults.
 type Extender struct {
-	// URL is where it is, without a slash at the end. An extender is told apart
-	// by it in messages.
+	// URL has no trailing slash. Messages use it to identify the extender.
 	URL string
-	// Filter, Prioritize, Preempt and Bind are what is appended to URL, after a
-	// slash; empty: it does not do that.
+	// Filter, Prioritize, Preempt and Bind are appended to URL after a slash. Empty disables
+	// the call.
 	Filter, Prioritize, Preempt, Bind string
-	Weight                            int64         // of its scores
-	Timeout                           time.Duration // of one call
-	// NodeCacheCapable: it knows nodes by name, and victims by uid.
+	Weight                            int64         // multiplies its scores
+	Timeout                           time.Duration // per call
+	// NodeCacheCapable extenders receive node names and victim UIDs only.
 	NodeCacheCapable bool
-	// Ignorable: when it fails it is as if it were not there.
+	// Ignorable extenders are skipped if they fail.
 	Ignorable bool
-	// Managed are the resources that it manages, sorted: only pods that name one
-	// of them concern it. Empty: all pods do.
+	// Managed lists the managed resources, sorted. The extender is called only for pods that
+	// name one of them; for all pods if empty.
 	Managed []string
-	// TLS is how it is reached over HTTPS.
+	// TLS configures HTTPS.
 	TLS schedulerv1.ExtenderTLSConfig
 }
 
-// IsInterested says whether a pod concerns the extender: as in kube-scheduler,
-// when a container or init container names a resource that it manages, be it
-// with an amount of 0. (A limit without a request counts, too: the API server
-// writes the request next to it.)
+// IsInterested reports whether the extender handles a pod: as in kube-scheduler, if a
+// container names a managed resource in its requests, even with amount 0. Limits without
+// requests count, too, because the API server copies them.
 func (e *Extender) IsInterested(pod *model.Pod) bool {
 	if len(e.Managed) == 0 {
 		return true
@@ -55,23 +53,23 @@ func (e *Extender) IsInterested(pod *model.Pod) bool {
 	})
 }
 
-// Extenders are asked in their order.
+// Extenders are called in order.
 type Extenders []Extender
 
-// AnyInterested says whether an extender wants to filter or to score nodes for a pod.
-// It is a function of the pod's specification alone.
+// AnyInterested reports whether an extender filters or scores nodes for a pod. It depends
+// only on the pod's spec.
 func (x Extenders) AnyInterested(pod *model.Pod) bool {
 	return slices.ContainsFunc(x, func(e Extender) bool { return (e.Filter != "" || e.Prioritize != "") && e.IsInterested(pod) })
 }
 
-// AnySupportsPreemption says whether an extender has a say in what a pod preempts.
+// AnySupportsPreemption reports whether an extender takes part in the preemption for a
+// pod.
 func (x Extenders) AnySupportsPreemption(pod *model.Pod) bool {
 	return slices.ContainsFunc(x, func(e Extender) bool { return e.Preempt != "" && e.IsInterested(pod) })
 }
 
-// compileExtenders compiles the extenders in the order in which they are asked: those
-// that may fail come last, as in kube-scheduler. Ignored are the resources that
-// NodeResourcesFit leaves to them.
+// compileExtenders returns the extenders in calling order: ignorable ones last, as in
+// kube-scheduler. ignored lists the resources that NodeResourcesFit must ignore.
 func compileExtenders(f *diagnostics, in []schedulerv1.Extender) (out Extenders, ignored []string) {
 	if len(in) > maxExtenders {
 		f.errorf("extenders: %d given: must be at most %d", len(in), maxExtenders)
@@ -89,7 +87,7 @@ func compileExtenders(f *diagnostics, in []schedulerv1.Extender) (out Extenders,
 			at := fmt.Sprintf("%s.managedResources[%d].name", path, j)
 			validateManagedResource(f, at, r.Name)
 			if before, twice := managed[r.Name]; twice {
-				f.errorf("%s: %q: is there twice, first at %s", at, r.Name, before)
+				f.errorf("%s: %q: duplicate value, first at %s", at, r.Name, before)
 			}
 			managed[r.Name] = at
 			if r.IgnoredByScheduler {
@@ -137,8 +135,8 @@ func compileExtender(f *diagnostics, path string, in *schedulerv1.Extender) Exte
 	return e
 }
 
-// compileExtenderTLS settles how the extender is reached. As in kube-scheduler,
-// enableHTTPS without a CA means that the certificate is not checked.
+// compileExtenderTLS compiles the TLS configuration. As in kube-scheduler, enableHTTPS
+// without a CA disables certificate verification.
 func compileExtenderTLS(f *diagnostics, path string, in *schedulerv1.Extender, e *Extender) {
 	if in.TLSConfig != nil {
 		e.TLS = *in.TLSConfig
@@ -159,7 +157,7 @@ func compileExtenderTLS(f *diagnostics, path string, in *schedulerv1.Extender, e
 	}
 }
 
-// validateManagedResource checks the name of a managed resource.
+// validateManagedResource validates the name of a managed resource.
 func validateManagedResource(f *diagnostics, path, name string) {
 	if bad := validation.IsQualifiedName(name); len(bad) > 0 {
 		f.errorf("%s: %q: %s", path, name, strings.Join(bad, "; "))
@@ -168,8 +166,8 @@ func validateManagedResource(f *diagnostics, path, name string) {
 	}
 }
 
-// ignoreManagedResources has each profile's NodeResourcesFit leave resources to extenders.
-func ignoreManagedResources(profiles []placement.Config, ignored []string) {
+// ignoreManagedResources adds resources to Fit.Ignored of each profile.
+func ignoreManagedResources(profiles []framework.Config, ignored []string) {
 	for i := range profiles {
 		profiles[i].Fit.IgnoredResources = slices.Concat(profiles[i].Fit.IgnoredResources, ignored)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// read reads a file as the commands do.
+// read reads a file like the commands do.
 func read(file string) (KubeScheduler, error) {
 	docs, err := Documents([]string{file})
 	if err != nil {
@@ -16,9 +16,8 @@ func read(file string) (KubeScheduler, error) {
 	return ReadKubeScheduler(docs[0])
 }
 
-// TestInvalidSchedulerFiles reads each file of testdata/faulty and demands, word
-// for word, the errors that stand in the file of the same name that ends in .txt, one a
-// line: where, what value, and what would be right.
+// TestInvalidSchedulerFiles compares the errors with the .txt file next to each file of
+// testdata/faulty.
 func TestInvalidSchedulerFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/faulty/*.yaml")
 	if err != nil || len(files) < 30 {

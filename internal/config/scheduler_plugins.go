@@ -8,14 +8,14 @@ import (
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 )
 
-// plugin is a plugin of kube-scheduler with the weight it is enabled with.
+// plugin is an enabled plugin with its weight.
 type plugin struct {
 	name   string
 	weight int32
 }
 
-// schedulerPlugins are kube-scheduler's plugins in the order of its default multiPoint
-// set, the points that they extend, and their default weight.
+// schedulerPlugins lists kube-scheduler's plugins in the order of its default multiPoint
+// set, with their extension points and default weights.
 var schedulerPlugins = []struct {
 	name, points string
 	weight       int32
@@ -43,14 +43,14 @@ var schedulerPlugins = []struct {
 	{"GangScheduling", "preEnqueue reserve permit", 0},
 }
 
-// gatedPlugins are plugins behind feature gates that are off by default: they may be
-// listed, and are not run.
+// gatedPlugins lists plugins behind feature gates that are off by default. They may be
+// listed but do not run.
 var gatedPlugins = map[string]string{
 	"TopologyPlacementGenerator": "placementGenerate",
 	"PodGroupPodsCount":          "placementScore",
 }
 
-// removedPlugins are plugins of the past, which old files still disable.
+// removedPlugins lists former plugins that old files still disable.
 var removedPlugins = []string{"EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits", "SelectorSpread", "NodePreferAvoidPods",
 	"ServiceAffinity", "NodeLabel", "NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"}
 
@@ -72,8 +72,8 @@ func isSchedulerPlugin(name string) bool {
 	return gatedPlugins[name] != ""
 }
 
-// pluginsAt are the names of the plugins that extend a point, for messages;
-// of all plugins for multiPoint.
+// pluginsAt returns the plugins of an extension point for messages, or all plugins for
+// multiPoint.
 func pluginsAt(point string) string {
 	var names []string
 	for _, k := range schedulerPlugins {
@@ -92,16 +92,16 @@ func defaultMultiPoint() []plugin {
 	return out
 }
 
-// pluginResolver works out which plugins run at a point. A point's own list goes
-// before an explicit multiPoint, which goes before the default one.
+// pluginResolver determines the plugins of an extension point. The point's own list
+// overrides multiPoint, which overrides the default multiPoint.
 type pluginResolver struct {
 	*diagnostics
 	path       string
-	multiPoint []plugin // multiPoint, merged with the default
+	multiPoint []plugin // merged with the default
 }
 
-// mergeMultiPoint applies a file's multiPoint to the default: disabled ones
-// fall out, ones listed again are set anew in their place, others follow.
+// mergeMultiPoint applies the file's multiPoint to the default. Disabled plugins are
+// removed, listed ones keep their position with the new weight, and others are appended.
 func (r *pluginResolver) mergeMultiPoint(set *schedulerv1.PluginSet) {
 	enabled, disabled := r.readPluginSet("multiPoint", set)
 	var out []plugin
@@ -122,9 +122,8 @@ func (r *pluginResolver) mergeMultiPoint(set *schedulerv1.PluginSet) {
 	r.multiPoint = out
 }
 
-// point returns the plugins that run at a point, in order: those that are in
-// its own list and in multiPoint, then the rest of multiPoint, then the rest of
-// its own list.
+// point returns the plugins of an extension point in order: those in both its own list and
+// multiPoint, then the rest of multiPoint, then the rest of its own list.
 func (r *pluginResolver) point(name string, set *schedulerv1.PluginSet) []plugin {
 	own, disabled := r.readPluginSet(name, set)
 	var override, multi, rest []plugin
@@ -147,8 +146,8 @@ func (r *pluginResolver) point(name string, set *schedulerv1.PluginSet) []plugin
 	return slices.Concat(override, multi, rest)
 }
 
-// weight is what a plugin scores with: its weight in the score list, else in
-// multiPoint, else 1.
+// weight returns a plugin's score weight: from the score list, else from multiPoint, else
+// 1.
 func (r *pluginResolver) weight(score *schedulerv1.PluginSet, name string) int32 {
 	for _, p := range score.Enabled {
 		if p.Name == name {
@@ -161,7 +160,7 @@ func (r *pluginResolver) weight(score *schedulerv1.PluginSet, name string) int32
 	return 1
 }
 
-// readPluginSet reads a list and refuses what cannot be in it.
+// readPluginSet validates a list.
 func (r *pluginResolver) readPluginSet(point string, set *schedulerv1.PluginSet) (enabled []plugin, disabled map[string]bool) {
 	disabled = map[string]bool{}
 	for i, p := range set.Disabled {
@@ -169,9 +168,9 @@ func (r *pluginResolver) readPluginSet(point string, set *schedulerv1.PluginSet)
 		at := fmt.Sprintf("%s.%s.disabled[%d]", r.path, point, i)
 		switch {
 		case slices.Contains(removedPlugins, p.Name):
-			r.warnf("%s: %q: has no effect: kube-scheduler has no such plugin any more", at, p.Name)
+			r.warnf("%s: %q: has no effect: this plugin was removed from kube-scheduler", at, p.Name)
 		case p.Name != "*" && !isSchedulerPlugin(p.Name):
-			r.errorf("%s: %q: no such plugin; there are *, %s", at, p.Name, pluginsAt(point))
+			r.errorf("%s: %q: no such plugin; must be one of *, %s", at, p.Name, pluginsAt(point))
 		case p.Name != "*" && point != "multiPoint" && !isImplemented(point, p.Name):
 			r.warnf("%s: %q: has no effect at %s", at, p.Name, point)
 		}
@@ -182,17 +181,17 @@ func (r *pluginResolver) readPluginSet(point string, set *schedulerv1.PluginSet)
 		}
 		switch {
 		case !isSchedulerPlugin(p.Name):
-			at("%q: no such plugin; there are %s (what a plugin of one's own does can be done by an extender)", p.Name, pluginsAt(point))
+			at("%q: no such plugin; must be one of %s (use an extender for a custom plugin)", p.Name, pluginsAt(point))
 		case point != "multiPoint" && !extends(p.Name, point):
 			at("%q: does not extend %s; what does: %s", p.Name, point, pluginsAt(point))
 		case indexOf(enabled, p.Name) >= 0:
-			at("%q: is there twice", p.Name)
+			at("%q: duplicate value", p.Name)
 		case derefOr(p.Weight, 0) < 0:
 			at("weight of %s: %d: must be at least 1", p.Name, *p.Weight)
 		default:
 			enabled = append(enabled, plugin{p.Name, derefOr(p.Weight, 0)})
 			if gatedPlugins[p.Name] != "" {
-				r.warnf("%s.%s.enabled[%d]: %q: has no effect: it belongs to pod groups, which are not placed yet", r.path, point, i, p.Name)
+				r.warnf("%s.%s.enabled[%d]: %q: has no effect: pod groups are not supported", r.path, point, i, p.Name)
 			} else if point != "multiPoint" && !isImplemented(point, p.Name) {
 				r.warnf("%s.%s.enabled[%d]: %q: has no effect at %s", r.path, point, i, p.Name, point)
 			}

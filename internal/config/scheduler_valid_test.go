@@ -15,12 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// TestValidSchedulerFiles reads the files of testdata/good. What is accepted and
-// has no effect stands in the file of the same name that ends in .txt, if there is one.
+// TestValidSchedulerFiles reads the files of testdata/good. Expected warnings are in the
+// .txt file of the same name.
 func TestValidSchedulerFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/good/*.yaml")
 	if err != nil || len(files) < 12 {
@@ -44,7 +44,8 @@ func TestValidSchedulerFiles(t *testing.T) {
 	}
 }
 
-// checkEffectiveRoundTrip reads what is effective of a file as a file: it must be the same.
+// checkEffectiveRoundTrip checks that reading the effective configuration gives the same
+// result.
 func checkEffectiveRoundTrip(t *testing.T, file string, k KubeScheduler) {
 	t.Helper()
 	js, err := json.Marshal(k.Effective())
@@ -57,7 +58,7 @@ func checkEffectiveRoundTrip(t *testing.T, file string, k KubeScheduler) {
 	}
 	k.Warnings, again.Warnings = nil, nil
 	for i := range k.addedAffinity {
-		k.addedAffinity[i], again.addedAffinity[i] = nil, nil // the same but for spaces
+		k.addedAffinity[i], again.addedAffinity[i] = nil, nil // equal except for white space
 	}
 	got, want := fmt.Sprintf("%+v", again), fmt.Sprintf("%+v", k)
 	if got != want {
@@ -65,7 +66,7 @@ func checkEffectiveRoundTrip(t *testing.T, file string, k KubeScheduler) {
 	}
 }
 
-// readValid reads one file of testdata/good.
+// readValid reads a file of testdata/good.
 func readValid(t *testing.T, name string) KubeScheduler {
 	t.Helper()
 	k, err := read("testdata/good/" + name + ".yaml")
@@ -83,12 +84,12 @@ func TestCompiledProfiles(t *testing.T) {
 	if k := readValid(t, "no-preemption"); k.Profiles[0].Preemption {
 		t.Error("preemption is on though DefaultPreemption is disabled")
 	}
-	if fit := readValid(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != placement.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
+	if fit := readValid(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != framework.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
 		t.Errorf("capacity-ratio: %+v", fit)
 	}
 	k = readValid(t, "everything")
 	c := k.Profiles[0]
-	if c.VolumeBindTimeout != 30*time.Second || c.InterPod != (placement.InterPodArgs{HardPodAffinityWeight: 2, IgnorePreferredTermsOfExistingPods: true}) ||
+	if c.VolumeBindTimeout != 30*time.Second || c.InterPod != (framework.InterPodArgs{HardPodAffinityWeight: 2, IgnorePreferredTermsOfExistingPods: true}) ||
 		!slices.Equal(c.Fit.IgnoredResources, []string{"example.com/foo"}) || len(c.Balanced) != 2 {
 		t.Errorf("everything: %+v", c)
 	}

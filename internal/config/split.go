@@ -10,8 +10,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// SplitDocuments hands over the YAML documents of a file one by one, empty ones left out.
-// An error says which document of which file it is about.
+// SplitDocuments calls each for every non-empty YAML document of a file. Errors name the
+// file and the document.
 func SplitDocuments(file string, data []byte, each func(doc []byte) error) error {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for n := 1; ; n++ {

@@ -15,9 +15,8 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// decode reads JSON into a pointer to a struct. Fields that it does not have
-// and values of the wrong type are told with their paths and left out, so that
-// everything else can be judged at once, too.
+// decode decodes JSON into a pointer to a struct. It reports unknown fields and values of
+// the wrong type and skips them, so that the rest can be validated at the same time.
 func (f *diagnostics) decode(path string, js []byte, into any) {
 	var tree any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &tree); err != nil {
@@ -37,7 +36,7 @@ func (f *diagnostics) decode(path string, js []byte, into any) {
 	}
 }
 
-// typeMeta reads apiVersion and kind; what is not there is empty.
+// typeMeta reads apiVersion and kind.
 func (f *diagnostics) typeMeta(path string, js []byte) (head metav1.TypeMeta) {
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &head); err != nil {
 		f.errorf("%s: %w", path, err)
@@ -52,8 +51,8 @@ func prefix(path, separator string) string {
 	return path + separator
 }
 
-// prune takes out of a value what cannot be decoded into t, and says so. It
-// returns false when the value itself is of the wrong type.
+// prune removes and reports what cannot be decoded into t. It returns false if the value
+// itself has the wrong type.
 func (f *diagnostics) prune(path string, v any, t reflect.Type) (any, bool) {
 	if v == nil {
 		return nil, true
@@ -99,8 +98,8 @@ func (f *diagnostics) prune(path string, v any, t reflect.Type) (any, bool) {
 		fmt.Sprintf("a whole number of at most %d", map[bool]int64{true: math.MaxInt32, false: math.MaxInt64}[t.Kind() == reflect.Int32]))
 }
 
-// pruneUnsigned is prune of a whole number without a sign. What int64 does not hold is left out untold: the
-// reader that did not stop takes it.
+// pruneUnsigned handles unsigned integers. A value above the range of int64 is skipped
+// without an error, because UnmarshalStrict decodes it.
 func (f *diagnostics) pruneUnsigned(path string, v any, t reflect.Type) (any, bool) {
 	switch n := v.(type) {
 	case int64:
@@ -117,7 +116,7 @@ func (f *diagnostics) pruneUnsigned(path string, v any, t reflect.Type) (any, bo
 	return f.checkScalar(path, v, false, fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits())))
 }
 
-// pruneUnmarshaler is prune of a type that reads itself.
+// pruneUnmarshaler handles types that implement json.Unmarshaler.
 func (f *diagnostics) pruneUnmarshaler(path string, v any, t reflect.Type) (any, bool) {
 	js, err := json.Marshal(v)
 	if err == nil {
@@ -126,7 +125,7 @@ func (f *diagnostics) pruneUnmarshaler(path string, v any, t reflect.Type) (any,
 	return f.checkScalar(path, v, err == nil, fmt.Sprintf("a %s (%v)", t.Name(), err))
 }
 
-// checkScalar passes a value on, or says what it must be.
+// checkScalar returns v and reports an error if ok is false.
 func (f *diagnostics) checkScalar(path string, v any, ok bool, must string) (any, bool) {
 	if !ok {
 		shown, _ := json.Marshal(v)
@@ -186,8 +185,8 @@ func pathOrDocument(path string) string {
 	return path
 }
 
-// pruneList keeps a place for an element that is wrong, so that the paths of
-// the others stay right.
+// pruneList replaces invalid elements by nil, so that the paths of the others stay
+// correct.
 func (f *diagnostics) pruneList(path string, v any, t reflect.Type) (any, bool) {
 	list, ok := v.([]any)
 	if !ok {
@@ -223,8 +222,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return out
 }
 
-// fieldsOf are the types of a struct's fields by their names in JSON; what is
-// embedded counts as its own.
+// fieldsOf maps JSON names of a struct's fields, including embedded ones, to their types.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for i := range t.NumField() {
@@ -242,8 +240,8 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// suggest suggests the names that look most like one that does not exist, or
-// all when none does.
+// suggest returns the names most similar to an unknown one, or all names if none is
+// similar.
 func suggest(name string, names []string) string {
 	best, near := len(name)/2+1, []string(nil)
 	for _, n := range names {
@@ -262,11 +260,10 @@ func suggest(name string, names []string) string {
 	if near != nil {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return "there are " + strings.Join(names, ", ")
+	return "must be one of " + strings.Join(names, ", ")
 }
 
-// editDistance is the number of characters to insert, remove or replace to make b
-// of a.
+// editDistance returns the Levenshtein distance of a and b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

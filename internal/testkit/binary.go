@@ -19,9 +19,9 @@ var (
 	buildError error
 )
 
-// Binary is the path of the built berth command. It is built once a process, to
-// a place that is the same on every run, so that an unchanged one is not linked
-// again; a lock keeps test processes from building it at once.
+// Binary returns the path of the built berth command. It is built once per process. The
+// path is the same on every run, so an unchanged binary is not linked again. A lock keeps
+// test processes from building it at the same time.
 func Binary(t testing.TB) string {
 	t.Helper()
 	buildOnce.Do(func() { binaryPath, buildError = build() })
@@ -31,7 +31,8 @@ func Binary(t testing.TB) string {
 	return binaryPath
 }
 
-// BuiltEnv names a folder with what Binary and Program would build: a machine without Go has it there.
+// BuiltEnv names a directory with what Binary and Program would build, for a machine
+// without Go.
 const BuiltEnv = "BERTH_BUILT"
 
 func build() (string, error) {
@@ -61,9 +62,9 @@ func build() (string, error) {
 	return binary, nil
 }
 
-// statSources looks at every source file of the module. The go command takes
-// note of what a test looks at, so that results of tests that drive the binary are
-// not taken from its cache after what the binary is made of has changed.
+// statSources calls stat on every source file of the module. The go command records which
+// files a test looks at, so it does not take the result of a test of the binary from its
+// cache after a source file has changed.
 func statSources() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -82,7 +83,7 @@ func statSources() error {
 	})
 }
 
-// FreeAddress is HOST:PORT on loopback that nobody listens on.
+// FreeAddress returns HOST:PORT on loopback with no listener.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

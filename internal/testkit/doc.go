@@ -1,8 +1,7 @@
-// Package testkit is what tests of several rooms share: the rule about skips,
-// and the built berth binary for tests that drive it from outside.
+// Package testkit contains what tests of several packages share: the rule for skipped
+// tests, and the built berth binary for tests that run it.
 //
-// A test that needs a part which a machine may lack (root, containerd, a data
-// set) calls Skip. On a person's machine it is skipped with the reason; under
-// BERTH_REQUIRE=all, as in CI, the missing part is a failure, so that nothing
-// is skipped unseen there.
+// A test calls SkipOrFail if it needs something that a machine may lack (root, containerd,
+// a data set). It is then skipped with the reason. With BERTH_REQUIRE=all, as in CI, it
+// fails instead, so that no test is skipped by accident.
 package testkit

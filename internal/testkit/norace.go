@@ -2,5 +2,5 @@
 
 package testkit
 
-// Race says that the race detector is on, under which more is allocated.
+// Race is true if the race detector is on. With it a program allocates more memory.
 const Race = false

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// Program is the path of a static program built from a package of this module, such as
-// agent/testprogram/program. As Binary's, it is at the same place on every run.
+// Program returns the path of a static program that is built from a package of this
+// module, such as agent/testprogram/program. As with Binary, the path is the same on every
+// run.
 func Program(t testing.TB, pkg string) string {
 	t.Helper()
 	program, err := buildProgram(pkg)
@@ -40,7 +41,7 @@ func buildProgram(pkg string) (string, error) {
 	}
 	program := filepath.Join(dir, name)
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, "github.com/berthproject/berth/"+pkg)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // it runs where there is no libc
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // it must run without libc
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
 	}

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// SkipOrFail skips the test because part is missing, or fails it where
-// BERTH_REQUIRE=all says that nothing may be missing.
+// SkipOrFail skips the test because a part is missing, or fails it with BERTH_REQUIRE=all.
 func SkipOrFail(t testing.TB, part, why string) {
 	t.Helper()
 	if os.Getenv("BERTH_REQUIRE") == "all" {

@@ -55,7 +55,7 @@ func (c *cluster) runController(ctx context.Context, f *findings, berth, module 
 		return err
 	}
 	c.processes = append(c.processes, p)
-	if err := p.WaitUntil(ctx, func() bool { return p.HasOutput("controllers at") }); err != nil {
+	if err := p.WaitUntil(ctx, func() bool { return p.HasOutput("Controllers at") }); err != nil {
 		return err
 	}
 	for _, look := range []func(context.Context, *findings, *disruptionReasons) error{c.checkBudgets, c.checkSilentNode, c.checkTaintedNode} {
@@ -88,7 +88,7 @@ func (c *cluster) refusals(ctx context.Context, f *findings, berth, kubeconfig s
 		return err
 	}
 	for args, want := range map[string]string{
-		"":                                "name the loops to run",
+		"":                                "name the controllers to run",
 		"disruption taints nodelifecycle": "--controllers=*,-disruption-controller,-taint-eviction-controller,-node-lifecycle-controller",
 		"disruption taints --upstream-off=taints": "--controllers=*,-disruption-controller, and then this with --upstream-off=disruption",
 	} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim"
 )
@@ -35,11 +35,11 @@ func readDescheduler(p *parser, w *tokens) error {
 	if d.Interval <= 0 {
 		o.fail("every", "a duration such as 2m")
 	}
-	var other *placement.Profile
+	var other *framework.Profile
 	if o.has("others") {
-		c := placement.DefaultConfig()
+		c := framework.DefaultConfig()
 		c.Name = o.values["others"]
-		if other, err = placement.NewProfile(c); err != nil {
+		if other, err = framework.NewProfile(c); err != nil {
 			return err
 		}
 		d.SchedulersWithoutHolds = map[string]bool{c.Name: true}

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // testMachine is a small cluster, nodes a and b, and a machine, told step by step.
@@ -23,11 +23,11 @@ type testMachine struct {
 
 func newTestMachine(t *testing.T, o Options, moves ...*planning.Move) *testMachine {
 	t.Helper()
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Profiles, o.Holds = map[string]*placement.Profile{p.Name(): p}, true
+	o.Profiles, o.Holds = map[string]*framework.Profile{p.Name(): p}, true
 	s := &testMachine{t: t, now: time.Unix(1e6, 0), v: NewView(cluster.New()), m: New(o)}
 	for _, n := range []string{"a", "b"} {
 		s.v.State.UpsertNode(&model.Node{Name: n, Allocatable: model.Resources{MilliCPU: 4000, Memory: 1 << 34}, AllocatablePods: 20})

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
 )
 
 // maxTopEvaluations is the number of candidates that a plan evaluates without Holds. Each
@@ -122,11 +122,11 @@ func (p *Planner) checkGain(m *Move, c *descheduling.Candidate, where []string) 
 }
 
 // engineFor returns the placement engine of the pod's scheduler on its fork.
-func (p *Planner) engineFor(pod *model.Pod) *placement.Engine {
+func (p *Planner) engineFor(pod *model.Pod) *fastpath.Engine {
 	name := pod.Spec.SchedulerName
 	e := p.engines[name]
 	if e == nil {
-		e = placement.NewEngine(p.forkFor(pod), p.o.Profiles[name], p.o.Seed)
+		e = fastpath.NewEngine(p.forkFor(pod), p.o.Profiles[name], p.o.Seed)
 		p.engines[name] = e
 	}
 	return e

@@ -10,22 +10,22 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 var now = time.Unix(1e6, 0)
 
-func profiles(t testing.TB) map[string]*placement.Profile {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+func profiles(t testing.TB) map[string]*framework.Profile {
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]*placement.Profile{p.Name(): p}
+	return map[string]*framework.Profile{p.Name(): p}
 }
 
 func aNode(name string) *model.Node {
 	return &model.Node{Name: name, Allocatable: model.Resources{MilliCPU: 4000, Memory: 1 << 34}, AllocatablePods: 20,
-		Labels: model.LabelsOf(map[string]string{placement.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
+		Labels: model.LabelsOf(map[string]string{framework.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
 }
 
 // aPod returns a pod of a ReplicaSet that its name begins with, on a node.

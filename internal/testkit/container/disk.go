@@ -14,9 +14,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Disk is a directory with an ext4 file system of its own, of so many bytes and inodes
-// (0: as many as mkfs makes), until the test ends. Start a runtime on it after that, so
-// that it is removed first.
+// Disk returns a directory with an ext4 file system of its own, of the given bytes and
+// inodes (0 for the default of mkfs). It exists until the test ends. Start a runtime on it
+// after this call, so that the runtime is removed first.
 func Disk(t testing.TB, bytes, inodes int64) string {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -56,7 +56,7 @@ func Disk(t testing.TB, bytes, inodes int64) string {
 	return root
 }
 
-// BindMount shows a directory at another place, which is made, until the test ends.
+// BindMount mounts a directory at another path until the test ends. It creates that path.
 func BindMount(t testing.TB, from, at string) {
 	t.Helper()
 	if err := os.MkdirAll(at, 0o755); err != nil {
@@ -68,8 +68,8 @@ func BindMount(t testing.TB, from, at string) {
 	t.Cleanup(func() { unmount(t, at) })
 }
 
-// unmount waits for what still holds the disk: processes that were killed take their time. What is
-// mounted below it goes first.
+// unmount unmounts a disk and everything that is mounted below it. It retries, because
+// killed processes take some time to release the disk.
 func unmount(t testing.TB, dir string) {
 	deadline := time.Now().Add(10 * time.Second)
 	for {

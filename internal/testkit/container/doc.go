@@ -1,10 +1,11 @@
-// Package container gives tests a containerd or an embedded runtime of their own, with images to run in
-// it: made here, from the workload program (agent/testprogram) and a static busybox.
+// Package container gives tests a containerd or an embedded runtime of their own, with
+// images to run in it. It builds the images from the workload program (agent/testprogram)
+// and a static busybox.
 //
-//	r := container.Start(t, nil)                 // containerd, network, cgroup of its own; StartEmbedded the other one
-//	image := r.Workload(t)                       // "berth.test/workload:1", loaded
+//	r := container.StartContainerd(t, nil)       // containerd, network and cgroup; or StartEmbedded
+//	image := r.LoadWorkload(t)                   // "berth.test/workload:1"
 //	sandbox, id := r.Run(t, container.Pod{Name: "web", Args: []string{"-listen=:8080"}})
 //
-// All of it is removed when the test ends, failed or not; where a part is missing the
-// test is skipped, or fails under BERTH_REQUIRE=all.
+// Everything is removed when the test ends. If a requirement is missing, the test is
+// skipped, or fails with BERTH_REQUIRE=all.
 package container

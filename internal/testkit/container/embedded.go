@@ -25,8 +25,9 @@ type Embedded struct {
 	Options embedded.Options
 }
 
-// StartEmbedded starts an embedded runtime and removes it, its pods and r.Cgroup when the test ends. Without
-// network only pods of the host's network run. change may be nil, or change the options, e.g. put Dir on another disk.
+// StartEmbedded starts an embedded runtime. It is removed with its pods and r.Cgroup when
+// the test ends. Without network only pods of the host network run. The function change
+// may be nil; it may change the options, for example put Dir on another disk.
 func StartEmbedded(t testing.TB, withNetwork bool, change func(*embedded.Options)) *Embedded {
 	t.Helper()
 	if err := embedded.CheckRequirements(); err != nil {
@@ -67,7 +68,7 @@ func (r *Embedded) open(t testing.TB) {
 	r.Service = r.Runtime
 }
 
-// Restart lets go of the runtime as if its process had ended, and begins another one.
+// Restart drops the runtime as if its process had ended, and starts another one.
 func (r *Embedded) Restart(t testing.TB) {
 	t.Helper()
 	if err := r.Runtime.Close(); err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// WorkloadName is the name of the image that Workload loads. That of the built-in one is another.
+// WorkloadName is the name of the image that LoadWorkload loads. The built-in workload
+// image has another name.
 const WorkloadName = "berth.test/workload:1"
 
 var workload struct {
@@ -23,8 +24,8 @@ var workload struct {
 	why   error
 }
 
-// Image is an image of the workload program, its entrypoint, with a shell: /bin/sh and
-// busybox's other applets. User 1000 is called "user", /etc/passwd says so.
+// Image returns an image with the workload program as its entrypoint and with a shell:
+// /bin/sh and the other applets of busybox. User 1000 has the name "user".
 func Image(t testing.TB) v1.Image {
 	t.Helper()
 	busybox, err := exec.LookPath("busybox")
@@ -39,7 +40,8 @@ func Image(t testing.TB) v1.Image {
 	return workload.image
 }
 
-// buildImage puts the programs into an image of two layers, as most images have several.
+// buildImage puts the programs into an image of two layers, because most images have
+// several.
 func buildImage(program, busybox string) (v1.Image, error) {
 	shell, err := os.ReadFile(busybox)
 	if err != nil {
@@ -79,7 +81,7 @@ func (r *Harness) LoadWorkload(t testing.TB) string {
 	return WorkloadName
 }
 
-// Registry serves images until the test ends; none is in it at first.
+// Registry serves images until the test ends. It starts without images.
 func Registry(t testing.TB) *oci.Registry {
 	t.Helper()
 	registry, err := oci.StartRegistry()

@@ -16,17 +16,18 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
-// Directories are called by process and number, so that those of killed processes are known.
+// The names of the directories contain the process id and a number, which shows later
+// whether their process has been killed.
 const (
 	runtimeDir = "/tmp/bt%d-%d-"
 	diskDir    = "/tmp/bd%d-"
 )
 
-// removeLeftoversOnce is sweepLeft, once a process.
+// removeLeftoversOnce calls removeLeftovers once per process.
 var removeLeftoversOnce = sync.OnceFunc(removeLeftovers)
 
-// removeLeftovers removes what tests left whose process was killed. That some of it resists is
-// not the present test's fault.
+// removeLeftovers removes what killed tests have left. It ignores errors, because they are
+// not the fault of the current test.
 func removeLeftovers() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

@@ -12,22 +12,22 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Pod is a pod of one container, for tests that need something to run.
+// Pod is a pod with one container, for tests that need a running container.
 type Pod struct {
-	Name string // also its uid
-	// Image is WorkloadName when "".
+	Name string // also its UID
+	// Image defaults to WorkloadName.
 	Image string
-	// Command replaces the image's entrypoint, Args are its arguments.
+	// Command replaces the entrypoint of the image. Args are its arguments.
 	Command, Args []string
-	// Cgroup is its cgroup parent; a new one below r.Cgroup when "".
+	// Cgroup is the cgroup parent. It defaults to a new one below r.Cgroup.
 	Cgroup string
-	// Memory limits the container, in bytes; 0 does not.
+	// Memory is the memory limit of the container in bytes; 0 for no limit.
 	Memory int64
-	// HostNetwork runs it in the host's network.
+	// HostNetwork runs the pod in the host network.
 	HostNetwork bool
 }
 
-// Run starts the pod and returns the ids of its sandbox and container. Its log is at
+// Run starts the pod and returns the IDs of its sandbox and container. The log is
 // r.Dir/log/NAME/main.log.
 func (r *Harness) Run(t testing.TB, p Pod) (sandbox, id string) {
 	t.Helper()
@@ -99,7 +99,7 @@ func (r *Harness) WaitExited(t testing.TB, id string) *criapi.ContainerStatus {
 	}
 }
 
-// Log is what a container of Run has printed, in the CRI format.
+// Log returns what a container of Run has printed, in the CRI format.
 func (r *Harness) Log(t testing.TB, pod string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.Dir, "log", pod, "main.log"))
@@ -109,7 +109,7 @@ func (r *Harness) Log(t testing.TB, pod string) string {
 	return string(data)
 }
 
-// WaitForLog waits until a container of Run has printed words.
+// WaitForLog waits until a container of Run has printed the words.
 func (r *Harness) WaitForLog(t testing.TB, pod, words string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Log(t, pod), words); time.Sleep(10 * time.Millisecond) {

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Service is what both runtimes can do.
+// Service is the part of CRI that both runtimes implement.
 type Service interface {
 	runtime.Service
 	SandboxImage(context.Context) (string, error)
@@ -27,18 +27,18 @@ type Service interface {
 	WritableLayer(ctx context.Context, container string) (runtime.Layer, error)
 }
 
-// Harness are what a test has of any runtime.
+// Harness is what a test can use with any runtime.
 type Harness struct {
 	// Service is the runtime, or a connection to it.
 	Service Service
-	// load gives it an image.
+	// load loads an image into the runtime.
 	load func(ctx context.Context, name string, image v1.Image) error
-	// Dir is where its images are, and what else a test likes to put there.
+	// Dir is the directory of the images. A test may put other files there.
 	Dir string
-	// CIDR is the network of its pods.
+	// CIDR is the network of the pods.
 	CIDR string
-	// Cgroup is a cgroup path of this test, such as /berth-test-4711-1, that a test may make
-	// and put pods into; it is removed in the end with all below it.
+	// Cgroup is a cgroup path of this test, such as /berth-test-4711-1. A test may create it
+	// and put pods into it. It is removed at the end with everything below it.
 	Cgroup string
 }
 
@@ -46,17 +46,18 @@ type Harness struct {
 type Containerd struct {
 	*Harness
 	*containerd.Daemon
-	// Service is a connection to it.
+	// Service is a connection to containerd.
 	Service *cri.Client
-	// Socket is the path of its CRI socket.
+	// Socket is the path of the CRI socket.
 	Socket string
 }
 
-// runtimeCount counts the runtimes of this process.
+// runtimeCount is the number of runtimes that this process has started.
 var runtimeCount atomic.Int64
 
-// StartContainerd starts a containerd and removes it, its pods and r.Cgroup when the test ends. change
-// may be nil, or change the options, e.g. put Dir on another disk.
+// StartContainerd starts a containerd. It is removed with its pods and r.Cgroup when the
+// test ends. The function change may be nil; it may change the options, for example put
+// Dir on another disk.
 func StartContainerd(t testing.TB, change func(*containerd.Options)) *Containerd {
 	t.Helper()
 	if err := containerd.CheckRequirements(true); err != nil {
@@ -64,7 +65,7 @@ func StartContainerd(t testing.TB, change func(*containerd.Options)) *Containerd
 	}
 	removeLeftoversOnce()
 	n, pid := runtimeCount.Add(1), os.Getpid()
-	// Not t.TempDir: paths of sockets are short.
+	// Not t.TempDir, because the path of a socket must be short.
 	dir, err := os.MkdirTemp(filepath.Split(fmt.Sprintf(runtimeDir, pid, n)))
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func StartContainerd(t testing.TB, change func(*containerd.Options)) *Containerd
 	return r
 }
 
-// remove removes all, and says what it could not.
+// remove removes everything and reports what it could not remove.
 func (r *Containerd) remove(t testing.TB, o containerd.Options) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -101,7 +102,7 @@ func (r *Containerd) remove(t testing.TB, o containerd.Options) {
 	r.removeFiles(t, ctx)
 }
 
-// removeFiles removes what a test may have made beside the runtime.
+// removeFiles removes what a test may have created beside the runtime.
 func (r *Harness) removeFiles(t testing.TB, ctx context.Context) {
 	if host, err := cgroup.Detect(); err != nil {
 		t.Errorf("cgroups: %v", err)
@@ -116,8 +117,9 @@ func (r *Harness) removeFiles(t testing.TB, ctx context.Context) {
 	}
 }
 
-// freeNetwork is a network of 256 addresses that this machine has no device in.
-// Processes begin at different places, so that two at once do not meet.
+// freeNetwork returns a network of 256 addresses that no device of this machine uses.
+// Processes start their search at different places, so that two processes find different
+// networks.
 func freeNetwork(t testing.TB, n int64) string {
 	t.Helper()
 	addresses, err := net.InterfaceAddrs()

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/berthproject/berth/apiserver"
+)
+
+// ClientConfig returns the client configuration of a kubeconfig. Without one it uses
+// KUBECONFIG, then the cluster of the default data directory, then, in a pod, the pod's
+// service account.
+func ClientConfig(kubeconfig, agentName string) (*rest.Config, error) {
+	config, err := loadClientConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = agentName
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return config, nil
+}
+
+func loadClientConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig != "" {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			return nil, fmt.Errorf("--kubeconfig %s: %w", kubeconfig, err)
+		}
+		return config, nil
+	}
+	if HasKubeconfigEnv() {
+		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
+		if err != nil {
+			return nil, fmt.Errorf("KUBECONFIG %s: %w", os.Getenv(clientcmd.RecommendedConfigPathEnvVar), err)
+		}
+		return config, nil
+	}
+	file, missing := DefaultKubeconfig()
+	if missing == nil {
+		return clientcmd.BuildConfigFromFlags("", file)
+	}
+	if config, err := rest.InClusterConfig(); err == nil {
+		return config, nil
+	}
+	return nil, missing
+}
+
+// HasKubeconfigEnv reports whether the environment names a kubeconfig.
+func HasKubeconfigEnv() bool { return os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" }
+
+// KubeconfigPath returns the admin kubeconfig of a data directory.
+func KubeconfigPath(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
+
+// DefaultDataDir returns the default of --data-dir.
+func DefaultDataDir() string { return apiserver.DefaultOptions().DataDir }
+
+// DefaultKubeconfig returns the admin kubeconfig of the default data directory.
+func DefaultKubeconfig() (string, error) {
+	file := filepath.Join(apiserver.DefaultOptions().DataDir, "kubeconfig")
+	if _, err := os.Stat(file); err != nil {
+		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or set KUBECONFIG or --kubeconfig", apiserver.DefaultOptions().DataDir)
+	}
+	return file, nil
+}
+
+// Impersonate returns config with the identity of another user. Components in one process
+// use it to keep the permissions of their roles apart.
+func Impersonate(config *rest.Config, user string) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	config.UserAgent = user
+	return config
+}

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagTypeText describes values of the flag types.
+var flagTypeText = map[string]string{
+	"int": "a whole number", "int32": "a whole number", "int64": "a whole number",
+	"uint": "a whole number of at least 0", "uint16": "a whole number of at least 0", "uint32": "a whole number of at least 0", "uint64": "a whole number of at least 0",
+	"float32": "a number", "float64": "a number", "bool": "true or false", "duration": "a duration, such as 90s or 5m",
+}
+
+// FlagError describes an invalid flag value or an unknown flag, with the accepted values
+// or similar flags.
+func FlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		return fmt.Errorf("%w%s; see `%s --help`", err, suggestFlags(cmd.Flags(), unknown), cmd.CommandPath())
+	}
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	f := invalid.GetFlag()
+	if want, known := flagTypeText[f.Value.Type()]; known {
+		if errors.Is(err, strconv.ErrRange) {
+			want += ", and this one is out of range"
+		}
+		return fmt.Errorf("--%s %s: must be %s", f.Name, strconv.Quote(invalid.GetValue()), want)
+	}
+	return fmt.Errorf("--%s %s: %w", f.Name, strconv.Quote(invalid.GetValue()), errors.Unwrap(invalid))
+}
+
+// suggestFlags returns the flags that start with the given name.
+func suggestFlags(flags *pflag.FlagSet, given *pflag.NotExistError) string {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if given.GetSpecifiedShortnames() == "" && !f.Hidden && strings.HasPrefix(f.Name, given.GetSpecifiedName()) {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	if len(names) == 0 {
+		return ""
+	}
+	return ": did you mean " + strings.Join(names, " or ") + "?"
+}

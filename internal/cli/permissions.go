@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+)
+
+// reviewTimeout bounds the permission checks before a component starts.
+const reviewTimeout = 10 * time.Second
+
+// RequirePermission refuses a credential that lacks a permission the component needs, so
+// that the user sees one line instead of a log of refused requests. It ignores an API
+// server that does not answer yet.
+func RequirePermission(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes, advice string) error {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	may, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}, metav1.CreateOptions{})
+	if err != nil || may.Status.Allowed {
+		return nil
+	}
+	resource := strings.TrimRight(what.Resource+"/"+what.Subresource, "/")
+	if what.Name != "" {
+		resource += " " + what.Name
+	}
+	return fmt.Errorf("user %q is not allowed to %s %s at %s: %s", currentUser(ctx, client), what.Verb, resource, config.Host, advice)
+}
+
+// currentUser returns the user name of the credential, or "" if the server does not return
+// it.
+func currentUser(ctx context.Context, client kubernetes.Interface) string {
+	me, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return ""
+	}
+	return me.Status.UserInfo.Username
+}
+
+// CredentialNode returns the node that a credential belongs to, or "". It asks the server
+// only if the credential is not a certificate, because an agent may start before the
+// server.
+func CredentialNode(ctx context.Context, config *rest.Config) string {
+	if name := certificateNode(config); name != "" {
+		return name
+	}
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return ""
+	}
+	name, ok := strings.CutPrefix(currentUser(ctx, client), nodeUserPrefix)
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// certificateNode returns the node that a client certificate belongs to.
+func certificateNode(config *rest.Config) string {
+	loaded := rest.CopyConfig(config)
+	if err := rest.LoadTLSFiles(loaded); err != nil {
+		return "" // reported when the client connects
+	}
+	chain, err := cert.ParseCertsPEM(loaded.CertData)
+	if err != nil {
+		return ""
+	}
+	name, ok := strings.CutPrefix(chain[0].Subject.CommonName, nodeUserPrefix)
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+// nodeUserPrefix is the prefix of node user names.
+const nodeUserPrefix = "system:node:"
+
+// AddHint adds what to do about a refused connection.
+func AddHint(err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w: is the cluster running? `berth up` starts one", err)
+	}
+	return err
+}

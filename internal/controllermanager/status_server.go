@@ -1,0 +1,78 @@
+package controllermanager
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo/leaderelection" // leader_election_*
+	_ "k8s.io/component-base/metrics/prometheus/workqueue"               // workqueue_*
+
+	"github.com/berthproject/berth/controllers/metricsserver"
+	queues "github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/metrics"
+	"github.com/berthproject/berth/internal/settings"
+)
+
+// Ports of kube-controller-manager and kube-scheduler, on loopback.
+const (
+	ControllerAddress = "127.0.0.1:10257"
+	SchedulerAddress  = "127.0.0.1:10259"
+)
+
+// StatusServer serves the health, metrics and configuration of the controllers.
+type StatusServer struct {
+	// Certificate is the serving certificate; nil means a self-signed one.
+	Certificate   metricsserver.Certificate
+	listener      net.Listener // nil: serve nothing
+	config        any          // for /configz
+	Registry      *prometheus.Registry
+	displacements *metrics.Displacements
+	informers     atomic.Pointer[informers.SharedInformerFactory] // nil until the controllers run
+}
+
+// NewStatusServer returns a StatusServer. listener may be nil.
+func NewStatusServer(listener net.Listener, set settings.Settings) *StatusServer {
+	queues.EnableMetrics()
+	p := &StatusServer{listener: listener, config: map[string]any{"berth.dev": set.Berth}, Registry: metrics.NewRegistry(), displacements: metrics.NewDisplacements()}
+	p.Registry.MustRegister(p.displacements)
+	return p
+}
+
+// ready returns why the controllers are not ready. Standby replicas are ready.
+func (p *StatusServer) ready() error {
+	caches := p.informers.Load()
+	if caches == nil {
+		return nil
+	}
+	over := make(chan struct{})
+	close(over)
+	for _, synced := range (*caches).WaitForCacheSync(over) {
+		if !synced {
+			return errors.New("not all kinds are listed yet")
+		}
+	}
+	return nil
+}
+
+// Serve serves until ctx ends, counted in wg. config is used to authorize clients.
+func (p *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *rest.Config) error {
+	if p.listener == nil {
+		return nil
+	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // few clients ask for authorization
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	site := metricsserver.Server{Component: "controller", Client: client, Listener: p.listener, Certificate: p.Certificate, Readyz: p.ready,
+		Protected: metricsserver.NewMux(p.Registry, p.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
+	return site.Start(ctx, wg)
+}

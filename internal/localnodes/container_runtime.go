@@ -1,0 +1,138 @@
+package localnodes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/nodeagent"
+	"github.com/berthproject/berth/agent/runtime/cri"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+)
+
+// Values of --runtime.
+const (
+	RuntimeAuto     = "auto"
+	runtimeCRI      = "cri"
+	runtimeEmbedded = "embedded"
+)
+
+func AddRuntimeFlag(flags *pflag.FlagSet, into *string) {
+	flags.StringVar(into, "runtime", RuntimeAuto, "container runtime: cri (containerd or another CRI v1 runtime), embedded (needs no installed software; containment, not a security boundary), or auto: cri if available, else embedded")
+}
+
+// criTimeout bounds the check of a container runtime.
+const criTimeout = 2 * time.Second
+
+// transientError is a runtime error that may pass without user action.
+type transientError struct{ error }
+
+// PermanentError returns err unless it is transient.
+func PermanentError(err error) error {
+	if errors.As(err, &transientError{}) {
+		return nil
+	}
+	return err
+}
+
+// CheckCRI returns why the runtime at endpoint cannot run pods, or nil. It returns nil if
+// the embedded runtime is requested.
+func CheckCRI(asked, endpoint string) error {
+	if asked == runtimeEmbedded {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), criTimeout)
+	defer cancel()
+	c, err := cri.Dial(ctx, endpoint)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	_, err = c.Version(ctx)
+	if status.Code(err) == codes.Unimplemented {
+		return fmt.Errorf("the runtime at %s does not serve CRI v1 (for Docker's containerd, empty disabled_plugins in /etc/containerd/config.toml)", endpoint)
+	}
+	var s *criapi.RuntimeStatus
+	if err == nil {
+		s, err = c.Status(ctx)
+	}
+	if err != nil {
+		return transientError{fmt.Errorf("the container runtime at %s does not respond: %s", endpoint, status.Convert(err).Message())}
+	}
+	if err := nodeagent.RuntimeNotReady(s); err != nil {
+		return transientError{fmt.Errorf("%s: %w", endpoint, err)}
+	}
+	return nil
+}
+
+// UseEmbedded reports whether pods run in the embedded runtime. dir is its directory, ""
+// for a disk that is still to be made. cri is why a CRI runtime cannot be used; named is
+// set if the user named an endpoint. The error says what each runtime lacks.
+func UseEmbedded(asked string, named bool, cri error, dir string) (bool, error) {
+	if named && asked == RuntimeAuto {
+		asked = runtimeCRI
+	}
+	switch asked {
+	case runtimeCRI:
+		return false, PermanentError(cri)
+	case runtimeEmbedded:
+		if named {
+			return false, errors.New("--runtime embedded: has no socket; remove --runtime-endpoint")
+		}
+		return true, checkEmbedded(dir)
+	case RuntimeAuto:
+		lacks := checkEmbedded(dir)
+		switch { // a runtime that already runs pods of this node wins
+		case dir != "" && nodeagent.UsedEmbedded(dir) && lacks == nil:
+			return true, nil
+		case cri == nil || dir != "" && nodeagent.UsedCRI(dir) && PermanentError(cri) == nil:
+			return false, nil
+		case lacks != nil:
+			return false, errors.Join(lacks, cri)
+		}
+		return true, nil
+	}
+	return false, fmt.Errorf("--runtime %q: must be auto, cri or embedded", asked)
+}
+
+// EmbeddedReason returns why the embedded runtime is used although a socket of another
+// runtime exists.
+func EmbeddedReason(cri error) string {
+	if cri == nil {
+		return "pods of this node already run in it"
+	}
+	return cri.Error()
+}
+
+func checkEmbedded(dir string) error {
+	err := errors.Join(embedded.CheckRequirements(), rejectOverlayFS(dir))
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the embedded runtime cannot run pods here: %w", err)
+}
+
+// rejectOverlayFS refuses a directory on overlayfs, because overlayfs cannot be stacked on
+// it.
+func rejectOverlayFS(dir string) error {
+	var fs unix.Statfs_t
+	err := unix.Statfs(dir, &fs)
+	for ; err == unix.ENOENT && dir != ""; err = unix.Statfs(dir, &fs) {
+		dir = filepath.Dir(dir)
+	}
+	if err != nil || fs.Type != unix.OVERLAYFS_SUPER_MAGIC {
+		return nil
+	}
+	return fmt.Errorf("%s is on overlayfs, which cannot hold container file systems (choose another disk with --root-dir)", dir)
+}
+
+// DefaultLowDisk is the default disk reserve in MiB.
+const DefaultLowDisk = 256

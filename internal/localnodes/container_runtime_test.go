@@ -1,0 +1,145 @@
+package localnodes
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// TestUseEmbedded checks the choice of the runtime, independent of this machine.
+func TestUseEmbedded(t *testing.T) {
+	none := errors.New("no CRI")
+	lacks := ""
+	if err := embedded.CheckRequirements(); err != nil {
+		lacks = "cannot run pods here"
+	}
+	for name, tc := range map[string]struct {
+		asked string
+		named bool
+		cri   error
+		embed bool
+		words string // of the error; "" for none
+	}{
+		"auto, CRI is there":     {RuntimeAuto, false, nil, false, ""},
+		"auto, without CRI":      {RuntimeAuto, false, none, true, lacks},
+		"auto, CRI has no net":   {RuntimeAuto, false, transientError{none}, true, lacks},
+		"CRI, which has no net":  {runtimeCRI, false, transientError{none}, false, ""},
+		"auto, a socket named":   {RuntimeAuto, true, none, false, "no CRI"},
+		"CRI, which is not":      {runtimeCRI, false, none, false, "no CRI"},
+		"embedded, CRI is there": {runtimeEmbedded, false, nil, true, lacks},
+		"embedded with a socket": {runtimeEmbedded, true, nil, false, "remove --runtime-endpoint"},
+		"another one":            {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
+	} {
+		embed, err := UseEmbedded(tc.asked, tc.named, tc.cri, "")
+		switch {
+		case tc.words != "":
+			if err == nil || !strings.Contains(err.Error(), tc.words) {
+				t.Errorf("%s: %v, want %q in it", name, err, tc.words)
+			}
+		case err != nil || embed != tc.embed:
+			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
+		}
+	}
+}
+
+// TestUseEmbeddedKeepsRunningPods checks the choice if pods of an earlier start still run.
+func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
+	if err := embedded.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "embedded runtime", err.Error())
+	}
+	none := errors.New("no CRI")
+	for name, tc := range map[string]struct {
+		has   string // file in the agent's directory
+		cri   error
+		embed bool
+	}{
+		"nothing, CRI":                   {"", nil, false},
+		"nothing, CRI has no net":        {"", transientError{none}, true},
+		"embedded, CRI came":             {"runtime/sandboxes/s", nil, true},
+		"embedded before, CRI came":      {"runtime/sandboxes", nil, false},
+		"CRI, which does not answer now": {"runtime-endpoint", transientError{none}, false},
+		"CRI, which is gone":             {"runtime-endpoint", none, true},
+	} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, tc.has), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if embed, err := UseEmbedded(RuntimeAuto, false, tc.cri, dir); err != nil || embed != tc.embed {
+			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
+		}
+	}
+	if why := EmbeddedReason(nil); why == "" {
+		t.Error("it is not said why")
+	}
+}
+
+// fakeCRIRuntime is a CRI runtime with fixed answers.
+type fakeCRIRuntime struct {
+	criapi.UnimplementedRuntimeServiceServer
+	network bool
+}
+
+func (m *fakeCRIRuntime) Version(context.Context, *criapi.VersionRequest) (*criapi.VersionResponse, error) {
+	return &criapi.VersionResponse{RuntimeName: "test", RuntimeApiVersion: "v1"}, nil
+}
+
+func (m *fakeCRIRuntime) Status(context.Context, *criapi.StatusRequest) (*criapi.StatusResponse, error) {
+	return &criapi.StatusResponse{Status: &criapi.RuntimeStatus{Conditions: []*criapi.RuntimeCondition{
+		{Type: criapi.RuntimeReady, Status: true}, {Type: criapi.NetworkReady, Status: m.network, Reason: "NetworkPluginNotReady", Message: "cni plugin not initialized"}}}}, nil
+}
+
+// TestCheckCRI checks that a socket alone is not enough, and which errors are transient.
+func TestCheckCRI(t *testing.T) {
+	for name, tc := range map[string]struct {
+		serve  func(*grpc.Server) // nil: nothing listens
+		words  string             // of the error; "" for none
+		passes bool
+	}{
+		"all is well":         {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{network: true}) }, "", false},
+		"CRI is switched off": {func(*grpc.Server) {}, "does not serve CRI v1", false},
+		"no network":          {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{}) }, "NetworkReady=false: NetworkPluginNotReady: cni plugin", true},
+		"a stale socket":      {nil, "does not respond", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := os.MkdirTemp("/tmp", "bc")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			socket := filepath.Join(dir, "s")
+			l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.serve == nil {
+				l.SetUnlinkOnClose(false)
+				_ = l.Close()
+			} else {
+				s := grpc.NewServer()
+				tc.serve(s)
+				go func() { _ = s.Serve(l) }()
+				defer s.Stop()
+			}
+			err = CheckCRI(RuntimeAuto, "unix://"+socket)
+			if (err == nil) != (tc.words == "") || err != nil && (!strings.Contains(err.Error(), tc.words) || !strings.Contains(err.Error(), socket)) {
+				t.Errorf("%v, want %q in it, and the socket", err, tc.words)
+			}
+			if passes := err != nil && PermanentError(err) == nil; passes != tc.passes {
+				t.Errorf("%v: passes: %t", err, passes)
+			}
+			if err := CheckCRI(runtimeEmbedded, "unix://"+socket); err != nil {
+				t.Errorf("to who asks for another one it is %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package localnodes
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/pressure/scripted"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+	"github.com/berthproject/berth/agent/server/simulatedstats"
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
+)
+
+// simulatedNodes is the agent of simulated nodes, their simulated node pressure, and the
+// server for their stats.
+type simulatedNodes struct {
+	agent    *agent.Agent
+	pressure *scripted.Manager
+	server   *simulatedstats.Server // nil if the credential has no certificate
+}
+
+// NewSimulated returns the agent of simulated nodes. answer has the certificates of its
+// server.
+func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options) (*simulatedNodes, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the server limits requests
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	answer.Client, answer.Log = client, klog.Background()
+	s := &simulatedNodes{pressure: newSimulatedPressure(nodes, settings, client)}
+	answer.Usage = s.pressure.Usage
+	if s.server, err = simulatedstats.Announce(answer, nodes); err != nil {
+		return nil, err
+	}
+	o := settings.Berth.Nodes
+	s.agent, err = agent.New(agent.Options{
+		Client: client, Nodes: nodes, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(),
+		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }, Pressure: s.pressure.Node,
+	})
+	return s, err
+}
+
+// newSimulatedPressure returns the simulated node pressure, with the same configuration as
+// on real nodes.
+func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, client kubernetes.Interface) *scripted.Manager {
+	events := record.NewBroadcaster()
+	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	o := scripted.Options{Nodes: nodes, Config: settings.Kubelet.Pressure, Log: klog.Background(),
+		Reserve: nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}, Events: events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})}
+	o.Config.Options = settings.Berth.Pressure.Options()
+	for f := range o.Reserve.Bytes {
+		o.Reserve.Bytes[f] = DefaultLowDisk << 20
+	}
+	return scripted.New(o)
+}
+
+// Start starts the agent and its servers.
+func (s *simulatedNodes) Start(p *rungroup.Group) {
+	p.Start("nodes", s.agent.Run)
+	p.Start("pressure of nodes", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
+	if s.server != nil {
+		p.Start("server of nodes", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
+	}
+}
+
+// ClusterServingOptions returns the serving certificate of simulated nodes in `berth up`.
+func ClusterServingOptions(server *apiserver.Server) (simulatedstats.Options, error) {
+	certPEM, keyPEM, err := server.Authority().ClientPEM(pki.SimulatedNodes())
+	if err != nil {
+		return simulatedstats.Options{}, err
+	}
+	cert, err := tls.X509KeyPair(certPEM, keyPEM)
+	return simulatedstats.Options{Certificate: cert, ClientCA: server.Authority().CAPEM()}, err
+}
+
+// CredentialServingOptions returns the serving certificate of a credential. Without a
+// client certificate the nodes serve nothing.
+func CredentialServingOptions(config *rest.Config) (simulatedstats.Options, error) {
+	config = rest.CopyConfig(config)
+	if err := rest.LoadTLSFiles(config); err != nil || len(config.CertData) == 0 {
+		return simulatedstats.Options{}, err
+	}
+	cert, err := tls.X509KeyPair(config.CertData, config.KeyData)
+	return simulatedstats.Options{Certificate: cert, ClientCA: config.CAData, APIServer: config.Host}, err
+}

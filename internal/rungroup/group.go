@@ -1,0 +1,60 @@
+package rungroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Group is a set of components in one process. When one ends, all end. The API server ends
+// last, so that the others can finish their requests.
+type Group struct {
+	Ctx        context.Context
+	cancel     context.CancelCauseFunc
+	lastCtx    context.Context
+	stopLast   context.CancelFunc
+	Wg, lastWG sync.WaitGroup
+}
+
+var ErrStopped = errors.New("stopped")
+
+// Run calls start, waits until all components have ended, and returns the error of the
+// first one that ended. It returns nil after Ctrl-C.
+func Run(ctx context.Context, start func(*Group) error) error {
+	p := &Group{}
+	p.Ctx, p.cancel = context.WithCancelCause(ctx)
+	p.lastCtx, p.stopLast = context.WithCancel(context.WithoutCancel(ctx))
+	defer p.stopLast()
+	if err := start(p); err != nil {
+		p.cancel(err)
+	}
+	<-p.Ctx.Done()
+	p.Wg.Wait()
+	p.stopLast()
+	p.lastWG.Wait()
+	err := context.Cause(p.Ctx)
+	if ctx.Err() != nil || errors.Is(err, ErrStopped) {
+		return nil
+	}
+	return err
+}
+
+// Start starts a component.
+func (p *Group) Start(name string, part func(context.Context) error) {
+	p.Wg.Go(func() { p.finish(name, part(p.Ctx)) })
+}
+
+// StartLast starts a component that the others need until they have ended.
+func (p *Group) StartLast(name string, part func(context.Context) error) {
+	p.lastWG.Go(func() { p.finish(name, part(p.lastCtx)) })
+}
+
+func (p *Group) finish(name string, err error) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		err = ErrStopped
+	} else {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	p.cancel(err)
+}

@@ -1,0 +1,93 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/podgc"
+	"github.com/berthproject/berth/engine/tainteviction"
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/journal"
+	"github.com/spf13/pflag"
+)
+
+// Settings is the content of the configuration files.
+type Settings struct {
+	Berth     config.Berth
+	Scheduler config.KubeScheduler
+	Kubelet   config.Kubelet
+	Journal   *journal.Journal   // directory of --journal; nil if there is none
+	Decisions *journal.Decisions // scheduling decisions in the same directory; nil if there is none
+}
+
+// AddFlag adds --config.
+func AddFlag(flags *pflag.FlagSet, files *[]string) {
+	flags.StringArrayVar(files, "config", nil,
+		"configuration `file` with a BerthConfiguration, KubeSchedulerConfiguration or KubeletConfiguration, or several of them; may be repeated")
+}
+
+// Load reads configuration files. The kind of each document decides how it is read.
+func Load(files []string) (Settings, error) {
+	s := Settings{Berth: config.Default(), Scheduler: config.DefaultKubeScheduler(), Kubelet: config.DefaultKubelet()}
+	docs, err := config.Documents(files)
+	if unread := (*fs.PathError)(nil); errors.As(err, &unread) {
+		return s, fmt.Errorf("--config %s: %w", unread.Path, unread.Err)
+	}
+	if err != nil {
+		return s, err
+	}
+	seen := map[string]string{}
+	for _, d := range docs {
+		if before, twice := seen[d.Kind]; twice {
+			return s, fmt.Errorf("%s: duplicate %s, first in %s", d.File, d.Kind, before)
+		}
+		seen[d.Kind] = d.File
+		switch {
+		case d.Kind == config.Kind:
+			s.Berth, err = config.ReadBerth(d)
+		case d.Kind == config.SchedulerKind:
+			s.Scheduler, err = config.ReadKubeScheduler(d)
+		case d.Kind == config.KubeletKind:
+			s.Kubelet, err = config.ReadKubelet(d)
+		default:
+			err = config.UnsupportedKindError(d)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Effective returns the effective configuration for /configz.
+func (s *Settings) Effective() map[string]any {
+	return map[string]any{"kubescheduler.config.k8s.io": s.Scheduler.Effective(), "berth.dev": s.Berth}
+}
+
+// Profiles returns the scheduler's profiles with Berth's own options.
+func (s *Settings) Profiles() []framework.Config {
+	profiles := slices.Clone(s.Scheduler.Profiles)
+	for i := range profiles {
+		profiles[i].TaintTolerationComparison = s.Berth.Scheduler.NumericTolerations
+	}
+	return profiles
+}
+
+// TaintEvictionOptions returns the options of the taint eviction controller.
+func (s *Settings) TaintEvictionOptions() tainteviction.Options {
+	return tainteviction.Options{
+		FixedDueTime: s.Berth.Taints.FrozenDeadline, NumericTolerations: s.Berth.Scheduler.NumericTolerations,
+		StartupGrace: time.Duration(s.Berth.NodeLifecycle.StartupGraceSeconds) * time.Second,
+	}
+}
+
+// PodGCOptions returns the options of the pod garbage collector.
+func (s *Settings) PodGCOptions() podgc.Options {
+	o := s.Berth.PodGC
+	return podgc.Options{Threshold: o.TerminatedThreshold, EvictedCap: o.EvictedCap,
+		EvictedTTL: time.Duration(o.EvictedTTLSeconds) * time.Second, Quarantine: podgc.Quarantine}
+}
