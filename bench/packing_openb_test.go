@@ -28,10 +28,10 @@ var allFills = flag.Bool("all-fills", false, "TestOpenBPacking: make the whole t
 
 // TestOpenBPacking fills OpenB's cluster in three random orders and packs it: as the
 // Kubernetes descheduler does beside a scheduler that packs, by a plan, and by a plan that
-// may evict half as many pods. docs/guides/descheduler.md has the resulting rows.
+// may evict half as many pods. docs/performance/descheduler.md has the resulting rows.
 func TestOpenBPacking(t *testing.T) {
 	nodes, all := openB(t)
-	docs, err := os.ReadFile("../docs/descheduler.md")
+	docs, err := os.ReadFile("../docs/performance/descheduler.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestOpenBPacking(t *testing.T) {
 		}
 	}
 	if len(missing) > 0 {
-		t.Errorf("docs/descheduler.md lacks these rows:\n%s", strings.Join(missing, "\n"))
+		t.Errorf("docs/performance/descheduler.md lacks these rows:\n%s", strings.Join(missing, "\n"))
 	}
 }
 

@@ -134,7 +134,7 @@ func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *us
 		least = min(least, now.diskFree)
 		return fmt.Sprintf("%s of disk space are available on %s, and were at least %s%s", formatBytes(now.diskFree), pod.Spec.NodeName, formatBytes(least), t.errorSuffix())
 	})
-	if err = errors.Join(err, fault); err != nil {
+	if err := errors.Join(err, fault); err != nil {
 		return err
 	}
 	s.printIndented("%s later, with %s available, the node has deleted unused images: %s are available, and %s still runs.", formatDuration(time.Since(asked)), formatBytes(least), formatBytes(now.diskFree), pod.Name)

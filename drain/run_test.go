@@ -200,7 +200,7 @@ func TestSurgeScalesUpAndDown(t *testing.T) {
 	if _, err := l.AppsV1().StatefulSets("default").Update(t.Context(), set, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	scale("down from where somebody else has put it", d.scaleDown, 2)
+	scale("down from where another client has set it", d.scaleDown, 2)
 	if o := now(); len(o.Labels)+len(o.Annotations) != 0 || !strings.Contains(said[len(said)-1], "keeps its 2 replicas") {
 		t.Errorf("%v, %v, said %q", o.Labels, o.Annotations, said)
 	}
@@ -245,7 +245,7 @@ func TestReplacementAnnotation(t *testing.T) {
 			}
 			l.refuse = func(string) error {
 				if got := told(); got != tc.asked {
-					t.Errorf("when it is to go it is told %q, want %q", got, tc.asked)
+					t.Errorf("its annotation before the eviction: %q, want %q", got, tc.asked)
 				}
 				return tc.refuse
 			}
@@ -256,7 +256,7 @@ func TestReplacementAnnotation(t *testing.T) {
 				t.Error(err)
 			}
 			if tc.refuse != nil && told() != "" {
-				t.Errorf("it stays and is told %q", told())
+				t.Errorf("it stays and has annotation %q", told())
 			}
 		})
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// SurgeUp adds a replica to the owner of a pod; SurgeDown removes it. HandleSurge must follow.
 type (
-	SurgeUp   struct{ Pod *model.Pod }
+	// SurgeUp adds a replica to the owner of a pod. HandleSurge must follow.
+	SurgeUp struct{ Pod *model.Pod }
+	// SurgeDown removes the replica again. HandleSurge must follow.
 	SurgeDown struct{ Pod *model.Pod }
 )
 

@@ -36,8 +36,8 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 		"replaced on the same node": {[]any{leavingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), pod("web", "web-4", "n2", 100)}, moved, ""},
 		"evicted by a drain that was stopped": {[]any{leavingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), starting,
 			guard("web", maxUnavailable(1))}, moved, gone},
-		"a StatefulSet's":      {[]any{ordinal(leavingPod("web", "web-1", "n1")), ordinal(pod("web", "web-2", "n1", 100)), ordinal(pod("web", "web-3", "n2", 100))}, moved, gone},
-		"nobody else is there": {[]any{leavingPod("web", "web-1", "n1")}, "default/web-1 leaving round=0", ""},
+		"a StatefulSet's": {[]any{ordinal(leavingPod("web", "web-1", "n1")), ordinal(pod("web", "web-2", "n1", 100)), ordinal(pod("web", "web-3", "n2", 100))}, moved, gone},
+		"no other pod":    {[]any{leavingPod("web", "web-1", "n1")}, "default/web-1 leaving round=0", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clusterOf(t, append([]any{node("n1", 4000), node("n2", 4000)}, tc.objects...)...)

@@ -121,7 +121,7 @@ func (p *Pod) note() string {
 	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.ClearedBy != "":
 		return "blocked until " + p.Block.ClearedBy
 	case p.Outcome == OutcomeBlocked:
-		return "held"
+		return "blocked"
 	case p.Outcome == OutcomePending && p.Permanent:
 		return "fits no node, see below"
 	case p.Outcome == OutcomePending:

@@ -17,7 +17,7 @@ import (
 )
 
 // demoSuccess is the last line of a demo.
-const demoSuccess = "5 of 5 acts showed what they say."
+const demoSuccess = "5 of 5 acts succeeded."
 
 // TestDemo runs all acts on real nodes, with nothing installed.
 func TestDemo(t *testing.T) {

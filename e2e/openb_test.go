@@ -27,7 +27,7 @@ type summary struct {
 		Message string
 		Pods    int
 	}
-	Utilisation []struct {
+	Utilization []struct {
 		Resource, Requested, Allocatable string
 		Percent                          int64
 	}
@@ -57,7 +57,7 @@ func TestOpenB(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &s); r.code != 0 || err != nil {
 		t.Fatalf("berth load: %v: %s", err, r)
 	}
-	t.Logf("1523 nodes ready after %.1f s; %d pods made in %.1f s, placed or explained after %.1f s: %d placed, %d pending",
+	t.Logf("1523 nodes ready after %.1f s; %d pods created in %.1f s, scheduled or explained after %.1f s: %d placed, %d pending",
 		ready.Seconds(), s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
 	c.allRun(s.Placed)
 	t.Logf("all placed pods run %.1f s after the start", time.Since(started).Seconds())
@@ -148,7 +148,7 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 		}
 	}
 	seen := []string{}
-	for _, u := range s.Utilisation {
+	for _, u := range s.Utilization {
 		seen = append(seen, u.Resource)
 		if number(t, u.Requested).Cmp(used.of(u.Resource)) != 0 || number(t, u.Allocatable).Cmp(have.of(u.Resource)) != 0 {
 			t.Errorf("%s: it says %s of %s, the recount %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), have.of(u.Resource).FloatString(3))

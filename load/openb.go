@@ -18,10 +18,11 @@ import (
 
 // Names used by the conversion.
 const (
-	GPU      corev1.ResourceName = "nvidia.com/gpu"
-	GPUModel                     = "berth.dev/gpu-model" // node label
-	QOSLabel                     = "openb.berth.dev/qos" // pod label: QoS class of the trace
-	RunLabel                     = "load.berth.dev/run"  // pod label: name of the run
+	GPUModel = "berth.dev/gpu-model" // node label
+	QOSLabel = "openb.berth.dev/qos" // pod label: QoS class of the trace
+	RunLabel = "load.berth.dev/run"  // pod label: name of the run
+
+	GPU corev1.ResourceName = "nvidia.com/gpu"
 )
 
 // Assumptions are what the conversion adds to the trace.

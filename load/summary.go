@@ -24,7 +24,7 @@ type Summary struct {
 	CreateSeconds float64       `json:"createSeconds"`
 	Seconds       float64       `json:"seconds"` // until the last pod was scheduled or explained
 	Reasons       []Reason      `json:"reasons,omitempty"`
-	Utilisation   []Utilisation `json:"utilisation"`
+	Utilization   []Utilization `json:"utilization"`
 	Assumptions   []string      `json:"assumptions"`
 }
 
@@ -34,8 +34,8 @@ type Reason struct {
 	Pods    int    `json:"pods"`
 }
 
-// Utilisation is the requested share of a resource over all nodes.
-type Utilisation struct {
+// Utilization is the requested share of a resource over all nodes.
+type Utilization struct {
 	Resource    string `json:"resource"`
 	Requested   string `json:"requested"`
 	Allocatable string `json:"allocatable"`
@@ -57,11 +57,11 @@ func (f *podWatcher) summary(ctx context.Context, o Options) (*Summary, error) {
 	}
 	slices.SortFunc(s.Reasons, func(a, b Reason) int { return cmp.Or(b.Pods-a.Pods, cmp.Compare(a.Message, b.Message)) })
 	var err error
-	s.Utilisation, err = utilisation(ctx, o)
+	s.Utilization, err = utilization(ctx, o)
 	return s, err
 }
 
-func utilisation(ctx context.Context, o Options) ([]Utilisation, error) {
+func utilization(ctx context.Context, o Options) ([]Utilization, error) {
 	nodes, err := o.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
 		return nil, err
@@ -84,15 +84,15 @@ func utilisation(ctx context.Context, o Options) ([]Utilisation, error) {
 		placed++
 	}
 	used[corev1.ResourcePods] = *resource.NewQuantity(placed, resource.DecimalSI)
-	var out []Utilisation
+	var out []Utilization
 	for name, h := range have {
 		u := used[name]
 		if h.IsZero() || u.IsZero() {
 			continue
 		}
-		out = append(out, Utilisation{string(name), u.String(), h.String(), int64(100 * u.AsApproximateFloat64() / h.AsApproximateFloat64())})
+		out = append(out, Utilization{string(name), u.String(), h.String(), int64(100 * u.AsApproximateFloat64() / h.AsApproximateFloat64())})
 	}
-	slices.SortFunc(out, func(a, b Utilisation) int { return cmp.Compare(a.Resource, b.Resource) })
+	slices.SortFunc(out, func(a, b Utilization) int { return cmp.Compare(a.Resource, b.Resource) })
 	return out, nil
 }
 
@@ -120,7 +120,7 @@ func (s *Summary) Print(w io.Writer) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "RESOURCE\tREQUESTED\tALLOCATABLE\tSHARE")
-	for _, u := range s.Utilisation {
+	for _, u := range s.Utilization {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d%%\n", u.Resource, u.Requested, u.Allocatable, u.Percent)
 	}
 	return t.Flush()

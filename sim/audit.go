@@ -55,7 +55,6 @@ type audit struct {
 	openBinds map[string]map[*request]string // binds that may still be executed: pod UID to node
 	nodes     map[string]*nodeUsage          // by node
 	budgets   map[string]*budgetHistory      // by budget
-	granted   int                            // displacements paid by budgets
 	records   recordAudit
 
 	compared time.Time // last comparison of the scheduler's state with the store

@@ -33,11 +33,12 @@ func (a *audit) updateBudgetHistory(c store.Change) {
 		key := keyOf(c.Object())
 		old, _ := c.Old.(*policyv1.PodDisruptionBudget)
 		b, ok := c.New.(*policyv1.PodDisruptionBudget)
-		if !ok {
+		switch {
+		case !ok:
 			delete(a.budgets, key)
-		} else if a.budgets[key] == nil || old == nil || old.Generation != b.Generation {
+		case a.budgets[key] == nil || old == nil || old.Generation != b.Generation:
 			a.budgets[key] = &budgetHistory{lastRise: a.w.now, refunded: map[string]time.Time{}}
-		} else {
+		default:
 			for name := range old.Status.DisruptedPods {
 				if _, still := b.Status.DisruptedPods[name]; !still {
 					a.budgets[key].refunded[name] = a.w.now

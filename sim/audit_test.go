@@ -40,7 +40,7 @@ var faulty = map[string]func(t *testing.T, w *World){
 	},
 	"DisplacedOnce": func(_ *testing.T, w *World) {
 		d := &displacement{pod: w.api.Pod("default/web")}
-		_ = w.deleteDisplaced(d, "somebody") // who has not said so
+		_ = w.deleteDisplaced(d, "another client") // without a record
 	},
 	"LowerVictims": func(_ *testing.T, w *World) { w.preemptFor("default/web", "default/db", false) },
 	"NominatedCapacity": func(_ *testing.T, w *World) {
@@ -95,7 +95,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	for name := range Invariants {
 		breaks, ok := faulty[name]
 		if !ok {
-			t.Errorf("nobody breaks %s", name)
+			t.Errorf("no case breaks %s", name)
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

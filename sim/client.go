@@ -89,8 +89,8 @@ func (c *client) replace(k store.Kind, list []store.Object) {
 // update sets an object in the cache; nil deletes it.
 func (c *client) update(k store.Kind, key string, now store.Object) {
 	old := c.cache[k][key]
-	switch {
-	case now == nil:
+	switch now {
+	case nil:
 		delete(c.cache[k], key)
 	default:
 		c.cache[k][key] = now

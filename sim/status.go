@@ -60,10 +60,10 @@ func containerStatuses(runs []podlifecycle.Status) []corev1.ContainerStatus {
 	out := make([]corev1.ContainerStatus, 0, len(runs))
 	for _, r := range runs {
 		s := corev1.ContainerStatus{Name: r.Name, RestartCount: r.Restarts, Ready: r.State == podlifecycle.ContainerRunning}
-		switch {
-		case r.State == podlifecycle.ContainerRunning:
+		switch r.State {
+		case podlifecycle.ContainerRunning:
 			s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.StartedAt)}
-		case r.State == podlifecycle.ContainerTerminated:
+		case podlifecycle.ContainerTerminated:
 			s.State.Terminated = terminated(&r.Exit)
 		default:
 			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}

@@ -38,8 +38,8 @@ func newTaintEviction(w *World) *taintEviction {
 }
 
 func (e *taintEviction) observe(old, now store.Object) {
-	switch {
-	case now == nil:
+	switch now {
+	case nil:
 		switch old := old.(type) {
 		case *corev1.Node:
 			e.steps.enqueue(tainteviction.NodeDeleted{Name: old.Name})
@@ -67,7 +67,7 @@ func (e *taintEviction) step(now time.Time, events []tainteviction.Event) time.T
 		case tainteviction.Cancel:
 			key := effect.Pod.Key()
 			if p := e.pod(key); p != nil && string(p.UID) == effect.Pod.UID {
-				_ = e.w.createEventOnce(p, "taint-eviction-controller", "TaintManagerEviction", "", "Cancelling deletion of Pod "+key, effect.Due.String())
+				_ = e.w.createEventOnce(p, "taint-eviction-controller", "TaintManagerEviction", "", "Cancelling deletion of Pod "+key, effect.Due.String()) //nolint:misspell // as kube-controller-manager spells it
 				e.w.log("taints", "cancel", key, key+" is no longer being evicted")
 			}
 		}

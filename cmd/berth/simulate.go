@@ -56,7 +56,7 @@ Exits with 1 if an expectation of the scenario fails or an invariant is violated
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.files, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json: the cluster at the start; may be repeated")
-	flags.StringVar(&f.scenario, "scenario", "", "text scenario of what happens (docs/simulate.md)")
+	flags.StringVar(&f.scenario, "scenario", "", "text scenario of what happens (docs/guides/simulate.md)")
 	flags.DurationVar(&f.until, "until", 0, "virtual duration (default: the end of the scenario, else 24h)")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed for faults and for the choice between nodes of equal score (overrides scheduler.seed of --config)")
 	flags.DurationVar(&f.lag, "lag", 2*time.Millisecond, "delay of watch events")

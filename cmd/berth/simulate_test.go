@@ -93,7 +93,7 @@ func TestSimulateDumpAndReplay(t *testing.T) {
 	if out, err = simulate(t, "--replay", journal, "--seed", "7"); err != nil || !strings.HasPrefix(out, "Identical: ") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if _, err = simulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "other options") {
+	if _, err = simulate(t, "--replay", journal, "--seed", "8"); err == nil || !strings.Contains(err.Error(), "options other than") {
 		t.Errorf("with another seed: %v", err)
 	}
 	bad := write(t, "bad.txt", "expect at 1s bound 5\nuntil 1m\n")
@@ -104,7 +104,7 @@ func TestSimulateDumpAndReplay(t *testing.T) {
 
 // TestDocsExample checks the first example of the simulation guide.
 func TestDocsExample(t *testing.T) {
-	text, err := os.ReadFile("../../docs/simulate.md")
+	text, err := os.ReadFile("../../docs/guides/simulate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestDocsExample(t *testing.T) {
 		}
 	}
 	if len(example) < 5 {
-		t.Fatalf("docs/simulate.md begins with this example: %q", example)
+		t.Fatalf("docs/guides/simulate.md begins with this example: %q", example)
 	}
 	if out, err := simulate(t, "--scenario", write(t, "drain.txt", strings.Join(example, "")), "--timeline", "all", "--check"); err != nil {
 		t.Errorf("%v\n%s", err, out)

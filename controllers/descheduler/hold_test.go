@@ -74,7 +74,7 @@ func TestOnlyOwnHoldsAreChanged(t *testing.T) {
 		Placeholder: &model.Pod{Labels: model.LabelsOf(map[string]string{"app": "web"}), Spec: &model.PodSpec{Priority: 5, Ports: []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: 80}},
 			Requests: model.Resources{MilliCPU: 250, Memory: 1 << 30, Scalars: []model.Scalar{{Name: "example.com/gpu", Amount: 2}}}}}}
 	others := func(until time.Duration) *v1alpha1.Hold {
-		return &v1alpha1.Hold{TypeMeta: metav1.TypeMeta{APIVersion: "berth.dev/v1alpha1", Kind: "Hold"}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "reserve-1", Labels: map[string]string{makerLabel: "somebody"}},
+		return &v1alpha1.Hold{TypeMeta: metav1.TypeMeta{APIVersion: "berth.dev/v1alpha1", Kind: "Hold"}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "reserve-1", Labels: map[string]string{makerLabel: "other-component"}},
 			Spec: v1alpha1.HoldSpec{Node: "n2", Until: metav1.NewTime(time.Now().Add(until))}}
 	}
 	s := shelf{}
@@ -99,8 +99,8 @@ func TestOnlyOwnHoldsAreChanged(t *testing.T) {
 	}
 	s["reserve-1"] = others(time.Hour)
 	for what, do := range map[string]func() (error, bool){"made": func() (error, bool) { return r.createHold(t.Context(), want) }, "deleted": func() (error, bool) { return r.deleteHold(t.Context(), want) }} {
-		if err, final := do(); err == nil || !final || !strings.Contains(err.Error(), "made by somebody") || s["reserve-1"].Labels[makerLabel] != "somebody" {
-			t.Errorf("one of somebody else is %s: %v, final %v", what, err, final)
+		if err, final := do(); err == nil || !final || !strings.Contains(err.Error(), "was created by other-component") || s["reserve-1"].Labels[makerLabel] != "other-component" {
+			t.Errorf("one of another component is %s: %v, final %v", what, err, final)
 		}
 	}
 	s["reserve-1"] = others(-time.Hour)

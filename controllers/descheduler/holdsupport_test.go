@@ -32,12 +32,12 @@ func TestDetectHoldSupport(t *testing.T) {
 		fails  bool
 		why    string
 	}{
-		"Berth schedules":              {true, says("default-scheduler"), true, false, ""},
-		"no Holds are served":          {false, says("default-scheduler"), true, false, "serves no Holds"},
-		"it may not make any":          {true, says("default-scheduler"), false, false, "may not create Holds"},
-		"another scheduler":            {true, nil, true, false, "there is no Lease kube-system/berth-scheduler"},
-		"another one places the pods":  {true, says("berth-scheduler"), true, false, "placed by default-scheduler, and those that honour Holds are berth-scheduler"},
-		"who schedules cannot be seen": {true, says("default-scheduler"), true, true, "cannot be read"},
+		"Berth's scheduler":         {true, says("default-scheduler"), true, false, ""},
+		"Holds not served":          {false, says("default-scheduler"), true, false, "does not serve Holds"},
+		"not allowed":               {true, says("default-scheduler"), false, false, "may not create Holds"},
+		"no Berth scheduler":        {true, nil, true, false, "Lease kube-system/berth-scheduler does not exist"},
+		"pods of another scheduler": {true, says("berth-scheduler"), true, false, "pods use the schedulers default-scheduler, but Holds are honored by berth-scheduler only"},
+		"Lease not readable":        {true, says("default-scheduler"), true, true, "no route to host"},
 	} {
 		client := fake.NewClientset()
 		if tc.lease != nil {
@@ -60,7 +60,7 @@ func TestDetectHoldSupport(t *testing.T) {
 		other.Spec.SchedulerName = "other"
 		w.upsert(conversion.New().Pod(other))
 		beside := detectHoldSupport(t.Context(), client, w, now)
-		if p.Held && (!beside.Held || !beside.unsupportedSet()["other"] || len(beside.UnsupportedSchedulers) > 1 || !strings.Contains(beside.String(), "not (b) for pods of other")) {
+		if p.Held && (!beside.Held || !beside.unsupportedSet()["other"] || len(beside.UnsupportedSchedulers) > 1 || !strings.Contains(beside.String(), "except for pods of other")) {
 			t.Errorf("%s: beside another scheduler: %+v", name, beside)
 		}
 		if p.Held != (tc.why == "") || !strings.Contains(p.Reason, tc.why) || p.Held != (p.Reason == "") {

@@ -16,11 +16,11 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
-// said is the last line that a run said while it waited.
+// said is the last progress line of a run.
 var said atomic.Value
 
-// single returns a run that takes so long, and says when it worked.
-func single(t *testing.T, api *fake.Clientset, name string, patience, takes time.Duration) (err error, from, to time.Time) {
+// single executes a run of the duration and returns when its work started and ended.
+func single(t *testing.T, api *fake.Clientset, name string, patience, takes time.Duration) (from, to time.Time, err error) {
 	e := OneShotElection()
 	e.Identity = name
 	s := OneShot{Election: e, Leases: api, Gate: leaderelection.NewGate(e.RenewDeadline), Timeout: patience, OnProgress: func(line string) { t.Log(line); said.Store(line) }}
@@ -33,7 +33,7 @@ func single(t *testing.T, api *fake.Clientset, name string, patience, takes time
 		to = time.Now()
 		return context.Cause(ctx)
 	})
-	return err, from, to
+	return from, to, err
 }
 
 func TestSecondOneShotWaits(t *testing.T) {
@@ -41,7 +41,7 @@ func TestSecondOneShotWaits(t *testing.T) {
 		api := fake.NewClientset()
 		ended := make(chan time.Time)
 		go func() {
-			err, _, to := single(t, api, "first", 0, 10*time.Minute)
+			_, to, err := single(t, api, "first", 0, 10*time.Minute)
 			if err != nil {
 				t.Error(err)
 			}
@@ -49,12 +49,12 @@ func TestSecondOneShotWaits(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		var busy *upstreamguard.AlreadyRunningError
-		if err, from, _ := single(t, api, "hasty", time.Minute, time.Second); !errors.As(err, &busy) || busy.Holder != "once_first" || !from.IsZero() {
+		if from, _, err := single(t, api, "hasty", time.Minute, time.Second); !errors.As(err, &busy) || busy.Holder != "once_first" || !from.IsZero() {
 			t.Errorf("who waits no longer than a minute: %v, began at %v", err, from)
 		}
 		second := make(chan time.Time)
 		go func() {
-			err, from, _ := single(t, api, "second", 0, time.Second)
+			from, _, err := single(t, api, "second", 0, time.Second)
 			if err != nil {
 				t.Error(err)
 			}
@@ -85,12 +85,12 @@ func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 		}{{"once_other", 15, true}, {"other", 15, false}, {"other", 137, false}} {
 			said.Store("")
 			api, began := heldBy(tc.holder, tc.lasts), time.Now()
-			err, from, _ := single(t, api, "me", 0, time.Second)
+			from, _, err := single(t, api, "me", 0, time.Second)
 			var busy *upstreamguard.AlreadyRunningError
 			if errors.As(err, &busy) == tc.waits || tc.waits && (err != nil || from.Sub(began) > 20*time.Second) || !tc.waits && time.Since(began) > time.Second {
 				t.Errorf("a Lease of %s of %d s: %v after %v, began at %v", tc.holder, tc.lasts, err, time.Since(began), from)
 			}
-			if line := said.Load(); tc.waits != (line == "waiting for the Lease kube-system/descheduler of once_other, which ends in 15 s unless he renews it") {
+			if line := said.Load(); tc.waits != (line == "waiting for Lease kube-system/descheduler held by once_other, which expires in 15 s unless renewed") {
 				t.Errorf("of %s it says %q", tc.holder, line)
 			}
 		}
@@ -117,7 +117,7 @@ func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 			}
 		}()
 		var busy *upstreamguard.AlreadyRunningError
-		if err, from, _ := single(t, api, "me", 0, time.Second); !errors.As(err, &busy) || busy.Holder != "daemon" || !from.IsZero() || time.Since(began) > 10*time.Second {
+		if from, _, err := single(t, api, "me", 0, time.Second); !errors.As(err, &busy) || busy.Holder != "daemon" || !from.IsZero() || time.Since(began) > 10*time.Second {
 			t.Errorf("%v after %v, began at %v", err, time.Since(began), from)
 		}
 	})

@@ -62,7 +62,8 @@ func (s *Snapshot) applyToNode(n *Node, leaving map[string]bool, coming []*Pod) 
 			s.Usage.removePod(n.Name, p.UID)
 		}
 	}
-	n.Pods = append(pods, coming...)
+	pods = append(pods, coming...)
+	n.Pods = pods
 	slices.SortFunc(n.Pods, compareByKey)
 }
 

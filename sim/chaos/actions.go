@@ -41,14 +41,14 @@ func (f *injector) taintNode() {
 	f.tainted = append(f.tainted, node)
 	at := metav1.NewTime(f.w.Now())
 	f.updateNode(node, func(n *corev1.Node) {
-		n.Spec.Taints = append(slices.Clone(n.Spec.Taints), corev1.Taint{Key: "strife", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at})
+		n.Spec.Taints = append(slices.Clone(n.Spec.Taints), corev1.Taint{Key: "chaos", Effect: corev1.TaintEffectNoExecute, TimeAdded: &at})
 	})
 }
 
 func (f *injector) untaintNode() {
 	if len(f.tainted) > 0 {
 		f.updateNode(f.tainted[0], func(n *corev1.Node) {
-			n.Spec.Taints = slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == "strife" })
+			n.Spec.Taints = slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(t corev1.Taint) bool { return t.Key == "chaos" })
 		})
 		f.tainted = f.tainted[1:]
 	}

@@ -62,7 +62,7 @@ func (s *Experiment) cluster() string {
 
 // Run runs the experiment. Violated invariants are returned by the world's Violation.
 func (s *Experiment) Run() (*sim.World, error) {
-	text, err := script.Parse("strife", s.cluster())
+	text, err := script.Parse("chaos", s.cluster())
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (f *injector) act() {
 	case n < 80:
 		f.untaintNode()
 	case n < 82:
-		f.w.KubectlDrain(f.randomNode(), "somebody")
+		f.w.KubectlDrain(f.randomNode(), "other-client")
 	case n < 84:
 		f.uncordonNode()
 	case n < 87:
@@ -153,6 +153,6 @@ func (f *injector) randomNode() string {
 
 func (f *injector) evictPod() {
 	if p := f.randomPod(); p != nil {
-		f.w.Evict(sim.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), By: "somebody"}, func(sim.EvictionResponse) {})
+		f.w.Evict(sim.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), By: "other-client"}, func(sim.EvictionResponse) {})
 	}
 }

@@ -36,7 +36,7 @@ func TestAllDisplacementsAtOnceSoak(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := w.Counts()
-		fmt.Printf("soak: strife over %d pods, seed %d: %d displaced (%v), %d refused by budgets, %d paid for, %d without a record as nobody looked\n",
+		fmt.Printf("soak: chaos on %d pods, seed %d: %d displaced (%v), %d refused by budgets, %d debited, %d unrecorded while no recorder was running\n",
 			pods, seed, c.Displacements(), c.Displaced, c.Refused, c.BudgetDebits, c.Unrecorded)
 		if err := w.Violation(); err != nil {
 			t.Errorf("seed %d: %v", seed, err)

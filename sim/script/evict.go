@@ -145,7 +145,7 @@ func readStatus(p *parser, w *tokens) error {
 			if o.has("entries") {
 				b.Status.DisruptedPods = map[string]metav1.Time{}
 				for i := range entries {
-					b.Status.DisruptedPods[fmt.Sprintf("nobody%d", i)] = metav1.NewTime(r.w.Now())
+					b.Status.DisruptedPods[fmt.Sprintf("unknown%d", i)] = metav1.NewTime(r.w.Now())
 				}
 			}
 		})

@@ -55,7 +55,7 @@ func expectRecorded(w *tokens) (func(*run) error, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, err := w.name("about whom")
+	name, err := w.name("the object")
 	if err != nil {
 		return nil, err
 	}

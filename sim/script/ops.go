@@ -172,7 +172,7 @@ func readLabel(p *parser, w *tokens) error {
 		return fmt.Errorf("%q: want %w", pairs, err)
 	}
 	p.addStep(func(r *run) error {
-		return r.change(k, objectKey(k, name), "is labelled "+pairs, func(o store.Object) {
+		return r.change(k, objectKey(k, name), "is labeled "+pairs, func(o store.Object) {
 			all := maps.Clone(o.GetLabels())
 			if all == nil {
 				all = map[string]string{}

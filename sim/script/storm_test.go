@@ -41,16 +41,16 @@ func TestPreemptionStorm(t *testing.T) {
 	}
 	victims, kills := map[string]int{}, 0
 	for _, l := range result.Timeline {
-		switch {
-		case l.Action == "preempt":
+		switch l.Action {
+		case "preempt":
 			victims[l.Object]++
-		case l.Action == "kill":
+		case "kill":
 			kills++
 		}
 	}
 	for name, n := range victims {
 		if n != 1 || !strings.HasPrefix(name, "default/old") {
-			t.Errorf("pod %s was driven out %d times", name, n)
+			t.Errorf("pod %s was preempted %d times", name, n)
 		}
 	}
 	if len(victims) != 1000 || kills != 2 {

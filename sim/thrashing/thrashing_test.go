@@ -9,7 +9,7 @@ import (
 )
 
 // TestNoFutileMoves plays each case for 100 cycles: a plan evicts no pod that returns, and none once the goal is reached. The
-// Kubernetes descheduler's way does return pods. The table in docs/descheduler.md is that of this run (BERTH_REWRITE writes it).
+// Kubernetes descheduler's way does return pods. The table in docs/guides/descheduler.md is that of this run (BERTH_REWRITE writes it).
 func TestNoFutileMoves(t *testing.T) {
 	o, err := sim.Defaults()
 	if err != nil {
@@ -37,9 +37,9 @@ func TestNoFutileMoves(t *testing.T) {
 	documented(t, table)
 }
 
-// documented demands a table between its marks in docs/descheduler.md.
+// documented demands a table between its marks in docs/guides/descheduler.md.
 func documented(t *testing.T, table string) {
-	const file, from, to = "../../docs/descheduler.md", "<!-- pingpong -->\n", "<!-- /pingpong -->\n"
+	const file, from, to = "../../docs/guides/descheduler.md", "<!-- thrashing -->\n", "<!-- /thrashing -->\n"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func (s *Summary) Print(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if err := s.printUtilisation(w); err != nil {
+	if err := s.printUtilization(w); err != nil {
 		return err
 	}
 	for i, r := range s.Reasons {
@@ -55,19 +55,19 @@ func (s *Summary) Print(w io.Writer) error {
 	return nil
 }
 
-func (s *Summary) printUtilisation(w io.Writer) error {
-	if len(s.Utilisation) == 0 {
+func (s *Summary) printUtilization(w io.Writer) error {
+	if len(s.Utilization) == 0 {
 		return nil
 	}
 	var names []string
-	for _, u := range s.Utilisation {
+	for _, u := range s.Utilization {
 		names = slices.AppendSeq(names, maps.Keys(u.Percent))
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "\ntime\ton nodes\tpending\t%s\t\n", strings.Join(names, "\t"))
-	for _, u := range s.Utilisation {
+	for _, u := range s.Utilization {
 		fmt.Fprintf(t, "%v\t%d\t%d\t", time.Duration(u.Seconds)*time.Second, u.Bound, u.Pending)
 		for _, n := range names {
 			fmt.Fprintf(t, "%d%%\t", u.Percent[n])

@@ -80,7 +80,7 @@ func (s *Simulation) prepare(w *sim.World, out *Summary) error {
 		s.addArrival(w, &s.Arrivals[i])
 	}
 	for i := range samples + 1 {
-		w.At(s.Until*time.Duration(i)/samples, func() { out.Utilisation = append(out.Utilisation, takeSample(w)) })
+		w.At(s.Until*time.Duration(i)/samples, func() { out.Utilization = append(out.Utilization, takeSample(w)) })
 	}
 	if s.Progress != nil {
 		for i := range 1000 {

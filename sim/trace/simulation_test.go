@@ -56,7 +56,7 @@ func TestSummaryOfOverload(t *testing.T) {
 	if len(sum.Priorities) != 2 || sum.Priorities[0] != want[0] || sum.Priorities[1] != want[1] {
 		t.Errorf("by priority: %+v, want %+v", sum.Priorities, want)
 	}
-	if u := sum.Utilisation[samples/8]; u.Percent["cpu"] != 100 || u.Bound != 2 {
+	if u := sum.Utilization[samples/8]; u.Percent["cpu"] != 100 || u.Bound != 2 {
 		t.Errorf("at %v s: %+v, want all of the cpu", u.Seconds, u)
 	}
 	var b bytes.Buffer

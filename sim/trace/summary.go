@@ -33,7 +33,7 @@ type Summary struct {
 	LastVictim   float64    `json:"lastVictim"`
 	Reasons      []Reason   `json:"reasons,omitempty"`
 	Priorities   []Priority `json:"priorities,omitempty"`
-	Utilisation  []Sample   `json:"utilisation"`
+	Utilization  []Sample   `json:"utilization"`
 	// FailedExpectations are the unmet expectations of the scenario; Violation is the violated
 	// invariant.
 	FailedExpectations []string `json:"failedExpectations,omitempty"`

@@ -74,8 +74,11 @@ func (p *clusterForks) checkPlacement(now time.Time, x *Move) (why string, final
 	}
 	for _, s := range []*cluster.State{p.current, p.after} {
 		s.RemovePod(pod.UID)
-		defer s.UpsertPod(pod)
 	}
+	defer func() {
+		p.after.UpsertPod(pod)
+		p.current.UpsertPod(pod)
+	}()
 	in := planning.ExpectedReplacement(x.Pod, "")
 	in.NominatedNodeName = x.To
 	if rec := placement.Evaluate(p.current, profile, p.m.o.Seed, in); !rec.NominatedFirst || rec.Choice != x.To {

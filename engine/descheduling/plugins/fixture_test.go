@@ -94,20 +94,6 @@ func formatMoves(moves []descheduling.Move) string {
 	return strings.Join(names, " ")
 }
 
-// named proposes the pods of all nodes whose names are listed; empty: all.
-type named struct{ pods string }
-
-func (named) Name() string { return "Named" }
-
-func (s named) Run(r *descheduling.Round) {
-	r.EvictMatching(func(p *descheduling.Pod, _ *descheduling.Node) bool {
-		return s.pods == "" || strings.Contains(s.pods, p.Name)
-	},
-		func(p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
-			return descheduling.NewCandidate(p, n, "")
-		})
-}
-
 // numbered are nodes n1, n2 and so on.
 func numbered(count int) (out []*descheduling.Node) {
 	for i := range count {

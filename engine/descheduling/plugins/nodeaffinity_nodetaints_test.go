@@ -63,8 +63,8 @@ func TestTaintGain(t *testing.T) {
 	}
 }
 
-// labelled are nodes n1 to n3 with disk=hdd, ssd and nvme.
-func labelledNodes() []*descheduling.Node {
+// labeledNodes are nodes n1 to n3 with disk=hdd, ssd and nvme.
+func labeledNodes() []*descheduling.Node {
 	nodes := numbered(3)
 	for i, v := range []string{"hdd", "ssd", "nvme"} {
 		nodes[i].Labels = model.LabelsOf(map[string]string{"disk": v})
@@ -92,7 +92,7 @@ func TestNodeAffinity(t *testing.T) {
 		}
 	}
 	world := func() *descheduling.Snapshot {
-		return testSnapshot(labelledNodes(), testPod("a", "n1", required("ssd")), testPod("b", "n1", required("tape")), testPod("c", "n2", required("ssd")),
+		return testSnapshot(labeledNodes(), testPod("a", "n1", required("ssd")), testPod("b", "n1", required("tape")), testPod("c", "n2", required("ssd")),
 			testPod("d", "n1", preferred(1, 1)), testPod("e", "n2", preferred(1, 2)), testPod("f", "n2", preferred(2, 2)),
 			testPod("g", "n1", func(p *descheduling.Pod) { p.Phase = model.Failed }, required("ssd")))
 	}
@@ -117,7 +117,7 @@ func TestNodeAffinity(t *testing.T) {
 }
 
 func TestNodeAffinityGain(t *testing.T) {
-	nodes := labelledNodes()
+	nodes := labeledNodes()
 	p := testPod("p", "n1", func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true, Required: []model.NodeSelectorTerm{nodeTerm("nvme")},
 			Preferred: []model.PreferredSchedulingTerm{{Weight: 3, Term: nodeTerm("ssd")}, {Weight: 5, Term: nodeTerm("nvme")}}}}

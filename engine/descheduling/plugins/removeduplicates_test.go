@@ -23,7 +23,7 @@ func owners(list ...string) func(*descheduling.Pod) {
 	}
 }
 
-// Who is a copy of whom, how many a node may keep, and who goes.
+// TestDuplicates checks which pods are duplicates, how many a node may keep, and which are evicted.
 func TestDuplicates(t *testing.T) {
 	elsewhere := func(p *descheduling.Pod) { p.Namespace = "other" }
 	tied := func(p *descheduling.Pod) {
@@ -48,7 +48,7 @@ func TestDuplicates(t *testing.T) {
 		"nowhere else to go":                {pods: []*descheduling.Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
 		"protected ones are not counted":    {pods: []*descheduling.Pod{testPod("a", "n1", func(p *descheduling.Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
 	} {
-		nodes := labelledNodes()
+		nodes := labeledNodes()
 		if got := evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
 			t.Errorf("%s: %q went, want %q", what, got, c.want)
 		}
@@ -124,7 +124,7 @@ func TestEligibleNodes(t *testing.T) {
 	seen := map[int]bool{}
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		nodes := append(labelledNodes(), tainted()...)
+		nodes := append(labeledNodes(), tainted()...)
 		rng.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		nodes = nodes[:1+rng.IntN(len(nodes))]
 		r := newEligibleNodes(nodes)

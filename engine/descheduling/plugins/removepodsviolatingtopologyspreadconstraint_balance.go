@@ -116,7 +116,7 @@ func movablePods(few, many int, average float64, maxSkew int) int {
 func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average float64) []*descheduling.Node {
 	by := map[*topologyDomain][]*descheduling.Node{}
 	for i, n := range g.nodes.nodes {
-		if g.eligible != nil && !g.eligible[i] || g.keyDomains.byNode[i] < 0 {
+		if !g.isEligible(i) || g.keyDomains.byNode[i] < 0 {
 			continue
 		}
 		d := g.domains[g.domainIndex[g.keyDomains.byNode[i]]]

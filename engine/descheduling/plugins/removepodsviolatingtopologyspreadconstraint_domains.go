@@ -114,7 +114,7 @@ func (g *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
 			continue
 		}
 		value := g.keyDomains.byNode[n]
-		if g.eligible != nil && !g.eligible[n] && r.Planned() {
+		if r.Planned() && !g.isEligible(int(n)) {
 			continue
 		}
 		if g.domainIndex[value] < 0 {
@@ -127,10 +127,13 @@ func (g *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
 	}
 }
 
+// isEligible reports whether a pod of the constraint can run on the node with the index.
+func (g *spreadConstraint) isEligible(i int) bool { return len(g.eligible) == 0 || g.eligible[i] }
+
 // domainOf returns the domain of n, or nil if it does not count.
 func (g *spreadConstraint) domainOf(n *descheduling.Node) *topologyDomain {
 	i, there := slices.BinarySearchFunc(g.nodes.nodes, n, func(a, b *descheduling.Node) int { return cmp.Compare(a.Name, b.Name) })
-	if !there || g.keyDomains.byNode[i] < 0 || g.eligible != nil && !g.eligible[i] || g.domainIndex[g.keyDomains.byNode[i]] < 0 {
+	if !there || g.keyDomains.byNode[i] < 0 || !g.isEligible(i) || g.domainIndex[g.keyDomains.byNode[i]] < 0 {
 		return nil
 	}
 	return g.domains[g.domainIndex[g.keyDomains.byNode[i]]]
