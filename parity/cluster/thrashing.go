@@ -14,15 +14,16 @@ import (
 	"github.com/berthproject/berth/parity/process"
 )
 
-// How long a case is played in each mode, and how much of that planned mode must be quiet at the end.
+// The duration of a case in each mode, and how long planned mode must be quiet at the end.
 const (
 	plannedFor    = 25 * time.Second
 	compatibleFor = 10 * time.Second
 	quietFor      = 10 * time.Second
 )
 
-// runDescheduler runs berth descheduler, with the rights of deploy/descheduler.yaml, beside the real kube-scheduler, which knows no
-// Holds. Replacements come from berth controller's loop of replica sets.
+// runDescheduler runs berth descheduler with the permissions of deploy/descheduler.yaml
+// beside kube-scheduler, which does not support Holds. The ReplicaSet controller of berth
+// controller creates the replacements.
 func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module string) error {
 	if err := c.clear(ctx); err != nil {
 		return err
@@ -78,10 +79,10 @@ func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module
 	return nil
 }
 
-// score is what a game came to.
+// score is the outcome of a scenario.
 type score struct{ evictions, returned, late int }
 
-// runScenario plays a case for a while.
+// runScenario runs a scenario for a given time.
 func (c *cluster) runScenario(ctx context.Context, f *findings, g scenario, d time.Duration, berth string, args ...string) (score, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -109,13 +110,13 @@ func (c *cluster) runScenario(ctx context.Context, f *findings, g scenario, d ti
 	return out, c.clear(context.WithoutCancel(ctx))
 }
 
-// clear removes all replica sets, pods and nodes.
+// clear removes all ReplicaSets, pods and nodes.
 func (c *cluster) clear(ctx context.Context) error {
 	var all metav1.ListOptions
 	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
 	err := errors.Join(c.client.AppsV1().ReplicaSets("default").DeleteCollection(ctx, now, all),
 		c.client.PolicyV1().PodDisruptionBudgets("default").DeleteCollection(ctx, now, all))
-	for range 50 { // a replica set that was deleted may have made one more
+	for range 50 { // a deleted ReplicaSet may have created one more pod
 		list, e := c.client.CoreV1().Pods("default").List(ctx, all)
 		if err = errors.Join(err, e); err != nil || len(list.Items) == 0 {
 			break
