@@ -58,7 +58,7 @@ func TestCommandErrors(t *testing.T) {
 		"explain, output":              {[]string{"explain", "pod", "x", "-o", "xml"}, []string{"-o", `"xml"`, "text or json"}},
 		"explain, no dump":             {[]string{"explain", "pod", "x", "-f", h.path("none")}, []string{"none", "no such file"}},
 		"explain, bad dump":            {[]string{"explain", "pod", "x", "-f", h.write("dump.yaml", "{]")}, []string{"dump.yaml"}},
-		"credentials of nobody":        {[]string{"credentials", "--data-dir", dir}, []string{"--node", "--for"}},
+		"credentials for no user":      {[]string{"credentials", "--data-dir", dir}, []string{"--node", "--for"}},
 		"credentials, no cluster":      {[]string{"credentials", "--data-dir", h.path("nowhere"), "--node", "n1"}, []string{"nowhere", "no cluster"}},
 	} {
 		t.Run(name, func(t *testing.T) {

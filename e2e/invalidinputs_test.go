@@ -63,8 +63,8 @@ func TestInvalidInputs(t *testing.T) {
 		"statefulset, negative":               {object("minus", workload("apps/v1", "StatefulSet", "selector: {matchLabels: {app: a}}, replicas: -1, ")), []string{"spec.replicas", "-1"}},
 		"job that always restarts its pods":   {object("always", workload("batch/v1", "Job", "")), []string{"spec.template.spec.restartPolicy", "OnFailure", "Never"}},
 		"cronjob, no schedule":                {object("cron", "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: w}\nspec: {schedule: every noon, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}}\n"), []string{"spec.schedule", "every noon"}},
-		"eviction of nobody":                  {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/nobody/eviction", "-f", h.write("eviction.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"nobody"}}`)}, []string{"nobody", "not found"}},
-		"eviction under another name than it": {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/nobody/eviction", "-f", h.write("other.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"other"}}`)}, []string{"name"}},
+		"eviction of no pod":                  {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/missing/eviction", "-f", h.write("eviction.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"missing"}}`)}, []string{"missing", "not found"}},
+		"eviction under another name than it": {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/missing/eviction", "-f", h.write("other.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"other"}}`)}, []string{"name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := h.run(tc.args...)

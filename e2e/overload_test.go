@@ -22,7 +22,7 @@ func TestOverload(t *testing.T) {
 		free := s.holdWrites(t, 2)
 		defer free()
 		eventually(t, happenWithin, func() error { return s.checkTooManyRequests(t, http.MethodPost, roles) })
-		checkAlive(t, s.nobody)
+		checkAlive(t, s.anonymous)
 		c.mustKubectl("create", "configmap", "by-admin")
 		got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, "")
 		if err != nil || got.code != http.StatusOK {
@@ -43,7 +43,7 @@ func TestOverload(t *testing.T) {
 		defer stop()
 		refusals := 0
 		eventually(t, happenWithin, func() error {
-			checkAlive(t, s.nobody)
+			checkAlive(t, s.anonymous)
 			err := s.checkTooManyRequests(t, http.MethodGet, "/openapi/v2")
 			if err == nil {
 				refusals++

@@ -75,7 +75,7 @@ type side struct {
 
 // sides builds the in-process commands.
 func (b *bench) sides(names ...string) ([]side, error) {
-	peer, err := process.Build(b.ctx, ".", "./peer", "peer")
+	peer, err := process.Build(b.ctx, ".", "./kubescheduler", "kubescheduler")
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module
 	}
 	fmt.Println("berth descheduler beside the real kube-scheduler: evictions, and those whose pod came back to its node")
 	for _, g := range scenarios() {
-		policy := filepath.Join(module, "sim", "pingpong", "testdata", g.policy)
+		policy := filepath.Join(module, "sim", "thrashing", "testdata", g.policy)
 		planned, err := c.runScenario(ctx, f, g, plannedFor, berth, "--policy-config-file", policy, "--kubeconfig", kubeconfig)
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (c *cluster) runScenario(ctx context.Context, f *findings, g scenario, d ti
 	if p.Exited() || p.HasOutput("orbidden") {
 		f.errorf("%s: the descheduler said: %s", g.name, p.Tail())
 	}
-	if len(args) < 5 && !p.HasOutput("places are not held (b)") {
+	if len(args) < 5 && !p.HasOutput("(b): ") {
 		f.errorf("%s: it does not say that no place is held: %s", g.name, p.Tail())
 	}
 	p.Stop()
