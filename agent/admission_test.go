@@ -93,10 +93,10 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 					t.Errorf("%s %s: %s", got.Phase, got.Reason, got.Message)
 				}
 				if tc.reason != "" && len(got.ContainerStatuses) > 0 {
-					t.Error("it was refused and tells of containers")
+					t.Error("a rejected pod has container statuses")
 				}
 				if p := get(t, api, "there"); p.Status.Phase != corev1.PodRunning {
-					t.Errorf("who was there is %s", p.Status.Phase)
+					t.Errorf("the existing pod is %s", p.Status.Phase)
 				}
 			})
 		})
@@ -125,7 +125,7 @@ func TestNoExecuteTaintRejectsPods(t *testing.T) {
 			t.Errorf("%s %s", p.Phase, p.Reason)
 		}
 		if p := get(t, api, "q").Status; p.Phase != corev1.PodRunning {
-			t.Errorf("who bears it is %s: %s", p.Phase, p.Message)
+			t.Errorf("a pod that tolerates the taint is %s: %s", p.Phase, p.Message)
 		}
 	})
 }
@@ -157,7 +157,7 @@ func TestCriticalPodPreempts(t *testing.T) {
 		create(t, api, pod("p", withRequests("5", "1Gi"), withCriticalPriority))
 		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != "" {
-			t.Errorf("while its room is taken it is %s: %s", p.Phase, p.Message)
+			t.Errorf("before the preemption completes: %s: %s", p.Phase, p.Message)
 		}
 		// No other pod gets the resources meanwhile.
 		create(t, api, pod("late", withRequests("3", "1Gi")))
@@ -196,10 +196,10 @@ func TestAdmittedPodKeepsResourcesAfterRestart(t *testing.T) {
 		defer cluster(t, api, 1)()
 		waitBriefly()
 		if p := get(t, api, "z-taken").Status; p.Phase != corev1.PodRunning {
-			t.Errorf("who was there is %s: %s", p.Phase, p.Message)
+			t.Errorf("the existing pod is %s: %s", p.Phase, p.Message)
 		}
 		if p := get(t, api, "a-new").Status; p.Reason != "OutOfcpu" {
-			t.Errorf("who came later is %s %s", p.Phase, p.Reason)
+			t.Errorf("the newer pod is %s %s", p.Phase, p.Reason)
 		}
 	})
 }

@@ -51,7 +51,7 @@ type Agent struct {
 // New validates the options and returns an agent that is not running yet.
 func New(opts Options) (*Agent, error) {
 	if len(opts.Nodes) == 0 {
-		return nil, errors.New("agent: no node to serve")
+		return nil, errors.New("agent: options.nodes: at least one node is required")
 	}
 	opts.setDefaults()
 	a := &Agent{
@@ -70,7 +70,7 @@ func New(opts Options) (*Agent, error) {
 			return nil, err
 		}
 		if a.nodes[want.Name] != nil {
-			return nil, fmt.Errorf("node %q is given twice", want.Name)
+			return nil, fmt.Errorf("node %q: duplicate name", want.Name)
 		}
 		n := &node{manifest: want, hasRuntime: hasRuntime, addresses: opts.Addresses, reportedAddresses: want.Status.Addresses, statusChanged: make(chan struct{}, 1)}
 		if n.addresses == nil {

@@ -25,7 +25,7 @@ func TestPodStartsWhenClaimsAreBound(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if got := get(t, api, "p"); got.Status.Phase == corev1.PodRunning {
-			t.Error("the pod runs though its claim is not bound")
+			t.Error("the pod runs before its claim is bound")
 		}
 		now := metav1.Now()
 		dying := get(t, api, "q")
@@ -36,7 +36,7 @@ func TestPodStartsWhenClaimsAreBound(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if _, err := api.CoreV1().Pods("default").Get(t.Context(), "q", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("a pod that waits for its claim was not let go: %v", err)
+			t.Errorf("deleting a pod that waits for its claim: %v", err)
 		}
 		claim.Status.Phase = corev1.ClaimBound
 		if _, err := api.CoreV1().PersistentVolumeClaims("default").UpdateStatus(t.Context(), claim, metav1.UpdateOptions{}); err != nil {
@@ -45,7 +45,7 @@ func TestPodStartsWhenClaimsAreBound(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		if got := get(t, api, "p"); got.Status.Phase != corev1.PodRunning {
-			t.Errorf("the pod is %s though its claim is bound", got.Status.Phase)
+			t.Errorf("phase %s with a bound claim, want Running", got.Status.Phase)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 			Done:      func() { over.Store(true) }})
 		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || over.Load() || len(a.Pods("n0")) != 1 {
-			t.Errorf("while it ends it is %s, over %v, with %d pods", p.Phase, over.Load(), len(a.Pods("n0")))
+			t.Errorf("while terminating: %s, done %v, %d pods", p.Phase, over.Load(), len(a.Pods("n0")))
 		}
 		time.Sleep(5 * time.Second)
 		waitBriefly()
@@ -76,16 +76,16 @@ func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 			t.Errorf("%s %s %q %v", p.Phase, p.Reason, p.Message, p.Conditions)
 		}
 		if s := p.ContainerStatuses[0].State.Terminated; s == nil || s.ExitCode != 137 {
-			t.Errorf("its container: %+v", p.ContainerStatuses[0].State)
+			t.Errorf("container state %+v", p.ContainerStatuses[0].State)
 		}
 		if !over.Load() || len(a.Pods("n0")) != 0 {
-			t.Errorf("over %v, with %d pods", over.Load(), len(a.Pods("n0")))
+			t.Errorf("done %v, %d pods", over.Load(), len(a.Pods("n0")))
 		}
 		over.Store(false)
 		a.Evict(agent.Eviction{Pod: "p", Reason: "Again", Done: func() { over.Store(true) }})
 		waitBriefly()
 		if p := get(t, api, "p").Status; !over.Load() || p.Reason != "Evicted" {
-			t.Errorf("a pod that has ended: over %v, reason %s", over.Load(), p.Reason)
+			t.Errorf("evicting a terminated pod: done %v, reason %s", over.Load(), p.Reason)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func TestImmediateEvictionSkipsHooks(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed {
-			t.Errorf("it is %s", p.Phase)
+			t.Errorf("phase %s", p.Phase)
 		}
 	})
 }
@@ -124,7 +124,7 @@ func TestPressureRejectsPodsAndSetsConditions(t *testing.T) {
 			t.Errorf("%s %s %q", p.Phase, p.Reason, p.Message)
 		}
 		if p := get(t, api, "there").Status; p.Phase != corev1.PodRunning {
-			t.Errorf("who was there is %s", p.Phase)
+			t.Errorf("the existing pod is %s", p.Phase)
 		}
 		if got, want := nodeConditions(t, api), "MemoryPressure=True DiskPressure=False PIDPressure=False OutOfDisk=True Ready=True"; got != want {
 			t.Errorf("conditions %s, want %s", got, want)
@@ -175,7 +175,7 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 		waitBriefly()
 		for name, want := range map[types.UID]string{"a": "Running", "system": "Running", "late": "Failed"} {
 			if p := get(t, api, string(name)).Status; string(p.Phase) != want {
-				t.Errorf("after 15 s %s is %s %s", name, p.Phase, p.Reason)
+				t.Errorf("after 15 s: %s is %s %s", name, p.Phase, p.Reason)
 			}
 		}
 		if got := nodeConditions(t, api); got != "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=False" {
@@ -185,14 +185,14 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 		synctest.Wait()
 		for _, name := range []string{"a", "system"} {
 			if p := get(t, api, name).Status; p.Phase != corev1.PodFailed || p.Reason != "Terminated" || conditionOf(&p, corev1.DisruptionTarget) == nil {
-				t.Errorf("in the end %s is %s %s", name, p.Phase, p.Reason)
+				t.Errorf("after the shutdown: %s is %s %s", name, p.Phase, p.Reason)
 			}
 		}
 		if d := time.Duration(took.Load()); d < 20*time.Second || d > 22*time.Second {
 			t.Errorf("it took %v", d)
 		}
 		if p := get(t, api, "late").Status; p.Reason != "NodeShutdown" {
-			t.Errorf("who came late: %s", p.Reason)
+			t.Errorf("pod created during the shutdown: %s", p.Reason)
 		}
 	})
 }

@@ -16,9 +16,9 @@ func TestVeryLongGracePeriod(t *testing.T) {
 	ages := int64(math.MaxInt64)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}, DeletionGracePeriodSeconds: &ages}}
 	if got := remainingGrace(p, true); got < 50*365*24*time.Hour {
-		t.Errorf("a pod that is to have ages has %v", got)
+		t.Errorf("grace period after deletion: %v", got)
 	}
 	if got := conversion.PodLifecycleSpec(&corev1.PodSpec{TerminationGracePeriodSeconds: &ages}).Grace; got < 50*365*24*time.Hour {
-		t.Errorf("a pod that asks for ages gets %v", got)
+		t.Errorf("grace period of the spec: %v", got)
 	}
 }

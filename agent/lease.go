@@ -20,14 +20,14 @@ func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 	renew := func(ctx context.Context) {
 		if err := a.renewLease(ctx, n); err != nil {
 			if ctx.Err() == nil {
-				a.opts.Log.Error(err, "Renewing the node's lease failed", "node", n.manifest.Name)
+				a.opts.Log.Error(err, "Failed to renew the node lease", "node", n.manifest.Name)
 			}
 			return
 		}
 		// After a long gap the node lifecycle controller may have marked the node unreachable.
 		if silent := time.Since(lastRenewal); silent > maxMissedRenewals*every {
 			if err := a.syncNodeStatus(ctx, n); err != nil && ctx.Err() == nil {
-				a.opts.Log.Error(err, "Reporting the node's status failed", "node", n.manifest.Name, "after", silent)
+				a.opts.Log.Error(err, "Failed to update the node status", "node", n.manifest.Name, "after", silent)
 				return
 			}
 		}

@@ -16,8 +16,8 @@ import (
 func TestManyPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
-		const crowd = 800
-		for i := range crowd {
+		const count = 800
+		for i := range count {
 			p := bound(fmt.Sprint("p", i), fmt.Sprint("n", i%20), nil)
 			p.UID = types.UID(p.Name)
 			if _, err := api.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
@@ -38,8 +38,8 @@ func TestManyPods(t *testing.T) {
 				running++
 			}
 		}
-		if running != crowd {
-			t.Errorf("%d of %d pods are Running", running, crowd)
+		if running != count {
+			t.Errorf("%d of %d pods are Running", running, count)
 		}
 	})
 }

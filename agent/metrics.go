@@ -23,7 +23,7 @@ type Metrics struct {
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		runningPods: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "kubelet_running_pods", Help: "Number of pods that the node has taken and that have not ended"}),
+			Name: "kubelet_running_pods", Help: "Number of admitted pods that have not terminated"}),
 		runningContainers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "kubelet_running_containers", Help: "Number of containers currently running"}, []string{"container_state"}),
 		startedContainers: prometheus.NewCounter(prometheus.CounterOpts{
@@ -33,9 +33,9 @@ func NewMetrics() *Metrics {
 		preemptions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kubelet_preemptions", Help: "Cumulative number of pod preemptions by preemption resource"}, []string{"preemption_signal"}),
 		restarts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "berth_agent_container_restarts_total", Help: "Cumulative number of containers that were started again"}),
+			Name: "berth_agent_container_restarts_total", Help: "Cumulative number of container restarts"}),
 		statusWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "berth_agent_status_writes_total", Help: "Cumulative number of writes of a pod's status or of its end, by whether they were done"}, []string{"done"}),
+			Name: "berth_agent_status_writes_total", Help: "Cumulative number of pod status writes and deletions, by success"}, []string{"done"}),
 	}
 	m.runningContainers.WithLabelValues("running")
 	for _, r := range rejectionReasons {

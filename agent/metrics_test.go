@@ -73,9 +73,9 @@ func TestMetricsAndEvents(t *testing.T) {
 		}
 		stop()
 		close(events.Events)
-		var told []string
+		var recorded []string
 		for e := range events.Events {
-			told = append(told, e)
+			recorded = append(recorded, e)
 		}
 		for _, want := range []string{
 			"Warning OutOfcpu Node didn't have enough resource: cpu, requested: 9000, used: 5000, capacity: 8000",
@@ -83,8 +83,8 @@ func TestMetricsAndEvents(t *testing.T) {
 			"Normal Killing Stopping container c",
 			"Warning BackOff Back-off restarting failed container c in pod restless_default(restless)",
 		} {
-			if !slices.Contains(told, want) {
-				t.Errorf("nobody said %q but %s", want, fmt.Sprintf("%q", told))
+			if !slices.Contains(recorded, want) {
+				t.Errorf("no event %q, got %s", want, fmt.Sprintf("%q", recorded))
 			}
 		}
 	})

@@ -47,7 +47,7 @@ func (a *Agent) registerWithAPIServer(ctx context.Context, n *node) {
 	_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
 		err := a.syncNodeStatus(ctx, n)
 		if err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Registering the node failed; trying again", "node", n.manifest.Name)
+			a.opts.Log.Error(err, "Failed to register the node, retrying", "node", n.manifest.Name)
 		}
 		return err == nil, nil
 	})
@@ -70,7 +70,7 @@ func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
 		}
 		delay := wait.Jitter(a.opts.StatusInterval, 0.04)
 		if err := a.syncNodeStatus(ctx, n); err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Reporting the node's status failed; trying again", "node", n.manifest.Name)
+			a.opts.Log.Error(err, "Failed to update the node status, retrying", "node", n.manifest.Name)
 			delay = min(delay, statusRetryDelay)
 		}
 		next.Reset(delay)
@@ -112,7 +112,7 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	}
 	if patch := metadataPatch(want, have); patch != nil {
 		if have, err = nodes.Patch(ctx, want.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-			return fmt.Errorf("labels and annotations: %w", err)
+			return fmt.Errorf("patching labels and annotations: %w", err)
 		}
 	}
 	have = have.DeepCopy()

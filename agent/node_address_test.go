@@ -59,7 +59,7 @@ func TestNodeAddressChange(t *testing.T) {
 				t.Errorf("at %s the pod's status is %+v", address, s)
 			}
 			if s := get(t, api, "ended").Status; s.HostIP != "192.0.2.9" {
-				t.Errorf("at %s what had ended is said to have been at %s", address, s.HostIP)
+				t.Errorf("at %s the terminated pod reports host IP %s", address, s.HostIP)
 			}
 		}
 	})

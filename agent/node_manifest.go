@@ -52,7 +52,7 @@ func hasContainerRuntime(n *corev1.Node) bool { return n.Status.NodeInfo.Contain
 func completeManifest(n *corev1.Node, index int) (*corev1.Node, error) {
 	n = n.DeepCopy()
 	if n.Name == "" {
-		return nil, fmt.Errorf("node %d: metadata.name: must be given", index)
+		return nil, fmt.Errorf("node %d: metadata.name is required", index)
 	}
 	labels := map[string]string{
 		corev1.LabelHostname: n.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
@@ -63,7 +63,7 @@ func completeManifest(n *corev1.Node, index int) (*corev1.Node, error) {
 		n.Status.Capacity = n.Status.Allocatable.DeepCopy()
 	}
 	if len(n.Status.Capacity) == 0 {
-		return nil, fmt.Errorf("node %q: status.capacity: must be given, e.g. {cpu: 8, memory: 16Gi}", n.Name)
+		return nil, fmt.Errorf("node %q: status.capacity is required, for example {cpu: 8, memory: 16Gi}", n.Name)
 	}
 	for name, q := range map[corev1.ResourceName]string{corev1.ResourcePods: "110", corev1.ResourceEphemeralStorage: "100Gi"} {
 		if _, ok := n.Status.Capacity[name]; !ok && (name == corev1.ResourcePods || !hasContainerRuntime(n)) {

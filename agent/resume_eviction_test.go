@@ -34,12 +34,12 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 		ends                       time.Duration
 		classes                    agent.Shutdown
 	}{
-		"soft threshold":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", true, 60 * time.Second, nil},
-		"nobody watches":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", false, 100 * time.Second, nil},
-		"for a critical one": {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second, nil},
-		"shutdown":           {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, nil},
-		"a short one":        {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 70 * time.Second, shutdown.DefaultClasses(80*time.Second, 10*time.Second)},
-		"a long one":         {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, shutdown.DefaultClasses(200*time.Second, 10*time.Second)},
+		"soft threshold":           {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", true, 60 * time.Second, nil},
+		"no node pressure manager": {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", false, 100 * time.Second, nil},
+		"for a critical one":       {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second, nil},
+		"shutdown":                 {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, nil},
+		"a short one":              {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 70 * time.Second, shutdown.DefaultClasses(80*time.Second, 10*time.Second)},
+		"a long one":               {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, shutdown.DefaultClasses(200*time.Second, 10*time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -66,15 +66,15 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 				time.Sleep(time.Until(began.Add(x.ends - 3*time.Second)))
 				synctest.Wait()
 				if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || conditionOf(&p, corev1.DisruptionTarget) == nil {
-					t.Errorf("before the end of its grace it is %s: %+v", p.Phase, p.Conditions)
+					t.Errorf("during the grace period: %s: %+v", p.Phase, p.Conditions)
 				}
 				time.Sleep(6 * time.Second)
 				synctest.Wait()
 				if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != x.reason || p.Message != x.message {
-					t.Errorf("after its grace it is %s %s %q", p.Phase, p.Reason, p.Message)
+					t.Errorf("after the grace period: %s %s %q", p.Phase, p.Reason, p.Message)
 				}
 				if soft := x.watches && x.reason == "Evicted"; r.over.Load() != soft {
-					t.Errorf("whoever watches was told of the end: %v, want %v", r.over.Load(), soft)
+					t.Errorf("the evictor was called back: %v, want %v", r.over.Load(), soft)
 				}
 			})
 		})
@@ -92,7 +92,7 @@ func TestImmediateEvictionIsNotAnnounced(t *testing.T) {
 			Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}})
 		synctest.Wait()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || conditionOf(&p, corev1.DisruptionTarget) != nil {
-			t.Errorf("it is %s: %+v", p.Phase, p.Conditions)
+			t.Errorf("status %s: %+v", p.Phase, p.Conditions)
 		}
 	})
 }

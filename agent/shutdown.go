@@ -31,20 +31,20 @@ type nodeShutdown struct {
 func (a *Agent) Shutdown(ctx context.Context, name string) error {
 	n := a.nodes[name]
 	if n == nil {
-		return fmt.Errorf("shutdown: node %q is not one of this agent's", name)
+		return fmt.Errorf("shutdown: node %q is not served by this agent", name)
 	}
 	h := &nodeShutdown{node: n, done: make(chan struct{})}
 	if n.shuttingDown.Swap(true) {
-		return fmt.Errorf("shutdown: node %q is being shut down already", name)
+		return fmt.Errorf("shutdown: node %q is already shutting down", name)
 	}
-	a.opts.Events.Event(nodeReference(n.manifest), corev1.EventTypeNormal, "NodeShutdown", "Node is shutting down, its pods are ended")
+	a.opts.Events.Event(nodeReference(n.manifest), corev1.EventTypeNormal, "NodeShutdown", "Node is shutting down, terminating its pods")
 	a.Report(name)
 	a.shutdowns.put(h)
 	select {
 	case <-h.done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("shutdown: node %q: pods still run: %w", name, ctx.Err())
+		return fmt.Errorf("shutdown: node %q: pods are still running: %w", name, ctx.Err())
 	}
 }
 

@@ -63,7 +63,7 @@ func (s *scripted) Resume(_ *corev1.Pod, container string, _ podlifecycle.Status
 	s.resumed = append(s.resumed, container)
 }
 
-func (s *scripted) Probe(*corev1.Pod, string, podlifecycle.Probes, int32) {}
+func (s *scripted) StartProbe(*corev1.Pod, string, podlifecycle.Probes, int32) {}
 
 // event reports an event of pod p.
 func (s *scripted) event(e podlifecycle.Event) {

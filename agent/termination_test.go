@@ -101,7 +101,7 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 				terminate(t, api, 30)
 				time.Sleep(tc.away)
 				if isDeleted(t, api) {
-					t.Fatal("nobody was there to end it, and it is gone")
+					t.Fatal("the pod is gone although no agent ran")
 				}
 				defer cluster(t, api, 1)()
 				time.Sleep(tc.takes - time.Second/2)

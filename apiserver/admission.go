@@ -25,10 +25,10 @@ var admissionOrder = slices.Concat(
 
 // configureAdmission builds the admission chain from the enabled plugins.
 func configureAdmission(c *genericapiserver.Config, o Options, client kubernetes.Interface, shared informers.SharedInformerFactory) error {
-	known := admission.NewPlugins()
-	lifecycle.Register(known)
-	auth.RegisterPlugins(known)
-	plugins.Register(known, o.NodeTolerationSeconds)
+	registered := admission.NewPlugins()
+	lifecycle.Register(registered)
+	auth.RegisterPlugins(registered)
+	plugins.Register(registered, o.NodeTolerationSeconds)
 	var names []string
 	for _, name := range admissionOrder {
 		if !slices.Contains(o.DisableAdmissionPlugins, name) {
@@ -37,15 +37,15 @@ func configureAdmission(c *genericapiserver.Config, o Options, client kubernetes
 	}
 	for _, name := range o.DisableAdmissionPlugins {
 		if !slices.Contains(admissionOrder, name) {
-			return fmt.Errorf("--disable-admission-plugins %q: there is no such plugin; there are %v", name, admissionOrder)
+			return fmt.Errorf("--disable-admission-plugins %q: unknown admission plugin: want one of %v", name, admissionOrder)
 		}
 	}
-	none, err := admission.ReadAdmissionConfiguration(names, "", nil)
+	config, err := admission.ReadAdmissionConfiguration(names, "", nil)
 	if err != nil {
 		return err
 	}
 	// The dynamic client and the REST mapper are nil: only policy and webhook plugins need them.
 	init := initializer.New(client, nil, shared, c.Authorization.Authorizer, utilfeature.DefaultFeatureGate, c.EffectiveVersion, c.DrainedNotify(), nil)
-	c.AdmissionControl, err = known.NewFromPlugins(names, none, admission.PluginInitializers{init}, nil)
+	c.AdmissionControl, err = registered.NewFromPlugins(names, config, admission.PluginInitializers{init}, nil)
 	return err
 }

@@ -50,16 +50,16 @@ func (s *Server) serveIssuerDiscovery() error {
 }
 
 // virtualStorage returns the storage of resources and subresources that no etcd store backs.
-func (s *Server) virtualStorage(made *storageSet) map[schema.GroupVersion]map[string]rest.Storage {
+func (s *Server) virtualStorage(storages *storageSet) map[schema.GroupVersion]map[string]rest.Storage {
 	pods := corev1.Resource("pods")
 	answers := map[schema.GroupVersion]map[string]rest.Storage{
 		corev1.SchemeGroupVersion: {
-			"bindings": subresource.NewLegacyBindingREST(made.store(pods)),
-			"pods/eviction": subresource.NewEvictionREST(made.store(pods), made.store(policyv1.Resource("poddisruptionbudgets")), made.stores[pods],
+			"bindings": subresource.NewLegacyBindingREST(storages.store(pods)),
+			"pods/eviction": subresource.NewEvictionREST(storages.store(pods), storages.store(policyv1.Resource("poddisruptionbudgets")), storages.stores[pods],
 				s.newDisplacer().WriteRecord, s.options.Evictions),
 		},
 	}
-	for gv, paths := range s.nodeBackedStorage(made) {
+	for gv, paths := range s.nodeBackedStorage(storages) {
 		if answers[gv] == nil {
 			answers[gv] = map[string]rest.Storage{}
 		}
@@ -87,5 +87,5 @@ var displacementMetrics = sync.OnceValue(func() *metrics.Displacements {
 func (s *Server) newDisplacer() *executor.Displacer {
 	host, _ := os.Hostname()
 	return &executor.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host, OnDisplaced: displacementMetrics().Count,
-		OnRecordLost: func(what string, err error) { klog.ErrorS(err, "An eviction could not be recorded", "what", what) }}
+		OnRecordLost: func(what string, err error) { klog.ErrorS(err, "Failed to record an eviction", "what", what) }}
 }

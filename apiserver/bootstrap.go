@@ -24,18 +24,18 @@ func createSystemObjects(ctx context.Context, client kubernetes.Interface, servi
 	for _, name := range systemNamespaces {
 		_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("making namespace %s: %w", name, err)
+			return fmt.Errorf("creating namespace %s: %w", name, err)
 		}
 	}
 	for _, class := range policy.SystemPriorityClasses() {
 		_, err := client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("making priority class %s: %w", class.Name, err)
+			return fmt.Errorf("creating priority class %s: %w", class.Name, err)
 		}
 	}
 	err := updateKubernetesService(ctx, client, serviceIP, port)
 	if apierrors.IsInvalid(err) {
-		klog.ErrorS(err, "Pods do not find the API server by its Service; it is tried again", "every", kubernetesServiceInterval)
+		klog.ErrorS(err, "Failed to reconcile the Service default/kubernetes; retrying", "interval", kubernetesServiceInterval)
 		return nil
 	}
 	return err
@@ -50,7 +50,7 @@ const kubernetesServiceInterval = 10 * time.Second
 func runKubernetesServiceController(ctx context.Context, client kubernetes.Interface, ip string, port int) {
 	_ = wait.PollUntilContextCancel(ctx, kubernetesServiceInterval, false, func(ctx context.Context) (bool, error) {
 		if _, err := ensureKubernetesService(ctx, client, ip, port); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "Pods do not find the API server by its Service; it is tried again", "every", kubernetesServiceInterval)
+			klog.ErrorS(err, "Failed to reconcile the Service default/kubernetes; retrying", "interval", kubernetesServiceInterval)
 		}
 		return false, nil
 	})
@@ -70,7 +70,7 @@ func updateKubernetesService(ctx context.Context, client kubernetes.Interface, i
 	have = have.DeepCopy()
 	have.Spec.Ports = want
 	if _, err := client.CoreV1().Services(metav1.NamespaceDefault).Update(ctx, have, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("leading service default/kubernetes to port %d: %w", port, err)
+		return fmt.Errorf("updating service default/kubernetes to port %d: %w", port, err)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func ensureKubernetesService(ctx context.Context, client kubernetes.Interface, i
 		have, err = services.Get(ctx, want.Name, metav1.GetOptions{})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("making service default/kubernetes: %w", err)
+		return nil, fmt.Errorf("creating service default/kubernetes: %w", err)
 	}
 	return have, nil
 }

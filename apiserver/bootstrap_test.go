@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// TestServersDoNotQuarrelOverTheirService: the server started last sets the target port, and every
+// TestKubernetesServiceWithSeveralServers: the server started last sets the target port, and every
 // server recreates the Service.
-func TestServersDoNotQuarrelOverTheirService(t *testing.T) {
+func TestKubernetesServiceWithSeveralServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		services := client.CoreV1().Services(metav1.NamespaceDefault)
@@ -42,8 +42,8 @@ func TestServersDoNotQuarrelOverTheirService(t *testing.T) {
 	})
 }
 
-// TestNobodyLooksForTheServiceBeforeBootstrap: at the first start the namespace does not exist yet.
-func TestNobodyLooksForTheServiceBeforeBootstrap(t *testing.T) {
+// TestKubernetesServiceBeforeBootstrap: at the first start the namespace does not exist yet.
+func TestKubernetesServiceBeforeBootstrap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		go runKubernetesServiceController(t.Context(), client, "10.96.0.1", 6443)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestConduitKeepsOrderAndEnd(t *testing.T) {
+func TestBufferedPipeOrderAndEnd(t *testing.T) {
 	c := newBufferedPipe()
 	sent := bytes.Repeat([]byte("0123456789"), pipeBufferLimit/4)
 	why := errors.New("why")
@@ -32,7 +32,7 @@ func TestConduitKeepsOrderAndEnd(t *testing.T) {
 	}
 }
 
-func TestConduitThatNobodyReadsHoldsUpNobody(t *testing.T) {
+func TestBufferedPipeCloseUnblocksWriter(t *testing.T) {
 	c := newBufferedPipe()
 	if n, err := c.Write(make([]byte, pipeBufferLimit+1)); n != pipeBufferLimit+1 || err != nil {
 		t.Fatalf("a first write waits: %d, %v", n, err)

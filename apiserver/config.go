@@ -65,7 +65,7 @@ func isLongRunning(r *http.Request, info *request.RequestInfo) bool {
 func listen(address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("--listen %s: the port is in use by another process: stop it, or choose another port", address)
+		return nil, fmt.Errorf("--listen %s: the port is in use by another process: stop it or choose another port", address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w", address, err)

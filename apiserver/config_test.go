@@ -11,9 +11,9 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 )
 
-// TestAFullStoreIsNoReasonToStartAnew: a full store makes the server not ready but live, and
+// TestFullStoreFailsReadinessOnly: a full store makes the server not ready but live, and
 // deleting objects is still possible.
-func TestAFullStoreIsNoReasonToStartAnew(t *testing.T) {
+func TestFullStoreFailsReadinessOnly(t *testing.T) {
 	set, err := scheme.New(kinds.All())
 	if err != nil {
 		t.Fatal(err)

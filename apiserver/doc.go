@@ -1,33 +1,35 @@
-// Package apiserver is a Kubernetes API on etcd, for kubectl, client-go and
-// Berth's own loops.
+// Package apiserver is a Kubernetes API server on etcd, for kubectl, client-go and Berth's own
+// controllers. It is built on k8s.io/apiserver.
 //
-// It decides nothing about placement: it keeps objects, judges writes by the
-// rules of Kubernetes, and tells watchers. It is built on k8s.io/apiserver; what
-// that library leaves open is in the rooms below:
+// New assembles a Server from these packages, and Run serves:
 //
-//	kinds        the table: one row a resource
-//	scheme       types and codecs from the table
-//	openapi      generated definitions of the types
-//	registry     the generic strategy and stores
-//	subresource  binding, scale, namespace deletion, addresses
-//	connect      logs, streams and proxies to agents and pods
-//	reach        where the agents of nodes answer, and who they are
-//	usage        metrics.k8s.io, asked of the agents
-//	podspec      defaults and validation of pods and pod templates
-//	rules        the same for all other kinds
-//	tables       columns
-//	admission    priority, tolerations, service accounts, ...
-//	auth         certificates, tokens, RBAC, node authorizer
-//	store        embedded or external etcd
+//	kinds          table of the served kinds
+//	scheme         types and codecs of the table
+//	openapi        generated OpenAPI definitions
+//	registry       generic strategy and storage of a kind
+//	subresource    binding, eviction, scale, service allocation, namespace deletion
+//	podproxy       logs, exec and proxying to node agents and pods
+//	nodeclient     connections to node agents
+//	metricsapi     metrics.k8s.io, read from node agents
+//	podvalidation  defaulting and validation of pods and pod templates
+//	validation     the same for all other kinds
+//	tables         columns of kubectl get
+//	admission      built-in admission plugins
+//	auth           certificates, tokens, RBAC and node authorizer
+//	store          embedded or external etcd
 //
-//	request -> authentication -> max in flight -> authorization -> decode,
-//	default -> mutating admission -> strategy -> validating admission -> etcd
+// A request passes these steps:
 //
-// Invariants: nothing is acknowledged that is not synced to disk; a request
-// in process runs through the same handlers as one from the network; the server
-// holds no state that is not in etcd or DATA-DIR/pki, so any number of copies may run on one etcd.
+//	authentication -> limit of requests in flight -> authorization -> decoding and defaulting ->
+//	mutating admission -> strategy -> validating admission -> etcd
 //
-// Departures from Kubernetes: no API aggregation, no webhooks, no custom
-// resource definitions; overload is refused by a limit on requests in flight
-// rather than by priority and fairness. docs/reference/differences.md has the full list.
+// Invariants:
+//
+//   - A write is acknowledged only after etcd has synced it to disk.
+//   - In-process requests use the same handlers as requests from the network.
+//   - All state is in etcd or in DATA-DIR/pki, so several servers can share an etcd.
+//
+// Differences from Kubernetes: no API aggregation, no admission webhooks, no custom resource
+// definitions, and a limit of requests in flight instead of priority and fairness.
+// docs/reference/differences.md has the full list.
 package apiserver

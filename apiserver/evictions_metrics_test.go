@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestAnEvictionIsCountedOnce(t *testing.T) {
-	e := newEvicting(t)
+func TestEvictionIsCountedOnce(t *testing.T) {
+	e := newEvictionTest(t)
 	counted := func() int {
 		text, err := e.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 		if err != nil {

@@ -21,23 +21,23 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// evicting is a running server with helpers for eviction tests.
-type evicting struct {
+// evictionTest is a running server with helpers for eviction tests.
+type evictionTest struct {
 	t *testing.T
 	kubernetes.Interface
 }
 
-func newEvicting(t *testing.T, change ...func(*subresource.EvictionOptions)) evicting {
+func newEvictionTest(t *testing.T, change ...func(*subresource.EvictionOptions)) evictionTest {
 	server := start(t, withoutServiceAccounts, func(o *apiserver.Options) {
 		for _, f := range change {
 			f(&o.Evictions)
 		}
 	})
-	return evicting{t, clientset(t, server.LoopbackConfig())}
+	return evictionTest{t, clientset(t, server.LoopbackConfig())}
 }
 
 // pod creates a running, ready pod.
-func (e evicting) pod(name string) *corev1.Pod {
+func (e evictionTest) pod(name string) *corev1.Pod {
 	e.t.Helper()
 	pods := e.CoreV1().Pods("default")
 	p, err := pods.Create(e.t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
@@ -54,10 +54,10 @@ func (e evicting) pod(name string) *corev1.Pod {
 }
 
 // budget creates a disruption budget that selects all pods, with the given status.
-func (e evicting) budget(name string, healthy, desired, allowed int32, change ...func(*policyv1.PodDisruptionBudget)) {
+func (e evictionTest) budget(name string, healthy, desired, allowed int32, change ...func(*policyv1.PodDisruptionBudget)) {
 	e.t.Helper()
-	budgets, min := e.PolicyV1().PodDisruptionBudgets("default"), intstr.FromInt32(desired)
-	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &min, Selector: &metav1.LabelSelector{}}}
+	budgets, minAvailable := e.PolicyV1().PodDisruptionBudgets("default"), intstr.FromInt32(desired)
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &minAvailable, Selector: &metav1.LabelSelector{}}}
 	for _, f := range change {
 		f(b)
 	}
@@ -71,12 +71,12 @@ func (e evicting) budget(name string, healthy, desired, allowed int32, change ..
 	}
 }
 
-func (e evicting) evict(name string, opts *metav1.DeleteOptions) error {
+func (e evictionTest) evict(name string, opts *metav1.DeleteOptions) error {
 	return e.PolicyV1().Evictions("default").Evict(e.t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, DeleteOptions: opts})
 }
 
-// left returns disruptionsAllowed and the number of disruptedPods of a budget.
-func (e evicting) left(name string) string {
+// budgetState returns disruptionsAllowed and the number of disruptedPods of a budget.
+func (e evictionTest) budgetState(name string) string {
 	e.t.Helper()
 	b, err := e.PolicyV1().PodDisruptionBudgets("default").Get(e.t.Context(), name, metav1.GetOptions{})
 	if err != nil {
@@ -85,8 +85,8 @@ func (e evicting) left(name string) string {
 	return fmt.Sprintf("%d left, %d entries", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods))
 }
 
-func TestManyEvictionsAtOnceStayWithinTheBudgets(t *testing.T) {
-	e := newEvicting(t)
+func TestConcurrentEvictionsRespectBudgets(t *testing.T) {
+	e := newEvictionTest(t)
 	const pods = 24
 	for i := range pods {
 		e.pod(fmt.Sprint("p", i))
@@ -118,14 +118,14 @@ func TestManyEvictionsAtOnceStayWithinTheBudgets(t *testing.T) {
 			going++
 		}
 	}
-	if going != 7 || granted.Load() < 7 || granted.Load() > 14 || e.left("a") != "0 left, 7 entries" || e.left("b") != "2 left, 7 entries" {
-		t.Errorf("%d pods go, %d granted, %d refused, a: %s, b: %s", going, granted.Load(), refusals.Load(), e.left("a"), e.left("b"))
+	if going != 7 || granted.Load() < 7 || granted.Load() > 14 || e.budgetState("a") != "0 left, 7 entries" || e.budgetState("b") != "2 left, 7 entries" {
+		t.Errorf("%d pods go, %d granted, %d refused, a: %s, b: %s", going, granted.Load(), refusals.Load(), e.budgetState("a"), e.budgetState("b"))
 	}
 }
 
-func TestRecountIsStricterThanAStatusThatIsBehind(t *testing.T) {
+func TestEvictionRecountOverridesStaleStatus(t *testing.T) {
 	for _, on := range []bool{true, false} {
-		e := newEvicting(t, func(o *subresource.EvictionOptions) { o.Rules.Recount = on })
+		e := newEvictionTest(t, func(o *subresource.EvictionOptions) { o.Rules.Recount = on })
 		e.pod("a")
 		e.pod("b")
 		e.budget("stale", 3, 2, 1) // the third pod is gone
@@ -139,8 +139,8 @@ func TestRecountIsStricterThanAStatusThatIsBehind(t *testing.T) {
 	}
 }
 
-func TestFailedEvictionIsGivenBack(t *testing.T) {
-	e := newEvicting(t)
+func TestFailedEvictionRefundsBudget(t *testing.T) {
+	e := newEvictionTest(t)
 	p := e.pod("a")
 	e.pod("b")
 	e.budget("b", 2, 1, 1)
@@ -148,13 +148,13 @@ func TestFailedEvictionIsGivenBack(t *testing.T) {
 	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &other}}); !apierrors.IsConflict(err) {
 		t.Errorf("with another uid: %v", err)
 	}
-	if got := e.left("b"); got != "1 left, 0 entries" {
+	if got := e.budgetState("b"); got != "1 left, 0 entries" {
 		t.Error(got)
 	}
 	if err := e.evict("a", &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID, ResourceVersion: &p.ResourceVersion}}); err != nil {
 		t.Error(err)
 	}
-	if got := e.left("b"); got != "0 left, 1 entries" {
+	if got := e.budgetState("b"); got != "0 left, 1 entries" {
 		t.Error(got)
 	}
 	if err := e.evict("b", nil); !apierrors.IsTooManyRequests(err) {
@@ -162,8 +162,8 @@ func TestFailedEvictionIsGivenBack(t *testing.T) {
 	}
 }
 
-func TestEvictionThatNeverWillBeAllowed(t *testing.T) {
-	e := newEvicting(t)
+func TestEvictionThatBudgetNeverAllows(t *testing.T) {
+	e := newEvictionTest(t)
 	e.pod("a")
 	none := func(b *policyv1.PodDisruptionBudget) {
 		zero := intstr.FromInt32(0)
@@ -176,8 +176,8 @@ func TestEvictionThatNeverWillBeAllowed(t *testing.T) {
 	}
 }
 
-func TestEvictionHasOneRecordAndOldClientsAreServed(t *testing.T) {
-	e := newEvicting(t)
+func TestEvictionRecordAndV1beta1Eviction(t *testing.T) {
+	e := newEvictionTest(t)
 	p := e.pod("a")
 	e.budget("b", 1, 0, 1)
 	for range 2 {
@@ -197,12 +197,12 @@ func TestEvictionHasOneRecordAndOldClientsAreServed(t *testing.T) {
 	}
 }
 
-func TestDryRunsMustAgree(t *testing.T) {
-	e := newEvicting(t)
+func TestEvictionDryRunOptionsMustMatch(t *testing.T) {
+	e := newEvictionTest(t)
 	e.pod("a")
 	e.budget("b", 1, 0, 1)
-	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || e.left("b") != "1 left, 0 entries" {
-		t.Errorf("%v, %s", err, e.left("b"))
+	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}); err != nil || e.budgetState("b") != "1 left, 0 entries" {
+		t.Errorf("%v, %s", err, e.budgetState("b"))
 	}
 	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{"Some"}}); !apierrors.IsInvalid(err) {
 		t.Errorf("a dry run of a kind that there is not: %v", err)

@@ -23,7 +23,7 @@ type storageSet struct {
 
 // newStorages creates the storage of every kind. virtualStorage returns the storages of virtual
 // kinds and of subresources that need more than a store ("serviceaccounts/token").
-func newStorages(table []kinds.Kind, c registry.Config, virtual func(*storageSet) map[schema.GroupVersion]map[string]rest.Storage) (*storageSet, error) {
+func newStorages(table []kinds.Kind, c registry.Config, virtualStorage func(*storageSet) map[schema.GroupVersion]map[string]rest.Storage) (*storageSet, error) {
 	s := &storageSet{
 		byPath: map[schema.GroupVersion]map[string]rest.Storage{},
 		stores: map[schema.GroupResource]*registry.REST{},
@@ -33,11 +33,11 @@ func newStorages(table []kinds.Kind, c registry.Config, virtual func(*storageSet
 		if k.Virtual || k.Hub != nil {
 			continue
 		}
-		made, err := registry.New(k, c)
+		r, err := registry.New(k, c)
 		if err != nil {
 			return nil, err
 		}
-		s.stores[k.GroupResource()] = made
+		s.stores[k.GroupResource()] = r
 	}
 	for _, k := range table {
 		if k.Hub != nil {
@@ -45,11 +45,11 @@ func newStorages(table []kinds.Kind, c registry.Config, virtual func(*storageSet
 		}
 	}
 	for _, k := range table {
-		if made := s.stores[k.GroupResource()]; made != nil {
-			s.add(k, made, c)
+		if r := s.stores[k.GroupResource()]; r != nil {
+			s.add(k, r, c)
 		}
 	}
-	for gv, paths := range virtual(s) {
+	for gv, paths := range virtualStorage(s) {
 		for path, storage := range paths {
 			s.versionStorage(gv)[path] = storage
 		}
@@ -65,10 +65,10 @@ func (s *storageSet) versionStorage(gv schema.GroupVersion) map[string]rest.Stor
 	return s.byPath[gv]
 }
 
-func (s *storageSet) add(k kinds.Kind, made *registry.REST, c registry.Config) {
+func (s *storageSet) add(k kinds.Kind, r *registry.REST, c registry.Config) {
 	paths := s.versionStorage(k.GroupVersion)
-	paths[k.Resource] = made.Storage()
-	for name, storage := range made.Subresources(c, s.store) {
+	paths[k.Resource] = r.Storage()
+	for name, storage := range r.Subresources(c, s.store) {
 		paths[k.Resource+"/"+name] = storage
 	}
 }
@@ -85,7 +85,7 @@ func (s *storageSet) store(resource schema.GroupResource) *genericregistry.Store
 func (s *storageSet) checkComplete(table []kinds.Kind) error {
 	for _, k := range table {
 		if s.byPath[k.GroupVersion][k.Resource] == nil {
-			return fmt.Errorf("%s in %s is in the table of kinds, but nothing answers it", k.Resource, k.GroupVersion)
+			return fmt.Errorf("%s in %s has no storage", k.Resource, k.GroupVersion)
 		}
 	}
 	return nil

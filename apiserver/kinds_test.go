@@ -197,7 +197,7 @@ func TestStoredOnlyWarning(t *testing.T) {
 		if _, err := client.CoreV1().PodTemplates("default").Create(t.Context(), podTemplate(), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		want := "PodTemplate is stored, but nothing acts on it yet in this release"
+		want := "PodTemplate is stored, but no controller acts on it in this release"
 		if slices.Contains(texts, want) != on {
 			t.Errorf("StoredOnlyWarnings %v: warnings are %q", on, texts)
 		}

@@ -52,7 +52,7 @@ func (l *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	handler := l.handler
 	l.mu.RUnlock()
 	if handler == nil {
-		return nil, fmt.Errorf("the API server is not assembled yet")
+		return nil, fmt.Errorf("the API server has not started yet")
 	}
 	inner := req.Clone(req.Context())
 	inner.RequestURI = req.URL.RequestURI()

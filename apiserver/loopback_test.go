@@ -15,7 +15,7 @@ func loop(h http.HandlerFunc) *http.Client {
 	return &http.Client{Transport: l}
 }
 
-func TestLoopbackAnswersWhole(t *testing.T) {
+func TestLoopbackBuffersResponse(t *testing.T) {
 	client := loop(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("X-Path", r.RequestURI)
@@ -39,7 +39,7 @@ func TestLoopbackStreamsWatches(t *testing.T) {
 		fmt.Fprint(w, "one\n")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
-		fmt.Fprint(w, "nobody reads this\n")
+		fmt.Fprint(w, "unread data\n")
 	})
 	resp, err := client.Get("https://x/pods?watch=true")
 	if err != nil {
@@ -83,7 +83,7 @@ func TestLoopbackStreamIsCancelled(t *testing.T) {
 }
 
 // A panic that would abort a connection is returned as an error.
-func TestLoopbackSurvivesPanics(t *testing.T) {
+func TestLoopbackRecoversPanics(t *testing.T) {
 	client := loop(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := client.Get("https://x/a"); err == nil {
 		t.Error("no error of an aborted request")

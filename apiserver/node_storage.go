@@ -19,8 +19,8 @@ import (
 
 // nodeBackedStorage returns the storage of resources that are served by node agents and pods: the
 // proxying subresources of the core group, and metrics.k8s.io.
-func (s *Server) nodeBackedStorage(made *storageSet) map[schema.GroupVersion]map[string]rest.Storage {
-	nodes, pods := made.store(corev1.Resource("nodes")), made.store(corev1.Resource("pods"))
+func (s *Server) nodeBackedStorage(storages *storageSet) map[schema.GroupVersion]map[string]rest.Storage {
+	nodes, pods := storages.store(corev1.Resource("nodes")), storages.store(corev1.Resource("pods"))
 	agents := nodeclient.New(s.authority, nodeGetter(nodes))
 	streams := podproxy.Connector{Pods: podproxy.PodGetter{Store: pods}, Nodes: agents, Authorizer: s.security.Authorizer}
 	used := metricsapi.New(agents, nodes, pods)
@@ -34,7 +34,7 @@ func (s *Server) nodeBackedStorage(made *storageSet) map[schema.GroupVersion]map
 		"pods/portforward": streams.PortForward(),
 		"pods/proxy":       podproxy.PodProxy(streams),
 		"nodes/proxy":      podproxy.NodeProxy(streams),
-		"services/proxy":   podproxy.ServiceProxy(streams, made.store(corev1.Resource("services")), made.store(discoveryv1.Resource("endpointslices"))),
+		"services/proxy":   podproxy.ServiceProxy(streams, storages.store(corev1.Resource("services")), storages.store(discoveryv1.Resource("endpointslices"))),
 	}}
 }
 

@@ -86,7 +86,7 @@ func (o Options) validate() error {
 		return fmt.Errorf("--service-cluster-ip-range %q: want a CIDR, e.g. 10.96.0.0/16: %w", o.ServiceClusterIPRange, err)
 	}
 	if ones, bits := network.Mask.Size(); bits-ones < 3 {
-		return fmt.Errorf("--service-cluster-ip-range %q: want room for 8 addresses at least, e.g. 10.96.0.0/16", o.ServiceClusterIPRange)
+		return fmt.Errorf("--service-cluster-ip-range %q: want at least 8 addresses, e.g. 10.96.0.0/16", o.ServiceClusterIPRange)
 	}
 	if o.MaxRequestsInFlight <= 0 || o.MaxMutatingRequestsInFlight <= 0 {
 		return fmt.Errorf("max requests in flight are %d and %d (mutating): want more than 0", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)

@@ -92,7 +92,7 @@ func (s *Server) addPostStartHooks() error {
 		go s.serviceAllocator.RunRepair(hook)
 		go runKubernetesServiceController(hook, s.client, s.serviceIP.String(), s.listenPort())
 		go s.authority.RunRenewal(hook, certificateRenewInterval, pki.APIServerAltNames(s.serviceIP, s.listenHost()), func(err error) {
-			klog.ErrorS(err, "Certificates could not be renewed; trying again later", "every", certificateRenewInterval)
+			klog.ErrorS(err, "Failed to renew certificates; retrying", "interval", certificateRenewInterval)
 		})
 		return nil
 	})
@@ -115,7 +115,7 @@ func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("making the objects of every cluster: %w", err)
+			return fmt.Errorf("creating the system objects: %w", err)
 		case <-time.After(readyPollInterval):
 		}
 	}

@@ -125,16 +125,16 @@ func (s *Server) assemble(ctx context.Context) error {
 		return err
 	}
 	s.loopback.setHandler(s.generic.Handler)
-	made, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStoredOnly: s.options.StoredOnlyWarnings,
+	storages, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStoredOnly: s.options.StoredOnlyWarnings,
 		StrictResourceVersions: s.options.StrictResourceVersions}, s.virtualStorage)
 	if err != nil {
 		return err
 	}
-	services := made.store(corev1.Resource("services"))
+	services := storages.store(corev1.Resource("services"))
 	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, s.options.ServiceClusterIPRange, s.backend); err != nil {
 		return err
 	}
-	if err := made.install(s.generic, set); err != nil {
+	if err := storages.install(s.generic, set); err != nil {
 		return err
 	}
 	return s.addPostStartHooks()

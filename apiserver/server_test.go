@@ -73,7 +73,7 @@ func clientset(t *testing.T, c *rest.Config) kubernetes.Interface {
 	return client
 }
 
-func TestRestartGoesOnWhereItWas(t *testing.T) {
+func TestRestartKeepsObjects(t *testing.T) {
 	dir := t.TempDir()
 	inDir := func(o *apiserver.Options) { o.DataDir = dir }
 	first := start(t, inDir)
@@ -128,7 +128,7 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-func TestAccess(t *testing.T) {
+func TestUnauthenticatedAndUnknownPaths(t *testing.T) {
 	server := start(t)
 	anonymous := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	for path, want := range map[string]int{"/healthz": 200, "/livez": 200, "/readyz": 200, "/version": 200, "/api": 403, "/api/v1/pods": 403, "/metrics": 403, "/": 403} {
@@ -183,7 +183,7 @@ func TestBindingPreconditions(t *testing.T) {
 }
 
 // An object that fits a request but not etcd is a client error with a clear message.
-func TestTooLarge(t *testing.T) {
+func TestObjectTooLarge(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Name: "c", Image: "app:1", Env: []corev1.EnvVar{{Name: "A", Value: strings.Repeat("x", 1600000)}},
@@ -196,7 +196,7 @@ func TestTooLarge(t *testing.T) {
 
 // A request whose body does not end occupies the only slot, so the next request is rejected. The
 // client must not be in system:masters, which is exempt from the limit.
-func TestOverload(t *testing.T) {
+func TestRequestsInFlightLimit(t *testing.T) {
 	server := start(t, func(o *apiserver.Options) { o.MaxMutatingRequestsInFlight = 1 })
 	client := ordinaryClient(t, server, "joe")
 	url := "https://" + server.Address() + "/api/v1/namespaces/default/configmaps"

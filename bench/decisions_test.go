@@ -9,13 +9,14 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // bench is a cluster under load.
 type bench struct {
 	state  *cluster.State
-	engine *placement.Engine
+	engine *fastpath.Engine
 	apps   []app
 	placed []string // UIDs, oldest first
 	serial int
@@ -136,13 +137,13 @@ func (b *bench) allocations(n int) float64 {
 }
 
 func newBench(t testing.TB, nodes, shapes int, churn bool, kinds ...podKind) *bench {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{state: mixedCluster(nodes), churn: churn, hold: 4 * nodes, rand: rand.New(rand.NewPCG(3, 4))}
 	b.apps = apps(b.state, shapes, kinds...)
-	b.engine = placement.NewEngine(b.state, p, 1)
+	b.engine = fastpath.NewEngine(b.state, p, 1)
 	return b
 }
 

@@ -20,7 +20,8 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/testkit"
 	"github.com/berthproject/berth/load"
@@ -31,8 +32,8 @@ type packingCluster struct {
 	in      *conversion.Converter
 	nodes   []*corev1.Node
 	state   *cluster.State
-	packer  *placement.Profile
-	engine  *placement.Engine
+	packer  *framework.Profile
+	engine  *fastpath.Engine
 	pods    map[string]*descheduling.Pod // the bound pods by UID
 	pending []*descheduling.Pod
 	late    map[string]bool // controllers whose pods did not fit when the cluster was filled
@@ -49,12 +50,12 @@ type packingResult struct {
 
 // mostAllocated returns the profile of a scheduler that packs: no rule prefers empty
 // nodes.
-func mostAllocated(t *testing.T) *placement.Profile {
-	c := placement.DefaultConfig()
-	c.Name, c.Fit.Strategy = "packer", placement.MostAllocated
-	c.Fit.Resources = append(c.Fit.Resources, placement.ResourceWeight{Name: string(load.GPU), Weight: 1})
-	c.Score = []placement.WeightedPlugin{{Plugin: decision.TaintToleration, Weight: 3}, {Plugin: decision.NodeAffinity, Weight: 2}, {Plugin: decision.NodeResourcesFit, Weight: 1}}
-	p, err := placement.NewProfile(c)
+func mostAllocated(t *testing.T) *framework.Profile {
+	c := framework.DefaultConfig()
+	c.Name, c.Fit.Strategy = "packer", framework.MostAllocated
+	c.Fit.Resources = append(c.Fit.Resources, framework.ResourceWeight{Name: string(load.GPU), Weight: 1})
+	c.Score = []framework.WeightedPlugin{{Plugin: decision.TaintToleration, Weight: 3}, {Plugin: decision.NodeAffinity, Weight: 2}, {Plugin: decision.NodeResourcesFit, Weight: 1}}
+	p, err := framework.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +69,13 @@ func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *
 	for _, n := range nodes {
 		y.state.UpsertNode(y.in.DeschedulingNode(n).Node)
 	}
-	c := placement.DefaultConfig()
+	c := framework.DefaultConfig()
 	c.Name = "packer" // the scheduler of these pods, before it packed
-	spread, err := placement.NewProfile(c)
+	spread, err := framework.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine := placement.NewEngine(y.state, spread, seed)
+	engine := fastpath.NewEngine(y.state, spread, seed)
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(pods)) {
 		p := y.in.DeschedulingPod(pods[i])
 		if !y.place(engine, p) {
@@ -90,12 +91,12 @@ func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *
 func (y *packingCluster) fork() *packingCluster {
 	c := *y
 	c.state, c.pods, c.pending = y.state.Fork(), maps.Clone(y.pods), slices.Clone(y.pending)
-	c.engine = placement.NewEngine(c.state, c.packer, 1)
+	c.engine = fastpath.NewEngine(c.state, c.packer, 1)
 	return &c
 }
 
 // place binds a pod where an engine decides. It returns false if the pod does not fit.
-func (y *packingCluster) place(e *placement.Engine, p *descheduling.Pod) bool {
+func (y *packingCluster) place(e *fastpath.Engine, p *descheduling.Pod) bool {
 	var s decision.Summary
 	if e.Decide(p.Pod, &s); s.Outcome != decision.Scheduled {
 		return false
@@ -187,7 +188,7 @@ func (y *packingCluster) round(policy descheduling.Policy, planned bool, most in
 		y.dying = nil
 		return y.result.Evicted - before
 	}
-	p := planning.New(snapshot, y.state, planning.Options{Now: snapshot.Now, Profiles: map[string]*placement.Profile{"packer": y.packer}})
+	p := planning.New(snapshot, y.state, planning.Options{Now: snapshot.Now, Profiles: map[string]*framework.Profile{"packer": y.packer}})
 	descheduling.RunPolicy(snapshot, &policy, p)
 	for _, m := range p.Plan().Moves {
 		y.bind(y.evict(y.pods[m.Pod.UID]), m.To)

@@ -11,6 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 )
 
@@ -65,8 +67,8 @@ const preemptorLifetime = 100
 // preemptionBench is one run.
 type preemptionBench struct {
 	state    *cluster.State
-	profile  *placement.Profile
-	engine   *placement.Engine
+	profile  *framework.Profile
+	engine   *fastpath.Engine
 	planner  *preemption.Planner
 	departed [][]*model.Pod // alternating: the preemptor and its victims
 	spent    time.Duration
@@ -74,12 +76,12 @@ type preemptionBench struct {
 }
 
 func preempt(b *testing.B, nodes int, way string) {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		b.Fatal(err)
 	}
 	s := fullCluster(nodes)
-	run := &preemptionBench{state: s, profile: p, engine: placement.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
+	run := &preemptionBench{state: s, profile: p, engine: fastpath.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
 		departed: make([][]*model.Pod, preemptorLifetime)}
 	for i := range 8 {
 		if way == "budgets" {

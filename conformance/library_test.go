@@ -20,6 +20,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -92,9 +93,9 @@ func (d randomObjects) nodes() []*corev1.Node {
 // feasibleNodes evaluates a pod with one rule and returns the nodes that pass.
 func feasibleNodes(t *testing.T, rule decision.Plugin, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, more ...runtime.Object) []string {
 	t.Helper()
-	profile, err := placement.NewProfile(placement.Config{
+	profile, err := framework.NewProfile(framework.Config{
 		Name: "default-scheduler", Filter: []decision.Plugin{rule}, TaintTolerationComparison: numeric,
-		Spread: placement.SpreadArgs{SystemDefaulting: true},
+		Spread: framework.SpreadArgs{SystemDefaulting: true},
 	})
 	if err != nil {
 		t.Fatal(err)

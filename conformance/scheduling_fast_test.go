@@ -7,14 +7,15 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // fastPathDifferences returns how the decision of the fast path differs from the record.
 // It decides three times, because the first decision scans and the later ones use a view.
-func fastPathDifferences(state *cluster.State, profile *placement.Profile, pod *model.Pod, record *decision.Record) []string {
-	engine := placement.NewEngine(state, profile, seed)
-	want := *placement.Summarize(record, state.NumNodes())
+func fastPathDifferences(state *cluster.State, profile *framework.Profile, pod *model.Pod, record *decision.Record) []string {
+	engine := fastpath.NewEngine(state, profile, seed)
+	want := *decision.Summarize(record, state.NumNodes())
 	var out []string
 	for i := range 3 {
 		var got decision.Summary

@@ -9,7 +9,8 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 )
@@ -50,13 +51,13 @@ func (v *schedulingVector) message(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
-	own := max(0, slices.IndexFunc(configs, func(c placement.Config) bool { return c.Name == pod.Spec.SchedulerName }))
-	profile, err := placement.NewProfile(configs[own])
+	own := max(0, slices.IndexFunc(configs, func(c framework.Config) bool { return c.Name == pod.Spec.SchedulerName }))
+	profile, err := framework.NewProfile(configs[own])
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
 	var s decision.Summary
-	placement.NewEngine(state, profile, seed).Decide(pod, &s)
+	fastpath.NewEngine(state, profile, seed).Decide(pod, &s)
 	if v.Expect.Preemption != nil { // older vectors lack it
 		s.Preemption = preemption.NewPlanner(state, profile, seed, preemption.Options{}).Plan(pod, &s)
 	}

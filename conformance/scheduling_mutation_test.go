@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // TestSchedulingDetectsMissingRules checks that the comparison can fail: without any one
@@ -19,7 +19,7 @@ func TestSchedulingDetectsMissingRules(t *testing.T) {
 	for _, family := range loadFamilies(t, "scheduling") {
 		vectors = append(vectors, family...)
 	}
-	defaults := placement.DefaultConfig()
+	defaults := framework.DefaultConfig()
 	rules := slices.Concat(defaults.PreEnqueue, defaults.Filter)
 	for _, w := range defaults.Score {
 		rules = append(rules, w.Plugin)
@@ -38,11 +38,11 @@ func TestSchedulingDetectsMissingRules(t *testing.T) {
 }
 
 // withoutRule returns the profile without a rule.
-func withoutRule(c placement.Config, rule decision.Plugin) placement.Config {
+func withoutRule(c framework.Config, rule decision.Plugin) framework.Config {
 	drop := func(list []decision.Plugin) []decision.Plugin {
 		return slices.DeleteFunc(slices.Clone(list), func(r decision.Plugin) bool { return r == rule })
 	}
 	c.PreEnqueue, c.PreFilter, c.Filter, c.PreScore = drop(c.PreEnqueue), drop(c.PreFilter), drop(c.Filter), drop(c.PreScore)
-	c.Score = slices.DeleteFunc(slices.Clone(c.Score), func(w placement.WeightedPlugin) bool { return w.Plugin == rule })
+	c.Score = slices.DeleteFunc(slices.Clone(c.Score), func(w framework.WeightedPlugin) bool { return w.Plugin == rule })
 	return c
 }

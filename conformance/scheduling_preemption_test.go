@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 )
@@ -35,12 +35,12 @@ type candidateResult struct {
 // preemptionDifferences compares preemption, with all options off, with what was recorded,
 // if anything was. It also compares the fast path with the reference evaluator, with all
 // options off and on.
-func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *placement.Profile, pod *model.Pod, record *decision.Record) []string {
+func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *framework.Profile, pod *model.Pod, record *decision.Record) []string {
 	if record.Outcome != decision.Infeasible {
 		return nil
 	}
 	var out []string
-	sum := placement.Summarize(record, state.NumNodes())
+	sum := decision.Summarize(record, state.NumNodes())
 	for _, o := range []preemption.Options{{}, preemption.Defaults()} {
 		want := preemption.Evaluate(state, profile, seed, o, pod, record)
 		if want.Preemption.Outcome == decision.PreemptionNominated { // the planner does not look at all nodes in this case

@@ -17,6 +17,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/conversion"
 )
@@ -104,11 +105,11 @@ func (v *schedulingVector) run(without decision.Plugin) []string {
 		return []string{err.Error()}
 	}
 	// All profiles ignore a pod of another scheduler; use the first one.
-	own := max(0, slices.IndexFunc(configs, func(c placement.Config) bool { return c.Name == pod.Spec.SchedulerName }))
+	own := max(0, slices.IndexFunc(configs, func(c framework.Config) bool { return c.Name == pod.Spec.SchedulerName }))
 	if without != decision.NoPlugin {
 		configs[own] = withoutRule(configs[own], without)
 	}
-	profile, err := placement.NewProfile(configs[own])
+	profile, err := framework.NewProfile(configs[own])
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -122,7 +123,7 @@ func (v *schedulingVector) run(without decision.Plugin) []string {
 }
 
 // profiles reads the configuration of the vector and applies its feature gates.
-func (v *schedulingVector) profiles() ([]placement.Config, error) {
+func (v *schedulingVector) profiles() ([]framework.Config, error) {
 	k := config.DefaultKubeScheduler()
 	if len(v.Config) > 0 {
 		var head runtime.TypeMeta
@@ -148,7 +149,7 @@ func (v *schedulingVector) profiles() ([]placement.Config, error) {
 
 // cluster returns the state of the vector and its pod, as a scheduler with the profiles
 // sees them. A pod that is passed directly is not placed on the node that it names.
-func (v *schedulingVector) cluster(profiles []placement.Config) (*cluster.State, *model.Pod, error) {
+func (v *schedulingVector) cluster(profiles []framework.Config) (*cluster.State, *model.Pod, error) {
 	in := conversion.New()
 	var objects []runtime.Object
 	var pod *model.Pod

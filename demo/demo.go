@@ -57,7 +57,7 @@ var acts = []act{
 	{"memory", "A node runs out of memory", memoryPressure},
 	{"disk", "A node runs out of disk", diskPressure},
 	{"drain", "A node is drained under a budget", drainNode},
-	{"preempt", "A pod that matters more makes room", preemptPods},
+	{"preempt", "A pod of higher priority preempts", preemptPods},
 }
 
 // ActNames returns the names of the acts in order.
@@ -100,12 +100,12 @@ func Run(ctx context.Context, o Options) (err error) {
 			if ctx.Err() != nil {
 				return errors.Join(failed...)
 			}
-			s.printIndented("This act did not show what it should: %v", err)
+			s.printIndented("This act failed: %v", err)
 		}
 	}
 	s.printBlank()
 	if len(failed) == 0 {
-		s.print("%d of %d acts showed what they say.", played, played)
+		s.print("%d of %d acts succeeded.", played, played)
 	}
 	return errors.Join(failed...)
 }

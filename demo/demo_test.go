@@ -63,7 +63,7 @@ func TestNodesAreResetBetweenActs(t *testing.T) {
 		taints []corev1.Taint
 		want   string
 	}{
-		"not told yet": {corev1.ConditionFalse, at.Add(-time.Minute), nil, "node n does not tell of DiskPressure yet"},
+		"not told yet": {corev1.ConditionFalse, at.Add(-time.Minute), nil, "node n does not report DiskPressure yet"},
 		"lasts":        {corev1.ConditionTrue, at, nil, "node n has DiskPressure"},
 		"tainted":      {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{{Key: corev1.TaintNodeDiskPressure}}, "node n has taint " + corev1.TaintNodeDiskPressure},
 		"over":         {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{Taint}, ""},

@@ -40,7 +40,7 @@ func diskPressure(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.printIndented("Now %s writes %s a second into its own layer; %s of disk are available on %s.", pod.Name, formatBytes(writeRate), formatBytes(before.diskFree), node)
+	s.printIndented("Now %s writes %s a second into its own layer; %s of disk space are available on %s.", pod.Name, formatBytes(writeRate), formatBytes(before.diskFree), node)
 	asked := time.Now()
 	t, err := s.increaseUsage(ctx, pod, []string{s.Program, "-write=64Gi", fmt.Sprintf("-write-rate=%d", writeRate), "-write-to=/filling"}, func(age time.Duration) string {
 		return fmt.Sprintf("memory=16Mi;disk=0@%s,%d@%s", age, 60*writeRate, age+time.Minute)
@@ -52,7 +52,7 @@ func diskPressure(ctx context.Context, s *session) error {
 	if err := s.awaitImageDeletion(ctx, pod, t, asked); err != nil {
 		return err
 	}
-	s.printIndented("It goes on, and there is nothing left to delete.")
+	s.printIndented("It keeps writing, and there is nothing left to delete.")
 	if err := s.awaitEviction(ctx, pod, corev1.NodeDiskPressure, t, asked); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func diskPressure(ctx context.Context, s *session) error {
 // createUnusedImage returns a node with an image that no pod uses.
 func (s *session) createUnusedImage(ctx context.Context) (node string, err error) {
 	if !s.RunsProcesses {
-		s.printIndented("On each node lie images that no pod uses.")
+		s.printIndented("Each node has images that no pod uses.")
 		return s.Nodes[0], nil
 	}
 	before := map[string]int64{}
@@ -87,21 +87,21 @@ func (s *session) createUnusedImage(ctx context.Context) (node string, err error
 	var image *corev1.ContainerImage
 	err = s.pods.waitFor(ctx, func() string {
 		if len(s.pods.list("visitor")) > 0 {
-			return "visitor is still there"
+			return "visitor still exists"
 		}
 		if image, err = s.imageOn(ctx, node); err != nil || image == nil {
-			return fmt.Sprintf("node %s does not tell of image %s", node, s.LargeImage)
+			return fmt.Sprintf("node %s does not report image %s", node, s.LargeImage)
 		}
 		// Disk statistics are up to two seconds old.
 		if now, err := s.nodeStats(ctx, node); err != nil || before[node]-now.diskFree < freedAtLeast {
-			return fmt.Sprintf("%s of disk are available on %s, as before the image came", formatBytes(now.diskFree), node)
+			return fmt.Sprintf("%s of disk space are available on %s, as before the image came", formatBytes(now.diskFree), node)
 		}
 		return ""
 	})
 	if err != nil {
 		return "", err
 	}
-	s.printIndented("A pod has pulled image %s to %s, and is gone: %s that nobody needs.", s.LargeImage, node, formatBytes(image.SizeBytes))
+	s.printIndented("A pod has pulled image %s to %s and is gone; the image uses %s.", s.LargeImage, node, formatBytes(image.SizeBytes))
 	return node, nil
 }
 
@@ -132,7 +132,7 @@ func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *us
 			return ""
 		}
 		least = min(least, now.diskFree)
-		return fmt.Sprintf("%s of disk are available on %s, and were at least %s%s", formatBytes(now.diskFree), pod.Spec.NodeName, formatBytes(least), t.errorSuffix())
+		return fmt.Sprintf("%s of disk space are available on %s, and were at least %s%s", formatBytes(now.diskFree), pod.Spec.NodeName, formatBytes(least), t.errorSuffix())
 	})
 	if err = errors.Join(err, fault); err != nil {
 		return err

@@ -33,7 +33,7 @@ func drainNode(ctx context.Context, s *session) error {
 			node = p.pod.Spec.NodeName
 		}
 	}
-	s.printIndented("shop has 4 pods, 2 of them on %s, and a budget: at most one may be away.", node)
+	s.printIndented("shop has 4 pods, 2 of them on %s, and a budget with maxUnavailable 1.", node)
 	selector, err := conversion.Selector(&metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop"}})
 	if err != nil {
 		return err
@@ -90,17 +90,17 @@ func (s *session) comparePreview(preview, result *drain.Result) error {
 		to[p.UID] = p.To
 	}
 	if len(preview.Pods) != 2 || len(result.Pods) != 2 || result.ExitCode() != 0 {
-		return fmt.Errorf("%d pods were to move, %d have been asked to, and %d still wait", len(preview.Pods), len(result.Pods), result.NumNotMoved())
+		return fmt.Errorf("%d pods were to move, %d were evicted, and %d did not move", len(preview.Pods), len(result.Pods), result.NumNotMoved())
 	}
 	for _, p := range preview.Pods {
 		if p.To == "" || to[p.UID] != p.To {
-			return fmt.Errorf("the replacement of %s was foretold on %s and came to %s: is the scheduler's --config the one that berth demo was given?", p.Pod, p.To, to[p.UID])
+			return fmt.Errorf("the replacement of %s was previewed on %s but runs on %s: pass the scheduler's --config to berth demo", p.Pod, p.To, to[p.UID])
 		}
 	}
 	if preview.Rounds != result.Rounds {
-		return fmt.Errorf("%d rounds were foretold, %d it took", preview.Rounds, result.Rounds)
+		return fmt.Errorf("%d rounds were previewed, %d needed", preview.Rounds, result.Rounds)
 	}
-	s.printIndented("Both replacements are where it was foretold, in %d rounds.", result.Rounds)
+	s.printIndented("Both replacements run where the preview said, in %d rounds.", result.Rounds)
 	return nil
 }
 

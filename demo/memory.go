@@ -94,7 +94,7 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short core
 // showReaction prints how fast a real node reacted. Simulated nodes observe once a second.
 func (s *session) showReaction(ctx context.Context, node string) error {
 	if !s.RunsProcesses {
-		s.printIndented("(A simulated node is looked at each second. A real one is told by the kernel, and kills within milliseconds.)")
+		s.printIndented("(Simulated nodes observe their usage once a second. Real nodes are notified by the kernel and kill within milliseconds.)")
 		return nil
 	}
 	sum, err := s.nodeMetric(ctx, node, "berth_pressure_reaction_seconds_sum")
@@ -106,9 +106,9 @@ func (s *session) showReaction(ctx context.Context, node string) error {
 		return err
 	}
 	if count == 0 {
-		return errors.New("the node does not know of having killed anything")
+		return errors.New("the node's metrics count no kills")
 	}
-	s.printIndented("From waking up to SIGKILL it took the node %s (berth_pressure_reaction_seconds).", formatDuration(time.Duration(sum/count*float64(time.Second))))
+	s.printIndented("The node took %s from the notification to SIGKILL (berth_pressure_reaction_seconds).", formatDuration(time.Duration(sum/count*float64(time.Second))))
 	return nil
 }
 
@@ -117,11 +117,11 @@ func (s *session) checkUnaffected(pods []podTimes) error {
 	for _, p := range pods {
 		now := s.pods.get(p.pod.UID)
 		if !isReady(now.pod) || !now.gone.IsZero() {
-			return fmt.Errorf("%s, which has done no harm, is %s %s now", p.pod.Name, now.pod.Status.Phase, now.pod.Status.Reason)
+			return fmt.Errorf("%s, an unaffected pod, is %s %s now", p.pod.Name, now.pod.Status.Phase, now.pod.Status.Reason)
 		}
 		for _, c := range now.pod.Status.ContainerStatuses {
 			if c.RestartCount > 0 {
-				return fmt.Errorf("%s, which has done no harm, was restarted", p.pod.Name)
+				return fmt.Errorf("%s, an unaffected pod, was restarted", p.pod.Name)
 			}
 		}
 	}
@@ -136,8 +136,8 @@ func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.
 	}
 	to := next[0].pod.Spec.NodeName
 	if to == pod.Spec.NodeName {
-		return fmt.Errorf("the replacement %s came back to %s, which had just thrown out %s", next[0].pod.Name, to, pod.Name)
+		return fmt.Errorf("the replacement %s was scheduled to %s, which had just evicted %s", next[0].pod.Name, to, pod.Name)
 	}
-	s.printIndented("Its replacement %s had %s after %s and was Ready after %s.", next[0].pod.Name, to, formatDuration(next[0].bound.Sub(asked)), formatDuration(next[0].ready.Sub(asked)))
+	s.printIndented("Its replacement %s was bound to %s after %s and Ready after %s.", next[0].pod.Name, to, formatDuration(next[0].bound.Sub(asked)), formatDuration(next[0].ready.Sub(asked)))
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 func (s *session) getFromNode(ctx context.Context, node, path string) ([]byte, error) {
 	data, err := s.client.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/" + node + "/proxy/" + path).DoRaw(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("what node %s says at %s: %w", node, path, err)
+		return nil, fmt.Errorf("reading %s at %s: %w", node, path, err)
 	}
 	return data, nil
 }
@@ -32,7 +32,7 @@ func (s *session) nodeStats(ctx context.Context, node string) (f nodeStats, err 
 	}
 	var summary stats.Summary
 	if err := json.Unmarshal(data, &summary); err != nil {
-		return f, fmt.Errorf("figures of node %s: %w", node, err)
+		return f, fmt.Errorf("reading statistics of node %s: %w", node, err)
 	}
 	if m := summary.Node.Memory; m != nil && m.AvailableBytes != nil {
 		f.memoryFree = int64(*m.AvailableBytes)

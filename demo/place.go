@@ -33,7 +33,7 @@ func placePods(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.printIndented("all had their nodes %s and were Ready %s after the request.",
+	s.printIndented("all were bound after %s and Ready after %s.",
 		formatDuration(latest(pods, func(p podTimes) time.Time { return p.bound }).Sub(asked)), formatDuration(latest(pods, func(p podTimes) time.Time { return p.ready }).Sub(asked)))
 	if err := s.showSpread(pods); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *session) showSpread(pods []podTimes) error {
 	}
 	s.printTable(rows...)
 	if most-least > 1 {
-		return fmt.Errorf("the nodes have from %d to %d pods, which is no even spread", least, most)
+		return fmt.Errorf("the nodes have from %d to %d pods, which is not an even spread", least, most)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
 			return err
 		}
 		name := strings.TrimSpace(string(answer))
-		s.printIndented("%s says at http://%s:80/: I am %s", p.pod.Spec.NodeName, p.pod.Status.PodIP, name)
+		s.printIndented("%s at http://%s:80/ answers: I am %s", p.pod.Spec.NodeName, p.pod.Status.PodIP, name)
 		if name != p.pod.Name {
 			return fmt.Errorf("%s answers in place of %s", name, p.pod.Name)
 		}
@@ -92,7 +92,7 @@ func (s *session) showUnschedulable(ctx context.Context) error {
 		return err
 	}
 	wants := room - webSize - webSize/2 // fits beside one web pod but not beside two
-	s.printIndented("One pod more wants %s; %s of each node's %s are taken:", formatBytes(wants), formatBytes(webs/3*webSize), formatBytes(room))
+	s.printIndented("Another pod requests %s; %s of each node's %s are requested already:", formatBytes(wants), formatBytes(webs/3*webSize), formatBytes(room))
 	if err := s.createDeployment(ctx, deployment{name: "large", replicas: 1, memory: wants, usage: 16 * mib}); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *session) showUnschedulable(ctx context.Context) error {
 		return err
 	}
 	large = s.pods.get(large.pod.UID)
-	s.printIndented("web is scaled to %d: %s later large has %s, %s later it is Ready.", webs/2, formatDuration(large.bound.Sub(asked)), large.pod.Spec.NodeName, formatDuration(large.ready.Sub(asked)))
+	s.printIndented("web is scaled to %d: %s later large is bound to %s, %s later it is Ready.", webs/2, formatDuration(large.bound.Sub(asked)), large.pod.Spec.NodeName, formatDuration(large.ready.Sub(asked)))
 	return nil
 }
 

@@ -35,7 +35,7 @@ func preemptPods(ctx context.Context, s *session) error {
 	if err := s.pods.waitUntilOlder(ctx); err != nil {
 		return err
 	}
-	s.printIndented("3 pods of ledger, whose budget lets none go, and 6 of batch request %s each: %s of %s on each node.", formatBytes(part), formatBytes(3*part), formatBytes(room))
+	s.printIndented("3 pods of ledger, whose budget allows no disruption, and 6 of batch request %s each: %s of %s on each node.", formatBytes(part), formatBytes(3*part), formatBytes(room))
 	s.printIndented("urgent, of priority %d where theirs is %d, requests %s and fits nowhere.", highPriority, lowPriority, formatBytes(part))
 	asked := time.Now()
 	if err := s.createDeployment(ctx, deployment{name: "urgent", replicas: 1, memory: part, usage: 16 * mib, priority: highClass}); err != nil {
@@ -50,18 +50,18 @@ func preemptPods(ctx context.Context, s *session) error {
 	for _, p := range batch {
 		if now := s.pods.get(p.pod.UID); !now.deleted.IsZero() {
 			victims = append(victims, p.pod.Name)
-			s.printIndented("%s later %s on %s is told to go,", formatDuration(now.deleted.Sub(asked)), p.pod.Name, p.pod.Spec.NodeName)
+			s.printIndented("%s later %s on %s is being deleted,", formatDuration(now.deleted.Sub(asked)), p.pod.Name, p.pod.Spec.NodeName)
 			if p.pod.Spec.NodeName != u.pod.Spec.NodeName {
-				return fmt.Errorf("urgent came to %s", u.pod.Spec.NodeName)
+				return fmt.Errorf("urgent was bound to %s", u.pod.Spec.NodeName)
 			}
 		}
 	}
-	s.printIndented("%s later urgent has %s, %s later it is Ready.", formatDuration(u.bound.Sub(asked)), u.pod.Spec.NodeName, formatDuration(u.ready.Sub(asked)))
+	s.printIndented("%s later urgent is bound to %s, %s later it is Ready.", formatDuration(u.bound.Sub(asked)), u.pod.Spec.NodeName, formatDuration(u.ready.Sub(asked)))
 	if err := s.checkUnaffected(ledger); err != nil {
 		return err
 	}
 	if len(victims) != 1 {
-		return fmt.Errorf("%d pods had to go (%s), one was enough", len(victims), strings.Join(victims, ", "))
+		return fmt.Errorf("%d pods were preempted (%s), one was enough", len(victims), strings.Join(victims, ", "))
 	}
 	s.printIndented("One pod was enough, and none of ledger's.")
 	return s.showPendingReplacement(ctx)
@@ -81,6 +81,6 @@ func (s *session) showPendingReplacement(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.printIndented("Its replacement waits. %s", why)
+	s.printIndented("Its replacement is pending. %s", why)
 	return s.showRecords(ctx, 1)
 }

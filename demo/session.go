@@ -130,7 +130,7 @@ func (s *session) cleanup(ctx context.Context) error {
 	defer cancel()
 	defer s.stopWatch()
 	if err := s.removeAll(ctx); err != nil {
-		return fmt.Errorf("what the demo made could not be removed: %w", err)
+		return fmt.Errorf("removing what the demo created: %w", err)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (s *session) clearAct(ctx context.Context) error {
 	defer func() { s.pressure = nil }()
 	return s.pods.waitFor(ctx, func() string {
 		if n := len(s.pods.list("")); n > 0 {
-			return fmt.Sprintf("%d pods are still there", n)
+			return fmt.Sprintf("%d pods still exist", n)
 		}
 		return s.blockedReason(ctx)
 	})
@@ -168,7 +168,7 @@ func (s *session) blockedReason(ctx context.Context) string {
 				return fmt.Sprintf("node %s has %s", name, c.Type)
 			}
 			if p := s.pressure; p != nil && p.node == name && p.condition == c.Type && c.LastTransitionTime.Time.Before(p.since) {
-				return fmt.Sprintf("node %s does not tell of %s yet", name, c.Type)
+				return fmt.Sprintf("node %s does not report %s yet", name, c.Type)
 			}
 		}
 	}

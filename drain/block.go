@@ -36,12 +36,12 @@ type Block struct {
 
 // workloadBlock returns the block of a workload that waits for a replacement.
 func workloadBlock(x *Move) *Block {
-	b := &Block{Kind: ByWorkload, Reason: "one pod of a workload goes at a time", ClearedBy: "the replacement of " + x.Pod.Key() + " is Ready"}
+	b := &Block{Kind: ByWorkload, Reason: "one pod of a workload is evicted at a time", ClearedBy: "the replacement of " + x.Pod.Key() + " is Ready"}
 	if x.alreadyTerminating() {
-		b.ClearedBy = x.Pod.Key() + " is gone, which was on its way out"
+		b.ClearedBy = x.Pod.Key() + " is gone, which is terminating"
 	}
 	if r := x.Replacement; r != nil && r.NodeName == "" && r.UnschedulableReason != "" {
-		b.ClearedBy = "the replacement of " + x.Pod.Key() + " has a node and is Ready"
+		b.ClearedBy = "the replacement of " + x.Pod.Key() + " is scheduled and Ready"
 	}
 	return b
 }
@@ -72,21 +72,21 @@ func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (why, f
 	case b.Owned:
 		return "", ""
 	case b.SpecError != "":
-		return "its specification cannot be read: " + b.SpecError, "spec " + of
+		return "its specification is invalid: " + b.SpecError, "spec " + of
 	case b.SyncError != "":
-		return b.SyncError, "spec " + of + ": a minAvailable that is a number needs no controller with a scale"
+		return b.SyncError, "spec " + of + ": a numeric minAvailable needs no controller with a scale"
 	case b.MaxUnavailable.Set && b.MaxUnavailable.Value <= 0:
-		return "spec.maxUnavailable is 0, which allows nothing whatever runs", "spec.maxUnavailable " + of + ": 1 or more"
+		return "spec.maxUnavailable is 0, which never allows a disruption", "spec.maxUnavailable " + of + ": 1 or more"
 	case b.MinAvailable.Percent && b.MinAvailable.Value >= 100:
-		return "spec.minAvailable is 100%, which allows nothing whatever runs", "spec.minAvailable " + of + ": less than 100%"
+		return "spec.minAvailable is 100%, which never allows a disruption", "spec.minAvailable " + of + ": less than 100%"
 	case shares && b.ExpectedPods == 0 && p.Owner == (model.Owner{}):
-		return "its pods have no controller that says how many there should be", "spec.minAvailable " + of + ": a number, instead of a share or maxUnavailable"
+		return "its pods have no controller with a replica count", "spec.minAvailable " + of + ": a number instead of a percentage or maxUnavailable"
 	case shares && b.ExpectedPods == 0 && b.ObservedGeneration >= b.Generation:
-		return "the owners of its pods want 0 of them, and of none none may go", "spec.replicas of " + p.Owner.Kind + " " + p.Owner.Name + ": what runs, or delete the pod"
+		return "the desired replicas of its pods are 0, so no disruption is allowed", "spec.replicas of " + p.Owner.Kind + " " + p.Owner.Name + ": the running number, or delete the pod"
 	case b.ObservedGeneration >= b.Generation && b.ExpectedPods > 0 && b.DesiredHealthy >= b.ExpectedPods:
-		return fmt.Sprintf("it keeps %d of %d pods", b.DesiredHealthy, b.ExpectedPods), budgetField(b) + " " + of + ": less, or spec.replicas of the owner: more (--surge does so for a while)"
+		return fmt.Sprintf("it requires %d of %d pods", b.DesiredHealthy, b.ExpectedPods), budgetField(b) + " " + of + ": lower, or spec.replicas of the owner: higher (--surge does this temporarily)"
 	case !p.Ready && !b.AlwaysAllowUnhealthy && b.CurrentHealthy < b.DesiredHealthy && !p.Started.IsZero() && now.Sub(p.Started) >= unreadyTimeout:
-		return fmt.Sprintf("the pod is not Ready, nor are enough others: the budget needs %d and has %d", b.DesiredHealthy, b.CurrentHealthy),
+		return fmt.Sprintf("the pod and too many others are not Ready: the budget requires %d and has %d", b.DesiredHealthy, b.CurrentHealthy),
 			"spec.unhealthyPodEvictionPolicy " + of + ": AlwaysAllow"
 	}
 	return "", ""
@@ -102,7 +102,7 @@ func budgetField(b *model.Budget) string {
 // budgetClearedBy returns what lets a budget allow another disruption.
 func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
 	if b.ObservedGeneration < b.Generation {
-		return "the disruption controller has seen the budget as it is now"
+		return "the disruption controller has observed the current budget"
 	}
 	var unready []string
 	var entry time.Time
@@ -126,9 +126,9 @@ func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
 	case len(unready) > 0:
 		return fmt.Sprintf("%d of %s Ready", max(need, 1), formatNames(unready))
 	case !entry.IsZero():
-		return entry.UTC().Format(time.RFC3339) + ", when a disruption that was granted and did not happen ages out"
+		return entry.UTC().Format(time.RFC3339) + ", when an unused disruption expires"
 	}
-	return fmt.Sprintf("%d more pods under it are made and Ready", max(need, 1))
+	return fmt.Sprintf("%d more of its pods are Ready", max(need, 1))
 }
 
 // formatNames lists names; of more than three only the first ones.

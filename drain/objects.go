@@ -61,5 +61,5 @@ func (s scales) of(o model.Owner) budget.Scale {
 	if known, ok := s[o.UID]; ok {
 		return known
 	}
-	return budget.Scale{Fault: "it was not found, or its kind has no scale"}
+	return budget.Scale{Fault: "not found, or its kind has no scale"}
 }

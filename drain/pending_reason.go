@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/remediation"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/explain"
@@ -26,7 +27,7 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 		p := &r.Pods[i]
 		j := slices.IndexFunc(cfg.Profiles, func(f profiles.Profile) bool { return f.Name == q.Spec.SchedulerName })
 		if j < 0 {
-			p.PendingReason = "it waits for scheduler " + q.Spec.SchedulerName + ", of which no profile is known here (--config)"
+			p.PendingReason = "it waits for scheduler " + q.Spec.SchedulerName + ", whose profile is not known (--config)"
 			continue
 		}
 		placer := cfg.Profiles[j].NewPlacer(v.State)
@@ -44,7 +45,7 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 }
 
 // explainPending sets whether a replacement can never be scheduled, and what would help.
-func (p *Pod) explainPending(v *View, profile *placement.Profile, seed uint64, q *model.Pod, drained []string) {
+func (p *Pod) explainPending(v *View, profile *framework.Profile, seed uint64, q *model.Pod, drained []string) {
 	rec := placement.Evaluate(v.State, profile, seed, q)
 	p.Permanent, p.Field = neverFits(rec, drained)
 	if only := unreachableVolume(v, q, drained); only != "" {
@@ -65,7 +66,7 @@ var fieldByRule = map[decision.Plugin]string{
 	decision.PreFilterResult:      "spec.affinity.nodeAffinity of its owner's template",
 	decision.TaintToleration:      "spec.tolerations of its owner's template",
 	decision.NodeResourcesFit:     "resources.requests of its containers",
-	decision.VolumeBinding:        "its claims: their volumes can be used on no other node",
+	decision.VolumeBinding:        "its claims: no other node can use their volumes",
 	decision.VolumeZone:           "its claims: their volumes are in another zone",
 	decision.NodeDeclaredFeatures: "the features that it needs of a node",
 }
@@ -124,7 +125,7 @@ func unreachableVolume(v *View, p *model.Pod, drained []string) string {
 			return !slices.Contains(drained, n.Name) && pv.Affinity.Matches(n)
 		})
 		if !usable {
-			return fmt.Sprintf("claim %s/%s: its volume %s can be used on no node that is not drained", p.Namespace, c.Claim, pv.Name)
+			return fmt.Sprintf("claim %s/%s: its volume %s can only be used on drained nodes", p.Namespace, c.Claim, pv.Name)
 		}
 	}
 	return ""

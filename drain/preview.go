@@ -7,7 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
@@ -25,7 +25,7 @@ type Cluster struct {
 
 // Scheduler describes how pods are scheduled.
 type Scheduler struct {
-	Profiles   []*placement.Profile
+	Profiles   []*framework.Profile
 	Seed       uint64
 	Preemption preemption.Options
 	// Machine configures queue and timeouts; its Profiles are derived from those above.
@@ -120,7 +120,7 @@ func (c *Cluster) previewOnce(nodes []string, o Options, by timing) (*Result, er
 }
 
 // ErrPreemptionLoop is returned if the simulated scheduler never becomes idle.
-var ErrPreemptionLoop = errors.New("the scheduler goes round in circles, whatever is drained when")
+var ErrPreemptionLoop = errors.New("the simulated scheduler does not become idle")
 
 // loopError names the last preemption.
 func (w *simulatedCluster) loopError() error {
@@ -129,7 +129,7 @@ func (w *simulatedCluster) loopError() error {
 	}
 	last := w.preempted[len(w.preempted)-1]
 	owner := last.Pod.Owner.Kind + " " + last.Pod.Owner.Name
-	return fmt.Errorf("%w: %s preempts pods of %s on %s, and their replacements come back there", ErrPreemptionLoop, last.By.Key(), owner, last.Pod.NodeName)
+	return fmt.Errorf("%w: %s preempts pods of %s on %s, and their replacements preempt in turn", ErrPreemptionLoop, last.By.Key(), owner, last.Pod.NodeName)
 }
 
 // readinessAssumption returns which pods are assumed to become Ready: those scheduled by the

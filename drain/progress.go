@@ -33,19 +33,19 @@ func describeProgress(x *Move) string {
 	name, r := x.Pod.Key(), x.Replacement
 	switch {
 	case !x.Evicted() && x.Block != nil && x.Block.Kind != ByWorkload:
-		return name + " is held: " + x.Block.describe()
+		return name + " is blocked: " + x.Block.describe()
 	case !x.Evicted():
 		return ""
 	case x.alreadyTerminating() && x.Gone():
-		return name + " is gone, and was on its way out"
+		return name + " is gone (was already terminating)"
 	case x.alreadyTerminating():
-		return name + " is on its way out already"
+		return name + " is already terminating"
 	case r != nil && r.Ready:
 		return fmt.Sprintf("%s is replaced by %s, Ready on %s", name, r.Key(), r.NodeName)
 	case r != nil && r.NodeName != "":
 		return fmt.Sprintf("%s is replaced by %s, starting on %s", name, r.Key(), r.NodeName)
 	case r != nil && r.UnschedulableReason != "":
-		return fmt.Sprintf("%s is replaced by %s, which has no node", name, r.Key())
+		return fmt.Sprintf("%s is replaced by %s, which is unscheduled", name, r.Key())
 	case x.Gone() && !x.expectsReplacement():
 		return name + " is gone"
 	}
@@ -62,7 +62,7 @@ func (b *Block) describe() string {
 	case b.Field != "":
 		s += "; change " + b.Field
 	case b.Permanent:
-		s += "; asking again is of no use"
+		s += "; retrying is useless"
 	case b.ClearedBy != "":
 		s += "; until " + b.ClearedBy
 	}

@@ -87,7 +87,7 @@ func (m *Machine) findBlock(now time.Time, v *View, x *Move, busy map[string]*Mo
 	}
 	if toleratesCordon(p) {
 		if n := m.returnsTo(v, p); n != "" {
-			return &Block{Kind: ByReturn, Permanent: true, Reason: "its replacement would be put on " + n + ", which is drained, as it tolerates " + unschedulable.Key,
+			return &Block{Kind: ByReturn, Permanent: true, Reason: "its replacement would run on " + n + ", which is drained, because it tolerates " + unschedulable.Key,
 				Field: "spec.tolerations of its owner's template"}
 		}
 	}

@@ -76,7 +76,7 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 }
 
 // ErrTimeout is returned by a drain that reached its timeout.
-var ErrTimeout = errors.New("--timeout: not all pods have left in time")
+var ErrTimeout = errors.New("--timeout: not all pods were evicted in time")
 
 // startInformers starts the informers and waits until they are synced.
 func (d *Drain) startInformers(ctx context.Context) error {
@@ -90,7 +90,7 @@ func (d *Drain) startInformers(ctx context.Context) error {
 	select {
 	case <-d.feed.Synced():
 	case <-late.C:
-		return fmt.Errorf("reading the cluster: no list of %s after %v: may you list and watch them?", strings.Join(d.feed.Unsynced(), ", "), syncTimeout)
+		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(d.feed.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -158,7 +158,7 @@ func (d *Drain) runAction(ctx context.Context, action Action) error {
 	switch a := action.(type) {
 	case Evict:
 		if err := d.annotateReplacement(ctx, a); err != nil && ctx.Err() == nil {
-			d.OnProgress(fmt.Sprintf("%s is not marked as replaced by %s: its owner may make one more for a moment: %v", a.Pod.Key(), a.SurgePod.Name, err))
+			d.OnProgress(fmt.Sprintf("%s could not be marked as replaced by %s, so its owner may create one more temporarily: %v", a.Pod.Key(), a.SurgePod.Name, err))
 		}
 		answer := evict(ctx, d.Client, a.Pod, d.Grace)
 		if !answer.Granted {

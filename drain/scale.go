@@ -61,7 +61,7 @@ func scaleTarget(ctx context.Context, c kubernetes.Interface, namespace string, 
 		found, err := c.CoreV1().ReplicationControllers(namespace).Get(ctx, o.Name, get)
 		return replicationController(c, found), err
 	}
-	return nil, fmt.Errorf("a %s has no replicas to ask for", o.Kind)
+	return nil, fmt.Errorf("a %s has no replicas", o.Kind)
 }
 
 func deployment(c kubernetes.Interface, o *appsv1.Deployment) *scalable {
@@ -135,12 +135,12 @@ func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
 			return nil
 		case "":
 		default:
-			return fmt.Errorf("%s runs one more already for another drain (label %s)", s.name, SurgeLabel)
+			return fmt.Errorf("%s already runs an additional replica for another drain (label %s)", s.name, SurgeLabel)
 		}
 		n := s.current() + 1
 		if err = s.write(ctx, n, p.UID, p.NodeName, strconv.Itoa(int(n))); !apierrors.IsConflict(err) {
 			if err == nil {
-				d.OnProgress(fmt.Sprintf("%s runs one more for %s", s.name, p.Key()))
+				d.OnProgress(fmt.Sprintf("%s runs an additional replica for %s", s.name, p.Key()))
 			}
 			return err
 		}
@@ -208,9 +208,9 @@ func (d *Drain) annotate(ctx context.Context, p *model.Pod, standIn any) error {
 
 // undoSurge removes the marks and, if the replicas are still those of the surge, one replica.
 func (d *Drain) undoSurge(ctx context.Context, s *scalable) error {
-	n, done := s.current(), fmt.Sprintf("%s keeps its %d replicas: somebody else has set them meanwhile", s.name, s.current())
+	n, done := s.current(), fmt.Sprintf("%s keeps its %d replicas: another client changed them in the meantime", s.name, s.current())
 	if s.isSurged() {
-		n, done = max(n-1, 0), s.name+" runs as many as before"
+		n, done = max(n-1, 0), s.name+" has its previous number of replicas"
 	}
 	err := s.write(ctx, n, nil, nil, nil)
 	if err == nil {
@@ -233,7 +233,7 @@ func (d *Drain) recoverSurges(ctx context.Context) (err error) {
 func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
 	left, err := d.listSurged(ctx)
 	if err != nil {
-		return fmt.Errorf("looking for what an earlier drain left: %w", err)
+		return fmt.Errorf("finding surges of an earlier drain: %w", err)
 	}
 	for _, s := range left {
 		p := d.watcher.View.Pod(s.meta.Labels[SurgeLabel])
@@ -242,7 +242,7 @@ func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
 			d.machine.AdoptSurge(time.Now(), d.watcher.View, p.UID)
 		case slices.Contains(d.Nodes, s.meta.Annotations[SurgeNode]):
 			if err := d.undoSurge(ctx, s); err != nil {
-				return fmt.Errorf("%s: taking back one more that an earlier drain asked for: %w", s.name, err)
+				return fmt.Errorf("%s: undoing the surge of an earlier drain: %w", s.name, err)
 			}
 		}
 	}
@@ -284,7 +284,7 @@ func (d *Drain) undoSurges(ctx context.Context) error {
 	var errs []error
 	for _, p := range d.machine.surgedPods() {
 		if err := d.scaleDown(ctx, p); err != nil {
-			errs = append(errs, fmt.Errorf("%s %s runs one more than before: %w; the next drain of %s takes it back", p.Owner.Kind, p.Owner.Name, err, p.NodeName))
+			errs = append(errs, fmt.Errorf("undoing the surge of %s %s: %w; the next drain of %s undoes it", p.Owner.Kind, p.Owner.Name, err, p.NodeName))
 		}
 	}
 	return errors.Join(errs...)

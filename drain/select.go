@@ -53,9 +53,9 @@ func (o *Options) missingFlag(p *model.Pod) string {
 }
 
 var flagMessages = map[string]string{
-	"--ignore-daemonsets":    "pods of DaemonSets, which stay with --ignore-daemonsets",
-	"--force":                "pods without a controller, which nobody replaces; they go with --force",
-	"--delete-emptydir-data": "pods with an emptyDir, which is lost; they go with --delete-emptydir-data",
+	"--ignore-daemonsets":    "DaemonSet pods, which --ignore-daemonsets skips",
+	"--force":                "pods without a controller, which are not replaced; --force evicts them",
+	"--delete-emptydir-data": "pods with an emptyDir, whose data is lost; --delete-emptydir-data evicts them",
 }
 
 // Check returns an error that lists missing nodes and the pods that the options do not allow

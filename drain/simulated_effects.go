@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
@@ -86,8 +86,8 @@ func (w *simulatedCluster) prepareClaims(e scheduling.BindVolumes) {
 	for _, c := range e.Plan.Provision {
 		v := &model.PersistentVolume{Name: "foretold-" + c.Namespace + "-" + c.Name, Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Block: c.Block, Phase: "Bound"}
 		if id, ok := w.view.State.NodeID(e.Node); ok {
-			if host, ok := w.view.State.Node(id).Model.Labels.Get(placement.HostnameKey); ok {
-				v.Affinity = &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: placement.HostnameKey, Values: []string{host}}}}}}
+			if host, ok := w.view.State.Node(id).Model.Labels.Get(framework.HostnameKey); ok {
+				v.Affinity = &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: framework.HostnameKey, Values: []string{host}}}}}}
 			}
 		}
 		w.bindClaim(c, v)

@@ -146,13 +146,13 @@ func (s *surge) observe(now time.Time, v *View, p Timeouts) {
 	e := s.extra
 	switch {
 	case e == nil && now.Sub(s.since) >= p.Replacement && !s.move.Evicted():
-		s.failure = "its owner makes no pod more"
+		s.failure = "its owner creates no additional pod"
 	case e == nil || e.NodeName == "" || e.Ready:
 		s.placedAt = time.Time{}
 	case s.placedAt.IsZero():
 		s.placedAt = now
 	case now.Sub(s.placedAt) >= p.Ready:
-		s.failure = "the pod more is not Ready after " + p.Ready.String()
+		s.failure = "the additional pod is not Ready after " + p.Ready.String()
 	}
 }
 
@@ -175,7 +175,7 @@ func (m *Machine) settledSurge(now time.Time, v *View, s *surge) (wake time.Time
 	}
 	wake, ok = m.schedulerIdle(now, v)
 	if ok && s.extra.NodeName == "" {
-		s.failure = "the pod more has no node"
+		s.failure = "the additional pod cannot be scheduled"
 	}
 	return wake, ok
 }
@@ -210,7 +210,7 @@ func (m *Machine) recordFailedSurge(x *Move) {
 		return
 	}
 	if s.stage == scaledUp && s.extra != nil && s.extra.Ready {
-		s.failure = "one pod more does not make it allow anything"
+		s.failure = "an additional pod does not help"
 	}
 	if s.failure != "" {
 		x.Block.Reason += " (--surge: " + s.failure + ")"

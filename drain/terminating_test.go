@@ -28,7 +28,7 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 	starting.Ready, starting.Created, starting.Started = false, start.Add(-time.Second), time.Time{}
 	ordinal := func(p *model.Pod) *model.Pod { p.Owner.Kind = "StatefulSet"; return p }
 	moved := "default/web-2 moves n2 round=1\ndefault/web-1 leaving round=0"
-	gone := "default/web-1 is gone, which was on its way out"
+	gone := "default/web-1 is gone, which is terminating"
 	for name, tc := range map[string]struct {
 		objects     []any
 		lines, held string
@@ -53,7 +53,7 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 				t.Errorf("the other one was held by %+v, want until %q", h, tc.held)
 			}
 			var text strings.Builder
-			if err := r.Text(&text, true); err != nil || !strings.Contains(text.String(), "was on its way out\n") || !strings.HasSuffix(text.String(), "\nAll pods leave.\n") ||
+			if err := r.Text(&text, true); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
 				strings.Contains(text.String(), "makes no other") || strings.Contains(text.String(), "gone for good") {
 				t.Errorf("%v\n%s", err, text.String())
 			}
@@ -87,7 +87,7 @@ func TestTerminatingPodsAreAwaited(t *testing.T) {
 		t.Fatalf("%v\n%+v", err, r)
 	}
 	all := strings.Join(said, "\n")
-	if strings.Contains(all, "web-a is evicted") || !strings.Contains(all, "[0/2] default/web-a is on its way out already") || !strings.Contains(all, "[2/2] default/web-a is gone") {
+	if strings.Contains(all, "web-a is evicted") || !strings.Contains(all, "[0/2] default/web-a is already terminating") || !strings.Contains(all, "[2/2] default/web-a is gone") {
 		t.Error(all)
 	}
 }
@@ -108,7 +108,7 @@ func TestInterruptedDrainHasNoExitCode(t *testing.T) {
 		t.Fatalf("%v\n%+v", err, r)
 	}
 	var text strings.Builder
-	if err := r.Text(&text, false); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods never move as things are.\n") {
+	if err := r.Text(&text, false); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods can never move.\n") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	if data, err := r.JSON(); err != nil || !strings.Contains(string(data), `"exitCode": 1`) || !strings.Contains(string(data), `"stopped": true`) {

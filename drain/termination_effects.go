@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // terminationMatters reports whether the end of p on a cordoned node can affect the placement
@@ -31,7 +31,7 @@ func terminationMatters(v *View, p *model.Pod) bool {
 // matches p, or any such term if p is nil.
 func hasWideTerm(s *model.PodSpec, p *model.Pod) bool {
 	far := func(t *model.PodAffinityTerm) bool {
-		return t.TopologyKey != placement.HostnameKey && (p == nil || t.Selector.Matches(p.Labels))
+		return t.TopologyKey != framework.HostnameKey && (p == nil || t.Selector.Matches(p.Labels))
 	}
 	for _, terms := range [][]model.PodAffinityTerm{s.Affinity, s.AntiAffinity} {
 		for i := range terms {

@@ -20,10 +20,10 @@ func (r *Result) Text(w io.Writer, foretold bool) error {
 		r.Pods[i].writeReasons(&b, foretold)
 	}
 	if r.anyUncertain() {
-		b.WriteString("\nWhat is not certain may come otherwise: pods of equal priority contend for the same room, and who is first is not known.\n")
+		b.WriteString("\nUncertain results depend on timing: pods of equal priority compete for the same capacity.\n")
 	}
 	if len(r.Preempted) > 0 {
-		b.WriteString("\nMake room for replacements\n")
+		b.WriteString("\nPreempted by replacements\n")
 		for _, p := range r.Preempted {
 			fmt.Fprintf(&b, "  %s on %s, for %s\n", p.Pod, p.Node, p.By)
 		}
@@ -66,7 +66,7 @@ func (r *Result) writeHeadline(b *strings.Builder, foretold bool) {
 				of = append(of, fmt.Sprintf("%s %d", why, stay[why]))
 			}
 		}
-		words = append(words, fmt.Sprintf("%d not touched (%s)", len(r.Skipped), strings.Join(of, ", ")))
+		words = append(words, fmt.Sprintf("%d skipped (%s)", len(r.Skipped), strings.Join(of, ", ")))
 	}
 	if len(words) == 0 {
 		words = []string{"no pods"}
@@ -82,7 +82,7 @@ func (r *Result) writeHeadline(b *strings.Builder, foretold bool) {
 	b.WriteString("\n")
 }
 
-var outcomeText = map[Outcome]string{OutcomeMoved: "moved", OutcomeRemoved: "gone for good", OutcomePending: "without a node", OutcomeBlocked: "held", OutcomeTerminating: "leaving already"}
+var outcomeText = map[Outcome]string{OutcomeMoved: "moved", OutcomeRemoved: "removed", OutcomePending: "pending", OutcomeBlocked: "blocked", OutcomeTerminating: "already terminating"}
 
 // writeTable writes a row per pod.
 func (r *Result) writeTable(b *strings.Builder) {
@@ -99,7 +99,7 @@ func (r *Result) writeTable(b *strings.Builder) {
 			to = "-"
 		}
 		if p.Uncertain {
-			note = strings.TrimPrefix(note+"; not certain", "; ")
+			note = strings.TrimPrefix(note+"; uncertain", "; ")
 		}
 		owner := p.Owner
 		if owner == "" {
@@ -117,27 +117,27 @@ func (r *Result) writeTable(b *strings.Builder) {
 func (p *Pod) note() string {
 	switch {
 	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Permanent:
-		return "held for good, see below"
+		return "blocked permanently, see below"
 	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.ClearedBy != "":
-		return "held until " + p.Block.ClearedBy
+		return "blocked until " + p.Block.ClearedBy
 	case p.Outcome == OutcomeBlocked:
 		return "held"
 	case p.Outcome == OutcomePending && p.Permanent:
-		return "no node will do, see below"
+		return "fits no node, see below"
 	case p.Outcome == OutcomePending:
-		return "waits for a node, see below"
+		return "pending, see below"
 	case p.Outcome == OutcomeRemoved && p.Owner == "":
-		return "nobody replaces it"
+		return "not replaced"
 	case p.Outcome == OutcomeRemoved:
-		return "its owner makes no other"
+		return "its owner creates no replacement"
 	case p.Outcome == OutcomeTerminating && p.Round > 0:
-		return "evicted, and not gone yet"
+		return "evicted, still terminating"
 	case p.isTerminating():
-		return "was on its way out, and is not gone yet"
+		return "was already terminating, not gone yet"
 	case p.Outcome == OutcomeTerminating:
-		return "was on its way out"
+		return "was already terminating"
 	case p.Surged:
-		return "its owner runs one more first"
+		return "its owner runs an additional replica first"
 	case p.FirstBlock != nil && p.FirstBlock.ClearedBy != "":
 		return "after " + p.FirstBlock.ClearedBy
 	}
@@ -149,21 +149,21 @@ func (p *Pod) writeReasons(b *strings.Builder, foretold bool) {
 	switch {
 	case p.Outcome == OutcomePending:
 		if foretold {
-			fmt.Fprintf(b, "\nA replacement of %s would wait: %s\n", p.Pod, p.PendingReason)
+			fmt.Fprintf(b, "\nThe replacement of %s would be pending: %s\n", p.Pod, p.PendingReason)
 		} else {
-			fmt.Fprintf(b, "\n%s, the replacement of %s, waits: %s\n", p.Replacement, p.Pod, p.PendingReason)
+			fmt.Fprintf(b, "\n%s, the replacement of %s, is pending: %s\n", p.Replacement, p.Pod, p.PendingReason)
 		}
 		if p.Permanent {
-			fmt.Fprintf(b, "  it can run nowhere else before this changes: %s\n", p.Field)
+			fmt.Fprintf(b, "  it fits no other node until this changes: %s\n", p.Field)
 		}
 		if len(p.Suggestions) > 0 {
-			b.WriteString("  any of these lets it fit\n")
+			b.WriteString("  any of these makes it schedulable\n")
 		}
 		for _, s := range p.Suggestions[:min(len(p.Suggestions), 3)] {
 			fmt.Fprintf(b, "    %s\n", s)
 		}
 	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind != ByWorkload:
-		fmt.Fprintf(b, "\n%s is held: %s\n", p.Pod, p.Block.describe())
+		fmt.Fprintf(b, "\n%s is blocked: %s\n", p.Pod, p.Block.describe())
 	}
 }
 
@@ -176,13 +176,13 @@ func (r *Result) verdict(foretold bool) string {
 	}
 	switch {
 	case code == 4:
-		return "Some pods never move as things are" + exits
+		return "Some pods can never move" + exits
 	case code == 3:
-		return "Some pods wait" + exits
+		return "Some pods are waiting" + exits
 	case r.Count(OutcomeTerminating) > 0 && foretold:
-		return "All pods leave."
+		return "All pods will be gone."
 	case r.Count(OutcomeTerminating) > 0:
-		return "All pods have left."
+		return "All pods are gone."
 	case foretold:
 		return "All pods move."
 	}

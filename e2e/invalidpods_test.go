@@ -59,7 +59,7 @@ func invalidPods() map[string]invalidPod {
 		"too-large":       {onNode, `resources: {requests: {cpu: 999}}`, "failed", "OutOfcpu", []string{"Node didn't have enough resource: cpu, requested: 999000"}},
 		"other-node":      {onNode + "nodeSelector: {disk: none}, ", `workingDir: /`, "failed", "NodeAffinity", []string{"node(s) didn't match Pod's node affinity/selector"}},
 		"too-long":        {"activeDeadlineSeconds: 1, ", `workingDir: /`, "failed", "DeadlineExceeded", []string{"Pod was active on the node longer than the specified deadline"}},
-		"no-port":         {"", `readinessProbe: {periodSeconds: 1, httpGet: {path: /, port: web}}`, "event", "Unhealthy", []string{"Readiness probe errored", `"web" is no port of container "main"`}},
+		"no-port":         {"", `readinessProbe: {periodSeconds: 1, httpGet: {path: /, port: web}}`, "event", "Unhealthy", []string{"Readiness probe errored", `"web" is not a port of container "main"`}},
 		"no-server":       {"", `livenessProbe: {periodSeconds: 1, failureThreshold: 1, tcpSocket: {port: 1}}`, "event", "Unhealthy", []string{"Liveness probe failed: ", "connection refused"}},
 		"no-hook":         {"", `lifecycle: {postStart: {exec: {command: [no-such-command]}}}`, "event", "FailedPostStartHook", []string{"no-such-command"}},
 	}

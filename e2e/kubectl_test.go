@@ -258,7 +258,7 @@ func kubectlTop(t *testing.T, c *cluster) {
 	})
 	has(t, c.mustKubectl("top", "nodes"), "MEMORY(bytes)", "n1", "n2")
 	has(t, c.mustKubectl("get", "pods.metrics.k8s.io", "greedy"), "WINDOW", "250m")
-	if r := c.kubectl("logs", "greedy"); r.code != 1 || !strings.Contains(r.stderr, `pod "greedy" is simulated by node`) {
+	if r := c.kubectl("logs", "greedy"); r.code != 1 || !strings.Contains(r.stderr, `is simulated: it has no logs`) {
 		t.Errorf("logs of a simulated pod: %s", r)
 	}
 	c.mustKubectl("delete", "pod", "greedy")

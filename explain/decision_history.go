@@ -13,17 +13,17 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// maxDecisions is how many decisions about a pod are shown: the newest.
+// maxDecisions is the number of decisions about a pod that a text shows.
 const maxDecisions = 20
 
-// DeletedPod is what is known of pods of a name, none of which is there any more.
+// DeletedPod is what journals contain about deleted pods of one name.
 type DeletedPod struct {
 	Pod           string // namespace/name
 	Decisions     []journal.Decision
-	Displacements []*journal.Displacement // the newest first
+	Displacements []*journal.Displacement // newest first
 }
 
-// Text writes it for a person.
+// Text writes the explanation as text.
 func (g DeletedPod) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "pod %s is not there any more\n", g.Pod)
@@ -42,7 +42,7 @@ func (g DeletedPod) Text(w io.Writer) error {
 	return err
 }
 
-// JSON is the same for a script. The names of fields are stable.
+// JSON returns the explanation as JSON. The names of fields are stable.
 func (g DeletedPod) JSON() ([]byte, error) {
 	return json.MarshalIndent(struct {
 		Pod       string                  `json:"pod"`
@@ -51,8 +51,8 @@ func (g DeletedPod) JSON() ([]byte, error) {
 	}{g.Pod, g.Displacements, append([]journal.Decision{}, g.Decisions...)}, "", "  ")
 }
 
-// writeDecisions words what a journal has, namesakes one after the other: first the one with the uid
-// present, if there is one, whatever was decided about it, then those that are gone, the last one first.
+// writeDecisions writes decisions by pod: the one with UID present first, if there is one,
+// then deleted pods of the same name, newest first.
 func writeDecisions(b *strings.Builder, list []journal.Decision, present string) {
 	b.WriteString("decided, as the scheduler's journal has it")
 	if more := len(list) - maxDecisions; more > 0 {
@@ -76,8 +76,8 @@ func writeDecisions(b *strings.Builder, list []journal.Decision, present string)
 	_ = t.Flush()
 }
 
-// decisionsByUID are decisions by the uid of their pod: of the present one first, then of the others, the
-// last one first; of each the oldest decision first, as in the list.
+// decisionsByUID returns decisions by pod UID: those of present first, then of other pods,
+// newest pod first. The order within a pod stays.
 func decisionsByUID(list []journal.Decision, present string) [][]journal.Decision {
 	var out [][]journal.Decision
 	for _, d := range list {
@@ -101,7 +101,7 @@ func falseAfterTrue(first bool) int {
 	return 1
 }
 
-// formatDecision is what a decision was and what became of it.
+// formatDecision formats a decision and its outcome.
 func formatDecision(d journal.Decision) string {
 	var parts []string
 	if d.Node != "" {

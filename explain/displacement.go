@@ -12,7 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// EvictionsText writes displacements for a person, as they come; with most above 0, that many at most.
+// EvictionsText writes a table of displacements, limited to most entries if most is
+// positive.
 func EvictionsText(w io.Writer, list []*journal.Displacement, now time.Time, most int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d displaced%s\n", len(list), byCause(list))
@@ -32,7 +33,7 @@ func EvictionsText(w io.Writer, list []*journal.Displacement, now time.Time, mos
 	return err
 }
 
-// EvictionsJSON is the list as JSON. The names of fields are stable.
+// EvictionsJSON returns the list as JSON. The names of fields are stable.
 func EvictionsJSON(list []*journal.Displacement) ([]byte, error) {
 	if list == nil {
 		list = []*journal.Displacement{}
@@ -106,13 +107,13 @@ func readyAfter(d *journal.Displacement) string {
 	return formatElapsed(d.Time, *d.Replacement.Ready)
 }
 
-// formatElapsed is how long something took, in seconds: the API tells most times no finer.
+// formatElapsed formats a duration in seconds, the resolution of most API times.
 func formatElapsed(from, to time.Time) string {
 	return max(0, to.Truncate(time.Second).Sub(from.Truncate(time.Second))).String()
 }
 
-// DisplacementText writes what is known of one displacement. Earlier is how many others there are of
-// pods of the same name.
+// DisplacementText writes the details of one displacement. earlier is the number of other
+// displacements of pods with the same name.
 func DisplacementText(w io.Writer, d *journal.Displacement, earlier int, now time.Time) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s was displaced", oneLine(d.Pod.Key()))
@@ -170,7 +171,7 @@ func displacementLines(d *journal.Displacement) (lines [][2]string) {
 	return lines
 }
 
-// causeDescriptions say what a cause means.
+// causeDescriptions explain the causes.
 var causeDescriptions = map[displacement.Cause]string{
 	displacement.Preemption: ": a pod of higher priority needed the room",
 	displacement.API:        ": its eviction was asked of the API",

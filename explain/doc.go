@@ -1,9 +1,7 @@
-// Package explain turns decisions into words: the text of kube-scheduler for
-// events and conditions, which habits and tools depend on, and longer texts,
-// tables and JSON for people.
+// Package explain turns decisions into text, tables and JSON. Message returns the text of
+// kube-scheduler for events and conditions.
 //
-// What it says is a function of engine values; numbers are taken from them and
-// never worked out again. The answers to "why is this pod pending", "what about this
-// node" and "who waits" (Ask, AskNode, Queue) are put together here from what
-// placement, preemption and remedy say about a state.
+// ExplainPod and ExplainNode evaluate a state with packages placement, preemption and
+// remediation, and collect the results. All numbers come from engine values and are never
+// computed again.
 package explain

@@ -9,43 +9,44 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// NodeExplanation is all there is to say about a node.
+// NodeExplanation is the result of ExplainNode.
 type NodeExplanation struct {
 	Node       *model.Node
-	Conditions []Condition // as the API has them
+	Conditions []Condition // from the API
 	Pods       []*model.Pod
 	Used       model.Resources
-	Nominated  []*model.Pod // that room is kept for; without phantoms
+	Nominated  []*model.Pod // nominated pods, without placeholders
 	Holds      []*model.Hold
-	// Fits are the waiting pods that would fit, by name; Refused those that would not,
-	// with the verdicts on this node.
+	// Fits are the keys of pending pods that fit the node. Rejected are the others with their
+	// verdicts.
 	Fits     []string
 	Rejected []RejectedPod
-	// NotEvaluated is how many waiting pods were not asked about.
+	// NotEvaluated is the number of pending pods that were not evaluated.
 	NotEvaluated int
 }
 
-// Condition is a condition of a node.
+// Condition is a node condition.
 type Condition struct {
 	Type, Status, Reason, Message string
 	Since                         time.Time
 }
 
-// RejectedPod is a waiting pod that a node refuses.
+// RejectedPod is a pending pod that a node rejects.
 type RejectedPod struct {
 	Pod     string
 	Verdict decision.Verdict
 }
 
-// maxEvaluated is how many waiting pods a node is asked about: each costs an
-// evaluation of the cluster.
+// maxEvaluated is the number of pending pods that ExplainNode evaluates, each on the whole
+// cluster.
 const maxEvaluated = 200
 
-// ExplainNode works out what there is to say about a node; nil when it is not known. profileOf
-// is the profile of a pod, nil when it has none. Pods are the cluster's.
-func ExplainNode(s *cluster.State, profileOf func(*model.Pod) *placement.Profile, seed uint64, name string, pods []*model.Pod) *NodeExplanation {
+// ExplainNode explains a node; it returns nil if the node does not exist. profileOf
+// returns the profile of a pod, or nil. pods are all pods of the cluster.
+func ExplainNode(s *cluster.State, profileOf func(*model.Pod) *framework.Profile, seed uint64, name string, pods []*model.Pod) *NodeExplanation {
 	id, known := s.NodeID(name)
 	if !known {
 		return nil
@@ -69,16 +70,15 @@ func ExplainNode(s *cluster.State, profileOf func(*model.Pod) *placement.Profile
 	return a
 }
 
-// dominantShare is how much of a node a pod asks for, of what it asks most of.
+// dominantShare returns the largest fraction of a node's resources that a pod requests.
 func dominantShare(p *model.Pod, n *model.Node) float64 {
 	share := func(want, have int64) float64 { return float64(want) / float64(max(have, 1)) }
 	r, have := &p.Spec.Requests, &n.Allocatable
 	return max(share(r.MilliCPU, have.MilliCPU), share(r.Memory, have.Memory))
 }
 
-// evaluatePending asks what the node makes of the waiting pods. Pods that are alike are asked
-// about once.
-func (a *NodeExplanation) evaluatePending(s *cluster.State, profileOf func(*model.Pod) *placement.Profile, seed uint64, pods []*model.Pod) {
+// evaluatePending evaluates the pending pods on the node, equal pods only once.
+func (a *NodeExplanation) evaluatePending(s *cluster.State, profileOf func(*model.Pod) *framework.Profile, seed uint64, pods []*model.Pod) {
 	type kind struct {
 		spec             *model.PodSpec
 		namespace, owner string
@@ -116,7 +116,7 @@ func labelsKey(l model.Labels) string {
 	return string(b)
 }
 
-// verdictForNode is what a record says of one node.
+// verdictForNode returns the verdict of one node in a record.
 func verdictForNode(rec *decision.Record, node string) decision.Verdict {
 	switch {
 	case rec.PreEnqueue != nil:
@@ -134,7 +134,7 @@ func verdictForNode(rec *decision.Record, node string) decision.Verdict {
 	return decision.Verdict{Plugin: decision.PreFilterResult, Code: decision.UnschedulableAndUnresolvable}
 }
 
-// pendingPods are the pods that have no node and want one.
+// pendingPods returns the unassigned pods that are neither finished nor terminating.
 func pendingPods(pods []*model.Pod) []*model.Pod {
 	var out []*model.Pod
 	for _, p := range pods {
@@ -145,7 +145,7 @@ func pendingPods(pods []*model.Pod) []*model.Pod {
 	return out
 }
 
-// sortByPriority sorts pods as they come to be tried: the most important first, then the oldest.
+// sortByPriority sorts pods by priority, highest first, then by age.
 func sortByPriority(pods []*model.Pod) []*model.Pod {
 	slices.SortStableFunc(pods, func(a, b *model.Pod) int {
 		return cmp.Or(cmp.Compare(b.Spec.Priority, a.Spec.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Key(), b.Key()))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 func TestExplainNode(t *testing.T) {
@@ -31,11 +31,11 @@ func TestExplainNode(t *testing.T) {
 	}
 	s.UpsertHold(&model.Hold{Namespace: "default", Name: "avoid-1", Type: model.Avoid, Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "u"},
 		Node: "n7", Cause: "Pressure", Count: 3, Until: now.Add(5 * time.Minute)})
-	profile, err := placement.NewProfile(placement.DefaultConfig())
+	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := ExplainNode(s, func(*model.Pod) *placement.Profile { return profile }, 1, "n7", pods)
+	a := ExplainNode(s, func(*model.Pod) *framework.Profile { return profile }, 1, "n7", pods)
 	a.Conditions = []Condition{{Type: "Ready", Status: "True"}, {Type: "MemoryPressure", Status: "True", Reason: "Low", Message: "90Mi left", Since: now.Add(-3 * time.Minute)}}
 	var b strings.Builder
 	if err := a.Text(&b, now, false); err != nil {

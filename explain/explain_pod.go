@@ -8,35 +8,36 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/remediation"
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// PodExplanation is all there is to say about where a pod can run.
+// PodExplanation is the result of ExplainPod.
 type PodExplanation struct {
 	Record      *decision.Record
-	Pod         *model.Pod // as it was judged: unbound
-	Node        string     // where it is bound; empty while it waits
-	NodeMissing bool       // there is no such node
-	// Problems are what its node reports that keeps it from running there, a line each.
+	Pod         *model.Pod // as evaluated: unbound
+	Node        string     // node of a bound pod
+	NodeMissing bool       // the node does not exist
+	// Problems are reported by the node and keep the pod from running, one per line.
 	Problems []string
-	// Nominated is the node that room is being made on for the pod, and Leaving who must leave
-	// there first.
+	// Nominated is the nominated node, TerminatingVictims the pods that must terminate there
+	// first.
 	Nominated          string
 	TerminatingVictims []*model.Pod
-	// Preemption is what looking for victims would come to; nil for a pod that fits,
-	// is bound or is held back.
+	// Preemption is the result of preemption; nil for a pod that fits, is bound or is gated.
 	Preemption *decision.Preemption
-	// Extenders says that the scheduler asks extenders about the pod, too, as nobody did here.
+	// Extenders: the scheduler also calls extenders for the pod. ExplainPod does not.
 	Extenders bool
-	// Suggestions are for a pod that waits and fits nowhere; nil otherwise.
+	// Suggestions are for an unschedulable or gated pod; nil otherwise.
 	Suggestions *remediation.Result
-	// Decisions is what a scheduler's journal says that was decided about this pod and earlier ones of its name, the oldest first.
+	// Decisions are from a scheduler's journal, about this pod and earlier pods of its name,
+	// oldest first.
 	Decisions []journal.Decision
 }
 
-// uid is the pod's; empty where only a record is told of.
+// uid returns the UID of the pod, if the pod is set.
 func (a *PodExplanation) uid() string {
 	if a.Pod == nil {
 		return ""
@@ -44,9 +45,9 @@ func (a *PodExplanation) uid() string {
 	return a.Pod.UID
 }
 
-// ExplainPod works out the answer. A bound pod is judged as if it were not bound, and the state is
-// without it afterwards; nothing else of the state changes.
-func ExplainPod(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Options, pod *model.Pod) *PodExplanation {
+// ExplainPod explains where a pod can run. A bound pod is evaluated as if it were not
+// bound: ExplainPod removes it from the state. Otherwise the state is not changed.
+func ExplainPod(s *cluster.State, p *framework.Profile, seed uint64, o preemption.Options, pod *model.Pod) *PodExplanation {
 	a := &PodExplanation{Pod: pod, Node: pod.NodeName}
 	if pod.NodeName != "" {
 		_, known := s.NodeID(pod.NodeName)
@@ -72,8 +73,8 @@ func ExplainPod(s *cluster.State, p *placement.Profile, seed uint64, o preemptio
 	return a
 }
 
-// terminatingVictims are the less important pods of a node that are on their way out, the most
-// important first.
+// terminatingVictims returns the terminating pods of a lower priority, most important
+// first.
 func terminatingVictims(pods []*model.Pod, pod *model.Pod) []*model.Pod {
 	var out []*model.Pod
 	for _, p := range pods {

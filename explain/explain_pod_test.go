@@ -7,14 +7,14 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 )
 
 const gib = 1 << 30
 
 func node(name string, labels map[string]string) *model.Node {
-	all := map[string]string{placement.HostnameKey: name}
+	all := map[string]string{framework.HostnameKey: name}
 	for k, v := range labels {
 		all[k] = v
 	}
@@ -38,7 +38,7 @@ func ask(t *testing.T, p *model.Pod, objects ...any) *PodExplanation {
 		}
 	}
 	s.UpsertPod(p)
-	profile, err := placement.NewProfile(placement.DefaultConfig())
+	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

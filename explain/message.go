@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// Message is kube-scheduler's text for an attempt that found no node, as its
-// FailedScheduling event and PodScheduled condition show it.
+// Message returns kube-scheduler's text for an attempt that found no node, as in the
+// FailedScheduling event and the PodScheduled condition:
 //
 //	0/4 nodes are available: 1 Too many pods, 3 Insufficient cpu. preemption: 0/4 nodes are available: ...
 func Message(s *decision.Summary) string {
@@ -22,8 +22,8 @@ func Message(s *decision.Summary) string {
 	return text
 }
 
-// Preemption is the part of the text that says why no room can be made; empty
-// when it can, or when nobody tried.
+// Preemption returns the part of the text that explains why preemption does not help;
+// empty if it does or was not tried.
 func Preemption(p *decision.Preemption) string {
 	switch p.Outcome {
 	case decision.PreemptionPolicyNever:
@@ -50,8 +50,8 @@ func fitErrorText(s *decision.Summary) string {
 	return histogram(s.Nodes, s.ReasonCounts)
 }
 
-// histogram says how many nodes were refused for what. The parts are sorted as
-// strings, as upstream ("10 ..." before "2 ...").
+// histogram returns the number of nodes by reason. As in kube-scheduler, the parts are
+// sorted as strings ("10 ..." before "2 ...").
 func histogram(nodes int, rows []decision.ReasonCount) string {
 	counts := map[string]int{}
 	for i := range rows {
@@ -65,9 +65,8 @@ func histogram(nodes int, rows []decision.ReasonCount) string {
 	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(parts, ", "))
 }
 
-// reasonCountText words one row. Nodes outside of the names that a rule narrowed the
-// search to have no reason of their own; the row's subject names the rules that
-// did, and node affinity is the usual one.
+// reasonCountText returns the text of one row. Nodes outside of the PreFilter result have
+// no reason; the row names the plugins that limited the search, by default NodeAffinity.
 func reasonCountText(c *decision.ReasonCount) string {
 	if c.Plugin != decision.PreFilterResult {
 		return c.Reason.String()
@@ -79,7 +78,7 @@ func reasonCountText(c *decision.ReasonCount) string {
 	return "node(s) didn't satisfy plugin(s) [" + plugins + "]"
 }
 
-// GatedMessage is the text for a pod that is held back before the queue.
+// GatedMessage returns the text for a gated pod.
 func GatedMessage(v *decision.Verdict) string {
 	if v.Plugin == decision.SchedulingGates {
 		return "Scheduling is blocked due to non-empty scheduling gates"

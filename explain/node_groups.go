@@ -9,14 +9,13 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// nodeGroup is nodes that one rule refuses for reasons of one shape: the same kinds
-// of reasons about the same things, with numbers of their own.
+// nodeGroup is the nodes that one plugin rejects for equal reasons with different numbers.
 type nodeGroup struct {
 	plugin  decision.Plugin
-	records []*decision.NodeRecord // nearest to fitting first
+	records []*decision.NodeRecord // smallest shortage first
 }
 
-// groupNodes brings refused nodes together, by rule, then the nearest first.
+// groupNodes groups rejected nodes by plugin, then by shortage.
 func groupNodes(nodes []decision.NodeRecord) []nodeGroup {
 	at := map[string]int{}
 	var out []nodeGroup
@@ -46,7 +45,7 @@ func groupNodes(nodes []decision.NodeRecord) []nodeGroup {
 	return out
 }
 
-// verdictKey tells verdicts apart by all but numbers and names of pods.
+// verdictKey returns a key of a verdict without numbers and pod names.
 func verdictKey(v *decision.Verdict) string {
 	var b strings.Builder
 	fmt.Fprint(&b, v.Plugin, v.Code)
@@ -57,18 +56,18 @@ func verdictKey(v *decision.Verdict) string {
 	return b.String()
 }
 
-// isUnresolvable says that a reason cannot be helped by pods' leaving.
+// isUnresolvable reports whether removing pods cannot resolve a reason.
 func isUnresolvable(r *decision.Reason) bool {
 	return r.Kind == decision.ReasonInsufficient && r.Want > r.Have
 }
 
-// sameText says that all nodes of the group have the same words.
+// sameText reports whether all nodes of the group have the same text.
 func (g *nodeGroup) sameText() bool {
 	first := verdictText(&g.records[0].Verdict)
 	return !slices.ContainsFunc(g.records, func(n *decision.NodeRecord) bool { return verdictText(&n.Verdict) != first })
 }
 
-// text sums up a group's reasons, with ranges where numbers differ.
+// text summarizes the reasons of a group, with ranges for different numbers.
 func (g *nodeGroup) text() string {
 	if g.sameText() {
 		return verdictText(&g.records[0].Verdict)
@@ -80,7 +79,7 @@ func (g *nodeGroup) text() string {
 	return strings.Join(parts, "; ")
 }
 
-// reasonText sums up reason number i of all nodes.
+// reasonText summarizes the i-th reason of all nodes.
 func (g *nodeGroup) reasonText(i int) string {
 	r := &g.records[0].Verdict.Reasons[i]
 	of := func(f func(r *decision.Reason) int64) (lo, hi int64) {
@@ -99,7 +98,7 @@ func (g *nodeGroup) reasonText(i int) string {
 		return fmt.Sprintf("%s can never fit: requests %s, the nodes have %s in all", r.Subject, formatRange(r.Subject, least, most), formatRange(r.Subject, lo, hi))
 	case r.Kind == decision.ReasonInsufficient:
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Want - (r.Have - r.Used) })
-		least, most := of(func(r *decision.Reason) int64 { return r.Want }) // of several pods on one node
+		least, most := of(func(r *decision.Reason) int64 { return r.Want }) // differs between pods on one node
 		return fmt.Sprintf("need %s more %s (requests %s)", formatRange(r.Subject, lo, hi), r.Subject, formatRange(r.Subject, least, most))
 	case r.Kind == decision.ReasonTooManyPods:
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
@@ -125,13 +124,13 @@ func formatRange(resource string, lo, hi int64) string {
 	if lo == hi {
 		return FormatQuantity(resource, lo)
 	}
-	if resource == "cpu" && (lo%1000 != 0 || hi%1000 != 0) { // one unit for both
+	if resource == "cpu" && (lo%1000 != 0 || hi%1000 != 0) { // use one unit for both
 		return fmt.Sprintf("%dm to %dm", lo, hi)
 	}
 	return FormatQuantity(resource, lo) + " to " + FormatQuantity(resource, hi)
 }
 
-// abbreviate are names, or the first of them and how many more there are.
+// abbreviate joins names, at most most of them.
 func abbreviate(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")

@@ -57,7 +57,7 @@ type refusedPodView struct {
 	*verdictView
 }
 
-// JSON is the answer as JSON. The names of fields are stable.
+// JSON returns the explanation as JSON. The names of fields are stable.
 func (a *NodeExplanation) JSON() ([]byte, error) {
 	v := nodeExplanationView{Node: a.Node.Name, Ready: a.Node.Ready, Cordoned: a.Node.Unschedulable, Pods: []placedView{},
 		Nominated: keys(a.Nominated), Takes: a.Fits, Unasked: a.NotEvaluated}

@@ -11,10 +11,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// maxPods is how many of a node's pods a text shows.
+// maxPods is the number of a node's pods that a text shows.
 const maxPods = 15
 
-// Text writes the answer for a person; with all, every pod. now is for ages.
+// Text writes the explanation as text. all disables limits.
 func (a *NodeExplanation) Text(w io.Writer, now time.Time, all bool) error {
 	var b strings.Builder
 	b.WriteString("node " + a.Node.Name)
@@ -40,13 +40,13 @@ func (a *NodeExplanation) writeState(b *strings.Builder, now time.Time) {
 	}
 	for _, c := range a.Conditions {
 		if (c.Type == "Ready") == (c.Status == "True") {
-			continue // as it should be
+			continue // healthy
 		}
 		fmt.Fprintf(b, "condition %s=%s for %s: %s %s\n", c.Type, c.Status, ageOf(now, c.Since), oneLine(c.Reason), oneLine(c.Message))
 	}
 }
 
-// resourceRow is a resource with what is asked for and what there is.
+// resourceRow is the requested and allocatable amount of a resource.
 type resourceRow struct {
 	name       string
 	used, have int64
@@ -109,7 +109,7 @@ func podState(p *model.Pod) string {
 	return "starting"
 }
 
-// writeReservations says for whom room is kept, and who is kept off.
+// writeReservations writes nominated pods and Holds.
 func (a *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
 	if len(a.Nominated)+len(a.Holds) > 0 {
 		b.WriteString("\n")
@@ -127,7 +127,7 @@ func (a *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
 	}
 }
 
-// writePending says which waiting pods it would take, and why not the others.
+// writePending writes the pending pods that fit, and why others do not.
 func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 	if len(a.Fits) == 0 && len(a.Rejected) == 0 {
 		b.WriteString("\nno pod waits\n")
@@ -145,7 +145,7 @@ func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 	if len(a.Rejected) > 0 {
 		b.WriteString("it refuses\n")
 	}
-	// The groups are those of nodes, with the pods in the nodes' places.
+	// groupNodes groups by node; here pods take the place of nodes.
 	records := make([]decision.NodeRecord, len(a.Rejected))
 	for i, r := range a.Rejected {
 		records[i] = decision.NodeRecord{Name: r.Pod, Verdict: r.Verdict}
@@ -162,7 +162,7 @@ func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 	}
 }
 
-// ageOf is how long ago something was.
+// ageOf formats the time since then.
 func ageOf(now, then time.Time) string {
 	if then.IsZero() {
 		return "?"

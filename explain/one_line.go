@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// maxLineLength is how many characters of somebody else's text are shown.
+// maxLineLength is the maximum number of characters of foreign text.
 const maxLineLength = 300
 
-// oneLine is a text that users, nodes or programs in containers wrote, as one line that cannot give orders to a terminal: what
-// does not print is escaped, and what is too long is cut.
+// oneLine makes foreign text safe for a terminal: one line, without unprintable characters
+// and of limited length.
 func oneLine(text string) string {
 	var b strings.Builder
 	n := 0
@@ -26,7 +26,7 @@ func oneLine(text string) string {
 			b.WriteByte(' ')
 		case unicode.IsPrint(r):
 			b.WriteRune(r)
-		default: // formatting characters, too, which can turn a line around
+		default: // includes formatting characters such as bidirectional overrides
 			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		}

@@ -7,9 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// JSON is an answer in the schema of the recorded vectors (`expect` of
-// conformance/scheduling), with free fields besides: pod, choice, node, the numbers of
-// each reason, and what is said in answerView.
+// JSON returns the explanation as JSON, in the schema of conformance/scheduling's `expect`
+// with additional fields. The names of fields are stable.
 func (a *PodExplanation) JSON() ([]byte, error) {
 	v := explanationView{recordView: newRecordView(a.Record, a.Node), NodeUnknown: a.NodeMissing, Troubles: a.Problems, Nominated: a.Nominated, Leaving: keys(a.TerminatingVictims), Extenders: a.Extenders}
 	waiting := a.Node == "" && (a.Record.Outcome == decision.Infeasible || a.Record.Outcome == decision.Gated)
@@ -36,7 +35,7 @@ func (a *PodExplanation) JSON() ([]byte, error) {
 
 type recordView struct {
 	Pod            string       `json:"pod"`
-	Node           string       `json:"node,omitempty"` // where it is bound
+	Node           string       `json:"node,omitempty"` // of a bound pod
 	Profile        string       `json:"profile"`
 	Outcome        string       `json:"outcome"`
 	Message        string       `json:"message,omitempty"`
@@ -60,17 +59,17 @@ type verdictView struct {
 type nodeView struct {
 	Name     string `json:"name"`
 	Feasible bool   `json:"feasible"`
-	// Of a node that was refused.
+	// For a rejected node.
 	Plugin  string    `json:"plugin,omitempty"`
 	Code    string    `json:"code,omitempty"`
 	Reasons []string  `json:"reasons,omitempty"`
 	Numbers []numbers `json:"numbers,omitempty"`
-	// Of a node that passed.
+	// For a feasible node.
 	Scores map[string]int64 `json:"scores,omitempty"`
 	Total  *int64           `json:"total,omitempty"`
 }
 
-// numbers are a reason's, in milli-CPU, bytes and counts; see decision.Reason.
+// numbers are the numbers of a decision.Reason in milli-CPU, bytes and counts.
 type numbers struct {
 	Subject string `json:"subject,omitempty"`
 	Want    int64  `json:"want,omitempty"`

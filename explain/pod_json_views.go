@@ -7,13 +7,12 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// explanationView is a decision with what follows from it. The names of fields are
-// stable.
+// explanationView is the JSON of a PodExplanation. The names of fields are stable.
 type explanationView struct {
 	*recordView
 	UID         string             `json:"uid,omitempty"`
-	NodeUnknown bool               `json:"nodeUnknown,omitempty"` // the cluster has no node where it is bound
-	Troubles    []string           `json:"troubles,omitempty"`    // what keeps it from running there, as its node reports it
+	NodeUnknown bool               `json:"nodeUnknown,omitempty"` // the node of the bound pod does not exist
+	Troubles    []string           `json:"troubles,omitempty"`    // reported by the node
 	Nominated   string             `json:"nominatedNode,omitempty"`
 	Leaving     []string           `json:"waitsForVictims,omitempty"`
 	Extenders   bool               `json:"extendersNotAsked,omitempty"`
@@ -21,8 +20,8 @@ type explanationView struct {
 	Preemption  *preemptionView    `json:"preemption,omitempty"`
 	Remedies    []suggestionView   `json:"remedies,omitempty"` // cheapest first
 	Tried       *int               `json:"remediesTried,omitempty"`
-	Empty       []nodeView         `json:"emptyNodes,omitempty"` // only where it fits none even if nothing ran there
-	Decided     []journal.Decision `json:"decided,omitempty"`    // before, by a scheduler's journal: about this pod, then about gone ones of its name
+	Empty       []nodeView         `json:"emptyNodes,omitempty"` // only if the pod fits no empty node
+	Decided     []journal.Decision `json:"decided,omitempty"`    // from a scheduler's journal: about this pod, then about deleted pods of its name
 }
 
 type triggerView struct {
@@ -45,13 +44,13 @@ var preemptionOutcomeNames = map[decision.PreemptionOutcome]string{
 
 type suggestionView struct {
 	Words   string       `json:"words"`
-	Node    string       `json:"node"` // where the pod would go
+	Node    string       `json:"node"` // node for the pod
 	Cost    int64        `json:"cost"`
-	Untried int          `json:"alikeNotTried,omitempty"` // further nodes with the same verdict
+	Untried int          `json:"alikeNotTried,omitempty"` // number of nodes with the same verdict that were not tried
 	Changes []changeView `json:"changes"`
 }
 
-// changeView has those fields set that the kind of change uses; see engine/remediation.
+// changeView has the fields that the kind of change uses; see engine/remediation.
 type changeView struct {
 	Kind       string            `json:"kind"`
 	Node       string            `json:"node,omitempty"`
@@ -60,7 +59,7 @@ type changeView struct {
 	Preempts   bool              `json:"preemptible,omitempty"`
 	Key        string            `json:"key,omitempty"`
 	Value      string            `json:"value,omitempty"`
-	Amount     int64             `json:"amount,omitempty"` // thousandths of a core, bytes, counts; the number of a term
+	Amount     int64             `json:"amount,omitempty"` // thousandths of a core, bytes or counts; or the number of a term
 	Constraint int               `json:"constraint,omitempty"`
 	Taint      string            `json:"taint,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`

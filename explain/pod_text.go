@@ -9,9 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Text writes an answer for a person: what came of it, then per rule which nodes
-// it rejects and by how much, nearest misses first, what the pod waits for and what
-// would let it fit, then the scores. With all, every rejected node is named.
+// Text writes the explanation as text: the outcome, rejections by plugin with the smallest
+// shortage first, requeue triggers, suggestions and scores. all names every rejected node.
 func (a *PodExplanation) Text(w io.Writer, all bool) error {
 	rec := a.Record
 	var b strings.Builder
@@ -46,7 +45,7 @@ func (a *PodExplanation) Text(w io.Writer, all bool) error {
 	return err
 }
 
-// writeNomination says that room is being made for the pod.
+// writeNomination writes the nominated node.
 func writeNomination(b *strings.Builder, a *PodExplanation) {
 	switch {
 	case a.Nominated == "":
@@ -57,7 +56,7 @@ func writeNomination(b *strings.Builder, a *PodExplanation) {
 	}
 }
 
-// writePreemption says what came of looking for pods to preempt.
+// writePreemption writes the result of preemption.
 func writePreemption(b *strings.Builder, p *decision.Preemption) {
 	if p == nil {
 		return
@@ -88,7 +87,7 @@ func keys(pods []*model.Pod) []string {
 	return out
 }
 
-// headline is the outcome in a line.
+// headline returns the outcome in one line.
 func headline(rec *decision.Record) string {
 	switch rec.Outcome {
 	case decision.Gated:

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 )
 
@@ -136,7 +136,7 @@ func TestFormatRange(t *testing.T) {
 func TestExplainPodOnMissingNode(t *testing.T) {
 	s := cluster.New()
 	s.UpsertNode(&model.Node{Name: "n1", AllocatablePods: 10})
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

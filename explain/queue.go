@@ -11,22 +11,21 @@ import (
 	"time"
 )
 
-// PendingPod is a pod without a node, as the API shows it. Who knows the scheduler itself
-// can ask that (berth queue --scheduler): attempts and back-off are not in the API.
+// PendingPod is a pod without a node as the API shows it. The API has neither attempts nor
+// back-off; `berth queue --scheduler` reads these from the scheduler.
 type PendingPod struct {
 	Pod       string    `json:"pod"` // namespace/name
 	Scheduler string    `json:"scheduler"`
 	Priority  int32     `json:"priority"`
 	State     string    `json:"state"` // new, gated, unschedulable, nominated, error
 	Created   time.Time `json:"created,omitzero"`
-	Since     time.Time `json:"since,omitzero"` // of the state; when it was created if that is not known
+	Since     time.Time `json:"since,omitzero"` // of the state; creation time if unknown
 	Nominated string    `json:"nominatedNode,omitempty"`
 	Message   string    `json:"message,omitempty"` // of the last attempt
 	Gates     []string  `json:"gates,omitempty"`
 }
 
-// The states of a Waiter, in the order in which pods are tried: who has room made for
-// it and who was not tried yet before those that wait for a change.
+// The states of a PendingPod, in the order in which pods are tried.
 const (
 	PendingNominated     = "nominated"
 	PendingNew           = "new"
@@ -37,8 +36,7 @@ const (
 
 var pendingOrder = []string{PendingNominated, PendingNew, PendingError, PendingUnschedulable, PendingGated}
 
-// SortPendingPods brings pods into the order in which they are tried: by state, then the most
-// important first, then the oldest.
+// SortPendingPods sorts pods by state, then by priority, then by age.
 func SortPendingPods(list []PendingPod) {
 	slices.SortStableFunc(list, func(a, b PendingPod) int {
 		return cmp.Or(cmp.Compare(slices.Index(pendingOrder, a.State), slices.Index(pendingOrder, b.State)),
@@ -46,7 +44,7 @@ func SortPendingPods(list []PendingPod) {
 	})
 }
 
-// QueueText writes the waiting pods for a person; with most above 0, that many at most.
+// QueueText writes a table of pending pods, limited to most entries if most is positive.
 func QueueText(w io.Writer, list []PendingPod, now time.Time, most int) error {
 	var b strings.Builder
 	counts := map[string]int{}
@@ -80,7 +78,7 @@ func QueueText(w io.Writer, list []PendingPod, now time.Time, most int) error {
 	return err
 }
 
-// waitsFor is what a pod waits for, in a few words.
+// waitsFor returns what a pod waits for.
 func waitsFor(p *PendingPod) string {
 	switch p.State {
 	case PendingGated:
@@ -94,7 +92,7 @@ func waitsFor(p *PendingPod) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// QueueJSON is the list as JSON. The names of fields are stable.
+// QueueJSON returns the list as JSON. The names of fields are stable.
 func QueueJSON(list []PendingPod) ([]byte, error) {
 	if list == nil {
 		list = []PendingPod{}

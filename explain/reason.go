@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// ReasonText words one reason with its numbers, for a person.
+// ReasonText formats a reason with its numbers.
 func ReasonText(r *decision.Reason) string {
 	switch r.Kind {
 	case decision.ReasonInsufficient:
@@ -30,7 +30,7 @@ func ReasonText(r *decision.Reason) string {
 	return text
 }
 
-// insufficientText says how much is missing; what can never fit says so.
+// insufficientText formats a resource shortage.
 func insufficientText(r *decision.Reason) string {
 	free := r.Have - r.Used
 	if r.Want > r.Have {
@@ -40,8 +40,8 @@ func insufficientText(r *decision.Reason) string {
 		FormatQuantity(r.Subject, r.Want-free), r.Subject, FormatQuantity(r.Subject, r.Want), FormatQuantity(r.Subject, free))
 }
 
-// FormatQuantity words an amount of a resource in the units that people write it in:
-// cpu is in thousandths, memory and storage in bytes.
+// FormatQuantity formats an amount of a resource as a Kubernetes quantity. cpu is in
+// thousandths, memory and storage are in bytes.
 func FormatQuantity(resource string, n int64) string {
 	switch {
 	case resource == "cpu":
@@ -55,7 +55,8 @@ func FormatQuantity(resource string, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// formatBytes is exact where a binary unit divides, and has one decimal otherwise.
+// formatBytes formats bytes exactly if a binary unit divides them, otherwise with one
+// decimal.
 func formatBytes(n int64) string {
 	units := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi"}
 	u, unit := 0, int64(1)
@@ -68,8 +69,8 @@ func formatBytes(n int64) string {
 	return strconv.FormatFloat(float64(n)/float64(unit), 'f', 1, 64) + units[u]
 }
 
-// shortage ranks a verdict by how near it is to fitting: the missing share of
-// what is asked for; verdicts without numbers come last.
+// shortage returns the missing fraction of the requested resources as a measure of how
+// close a verdict is to success; verdicts without numbers come last.
 func shortage(v *decision.Verdict) float64 {
 	worst := 0.0
 	for i := range v.Reasons {

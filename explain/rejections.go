@@ -7,15 +7,15 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// How much a text shows before it says "and N more".
+// Limits of a text.
 const (
-	maxGroups  = 8 // groups under a rule
-	maxNames   = 6 // nodes with one reason
-	maxNearest = 3 // nodes of a group with numbers of their own
+	maxGroups  = 8 // groups per plugin
+	maxNames   = 6 // nodes per reason
+	maxNearest = 3 // nodes of a group with different numbers
 )
 
-// writeRejections writes per rule which nodes it refuses, grouped, the nearest misses
-// first; with all, every node.
+// writeRejections writes the rejected nodes by plugin in groups, smallest shortage first.
+// all writes every node.
 func writeRejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) {
 	gs := groupNodes(nodes)
 	for i := 0; i < len(gs); {
@@ -40,8 +40,8 @@ func writeRejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) 
 	}
 }
 
-// write writes a group: one line if all nodes are told the same, else a sum and the
-// nearest nodes.
+// write writes a group: one line if all nodes have the same text, otherwise a summary and
+// the nodes with the smallest shortage.
 func (g *nodeGroup) write(b *strings.Builder, all bool) {
 	names := make([]string, len(g.records))
 	for i, n := range g.records {

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// eventDescriptions are the kinds of changes that wake a pod, for people.
+// eventDescriptions describe the cluster events.
 var eventDescriptions = map[decision.ClusterEvents]string{
 	decision.NodeAdded:                 "a node comes",
 	decision.NodeRemoved:               "a node goes",
@@ -36,19 +36,18 @@ var eventDescriptions = map[decision.ClusterEvents]string{
 	decision.HoldEnded:                 "the hold ends",
 }
 
-// RequeueTrigger is what makes the scheduler try a waiting pod again, for one rule that
-// rejected it.
+// RequeueTrigger is the events that requeue a pod for one plugin that rejected it.
 type RequeueTrigger struct {
 	Plugin decision.Plugin
-	Events []string // any of these; none: only a change of the pod itself
+	Events []string // if empty, only an update of the pod
 }
 
-// RequeueTriggers words, by rule, what would wake a pod that these rules rejected.
-func RequeueTriggers(plugins decision.PluginSet) []RequeueTrigger {
+// RequeueTriggers returns the events that requeue a pod, by plugin.
+func RequeueTriggers(rejectedBy decision.PluginSet) []RequeueTrigger {
 	var out []RequeueTrigger
 	for r := decision.SchedulingGates; r < decision.NumPlugins; r++ {
-		if plugins.Has(r) {
-			out = append(out, RequeueTrigger{Plugin: r, Events: eventTexts(placement.EventsOfPlugin(r))})
+		if rejectedBy.Has(r) {
+			out = append(out, RequeueTrigger{Plugin: r, Events: eventTexts(plugins.Events(r))})
 		}
 	}
 	return out
@@ -64,10 +63,10 @@ func eventTexts(c decision.ClusterEvents) []string {
 	return out
 }
 
-// writeRequeueTriggers writes what a pod waits for.
-func writeRequeueTriggers(b *strings.Builder, plugins decision.PluginSet) {
+// writeRequeueTriggers writes the events that requeue a pod.
+func writeRequeueTriggers(b *strings.Builder, rejectedBy decision.PluginSet) {
 	b.WriteString("\nIt is tried again when the pod itself changes, or\n")
-	for _, w := range RequeueTriggers(plugins) {
+	for _, w := range RequeueTriggers(rejectedBy) {
 		if len(w.Events) > 0 {
 			b.WriteString("  " + strings.Join(w.Events, ", ") + " (" + pluginText(w.Plugin) + ")\n")
 		}

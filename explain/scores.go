@@ -11,10 +11,10 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// maxRows is how many nodes of the score table a text shows.
+// maxRows is the number of rows of the score table.
 const maxRows = 10
 
-// writeScores is the table of the best nodes, and of the one that the pod is on.
+// writeScores writes the scores of the best nodes and of the node of the pod.
 func writeScores(b *strings.Builder, rec *decision.Record, node string) {
 	var rows []*decision.NodeRecord
 	var plugins []decision.Plugin

@@ -8,10 +8,10 @@ import (
 	"github.com/berthproject/berth/engine/remediation"
 )
 
-// maxSuggestions is how many ways out a text shows.
+// maxSuggestions is the number of suggestions that a text shows.
 const maxSuggestions = 5
 
-// SuggestionText words a set of changes.
+// SuggestionText describes a suggestion.
 func SuggestionText(pod *model.Pod, r *remediation.Suggestion) string {
 	var parts []string
 	for i := 0; i < len(r.Changes); {
@@ -37,7 +37,7 @@ func equalRemoval(pod *model.Pod, a, b *remediation.Change) bool {
 	return b.Kind == remediation.RemovePod && a.Node == b.Node && removalVerb(pod, a) == removalVerb(pod, b)
 }
 
-// removalVerb is what happens to a pod in the way: preempted if that is allowed.
+// removalVerb returns "preempt" if the pod may preempt the other, otherwise "remove".
 func removalVerb(pod *model.Pod, c *remediation.Change) string {
 	if remediation.Preemptible(pod, c.Pod) {
 		return "preempt"
@@ -52,7 +52,7 @@ func joinAnd(parts []string) string {
 	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
 }
 
-// changeText words one change to the cluster or the pod.
+// changeText describes one change.
 func changeText(pod *model.Pod, c *remediation.Change) string {
 	switch c.Kind {
 	case remediation.FreeResource:
@@ -92,7 +92,7 @@ func changeText(pod *model.Pod, c *remediation.Change) string {
 	return podChangeText(pod, c)
 }
 
-// podChangeText words a change to the pod itself or to its claims.
+// podChangeText describes a change of the pod or its claims.
 func podChangeText(pod *model.Pod, c *remediation.Change) string {
 	switch c.Kind {
 	case remediation.AddToleration:
@@ -142,7 +142,7 @@ func labelText(l model.Labels) string {
 	return strings.Join(parts, ",")
 }
 
-// sizeText names what a node must have of another size.
+// sizeText formats the size of a node.
 func sizeText(size *model.Resources) string {
 	var parts []string
 	add := func(name string, n int64) {
@@ -159,7 +159,7 @@ func sizeText(size *model.Resources) string {
 	return joinAnd(parts)
 }
 
-// writeSuggestions writes what would let the pod fit.
+// writeSuggestions writes the suggestions.
 func writeSuggestions(b *strings.Builder, a *PodExplanation) {
 	if a.Suggestions == nil {
 		return

@@ -9,7 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/remediation"
 )
 
-// groupEqual puts remedies together that are the same on other nodes, where the first of them is.
+// groupEqual groups suggestions that differ only in the node, in the order of the first of
+// each group.
 func groupEqual(list []remediation.Suggestion) [][]*remediation.Suggestion {
 	var out [][]*remediation.Suggestion
 	at := map[string]int{}
@@ -25,7 +26,7 @@ func groupEqual(list []remediation.Suggestion) [][]*remediation.Suggestion {
 	return out
 }
 
-// suggestionGroupText words remedies that differ in their node only.
+// suggestionGroupText describes suggestions that differ only in the node.
 func suggestionGroupText(pod *model.Pod, same []*remediation.Suggestion) string {
 	first := *same[0]
 	var names []string
@@ -39,7 +40,7 @@ func suggestionGroupText(pod *model.Pod, same []*remediation.Suggestion) string 
 			places++
 		}
 	}
-	if places == 1 && len(same) > 1 { // elsewhere it would read as if each change could be on another node
+	if places == 1 && len(same) > 1 { // with several changes, the nodes would seem to be independent
 		first.Changes = slices.Clone(first.Changes)
 		for i := range first.Changes {
 			if first.Changes[i].Node != "" {

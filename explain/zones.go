@@ -11,9 +11,9 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
-// Zones are the failure domains of a cluster, and which of their nodes are lost.
+// Zones are the failure domains of a cluster with their unready nodes.
 type Zones struct {
-	// AllUnready: no zone has a ready node, so no pod is driven out of any node.
+	// AllUnready: no zone has a ready node, so no node is tainted.
 	AllUnready bool   `json:"allLost"`
 	Zones      []Zone `json:"zones"`
 }
@@ -22,26 +22,26 @@ type Zones struct {
 type Zone struct {
 	Name  string `json:"name"` // region/zone; empty: nodes without such labels
 	State string `json:"state"`
-	Nodes int    `json:"nodes"` // that count for its state
+	Nodes int    `json:"nodes"` // nodes that count for the state
 	Ready int    `json:"ready"`
-	// EverySeconds is how often a lost node gets its NoExecute taint; 0: never, because of Why.
+	// EverySeconds is the interval of NoExecute taints; 0: no taints, for Reason.
 	EverySeconds float64       `json:"everySeconds"`
 	Reason       string        `json:"why,omitempty"`
 	LastTaint    time.Time     `json:"lastTaint,omitzero"`
 	UnreadyNodes []UnreadyNode `json:"lost,omitempty"`
 }
 
-// UnreadyNode is a node that is not ready: it has its taint, or a place in the line for it.
+// UnreadyNode is a node that is not ready: it has a NoExecute taint, or waits for it.
 type UnreadyNode struct {
 	Name          string    `json:"name"`
-	Ready         string    `json:"ready"` // status of its condition
+	Ready         string    `json:"ready"` // status of the Ready condition
 	Since         time.Time `json:"since,omitzero"`
 	Tainted       time.Time `json:"tainted,omitzero"`
 	QueuePosition int       `json:"place,omitempty"` // 1: the next one
-	TaintAt       time.Time `json:"turn,omitzero"`   // when it comes if nothing changes; none: never
+	TaintAt       time.Time `json:"turn,omitzero"`   // expected time; zero: never
 }
 
-// ZonesOf says how zones fare as their nodes tell.
+// ZonesOf returns the zones of the nodes.
 func ZonesOf(nodes []nodelifecycle.Node, o nodelifecycle.Options, now time.Time) *Zones {
 	byName := map[string]*nodelifecycle.Node{}
 	for i := range nodes {
@@ -77,7 +77,7 @@ func newUnreadyNode(n *nodelifecycle.Node) UnreadyNode {
 	return out
 }
 
-// noRateReason is why no node of a zone is tainted.
+// noRateReason returns why no node of a zone is tainted.
 func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, all bool) string {
 	switch {
 	case all:
@@ -88,7 +88,7 @@ func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, all bool) stri
 	return "the rate is 0"
 }
 
-// ZonesText writes zones for a person.
+// ZonesText writes zones as a table.
 func ZonesText(w io.Writer, zones *Zones, now time.Time) error {
 	var b strings.Builder
 	if zones.AllUnready {
@@ -152,5 +152,5 @@ func taintTimeText(n *UnreadyNode, now time.Time) string {
 	return fmt.Sprintf("place %d, in %s", n.QueuePosition, ageOf(n.TaintAt, now))
 }
 
-// ZonesJSON is zones as JSON.
+// ZonesJSON returns zones as JSON.
 func ZonesJSON(zones *Zones) ([]byte, error) { return json.MarshalIndent(zones, "", "  ") }

@@ -75,7 +75,7 @@ func readCSV(file string, columns []string, row func(field func(column string) s
 func parseCount(field func(string) string, column string) (int64, error) {
 	n, err := strconv.ParseInt(field(column), 10, 64)
 	if err != nil || n < 0 || n > 1<<40 {
-		return 0, fmt.Errorf("%s: %q: must be a whole number that is not negative", column, field(column))
+		return 0, fmt.Errorf("%s: %q: must be a non-negative integer", column, field(column))
 	}
 	return n, nil
 }

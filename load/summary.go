@@ -106,9 +106,9 @@ func addResources(into, add corev1.ResourceList) {
 
 // Print writes the summary as text.
 func (s *Summary) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%d pods made in %.1f s; after %.1f s: %d placed, %d pending", s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
+	fmt.Fprintf(w, "%d pods created in %.1f s; after %.1f s: %d scheduled, %d pending", s.Total, s.CreateSeconds, s.Seconds, s.Placed, s.Pending)
 	if s.Unexplained > 0 {
-		fmt.Fprintf(w, " (%d of them not yet looked at)", s.Unexplained)
+		fmt.Fprintf(w, " (%d of them not tried yet)", s.Unexplained)
 	}
 	fmt.Fprintln(w)
 	for i, r := range s.Reasons {

@@ -29,6 +29,18 @@ func Watches(name string, k store.Kind) bool { return slices.Contains(actorKinds
 // RequestKinds are the names of the requests that faults can be injected into.
 var RequestKinds = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "book", "mark", "tell", "delete", "status", "reset", "node", "unready"}
 
+// requestKindAliases are plain names of request kinds for scenarios.
+var requestKindAliases = map[string]string{"unschedulable": "reject", "gate": "hold", "refresh": "look", "clearnomination": "unnominate", "bindvolumes": "prepare",
+	"budgetentry": "book", "disruptiontarget": "mark", "event": "tell", "resettarget": "reset", "podnotready": "unready"}
+
+// ParseRequestKind returns the request kind for a name used in scenarios; other names are returned unchanged.
+func ParseRequestKind(name string) string {
+	if kind, ok := requestKindAliases[name]; ok {
+		return kind
+	}
+	return name
+}
+
 // IsRequestKind reports whether name is a request kind or "any".
 func IsRequestKind(name string) bool { return name == "any" || slices.Contains(RequestKinds, name) }
 

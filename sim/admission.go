@@ -41,7 +41,7 @@ func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
 		return nil
 	}
 	d := denials[0]
-	return &rejection{d.Reason, d.Message, "no place for it: " + d.Reason}
+	return &rejection{d.Reason, d.Message, "insufficient resources: " + d.Reason}
 }
 
 // compareAdmitted orders admitted pods before others.

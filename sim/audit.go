@@ -22,24 +22,24 @@ type Violation struct {
 
 // Error implements error.
 func (v *Violation) Error() string {
-	return fmt.Sprintf("%s does not hold at %v: %s", v.Invariant, v.At, v.Detail)
+	return fmt.Sprintf("invariant %s violated at %v: %s", v.Invariant, v.At, v.Detail)
 }
 
 // Invariants are the names and descriptions of the invariants.
 var Invariants = map[string]string{
-	"NeverMoves":         "a pod that is bound stays on its node",
-	"AskedOnce":          "no second node is asked for while the first may still be granted",
-	"NodeCapacity":       "pods that we bound do not ask for more than their node has",
-	"BudgetObeyed":       "no displacement that obeys a budget goes past it",
-	"Booked":             "a pod displaced by who obeys has an entry in every budget that covers it",
-	"DisplacedOnce":      "a pod is displaced once, says so, and has one event that is the record",
-	"LowerVictims":       "a victim's priority is below its preemptor's",
-	"NomineesRoom":       "a nominee's room is not given to a pod of lower priority",
-	"NothingLost":        "a pending pod is in the queue or in an attempt",
-	"NoSpin":             "the machine does not ask to be called again without end",
-	"ViewEqualsStore":    "what the machine knows is what the store holds, once nothing is under way",
-	"NobodyWaitsInVain":  "at rest no pod waits that would fit",
-	"NobodyCouldPreempt": "at rest no pod waits that could preempt",
+	"NeverMoves":               "a bound pod stays on its node",
+	"BoundOnce":                "a pod is not bound to a second node while the first bind may still succeed",
+	"NodeCapacity":             "the pods bound to a node do not exceed its allocatable resources",
+	"BudgetRespected":          "no displacement that respects budgets exceeds one",
+	"BudgetEntries":            "a pod displaced with respect to budgets has an entry in each of its budgets",
+	"DisplacedOnce":            "a displaced pod has the condition, one record event, and is displaced once",
+	"LowerVictims":             "a victim's priority is below its preemptor's",
+	"NominatedCapacity":        "capacity of a nominated pod is not given to a pod of lower priority",
+	"PendingTracked":           "a pending pod is queued or being scheduled",
+	"NoBusyLoop":               "the scheduler does not loop without time passing",
+	"StateEqualsStore":         "the scheduler's state equals the store when nothing is in flight",
+	"NoPendingPodFits":         "when settled, no pending pod would fit",
+	"NoPendingPodCouldPreempt": "when settled, no pending pod could preempt",
 }
 
 // audit checks the invariants.
@@ -124,7 +124,7 @@ func (a *audit) bindSent(r *request, node string) {
 	gone := p == nil || string(p.UID) != uid // no bind can succeed any longer
 	for _, other := range a.openBinds[uid] {
 		if _, there := a.w.api.Get(store.Nodes, other); other != node && there && !gone {
-			a.fail("AskedOnce", fmt.Sprintf("pod %s is to go to %s while it may still get to %s", r.pod.Key(), node, other))
+			a.fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", r.pod.Key(), node, other))
 		}
 	}
 	if a.openBinds[uid] == nil {

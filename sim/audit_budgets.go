@@ -96,12 +96,12 @@ func (a *audit) checkDebit(b *policyv1.PodDisruptionBudget, paid []string, unsee
 		return
 	}
 	if b.Status.DisruptionsAllowed < 0 {
-		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
+		a.fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
 	}
 	a.w.counts.BudgetDebits += len(paid)
 	allows := a.disruptionsAllowed(key, before)
 	if healthy := a.countHealthy(before, paid); healthy > max(allows, 0) && a.w.now.Sub(l.lastDrop) > unseen && a.w.now.Sub(l.lastRise) > a.staleness() {
-		a.fail("BudgetObeyed", fmt.Sprintf("budget %s allows %d disruptions in truth, and %d are paid for: %v", key, allows, healthy, paid))
+		a.fail("BudgetRespected", fmt.Sprintf("budget %s really allows %d disruptions, and %d are debited: %v", key, allows, healthy, paid))
 	}
 }
 
@@ -153,7 +153,7 @@ func (a *audit) checkBudgetEntries(victim *corev1.Pod, by string) {
 		}
 		took, ever := l.refunded[victim.Name] // an actor may still rely on the refunded entry
 		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(ever && a.w.now.Sub(took) < a.staleness()) {
-			a.fail("Booked", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", keyOf(victim), by, key))
+			a.fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", keyOf(victim), by, key))
 		}
 	}
 }

@@ -26,7 +26,7 @@ const recordTimeout = 5 * time.Minute
 // checkDisplacedOnce checks DisplacedOnce before a displacement is committed.
 func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
 	if disruptionTarget(p) == nil {
-		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, and has no condition that says so", keyOf(p)))
+		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", keyOf(p)))
 	}
 	r := &a.records
 	if now := a.w.api.Pod(keyOf(p)); r.displaced[p.UID] && now != nil && now.UID == p.UID && finished(now) {
@@ -40,7 +40,7 @@ func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
 		r.missing[p.UID] = keyOf(p)
 		a.w.after(recordTimeout, func() {
 			if key := r.missing[p.UID]; key != "" {
-				a.fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, and no event has its record", key, recordTimeout))
+				a.fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, but has no record event", key, recordTimeout))
 			}
 		})
 	}

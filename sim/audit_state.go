@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -54,7 +55,7 @@ func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
 	}
 	r := &bind.Pod.Spec.Requests
 	if len(who) > 0 && (r.MilliCPU > 0 && cpu > n.Model.Allocatable.MilliCPU || r.Memory > 0 && memory > n.Model.Allocatable.Memory || pods > n.Model.AllocatablePods) {
-		a.fail("NomineesRoom", fmt.Sprintf("pod %s of priority %d goes to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, who))
+		a.fail("NominatedCapacity", fmt.Sprintf("pod %s of priority %d is bound to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, who))
 	}
 }
 
@@ -70,13 +71,13 @@ func (a *audit) checkPendingPods() {
 			continue
 		}
 		if pool, attempted := m.PodState(p.UID); !attempted && (pool == queue.NotQueued || pool == queue.InFlight) {
-			a.fail("NothingLost", fmt.Sprintf("pod %s is in no pool of the queue (%q) and in no attempt", p.Key(), pool))
+			a.fail("PendingTracked", fmt.Sprintf("pod %s is neither queued (%q) nor being scheduled", p.Key(), pool))
 		}
 	}
 }
 
-func (a *audit) profileOf(p *model.Pod) *placement.Profile {
-	i := slices.IndexFunc(a.w.o.Profiles, func(q *placement.Profile) bool { return q.Name() == p.Spec.SchedulerName })
+func (a *audit) profileOf(p *model.Pod) *framework.Profile {
+	i := slices.IndexFunc(a.w.o.Profiles, func(q *framework.Profile) bool { return q.Name() == p.Spec.SchedulerName })
 	if i < 0 {
 		return nil
 	}
@@ -105,11 +106,11 @@ func (a *audit) compareWithStore(atRest bool) {
 		truth.UpsertPod(p)
 		assumed = assumed || state.Assumed(p.UID)
 		if detail := describeDifference(state.Pod(p.UID), p, atRest, state.Assumed(p.UID)); detail != "" {
-			a.fail("ViewEqualsStore", "pod "+p.Key()+" "+detail)
+			a.fail("StateEqualsStore", "pod "+p.Key()+" "+detail)
 		}
 	}
 	if state.NumNodes() != truth.NumNodes() {
-		a.fail("ViewEqualsStore", fmt.Sprintf("%d nodes are known, and %d exist", state.NumNodes(), truth.NumNodes()))
+		a.fail("StateEqualsStore", fmt.Sprintf("%d nodes are in the state, %d in the store", state.NumNodes(), truth.NumNodes()))
 		return
 	}
 	for _, id := range truth.NodeIDs() {
@@ -117,11 +118,11 @@ func (a *audit) compareWithStore(atRest bool) {
 		have, ok := state.NodeID(want.Model.Name)
 		switch {
 		case !ok:
-			a.fail("ViewEqualsStore", "node "+want.Model.Name+" is not known")
+			a.fail("StateEqualsStore", "node "+want.Model.Name+" is not in the state")
 		case !reflect.DeepEqual(s.machine.ReportedNode(want.Model.Name), want.Model):
-			a.fail("ViewEqualsStore", fmt.Sprintf("node %s is known as %+v, and is %+v", want.Model.Name, *s.machine.ReportedNode(want.Model.Name), *want.Model))
+			a.fail("StateEqualsStore", fmt.Sprintf("node %s is %+v in the state and %+v in the store", want.Model.Name, *s.machine.ReportedNode(want.Model.Name), *want.Model))
 		case !assumed && (len(state.Node(have).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(have).Used, want.Used)):
-			a.fail("ViewEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
+			a.fail("StateEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
 				want.Model.Name, len(state.Node(have).Pods), state.Node(have).Used, len(want.Pods), want.Used))
 		}
 	}
@@ -142,17 +143,17 @@ func (a *audit) compile(obj *corev1.Pod) *model.Pod {
 func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
 	switch {
 	case known == nil:
-		return "is not known"
+		return "is not in the state"
 	case !assumed && known.NodeName != is.NodeName:
-		return fmt.Sprintf("is known to be on %q, and is on %q", known.NodeName, is.NodeName)
+		return fmt.Sprintf("is on %q in the state and on %q in the store", known.NodeName, is.NodeName)
 	case known.Phase != is.Phase || known.Ready != is.Ready || !slices.Equal(known.Labels, is.Labels) || known.Spec != is.Spec && !reflect.DeepEqual(known.Spec, is.Spec):
-		return "is known otherwise than it is"
+		return "differs between state and store"
 	case is.Deleting && !known.Deleting:
-		return "is not known to be deleted"
+		return "is not terminating in the state"
 	case atRest && (is.Deleting != known.Deleting || is.DisruptionReason != known.DisruptionReason):
-		return "is known to be leaving, and is not"
+		return "is terminating in the state only"
 	case atRest && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // an extra nomination is corrected by the next decision
-		return fmt.Sprintf("is known to be nominated to %q, and is to %q", known.NominatedNodeName, is.NominatedNodeName)
+		return fmt.Sprintf("is nominated to %q in the state and to %q in the store", known.NominatedNodeName, is.NominatedNodeName)
 	}
 	return ""
 }
@@ -168,7 +169,7 @@ func (w *World) CheckSettled() error {
 		a.compareWithStore(true)
 		a.checkNoPodWouldFit()
 	} else if a.violation == nil {
-		a.fail("NoSpin", fmt.Sprintf("the scheduler does not come to rest: %d requests, %d changes and %d events are under way",
+		a.fail("NoBusyLoop", fmt.Sprintf("the scheduler does not become idle: %d requests, %d watch events and %d inputs are in flight",
 			len(w.scheduler.requests), w.scheduler.reflector.inFlight, len(w.scheduler.inbox)))
 	}
 	return w.Violation()
@@ -187,14 +188,14 @@ func (a *audit) checkNoPodWouldFit() {
 		}
 		rec := placement.Evaluate(m.State(), profile, a.w.o.TieBreakSeed, p)
 		if rec.Outcome == decision.Scheduled {
-			a.fail("NobodyWaitsInVain", fmt.Sprintf("pod %s waits, and would fit on %s", p.Key(), rec.Choice))
+			a.fail("NoPendingPodFits", fmt.Sprintf("pod %s is pending and would fit %s", p.Key(), rec.Choice))
 		}
 		if rec.Outcome != decision.Infeasible {
 			continue
 		}
 		made := preemption.Evaluate(m.State(), profile, a.w.o.TieBreakSeed, a.w.o.Preemption, p, rec)
 		if made.Preemption.Outcome == decision.PreemptionNominated {
-			a.fail("NobodyCouldPreempt", fmt.Sprintf("pod %s waits, and could preempt on %s: %s", p.Key(), made.Preemption.Node, victimNames(&made.Preemption)))
+			a.fail("NoPendingPodCouldPreempt", fmt.Sprintf("pod %s is pending and could preempt on %s: %s", p.Key(), made.Preemption.Node, victimNames(&made.Preemption)))
 		}
 	}
 }

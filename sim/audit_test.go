@@ -13,7 +13,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -23,18 +23,18 @@ var faulty = map[string]func(t *testing.T, w *World){
 	"NeverMoves": func(t *testing.T, w *World) {
 		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
 	},
-	"AskedOnce": func(_ *testing.T, w *World) {
+	"BoundOnce": func(_ *testing.T, w *World) {
 		w.scheduler.send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
 		w.scheduler.send(scheduling.Bind{ID: 1001, Pod: w.knownToScheduler("default/waits"), Node: "n2"})
 	},
 	"NodeCapacity": func(_ *testing.T, w *World) {
 		w.scheduler.send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
 	},
-	"BudgetObeyed": func(t *testing.T, w *World) {
+	"BudgetRespected": func(t *testing.T, w *World) {
 		guarded(t, w)
 		w.preemptFor("default/waits", "default/web", true)
 	},
-	"Booked": func(t *testing.T, w *World) {
+	"BudgetEntries": func(t *testing.T, w *World) {
 		guarded(t, w)
 		w.preemptFor("default/waits", "default/web", false)
 	},
@@ -43,33 +43,33 @@ var faulty = map[string]func(t *testing.T, w *World){
 		_ = w.deleteDisplaced(d, "somebody") // who has not said so
 	},
 	"LowerVictims": func(_ *testing.T, w *World) { w.preemptFor("default/web", "default/db", false) },
-	"NomineesRoom": func(_ *testing.T, w *World) {
+	"NominatedCapacity": func(_ *testing.T, w *World) {
 		nominee := *w.knownToScheduler("default/waits")
 		nominee.NominatedNodeName = "n2"
 		w.Machine().State().UpsertPod(&nominee)
 		low := *w.knownToScheduler("default/low")
 		w.audit.checkNominatedPods([]scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}})
 	},
-	"NothingLost": func(_ *testing.T, w *World) {
-		c := placement.DefaultConfig()
-		c.Name = "nobody"
-		p, err := placement.NewProfile(c)
+	"PendingTracked": func(_ *testing.T, w *World) {
+		c := framework.DefaultConfig()
+		c.Name = "other"
+		p, err := framework.NewProfile(c)
 		if err == nil {
-			w.o.Profiles = append(w.o.Profiles, p) // the machine knows nothing of it
-			_ = w.api.Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "nobody" }))
+			w.o.Profiles = append(w.o.Profiles, p) // unknown to the machine
+			_ = w.api.Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
 		}
 	},
-	"NoSpin": func(_ *testing.T, w *World) {
+	"NoBusyLoop": func(_ *testing.T, w *World) {
 		for range maxSpins + 2 {
 			w.scheduler.scheduleWake(w.now)
 		}
 	},
-	"ViewEqualsStore": func(t *testing.T, w *World) {
+	"StateEqualsStore": func(t *testing.T, w *World) {
 		w.hideFromScheduler(func() {
 			change(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
 		})
 	},
-	"NobodyWaitsInVain": func(_ *testing.T, w *World) {
+	"NoPendingPodFits": func(_ *testing.T, w *World) {
 		w.hideFromScheduler(func() {
 			n := testNode("n9", "64")
 			_ = w.api.Create(n)
@@ -78,7 +78,7 @@ var faulty = map[string]func(t *testing.T, w *World){
 		})
 		w.audit.checkNoPodWouldFit()
 	},
-	"NobodyCouldPreempt": func(_ *testing.T, w *World) {
+	"NoPendingPodCouldPreempt": func(_ *testing.T, w *World) {
 		w.hideFromScheduler(func() {
 			n, p := testNode("n9", "64"), testPod("filler", "64", -1, func(p *corev1.Pod) { p.Spec.NodeName = "n9" })
 			_, _ = w.api.Create(n), w.api.Create(p)

@@ -158,7 +158,7 @@ func (c *client) perform(ending Fault, key string, do func() error) error {
 	case NoFault:
 		return do()
 	case Refuse:
-		return apierrors.NewServiceUnavailable("refused by the scenario")
+		return apierrors.NewServiceUnavailable("injected failure")
 	case Conflict:
 		return apierrors.NewConflict(corev1.Resource("objects"), key, errScenario)
 	case Delayed:

@@ -7,7 +7,7 @@ import (
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/engine/nodepressure"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -18,7 +18,7 @@ import (
 // Defaults returns options with the default scheduler, 2 ms per request, a watch lag of 2 ms,
 // no faults, and all checks.
 func Defaults() (Options, error) {
-	profile, err := placement.NewProfile(placement.DefaultConfig())
+	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		return Options{}, err
 	}
@@ -27,7 +27,7 @@ func Defaults() (Options, error) {
 	return Options{
 		Pressure: kubelet.Pressure,
 		Reserve:  nodepressure.DiskReserveConfig{Bytes: [nodepressure.NumFilesystems]int64{nodepressure.DefaultDiskReserve, nodepressure.DefaultDiskReserve}, TransitionPeriod: nodepressure.DefaultDiskReserveTransition},
-		Machine:  scheduling.DefaultConfig(), Profiles: []*placement.Profile{profile}, TieBreakSeed: 1, Preemption: preemption.Defaults(),
+		Machine:  scheduling.DefaultConfig(), Profiles: []*framework.Profile{profile}, TieBreakSeed: 1, Preemption: preemption.Defaults(),
 		Taints: tainteviction.Options{StartupGrace: time.Minute}, NodeHealth: nodelifecycle.Defaults(), GC: podgc.Options{Threshold: 12_500, Quarantine: podgc.Quarantine},
 		AvoidHolds: enginedisplacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute},
 		Evictions:  budget.Evictions{Recount: true},

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -92,8 +92,8 @@ func (d *descheduler) seed() uint64 {
 	return d.w.o.TieBreakSeed
 }
 
-func (d *descheduler) profiles() map[string]*placement.Profile {
-	out := map[string]*placement.Profile{}
+func (d *descheduler) profiles() map[string]*framework.Profile {
+	out := map[string]*framework.Profile{}
 	for _, p := range d.w.o.Profiles {
 		out[p.Name()] = p
 	}

@@ -32,7 +32,7 @@ func (d *descheduler) runCompatible() {
 			d.stop = nil
 			d.steps.schedule(0)
 			if evicted+refused > 0 {
-				d.w.log(d.name, "round", "", fmt.Sprintf("%d pods are evicted, %d were refused", evicted, refused))
+				d.w.log(d.name, "round", "", fmt.Sprintf("%d pods were evicted, %d refused", evicted, refused))
 			}
 			return
 		}

@@ -43,13 +43,13 @@ func (d *descheduler) runAction(a execution.Action) {
 	}
 	switch a := a.(type) {
 	case execution.Reserve:
-		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("the room on %s is held for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
+		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("capacity on %s is reserved for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
 		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, said)
 	case execution.Avoid:
-		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s stay off %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.now).Round(time.Second), a.Move.Reason))
+		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s avoid %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.now).Round(time.Second), a.Move.Reason))
 		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, said)
 	case execution.Release:
-		d.w.log(d.name, "release", a.Hold.Key(), fmt.Sprintf("the hold on %s for pods of %s ends: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
+		d.w.log(d.name, "release", a.Hold.Key(), fmt.Sprintf("the Hold on %s for pods of %s is released: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
 		d.request("hold", a.Hold.Key(), func() error {
 			err := d.w.api.Delete(store.Holds, a.Hold.Key(), store.Precondition{})
 			if apierrors.IsNotFound(err) {
@@ -100,10 +100,10 @@ func describeMove(x *execution.Move) string {
 	switch x.Stage {
 	case execution.Waiting:
 		if x.Reason != "" {
-			return "waits: " + x.Reason
+			return "is waiting: " + x.Reason
 		}
 	case execution.Terminating:
-		return fmt.Sprintf("leaves %s for %s (%s)", x.From, x.To, x.Strategy)
+		return fmt.Sprintf("moves from %s to %s (%s)", x.From, x.To, x.Strategy)
 	case execution.Finished:
 		s := x.Outcome.String()
 		if x.Replacement != nil && x.Replacement.NodeName != "" {

@@ -120,7 +120,7 @@ func (w *World) deleteDisplaced(d *displacement, by string) error {
 		return apierrors.NewNotFound(corev1.Resource("pods"), d.pod.Name)
 	}
 	if d.resourceVersion != "" && p.ResourceVersion != d.resourceVersion {
-		return apierrors.NewConflict(corev1.Resource("pods"), d.pod.Name, errors.New("it has changed meanwhile"))
+		return apierrors.NewConflict(corev1.Resource("pods"), d.pod.Name, errors.New("it changed in the meantime"))
 	}
 	again := p.DeletionTimestamp != nil || finished(p) && !d.markFailed
 	if !again {

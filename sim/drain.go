@@ -47,12 +47,12 @@ func (w *World) evictUntilGone(e EvictionRequest, done func()) {
 		case p == nil || string(p.UID) != e.UID:
 			done()
 		case a.Code == http.StatusTooManyRequests:
-			w.log("drain", "refused", e.Pod, fmt.Sprintf("%s is not let go: %s", e.Pod, a))
+			w.log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, a))
 			w.after(drainRetryInterval, ask)
 		case a.Code == 0 || a.Code == http.StatusGatewayTimeout || a.Code == http.StatusInternalServerError && a.Message == injectedRefusal:
 			w.after(drainRetryInterval, ask)
 		case a.Code >= http.StatusBadRequest:
-			w.log("drain", "failed", e.Pod, fmt.Sprintf("draining gives up on %s: %s", e.Pod, a))
+			w.log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
 		default: // granted
 			w.after(time.Second, func() { w.awaitGone(e, done) })
 		}

@@ -35,7 +35,7 @@ func (s *scheduler) requestWrites(e scheduling.Effect) []write {
 		return prepareWrites(e)
 	}
 	return []write{writeStep(func(*request) error {
-		return apierrors.NewBadRequest(fmt.Sprintf("the simulation does not carry out effects of type %T", e))
+		return apierrors.NewBadRequest(fmt.Sprintf("unsupported effect type %T", e))
 	})}
 }
 
@@ -62,7 +62,7 @@ func (r *request) reject(e scheduling.ReportUnschedulable) error {
 	text := explain.Message(e.Summary)
 	if !e.Retry {
 		r.s.w.counts.Rejections++
-		r.s.w.log("scheduler", "reject", e.Pod.Key(), e.Pod.Key()+" waits: "+text)
+		r.s.w.log("scheduler", "reject", e.Pod.Key(), e.Pod.Key()+" is unschedulable: "+text)
 	}
 	return r.writePodScheduled(reason, text)
 }
@@ -72,7 +72,7 @@ func (r *request) hold(e scheduling.ReportGated) error {
 	if e.Verdict.Plugin == decision.SchedulingGates {
 		reason = corev1.PodReasonSchedulingGated
 	}
-	r.s.w.log("scheduler", "hold", e.Pod.Key(), e.Pod.Key()+" is held: "+text)
+	r.s.w.log("scheduler", "hold", e.Pod.Key(), e.Pod.Key()+" is gated: "+text)
 	return r.writePodScheduled(reason, text)
 }
 

@@ -149,7 +149,7 @@ func (e *endpoints) logCounts(s *corev1.Service) {
 	ready, terminating, serving := e.w.Endpoints(keyOf(s))
 	if is := [3]int{ready, terminating, serving}; e.lastCounts[keyOf(s)] != is {
 		e.lastCounts[keyOf(s)] = is
-		e.w.log("endpoints", "slices", keyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serve)", keyOf(s), ready, terminating, serving))
+		e.w.log("endpoints", "slices", keyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serving)", keyOf(s), ready, terminating, serving))
 	}
 }
 

@@ -45,7 +45,7 @@ func (a EvictionResponse) String() string {
 		s += " " + a.Message
 	}
 	if a.RetryAfter > 0 {
-		s += fmt.Sprintf(" (again in %v)", a.RetryAfter)
+		s += fmt.Sprintf(" (retry after %v)", a.RetryAfter)
 	}
 	return s
 }
@@ -63,7 +63,7 @@ type eviction struct {
 	onResponse func(EvictionResponse)
 }
 
-const injectedRefusal = "refused by the scenario"
+const injectedRefusal = "injected failure"
 
 // Retries when a budget changes during the request.
 const (
@@ -76,7 +76,7 @@ func (w *World) Evict(e EvictionRequest, heard func(EvictionResponse)) {
 	r := &eviction{w: w, request: e, stepsLeft: -1, onResponse: heard}
 	ending := w.faults.faultOf("evict", e.Pod)
 	if ending != NoFault {
-		w.log("fault", ending.String(), e.Pod, "the request of "+withDefault(e.By, "somebody")+" to evict "+faultText[ending])
+		w.log("fault", ending.String(), e.Pod, "the request of "+withDefault(e.By, "a client")+" to evict "+faultText[ending])
 	}
 	lost := func() { w.after(10*time.Second, func() { heard(EvictionResponse{}) }) }
 	switch ending {
@@ -234,7 +234,7 @@ func (r *eviction) retry() {
 		r.w.after(min(maxEvictionPause, 5*time.Millisecond<<min(r.attempts, 10)), r.checkBudgets)
 		return
 	}
-	r.abort(EvictionResponse{Code: http.StatusGatewayTimeout, Message: "the pod and its disruption budgets changed again and again", RetryAfter: 10 * time.Second})
+	r.abort(EvictionResponse{Code: http.StatusGatewayTimeout, Message: "the pod and its disruption budgets kept changing", RetryAfter: 10 * time.Second})
 }
 
 // setDisruptionTarget starts the displacement: condition, event, deletion. If guarded, the pod
@@ -247,7 +247,7 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 	}
 	now := r.w.api.Pod(r.request.Pod)
 	if now == nil || now.UID != r.pod.UID {
-		r.abort(EvictionResponse{Code: http.StatusConflict, Message: "the pod is another one by now"})
+		r.abort(EvictionResponse{Code: http.StatusConflict, Message: "the pod was replaced by another one"})
 		return
 	}
 	if guarded && now.ResourceVersion != r.pod.ResourceVersion {
@@ -279,7 +279,7 @@ func (r *eviction) abort(a EvictionResponse) {
 }
 
 func (r *eviction) newDisplacement() *displacement {
-	return &displacement{pod: r.pod, grace: r.request.Grace, respectsBudgets: true, message: "is evicted by " + withDefault(r.request.By, "somebody"),
+	return &displacement{pod: r.pod, grace: r.request.Grace, respectsBudgets: true, message: "is evicted by " + withDefault(r.request.By, "a client"),
 		record: enginedisplacement.Record{Cause: enginedisplacement.API, Victim: r.w.model(r.pod), Node: r.pod.Spec.NodeName, Requester: r.request.By, Rule: r.request.Rule, Grace: r.request.Grace, Entries: r.entries}}
 }
 

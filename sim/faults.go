@@ -43,13 +43,19 @@ const (
 	numFaults
 )
 
-var faultNames = [numFaults]string{"fine", "refuse", "conflict", "lost", "unheard", "late", "silent", "partly"}
+var faultNames = [numFaults]string{"none", "refuse", "conflict", "requestlost", "responselost", "delayed", "unanswered", "partial"}
+
+// deprecatedFaults are former names of faults.
+var deprecatedFaults = map[string]Fault{"lost": RequestLost, "unheard": ResponseLost, "late": Delayed, "silent": NeverAnswered, "partly": Partial}
 
 // String returns the name used in scenarios.
 func (e Fault) String() string { return faultNames[e] }
 
 // ParseFault returns the fault with a name.
 func ParseFault(s string) (Fault, bool) {
+	if f, ok := deprecatedFaults[s]; ok {
+		return f, true
+	}
 	for e, name := range faultNames {
 		if name == s {
 			return Fault(e), true
@@ -69,7 +75,7 @@ type FaultRule struct {
 
 // Errors of injected faults.
 var (
-	errScenario = errors.New("a conflict by the scenario")
+	errScenario = errors.New("injected conflict")
 	errNoAnswer = errors.New("no answer in time")
 )
 

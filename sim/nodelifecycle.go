@@ -141,10 +141,10 @@ func (n *nodeLifecycle) retaint(o *corev1.Node, e *nodelifecycle.UpdateTaints) b
 		o.Spec.Taints = append(o.Spec.Taints, next)
 	}
 	for i := range e.Add {
-		n.w.log("nodes", "taint", o.Name, "node "+o.Name+" gets the taint "+formatTaint(&e.Add[i].Taint))
+		n.w.log("nodes", "taint", o.Name, "node "+o.Name+" is tainted with "+formatTaint(&e.Add[i].Taint))
 	}
 	for i := range e.Remove {
-		n.w.log("nodes", "untaint", o.Name, "node "+o.Name+" is rid of the taint "+formatTaint(&e.Remove[i]))
+		n.w.log("nodes", "untaint", o.Name, "node "+o.Name+" is no longer tainted with "+formatTaint(&e.Remove[i]))
 	}
 	return true
 }

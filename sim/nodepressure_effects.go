@@ -26,7 +26,7 @@ func (n *nodePressure) applyEffect(e nodepressure.Effect) {
 	case nodepressure.Evict:
 		n.evict(&e)
 	case nodepressure.NoVictim:
-		if text := n.name + " is low on " + e.Signal.Resource() + ", and no pod may be evicted for it"; text != n.lastWarning {
+		if text := n.name + " is low on " + e.Signal.Resource() + ", but no pod may be evicted"; text != n.lastWarning {
 			n.lastWarning = text
 			n.w.log("agent", "unable", n.name, text)
 		}

@@ -50,7 +50,7 @@ func (a *agents) relist(node string) {
 		switch {
 		case p.object.Spec.NodeName != node:
 		case !there[uid]:
-			a.w.log("agent", "stopped", keyOf(p.object), keyOf(p.object)+" is stopped on "+node+": the API knows it no more")
+			a.w.log("agent", "stopped", keyOf(p.object), keyOf(p.object)+" is stopped on "+node+": it no longer exists in the API")
 			a.observePod(p.object, true)
 		case p.dirty && !p.writing:
 			a.writeStatus(p)

@@ -85,7 +85,7 @@ func (g *podGC) collect() {
 func (g *podGC) deletePod(r *podgc.Removal, p *corev1.Pod) {
 	now, key := int64(0), keyOf(p)
 	if r.Reason == podgc.Orphan && !r.Pod.Finished {
-		g.displace(displacement{pod: p, grace: &now, markFailed: true, message: "is collected: " + r.Reason.String(),
+		g.displace(displacement{pod: p, grace: &now, markFailed: true, message: "is garbage-collected: " + r.Reason.String(),
 			record: enginedisplacement.Record{Cause: enginedisplacement.PodGC, Victim: g.w.model(p), Node: p.Spec.NodeName, Grace: &now,
 				Rule: "node " + r.Pod.Node + " not seen since " + r.NodeMissingSince.UTC().Format(time.RFC3339)}}, func(error) {})
 		return
@@ -93,7 +93,7 @@ func (g *podGC) deletePod(r *podgc.Removal, p *corev1.Pod) {
 	g.request("delete", key, func() error {
 		err := g.w.api.DeletePod(key, store.Precondition{UID: string(p.UID)}, &now)
 		if err == nil {
-			g.w.log("podgc", "collect", key, key+" is collected: "+r.Reason.String())
+			g.w.log("podgc", "collect", key, key+" is garbage-collected: "+r.Reason.String())
 		}
 		return err
 	}, nil)

@@ -53,7 +53,7 @@ func (r *request) nominate(node string) error {
 		}
 		p.Status.NominatedNodeName = node
 		if node == "" {
-			r.s.w.log("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is nominated no more")
+			r.s.w.log("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is no longer nominated")
 		}
 		return nil
 	})

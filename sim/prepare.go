@@ -63,7 +63,7 @@ func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error 
 		}
 		notes[selectedNodeAnnotation] = node
 		o.SetAnnotations(notes)
-		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is to get a volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
+		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s gets a new volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
 		return nil
 	})
 }

@@ -93,7 +93,7 @@ func (w *World) EvictForPressure(key, of string) bool {
 		return false
 	}
 	w.counts.Displaced[enginedisplacement.Pressure]++
-	w.log("agent", "press", key, fmt.Sprintf("%s is thrown out of %s, which is low on %s", key, p.Spec.NodeName, of))
+	w.log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, of))
 	if now := w.api.Pod(key); now != nil && w.o.Audit {
 		w.audit.checkDisplacedOnce(now)
 	}

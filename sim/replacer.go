@@ -119,7 +119,7 @@ func (o *podReplacer) observePod(p *corev1.Pod, gone bool) {
 	}
 	o.latest[first] = keyOf(next)
 	if o.w.api.Create(next) == nil {
-		o.w.log("owner", "create", keyOf(next), fmt.Sprintf("%s is made in place of %s", keyOf(next), key))
+		o.w.log("owner", "create", keyOf(next), fmt.Sprintf("%s is created to replace %s", keyOf(next), key))
 	}
 }
 

@@ -60,9 +60,9 @@ func (s *scheduler) send(e scheduling.Effect) {
 	s.busyUntil[pod.UID] = at.Add(time.Duration(len(r.writes)-1) * s.w.o.Latency)
 	switch r.fault {
 	case Refuse:
-		s.w.at(at, func() { r.respond(scheduling.Refused, "refused by the scenario") })
+		s.w.at(at, func() { r.respond(scheduling.Refused, "injected failure") })
 	case Conflict:
-		s.w.at(at, func() { r.respond(scheduling.Conflict, "a conflict by the scenario") })
+		s.w.at(at, func() { r.respond(scheduling.Conflict, "injected conflict") })
 	case RequestLost:
 		s.w.at(at, func() { r.respond(scheduling.Unknown, "no answer") })
 	case Delayed:
@@ -79,8 +79,8 @@ func (s *scheduler) send(e scheduling.Effect) {
 	}
 }
 
-var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is done and not answered", "is done late and not answered",
-	"is done and never spoken of", "is done in part and not answered"}
+var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is executed but not answered", "is executed late and not answered",
+	"is executed and never answered", "is executed partially and not answered"}
 
 // run executes the ith and all later writes.
 func (r *request) run(i int) {

@@ -140,7 +140,7 @@ func (s *scheduler) scheduleWake(wake time.Time) {
 		s.spins, s.last = 0, s.w.now
 	}
 	if s.spins > maxSpins {
-		s.w.audit.fail("NoSpin", fmt.Sprintf("the machine wants to be called again at once for the %dth time", s.spins))
+		s.w.audit.fail("NoBusyLoop", fmt.Sprintf("the machine requests its %dth step without time passing", s.spins))
 		return
 	}
 	alarm, life := s.wakeSeq, s.generation

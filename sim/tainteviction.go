@@ -68,7 +68,7 @@ func (e *taintEviction) step(now time.Time, events []tainteviction.Event) time.T
 			key := effect.Pod.Key()
 			if p := e.pod(key); p != nil && string(p.UID) == effect.Pod.UID {
 				_ = e.w.createEventOnce(p, "taint-eviction-controller", "TaintManagerEviction", "", "Cancelling deletion of Pod "+key, effect.Due.String())
-				e.w.log("taints", "cancel", key, key+" stays: its deletion is cancelled")
+				e.w.log("taints", "cancel", key, key+" is no longer being evicted")
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (e *taintEviction) evict(order tainteviction.Evict) {
 		return
 	}
 	rule := fmt.Sprintf("taint %s:%s on node %s", order.Taint.Key, order.Taint.Effect, order.Pod.Node)
-	words := "leaves: " + rule
+	words := "is evicted: " + rule
 	if order.Tolerated {
 		words += fmt.Sprintf(", tolerated for %d s", order.Seconds)
 	}

@@ -218,7 +218,7 @@ func (o *workloads) create(owner store.Object, kind string, p *corev1.Pod) {
 			o.queue.add(again, time.Second)
 			return
 		}
-		o.w.log("workload", "create", key, key+" is made for "+strings.ToLower(kind)+" "+owner.GetName())
+		o.w.log("workload", "create", key, key+" is created for "+strings.ToLower(kind)+" "+owner.GetName())
 		o.after(time.Minute, func() { // the watch may have lost it
 			if o.expected[id][key] {
 				delete(o.expected[id], key)

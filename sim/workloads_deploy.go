@@ -44,7 +44,7 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 		o.createSet(d, name, &machine, &plan, retry)
 	}
 	for _, s := range plan.Scale {
-		o.changeSet(objects[s.Set], fmt.Sprintf("is to have %d pods", s.To), retry, func(rs *appsv1.ReplicaSet) {
+		o.changeSet(objects[s.Set], fmt.Sprintf("is scaled to %d pods", s.To), retry, func(rs *appsv1.ReplicaSet) {
 			rs.Spec.Replicas = &s.To
 			rs.Generation++
 			setScaleAnnotations(rs, &machine)
@@ -88,7 +88,7 @@ func (o *workloads) createSet(d *appsv1.Deployment, name string, machine *worklo
 	}
 	setScaleAnnotations(rs, machine)
 	o.request("create", keyOf(rs), func() error {
-		o.w.log("workload", "create", keyOf(rs), fmt.Sprintf("replicaset %s is made for deployment %s with %d pods", rs.Name, d.Name, replicas))
+		o.w.log("workload", "create", keyOf(rs), fmt.Sprintf("replicaset %s is created for deployment %s with %d pods", rs.Name, d.Name, replicas))
 		return o.w.api.Create(rs)
 	}, then)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/engine/nodepressure"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -28,7 +28,7 @@ type Options struct {
 	Seed  uint64    // of faults
 	// Machine configures the scheduler; its Profiles are derived from those below.
 	Machine  scheduling.Config
-	Profiles []*placement.Profile
+	Profiles []*framework.Profile
 	// TieBreakSeed is the scheduler's seed; ScoreCacheMemory limits its score caches (0: the
 	// default).
 	TieBreakSeed     uint64

@@ -41,7 +41,7 @@ func Detect() (*Host, error) { return DetectAt("/") }
 func DetectAt(root string) (*Host, error) {
 	f, err := os.Open(filepath.Join(root, "proc/self/mountinfo"))
 	if err != nil {
-		return nil, fmt.Errorf("cgroups: where they are mounted is unknown: %w", err)
+		return nil, fmt.Errorf("detecting cgroups: %w", err)
 	}
 	defer f.Close()
 	h := &Host{controllers: map[string]string{}, proc: filepath.Join(root, "proc")}
@@ -56,7 +56,7 @@ func DetectAt(root string) (*Host, error) {
 	case h.unified != "":
 		h.Mode = V2
 	default:
-		return nil, errors.New("cgroups: no hierarchy with the memory controller is mounted; mount cgroup2 at /sys/fs/cgroup")
+		return nil, errors.New("detecting cgroups: no hierarchy with the memory controller is mounted; mount cgroup2 at /sys/fs/cgroup")
 	}
 	return h, nil
 }

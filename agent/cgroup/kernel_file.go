@@ -10,7 +10,7 @@ import (
 )
 
 // ErrGone is returned by reads of a removed cgroup.
-var ErrGone = errors.New("the cgroup has been removed")
+var ErrGone = errors.New("cgroup was removed")
 
 // file is a kernel file kept open for repeated reads.
 type file struct {
@@ -77,7 +77,7 @@ func (f *file) number() (int64, error) {
 	}
 	n, rest := parseDigits(text)
 	if len(rest) == len(text) {
-		return 0, fmt.Errorf("%s: %q is no number", f.name, string(text))
+		return 0, fmt.Errorf("%s: %q is not a number", f.name, string(text))
 	}
 	return n, nil
 }

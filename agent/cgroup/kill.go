@@ -22,7 +22,7 @@ import (
 // Thaw.
 func (h *Host) Kill(path string) error {
 	if filepath.Clean("/"+path) == "/" {
-		return errors.New("cgroup /: the whole machine is not killed")
+		return errors.New("cgroup /: the root cgroup cannot be killed")
 	}
 	if h.unified != "" {
 		err := writeFile(filepath.Join(h.unified, path, "cgroup.kill"), "1")
@@ -30,18 +30,18 @@ func (h *Host) Kill(path string) error {
 			return nil
 		}
 	}
-	held := h.isFrozen(path) // perhaps by an earlier or a concurrent Kill
+	wasFrozen := h.isFrozen(path) // perhaps by an earlier or a concurrent Kill
 	sent := map[int]bool{os.Getpid(): true}
 	fresh, err := h.killListed(path, sent)
 	for rounds := 0; fresh > 0 && err == nil; rounds++ {
 		if fresh, err = h.killListed(path, sent); fresh > 0 && err == nil {
 			if rounds == maxFreezeRounds {
-				return fmt.Errorf("cgroup %s: still forks after %d rounds of SIGKILL", path, rounds)
+				return fmt.Errorf("cgroup %s: processes still fork after %d rounds of SIGKILL", path, rounds)
 			}
 			fresh, err = h.killFrozen(path, sent)
 		}
 	}
-	if held { // frozen processes do not die
+	if wasFrozen { // frozen processes do not die
 		err = errors.Join(err, ignoreGone(h.thawAt(h.Dir("freezer", path))))
 	}
 	return err
@@ -106,7 +106,7 @@ func (h *Host) killListed(path string, sent map[int]bool) (fresh int, err error)
 		if err := unix.Kill(pid, unix.SIGKILL); err == nil {
 			fresh++
 		} else if !errors.Is(err, unix.ESRCH) {
-			return fresh, fmt.Errorf("cgroup %s: process %d cannot be killed: %w", path, pid, err)
+			return fresh, fmt.Errorf("cgroup %s: killing process %d: %w", path, pid, err)
 		}
 	}
 	return fresh, err

@@ -80,7 +80,7 @@ func (h *Host) delegate(path string) error {
 			}
 			err := writeFile(filepath.Join(at, "cgroup.subtree_control"), "+"+controller)
 			if err != nil {
-				return fmt.Errorf("cgroup %s: %s cannot give the %s controller to cgroups below it (it must have no process of its own): %w", path, at, controller, err)
+				return fmt.Errorf("cgroup %s: delegating the %[3]s controller in %[2]s (which must not contain processes): %[4]w", path, at, controller, err)
 			}
 		}
 		at = filepath.Join(at, part)
@@ -97,11 +97,11 @@ func (h *Host) SetLimits(path string, l Limits) error {
 	set := func(controller, file, value string) {
 		dir := h.Dir(controller, path)
 		if dir == "" {
-			errs = append(errs, fmt.Errorf("cgroup %s: the %s controller is not mounted, so %s cannot be %s", path, controller, file, value))
+			errs = append(errs, fmt.Errorf("cgroup %s: setting %[3]s to %[4]s: the %[2]s controller is not mounted", path, controller, file, value))
 			return
 		}
 		if err := writeFile(filepath.Join(dir, file), value); err != nil {
-			errs = append(errs, fmt.Errorf("cgroup %s: %s cannot be %s: %w", path, file, value, err))
+			errs = append(errs, fmt.Errorf("cgroup %s: setting %s to %s: %w", path, file, value, err))
 		}
 	}
 	for _, s := range h.settings(l) {

@@ -19,12 +19,12 @@ func TestV2MemoryOfAProcess(t *testing.T) { memory(t, hostV2(t)) }
 
 // memory allocates 64 MiB two levels below the cgroup that it reads.
 func memory(t *testing.T, h *cgroup.Host) {
-	const held = 64 << 20
+	const allocated = 64 << 20
 	top := group(t, h, cgroup.Limits{Memory: 256 << 20, Pids: 100, CPUShares: 512, CPUQuota: 200_000})
 	if err := h.Create(top+"/pods/one", cgroup.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	run(t, h, top+"/pods/one", "hold", strconv.Itoa(held))
+	run(t, h, top+"/pods/one", "hold", strconv.Itoa(allocated))
 	g, err := h.Open(top)
 	if err != nil {
 		t.Fatal(err)
@@ -34,12 +34,12 @@ func memory(t *testing.T, h *cgroup.Host) {
 	if err := g.Memory(&m); err != nil {
 		t.Fatal(err)
 	}
-	if m.Usage < held || m.WorkingSet() < held || m.Usage > 4*held {
-		t.Errorf("usage %d and working set %d of a process that holds %d", m.Usage, m.WorkingSet(), held)
+	if m.Usage < allocated || m.WorkingSet() < allocated || m.Usage > 4*allocated {
+		t.Errorf("usage %d, working set %d, want about %d", m.Usage, m.WorkingSet(), allocated)
 	}
 	// memory.stat lags by up to 2 s.
 	waitUntil(t, "memory.stat counts the process", func() bool {
-		return g.Memory(&m) == nil && m.Unreclaimable() >= held
+		return g.Memory(&m) == nil && m.Unreclaimable() >= allocated
 	})
 	if limit, err := g.Limit(); err != nil || limit != 256<<20 {
 		t.Errorf("limit %d, %v", limit, err)
@@ -116,7 +116,7 @@ func killForkBomb(t *testing.T, h *cgroup.Host) {
 	}
 	var m cgroup.Memory
 	if err := g.Memory(&m); !errors.Is(err, cgroup.ErrGone) {
-		t.Errorf("reading a removed cgroup: %v", err)
+		t.Errorf("read of a removed cgroup: %v", err)
 	}
 	if err := h.Kill(top); err != nil {
 		t.Errorf("killing a removed cgroup: %v", err)
@@ -180,7 +180,7 @@ func waitUntil(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("timed out after 1 min: %s", what)
 		}
 	}
 }
@@ -210,10 +210,10 @@ func TestReadsAllocateNothing(t *testing.T) {
 func TestRootIsNeverKilledOrRemoved(t *testing.T) {
 	h := host(t)
 	if err := h.Kill("/"); err == nil {
-		t.Error("killed the machine")
+		t.Error("Kill succeeded for /")
 	}
 	if err := h.Remove(context.Background(), "/"); err == nil {
-		t.Error("removed the machine")
+		t.Error("Remove succeeded for /")
 	}
 }
 

@@ -58,7 +58,7 @@ func host(t testing.TB) *cgroup.Host {
 func hostV2(t *testing.T) *cgroup.Host {
 	t.Helper()
 	if os.Getenv("BERTH_V2") == "" {
-		t.Skip("for the machine that make test-v2 starts")
+		t.Skip("runs only in the virtual machine of make test-v2")
 	}
 	h := host(t)
 	if h.Mode != cgroup.V2 {
@@ -113,7 +113,7 @@ func run(t testing.TB, h *cgroup.Host, path, what string, args ...string) *exec.
 		t.Fatal(err)
 	}
 	if _, err := out.Read(make([]byte, 16)); err != nil {
-		t.Fatalf("%s said nothing: %v", what, err)
+		t.Fatalf("%s printed nothing: %v", what, err)
 	}
 	return c
 }

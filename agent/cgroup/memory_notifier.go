@@ -30,7 +30,7 @@ type MemoryNotifier struct {
 // bytes, in ascending order.
 func (h *Host) NewMemoryNotifier(path string, levels []int64) (*MemoryNotifier, error) {
 	if len(levels) == 0 {
-		return nil, errors.New("an alarm needs a level")
+		return nil, errors.New("memory notifier: at least one level is required")
 	}
 	var a *MemoryNotifier
 	var err error
@@ -40,7 +40,7 @@ func (h *Host) NewMemoryNotifier(path string, levels []int64) (*MemoryNotifier, 
 		a, err = h.newV1Notifier(path, levels)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cgroup %s: memory alarm: %w", path, err)
+		return nil, fmt.Errorf("cgroup %s: memory notifier: %w", path, err)
 	}
 	return a, nil
 }
@@ -69,7 +69,7 @@ func (h *Host) newV1Notifier(path string, levels []int64) (*MemoryNotifier, erro
 
 func (h *Host) newV2Notifier(path string, level int64) (*MemoryNotifier, error) {
 	if filepath.Clean("/"+path) == "/" {
-		return nil, errors.New("the root has no memory.high")
+		return nil, errors.New("the root cgroup has no memory.high")
 	}
 	dir := h.Dir("memory", path)
 	fd, err := unix.Open(filepath.Join(dir, "memory.events"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -97,7 +97,7 @@ func (a *MemoryNotifier) Adjustable() bool { return a.highFile != "" }
 // before the write returns; do not set a level below the usage.
 func (a *MemoryNotifier) SetLevel(level int64) error {
 	if a.highFile == "" {
-		return errors.New("version 1's levels do not move; make another alarm")
+		return errors.New("cgroup v1: the level of a memory notifier cannot be changed")
 	}
 	if err := writeFile(a.highFile, strconv.FormatInt(level, 10)); err != nil {
 		return fmt.Errorf("memory.high: %w", err)
@@ -121,7 +121,7 @@ func (a *MemoryNotifier) Acknowledge() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("memory alarm: %w", err)
+		return fmt.Errorf("memory notifier: %w", err)
 	}
 	return nil
 }

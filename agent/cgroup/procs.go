@@ -14,7 +14,7 @@ import (
 func (h *Host) AddProcess(path string, pid int) error {
 	for _, dir := range h.createDirs(path) {
 		if err := writeFile(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
-			return fmt.Errorf("cgroup %s: process %d cannot be added: %w", path, pid, err)
+			return fmt.Errorf("cgroup %s: adding process %d: %w", path, pid, err)
 		}
 	}
 	return nil

@@ -171,14 +171,14 @@ func TestCheckWritable(t *testing.T) {
 	if err := os.Mkdir(gives, 0o755); err != nil { // a directory in place of a file makes writes fail
 		t.Fatal(err)
 	}
-	if err := h.CheckWritable(); err == nil || !strings.Contains(err.Error(), at+" cannot give the memory controller") {
-		t.Errorf("where controllers cannot be given: %v", err)
+	if err := h.CheckWritable(); err == nil || !strings.Contains(err.Error(), "delegating the memory controller in "+at) {
+		t.Errorf("without delegation: %v", err)
 	}
 	if err := errors.Join(os.Remove(gives), os.WriteFile(gives, nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.CheckWritable(); err != nil {
-		t.Errorf("where they can: %v", err)
+		t.Errorf("with delegation: %v", err)
 	}
 	if after, _ := os.ReadDir(at); len(after) != len(before)+1 {
 		t.Errorf("left: %v", after)

@@ -16,7 +16,7 @@ import (
 // It is a no-op if the cgroup does not exist.
 func (h *Host) Remove(ctx context.Context, path string) error {
 	if filepath.Clean("/"+path) == "/" {
-		return errors.New("cgroup /: it cannot be removed")
+		return errors.New("cgroup /: the root cgroup cannot be removed")
 	}
 	wait := time.Millisecond
 	for {

@@ -76,7 +76,7 @@ func TestKillLeavesOthersFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(filepath.Dir(state), "freezer.self_freezing")); err != nil || strings.TrimSpace(string(text)) != "1" {
-		t.Errorf("the container's cgroup is thawed (%q, %v) by who killed its pod", text, err)
+		t.Errorf("killing the pod thawed the container's cgroup: %q, %v", text, err)
 	}
 	if err := h.Thaw(pod); err != nil {
 		t.Fatal(err)

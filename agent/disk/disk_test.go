@@ -125,7 +125,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("and %v", got)
 	}
 	if h := report.Consumers[0]; h.Kind != disk.Log || h.Bytes < 100<<10 {
-		t.Errorf("first is %+v, want the log of 100 KiB", h)
+		t.Errorf("largest consumer %+v, want the log of 100 KiB", h)
 	}
 	f := report.FileSystems
 	if len(f) != 1 || f[0].Other <= 0 || f[0].Other >= f[0].Used {
@@ -141,7 +141,7 @@ func checkText(t *testing.T, report *disk.Report) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"nodefs, imagefs", "INODES USED", "images          3", "leftovers       2", "other (nodefs)",
-		"app:1      of 1 container", "of 1 container; shares 4000 with other images", "unused; shares 4000", "kept"} {
+		"app:1      used by 1 container", "used by 1 container; shares 4000 with other images", "unused; shares 4000", "pinned"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in the text:\n%s", want, text.String())
 		}
@@ -149,7 +149,7 @@ func checkText(t *testing.T, report *disk.Report) {
 	data, err := json.Marshal(report)
 	var again disk.Report
 	if err != nil || json.Unmarshal(data, &again) != nil || !again.At.Equal(report.At) || !reflect.DeepEqual(again.Consumers, report.Consumers) {
-		t.Errorf("as JSON it is another one: %s", data)
+		t.Errorf("JSON round trip differs: %s", data)
 	}
 }
 
@@ -171,14 +171,14 @@ func TestUnmeasured(t *testing.T) {
 		t.Errorf("%+v, %v, want the image by its content, and that its layers are unknown", report, err)
 	}
 	if stats := strings.Join(report.Unknown, "; "); stats != "images: unpacked layers: no layers here" {
-		t.Errorf("unknown is %q, want plain words", stats)
+		t.Errorf("unknown is %q, want a plain message", stats)
 	}
 	o.NodeFs = stats.NewDisk("/nowhere")
 	if r, err = disk.New(o); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Report(context.Background()); err == nil {
-		t.Error("no file system at all: want an error")
+		t.Error("missing file system: want an error")
 	}
 }
 
@@ -212,7 +212,7 @@ func TestOnRealDisk(t *testing.T) {
 		}
 	}
 	if f := report.FileSystems[1]; f.Other > f.Used/4 {
-		t.Errorf("of %d bytes %d are said to be others': %+v", f.Used, f.Other, report.Consumers)
+		t.Errorf("%d bytes used, %d other: %+v", f.Used, f.Other, report.Consumers)
 	}
 }
 
@@ -244,9 +244,9 @@ func TestWritableLayersFromRuntimeStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(report.Consumers, func(h disk.Consumer) bool { return h.Name == "app" && h.Bytes == 4711 }) {
-		t.Errorf("holders are %+v, want what app has written", report.Consumers)
+		t.Errorf("consumers %+v, want the writable layer of app", report.Consumers)
 	}
-	if stats := strings.Join(report.Unknown, "\n"); strings.Count(stats, "does not tell") < 1 || strings.Contains(stats, "nil") {
-		t.Errorf("unknown is %q, want that of dead nobody tells", stats)
+	if stats := strings.Join(report.Unknown, "\n"); strings.Count(stats, "not reported by the runtime") < 1 || strings.Contains(stats, "nil") {
+		t.Errorf("unknown %q, want the writable layer of dead", stats)
 	}
 }

@@ -58,11 +58,11 @@ type Reporter struct{ opts Options }
 func New(o Options) (*Reporter, error) {
 	switch {
 	case o.Service == nil || o.Pods == nil || o.Volumes == nil:
-		return nil, errors.New("disk: Service, Pods and Volumes: must be given")
+		return nil, errors.New("disk: Service, Pods and Volumes are required")
 	case o.NodeFs == nil || o.ImageFs == nil:
-		return nil, errors.New("disk: NodeFs and ImageFs: must be given")
+		return nil, errors.New("disk: NodeFs and ImageFs are required")
 	case !filepath.IsAbs(o.Root) || !filepath.IsAbs(o.LogRoot):
-		return nil, fmt.Errorf("disk: Root %q and Logs %q: must be absolute paths", o.Root, o.LogRoot)
+		return nil, fmt.Errorf("disk: Root %q and LogRoot %q must be absolute paths", o.Root, o.LogRoot)
 	}
 	return &Reporter{opts: o}, nil
 }
@@ -151,7 +151,7 @@ func (r *reportBuilder) addContainers(ctx context.Context) error {
 		layer, ok := layers[c.Id]
 		if !ok {
 			if err == nil {
-				errs = append(errs, fmt.Errorf("what %s has written: the runtime does not tell", shortID(c.Id)))
+				errs = append(errs, fmt.Errorf("writable layer of container %s: not reported by the runtime", shortID(c.Id)))
 			}
 			continue
 		}
@@ -180,7 +180,7 @@ func (r *reportBuilder) writableLayers(ctx context.Context, list []*criapi.Conta
 		case status.Code(err) == codes.Unimplemented:
 			return r.writableFromStats(ctx)
 		case err != nil:
-			errs = append(errs, fmt.Errorf("what %s has written: %w", shortID(c.Id), err))
+			errs = append(errs, fmt.Errorf("writable layer of container %s: %w", shortID(c.Id), err))
 		default:
 			out[c.Id] = layer
 		}
@@ -220,9 +220,9 @@ func (r *reportBuilder) addLogs(known []pods.Pod) error {
 			continue // the pod was removed concurrently
 		}
 		for _, c := range containers {
-			held := stats.MeasureDir(filepath.Join(r.opts.LogRoot, d.Name(), c.Name()))
+			usage := stats.MeasureDir(filepath.Join(r.opts.LogRoot, d.Name(), c.Name()))
 			r.Consumers = append(r.Consumers, Consumer{Kind: Log, FileSystem: NodeFs, Pod: owner.Object.Namespace + "/" + owner.Object.Name,
-				UID: string(owner.Object.UID), Name: c.Name(), Bytes: held.Bytes, Inodes: held.Inodes})
+				UID: string(owner.Object.UID), Name: c.Name(), Bytes: usage.Bytes, Inodes: usage.Inodes})
 		}
 	}
 	return nil
@@ -231,9 +231,9 @@ func (r *reportBuilder) addLogs(known []pods.Pod) error {
 // addVolumes adds the pods' volumes on the node's own disk.
 func (r *reportBuilder) addVolumes(known []pods.Pod) error {
 	var errs []error
-	here := map[string]bool{}
+	exists := map[string]bool{}
 	for _, p := range known {
-		here[string(p.Object.UID)] = true
+		exists[string(p.Object.UID)] = true
 		list, err := r.opts.Volumes.Usage(p.Object.UID)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("pod %s/%s: %w", p.Object.Namespace, p.Object.Name, err))
@@ -250,7 +250,7 @@ func (r *reportBuilder) addVolumes(known []pods.Pod) error {
 		errs = append(errs, err)
 	}
 	for _, d := range dirs {
-		if !here[d.Name()] {
+		if !exists[d.Name()] {
 			r.addOrphaned(filepath.Join(r.opts.Root, "pods", d.Name()), d.Name(), "directory")
 		}
 	}
@@ -259,8 +259,8 @@ func (r *reportBuilder) addVolumes(known []pods.Pod) error {
 
 // addOrphaned adds a directory of an unknown pod.
 func (r *reportBuilder) addOrphaned(dir, pod, name string) {
-	held := stats.MeasureDir(dir)
-	r.Consumers = append(r.Consumers, Consumer{Kind: Orphaned, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: held.Bytes, Inodes: held.Inodes})
+	usage := stats.MeasureDir(dir)
+	r.Consumers = append(r.Consumers, Consumer{Kind: Orphaned, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: usage.Bytes, Inodes: usage.Inodes})
 }
 
 func shortID(id string) string { return id[:min(len(id), 13)] }

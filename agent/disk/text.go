@@ -20,7 +20,7 @@ func (r *Report) Text(out io.Writer, all bool) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s (%s)\t%s\t%d of %d\n", strings.Join(f.Names, ", "), f.Dir, formatBytes(f.Capacity),
 			formatBytes(f.Used), formatPercent(f.Used, f.Capacity), formatBytes(f.Available), f.InodesUsed, f.Inodes)
 	}
-	fmt.Fprintln(w, "\nHELD BY\tCOUNT\tSIZE\tOF WHAT IS USED")
+	fmt.Fprintln(w, "\nUSED BY\tCOUNT\tSIZE\tSHARE OF USED")
 	r.writeKinds(w)
 	fmt.Fprintln(w, "\nSIZE\tINODES\tKIND\tPOD\tNAME\tNOTE")
 	shown := r.Consumers
@@ -39,7 +39,7 @@ func (r *Report) Text(out io.Writer, all bool) error {
 		for _, h := range rest {
 			bytes += h.Bytes
 		}
-		fmt.Fprintf(w, "%s\t\t(%d more; -o json or --pods names them)\n", formatBytes(bytes), len(rest))
+		fmt.Fprintf(w, "%s\t\t(%d more; list them with -o json or --pods)\n", formatBytes(bytes), len(rest))
 	}
 	for _, why := range r.Unknown {
 		fmt.Fprintf(w, "\nNot measured: %s\n", why)
@@ -77,11 +77,11 @@ func (h *Consumer) note() string {
 	var notes []string
 	switch {
 	case h.Users == 1:
-		notes = append(notes, "of 1 container")
+		notes = append(notes, "used by 1 container")
 	case h.Users > 1:
-		notes = append(notes, fmt.Sprintf("of %d containers", h.Users))
+		notes = append(notes, fmt.Sprintf("used by %d containers", h.Users))
 	case h.Pinned:
-		notes = append(notes, "kept")
+		notes = append(notes, "pinned")
 	default:
 		notes = append(notes, "unused")
 	}

@@ -27,7 +27,7 @@ func TestMeasure(t *testing.T) {
 	}
 	write("below/file", 10_000)
 	for to, link := range map[string]func(string, string) error{"again": os.Link, "elsewhere": func(_, at string) error { return os.Symlink("/usr", at) }} {
-		if err := link(filepath.Join(dir, "below/file"), filepath.Join(dir, to)); err != nil {
+		if err := link(filepath.Join(dir, "below", "file"), filepath.Join(dir, to)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -58,7 +58,7 @@ func TestResource(t *testing.T) {
 		"no request":                    {container: "free", resource: "requests.memory", want: "0"},
 		"of another container":          {container: "free", of: "main", resource: "limits.memory", divisor: "1Mi", want: "100"},
 		"of an init container":          {container: "free", of: "init", resource: "limits.cpu", want: "4"},
-		"huge pages that nobody has":    {container: "main", resource: "limits.hugepages-2Mi", want: "0"},
+		"huge pages without a value":    {container: "main", resource: "limits.hugepages-2Mi", want: "0"},
 		"unknown container is an error": {container: "main", of: "none", resource: "limits.cpu"},
 		"unknown resource is an error":  {container: "main", resource: "limits.disk"},
 		"unknown list is an error":      {container: "main", resource: "max.cpu"},

@@ -28,7 +28,7 @@ func (g *Guard) Evict(e agent.Eviction) {
 			return
 		}
 		if err := g.writeEviction(p, e); err != nil {
-			g.opts.Log.Error(err, "An eviction could not be written", "pod", p.Namespace+"/"+p.Name)
+			g.opts.Log.Error(err, "Failed to write an eviction", "pod", p.Namespace+"/"+p.Name)
 			return
 		}
 		g.waitTerminated(p)
@@ -50,7 +50,7 @@ func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
 		case apierrors.IsInvalid(err), apierrors.IsForbidden(err):
 			return err
 		}
-		g.opts.Log.Error(err, "Writing an eviction failed; trying again", "pod", p.Namespace+"/"+p.Name, "after", pause)
+		g.opts.Log.Error(err, "Failed to write an eviction, retrying", "pod", p.Namespace+"/"+p.Name, "after", pause)
 		if !sleep(g.ctx, pause) {
 			return g.ctx.Err()
 		}

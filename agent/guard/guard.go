@@ -58,10 +58,10 @@ func New(o Options) (*Guard, error) {
 	o.Config.Thresholds = slices.DeleteFunc(slices.Clone(o.Config.Thresholds), func(t nodepressure.Threshold) bool { return !slices.Contains(signals, t.Signal) })
 	o.Config.LocalStorage = false
 	if len(o.Config.Thresholds) == 0 {
-		return nil, fmt.Errorf("guard of node %s: no threshold of memory or processes: give evictionHard or evictionSoft such as memory.available", o.Node)
+		return nil, fmt.Errorf("guard of node %s: no memory or PID threshold: set evictionHard or evictionSoft, for example memory.available", o.Node)
 	}
 	if !o.Host.Exists(o.Layout.Pods()) {
-		return nil, fmt.Errorf("guard of node %s: cgroup %s: not there: a kubelet makes it; is its cgroupRoot another, or /sys/fs/cgroup not the machine's?", o.Node, o.Layout.Pods())
+		return nil, fmt.Errorf("guard of node %s: cgroup %s does not exist: check that a kubelet runs, its cgroupRoot, and that /sys/fs/cgroup is the host's", o.Node, o.Layout.Pods())
 	}
 	g.stats = stats.NewPods(stats.Options{Host: o.Host, Cgroup: g.cgroup})
 	var err error

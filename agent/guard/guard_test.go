@@ -105,9 +105,9 @@ func TestGuardEvictsLargestPod(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- g.Run(ctx) }()
-	calmEnded := startProcess(t, h, l, calm, "-memory=10Mi")
-	hogEnded := startProcess(t, h, l, hog, "-memory=1Gi", "-memory-rate=200Mi")
-	<-hogEnded
+	smallEnded := startProcess(t, h, l, calm, "-memory=10Mi")
+	largeEnded := startProcess(t, h, l, hog, "-memory=1Gi", "-memory-rate=200Mi")
+	<-largeEnded
 	for { // the kill may precede the status write
 		p, err := client.CoreV1().Pods("default").Get(t.Context(), "hog", metav1.GetOptions{})
 		if err != nil {
@@ -116,22 +116,22 @@ func TestGuardEvictsLargestPod(t *testing.T) {
 		if p.Status.Phase == corev1.PodFailed {
 			if p.Status.Reason != "Evicted" || !strings.Contains(p.Status.Message, "low on resource: memory") ||
 				len(p.Status.Conditions) == 0 || p.Status.Conditions[0].Type != corev1.DisruptionTarget {
-				t.Errorf("status of the hog: %+v", p.Status)
+				t.Errorf("status of the largest pod: %+v", p.Status)
 			}
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	if p, err := client.CoreV1().Pods("default").Get(t.Context(), "calm", metav1.GetOptions{}); err != nil || p.Status.Phase != corev1.PodRunning {
-		t.Errorf("status of the calm one: %v, %v", p, err)
+		t.Errorf("status of the other pod: %v, %v", p, err)
 	}
 	select {
-	case err := <-calmEnded:
-		t.Errorf("the calm one has ended: %v", err)
+	case err := <-smallEnded:
+		t.Errorf("the other pod terminated: %v", err)
 	default:
 	}
 	if oom, err := os.ReadFile(filepath.Join(h.Dir("memory", l.Pod(hog.Status.QOSClass, hog.UID)), "memory.oom_control")); err == nil && !strings.Contains(string(oom), "oom_kill 0") {
-		t.Errorf("the kernel was faster: %s", oom)
+		t.Errorf("the kernel OOM killer was faster: %s", oom)
 	}
 	cancel()
 	if err := <-done; err != nil {
@@ -143,11 +143,11 @@ func TestGuardNeedsPodsCgroup(t *testing.T) {
 	h, root, l := machine(t)
 	c := config.DefaultKubelet().Pressure
 	o := Options{Node: "n1", Client: fake.NewClientset(), Host: h, Cgroup: root, Layout: l, Log: klog.Background()}
-	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "no threshold of memory or processes") {
+	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "no memory or PID threshold") {
 		t.Errorf("without thresholds: %v", err)
 	}
 	o.Config, o.Layout.Root = c, root+"/nowhere"
-	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "is its cgroupRoot another") {
+	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "does not exist: check that a kubelet runs") {
 		t.Errorf("without pods: %v", err)
 	}
 }

@@ -32,13 +32,13 @@ func (r *ConflictError) Error() string { return r.Message }
 func ReadKubeletConfig(ctx context.Context, client kubernetes.Interface, node string) (*KubeletConfig, error) {
 	data, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/" + node + "/proxy/configz").DoRaw(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("what the kubelet of node %s evicts for cannot be asked (nodes/%s/proxy/configz): %w", node, node, err)
+		return nil, fmt.Errorf("reading the kubelet configuration of node %s (nodes/%s/proxy/configz): %w", node, node, err)
 	}
 	var answer struct {
 		Kubelet *KubeletConfig `json:"kubeletconfig"`
 	}
 	if err := json.Unmarshal(data, &answer); err != nil || answer.Kubelet == nil {
-		return nil, fmt.Errorf("nodes/%s/proxy/configz: is no kubelet's: %.200s", node, data)
+		return nil, fmt.Errorf("nodes/%s/proxy/configz: not a kubelet configuration: %.200s", node, data)
 	}
 	return answer.Kubelet, nil
 }
@@ -57,8 +57,8 @@ func (k *KubeletConfig) Check(node string) error {
 		return nil
 	}
 	slices.Sort(acts)
-	return &ConflictError{fmt.Sprintf("the kubelet of node %s evicts by itself (%s), and two would evict twice: in its KubeletConfiguration set evictionHard to the thresholds of disks alone "+
-		`(e.g. {nodefs.available: "10%%", nodefs.inodesFree: "5%%", imagefs.available: "15%%"}; what is not named there is off), leave memory and pid out of evictionSoft, and restart it`,
+	return &ConflictError{fmt.Sprintf("the kubelet of node %s evicts for the same signals (%s): in its KubeletConfiguration set evictionHard to disk thresholds only "+
+		`(e.g. {nodefs.available: "10%%", nodefs.inodesFree: "5%%", imagefs.available: "15%%"}; other signals are then disabled), remove memory and pid from evictionSoft, and restart it`,
 		node, strings.Join(acts, ", "))}
 }
 

@@ -14,7 +14,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-var errNoSecrets = errors.New("this node reads no secrets")
+var errNoSecrets = errors.New("the node has no access to secrets")
 
 // dockerAuth is the entry of a docker configuration for one registry.
 type dockerAuth struct {
@@ -99,7 +99,7 @@ func (l dockerAuth) authConfig() (*cri.AuthConfig, error) {
 	}
 	user, password, ok := strings.Cut(strings.TrimRight(string(data), "\x00"), ":")
 	if !ok {
-		return nil, errors.New("auth: must be base64 of USERNAME:PASSWORD: there is no colon in it")
+		return nil, errors.New("auth: must be base64 of USERNAME:PASSWORD: missing colon")
 	}
 	a.Username, a.Password = user, password
 	return a, nil

@@ -53,7 +53,7 @@ type pullRequest struct {
 }
 
 // Ensure makes the image of the container available according to its pull policy and returns
-// the image ID. Errors other than that of ctx are *pods.Wait with the reason for the container
+// the image ID. Errors other than that of ctx are *pods.WaitingError with the reason for the container
 // state.
 func (p *Puller) Ensure(ctx context.Context, pod *corev1.Pod, container *corev1.Container, sandbox *cri.PodSandboxConfig) (string, error) {
 	r := pullRequest{pod: pod, container: container, sandbox: sandbox, policy: container.ImagePullPolicy}

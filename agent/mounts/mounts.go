@@ -13,7 +13,7 @@ import (
 func At(dir string) ([]string, error) {
 	list, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
 	if err != nil {
-		return nil, fmt.Errorf("reading what is mounted below %s: %w", dir, err)
+		return nil, fmt.Errorf("listing mounts below %s: %w", dir, err)
 	}
 	var out []string
 	for _, m := range list {

@@ -24,7 +24,7 @@ func (m flowMatcher) MatchConntrackFlow(f *netlink.ConntrackFlow) bool { return 
 // to 120 s without packets.
 func (n *Network) deleteFlows(which string, match flowMatcher) {
 	if _, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, match); err != nil {
-		n.opts.Log.Info("Flows are not forgotten: they end with 2 minutes of silence", "bridge", n.opts.Bridge, "flows", which, "why", err.Error())
+		n.opts.Log.Info("Failed to delete conntrack entries, they expire within 2 minutes", "bridge", n.opts.Bridge, "flows", which, "err", err.Error())
 	}
 }
 

@@ -47,7 +47,7 @@ func TestDeleteFlows(t *testing.T) {
 	defer client.Close()
 	ports := []network.Port{{Protocol: "udp", Host: 20082, Container: 8080}}
 	if got := sendAndRead(t, client, 1); got != "" {
-		t.Errorf("nobody answers %q", got)
+		t.Errorf("sent %q without an answer", got)
 	}
 	for _, id := range []string{"first", "second"} {
 		ns := namespace(t)
@@ -66,7 +66,7 @@ func TestDeleteFlows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := sendAndRead(t, client, 1); got != "" {
-			t.Errorf("after that was undone the port answers %q", got)
+			t.Errorf("after unmapping, the port answers %q", got)
 		}
 	}
 }

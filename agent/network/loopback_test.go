@@ -38,20 +38,20 @@ func TestProtectLoopback(t *testing.T) {
 	defer l.Close()
 	routeThroughNamespace(t, ns)
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
-		t.Error("the pod reaches what listens at the host's loopback address")
+		t.Error("the pod reaches a listener on the host's loopback address")
 	}
 	// A rule missing on an existing bridge is added.
 	if err := network.RemoveRules(context.Background(), func(name, _ string) bool { return name == o.Bridge }); err != nil {
 		t.Fatal(err)
 	}
 	if err := dialFrom(ns, l.Addr().String(), 10*time.Second); err != nil {
-		t.Errorf("without the guard: %v, want it reached, or this test shows nothing", err)
+		t.Errorf("without the rule: %v, want success, else the test is void", err)
 	}
 	if _, err := network.Open(o); err != nil {
 		t.Fatal(err)
 	}
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
-		t.Error("opened again, the pod reaches what listens at the host's loopback address")
+		t.Error("opened again, the pod reaches a listener on the host's loopback address")
 	}
 }
 

@@ -53,7 +53,7 @@ func Open(o Options) (*Network, error) {
 		return nil, fmt.Errorf("network %s: %w", o.Bridge, err)
 	}
 	if err := ensureRules(o.Bridge, n.prefix); err != nil {
-		o.Log.Info("Pods reach each other and this node, but nothing beyond", "bridge", o.Bridge, "why", err.Error())
+		o.Log.Info("Pods can reach only each other and this node", "bridge", o.Bridge, "err", err.Error())
 	}
 	return n, nil
 }
@@ -81,7 +81,7 @@ func (n *Network) makeBridge() error {
 		a := n.gateway().As4()
 		attrs.HardwareAddr = net.HardwareAddr{0x02, 0x42, a[0], a[1], a[2], a[3]}
 		if err := netlink.LinkAdd(&netlink.Bridge{LinkAttrs: attrs}); err != nil {
-			return fmt.Errorf("making the bridge: %w", err)
+			return fmt.Errorf("creating the bridge: %w", err)
 		}
 		link, err = netlink.LinkByName(n.opts.Bridge)
 	}
@@ -89,10 +89,10 @@ func (n *Network) makeBridge() error {
 		return err
 	}
 	if link.Type() != "bridge" {
-		return fmt.Errorf("the device of that name is a %s: it must be a bridge, or not be there", link.Type())
+		return fmt.Errorf("a device of this name exists and is a %s, not a bridge", link.Type())
 	}
 	if err := netlink.AddrReplace(link, n.withPrefixLength(n.gateway())); err != nil {
-		return fmt.Errorf("the bridge's address %s: %w", n.gateway(), err)
+		return fmt.Errorf("setting the bridge address %s: %w", n.gateway(), err)
 	}
 	if err := netlink.LinkSetUp(link); err != nil {
 		return fmt.Errorf("setting the bridge up: %w", err)
@@ -141,11 +141,11 @@ func (n *Network) allocate(id string) (netip.Addr, error) {
 		}
 		n.last = a
 		if err := os.WriteFile(n.lastFile(), []byte(a.String()+"\n"), 0o600); err != nil { // without it the next agent restarts from the first address
-			n.opts.Log.Info("The address that was handed out last cannot be noted", "bridge", n.opts.Bridge, "why", err.Error())
+			n.opts.Log.Info("Failed to record the last assigned IP", "bridge", n.opts.Bridge, "err", err.Error())
 		}
 		return a, nil
 	}
-	return netip.Addr{}, fmt.Errorf("no address of %s is free: the node has too many pods for its podCIDR", n.prefix)
+	return netip.Addr{}, fmt.Errorf("no free IP in %s: the node has too many pods for its podCIDR", n.prefix)
 }
 
 // createVeth creates the veth pair and configures the pod's end.
@@ -161,7 +161,7 @@ func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 	pair := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(ns),
 		PeerHardwareAddr: net.HardwareAddr{0x0a, 0x58, b[0], b[1], b[2], b[3]}}
 	if err := netlink.LinkAdd(pair); err != nil {
-		return fmt.Errorf("making device %s: %w", attrs.Name, err)
+		return fmt.Errorf("creating device %s: %w", attrs.Name, err)
 	}
 	if err := netlink.LinkSetUp(pair); err != nil {
 		return fmt.Errorf("device %s: %w", attrs.Name, err)

@@ -85,14 +85,14 @@ func TestAddresses(t *testing.T) {
 	for i := range 5 {
 		_, last = n.Attach(fmt.Sprintf("more%d", i), namespace(t))
 	}
-	if last == nil || !strings.Contains(last.Error(), "no address of 198.51.100.0/29 is free") {
+	if last == nil || !strings.Contains(last.Error(), "no free IP in 198.51.100.0/29") {
 		t.Errorf("one too many: %v, want that no address is free", last)
 	}
 	if err := n.Sweep(func(id string) bool { return id == "two" }); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 1 || left[0].Name() != "198.51.100.3" {
-		t.Errorf("after the sweep %v, %v are taken, want 198.51.100.3 alone", left, err)
+		t.Errorf("after Sweep: %v, %v are assigned, want 198.51.100.3 alone", left, err)
 	}
 	for range 2 {
 		if err := n.Detach("two"); err != nil {
@@ -110,10 +110,10 @@ func TestNoNamespace(t *testing.T) {
 	}
 	defer null.Close()
 	if _, err := n.Attach("nobody", null); err == nil {
-		t.Error("a file that is no namespace was attached")
+		t.Error("a file that is not a namespace was attached")
 	}
 	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 0 {
-		t.Errorf("%v, %v are taken", left, err)
+		t.Errorf("%v, %v are assigned", left, err)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestBadOptions(t *testing.T) {
 		return
 	}
 	_, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "198.51.100.0/29", Bridge: "lo"})
-	if err == nil || !strings.Contains(err.Error(), "must be a bridge") {
+	if err == nil || !strings.Contains(err.Error(), "not a bridge") {
 		t.Errorf("%v, want the device refused", err)
 	}
 }

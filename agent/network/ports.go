@@ -21,7 +21,7 @@ type Port struct {
 
 // ErrPortTaken means that the host port is mapped to a pod already, perhaps of another node on
 // the same machine.
-var ErrPortTaken = errors.New("it leads already to a pod")
+var ErrPortTaken = errors.New("already mapped to a pod")
 
 // CheckPortMapping returns an error if host ports cannot be mapped.
 func CheckPortMapping() error {
@@ -43,8 +43,8 @@ func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
 		return fmt.Errorf("network %s: host ports: iptables-save: %w", n.opts.Bridge, err)
 	}
 	for _, p := range ports {
-		if who := p.mappedTo(string(saved)); who != "" {
-			return fmt.Errorf("network %s: host port %s: %w of network %s: choose another port", n.opts.Bridge, p, ErrPortTaken, who)
+		if network := p.mappedTo(string(saved)); network != "" {
+			return fmt.Errorf("network %s: host port %s: %w of network %s: choose another port", n.opts.Bridge, p, ErrPortTaken, network)
 		}
 	}
 	if err = ProtectLoopback(n.opts.Bridge); err != nil { // before the sysctl, which gives pods access to loopback addresses
@@ -63,7 +63,7 @@ func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("network %s: host ports: iptables-restore: %w: %s", n.opts.Bridge, err, strings.TrimSpace(string(out)))
 	}
-	n.deleteFlows("to a host port that has been mapped", flowsToPorts(ports))
+	n.deleteFlows("to a newly mapped host port", flowsToPorts(ports))
 	return nil
 }
 
@@ -73,17 +73,17 @@ func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
 func (n *Network) portRules(id string, to netip.Addr, ports []Port) string {
 	var b strings.Builder
 	b.WriteString("*nat\n")
-	whose := fmt.Sprintf(`-m comment --comment "name: \"%s\" id: \"%s\""`, n.opts.Bridge, id)
+	comment := fmt.Sprintf(`-m comment --comment "name: \"%s\" id: \"%s\""`, n.opts.Bridge, id)
 	for _, p := range ports {
 		at := "-m addrtype --dst-type LOCAL"
 		if p.Address.IsValid() && !p.Address.IsUnspecified() {
 			at += " -d " + p.Address.String()
 		}
 		for _, chain := range []string{"PREROUTING", "OUTPUT"} {
-			fmt.Fprintf(&b, "-I %s -p %s %s --dport %d %s -j DNAT --to-destination %s:%d\n", chain, p.Protocol, at, p.Host, whose, to, p.Container)
+			fmt.Fprintf(&b, "-I %s -p %s %s --dport %d %s -j DNAT --to-destination %s:%d\n", chain, p.Protocol, at, p.Host, comment, to, p.Container)
 		}
 		for _, from := range []string{"127.0.0.0/8", to.String()} {
-			fmt.Fprintf(&b, "-I POSTROUTING -s %s -d %s -p %s --dport %d %s -j MASQUERADE\n", from, to, p.Protocol, p.Container, whose)
+			fmt.Fprintf(&b, "-I POSTROUTING -s %s -d %s -p %s --dport %d %s -j MASQUERADE\n", from, to, p.Protocol, p.Container, comment)
 		}
 	}
 	b.WriteString("COMMIT\n")
@@ -118,7 +118,7 @@ func (n *Network) UnmapPorts(id string) error {
 func (n *Network) unmapPorts(gone func(id string) bool) error {
 	removed, err := removeRules(context.Background(), "nat", func(network, id string) bool { return network == n.opts.Bridge && id != "" && gone(id) })
 	if to := dnatDestinations(removed); len(to) > 0 {
-		n.deleteFlows("by a host port that has gone", flowsToPods(to))
+		n.deleteFlows("through a removed host port", flowsToPods(to))
 	}
 	return err
 }

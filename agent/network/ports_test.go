@@ -76,14 +76,14 @@ func TestHostPort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who := network.FindListener("tcp", netip.Addr{}, port); who != l.Addr().String() {
-		t.Errorf("port %d is in use by %q, want %s", port, who, l.Addr())
+	if listener := network.FindListener("tcp", netip.Addr{}, port); listener != l.Addr().String() {
+		t.Errorf("port %d is in use by %q, want %s", port, listener, l.Addr())
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if who := network.FindListener("tcp", netip.Addr{}, port); who != "" {
-		t.Errorf("port %d is in use by %q, want nobody", port, who)
+	if listener := network.FindListener("tcp", netip.Addr{}, port); listener != "" {
+		t.Errorf("port %d is in use by %q, want none", port, listener)
 	}
 	ports := []network.Port{{Protocol: "tcp", Host: port, Container: 8080}}
 	if err := n.MapPorts("mapped", address, ports); err != nil {
@@ -91,11 +91,11 @@ func TestHostPort(t *testing.T) {
 	}
 	for _, at := range []string{"127.0.0.1", "198.51.100.1"} {
 		if got, err := dialAndRead(fmt.Sprintf("%s:%d", at, port)); err != nil || got != "here" {
-			t.Errorf("port %d of %s says %q, %v, want here", port, at, got, err)
+			t.Errorf("port %d of %s answers %q, %v", port, at, got, err)
 		}
 	}
 	if err := n.MapPorts("other", address, ports); !errors.Is(err, network.ErrPortTaken) || !strings.Contains(err.Error(), o.Bridge) {
-		t.Errorf("the same port once more: %v, want it refused", err)
+		t.Errorf("mapping the same port again: %v, want an error", err)
 	}
 	for range 2 {
 		if err := n.UnmapPorts("mapped"); err != nil {
@@ -103,7 +103,7 @@ func TestHostPort(t *testing.T) {
 		}
 	}
 	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-		t.Errorf("the port still says %q", got)
+		t.Errorf("the unmapped port answers %q", got)
 	}
 	// Sweep removes what a killed agent left.
 	if err := n.MapPorts("left", address, ports); err != nil {
@@ -115,6 +115,6 @@ func TestHostPort(t *testing.T) {
 		t.Error(err)
 	}
 	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-		t.Errorf("the swept port says %q", got)
+		t.Errorf("the port answers %q after Sweep", got)
 	}
 }

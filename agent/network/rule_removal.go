@@ -32,7 +32,7 @@ func removeRules(ctx context.Context, table string, ours func(network, id string
 			return "", nil // no netfilter, no rules
 		}
 		if failed != nil {
-			err = fmt.Errorf("rules of the firewall, table %s: iptables-save: %w%s", table, failed, stderrOf(failed))
+			err = fmt.Errorf("removing iptables rules of table %s: iptables-save: %w%s", table, failed, stderrOf(failed))
 			continue
 		}
 		undo = removalInput(table, string(saved), ours)
@@ -46,7 +46,7 @@ func removeRules(ctx context.Context, table string, ours func(network, id string
 		if failed == nil {
 			return undo, nil
 		}
-		err = fmt.Errorf("rules of the firewall, table %s: %w: %s", table, failed, strings.TrimSpace(string(out)))
+		err = fmt.Errorf("removing iptables rules of table %s: iptables-restore: %w: %s", table, failed, strings.TrimSpace(string(out)))
 	}
 	return "", err
 }

@@ -22,8 +22,8 @@ func masqueradeRule(bridge string, prefix netip.Prefix) rule {
 
 // forwardRules accept forwarded packets from and to pods.
 func forwardRules(bridge string) (out []rule) {
-	for _, way := range []string{"-i", "-o"} {
-		out = append(out, rule{table: "filter", chain: "FORWARD", prepend: true, args: append([]string{way, bridge}, append(commentArgs(bridge, ""), "-j", "ACCEPT")...)})
+	for _, direction := range []string{"-i", "-o"} {
+		out = append(out, rule{table: "filter", chain: "FORWARD", prepend: true, args: append([]string{direction, bridge}, append(commentArgs(bridge, ""), "-j", "ACCEPT")...)})
 	}
 	return out
 }

@@ -52,9 +52,9 @@ func TestForwardRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, way := range []string{"-A FORWARD -i ", "-A FORWARD -o "} {
-		if strings.Count(string(out), way+o.Bridge) != 1 {
-			t.Errorf("not one rule %q in:\n%s", way+o.Bridge, out)
+	for _, rule := range []string{"-A FORWARD -i ", "-A FORWARD -o "} {
+		if strings.Count(string(out), rule+o.Bridge) != 1 {
+			t.Errorf("not one rule %q in:\n%s", rule+o.Bridge, out)
 		}
 	}
 }
@@ -92,13 +92,13 @@ func TestTearDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if second, err := n.Attach("two", namespace(t)); err != nil || second != first.Next() {
-		t.Errorf("after a leave %v, %v was handed out, want %v", second, err, first.Next())
+		t.Errorf("after TearDown: assigned %v, %v, want %v", second, err, first.Next())
 	}
 	if network.CheckPortMapping() == nil {
 		late, cancel := context.WithCancel(ctx)
 		cancel()
 		if err := network.TearDown(late, o); err == nil {
-			t.Error("rules were removed by one who had no time")
+			t.Error("rules were removed after the deadline")
 		}
 	}
 }

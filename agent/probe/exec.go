@@ -84,7 +84,7 @@ func Port(port intstr.IntOrString, container *corev1.Container) (int, error) {
 			}
 		}
 		if n == 0 {
-			return 0, fmt.Errorf("couldn't find port: %q is no port of container %q", port.StrVal, container.Name)
+			return 0, fmt.Errorf("couldn't find port: %q is not a port of container %q", port.StrVal, container.Name)
 		}
 	}
 	if n <= 0 || n >= 65536 {

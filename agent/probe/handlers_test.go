@@ -61,19 +61,19 @@ func TestHTTP(t *testing.T) {
 		kind   outcome
 		want   string // part of the message
 	}{
-		"ok":             {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(port)}, success, ""},
-		"399":            {corev1.HTTPGetAction{Path: "/399", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
-		"400":            {corev1.HTTPGetAction{Path: "/400", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 400"},
-		"500":            {corev1.HTTPGetAction{Path: "500", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 500"},
-		"named port":     {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("web")}, success, ""},
-		"unknown name":   {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("x")}, unknown, `couldn't find port: "x" is no port of container "main"`},
-		"bad number":     {corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt(70000)}, unknown, "invalid port number: 70000; must be from 1 to 65535"},
-		"followed":       {corev1.HTTPGetAction{Path: "/here", Port: intstr.FromInt(port)}, failure, "statuscode: 500"},
-		"in circles":     {corev1.HTTPGetAction{Path: "/round", Port: intstr.FromInt(port)}, failure, "stopped after 10 redirects"},
-		"to elsewhere":   {corev1.HTTPGetAction{Path: "/away", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
-		"https":          {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls), Scheme: corev1.URISchemeHTTPS}, success, ""},
-		"plain to https": {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls)}, failure, "statuscode: 400"},
-		"nobody there":   {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(1)}, failure, "connection refused"},
+		"ok":                 {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(port)}, success, ""},
+		"399":                {corev1.HTTPGetAction{Path: "/399", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
+		"400":                {corev1.HTTPGetAction{Path: "/400", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 400"},
+		"500":                {corev1.HTTPGetAction{Path: "500", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 500"},
+		"named port":         {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("web")}, success, ""},
+		"unknown name":       {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("x")}, unknown, `couldn't find port: "x" is not a port of container "main"`},
+		"bad number":         {corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt(70000)}, unknown, "invalid port number: 70000; must be from 1 to 65535"},
+		"followed":           {corev1.HTTPGetAction{Path: "/here", Port: intstr.FromInt(port)}, failure, "statuscode: 500"},
+		"in circles":         {corev1.HTTPGetAction{Path: "/round", Port: intstr.FromInt(port)}, failure, "stopped after 10 redirects"},
+		"to elsewhere":       {corev1.HTTPGetAction{Path: "/away", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
+		"https":              {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls), Scheme: corev1.URISchemeHTTPS}, success, ""},
+		"plain to https":     {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls)}, failure, "statuscode: 400"},
+		"connection refused": {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(1)}, failure, "connection refused"},
 	} {
 		a := probeHTTP(t.Context(), &tc.action, c, host)
 		if a.outcome != tc.kind || !strings.Contains(a.message, tc.want) || tc.want == "" && a.message != "" {
@@ -82,7 +82,7 @@ func TestHTTP(t *testing.T) {
 	}
 	if ok, _ := HTTPGet(t.Context(), &corev1.HTTPGetAction{Path: "/x?a=b", Port: intstr.FromInt(port), HTTPHeaders: []corev1.HTTPHeader{
 		{Name: "Host", Value: "shop"}, {Name: "X-A", Value: "1"}, {Name: "X-A", Value: "2"}}}, c, host); !ok {
-		t.Error("a server that serves is not well")
+		t.Error("HTTPGet failed for a working server")
 	}
 	if seen.Host != "shop" || len(seen.Header["X-A"]) != 2 || seen.URL.RawQuery != "a=b" || seen.Header.Get("User-Agent") != userAgent || seen.Header.Get("Accept") != "*/*" {
 		t.Errorf("the server saw %v, %v", seen.Host, seen.Header)
@@ -99,14 +99,14 @@ func TestTCP(t *testing.T) {
 	spec := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt(port)}}}
 	tgt := &Target{Container: &corev1.Container{Name: "main"}, Address: "127.0.0.1"}
 	if a := p.runProbe(t.Context(), tgt, spec); a.outcome != success {
-		t.Errorf("an open port answers %+v", a)
+		t.Errorf("open port: %+v", a)
 	}
 	_ = l.Close()
 	if a := p.runProbe(t.Context(), tgt, spec); a.outcome != failure || !strings.Contains(a.message, "connection refused") {
-		t.Errorf("a closed port answers %+v", a)
+		t.Errorf("closed port: %+v", a)
 	}
 	if a := p.runProbe(t.Context(), tgt, &corev1.Probe{}); a.outcome != unknown || !strings.Contains(a.message, "missing probe handler") {
-		t.Errorf("no handler answers %+v", a)
+		t.Errorf("no handler: %+v", a)
 	}
 }
 
@@ -135,12 +135,12 @@ func TestGRPC(t *testing.T) {
 		service string
 		want    string // part of the message, "" for success
 	}{
-		"serving":      {healthy, "", ""},
-		"not serving":  {healthy, "sick", `service unhealthy (responded with "NOT_SERVING")`},
-		"unknown":      {healthy, "other", "error: health rpc failed: "},
-		"no protocol":  {bare, "", "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"},
-		"nobody there": {1, "", `timeout: failed to connect service "127.0.0.1:1" within 200ms`},
-		"no answer":    {silent.Addr().(*net.TCPAddr).Port, "", "timeout: "},
+		"serving":            {healthy, "", ""},
+		"not serving":        {healthy, "sick", `service unhealthy (responded with "NOT_SERVING")`},
+		"unknown":            {healthy, "other", "error: health rpc failed: "},
+		"no protocol":        {bare, "", "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"},
+		"connection refused": {1, "", `timeout: failed to connect service "127.0.0.1:1" within 200ms`},
+		"no answer":          {silent.Addr().(*net.TCPAddr).Port, "", "timeout: "},
 	} {
 		limit := 10 * time.Second
 		if name == "no answer" {

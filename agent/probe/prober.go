@@ -154,8 +154,8 @@ func (p *Prober) doProbe(ctx context.Context, w *worker) {
 	if ctx.Err() != nil {
 		return // shutdown of the agent, not a failure
 	}
-	if said := p.record(w, a); said != nil {
-		p.report(w, said)
+	if changed := p.record(w, a); changed != nil {
+		p.report(w, changed)
 	}
 }
 

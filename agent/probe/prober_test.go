@@ -123,10 +123,10 @@ func TestThresholds(t *testing.T) {
 
 func TestFinalVerdictStopsProbe(t *testing.T) {
 	for name, tc := range map[string]struct {
-		probe podlifecycle.Probes
-		fails bool
-		asks  int
-		told  []string
+		probe   podlifecycle.Probes
+		fails   bool
+		asks    int
+		reports []string
 	}{
 		"startup passed":  {podlifecycle.Startup, false, 1, []string{"0s Startup main#1 true"}},
 		"startup failed":  {podlifecycle.Startup, true, 3, []string{"2s Startup main#1 false"}},
@@ -145,7 +145,7 @@ func TestFinalVerdictStopsProbe(t *testing.T) {
 				b.Start(target(tc.probe, corev1.Probe{PeriodSeconds: 1}))
 				b.advance(10 * time.Second)
 				b.stop()
-				equal(t, "told", b.reported, tc.told...)
+				equal(t, "told", b.reported, tc.reports...)
 				if len(b.probed) != tc.asks {
 					t.Errorf("asked %d times, want %d: %v", len(b.probed), tc.asks, b.probed)
 				}
@@ -229,8 +229,8 @@ func TestRestartSpreads(t *testing.T) {
 func TestReportMayTakeCallerLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
-		lock, told := make(chan struct{}, 1), 0 // virtual time does not advance while a goroutine waits for a sync.Mutex
-		b.opts.Report = func(Result) { lock <- struct{}{}; told++; <-lock }
+		lock, reports := make(chan struct{}, 1), 0 // virtual time does not advance while a goroutine waits for a sync.Mutex
+		b.opts.Report = func(Result) { lock <- struct{}{}; reports++; <-lock }
 		b.answer = func(_ podlifecycle.Probes, n int) result { return result{outcome: outcome(n % 2)} }
 		b.duration = 500 * time.Microsecond
 		for range 1000 {
@@ -242,8 +242,8 @@ func TestReportMayTakeCallerLocks(t *testing.T) {
 			synctest.Wait()
 		}
 		b.stop()
-		if told == 0 {
-			t.Error("nothing was told")
+		if reports == 0 {
+			t.Error("nothing was reported")
 		}
 	})
 }

@@ -57,12 +57,12 @@ func (w *worker) isFinal(ok bool) bool {
 
 // firstProbe returns the time of the first probe: after the initial delay, or now if that is
 // over. Containers older than the agent get a time within one period.
-func (w *worker) firstProbe(born, now time.Time) time.Time {
+func (w *worker) firstProbe(startTime, now time.Time) time.Time {
 	at := w.target.Started.Add(time.Duration(w.spec.InitialDelaySeconds) * time.Second)
 	switch {
 	case at.After(now):
 		return at
-	case w.target.Started.Before(born):
+	case w.target.Started.Before(startTime):
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(w.target.Pod.UID))
 		return now.Add(time.Duration(h.Sum64() % uint64(w.period)))
@@ -93,9 +93,9 @@ func probeSpec(c *corev1.Container, probe podlifecycle.Probes) *corev1.Probe {
 }
 
 // secondsOr converts a field to a duration, or the default if the field is not set.
-func secondsOr(n int32, otherwise int) time.Duration {
+func secondsOr(n int32, defaultSeconds int) time.Duration {
 	if n <= 0 {
-		return time.Duration(otherwise) * time.Second
+		return time.Duration(defaultSeconds) * time.Second
 	}
 	return time.Duration(n) * time.Second
 }

@@ -31,11 +31,11 @@ func testService(t *testing.T, r *container.Harness, pause string) {
 	r.LoadWorkload(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	t.Run("EventsTellOfEnds", func(t *testing.T) { testEvents(ctx, t, r) })
-	t.Run("StopKillsAfterGrace", func(t *testing.T) { testStopContainer(ctx, t, r) })
+	t.Run("Events", func(t *testing.T) { testEvents(ctx, t, r) })
+	t.Run("StopContainer", func(t *testing.T) { testStopContainer(ctx, t, r) })
 	t.Run("Exec", func(t *testing.T) { testExec(ctx, t, r) })
 	t.Run("Images", func(t *testing.T) { testImages(ctx, t, r, pause) })
-	t.Run("WhatIsNotThere", func(t *testing.T) { testNotFound(ctx, t, r) })
+	t.Run("NotFound", func(t *testing.T) { testNotFound(ctx, t, r) })
 }
 
 func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {

@@ -35,7 +35,7 @@ func newAuthenticator(o Options) (authenticator.Request, error) {
 	if len(o.ClientCA) > 0 {
 		ca, err := dynamiccertificates.NewStaticCAContent("client-ca", o.ClientCA)
 		if err != nil {
-			return nil, fmt.Errorf("agent/server: the authority of client certificates: %w", err)
+			return nil, fmt.Errorf("agent/server: CA of client certificates: %w", err)
 		}
 		config.ClientCertificateCAContentProvider = ca
 	}

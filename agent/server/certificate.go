@@ -21,7 +21,7 @@ func ServingCertificate(node string, certPEM, keyPEM []byte) (tls.Certificate, e
 	if len(certPEM) > 0 && len(keyPEM) > 0 {
 		cert, err := tls.X509KeyPair(certPEM, keyPEM)
 		if err != nil {
-			return cert, fmt.Errorf("agent: the credential of node %q: %w", node, err)
+			return cert, fmt.Errorf("agent/server: credential of node %q: %w", node, err)
 		}
 		if IsServerCertificate(cert.Leaf) {
 			return cert, nil

@@ -26,7 +26,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 		writeError(w, err)
 		return
 	}
-	p, err := findPod(r, n, "writes no logs")
+	p, err := findPod(r, n, "it has no logs")
 	if err != nil {
 		writeError(w, err)
 		return
@@ -50,9 +50,9 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 	switch {
 	case err == nil, r.Context().Err() != nil:
 	case out.wrote || wanted.Follow:
-		s.opts.Log.Error(err, "A log could not be sent whole", "pod", p.Namespace+"/"+p.Name, "container", name)
+		s.opts.Log.Error(err, "Failed to send a log", "pod", p.Namespace+"/"+p.Name, "container", name)
 	case errors.Is(err, os.ErrNotExist):
-		writeError(w, newStatusError(http.StatusNotFound, "the log of container %q in pod %q is not there any more", name, p.Name))
+		writeError(w, newStatusError(http.StatusNotFound, "the log of container %q in pod %q no longer exists", name, p.Name))
 	default:
 		writeError(w, err)
 	}

@@ -54,7 +54,7 @@ func findPod(r *http.Request, n *Node, unsupported string) (*corev1.Pod, error) 
 	for _, p := range n.Pods() {
 		if p.Namespace == namespace && p.Name == name && (uid == "" || string(p.UID) == uid) {
 			if n.Runtime == nil {
-				return nil, newStatusError(http.StatusBadRequest, "pod %q is simulated by node %q: it has no processes, and %s", name, n.Name, unsupported)
+				return nil, newStatusError(http.StatusBadRequest, "pod %q on node %q is simulated: %s", name, n.Name, unsupported)
 			}
 			return p, nil
 		}
@@ -98,7 +98,7 @@ func runningContainer(ctx context.Context, n *Node, p *corev1.Pod, name string) 
 			return c.Id, nil
 		}
 	}
-	return "", newStatusError(http.StatusBadRequest, "container %q in pod %q does not run", name, p.Name)
+	return "", newStatusError(http.StatusBadRequest, "container %q in pod %q is not running", name, p.Name)
 }
 
 // readySandbox returns the ID of the pod's ready sandbox.
@@ -109,7 +109,7 @@ func readySandbox(ctx context.Context, n *Node, p *corev1.Pod) (string, error) {
 		return "", err
 	}
 	if len(found) == 0 {
-		return "", newStatusError(http.StatusBadRequest, "pod %q does not run", p.Name)
+		return "", newStatusError(http.StatusBadRequest, "pod %q is not running", p.Name)
 	}
 	return slices.MaxFunc(found, func(a, b *cri.PodSandbox) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) }).Id, nil
 }

@@ -17,12 +17,12 @@ func TestSimulatedPodLimits(t *testing.T) {
 		return []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "calm"}}}
 	}}
 	for want, ask := range map[string]func(http.ResponseWriter, *http.Request, *Node){
-		"writes no logs": s.logs, "nothing can be run in it or attached to": s.exec, "nothing in it listens at a port": s.portForward,
+		"it has no logs": s.logs, "exec and attach are not supported": s.exec, "port-forward is not supported": s.portForward,
 	} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 		r.SetPathValue("namespace", "default")
 		r.SetPathValue("pod", "calm")
-		if ask(w, r, n); w.Code != http.StatusBadRequest || !strings.HasSuffix(w.Body.String(), `is simulated by node "s1": it has no processes, and `+want) {
+		if ask(w, r, n); w.Code != http.StatusBadRequest || !strings.HasSuffix(w.Body.String(), `on node "s1" is simulated: `+want) {
 			t.Errorf("%d %s, want %q", w.Code, w.Body, want)
 		}
 	}

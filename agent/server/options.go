@@ -53,21 +53,21 @@ type Node struct {
 func (o Options) validate() error {
 	switch {
 	case o.Listener == nil:
-		return errors.New("agent/server: no listener")
+		return errors.New("agent/server: Listener is required")
 	case len(o.Certificate.Certificate) == 0:
-		return errors.New("agent/server: no certificate to serve with")
+		return errors.New("agent/server: Certificate is required")
 	case o.Client == nil:
-		return errors.New("agent/server: no client to ask the API server with")
+		return errors.New("agent/server: Client is required")
 	case len(o.Nodes) == 0:
-		return errors.New("agent/server: no node to serve")
+		return errors.New("agent/server: at least one node is required")
 	}
 	seen := map[string]bool{}
 	for _, n := range o.Nodes {
 		if n.Name == "" || n.Pods == nil {
-			return fmt.Errorf("agent/server: node %q: name and pods must be given", n.Name)
+			return fmt.Errorf("agent/server: node %q: Name and Pods are required", n.Name)
 		}
 		if seen[n.Name] {
-			return fmt.Errorf("agent/server: node %q is given twice", n.Name)
+			return fmt.Errorf("agent/server: node %q: duplicate name", n.Name)
 		}
 		seen[n.Name] = true
 	}

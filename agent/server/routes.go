@@ -47,18 +47,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, path := s.nodeOf(r.URL.Path)
 	requester, ok, err := s.authn.AuthenticateRequest(r)
 	if err != nil || !ok {
-		writeError(w, newStatusError(http.StatusUnauthorized, "Unauthorized: a client certificate of the cluster or a bearer token must be shown"))
+		writeError(w, newStatusError(http.StatusUnauthorized, "Unauthorized: a client certificate of the cluster or a bearer token is required"))
 		return
 	}
 	if n == nil {
-		writeError(w, newStatusError(http.StatusNotFound, "%s: this agent serves several nodes; want /nodes/NAME/...", r.URL.Path))
+		writeError(w, newStatusError(http.StatusNotFound, "%s: this agent serves several nodes, use /nodes/NAME/...", r.URL.Path))
 		return
 	}
 	rights := requiredAttributes(r, path, n)
 	switch allowed, err := s.authz.authorizeAny(r.Context(), requester.User, rights); {
 	case err != nil:
-		s.opts.Log.Error(err, "Asking the API server for a right failed", "user", requester.User.GetName(), "rights", rights)
-		writeError(w, newStatusError(http.StatusInternalServerError, "the API server could not be asked whether %q may do this: %v", requester.User.GetName(), err))
+		s.opts.Log.Error(err, "Failed to review access", "user", requester.User.GetName(), "attributes", rights)
+		writeError(w, newStatusError(http.StatusInternalServerError, "reviewing access of user %q: %v", requester.User.GetName(), err))
 		return
 	case !allowed:
 		last := rights[len(rights)-1]

@@ -35,7 +35,7 @@ type Server struct {
 func Listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("agent: %s is in use by another process (a kubelet?): stop it, or choose another port", address)
+		return nil, fmt.Errorf("agent: %s is in use by another process, perhaps a kubelet: stop it or use another port", address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("agent: listening on %s: %w", address, err)

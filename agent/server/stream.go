@@ -48,7 +48,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, n *Node) {
 // stream finds the container and proxies the connection to the runtime's streaming server.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, ask func(id string, tty bool, want streams) (string, error)) {
 	location, err := func() (string, error) {
-		p, err := findPod(r, n, "nothing can be run in it or attached to")
+		p, err := findPod(r, n, "exec and attach are not supported")
 		if err != nil {
 			return "", err
 		}
@@ -73,7 +73,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, ask fun
 // the query does.
 func (s *Server) portForward(w http.ResponseWriter, r *http.Request, n *Node) {
 	location, err := func() (string, error) {
-		p, err := findPod(r, n, "nothing in it listens at a port")
+		p, err := findPod(r, n, "port-forward is not supported")
 		if err != nil {
 			return "", err
 		}

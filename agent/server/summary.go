@@ -24,7 +24,7 @@ func (s *Server) summary(w http.ResponseWriter, r *http.Request, n *Node) {
 
 func getSummary(r *http.Request, n *Node) (*stats.Summary, error) {
 	if n.Summary == nil {
-		return nil, newStatusError(http.StatusNotFound, "node %q does not measure what it uses", n.Name)
+		return nil, newStatusError(http.StatusNotFound, "node %q does not provide usage", n.Name)
 	}
 	return n.Summary(r.Context())
 }
@@ -52,7 +52,7 @@ func cpuAndMemory(c stats.ContainerStats) stats.ContainerStats {
 // metrics serves /metrics.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request, n *Node) {
 	if n.Metrics == nil {
-		writeError(w, newStatusError(http.StatusNotFound, "node %q has no metrics of its own", n.Name))
+		writeError(w, newStatusError(http.StatusNotFound, "node %q does not provide metrics", n.Name))
 		return
 	}
 	promhttp.HandlerFor(n.Metrics, promhttp.HandlerOpts{}).ServeHTTP(w, r)
@@ -73,7 +73,7 @@ func (s *Server) resourceMetrics(w http.ResponseWriter, r *http.Request, n *Node
 // disk serves /disk: the disk report.
 func (s *Server) disk(w http.ResponseWriter, r *http.Request, n *Node) {
 	if n.Disk == nil {
-		writeError(w, newStatusError(http.StatusNotFound, "node %q does not know what holds its disks", n.Name))
+		writeError(w, newStatusError(http.StatusNotFound, "node %q does not provide a disk report", n.Name))
 		return
 	}
 	report, err := n.Disk(r.Context())

@@ -7,6 +7,6 @@ type DirUsage = diskusage.Usage
 
 // MeasureDir measures a directory tree. Unreadable parts, and a missing root, count as empty.
 func MeasureDir(root string) DirUsage {
-	held, _ := diskusage.Measure(root)
-	return held
+	usage, _ := diskusage.Measure(root)
+	return usage
 }

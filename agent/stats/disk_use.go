@@ -74,7 +74,7 @@ func (p *Pods) layers(ctx context.Context) (map[string]map[string]nodepressure.F
 	}
 	list, err := p.opts.Containers.ListContainerStats(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("writable layers of containers are unknown: %w", err)
+		return nil, fmt.Errorf("reading writable layers of containers: %w", err)
 	}
 	out := map[string]map[string]nodepressure.FsStats{}
 	newest := map[[2]string]uint32{}

@@ -139,7 +139,7 @@ func (m *Node) threadCount() (int64, error) {
 			return count, nil
 		}
 	}
-	return 0, fmt.Errorf("/proc/loadavg: %q has no count of threads", string(text[:n]))
+	return 0, fmt.Errorf("/proc/loadavg: %q has no thread count", string(text[:n]))
 }
 
 // maxProcesses returns the machine's limit.

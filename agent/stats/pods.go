@@ -86,9 +86,9 @@ func (p *Pods) Close() {
 }
 
 // Observe reads memory and processes of the pods and adds their last measured disk usage.
-// diesBy returns when a terminating pod will be killed, zero for others. The result is in the
+// terminatesBy returns when a terminating pod will be killed, zero for others. The result is in the
 // order of list and valid until the next call. Pods not in list are forgotten.
-func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []nodepressure.Pod {
+func (p *Pods) Observe(list []*corev1.Pod, terminatesBy func(types.UID) time.Time) []nodepressure.Pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.syncEntries(list)
@@ -99,7 +99,7 @@ func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []n
 		if e.read(p.opts.Host, !p.measured.IsZero(), &e.stats) {
 			e.observation.Stats = &e.stats
 		}
-		e.observation.TerminatesBy = diesBy(pod.UID)
+		e.observation.TerminatesBy = terminatesBy(pod.UID)
 		p.out = append(p.out, e.observation)
 	}
 	return p.out

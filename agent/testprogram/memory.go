@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -48,7 +47,7 @@ func (w *worker) allocateShared(ctx context.Context) error {
 		return err
 	}
 	defer f.Close()
-	defer os.Remove(filepath.Join("/dev/shm", filepath.Base(f.Name()))) // the mapping keeps the contents
+	defer os.Remove(f.Name()) // the mapping keeps the contents
 	zeroes := bytes.Repeat([]byte{1}, chunkSize)
 	err = runPaced(ctx, int64(w.memoryShared), int64(w.memoryRate), func(due int64) error {
 		for ; due > 0; due -= min(due, chunkSize) {

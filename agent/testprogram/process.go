@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/berthproject/berth/agent/testprogram/pause"
+	"github.com/berthproject/berth/agent/runtime/pause"
 )
 
 // startProcesses starts sleeping processes. It retries failed starts, like a fork bomb.

@@ -65,7 +65,7 @@ func (p *Pool) nodeRuntimeDir(name string) string { return filepath.Join(p.dir, 
 func (p *Pool) cgroup() string { return "/berth-" + p.id }
 
 // runDir returns the directory of sockets. Its path is short, because socket paths are limited.
-func (p *Pool) runDir() string { return filepath.Join("/run", "berth-"+p.id) }
+func (p *Pool) runDir() string { return "/run/berth-" + p.id }
 
 // bridgePrefix returns the prefix of bridge names, which have at most 15 characters.
 func (p *Pool) bridgePrefix() string { return "bv" + p.id + "-" }

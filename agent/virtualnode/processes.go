@@ -37,7 +37,7 @@ func runtimeProcesses(dir string) []int {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
 		args := strings.Split(string(line), "\x00")
 		if !strings.HasPrefix(filepath.Base(args[0]), "containerd") {
 			continue

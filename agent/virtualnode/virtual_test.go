@@ -145,7 +145,7 @@ func TestRemoveKillsProcesses(t *testing.T) {
 	if err := n.Remove(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	<-ended
+	t.Log(<-ended)
 	if err := theirs.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("a process of another node: %v", err)
 	}
@@ -170,7 +170,7 @@ func TestCleanupAfterKilledProcess(t *testing.T) {
 	if err := again.Cleanup(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	<-ended
+	t.Log(<-ended)
 	checkNothingLeft(t, p)
 	if err := again.Cleanup(t.Context()); err != nil {
 		t.Errorf("sweeping where nothing is: %v", err)

@@ -73,7 +73,7 @@ func (v *Volumes) resolvePersistentVolume(pv *corev1.PersistentVolume, group int
 			return mountedVolume{}, err
 		}
 	default:
-		return mountedVolume{}, fmt.Errorf("PV %s: of a kind that is not supported; use local or hostPath", pv.Name)
+		return mountedVolume{}, fmt.Errorf("PV %s: unsupported kind of volume; use local or hostPath", pv.Name)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -86,7 +86,7 @@ func (v *Volumes) resolvePersistentVolume(pv *corev1.PersistentVolume, group int
 	case wanted:
 		return mountedVolume{device: path}, nil
 	case block:
-		return mountedVolume{}, fmt.Errorf("PV %s: volumeMode Filesystem: %s is a block device; mount its file system on a directory of the node and use that", pv.Name, path)
+		return mountedVolume{}, fmt.Errorf("PV %s: volumeMode Filesystem: %s is a block device; mount it on a directory of the node and use the directory", pv.Name, path)
 	}
 	if pv.Spec.Local != nil && info.IsDir() {
 		if err := applyFSGroup(path, group); err != nil {

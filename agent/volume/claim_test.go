@@ -86,7 +86,7 @@ func TestMissingClaims(t *testing.T) {
 		}, `volumeMode Block: ` + dir + ` is not a block device`},
 		"other kind": {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) {
 			v.Spec.PersistentVolumeSource = corev1.PersistentVolumeSource{NFS: &corev1.NFSVolumeSource{}}
-		}, `PV pv: of a kind that is not supported; use local or hostPath`},
+		}, `PV pv: unsupported kind of volume; use local or hostPath`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			claim, pv := bound("db", dir)

@@ -22,7 +22,7 @@ func (v *Volumes) emptyDir(pod *corev1.Pod, dir string, s *corev1.EmptyDirVolume
 		}
 		return mountTmpfs(dir, v.memorySize(pod, s), 0o777, fsGroup(pod))
 	}
-	return fmt.Errorf("emptyDir.medium %q: not supported; use \"\" (disk) or \"Memory\"", s.Medium)
+	return fmt.Errorf("emptyDir.medium %q: unsupported; use \"\" (disk) or \"Memory\"", s.Medium)
 }
 
 // makeWorldWritable creates a world-writable directory if it does not exist. It is renamed into

@@ -50,7 +50,7 @@ func (p *podVolumes) devices(container *corev1.Container) ([]*cri.Device, error)
 	for _, d := range container.VolumeDevices {
 		volume, ok := p.volumes[d.Name]
 		if !ok || volume.device == "" {
-			return nil, fmt.Errorf("volume %q: is no block device, but stands in volumeDevices of container %q", d.Name, container.Name)
+			return nil, fmt.Errorf("volume %q: not a block device, but listed in volumeDevices of container %q", d.Name, container.Name)
 		}
 		permissions := "mrw"
 		if volume.readOnly {

@@ -137,7 +137,7 @@ func (b *payloadBuilder) projected(ctx context.Context, p payload, volume string
 		case s.ServiceAccountToken != nil:
 			err = b.token(ctx, p, tokenSource{volume, i}, s.ServiceAccountToken, v.DefaultMode)
 		default:
-			err = fmt.Errorf("sources[%d]: of a kind that is not supported; use configMap, secret, downwardAPI or serviceAccountToken", i)
+			err = fmt.Errorf("sources[%d]: unsupported kind of source; use configMap, secret, downwardAPI or serviceAccountToken", i)
 		}
 		if err != nil {
 			return err

@@ -108,7 +108,7 @@ func TestMissingKeysAndObjects(t *testing.T) {
 		`references non-existent secret key: x`: {Secret: &corev1.SecretVolumeSource{SecretName: "keys", Items: item}},
 		`path "../up": must be relative and not begin with ..`: {ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: conf,
 			Items: []corev1.KeyToPath{{Key: "a", Path: "../up"}}}},
-		"sources[0]: of a kind that is not supported; use configMap, secret, downwardAPI or serviceAccountToken": projected(corev1.VolumeProjection{
+		"sources[0]: unsupported kind of source; use configMap, secret, downwardAPI or serviceAccountToken": projected(corev1.VolumeProjection{
 			ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Path: "x"}}),
 	} {
 		pod := podWith(volume("v", source))
@@ -145,10 +145,10 @@ func TestModesAndOwners(t *testing.T) {
 		a, b, token fs.FileMode
 		uid, gid    uint32 // of the token
 	}{
-		"nobody in particular": {a: 0o400, b: 0o755, token: 0o644},
-		"a user":               {user: ptr.To(int64(1000)), a: 0o400, b: 0o755, token: 0o600, uid: 1000},
-		"a group":              {group: ptr.To(int64(2000)), a: 0o440, b: 0o755, token: 0o640, gid: 2000},
-		"both":                 {user: ptr.To(int64(1000)), group: ptr.To(int64(2000)), a: 0o440, b: 0o755, token: 0o640, gid: 2000},
+		"no common user": {a: 0o400, b: 0o755, token: 0o644},
+		"a user":         {user: ptr.To(int64(1000)), a: 0o400, b: 0o755, token: 0o600, uid: 1000},
+		"a group":        {group: ptr.To(int64(2000)), a: 0o440, b: 0o755, token: 0o640, gid: 2000},
+		"both":           {user: ptr.To(int64(1000)), group: ptr.To(int64(2000)), a: 0o440, b: 0o755, token: 0o640, gid: 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := podWith(source, token)

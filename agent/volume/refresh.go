@@ -57,7 +57,7 @@ func (v *Volumes) UpdatePod(pod *corev1.Pod) {
 // refresh rewrites files whose source changed: of all pods, or only of pods with changed
 // metadata. Sources that cannot be read keep their files. Volumes that could not be set up are
 // retried.
-func (v *Volumes) refresh(ctx context.Context, justChanged bool) {
+func (v *Volumes) refresh(ctx context.Context, changedOnly bool) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
 	v.mu.Lock()
@@ -66,16 +66,16 @@ func (v *Volumes) refresh(ctx context.Context, justChanged bool) {
 	reader := newObjectReader(v.opts.Client)
 	for _, p := range pods {
 		p.mu.Lock()
-		due := p.metadataChanged || !justChanged
+		due := p.metadataChanged || !changedOnly
 		p.metadataChanged = false
-		pod, volumes, lacking := p.pod, maps.Clone(p.volumes), p.incomplete
+		pod, volumes, incomplete := p.pod, maps.Clone(p.volumes), p.incomplete
 		p.mu.Unlock()
 		if !due {
 			continue
 		}
-		if lacking && !justChanged { // nothing else retries once the pod runs
+		if incomplete && !changedOnly { // nothing else retries once the pod runs
 			if err := v.setUpAll(ctx, p, pod, filepath.Join(v.root, string(pod.UID))); err != nil {
-				v.opts.Log.V(1).Info("a pod still lacks a volume", "namespace", pod.Namespace, "pod", pod.Name, "err", err)
+				v.opts.Log.V(1).Info("Pod still has volumes that are not set up", "namespace", pod.Namespace, "pod", pod.Name, "err", err)
 			}
 		}
 		b := &payloadBuilder{Volumes: v, pod: pod, tokens: &p.tokens, reader: reader}
@@ -94,7 +94,7 @@ func (v *Volumes) refreshVolume(ctx context.Context, b *payloadBuilder, p *podVo
 		err = p.writePayload(volume, m, files)
 	}
 	if err != nil {
-		v.opts.Log.Info("a volume is not brought up to date", "namespace", b.pod.Namespace, "pod", b.pod.Name, "volume", volume.Name, "err", err)
+		v.opts.Log.Info("Failed to refresh a volume", "namespace", b.pod.Namespace, "pod", b.pod.Name, "volume", volume.Name, "err", err)
 		return
 	}
 	if b.immutable {

@@ -24,7 +24,7 @@ func resolveSubPath(m *corev1.VolumeMount, expand func(string) (string, error)) 
 			return "", fmt.Errorf("volumeMount %q: %s %q: %w", m.Name, field, m.SubPathExpr, err)
 		}
 		if path == "" {
-			return "", fmt.Errorf("volumeMount %q: %s %q: is empty in this container's environment", m.Name, field, m.SubPathExpr)
+			return "", fmt.Errorf("volumeMount %q: %s %q: expands to an empty path", m.Name, field, m.SubPathExpr)
 		}
 	}
 	if filepath.IsAbs(path) {
@@ -99,7 +99,7 @@ func openBeneath(volume, sub string, readOnly bool) (int, error) {
 	}
 	switch {
 	case errors.Is(err, unix.EXDEV), errors.Is(err, unix.ELOOP):
-		return -1, fmt.Errorf("subPath %q: leads out of the volume", sub)
+		return -1, fmt.Errorf("subPath %q: path leaves the volume", sub)
 	case err != nil:
 		return -1, fmt.Errorf("subPath %q: %w", sub, err)
 	}

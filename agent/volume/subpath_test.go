@@ -69,12 +69,12 @@ func TestSubPathNeverLeavesItsVolume(t *testing.T) {
 	}
 	const prepare = `failed to prepare subPath for volumeMount "data" of container "main": `
 	for sub, want := range map[string]string{
-		"absolute":      prepare + `subPath "absolute": leads out of the volume`,
-		"absolute/made": prepare + `subPath "absolute/made": leads out of the volume`,
-		"relative":      prepare + `subPath "relative": leads out of the volume`,
-		"root/etc":      prepare + `subPath "root/etc": leads out of the volume`,
-		"proc/etc":      prepare + `subPath "proc/etc": leads out of the volume`,
-		"loop":          prepare + `subPath "loop": leads out of the volume`,
+		"absolute":      prepare + `subPath "absolute": path leaves the volume`,
+		"absolute/made": prepare + `subPath "absolute/made": path leaves the volume`,
+		"relative":      prepare + `subPath "relative": path leaves the volume`,
+		"root/etc":      prepare + `subPath "root/etc": path leaves the volume`,
+		"proc/etc":      prepare + `subPath "proc/etc": path leaves the volume`,
+		"loop":          prepare + `subPath "loop": path leaves the volume`,
 		"../data":       "unable to provision SubPath `../data`: must not contain '..'",
 		"a/../../x":     "unable to provision SubPath `a/../../x`: must not contain '..'",
 		"/etc":          `volumeMount "data": subPath "/etc": must be relative to the volume`,
@@ -121,7 +121,7 @@ func TestSubPathRace(t *testing.T) {
 	for range 200 {
 		_, mounts, err := h.with("part")
 		if err != nil {
-			if !strings.Contains(err.Error(), "leads out of the volume") && !strings.Contains(err.Error(), "resource temporarily unavailable") {
+			if !strings.Contains(err.Error(), "path leaves the volume") && !strings.Contains(err.Error(), "resource temporarily unavailable") {
 				t.Error(err)
 			}
 			continue
@@ -151,7 +151,7 @@ func TestSubPathExpr(t *testing.T) {
 		t.Errorf("the file holds %q", got)
 	}
 	for value, want := range map[string]string{
-		"":      `volumeMount "data": subPathExpr "logs/$(POD)": is empty in this container's environment`,
+		"":      `volumeMount "data": subPathExpr "logs/$(POD)": expands to an empty path`,
 		"../up": "unable to provision SubPath `../up`: must not contain '..'",
 	} {
 		_, _, err := h.Mounts(pod, &pod.Spec.Containers[0], func(string) (string, error) { return value, nil })
@@ -209,7 +209,7 @@ func TestMountOptions(t *testing.T) {
 		t.Errorf("conf is mounted as %v", m)
 	}
 	c.VolumeDevices = []corev1.VolumeDevice{{Name: "data", DevicePath: "/dev/x"}}
-	if _, _, err := h.Mounts(pod, c, nil); errorText(err) != `volume "data": is no block device, but stands in volumeDevices of container "main"` {
+	if _, _, err := h.Mounts(pod, c, nil); errorText(err) != `volume "data": not a block device, but listed in volumeDevices of container "main"` {
 		t.Errorf("error %v", err)
 	}
 	c.VolumeDevices, c.VolumeMounts[0].Name = nil, "other"

@@ -53,7 +53,7 @@ func unmountAndRemove(dir string) error {
 	}
 	for _, p := range points {
 		if err := unix.Mount("", p, "", unix.MS_PRIVATE, ""); err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: hidden by another mount
-			return fmt.Errorf("making the mount %s private: %w", p, err)
+			return fmt.Errorf("making mount %s private: %w", p, err)
 		}
 	}
 	for _, p := range slices.Backward(points) {

@@ -75,7 +75,7 @@ func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
 		u.Bytes, u.Inodes = int64(s.Blocks-s.Bfree)*size, int64(s.Files-s.Ffree)
 		return u, nil
 	}
-	held, err := diskusage.Measure(m.hostPath)
-	u.Bytes, u.Inodes = held.Bytes, held.Inodes
+	usage, err := diskusage.Measure(m.hostPath)
+	u.Bytes, u.Inodes = usage.Bytes, usage.Inodes
 	return u, err
 }

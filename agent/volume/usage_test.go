@@ -56,7 +56,7 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	if got, err := h.Usage("unknown"); got != nil || err != nil {
-		t.Errorf("of a pod nobody knows: %v, %v", got, err)
+		t.Errorf("unknown pod: %v, %v", got, err)
 	}
 }
 

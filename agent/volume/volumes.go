@@ -109,7 +109,7 @@ func (v *Volumes) setUpAll(ctx context.Context, p *podVolumes, pod *corev1.Pod, 
 	p.setUpMu.Lock()
 	defer p.setUpMu.Unlock()
 	if p.isTornDown() {
-		return fmt.Errorf("volumes of pod %s/%s: have been removed", pod.Namespace, pod.Name)
+		return fmt.Errorf("volumes of pod %s/%s: already removed", pod.Namespace, pod.Name)
 	}
 	used := usedVolumes(pod)
 	b := &payloadBuilder{Volumes: v, pod: pod, tokens: &p.tokens, reader: newObjectReader(v.opts.Client)}
@@ -185,7 +185,7 @@ func (v *Volumes) setUp(ctx context.Context, b *payloadBuilder, p *podVolumes, d
 		return mountedVolume{}, err
 	}
 	if !ok {
-		return mountedVolume{}, errors.New("of a kind that is not supported; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected")
+		return mountedVolume{}, errors.New("unsupported kind of volume; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected")
 	}
 	m := mountedVolume{hostPath: dir, readOnly: true, hasPayload: true, immutable: b.immutable, measured: true, tmpfs: usesTmpfs(volume)}
 	return m, p.writePayload(volume, m, files)
@@ -230,7 +230,7 @@ func pluginDirName(volume *corev1.Volume) string {
 // podDir returns the directory of a pod.
 func (v *Volumes) podDir(uid types.UID) (string, error) {
 	if name := string(uid); name == "" || name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
-		return "", fmt.Errorf("pod uid %q: cannot be the name of a directory", uid)
+		return "", fmt.Errorf("pod UID %q: not a valid directory name", uid)
 	}
 	return filepath.Join(v.root, string(uid)), nil
 }

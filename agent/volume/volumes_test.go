@@ -127,12 +127,12 @@ func TestHostPathTypes(t *testing.T) {
 func TestUnsupportedKinds(t *testing.T) {
 	h := newFixture(t)
 	pod := podWith(volume("nfs", corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}))
-	want := `MountVolume.SetUp failed for volume "nfs" : of a kind that is not supported; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected`
+	want := `MountVolume.SetUp failed for volume "nfs" : unsupported kind of volume; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected`
 	if err := h.Prepare(context.Background(), pod); errorText(err) != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}
 	pod = podWith(volume("pages", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumHugePages}}))
-	want = `MountVolume.SetUp failed for volume "pages" : emptyDir.medium "HugePages": not supported; use "" (disk) or "Memory"`
+	want = `MountVolume.SetUp failed for volume "pages" : emptyDir.medium "HugePages": unsupported; use "" (disk) or "Memory"`
 	if err := h.Prepare(context.Background(), pod); errorText(err) != want {
 		t.Errorf("error %v\nwant  %s", err, want)
 	}

@@ -14,7 +14,7 @@ import (
 // cacheLag is how long after a write the informer cache is considered stale.
 const cacheLag = 2 * time.Second
 
-var errNoClient = errors.New("admission plugin was not given a client and informers")
+var errNoClient = errors.New("admission plugin needs a client and informers")
 
 // cacheTracker tracks whether the informer cache of a resource is up to date. The zero value
 // considers it stale.

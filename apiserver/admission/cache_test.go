@@ -13,21 +13,21 @@ import (
 
 // Reading from the store slows down pod creation, so only objects that a recent write may have
 // changed are read there.
-func TestWritesAfterWhichTheStoreIsRead(t *testing.T) {
+func TestWritesThatBypassTheCache(t *testing.T) {
 	plain, standard := classOf("plain", 1, false, corev1.PreemptNever), classOf("standard", 1, true, corev1.PreemptNever)
 	for name, tc := range map[string]struct {
 		op         admission.Operation
 		class, old runtime.Object
 		stale      bool
 	}{
-		"a class is made":            {op: admission.Create, class: plain},
-		"a class is labelled":        {op: admission.Update, class: plain, old: plain},
-		"the default is made":        {op: admission.Create, class: standard, stale: true},
-		"a class becomes default":    {op: admission.Update, class: standard, old: plain, stale: true},
-		"a class is default no more": {op: admission.Update, class: plain, old: standard, stale: true},
-		"a class is deleted":         {op: admission.Delete, old: plain, stale: true},
+		"a class is created":           {op: admission.Create, class: plain},
+		"a class is labelled":          {op: admission.Update, class: plain, old: plain},
+		"the default class is created": {op: admission.Create, class: standard, stale: true},
+		"a class becomes default":      {op: admission.Update, class: standard, old: plain, stale: true},
+		"a class is no longer default": {op: admission.Update, class: plain, old: standard, stale: true},
+		"a class is deleted":           {op: admission.Delete, old: plain, stale: true},
 	} {
-		plugin := started(t, newPriority())
+		plugin := initialized(t, newPriority())
 		if refused := admit(t, plugin, request(tc.op, priorityClasses, "", tc.class, tc.old)); refused != "" {
 			t.Errorf("%s: refused: %s", name, refused)
 		}
@@ -37,16 +37,16 @@ func TestWritesAfterWhichTheStoreIsRead(t *testing.T) {
 	}
 }
 
-func TestWritesConcernTheirNamespace(t *testing.T) {
-	limits := started(t, newLimitRanger())
+func TestCacheIsStalePerNamespace(t *testing.T) {
+	limits := initialized(t, newLimitRanger())
 	admit(t, limits, create(corev1.Resource("limitranges"), &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "l", Namespace: "ns"}}))
 	if !limits.cache.stale("ns") || limits.cache.stale("other") {
 		t.Errorf("after a limit range was written the store is read for its namespace: %v, for another: %v", limits.cache.stale("ns"), limits.cache.stale("other"))
 	}
 }
 
-// TestWhatWasWrittenCountsAtOnce: pods are admitted by the stored objects even if the cache lags.
-func TestWhatWasWrittenCountsAtOnce(t *testing.T) {
+// TestRecentWritesAreVisible: pods are admitted by the stored objects even if the cache lags.
+func TestRecentWritesAreVisible(t *testing.T) {
 	classes, accounts, nodes := nodev1.Resource("runtimeclasses"), corev1.Resource("serviceaccounts"), corev1.Resource("nodes")
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Handler: "h"}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "s", Namespace: "ns"}}
@@ -57,20 +57,20 @@ func TestWhatWasWrittenCountsAtOnce(t *testing.T) {
 		write admission.Attributes
 		stale string
 	}{
-		"a runtime class is made":    {request(admission.Create, classes, "", class, nil), ""},
+		"a runtime class is created": {request(admission.Create, classes, "", class, nil), ""},
 		"a runtime class is changed": {request(admission.Update, classes, "", class, class), "class"},
 		"a runtime class is deleted": {request(admission.Delete, classes, "", nil, class), "class"},
-		"an account is made":         {request(admission.Create, accounts, "", account, nil), ""},
+		"an account is created":      {request(admission.Create, accounts, "", account, nil), ""},
 		"an account is changed":      {request(admission.Update, accounts, "", account, account), "account"},
 		"an account is deleted":      {request(admission.Delete, accounts, "", nil, account), "account"},
-		"a token is asked for":       {request(admission.Create, accounts, "token", account, nil), ""},
-		"a node is made":             {request(admission.Create, nodes, "", in("z"), nil), ""},
+		"a token is requested":       {request(admission.Create, accounts, "token", account, nil), ""},
+		"a node is created":          {request(admission.Create, nodes, "", in("z"), nil), ""},
 		"a node is tainted":          {request(admission.Update, nodes, "", in("z"), in("z")), ""},
 		"a node reports":             {request(admission.Update, nodes, "status", in("y"), in("z")), ""},
 		"a node moves":               {request(admission.Update, nodes, "", in("y"), in("z")), "node"},
 		"a node is deleted":          {request(admission.Delete, nodes, "", nil, in("z")), "node"},
 	} {
-		classes, accounts, nodes := started(t, newRuntimeClass()), started(t, newServiceAccount()), started(t, newPodTopologyLabels())
+		classes, accounts, nodes := initialized(t, newRuntimeClass()), initialized(t, newServiceAccount()), initialized(t, newPodTopologyLabels())
 		for _, plugin := range []admission.Interface{classes, accounts, nodes} {
 			if refused := admit(t, plugin, tc.write); refused != "" {
 				t.Errorf("%s: refused: %s", name, refused)
@@ -84,11 +84,11 @@ func TestWhatWasWrittenCountsAtOnce(t *testing.T) {
 	}
 }
 
-// TestPodsAreCompletedWhenTheyAreMade: plugins default pods on create and not on update.
-func TestPodsAreCompletedWhenTheyAreMade(t *testing.T) {
+// TestPodsAreDefaultedOnCreateOnly: plugins default pods on create and not on update.
+func TestPodsAreDefaultedOnCreateOnly(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "z"}}}
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: corev1.PodSpec{NodeName: "n"}}
-	for _, plugin := range []admission.Interface{started(t, newRuntimeClass(), node), started(t, newServiceAccount(), node), started(t, newPodTopologyLabels(), node)} {
+	for _, plugin := range []admission.Interface{initialized(t, newRuntimeClass(), node), initialized(t, newServiceAccount(), node), initialized(t, newPodTopologyLabels(), node)} {
 		now := p.DeepCopy()
 		if refused := admit(t, plugin, request(admission.Update, corev1.Resource("pods"), "", now, p)); refused != "" || !equality.Semantic.DeepEqual(now, p) {
 			t.Errorf("%T: %s %+v", plugin, refused, now)

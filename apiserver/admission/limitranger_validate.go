@@ -67,12 +67,12 @@ func validateClaimLimits(c *corev1.PersistentVolumeClaim, r *corev1.LimitRange) 
 			}
 		}
 		for _, name := range sortedNames(item.Max) {
-			limit, asked := item.Max[name], c.Spec.Resources.Requests[name]
+			limit, request := item.Max[name], c.Spec.Resources.Requests[name]
 			switch _, found := c.Spec.Resources.Requests[name]; {
 			case !found:
 				errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s.  No request is specified", name, item.Type, limit.String()))
-			case asked.Cmp(limit) > 0:
-				errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, item.Type, limit.String(), asked.String()))
+			case request.Cmp(limit) > 0:
+				errs = append(errs, fmt.Errorf("maximum %s usage per %s is %s, but request is %s", name, item.Type, limit.String(), request.String()))
 			}
 		}
 	}

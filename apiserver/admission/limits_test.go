@@ -17,7 +17,7 @@ func TestLimitRanges(t *testing.T) {
 		{Type: corev1.LimitTypeContainer, Default: cpus("1"), DefaultRequest: cpus("500m"), Min: cpus("250m"), Max: cpus("2"), MaxLimitRequestRatio: cpus("2")},
 		{Type: corev1.LimitTypePod, Max: cpus("3")},
 	}}}
-	plugin := started(t, newLimitRanger(), limits)
+	plugin := initialized(t, newLimitRanger(), limits)
 	for name, tc := range map[string]struct {
 		requests, limits string
 		copies           int
@@ -65,7 +65,7 @@ func TestQuotas(t *testing.T) {
 		if tc.requests != "" {
 			pod.Spec.Containers[0].Resources.Requests = cpus(tc.requests)
 		}
-		if got := admit(t, started(t, plugin, q), create(corev1.Resource("pods"), pod)); got != tc.want {
+		if got := admit(t, initialized(t, plugin, q), create(corev1.Resource("pods"), pod)); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-func TestOrderNamesEveryPlugin(t *testing.T) {
+func TestOrderHasEveryPlugin(t *testing.T) {
 	plugins := admission.NewPlugins()
 	Register(plugins, DefaultNodeTolerationSeconds())
 	known, order := plugins.Registered(), slices.Clone(Order)
@@ -24,7 +24,7 @@ func TestOrderNamesEveryPlugin(t *testing.T) {
 	}
 }
 
-func TestNewNodesAreNotReady(t *testing.T) {
+func TestNewNodesAreTainted(t *testing.T) {
 	for name, taints := range map[string][]corev1.Taint{
 		"bare":      nil,
 		"given":     {{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}},
@@ -67,9 +67,9 @@ func TestTolerationSeconds(t *testing.T) {
 	}
 }
 
-func TestBindingsCarryTopology(t *testing.T) {
+func TestPodTopologyLabels(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "z", corev1.LabelHostname: "h"}}}
-	plugin := started(t, newPodTopologyLabels(), node)
+	plugin := initialized(t, newPodTopologyLabels(), node)
 	for target, want := range map[string]string{"n": "z", "gone": "", "No_Name": ""} {
 		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Target: corev1.ObjectReference{Kind: "Node", Name: target}}
 		if refused := admit(t, plugin, request(admission.Create, corev1.Resource("pods"), "binding", binding, nil)); refused != "" {
@@ -86,7 +86,7 @@ func TestStorage(t *testing.T) {
 	fixed := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fixed"}}
 	claims := corev1.Resource("persistentvolumeclaims")
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns"}}
-	admit(t, started(t, newDefaultStorageClass(), class, fixed), create(claims, claim))
+	admit(t, initialized(t, newDefaultStorageClass(), class, fixed), create(claims, claim))
 	admit(t, newStorageObjectInUseProtection(), create(claims, claim))
 	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName != "s" || !slices.Equal(claim.Finalizers, []string{claimProtection}) {
 		t.Errorf("claim: class %v, finalizers %v", claim.Spec.StorageClassName, claim.Finalizers)
@@ -96,7 +96,7 @@ func TestStorage(t *testing.T) {
 		old.Spec.StorageClassName, old.Status.Phase = &name, corev1.ClaimBound
 		now := old.DeepCopy()
 		now.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}
-		if got := admit(t, started(t, newPersistentVolumeClaimResize(), class, fixed), request(admission.Update, claims, "", now, old)); got != want {
+		if got := admit(t, initialized(t, newPersistentVolumeClaimResize(), class, fixed), request(admission.Update, claims, "", now, old)); got != want {
 			t.Errorf("growing a claim of class %s: %q, want %q", name, got, want)
 		}
 	}
@@ -104,7 +104,7 @@ func TestStorage(t *testing.T) {
 
 func TestServiceAccounts(t *testing.T) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: "ns"}, ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}}}
-	plugin := started(t, newServiceAccount(), account)
+	plugin := initialized(t, newServiceAccount(), account)
 	pod := podOf(nil)
 	if got := admit(t, plugin, create(corev1.Resource("pods"), pod)); got != "" {
 		t.Fatal(got)
@@ -132,7 +132,7 @@ func TestRuntimeClasses(t *testing.T) {
 	cost := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "vm"}, Overhead: &nodev1.Overhead{PodFixed: cost},
 		Scheduling: &nodev1.Scheduling{NodeSelector: map[string]string{"vm": "yes"}, Tolerations: []corev1.Toleration{{Key: "vm"}}}}
-	plugin := started(t, newRuntimeClass(), class)
+	plugin := initialized(t, newRuntimeClass(), class)
 	for name, tc := range map[string]struct {
 		pod  func(*corev1.Pod)
 		want string

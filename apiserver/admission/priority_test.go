@@ -32,9 +32,9 @@ func TestPriorityOfPods(t *testing.T) {
 		"unknown":        {pod: func(p *corev1.Pod) { p.Spec.PriorityClassName = "none" }, refused: "no PriorityClass with name none was found"},
 		"another policy": {pod: func(p *corev1.Pod) { p.Spec.PreemptionPolicy = ptr(corev1.PreemptNever) }, refused: "the string value of PreemptionPolicy (Never) must not be provided in pod spec; priority admission controller computed PreemptLowerPriority from the given PriorityClass name"},
 	} {
-		plugin := started(t, newPriority(), high)
+		plugin := initialized(t, newPriority(), high)
 		if !tc.noDefault {
-			plugin = started(t, newPriority(), high, standard)
+			plugin = initialized(t, newPriority(), high, standard)
 		}
 		pod := podOf(tc.pod)
 		if got := admit(t, plugin, create(corev1.Resource("pods"), pod)); got != tc.refused {
@@ -49,20 +49,20 @@ func TestPriorityOfPods(t *testing.T) {
 	}
 }
 
-func TestPriorityIsKeptOnUpdate(t *testing.T) {
+func TestPriorityIsUnchangedOnUpdate(t *testing.T) {
 	old := podOf(func(p *corev1.Pod) {
 		p.Spec.Priority, p.Spec.PreemptionPolicy = ptr[int32](7), ptr(corev1.PreemptNever)
 	})
 	pod := podOf(nil)
-	admit(t, started(t, newPriority()), request(admission.Update, corev1.Resource("pods"), "", pod, old))
+	admit(t, initialized(t, newPriority()), request(admission.Update, corev1.Resource("pods"), "", pod, old))
 	if pod.Spec.Priority == nil || *pod.Spec.Priority != 7 || *pod.Spec.PreemptionPolicy != corev1.PreemptNever {
 		t.Errorf("after update: %+v", pod.Spec)
 	}
 }
 
-func TestOneDefaultClass(t *testing.T) {
+func TestSingleDefaultPriorityClass(t *testing.T) {
 	first := classOf("first", 1, true, corev1.PreemptNever)
-	plugin := started(t, newPriority(), first)
+	plugin := initialized(t, newPriority(), first)
 	if got, want := admit(t, plugin, create(priorityClasses, classOf("second", 2, true, corev1.PreemptNever))), "PriorityClass first is already marked as global default"; got != want {
 		t.Errorf("second default: %q, want %q", got, want)
 	}
@@ -75,9 +75,9 @@ func TestOneDefaultClass(t *testing.T) {
 	}
 }
 
-// TestFreshClass: a new class is found although it is not in the cache.
-func TestFreshClass(t *testing.T) {
-	plugin := started(t, newPriority())
+// TestNewPriorityClassIsFound: a new class is found although it is not in the cache.
+func TestNewPriorityClassIsFound(t *testing.T) {
+	plugin := initialized(t, newPriority())
 	class := classOf("fresh", 3, true, corev1.PreemptNever)
 	admit(t, plugin, create(priorityClasses, class))
 	if _, err := plugin.client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {

@@ -178,7 +178,7 @@ func (e *evaluator) Usage(obj runtime.Object) (corev1.ResourceList, error) {
 
 // UsageStats is not supported: the admission plugin does not update quota status.
 func (e *evaluator) UsageStats(quota.UsageStatsOptions) (quota.UsageStats, error) {
-	return quota.UsageStats{}, fmt.Errorf("usage of %s is not summed up by admission", e.resource)
+	return quota.UsageStats{}, fmt.Errorf("usage statistics of %s are not supported", e.resource)
 }
 
 func isOneOf(names ...corev1.ResourceName) func(corev1.ResourceName) bool {

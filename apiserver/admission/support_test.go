@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// started returns an initialized plugin with a client and synced informers over the objects.
-func started[P admission.Interface](t *testing.T, plugin P, objects ...runtime.Object) P {
+// initialized returns an initialized plugin with a client and synced informers over the objects.
+func initialized[P admission.Interface](t *testing.T, plugin P, objects ...runtime.Object) P {
 	t.Helper()
 	kube := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(kube, 0)

@@ -37,8 +37,8 @@ func (s *Security) publishClientCA(ctx context.Context) error {
 		}
 	case err == nil && found.Data[clientCAKey] != string(ca):
 		if found.Data[clientCAKey] != "" {
-			klog.ErrorS(nil, "This store knows another certificate authority: what a server with that one signed is refused here, and the other way round. "+
-				"Servers of one etcd need the same pki directory: copy it before the first start", "configmap", policy.AuthenticationConfigMap)
+			klog.ErrorS(nil, "The store has the client CA of another certificate authority: credentials that one server has signed are invalid for the other. "+
+				"API servers that share an etcd need the same pki directory: copy it before the first start", "configmap", policy.AuthenticationConfigMap)
 		}
 		found = found.DeepCopy()
 		if found.Data == nil {
@@ -48,7 +48,7 @@ func (s *Security) publishClientCA(ctx context.Context) error {
 		_, err = maps.Update(ctx, found, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("publishing the client CA in configmap %s/%s: %w", metav1.NamespaceSystem, policy.AuthenticationConfigMap, err)
+		return fmt.Errorf("writing the client CA to configmap %s/%s: %w", metav1.NamespaceSystem, policy.AuthenticationConfigMap, err)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (s *Security) waitForSync(ctx context.Context) error {
 		return s.resolver.Synced() && s.graph.Synced(), nil
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for roles, bindings and pods to be listed: %w", err)
+		return fmt.Errorf("waiting for informers of roles, bindings and pods to sync: %w", err)
 	}
 	return nil
 }

@@ -26,15 +26,15 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/tokens"
 )
 
-// guard is a TLS server that responds with the authenticated user, or 401.
-type guard struct {
+// testServer is a TLS server that responds with the authenticated user, or 401.
+type testServer struct {
 	*Security
 	url    string
 	ca     *pki.Authority
 	client *fake.Clientset
 }
 
-func newGuard(t *testing.T) *guard {
+func newTestServer(t *testing.T) *testServer {
 	t.Helper()
 	dir := t.TempDir()
 	ca, err := pki.Open(filepath.Join(dir, "pki"), time.Now)
@@ -74,12 +74,12 @@ func newGuard(t *testing.T) *guard {
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	return &guard{Security: sec, url: server.URL, ca: ca, client: client}
+	return &testServer{Security: sec, url: server.URL, ca: ca, client: client}
 }
 
 // ask sends a request with an optional bearer token and client certificate. It returns "401" or the
 // authenticated user.
-func (g *guard) ask(t *testing.T, token string, cert *tls.Certificate) string {
+func (g *testServer) ask(t *testing.T, token string, cert *tls.Certificate) string {
 	t.Helper()
 	config := &tls.Config{RootCAs: x509.NewCertPool()}
 	config.RootCAs.AppendCertsFromPEM(g.ca.CAPEM())
@@ -121,7 +121,7 @@ func certificate(t *testing.T, ca *pki.Authority, id pki.Identity) *tls.Certific
 	return &pair
 }
 
-func (g *guard) token(t *testing.T) string {
+func (g *testServer) token(t *testing.T) string {
 	t.Helper()
 	storage := g.Storages()[schema.GroupResource{Resource: "serviceaccounts/token"}].(rest.NamedCreater)
 	out, err := storage.Create(genericapirequest.WithNamespace(t.Context(), "a"), "web", &authenticationv1.TokenRequest{}, nil, nil)
@@ -131,8 +131,8 @@ func (g *guard) token(t *testing.T) string {
 	return out.(*authenticationv1.TokenRequest).Status.Token
 }
 
-func TestWhoIsWho(t *testing.T) {
-	g := newGuard(t)
+func TestAuthentication(t *testing.T) {
+	g := newTestServer(t)
 	foreign, err := pki.Open(t.TempDir(), time.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -150,15 +150,15 @@ func TestWhoIsWho(t *testing.T) {
 		cert  *tls.Certificate
 		want  string
 	}{
-		"nothing":                 {want: "system:anonymous system:unauthenticated"},
-		"admin":                   {cert: certificate(t, g.ca, pki.Admin()), want: "kubernetes-admin system:masters,system:authenticated"},
-		"node":                    {cert: certificate(t, g.ca, pki.Node("n1")), want: "system:node:n1 system:nodes,system:authenticated"},
-		"certificate of another":  {cert: certificate(t, foreign, pki.Admin()), want: "401"},
-		"static token":            {token: "s3cret", want: "carl ops,dev,system:authenticated"},
-		"unknown token":           {token: "guess", want: "401"},
-		"account's token":         {token: g.token(t), want: "system:serviceaccount:a:web system:serviceaccounts,system:serviceaccounts:a,system:authenticated"},
-		"forged token":            {token: forged.Token, want: "401"},
-		"certificate beats token": {token: "guess", cert: certificate(t, g.ca, pki.Scheduler()), want: "system:kube-scheduler system:authenticated"},
+		"nothing":                {want: "system:anonymous system:unauthenticated"},
+		"admin":                  {cert: certificate(t, g.ca, pki.Admin()), want: "kubernetes-admin system:masters,system:authenticated"},
+		"node":                   {cert: certificate(t, g.ca, pki.Node("n1")), want: "system:node:n1 system:nodes,system:authenticated"},
+		"certificate of another": {cert: certificate(t, foreign, pki.Admin()), want: "401"},
+		"static token":           {token: "s3cret", want: "carl ops,dev,system:authenticated"},
+		"unknown token":          {token: "guess", want: "401"},
+		"service account token":  {token: g.token(t), want: "system:serviceaccount:a:web system:serviceaccounts,system:serviceaccounts:a,system:authenticated"},
+		"forged token":           {token: forged.Token, want: "401"},
+		"certificate takes precedence over token": {token: "guess", cert: certificate(t, g.ca, pki.Scheduler()), want: "system:kube-scheduler system:authenticated"},
 	} {
 		if got := g.ask(t, tc.token, tc.cert); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
@@ -166,8 +166,8 @@ func TestWhoIsWho(t *testing.T) {
 	}
 }
 
-func TestDeletedAccountIsOutAtOnce(t *testing.T) {
-	g := newGuard(t)
+func TestTokenOfDeletedServiceAccount(t *testing.T) {
+	g := newTestServer(t)
 	token := g.token(t)
 	if got := g.ask(t, token, nil); got == "401" {
 		t.Fatal("a fresh token is refused")
@@ -182,7 +182,7 @@ func TestDeletedAccountIsOutAtOnce(t *testing.T) {
 	}
 }
 
-func TestHealthIsOpenBeforeRolesAreRead(t *testing.T) {
+func TestHealthBeforeRolesSync(t *testing.T) {
 	ca, err := pki.Open(t.TempDir(), time.Now)
 	if err != nil {
 		t.Fatal(err)

@@ -21,14 +21,14 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// town is a complete server over TLS with clients of different users.
-type town struct {
+// testCluster is a complete server over TLS with clients of different users.
+type testCluster struct {
 	*testing.T
 	server *apiserver.Server
 	admin  kubernetes.Interface
 }
 
-func newTown(t *testing.T) *town {
+func newTestCluster(t *testing.T) *testCluster {
 	t.Helper()
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", t.TempDir()
@@ -51,13 +51,13 @@ func newTown(t *testing.T) *town {
 	case <-time.After(time.Minute):
 		t.Fatal("the server is not ready after a minute")
 	}
-	w := &town{T: t, server: server}
+	w := &testCluster{T: t, server: server}
 	w.admin = w.client(&rest.Config{}, pki.Admin())
 	return w
 }
 
 // client returns a client that uses the token of config, or a certificate for id.
-func (w *town) client(config *rest.Config, id pki.Identity) kubernetes.Interface {
+func (w *testCluster) client(config *rest.Config, id pki.Identity) kubernetes.Interface {
 	w.Helper()
 	config.Host = "https://" + w.server.Address()
 	config.CAData = w.server.Authority().CAPEM()
@@ -86,7 +86,7 @@ func must[T any](t *testing.T) func(T, error) T {
 }
 
 // answers checks that err has the status code (0 means success) and contains words.
-func (w *town) answers(what string, err error, code int32, words string) {
+func (w *testCluster) answers(what string, err error, code int32, words string) {
 	w.Helper()
 	status, _ := err.(apierrors.APIStatus)
 	switch {
@@ -97,7 +97,7 @@ func (w *town) answers(what string, err error, code int32, words string) {
 	}
 }
 
-func (w *town) eventually(what string, ok func() bool) {
+func (w *testCluster) eventually(what string, ok func() bool) {
 	w.Helper()
 	if err := wait.PollUntilContextTimeout(w.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return ok(), nil }); err != nil {
 		w.Fatalf("never: %s", what)
@@ -111,8 +111,8 @@ func bindAdmin(namespace string, subject rbacv1.Subject) *rbacv1.RoleBinding {
 	}
 }
 
-func TestRolesOverTheWire(t *testing.T) {
-	w := newTown(t)
+func TestRBACOverHTTPS(t *testing.T) {
+	w := newTestCluster(t)
 	ctx := t.Context()
 	ann := w.client(&rest.Config{}, pki.Identity{Name: "ann"})
 	_, err := ann.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
@@ -138,8 +138,8 @@ func TestRolesOverTheWire(t *testing.T) {
 	}
 }
 
-func TestAccountTokensOverTheWire(t *testing.T) {
-	w := newTown(t)
+func TestServiceAccountTokensOverHTTPS(t *testing.T) {
+	w := newTestCluster(t)
 	ctx := t.Context()
 	accounts := w.admin.CoreV1().ServiceAccounts("default")
 	must[*corev1.ServiceAccount](t)(accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{}))
@@ -164,8 +164,8 @@ func TestAccountTokensOverTheWire(t *testing.T) {
 	w.eventually("the token ends with its account", func() bool { _, err := who(web); return apierrors.IsUnauthorized(err) })
 }
 
-func TestNodesOverTheWire(t *testing.T) {
-	w := newTown(t)
+func TestNodeCredentialsOverHTTPS(t *testing.T) {
+	w := newTestCluster(t)
 	ctx := t.Context()
 	for _, name := range []string{"mine", "other"} {
 		must[*corev1.Secret](t)(w.admin.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}))

@@ -1,15 +1,22 @@
-// Package kinds is the table of everything the API server serves: one Kind
-// value a resource, nothing else to touch to add one.
+// Package kinds is the table of every resource that the API server serves.
 //
-// A row names the Go type, the resource and how it is looked at (short names,
-// selectable fields, columns), and may carry hooks: defaults, preparation,
-// validation, warnings, graceful deletion. A row without hooks is three lines
-// and already has create, get, list, watch, update, all patches, server-side
-// apply, delete and tables. The rules behind the hooks live in
-// apiserver/podvalidation (pods and pod templates), apiserver/validation (all other
-// kinds) and apiserver/tables (printer columns); this package only joins them.
+// A row (a Kind) names the Go type, the resource, its short names, selectable fields and
+// subresources, and has hooks for defaulting, preparation, validation and warnings. A row without
+// hooks already serves create, get, list, watch, update, patch, apply, delete and tables.
 //
-// Invariants: every resource is declared once; a kind has exactly one stored
-// version; two kinds that share a store (core and events.k8s.io Events) share
-// one Go type, that of the hub.
+// To add a kind, change three files:
+//
+//   - kinds/GROUP.go: the row. New groups are added to All.
+//   - validation/GROUP/KIND.go: the functions for the hooks. By convention they are DefaultKIND,
+//     PrepareKINDForCreate, PrepareKINDForUpdate, PrepareKINDStatusUpdate, ValidateKIND,
+//     ValidateKINDUpdate, ValidateKINDStatusUpdate and KINDWarnings.
+//   - tables/GROUP.go: the columns of kubectl get.
+//
+// If the Go type is in a new package, add the package to the go:generate line in openapi/doc.go and
+// run `go generate ./apiserver/openapi`.
+//
+// Invariants: a resource is declared once. A kind has one stored version. Two kinds that share a
+// store (the two kinds of Event) share the Go type of the hub kind. Validation does not modify
+// objects, and preparation does not reject them. Errors have the reason, field path, order and text
+// of kube-apiserver v1.36 with its default feature gates.
 package kinds

@@ -42,9 +42,9 @@ type schema struct {
 	IntOrString          bool `json:"x-kubernetes-int-or-string"`
 }
 
-// TestTheHoldCRDSaysWhatTheRowSays: the CRD for Kubernetes clusters matches the kind that Berth's
+// TestHoldCRDMatchesKind: the CRD for Kubernetes clusters matches the kind that Berth's
 // API server serves.
-func TestTheHoldCRDSaysWhatTheRowSays(t *testing.T) {
+func TestHoldCRDMatchesKind(t *testing.T) {
 	data, err := os.ReadFile("../../deploy/hold-crd.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -17,25 +17,25 @@ func TestUpdate(t *testing.T) {
 	for name, tc := range map[string]struct{ before, after, want string }{
 		"node keeps podCIDR": {`v1 Node {"spec":{"podCIDR":"10.0.0.0/24"}}`, `v1 Node {"spec":{"podCIDR":"10.1.0.0/24"}}`,
 			`spec.podCIDRs: node updates may not change podCIDR except from "" to valid`},
-		"taints are checked twice": {`v1 Node {}`, `v1 Node {"spec":{"taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`,
+		"taint errors are reported twice": {`v1 Node {}`, `v1 Node {"spec":{"taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`,
 			"metadata.taints[1]: taints must be unique by key and effect pair; metadata.taints[1]: taints must be unique by key and effect pair"},
-		"namespace label comes back": {`v1 Namespace {}`, `v1 Namespace {"metadata":{"labels":{` + noDefault + `}}}`, ""},
-		"config map is frozen": {`v1 ConfigMap {"immutable":true,"data":{"a":"b"}}`, `v1 ConfigMap {"immutable":true,"data":{"a":"c"}}`,
+		"namespace label is restored": {`v1 Namespace {}`, `v1 Namespace {"metadata":{"labels":{` + noDefault + `}}}`, ""},
+		"immutable config map": {`v1 ConfigMap {"immutable":true,"data":{"a":"b"}}`, `v1 ConfigMap {"immutable":true,"data":{"a":"c"}}`,
 			"data: field is immutable when `immutable` is set"},
-		"secret keeps its type":          {`v1 Secret {}`, `v1 Secret {"type":"x"}`, "type: field is immutable"},
-		"secret without type keeps it":   {`v1 Secret {"type":"a"}`, `v1 Secret {"type":"a","data":{"k":"dg=="}}`, ""},
-		"class keeps its value":          {`scheduling.k8s.io/v1 PriorityClass {}`, `scheduling.k8s.io/v1 PriorityClass {"value":1}`, "value: may not be changed in an update."},
-		"class keeps its provisioner":    {`storage.k8s.io/v1 StorageClass {"provisioner":"a"}`, `storage.k8s.io/v1 StorageClass {"provisioner":"b"}`, "provisioner: field is immutable"},
-		"deployment keeps its selector":  {`apps/v1 Deployment {"spec":{` + workload + `}}`, `apps/v1 Deployment {"spec":{"selector":{"matchLabels":{"a":"c"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}`, "spec.selector: field is immutable"},
-		"stateful set keeps its service": {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"serviceName":"s",` + workload + `}}`, frozenSpec},
-		"stateful set may be scaled":     {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"replicas":3,` + workload + `}}`, ""},
-		"slice keeps its type":           {`discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv4"}`, `discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv6"}`, "addressType: field is immutable"},
-		"runtime class keeps handler":    {`node.k8s.io/v1 RuntimeClass {"handler":"a"}`, `node.k8s.io/v1 RuntimeClass {"handler":"b"}`, "handler: field is immutable"},
-		"quota keeps scopes":             {`v1 ResourceQuota {"spec":{"scopes":["BestEffort"]}}`, `v1 ResourceQuota {}`, "spec.scopes: field is immutable"},
-		"service keeps its address": {`v1 Service {"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `v1 Service {"spec":{"clusterIP":"10.0.0.2","ports":[{"port":80}]}}`,
+		"secret keeps its type":         {`v1 Secret {}`, `v1 Secret {"type":"x"}`, "type: field is immutable"},
+		"secret without type keeps it":  {`v1 Secret {"type":"a"}`, `v1 Secret {"type":"a","data":{"k":"dg=="}}`, ""},
+		"class keeps its value":         {`scheduling.k8s.io/v1 PriorityClass {}`, `scheduling.k8s.io/v1 PriorityClass {"value":1}`, "value: may not be changed in an update."},
+		"class keeps its provisioner":   {`storage.k8s.io/v1 StorageClass {"provisioner":"a"}`, `storage.k8s.io/v1 StorageClass {"provisioner":"b"}`, "provisioner: field is immutable"},
+		"deployment keeps its selector": {`apps/v1 Deployment {"spec":{` + workload + `}}`, `apps/v1 Deployment {"spec":{"selector":{"matchLabels":{"a":"c"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}`, "spec.selector: field is immutable"},
+		"serviceName is immutable":      {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"serviceName":"s",` + workload + `}}`, frozenSpec},
+		"stateful set may be scaled":    {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"replicas":3,` + workload + `}}`, ""},
+		"slice keeps its type":          {`discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv4"}`, `discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv6"}`, "addressType: field is immutable"},
+		"runtime class keeps handler":   {`node.k8s.io/v1 RuntimeClass {"handler":"a"}`, `node.k8s.io/v1 RuntimeClass {"handler":"b"}`, "handler: field is immutable"},
+		"quota keeps scopes":            {`v1 ResourceQuota {"spec":{"scopes":["BestEffort"]}}`, `v1 ResourceQuota {}`, "spec.scopes: field is immutable"},
+		"cluster IP is immutable": {`v1 Service {"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `v1 Service {"spec":{"clusterIP":"10.0.0.2","ports":[{"port":80}]}}`,
 			"spec.clusterIPs[0]: may not change once set"},
-		"service left out its address": {`v1 Service {"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `v1 Service {"spec":{"ports":[{"port":81}]}}`, ""},
-		"claim is bound once":          {`v1 PersistentVolumeClaim {"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, `v1 PersistentVolumeClaim {"spec":{"volumeName":"v","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, ""},
+		"omitted cluster IP is restored": {`v1 Service {"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `v1 Service {"spec":{"ports":[{"port":81}]}}`, ""},
+		"claim can be bound":             {`v1 PersistentVolumeClaim {"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, `v1 PersistentVolumeClaim {"spec":{"volumeName":"v","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, ""},
 	} {
 		if got := changed(t, tc.before, tc.after, false); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
@@ -59,7 +59,7 @@ func TestStatusUpdate(t *testing.T) {
 	}
 }
 
-func TestDaemonSetCountsTemplates(t *testing.T) {
+func TestDaemonSetTemplateGeneration(t *testing.T) {
 	obj, _ := created(t, `apps/v1 DaemonSet {"spec":{`+workload+`}}`)
 	old := obj.(*appsv1.DaemonSet)
 	now := old.DeepCopy()
@@ -75,7 +75,7 @@ func TestDaemonSetCountsTemplates(t *testing.T) {
 	}
 }
 
-func TestServiceChangesType(t *testing.T) {
+func TestServiceTypeChange(t *testing.T) {
 	obj, _ := created(t, `v1 Service {"spec":{"type":"NodePort","clusterIP":"10.0.0.1","ports":[{"port":80,"nodePort":30001}]}}`)
 	old := obj.(*corev1.Service)
 	now := old.DeepCopy()

@@ -1,16 +1,12 @@
-// Package metricsapi answers metrics.k8s.io: what nodes and pods use now, for kubectl
-// top and whoever else asks the API for it. It asks the agents of the nodes for
-// their summaries when it is asked, some tens at once and each for some seconds at
-// most, and remembers for a moment what they said.
+// Package metricsapi serves metrics.k8s.io: the current CPU and memory usage of nodes and pods, for
+// example for kubectl top. It reads the summaries of node agents on request and caches them for a
+// moment. There is no background loop.
 //
 // Invariants:
 //
-//   - Nobody asks, nothing runs: there is no loop.
-//   - A node that does not answer in time is left out of lists; asked for by its
-//     name it is an error that says why.
-//   - Only pods that the API knows, by uid, are told of, to who may see them.
+//   - Lists omit nodes that do not respond in time. A get of such a node returns an error.
+//   - Only pods that the API has, by UID, are returned, subject to authorization.
 //
-// Departures from Kubernetes: there it is an extra component (metrics-server) that
-// collects from all nodes every 15 s and shows figures of that age. History
-// is not kept, and nothing scales by it.
+// Differences from Kubernetes: metrics-server is a separate component that collects metrics every
+// 15 s. There is no history, and no autoscaler uses the metrics.
 package metricsapi

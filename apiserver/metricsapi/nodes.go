@@ -54,11 +54,11 @@ func (m nodeMetrics) Get(ctx context.Context, name string, _ *metav1.GetOptions)
 	node := obj.(*corev1.Node)
 	got, err := m.provider.summaries.get(ctx, node, time.Time{})
 	if err != nil {
-		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("what node %q uses is not known: %v", name, err))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("metrics of node %q are not available: %v", name, err))
 	}
 	found, ok := newNodeMetrics(node, got)
 	if !ok {
-		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("node %q does not say what CPU and memory it uses", name))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("node %q does not report CPU and memory usage", name))
 	}
 	return found, nil
 }

@@ -49,7 +49,7 @@ func (m podMetrics) Get(ctx context.Context, name string, _ *metav1.GetOptions) 
 	}
 	got, err := m.provider.summaries.get(ctx, node.(*corev1.Node), lastStart(pod))
 	if err != nil {
-		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("what pod %q uses is not known: node %q: %v", name, pod.Spec.NodeName, err))
+		return nil, apierrors.NewServiceUnavailable(fmt.Sprintf("metrics of pod %q are not available: node %q: %v", name, pod.Spec.NodeName, err))
 	}
 	for i := range got.summary.Pods {
 		if got.summary.Pods[i].PodRef.UID == string(pod.UID) {

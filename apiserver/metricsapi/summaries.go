@@ -148,11 +148,11 @@ func (s *summaryCache) fetch(ctx context.Context, node *corev1.Node) (*stats.Sum
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the agent answers %s: %.200s", resp.Status, body)
+		return nil, fmt.Errorf("node agent responded %s: %.200s", resp.Status, body)
 	}
 	summary := &stats.Summary{}
 	if err := json.Unmarshal(body, summary); err != nil {
-		return nil, fmt.Errorf("the agent's summary: %w", err)
+		return nil, fmt.Errorf("decoding the summary: %w", err)
 	}
 	return summary, nil
 }

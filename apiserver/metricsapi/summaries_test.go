@@ -12,7 +12,7 @@ import (
 )
 
 // The timeout also bounds the wait for other requests to the same node.
-func TestWaitingForOthersIsBounded(t *testing.T) {
+func TestGetTimesOutWaitingForOtherRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &summaryCache{entries: map[string]*cacheEntry{}}
 		s.entry("n1").lock <- struct{}{} // another request that never returns

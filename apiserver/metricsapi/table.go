@@ -36,9 +36,9 @@ func newTable(options runtime.Object, rows ...metav1.TableRow) *metav1.Table {
 	if o, ok := options.(*metav1.TableOptions); !ok || !o.NoHeaders {
 		t.ColumnDefinitions = []metav1.TableColumnDefinition{
 			{Name: "Name", Type: "string", Format: "name", Description: "Name of the resource."},
-			{Name: "cpu", Type: "string", Description: "Cores in use."},
-			{Name: "memory", Type: "string", Description: "Working set."},
-			{Name: "Window", Type: "string", Format: "duration", Description: "Over which time the CPU was measured."},
+			{Name: "cpu", Type: "string", Description: "CPU usage in cores."},
+			{Name: "memory", Type: "string", Description: "Working set memory."},
+			{Name: "Window", Type: "string", Format: "duration", Description: "Time window of the CPU measurement."},
 		}
 	}
 	return t

@@ -116,7 +116,7 @@ func locate(node *corev1.Node) (base *url.URL, commonName string, err error) {
 	}
 	port := node.Status.DaemonEndpoints.KubeletEndpoint.Port
 	if port == 0 {
-		return nil, "", fmt.Errorf("node %q has no agent that answers: its status.daemonEndpoints.kubeletEndpoint.port is 0", node.Name)
+		return nil, "", fmt.Errorf("node %q has no node agent endpoint: status.daemonEndpoints.kubeletEndpoint.port is 0", node.Name)
 	}
 	for _, kind := range []corev1.NodeAddressType{corev1.NodeInternalIP, corev1.NodeExternalIP, corev1.NodeHostName} {
 		for _, address := range node.Status.Addresses {

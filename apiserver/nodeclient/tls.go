@@ -37,7 +37,7 @@ func (i *clientIdentity) tlsConfig(commonName string) *tls.Config {
 // verify checks that the peer's certificate is signed by the CA and has the common name.
 func (i *clientIdentity) verify(s tls.ConnectionState, commonName string) error {
 	if len(s.PeerCertificates) == 0 {
-		return errors.New("the agent shows no certificate")
+		return errors.New("the node agent has no certificate")
 	}
 	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
 	roots.AppendCertsFromPEM(i.authority.CAPEM())
@@ -47,12 +47,12 @@ func (i *clientIdentity) verify(s tls.ConnectionState, commonName string) error 
 	leaf := s.PeerCertificates[0]
 	if _, err := leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err != nil {
 		if leaf.Issuer.String() == leaf.Subject.String() {
-			return fmt.Errorf("%w: the agent shows a certificate of its own making, since its credential is not one to serve with: give it one of this release's berth credentials", err)
+			return fmt.Errorf("%w: the node agent uses a self-signed certificate, because its credential is not valid for serving: create a new one with berth credentials", err)
 		}
 		return err
 	}
 	if leaf.Subject.CommonName != commonName {
-		return fmt.Errorf("the agent's certificate is for %q, want %q", leaf.Subject.CommonName, commonName)
+		return fmt.Errorf("the certificate of the node agent is for %q, want %q", leaf.Subject.CommonName, commonName)
 	}
 	return nil
 }

@@ -1,10 +1,7 @@
-// Package openapi holds the OpenAPI definitions of every type that the table
-// of kinds serves. Server-side apply, explain, diff and field validation of
-// clients are all built from them, so a kind without a definition cannot be
-// served; a test of this package says which one is missing.
+// Package openapi has the OpenAPI definitions of all served types. Server-side apply, explain and
+// field validation need them, so a kind without a definition cannot be served.
 //
-// zz_generated.openapi.go is made by `go generate ./apiserver/openapi` and is
-// the only file here that is not read by people. To serve a type of another
+// `go generate ./apiserver/openapi` creates zz_generated.openapi.go. To serve a type of another
 // package, add the package to the list below.
 package openapi
 

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/apiserver/openapi"
 )
 
-func TestEveryKindHasADefinition(t *testing.T) {
+func TestEveryKindHasDefinition(t *testing.T) {
 	have := openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef("#/definitions/" + path) })
 	check := func(obj any) {
 		name := util.GetCanonicalTypeName(obj)
@@ -32,7 +32,7 @@ func TestEveryKindHasADefinition(t *testing.T) {
 }
 
 // A definition that refers to one that is missing makes the server refuse to start.
-func TestDefinitionsAreClosed(t *testing.T) {
+func TestDefinitionReferencesExist(t *testing.T) {
 	var missing []string
 	have := map[string]common.OpenAPIDefinition{}
 	have = openapi.GetOpenAPIDefinitions(func(path string) spec.Ref { return spec.MustCreateRef(path) })

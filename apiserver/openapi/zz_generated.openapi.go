@@ -609,7 +609,7 @@ func schema_berthproject_berth_api_v1alpha1_Hold(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Hold keeps a node for, or from, the pods of one owner in its namespace.",
+				Description: "Hold reserves a node for the pods of one owner in its namespace, or keeps them off the node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -635,7 +635,7 @@ func schema_berthproject_berth_api_v1alpha1_Hold(ref common.ReferenceCallback) c
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Spec says what is held.",
+							Description: "Spec is the specification of the Hold.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.HoldSpec{}.OpenAPIModelName()),
 						},
@@ -703,12 +703,12 @@ func schema_berthproject_berth_api_v1alpha1_HoldSpec(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "HoldSpec says what is held.",
+				Description: "HoldSpec is the specification of a Hold.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Type is Reserve, which keeps room on the node for the replacement of the victim, or Avoid, which keeps the owner's pods off the node. It cannot be changed.\n\nPossible enum values:\n - `\"Avoid\"`\n - `\"Reserve\"`",
+							Description: "Type is Reserve, which keeps room on the node for the replacement of the victim, or Avoid, which keeps the owner's pods off the node. It is immutable.\n\nPossible enum values:\n - `\"Avoid\"`\n - `\"Reserve\"`",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -717,14 +717,14 @@ func schema_berthproject_berth_api_v1alpha1_HoldSpec(ref common.ReferenceCallbac
 					},
 					"owner": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Owner is the controller of the pods that the hold is about. It cannot be changed.",
+							Description: "Owner is the controller of the affected pods. It is immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.Owner{}.OpenAPIModelName()),
 						},
 					},
 					"node": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Node is the name of the node. It cannot be changed.",
+							Description: "Node is the name of the node. It is immutable.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -732,7 +732,7 @@ func schema_berthproject_berth_api_v1alpha1_HoldSpec(ref common.ReferenceCallbac
 					},
 					"cause": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Cause says why, in one word: Pressure, Admission, Rebalance, Taint, Drain.",
+							Description: "Cause is why the Hold exists, in one word: Pressure, Admission, Rebalance, Taint, Drain.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -740,20 +740,20 @@ func schema_berthproject_berth_api_v1alpha1_HoldSpec(ref common.ReferenceCallbac
 					},
 					"count": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Count is how many of the owner's pods went for this cause. Defaults to 1.",
+							Description: "Count is how many of the owner's pods were displaced for this cause. Defaults to 1.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"until": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Until is when the hold ends, whether it is deleted or not.",
+							Description: "Until is when the Hold ends, whether it is deleted or not.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"victim": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Victim is the pod that left, or is to leave; a Reserve must have one.",
+							Description: "Victim is the displaced pod, or the pod to be displaced. It is required for Reserve.",
 							Ref:         ref(v1alpha1.Victim{}.OpenAPIModelName()),
 						},
 					},
@@ -770,12 +770,12 @@ func schema_berthproject_berth_api_v1alpha1_HostPort(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "HostPort is a port of the node.",
+				Description: "HostPort is a port on the node.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"hostIP": {
 						SchemaProps: spec.SchemaProps{
-							Description: "HostIP is the address; all of the node's if empty.",
+							Description: "HostIP is the address. Empty means all addresses of the node.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -807,7 +807,7 @@ func schema_berthproject_berth_api_v1alpha1_Owner(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Owner is the controller of pods, as their owner references name it.",
+				Description: "Owner is the controller of pods, as in their owner references.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"apiVersion": {
@@ -853,7 +853,7 @@ func schema_berthproject_berth_api_v1alpha1_Victim(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Victim is what placement has to know of a pod to keep its room.",
+				Description: "Victim is what a scheduler needs to know of a pod to reserve room for it.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -873,14 +873,14 @@ func schema_berthproject_berth_api_v1alpha1_Victim(ref common.ReferenceCallback)
 					},
 					"priority": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Priority is that of the pod. Pods of a higher one may take the room.",
+							Description: "Priority of the pod. Pods of a higher priority may use the room.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
 					},
 					"requests": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Requests are the pod's effective requests: the sum of its containers', with overhead.",
+							Description: "Requests are the effective requests of the pod: the sum over its containers, with overhead.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -894,7 +894,7 @@ func schema_berthproject_berth_api_v1alpha1_Victim(ref common.ReferenceCallback)
 					},
 					"labels": {
 						SchemaProps: spec.SchemaProps{
-							Description: "Labels are the pod's.",
+							Description: "Labels of the pod.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -914,7 +914,7 @@ func schema_berthproject_berth_api_v1alpha1_Victim(ref common.ReferenceCallback)
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "HostPorts are the ports of the node that the pod takes.",
+							Description: "HostPorts are the host ports of the pod.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{

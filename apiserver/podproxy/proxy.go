@@ -79,7 +79,7 @@ func NodeProxy(s Connector) rest.Storage {
 				return nil, nil, err
 			}
 			if port != "" && port != agent.URL.Port() {
-				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("node %q: port %s is not proxied to; its agent answers at port %s", name, port, agent.URL.Port()))
+				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("node %q: cannot proxy to port %s: want %s, the port of the node agent", name, port, agent.URL.Port()))
 			}
 			return agent.URLFor("", nil), agent.Transport, nil
 		}, s.Authorizer}
@@ -143,9 +143,9 @@ func checkProxyAddress(text string) error {
 	ip := net.ParseIP(text)
 	switch {
 	case text == "":
-		return fmt.Errorf("has no address yet")
+		return fmt.Errorf("the pod has no IP address yet")
 	case ip == nil || !ip.IsGlobalUnicast():
-		return fmt.Errorf("address %s is not proxied to", text)
+		return fmt.Errorf("cannot proxy to address %s", text)
 	}
 	return nil
 }

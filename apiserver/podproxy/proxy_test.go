@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-func TestAddressOfAPod(t *testing.T) {
+func TestCheckProxyAddress(t *testing.T) {
 	for want, in := range map[string][3]string{
 		"http://10.0.0.1":        {"", "10.0.0.1", ""},
 		"https://10.0.0.1:8443":  {"https", "10.0.0.1", "8443"},
@@ -24,10 +24,10 @@ func TestAddressOfAPod(t *testing.T) {
 	}
 }
 
-// transported responds with the requested path.
-type transported struct{}
+// echoTransport responds with the requested path.
+type echoTransport struct{}
 
-func (transported) RoundTrip(r *http.Request) (*http.Response, error) {
+func (echoTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	_, err := w.WriteString(r.URL.Path)
 	return w.Result(), err
@@ -35,7 +35,7 @@ func (transported) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A client with access to one simulated node cannot reach others of the same agent with dot
 // segments.
-func TestDotsDoNotLeadOut(t *testing.T) {
+func TestDotSegmentsStayBelowLocation(t *testing.T) {
 	for subpath, want := range map[string]string{
 		"": "/nodes/n1", "stats/summary": "/nodes/n1/stats/summary", "/disk/": "/nodes/n1/disk/",
 		"../n2/stats/summary": "/nodes/n1/n2/stats/summary", "a/../../../n2/pods": "/nodes/n1/n2/pods",
@@ -43,7 +43,7 @@ func TestDotsDoNotLeadOut(t *testing.T) {
 		p := &proxyREST{
 			subpath: func(runtime.Object) string { return subpath },
 			find: func(context.Context, string) (*url.URL, http.RoundTripper, error) {
-				return &url.URL{Scheme: "https", Host: "agent:1", Path: "/nodes/n1"}, transported{}, nil
+				return &url.URL{Scheme: "https", Host: "agent:1", Path: "/nodes/n1"}, echoTransport{}, nil
 			},
 		}
 		h, err := p.Connect(t.Context(), "n1", &corev1.NodeProxyOptions{}, nil)

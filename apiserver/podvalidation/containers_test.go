@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestContainersOfAPod(t *testing.T) {
+func TestContainers(t *testing.T) {
 	checkFaults(t, []fault{
 		{"a plain pod is accepted", ``, nil},
 		{"a pod needs containers", `spec: {containers: []}`, []string{`spec.containers: Required value`}},
@@ -29,7 +29,7 @@ func TestContainersOfAPod(t *testing.T) {
 	})
 }
 
-func TestPortsOfContainers(t *testing.T) {
+func TestContainerPorts(t *testing.T) {
 	checkFaults(t, []fault{
 		{"port 0 is a missing port", `spec: {containers: [{name: c, image: x, ports: [{containerPort: 0}]}]}`,
 			[]string{`spec.containers[0].ports[0].containerPort: Required value`}},
@@ -42,7 +42,7 @@ func TestPortsOfContainers(t *testing.T) {
 	})
 }
 
-func TestEnvironmentOfContainers(t *testing.T) {
+func TestContainerEnv(t *testing.T) {
 	checkFaults(t, []fault{
 		{"a name may hold all but an equals sign", `spec: {containers: [{name: c, image: x, env: [{name: "a b.c", value: v}]}]}`, nil},
 		{"an unknown field cannot be told", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.foo}}}]}]}`,
@@ -50,14 +50,14 @@ func TestEnvironmentOfContainers(t *testing.T) {
 		{"all labels at once are for files", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.labels}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "metadata.labels": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"`}},
 		{"one label can be told", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: "metadata.labels['a/b']"}}}]}]}`, nil},
-		{"cpu is told by core or thousandth", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "2"}}}]}]}`,
+		{"cpu divisor is 1 or 1m", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "2"}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`}},
 		{"envFrom needs a source", `spec: {containers: [{name: c, image: x, envFrom: [{prefix: A}]}]}`,
 			[]string{"spec.containers[0].envFrom: Invalid value: \"\": must specify one of: `configMapRef` or `secretRef`"}},
 	})
 }
 
-func TestHandlersOfContainers(t *testing.T) {
+func TestContainerHandlers(t *testing.T) {
 	checkFaults(t, []fault{
 		{"exec needs a command", `spec: {containers: [{name: c, image: x, livenessProbe: {exec: {}}}]}`,
 			[]string{`spec.containers[0].livenessProbe.exec.command: Required value`}},

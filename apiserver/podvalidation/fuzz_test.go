@@ -13,9 +13,9 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podwarnings"
 )
 
-// TestAnyPodIsJudged: for any field values, validation does not panic, is deterministic and does
+// TestValidationOfRandomPods: for any field values, validation does not panic, is deterministic and does
 // not modify the pod.
-func TestAnyPodIsJudged(t *testing.T) {
+func TestValidationOfRandomPods(t *testing.T) {
 	fill := randfill.NewWithSeed(7).NilChance(.4).NumElements(0, 3).MaxDepth(14)
 	for range 300 {
 		var newPod, oldPod corev1.Pod

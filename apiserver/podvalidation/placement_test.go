@@ -6,7 +6,7 @@ import (
 
 const badName = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
 
-func TestAffinityOfPods(t *testing.T) {
+func TestAffinity(t *testing.T) {
 	const required = "requiredDuringSchedulingIgnoredDuringExecution"
 	node, pods := "spec: {affinity: {nodeAffinity: {"+required+": ", "spec: {affinity: {podAffinity: {"+required+": "
 	nodePath, podPath := "spec.affinity.nodeAffinity."+required+".nodeSelectorTerms", "spec.affinity.podAffinity."+required
@@ -28,7 +28,7 @@ func TestAffinityOfPods(t *testing.T) {
 	})
 }
 
-func TestSpreadOfPods(t *testing.T) {
+func TestTopologySpreadConstraints(t *testing.T) {
 	checkFaults(t, []fault{
 		{"what to do when it cannot be met is said", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, labelSelector: {}}]}`,
 			[]string{`spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`}},
@@ -41,7 +41,7 @@ func TestSpreadOfPods(t *testing.T) {
 	})
 }
 
-func TestTolerationsAndGatesOfPods(t *testing.T) {
+func TestTolerationsAndGates(t *testing.T) {
 	checkFaults(t, []fault{
 		{"a toleration's effect is known", `spec: {tolerations: [{key: k, operator: Exists, effect: Never}]}`,
 			[]string{`spec.tolerations[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`}},
@@ -52,7 +52,7 @@ func TestTolerationsAndGatesOfPods(t *testing.T) {
 	})
 }
 
-func TestSecurityAndNetworkOfPods(t *testing.T) {
+func TestSecurityAndNetwork(t *testing.T) {
 	checkFaults(t, []fault{
 		{"a pod with its own users does not share the host's network", `spec: {hostUsers: false, hostNetwork: true}`,
 			[]string{"spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false"}},

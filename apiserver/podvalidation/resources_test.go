@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestResourcesOfContainers(t *testing.T) {
+func TestContainerResources(t *testing.T) {
 	checkFaults(t, []fault{
 		{"a vendor's device cannot be overcommitted",
 			`spec: {containers: [{name: c, image: x, resources: {requests: {a.b/gpu: 1}, limits: {a.b/gpu: 2}}}]}`,
@@ -27,7 +27,7 @@ func TestResourcesOfContainers(t *testing.T) {
 	})
 }
 
-func TestResourcesOfPods(t *testing.T) {
+func TestPodLevelResources(t *testing.T) {
 	checkFaults(t, []fault{
 		{"a container's limit stays within the pod's",
 			`spec: {resources: {limits: {cpu: 1}}, containers: [{name: c, image: x, resources: {requests: {cpu: 1}, limits: {cpu: 2}}}]}`,

@@ -88,12 +88,12 @@ func (u *updateValidator) annotationUpdates() {
 }
 
 // images validates the images and reports whether the number of containers is unchanged.
-func (u *updateValidator) images(new, old []corev1.Container, path *field.Path) bool {
-	if len(new) != len(old) {
+func (u *updateValidator) images(containers, old []corev1.Container, path *field.Path) bool {
+	if len(containers) != len(old) {
 		u.forbidden(path, "pod updates may not add or remove containers")
 		return false
 	}
-	for i, container := range new {
+	for i, container := range containers {
 		u.nonEmpty(container.Image, path.Index(i).Child("image"))
 		if container.Image != "" && strings.TrimSpace(container.Image) != container.Image {
 			u.invalid(path.Index(i).Child("image"), container.Image, "must not have leading or trailing whitespace")

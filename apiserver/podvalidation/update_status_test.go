@@ -14,7 +14,7 @@ func updateStatus(newPod, oldPod *corev1.Pod) field.ErrorList {
 	return ValidatePodStatusUpdate(newPod, oldPod)
 }
 
-func TestStatusOfAPod(t *testing.T) {
+func TestPodStatusUpdate(t *testing.T) {
 	checkChanges(t, []change{
 		{"the spec that is sent along is ignored", ``, `{spec: {hostname: h}, status: {phase: Running}}`, nil},
 		{"the class is settled on creation", ``, `status: {qosClass: Guaranteed}`,
@@ -54,7 +54,7 @@ func TestTerminatedContainersStayTerminated(t *testing.T) {
 	}
 }
 
-func TestGenerationsThatAReporterDoesNotKnowAreKept(t *testing.T) {
+func TestStatusUpdateKeepsObservedGenerations(t *testing.T) {
 	oldPod := storedPod(t, ``)
 	oldPod.Status.ObservedGeneration = 3
 	oldPod.Status.Conditions = []corev1.PodCondition{{Type: "A", Status: "True", ObservedGeneration: 2}}

@@ -39,7 +39,7 @@ const immutableSpec = "spec: Forbidden: pod updates may not change fields other 
 	"`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
-func TestWhatAnUpdateMayChange(t *testing.T) {
+func TestPodUpdate(t *testing.T) {
 	checkChanges(t, []change{
 		{"the image", ``, `spec: {containers: [{name: c, image: "app:2", imagePullPolicy: IfNotPresent}]}`, nil},
 		{"not the host name", ``, `spec: {hostname: h}`, []string{immutableSpec}},
@@ -62,7 +62,7 @@ func TestWhatAnUpdateMayChange(t *testing.T) {
 	})
 }
 
-func TestNodeAffinityOfAGatedPodOnlyNarrows(t *testing.T) {
+func TestGatedPodUpdate(t *testing.T) {
 	gated := func(terms string) string {
 		return `spec: {schedulingGates: [{name: a}], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: ` + terms + `}}}}`
 	}
@@ -80,7 +80,7 @@ func TestNodeAffinityOfAGatedPodOnlyNarrows(t *testing.T) {
 	})
 }
 
-func TestResizeOfAPod(t *testing.T) {
+func TestPodResize(t *testing.T) {
 	resources := func(r string) string { return `spec: {containers: [{name: c, image: x, resources: ` + r + `}]}` }
 	checkChanges(t, []change{
 		{"a request grows", resources(`{requests: {cpu: 1}}`), resources(`{requests: {cpu: 2}}`), nil},
@@ -97,7 +97,7 @@ func TestResizeOfAPod(t *testing.T) {
 	})
 }
 
-func TestEphemeralContainersCanOnlyBeAdded(t *testing.T) {
+func TestEphemeralContainersUpdate(t *testing.T) {
 	oldPod := storedPod(t, `spec: {ephemeralContainers: [{name: e, image: x}]}`)
 	newPod := oldPod.DeepCopy()
 	newPod.Spec.Hostname = "ignored"

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestVolumesOfPods(t *testing.T) {
+func TestVolumes(t *testing.T) {
 	checkFaults(t, []fault{
 		{"a path on the host does not climb", `spec: {volumes: [{name: v, hostPath: {path: /a/../b}}]}`,
 			[]string{`spec.volumes[0].hostPath.path: Invalid value: "/a/../b": must not contain '..'`}},
@@ -27,7 +27,7 @@ func TestVolumesOfPods(t *testing.T) {
 	})
 }
 
-func TestMountsOfContainers(t *testing.T) {
+func TestVolumeMounts(t *testing.T) {
 	volume := `spec: {volumes: [{name: v, emptyDir: {}}], containers: [{name: c, image: x, `
 	checkFaults(t, []fault{
 		{"a place is mounted once", volume + `volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /a}]}]}`,

@@ -1,14 +1,12 @@
-// Package registry serves one kind of the table from a store: it is the
-// generic strategy (create, update, status, delete), the store's construction and
-// the conversion to tables that all kinds share. What is particular to a kind
-// comes from the hooks of its row and nowhere else.
+// Package registry serves a kind of the table from a store: it has the generic create, update,
+// status and delete strategy, the construction of the store, and the conversion to tables. Everything
+// specific to a kind is in its row.
 //
-// Order of a write, as in Kubernetes: decode and default, mutating admission,
-// reset what the caller may not set, prepare, validate, validating admission,
-// warn, store.
+// As in Kubernetes, a write passes these steps: decoding and defaulting, mutating admission,
+// resetting fields that the caller must not set, preparation, validation, validating admission,
+// warnings, store.
 //
-// Invariants: the main resource never changes status and a status write never
-// changes anything but status and metadata, if the kind has a status; the
-// fields that are reset on a write are those that server-side apply is told
-// about, so no manager owns a field whose value was dropped.
+// Invariants: if a kind has a status, the main resource never changes the status, and the status
+// subresource changes only status and metadata. The reset fields are those that server-side apply
+// gets, so no field manager owns a field that was reset.
 package registry

@@ -31,7 +31,7 @@ func row(t *testing.T, resource string) kinds.Kind {
 	return table[i]
 }
 
-func TestMainWriteKeepsStatusAndCounts(t *testing.T) {
+func TestUpdateKeepsStatusAndIncrementsGeneration(t *testing.T) {
 	s := newStrategy(row(t, "deployments"), runtime.NewScheme(), false)
 	old := deployment(1, 1)
 	for _, c := range []struct{ replicas, ready, generation int32 }{{1, 5, 1}, {2, 5, 2}} {
@@ -48,7 +48,7 @@ func TestMainWriteKeepsStatusAndCounts(t *testing.T) {
 	}
 }
 
-func TestStatusWriteKeepsTheRest(t *testing.T) {
+func TestStatusUpdateKeepsSpec(t *testing.T) {
 	kind := row(t, "deployments")
 	s := updateStrategy{strategy: newStrategy(kind, runtime.NewScheme(), false), update: statusUpdate(kind)}
 	obj, old := deployment(7, 5), deployment(1, 1)

@@ -90,14 +90,14 @@ func (s strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) f
 }
 
 func (s strategy) WarningsOnCreate(ctx context.Context, obj runtime.Object) []string {
-	var texts []string
+	var warnings []string
 	if s.kind.Warnings != nil {
-		texts = s.kind.Warnings(ctx, obj, nil)
+		warnings = s.kind.Warnings(ctx, obj, nil)
 	}
 	if s.warnStoredOnly {
-		texts = append(texts, fmt.Sprintf("%s is stored, but nothing acts on it yet in this release", s.kind.Kind))
+		warnings = append(warnings, fmt.Sprintf("%s is stored, but no controller acts on it in this release", s.kind.Kind))
 	}
-	return texts
+	return warnings
 }
 
 func (s strategy) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {

@@ -1,13 +1,9 @@
-// Package scheme turns the table of kinds into the schemes and codecs that the
-// generic API server works with.
+// Package scheme builds the schemes and codecs of the table of kinds.
 //
-// The k8s.io/api types are the storage types, so every Go type is registered
-// twice: as its version and as the group's __internal version, to which the
-// library decodes. No conversion is generated or needed; the exception is a
-// kind that shares another's store (events.k8s.io), whose row brings its
-// conversions.
+// The k8s.io/api types are also the storage types, so each Go type is registered in its version and
+// as the __internal version of its group, to which k8s.io/apiserver decodes. No conversions are
+// needed, except for a kind that shares the store of another kind (events.k8s.io).
 //
-// Invariant: the external scheme holds the same types without the internal
-// versions. OpenAPI names are made from it, because __internal must not appear
-// in x-kubernetes-group-version-kind.
+// The external scheme has no internal versions. OpenAPI names come from it, because
+// x-kubernetes-group-version-kind must not contain __internal.
 package scheme

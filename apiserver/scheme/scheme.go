@@ -64,7 +64,7 @@ func New(table []kinds.Kind) (*Set, error) {
 	}
 	v1 := schema.GroupVersion{Version: "v1"}
 	if err := addV1beta1Eviction(s); err != nil {
-		return nil, fmt.Errorf("registering the eviction of old clients: %w", err)
+		return nil, fmt.Errorf("registering policy/v1beta1 evictions: %w", err)
 	}
 	metav1.AddToGroupVersion(s, v1)
 	metav1.AddToGroupVersion(external, v1)

@@ -23,7 +23,7 @@ func set(t *testing.T) *scheme.Set {
 	return s
 }
 
-func TestRowsAreRegisteredOnce(t *testing.T) {
+func TestKindsAreRegisteredOnce(t *testing.T) {
 	s, seen := set(t), map[schema.GroupResource]bool{}
 	for _, k := range kinds.All() {
 		if seen[k.GroupResource()] {
@@ -62,7 +62,7 @@ func TestFieldSelectors(t *testing.T) {
 }
 
 // Converting an event to the other version and back is lossless.
-func TestEventsConvertBothWays(t *testing.T) {
+func TestEventConversionRoundTrip(t *testing.T) {
 	s := set(t).Scheme
 	event := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Name: "e", Namespace: "n"}, EventTime: metav1.NowMicro(),

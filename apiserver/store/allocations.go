@@ -22,7 +22,7 @@ func (b *Backend) Allocate(ctx context.Context, pool, value, owner string) (bool
 		Else(clientv3.OpGet(key)).
 		Commit()
 	if err != nil {
-		return false, fmt.Errorf("claiming %s from %s: %w", value, pool, err)
+		return false, fmt.Errorf("allocating %s from %s: %w", value, pool, err)
 	}
 	if resp.Succeeded {
 		return true, nil
@@ -39,7 +39,7 @@ func (b *Backend) Release(ctx context.Context, pool, value, owner string) error 
 		Then(clientv3.OpDelete(key)).
 		Commit()
 	if err != nil {
-		return fmt.Errorf("returning %s to %s: %w", value, pool, err)
+		return fmt.Errorf("releasing %s to %s: %w", value, pool, err)
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (b *Backend) Allocated(ctx context.Context, pool string) (map[string]string
 	root := allocationPrefix + pool + "/"
 	resp, err := b.client.Client.Get(ctx, root, clientv3.WithPrefix())
 	if err != nil {
-		return nil, fmt.Errorf("reading claims of %s: %w", pool, err)
+		return nil, fmt.Errorf("listing allocations of %s: %w", pool, err)
 	}
 	held := make(map[string]string, len(resp.Kvs))
 	for _, kv := range resp.Kvs {

@@ -27,8 +27,8 @@ type Backend struct {
 	closers    []func()
 }
 
-// newBackend starts compaction. close is called last when the backend closes.
-func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, close func()) *Backend {
+// newBackend starts compaction. onClose is called last when the backend closes.
+func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, onClose func()) *Backend {
 	// The tracker adds the latency of etcd to request metrics and traces.
 	client.KV = sizeLimitKV{etcd3.NewETCDLatencyTracker(client.KV)}
 	compactor := etcd3.NewCompactor(client, compactInterval, clock.RealClock{}, nil)
@@ -36,7 +36,7 @@ func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, close 
 		client:     wrapClient(client),
 		compactor:  compactor,
 		newWatcher: watcher,
-		closers:    []func(){compactor.Stop, func() { _ = client.Close() }, close},
+		closers:    []func(){compactor.Stop, func() { _ = client.Close() }, onClose},
 	}
 }
 
@@ -62,7 +62,7 @@ func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := b.client.Get(ctx, "/registry/health", kubernetes.GetOptions{}); err != nil {
-		return fmt.Errorf("etcd does not answer: %w", err)
+		return fmt.Errorf("etcd does not respond: %w", err)
 	}
 	return nil
 }

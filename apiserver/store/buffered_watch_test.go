@@ -30,7 +30,7 @@ func read(t *testing.T, w watch.Interface, from, n int) int {
 	return n
 }
 
-func TestBacklog(t *testing.T) {
+func TestBufferedWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const (
 			kept = resultChanSize + 1 + watchBufferLimit // in the channel, in flight and queued
@@ -58,7 +58,7 @@ func TestBacklog(t *testing.T) {
 }
 
 // After the cache has ended the watch, a reader that stopped reading does not retain events.
-func TestBacklogOfASleeperGoes(t *testing.T) {
+func TestBufferedWatchDropsEventsOfIdleReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = resultChanSize + 1000
 		cache := watch.NewFakeWithChanSize(all, false)
@@ -77,7 +77,7 @@ func TestBacklogOfASleeperGoes(t *testing.T) {
 	})
 }
 
-func TestBacklogIsStopped(t *testing.T) {
+func TestBufferedWatchStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cache := watch.NewFake()
 		w := newBufferedWatch(cache)

@@ -33,7 +33,7 @@ func (s *defragmenter) run(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := s.reclaim(ctx); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "The store's file could not be made smaller; trying again", "after", defragmentInterval)
+			klog.ErrorS(err, "Failed to defragment the store; retrying", "interval", defragmentInterval)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (s *defragmenter) reclaim(ctx context.Context) error {
 	if full {
 		present := s.server.KV().Rev()
 		if _, err := s.server.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: present, Physical: true}); err != nil {
-			klog.V(2).InfoS("The history of the full store was dropped before", "revision", present, "err", err)
+			klog.V(2).InfoS("Failed to compact the store; it may have been compacted before", "revision", present, "err", err)
 		}
 		backend.ForceCommit() // update the size in use
 	}
@@ -60,7 +60,7 @@ func (s *defragmenter) reclaim(ctx context.Context) error {
 		if err := backend.Defrag(); err != nil {
 			return fmt.Errorf("defragmenting the store: %w", err)
 		}
-		klog.InfoS("The store's file was made smaller", "bytesBefore", size, "bytes", backend.Size(), "quota", s.quota)
+		klog.InfoS("Defragmented the store", "bytesBefore", size, "bytes", backend.Size(), "quota", s.quota)
 	}
 	if !full || backend.Size() > low {
 		return nil
@@ -68,7 +68,7 @@ func (s *defragmenter) reclaim(ctx context.Context) error {
 	_, err := s.server.Alarm(ctx, &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_DEACTIVATE,
 		MemberID: uint64(s.server.MemberID()), Alarm: etcdserverpb.AlarmType_NOSPACE})
 	if err != nil {
-		return fmt.Errorf("ending the store's alarm: %w", err)
+		return fmt.Errorf("clearing the store's NOSPACE alarm: %w", err)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (s *defragmenter) reclaim(ctx context.Context) error {
 func (s *defragmenter) spaceError() error {
 	for _, a := range s.server.Alarms() {
 		if a.Alarm == etcdserverpb.AlarmType_NOSPACE {
-			return fmt.Errorf("etcd takes no writes: its file has %d MiB of at most %d; it is made smaller every %v if its objects leave room: delete some",
+			return fmt.Errorf("etcd rejects writes: its database has %d MiB of at most %d MiB: delete objects; etcd is defragmented every %v",
 				s.server.Backend().Size()>>20, s.quota>>20, defragmentInterval)
 		}
 	}

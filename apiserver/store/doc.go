@@ -1,11 +1,8 @@
-// Package store keeps the API server's objects in etcd: a member embedded in
-// the process and reached without a socket, or an external cluster.
+// Package store keeps the objects of the API server in etcd: an embedded single-member etcd without
+// a socket, or an external cluster. Objects are stored as protobuf below /registry. Each resource has
+// a watch cache unless its kind disables it.
 //
-// Both are one Backend with one client; the rest of the server does not see
-// the difference. Objects are stored as protobuf under /registry, every resource with a
-// watch cache before it unless its row says no.
-//
-// Invariants: the embedded member always syncs to disk before it
-// acknowledges; a data directory is used by one process at a time, which holds
-// DATA-DIR/lock; a restart (after kill -9 too) goes on with what was acknowledged.
+// Invariants: the embedded etcd syncs to disk before it acknowledges a write. A data directory is
+// used by one process at a time, which holds DATA-DIR/lock. After a crash, all acknowledged writes
+// are present.
 package store

@@ -54,20 +54,20 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 	}
 	enableWatchProgress(ctx, version.Version)
 	watcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
-	room := &defragmenter{server: server, quota: quota}
-	if err := room.reclaim(ctx); err != nil {
-		klog.ErrorS(err, "The store's file could not be made smaller")
+	d := &defragmenter{server: server, quota: quota}
+	if err := d.reclaim(ctx); err != nil {
+		klog.ErrorS(err, "Failed to defragment the store")
 	}
-	defragContext, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var defragWorkers sync.WaitGroup
-	defragWorkers.Go(func() { room.run(defragContext) })
+	defragCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { d.run(defragCtx) })
 	b := newBackend(v3client.New(server), watcher, func() {
 		stop()
-		defragWorkers.Wait()
+		wg.Wait()
 		server.Stop()
 		_ = lock.Close()
 	})
-	b.spaceError = room.spaceError
+	b.spaceError = d.spaceError
 	return b, nil
 }
 
@@ -119,7 +119,7 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("its files cannot be read (%v): restore them from a copy, or start anew with another --data-dir", r)
+			err = fmt.Errorf("its files are damaged (%v): restore them from a backup, or use another --data-dir", r)
 		}
 	}()
 	return etcdserver.NewServer(cfg)

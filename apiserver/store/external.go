@@ -51,7 +51,7 @@ func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 	defer cancel()
 	if _, err := client.Get(probe, "/registry/health"); err != nil {
 		_ = client.Close()
-		return nil, fmt.Errorf("etcd at %s does not answer (--etcd-servers): %w", strings.Join(at.Servers, ","), err)
+		return nil, fmt.Errorf("etcd at %s does not respond (--etcd-servers): %w", strings.Join(at.Servers, ","), err)
 	}
 	feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 	return newBackend(client, func() clientv3.Watcher { return clientv3.NewWatcher(client) }, func() {}), nil

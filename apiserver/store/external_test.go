@@ -16,9 +16,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// guardedEtcd starts an etcd on localhost that requires TLS client certificates. authority signs
+// startTLSEtcd starts an etcd on localhost that requires TLS client certificates. authority signs
 // both sides.
-func guardedEtcd(t *testing.T, authority *pki.Authority) string {
+func startTLSEtcd(t *testing.T, authority *pki.Authority) string {
 	t.Helper()
 	certFile, keyFile, err := authority.ServingPair(pki.APIServerAltNames(net.IPv4(127, 0, 0, 1), "127.0.0.1"))
 	if err != nil {
@@ -45,8 +45,8 @@ func guardedEtcd(t *testing.T, authority *pki.Authority) string {
 	return client.String()
 }
 
-// clientFiles writes a client certificate and key of authority to files.
-func clientFiles(t *testing.T, authority *pki.Authority) (certFile, keyFile string) {
+// writeClientFiles writes a client certificate and key of authority to files.
+func writeClientFiles(t *testing.T, authority *pki.Authority) (certFile, keyFile string) {
 	t.Helper()
 	cert, key, err := authority.ClientPEM(pki.Component("store"))
 	if err != nil {
@@ -67,8 +67,8 @@ func TestExternalOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := ExternalConfig{Servers: []string{guardedEtcd(t, authority)}, CAFile: authority.CAFile()}
-	at.CertFile, at.KeyFile = clientFiles(t, authority)
+	at := ExternalConfig{Servers: []string{startTLSEtcd(t, authority)}, CAFile: authority.CAFile()}
+	at.CertFile, at.KeyFile = writeClientFiles(t, authority)
 	backend, err := OpenExternal(t.Context(), at)
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +80,8 @@ func TestExternalOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := at
-	foreign.CertFile, foreign.KeyFile = clientFiles(t, stranger)
-	if b, err := openSoon(t, foreign); err == nil {
+	foreign.CertFile, foreign.KeyFile = writeClientFiles(t, stranger)
+	if b, err := openWithTimeout(t, foreign); err == nil {
 		b.Close()
 		t.Error("a certificate of another authority was let in")
 	}
@@ -93,8 +93,8 @@ func TestExternalOverTLS(t *testing.T) {
 	}
 }
 
-// openSoon calls OpenExternal with a timeout of a few seconds.
-func openSoon(t *testing.T, at ExternalConfig) (*Backend, error) {
+// openWithTimeout calls OpenExternal with a timeout of a few seconds.
+func openWithTimeout(t *testing.T, at ExternalConfig) (*Backend, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	return OpenExternal(ctx, at)

@@ -25,7 +25,7 @@ func (t sizeLimitTxn) Else(ops ...clientv3.Op) clientv3.Txn { return sizeLimitTx
 func (t sizeLimitTxn) Commit() (*clientv3.TxnResponse, error) {
 	resp, err := t.Txn.Commit()
 	if err != nil && (errors.Is(err, rpctypes.ErrRequestTooLarge) || strings.Contains(err.Error(), "request is too large")) {
-		err = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the object is larger than the store takes: limit is %d bytes as protobuf", int(maxRequestBytes)))
+		err = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("the object is too large for the store: the limit is %d bytes as protobuf", int(maxRequestBytes)))
 	}
 	return resp, err
 }

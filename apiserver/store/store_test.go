@@ -45,7 +45,7 @@ func TestEmbeddedKeepsData(t *testing.T) {
 	}
 }
 
-func TestClaims(t *testing.T) {
+func TestAllocations(t *testing.T) {
 	b := open(t, t.TempDir())
 	claim := func(value, owner string, want bool) {
 		t.Helper()
@@ -71,7 +71,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-func TestExternalThatDoesNotAnswer(t *testing.T) {
+func TestUnreachableExternalEtcd(t *testing.T) {
 	ctx := t.Context()
 	_, err := OpenExternal(ctx, ExternalConfig{Servers: []string{"http://127.0.0.1:1"}, CAFile: "no-such-file"})
 	if err == nil || !strings.Contains(err.Error(), "no-such-file") {
@@ -80,7 +80,7 @@ func TestExternalThatDoesNotAnswer(t *testing.T) {
 }
 
 // A full store reports the reason, and is writable again after a restart.
-func TestFullStoreIsMadeSmaller(t *testing.T) {
+func TestFullStoreIsDefragmented(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()
 	b, err := openEmbedded(t.Context(), dir, quota)
@@ -99,7 +99,7 @@ func TestFullStoreIsMadeSmaller(t *testing.T) {
 			t.Fatalf("%d MiB were written into %d", n, quota>>20)
 		}
 	}
-	if err := b.CheckWritable(); err == nil || !strings.Contains(err.Error(), "takes no writes") {
+	if err := b.CheckWritable(); err == nil || !strings.Contains(err.Error(), "rejects writes") {
 		t.Errorf("a full store says %v of itself", err)
 	}
 	if err := b.Check(t.Context()); err != nil {
@@ -120,7 +120,7 @@ func TestFullStoreIsMadeSmaller(t *testing.T) {
 
 // A store that is full of live objects is not defragmented repeatedly, which would block deletes.
 // After deletes it accepts writes again.
-func TestStoreFullOfObjects(t *testing.T) {
+func TestStoreFullOfLiveObjects(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()
 	server, err := startMember(t.Context(), dir, quota)

@@ -1,8 +1,5 @@
-// Package subresource holds the parts of kinds that are not plain reads and
-// writes of the object: binding a pod, scaling a workload, deleting a namespace
-// in two steps, giving services their addresses.
+// Package subresource has the storages of subresources with their own logic: bindings, evictions,
+// scale, deletion of namespaces, and the allocation of cluster IPs and node ports.
 //
-// Each is a function of the generic store, so that the table of kinds can name
-// it in a row. They write through the store's transaction (never around
-// it), so preconditions, dry run and the watch cache hold for them too.
+// They write through the generic store, so preconditions, dry run and the watch cache apply.
 package subresource

@@ -41,12 +41,12 @@ type EvictionOptions struct {
 	IncludeReason bool
 }
 
-// EvictionREST serves pods/eviction: a request to delete a pod that disruption budgets may refuse.
+// EvictionREST serves pods/eviction. It evicts a pod unless a disruption budget forbids it.
 //
-// The answer is engine/budget's, from the budgets and pods that the store has now. What it takes from a budget is one
-// update that fails if the budget has changed since it was read; then all is asked again. So no
-// two requests, in this process or another, count on the same disruption. The pod then gets its
-// DisruptionTarget condition, the event tells, and it is deleted.
+// engine/budget makes the decision from the budgets and pods that are stored now. The debit of a
+// budget is an update that fails if the budget has changed since it was read; EvictionREST then
+// retries. So two requests, in this process or another, never use the same disruption. After the
+// debit it sets the DisruptionTarget condition, records the displacement and deletes the pod.
 type EvictionREST struct {
 	pods, budgets *registry.Store
 	deleter       rest.GracefulDeleter // of pods
@@ -95,7 +95,7 @@ const (
 )
 
 // errRetry means that the pod or a budget changed after it was read.
-var errRetry = errors.New("it has changed meanwhile")
+var errRetry = errors.New("the object changed concurrently")
 
 // evictionRequest is the state of one eviction.
 type evictionRequest struct {
@@ -172,7 +172,7 @@ func (e *EvictionREST) Create(ctx context.Context, name string, obj runtime.Obje
 	}
 	switch {
 	case errors.Is(err, errRetry):
-		return nil, apierrors.NewTimeoutError(fmt.Sprintf("pod %s/%s and its disruption budgets changed %d times while it was to be evicted", genericapirequest.NamespaceValue(ctx), name, evictionAttempts), 10)
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("pod %s/%s or its disruption budgets changed during %d attempts to evict it", genericapirequest.NamespaceValue(ctx), name, evictionAttempts), 10)
 	case err != nil:
 		return nil, err
 	}

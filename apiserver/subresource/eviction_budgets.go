@@ -122,13 +122,13 @@ func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev
 			r.debits = append(r.debits, budgetDebit{budget: b, entry: displacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1}})
 			continue
 		}
-		mine := evictionRequest{name: r.name, debits: r.debits[before:]}
-		e.refund(ctx, &mine)
+		partial := evictionRequest{name: r.name, debits: r.debits[before:]}
+		e.refund(ctx, &partial)
 		r.debits = r.debits[:before]
 		if storage.IsInvalidObj(err) || storage.IsNotFound(err) || storage.IsConflict(err) {
 			return errRetry
 		}
-		return fmt.Errorf("booking pod %s/%s in disruption budget %s: %w", pod.Namespace, pod.Name, b.Name, err)
+		return fmt.Errorf("debiting disruption budget %[3]s for pod %[1]s/%[2]s: %[4]w", pod.Namespace, pod.Name, b.Name, err)
 	}
 	return nil
 }
@@ -181,10 +181,10 @@ func (e *EvictionREST) clearDisruptionTarget(ctx context.Context, r *evictionReq
 		i := slices.IndexFunc(pod.Status.Conditions, isDisruptionTarget)
 		switch {
 		case pod.DeletionTimestamp != nil:
-			return nil, errors.New("it is being deleted")
+			return nil, errors.New("the pod is being deleted")
 		case i < 0:
 		case r.condition == nil || !equality.Semantic.DeepEqual(*r.condition, pod.Status.Conditions[i]):
-			return nil, errors.New("somebody else displaces it")
+			return nil, errors.New("another request is evicting the pod")
 		case r.previousCondition == nil:
 			pod.Status.Conditions = slices.Delete(pod.Status.Conditions, i, i+1)
 		default:
@@ -204,7 +204,7 @@ func isDisruptionTarget(c corev1.PodCondition) bool {
 func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
 	for _, p := range r.debits {
 		err := e.updateBudgetStatus(ctx, p.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) bool {
-			if _, there := s.DisruptedPods[r.name]; !there {
+			if _, found := s.DisruptedPods[r.name]; !found {
 				return false // the disruption controller has recounted in between
 			}
 			delete(s.DisruptedPods, r.name)
@@ -213,7 +213,7 @@ func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
 			return true
 		})
 		if err != nil && !storage.IsNotFound(err) && !storage.IsInvalidObj(err) {
-			klog.ErrorS(err, "An eviction that failed could not be taken out of its disruption budget; it ages out in two minutes", "budget", klog.KObj(p.budget), "pod", r.name)
+			klog.ErrorS(err, "Failed to refund a disruption budget after a failed eviction; the entry expires after two minutes", "budget", klog.KObj(p.budget), "pod", r.name)
 		}
 	}
 	r.debits = nil

@@ -26,7 +26,7 @@ import (
 )
 
 // evict sets the condition, records the displacement and deletes the pod. If guarded, the pod must
-// not have changed since it was judged.
+// not have changed since the budgets were checked.
 func (e *EvictionREST) evict(ctx context.Context, r *evictionRequest, pod *corev1.Pod, guarded bool) error {
 	opts := r.opts.DeepCopy()
 	if r.dryRun {
@@ -69,9 +69,9 @@ func (r *evictionRequest) record(pod *corev1.Pod, m *model.Pod) *displacement.Re
 	}
 	switch {
 	case m.Phase == model.Pending:
-		rec.Rule = joinReasons(r.reason, "it had not started, and costs no budget")
+		rec.Rule = joinReasons(r.reason, "the pod had not started, so no disruption budget was debited")
 	case !m.Ready && len(r.debits) == 0:
-		rec.Rule = joinReasons(r.reason, "it was not ready, and costs no budget")
+		rec.Rule = joinReasons(r.reason, "the pod was not ready, so no disruption budget was debited")
 	}
 	return rec
 }
@@ -85,13 +85,13 @@ func joinReasons(a, b string) string {
 
 // setDisruptionTarget sets the DisruptionTarget condition and returns the resource version of the
 // pod. It keeps a condition that another request set.
-func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionRequest, judged *corev1.Pod, guarded bool) (string, error) {
+func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionRequest, checked *corev1.Pod, guarded bool) (string, error) {
 	key, err := e.pods.KeyFunc(ctx, r.name)
 	if err != nil {
 		return "", err
 	}
 	out := &corev1.Pod{}
-	var mine bool
+	var changed bool
 	var before *corev1.PodCondition
 	err = e.pods.Storage.GuaranteedUpdate(ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 		pod, ok := obj.(*corev1.Pod)
@@ -101,16 +101,16 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 		if err := r.checkPreconditions(pod); err != nil {
 			return nil, err
 		}
-		if pod.UID != judged.UID || guarded && pod.ResourceVersion != judged.ResourceVersion {
+		if pod.UID != checked.UID || guarded && pod.ResourceVersion != checked.ResourceVersion {
 			return nil, errRetry
 		}
-		mine, before = addDisruptionTarget(pod, time.Now())
+		changed, before = addDisruptionTarget(pod, time.Now())
 		return pod, nil
 	}), false, nil)
 	if err == nil {
 		r.markedVersion = out.ResourceVersion
 	}
-	if i := slices.IndexFunc(out.Status.Conditions, isDisruptionTarget); err == nil && mine && i >= 0 {
+	if i := slices.IndexFunc(out.Status.Conditions, isDisruptionTarget); err == nil && changed && i >= 0 {
 		r.condition, r.previousCondition = out.Status.Conditions[i].DeepCopy(), before
 	}
 	var status apierrors.APIStatus
@@ -122,7 +122,7 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 
 // addDisruptionTarget sets the DisruptionTarget condition unless it is already true. It reports
 // whether it changed the condition, and returns the previous condition or nil.
-func addDisruptionTarget(pod *corev1.Pod, now time.Time) (mine bool, before *corev1.PodCondition) {
+func addDisruptionTarget(pod *corev1.Pod, now time.Time) (changed bool, before *corev1.PodCondition) {
 	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displacement.API.Reason(),
 		Message: displacement.API.MessagePrefix(), LastTransitionTime: metav1.NewTime(now)}
 	for i := range pod.Status.Conditions {
@@ -131,10 +131,10 @@ func addDisruptionTarget(pod *corev1.Pod, now time.Time) (mine bool, before *cor
 			continue
 		}
 		if have.Status != c.Status {
-			mine, before = true, have.DeepCopy()
+			changed, before = true, have.DeepCopy()
 			*have = c
 		}
-		return mine, before
+		return changed, before
 	}
 	pod.Status.Conditions = append(pod.Status.Conditions, c)
 	return true, nil

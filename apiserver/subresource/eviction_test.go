@@ -28,8 +28,8 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 )
 
-// ledger is an EvictionREST with its own stores and recorded displacements.
-type ledger struct {
+// evictionTest is an EvictionREST with its own stores and recorded displacements.
+type evictionTest struct {
 	*testing.T
 	ctx           context.Context
 	pods, budgets *registry.REST
@@ -37,7 +37,7 @@ type ledger struct {
 	*subresource.EvictionREST
 }
 
-func newLedger(t *testing.T) *ledger {
+func newEvictionTest(t *testing.T) *evictionTest {
 	backend, err := store.OpenEmbedded(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func newLedger(t *testing.T) *ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ledger{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), tell: func(*displacement.Record) error { return nil }}
+	l := &evictionTest{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), tell: func(*displacement.Record) error { return nil }}
 	c := registry.Config{Options: store.Options{Backend: backend, Scheme: set.Scheme, Codecs: set.Codecs}, Typer: set.Scheme}
 	for _, k := range kinds.All() {
 		to := map[string]**registry.REST{"pods": &l.pods, "poddisruptionbudgets": &l.budgets}[k.Resource]
@@ -71,7 +71,7 @@ func newLedger(t *testing.T) *ledger {
 }
 
 // put stores an object unchanged.
-func (l *ledger) put(in *registry.REST, name string, obj, out runtime.Object) {
+func (l *evictionTest) put(in *registry.REST, name string, obj, out runtime.Object) {
 	l.Helper()
 	key, err := in.KeyFunc(l.ctx, name)
 	if err == nil {
@@ -83,7 +83,7 @@ func (l *ledger) put(in *registry.REST, name string, obj, out runtime.Object) {
 }
 
 // pod creates a running, ready pod.
-func (l *ledger) pod(name string, labels map[string]string) *corev1.Pod {
+func (l *evictionTest) pod(name string, labels map[string]string) *corev1.Pod {
 	l.Helper()
 	out := &corev1.Pod{}
 	l.put(l.pods, name, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Labels: labels},
@@ -93,7 +93,7 @@ func (l *ledger) pod(name string, labels map[string]string) *corev1.Pod {
 }
 
 // budget creates a disruption budget whose status allows disruptions.
-func (l *ledger) budget(name string, desired int32, selector metav1.LabelSelector) {
+func (l *evictionTest) budget(name string, desired int32, selector metav1.LabelSelector) {
 	l.Helper()
 	minimum := intstr.FromInt32(desired)
 	l.put(l.budgets, name, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Generation: 1},
@@ -102,14 +102,14 @@ func (l *ledger) budget(name string, desired int32, selector metav1.LabelSelecto
 		&policyv1.PodDisruptionBudget{})
 }
 
-func (l *ledger) evict(name string, p *metav1.Preconditions) error {
+func (l *evictionTest) evict(name string, p *metav1.Preconditions) error {
 	_, err := l.Create(l.ctx, name, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, DeleteOptions: &metav1.DeleteOptions{Preconditions: p}},
 		rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
 	return err
 }
 
-func TestTheMarkOfAnEvictionIsNoChangeToItsCaller(t *testing.T) {
-	l := newLedger(t)
+func TestEvictionPreconditionsIgnoreOwnCondition(t *testing.T) {
+	l := newEvictionTest(t)
 	p := l.pod("a", nil)
 	told := 0
 	l.tell = func(*displacement.Record) error {
@@ -123,9 +123,9 @@ func TestTheMarkOfAnEvictionIsNoChangeToItsCaller(t *testing.T) {
 	}
 }
 
-// TestAChangeBesideTheMarkIsOne: a concurrent change makes the eviction fail. It reverts its own
+// TestEvictionFailsOnConcurrentChange: a concurrent change makes the eviction fail. It reverts its own
 // changes and keeps those of others.
-func TestAChangeBesideTheMarkIsOne(t *testing.T) {
+func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 	foreign := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}
 	over := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "Over"}
 	for name, tc := range map[string]struct {
@@ -133,18 +133,18 @@ func TestAChangeBesideTheMarkIsOne(t *testing.T) {
 		beside func(*corev1.Pod) // concurrent change between setting the condition and the delete
 		want   string
 	}{
-		"labels":           {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no mark"},
-		"an older mark":    {&over, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
-		"another's before": {&foreign, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
-		"another's mark":   {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], foreign) }, "0 left, 1 entries, True PreemptionByScheduler"},
+		"labels":                              {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no mark"},
+		"older condition":                     {&over, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
+		"condition of another request before": {&foreign, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
+		"condition of another request":        {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], foreign) }, "0 left, 1 entries, True PreemptionByScheduler"},
 		"deletion": {nil, func(p *corev1.Pod) {
 			now, grace := metav1.Now(), int64(30)
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &grace
 		}, "0 left, 1 entries, True EvictionByEvictionAPI"},
-		"another pod of the name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 left, 1 entries, no mark"},
+		"pod recreated with the same name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 left, 1 entries, no mark"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLedger(t)
+			l := newEvictionTest(t)
 			l.budget("b", 99, metav1.LabelSelector{})
 			for i := range 99 {
 				l.pod(fmt.Sprint("other", i), nil)
@@ -163,17 +163,17 @@ func TestAChangeBesideTheMarkIsOne(t *testing.T) {
 			if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); !apierrors.IsConflict(err) {
 				t.Errorf("answered %v, want a conflict", err)
 			}
-			if got := l.left("b", "a"); got != tc.want {
+			if got := l.budgetState("b", "a"); got != tc.want {
 				t.Errorf("%s, want %s", got, tc.want)
 			}
 		})
 	}
 }
 
-// TestNobodyGoesOnAMarkThatIsTakenBack: an eviction that relied on the debit of another request
+// TestEvictionDoesNotUseRevertedDebit: an eviction that relied on the debit of another request
 // does not continue after that request has failed.
-func TestNobodyGoesOnAMarkThatIsTakenBack(t *testing.T) {
-	l := newLedger(t)
+func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
+	l := newEvictionTest(t)
 	l.budget("b", 1, metav1.LabelSelector{})
 	l.pod("other", nil)
 	p := l.pod("a", nil)
@@ -195,9 +195,9 @@ func TestNobodyGoesOnAMarkThatIsTakenBack(t *testing.T) {
 	}
 }
 
-// left returns disruptionsAllowed, the number of disruptedPods and the DisruptionTarget condition
+// budgetState returns disruptionsAllowed, the number of disruptedPods and the DisruptionTarget condition
 // of a pod.
-func (l *ledger) left(name, pod string) string {
+func (l *evictionTest) budgetState(name, pod string) string {
 	l.Helper()
 	found, err := l.budgets.Get(l.ctx, name, &metav1.GetOptions{})
 	if err != nil {
@@ -216,7 +216,7 @@ func (l *ledger) left(name, pod string) string {
 	return fmt.Sprintf("%d left, %d entries, %s", b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), mark)
 }
 
-func (l *ledger) changeBudget(name string, f func(*policyv1.PodDisruptionBudget)) {
+func (l *evictionTest) changeBudget(name string, f func(*policyv1.PodDisruptionBudget)) {
 	l.Helper()
 	key, err := l.budgets.KeyFunc(l.ctx, name)
 	if err == nil {
@@ -230,7 +230,7 @@ func (l *ledger) changeBudget(name string, f func(*policyv1.PodDisruptionBudget)
 	}
 }
 
-func (l *ledger) change(name string, f func(*corev1.Pod)) *corev1.Pod {
+func (l *evictionTest) change(name string, f func(*corev1.Pod)) *corev1.Pod {
 	l.Helper()
 	out := &corev1.Pod{}
 	key, err := l.pods.KeyFunc(l.ctx, name)
@@ -246,11 +246,11 @@ func (l *ledger) change(name string, f func(*corev1.Pod)) *corev1.Pod {
 	return out
 }
 
-func TestARecountReadsThePodsOfEachBudget(t *testing.T) {
+func TestRecountListsPodsOfBudgets(t *testing.T) {
 	in := func(key string, values ...string) metav1.LabelSelector {
 		return metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: metav1.LabelSelectorOpIn, Values: values}}}
 	}
-	l := newLedger(t)
+	l := newEvictionTest(t)
 	both := map[string]string{"app": "web", "tier": "front"}
 	for i := range 3 {
 		l.pod(fmt.Sprint("both", i), both)

@@ -26,7 +26,7 @@ func listLatest(ctx context.Context, s *registry.Store, selector labels.Selector
 		}
 		opts.ResourceVersion, opts.ResourceVersionMatch = strconv.FormatUint(now, 10), metav1.ResourceVersionMatchNotOlderThan
 		if err := s.Storage.Storage.RequestWatchProgress(ctx); err != nil {
-			klog.V(4).InfoS("The store was not asked how far its watch has come; the cache asks in a moment", "resource", s.DefaultQualifiedResource, "err", err)
+			klog.V(4).InfoS("Failed to request a watch progress notification; the cache requests one periodically", "resource", s.DefaultQualifiedResource, "err", err)
 		}
 	}
 	return s.List(ctx, opts)

@@ -149,7 +149,7 @@ func (t *transaction) undo(ctx context.Context) {
 
 func (t *transaction) release(ctx context.Context, c allocation) {
 	if err := t.clusterIPs.allocator.Release(context.WithoutCancel(ctx), c.pool, c.value, t.owner); err != nil {
-		klog.ErrorS(err, "A value of a service was not returned; it will be at the next sweep", "service", t.owner)
+		klog.ErrorS(err, "Failed to release an allocation of a service; the next repair releases it", "service", t.owner)
 	}
 }
 
@@ -200,9 +200,9 @@ func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Servi
 }
 
 // releaseUnused releases the allocations that service does not hold.
-func (t *transaction) releaseUnused(ctx context.Context, allocator []allocation, service *corev1.Service) {
+func (t *transaction) releaseUnused(ctx context.Context, allocations []allocation, service *corev1.Service) {
 	kept := allocationsOf(service)
-	for _, c := range allocator {
+	for _, c := range allocations {
 		if !slices.Contains(kept, c) {
 			t.release(ctx, c)
 		}

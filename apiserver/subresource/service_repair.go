@@ -25,7 +25,7 @@ func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 	for {
 		found, err := s.repair(ctx, orphans)
 		if err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "Addresses of services could not be swept; trying again later", "every", repairInterval)
+			klog.ErrorS(err, "Failed to repair service allocations; retrying", "interval", repairInterval)
 		}
 		orphans = found
 		select {
@@ -71,13 +71,13 @@ func (s *ServiceAllocator) reconcile(ctx context.Context, held map[allocation]st
 	services := list.(*corev1.ServiceList)
 	for i := range services.Items {
 		service := &services.Items[i]
-		mine := ownerOf(service, nil)
+		owner := ownerOf(service, nil)
 		for _, c := range allocationsOf(service) {
-			if held[c] == mine {
+			if held[c] == owner {
 				delete(held, c)
 				continue
 			}
-			if _, err := s.clusterIPs.allocator.Allocate(ctx, c.pool, c.value, mine); err != nil {
+			if _, err := s.clusterIPs.allocator.Allocate(ctx, c.pool, c.value, owner); err != nil {
 				return err
 			}
 		}

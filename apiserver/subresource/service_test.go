@@ -59,7 +59,7 @@ func create(t *testing.T, s *ServiceAllocator, svc *corev1.Service) func(context
 	return finish
 }
 
-func TestServiceGetsAnAddress(t *testing.T) {
+func TestClusterIPIsAllocated(t *testing.T) {
 	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{})
@@ -77,7 +77,7 @@ func TestServiceGetsAnAddress(t *testing.T) {
 	}
 }
 
-func TestChosenAddress(t *testing.T) {
+func TestRequestedClusterIP(t *testing.T) {
 	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	create(t, s, service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}))(t.Context(), true)
@@ -97,7 +97,7 @@ func TestChosenAddress(t *testing.T) {
 }
 
 // The first address is reserved for the kubernetes Service, even if the Service does not exist.
-func TestFirstAddressIsTheServers(t *testing.T) {
+func TestFirstClusterIPIsReserved(t *testing.T) {
 	s := services(memoryAllocator{}, "10.96.0.0/16")
 	if _, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.1"}), &metav1.CreateOptions{}); err == nil {
 		t.Error("it was given to another service")
@@ -108,7 +108,7 @@ func TestFirstAddressIsTheServers(t *testing.T) {
 }
 
 // An update releases allocations after the write and not before, because the write may fail.
-func TestGivenBackWhenWritten(t *testing.T) {
+func TestUpdateReleasesAfterWrite(t *testing.T) {
 	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	old := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10", ClusterIPs: []string{"10.96.0.10"}})
@@ -129,7 +129,7 @@ func TestGivenBackWhenWritten(t *testing.T) {
 }
 
 // Different spellings of an address are one allocation.
-func TestChosenAddressIsGivenBack(t *testing.T) {
+func TestRequestedClusterIPIsReleased(t *testing.T) {
 	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.010", ClusterIPs: []string{"10.96.0.010"}})
@@ -141,7 +141,7 @@ func TestChosenAddressIsGivenBack(t *testing.T) {
 }
 
 // A load balancer without required node ports may request some, which are then allocated.
-func TestPortsOfALoadBalancerThatNeedsNone(t *testing.T) {
+func TestLoadBalancerWithoutNodePorts(t *testing.T) {
 	held, none := memoryAllocator{}, false
 	s := services(held, "10.96.0.0/16")
 	balancer := func(name string, port int32) *corev1.Service {
@@ -158,7 +158,7 @@ func TestPortsOfALoadBalancerThatNeedsNone(t *testing.T) {
 }
 
 // Every address of a range is allocated once, then the range is full.
-func TestAddressesRunOut(t *testing.T) {
+func TestClusterIPRangeIsFull(t *testing.T) {
 	held := memoryAllocator{}
 	s := services(held, "10.0.0.0/29") // .1, the kubernetes Service, to .6
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -203,7 +203,7 @@ func TestNodePorts(t *testing.T) {
 	}
 }
 
-func TestDryRunClaimsNothing(t *testing.T) {
+func TestDryRunAllocatesNothing(t *testing.T) {
 	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{})

@@ -40,12 +40,12 @@ func coreTable(resource schema.GroupResource) (Table, bool) {
 	case "secrets":
 		return newTable(func(s *corev1.Secret) []any {
 			return []any{s.Name, string(s.Type), int64(len(s.Data)), age(&s.ObjectMeta)}
-		}, nameColumn(), stringColumn("Type", "What the secret is for."), stringColumn("Data", "Number of keys."), ageColumn())
+		}, nameColumn(), stringColumn("Type", "Type of the secret."), stringColumn("Data", "Number of keys."), ageColumn())
 	case "serviceaccounts":
 		return newTable(func(sa *corev1.ServiceAccount) []any { return []any{sa.Name, age(&sa.ObjectMeta)} }, nameColumn(), ageColumn())
 	case "resourcequotas":
-		return newTable(quotaRow, nameColumn(), stringColumn("Request", "Use and limit of what is requested."),
-			stringColumn("Limit", "Use and limit of limits."), ageColumn())
+		return newTable(quotaRow, nameColumn(), stringColumn("Request", "Used and hard limits of requests."),
+			stringColumn("Limit", "Used and hard limits of limits."), ageColumn())
 	}
 	return Table{}, false
 }
@@ -66,8 +66,8 @@ func containerCells(list []corev1.Container) (names, images string) {
 
 func nodeTable() (Table, bool) {
 	return newTable(nodeRow, nameColumn(),
-		stringColumn("Status", "Whether the node is ready, and takes new pods."),
-		stringColumn("Roles", "Roles that labels give the node."),
+		stringColumn("Status", "Readiness of the node, and whether it is schedulable."),
+		stringColumn("Roles", "Roles of the node, from its labels."),
 		ageColumn(),
 		stringColumn("Version", "Version of the node agent."),
 		wide(stringColumn("Internal-IP", "First address inside the cluster.")),
@@ -125,15 +125,15 @@ func nodeRoles(n *corev1.Node) string {
 
 func eventTable() (Table, bool) {
 	return newTable(eventRow,
-		stringColumn("Last Seen", "When it happened last."),
+		stringColumn("Last Seen", "Time since the last occurrence."),
 		stringColumn("Type", "Normal or Warning."),
-		stringColumn("Reason", "Why it happened, in one word."),
-		stringColumn("Object", "What it happened to."),
-		wide(stringColumn("Subobject", "Which part of that.")),
-		wide(stringColumn("Source", "Who saw it.")),
-		stringColumn("Message", "What happened."),
-		wide(stringColumn("First Seen", "When it happened first.")),
-		wide(stringColumn("Count", "How often it happened.")),
+		stringColumn("Reason", "Reason of the event."),
+		stringColumn("Object", "Object that the event is about."),
+		wide(stringColumn("Subobject", "Part of the object.")),
+		wide(stringColumn("Source", "Component that reported the event.")),
+		stringColumn("Message", "Message of the event."),
+		wide(stringColumn("First Seen", "Time since the first occurrence.")),
+		wide(stringColumn("Count", "Number of occurrences.")),
 		wide(nameColumn()))
 }
 

@@ -1,13 +1,7 @@
-// Package tables decides what kubectl get shows of each kind: the columns that
-// the API server answers with when a client asks for a Table, and the cells of
-// one object.
+// Package tables defines the columns of kubectl get for each kind. The registry returns them to
+// clients that request a Table. kubectl shows columns of priority 1 with -o wide only.
 //
-// It answers for the API server's registry, and through it for kubectl, which
-// prints columns of priority 0 always and those of priority 1 with -o wide.
-//
-// Invariants: a row has as many cells as the table has columns; names, types,
-// formats, priorities and cells are those of kube-apiserver v1.36. Ages are
-// told by the wall clock, nothing else is.
-//
-// Departures: descriptions of columns are the server's own words; rows carry no conditions.
+// Names, types, formats, priorities and cells are those of kube-apiserver v1.36. A row has as many
+// cells as there are columns. The descriptions of columns differ from kube-apiserver, and rows have
+// no conditions.
 package tables

@@ -10,9 +10,9 @@ import (
 
 // holdColumns match deploy/hold-crd.yaml.
 func holdColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{nameColumn(), stringColumn("Type", "Reserve keeps room, Avoid keeps pods off."), stringColumn("Node", "The node."),
-		stringColumn("Owner", "The controller of the pods that it is about."), stringColumn("Cause", "Why."), integerColumn("Count", "How many pods of the owner went for this."),
-		stringColumn("Until", "When it ends."), ageColumn()}
+	return []metav1.TableColumnDefinition{nameColumn(), stringColumn("Type", "Reserve reserves capacity on the node, Avoid keeps pods off the node."), stringColumn("Node", "Node of the Hold."),
+		stringColumn("Owner", "Controller that owns the pods."), stringColumn("Cause", "Reason for the Hold."), integerColumn("Count", "Number of pods of the owner that were displaced for this reason."),
+		stringColumn("Until", "Time when the Hold expires."), ageColumn()}
 }
 
 func holdRow(h *v1alpha1.Hold) []any {

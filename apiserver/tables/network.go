@@ -18,14 +18,14 @@ const maxShownEndpoints = 3
 func networkTable(resource schema.GroupResource) (Table, bool) {
 	switch resource {
 	case corev1.Resource("services"):
-		return newTable(serviceRow, nameColumn(), stringColumn("Type", "How the service is reached."), stringColumn("Cluster-IP", "Address inside the cluster."),
-			stringColumn("External-IP", "Addresses outside the cluster."), stringColumn("Port(s)", "Ports, with those on nodes."), ageColumn(),
-			wide(stringColumn("Selector", "Which pods answer.")))
+		return newTable(serviceRow, nameColumn(), stringColumn("Type", "Type of the service."), stringColumn("Cluster-IP", "Cluster IP of the service."),
+			stringColumn("External-IP", "External addresses of the service."), stringColumn("Port(s)", "Ports and node ports."), ageColumn(),
+			wide(stringColumn("Selector", "Selector of the pods.")))
 	case corev1.Resource("endpoints"):
 		return newTable(func(e *corev1.Endpoints) []any { return []any{e.Name, endpointsCell(e), age(&e.ObjectMeta)} },
 			nameColumn(), stringColumn("Endpoints", "Addresses and ports."), ageColumn())
 	case discoveryv1.Resource("endpointslices"):
-		return newTable(sliceRow, nameColumn(), stringColumn("AddressType", "What kind of addresses they are."), stringColumn("Ports", "Ports of each endpoint."),
+		return newTable(sliceRow, nameColumn(), stringColumn("AddressType", "Type of the addresses."), stringColumn("Ports", "Ports of each endpoint."),
 			stringColumn("Endpoints", "Addresses."), ageColumn())
 	}
 	return Table{}, false

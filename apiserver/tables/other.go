@@ -24,26 +24,26 @@ func otherTable(resource schema.GroupResource) (Table, bool) {
 	case schedulingv1.Resource("priorityclasses"):
 		return newTable(func(pc *schedulingv1.PriorityClass) []any {
 			return []any{pc.Name, int64(pc.Value), pc.GlobalDefault, age(&pc.ObjectMeta), string(deref(pc.PreemptionPolicy, ""))}
-		}, nameColumn(), integerColumn("Value", "Priority that pods of the class get."), booleanColumn("Global-Default", "Whether pods without a class get this one."),
-			ageColumn(), stringColumn("PreemptionPolicy", "Whether pods of the class displace others."))
+		}, nameColumn(), integerColumn("Value", "Priority of pods of the class."), booleanColumn("Global-Default", "Whether this is the class of pods without a class."),
+			ageColumn(), stringColumn("PreemptionPolicy", "Whether pods of the class preempt other pods."))
 	case policyv1.Resource("poddisruptionbudgets"):
-		return newTable(budgetRow, nameColumn(), stringColumn("Min Available", "How many pods must stay."), stringColumn("Max Unavailable", "How many pods may be gone."),
-			integerColumn("Allowed Disruptions", "How many pods may be evicted now."), ageColumn())
+		return newTable(budgetRow, nameColumn(), stringColumn("Min Available", "Minimum number of available pods."), stringColumn("Max Unavailable", "Maximum number of unavailable pods."),
+			integerColumn("Allowed Disruptions", "Number of pods that may be evicted now."), ageColumn())
 	case coordinationv1.Resource("leases"):
 		return newTable(func(l *coordinationv1.Lease) []any {
 			return []any{l.Name, deref(l.Spec.HolderIdentity, ""), age(&l.ObjectMeta)}
 		},
-			nameColumn(), stringColumn("Holder", "Who holds the lease."), ageColumn())
+			nameColumn(), stringColumn("Holder", "Holder of the lease."), ageColumn())
 	case nodev1.Resource("runtimeclasses"):
 		return newTable(func(rc *nodev1.RuntimeClass) []any { return []any{rc.Name, rc.Handler, age(&rc.ObjectMeta)} },
-			nameColumn(), stringColumn("Handler", "What runs the containers."), ageColumn())
+			nameColumn(), stringColumn("Handler", "Handler of the container runtime."), ageColumn())
 	case rbacv1.Resource("rolebindings"):
 		return newTable(func(b *rbacv1.RoleBinding) []any { return bindingRow(&b.ObjectMeta, b.RoleRef, b.Subjects) }, bindingColumns()...)
 	case rbacv1.Resource("clusterrolebindings"):
 		return newTable(func(b *rbacv1.ClusterRoleBinding) []any { return bindingRow(&b.ObjectMeta, b.RoleRef, b.Subjects) }, bindingColumns()...)
 	case resourcev1.Resource("resourceclaims"):
 		return newTable(func(c *resourcev1.ResourceClaim) []any { return []any{c.Name, claimState(c), age(&c.ObjectMeta)} },
-			nameColumn(), stringColumn("State", "Whether the claim has devices, and is in use."), ageColumn())
+			nameColumn(), stringColumn("State", "Allocation state of the claim."), ageColumn())
 	case resourcev1.Resource("resourceclaimtemplates"):
 		return newTable(func(t *resourcev1.ResourceClaimTemplate) []any { return []any{t.Name, age(&t.ObjectMeta)} }, nameColumn(), ageColumn())
 	case resourcev1.Resource("deviceclasses"):
@@ -51,11 +51,11 @@ func otherTable(resource schema.GroupResource) (Table, bool) {
 	case resourcev1.Resource("resourceslices"):
 		return newTable(func(s *resourcev1.ResourceSlice) []any {
 			return []any{s.Name, deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, age(&s.ObjectMeta)}
-		}, nameColumn(), stringColumn("Node", "Node that has the devices."), stringColumn("Driver", "Driver of the devices."), stringColumn("Pool", "Pool that the devices are in."), ageColumn())
+		}, nameColumn(), stringColumn("Node", "Node of the devices."), stringColumn("Driver", "Driver of the devices."), stringColumn("Pool", "Pool of the devices."), ageColumn())
 	case autoscalingv1.Resource("scales"):
 		return newTable(func(s *autoscalingv1.Scale) []any {
 			return []any{s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), age(&s.ObjectMeta)}
-		}, nameColumn(), integerColumn("Desired", "How many replicas there should be."), integerColumn("Available", "How many replicas there are."), ageColumn())
+		}, nameColumn(), integerColumn("Desired", "Desired number of replicas."), integerColumn("Available", "Current number of replicas."), ageColumn())
 	}
 	return Table{}, false
 }
@@ -71,9 +71,9 @@ func budgetRow(b *policyv1.PodDisruptionBudget) []any {
 }
 
 func bindingColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{nameColumn(), stringColumn("Role", "What is granted."), ageColumn(),
-		wide(stringColumn("Users", "Users that have the role.")), wide(stringColumn("Groups", "Groups that have the role.")),
-		wide(stringColumn("ServiceAccounts", "Service accounts that have the role."))}
+	return []metav1.TableColumnDefinition{nameColumn(), stringColumn("Role", "Role that the binding grants."), ageColumn(),
+		wide(stringColumn("Users", "Users in the binding.")), wide(stringColumn("Groups", "Groups in the binding.")),
+		wide(stringColumn("ServiceAccounts", "Service accounts in the binding."))}
 }
 
 func bindingRow(m *metav1.ObjectMeta, ref rbacv1.RoleRef, subjects []rbacv1.Subject) []any {

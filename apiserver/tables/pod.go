@@ -10,14 +10,14 @@ import (
 
 func podTable() (Table, bool) {
 	return newTable(podRow, nameColumn(),
-		stringColumn("Ready", "Ready containers of all containers."),
-		stringColumn("Status", "Phase of the pod, or the reason why it is not there yet or no more."),
-		stringColumn("Restarts", "How often containers were restarted, and when last."),
+		stringColumn("Ready", "Ready and total number of containers."),
+		stringColumn("Status", "Phase of the pod, or the reason for its state."),
+		stringColumn("Restarts", "Number of container restarts and time since the last one."),
 		ageColumn(),
-		wide(stringColumn("IP", "Address of the pod.")),
+		wide(stringColumn("IP", "IP address of the pod.")),
 		wide(stringColumn("Node", "Node that the pod is bound to.")),
-		wide(stringColumn("Nominated Node", "Node on which room is made for the pod.")),
-		wide(stringColumn("Readiness Gates", "Readiness gates that are passed, of all.")))
+		wide(stringColumn("Nominated Node", "Node that the scheduler has nominated for the pod.")),
+		wide(stringColumn("Readiness Gates", "Passed and total number of readiness gates.")))
 }
 
 // podSummary summarizes the container statuses of a pod.

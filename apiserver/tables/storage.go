@@ -15,25 +15,25 @@ const (
 )
 
 func storageTable(resource schema.GroupResource) (Table, bool) {
-	capacity, modes := stringColumn("Capacity", "Size of the volume."), stringColumn("Access Modes", "How the volume can be mounted.")
-	class, attributes := stringColumn("StorageClass", "Class of the volume."), stringColumn("VolumeAttributesClass", "Class of changeable attributes.")
-	mode := wide(stringColumn("VolumeMode", "Filesystem or block device."))
+	capacity, modes := stringColumn("Capacity", "Size of the volume."), stringColumn("Access Modes", "Access modes of the volume.")
+	class, attributes := stringColumn("StorageClass", "Storage class."), stringColumn("VolumeAttributesClass", "Volume attributes class.")
+	mode := wide(stringColumn("VolumeMode", "Filesystem or Block."))
 	switch resource {
 	case corev1.Resource("persistentvolumes"):
-		return newTable(volumeRow, nameColumn(), capacity, modes, stringColumn("Reclaim Policy", "What happens when the claim is gone."),
-			stringColumn("Status", "Phase of the volume."), stringColumn("Claim", "Whose it is."), class, attributes, stringColumn("Reason", "Why it is in this phase."), ageColumn(), mode)
+		return newTable(volumeRow, nameColumn(), capacity, modes, stringColumn("Reclaim Policy", "Reclaim policy of the volume."),
+			stringColumn("Status", "Phase of the volume."), stringColumn("Claim", "Claim that is bound to the volume."), class, attributes, stringColumn("Reason", "Reason for the phase."), ageColumn(), mode)
 	case corev1.Resource("persistentvolumeclaims"):
-		return newTable(claimRow, nameColumn(), stringColumn("Status", "Phase of the claim."), stringColumn("Volume", "Volume that it got."), capacity, modes, class, attributes, ageColumn(), mode)
+		return newTable(claimRow, nameColumn(), stringColumn("Status", "Phase of the claim."), stringColumn("Volume", "Volume that is bound to the claim."), capacity, modes, class, attributes, ageColumn(), mode)
 	case storagev1.Resource("storageclasses"):
-		return newTable(storageClassRow, nameColumn(), stringColumn("Provisioner", "Who makes volumes."), stringColumn("ReclaimPolicy", "What happens when the claim is gone."),
-			stringColumn("VolumeBindingMode", "When a claim gets its volume."), stringColumn("AllowVolumeExpansion", "Whether volumes can grow."), ageColumn())
+		return newTable(storageClassRow, nameColumn(), stringColumn("Provisioner", "Provisioner of the volumes."), stringColumn("ReclaimPolicy", "Reclaim policy of the volume."),
+			stringColumn("VolumeBindingMode", "When claims are bound."), stringColumn("AllowVolumeExpansion", "Whether volumes can be expanded."), ageColumn())
 	case storagev1.Resource("csinodes"):
 		return newTable(func(n *storagev1.CSINode) []any { return []any{n.Name, int64(len(n.Spec.Drivers)), age(&n.ObjectMeta)} },
 			nameColumn(), integerColumn("Drivers", "Number of drivers on the node."), ageColumn())
 	case storagev1.Resource("csidrivers"):
-		return newTable(driverRow, nameColumn(), booleanColumn("AttachRequired", "Whether volumes are attached."), booleanColumn("PodInfoOnMount", "Whether mounts are told of the pod."),
-			booleanColumn("StorageCapacity", "Whether free storage counts in scheduling."), stringColumn("TokenRequests", "Audiences of tokens for mounts."),
-			booleanColumn("RequiresRepublish", "Whether mounts are repeated."), stringColumn("Modes", "Kinds of volumes."), ageColumn())
+		return newTable(driverRow, nameColumn(), booleanColumn("AttachRequired", "Whether volumes require attaching."), booleanColumn("PodInfoOnMount", "Whether mounts receive pod information."),
+			booleanColumn("StorageCapacity", "Whether scheduling considers storage capacity."), stringColumn("TokenRequests", "Audiences of the tokens for mounts."),
+			booleanColumn("RequiresRepublish", "Whether mounts are republished."), stringColumn("Modes", "Volume lifecycle modes."), ageColumn())
 	case storagev1.Resource("csistoragecapacities"):
 		return newTable(func(c *storagev1.CSIStorageCapacity) []any {
 			free := "<unset>"
@@ -41,11 +41,11 @@ func storageTable(resource schema.GroupResource) (Table, bool) {
 				free = c.Capacity.String()
 			}
 			return []any{c.Name, c.StorageClassName, free}
-		}, nameColumn(), stringColumn("StorageClassName", "Class that the report is about."), stringColumn("Capacity", "Free storage."))
+		}, nameColumn(), stringColumn("StorageClassName", "Storage class."), stringColumn("Capacity", "Available capacity."))
 	case storagev1.Resource("volumeattachments"):
 		return newTable(func(a *storagev1.VolumeAttachment) []any {
 			return []any{a.Name, a.Spec.Attacher, deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached, age(&a.ObjectMeta)}
-		}, nameColumn(), stringColumn("Attacher", "Driver that attaches."), stringColumn("PV", "Volume."), stringColumn("Node", "Node."), booleanColumn("Attached", "Whether it is attached."), ageColumn())
+		}, nameColumn(), stringColumn("Attacher", "Driver that attaches the volume."), stringColumn("PV", "Volume."), stringColumn("Node", "Node."), booleanColumn("Attached", "Whether the volume is attached."), ageColumn())
 	}
 	return Table{}, false
 }

@@ -28,7 +28,7 @@ func For(resource schema.GroupResource) (Table, bool) {
 		}
 	}
 	return Table{
-		Columns: []metav1.TableColumnDefinition{nameColumn(), {Name: "Created At", Type: "date", Description: "When the object was made."}},
+		Columns: []metav1.TableColumnDefinition{nameColumn(), {Name: "Created At", Type: "date", Description: "Creation time of the object."}},
 		Row: func(obj runtime.Object) ([]any, error) {
 			m, err := meta.Accessor(obj)
 			if err != nil {
@@ -55,7 +55,7 @@ func nameColumn() metav1.TableColumnDefinition {
 }
 
 func ageColumn() metav1.TableColumnDefinition {
-	return stringColumn("Age", "Time since the object was made.")
+	return stringColumn("Age", "Time since the object was created.")
 }
 
 func stringColumn(name, description string) metav1.TableColumnDefinition {

@@ -123,9 +123,9 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestOthers: a resource without a table shows name and creation time, and an object of another
+// TestTableOfUnknownResource: a resource without a table shows name and creation time, and an object of another
 // type is an error.
-func TestOthers(t *testing.T) {
+func TestTableOfUnknownResource(t *testing.T) {
 	table, found := For(corev1.Resource("limitranges"))
 	cells, err := table.Row(&corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "x", CreationTimestamp: metav1.Unix(0, 0)}})
 	if found || err != nil || fmt.Sprint(cells) != "[x 1970-01-01T00:00:00Z]" {

@@ -20,13 +20,13 @@ func containersAndImages() (metav1.TableColumnDefinition, metav1.TableColumnDefi
 
 func workloadTable(resource schema.GroupResource) (Table, bool) {
 	containers, images := containersAndImages()
-	selector := wide(stringColumn("Selector", "Which pods belong to it."))
-	desired := integerColumn("Desired", "How many pods there should be.")
-	current, ready := integerColumn("Current", "How many pods there are."), integerColumn("Ready", "How many of them are ready.")
+	selector := wide(stringColumn("Selector", "Selector of the pods."))
+	desired := integerColumn("Desired", "Desired number of pods.")
+	current, ready := integerColumn("Current", "Current number of pods."), integerColumn("Ready", "Number of ready pods.")
 	switch resource {
 	case appsv1.Resource("deployments"):
-		return newTable(deploymentRow, nameColumn(), stringColumn("Ready", "Ready pods of those desired."),
-			stringColumn("Up-to-date", "Pods of the newest template."), stringColumn("Available", "Pods ready for long enough."), ageColumn(), containers, images, selector)
+		return newTable(deploymentRow, nameColumn(), stringColumn("Ready", "Ready and desired number of pods."),
+			stringColumn("Up-to-date", "Number of pods of the current template."), stringColumn("Available", "Number of available pods."), ageColumn(), containers, images, selector)
 	case appsv1.Resource("replicasets"):
 		return newTable(func(rs *appsv1.ReplicaSet) []any {
 			names, images := containerCells(rs.Spec.Template.Spec.Containers)
@@ -36,21 +36,21 @@ func workloadTable(resource schema.GroupResource) (Table, bool) {
 	case corev1.Resource("replicationcontrollers"):
 		return newTable(replicationControllerRow, nameColumn(), desired, current, ready, ageColumn(), containers, images, selector)
 	case appsv1.Resource("daemonsets"):
-		return newTable(daemonSetRow, nameColumn(), desired, current, ready, integerColumn("Up-to-date", "Pods of the newest template."),
-			integerColumn("Available", "Pods ready for long enough."), stringColumn("Node Selector", "Which nodes get a pod."), ageColumn(), containers, images, selector)
+		return newTable(daemonSetRow, nameColumn(), desired, current, ready, integerColumn("Up-to-date", "Number of pods of the current template."),
+			integerColumn("Available", "Number of available pods."), stringColumn("Node Selector", "Node selector of the pods."), ageColumn(), containers, images, selector)
 	case appsv1.Resource("statefulsets"):
 		return newTable(func(ss *appsv1.StatefulSet) []any {
 			names, images := containerCells(ss.Spec.Template.Spec.Containers)
 			return []any{ss.Name, fmt.Sprintf("%d/%d", ss.Status.ReadyReplicas, deref(ss.Spec.Replicas, 0)), age(&ss.ObjectMeta), names, images}
-		}, nameColumn(), stringColumn("Ready", "Ready pods of those desired."), ageColumn(), containers, images)
+		}, nameColumn(), stringColumn("Ready", "Ready and desired number of pods."), ageColumn(), containers, images)
 	case appsv1.Resource("controllerrevisions"):
-		return newTable(revisionRow, nameColumn(), stringColumn("Controller", "Whose revision it is."), integerColumn("Revision", "Number of the revision."), ageColumn())
+		return newTable(revisionRow, nameColumn(), stringColumn("Controller", "Controller of the revision."), integerColumn("Revision", "Number of the revision."), ageColumn())
 	case batchv1.Resource("jobs"):
-		return newTable(jobRow, nameColumn(), stringColumn("Status", "Whether the job runs, or how it ended."), stringColumn("Completions", "Successful pods of those wanted."),
-			stringColumn("Duration", "How long the job took so far."), ageColumn(), containers, images, selector)
+		return newTable(jobRow, nameColumn(), stringColumn("Status", "Status of the job."), stringColumn("Completions", "Successful and desired number of completions."),
+			stringColumn("Duration", "Duration of the job."), ageColumn(), containers, images, selector)
 	case batchv1.Resource("cronjobs"):
-		return newTable(cronJobRow, nameColumn(), stringColumn("Schedule", "When jobs are made."), stringColumn("Timezone", "Time zone of the schedule."),
-			booleanColumn("Suspend", "Whether no more jobs are made."), integerColumn("Active", "Jobs that run."), stringColumn("Last Schedule", "When a job was made last."),
+		return newTable(cronJobRow, nameColumn(), stringColumn("Schedule", "Schedule of the jobs."), stringColumn("Timezone", "Time zone of the schedule."),
+			booleanColumn("Suspend", "Whether the schedule is suspended."), integerColumn("Active", "Number of running jobs."), stringColumn("Last Schedule", "Time since the last scheduled job."),
 			ageColumn(), containers, images, selector)
 	}
 	return Table{}, false

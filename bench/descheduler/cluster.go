@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/conversion"
 )
@@ -23,7 +23,7 @@ type benchCluster struct {
 	snapshot *descheduling.Snapshot
 	state    *cluster.State
 	policy   descheduling.Policy
-	profiles map[string]*placement.Profile
+	profiles map[string]*framework.Profile
 }
 
 func newBenchCluster(w *Workload) (*benchCluster, error) {
@@ -35,7 +35,7 @@ func newBenchCluster(w *Workload) (*benchCluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &benchCluster{policy: d.Policy, state: cluster.New(), profiles: map[string]*placement.Profile{}, snapshot: &descheduling.Snapshot{
+	out := &benchCluster{policy: d.Policy, state: cluster.New(), profiles: map[string]*framework.Profile{}, snapshot: &descheduling.Snapshot{
 		Now: time.Now(), Namespaces: map[string]model.Labels{"default": nil}, Priorities: map[string]int32{}, ClaimStorageClasses: map[string]string{}}}
 	in := conversion.New()
 	nodes := make([]*descheduling.Node, len(w.Nodes))
@@ -49,10 +49,10 @@ func newBenchCluster(w *Workload) (*benchCluster, error) {
 		out.state.UpsertPod(pods[i].Pod)
 	}
 	out.snapshot.SetNodesAndPods(nodes, pods)
-	packing := placement.DefaultConfig()
-	packing.Name, packing.Fit.Strategy = packer, placement.MostAllocated
-	for _, c := range []placement.Config{placement.DefaultConfig(), packing} {
-		if out.profiles[c.Name], err = placement.NewProfile(c); err != nil {
+	packing := framework.DefaultConfig()
+	packing.Name, packing.Fit.Strategy = packer, framework.MostAllocated
+	for _, c := range []framework.Config{framework.DefaultConfig(), packing} {
+		if out.profiles[c.Name], err = framework.NewProfile(c); err != nil {
 			return nil, err
 		}
 	}

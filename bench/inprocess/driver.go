@@ -11,7 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/queueinghints"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/conversion"
@@ -56,9 +57,9 @@ type timedPlacer struct {
 }
 
 // QueueingHints lets the machine group waiting pods, as it does without the clock.
-func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *placement.QueueingHints) {
+func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *queueinghints.Hints) {
 	return t.Placer.(interface {
-		QueueingHints(*model.Pod) (any, *placement.QueueingHints)
+		QueueingHints(*model.Pod) (any, *queueinghints.Hints)
 	}).QueueingHints(pod)
 }
 
@@ -71,7 +72,7 @@ func (t *timedPlacer) Decide(pod *model.Pod, out *decision.Summary) {
 
 // newMachine returns a machine with the default profile and a clock around its decisions.
 func newMachine(clock *timedPlacer) (*scheduling.Machine, error) {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings,
 	if err := say.listen(); err != nil {
 		return nil, err
 	}
-	if err := startControlPlane(p, server.LoopbackConfig(), server.Authority().CAPEM(), settings, &upDescheduler{}, say, log); err != nil {
+	if err := startControlPlane(p, server.LoopbackConfig(), server.Authority(), settings, &upDescheduler{}, say, log); err != nil {
 		return nil, err
 	}
 	config, err := cli.ClientConfig(server.KubeconfigPath(), "berth-demo")

@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/agent/image/oci"
 	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/runtime/embedded"
-	"github.com/berthproject/berth/agent/testprogram/pause"
+	"github.com/berthproject/berth/agent/runtime/pause"
 	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/demo"

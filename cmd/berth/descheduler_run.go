@@ -23,7 +23,7 @@ import (
 	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling/execution"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/metrics"
@@ -113,9 +113,9 @@ func runDescheduler(ctx context.Context, config *rest.Config, settings settings.
 		return nil, err
 	}
 	so := schedulerOptions(settings)
-	o.Seed, o.Profiles = so.Seed, map[string]*placement.Profile{}
+	o.Seed, o.Profiles = so.Seed, map[string]*framework.Profile{}
 	for _, c := range so.Profiles {
-		p, err := placement.NewProfile(c)
+		p, err := framework.NewProfile(c)
 		if err != nil {
 			return nil, err
 		}

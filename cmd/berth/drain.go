@@ -13,7 +13,7 @@ import (
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/drain"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
@@ -144,7 +144,7 @@ func drainScheduler(s settings.Settings) (drain.Scheduler, error) {
 	q := &out.Machine.Queue
 	q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration = o.InitialBackoff, o.MaxBackoff, o.PodMaxInUnschedulablePodsDuration
 	for _, c := range o.Profiles {
-		p, err := placement.NewProfile(c)
+		p, err := framework.NewProfile(c)
 		if err != nil {
 			return out, err
 		}

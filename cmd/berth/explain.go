@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
@@ -216,10 +216,10 @@ func printJSON(w io.Writer, of func() ([]byte, error)) error {
 	return err
 }
 
-func profileFor(settings settings.Settings, p *model.Pod) (*placement.Profile, error) {
+func profileFor(settings settings.Settings, p *model.Pod) (*framework.Profile, error) {
 	for _, c := range settings.Profiles() {
 		if c.Name == p.Spec.SchedulerName {
-			return placement.NewProfile(c)
+			return framework.NewProfile(c)
 		}
 	}
 	return nil, errors.New("pod " + p.Key() + ": spec.schedulerName: " + p.Spec.SchedulerName + ": no profile of that name: pass its KubeSchedulerConfiguration with --config")

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/settings"
@@ -61,15 +61,15 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 
 func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Object, name, output string, all bool) error {
 	state, pods := snapshot(settings, objects)
-	profiles := map[string]*placement.Profile{}
+	profiles := map[string]*framework.Profile{}
 	for _, c := range settings.Profiles() {
-		p, err := placement.NewProfile(c)
+		p, err := framework.NewProfile(c)
 		if err != nil {
 			return err
 		}
 		profiles[c.Name] = p
 	}
-	of := func(p *model.Pod) *placement.Profile { return profiles[p.Spec.SchedulerName] }
+	of := func(p *model.Pod) *framework.Profile { return profiles[p.Spec.SchedulerName] }
 	answer := explain.ExplainNode(state, of, settings.Berth.Scheduler.Seed, name, pods)
 	if answer == nil {
 		return fmt.Errorf("node %s: not found among %d nodes", name, state.NumNodes())

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/settings"
@@ -130,7 +130,7 @@ func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
 	o.Lag, o.Latency, o.Audit = f.lag, f.latency, f.check
 	o.Profiles = nil
 	for _, p := range c.Profiles {
-		profile, err := placement.NewProfile(p)
+		profile, err := framework.NewProfile(p)
 		if err != nil {
 			return o, err
 		}

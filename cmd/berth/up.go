@@ -18,6 +18,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/store"
 	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/controllermanager"
@@ -173,7 +174,7 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 	if err := say.listen(); err != nil {
 		return 0, err
 	}
-	if err := startControlPlane(p, config, server.Authority().CAPEM(), settings, &o.descheduler, *say, log); err != nil {
+	if err := startControlPlane(p, config, server.Authority(), settings, &o.descheduler, *say, log); err != nil {
 		return 0, err
 	}
 	if len(nodes) > 0 {
@@ -197,14 +198,21 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 }
 
 // startControlPlane starts the scheduler, the controllers and the descheduler, each with
-// the permissions of its own user. ca is the CA that pods use to verify the API server. at
-// has the listeners for metrics.
-func startControlPlane(p *rungroup.Group, config *rest.Config, ca []byte, settings settings.Settings, moves *upDescheduler, at upOutput, log *logFile) error {
+// the permissions of its own user. authority issues the certificates for metrics. at has
+// the listeners for metrics.
+func startControlPlane(p *rungroup.Group, config *rest.Config, authority *pki.Authority, settings settings.Settings, moves *upDescheduler, at upOutput, log *logFile) error {
 	settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
 	so := schedulerOptions(settings)
 	so.Config, so.Listener, so.Log, so.Decisions = cli.Impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.Decisions
+	var err error
+	if so.Certificate, err = servingCertificate(authority, "kube-scheduler"); err != nil {
+		return err
+	}
 	p.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
 	status := controllermanager.NewStatusServer(at.controllersListener, settings)
+	if status.Certificate, err = servingCertificate(authority, "kube-controller-manager"); err != nil {
+		return err
+	}
 	if err := moves.start(p, config, settings, status); err != nil {
 		return err
 	}
@@ -212,7 +220,17 @@ func startControlPlane(p *rungroup.Group, config *rest.Config, ca []byte, settin
 	if err := status.Serve(p.Ctx, &p.Wg, config); err != nil {
 		return err
 	}
-	return controllermanager.Start(p, config, ca, settings, status)
+	return controllermanager.Start(p, config, authority.CAPEM(), settings, status)
+}
+
+// servingCertificate returns a serving certificate of a component on this machine, signed
+// by the cluster's CA.
+func servingCertificate(authority *pki.Authority, component string) (metricsserver.Certificate, error) {
+	certPEM, keyPEM, err := authority.ServingPEM(component, pki.APIServerAltNames(nil))
+	if err != nil {
+		return nil, err
+	}
+	return metricsserver.NewCertificate(certPEM, keyPEM)
 }
 
 // applyServerConfig sets what the configuration file has and no flag overrides.

@@ -69,6 +69,6 @@ func (r *Runner) recordEvent(ctx context.Context, l *evictionRequest, kind, reas
 		Type:           kind, Reason: reason, Message: executor.TruncateNote(note), Source: corev1.EventSource{Component: Component},
 		FirstTimestamp: metav1.NewTime(now), LastTimestamp: metav1.NewTime(now), Count: 1}
 	if _, err := r.o.Client.CoreV1().Events(p.Namespace).Create(ctx, e, metav1.CreateOptions{}); err != nil {
-		r.o.Log.Error(err, "An event was not written", "pod", p.Key(), "reason", reason)
+		r.o.Log.Error(err, "Failed to record an event", "pod", p.Key(), "reason", reason)
 	}
 }

@@ -36,13 +36,13 @@ func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Re
 	case execution.Reserve:
 		return newResult(r.createHold(ctx, a.Hold))
 	case execution.Avoid:
-		r.printProgress(fmt.Sprintf("pods of %s %s/%s stay off %s until %s: %s", a.Hold.Owner.Kind, a.Hold.Namespace, a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.UTC().Format(time.RFC3339), a.Move.Reason))
+		r.printProgress(fmt.Sprintf("pods of %s %s/%s avoid %s until %s: %s", a.Hold.Owner.Kind, a.Hold.Namespace, a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.UTC().Format(time.RFC3339), a.Move.Reason))
 		return newResult(r.createHold(ctx, a.Hold))
 	case execution.Release:
 		err, final := r.deleteHold(ctx, a.Hold)
 		if err != nil && ctx.Err() == nil && !r.loggedHolds[a.Hold.Key()] {
 			r.loggedHolds[a.Hold.Key()] = true
-			r.o.Log.Info("A hold is not deleted", "hold", a.Hold.Key(), "why", err.Error(), "until", a.Hold.Until)
+			r.o.Log.Info("Failed to delete a Hold", "hold", a.Hold.Key(), "err", err.Error(), "until", a.Hold.Until)
 		}
 		return newResult(err, final)
 	case execution.Evict:
@@ -50,7 +50,7 @@ func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Re
 		out := r.evict(ctx, &evictionRequest{pod: m.Pod, strategy: m.Strategy, profile: m.Profile, reason: m.Reason})
 		return execution.Result{Done: out.Granted, Message: out.Message, Permanent: out.Permanent}
 	}
-	return execution.Result{Message: fmt.Sprintf("nobody knows what a %T is", a), Permanent: true}
+	return execution.Result{Message: fmt.Sprintf("unsupported action type %T", a), Permanent: true}
 }
 
 func newResult(err error, final bool) execution.Result {
@@ -91,7 +91,7 @@ func describeProgress(x *execution.Move) string {
 		if x.Reason == "" {
 			return ""
 		}
-		return pod + " waits: " + x.Reason
+		return pod + " is waiting: " + x.Reason
 	case execution.Evicting:
 		if x.Reason != "" {
 			return pod + " is not evicted yet: " + x.Reason

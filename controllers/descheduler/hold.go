@@ -67,7 +67,7 @@ func (r *Runner) deleteHold(ctx context.Context, h *model.Hold) (err error, fina
 func foreignHoldError(h *v1alpha1.Hold) error {
 	by := h.Labels[makerLabel]
 	if by == "" {
-		by = "somebody else"
+		by = "another client"
 	}
-	return fmt.Errorf("hold %s/%s was made by %s", h.Namespace, h.Name, by)
+	return fmt.Errorf("Hold %s/%s was created by %s", h.Namespace, h.Name, by)
 }

@@ -28,14 +28,14 @@ type HoldSupport struct {
 
 // String returns the support in a line.
 func (p HoldSupport) String() string {
-	const b = "a pod moves only if no node that its scheduler may choose is the one it leaves"
+	const b = "a pod moves only if its scheduler cannot choose the node that it leaves"
 	if p.Held && len(p.UnsupportedSchedulers) > 0 {
-		return "places are held (a) where the scheduler honours Holds, and not (b) for pods of " + strings.Join(p.UnsupportedSchedulers, ", ") + ": " + b
+		return "nodes are reserved with Holds, except for pods of " + strings.Join(p.UnsupportedSchedulers, ", ") + ": " + b
 	}
 	if p.Held {
-		return "places are held (a): Holds are served, and the scheduler honours them"
+		return "nodes are reserved with Holds, which the scheduler honors"
 	}
-	return "places are not held (b): " + p.Reason + "; " + b
+	return "nodes are not reserved: " + p.Reason + "; " + b
 }
 
 func (p HoldSupport) mode() planning.Mode {
@@ -58,27 +58,27 @@ func (p HoldSupport) unsupportedSet() map[string]bool {
 func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clusterState, now time.Time) HoldSupport {
 	switch {
 	case w.holds == nil:
-		return HoldSupport{Reason: "no Holds are wanted"}
+		return HoldSupport{Reason: "Holds are disabled"}
 	case !w.holdsServed.Load():
-		return HoldSupport{Reason: "the API server serves no Holds, or not to this user (deploy/hold-crd.yaml has the kind, deploy/descheduler.yaml the role)"}
+		return HoldSupport{Reason: "the API server does not serve Holds, or this user may not read them (see deploy/hold-crd.yaml for the kind, deploy/descheduler.yaml for the role)"}
 	case !canCreateHolds(ctx, client):
-		return HoldSupport{Reason: "this user may not create Holds (deploy/descheduler.yaml has the role)"}
+		return HoldSupport{Reason: "this user may not create Holds (see deploy/descheduler.yaml for the role)"}
 	}
 	l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(ctx, v1alpha1.HoldSupportLease, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return HoldSupport{Reason: fmt.Sprintf("no scheduler says that it honours Holds: there is no Lease %s/%s, where Berth's says so", v1alpha1.HoldSupportNamespace, v1alpha1.HoldSupportLease)}
+		return HoldSupport{Reason: fmt.Sprintf("no scheduler declares support for Holds: Lease %s/%s does not exist", v1alpha1.HoldSupportNamespace, v1alpha1.HoldSupportLease)}
 	}
 	if err != nil {
-		return HoldSupport{Reason: "whether the scheduler honours Holds cannot be read: " + err.Error()}
+		return HoldSupport{Reason: "reading whether the scheduler honors Holds: " + err.Error()}
 	}
 	honour, why := v1alpha1.HoldSupport(l, now)
 	if why != "" {
-		return HoldSupport{Reason: "no scheduler says that it honours Holds: " + why}
+		return HoldSupport{Reason: "no scheduler declares support for Holds: " + why}
 	}
 	all := w.schedulers()
 	others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honour, s) })
 	if len(others) > 0 && len(others) == len(all) {
-		return HoldSupport{Reason: fmt.Sprintf("pods are placed by %s, and those that honour Holds are %s", strings.Join(others, ", "), strings.Join(honour, ", "))}
+		return HoldSupport{Reason: fmt.Sprintf("pods use the schedulers %s, but Holds are honored by %s only", strings.Join(others, ", "), strings.Join(honour, ", "))}
 	}
 	return HoldSupport{Held: true, UnsupportedSchedulers: others}
 }

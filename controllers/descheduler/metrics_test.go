@@ -49,7 +49,7 @@ func TestGonePodIsNotCountedAsEvicted(t *testing.T) {
 		return a.GetSubresource() == "eviction", nil, apierrors.NewNotFound(policyv1.Resource("pods"), "it")
 	})
 	r, report := once(t, options(t, client, Compatible))
-	if len(report.Moves) != 0 || report.RefusalCounts[notEvicted] == 0 || report.Refusals[0].Message != "it is gone already" {
+	if len(report.Moves) != 0 || report.RefusalCounts[notEvicted] == 0 || report.Refusals[0].Message != "it is already gone" {
 		t.Errorf("%+v", report)
 	}
 	if n := testutil.CollectAndCount(r.metrics.evictions); n != 0 || len(wrote(client)) != report.RefusalCounts[notEvicted] {
@@ -69,7 +69,7 @@ func TestReportIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if len(r.Refusals) != 1000 || len(lines) > 220 || !strings.Contains(b.String(), "\nand 2800 more\n") || !strings.Contains(b.String(), "\nStay: not evicted (3000)\n") ||
+	if len(r.Refusals) != 1000 || len(lines) > 220 || !strings.Contains(b.String(), "\nand 2800 more\n") || !strings.Contains(b.String(), "\nNot moved: not evicted (3000)\n") ||
 		!strings.Contains(b.String(), "\n  and 2995 more\n") {
 		t.Errorf("%d are kept; %d lines: %s", len(r.Refusals), len(lines), b.String()[len(b.String())-300:])
 	}

@@ -76,7 +76,7 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 	if why := context.Cause(waits); errors.As(why, new(*upstreamguard.AlreadyRunningError)) {
 		return why
 	}
-	return cmp.Or(s.checkHolder(ctx), fmt.Errorf("the Lease %s/%s could not be had in %v", e.Namespace, e.Name, s.Timeout))
+	return cmp.Or(s.checkHolder(ctx), fmt.Errorf("Lease %s/%s was not acquired within %v", e.Namespace, e.Name, s.Timeout))
 }
 
 // watchHolder checks the holder of the Lease while waiting for it.
@@ -90,7 +90,7 @@ func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, o
 			return
 		case busy.Holder != lastMessage && s.OnProgress != nil:
 			lastMessage = busy.Holder
-			s.OnProgress(fmt.Sprintf("waiting for the Lease %s/%s of %s, which ends in %.0f s unless he renews it", e.Namespace, e.Name, lastMessage, busy.LeaseDuration.Seconds()))
+			s.OnProgress(fmt.Sprintf("waiting for Lease %s/%s held by %s, which expires in %.0f s unless renewed", e.Namespace, e.Name, lastMessage, busy.LeaseDuration.Seconds()))
 		}
 		select {
 		case <-ctx.Done():

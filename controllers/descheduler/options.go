@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/execution"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Mode is how candidates are processed.
@@ -41,7 +41,7 @@ type Options struct {
 	Timeout time.Duration
 	// Profiles are the scheduler profiles by scheduler name; Seed is the schedulers' tie-break
 	// seed.
-	Profiles map[string]*placement.Profile
+	Profiles map[string]*framework.Profile
 	Seed     uint64
 	Timeouts execution.Timeouts
 
@@ -63,7 +63,7 @@ type Options struct {
 func (o *Options) Validate() error {
 	var errs []error
 	if o.Client == nil {
-		errs = append(errs, errors.New("descheduler: no API server is given"))
+		errs = append(errs, errors.New("descheduler: no API client is configured"))
 	}
 	if o.Mode != Planned && o.Mode != Compatible {
 		errs = append(errs, fmt.Errorf("descheduler: mode %q: must be %s or %s", o.Mode, Planned, Compatible))
@@ -72,7 +72,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("descheduler: interval %v, timeout %v: must not be negative", o.Interval, o.Timeout))
 	}
 	if o.Policy.UsesMetrics() && o.Usage == nil {
-		errs = append(errs, errors.New("descheduler: a strategy of the policy wants measured usage, and there is nobody to ask for it"))
+		errs = append(errs, errors.New("descheduler: a strategy of the policy uses metrics, but no metrics client is configured"))
 	}
 	return errors.Join(errs...)
 }

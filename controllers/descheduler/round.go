@@ -41,7 +41,7 @@ func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot,
 	e := &evictingMover{ctx: ctx, report: report, evict: func(l *evictionRequest) (bool, string) {
 		a := r.evict(ctx, l)
 		if a.AlreadyGone {
-			return false, "it is gone already"
+			return false, "it is already gone"
 		}
 		return a.Granted, a.Message
 	}, onLimit: r.metrics.observeEviction}

@@ -15,7 +15,7 @@ import (
 )
 
 // ErrTimeout is returned by a single run whose moves are not finished after Options.Timeout.
-var ErrTimeout = errors.New("not all moves are over")
+var ErrTimeout = errors.New("not all moves have finished")
 
 // Runner runs the descheduler. Create it with New.
 type Runner struct {
@@ -103,7 +103,7 @@ func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
 			case errors.As(err, &busy):
 				return report, err
 			case ctx.Err() == nil:
-				r.o.Log.Error(err, "A round of descheduling failed; the next one is at "+next.UTC().Format(time.RFC3339))
+				r.o.Log.Error(err, "Descheduling round failed", "nextRound", next.UTC().Format(time.RFC3339))
 			}
 		}
 		wake := r.execute(ctx)

@@ -89,7 +89,7 @@ func (w *clusterState) waitForSync(ctx context.Context) error {
 		w.applyEvents()
 		return nil
 	case <-late.C:
-		return fmt.Errorf("reading the cluster: no list of %s after %v: may you list and watch them?", strings.Join(w.feed.Unsynced(), ", "), syncTimeout)
+		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(w.feed.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -24,7 +24,7 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(&b, "profile %s does not run: %s\n", x.Profile, x.Reason)
 	}
 	if r.SkippedReason != "" {
-		fmt.Fprintf(&b, "nothing was looked at: %s\n", r.SkippedReason)
+		fmt.Fprintf(&b, "skipped: %s\n", r.SkippedReason)
 	}
 	if len(r.Moves) > 0 {
 		b.WriteString("\n")
@@ -49,7 +49,7 @@ func (r *Report) writeHeadline(b *strings.Builder) {
 	for _, n := range r.RefusalCounts {
 		stay += n
 	}
-	fmt.Fprintf(b, "%s: %d pods %s, %d candidates stay; %.2f s\n", mode, len(r.Moves), verb, stay, r.Took.Seconds())
+	fmt.Fprintf(b, "%s: %d pods %s, %d candidates not moved; %.2f s\n", mode, len(r.Moves), verb, stay, r.Took.Seconds())
 	if r.HoldSupport != nil {
 		fmt.Fprintf(b, "%s\n", r.HoldSupport)
 	}
@@ -141,7 +141,7 @@ func (r *Report) writeWaits(b *strings.Builder) {
 			continue
 		}
 		if n++; n == 1 {
-			b.WriteString("\nWait for a budget\n")
+			b.WriteString("\nWaiting for a budget\n")
 		}
 		if n <= maxRefusalLines {
 			fmt.Fprintf(b, "  %s: %s\n", m.Pod, m.WaitReason)
@@ -155,7 +155,7 @@ func (r *Report) writeWaits(b *strings.Builder) {
 // writeRefusals writes the refused candidates by reason.
 func (r *Report) writeRefusals(b *strings.Builder) {
 	for _, why := range slices.Sorted(maps.Keys(r.RefusalCounts)) {
-		fmt.Fprintf(b, "\nStay: %s (%d)\n", why, r.RefusalCounts[why])
+		fmt.Fprintf(b, "\nNot moved: %s (%d)\n", why, r.RefusalCounts[why])
 		shown := 0
 		for i := range r.Refusals {
 			x := &r.Refusals[i]

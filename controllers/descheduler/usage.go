@@ -23,11 +23,11 @@ func readUsage(ctx context.Context, client metricsclient.Interface, w *clusterSt
 	defer cancel()
 	nodes, err := client.MetricsV1beta1().NodeMetricses().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("reading the usage of nodes from metrics.k8s.io, which the policy wants (metricsProviders): %w", err)
+		return nil, fmt.Errorf("reading the usage of nodes from metrics.k8s.io, which the policy requires (metricsProviders): %w", err)
 	}
 	pods, err := client.MetricsV1beta1().PodMetricses("").List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("reading the usage of pods from metrics.k8s.io, which the policy wants (metricsProviders): %w", err)
+		return nil, fmt.Errorf("reading the usage of pods from metrics.k8s.io, which the policy requires (metricsProviders): %w", err)
 	}
 	out := &descheduling.Usage{Nodes: map[string]model.Resources{}, Pods: map[string]model.Resources{}}
 	for i := range nodes.Items {

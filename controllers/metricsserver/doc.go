@@ -1,8 +1,11 @@
-// Package metricsserver serves health checks, metrics, configuration and debugging data over HTTPS.
+// Package metricsserver serves health checks, metrics, configuration and debugging data of a component over HTTPS.
 //
 //	/livez /healthz /readyz   no authentication
-//	all other paths           a bearer token of a user who may get the path
+//	all other paths           a client certificate or bearer token of a user who may get the path
 //
-// Tokens are reviewed by the API server, a few at a time, so that unauthenticated requests cost it little. The
-// certificate is self-signed, as for Kubernetes components without a configured one.
+// Serving, authentication and authorization are those of k8s.io/apiserver, as in Kubernetes components: client
+// certificates are verified with the CA that the API server publishes in the ConfigMap
+// kube-system/extension-apiserver-authentication, tokens and access are reviewed by the API server and cached.
+// Members of system:masters may get every path. Without a configured serving certificate the server creates a
+// self-signed one.
 package metricsserver

@@ -2,7 +2,6 @@ package metricsserver
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -10,15 +9,21 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/kubernetes"
 )
 
+// shutdownTimeout bounds how long requests in flight may take after ctx is done.
+const shutdownTimeout = time.Second
+
 // Server serves the state of one component.
 type Server struct {
-	Component string               // name of the component, for errors
-	Client    kubernetes.Interface // reviews tokens and access
-	Listen    string               // HOST:PORT; empty without Listener: nothing is served
-	Listener  net.Listener         // used instead of Listen; closed when ctx is done
+	Component   string               // name of the component, for errors
+	Client      kubernetes.Interface // reviews tokens and access, and reads the client CA
+	Listen      string               // HOST:PORT; empty without Listener: nothing is served
+	Listener    net.Listener         // used instead of Listen; closed when ctx is done
+	Certificate Certificate          // nil: a self-signed certificate
 	// Livez and Readyz return why the component is not live or not ready. Nil means always.
 	Livez, Readyz func() error
 	// Protected serves the paths that require authorization.
@@ -27,16 +32,30 @@ type Server struct {
 
 // Start serves until ctx is done. It adds its goroutines to wg.
 func (s *Server) Start(ctx context.Context, wg *sync.WaitGroup) error {
-	listener, err := s.newListener()
+	listener, err := s.listen()
 	if listener == nil || err != nil {
 		return err
 	}
-	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	wg.Go(func() { _ = server.Serve(listener) })
-	wg.Go(func() {
-		<-ctx.Done()
-		_ = server.Close()
-	})
+	info := &server.SecureServingInfo{Listener: listener, Cert: s.Certificate}
+	if info.Cert == nil {
+		if info.Cert, err = selfSigned(listener.Addr().String()); err != nil {
+			return fmt.Errorf("%s: creating the serving certificate: %w", s.Component, err)
+		}
+	}
+	ca, err := newClientCA(s.Client)
+	if err != nil {
+		return fmt.Errorf("%s: reading the client CA: %w", s.Component, err)
+	}
+	info.ClientCA = ca
+	handler, err := s.handler(ca)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.Component, err)
+	}
+	stopped, _, err := info.Serve(handler, shutdownTimeout, ctx.Done())
+	if err != nil {
+		return fmt.Errorf("%s: serving metrics: %w", s.Component, err)
+	}
+	wg.Go(func() { <-stopped })
 	return nil
 }
 
@@ -53,35 +72,36 @@ func ListenOrAnyPort(address string) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, "0"))
 }
 
-// newListener returns the TLS listener, or nil if nothing is to be served.
-func (s *Server) newListener() (net.Listener, error) {
-	if s.Listen == "" && s.Listener == nil {
-		return nil, nil
+// listen returns the listener, or nil if nothing is to be served.
+func (s *Server) listen() (net.Listener, error) {
+	if s.Listener != nil || s.Listen == "" {
+		return s.Listener, nil
 	}
-	listener, at := s.Listener, s.Listen
-	if listener != nil {
-		at = listener.Addr().String()
-	}
-	config, err := selfSignedTLSConfig(at)
+	listener, err := net.Listen("tcp", s.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("%s: metrics address %q: must be HOST:PORT: %w", s.Component, at, err)
+		return nil, fmt.Errorf("%s: metrics address %q: must be HOST:PORT and free: %w", s.Component, s.Listen, err)
 	}
-	if listener == nil {
-		if listener, err = net.Listen("tcp", at); err != nil {
-			return nil, fmt.Errorf("%s: listening on metrics address %s: %w", s.Component, at, err)
-		}
-	}
-	return tls.NewListener(listener, config), nil
+	return listener, nil
 }
 
-// Handler returns the handler of all paths.
-func (s *Server) Handler() http.Handler {
+// Handler returns the handler of all paths. It authenticates by bearer token only.
+func (s *Server) Handler() (http.Handler, error) { return s.handler(nil) }
+
+func (s *Server) handler(ca dynamiccertificates.CAContentProvider) (http.Handler, error) {
+	authn, err := newAuthenticator(s.Client, ca)
+	if err != nil {
+		return nil, err
+	}
+	authz, err := newAuthorizer(s.Client)
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", healthHandler(s.Livez))
 	mux.HandleFunc("GET /healthz", healthHandler(s.Livez))
 	mux.HandleFunc("GET /readyz", healthHandler(s.Readyz))
-	mux.Handle("/", requireAuthorization(s.Client, s.Protected))
-	return mux
+	mux.Handle("/", requireAuthorization(s.Protected, authn, authz))
+	return mux, nil
 }
 
 func healthHandler(check func() error) http.HandlerFunc {

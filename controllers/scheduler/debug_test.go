@@ -47,7 +47,7 @@ func TestDebugPod(t *testing.T) {
 				t.Errorf("the text lacks %q:\n%s", want, text)
 			}
 		}
-		if page := getPath(s, "/debug/pods/default/nobody"); page.Code != 404 || !strings.Contains(page.Body.String(), "pod default/nobody: no recent decisions") {
+		if page := getPath(s, "/debug/pods/default/absent"); page.Code != 404 || !strings.Contains(page.Body.String(), "pod default/absent: no recent decisions") {
 			t.Errorf("%d %s", page.Code, page.Body)
 		}
 		if page := getPath(s, "/debug/pods/default/high?format=xml"); page.Code != 400 {
@@ -162,7 +162,7 @@ func TestDebugEndpointsRequireAuthorization(t *testing.T) {
 			for token, want := range map[string]int{"": 401, "forged": 401, "good": 403} { // users who may get only metrics
 				page, request := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 				request.Header.Set("Authorization", "Bearer "+token)
-				if s.server().Handler().ServeHTTP(page, request); page.Code != want {
+				if s.serve(page, request); page.Code != want {
 					t.Errorf("%s with token %q: %d %s, want %d", path, token, page.Code, page.Body, want)
 				}
 			}

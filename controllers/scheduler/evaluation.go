@@ -5,7 +5,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // maxPendingSpecs is the number of pod specifications that are counted before flush.
@@ -19,12 +19,12 @@ const maxPendingSpecs = 1000
 // for pods without affinity while an existing pod has anti-affinity.
 type evaluations struct {
 	count    *prometheus.CounterVec
-	profiles map[string]*placement.Config
+	profiles map[string]*framework.Config
 	pending  map[*model.PodSpec]uint64
 }
 
-func newEvaluations(profiles []placement.Config) *evaluations {
-	e := &evaluations{profiles: map[string]*placement.Config{}, pending: map[*model.PodSpec]uint64{},
+func newEvaluations(profiles []framework.Config) *evaluations {
+	e := &evaluations{profiles: map[string]*framework.Config{}, pending: map[*model.PodSpec]uint64{},
 		count: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scheduler_plugin_evaluation_total",
 			Help: "Number of attempts to schedule pods by each plugin and the extension point (of PreFilter and Filter)."},
 			[]string{"plugin", "extension_point", "profile"})}
@@ -64,7 +64,7 @@ func (e *evaluations) flush() {
 }
 
 // ruleApplies reports whether a plugin has something to filter for a pod.
-func ruleApplies(r decision.Plugin, c *placement.Config, s *model.PodSpec) bool {
+func ruleApplies(r decision.Plugin, c *framework.Config, s *model.PodSpec) bool {
 	volumes := len(s.Claims)+len(s.Inline) > 0
 	switch r {
 	case decision.NodeAffinity:

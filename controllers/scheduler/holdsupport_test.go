@@ -11,14 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // newAdvertisingScheduler returns a scheduler with Hold support and two profiles.
 func newAdvertisingScheduler(client *fake.Clientset, e *Election) *scheduler {
-	first, second := placement.DefaultConfig(), placement.DefaultConfig()
+	first, second := framework.DefaultConfig(), framework.DefaultConfig()
 	second.Name = "second"
-	return &scheduler{o: Options{Profiles: []placement.Config{first, second}, Election: e}, leases: client, identity: "me"}
+	return &scheduler{o: Options{Profiles: []framework.Config{first, second}, Election: e}, leases: client, identity: "me"}
 }
 
 func TestAdvertiseHoldSupport(t *testing.T) {

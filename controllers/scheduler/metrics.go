@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/queue"
 	count "github.com/berthproject/berth/internal/metrics"
 )
@@ -51,7 +51,7 @@ func finerBuckets(n int, bounds []float64) []float64 {
 	return append(prometheus.ExponentialBuckets(bounds[0]/float64(int(1)<<n), 2, n), bounds...)
 }
 
-func newMetrics(profiles []placement.Config) *metrics {
+func newMetrics(profiles []framework.Config) *metrics {
 	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{Name: "scheduler_" + name, Help: help, Buckets: buckets}
 	}

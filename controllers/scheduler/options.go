@@ -10,7 +10,8 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
@@ -24,7 +25,7 @@ type Options struct {
 	// otherwise only BindWorkers limits the concurrency.
 	Config *rest.Config
 
-	Profiles                          []placement.Config // none: the default profile
+	Profiles                          []framework.Config // none: the default profile
 	InitialBackoff                    time.Duration
 	MaxBackoff                        time.Duration
 	PodMaxInUnschedulablePodsDuration time.Duration // maximum time without an attempt
@@ -49,6 +50,8 @@ type Options struct {
 
 	Listen   string       // HOST:PORT of health, metrics and debugging over HTTPS; empty: none
 	Listener net.Listener // used instead of Listen; closed on return
+	// Certificate is the serving certificate; nil: a self-signed one.
+	Certificate metricsserver.Certificate
 	// Profiling serves pprof. ContentionProfiling enables the block
 	// profile.
 	Profiling, ContentionProfiling bool
@@ -116,9 +119,9 @@ func (o *Options) Validate() error {
 }
 
 // profilesOrDefault returns the profiles, or the default profile.
-func (o *Options) profilesOrDefault() []placement.Config {
+func (o *Options) profilesOrDefault() []framework.Config {
 	if len(o.Profiles) == 0 {
-		return []placement.Config{placement.DefaultConfig()}
+		return []framework.Config{framework.DefaultConfig()}
 	}
 	return o.Profiles
 }
@@ -134,7 +137,7 @@ func (o *Options) newMachine() (*scheduling.Machine, error) {
 	profiles := o.profilesOrDefault()
 	names := map[string]bool{}
 	for _, c := range profiles {
-		p, err := placement.NewProfile(c)
+		p, err := framework.NewProfile(c)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +151,7 @@ func (o *Options) newMachine() (*scheduling.Machine, error) {
 }
 
 // newProfile returns the machine's form of a profile.
-func (o *Options) newProfile(p *placement.Profile, cacheMemory int) profiles.Profile {
+func (o *Options) newProfile(p *framework.Profile, cacheMemory int) profiles.Profile {
 	out := profiles.NewWithOptions(p, profiles.Options{Seed: o.Seed, CacheBytes: cacheMemory, Preemption: o.Preemption})
 	if len(o.Extenders) > 0 {
 		out.WantsExtenders, out.WantsPreemptionExtenders = o.Extenders.AnyInterested, o.Extenders.AnySupportsPreemption

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -11,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,13 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/controllers/metricsserver/reviewtest"
 )
 
 // cluster returns a fake API with one node that supports binding.
 func cluster(cpu string) *fake.Clientset {
 	client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "n1"}, Status: corev1.NodeStatus{
 		Allocatable: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}}})
-	authorizeCallers(client)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "binding" {
 			return false, nil, nil
@@ -230,30 +230,26 @@ func TestOptionsValidate(t *testing.T) {
 	}
 }
 
-// authorizeCallers defines the users "good", who may get the metrics, and "poor", who may
-// not. It must be called before anything uses the client.
-func authorizeCallers(client *fake.Clientset) {
-	client.PrependReactor("create", "tokenreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
-		r := a.(ktesting.CreateAction).GetObject().(*authenticationv1.TokenReview).DeepCopy()
-		r.Status.Authenticated = r.Spec.Token == "good" || r.Spec.Token == "poor"
-		r.Status.User.Username = r.Spec.Token
-		return true, r, nil
-	})
-	client.PrependReactor("create", "subjectaccessreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
-		r := a.(ktesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
-		r.Status.Allowed = r.Spec.User == "good" && r.Spec.NonResourceAttributes.Path == "/metrics"
-		return true, r, nil
-	})
-}
-
 // scrape gets the metrics with a token.
 func scrape(s *scheduler, token string) *httptest.ResponseRecorder {
 	page, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	s.server().Handler().ServeHTTP(page, request)
+	s.serve(page, request)
 	return page
+}
+
+// serve handles a request as the server does, with authentication and authorization.
+func (s *scheduler) serve(w http.ResponseWriter, r *http.Request) {
+	server := s.server()
+	server.Client = reviewtest.Reviews{Tokens: []string{"good", "poor"},
+		Allow: func(user, path string) bool { return user == "good" && path == "/metrics" }}.Client(s.client)
+	handler, err := server.Handler()
+	if err != nil {
+		panic(err)
+	}
+	handler.ServeHTTP(w, r)
 }
 
 func TestMetricsRequireAuthorization(t *testing.T) {

@@ -24,7 +24,7 @@ func (s *scheduler) startServer(ctx context.Context, wg *sync.WaitGroup) error {
 }
 
 func (s *scheduler) server() *metricsserver.Server {
-	return &metricsserver.Server{Component: "scheduler", Client: s.client, Listen: s.o.Listen, Listener: s.o.Listener,
+	return &metricsserver.Server{Component: "scheduler", Client: s.client, Listen: s.o.Listen, Listener: s.o.Listener, Certificate: s.o.Certificate,
 		Livez: s.metrics.livez, Readyz: s.readyz, Protected: s.protectedHandler()}
 }
 

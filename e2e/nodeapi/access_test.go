@@ -146,15 +146,15 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 		}
 	}
 	w.node("n9", at, nil)
-	w.refused(t, "n9", `the agent's certificate is for "system:node:n1", want "system:node:n9"`)
+	w.refused(t, "n9", `the certificate of the node agent is for "system:node:n1", want "system:node:n9"`)
 	w.node("n8", w.agent(pki.Scheduler(), n), nil)
-	w.refused(t, "n8", "the agent shows a certificate of its own making")
+	w.refused(t, "n8", "the node agent uses a self-signed certificate")
 	w.node("n7", nil, nil)
-	w.refused(t, "n7", `node "n7" has no agent that answers`)
+	w.refused(t, "n7", `node "n7" has no node agent endpoint`)
 	w.node("n6", nil, map[string]string{v1alpha1.AgentURLAnnotation: "http://" + at.String()})
 	w.refused(t, "n6", "want https://HOST:PORT or https://HOST:PORT/nodes/n6")
 	w.node("n5", nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/n5", at)})
-	w.refused(t, "n5", `the agent's certificate is for "system:node:n1", want "system:berth:simulated-nodes"`)
+	w.refused(t, "n5", `the certificate of the node agent is for "system:node:n1", want "system:berth:simulated-nodes"`)
 	w.node("n4", &net.TCPAddr{Port: 1}, nil)
 	w.refused(t, "n4", "connection refused")
 }
@@ -206,7 +206,7 @@ func (w *testCluster) refused(t *testing.T, node, why string) {
 }
 
 func (w *testCluster) simulated(t *testing.T) {
-	const why = `pod "calm" is simulated by node "s1": it has no processes, and writes no logs`
+	const why = `pod "calm" on node "s1" is simulated: it has no logs`
 	if _, err := w.client.CoreV1().Pods("default").GetLogs("calm", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), why) {
 		t.Errorf("logs: %v", err)
 	}

@@ -251,10 +251,10 @@ func (w *testCluster) proxy(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/api/v1/nodes/s2/proxy/stats/summary":       `node "s2" does not measure what it uses`,
-		"/api/v1/nodes/n1:22/proxy/x":                `port 22 is not proxied to`,
+		"/api/v1/nodes/s2/proxy/stats/summary":       `node "s2" does not provide usage`,
+		"/api/v1/nodes/n1:22/proxy/x":                `cannot proxy to port 22`,
 		"/api/v1/nodes/ghost/proxy/healthz":          `nodes "ghost" not found`,
-		"/api/v1/namespaces/default/pods/web/proxy/": `pod "web": has no address yet`,
+		"/api/v1/namespaces/default/pods/web/proxy/": `pod "web": the pod has no IP address yet`,
 	} {
 		if got, err := w.raw("", path); err == nil || !strings.Contains(got+err.Error(), want) {
 			t.Errorf("%s: %q, %v, want %q", path, got, err, want)

@@ -6,10 +6,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TermKind is in which of a pod's lists a term stands.
+// TermKind is the kind of an inter-pod affinity term.
 type TermKind uint8
 
-// The kinds of terms.
+// The kinds.
 const (
 	RequiredAffinity TermKind = iota
 	RequiredAntiAffinity
@@ -17,17 +17,17 @@ const (
 	PreferredAntiAffinity
 )
 
-// Term is an inter-pod term that counted pods have, with the number of its
-// owners by domain: what acts on a pod that comes and that the term matches.
+// Term is an inter-pod affinity term of assigned pods, with the number of pods that have
+// it by domain. It acts on incoming pods that it matches.
 type Term struct {
 	Kind   TermKind
-	Weight int32 // of a preferred term
+	Weight int32 // of preferred terms
 	Match  MatchTerm
-	// Counter counts owners, not matching pods.
+	// DomainCounter counts the pods that have the term, not the pods that it matches.
 	DomainCounter
 }
 
-// specTerms are the terms of a specification that counted pods have.
+// specTerms are the affinity terms of a specification that assigned pods have.
 type specTerms struct {
 	terms []*Term
 	pods  int
@@ -37,7 +37,7 @@ func hasTerms(s *model.PodSpec) bool {
 	return len(s.Affinity)+len(s.AntiAffinity)+len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) > 0
 }
 
-// countTerms counts a pod as an owner of its terms on a node.
+// countTerms adds a pod on a node to the counts of its terms, or removes it.
 func (x *Index) countTerms(id NodeID, spec *model.PodSpec, sign int32) {
 	st := x.specs[spec]
 	if st == nil {
@@ -72,7 +72,7 @@ func (x *Index) termsOf(spec *model.PodSpec) []*Term {
 	return out
 }
 
-// MatchTermOf is which pods an inter-pod term matches.
+// MatchTermOf returns the selectors of an inter-pod affinity term.
 func MatchTermOf(t *model.PodAffinityTerm) MatchTerm {
 	return MatchTerm{Namespaces: t.Namespaces, NamespaceSelector: t.NamespaceSelector, Selector: t.Selector}
 }

@@ -2,7 +2,7 @@ package cluster
 
 import "github.com/berthproject/berth/engine/model"
 
-// AllBudgets are the budgets of all namespaces, sorted by namespace and name.
+// AllBudgets returns the budgets of all namespaces, sorted by namespace and name.
 func (s *State) AllBudgets() []*model.Budget {
 	if s.budgets.len() == 0 {
 		return nil
@@ -15,5 +15,5 @@ func (s *State) AllBudgets() []*model.Budget {
 	return out
 }
 
-// BudgetsVersion changes when any budget does.
+// BudgetsVersion changes whenever a budget changes.
 func (s *State) BudgetsVersion() uint64 { return s.budgetsVersion }

@@ -1,14 +1,14 @@
 package cluster
 
-// changeLog is the log of changed nodes. Positions are absolute: they grow for
-// ever and survive trimming. A reader remembers the end up to which it has
-// read; it may skip entries that are not the last of their node.
+// changeLog is a log of changed nodes. Positions grow forever and survive trimming. A
+// reader remembers the position up to which it has read. It may skip entries that are not
+// the last of their node.
 type changeLog struct {
-	keep    int   // how many entries there may be, at least
-	base    int64 // the position of entries[0]
+	keep    int   // minimum number of entries kept
+	base    int64 // position of entries[0]
 	entries []NodeID
 	last    []int64 // by NodeID: position after the node's last entry
-	static  []int64 // the same, of entries that changed what the node is
+	static  []int64 // the same for static changes
 }
 
 func (l *changeLog) grow(n int) {
@@ -18,8 +18,8 @@ func (l *changeLog) grow(n int) {
 	}
 }
 
-// log notes that a node has changed: its usage or counters around it, or with
-// static also what it is (labels, taints, allocatable, its existence).
+// log records a change of a node: of its usage or a counter, or, with static, of its
+// labels, taints, allocatable resources or existence.
 func (l *changeLog) log(id NodeID, static bool) {
 	if len(l.entries) >= max(4*len(l.last), l.keep) {
 		half := len(l.entries) / 2
@@ -34,8 +34,7 @@ func (l *changeLog) log(id NodeID, static bool) {
 	}
 }
 
-// logUncounted logs that pods on a node, or nominated to it, are no longer what they were in
-// ways that nothing counts: when they started, whether they are ready.
+// logUncounted logs a change of pods on a node that no counter shows, such as readiness.
 func (x *Index) logUncounted(id NodeID) {
 	if x != nil {
 		x.log(id, false)
@@ -45,7 +44,7 @@ func (x *Index) logUncounted(id NodeID) {
 // LogEnd is the position after the last entry.
 func (l *changeLog) LogEnd() int64 { return l.base + int64(len(l.entries)) }
 
-// Log are the entries from a position on. ok is false when they are gone.
+// Log returns the entries from a position on. ok is false if they were trimmed.
 func (l *changeLog) Log(from int64) (entries []NodeID, ok bool) {
 	if from < l.base {
 		return nil, false
@@ -53,8 +52,8 @@ func (l *changeLog) Log(from int64) (entries []NodeID, ok bool) {
 	return l.entries[from-l.base:], true
 }
 
-// IsLast says whether the entry at a position is its node's last.
+// IsLast reports whether the entry at a position is the last of its node.
 func (l *changeLog) IsLast(id NodeID, at int64) bool { return l.last[id] == at+1 }
 
-// StaticChangedSince says whether what the node is has changed at or after a position.
+// StaticChangedSince reports whether a node had a static change at or after a position.
 func (l *changeLog) StaticChangedSince(id NodeID, from int64) bool { return l.static[id] > from }

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// cowMap is a map by string that forks in constant time per shard: shards are
-// shared until one side writes to them. The zero table is empty.
+// cowMap is a copy-on-write map by string. A fork shares shards until one side writes to
+// them. The zero value is empty.
 type cowMap[V any] struct {
 	owner  *token
 	shards []shard[V]
 	count  int
 }
 
-// token identifies the State that may write to a piece in place. It has a size,
-// so that two tokens never share an address.
+// token identifies the State that may write to shared data in place. It is not zero-sized,
+// so two tokens never have the same address.
 type token struct{ _ byte }
 
 type shard[V any] struct {
@@ -22,7 +22,7 @@ type shard[V any] struct {
 	m     map[string]V
 }
 
-// entriesPerShard is the mean number of entries above which the shards are doubled.
+// entriesPerShard is the mean number of entries above which the number of shards doubles.
 const entriesPerShard = 64
 
 func (t *cowMap[V]) len() int { return t.count }
@@ -61,7 +61,7 @@ func (t *cowMap[V]) del(key string) {
 	t.count--
 }
 
-// writable makes a shard this table's own.
+// writable makes a shard exclusive to this map.
 func (t *cowMap[V]) writable(i int) *shard[V] {
 	s := &t.shards[i]
 	if s.m == nil {
@@ -76,7 +76,7 @@ func (t *cowMap[V]) writable(i int) *shard[V] {
 func (t *cowMap[V]) grow() {
 	old := t.shards
 	t.shards = make([]shard[V], 2*len(old))
-	for i := range t.shards { // half of what each will have when the next ones are made, and some
+	for i := range t.shards { // half of the entries at the next growth, and some spare
 		t.shards[i] = shard[V]{t.owner, make(map[string]V, entriesPerShard/2+entriesPerShard/4)}
 	}
 	for i := range old {

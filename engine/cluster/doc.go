@@ -1,33 +1,26 @@
-// Package cluster keeps what is where: nodes, the pods counted on them, and
-// everything else that placement reads of a cluster.
+// Package cluster holds the state of a cluster as the engine sees it: nodes, the pods
+// assigned to them, and all other objects that placement reads. It is the counterpart of
+// kube-scheduler's cache and snapshot.
 //
-// A State is a plain value without lock, clock or goroutine; its owner calls it
-// from one place at a time. What it answers is a function of the objects it was
-// told of (and of assumptions), never of the order in which they came:
+// A State has no lock, clock or goroutine; its owner serializes calls. Results depend only
+// on the objects and assumptions, never on the order in which they arrived:
 //
-//   - CountedOnce: a pod is counted on at most one node; finished pods on none.
-//   - SumOfPods: NodeInfo.Used, Scoring and Ports are the sums over NodeInfo.Pods.
-//   - NothingLost: pods of a node that is not known are kept aside and counted
-//     when the node comes. Usage may exceed what is allocatable (other
-//     schedulers bind, too).
-//   - AssumedOnce: an assumption ends by confirmation (the pod is seen bound),
-//     by Forget or by removal, and by nothing else.
-//   - TakenOnce: what the plan of a pod in flight takes, volumes and the nodes of claims,
-//     counts as taken until it is reported, or the plan is forgotten; that of a pod
-//     ends with the pod's own assumption at the latest.
-//   - HoldsEnd: a hold counts until it is removed or its owner says that its time is
-//     over; what is reserved is a function of holds and pods. See hold.go.
-//   - ForksApart: a fork and its parent never see each other's changes.
+//   - A pod is assigned to at most one node, a finished pod to none.
+//   - NodeInfo.Used, Scoring and Ports are the sums over NodeInfo.Pods.
+//   - Pods of an unknown node are kept until the node is added. Usage may exceed what is
+//     allocatable, because other schedulers bind pods, too.
+//   - An assumption ends when the pod is reported as bound, or with Forget or RemovePod.
+//   - The volumes and selected nodes in the plan of an assumed pod count as taken until
+//     they are reported, or until the plan or the pod is forgotten.
+//   - A Hold counts until it is removed or ExpireHolds ends it.
+//   - A fork and its parent never see each other's changes.
 //
-// Index keeps what only the fast path of placement needs: columns, counters by
-// topology domain, and the log of changed nodes. It is made when first asked
-// for and is not inherited by forks.
+// Index maintains what the fast path of placement needs: rows of numbers, topologies,
+// domain counters and the change log. It is created on first use and not inherited by
+// forks.
 //
-//   - CountersMean: a counter has what a recount over all pods would give, after
-//     any change of pods, nodes, labels and namespaces.
-//   - LogTellsAll: who looks again at the nodes that the log names since the last
-//     look, knows all of every node: its numbers, its domains, the counts of its fine
-//     domains. What changed a node's description is marked as such, too.
-//   - LabelsThatCount: pods are told apart by labels only as far as some selector
-//     in use reads them.
+//   - A counter always equals a recount over all pods.
+//   - A reader that evaluates the nodes in the change log again has all current numbers,
+//     domains and counts of fine-grained domains. Static changes are marked as such.
+//   - Pods are distinguished only by labels that some selector in use reads.
 package cluster

@@ -1,30 +1,29 @@
 package cluster
 
-// DomainCounter counts pods by topology domain: how many pods that match are on the
-// eligible nodes of each domain.
+// DomainCounter counts the matching pods on the eligible nodes of each topology domain.
 type DomainCounter struct {
 	Match Matcher
-	// Topology gives the domains.
+	// Topology defines the domains.
 	Topology *Topology
-	// Eligible: only nodes with a value other than 0 count; nil: all do.
+	// Eligible: nodes with value 0 do not count; nil: all nodes count.
 	Eligible *NodeValues
-	// Counts are the pods by domain id.
+	// Counts is the number of pods by domain ID.
 	Counts []int32
-	// Total is their sum.
+	// Total is the sum of Counts.
 	Total int64
 
 	index    *Index
 	nonzero  intSet  // domains with pods
-	minimum  bool    // Min is asked for, so what follows is kept
-	eligible []int32 // eligible nodes by domain id
-	domains  int     // with eligible nodes
-	// hist is how many domains with eligible nodes have a count; nil while
-	// nobody asks for the minimum or domains are few.
+	minimum  bool    // Min is used, so the fields below are maintained
+	eligible []int32 // number of eligible nodes by domain ID
+	domains  int     // number of domains with eligible nodes
+	// hist is the number of domains with eligible nodes by count; nil if Min is not used or
+	// there are few domains.
 	hist []int32
 	low  int
 }
 
-// CounterKey is what makes a counter what it is, for a name.
+// CounterKey returns the key of a counter for Index.Counter.
 func CounterKey(key, eligible string, m *Matcher) string {
 	b := make([]byte, 0, 128)
 	b = appendText(b, key)
@@ -38,9 +37,8 @@ func CounterKey(key, eligible string, m *Matcher) string {
 	return string(b)
 }
 
-// Counter returns the counter of a name (CounterName), counting the pods that
-// are there when it is new. eligible may be nil. Min answers only where minimum was
-// asked for, by this call or an earlier one.
+// Counter returns the counter with a key from CounterKey, creating it if necessary.
+// eligible may be nil. minimum enables DomainCounter.Min.
 func (x *Index) Counter(name, key string, eligible *NodeValues, m Matcher, minimum bool) *DomainCounter {
 	c := x.counters[name]
 	if c == nil {
@@ -57,14 +55,14 @@ func (x *Index) Counter(name, key string, eligible *NodeValues, m Matcher, minim
 	return c
 }
 
-// eligibleKey is what the eligible nodes by domain follow from.
+// eligibleKey is what the number of eligible nodes by domain depends on.
 type eligibleKey struct {
 	topology *Topology
 	eligible *NodeValues
 }
 
-// countEligible counts the eligible nodes by domain, or takes over what a counter of
-// the same domains and the same eligible nodes has.
+// countEligible counts the eligible nodes by domain, or copies the counts of a counter
+// with the same eligibleKey.
 func (x *Index) countEligible(c *DomainCounter) {
 	key := eligibleKey{c.Topology, c.Eligible}
 	like := x.byEligible[key]
@@ -102,10 +100,10 @@ func (x *Index) newCounter(key string, eligible *NodeValues, m Matcher) *DomainC
 	return c
 }
 
-// OnNode is the count in the domain of a node, 0 where the node is in none.
+// OnNode returns the count in the domain of a node, 0 if the node is in none.
 func (c *DomainCounter) OnNode(id NodeID) int32 { return c.InDomain(c.Topology.DomainOf[id]) }
 
-// InDomain is the count in a domain.
+// InDomain returns the count in a domain.
 func (c *DomainCounter) InDomain(domain int32) int32 {
 	if int(domain) >= len(c.Counts) {
 		return 0
@@ -113,7 +111,7 @@ func (c *DomainCounter) InDomain(domain int32) int32 {
 	return c.Counts[domain]
 }
 
-// grow makes room for a domain.
+// grow extends the slices to include a domain.
 func (c *DomainCounter) grow(domain int32) {
 	size := max(int(domain)+1, len(c.Topology.names))
 	if int(domain) >= len(c.Counts) {
@@ -126,8 +124,8 @@ func (c *DomainCounter) grow(domain int32) {
 	}
 }
 
-// addOnNode counts pods on a node, and logs the other nodes of a fine domain, whose
-// counts have changed with it.
+// addOnNode adds pods on a node. In a fine-grained topology it logs the other nodes of the
+// domain, whose count changes, too.
 func (c *DomainCounter) addOnNode(id NodeID, n int32) {
 	if !c.add(id, n) || !c.Topology.FineGrained {
 		return
@@ -155,8 +153,8 @@ func (c *DomainCounter) add(id NodeID, n int32) bool {
 	return true
 }
 
-// updateEligible counts a node as part of its domain if it is eligible, or takes
-// it out. No pod of the node may be in the counter then.
+// updateEligible adds a node to the eligible nodes of its domain, or removes it. No pod of
+// the node may be counted at that time.
 func (c *DomainCounter) updateEligible(id NodeID, sign int32) {
 	d := c.Topology.DomainOf[id]
 	if d == 0 || !c.minimum || (c.Eligible != nil && c.Eligible.Values[id] == 0) {
@@ -188,8 +186,8 @@ func (c *DomainCounter) updateHistogram(count, sign int32) {
 	}
 }
 
-// Min is the smallest count over the domains that have eligible nodes, and the
-// number of these domains; 0 and 0 when there are none.
+// Min returns the smallest count over the domains that have eligible nodes, and the number
+// of these domains; zeros if there are none.
 func (c *DomainCounter) Min() (least int32, domains int) {
 	if c.domains == 0 {
 		return 0, 0

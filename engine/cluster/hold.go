@@ -10,28 +10,24 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// holds are the Holds that have not ended. What has ended is not here, whether it
-// was deleted or its time is over: the State reads no clock, its owner calls
-// ExpireHolds.
+// holds are the Holds that have neither expired nor been deleted. The State has no clock;
+// its owner calls ExpireHolds.
 type holds struct {
 	all      cowMap[*model.Hold] // by "namespace/name"
 	owners   cowMap[*holdOwner]  // by namespace and owner uid
-	next     time.Time           // the first end; zero when there is none
-	released []*model.Pod        // see Released
+	next     time.Time           // first expiry; zero if there is none
+	released []*model.Pod        // see TakeReleased
 }
 
-// holdOwner is an owner that something is held for or against. It is never
-// changed, only replaced.
+// holdOwner is an owner that has Holds. It is immutable and replaced on change.
 type holdOwner struct {
 	holds    []*model.Hold // by name
-	assigned []*model.Pod  // the owner's pods that take room, by uid
-	// open are the phantoms of those reservations that nobody has used up, by name of
-	// the hold.
+	assigned []*model.Pod  // assigned pods of the owner, sorted by UID
+	// open are the placeholders of unused reservations, sorted by the name of the Hold.
 	open []*model.Pod
 }
 
-// HoldName is the name of the Hold of an owner's pods on a node: there is one of a
-// type.
+// HoldName returns the name of the Hold of a type for an owner's pods on a node.
 func HoldName(ownerUID, node string, t model.HoldType) string {
 	return fmt.Sprintf("%s-%016x", strings.ToLower(t.String()), Hash64(0, ownerUID+"\x00"+node+"\x00"+t.String()))
 }
@@ -42,7 +38,7 @@ func (h *holds) fork(mine, theirs *token) holds {
 
 func holdOwnerKey(namespace, uid string) string { return namespace + "/" + uid }
 
-// UpsertHold takes notice of a hold.
+// UpsertHold adds or replaces a Hold.
 func (s *State) UpsertHold(h *model.Hold) {
 	if old, known := s.holds.all.get(h.Key()); known {
 		s.deleteHold(old)
@@ -65,7 +61,7 @@ func (s *State) UpsertHold(h *model.Hold) {
 	}
 }
 
-// RemoveHold forgets a hold, and says what it was; nil when it is not known.
+// RemoveHold deletes a Hold and returns it; nil if it does not exist.
 func (s *State) RemoveHold(namespace, name string) *model.Hold {
 	h, known := s.holds.all.get(namespace + "/" + name)
 	if !known {
@@ -76,8 +72,8 @@ func (s *State) RemoveHold(namespace, name string) *model.Hold {
 	return h
 }
 
-// RemoveHolds forgets the holds that drop chooses, and returns them by namespace and name. It looks once at each, and
-// costs what they are, not their square.
+// RemoveHolds deletes the Holds for which drop returns true, and returns them sorted by
+// namespace and name. It visits each Hold once.
 func (s *State) RemoveHolds(drop func(*model.Hold) bool) []*model.Hold {
 	var out []*model.Hold
 	for _, h := range s.Holds() {
@@ -92,7 +88,7 @@ func (s *State) RemoveHolds(drop func(*model.Hold) bool) []*model.Hold {
 	return out
 }
 
-// deleteHold forgets a hold that is there. When the first one ends is to be looked up after it.
+// deleteHold deletes a Hold. The caller updates the next expiry.
 func (s *State) deleteHold(h *model.Hold) {
 	s.revision++
 	s.holds.all.del(h.Key())
@@ -105,8 +101,8 @@ func (s *State) deleteHold(h *model.Hold) {
 	s.updateReservations(key, &c)
 }
 
-// ExpireHolds forgets the holds that end at a time or before it, and returns them
-// by namespace and name.
+// ExpireHolds deletes the Holds that have expired by now, and returns them sorted by
+// namespace and name.
 func (s *State) ExpireHolds(now time.Time) []*model.Hold {
 	if s.holds.next.IsZero() || s.holds.next.After(now) {
 		return nil
@@ -114,10 +110,11 @@ func (s *State) ExpireHolds(now time.Time) []*model.Hold {
 	return s.RemoveHolds(func(h *model.Hold) bool { return !h.Until.After(now) })
 }
 
-// NextHoldEnd is when the first hold ends; false when there is none.
+// NextHoldEnd returns when the first Hold expires; false if there is none.
 func (s *State) NextHoldEnd() (time.Time, bool) { return s.holds.next, !s.holds.next.IsZero() }
 
-// updateNextHoldEnd looks up when the first hold ends if one that ended at a time is there no more, or ends later.
+// updateNextHoldEnd finds the first expiry again if a Hold that expired at was may have
+// been the first.
 func (s *State) updateNextHoldEnd(was time.Time) {
 	if !was.After(s.holds.next) {
 		s.findNextHoldEnd()
@@ -127,7 +124,7 @@ func (s *State) updateNextHoldEnd(was time.Time) {
 func (s *State) findNextHoldEnd() {
 	s.holds.next = time.Time{}
 	for i := range s.holds.all.shards {
-		for _, h := range s.holds.all.shards[i].m { // the least; the order does not matter
+		for _, h := range s.holds.all.shards[i].m { // minimum; the order does not matter
 			if s.holds.next.IsZero() || h.Until.Before(s.holds.next) {
 				s.holds.next = h.Until
 			}
@@ -135,12 +132,12 @@ func (s *State) findNextHoldEnd() {
 	}
 }
 
-// Hold returns a hold that has not ended.
+// Hold returns a Hold that has not expired.
 func (s *State) Hold(namespace, name string) (*model.Hold, bool) {
 	return s.holds.all.get(namespace + "/" + name)
 }
 
-// Holds are all holds that have not ended, by namespace and name.
+// Holds returns all Holds that have not expired, sorted by namespace and name.
 func (s *State) Holds() []*model.Hold {
 	var out []*model.Hold
 	for _, key := range s.holds.all.keys() {
@@ -150,8 +147,7 @@ func (s *State) Holds() []*model.Hold {
 	return out
 }
 
-// HoldsOf are the holds for and against the pods of an owner, by name.
-// The slice must not be changed.
+// HoldsOf returns the Holds of an owner, sorted by name. The slice must not be changed.
 func (s *State) HoldsOf(namespace, ownerUID string) []*model.Hold {
 	if s.holds.owners.len() == 0 || ownerUID == "" {
 		return nil

@@ -7,12 +7,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// podAssigned takes notice that a pod takes room.
+// podAssigned records that a pod was assigned.
 func (h *holds) podAssigned(s *State, p *model.Pod) {
 	h.updateAssigned(s, p, func(list []*model.Pod) []*model.Pod { return insertPod(list, p, byUID) })
 }
 
-// podUnassigned takes notice that a pod takes no room any more.
+// podUnassigned records that a pod is no longer assigned.
 func (h *holds) podUnassigned(s *State, p *model.Pod) {
 	h.updateAssigned(s, p, func(list []*model.Pod) []*model.Pod { return deletePod(list, p, byUID) })
 }
@@ -31,8 +31,8 @@ func (h *holds) updateAssigned(s *State, p *model.Pod, change func([]*model.Pod)
 	s.updateReservations(key, &c)
 }
 
-// updateReservations puts a claimant into place: works out which reservations are used up, and
-// nominates the phantoms of the others.
+// updateReservations stores an owner, determines its unused reservations and nominates
+// their placeholders.
 func (s *State) updateReservations(key string, c *holdOwner) {
 	was := c.open
 	c.open = openPlaceholders(c.holds, c.assigned)
@@ -54,15 +54,15 @@ func (s *State) updateReservations(key string, c *holdOwner) {
 	s.holds.owners.put(key, c)
 }
 
-// isReplacement says whether a pod is one that a reservation was made for: not the victim, not older than the
-// reservation, and of a StatefulSet's pods the victim's namesake.
+// isReplacement reports whether a reservation is for a pod: not the victim, not older than
+// the Hold and, for a StatefulSet, with the name of the victim.
 func isReplacement(p *model.Pod, h *model.Hold) bool {
 	return p.UID != h.Victim && !p.Created.Before(h.Created) && (h.Owner.Kind != "StatefulSet" || h.VictimName == "" || h.VictimName == p.Name)
 }
 
-// openPlaceholders are the phantoms of the reservations that no pod has used up. A pod that replaces the
-// victim uses up one: on its own node if there is one, else the first by name, since the replacement has
-// found another place.
+// openPlaceholders returns the placeholders of reservations that no pod has used. A
+// replacement uses the reservation of its own node, or else the first by name, because it
+// no longer needs one.
 func openPlaceholders(list []*model.Hold, placed []*model.Pod) []*model.Pod {
 	var open []*model.Hold
 	for _, h := range list {
@@ -96,16 +96,16 @@ func openPlaceholders(list []*model.Hold, placed []*model.Pod) []*model.Pod {
 	return out
 }
 
-// TakeReleased are the phantoms that keep no room any more since it was asked last: their
-// reservation was used up, has ended or was removed.
+// TakeReleased returns the placeholders released since the last call: their reservation
+// was used, expired or was deleted.
 func (s *State) TakeReleased() []*model.Pod {
 	out := s.holds.released
 	s.holds.released = nil
 	return out
 }
 
-// AppendReserved appends the known nodes that are held for a pod that has none: it is the first replacement of a pod that
-// left, and has not used up the reservation. In the order of the holds' names.
+// AppendReserved appends the nodes that Holds reserve for an unassigned replacement pod,
+// in the order of the names of the Holds.
 func (s *State) AppendReserved(to []NodeID, pod *model.Pod) []NodeID {
 	if s.holds.owners.len() == 0 || pod.Owner.UID == "" || pod.NodeName != "" {
 		return to
@@ -125,7 +125,7 @@ func (s *State) AppendReserved(to []NodeID, pod *model.Pod) []NodeID {
 	return to
 }
 
-// AvoidHold is the hold that keeps a pod off a node; nil when there is none.
+// AvoidHold returns the Hold that keeps a pod off a node; nil if there is none.
 func (s *State) AvoidHold(pod *model.Pod, node string) *model.Hold {
 	for _, h := range s.HoldsOf(pod.Namespace, pod.Owner.UID) {
 		if h.Type == model.Avoid && h.Node == node {
@@ -135,7 +135,7 @@ func (s *State) AvoidHold(pod *model.Pod, node string) *model.Hold {
 	return nil
 }
 
-// HasAvoidHold says whether a pod is to be kept off some node.
+// HasAvoidHold reports whether a Hold keeps a pod off some node.
 func (s *State) HasAvoidHold(pod *model.Pod) bool {
 	return slices.ContainsFunc(s.HoldsOf(pod.Namespace, pod.Owner.UID), func(h *model.Hold) bool { return h.Type == model.Avoid })
 }

@@ -6,27 +6,25 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// imageSpread is what is known of an image name. It is never changed, only
-// replaced.
+// imageSpread is the distribution of an image over nodes. It is immutable and replaced on
+// change.
 type imageSpread struct {
 	nodes int
-	// first is the smallest name of a node that has the image, size what that
-	// node reports; empty when it has to be searched again.
+	// first is the first node by name that has the image, size what it reports. Empty first:
+	// search again.
 	first string
 	size  int64
 }
 
-// ImageNodes is the number of nodes that have an image under the normalised
-// name.
+// ImageNodes returns the number of nodes that have an image with the normalized name.
 func (s *State) ImageNodes(name string) int {
 	sp, _ := s.images.get(name)
 	return sp.nodes
 }
 
-// ImageSize is the size of an image in bytes, 0 when no node has it.
-// kube-scheduler believes the first node that reports an image and scores all
-// nodes by that size; here "first" is by name, so that the answer does not
-// depend on the order of arrival.
+// ImageSize returns the size of an image in bytes, 0 if no node has it. kube-scheduler
+// uses the size of the first node that reports an image. Here that is the first by name,
+// so that the result does not depend on the order of arrival.
 func (s *State) ImageSize(name string) int64 {
 	sp, ok := s.images.get(name)
 	if !ok {
@@ -44,7 +42,7 @@ func (s *State) ImageSize(name string) int64 {
 	return sp.size
 }
 
-// ImageSpread is ImageNodes and ImageSize at once.
+// ImageSpread returns ImageNodes and ImageSize.
 func (s *State) ImageSpread(name string) (nodes int, size int64) {
 	sp, ok := s.images.get(name)
 	if ok && sp.first == "" {
@@ -53,7 +51,7 @@ func (s *State) ImageSpread(name string) (nodes int, size int64) {
 	return sp.nodes, sp.size
 }
 
-// HasImage says whether the node has an image under the normalised name.
+// HasImage reports whether the node has an image with the normalized name.
 func (n *NodeInfo) HasImage(name string) bool {
 	_, has := imageOn(n.Model, name)
 	return has
@@ -104,8 +102,8 @@ func (s *State) dropImages(n *model.Node) {
 	}
 }
 
-// isRepeatedName says whether a name came already before the j-th of the i-th
-// image; each node counts once for a name, with the size given first.
+// isRepeatedName reports whether a name occurs before the j-th name of the i-th image. A
+// node counts once for each name.
 func isRepeatedName(images []model.Image, i, j int, name string) bool {
 	for k := 0; k < i; k++ {
 		if slices.Contains(images[k].Names, name) {

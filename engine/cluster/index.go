@@ -7,59 +7,58 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Index is what only the fast path of placement reads: rows of numbers, label
-// columns, values derived of nodes, counters by topology domain, and the log of
-// changed nodes. It is kept up to date by the State it belongs to and may be
-// shared by several engines. Its slices by NodeID must not be changed.
+// Index maintains what the fast path of placement reads: rows of numbers, topologies,
+// values derived from nodes, domain counters and the change log. Its State updates it.
+// Several engines may share it. Its slices must not be changed.
 type Index struct {
 	state *State
 	changeLog
 	nodeRing
 
-	// The numbers of the nodes, by NodeID.
+	// Numbers of the nodes by NodeID.
 	Rows       []Row
 	Ephemeral  []Ephemeral
-	NameHashes []uint64 // NodeInfo.Key
+	NameHashes []uint64 // NodeInfo.NameHash
 
 	thresholds      thresholds
 	taints          taintSets
 	topologies      map[string]*Topology
-	perNode         *Topology // every node a domain of its own
+	perNode         *Topology // every node is a domain
 	nodeValues      map[string]*NodeValues
 	counters        map[string]*DomainCounter
-	counterList     []*DomainCounter // those of counters, oldest first
+	counterList     []*DomainCounter // in order of creation
 	byEligible      map[eligibleKey]*DomainCounter
 	terms           map[string]*Term
 	counterRegistry selectorRegistry[*DomainCounter]
 	termRegistry    selectorRegistry[*Term]
 	specs           map[*model.PodSpec]*specTerms
 	classes         podClasses
-	// readsNamespaces: some matcher reads the labels of namespaces.
+	// readsNamespaces: some matcher reads namespace labels.
 	readsNamespaces bool
-	bytes           int // that counters take
-	// Epoch changes when everything that was got from the Index has become void.
+	bytes           int // approximate size of the counters
+	// Epoch changes when everything obtained from the Index becomes invalid.
 	Epoch uint64
-	// groupVersions counts the changes of a namespace's groups.
+	// groupVersions counts the changes of spread groups by namespace.
 	groupVersions map[string]uint64
 }
 
-// Row is the numbers of a node that fit and its scores read at every look; it
-// fills one line of a processor's cache.
+// Row is the numbers of a node that the fit filter and its scores read for every node. It
+// fills one cache line.
 type Row struct {
 	AllocCPU, AllocMem     int64
 	UsedCPU, UsedMem       int64
 	ScoringCPU, ScoringMem int64
 	AllocPods, Pods        int32
-	// Balance is how evenly cpu and memory are used: 100 times one minus half the
-	// difference of their fractions (1 at most), truncated; 100 where one is missing.
+	// Balance is how evenly cpu and memory are used: 100 times one minus half the difference
+	// of the used fractions, truncated; 100 if one resource is missing.
 	Balance int32
 	Live    bool
 }
 
-// Ephemeral is a node's ephemeral storage, which few pods ask for.
+// Ephemeral is the ephemeral storage of a node, which few pods request.
 type Ephemeral struct{ Alloc, Used int64 }
 
-// Index returns the State's index, making it when there is none.
+// Index returns the index of the State, creating it if necessary.
 func (s *State) Index() *Index {
 	if s.index != nil {
 		return s.index
@@ -83,8 +82,8 @@ func (s *State) Index() *Index {
 	return x
 }
 
-// countAllPods counts all pods, none being counted yet. Their terms come first, as
-// these say which labels tell classes apart.
+// countAllPods counts all pods for the first time. It starts with their affinity terms,
+// which determine the labels that distinguish pod classes.
 func (x *Index) countAllPods() {
 	for _, ns := range x.state.spreadGroups.keys() {
 		x.trackGroupSelectors(ns)
@@ -110,11 +109,11 @@ func (x *Index) countAllPods() {
 	}
 }
 
-// State is the state that the index belongs to.
+// State returns the state of the index.
 func (x *Index) State() *State { return x.state }
 
-// resourceBalance computes Row.Even with the operations of the balance score, in their
-// order, so that the same number comes out.
+// resourceBalance computes Row.Balance with the floating-point operations of the
+// NodeResourcesBalancedAllocation score in their order, so that results are equal.
 func resourceBalance(r *Row) int32 {
 	if r.AllocCPU == 0 || r.AllocMem == 0 {
 		return 100
@@ -124,7 +123,7 @@ func resourceBalance(r *Row) int32 {
 	return int32(float64((1 - math.Abs((cpu-mem)/2)) * 100))
 }
 
-// refreshRow writes a node's numbers anew and logs it.
+// refreshRow updates the row of a node and logs the node.
 func (x *Index) refreshRow(id NodeID, static bool) {
 	n := x.state.nodes[id]
 	r := &x.Rows[id]
@@ -169,9 +168,8 @@ func (x *Index) nodeRemoved(n *NodeInfo) {
 	x.log(n.ID, true)
 }
 
-// nodeChanged takes notice of a node's new model. What is static is described
-// anew, with all pods of the node taken out of the counters meanwhile, as
-// domains and eligibility may change under them.
+// nodeChanged updates the index for a changed node. For a static change it uncounts the
+// pods of the node first, because their domains and eligibility may change.
 func (x *Index) nodeChanged(n *NodeInfo, before *model.Node) {
 	if x == nil || equalForPlacement(n.Model, before) {
 		return
@@ -191,7 +189,7 @@ func (x *Index) nodeChanged(n *NodeInfo, before *model.Node) {
 	x.refreshRow(n.ID, true)
 }
 
-// indexNode enters a node into all that is derived of its model.
+// indexNode adds a node to topologies and derived values.
 func (x *Index) indexNode(n *NodeInfo) {
 	x.taints.set(n)
 	x.perNode.set(n.ID, n.Model.Name)
@@ -206,7 +204,7 @@ func (x *Index) indexNode(n *NodeInfo) {
 	}
 }
 
-// unindexNode undoes describe. No pod may be counted on the node any more.
+// unindexNode reverts indexNode. No pod of the node may be counted.
 func (x *Index) unindexNode(id NodeID) {
 	for _, c := range x.counterList {
 		c.updateEligible(id, -1)
@@ -220,8 +218,8 @@ func (x *Index) unindexNode(id NodeID) {
 	}
 }
 
-// equalForPlacement says whether two models of a node are the same to placement; most
-// updates of nodes are heartbeats.
+// equalForPlacement reports whether two versions of a node are equal for placement. Most
+// node updates are heartbeats.
 func equalForPlacement(a, b *model.Node) bool {
 	return a.AllocatablePods == b.AllocatablePods && a.Allocatable.MilliCPU == b.Allocatable.MilliCPU &&
 		a.Allocatable.Memory == b.Allocatable.Memory && a.Allocatable.Ephemeral == b.Allocatable.Ephemeral &&
@@ -250,8 +248,8 @@ func (x *Index) podRemoved(n *NodeInfo, p *model.Pod) {
 	x.refreshRow(n.ID, false)
 }
 
-// countPod adds a pod to the counters that it matches and to those of its own
-// terms, or takes it out.
+// countPod adds a pod to the counters that match it and to those of its terms, or removes
+// it.
 func (x *Index) countPod(id NodeID, p *model.Pod, sign int32) {
 	cl := x.Class(p.Namespace, p.Labels)
 	cl.count(id, p.Deleting, sign)

@@ -2,7 +2,7 @@ package cluster
 
 import "github.com/berthproject/berth/engine/model"
 
-// SpreadGroupsVersion changes when the groups of a namespace do.
+// SpreadGroupsVersion changes when the spread groups of a namespace change.
 func (x *Index) SpreadGroupsVersion(namespace string) uint64 { return x.groupVersions[namespace] }
 
 func (x *Index) spreadGroupsChanged(namespace string) {
@@ -13,15 +13,15 @@ func (x *Index) spreadGroupsChanged(namespace string) {
 	x.trackGroupSelectors(namespace)
 }
 
-// trackGroupSelectors tells pods apart by what the selectors of groups read, as those
-// decide by what a pod without constraints of its own is spread.
+// trackGroupSelectors makes pod classes distinguish the labels that the selectors of
+// spread groups read.
 func (x *Index) trackGroupSelectors(namespace string) {
 	for _, g := range x.state.SpreadGroups(namespace) {
 		x.TrackSelector(g.Selector)
 	}
 }
 
-// namespaceChanged forgets what was found by the labels of a namespace.
+// namespaceChanged invalidates matches that depend on the labels of a namespace.
 func (x *Index) namespaceChanged(name string) {
 	if x == nil || !x.readsNamespaces {
 		return
@@ -36,9 +36,8 @@ func (x *Index) namespaceChanged(name string) {
 	}
 }
 
-// Reset drops all counters, derived numbers and classes, and counts the terms of
-// the pods anew. Whatever was
-// got from the Index is void, classes included.
+// Reset drops all counters, derived values and pod classes, and counts all pods again.
+// Everything obtained from the Index becomes invalid.
 func (x *Index) Reset() {
 	x.Epoch++
 	x.nodeValues = map[string]*NodeValues{}
@@ -52,10 +51,9 @@ func (x *Index) Reset() {
 	x.countAllPods()
 }
 
-// Size is how much the Index keeps beside what the cluster itself needs: about
-// how many bytes, and how many counters, terms and derived columns, each of which has
-// a cost with new classes or with changes of nodes. They are not dropped one by one
-// when nobody asks for them any more; an engine that finds them too many may Reset.
+// Size returns the approximate memory of the index in bytes, and the number of counters,
+// terms and derived values, each of which makes changes more expensive. They are not
+// dropped individually; the engine calls Reset if there are too many.
 func (x *Index) Size() (bytes, things int) {
 	things = len(x.counterList) + len(x.terms) + len(x.nodeValues)
 	return x.bytes + 4*len(x.nodeValues)*len(x.Rows) + 500*(things+x.classes.count), things

@@ -2,13 +2,13 @@ package cluster
 
 import "math/bits"
 
-// intSet is a set of small numbers, of which mostly few are in it.
+// intSet is a sparse set of small integers.
 type intSet struct {
 	words []uint64
 	n     int
 }
 
-// set puts a number in, or takes it out.
+// set adds a number or removes it.
 func (s *intSet) set(i int32, in bool) {
 	w, bit := int(i>>6), uint64(1)<<(i&63)
 	if w >= len(s.words) {
@@ -28,7 +28,7 @@ func (s *intSet) set(i int32, in bool) {
 	s.words[w] ^= bit
 }
 
-// each calls visit with the numbers in ascending order until it says no.
+// each calls visit with the numbers in ascending order until it returns false.
 func (s *intSet) each(visit func(int32) bool) bool {
 	for w, word := range s.words {
 		for ; word != 0; word &= word - 1 {
@@ -40,10 +40,10 @@ func (s *intSet) each(visit func(int32) bool) bool {
 	return true
 }
 
-// AppendCounted appends the nodes of the domains that count any pods, if that makes
-// no more than a number of nodes; ok is false otherwise.
+// AppendCounted appends the nodes of all domains with a count. ok is false if the result
+// would exceed most nodes.
 func (c *DomainCounter) AppendCounted(to []NodeID, most int) (nodes []NodeID, ok bool) {
-	if c.nonzero.n > most { // a domain has a node at least
+	if c.nonzero.n > most { // every counted domain has at least one node
 		return to, false
 	}
 	ok = c.nonzero.each(func(d int32) bool {
@@ -53,8 +53,8 @@ func (c *DomainCounter) AppendCounted(to []NodeID, most int) (nodes []NodeID, ok
 	return to, ok
 }
 
-// AppendNonzero appends the nodes with other values than 0, if that makes no more than
-// a number of nodes; ok is false otherwise.
+// AppendNonzero appends the nodes with a value other than 0. ok is false if the result
+// would exceed most nodes.
 func (d *NodeValues) AppendNonzero(to []NodeID, most int) (nodes []NodeID, ok bool) {
 	if d.nonzero.n > most {
 		return to, false
@@ -66,5 +66,5 @@ func (d *NodeValues) AppendNonzero(to []NodeID, most int) (nodes []NodeID, ok bo
 	return to, ok
 }
 
-// OnAllNodes says whether all nodes have the label.
+// OnAllNodes reports whether all nodes have the label.
 func (x *Index) OnAllNodes(c *Topology) bool { return c.nodes == x.state.NumNodes() }

@@ -7,11 +7,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Matcher says which pods count.
+// Matcher selects the pods to count.
 type Matcher struct {
 	// Terms must all match.
 	Terms []MatchTerm
-	// SkipDeleting: pods that are being deleted do not count.
+	// SkipDeleting: terminating pods do not count.
 	SkipDeleting bool
 }
 
@@ -32,9 +32,9 @@ func (x *Index) matches(m *Matcher, cl *PodClass) bool {
 	return true
 }
 
-// termMatchesExisting says whether pods of a class count for a term of a pod that comes. A
-// selector that namespaces without labels would meet selects all of them, known or
-// not, as kube-scheduler was seen to.
+// termMatchesExisting reports whether a term of an incoming pod matches assigned pods of a
+// class. As in kube-scheduler, a namespace selector that matches empty labels selects all
+// namespaces, known or not.
 func (x *Index) termMatchesExisting(t *MatchTerm, cl *PodClass) bool {
 	if !slices.Contains(t.Namespaces, cl.Namespace) && !t.NamespaceSelector.Matches(nil) {
 		labels, known := x.state.NamespaceLabels(cl.Namespace)
@@ -45,8 +45,8 @@ func (x *Index) termMatchesExisting(t *MatchTerm, cl *PodClass) bool {
 	return t.Selector.Matches(cl.Labels)
 }
 
-// termMatchesIncoming says whether a term of a pod that is there acts on pods of a class. A
-// namespace that is not known has no labels, then.
+// termMatchesIncoming reports whether a term of an assigned pod matches incoming pods of a
+// class. An unknown namespace has no labels.
 func (x *Index) termMatchesIncoming(t *MatchTerm, cl *PodClass) bool {
 	if !slices.Contains(t.Namespaces, cl.Namespace) {
 		labels, _ := x.state.NamespaceLabels(cl.Namespace)
@@ -57,13 +57,13 @@ func (x *Index) termMatchesIncoming(t *MatchTerm, cl *PodClass) bool {
 	return t.Selector.Matches(cl.Labels)
 }
 
-// trackTerm makes sure that classes tell apart what a term reads.
+// trackTerm makes pod classes distinguish the labels that a term reads.
 func (x *Index) trackTerm(t *MatchTerm) {
 	x.readsNamespaces = x.readsNamespaces || t.NamespaceSelector != nil
 	x.TrackSelector(t.Selector)
 }
 
-// AppendSelector appends a selector's identity: equal bytes, equal selectors.
+// AppendSelector appends a key of a selector: equal keys mean equal selectors.
 func AppendSelector(b []byte, s *model.Selector) []byte {
 	if s == nil {
 		return append(b, '-')
@@ -84,16 +84,16 @@ func appendRequirements(b []byte, rs []model.Requirement) []byte {
 	return append(b, ')')
 }
 
-// AppendNodeTerm appends a node term's identity.
+// AppendNodeTerm appends a key of a node selector term.
 func AppendNodeTerm(b []byte, t *model.NodeSelectorTerm) []byte {
 	b = strconv.AppendBool(b, t.Malformed)
 	return appendRequirements(appendRequirements(b, t.Labels), t.Fields)
 }
 
-// AppendText appends a string so that no two sequences of strings look alike.
+// AppendText appends a string so that different sequences of strings have different keys.
 func AppendText(b []byte, s string) []byte { return appendText(b, s) }
 
-// AppendTerm appends a MatchTerm's identity.
+// AppendTerm appends a key of a MatchTerm.
 func AppendTerm(b []byte, t *MatchTerm) []byte {
 	for _, ns := range t.Namespaces {
 		b = appendText(b, ns)

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// UpsertNamespace takes notice of a namespace and its labels.
+// UpsertNamespace adds or updates a namespace.
 func (s *State) UpsertNamespace(n model.Namespace) {
 	s.revision++
 	old, known := s.namespaces.get(n.Name)
@@ -17,21 +17,21 @@ func (s *State) UpsertNamespace(n model.Namespace) {
 	}
 }
 
-// RemoveNamespace forgets a namespace.
+// RemoveNamespace deletes a namespace.
 func (s *State) RemoveNamespace(name string) {
 	s.revision++
 	s.namespaces.del(name)
 	s.index.namespaceChanged(name)
 }
 
-// NamespaceLabels are the labels of a namespace and whether it is known.
+// NamespaceLabels returns the labels of a namespace and whether it exists.
 func (s *State) NamespaceLabels(name string) (model.Labels, bool) { return s.namespaces.get(name) }
 
 func compareGroups(a, b model.SpreadGroup) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
-// UpsertSpreadGroup takes notice of a Service, ReplicationController, ReplicaSet or
+// UpsertSpreadGroup adds or updates a Service, ReplicationController, ReplicaSet or
 // StatefulSet.
 func (s *State) UpsertSpreadGroup(g model.SpreadGroup) {
 	s.revision++
@@ -50,7 +50,7 @@ func (s *State) UpsertSpreadGroup(g model.SpreadGroup) {
 	}
 }
 
-// RemoveSpreadGroup forgets one.
+// RemoveSpreadGroup deletes a spread group.
 func (s *State) RemoveSpreadGroup(kind, namespace, name string) {
 	s.revision++
 	list, _ := s.spreadGroups.get(namespace)
@@ -62,8 +62,8 @@ func (s *State) RemoveSpreadGroup(kind, namespace, name string) {
 	s.index.spreadGroupsChanged(namespace)
 }
 
-// SpreadGroups are the groups of a namespace, sorted by kind and name. The slice must
-// not be changed.
+// SpreadGroups returns the spread groups of a namespace, sorted by kind and name. The
+// slice must not be changed.
 func (s *State) SpreadGroups(namespace string) []model.SpreadGroup {
 	list, _ := s.spreadGroups.get(namespace)
 	return list
@@ -71,7 +71,7 @@ func (s *State) SpreadGroups(namespace string) []model.SpreadGroup {
 
 func compareBudgetName(a *model.Budget, name string) int { return cmp.Compare(a.Name, name) }
 
-// UpsertBudget takes notice of a PodDisruptionBudget.
+// UpsertBudget adds or updates a PodDisruptionBudget.
 func (s *State) UpsertBudget(b *model.Budget) {
 	s.revision++
 	s.budgetsVersion++
@@ -86,7 +86,7 @@ func (s *State) UpsertBudget(b *model.Budget) {
 	s.budgets.put(b.Namespace, list)
 }
 
-// RemoveBudget forgets one.
+// RemoveBudget deletes a PodDisruptionBudget.
 func (s *State) RemoveBudget(namespace, name string) {
 	s.revision++
 	s.budgetsVersion++
@@ -96,26 +96,26 @@ func (s *State) RemoveBudget(namespace, name string) {
 	}
 }
 
-// Budgets are the budgets of a namespace, sorted by name. The slice must not be
+// Budgets returns the budgets of a namespace, sorted by name. The slice must not be
 // changed.
 func (s *State) Budgets(namespace string) []*model.Budget {
 	list, _ := s.budgets.get(namespace)
 	return list
 }
 
-// UpsertPriorityClass takes notice of a priority class.
+// UpsertPriorityClass adds or updates a priority class.
 func (s *State) UpsertPriorityClass(c *model.PriorityClass) {
 	s.revision++
 	s.priorityClasses.put(c.Name, c)
 }
 
-// RemovePriorityClass forgets one.
+// RemovePriorityClass deletes a priority class.
 func (s *State) RemovePriorityClass(name string) {
 	s.revision++
 	s.priorityClasses.del(name)
 }
 
-// PriorityClass returns a priority class by name; nil when it is not known.
+// PriorityClass returns a priority class by name; nil if it does not exist.
 func (s *State) PriorityClass(name string) *model.PriorityClass {
 	c, _ := s.priorityClasses.get(name)
 	return c

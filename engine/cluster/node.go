@@ -7,30 +7,30 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// NodeInfo is a node with what is counted on it. It must not be changed, and
-// is valid until the State changes.
+// NodeInfo is a node with its assigned pods. It must not be changed and is valid until the
+// State changes.
 type NodeInfo struct {
 	ID    NodeID
 	Model *model.Node
-	// NameHash is Hash64(0, name): the node's place in the order that breaks ties.
+	// NameHash is Hash64(0, name), the position of the node in the ring that breaks ties.
 	NameHash uint64
-	// Pods are the assigned and the assumed pods, sorted by uid; NodeName is set
-	// in both. Finished pods are not among them.
+	// Pods are the assigned pods, including assumed ones, sorted by UID, with NodeName set.
+	// Finished pods are not included.
 	Pods []*model.Pod
-	// Used is the sum of the pods' Requests; Scalars are sorted by name and none
-	// is zero. Scoring is the sum of their Scoring.
+	// Used is the sum of the Requests of the pods; Scalars are sorted by name without zeros.
+	// Scoring is the sum of their Scoring.
 	Used, Scoring model.Resources
-	// Ports are the host ports of the pods, in no particular order; one that two
-	// pods have is there twice.
+	// Ports are the host ports of the pods in no particular order; a port used by two pods
+	// occurs twice.
 	Ports []model.HostPort
 
 	owner *token
 }
 
-// NodeID returns the slot of the named node.
+// NodeID returns the ID of a node by name.
 func (s *State) NodeID(name string) (NodeID, bool) { return s.ids.get(name) }
 
-// Node returns a node by slot; nil when the slot is free.
+// Node returns a node by ID; nil if the ID is not in use.
 func (s *State) Node(id NodeID) *NodeInfo {
 	if id < 0 || int(id) >= len(s.nodes) {
 		return nil
@@ -38,11 +38,11 @@ func (s *State) Node(id NodeID) *NodeInfo {
 	return s.nodes[id]
 }
 
-// NumNodes is the number of nodes.
+// NumNodes returns the number of nodes.
 func (s *State) NumNodes() int { return s.ids.len() }
 
-// NodeIDs are the slots of all nodes, sorted by node name. The slice must not
-// be changed; later changes of the State make a new one.
+// NodeIDs returns the IDs of all nodes, sorted by node name. The slice must not be changed
+// and stays valid.
 func (s *State) NodeIDs() []NodeID {
 	if s.sorted == nil {
 		out := make([]NodeID, 0, s.ids.len())
@@ -59,8 +59,7 @@ func (s *State) NodeIDs() []NodeID {
 	return s.sorted
 }
 
-// UpsertNode adds a node or replaces what is known of it. Pods that were
-// waiting for it are counted.
+// UpsertNode adds or updates a node. Known pods of a new node are counted.
 func (s *State) UpsertNode(n *model.Node) {
 	s.revision++
 	if id, ok := s.ids.get(n.Name); ok {
@@ -94,7 +93,7 @@ func (s *State) UpsertNode(n *model.Node) {
 	}
 }
 
-// RemoveNode forgets a node. Its pods are kept aside.
+// RemoveNode deletes a node. Its pods are kept for the case that it is added again.
 func (s *State) RemoveNode(name string) {
 	id, ok := s.ids.get(name)
 	if !ok {
@@ -117,7 +116,7 @@ func (s *State) RemoveNode(name string) {
 	s.sorted = nil
 }
 
-// writableNode makes a node's info writable by this State.
+// writableNode makes a NodeInfo exclusive to this State.
 func (s *State) writableNode(id NodeID) *NodeInfo {
 	info := s.nodes[id]
 	if info.owner == s.owner {

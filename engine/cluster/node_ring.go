@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// nodeRing is the circle of nodes by key, in which ties are broken. Ranks have
-// holes where nodes went, which keep theirs; they are given anew when a node comes.
+// nodeRing is the ring of nodes by NameHash, which breaks ties. Deleted nodes leave gaps;
+// ranks are renumbered when a node is added.
 type nodeRing struct {
 	ranks   []int32  // by NodeID
-	byRank  []NodeID // -1: a hole
-	keys    []uint64 // by rank, kept in holes
-	pending []NodeID // added, without rank yet
+	byRank  []NodeID // -1: gap
+	keys    []uint64 // by rank, also of gaps
+	pending []NodeID // added nodes without a rank
 	version uint64
 }
 
@@ -33,8 +33,8 @@ func (o *nodeRing) removed(id NodeID) {
 	}
 }
 
-// Ranks are the places of the nodes in the order of (key, name): by NodeID, and
-// the nodes by rank, -1 where there is none. They hold while the version stays.
+// Ranks returns the ranks of nodes in the order of (NameHash, name) by NodeID, and the
+// nodes by rank, -1 for gaps. They are valid while the version is unchanged.
 func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
 	o := &x.nodeRing
 	if len(o.pending) == 0 {
@@ -64,13 +64,12 @@ func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
 	return o.ranks, o.byRank, o.version
 }
 
-// NodeAtRank is the node of a rank, -1 where there is none. Ranks must have been
-// called since a node came.
+// NodeAtRank returns the node at a rank, -1 for a gap. Ranks must have been called since
+// the last node was added.
 func (x *Index) NodeAtRank(r int32) NodeID { return x.nodeRing.byRank[r] }
 
-// RankAtOrAfter is the first rank whose key is not before a point on the circle; the
-// number of ranks when there is none. Keys being hashes, the place is guessed from the
-// point and sought from there.
+// RankAtOrAfter returns the first rank whose hash is at or after start, or the number of
+// ranks. As hashes are uniform, it searches from an estimate.
 func (x *Index) RankAtOrAfter(point uint64) int32 {
 	keys := x.nodeRing.keys
 	hi, _ := bits.Mul64(point, uint64(len(keys)))
@@ -84,5 +83,5 @@ func (x *Index) RankAtOrAfter(point uint64) int32 {
 	return int32(r)
 }
 
-// NumRanks is how many ranks there are, holes included.
+// NumRanks returns the number of ranks, including gaps.
 func (x *Index) NumRanks() int32 { return int32(len(x.nodeRing.byRank)) }

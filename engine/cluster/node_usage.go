@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// addPodToNode adds a pod to a node.
+// addPodToNode adds a pod to the usage of a node.
 func (s *State) addPodToNode(id NodeID, p *model.Pod) {
 	info := s.writableNode(id)
 	info.Pods = insertPod(info.Pods, p, byUID)
@@ -17,14 +17,14 @@ func (s *State) addPodToNode(id NodeID, p *model.Pod) {
 	for i := range p.Spec.Claims {
 		key := p.Namespace + "/" + p.Spec.Claims[i].Claim
 		list, _ := s.claimUsers.get(key)
-		if _, found := slices.BinarySearchFunc(list, p, byUID); !found { // two volumes may name one claim
+		if _, found := slices.BinarySearchFunc(list, p, byUID); !found { // two volumes may use the same claim
 			s.claimUsers.put(key, insertPod(slices.Clone(list), p, byUID))
 		}
 	}
 	s.index.podAdded(info, p)
 }
 
-// removePodFromNode undoes count.
+// removePodFromNode reverts addPodToNode.
 func (s *State) removePodFromNode(id NodeID, p *model.Pod) {
 	info := s.writableNode(id)
 	info.Pods = deletePod(info.Pods, p, byUID)
@@ -43,8 +43,8 @@ func (s *State) removePodFromNode(id NodeID, p *model.Pod) {
 	s.index.podRemoved(info, p)
 }
 
-// addResources adds sign times the amounts of r to sum. Scalars stay sorted by name and
-// without zeros, so that the sum does not tell in which order it was made.
+// addResources adds sign times r to sum. Scalars stay sorted by name and without zeros, so
+// that the sum does not depend on the order of additions.
 func addResources(sum, r *model.Resources, sign int64) {
 	sum.MilliCPU += sign * r.MilliCPU
 	sum.Memory += sign * r.Memory
@@ -68,8 +68,8 @@ func addResources(sum, r *model.Resources, sign int64) {
 	}
 }
 
-// ClaimUsers are the counted pods of known nodes that use a claim, sorted by
-// uid. The slice must not be changed.
+// ClaimUsers returns the assigned pods of known nodes that use a claim, sorted by UID. The
+// slice must not be changed.
 func (s *State) ClaimUsers(namespace, claim string) []*model.Pod {
 	list, _ := s.claimUsers.get(namespace + "/" + claim)
 	return list

@@ -6,13 +6,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// NodeValues is a number a node that follows from what the node is (labels,
-// taints, images), kept while nodes come, change and go.
+// NodeValues is one number per node, derived from its labels, taints or images.
 type NodeValues struct {
 	Values []int32 // by NodeID
 
 	eval    func(*NodeInfo) int32
-	nonzero intSet // nodes with other values than 0
+	nonzero intSet // nodes with a value other than 0
 }
 
 func (d *NodeValues) set(n *NodeInfo) {
@@ -27,9 +26,8 @@ func (d *NodeValues) put(id NodeID, v int32) {
 	d.nonzero.set(int32(id), v != 0)
 }
 
-// NodeValues returns the derived numbers of a name, computing them by eval when
-// they are not there. Equal names must mean equal functions, and eval must read
-// nothing but what the node is.
+// NodeValues returns the values with a name, computing them with eval if necessary. Equal
+// names must mean equal functions. eval must depend on nothing but the node object.
 func (x *Index) NodeValues(name string, eval func(*NodeInfo) int32) *NodeValues {
 	d := x.nodeValues[name]
 	if d == nil {
@@ -42,8 +40,8 @@ func (x *Index) NodeValues(name string, eval func(*NodeInfo) int32) *NodeValues 
 	return d
 }
 
-// taintSets interns what keeps pods off nodes: their taints, and whether they
-// are cordoned. There are few different ones.
+// taintSets interns the taints of nodes together with spec.unschedulable. Few combinations
+// occur.
 type taintSets struct {
 	ids map[string]int32
 	of  []int32 // by NodeID
@@ -66,8 +64,8 @@ func (t *taintSets) set(n *NodeInfo) {
 	t.of[n.ID] = id
 }
 
-// MemoizeByTaints wraps a function of a node's taints and cordon so that it is called
-// once for each set of taints.
+// MemoizeByTaints returns a function that calls eval once for each combination of taints
+// and spec.unschedulable.
 func (x *Index) MemoizeByTaints(eval func(*model.Node) int32) func(*NodeInfo) int32 {
 	memo := map[int32]int32{}
 	return func(n *NodeInfo) int32 {
@@ -81,7 +79,8 @@ func (x *Index) MemoizeByTaints(eval func(*model.Node) int32) func(*NodeInfo) in
 	}
 }
 
-// appendText appends a string so that no two sequences of strings look alike.
+// appendText appends a string so that different sequences of strings have different
+// results.
 func appendText(b []byte, s string) []byte {
 	b = strconv.AppendInt(b, int64(len(s)), 10)
 	b = append(b, ':')

@@ -6,15 +6,15 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// nominatedPods are the pods that are nominated to a node, by key.
+// nominatedPods are the pods nominated to a node, sorted by namespace and name.
 type nominatedPods struct {
-	owner *token // of the State that may write to the list in place
+	owner *token // State that may change the list in place
 	pods  []*model.Pod
 }
 
-// Nominated are the pods that take no room yet and are nominated to a node, and
-// the phantoms of what is reserved there, sorted by namespace and name; not pods that are
-// held. The slice must not be changed, and holds until the next change of the State.
+// Nominated returns the unassigned pods nominated to a node and the placeholders of its
+// reservations, sorted by namespace and name, without gated pods. The slice must not be
+// changed and is valid until the State changes.
 func (s *State) Nominated(id NodeID) []*model.Pod {
 	if s.nominated.len() == 0 {
 		return nil
@@ -23,25 +23,26 @@ func (s *State) Nominated(id NodeID) []*model.Pod {
 	return n.pods
 }
 
-// AnyNominated says whether a pod is nominated to any node, known or not.
+// AnyNominated reports whether any pod is nominated.
 func (s *State) AnyNominated() bool { return s.nominated.len() > 0 }
 
-// NominationCounts says whether the room of a nominee counts when another pod is placed: it
-// is of at least its priority, and not reserved for the pods of the other one's owner.
+// NominationCounts reports whether the resources of a nominated pod count when pod is
+// placed: it has at least the same priority, and is not a placeholder for pods of the same
+// owner.
 func NominationCounts(nominee, pod *model.Pod) bool {
 	return nominee.Spec.Priority >= pod.Spec.Priority && nominee.UID != pod.UID && !(nominee.Placeholder && sameOwner(nominee, pod))
 }
 
 func sameOwner(a, b *model.Pod) bool { return a.Owner.UID == b.Owner.UID && a.Namespace == b.Namespace }
 
-// AnyNominationCounts says whether a pod ahead of the given one is nominated to a node that
-// is known.
+// AnyNominationCounts reports whether a pod whose nomination counts for the given pod is
+// nominated to a known node.
 func (s *State) AnyNominationCounts(pod *model.Pod) bool {
 	if s.nominated.len() == 0 {
 		return false
 	}
 	for i := range s.nominated.shards {
-		for node, list := range s.nominated.shards[i].m { // any; the order does not matter
+		for node, list := range s.nominated.shards[i].m { // any one; the order does not matter
 			if _, known := s.ids.get(node); !known {
 				continue
 			}
@@ -55,8 +56,7 @@ func (s *State) AnyNominationCounts(pod *model.Pod) bool {
 	return false
 }
 
-// AppendNominatedNodes appends the known nodes to which pods are nominated, in
-// no particular order.
+// AppendNominatedNodes appends the known nodes with nominated pods in no particular order.
 func (s *State) AppendNominatedNodes(to []NodeID) []NodeID {
 	for i := range s.nominated.shards {
 		for node := range s.nominated.shards[i].m {
@@ -68,9 +68,8 @@ func (s *State) AppendNominatedNodes(to []NodeID) []NodeID {
 	return to
 }
 
-// isNominated says whether a pod counts on the node that it is nominated to. One
-// that is held by a scheduling gate or a device claim does not, as nobody is
-// going to place it.
+// isNominated reports whether a pod counts on its nominated node. A gated pod or one with
+// resource claims does not, because it is not going to be scheduled.
 func isNominated(p *model.Pod) bool {
 	return p != nil && p.NominatedNodeName != "" && p.NodeName == "" && !p.Finished() && len(p.Spec.Gates)+len(p.Spec.ResourceClaims) == 0
 }
@@ -98,8 +97,8 @@ func (s *State) removeNomination(p *model.Pod) {
 	s.logNode(p.NominatedNodeName)
 }
 
-// replaceNomination puts a version of a pod in the place of another, if both are nominated to
-// the same node.
+// replaceNomination replaces a version of a pod by another, if both are nominated to the
+// same node. It reports whether it did.
 func (s *State) replaceNomination(old, p *model.Pod) bool {
 	if !isNominated(old) || !isNominated(p) || old.NominatedNodeName != p.NominatedNodeName || byKey(old, p) != 0 {
 		return false
@@ -113,7 +112,7 @@ func (s *State) replaceNomination(old, p *model.Pod) bool {
 	return true
 }
 
-// writableNominated are the pods nominated to a node, in a list that may be written to.
+// writableNominated returns the pods nominated to a node in a list that may be changed.
 func (s *State) writableNominated(node string) nominatedPods {
 	n, _ := s.nominated.get(node)
 	if n.owner != s.owner {
@@ -122,7 +121,7 @@ func (s *State) writableNominated(node string) nominatedPods {
 	return n
 }
 
-// logNode logs that something about a node has changed that nothing counts.
+// logNode logs a change of a node that no counter shows.
 func (s *State) logNode(name string) {
 	if id, ok := s.ids.get(name); ok {
 		s.index.logUncounted(id)

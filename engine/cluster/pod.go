@@ -8,21 +8,21 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// podEntry is a pod as it is known; the zero entry is one that is not.
+// podEntry is what is known about a pod. It is zero for an unknown pod.
 type podEntry struct {
-	// reported is the pod as last reported; nil for one that is only assumed.
+	// reported is the pod as last reported; nil if it is only assumed.
 	reported *model.Pod
-	// counted is the pod as it takes room, with NodeName set: seen itself when
-	// it is bound, a copy when it is assumed; nil when it takes none.
+	// counted is the assigned pod, with NodeName set: reported itself if it is bound, a copy
+	// if it is assumed, nil if it is not assigned.
 	counted *model.Pod
 	assumed bool
 }
 
 func (e podEntry) known() bool { return e.reported != nil || e.counted != nil }
 
-// UpsertPod takes notice of a pod: a new one, a change, or the confirmation of
-// an assumption. A bound pod is counted on its node unless it is finished. A
-// pod seen without a node while it is assumed stays assumed, with what is new.
+// UpsertPod adds or updates a pod. A bound pod is assigned to its node unless it has
+// finished; this confirms an assumption. An assumed pod that is reported without a node
+// stays assumed.
 func (s *State) UpsertPod(p *model.Pod) {
 	s.revision++
 	old, _ := s.pods.get(p.UID)
@@ -40,7 +40,7 @@ func (s *State) UpsertPod(p *model.Pod) {
 	s.replace(p.UID, old, e)
 }
 
-// RemovePod forgets a pod, assumed or not.
+// RemovePod deletes a pod, assumed or not.
 func (s *State) RemovePod(uid string) {
 	s.ForgetVolumes(uid)
 	old, ok := s.pods.get(uid)
@@ -51,7 +51,7 @@ func (s *State) RemovePod(uid string) {
 	s.replace(uid, old, podEntry{})
 }
 
-// Assume counts an unbound pod on a node until it is seen bound or forgotten.
+// Assume assigns an unbound pod to a node until it is reported as bound or forgotten.
 func (s *State) Assume(p *model.Pod, node string) error {
 	if _, ok := s.ids.get(node); !ok {
 		return fmt.Errorf("pod %s cannot be assumed on node %q: no such node", p.Key(), node)
@@ -69,8 +69,7 @@ func (s *State) Assume(p *model.Pod, node string) error {
 	return nil
 }
 
-// Forget ends an assumption, and that of the pod's volumes. It does nothing to pods
-// that are not assumed.
+// Forget ends the assumption of a pod and its volumes. It does nothing for other pods.
 func (s *State) Forget(uid string) {
 	s.ForgetVolumes(uid)
 	old, ok := s.pods.get(uid)
@@ -81,8 +80,8 @@ func (s *State) Forget(uid string) {
 	s.replace(uid, old, podEntry{reported: old.reported})
 }
 
-// Pod returns a pod by uid: as it is counted, or else as it was last reported;
-// nil when it is not known.
+// Pod returns a pod by UID: as it is assigned, or else as last reported; nil if it is
+// unknown.
 func (s *State) Pod(uid string) *model.Pod {
 	e, ok := s.pods.get(uid)
 	switch {
@@ -94,20 +93,20 @@ func (s *State) Pod(uid string) *model.Pod {
 	return e.reported
 }
 
-// Assumed says whether a pod is counted without having been seen bound.
+// Assumed reports whether a pod is assumed, that is, assigned but not reported as bound.
 func (s *State) Assumed(uid string) bool {
 	e, ok := s.pods.get(uid)
 	return ok && e.assumed
 }
 
-// withNodeName is a copy of an unbound pod on a node.
+// withNodeName returns a copy of a pod with a node name.
 func withNodeName(p *model.Pod, node string) *model.Pod {
 	q := *p
 	q.NodeName = node
 	return &q
 }
 
-// replace exchanges what is known of a pod and all that is counted of it.
+// replace replaces the entry of a pod and updates everything derived from it.
 func (s *State) replace(uid string, old, e podEntry) {
 	s.addToCounts(old, -1)
 	s.addToCounts(e, 1)
@@ -138,7 +137,7 @@ func (s *State) replace(uid string, old, e podEntry) {
 	}
 }
 
-// addToCounts adds an entry to the numbers of pods, or takes it off.
+// addToCounts adds an entry to the pod counts, or subtracts it.
 func (s *State) addToCounts(e podEntry, n int) {
 	if e.counted == nil {
 		return
@@ -149,19 +148,17 @@ func (s *State) addToCounts(e podEntry, n int) {
 	}
 }
 
-// PodCounts are the number of pods that take room on a node, and how many of them
-// are only assumed to.
+// PodCounts returns the number of assigned pods, and how many of them are only assumed.
 func (s *State) PodCounts() (counted, assumed int) { return s.counted, s.assumed }
 
-// countsEqual says whether exchanging one version of a pod for another changes
-// nothing that is counted or placed by. Most updates are of this kind: a status
-// was written.
+// countsEqual reports whether two versions of a pod are equal in everything that is
+// counted. Most updates only change the status.
 func countsEqual(a, b *model.Pod) bool {
 	return a.NodeName == b.NodeName && a.Spec == b.Spec && a.Deleting == b.Deleting &&
 		a.Namespace == b.Namespace && a.Owner.UID == b.Owner.UID && slices.Equal(a.Labels, b.Labels)
 }
 
-// swap puts a version of a pod in the place of another that counts alike.
+// swap replaces a version of a pod by another for which countsEqual is true.
 func (s *State) swap(old, p *model.Pod) {
 	var list *[]*model.Pod
 	if id, ok := s.ids.get(p.NodeName); ok {
@@ -189,7 +186,7 @@ func (s *State) swap(old, p *model.Pod) {
 	}
 }
 
-// assignPod counts a pod on its node, or keeps it aside.
+// assignPod adds a pod to its node, or keeps it until the node is added.
 func (s *State) assignPod(p *model.Pod) {
 	s.holds.podAssigned(s, p)
 	if id, ok := s.ids.get(p.NodeName); ok {
@@ -200,7 +197,7 @@ func (s *State) assignPod(p *model.Pod) {
 	s.unknownNodePods.put(p.NodeName, insertPod(slices.Clone(list), p, byUID))
 }
 
-// unassignPod undoes enter.
+// unassignPod reverts assignPod.
 func (s *State) unassignPod(p *model.Pod) {
 	s.holds.podUnassigned(s, p)
 	if id, ok := s.ids.get(p.NodeName); ok {
@@ -213,7 +210,7 @@ func (s *State) unassignPod(p *model.Pod) {
 
 func byUID(a, b *model.Pod) int { return cmp.Compare(a.UID, b.UID) }
 
-// byKey orders by namespace, then name, then uid.
+// byKey orders pods by namespace, name and UID.
 func byKey(a, b *model.Pod) int {
 	if c := cmp.Compare(a.Namespace, b.Namespace); c != 0 {
 		return c
@@ -224,13 +221,13 @@ func byKey(a, b *model.Pod) int {
 	return cmp.Compare(a.UID, b.UID)
 }
 
-// insertPod puts a pod into a sorted list, in place.
+// insertPod inserts a pod into a sorted list in place.
 func insertPod(list []*model.Pod, p *model.Pod, order func(a, b *model.Pod) int) []*model.Pod {
 	i, _ := slices.BinarySearchFunc(list, p, order)
 	return slices.Insert(list, i, p)
 }
 
-// deletePod takes a pod out of a sorted list, in place.
+// deletePod deletes a pod from a sorted list in place.
 func deletePod(list []*model.Pod, p *model.Pod, order func(a, b *model.Pod) int) []*model.Pod {
 	if i, ok := slices.BinarySearchFunc(list, p, order); ok {
 		return slices.Delete(list, i, i+1)

@@ -6,20 +6,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// PodClass is all pods of a namespace that are alike in those labels that any
-// selector in use reads. Labels that nobody selects by (a pod's own name in a
-// StatefulSet, its index in a Job) do not split classes.
+// PodClass is the pods of a namespace that are equal in all label keys that some selector
+// in use reads. Other labels, such as the pod name in a StatefulSet, do not split classes.
 type PodClass struct {
 	Namespace string
-	Labels    model.Labels // only keys in use
+	Labels    model.Labels // only used keys
 
 	byNode map[NodeID]podCount
 
-	counters []*DomainCounter // that the class counts in
-	terms    []*Term          // of other pods, that act on the class
+	counters []*DomainCounter // that count pods of the class
+	terms    []*Term          // of other pods, that match the class
 }
 
-// podCount is how many pods of a class a node has.
+// podCount is the number of pods of a class on a node.
 type podCount struct{ live, deleting int32 }
 
 func (c *PodClass) count(id NodeID, deleting bool, sign int32) {
@@ -38,14 +37,14 @@ func (c *PodClass) count(id NodeID, deleting bool, sign int32) {
 
 // podClasses finds classes by labels.
 type podClasses struct {
-	keys      map[string]bool // label keys that selectors in use read
+	keys      map[string]bool // used by selectors
 	byHash    map[uint64][]*PodClass
 	byPair    map[model.Label][]*PodClass
 	count     int
-	dropAt    int    // drop those without pods when there are more
-	minDropAt int    // the least of sweep
+	dropAt    int    // number of classes at which empty ones are dropped
+	minDropAt int    // minimum of dropAt
 	filled    bool   // pods are counted
-	version   uint64 // how often keys came into use
+	version   uint64 // incremented when keys are added
 }
 
 func (c *podClasses) init() {
@@ -92,7 +91,7 @@ func (x *Index) Class(namespace string, labels model.Labels) *PodClass {
 	return c
 }
 
-// dropEmpty drops the classes without pods; they are made again when needed.
+// dropEmpty drops the classes without pods. They are created again when needed.
 func (cs *podClasses) dropEmpty() {
 	old := cs.byHash
 	cs.byHash, cs.byPair, cs.count = map[uint64][]*PodClass{}, map[model.Label][]*PodClass{}, 0
@@ -114,7 +113,7 @@ func (cs *podClasses) add(hash uint64, c *PodClass) {
 	cs.count++
 }
 
-// equalInUsedKeys says whether labels, without the keys that are not in use, are want.
+// equalInUsedKeys reports whether labels, without unused keys, equal want.
 func (cs *podClasses) equalInUsedKeys(want, labels model.Labels) bool {
 	i := 0
 	for j := range labels {
@@ -127,12 +126,12 @@ func (cs *podClasses) equalInUsedKeys(want, labels model.Labels) bool {
 	return i == len(want)
 }
 
-// KeysVersion changes when label keys come into use: pods that were of one class
-// until then may differ.
+// KeysVersion changes when a label key comes into use, so that pods of one class may
+// become different.
 func (x *Index) KeysVersion() uint64 { return x.classes.version }
 
-// TrackSelector makes sure that classes tell apart what a selector reads. Pods that
-// have a label of a key that was not in use so far change their class.
+// TrackSelector makes classes distinguish the labels that a selector reads. Pods with a
+// newly used key change their class.
 func (x *Index) TrackSelector(s *model.Selector) {
 	if s == nil {
 		return
@@ -176,7 +175,6 @@ func (x *Index) trackKeys(fresh []string) {
 	}
 }
 
-// TermsMatching are the terms of other pods that match pods of the class: their
-// required anti-affinity, required affinity and preferences. Terms without an
-// owner may be among them. The slice grows as terms come; what was in it stays.
+// TermsMatching returns the affinity terms of other pods that match pods of the class,
+// including terms that no pod has any more. The slice only grows.
 func (x *Index) TermsMatching(cl *PodClass) []*Term { return cl.terms }

@@ -6,9 +6,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// What is about an owner, as a Hold is, is to cost what his pods are, not all pods: State.owned has their uids.
+// State.uidsByOwner makes operations on one owner, such as for a Hold, independent of the
+// total number of pods.
 
-// ownerUID is the uid of a pod's owner, as it is counted, or else as it was last reported; empty when there is none.
+// ownerUID returns the UID of the pod's owner, as assigned or else as last reported; "" if
+// there is none.
 func (e podEntry) ownerUID() string {
 	switch {
 	case e.counted != nil:
@@ -19,7 +21,8 @@ func (e podEntry) ownerUID() string {
 	return ""
 }
 
-// updateOwnerIndex takes notice that a pod may have come, gone or changed its owner.
+// updateOwnerIndex updates the index for a pod that was added, deleted or changed its
+// owner.
 func (s *State) updateOwnerIndex(uid string, old, e podEntry) {
 	was, is := old.ownerUID(), e.ownerUID()
 	if was == is {
@@ -36,7 +39,8 @@ func (s *State) updateOwnerIndex(uid string, old, e podEntry) {
 	}
 }
 
-// writableUIDs are the uids of an owner's pods, to be written to: what a fork sees, too, is copied before.
+// writableUIDs returns the UIDs of an owner's pods for writing; data shared with a fork is
+// copied first.
 func (s *State) writableUIDs(owner string) *cowMap[struct{}] {
 	uids, known := s.uidsByOwner.get(owner)
 	if known && uids.owner == s.owner {
@@ -51,12 +55,13 @@ func (s *State) writableUIDs(owner string) *cowMap[struct{}] {
 	return &own
 }
 
-// assignedPodsOf are the pods of an owner that take room, by uid.
+// assignedPodsOf returns the assigned pods of an owner, sorted by UID.
 func (s *State) assignedPodsOf(namespace, ownerUID string) []*model.Pod {
 	return s.ownedBy(namespace, ownerUID, func(e podEntry) *model.Pod { return e.counted })
 }
 
-// PendingPodsOf are the pods of an owner that take no room and have not finished, by uid.
+// PendingPodsOf returns the pods of an owner that are neither assigned nor finished,
+// sorted by UID.
 func (s *State) PendingPodsOf(namespace, ownerUID string) []*model.Pod {
 	return s.ownedBy(namespace, ownerUID, func(e podEntry) *model.Pod {
 		if e.counted != nil || e.reported.Finished() {

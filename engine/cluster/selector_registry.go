@@ -6,18 +6,18 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// selectorRegistry finds what selects pods by a label pair that it demands, so that a
-// class meets only what it might match and not all there is.
+// selectorRegistry finds objects with selectors by a label that they require, so that only
+// candidates are matched against a pod class.
 type selectorRegistry[T any] struct {
 	byPair  map[model.Label][]T
-	unkeyed []T // what demands no pair
+	unkeyed []T // objects without a required label
 }
 
-// maxKeyedValues is how many values a demand may name to be filed under each of them.
+// maxKeyedValues is the maximum number of values of an In requirement to be used as keys.
 const maxKeyedValues = 16
 
-// add files something under the pairs that it demands. With none demanded and
-// not loose, it matches nothing and is not filed.
+// add adds an object under the labels that it requires. With neither pairs nor loose it
+// matches nothing and is not added.
 func (r *selectorRegistry[T]) add(v T, pairs []model.Label, loose bool) {
 	if loose {
 		r.unkeyed = append(r.unkeyed, v)
@@ -31,7 +31,7 @@ func (r *selectorRegistry[T]) add(v T, pairs []model.Label, loose bool) {
 	}
 }
 
-// visit calls with all that might match pods with the labels.
+// visit calls f with all objects that may match pods with the labels.
 func (r *selectorRegistry[T]) visit(labels model.Labels, f func(T)) {
 	for _, v := range r.unkeyed {
 		f(v)
@@ -43,8 +43,8 @@ func (r *selectorRegistry[T]) visit(labels model.Labels, f func(T)) {
 	}
 }
 
-// requiredLabels are label pairs of which a pod must have one to match all the terms;
-// loose when there is no such demand.
+// requiredLabels returns labels of which a pod must have one to match all terms. loose
+// means that there is no such set.
 func requiredLabels(terms []MatchTerm) (pairs []model.Label, loose bool) {
 	for i := range terms {
 		if terms[i].Selector == nil {
@@ -67,7 +67,7 @@ func requiredLabels(terms []MatchTerm) (pairs []model.Label, loose bool) {
 	return nil, true
 }
 
-// visitClasses calls with all classes whose pods might match the terms.
+// visitClasses calls f with all classes whose pods may match the terms.
 func (x *Index) visitClasses(terms []MatchTerm, f func(*PodClass)) {
 	pairs, loose := requiredLabels(terms)
 	if loose {

@@ -6,27 +6,28 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// NodeID is a node's slot: dense, stable while the node exists, reused after.
+// NodeID is a dense ID of a node. It is stable while the node exists and reused
+// afterwards.
 type NodeID int32
 
-// State is what is where. See the package comment for what holds of it.
+// State is the state of a cluster; see the package documentation.
 type State struct {
-	owner    *token // whose pieces may be written in place
+	owner    *token // writer of exclusive data
 	revision uint64
-	// counted is how many pods take room; assumed how many of them are not seen bound.
+	// counted is the number of assigned pods, assumed how many of them are only assumed.
 	counted, assumed int
 
 	nodes  []*NodeInfo // by NodeID; nil where free
-	free   []NodeID    // free slots, taken from the end
+	free   []NodeID    // unused IDs, taken from the end
 	ids    cowMap[NodeID]
 	sorted []NodeID // NodeIDs by name; nil when stale
 
 	pods            cowMap[podEntry]            // by uid
-	uidsByOwner     cowMap[*cowMap[struct{}]]   // by owner uid: the uids of its pods; see owned.go
-	unknownNodePods cowMap[[]*model.Pod]        // by name of a node that is not known
-	nominated       cowMap[nominatedPods]       // by node name; not empty
-	claimUsers      cowMap[[]*model.Pod]        // by "namespace/claim": counted pods using it
-	images          cowMap[imageSpread]         // by normalised name
+	uidsByOwner     cowMap[*cowMap[struct{}]]   // UIDs of the pods by owner UID
+	unknownNodePods cowMap[[]*model.Pod]        // pods by name of an unknown node
+	nominated       cowMap[nominatedPods]       // by node name; no empty entries
+	claimUsers      cowMap[[]*model.Pod]        // assigned pods by "namespace/claim"
+	images          cowMap[imageSpread]         // by normalized name
 	namespaces      cowMap[model.Labels]        // by namespace
 	spreadGroups    cowMap[[]model.SpreadGroup] // by namespace
 	budgets         cowMap[[]*model.Budget]
@@ -37,7 +38,7 @@ type State struct {
 
 	budgetsVersion uint64
 
-	index *Index // nil until somebody asks for it
+	index *Index // nil until first use
 }
 
 // New returns an empty State.
@@ -56,12 +57,11 @@ func (s *State) setOwner(t *token) {
 	s.holds.all.owner, s.holds.owners.owner = t, t
 }
 
-// Revision grows by one with every change.
+// Revision returns a number that grows with every change.
 func (s *State) Revision() uint64 { return s.revision }
 
-// Fork returns a copy that shares what neither side changes. Its cost is in the
-// number of nodes and table shards, not in that of pods. The fork may be used
-// from another goroutine than its parent. It has no Index.
+// Fork returns a copy that shares unchanged data, at a cost independent of the number of
+// pods. The fork may be used in another goroutine than its parent. It has no Index.
 func (s *State) Fork() *State {
 	mine, theirs := &token{}, &token{}
 	f := &State{

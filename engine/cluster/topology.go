@@ -6,19 +6,17 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Topology is one label key over all nodes, its values interned: the topology
-// domains of that key.
+// Topology is one label key over all nodes. Its values are interned as domains.
 type Topology struct {
-	Key string // empty: every node is a domain of its own
-	// DomainOf are the domains of the nodes by NodeID; 0 where the label is missing.
+	Key string // empty: every node is a domain
+	// DomainOf is the domain by NodeID; 0 if the label is missing.
 	DomainOf []int32
-	// Members are the nodes of a domain, by its id, in no particular order.
+	// Members are the nodes by domain ID in no particular order.
 	Members [][]NodeID
 	// NumDomains is the number of domains that have nodes.
 	NumDomains int
-	// FineGrained: the domains are so many and so small that it is cheaper to log all
-	// nodes of a domain when a counter of it changes than to look at every domain
-	// at each decision.
+	// FineGrained: the domains are so many and so small that a changed counter logs all nodes
+	// of its domain. Otherwise each decision reads all domains.
 	FineGrained bool
 
 	thresholds *thresholds
@@ -28,18 +26,18 @@ type Topology struct {
 	free       []int32
 }
 
-// thresholds are the sizes at which structures change.
+// thresholds are the sizes at which data structures change.
 type thresholds struct {
-	// A column is fine with more domains than this of fewer nodes than that. It
-	// ceases to be a quarter further, so that it does not flap.
+	// A topology is fine-grained if it has more than fineDomains domains of fewer than
+	// fineNodes nodes on average. The limits to leave that state are a quarter away, as
+	// hysteresis.
 	fineDomains, fineNodes int
-	// manyDomains: up to so many a minimum is searched, beyond it is kept.
+	// manyDomains: with more domains a counter maintains its minimum instead of searching it.
 	manyDomains int
 }
 
-// SetThresholds sets the sizes at which structures change, for tests and measurements:
-// from how many domains of up to how many nodes on a column is fine, and from how many
-// domains on a minimum is kept. It must come before anything is asked for.
+// SetThresholds sets the sizes at which data structures change, for tests and benchmarks.
+// Call it before the index is used.
 func (x *Index) SetThresholds(fineDomains, fineNodes, manyDomains int) {
 	x.thresholds = thresholds{fineDomains, fineNodes, manyDomains}
 }
@@ -48,8 +46,8 @@ func newTopology(key string, l *thresholds) *Topology {
 	return &Topology{Key: key, thresholds: l, FineGrained: key == "", values: map[string]int32{}, names: []string{""}, Members: make([][]NodeID, 1)}
 }
 
-// domainValue is a label's value marked as present, or "" when it is missing: an
-// empty value is a domain, too.
+// domainValue returns a label value prefixed with "=", or "" if the label is missing,
+// because an empty value is a domain, too.
 func domainValue(n *model.Node, key string) string {
 	if v, ok := n.Labels.Get(key); ok {
 		return "=" + v
@@ -57,7 +55,7 @@ func domainValue(n *model.Node, key string) string {
 	return ""
 }
 
-// set puts a node into a domain, "" into none. It returns 1 when Fine changed.
+// set moves a node to a domain, or to none for "". It returns 1 if FineGrained changed.
 func (c *Topology) set(id NodeID, value string) uint64 {
 	for len(c.DomainOf) <= int(id) {
 		c.DomainOf = append(c.DomainOf, 0)
@@ -123,10 +121,10 @@ func (c *Topology) updateFineGrained() uint64 {
 	return 1
 }
 
-// HasEmpty says whether the empty value is one of the domains.
+// HasEmpty reports whether the empty value is one of the domains.
 func (c *Topology) HasEmpty() bool { return c.values["="] != 0 }
 
-// Topology returns the column of a label key.
+// Topology returns the topology of a label key.
 func (x *Index) Topology(key string) *Topology {
 	if key == "" {
 		return x.perNode

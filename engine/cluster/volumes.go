@@ -7,30 +7,30 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// volumes is what is known of volumes, claims and drivers.
+// volumes are the known volumes, claims and drivers.
 type volumes struct {
 	persistent cowMap[*model.PersistentVolume]      // by name
-	free       cowMap[[]*model.PersistentVolume]    // by class: those that name no claim, by name
-	reserved   cowMap[[]*model.PersistentVolume]    // by "namespace/claim" that they name, by name
+	free       cowMap[[]*model.PersistentVolume]    // by class: volumes without a claim, sorted by name
+	reserved   cowMap[[]*model.PersistentVolume]    // by "namespace/claim" of the claimRef, sorted by name
 	claims     cowMap[*model.PersistentVolumeClaim] // by "namespace/name"
 	classes    cowMap[*model.StorageClass]          // by name
 	csiNodes   cowMap[*model.CSINode]               // by node name
 	drivers    cowMap[*model.CSIDriver]             // by name
-	capacities cowMap[[]*model.CSIStorageCapacity]  // by class, by namespace and name
-	// capacityClass is the class of a capacity, by "namespace/name".
+	capacities cowMap[[]*model.CSIStorageCapacity]  // by class, sorted by namespace and name
+	// capacityClass is the class of a CSIStorageCapacity by "namespace/name".
 	capacityClass cowMap[string]
-	attached      cowMap[[]*model.VolumeAttachment] // by node, by name
-	attachedTo    cowMap[string]                    // the node of an attachment, by its name
+	attached      cowMap[[]*model.VolumeAttachment] // by node, sorted by name
+	attachedTo    cowMap[string]                    // node of an attachment by its name
 
-	// What is assumed; see volumes_assumed.go.
-	plans         cowMap[*model.VolumePlan]            // by uid of the pod
+	// Assumed plans; see volumes_assumed.go.
+	plans         cowMap[*model.VolumePlan]            // by pod UID
 	reportedPVs   cowMap[*model.PersistentVolume]      // as reported, of volumes with holders
 	reportedPVCs  cowMap[*model.PersistentVolumeClaim] // as reported, of claims with holders
-	volumeHolders cowMap[[]volumeHolder]               // by volume name, by pod uid
-	claimHolders  cowMap[[]volumeHolder]               // by "namespace/claim", by pod uid
+	volumeHolders cowMap[[]volumeHolder]               // by volume name, sorted by pod UID
+	claimHolders  cowMap[[]volumeHolder]               // by "namespace/claim", sorted by pod UID
 }
 
-// fork returns a copy that changes independently of the original.
+// fork returns an independent copy.
 func (v *volumes) fork(mine, theirs *token) volumes {
 	return volumes{
 		persistent: v.persistent.fork(mine, theirs), free: v.free.fork(mine, theirs),
@@ -51,27 +51,27 @@ func (s *State) PV(name string) (*model.PersistentVolume, bool) {
 	return s.volumes.persistent.get(name)
 }
 
-// FreeVolumes are the volumes of a class that name no claim, sorted by name.
-// The slice must not be changed.
+// FreeVolumes returns the volumes of a class without a claim, sorted by name. The slice
+// must not be changed.
 func (s *State) FreeVolumes(class string) []*model.PersistentVolume {
 	list, _ := s.volumes.free.get(class)
 	return list
 }
 
-// VolumesFor are the volumes, of any class, that name a claim, sorted by name.
-// The slice must not be changed.
+// VolumesFor returns the volumes of any class whose claimRef names a claim, sorted by
+// name. The slice must not be changed.
 func (s *State) VolumesFor(namespace, claim string) []*model.PersistentVolume {
 	list, _ := s.volumes.reserved.get(namespace + "/" + claim)
 	return list
 }
 
-// UpsertPV takes notice of a volume.
+// UpsertPV adds or updates a PersistentVolume.
 func (s *State) UpsertPV(v *model.PersistentVolume) {
 	s.revision++
 	s.putVolume(s.volumes.reportVolume(v))
 }
 
-// putVolume sets a volume as it counts.
+// putVolume stores a volume as placement sees it.
 func (s *State) putVolume(v *model.PersistentVolume) {
 	if old, ok := s.volumes.persistent.get(v.Name); ok {
 		s.unlistVolume(old)
@@ -81,7 +81,7 @@ func (s *State) putVolume(v *model.PersistentVolume) {
 	putSorted(list, key, v, byVolumeName)
 }
 
-// RemovePV forgets a volume.
+// RemovePV deletes a PersistentVolume.
 func (s *State) RemovePV(name string) {
 	old, ok := s.volumes.persistent.get(name)
 	if !ok {
@@ -98,7 +98,7 @@ func (s *State) unlistVolume(v *model.PersistentVolume) {
 	delSorted(list, key, v, byVolumeName)
 }
 
-// listOf says in which table, under which key, a volume is listed.
+// listOf returns the list that a volume belongs to.
 func (v *volumes) listOf(pv *model.PersistentVolume) (*cowMap[[]*model.PersistentVolume], string) {
 	if pv.Claim == (model.ClaimRef{}) {
 		return &v.free, pv.Class
@@ -111,13 +111,13 @@ func (s *State) PVC(namespace, name string) (*model.PersistentVolumeClaim, bool)
 	return s.volumes.claims.get(namespace + "/" + name)
 }
 
-// UpsertPVC takes notice of a claim.
+// UpsertPVC adds or updates a PersistentVolumeClaim.
 func (s *State) UpsertPVC(c *model.PersistentVolumeClaim) {
 	s.revision++
 	s.volumes.claims.put(c.Namespace+"/"+c.Name, s.volumes.reportClaim(c))
 }
 
-// RemovePVC forgets a claim.
+// RemovePVC deletes a PersistentVolumeClaim.
 func (s *State) RemovePVC(namespace, name string) {
 	s.revision++
 	s.volumes.claims.del(namespace + "/" + name)
@@ -129,19 +129,19 @@ func (s *State) StorageClass(name string) (*model.StorageClass, bool) {
 	return s.volumes.classes.get(name)
 }
 
-// UpsertStorageClass takes notice of a class.
+// UpsertStorageClass adds or updates a StorageClass.
 func (s *State) UpsertStorageClass(c *model.StorageClass) {
 	s.revision++
 	s.volumes.classes.put(c.Name, c)
 }
 
-// RemoveStorageClass forgets a class.
+// RemoveStorageClass deletes a StorageClass.
 func (s *State) RemoveStorageClass(name string) {
 	s.revision++
 	s.volumes.classes.del(name)
 }
 
-// putSorted puts a value into the sorted list of a key, on a copy of the list.
+// putSorted inserts a value into a copy of the sorted list of a key.
 func putSorted[V any](t *cowMap[[]V], key string, v V, order func(a, b V) int) {
 	list, _ := t.get(key)
 	i, found := slices.BinarySearchFunc(list, v, order)
@@ -153,7 +153,7 @@ func putSorted[V any](t *cowMap[[]V], key string, v V, order func(a, b V) int) {
 	t.put(key, append(out, list[i:]...))
 }
 
-// delSorted takes a value out of the sorted list of a key, on a copy of it.
+// delSorted deletes a value from a copy of the sorted list of a key.
 func delSorted[V any](t *cowMap[[]V], key string, v V, order func(a, b V) int) {
 	list, _ := t.get(key)
 	i, found := slices.BinarySearchFunc(list, v, order)

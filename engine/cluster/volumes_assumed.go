@@ -8,26 +8,26 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// What pods in flight are about to take counts as taken: a volume names the
-// claim that it is to be bound to, a claim the node that it is to be provisioned for.
-// Both the plans and what was reported are kept, so that what counts is a function of them.
+// Volumes and claims in the plan of a pod in flight count as taken: a volume names the
+// claim that it will be bound to, a claim has the selected node. The state keeps both the
+// plans and the reported objects, so that the result is a function of the two.
 
-// volumeHolder is a pod whose plan has a volume or a claim.
+// volumeHolder is a pod whose plan includes a volume or a claim.
 type volumeHolder struct {
 	uid   string
-	claim model.ClaimRef // of a volume's holder
-	node  string         // of a claim's holder
-	// reported: what the plan wants was reported, or something else was. From then on
-	// reports alone count.
+	claim model.ClaimRef // for volumes
+	node  string         // for claims
+	// reported: the result of the plan, or something else, was reported. From then on only
+	// reports count.
 	reported bool
 }
 
 func compareHolders(a, b volumeHolder) int { return cmp.Compare(a.uid, b.uid) }
 
-// AssumeVolumes counts the plan of a pod in flight as carried out: its volumes are
-// not free any more, and its claims are bound to their nodes. That ends volume by
-// volume as reports come in, and as a whole by ForgetVolumes, or when the pod is seen
-// bound, is finished, is forgotten or gone. A second plan of the pod replaces the first.
+// AssumeVolumes counts the plan of a pod in flight as executed: its volumes are not free,
+// and its claims have their selected nodes. This ends for each volume when it is reported,
+// and for all with ForgetVolumes, or when the pod is bound, finished, forgotten or
+// deleted. A second plan replaces the first.
 func (s *State) AssumeVolumes(pod *model.Pod, plan *model.VolumePlan) {
 	s.ForgetVolumes(pod.UID)
 	if plan == nil {
@@ -59,8 +59,8 @@ func (s *State) AssumeVolumes(pod *model.Pod, plan *model.VolumePlan) {
 	}
 }
 
-// ForgetVolumes ends what AssumeVolumes began for a pod. Volumes may be free then
-// that were not before. It does nothing for pods without a plan.
+// ForgetVolumes ends AssumeVolumes for a pod, which may free volumes. It does nothing for
+// pods without a plan.
 func (s *State) ForgetVolumes(uid string) {
 	v := &s.volumes
 	plan, ok := v.plans.get(uid)
@@ -91,14 +91,14 @@ func (s *State) ForgetVolumes(uid string) {
 	}
 }
 
-// VolumePlan is the plan that is assumed for a pod; nil when there is none.
+// VolumePlan returns the assumed plan of a pod; nil if there is none.
 func (s *State) VolumePlan(uid string) *model.VolumePlan {
 	plan, _ := s.volumes.plans.get(uid)
 	return plan
 }
 
-// HasAssumedVolumes says whether something is taken by the pod's plan alone: it would be free
-// if the plan were forgotten.
+// HasAssumedVolumes reports whether forgetting the pod's plan would free a volume or a
+// claim.
 func (s *State) HasAssumedVolumes(uid string) bool {
 	plan := s.VolumePlan(uid)
 	if plan == nil {
@@ -120,8 +120,8 @@ func (s *State) HasAssumedVolumes(uid string) bool {
 	return false
 }
 
-// VolumesReady says whether all claims of the pod's plan are bound, to volumes that
-// are known. It is true for pods without a plan.
+// VolumesReady reports whether all claims of the pod's plan are bound to known volumes. It
+// is true for pods without a plan.
 func (s *State) VolumesReady(pod *model.Pod) bool {
 	plan := s.VolumePlan(pod.UID)
 	return plan == nil || plan.EveryClaim(func(c *model.PersistentVolumeClaim) bool {
@@ -134,8 +134,7 @@ func (s *State) VolumesReady(pod *model.Pod) bool {
 	})
 }
 
-// VolumePlanError says why the pod's plan cannot come to its end any more, so that
-// waiting is in vain; empty while it can.
+// VolumePlanError returns why the pod's plan can no longer complete; empty while it can.
 func (s *State) VolumePlanError(pod *model.Pod) string {
 	plan := s.VolumePlan(pod.UID)
 	if plan == nil {
@@ -180,7 +179,8 @@ func (s *State) claimError(plan *model.VolumePlan, c *model.PersistentVolumeClai
 	return ""
 }
 
-// unreachableVolume says that a claim got a volume which the node does not reach.
+// unreachableVolume returns an error text if a claim is bound to a volume that the node
+// cannot use.
 func (s *State) unreachableVolume(node string, c *model.PersistentVolumeClaim) string {
 	v, ok := s.PV(c.VolumeName)
 	id, there := s.NodeID(node)
@@ -190,7 +190,7 @@ func (s *State) unreachableVolume(node string, c *model.PersistentVolumeClaim) s
 	return ""
 }
 
-// reportedVolume is a volume without what is assumed of it.
+// reportedVolume returns a volume without assumptions.
 func (v *volumes) reportedVolume(name string) (*model.PersistentVolume, bool) {
 	if reported, ok := v.reportedPVs.get(name); ok {
 		return reported, true
@@ -205,7 +205,7 @@ func (v *volumes) reportedClaim(key string) (*model.PersistentVolumeClaim, bool)
 	return v.claims.get(key)
 }
 
-// reportVolume takes in the report of a volume and returns it as it counts.
+// reportVolume stores a reported volume and returns it as placement sees it.
 func (v *volumes) reportVolume(reported *model.PersistentVolume) *model.PersistentVolume {
 	if _, held := v.volumeHolders.get(reported.Name); !held {
 		return reported
@@ -227,12 +227,12 @@ func (v *volumes) countedVolume(reported *model.PersistentVolume) *model.Persist
 	return reported
 }
 
-// placementKnown says whether it is decided where a claim's volume is made, or which it is.
+// placementKnown reports whether a claim has a selected node or a volume.
 func placementKnown(c *model.PersistentVolumeClaim) bool {
 	return c.HasSelectedNode || c.VolumeName != ""
 }
 
-// reportClaim takes in the report of a claim and returns it as it counts.
+// reportClaim stores a reported claim and returns it as placement sees it.
 func (v *volumes) reportClaim(reported *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
 	key := reported.Namespace + "/" + reported.Name
 	if _, held := v.claimHolders.get(key); !held {
@@ -255,7 +255,7 @@ func (v *volumes) countedClaim(key string, reported *model.PersistentVolumeClaim
 	return reported
 }
 
-// deleteVolume ends what was assumed of a volume that is gone.
+// deleteVolume ends the assumptions about a deleted volume.
 func (v *volumes) deleteVolume(name string) {
 	v.reportedPVs.del(name)
 	markReported(&v.volumeHolders, name)

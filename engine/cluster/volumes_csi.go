@@ -6,16 +6,16 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// CSINode returns the drivers of a node, by the node's name.
+// CSINode returns the CSI drivers of a node.
 func (s *State) CSINode(node string) (*model.CSINode, bool) { return s.volumes.csiNodes.get(node) }
 
-// UpsertCSINode takes notice of a node's drivers.
+// UpsertCSINode adds or updates a CSINode.
 func (s *State) UpsertCSINode(n *model.CSINode) {
 	s.revision++
 	s.volumes.csiNodes.put(n.Name, n)
 }
 
-// RemoveCSINode forgets a node's drivers.
+// RemoveCSINode deletes a CSINode.
 func (s *State) RemoveCSINode(name string) {
 	s.revision++
 	s.volumes.csiNodes.del(name)
@@ -24,20 +24,20 @@ func (s *State) RemoveCSINode(name string) {
 // CSIDriver returns a driver by name.
 func (s *State) CSIDriver(name string) (*model.CSIDriver, bool) { return s.volumes.drivers.get(name) }
 
-// UpsertCSIDriver takes notice of a driver.
+// UpsertCSIDriver adds or updates a CSIDriver.
 func (s *State) UpsertCSIDriver(d *model.CSIDriver) {
 	s.revision++
 	s.volumes.drivers.put(d.Name, d)
 }
 
-// RemoveCSIDriver forgets a driver.
+// RemoveCSIDriver deletes a CSIDriver.
 func (s *State) RemoveCSIDriver(name string) {
 	s.revision++
 	s.volumes.drivers.del(name)
 }
 
-// StorageCapacities are the capacities of a class, sorted by namespace and
-// name. The slice must not be changed.
+// StorageCapacities returns the capacities of a class, sorted by namespace and name. The
+// slice must not be changed.
 func (s *State) StorageCapacities(class string) []*model.CSIStorageCapacity {
 	list, _ := s.volumes.capacities.get(class)
 	return list
@@ -47,7 +47,7 @@ func byCapacityName(a, b *model.CSIStorageCapacity) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// UpsertCSIStorageCapacity takes notice of a capacity.
+// UpsertCSIStorageCapacity adds or updates a CSIStorageCapacity.
 func (s *State) UpsertCSIStorageCapacity(c *model.CSIStorageCapacity) {
 	s.RemoveCSIStorageCapacity(c.Namespace, c.Name)
 	s.revision++
@@ -55,7 +55,7 @@ func (s *State) UpsertCSIStorageCapacity(c *model.CSIStorageCapacity) {
 	putSorted(&s.volumes.capacities, c.Class, c, byCapacityName)
 }
 
-// RemoveCSIStorageCapacity forgets a capacity.
+// RemoveCSIStorageCapacity deletes a CSIStorageCapacity.
 func (s *State) RemoveCSIStorageCapacity(namespace, name string) {
 	class, ok := s.volumes.capacityClass.get(namespace + "/" + name)
 	if !ok {
@@ -66,8 +66,8 @@ func (s *State) RemoveCSIStorageCapacity(namespace, name string) {
 	delSorted(&s.volumes.capacities, class, &model.CSIStorageCapacity{Namespace: namespace, Name: name}, byCapacityName)
 }
 
-// VolumeAttachments are the attachments to a node, sorted by name. The slice
-// must not be changed.
+// VolumeAttachments returns the attachments of a node, sorted by name. The slice must not
+// be changed.
 func (s *State) VolumeAttachments(node string) []*model.VolumeAttachment {
 	list, _ := s.volumes.attached.get(node)
 	return list
@@ -75,7 +75,7 @@ func (s *State) VolumeAttachments(node string) []*model.VolumeAttachment {
 
 func byAttachmentName(a, b *model.VolumeAttachment) int { return cmp.Compare(a.Name, b.Name) }
 
-// UpsertVolumeAttachment takes notice of an attachment.
+// UpsertVolumeAttachment adds or updates a VolumeAttachment.
 func (s *State) UpsertVolumeAttachment(a *model.VolumeAttachment) {
 	s.RemoveVolumeAttachment(a.Name)
 	s.revision++
@@ -83,7 +83,7 @@ func (s *State) UpsertVolumeAttachment(a *model.VolumeAttachment) {
 	putSorted(&s.volumes.attached, a.Node, a, byAttachmentName)
 }
 
-// RemoveVolumeAttachment forgets an attachment.
+// RemoveVolumeAttachment deletes a VolumeAttachment.
 func (s *State) RemoveVolumeAttachment(name string) {
 	node, ok := s.volumes.attachedTo.get(name)
 	if !ok {

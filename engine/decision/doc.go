@@ -1,12 +1,12 @@
-// Package decision holds the records of what was decided and why: outcome,
-// verdicts, numbers, the state they were made on.
+// Package decision holds the records of a scheduling decision: outcome, verdicts, scores
+// and the revision of the state they refer to.
 //
-// Nothing here is formatted. A rejection is a rule, a code and numbers; the
-// words of kube-scheduler (Reason.String) and the longer words of berth explain
-// are made when somebody reads them.
+// Nothing here is formatted. A rejection is a plugin, a code and numbers. Package explain
+// turns them into text; Reason.String is the exception and returns the text of
+// kube-scheduler.
 //
-// Two depths of the same thing: Summary is what every decision leaves behind
-// (the choice, a histogram of reasons), at a cost that does not grow with the
-// cluster; Record is every node's verdict and scores, made on request by the
-// plain path on the same state.
+// There are two levels of detail. Every decision leaves a Summary: the selected node and a
+// histogram of reasons, at a cost independent of cluster size. A Record holds the verdict
+// and the scores of every node. The reference evaluator (placement.Evaluate) creates it on
+// request.
 package decision

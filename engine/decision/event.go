@@ -1,28 +1,25 @@
 package decision
 
-// ClusterEvents is a set of kinds of changes in the cluster that can undo a
-// rejection. Each rule names the kinds that concern it (engine/placement); the
-// scheduling machine says which kinds an event is; the queue brings them
-// together.
+// ClusterEvents is a set of kinds of cluster events that may make an unschedulable pod
+// schedulable. Each plugin registers the kinds it is interested in.
 type ClusterEvents uint32
 
-// The kinds of changes. Those of nodes mean that a node became more
-// schedulable, or other than it was.
+// The kinds of cluster events.
 const (
 	NodeAdded                 ClusterEvents = 1 << iota
 	NodeRemoved                             // lowers the minimum of a spread constraint
-	NodeAllocatableChanged                  // more of some resource, or of pods
-	NodeLabelsChanged                       // any difference
-	NodeTaintsChanged                       // any difference
-	NodeUncordoned                          // spec.unschedulable was lifted
-	NodeFeaturesChanged                     // any difference in the declared features
-	PodAssigned                             // a pod came to a node
+	NodeAllocatableChanged                  // more of some resource, or more pods
+	NodeLabelsChanged                       // any change
+	NodeTaintsChanged                       // any change
+	NodeUncordoned                          // spec.unschedulable became false
+	NodeFeaturesChanged                     // any change of the declared features
+	PodAssigned                             // a pod was assumed on or bound to a node
 	PodLabelsChanged                        // labels of an assigned pod changed
-	PodScaledDown                           // an assigned pod asks for less
-	PodTerminating                          // an assigned pod is being deleted: spreading does not count it any more
-	PodRemoved                              // an assigned pod is gone, finished, or was forgotten
-	SpreadGroupChanged                      // a Service, ReplicaSet, ... was added, changed or removed
-	NamespaceLabelsChanged                  // a namespace was added or removed, or its labels changed
+	PodScaledDown                           // an assigned pod requests less
+	PodTerminating                          // an assigned pod has a deletionTimestamp; topology spreading no longer counts it
+	PodRemoved                              // an assigned pod was deleted, finished or forgotten
+	SpreadGroupChanged                      // a Service, ReplicationController, ReplicaSet or StatefulSet was added, changed or deleted
+	NamespaceLabelsChanged                  // a namespace was added or deleted, or its labels changed
 	PVCChanged                              // PersistentVolumeClaim
 	PVChanged                               // PersistentVolume
 	StorageClassChanged                     // StorageClass
@@ -30,18 +27,17 @@ const (
 	CSIDriverChanged                        // CSIDriver
 	CSIStorageCapacityChanged               // CSIStorageCapacity
 	VolumeAttachmentChanged                 // VolumeAttachment
-	BudgetChanged                           // PodDisruptionBudget: preemption may be possible now
+	BudgetChanged                           // PodDisruptionBudget: preemption may succeed now
 	ResourceClaimChanged                    // ResourceClaim
-	HoldEnded                               // a Hold that keeps an owner's pods off a node is over, changed or removed
+	HoldEnded                               // an Avoid Hold expired, changed or was deleted
 	NumEvents                               = iota
 
 	NoEvent  ClusterEvents = 0
 	AnyEvent ClusterEvents = 1<<NumEvents - 1
 )
 
-// eventNames are the kinds as kube-scheduler labels them in
-// queue_incoming_pods_total: the resource and what was done to it. The latter is
-// left out here where it is Add, Update or Delete as the change says.
+// eventNames are the resource and action as kube-scheduler labels them in
+// queue_incoming_pods_total. EventName appends the action where an entry has none.
 var eventNames = [NumEvents]string{
 	"NodeAdd", "NodeDelete", "NodeUpdateNodeAllocatable", "NodeUpdateNodeLabel", "NodeUpdateNodeTaint",
 	"NodeUpdateNodeTaint", "NodeUpdateNodeDeclaredFeature", "AssignedPodAdd", "AssignedPodUpdatePodLabel",
@@ -51,7 +47,7 @@ var eventNames = [NumEvents]string{
 	"PodDisruptionBudget", "resource.k8s.io/ResourceClaim", "berth.dev/Hold",
 }
 
-// Action is what was done to the object of a change.
+// Action is what happened to the object of an event.
 type Action uint8
 
 // The actions.
@@ -62,8 +58,8 @@ const (
 	NumActions
 )
 
-// EventName is kube-scheduler's name of a change of the kind with the given bit
-// number. Groups, namespaces and budgets, which wake nobody there, are named alike.
+// EventName returns kube-scheduler's name of the event kind with a bit number and an
+// action. Kinds that kube-scheduler does not know are named in the same way.
 func EventName(bit int, a Action) string {
 	if ClusterEvents(1)<<bit < SpreadGroupChanged {
 		return eventNames[bit]
@@ -71,17 +67,16 @@ func EventName(bit int, a Action) string {
 	return eventNames[bit] + [...]string{"Update", "Add", "Delete"}[a]
 }
 
-// Delta is a change with the object that changed.
+// Delta is a cluster event with the object that changed.
 type Delta struct {
 	Events ClusterEvents
-	// Old and New are the object as it was and as it is: pointers to values of
-	// engine/model, nil when it was not there or is gone. A pod that takes room has its
-	// NodeName set, also when it is only assumed; one without held room where it is
-	// nominated. Both nil: nothing is known but the kinds.
+	// Old and New are pointers to values of engine/model: the object before and after the
+	// change. Old is nil for an added object, New for a deleted one. An assigned pod, also an
+	// assumed one, has NodeName set. Both are nil if only the event kinds are known.
 	Old, New any
 }
 
-// Action is what was done to the object.
+// Action returns what happened to the object.
 func (d *Delta) Action() Action {
 	switch {
 	case d.Old == nil && d.New != nil:
@@ -92,12 +87,12 @@ func (d *Delta) Action() Action {
 	return Update
 }
 
-// QueueingHint is whether a change can have undone the rejection of a pod.
+// QueueingHint is whether a cluster event may make an unschedulable pod schedulable.
 type QueueingHint uint8
 
-// The degrees of help.
+// The queueing hints.
 const (
 	QueueSkip    QueueingHint = iota
-	QueueForNode              // if at all, then on the one node that it is about
+	QueueForNode              // at most on the node that the event is about
 	QueueForAnyNode
 )

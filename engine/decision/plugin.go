@@ -1,9 +1,9 @@
 package decision
 
-// Plugin is a rule of placement, in the order in which rules are asked.
+// Plugin is a scheduling plugin, numbered in kube-scheduler's default order.
 type Plugin uint8
 
-// The rules, in kube-scheduler's default order.
+// The plugins, in kube-scheduler's default order.
 const (
 	NoPlugin Plugin = iota
 	SchedulingGates
@@ -25,11 +25,11 @@ const (
 	NodeDeclaredFeatures
 	GangScheduling
 	DefaultPreemption
-	// PreFilterResult marks nodes outside of the names that a rule narrowed the
-	// search to; they were never judged.
+	// PreFilterResult stands for nodes outside of the node names that a PreFilter plugin
+	// returned; they are not filtered.
 	PreFilterResult
-	// HoldAvoid is Berth's own, and not configured: Hold objects of type Avoid. It is
-	// asked before all others.
+	// HoldAvoid is Berth's own plugin for Hold objects of type Avoid. It is always enabled and
+	// runs before all other filters.
 	HoldAvoid
 	NumPlugins
 )
@@ -41,7 +41,7 @@ var pluginNames = [NumPlugins]string{
 	"ImageLocality", "NodeDeclaredFeatures", "GangScheduling", "DefaultPreemption", "PreFilterResult", "HoldAvoid",
 }
 
-// String is the rule's name as kube-scheduler's configuration spells it.
+// String returns the name of the plugin in kube-scheduler's configuration.
 func (r Plugin) String() string {
 	if r < NumPlugins {
 		return pluginNames[r]
@@ -49,7 +49,7 @@ func (r Plugin) String() string {
 	return ""
 }
 
-// PluginByName finds a rule by its configuration name.
+// PluginByName returns the plugin with a name in kube-scheduler's configuration.
 func PluginByName(name string) (Plugin, bool) {
 	for r := SchedulingGates; r < PreFilterResult; r++ {
 		if pluginNames[r] == name {
@@ -59,26 +59,26 @@ func PluginByName(name string) (Plugin, bool) {
 	return NoPlugin, false
 }
 
-// PluginSet is a set of rules.
+// PluginSet is a set of plugins.
 type PluginSet uint32
 
-// With returns the set with r in it.
+// With returns the set with r added.
 func (s PluginSet) With(r Plugin) PluginSet { return s | 1<<r }
 
-// Has says whether r is in the set.
+// Has reports whether r is in the set.
 func (s PluginSet) Has(r Plugin) bool { return s&(1<<r) != 0 }
 
-// Code is a verdict in three values.
+// Code is the result code of a filter.
 type Code uint8
 
-// The verdicts. Only nodes that are Unschedulable can be helped by preemption.
+// The codes. Removing pods can only help on nodes that are Unschedulable.
 const (
 	Success Code = iota
 	Unschedulable
 	UnschedulableAndUnresolvable
 )
 
-// String is kube-scheduler's name of the code.
+// String returns kube-scheduler's name of the code.
 func (c Code) String() string {
 	switch c {
 	case Unschedulable:

@@ -2,51 +2,49 @@ package decision
 
 import "github.com/berthproject/berth/engine/model"
 
-// Preemption is what came of looking for pods whose leaving would make room.
+// Preemption is the result of the search for victims.
 type Preemption struct {
 	Outcome PreemptionOutcome
-	// Node and Victims are the choice; set when Tried is Nominated and only then.
-	// Victims are sorted by importance, the most important first; those that are
-	// being deleted already are among them.
+	// Node and Victims are the selected candidate; set only if Outcome is PreemptionNominated.
+	// Victims are sorted by importance, most important first, and include pods that are
+	// already terminating.
 	Node    string
 	Victims []*model.Pod
-	// Debits are what the victims take from disruption budgets, by the budgets'
-	// namespace and name; set when Tried is Nominated and the ledger's rule is on.
-	// kube-scheduler itself debits nothing. Victims that are being deleted already or that a
-	// budget has in its disruptedPods are paid for and not among the names.
+	// Debits are the disruptions that the victims consume, sorted by namespace and name of the
+	// budget. Set if Outcome is PreemptionNominated and the budget ledger is enabled;
+	// kube-scheduler debits nothing. Victims that are terminating or in status.disruptedPods
+	// of a budget are not debited again.
 	Debits []Debit
-	// Violations is how many victims' leaving goes past a budget, as kube-scheduler
-	// counts for its choice: of all pods that might have had to leave the less
-	// important are the ones past it, also when the others stay in the end. So a
-	// victim that counts as a violation may be Paid in Debits, as these are of the
-	// victims alone.
+	// Violations is the number of PDB violations, counted as kube-scheduler does to rank
+	// candidates: over all potential victims, including those that are reprieved later. So a
+	// victim that counts as a violation may be Granted in Debits.
 	Violations int
-	// ReasonCounts are why nodes cannot be helped, sorted, with all nodes of the cluster
-	// that are no candidates; set when Tried is NoneHelps. Candidates is how many
-	// nodes could be. Of a Nominated pod the plain path alone knows them, as finding the
-	// best does not take looking at the others.
+	// ReasonCounts are the reasons why nodes are not candidates, sorted; set if Outcome is
+	// PreemptionNoCandidates. Candidates is the number of candidate nodes. For a nominated pod
+	// only the reference evaluator sets both.
 	ReasonCounts []ReasonCount
 	Candidates   int
 	Nodes        int // in the cluster; always set
-	// ClearNomination: the pod's nomination is void and must be taken back. Set when Tried is NoneHelps.
+	// ClearNomination: the pod's nomination is no longer valid and must be cleared. Set if
+	// Outcome is PreemptionNoCandidates.
 	ClearNomination bool
-	Error           string // when Tried is TriedError
+	Error           string // if Outcome is PreemptionFailed
 }
 
-// PreemptionOutcome is how far preemption came.
+// PreemptionOutcome is the outcome of the search for victims.
 type PreemptionOutcome uint8
 
-// The ends of preemption.
+// The outcomes.
 const (
-	PreemptionNotTried           PreemptionOutcome = iota // the profile has no preemption, or a rule refused all nodes at once
-	PreemptionPolicyNever                                 // preemptionPolicy: Never
-	PreemptionVictimsTerminating                          // victims of an earlier choice are still leaving
-	PreemptionNoCandidates                                // no node can be helped
-	PreemptionNominated                                   // Node and Victims say how
-	PreemptionFailed                                      // it failed; Error says how
+	PreemptionNotTried           PreemptionOutcome = iota // the profile has no preemption, or a PreFilter plugin rejected all nodes
+	PreemptionPolicyNever                                 // preemptionPolicy is Never
+	PreemptionVictimsTerminating                          // victims of an earlier preemption are still terminating
+	PreemptionNoCandidates                                // preemption helps on no node
+	PreemptionNominated                                   // Node and Victims are set
+	PreemptionFailed                                      // Error is set
 )
 
-// String is the end's word.
+// String returns a short name of the outcome.
 func (t PreemptionOutcome) String() string {
 	return [...]string{"not tried", "never", "waits", "none", "nominated", "error"}[t]
 }
@@ -54,7 +52,7 @@ func (t PreemptionOutcome) String() string {
 // Debit is what the victims of one decision take from one budget.
 type Debit struct {
 	Budget *model.Budget
-	// Granted are the names of victims that the budget allows to leave; Overruled
-	// those that leave although it does not. Both begin with the most important.
+	// Granted are the names of victims whose eviction the budget allows. Overruled are those
+	// evicted although it does not. Both are sorted by importance, most important first.
 	Granted, Overruled []string
 }

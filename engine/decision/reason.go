@@ -2,7 +2,7 @@ package decision
 
 import "strings"
 
-// ReasonKind is the kind of a reason; with a Subject it becomes kube-scheduler's text.
+// ReasonKind is the kind of a reason. With a Subject it determines kube-scheduler's text.
 type ReasonKind uint8
 
 // The kinds of reasons.
@@ -31,10 +31,10 @@ const (
 	ReasonExistingAntiAffinity
 	ReasonFeatures
 	ReasonVolumeNotFound
-	ReasonAvoidHold            // Subject: the hold's cause; Have: its count; Who: its name
-	ReasonNoVictims            // nobody of lower priority is there
-	ReasonPreemptionNotHelpful // leaving pods would not help
-	ReasonText                 // Subject: the whole text (pre-filter refusals, faults)
+	ReasonAvoidHold            // Subject: the hold's cause; Have: its count; Object: its name
+	ReasonNoVictims            // no pod of lower priority is on the node
+	ReasonPreemptionNotHelpful // the pod does not fit even without the victims
+	ReasonText                 // Subject: the whole text (PreFilter rejections, parse errors)
 	numReasonKinds
 )
 
@@ -67,19 +67,19 @@ var reasonTexts = [numReasonKinds]string{
 	ReasonPreemptionNotHelpful: "Preemption is not helpful for scheduling",
 }
 
-// Reason is one reason of a rejection with its numbers. Which numbers are set
-// depends on Why: for WhyInsufficient and WhyTooManyPods Want is asked for,
-// Used is taken, Have is allocatable; for WhySpread Want is maxSkew, Used the
-// domain's count, Have the minimum.
+// Reason is one reason of a rejection with its numbers. For ReasonInsufficient and
+// ReasonTooManyPods, Want is requested, Used is in use and Have is allocatable. For
+// ReasonTopologySpread, Want is maxSkew, Used is the count of the domain and Have the
+// minimum over the domains.
 type Reason struct {
 	Kind             ReasonKind
-	Subject          string // resource, topology key, taint, port, volume: what it is about
+	Subject          string // resource, topology key, taint, port or volume
 	Want, Used, Have int64
-	// Object is the pod, volume or term in the way, where there is one.
+	// Object is the pod, volume or term that conflicts, if there is one.
 	Object string
 }
 
-// String is kube-scheduler's text.
+// String returns the text of kube-scheduler.
 func (r *Reason) String() string {
 	switch r.Kind {
 	case ReasonText:
@@ -90,7 +90,7 @@ func (r *Reason) String() string {
 	return reasonTexts[r.Kind]
 }
 
-// JoinReasons are kube-scheduler's texts of several reasons, joined for errors.
+// JoinReasons returns the texts of several reasons, separated by commas.
 func JoinReasons(rs []Reason) string {
 	var b strings.Builder
 	for i := range rs {

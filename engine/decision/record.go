@@ -1,9 +1,9 @@
 package decision
 
-// Outcome is how an attempt ended.
+// Outcome is the outcome of a scheduling attempt.
 type Outcome uint8
 
-// The outcomes of conformance/scheduling.
+// The outcomes.
 const (
 	Scheduled  Outcome = iota
 	Infeasible         // "unschedulable"
@@ -13,91 +13,93 @@ const (
 	Errored
 )
 
-// String is the outcome's word.
+// String returns the name of the outcome.
 func (o Outcome) String() string {
 	return [...]string{"scheduled", "unschedulable", "gated", "ignored", "skipped", "error"}[o]
 }
 
-// Verdict is a rejection: by which rule, curable by removing pods or not, why.
-// The zero Verdict is "fits".
+// Verdict is the result of the filter plugins on a node: the plugin that rejected it, the
+// code and the reasons. The zero Verdict is success.
 type Verdict struct {
 	Plugin  Plugin
 	Code    Code
 	Reasons []Reason
 }
 
-// IsSuccess says that nothing was rejected.
+// IsSuccess reports whether no plugin rejected the node.
 func (v *Verdict) IsSuccess() bool { return v.Code == Success }
 
-// Record is a whole decision: every node's verdict and scores. The plain path
-// makes it; it costs time and memory in the size of the cluster.
+// Record is a complete decision with the verdict and the scores of every node. The
+// reference evaluator creates it, at a cost proportional to the size of the cluster.
 type Record struct {
 	Pod      string // namespace/name
 	UID      string
-	Revision uint64 // of the cluster state that it was made on
+	Revision uint64 // of the cluster state
 	Profile  string
 	Outcome  Outcome
 	Error    string // when Errored
 
-	PreEnqueue *Verdict // when Gated
-	PreFilter  *Verdict // refused all nodes at once; Nodes is empty then
+	PreEnqueue *Verdict // if Gated
+	PreFilter  *Verdict // set if a PreFilter plugin rejected all nodes; Nodes is empty then
 	// HasPreFilterNodes: PreFilter limited the search to PreFilterNodes (maybe none).
 	HasPreFilterNodes bool
-	// PreFilterPlugins names the rules that kube-scheduler says narrowed the search, sorted: the
-	// one that refused the nominated node is among them. Empty: node affinity alone.
+	// PreFilterPlugins are the plugins that kube-scheduler names as having limited the search,
+	// sorted, including the one that rejected the nominated node. Empty means NodeAffinity
+	// alone.
 	PreFilterPlugins string
 	PreFilterNodes   []string
-	// NominatedFirst: the nominated node passed and was taken without looking at
-	// others; Nodes holds only that one.
+	// NominatedFirst: the nominated node fits and was selected without filtering other nodes.
+	// Nodes holds only that node.
 	NominatedFirst bool
-	// ReservedFirst: a node that a Hold reserves for the pod passed and was taken likewise.
+	// ReservedFirst: a node that a Reserve Hold reserves for the pod fits and was selected
+	// likewise.
 	ReservedFirst bool
 
-	Nodes  []NodeRecord // in the order of node names
+	Nodes  []NodeRecord // sorted by name
 	Top    []string     // names of the nodes with the highest total, sorted
-	Choice string       // the one taken, by the tie rule
-	// UnschedulablePlugins are the rules that rejected, for the queue.
+	Choice string       // the selected node, after tie breaking
+	// UnschedulablePlugins are the plugins that rejected nodes.
 	UnschedulablePlugins PluginSet
 }
 
-// NodeRecord is one node's part of a Record.
+// NodeRecord is the verdict and the scores of one node.
 type NodeRecord struct {
 	Name    string
 	Verdict Verdict
-	Scores  []Score // of feasible nodes, in rule order; rules that had nothing to score are absent
+	Scores  []Score // of feasible nodes, in plugin order, without plugins that did not score
 	Total   int64
 }
 
-// Score is a rule's points on a node, normalised to 0..100 and times weight.
+// Score is the score of a plugin on a node: normalized to 0 to 100 and multiplied by the
+// plugin's weight.
 type Score struct {
 	Plugin Plugin
 	Points int64
 }
 
-// Summary is what a decision leaves behind at a cost independent of the
-// cluster's size.
+// Summary is the result that every decision leaves, of a size independent of the cluster.
 type Summary struct {
 	Outcome      Outcome
 	Error        string
-	Choice       string // node name when Scheduled
+	Choice       string // node name, if Scheduled
 	Total        int64
 	Feasible     int
 	Nodes        int           // nodes in the cluster
-	Verdict      *Verdict      // PreEnqueue's or PreFilter's, if one of them ended it
-	ReasonCounts []ReasonCount // nodes per rule and reason, when Infeasible
-	// Resolvable is how many nodes rejected the pod, but not for good: fewer pods there
-	// might help. Set when Infeasible.
+	Verdict      *Verdict      // of PreEnqueue or PreFilter, if one of them ended the attempt
+	ReasonCounts []ReasonCount // number of nodes by plugin and reason, if Infeasible
+	// Resolvable is the number of nodes that rejected the pod with code Unschedulable, so that
+	// removing pods may help. Set if Infeasible.
 	Resolvable           int
 	UnschedulablePlugins PluginSet
 	Revision             uint64
-	// Preemption is what was tried for an Infeasible pod; nil when nothing was.
+	// Preemption is the result of preemption; nil if it was not tried.
 	Preemption *Preemption
 }
 
-// ReasonCount is how many nodes were rejected with a reason.
+// ReasonCount is the number of nodes that were rejected for a reason.
 type ReasonCount struct {
 	Plugin Plugin
 	Code   Code
-	Reason Reason // Why and Subject only
+	Reason Reason // Kind and Subject only
 	Nodes  int
 }

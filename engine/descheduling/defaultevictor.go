@@ -29,12 +29,12 @@ func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, why 
 	case a.Priority.Name != "":
 		v, there := r.Snapshot.Priorities[a.Priority.Name]
 		if !there {
-			return nil, fmt.Sprintf("priorityThreshold.name: there is no PriorityClass %q", a.Priority.Name)
+			return nil, fmt.Sprintf("priorityThreshold.name: PriorityClass %q does not exist", a.Priority.Name)
 		}
 		e.threshold = v
 	}
 	if e.threshold > systemCritical {
-		return nil, fmt.Sprintf("priorityThreshold: %d is above %d, from which on pods are critical to the system", e.threshold, systemCritical)
+		return nil, fmt.Sprintf("priorityThreshold: %d is above %d, the priority of system-critical pods", e.threshold, systemCritical)
 	}
 	for _, n := range r.Snapshot.Nodes {
 		if !n.NotReady && (a.NodeSelector == nil || a.NodeSelector.Matches(n.Labels)) {

@@ -114,7 +114,7 @@ func TestMinReplicasWithSeveralOwners(t *testing.T) {
 func TestPriorityThresholdTooHigh(t *testing.T) {
 	args, v := defaultArgs(), systemCritical+1
 	args.Priority.Value = &v
-	want := "priorityThreshold: 2000000001 is above 2000000000, from which on pods are critical to the system"
+	want := "priorityThreshold: 2000000001 is above 2000000000, the priority of system-critical pods"
 	if _, why := newDefaultEvictor(NewRound(testSnapshot(nil), &Policy{}, &fakeMover{}), &args); why != want {
 		t.Errorf("got %q, want %q", why, want)
 	}

@@ -16,7 +16,7 @@ func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
 		evictors[i] = e
 	}
 	if len(r.nodes) < 2 {
-		out.SkippedReason = fmt.Sprintf("nodes that are ready and selected: %d; it takes two", len(r.nodes))
+		out.SkippedReason = fmt.Sprintf("%d nodes are ready and selected; at least 2 are required", len(r.nodes))
 		return out
 	}
 	run := func(of func(*Profile) []Strategy) {

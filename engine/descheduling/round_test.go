@@ -125,7 +125,7 @@ func TestRunPolicy(t *testing.T) {
 	if got := formatMoves(result.Moves); got != "c b a" || result.Moves[1].Profile != "two" || result.Moves[1].Strategy != "Named" {
 		t.Errorf("went %s: %+v", got, result.Moves)
 	}
-	if want := `priorityThreshold.name: there is no PriorityClass "none"`; len(result.FailedProfiles) != 1 || result.FailedProfiles[0] != (FailedProfile{"broken", want}) {
+	if want := `priorityThreshold.name: PriorityClass "none" does not exist`; len(result.FailedProfiles) != 1 || result.FailedProfiles[0] != (FailedProfile{"broken", want}) {
 		t.Errorf("broken: %+v", result.FailedProfiles)
 	}
 }
@@ -141,7 +141,7 @@ func TestNodesOfRound(t *testing.T) {
 		t.Errorf("went %q", got)
 	}
 	nodes[3].NotReady = true
-	if result := RunPolicy(s, p, &fakeMover{}); result.SkippedReason != "nodes that are ready and selected: 1; it takes two" || len(result.Moves) > 0 {
+	if result := RunPolicy(s, p, &fakeMover{}); result.SkippedReason != "1 nodes are ready and selected; at least 2 are required" || len(result.Moves) > 0 {
 		t.Errorf("%+v", result)
 	}
 }

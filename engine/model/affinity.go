@@ -1,25 +1,25 @@
 package model
 
-// NodeSelector is what a pod demands and prefers of a node's labels and name.
+// NodeSelector is what a pod requires and prefers of a node's labels and name.
 type NodeSelector struct {
-	// Labels is spec.nodeSelector; all must be there.
+	// Labels is spec.nodeSelector; a node must have all of them.
 	Labels Labels
-	// HasRequired: requiredDuringScheduling is given. The terms are alternatives;
-	// with none left over nothing matches.
+	// HasRequired: requiredDuringSchedulingIgnoredDuringExecution is set. A node must match
+	// one of the Required terms; no terms match no node.
 	HasRequired bool
 	Required    []NodeSelectorTerm
 	Preferred   []PreferredSchedulingTerm
 }
 
-// NodeSelectorTerm is a conjunction. A term without conditions matches nothing, nor
-// does one that was malformed.
+// NodeSelectorTerm is a conjunction of requirements. A term without requirements and a
+// malformed one match no node.
 type NodeSelectorTerm struct {
 	Labels    []Requirement
 	Fields    []Requirement // metadata.name only
 	Malformed bool          // malformed: matches nothing when required
 }
 
-// Matches says whether a node meets all conditions of the term.
+// Matches reports whether a node meets all requirements of the term.
 func (t *NodeSelectorTerm) Matches(labels Labels, name string) bool {
 	if t.Malformed || len(t.Labels)+len(t.Fields) == 0 {
 		return false
@@ -41,23 +41,23 @@ func (t *NodeSelectorTerm) Matches(labels Labels, name string) bool {
 	return true
 }
 
-// PreferredSchedulingTerm is a preference with its weight, 1 to 100.
+// PreferredSchedulingTerm is a preferred node selector term with its weight, 1 to 100.
 type PreferredSchedulingTerm struct {
 	Weight int32
 	Term   NodeSelectorTerm
 }
 
-// PodAffinityTerm is an inter-pod affinity term, with matchLabelKeys as the API server
-// has merged them.
+// PodAffinityTerm is an inter-pod affinity term; the API server has already merged
+// matchLabelKeys into its selector.
 type PodAffinityTerm struct {
 	TopologyKey string
 	Selector    *Selector // nil matches no pod
-	Namespaces  []string  // sorted; the pod's own when the term names none
+	Namespaces  []string  // sorted; the namespace of the pod if the term names none
 	// NamespaceSelector adds the namespaces whose labels it matches; nil adds none.
 	NamespaceSelector *Selector
 }
 
-// WeightedPodAffinityTerm is a preferred PodTerm with its weight, 1 to 100.
+// WeightedPodAffinityTerm is a preferred PodAffinityTerm with its weight, 1 to 100.
 type WeightedPodAffinityTerm struct {
 	Weight int32
 	Term   PodAffinityTerm
@@ -67,13 +67,15 @@ type WeightedPodAffinityTerm struct {
 type SpreadConstraint struct {
 	TopologyKey string
 	MaxSkew     int32
-	MinDomains  int32 // 1 when not given
+	MinDomains  int32 // 1 if not set
 	Hard        bool  // DoNotSchedule
 	Selector    *Selector
-	// MatchLabelKeys: the pod's own values of these keys are demanded, too.
+	// MatchLabelKeys: the values of these keys in the pod's labels are added to the selector.
 	MatchLabelKeys []string
-	// IgnoreAffinity: nodes that the pod's node affinity refuses count as well.
+	// IgnoreAffinity: nodes that do not match the pod's node affinity count as well
+	// (nodeAffinityPolicy: Ignore).
 	IgnoreAffinity bool
-	// HonorTaints: nodes whose taints the pod does not tolerate do not count.
+	// HonorTaints: nodes whose taints the pod does not tolerate do not count
+	// (nodeTaintsPolicy: Honor).
 	HonorTaints bool
 }

@@ -1,18 +1,14 @@
-// Package model holds the values that Berth decides about: pods, nodes,
-// volumes, budgets, selectors. They are what Kubernetes objects are compiled to
-// at the door (internal/conversion), once, and only in that direction.
+// Package model defines the values that the engine works with: pods, nodes, volumes,
+// budgets and selectors. Package internal/conversion converts Kubernetes objects to them,
+// once per object and in this direction only.
 //
-// The values carry no tags, no behaviour beyond matching, and no reference to
-// Kubernetes' own types, so that everything above them builds in a second and
-// can be used as a library.
+// The values have no struct tags, no behaviour beyond matching and no dependency on
+// Kubernetes packages, so that the engine can be used as a library.
 //
-// Ownership: a value handed to the engine is immutable from then on. PodSpec
-// values are shared between all pods that were compiled from equal
-// specifications; the pointer is the identity of "placed alike" as far as the
-// specification goes.
+// A value passed to the engine is immutable. Pods with equal specifications share one
+// PodSpec; the pointer is its identity.
 //
-// Malformed parts of an accepted object do not vanish at the door: they are
-// kept as Faults, with the path of the field, because kube-scheduler gives
-// verdicts on them (a malformed required term matches nothing, a malformed
-// preferred one fails the attempt).
+// Malformed parts of an accepted object are kept as ParseErrors with the path of the
+// field, because kube-scheduler returns verdicts for them: a malformed required term
+// matches no node, a malformed preferred one fails the attempt.
 package model

@@ -8,8 +8,8 @@ type Namespace struct {
 	Labels Labels
 }
 
-// SpreadGroup is a Service, ReplicationController, ReplicaSet or StatefulSet as far
-// as default spreading reads it: whose pods belong together.
+// SpreadGroup is a Service, ReplicationController, ReplicaSet or StatefulSet as default
+// topology spreading reads it.
 type SpreadGroup struct {
 	Kind            string
 	Namespace, Name string
@@ -20,39 +20,39 @@ type SpreadGroup struct {
 type Budget struct {
 	Namespace, Name string
 	UID             string
-	// Selector: nil and empty mean different things to different readers;
-	// both are kept as they are.
+	// Selector: readers treat nil and empty differently, so both are kept.
 	Selector *Selector
-	// MinAvailable and MaxUnavailable are what the owner wants; at most one is set.
+	// MinAvailable and MaxUnavailable are from the specification; at most one is set.
 	MinAvailable, MaxUnavailable IntOrPercent
-	// AlwaysAllowUnhealthy: pods that run and are not ready may be evicted whatever the
-	// budget says (unhealthyPodEvictionPolicy). Else only while it is met.
+	// AlwaysAllowUnhealthy: unhealthyPodEvictionPolicy is AlwaysAllow: running pods that are
+	// not ready may be evicted regardless of the budget.
 	AlwaysAllowUnhealthy bool
-	// Owned: it belongs to another object, so that a program may change it.
+	// Owned: the budget has an owner reference, so an operator may change it.
 	Owned bool
-	// SpecError is why the specification cannot be read, or empty.
+	// SpecError is why the specification is invalid, or empty.
 	SpecError string
 
 	DisruptionsAllowed int32
 	Disrupted          []string    // names in status.disruptedPods, sorted
-	DisruptedAt        []time.Time // when each of Disrupted was granted
+	DisruptedAt        []time.Time // times of Disrupted
 	CurrentHealthy     int32
 	DesiredHealthy     int32
 	ExpectedPods       int32
-	SyncError          string // why the status could not be made, or empty
+	SyncError          string // why the last sync of the status failed, or empty
 	Generation         int64
 	ObservedGeneration int64
 	ResourceVersion    string
 }
 
-// IntOrPercent is a number of pods, or a percentage of those expected. The zero Amount is not set.
+// IntOrPercent is a number of pods, or a percentage of the expected pods. The zero value
+// is not set.
 type IntOrPercent struct {
 	Set     bool
 	Percent bool
 	Value   int32
 }
 
-// ScaledValue is the amount as a number of pods; a percentage is rounded up.
+// ScaledValue returns the number of pods; a percentage is rounded up.
 func (a IntOrPercent) ScaledValue(expected int32) int32 {
 	if !a.Percent {
 		return a.Value
@@ -68,9 +68,9 @@ type PriorityClass struct {
 	NeverPreempts bool
 }
 
-// ResourceClaim is a claim on devices, as far as holding a pod needs it.
+// ResourceClaim is a claim on devices.
 type ResourceClaim struct {
 	Namespace, Name, UID string
-	Owner                Owner // controller: the pod that it was made for, if it was
+	Owner                Owner // controller: the pod that the claim was generated for, if any
 	Deleting             bool
 }

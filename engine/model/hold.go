@@ -2,35 +2,36 @@ package model
 
 import "time"
 
-// HoldType is what a Hold does.
+// HoldType is the type of a Hold.
 type HoldType uint8
 
-// The types. Reserve keeps room on a node for the replacement of a pod that is to
-// leave; Avoid keeps an owner's pods off a node that they were thrown out of.
+// The types. A Reserve Hold reserves capacity on a node for the replacement of a pod that
+// is about to be evicted. An Avoid Hold keeps an owner's pods off a node that evicted or
+// rejected some of them.
 const (
 	Reserve HoldType = iota
 	Avoid
 )
 
-// String is the type's name in the API.
+// String returns the name of the type in the API.
 func (t HoldType) String() string { return [...]string{"Reserve", "Avoid"}[t] }
 
-// Hold is a node held for, or against, the pods of one owner of its namespace.
+// Hold reserves a node for the pods of one owner, or keeps them off it.
 type Hold struct {
 	Namespace, Name string
 	Type            HoldType
-	Owner           Owner  // controller of the pods that it is about
+	Owner           Owner  // controller of the pods
 	Node            string // name
-	Cause           string // why: pressure, admission, rebalance, ...
-	Count           int32  // how many pods of the owner went for this cause; 1 at least
+	Cause           string // pressure, admission, rebalance, ...
+	Count           int32  // number of the owner's pods that were displaced for this cause; at least 1
 	Created, Until  time.Time
-	// Victim is the uid of the pod that left or is to leave, VictimName its name.
+	// Victim is the UID of the evicted pod, VictimName its name.
 	Victim, VictimName string
-	// Placeholder is, for Reserve, the pod that keeps the room: it has what the victim
-	// asked for, its labels, priority and owner, and is nominated to Node.
+	// Placeholder stands for the reserved capacity of a Reserve Hold: a pod with the requests,
+	// labels, priority and owner of the victim, nominated to Node.
 	Placeholder     *Pod
 	ResourceVersion string
 }
 
-// Key is "namespace/name".
+// Key returns "namespace/name".
 func (h *Hold) Key() string { return h.Namespace + "/" + h.Name }

@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// Labels are label pairs, sorted by key, keys unique.
+// Labels are label pairs, sorted by unique keys.
 type Labels []Label
 
 // Label is one label pair.
 type Label struct{ Key, Value string }
 
-// LabelsOf makes Labels of a map.
+// LabelsOf returns the Labels of a map.
 func LabelsOf(m map[string]string) Labels {
 	if len(m) == 0 {
 		return nil
@@ -25,7 +25,7 @@ func LabelsOf(m map[string]string) Labels {
 	return out
 }
 
-// Get returns the value of a key and whether it is there.
+// Get returns the value of a key and whether the key exists.
 func (l Labels) Get(key string) (string, bool) {
 	i, ok := slices.BinarySearchFunc(l, key, func(e Label, k string) int { return cmp.Compare(e.Key, k) })
 	if !ok {
@@ -34,10 +34,10 @@ func (l Labels) Get(key string) (string, bool) {
 	return l[i].Value, true
 }
 
-// Op is an operator of a requirement.
+// Op is the operator of a requirement.
 type Op uint8
 
-// The operators. Gt and Lt are for node affinity only and compare integers.
+// The operators. Gt and Lt compare integers and exist in node affinity only.
 const (
 	In Op = iota
 	NotIn
@@ -54,8 +54,8 @@ type Requirement struct {
 	Values []string // sorted for In and NotIn
 }
 
-// Matches says whether labels meet the requirement. A missing key meets NotIn
-// and DoesNotExist. Gt and Lt fail on labels that are no integers.
+// Matches reports whether labels meet the requirement. A missing key meets NotIn and
+// DoesNotExist. Gt and Lt fail on values that are not integers.
 func (r *Requirement) Matches(l Labels) bool {
 	v, ok := l.Get(r.Key)
 	switch r.Op {
@@ -87,13 +87,13 @@ func (r *Requirement) Matches(l Labels) bool {
 	return false
 }
 
-// Selector is a conjunction of requirements. The nil *Selector matches
-// nothing; one without requirements matches everything.
+// Selector is a conjunction of requirements. A nil *Selector matches nothing; one without
+// requirements matches everything.
 type Selector struct {
 	Requirements []Requirement // sorted by key, operator, values
 }
 
-// Matches says whether labels meet all requirements.
+// Matches reports whether labels meet all requirements.
 func (s *Selector) Matches(l Labels) bool {
 	if s == nil {
 		return false

@@ -1,6 +1,6 @@
 package model
 
-// Node is what scheduling reads of a node.
+// Node is a node as scheduling reads it.
 type Node struct {
 	Name            string
 	UID             string
@@ -11,7 +11,7 @@ type Node struct {
 	AllocatablePods int64 // allocatable number of pods
 	Capacity        Resources
 	Images          []Image
-	Features        []string // declared features, sorted
+	Features        []string // sorted
 	Ready           bool
 	Pressures       [NumPressures]PressureCondition
 	ResourceVersion string
@@ -23,10 +23,10 @@ type Image struct {
 	Size  int64    // bytes
 }
 
-// Effect is what a taint does.
+// Effect is the effect of a taint.
 type Effect uint8
 
-// The effects. AnyEffect is for tolerations only.
+// The effects. AnyEffect exists in tolerations only.
 const (
 	AnyEffect Effect = iota
 	NoSchedule
@@ -34,7 +34,7 @@ const (
 	NoExecute
 )
 
-// String is the effect's name in the API.
+// String returns the name of the effect in the API.
 func (e Effect) String() string {
 	switch e {
 	case NoSchedule:
@@ -53,25 +53,25 @@ type Taint struct {
 	Effect     Effect
 }
 
-// TolerationOp is how a toleration compares.
+// TolerationOp is the operator of a toleration.
 type TolerationOp uint8
 
-// The comparisons. TolLt and TolGt compare the toleration's value with the
-// taint's as integers (alpha upstream; an option here).
+// The operators. TolLt and TolGt compare the values of toleration and taint as integers
+// (alpha in Kubernetes; an option here).
 const (
 	TolEqual TolerationOp = iota
 	TolExists
 	TolLt
 	TolGt
-	TolInvalid // an operator that is not known tolerates nothing
+	TolInvalid // unknown operator; tolerates nothing
 )
 
-// Toleration lets a pod stay despite matching taints.
+// Toleration allows a pod on nodes with matching taints.
 type Toleration struct {
-	Key    string // empty with TolExists: every key
+	Key    string // empty with TolExists: all keys
 	Op     TolerationOp
 	Value  string
-	Effect Effect // AnyEffect: every effect
-	// Seconds a NoExecute taint is borne; nil is for ever.
+	Effect Effect // AnyEffect: all effects
+	// Seconds is how long the pod stays bound after a NoExecute taint is added; nil: forever.
 	Seconds *int64
 }

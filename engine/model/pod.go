@@ -2,8 +2,8 @@ package model
 
 import "time"
 
-// Pod is what scheduling reads of a pod: its identity, where it is, and the
-// shared specification.
+// Pod is a pod as scheduling reads it: identity, node, status and the shared
+// specification.
 type Pod struct {
 	Namespace, Name string
 	UID             string
@@ -14,38 +14,38 @@ type Pod struct {
 	NominatedNodeName string // status.nominatedNodeName
 
 	Created      time.Time
-	Scheduled    time.Time // since when PodScheduled is True; zero when it is not
-	Started      time.Time // status.startTime; zero when unknown ("now" to preemption)
+	Scheduled    time.Time // transition time of PodScheduled=True; zero if it is not
+	Started      time.Time // status.startTime; zero if unknown (preemption uses the current time)
 	Deleting     bool      // deletionTimestamp is set
-	GraceSeconds int64     // seconds it may take to die once it is deleting
+	GraceSeconds int64     // deletion grace period in seconds
 	Phase        Phase
 	Ready        bool // condition Ready is True
 
-	// Owner is the controlling owner reference; zero when there is none.
+	// Owner is the controller reference; zero if there is none.
 	Owner Owner
-	// Placeholder: it is no pod, but the room that a Hold reserves for one of Owner's.
+	// Placeholder: not a pod, but the capacity that a Reserve Hold reserves for a pod of
+	// Owner.
 	Placeholder bool
 	// DisruptionReason is the reason of a DisruptionTarget condition that is True.
 	DisruptionReason string
-	// Evicted is how its node threw it out; nil when it did not.
+	// Evicted is set if the node evicted or rejected the pod.
 	Evicted *NodeEviction
-	// UnschedulableReason is the reason of the PodScheduled=False condition, so that a
-	// shell needs not write again what is already there.
+	// UnschedulableReason is the reason of the PodScheduled=False condition.
 	UnschedulableReason string
-	// Mirror: it stands for a static pod, which its node runs whatever the API says.
+	// Mirror: a mirror pod, which represents a static pod in the API.
 	Mirror bool
-	// HasEmptyDir: it has an emptyDir, which goes with it.
+	// HasEmptyDir: the pod has an emptyDir volume, whose data is deleted with the pod.
 	HasEmptyDir bool
 
 	ResourceVersion string
 }
 
-// Key is "namespace/name".
+// Key returns "namespace/name".
 func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// TieKey is what decides between nodes that are equally good for the pod: its
-// controller's uid, so that the place of a replacement can be foretold before it has a uid
-// of its own, and without a controller its own.
+// TieKey returns the key that breaks ties between nodes with equal scores: the UID of the
+// controller, so that the node of a replacement is predictable before the pod exists, or
+// else the pod's own UID.
 func (p *Pod) TieKey() string {
 	if p.Owner.UID != "" {
 		return p.Owner.UID
@@ -53,11 +53,12 @@ func (p *Pod) TieKey() string {
 	return p.UID
 }
 
-// Finished says that the pod has run to its end and takes no room any more.
+// Finished reports whether the pod has succeeded or failed, so that it no longer uses
+// resources.
 func (p *Pod) Finished() bool { return p.Phase == Succeeded || p.Phase == Failed }
 
-// WithoutNomination is the pod without its nomination: itself when it has none.
-// kube-scheduler keeps room only for the pods of schedulers that it has a profile of.
+// WithoutNomination returns the pod without its nominated node. kube-scheduler reserves
+// resources only for nominated pods of its own profiles.
 func (p *Pod) WithoutNomination() *Pod {
 	if p.NominatedNodeName == "" {
 		return p
@@ -104,7 +105,7 @@ type Owner struct {
 type PodSpec struct {
 	SchedulerName string
 	Priority      int32
-	NeverPreempts bool // preemptionPolicy: Never
+	NeverPreempts bool // preemptionPolicy is Never
 
 	// Requests are the effective ones: the larger of the sum of containers and
 	// sidecars and the peak of the init containers, plus overhead; pod-level
@@ -135,19 +136,19 @@ type PodSpec struct {
 	// Images are the normalised names of the images that score ImageLocality:
 	// of containers, init containers and image volumes, one entry a use.
 	Images []string
-	// ImageContainers is the number that scales ImageLocality's thresholds: of
-	// containers and init containers, without image volumes.
+	// ImageContainers is the number of containers and init containers, which scales
+	// ImageLocality's thresholds.
 	ImageContainers int
 
 	Claims []PodClaim
 	Disks  []InTreeDisk
-	// Inline are in-tree volumes of the pod itself that a CSI driver stands in for.
+	// Inline are in-tree volumes in the pod specification that are migrated to a CSI driver.
 	Inline []CSIVolume
 
 	Gates           []string // scheduling gates, in order
 	ResourceClaims  []PodResourceClaim
 	SchedulingGroup string   // podGroupName; empty when none
-	Features        []string // node features that the pod needs, sorted
+	Features        []string // node features that the pod requires, sorted
 
 	ParseErrors []ParseError
 }
@@ -156,13 +157,14 @@ type PodSpec struct {
 type ParseError struct {
 	Kind    ParseErrorKind
 	Path    string // e.g. "spec.affinity.podAffinity...[0].labelSelector"
-	Message string // kube-scheduler's words
+	Message string // text of kube-scheduler
 }
 
-// ParseErrorKind says which rule stumbles over a Fault.
+// ParseErrorKind is the kind of field that is malformed; it determines the plugin that
+// reports it.
 type ParseErrorKind uint8
 
-// The places of faults.
+// The kinds.
 const (
 	ParseErrorPodAffinity           ParseErrorKind = iota // a required or preferred inter-pod term's selector
 	ParseErrorHardSpread                                  // a hard spread constraint's selector
@@ -173,22 +175,22 @@ const (
 	ParseErrorSoftSpread                                  // a soft spread constraint's selector
 )
 
-// HostPort is a port of the node that a container takes.
+// HostPort is a host port of a container.
 type HostPort struct {
-	IP       string // "0.0.0.0" when not given
+	IP       string // "0.0.0.0" if not set
 	Protocol string // TCP, UDP, SCTP
 	Port     int32
 }
 
-// PodClaim is a volume that refers to a PersistentVolumeClaim.
+// PodClaim is a pod volume that refers to a PersistentVolumeClaim.
 type PodClaim struct {
 	Volume    string // name of the volume
-	Claim     string // name of the claim, in the pod's namespace
-	Ephemeral bool   // generic ephemeral volume: the claim must be owned by the pod
+	Claim     string // name of the claim in the pod's namespace
+	Ephemeral bool   // generic ephemeral volume: the pod must own the claim
 }
 
-// InTreeDisk is a volume of one of the legacy in-tree kinds whose sharing
-// VolumeRestrictions checks.
+// InTreeDisk is a volume of one of the legacy in-tree kinds that VolumeRestrictions
+// checks.
 type InTreeDisk struct {
 	Kind     InTreeDiskKind
 	ID       string   // GCE pdName, AWS volume id, iSCSI iqn, RBD pool/image
@@ -196,10 +198,10 @@ type InTreeDisk struct {
 	ReadOnly bool
 }
 
-// InTreeDiskKind tells the legacy kinds apart.
+// InTreeDiskKind is the kind of an in-tree disk.
 type InTreeDiskKind uint8
 
-// The legacy kinds.
+// The kinds.
 const (
 	GCEDisk InTreeDiskKind = iota
 	AWSDisk
@@ -210,6 +212,6 @@ const (
 // PodResourceClaim is an entry of spec.resourceClaims.
 type PodResourceClaim struct {
 	Name     string // of the entry
-	Claim    string // resourceClaimName, or that of the claim made by Template; empty: not made yet
+	Claim    string // resourceClaimName, or the name of the claim generated from Template; empty if not generated yet
 	Template string // resourceClaimTemplateName, or empty
 }

@@ -6,19 +6,20 @@ import (
 	"slices"
 )
 
-// PodIndex is the pods that have not finished, by uid, by owner and by namespace. Make it with NewRoster.
+// PodIndex indexes the pods that have not finished by UID, owner and namespace. Create one
+// with NewPodIndex.
 type PodIndex struct {
 	pods       map[string]*Pod
 	owned      map[string]map[string]*Pod // by owner, then by uid
 	namespaces map[string]map[string]*Pod // by namespace, then by uid
 }
 
-// NewPodIndex is one without pods.
+// NewPodIndex returns an empty index.
 func NewPodIndex() PodIndex {
 	return PodIndex{pods: map[string]*Pod{}, owned: map[string]map[string]*Pod{}, namespaces: map[string]map[string]*Pod{}}
 }
 
-// Upsert takes in how a pod is.
+// Upsert adds a pod or replaces it; a finished pod is removed.
 func (r *PodIndex) Upsert(p *Pod) {
 	r.Remove(p.UID)
 	if p.Finished() {
@@ -31,7 +32,7 @@ func (r *PodIndex) Upsert(p *Pod) {
 	}
 }
 
-// Remove takes in that a pod is gone.
+// Remove removes a pod.
 func (r *PodIndex) Remove(uid string) {
 	p, ok := r.pods[uid]
 	if !ok {
@@ -42,26 +43,26 @@ func (r *PodIndex) Remove(uid string) {
 	removeFromIndex(r.owned, p.Owner.UID, uid)
 }
 
-// Pod is a pod by uid; nil when it is gone or finished.
+// Pod returns a pod by UID; nil if it does not exist or has finished.
 func (r *PodIndex) Pod(uid string) *Pod { return r.pods[uid] }
 
-// Len is how many there are.
+// Len returns the number of pods.
 func (r *PodIndex) Len() int { return len(r.pods) }
 
-// All are all pods, in no order.
+// All returns all pods in no particular order.
 func (r *PodIndex) All() []*Pod { return slices.Collect(maps.Values(r.pods)) }
 
-// InNamespace are the pods of a namespace, in no order.
+// InNamespace returns the pods of a namespace in no particular order.
 func (r *PodIndex) InNamespace(namespace string) []*Pod {
 	return slices.Collect(maps.Values(r.namespaces[namespace]))
 }
 
-// OwnedBy are the pods of an owner, the oldest first.
+// OwnedBy returns the pods of an owner, oldest first.
 func (r *PodIndex) OwnedBy(owner Owner) []*Pod {
 	return slices.SortedFunc(maps.Values(r.owned[owner.UID]), ByAge)
 }
 
-// ByAge compares pods by age, the oldest first, then by name and uid.
+// ByAge compares pods by creation time, oldest first, then by name and UID.
 func ByAge(a, b *Pod) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.UID, b.UID))
 }

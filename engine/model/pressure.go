@@ -2,10 +2,10 @@ package model
 
 import "time"
 
-// Pressure is a resource of which a node may have too little.
+// Pressure is a resource that a node can be short of.
 type Pressure uint8
 
-// The pressures, in the order of the node's conditions.
+// The pressures, in the order of the node conditions.
 const (
 	MemoryPressure Pressure = iota
 	DiskPressure
@@ -13,31 +13,31 @@ const (
 	NumPressures
 )
 
-// Taint is the taint that a node under this pressure gets from its conditions.
+// Taint returns the taint of a node with this pressure condition.
 func (p Pressure) Taint() Taint {
 	return Taint{Key: [NumPressures]string{"node.kubernetes.io/memory-pressure", "node.kubernetes.io/disk-pressure",
 		"node.kubernetes.io/pid-pressure"}[p], Effect: NoSchedule}
 }
 
-// PressureCondition is what a node has last said of a pressure.
+// PressureCondition is the last reported pressure condition of a node.
 type PressureCondition struct {
 	True    bool
-	Written time.Time // its last heartbeat or change
+	Written time.Time // last heartbeat or transition
 }
 
-// NodeEviction is that a node threw a pod out, or did not take it: that says of the node what its
-// conditions and its pods do not say yet.
+// NodeEviction is an eviction or a rejection of a pod by its node. It shows a shortage
+// before the node's conditions do.
 type NodeEviction struct {
 	Node string
-	// Pressure that it is under; of no account where Lack is given.
+	// Pressure is the reason of the eviction; ignored if Shortage is set.
 	Pressure Pressure
 	Shortage *ResourceShortage
 	At       time.Time
 }
 
-// ResourceShortage is of what a node had too little for a pod that it did not take.
+// ResourceShortage is the resource that a node lacked when it rejected a pod.
 type ResourceShortage struct {
-	Pod      string // its uid
-	Resource string // as in the pod's status: cpu, memory, pods, ephemeral-storage, or an extended one
-	Free     int64  // what the node says it has left: thousandths of a core, bytes, counts
+	Pod      string // UID of the pod
+	Resource string // as in the pod's status: cpu, memory, pods, ephemeral-storage or an extended resource
+	Free     int64  // free amount that the node reported: thousandths of a core, bytes or counts
 }

@@ -2,8 +2,7 @@ package model
 
 import "strings"
 
-// Resources are amounts of resources: asked for by a pod, used on a node, or
-// allocatable there.
+// Resources are amounts of resources: requested, in use or allocatable.
 type Resources struct {
 	MilliCPU  int64 // thousandths of a core
 	Memory    int64 // bytes
@@ -17,7 +16,7 @@ type Scalar struct {
 	Amount int64
 }
 
-// Scalar returns the amount of the named scalar resource, 0 when absent.
+// Scalar returns the amount of a scalar resource, 0 if it is not set.
 func (r *Resources) Scalar(name string) int64 {
 	for i := range r.Scalars {
 		if r.Scalars[i].Name == name {
@@ -27,7 +26,7 @@ func (r *Resources) Scalar(name string) int64 {
 	return 0
 }
 
-// Amount is the amount of a resource by its name in the API; of pods nothing is said here.
+// Amount returns the amount of a resource by its API name, except for pods.
 func (r *Resources) Amount(name string) int64 {
 	switch name {
 	case "cpu":
@@ -40,7 +39,7 @@ func (r *Resources) Amount(name string) int64 {
 	return r.Scalar(name)
 }
 
-// IsZero says that nothing is asked for.
+// IsZero reports whether all amounts are zero.
 func (r *Resources) IsZero() bool {
 	if r.MilliCPU != 0 || r.Memory != 0 || r.Ephemeral != 0 {
 		return false
@@ -53,8 +52,8 @@ func (r *Resources) IsZero() bool {
 	return true
 }
 
-// IsExtendedResource says whether a resource name is an extended one (it has a domain
-// that does not end in kubernetes.io), as opposed to cpu, memory, hugepages-*.
+// IsExtendedResource reports whether a resource name has a domain other than
+// kubernetes.io.
 func IsExtendedResource(name string) bool {
 	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/") && !strings.HasPrefix(name, "requests.")
 }

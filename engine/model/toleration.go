@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// TimedTaint is a taint, and when it was put on; zero when that is not known.
+// TimedTaint is a taint with the time it was added; zero if unknown.
 type TimedTaint struct {
 	Taint
 	Added time.Time
 }
 
-// ToleratesTaint says whether the toleration bears a taint. With numeric, Gt means that the
-// taint's value is above the toleration's, Lt below; without, neither bears anything.
+// ToleratesTaint reports whether the toleration tolerates a taint. If numeric is set, Gt
+// tolerates taint values greater than the toleration's and Lt smaller ones; otherwise
+// neither tolerates anything.
 func (tol *Toleration) ToleratesTaint(t *Taint, numeric bool) bool {
 	if tol.Effect != AnyEffect && tol.Effect != t.Effect {
 		return false
@@ -39,8 +40,8 @@ func (tol *Toleration) ToleratesTaint(t *Taint, numeric bool) bool {
 	return false
 }
 
-// parseCanonicalInt reads an integer in its one canonical spelling: no plus sign, no
-// leading zeros, no minus zero.
+// parseCanonicalInt parses an integer in canonical form: no plus sign, leading zeros or
+// minus zero.
 func parseCanonicalInt(s string) (int64, bool) {
 	v, err := strconv.ParseInt(s, 10, 64)
 	return v, err == nil && strconv.FormatInt(v, 10) == s

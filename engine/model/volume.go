@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// PersistentVolume is what scheduling reads of a volume.
+// PersistentVolume is a PersistentVolume as scheduling reads it.
 type PersistentVolume struct {
 	Name        string
 	Labels      Labels
@@ -14,13 +14,13 @@ type PersistentVolume struct {
 	AccessModes AccessModes
 	Block       bool                // volumeMode Block
 	Affinity    *VolumeNodeAffinity // nil: no constraint
-	Claim       ClaimRef            // who has it; zero when free
+	Claim       ClaimRef            // zero if free
 	Phase       string
-	CSI         CSIVolume // zero when no CSI driver handles it
-	// Migrated is what holds instead of Affinity on nodes that have migrated
-	// CSI.InTree: the driver has topology labels of its own. Nil: no constraint.
+	CSI         CSIVolume // zero if no CSI driver handles the volume
+	// Migrated replaces Affinity on nodes that have migrated CSI.InTree, because the driver
+	// has its own topology labels. Nil: no constraint.
 	Migrated *VolumeNodeAffinity
-	// MigrationError says why Migrated cannot be told; empty when it can.
+	// MigrationError is why Migrated cannot be determined, or empty.
 	MigrationError string
 	Deleting       bool
 	// AttributesClass is volumeAttributesClassName.
@@ -32,17 +32,16 @@ type PersistentVolume struct {
 type CSIVolume struct {
 	Driver string
 	Handle string
-	// InTree is the in-tree plugin that Driver stands in for; empty for a volume
-	// that was CSI from the start. It counts only on nodes that migrated it.
+	// InTree is the in-tree plugin that Driver replaces; empty for a native CSI volume. It
+	// applies only on nodes that have migrated the plugin.
 	InTree string
 }
 
-// VolumeNodeAffinity is a volume's required node affinity: alternatives, by labels
-// only. Without any it matches no node.
+// VolumeNodeAffinity is the required node affinity of a volume. A node must match one of
+// the terms; no terms match no node.
 type VolumeNodeAffinity struct{ Terms []NodeSelectorTerm }
 
-// Matches says whether a node is among those that the affinity allows. A nil one
-// allows all.
+// Matches reports whether the affinity allows a node. A nil affinity allows all nodes.
 func (a *VolumeNodeAffinity) Matches(n *Node) bool {
 	return a == nil || slices.ContainsFunc(a.Terms, func(t NodeSelectorTerm) bool { return t.Matches(n.Labels, n.Name) })
 }
@@ -62,21 +61,21 @@ const (
 	UnknownMode
 )
 
-// PersistentVolumeClaim is what scheduling reads of a claim.
+// PersistentVolumeClaim is a claim as scheduling reads it.
 type PersistentVolumeClaim struct {
 	Namespace, Name, UID string
 	Labels               Labels
-	// Class is storageClassName; nil when the field is absent.
+	// Class is storageClassName; nil if the field is absent.
 	Class           *string
 	VolumeName      string // volumeName
 	Bound           bool   // annotation pv.kubernetes.io/bind-completed
-	HasSelectedNode bool   // annotation volume.kubernetes.io/selected-node is there
+	HasSelectedNode bool   // annotation volume.kubernetes.io/selected-node exists
 	SelectedNode    string // its value
 	Request         int64  // bytes
 	AccessModes     AccessModes
 	Block           bool
 	Selector        *Selector // nil: any volume
-	// SelectorError is what is wrong with the selector; empty when it is well formed.
+	// SelectorError is why the selector is invalid, or empty.
 	SelectorError   string
 	Lost            bool // phase Lost
 	Deleting        bool
@@ -85,7 +84,7 @@ type PersistentVolumeClaim struct {
 	ResourceVersion string
 }
 
-// ClassName is the name of the claim's storage class, empty when it has none.
+// ClassName returns the name of the storage class, or "".
 func (c *PersistentVolumeClaim) ClassName() string {
 	if c.Class == nil {
 		return ""
@@ -93,17 +92,17 @@ func (c *PersistentVolumeClaim) ClassName() string {
 	return *c.Class
 }
 
-// StorageClass is what scheduling reads of a class.
+// StorageClass is a storage class as scheduling reads it.
 type StorageClass struct {
 	Name        string
 	Provisioner string
-	// WaitForFirstConsumer delays binding until a pod needs the claim.
+	// WaitForFirstConsumer: binding waits until a pod uses the claim.
 	WaitForFirstConsumer bool
-	// Topologies restrict where volumes may be made; none: anywhere.
+	// Topologies restrict where volumes may be provisioned; none: anywhere.
 	Topologies []NodeSelectorTerm
 }
 
-// CSINode is a node's installed drivers.
+// CSINode lists the CSI drivers of a node.
 type CSINode struct {
 	Name     string
 	Drivers  []CSINodeDriver
@@ -115,16 +114,16 @@ type CSINodeDriver struct {
 	Name         string
 	NodeID       string
 	TopologyKeys []string
-	// Limit is the number of volumes that can be attached; negative: no limit.
+	// Limit is the maximum number of attached volumes; negative: no limit.
 	Limit int64
 }
 
-// CSIDriver is what scheduling reads of a driver.
+// CSIDriver is a CSI driver as scheduling reads it.
 type CSIDriver struct {
 	Name string
-	// StorageCapacity: CSIStorageCapacity objects must be consulted.
+	// StorageCapacity: CSIStorageCapacity objects limit provisioning.
 	StorageCapacity bool
-	// PreventPodSchedulingIfMissing rejects nodes that lack the driver.
+	// PreventPodSchedulingIfMissing: nodes without the driver are rejected.
 	PreventPodSchedulingIfMissing bool
 }
 
@@ -137,30 +136,30 @@ type CSIStorageCapacity struct {
 	MaxSize         *int64    // bytes
 }
 
-// VolumeAttachment is a volume attached, or being attached, to a node.
+// VolumeAttachment is a volume that is attached, or being attached, to a node.
 type VolumeAttachment struct {
 	Name, Attacher, Node, Volume string
 }
 
-// VolumePlan is what must happen to a pod's claims before it can be bound to a
-// node: free volumes are reserved, others are made for that node.
+// VolumePlan lists what must happen to a pod's claims before the pod can be bound to a
+// node: volumes to bind and volumes to provision.
 type VolumePlan struct {
 	Node string
-	// BindTimeout is how long the claims may take to be bound once that is asked for; the
-	// profile's bindTimeoutSeconds. 0: what is not bound then is given up.
+	// BindTimeout is how long to wait for the claims to be bound (bindTimeoutSeconds of the
+	// profile). 0: do not wait.
 	BindTimeout time.Duration
 	Bind        []ClaimVolume            // smallest claim first
-	Provision   []*PersistentVolumeClaim // those that a node was chosen for before go first
+	Provision   []*PersistentVolumeClaim // claims with an already selected node first
 }
 
-// ClaimVolume is a claim and the volume that it is to get.
+// ClaimVolume is a claim and the volume to bind it to.
 type ClaimVolume struct {
 	Claim  *PersistentVolumeClaim
 	Volume *PersistentVolume
 }
 
-// EveryClaim says whether f holds for all claims of the plan; it stops at the first for which
-// it does not.
+// EveryClaim reports whether f returns true for every claim of the plan. It stops at the
+// first false.
 func (p *VolumePlan) EveryClaim(f func(*PersistentVolumeClaim) bool) bool {
 	for _, b := range p.Bind {
 		if !f(b.Claim) {

@@ -7,23 +7,22 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// AdmissionResult is a reason why a node does not take a pod that was bound to it, in the words
-// that the pod's status has of it.
+// AdmissionResult is a reason why a node rejects a pod, in the words of the pod's status.
 type AdmissionResult struct {
 	Reason, Message string
-	// Resource is what the node has too little of, and Missing how much (thousandths of
-	// a core, bytes, counts); empty and 0 when it is something else.
+	// Resource is the insufficient resource and Missing the missing amount (thousandths of a
+	// core, bytes or counts), if that is the reason.
 	Resource string
 	Missing  int64
 }
 
-// AdmissionCheck asks the rules of placement that a node asks once more of a pod that was bound to
-// it, whoever bound it, in the kubelet's order: resources, NodeAffinity with the selector,
-// NodeName, NodePorts, taints that drive out. The node's pods are those of n, without this one.
-// Extended resources that the node has not at all are not counted: who put the pod there
-// knows of them what the node does not.
+// AdmissionCheck runs the checks of the kubelet on a pod that is bound to a node, in the
+// kubelet's order: resources, NodeAffinity, NodeName, NodePorts and NoExecute taints. n
+// must not include the pod. Extended resources that the node does not have are ignored, as
+// in the kubelet.
 func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult) {
 	for _, r := range insufficientResources(n, pod) {
 		out = append(out, AdmissionResult{
@@ -35,14 +34,14 @@ func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult)
 	predicate := func(name, why string) {
 		out = append(out, AdmissionResult{Reason: name, Message: "Predicate " + name + " failed: " + why})
 	}
-	if _, ok := matchesNodeSelector(&pod.Spec.NodeSelector, n.Model); !ok {
+	if _, ok := plugins.MatchesNodeSelector(&pod.Spec.NodeSelector, n.Model); !ok {
 		predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
 	}
 	if pod.NodeName != "" && pod.NodeName != n.Model.Name {
 		predicate("NodeName", "node(s) didn't match the requested node name")
 	}
 	for i := range pod.Spec.Ports {
-		if portConflict(n.Ports, &pod.Spec.Ports[i]) {
+		if plugins.PortConflict(n.Ports, &pod.Spec.Ports[i]) {
 			predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports")
 			break
 		}
@@ -53,25 +52,25 @@ func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult)
 	return out
 }
 
-// insufficientResources is what the node has too little of for the pod.
+// insufficientResources returns the resources that the node lacks for the pod.
 func insufficientResources(n *cluster.NodeInfo, pod *model.Pod) []decision.Reason {
 	var v decision.Verdict
 	want, have := &pod.Spec.Requests, &n.Model.Allocatable
-	addInsufficient(&v, "pods", 1, int64(len(n.Pods)), n.Model.AllocatablePods)
-	addInsufficient(&v, "cpu", want.MilliCPU, n.Used.MilliCPU, have.MilliCPU)
-	addInsufficient(&v, "memory", want.Memory, n.Used.Memory, have.Memory)
-	addInsufficient(&v, "ephemeral-storage", want.Ephemeral, n.Used.Ephemeral, have.Ephemeral)
+	plugins.AddInsufficient(&v, "pods", 1, int64(len(n.Pods)), n.Model.AllocatablePods)
+	plugins.AddInsufficient(&v, "cpu", want.MilliCPU, n.Used.MilliCPU, have.MilliCPU)
+	plugins.AddInsufficient(&v, "memory", want.Memory, n.Used.Memory, have.Memory)
+	plugins.AddInsufficient(&v, "ephemeral-storage", want.Ephemeral, n.Used.Ephemeral, have.Ephemeral)
 	for i := range want.Scalars {
 		s := &want.Scalars[i]
 		if model.IsExtendedResource(s.Name) && !slices.ContainsFunc(have.Scalars, func(h model.Scalar) bool { return h.Name == s.Name }) {
 			continue
 		}
-		addInsufficient(&v, s.Name, s.Amount, n.Used.Scalar(s.Name), have.Scalar(s.Name))
+		plugins.AddInsufficient(&v, s.Name, s.Amount, n.Used.Scalar(s.Name), have.Scalar(s.Name))
 	}
 	return v.Reasons
 }
 
-// toleratesTaint says that the pod tolerates a taint, for however long.
+// toleratesTaint reports whether the pod tolerates a taint, for any duration.
 func toleratesTaint(pod *model.Pod, t *model.Taint) bool {
 	return slices.ContainsFunc(pod.Spec.Tolerations, func(tol model.Toleration) bool { return tol.ToleratesTaint(t, false) })
 }

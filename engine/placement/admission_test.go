@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/internal/build"
 )
 
 func TestAdmissionCheck(t *testing.T) {
-	port := func(n int32) podOption {
-		return spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: n}} })
+	port := func(n int32) build.PodOption {
+		return build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: n}} })
 	}
-	wants := func(key, value string) podOption {
-		return spec(func(s *model.PodSpec) { s.NodeSelector.Labels = []model.Label{{Key: key, Value: value}} })
+	wants := func(key, value string) build.PodOption {
+		return build.Spec(func(s *model.PodSpec) { s.NodeSelector.Labels = []model.Label{{Key: key, Value: value}} })
 	}
-	scalar := func(name string, n int64) podOption {
-		return spec(func(s *model.PodSpec) { s.Requests.Scalars = []model.Scalar{{Name: name, Amount: n}} })
+	scalar := func(name string, n int64) build.PodOption {
+		return build.Spec(func(s *model.PodSpec) { s.Requests.Scalars = []model.Scalar{{Name: name, Amount: n}} })
 	}
 	crowded := func(n *model.Node) { n.AllocatablePods = 1 }
 	for name, tc := range map[string]struct {
@@ -24,21 +25,21 @@ func TestAdmissionCheck(t *testing.T) {
 		want string // reasons
 		says string // within the first message
 	}{
-		"it fits":               {node("n"), pod("p", requests(1000, 1<<30)), "", ""},
-		"all that is too much":  {node("n", crowded), pod("p", requests(3600, 7<<30)), "OutOfpods OutOfcpu OutOfmemory", "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1"},
-		"how much":              {node("n"), pod("p", requests(3600, 0)), "OutOfcpu", "Node didn't have enough resource: cpu, requested: 3600, used: 500, capacity: 4000"},
-		"a resource unknown":    {node("n"), pod("p", scalar("example.com/x", 3)), "", ""},
-		"huge pages it has not": {node("n"), pod("p", scalar("hugepages-2Mi", 3)), "OutOfhugepages-2Mi", ""},
-		"a label it has not":    {node("n"), pod("p", wants("zone", "a")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
-		"a port that is taken":  {node("n"), pod("p", port(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
-		"another port":          {node("n"), pod("p", port(81)), "", ""},
-		"another node's":        {node("n"), pod("p", onNode("m")), "NodeName", ""},
-		"a taint that drives":   {node("n", tainted("a", "b", model.NoExecute)), pod("p"), "TaintToleration", "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"},
-		"a taint that does not": {node("n", tainted("a", "b", model.NoSchedule)), pod("p"), "", ""},
-		"a static pod's mirror": {node("n", tainted("a", "b", model.NoExecute)), pod("p", func(p *model.Pod) { p.Mirror = true }), "", ""},
+		"it fits":               {build.Node("n"), build.Pod("p", build.Requests(1000, 1<<30)), "", ""},
+		"all that is too much":  {build.Node("n", crowded), build.Pod("p", build.Requests(3600, 7<<30)), "OutOfpods OutOfcpu OutOfmemory", "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1"},
+		"how much":              {build.Node("n"), build.Pod("p", build.Requests(3600, 0)), "OutOfcpu", "Node didn't have enough resource: cpu, requested: 3600, used: 500, capacity: 4000"},
+		"a resource unknown":    {build.Node("n"), build.Pod("p", scalar("example.com/x", 3)), "", ""},
+		"huge pages it has not": {build.Node("n"), build.Pod("p", scalar("hugepages-2Mi", 3)), "OutOfhugepages-2Mi", ""},
+		"a label it has not":    {build.Node("n"), build.Pod("p", wants("zone", "a")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
+		"a port that is taken":  {build.Node("n"), build.Pod("p", port(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
+		"another port":          {build.Node("n"), build.Pod("p", port(81)), "", ""},
+		"another node's":        {build.Node("n"), build.Pod("p", build.OnNode("m")), "NodeName", ""},
+		"a taint that drives":   {build.Node("n", build.Tainted("a", "b", model.NoExecute)), build.Pod("p"), "TaintToleration", "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"},
+		"a taint that does not": {build.Node("n", build.Tainted("a", "b", model.NoSchedule)), build.Pod("p"), "", ""},
+		"a static pod's mirror": {build.Node("n", build.Tainted("a", "b", model.NoExecute)), build.Pod("p", func(p *model.Pod) { p.Mirror = true }), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newState(tc.node, pod("there", onNode("n"), requests(500, 2<<30), port(80)))
+			s := build.NewState(tc.node, build.Pod("there", build.OnNode("n"), build.Requests(500, 2<<30), port(80)))
 			id, _ := s.NodeID("n")
 			var got []string
 			denials := AdmissionCheck(s.Node(id), tc.pod)

@@ -4,14 +4,14 @@ import (
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// NodeShouldRunDaemonPod says whether a pod of a DaemonSet belongs on a node by the scheduler's own rules:
-// NodeAffinity with its selector, and TaintToleration. May says that one is to be
-// made there; stay that one that is there already is left alone, which a taint that only
-// keeps new pods off does not change.
+// NodeShouldRunDaemonPod reports whether a DaemonSet pod may be created on a node, and
+// whether an existing one may stay, by NodeAffinity and TaintToleration. A NoSchedule
+// taint does not affect existing pods.
 func NodeShouldRunDaemonPod(spec *model.PodSpec, n *model.Node) (may, stay bool) {
-	if _, ok := matchesNodeSelector(&spec.NodeSelector, n); !ok {
+	if _, ok := plugins.MatchesNodeSelector(&spec.NodeSelector, n); !ok {
 		return false, false
 	}
 	may, stay = true, true

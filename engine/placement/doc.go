@@ -1,49 +1,44 @@
-// Package placement decides on which node a pod runs: what holds it back, which
-// nodes it fits, how good each of them is, and which is taken.
+// Package placement selects the node of a pod. It is the counterpart of kube-scheduler's
+// scheduling cycle up to the selection of a node.
 //
-// Evaluate is the plain path: it compiles the pod, judges every node with every
-// rule, scores every node that fits, and recomputes topology counts from the
-// pods. It is the reference for ever, and what explains a decision. It shares
-// nothing that is kept up to date with the fast path, but the sums of requests
-// on a node.
+// Evaluate is the reference evaluator. It runs the PreFilter, Filter, PreScore and Score
+// extension points of all enabled plugins on every node, recomputes all topology counts
+// from the pods and returns a complete decision.Record. The fast path must return the
+// same decision.
 //
-//	Gate ──▶ compile (refuse, narrow, skip) ──▶ judge node ──▶ compile scorers ──▶ raw ──▶ normalise ──▶ choose
+// The packages below it:
 //
-// A rule is a file: what it makes of a pod (compiled), its verdict on a node
-// with numbers, its points for a node (scoring), and, in wakes.go, which
-// changes in the cluster can undo its verdict. Waiter says of a change with its object
-// whether it can help a pod that waits.
+//   - framework: profiles (Config, Profile) and the Evaluation that plugins work on.
+//   - plugins: one file per plugin, named as in kube-scheduler, and the registry.
+//   - fastpath: Engine returns the decisions of Evaluate from score caches. The scheduler
+//     uses it for every decision that does not need a Record.
+//   - queueinghints: whether a cluster event may make an unschedulable pod schedulable.
+//
+// Adding a score plugin touches three files: its name in engine/decision/plugin.go, a file
+// plugins/NAME.go, and its entry in plugins/registry.go. For a profile with a plugin that
+// fastpath does not implement, Engine uses the reference evaluator.
 //
 // Invariants:
 //
-//   - FirstRejects: a node's verdict is that of the first rule, in the order of
-//     the profile, that rejects it.
-//   - AllNodes: every node is judged and every feasible one scored; nothing is
-//     sampled. Only a nominated node that fits, or else one that is held for the pod, is
-//     taken without a look at the others.
-//   - SeedDecides: among nodes with the highest total the choice is a function of the
-//     seed, the pod's model.Pod.TieKey and the nodes' names.
-//   - NoMapOrder: no result depends on the order of a map.
+//   - The verdict on a node is that of the first plugin, in the order of the profile, that
+//     rejects it.
+//   - Every node is filtered and every feasible node is scored; there is no sampling. The
+//     exception is a nominated or reserved node that fits, which is selected at once.
+//   - Among nodes with the highest total, the selection is a function of the seed,
+//     model.Pod.TieKey and the node names; see TieBreaker.
+//   - No result depends on map order.
+//   - Engine returns the same node, total score, number of feasible nodes, histogram of
+//     reasons and number of resolvable nodes as Evaluate. A fuzz test checks this.
 //
-// Engine is the fast path, for every decision that nobody asks to explain: the
-// files engine, shape, scan, view, narrow, nominated, stored. What it keeps between decisions is
-// only in cluster.Index and in its views; tests compare it with Evaluate under random
-// operations, and any difference is a fault of Engine's:
+// Preemption filters nodes without some of their pods: with DryRun, or with
+// fastpath.NodeLocalPod for pods to which no other node matters.
 //
-//   - FastEqualsPlain: node, total, number of feasible nodes, histogram of reasons, and
-//     how many nodes fewer pods might make fit.
+// Avoid Holds reject nodes before all other filters. The capacity of a Reserve Hold counts
+// as that of a nominated pod, but not against pods of its owner; the first replacement
+// is placed on the reserved node if it fits.
 //
-// Preemption asks the rules what a node would be without some of its pods: Trial by the plain
-// path's rules, Lone by the rows of the fast path, for pods to which no other node matters.
-//
-// Holds: nodes that a Hold keeps the pod's owner off are refused first, whatever the
-// profile (avoid.go); room that one reserves counts as a nominated pod's, but not against
-// pods of the same owner (cluster.Ahead), the first of which takes that node if it fits
-// (State.AppendReserved).
-//
-// Departures from Kubernetes: a rule that is enabled for Filter but disabled for
-// PreFilter (or for Score but not for PreScore) compiles the pod all the same
-// instead of failing the attempt. Pods with device claims or a scheduling group
-// are held back, as nothing here places them yet. The scores of a single feasible
-// node are part of the record, though they decide nothing.
+// Differences from kube-scheduler: a plugin that is enabled for Filter but not for
+// PreFilter (or for Score but not for PreScore) works instead of failing the attempt. Pods
+// with resource claims or a scheduling group are gated, because Berth does not allocate
+// devices or schedule groups yet. The scores of a single feasible node are recorded.
 package placement

@@ -8,19 +8,20 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Evaluate decides about a pod on a state, and says all about it: every node's
-// verdict or scores, who is best, and who of these is taken under the seed. The
-// state is not changed. A node that the pod is counted on already counts it;
-// explaining a bound pod takes a fork without it.
-func Evaluate(s *cluster.State, p *Profile, seed uint64, pod *model.Pod) *decision.Record {
+// Evaluate decides about a pod on a state and returns the verdict or the scores of every
+// node, the best nodes and the node selected under the seed. It does not change the state.
+// To explain an assigned pod, pass a fork without it.
+func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod) *decision.Record {
 	rec := &decision.Record{Pod: pod.Key(), UID: pod.UID, Revision: s.Revision(), Profile: p.Name()}
 	if pod.Spec.SchedulerName != p.Name() || pod.Finished() {
 		rec.Outcome = decision.Ignored
 		return rec
 	}
-	if rec.PreEnqueue = p.Gate(s, pod); rec.PreEnqueue != nil {
+	if rec.PreEnqueue = plugins.PreEnqueue(p, s, pod); rec.PreEnqueue != nil {
 		rec.Outcome = decision.Gated
 		rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(rec.PreEnqueue.Plugin)
 		return rec
@@ -30,86 +31,105 @@ func Evaluate(s *cluster.State, p *Profile, seed uint64, pod *model.Pod) *decisi
 		return rec
 	}
 	rec.Outcome = decision.Infeasible
-	a := newAttempt(s, p, pod)
-	if len(a.nodes) == 0 || !a.runPreFilters(rec) {
+	a := framework.NewEvaluation(s, p, pod, s.NodeIDs())
+	if len(a.Nodes) == 0 || !runPreFilters(a, rec) {
 		return rec
 	}
-	feasible := a.findNodesThatFit(rec)
+	feasible := findNodesThatFit(a, rec)
 	if len(feasible) == 0 {
 		return rec
 	}
 	rec.Outcome = decision.Scheduled
-	if err := a.prioritizeNodes(rec, feasible); err != nil && len(feasible) > 1 {
+	if err := prioritizeNodes(a, rec, feasible); err != nil && len(feasible) > 1 {
 		rec.Outcome, rec.Error, rec.Nodes = decision.Errored, err.Error(), nil
 		return rec
 	}
-	a.selectNode(rec, feasible, seed)
+	selectNode(a, rec, feasible, seed)
 	return rec
 }
 
-// runPreFilters asks every rule what it makes of the pod, and says whether there is
-// anything left to judge: no rule failed or refused.
-func (a *attempt) runPreFilters(rec *decision.Record) bool {
-	cfg := &a.profile.cfg
-	ready := make([]*preFilterState, decision.NumPlugins)
+// EvaluateNodes decides as if the cluster had only the given nodes, sorted by name. The
+// pod must be schedulable by Evaluate, no plugin may count pods on other nodes, and no
+// plugin may fail.
+func EvaluateNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod, nodes []cluster.NodeID) *decision.Record {
+	rec := &decision.Record{Pod: pod.Key(), UID: pod.UID, Revision: s.Revision(), Profile: p.Name(), Outcome: decision.Infeasible}
+	ev := framework.NewEvaluation(s, p, pod, nodes)
+	if !runPreFilters(ev, rec) {
+		return rec
+	}
+	if feasible := findNodesThatFit(ev, rec); len(feasible) > 0 {
+		rec.Outcome = decision.Scheduled
+		if err := prioritizeNodes(ev, rec, feasible); err == nil {
+			selectNode(ev, rec, feasible, seed)
+		}
+	}
+	return rec
+}
+
+// runPreFilters runs the PreFilter plugins and reports whether filters have to run: no
+// plugin failed or rejected all nodes.
+func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
+	cfg := ev.Profile.Config()
+	ready := make([]*framework.PreFilterState, decision.NumPlugins)
 	var preFilterPlugins []string
 	for _, r := range cfg.PreFilter {
-		c := a.preFilter(r)
+		c := plugins.PreFilter(ev, r)
 		ready[r] = &c
-		if c.err != nil {
-			a.recordError(rec, r, c.err)
+		if c.Err != nil {
+			recordError(ev, rec, r, c.Err)
 			return false
 		}
-		if v := c.verdict; v != nil {
-			a.recordRejection(rec, r, v)
+		if v := c.Verdict; v != nil {
+			recordRejection(ev, rec, r, v)
 			if v.Code == decision.UnschedulableAndUnresolvable {
 				return false
 			}
 			continue
 		}
-		if !c.hasNames {
+		if !c.HasNodeNames {
 			continue
 		}
 		preFilterPlugins = append(preFilterPlugins, r.String())
 		rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(r)
-		if !intersectNodes(rec, c.names) {
-			a.recordRejection(rec, decision.NoPlugin, noCommonNodes(preFilterPlugins))
+		if !intersectNodes(rec, c.NodeNames) {
+			recordRejection(ev, rec, decision.NoPlugin, noCommonNodes(preFilterPlugins))
 			return false
 		}
 	}
 	if rec.PreFilter != nil {
 		return false
 	}
-	if c := a.holdAvoid(); c.filter != nil {
-		a.filters = append(a.filters, filterPlugin{decision.HoldAvoid, c.filter})
+	if c := plugins.PreFilter(ev, decision.HoldAvoid); c.Filter != nil {
+		ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: decision.HoldAvoid, Filter: c.Filter})
 	}
 	for _, r := range cfg.Filter {
 		if ready[r] == nil {
-			c := a.preFilter(r)
-			if c.err != nil {
-				a.recordError(rec, r, c.err)
+			c := plugins.PreFilter(ev, r)
+			if c.Err != nil {
+				recordError(ev, rec, r, c.Err)
 				return false
 			}
-			if c.verdict != nil {
-				a.recordRejection(rec, r, c.verdict)
+			if c.Verdict != nil {
+				recordRejection(ev, rec, r, c.Verdict)
 				return false
 			}
 			ready[r] = &c
 		}
-		if ready[r].filter != nil {
-			a.filters = append(a.filters, filterPlugin{r, ready[r].filter})
+		if ready[r].Filter != nil {
+			ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: r, Filter: ready[r].Filter})
 		}
 	}
 	return true
 }
 
-// recordError records that a rule cannot make anything of the pod.
-func (a *attempt) recordError(rec *decision.Record, r decision.Plugin, err error) {
+// recordError records that a plugin failed.
+func recordError(ev *framework.Evaluation, rec *decision.Record, r decision.Plugin, err error) {
 	rec.Outcome, rec.Error = decision.Errored, fmt.Sprintf("running PreFilter plugin %q: %v", r, err)
 }
 
-// recordRejection records that a rule refuses all nodes; the first one to do so stands.
-func (a *attempt) recordRejection(rec *decision.Record, r decision.Plugin, v *decision.Verdict) {
+// recordRejection records that a plugin rejects all nodes. The first one is kept, unless a
+// later one is not resolvable.
+func recordRejection(ev *framework.Evaluation, rec *decision.Record, r decision.Plugin, v *decision.Verdict) {
 	rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(r)
 	if rec.PreFilter == nil || v.Code == decision.UnschedulableAndUnresolvable {
 		own := *v
@@ -118,7 +138,7 @@ func (a *attempt) recordRejection(rec *decision.Record, r decision.Plugin, v *de
 	}
 }
 
-// intersectNodes limits the record's search to names, and says whether any are left.
+// intersectNodes limits the search to names and reports whether any node is left.
 func intersectNodes(rec *decision.Record, names []string) bool {
 	if rec.HasPreFilterNodes {
 		rec.PreFilterNodes = slices.DeleteFunc(slices.Clone(rec.PreFilterNodes), func(n string) bool { return !slices.Contains(names, n) })
@@ -128,62 +148,64 @@ func intersectNodes(rec *decision.Record, names []string) bool {
 	return len(rec.PreFilterNodes) > 0
 }
 
-// noCommonNodes is the refusal when rules narrow the search to nothing.
-func noCommonNodes(plugins []string) *decision.Verdict {
-	slices.Sort(plugins)
-	text := "node(s) didn't satisfy plugin " + plugins[0]
-	if len(plugins) > 1 {
-		text = "node(s) didn't satisfy plugin(s) [" + strings.Join(plugins, " ") + "] simultaneously"
+// noCommonNodes returns the verdict if plugins limit the search to nothing.
+func noCommonNodes(names []string) *decision.Verdict {
+	slices.Sort(names)
+	text := "node(s) didn't satisfy plugin " + names[0]
+	if len(names) > 1 {
+		text = "node(s) didn't satisfy plugin(s) [" + strings.Join(names, " ") + "] simultaneously"
 	}
-	v := rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
+	v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 	return &v
 }
 
-// findNodesThatFit judges the nodes and returns those that fit, in the order of names: the
-// pod's nominated node alone if it fits, else the first of those held for it that does, else all that
-// narrowing left.
-func (a *attempt) findNodesThatFit(rec *decision.Record) []*candidateNode {
+// findNodesThatFit filters the nodes and returns the feasible ones, sorted by name: only
+// the nominated node if it fits, or the first reserved node that fits, or all.
+func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framework.CandidateNode {
 	var own decision.Verdict // of the nominated node; it stands even outside of what was narrowed to
-	if st := a.nodeByName(a.pod.NominatedNodeName); st != nil {
-		if own = a.runFiltersWithNominatedPods(st); own.Code == decision.Success {
+	if st := ev.NodeByName(ev.Pod.NominatedNodeName); st != nil {
+		if own = ev.RunFiltersWithNominatedPods(st); own.Code == decision.Success {
 			rec.NominatedFirst = true
-			rec.Nodes = []decision.NodeRecord{{Name: st.node.Name}}
-			return []*candidateNode{st}
+			rec.Nodes = []decision.NodeRecord{{Name: st.Node.Name}}
+			return []*framework.CandidateNode{st}
 		}
-		a.err = "" // what fails here decides only if it fails among all nodes
+		ev.Err = "" // what fails here decides only if it fails among all nodes
 		if rec.HasPreFilterNodes && own.Plugin != decision.NodeAffinity {
-			plugins := []string{decision.NodeAffinity.String(), own.Plugin.String()}
-			slices.Sort(plugins)
-			rec.PreFilterPlugins = strings.Join(plugins, " ")
+			names := []string{decision.NodeAffinity.String(), own.Plugin.String()}
+			slices.Sort(names)
+			rec.PreFilterPlugins = strings.Join(names, " ")
 		}
 	}
-	for _, id := range a.state.AppendReserved(nil, a.pod) {
-		st := a.nodeByName(a.state.Node(id).Model.Name)
-		if v := a.runFiltersWithNominatedPods(st); v.Code == decision.Success {
+	for _, id := range ev.State.AppendReserved(nil, ev.Pod) {
+		st := ev.NodeByName(ev.State.Node(id).Model.Name)
+		if st == nil {
+			continue
+		}
+		if v := ev.RunFiltersWithNominatedPods(st); v.Code == decision.Success {
 			rec.ReservedFirst = true
-			rec.Nodes = []decision.NodeRecord{{Name: st.node.Name}}
-			return []*candidateNode{st}
+			rec.Nodes = []decision.NodeRecord{{Name: st.Node.Name}}
+			return []*framework.CandidateNode{st}
 		}
-		a.err = ""
+		ev.Err = ""
 	}
-	var feasible []*candidateNode
-	rec.Nodes = make([]decision.NodeRecord, 0, len(a.nodes))
-	for i := range a.nodes {
-		st := &a.nodes[i]
-		node := decision.NodeRecord{Name: st.node.Name}
-		if rec.HasPreFilterNodes && !slices.Contains(rec.PreFilterNodes, st.node.Name) {
+	var feasible []*framework.CandidateNode
+	rec.Nodes = make([]decision.NodeRecord, 0, len(ev.Nodes))
+	for i := range ev.Nodes {
+		st := &ev.Nodes[i]
+		node := decision.NodeRecord{Name: st.Node.Name}
+		if rec.HasPreFilterNodes && !slices.Contains(rec.PreFilterNodes, st.Node.Name) {
 			node.Verdict = decision.Verdict{Plugin: decision.PreFilterResult, Code: decision.UnschedulableAndUnresolvable}
-			if own.Code != decision.Success && st.node.Name == a.pod.NominatedNodeName {
+			if own.Code != decision.Success && st.Node.Name == ev.Pod.NominatedNodeName {
 				node.Verdict = own
 				rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(own.Plugin)
 			}
-		} else if node.Verdict = a.runFiltersWithNominatedPods(st); node.Verdict.Code == decision.Success {
+		} else if node.Verdict = ev.RunFiltersWithNominatedPods(st); node.Verdict.Code == decision.Success {
 			feasible = append(feasible, st)
 		} else {
 			rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(node.Verdict.Plugin)
 		}
-		if a.err != "" {
-			rec.Outcome, rec.Error, rec.Nodes, rec.UnschedulablePlugins = decision.Errored, a.err, nil, 0
+		if ev.Err != "" {
+			rec.Outcome, rec.Error, rec.Nodes, rec.UnschedulablePlugins = decision.Errored, ev.Err, nil, 0
 			return nil
 		}
 		rec.Nodes = append(rec.Nodes, node)
@@ -191,25 +213,14 @@ func (a *attempt) findNodesThatFit(rec *decision.Record) []*candidateNode {
 	return feasible
 }
 
-func (a *attempt) nodeByName(name string) *candidateNode {
-	if name == "" {
-		return nil
-	}
-	i, ok := slices.BinarySearchFunc(a.nodes, name, func(st candidateNode, n string) int { return strings.Compare(st.node.Name, n) })
-	if !ok {
-		return nil
-	}
-	return &a.nodes[i]
-}
-
-// prioritizeNodes fills in the scores and totals of the feasible nodes.
-func (a *attempt) prioritizeNodes(rec *decision.Record, feasible []*candidateNode) error {
-	cfg := &a.profile.cfg
-	ready := make([]*preScoreState, decision.NumPlugins)
+// prioritizeNodes scores the feasible nodes.
+func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode) error {
+	cfg := ev.Profile.Config()
+	ready := make([]*framework.PreScoreState, decision.NumPlugins)
 	for _, r := range cfg.PreScore {
-		s := a.preScore(r, feasible)
-		if s.err != nil {
-			return fmt.Errorf("running PreScore plugin %q: %w", r, s.err)
+		s := plugins.PreScore(ev, r, feasible)
+		if s.Err != nil {
+			return fmt.Errorf("running PreScore plugin %q: %w", r, s.Err)
 		}
 		ready[r] = &s
 	}
@@ -223,20 +234,20 @@ func (a *attempt) prioritizeNodes(rec *decision.Record, feasible []*candidateNod
 	for _, w := range cfg.Score {
 		s := ready[w.Plugin]
 		if s == nil {
-			c := a.preScore(w.Plugin, feasible)
+			c := plugins.PreScore(ev, w.Plugin, feasible)
 			s = &c
 		}
-		if s.err != nil {
-			return fmt.Errorf("running Score plugin %q: %w", w.Plugin, s.err)
+		if s.Err != nil {
+			return fmt.Errorf("running Score plugin %q: %w", w.Plugin, s.Err)
 		}
-		if s.score == nil {
+		if s.Score == nil {
 			continue
 		}
 		for i, st := range feasible {
-			points[i] = s.score(st)
+			points[i] = s.Score(st)
 		}
-		if s.normalizeScore != nil {
-			s.normalizeScore(feasible, points)
+		if s.NormalizeScore != nil {
+			s.NormalizeScore(feasible, points)
 		}
 		for i, r := range records {
 			r.Scores = append(r.Scores, decision.Score{Plugin: w.Plugin, Points: points[i] * w.Weight})
@@ -246,10 +257,10 @@ func (a *attempt) prioritizeNodes(rec *decision.Record, feasible []*candidateNod
 	return nil
 }
 
-// selectNode fills in the nodes with the highest total, and which one is taken.
-func (a *attempt) selectNode(rec *decision.Record, feasible []*candidateNode, seed uint64) {
-	point := tieStart(seed, a.pod.TieKey())
-	var best *candidateNode
+// selectNode determines the nodes with the highest total and selects one of them.
+func selectNode(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode, seed uint64) {
+	point := NewTieBreaker(seed, ev.Pod.TieKey()).Start()
+	var best *framework.CandidateNode
 	var most int64
 	next := 0
 	for i := range rec.Nodes {
@@ -267,9 +278,9 @@ func (a *attempt) selectNode(rec *decision.Record, feasible []*candidateNode, se
 			continue
 		}
 		rec.Top = append(rec.Top, n.Name)
-		if precedes(point, st.key, st.node.Name, best.key, best.node.Name) {
+		if precedes(point, st.NameHash, st.Node.Name, best.NameHash, best.Node.Name) {
 			best = st
 		}
 	}
-	rec.Choice = best.node.Name
+	rec.Choice = best.Node.Name
 }

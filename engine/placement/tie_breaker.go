@@ -1,15 +1,36 @@
 package placement
 
-import "github.com/berthproject/berth/engine/cluster"
+import (
+	"strings"
 
-// tieStart is where a pod enters the circle of node keys: the node whose key
-// comes next from there is taken among equals. It depends on seed and model.Pod.TieKey alone, so
-// every way to a decision takes the same node.
-func tieStart(seed uint64, key string) uint64 { return cluster.Hash64(seed, key) }
+	"github.com/berthproject/berth/engine/cluster"
+)
 
-// precedes says whether a node comes before another from the point on.
-func precedes(point, keyA uint64, nameA string, keyB uint64, nameB string) bool {
-	if da, db := keyA-point, keyB-point; da != db {
+// TieBreaker orders nodes with equal scores. Placement and preemption use the same order.
+type TieBreaker struct{ start uint64 }
+
+// NewTieBreaker returns the order under a seed for a pod with a model.Pod.TieKey.
+func NewTieBreaker(seed uint64, key string) TieBreaker { return TieBreaker{cluster.Hash64(seed, key)} }
+
+// Start returns where the pod enters the ring of node name hashes.
+func (t TieBreaker) Start() uint64 { return t.start }
+
+// Compare compares two nodes.
+func (t TieBreaker) Compare(a, b *cluster.NodeInfo) int {
+	switch {
+	case a == b:
+		return 0
+	case precedes(t.start, a.NameHash, a.Model.Name, b.NameHash, b.Model.Name):
+		return -1
+	case precedes(t.start, b.NameHash, b.Model.Name, a.NameHash, a.Model.Name):
+		return 1
+	}
+	return strings.Compare(a.Model.Name, b.Model.Name)
+}
+
+// precedes reports whether a node comes before another in the order from start on.
+func precedes(start, hashA uint64, nameA string, hashB uint64, nameB string) bool {
+	if da, db := hashA-start, hashB-start; da != db {
 		return da < db
 	}
 	return nameA < nameB

@@ -3,7 +3,7 @@ package preemption
 import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
 )
 
 // dryRunCache holds the dry-run results of all nodes for pods that are equal for every node.
@@ -25,7 +25,7 @@ type resultCounts struct {
 }
 
 type failCount struct {
-	fail  placement.Failure
+	fail  fastpath.Failure
 	nodes int
 }
 
@@ -47,17 +47,17 @@ func (t *resultCounts) add(r *result, n int) {
 func (t *resultCounts) decisionCounts(n *needs) []decision.ReasonCount {
 	var out []decision.ReasonCount
 	if k := t.kinds[fitsAlready] + t.kinds[unresolvable]; k > 0 {
-		out = placement.AddReasonCounts(out, &notHelped, k)
+		out = decision.AddReasonCounts(out, &notHelped, k)
 	}
 	if k := t.kinds[noLowerPriority]; k > 0 {
-		out = placement.AddReasonCounts(out, &noVictims, k)
+		out = decision.AddReasonCounts(out, &noVictims, k)
 	}
 	for _, f := range t.fails {
 		if f.nodes > 0 {
 			out = n.AddReasonCounts(out, f.fail, f.nodes)
 		}
 	}
-	placement.SortReasonCounts(out)
+	decision.SortReasonCounts(out)
 	return out
 }
 

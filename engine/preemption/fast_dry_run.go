@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
 )
 
 // unlimited is an amount that no pod requests.
@@ -16,7 +16,7 @@ const unlimited = math.MaxInt64 / 4
 
 // needs is what a pod requests if its placement depends on the node alone.
 type needs struct {
-	placement.NodeLocalPod
+	fastpath.NodeLocalPod
 	pod      *model.Pod // any pod of the class
 	amounts  model.Resources
 	counted  bool
@@ -25,7 +25,7 @@ type needs struct {
 	cpu, mem int64
 }
 
-func needsOf(l placement.NodeLocalPod, pod *model.Pod) *needs {
+func needsOf(l fastpath.NodeLocalPod, pod *model.Pod) *needs {
 	representative := *pod
 	representative.UID, representative.NominatedNodeName = "", ""
 	n := &needs{NodeLocalPod: l, pod: &representative}
@@ -38,8 +38,8 @@ func needsOf(l placement.NodeLocalPod, pod *model.Pod) *needs {
 // result is the result of a dry run on a node.
 type result struct {
 	kind resultKind
-	fail placement.Failure // if kind is stillInfeasible
-	cost cost              // if kind is fitsAfterEviction
+	fail fastpath.Failure // if kind is stillInfeasible
+	cost cost             // if kind is fitsAfterEviction
 }
 
 type resultKind uint8
@@ -203,7 +203,7 @@ func (l *fastDryRun) addVictim(c *cost, s *podInfo) {
 }
 
 // failReason returns why a node is infeasible without its pods from k on, given the nominated pods.
-func (l *fastDryRun) failReason(n *needs, st *podsOnNode, k int, ahead []*model.Pod, id cluster.NodeID) placement.Failure {
+func (l *fastDryRun) failReason(n *needs, st *podsOnNode, k int, ahead []*model.Pod, id cluster.NodeID) fastpath.Failure {
 	l.sumUsage(st, k, ahead, id)
 	return n.Filter(l.nodes.state.Node(id), int64(k+len(ahead)), &l.used, l.ports)
 }

@@ -142,7 +142,7 @@ func (s *nodeScan) visit(id cluster.NodeID) {
 		}
 		return
 	case v.Code != decision.Success:
-		s.countRows = placement.AddReasonCounts(s.countRows, &v, 1)
+		s.countRows = decision.AddReasonCounts(s.countRows, &v, 1)
 		s.tried++
 		return
 	}
@@ -159,12 +159,12 @@ func (s *nodeScan) visit(id cluster.NodeID) {
 func (s *nodeScan) counts(nodes int) []decision.ReasonCount {
 	out := s.countRows
 	if s.withoutVictims > 0 {
-		out = placement.AddReasonCounts(out, &noVictims, s.withoutVictims)
+		out = decision.AddReasonCounts(out, &noVictims, s.withoutVictims)
 	}
 	if k := nodes - s.withoutVictims - s.tried - s.faults; k > 0 {
-		out = placement.AddReasonCounts(out, &notHelped, k)
+		out = decision.AddReasonCounts(out, &notHelped, k)
 	}
-	placement.SortReasonCounts(out)
+	decision.SortReasonCounts(out)
 	return out
 }
 

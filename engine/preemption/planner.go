@@ -4,23 +4,24 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Planner is the fast path. It returns the same result as Evaluate, at a cost proportional to what changed
 // since the last call for an equal pod.
 //
-// Pods whose placement depends on the node alone (placement.NodeLocalPod) share a dryRunCache: the dry-run
+// Pods whose placement depends on the node alone (fastpath.NodeLocalPod) share a dryRunCache: the dry-run
 // result of each node, with a winner tree over the costs. Only changed nodes are evaluated again, by sums
 // over their pods instead of by plugins. For other pods, plugins evaluate the nodes that may still be the
 // best. A Planner belongs to one State and is as safe for concurrent use as that State.
 type Planner struct {
 	state   *cluster.State
-	profile *placement.Profile
+	profile *framework.Profile
 	seed    uint64
 	options Options
 
-	engine        *placement.Engine
+	engine        *fastpath.Engine
 	nodes         nodeIndex
 	fastDryRun    fastDryRun
 	epoch         uint64 // epoch of the index that the caches belong to
@@ -41,13 +42,13 @@ type Counters struct{ Skipped, FullDryRun, Scanned, Cached int }
 
 // equivalenceKey identifies pods that are equal for every node.
 type equivalenceKey struct {
-	placement.NodeLocalPod
+	fastpath.NodeLocalPod
 	owner string // if Holds depend on it
 }
 
 // NewPlanner returns a planner for the pods of a profile. The seed breaks ties, as in Evaluate.
-func NewPlanner(s *cluster.State, p *placement.Profile, seed uint64, o Options) *Planner {
-	pl := &Planner{state: s, profile: p, seed: seed, options: o, engine: placement.NewEngine(s, p, seed), maxCacheBytes: 32 << 20,
+func NewPlanner(s *cluster.State, p *framework.Profile, seed uint64, o Options) *Planner {
+	pl := &Planner{state: s, profile: p, seed: seed, options: o, engine: fastpath.NewEngine(s, p, seed), maxCacheBytes: 32 << 20,
 		specs: map[*model.PodSpec]*model.PodSpec{}}
 	pl.nodes = nodeIndex{state: s, index: s.Index(), ledger: &ledger{rule: o.rule(), state: s}, priorities: map[int32]int{}}
 	pl.fastDryRun.nodes = &pl.nodes
@@ -124,7 +125,7 @@ func (pl *Planner) anyLowerPriority(priority int32) bool {
 
 // cacheFor returns the cache for a pod. The cache of a class seen for the first time is not
 // persistent.
-func (pl *Planner) cacheFor(l placement.NodeLocalPod, pod *model.Pod) *dryRunCache {
+func (pl *Planner) cacheFor(l fastpath.NodeLocalPod, pod *model.Pod) *dryRunCache {
 	k := equivalenceKey{NodeLocalPod: l}
 	if pl.epoch != pl.nodes.index.Epoch {
 		pl.resetCaches()

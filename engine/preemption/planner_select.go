@@ -5,6 +5,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
 )
 
 // selectCandidate stores the choice for a pod of the cache's class in out.
@@ -130,7 +131,7 @@ type feasibleMemo struct {
 	feasible int
 }
 
-func (pl *Planner) feasible(l placement.NodeLocalPod, pod *model.Pod) int {
+func (pl *Planner) feasible(l fastpath.NodeLocalPod, pod *model.Pod) int {
 	k := equivalenceKey{l, pod.Owner.UID}
 	if pl.feasibleMemo.key != k || pl.feasibleMemo.clock != pl.clock {
 		s := decision.Summary{ReasonCounts: pl.scratchCounts}

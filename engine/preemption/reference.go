@@ -8,6 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Result is the full result of one evaluation.
@@ -34,7 +35,7 @@ type Refusal struct {
 // referenceEvaluator is one reference evaluation.
 type referenceEvaluator struct {
 	state      *cluster.State
-	profile    *placement.Profile
+	profile    *framework.Profile
 	seed       uint64
 	options    Options
 	pod        *model.Pod
@@ -44,7 +45,7 @@ type referenceEvaluator struct {
 
 // Evaluate evaluates preemption for an infeasible pod, given the record of that decision on the
 // same state.
-func Evaluate(s *cluster.State, p *placement.Profile, seed uint64, o Options, pod *model.Pod, rec *decision.Record) *Result {
+func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, o Options, pod *model.Pod, rec *decision.Record) *Result {
 	r := &Result{}
 	out := &r.Preemption
 	out.Nodes = s.NumNodes()
@@ -129,7 +130,7 @@ func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (fault s
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if n.Verdict.Code != decision.Unschedulable {
-			out.ReasonCounts = placement.AddReasonCounts(out.ReasonCounts, &notHelped, 1)
+			out.ReasonCounts = decision.AddReasonCounts(out.ReasonCounts, &notHelped, 1)
 			continue
 		}
 		c, v, err := e.selectVictimsOnNode(n.Name)
@@ -139,12 +140,12 @@ func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (fault s
 		case err != nil:
 		case v.Code != decision.Success:
 			r.Refusals = append(r.Refusals, Refusal{n.Name, v})
-			out.ReasonCounts = placement.AddReasonCounts(out.ReasonCounts, &v, 1)
+			out.ReasonCounts = decision.AddReasonCounts(out.ReasonCounts, &v, 1)
 		default:
 			r.Candidates = append(r.Candidates, c)
 		}
 	}
-	placement.SortReasonCounts(out.ReasonCounts)
+	decision.SortReasonCounts(out.ReasonCounts)
 	return fault
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // selectCandidate selects the candidate of the lowest cost; among equals the one with the fewest
@@ -67,7 +68,7 @@ func (e *referenceEvaluator) mostMovable(equal []*Candidate) *Candidate {
 func boundToNode(p *model.Pod) bool { return p.Owner.Kind == "DaemonSet" || p.Owner.Kind == "Node" }
 
 // movable reports whether a pod like the victim would fit another node after the preemption.
-func movable(s *cluster.State, p *placement.Profile, preemptor *model.Pod, node string, victim *model.Pod) bool {
+func movable(s *cluster.State, p *framework.Profile, preemptor *model.Pod, node string, victim *model.Pod) bool {
 	f := s.Fork()
 	f.RemovePod(victim.UID)
 	_ = f.Assume(preemptor, node) // it fails only for a bound pod, which needs no preemption

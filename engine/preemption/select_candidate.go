@@ -6,12 +6,12 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // SelectCandidate selects among candidates that an extender returned, by the usual criteria and
 // with the violations that the candidates state.
-func SelectCandidate(s *cluster.State, p *placement.Profile, seed uint64, o Options, pod *model.Pod, left []Candidate) *decision.Preemption {
+func SelectCandidate(s *cluster.State, p *framework.Profile, seed uint64, o Options, pod *model.Pod, left []Candidate) *decision.Preemption {
 	r := &Result{Candidates: slices.Clone(left)}
 	r.Preemption.Nodes = s.NumNodes()
 	r.Candidates = slices.DeleteFunc(r.Candidates, func(c Candidate) bool {

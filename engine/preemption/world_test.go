@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 )
 
@@ -55,7 +56,7 @@ func newWorld(seed uint64) *world {
 func (w *world) node(i int) {
 	n := &model.Node{Name: fmt.Sprintf("n%02d", i), AllocatablePods: one[int64](w, 110, 6, 4, 3),
 		Allocatable: model.Resources{MilliCPU: one[int64](w, 4000, 2000, 1000), Memory: one[int64](w, 8, 4, 2) << 30, Ephemeral: 10 << 30}}
-	labels := map[string]string{placement.HostnameKey: n.Name, "zone": one(w, "a", "b")}
+	labels := map[string]string{framework.HostnameKey: n.Name, "zone": one(w, "a", "b")}
 	n.Labels = model.LabelsOf(labels)
 	if w.chance(0.3) {
 		n.Allocatable.Scalars = []model.Scalar{{Name: "example.com/gpu", Amount: one[int64](w, 1, 2, 4)}}
@@ -85,7 +86,7 @@ func (w *world) spec() *model.PodSpec {
 		s.Tolerations = []model.Toleration{{Key: "dedicated", Op: model.TolExists}}
 	}
 	if w.chance(0.1) {
-		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: one(w, placement.HostnameKey, "zone"), Selector: of("app", one(w, "a", "b")), Namespaces: []string{"default"}}}
+		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: one(w, framework.HostnameKey, "zone"), Selector: of("app", one(w, "a", "b")), Namespaces: []string{"default"}}}
 	}
 	if w.chance(0.1) {
 		s.Spread = []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: of("app", one(w, "a", "b"))}}
@@ -228,8 +229,8 @@ func (w *world) change() {
 	w.state.UpsertPod(&p)
 }
 
-func profile() *placement.Profile {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+func profile() *framework.Profile {
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		panic(err)
 	}
@@ -237,12 +238,12 @@ func profile() *placement.Profile {
 }
 
 // plainly returns the reference evaluator's result for an infeasible pod; nil for others.
-func plainly(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Options, pod *model.Pod) (*preemption.Result, *decision.Summary) {
+func plainly(s *cluster.State, p *framework.Profile, seed uint64, o preemption.Options, pod *model.Pod) (*preemption.Result, *decision.Summary) {
 	rec := placement.Evaluate(s, p, seed, pod)
 	if rec.Outcome != decision.Infeasible {
 		return nil, nil
 	}
-	return preemption.Evaluate(s, p, seed, o, pod, rec), placement.Summarize(rec, s.NumNodes())
+	return preemption.Evaluate(s, p, seed, o, pod, rec), decision.Summarize(rec, s.NumNodes())
 }
 
 // planned returns what the planner must return for the reference result p: a successful plan has no

@@ -2,12 +2,12 @@ package queue
 
 import "time"
 
-// window is the length of the windows in which back-off ends: pods whose
-// back-off ends in the same second are ordered by rank, not by the instant.
+// window is the granularity at which back-off ends: pods whose back-off ends in the same
+// second are ordered by priority, not by the exact time.
 const window = time.Second
 
-// backoffDuration is how long a pod backs off: initial*2^(n-1), at most max, n being the
-// errors in a row, or else the rejections.
+// backoffDuration returns how long a pod backs off: initial*2^(n-1), at most max, where n
+// is the number of consecutive errors, or else of rejections.
 func (c *Config) backoffDuration(e *entry) time.Duration {
 	n := e.rejections
 	if e.failures > 0 {
@@ -23,8 +23,8 @@ func (c *Config) backoffDuration(e *entry) time.Duration {
 	return min(d, c.MaxBackoff)
 }
 
-// startBackoff sets the window in which e's back-off ends and says whether it is
-// still to come.
+// startBackoff sets the window in which the back-off of e ends. It reports whether that is
+// in the future.
 func (c *Config) startBackoff(e *entry, now time.Time) bool {
 	d := c.backoffDuration(e)
 	if d == 0 {

@@ -6,11 +6,11 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// Cause is why a pod came into a pool.
+// Cause is why a pod was added to a pool.
 type Cause uint8
 
-// The causes. An action on an object of the kind with bit number k is
-// firstChange + k*NumActions + action.
+// The causes. An action on an object of event kind k is firstEvent + k*NumActions +
+// action.
 const (
 	PodAdd Cause = iota
 	PodUpdate
@@ -24,8 +24,8 @@ const (
 	numCauses = firstEvent + decision.NumEvents*Cause(decision.NumActions)
 )
 
-// String is the cause's name in kube-scheduler's queue_incoming_pods_total.
-// SelfAudit is ours.
+// String returns the event label of kube-scheduler's queue_incoming_pods_total. SelfAudit
+// exists only in Berth.
 func (c Cause) String() string {
 	if c >= firstEvent {
 		n := int(c - firstEvent)
@@ -35,14 +35,13 @@ func (c Cause) String() string {
 		"BackoffComplete", "UnschedulableTimeout", "ForceActivate", "SelfAudit"}[c]
 }
 
-// eventCause names a change by the first of its kinds.
+// eventCause returns the cause for the first kind in a set of events.
 func eventCause(c decision.ClusterEvents, a decision.Action) Cause {
 	return firstEvent + Cause(bits.TrailingZeros32(uint32(c)))*Cause(decision.NumActions) + Cause(a)
 }
 
-// IncomingPods calls f with the number of pods that ever came into each pool by
-// each cause, in a fixed order, leaving out zeros. A pod that goes back to sleep
-// without a decision is not counted.
+// IncomingPods calls f with the number of pods added to each pool by each cause, in a
+// fixed order and without zeros. Stale probes that return to their group are not counted.
 func (q *Queue) IncomingPods(f func(p Pool, c Cause, n uint64)) {
 	for p := range q.incoming {
 		for c, n := range q.incoming[p] {

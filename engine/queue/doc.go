@@ -1,53 +1,50 @@
-// Package queue decides which waiting pod is tried next, and when a pod that
-// was rejected is tried again. The scheduling machine is its only user.
+// Package queue decides which pending pod is scheduled next, and when an unschedulable pod
+// is tried again. It is Berth's counterpart of kube-scheduler's scheduling queue;
+// engine/scheduling is its only user.
 //
-//	          Enter                     Next                 Done
+//	           Add                       Pop              Remove
 //	─────────────────────▶ active ─────────────▶ in flight ─────────▶ (bound)
 //	                        ▲  ▲                  │      │
-//	    end of its window,  │  │ a change         │ Fail │ Reject
-//	    or nothing is       │  │ that concerns    ▼      ▼
-//	    active              └──┼──────────── back-off  unschedulable
+//	    back-off ends, or   │  │ cluster          │      │ RequeueUnschedulable
+//	    no pod is active    │  │ event            ▼      ▼
+//	                        └──┼──────────── back-off  unschedulable
 //	                           │                 ▲       │
 //	                           └─────────────────┴───────┘
-//	Gate: gated pods wait apart until they change, or a change concerns the gate.
+//	AddGated: gated pods wait until they are updated or an event of the gate's plugin.
 //
-// Order: priority, then the time of the latest entry, then the name. Back-off
-// doubles from Config.InitialBackoff to Config.MaxBackoff with the number of
-// rejections, or of errors in a row: the two are counted apart, and a pod that
-// failed with an error is never taken before its time. Windows of back-off end
-// at whole seconds; who shares a window is ordered like the active pods.
+// Pods are ordered by priority, then by the time they were added, then by name. The
+// back-off doubles from Config.InitialBackoff to Config.MaxBackoff with the number of
+// rejections or of consecutive errors. The two are counted separately, and a pod that
+// failed with an error is never popped before its back-off ends.
 //
-// Who wakes whom: a rejection names rules. A Kind says which changes of the cluster
-// can undo a rejection by a set of rules, and of a change with its object, whether it
-// may have done so. Pods of one Kind are decided alike, and wait in a group:
+// A rejection names plugins. QueueingHints says which cluster events may undo a rejection
+// by these plugins. Pods with equal keys are scheduled alike, so they share a group:
 //
-//   - A rejection speaks for the whole group, and its rules hold for all of it.
-//   - A change is put to the groups that care for changes like it, not to pods.
-//   - If it may help, one pod of the group is woken, the probe: who was tried least
-//     lately. If that one gets a node, fails, changes or goes, the next one is woken; if it is
-//     rejected, all sleep on.
-//   - A change that may help on some nodes only is checked once more when it is the
-//     probe's turn: if others have taken the room, the probe sleeps on without a decision.
-//   - A change that does not help may say what else rejects the group now, so that
-//     its rules are always such that one of them rejects its pods on each node.
+//   - A rejection of one pod applies to its group.
+//   - An event is passed to the groups that registered for it, not to single pods.
+//   - If the hint is positive, one pod of the group moves to the active or back-off
+//     pool: the probe, the pod that was tried least recently. If it is assumed, fails,
+//     changes or is deleted, the next pod of the group becomes the probe. If it is
+//     rejected, the group stays unschedulable.
+//   - If the hint names nodes, Pop checks them again. If other pods have taken the
+//     capacity, the probe returns to its group without an attempt.
+//   - A negative hint may name further plugins that reject the group on a node. They are
+//     added to the plugins of the group.
 //
-// So the cost of a change is in the groups that it concerns, however many pods they
-// have. A change that happens while a pod is being decided about is put to its Kind when the pod
-// comes back; when there are too many, their kinds alone are remembered.
+// The cost of an event depends on the number of interested groups, not of pods. An event
+// that occurs while a pod is in flight is checked when the pod is requeued.
 //
-// Invariants, held by a slow twin that is fuzzed against the queue:
+// Invariants, checked by a fuzz test against a reference implementation:
 //
-//   - OnePlace: a pod is in exactly one pool, or in flight.
-//   - NothingSleeps: a pod rejected by no rule is woken by any change, or another of its
-//     kind is, and what waits for longer than Config.LeftoverAfter is tried again by itself
-//     whatever happened.
-//   - NoSpin: without changes, time and new pods no pod is tried twice.
-//   - Total order: no result depends on the order of insertion or of a map.
+//   - A pod is in exactly one pool, or in flight.
+//   - Any event moves a pod that no plugin rejected, or another pod of its group. A pod
+//     that waits longer than Config.MaxUnschedulableDuration is tried again.
+//   - Without events, new pods and passing time no pod is tried twice.
+//   - No result depends on the order of insertion or on map order.
 //
-// That no change is missed by the Kinds of placement, a fuzz test of the scheduling
-// machine holds; the machine audits it in production.
+// A fuzz test of engine/scheduling checks that no queueing hint of placement misses an
+// event. In production the scheduler audits this.
 //
-// Departures from Kubernetes: the pools are flushed when the queue is asked, not
-// by tickers, so that a window ends at the instant it says. kube-scheduler wakes all pods
-// that a change may help, and tries each.
+// Differences from kube-scheduler: pools are flushed by Pop, not by a timer, so a back-off
+// ends on time. kube-scheduler moves every pod that an event may help, and tries each.
 package queue

@@ -7,27 +7,27 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// Pod is what the queue knows of a pod.
+// Pod is a pod as the queue needs it.
 type Pod struct {
 	UID             string
 	Namespace, Name string
 	Priority        int32
 }
 
-// Key is the pod's namespace/name.
+// Key returns "namespace/name".
 func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// QueuedPodInfo is a pod that was taken to be tried.
+// QueuedPodInfo is a pod returned by Pop.
 type QueuedPodInfo struct {
 	Pod
-	Attempts      int       // 1 for the first attempt
-	FirstEnqueued time.Time // when the pod entered the queue for the first time
+	Attempts      int       // including this one
+	FirstEnqueued time.Time // when the pod was first added to the queue
 }
 
-// Pool is a place in the queue.
+// Pool is a part of the queue.
 type Pool uint8
 
-// The places. Backoff holds rejected pods, Errors those that failed.
+// The pools. Backoff holds rejected pods, ErrorBackoff pods whose attempt failed.
 const (
 	NotQueued Pool = iota
 	Active
@@ -39,7 +39,7 @@ const (
 	numPools
 )
 
-// String is the pool's name in kube-scheduler's metrics.
+// String returns the name of the pool in kube-scheduler's metrics.
 func (p Pool) String() string {
 	return [...]string{"", "active", "backoff", "backoff", "unschedulable", "gated", "inflight"}[p]
 }
@@ -48,27 +48,28 @@ func (p Pool) String() string {
 type entry struct {
 	Pod
 	pool  Pool
-	index int // position in its pool's heap or group
+	index int // in the heap of its pool or group
 
 	firstEnqueued, timestamp time.Time
 	attempts                 int
 	rejections               int // attempts that ended in a rejection
-	failures                 int // errors in a row
+	failures                 int // consecutive errors
 
 	window    time.Time          // start of the second in which the back-off ends
-	plugins   decision.PluginSet // who rejected it; the gate's rule when gated
-	group     *group             // where it waits for a change
-	probeFor  *group             // that it was woken for; it waits there no more
-	unchanged bool               // it did not change since it was woken
+	plugins   decision.PluginSet // that rejected or gate the pod
+	group     *group             // in which the pod waits for an event
+	probeFor  *group             // group that the pod is the probe of
+	unchanged bool               // the pod was not updated since it became a probe
 
-	// In flight: it is not decided yet, and changes are counted from start.
+	// inFlight: the attempt is not decided yet; firstEvent is the number of the first event
+	// since Pop.
 	inFlight   bool
 	firstEvent uint64
-	edited     bool // the pod itself changed meanwhile
-	flushed    bool // it is tried as a leftover
+	edited     bool // the pod was updated while in flight
+	flushed    bool // popped because of the timeout
 }
 
-// lessByPriority orders the active pods: priority, time of entry, name.
+// lessByPriority orders active pods by priority, timestamp and name.
 func lessByPriority(a, b *entry) bool {
 	if a.Priority != b.Priority {
 		return a.Priority > b.Priority
@@ -79,7 +80,8 @@ func lessByPriority(a, b *entry) bool {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) < 0
 }
 
-// lessByBackoffWindow orders the pods in back-off: by the second in which it ends, then by rank.
+// lessByBackoffWindow orders pods by the second in which their back-off ends, then by
+// priority.
 func lessByBackoffWindow(a, b *entry) bool {
 	if c := a.window.Compare(b.window); c != 0 {
 		return c < 0

@@ -6,14 +6,14 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// HandleEvent wakes the pods whose rejection a change can have undone: of each group
-// one, and the others after it as long as nobody of them is rejected.
+// HandleEvent passes a cluster event to the interested groups. For each group with a
+// positive hint it starts a probe.
 func (q *Queue) HandleEvent(now time.Time, d decision.Delta) {
 	if d.Events == decision.NoEvent {
 		return
 	}
 	q.now, q.delta = now, d
-	delta := &q.delta // kinds of pods see it by an interface: on the stack it would not stay
+	delta := &q.delta // in a field, as a local variable would escape to the heap
 	q.events.record(delta)
 	if q.unschedulable.size > 0 || len(q.unschedulable.groups) > 0 {
 		q.scratch = q.unschedulable.groupsFor(q.scratch[:0], d.Events)
@@ -33,7 +33,7 @@ func (q *Queue) HandleEvent(now time.Time, d decision.Delta) {
 	}
 }
 
-// applyHint asks a group what it makes of a change.
+// applyHint asks a group for its hint on an event and acts on it.
 func (q *Queue) applyHint(g *group, d *decision.Delta) {
 	if g.probe != nil && g.anyNode {
 		return
@@ -50,7 +50,7 @@ func (q *Queue) applyHint(g *group, d *decision.Delta) {
 	}
 }
 
-// startProbe wakes the first pod of a group for all of them.
+// startProbe makes the first pod of a group its probe.
 func (q *Queue) startProbe(g *group) {
 	e := g.members.head()
 	g.probe, e.probeFor, e.unchanged = e, g, true
@@ -58,8 +58,8 @@ func (q *Queue) startProbe(g *group) {
 	q.moveToActiveOrBackoff(e, g.cause)
 }
 
-// passProbe is for when e cannot speak for its group any more: it got a node, failed,
-// changed or is gone. The next one of the group is woken.
+// passProbe makes the next pod of a group the probe, because e was assumed, failed,
+// changed or was removed.
 func (q *Queue) passProbe(e *entry) {
 	g := e.probeFor
 	if g == nil {
@@ -74,7 +74,8 @@ func (q *Queue) passProbe(e *entry) {
 	q.startProbe(g)
 }
 
-// Regroup asks for everybody's kind anew: what makes pods equal has changed.
+// Regroup assigns all unschedulable pods to groups again. Call it when keys of
+// QueueingHints may have changed.
 func (q *Queue) Regroup(now time.Time) {
 	q.now = now
 	old := q.unschedulable.groups

@@ -2,22 +2,22 @@ package queue
 
 import "github.com/berthproject/berth/engine/decision"
 
-// QueueingHints is what waiting pods that are decided alike have in common. All its
-// answers are about the things as they are now.
+// QueueingHints gives the queueing hints for the pods of one group, based on the current
+// state of the cluster.
 type QueueingHints interface {
-	// EventsToRegister says which kinds of changes can undo a rejection by the rules.
+	// EventsToRegister returns the events that may undo a rejection by the plugins.
 	EventsToRegister(plugins decision.PluginSet) decision.ClusterEvents
-	// Hint says whether a change may have undone it. If it did not, also is
-	// the rules that reject the pods now where the change took place. If it may have,
-	// but only on one node, node is that node's name.
+	// Hint returns whether an event may have undone the rejection. For QueueSkip, also names
+	// plugins that reject the pods on the node of the event now. For QueueForNode, node is the
+	// name of that node.
 	Hint(plugins decision.PluginSet, d *decision.Delta) (hint decision.QueueingHint, node string, also decision.PluginSet)
-	// MayFit says whether a node that was named by Helps may take such a pod; if
-	// not, also is the rules that reject it there.
+	// MayFit reports whether a node named by Hint may still fit such a pod. If not, also names
+	// the plugins that reject it there.
 	MayFit(plugins decision.PluginSet, node string) (may bool, also decision.PluginSet)
 }
 
-// alwaysQueue is the Kind of pods of which nothing is known but the table of
-// changes and rules.
+// alwaysQueue implements QueueingHints for pods without hints of their own: every
+// registered event queues the pod.
 type alwaysQueue func(decision.PluginSet) decision.ClusterEvents
 
 func (k alwaysQueue) EventsToRegister(r decision.PluginSet) decision.ClusterEvents { return k(r) }
@@ -28,40 +28,39 @@ func (k alwaysQueue) Hint(decision.PluginSet, *decision.Delta) (decision.Queuein
 
 func (k alwaysQueue) MayFit(decision.PluginSet, string) (bool, decision.PluginSet) { return true, 0 }
 
-// group is the waiting pods of one Kind. A pod of it that is rejected speaks for all: what
-// rejects it rejects them. So a change wakes one of them, the probe, and
-// another one only when the probe was not rejected.
+// group is the unschedulable pods with one key. A rejection of one pod applies to all of
+// them, so an event queues one pod, the probe, and the next only if the probe is not
+// rejected.
 type group struct {
 	key     any
 	hints   QueueingHints
-	members heap // by rank
-	// plugins are such that one of them rejects the pods on each node, or everywhere.
+	members heap // ordered by priority
+	// plugins: on each node one of them rejects the pods.
 	plugins decision.PluginSet
 	events  decision.ClusterEvents
 
 	probe *entry
 	cause Cause
-	// What the probe was woken for: anything, or these nodes.
+	// anyNode and nodes are where the probe may fit.
 	anyNode bool
 	nodes   []string
 
 	bucket      *bucket
-	bucketIndex int // in the bucket
+	bucketIndex int // in bucket.groups
 	poolIndex   int // in pool.groups
 }
 
-// maxProbeNodes is how many nodes are remembered that may take a probe; with more
-// it is tried anyhow.
+// maxProbeNodes is how many node names are kept for a probe; with more, any node may fit.
 const maxProbeNodes = 16
 
-// addPlugins adds rules to those that reject the group's pods.
+// addPlugins adds to the plugins that reject a group.
 func (p *pool) addPlugins(g *group, also decision.PluginSet) {
 	if g.plugins|also != g.plugins {
 		p.setPlugins(g, g.plugins|also)
 	}
 }
 
-// setPlugins says what rejects the group's pods.
+// setPlugins sets the plugins that reject a group.
 func (p *pool) setPlugins(g *group, plugins decision.PluginSet) {
 	g.plugins = plugins
 	if events := g.hints.EventsToRegister(plugins); g.bucket == nil || events != g.events {
@@ -71,7 +70,7 @@ func (p *pool) setPlugins(g *group, plugins decision.PluginSet) {
 	}
 }
 
-// addHint notes what a change may have made possible for the group.
+// addHint records where an event may have made the group schedulable.
 func (g *group) addHint(hint decision.QueueingHint, node string) {
 	if hint == decision.QueueForAnyNode || len(g.nodes) == maxProbeNodes {
 		g.anyNode = true
@@ -88,7 +87,7 @@ func (g *group) addHint(hint decision.QueueingHint, node string) {
 	g.nodes = append(g.nodes, node)
 }
 
-// endProbe ends the search for a pod of the group that fits.
+// endProbe ends the probe of a group.
 func (g *group) endProbe() {
 	g.probe, g.anyNode = nil, false
 	clear(g.nodes)

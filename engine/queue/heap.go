@@ -1,6 +1,6 @@
 package queue
 
-// heap is a binary heap of entries that know their own position.
+// heap is a binary heap of entries that store their position.
 type heap struct {
 	less  func(a, b *entry) bool
 	items []*entry
@@ -29,7 +29,7 @@ func (h *heap) remove(e *entry) {
 	}
 }
 
-// fix restores the order after the entry at i changed its rank.
+// fix restores the order after the entry at i changed.
 func (h *heap) fix(i int) {
 	if !h.down(i) {
 		h.up(i)
@@ -47,7 +47,7 @@ func (h *heap) up(i int) {
 	}
 }
 
-// down says whether the entry moved.
+// down reports whether the entry moved.
 func (h *heap) down(i int) bool {
 	from := i
 	for {

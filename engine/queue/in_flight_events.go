@@ -2,20 +2,19 @@ package queue
 
 import "github.com/berthproject/berth/engine/decision"
 
-// inFlightEvents remembers the changes that happened while pods were being decided
-// about, to hold them against their rejections. When there are too many, the kinds alone are
-// remembered.
+// inFlightEvents records the events that occur while pods are in flight, so that
+// requeueing a pod can check them. On overflow only the event kinds are kept.
 type inFlightEvents struct {
 	pods  int
-	count uint64 // counted for ever
+	count uint64 // of all events so far
 	log   []decision.Delta
-	last  [decision.NumEvents]uint64 // the number of the last change of a kind
+	last  [decision.NumEvents]uint64 // number of the last event of a kind
 }
 
-// maxEvents is how many changes are remembered whole.
+// maxEvents is how many events are recorded with their objects.
 const maxEvents = 256
 
-// record takes notice of a change.
+// record records an event.
 func (f *inFlightEvents) record(d *decision.Delta) {
 	if f.pods == 0 {
 		return
@@ -34,7 +33,7 @@ func (f *inFlightEvents) record(d *decision.Delta) {
 	f.log = append(f.log, *d)
 }
 
-// podPopped and landed count the pods that are being decided about.
+// podPopped and podDone count the pods in flight.
 func (f *inFlightEvents) podPopped(e *entry) {
 	f.pods++
 	e.inFlight, e.firstEvent = true, f.count
@@ -51,8 +50,8 @@ func (f *inFlightEvents) podDone(e *entry) {
 	}
 }
 
-// hint says whether a change since e was taken may have undone its rejection
-// by the rules; if not, also is the rules that reject it where changes took place.
+// hint returns whether an event since e was popped may have undone its rejection. If not,
+// also names the plugins that reject the pod on the nodes of these events.
 func (f *inFlightEvents) hint(e *entry, k QueueingHints, plugins decision.PluginSet) (queue bool, also decision.PluginSet) {
 	missed := int(f.count - e.firstEvent)
 	if missed > len(f.log) {
@@ -64,7 +63,7 @@ func (f *inFlightEvents) hint(e *entry, k QueueingHints, plugins decision.Plugin
 		}
 		return kinds&k.EventsToRegister(plugins) != 0, 0
 	}
-	for again := true; again; { // what is found on the way may care for more
+	for again := true; again; { // a plugin found on the way may register for more events
 		again = false
 		for i := len(f.log) - missed; i < len(f.log); i++ {
 			d := &f.log[i]

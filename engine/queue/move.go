@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// enqueue enters e, which is nowhere, into a pool.
+// enqueue adds e, which is in no pool, to a pool.
 func (q *Queue) enqueue(e *entry, p Pool, c Cause) {
 	q.incoming[p][c]++
 	switch p {
@@ -22,13 +22,13 @@ func (q *Queue) enqueue(e *entry, p Pool, c Cause) {
 	e.pool = p
 }
 
-// addToGroup enters e, which is nowhere, into its group of a pool. The rules reject
-// all of the group.
+// addToGroup adds e, which is in no pool, to its group. The plugins reject the whole
+// group.
 func (q *Queue) addToGroup(e *entry, p Pool, plugins decision.PluginSet) *group {
 	key, kind := q.hintsOf(e.UID)
 	if p == Gated {
 		if key = any(e.UID); kind.EventsToRegister(plugins) == decision.NoEvent {
-			key = plugins // nothing tells them apart, as nothing but themselves can help
+			key = plugins // gated pods without events can share a group
 		}
 	}
 	return q.addToGroupOf(e, p, plugins, key, kind)
@@ -39,7 +39,7 @@ func (q *Queue) addToGroupOf(e *entry, p Pool, plugins decision.PluginSet, key a
 	if p == Gated {
 		pool = &q.gated
 	}
-	e.pool, e.flushed = p, false // what wakes it next is why it is tried
+	e.pool, e.flushed = p, false // flushed is set again if the timeout applies again
 	g := pool.groupOf(key, kind)
 	pool.setPlugins(g, plugins)
 	pool.add(e, g)
@@ -47,7 +47,7 @@ func (q *Queue) addToGroupOf(e *entry, p Pool, plugins decision.PluginSet, key a
 	return g
 }
 
-// dequeue removes e from where it is.
+// dequeue removes e from its pool.
 func (q *Queue) dequeue(e *entry) {
 	switch e.pool {
 	case Active:
@@ -67,9 +67,10 @@ func (q *Queue) dequeue(e *entry) {
 	e.pool = NotQueued
 }
 
-// requeueWaiting moves e, which was taken from a pool where it waited for a change.
+// requeueWaiting moves e, removed from the unschedulable or gated pool, to the active or
+// back-off pool.
 func (q *Queue) requeueWaiting(e *entry, from Pool, c Cause) {
-	if from == Gated { // it was never tried from there: there is nothing to back off from
+	if from == Gated { // never tried since it was gated, so there is no back-off
 		e.timestamp = q.now
 		q.enqueue(e, Active, c)
 		return
@@ -77,7 +78,8 @@ func (q *Queue) requeueWaiting(e *entry, from Pool, c Cause) {
 	q.moveToActiveOrBackoff(e, c)
 }
 
-// moveToActiveOrBackoff puts e, which is nowhere, where it is tried as soon as its back-off ends.
+// moveToActiveOrBackoff adds e, which is in no pool, to the active pool, or to a back-off
+// pool if its back-off has not ended.
 func (q *Queue) moveToActiveOrBackoff(e *entry, c Cause) {
 	switch {
 	case !q.cfg.startBackoff(e, q.now):
@@ -89,7 +91,8 @@ func (q *Queue) moveToActiveOrBackoff(e *entry, c Cause) {
 	}
 }
 
-// flushDue makes pods active whose back-off has ended, and leftovers.
+// flushDue moves pods whose back-off has ended, and pods that exceeded
+// MaxUnschedulableDuration, to the active pool.
 func (q *Queue) flushDue(now time.Time) {
 	for _, h := range []*heap{&q.backoff, &q.errorBackoff} {
 		for e := h.head(); e != nil && !now.Before(e.window.Add(window)); e = h.head() {
@@ -121,8 +124,8 @@ func (q *Queue) scheduleFlush(now time.Time) {
 	}
 }
 
-// NextWakeup is when Next should be asked: now if it has a pod to give, zero if only
-// a change or a new pod can help.
+// NextWakeup returns when to call Pop next: now if a pod is ready, zero if only an event
+// or a new pod can help.
 func (q *Queue) NextWakeup(now time.Time) time.Time {
 	if len(q.active.items)+len(q.backoff.items) > 0 {
 		return now

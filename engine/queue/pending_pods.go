@@ -7,21 +7,21 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// PendingPod is a pod in the queue, for people.
+// PendingPod describes a pod in the queue.
 type PendingPod struct {
 	Pod
 	Pool                 Pool
-	UnschedulablePlugins decision.PluginSet // who rejected it last, or gates it; empty when nobody has yet
+	UnschedulablePlugins decision.PluginSet // plugins of the last rejection, or of the gate; empty if the pod was not tried yet
 	Attempts             int
-	FirstEnqueued        time.Time // when it entered the queue for the first time
-	Since                time.Time // when it was last tried, or entered
-	// BackoffEnd is when its back-off ends; zero when it has none.
+	FirstEnqueued        time.Time // when the pod was first added
+	Since                time.Time // time of the last attempt, or when the pod was added
+	// BackoffEnd is when the back-off ends; zero if there is none.
 	BackoffEnd time.Time
-	GroupSize  int // how many pods, with it, wait for the same in the same pool
+	GroupSize  int // number of pods in the group, including this one
 }
 
-// PendingPods calls yield with all pods, in the order of the pools and in each by
-// rank, until it says no.
+// PendingPods calls yield with every pod, by pool and in queue order, until it returns
+// false.
 func (q *Queue) PendingPods(yield func(PendingPod) bool) {
 	all := make([]*entry, 0, len(q.pods))
 	for _, e := range q.pods { // any order; sorted below
@@ -58,17 +58,17 @@ func (q *Queue) pendingPod(e *entry) PendingPod {
 	return w
 }
 
-// Depths are the numbers of pods by place.
+// Depths is the number of pods by pool.
 type Depths struct{ Active, Backoff, Unschedulable, Gated, InFlight int }
 
-// Depths counts the pods.
+// Depths returns the number of pods by pool.
 func (q *Queue) Depths() Depths {
 	return Depths{Active: len(q.active.items), Backoff: len(q.backoff.items) + len(q.errorBackoff.items),
 		Unschedulable: q.unschedulable.size, Gated: q.gated.size, InFlight: q.inFlight}
 }
 
-// NextToAudit is a waiting pod that speaks for all of its kind, of which none was
-// woken; each kind in turn. ok is false when there is none.
+// NextToAudit returns one unschedulable pod of the next group without a probe, in
+// rotation. ok is false if there is none.
 func (q *Queue) NextToAudit() (uid string, plugins decision.PluginSet, ok bool) {
 	groups := q.unschedulable.groups
 	for range groups {
@@ -82,7 +82,7 @@ func (q *Queue) NextToAudit() (uid string, plugins decision.PluginSet, ok bool) 
 	return "", 0, false
 }
 
-// MissedWakeup wakes a sleeper that was found to fit.
+// MissedWakeup queues a pod that an audit found to be schedulable.
 func (q *Queue) MissedWakeup(now time.Time, uid string) {
 	e, ok := q.pods[uid]
 	if !ok || e.pool != Unschedulable || e.group.probe != nil {

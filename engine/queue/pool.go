@@ -8,20 +8,20 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// pool holds pods that wait for a change, in groups of equal pods, and the
-// groups in buckets by the changes that concern them.
+// pool holds pods that wait for an event, in groups, and the groups in buckets by
+// registered events.
 type pool struct {
 	byKey   map[any]*group
-	groups  []*group // in no order that matters
+	groups  []*group // in no particular order
 	buckets []*bucket
 	size    int
-	free    []*group // dropped ones, to be used again
+	free    []*group // for reuse
 }
 
 // maxFreeGroups is how many dropped groups are kept for reuse.
 const maxFreeGroups = 128
 
-// bucket is the groups that care for the same kinds of changes.
+// bucket holds the groups that registered for the same events.
 type bucket struct {
 	events decision.ClusterEvents
 	groups []*group
@@ -29,7 +29,7 @@ type bucket struct {
 
 func newPool() pool { return pool{byKey: map[any]*group{}} }
 
-// groupOf finds or makes the group of a key.
+// groupOf returns the group of a key, creating it if necessary.
 func (p *pool) groupOf(key any, k QueueingHints) *group {
 	g := p.byKey[key]
 	if g == nil {
@@ -41,7 +41,7 @@ func (p *pool) groupOf(key any, k QueueingHints) *group {
 	return g
 }
 
-// newGroup is a group without anything, but for the room of one that was dropped.
+// newGroup returns an empty group, reusing the memory of a dropped one.
 func (p *pool) newGroup() *group {
 	last := len(p.free) - 1
 	if last < 0 {
@@ -53,14 +53,14 @@ func (p *pool) newGroup() *group {
 	return g
 }
 
-// add enters e into its group.
+// add adds e to its group.
 func (p *pool) add(e *entry, g *group) {
 	e.group = g
 	g.members.push(e)
 	p.size++
 }
 
-// remove takes e out.
+// remove removes e from its group.
 func (p *pool) remove(e *entry) {
 	g := e.group
 	g.members.remove(e)
@@ -69,7 +69,7 @@ func (p *pool) remove(e *entry) {
 	p.dropIfEmpty(g)
 }
 
-// dropIfEmpty drops a group that nobody is in, nor in search for.
+// dropIfEmpty drops a group that has neither pods nor a probe.
 func (p *pool) dropIfEmpty(g *group) {
 	if len(g.members.items) > 0 || g.probe != nil || p.byKey[g.key] != g {
 		return
@@ -86,7 +86,7 @@ func (p *pool) dropIfEmpty(g *group) {
 	}
 }
 
-// addToBucket puts g into the bucket of what it cares for.
+// addToBucket adds g to the bucket of its events.
 func (p *pool) addToBucket(g *group) {
 	i, ok := slices.BinarySearchFunc(p.buckets, g.events, func(b *bucket, c decision.ClusterEvents) int { return cmp.Compare(b.events, c) })
 	if !ok {
@@ -97,7 +97,7 @@ func (p *pool) addToBucket(g *group) {
 	b.groups = append(b.groups, g)
 }
 
-// removeFromBucket takes g out of its bucket. Empty buckets stay, as they are few.
+// removeFromBucket removes g from its bucket. Empty buckets are kept, as there are few.
 func (p *pool) removeFromBucket(g *group) {
 	b := g.bucket
 	if b == nil {
@@ -111,7 +111,7 @@ func (p *pool) removeFromBucket(g *group) {
 	g.bucket = nil
 }
 
-// groupsFor appends the groups that care for a change.
+// groupsFor appends the groups that registered for one of the events.
 func (p *pool) groupsFor(to []*group, c decision.ClusterEvents) []*group {
 	for _, b := range p.buckets {
 		if b.events&c != 0 {
@@ -121,7 +121,7 @@ func (p *pool) groupsFor(to []*group, c decision.ClusterEvents) []*group {
 	return to
 }
 
-// olderThan lists the pods that entered at t or before.
+// olderThan returns the pods whose timestamp is t or earlier.
 func (p *pool) olderThan(t time.Time) []*entry {
 	var out []*entry
 	for _, g := range p.groups {

@@ -6,9 +6,9 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// Pop takes the pod that is to be tried now. When nobody is active, the head of the
-// back-off is taken before its time, but never one that failed with an error.
-// The pod is in flight until Reject, Fail, EnterGated or Remove.
+// Pop returns the next pod to schedule. If no pod is active, it pops the head of the
+// back-off pool early, but never from the error back-off pool. The pod is in flight until
+// RequeueUnschedulable, RequeueFailed, AddGated or Remove.
 func (q *Queue) Pop(now time.Time) (QueuedPodInfo, bool) {
 	q.now = now
 	q.flushDue(now)
@@ -33,8 +33,8 @@ func (q *Queue) Pop(now time.Time) (QueuedPodInfo, bool) {
 	}
 }
 
-// dropStaleProbe sends a probe back to sleep, without a decision, if what it was woken
-// for is gone: others, who came before it, have taken the room.
+// dropStaleProbe returns a probe to its group without an attempt if other pods have taken
+// the capacity that it was queued for. It reports whether it did.
 func (q *Queue) dropStaleProbe(e *entry) bool {
 	g := e.probeFor
 	if g == nil || g.anyNode {
@@ -67,7 +67,7 @@ func (q *Queue) dropStaleProbe(e *entry) bool {
 	return true
 }
 
-// MarkAssumed says that a pod in flight was given a node; it stays in flight.
+// MarkAssumed records that a pod in flight was assumed on a node. The pod stays in flight.
 func (q *Queue) MarkAssumed(uid string) {
 	e, ok := q.pods[uid]
 	if !ok || e.pool != InFlight {
@@ -81,17 +81,17 @@ func (q *Queue) MarkAssumed(uid string) {
 	q.passProbe(e)
 }
 
-// EndProbe says that what comes of a pod in flight says nothing of the others that it
-// was woken for.
+// EndProbe separates a pod in flight from its group: the result of its attempt does not
+// apply to the group.
 func (q *Queue) EndProbe(uid string) {
 	if e, ok := q.pods[uid]; ok {
 		q.passProbe(e)
 	}
 }
 
-// RequeueUnschedulable takes back a pod that no node can take, with the rules that said so. If
-// something that concerns them happened meanwhile, the pod only backs off; so does one that
-// had been given a node already, since nobody knows what else is free now.
+// RequeueUnschedulable returns a pod in flight that no node fits, with the plugins that
+// rejected it. If an event since Pop may help, or the pod had been assumed before, it only
+// backs off.
 func (q *Queue) RequeueUnschedulable(now time.Time, uid string, plugins decision.PluginSet) {
 	e, ok := q.pods[uid]
 	if !ok || e.pool != InFlight {
@@ -124,7 +124,7 @@ func (q *Queue) RequeueUnschedulable(now time.Time, uid string, plugins decision
 	q.passProbe(e)
 }
 
-// RequeueFailed takes back a pod whose attempt ended in an error.
+// RequeueFailed returns a pod in flight whose attempt failed with an error.
 func (q *Queue) RequeueFailed(now time.Time, uid string) {
 	e, ok := q.pods[uid]
 	if !ok || e.pool != InFlight {
@@ -138,15 +138,15 @@ func (q *Queue) RequeueFailed(now time.Time, uid string) {
 	q.passProbe(e)
 }
 
-// Activate makes a waiting pod active at once, whatever is left of its back-off.
-// A gated pod stays where it is.
+// Activate moves a pod to the active pool at once, regardless of its back-off. It does
+// nothing for gated pods.
 func (q *Queue) Activate(now time.Time, uid string) {
 	e, ok := q.pods[uid]
 	if !ok || e.pool != Active && e.pool != Unschedulable && e.pool != Backoff && e.pool != ErrorBackoff {
 		return
 	}
 	q.now = now
-	if e.pool == Active { // as a probe it may be lulled; from now on it is tried for itself
+	if e.pool == Active { // a probe could be dropped as stale; from now on the pod is tried for itself
 		q.passProbe(e)
 		return
 	}

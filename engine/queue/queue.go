@@ -6,59 +6,57 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// Config is the queue's policy.
+// Config configures a Queue.
 type Config struct {
 	InitialBackoff           time.Duration // 0: no back-off
 	MaxBackoff               time.Duration
-	FlushInterval            time.Duration // how often leftovers are looked for
-	MaxUnschedulableDuration time.Duration // how long a pod may wait without any change
-	// EventsToRegister says which changes can undo a rejection by these rules, for pods
-	// without a Kind. Nil: any change.
+	FlushInterval            time.Duration // how often MaxUnschedulableDuration is checked
+	MaxUnschedulableDuration time.Duration // after which an unschedulable pod is tried again without an event
+	// EventsToRegister returns the events that may undo a rejection by plugins, for pods
+	// without QueueingHints. Nil: all events.
 	EventsToRegister func(decision.PluginSet) decision.ClusterEvents
-	// QueueingHints says what a waiting pod has in common with others: pods of equal keys are
-	// decided alike. The key must be comparable. Nil, or a nil Kind: the pod is alone.
+	// QueueingHints returns the hints of a pod and a comparable key; pods with equal keys are
+	// scheduled alike. If the function or the hints are nil, the pod is in a group of its own.
 	QueueingHints func(uid string) (key any, k QueueingHints)
 }
 
-// DefaultConfig is kube-scheduler's policy.
+// DefaultConfig returns the configuration of kube-scheduler.
 func DefaultConfig() Config {
 	return Config{InitialBackoff: time.Second, MaxBackoff: 10 * time.Second, FlushInterval: 30 * time.Second, MaxUnschedulableDuration: 5 * time.Minute}
 }
 
-// Queue holds all pods that have no node yet. It is a plain value of its
-// owner: no lock, no clock.
+// Queue holds all pods without a node. It has no lock and no clock, so its owner must
+// serialize calls and pass the time.
 type Queue struct {
 	cfg  Config
-	pods map[string]*entry // by uid; never ranged over
+	pods map[string]*entry // by UID; never ranged over for results
 
 	active, backoff, errorBackoff heap
 	unschedulable, gated          pool
 
 	inFlight int
 	events   inFlightEvents
-	scratch  []*group // scratch
+	scratch  []*group // reused by HandleEvent
 
-	now       time.Time // the latest instant that the queue was told
-	nextFlush time.Time // when leftovers are looked for next; zero while nobody waits
-	auditTurn int       // of the group that is audited next
+	now       time.Time // last time passed to a method
+	nextFlush time.Time // zero if no pod waits
+	auditTurn int       // index of the group to audit next
 	counts    Counts
 	incoming  [numPools][numCauses]uint64
-	delta     decision.Delta // the change that is being told
+	delta     decision.Delta // event being handled
 }
 
-// Counts are what happened so far.
+// Counts returns the counters.
 type Counts struct {
-	// Flushed is how many pods got a node after they were tried as leftovers,
-	// without a change that had woken them.
+	// Flushed is the number of pods that were scheduled after the timeout, without an event.
 	Flushed uint64
-	// MissedWakeups is how many pods were found to fit though no change had woken them.
+	// MissedWakeups is the number of unschedulable pods that an audit found to be schedulable.
 	MissedWakeups uint64
-	// StaleWakeups is how many pods that a change had woken went back to sleep without
-	// a decision, as what had changed was gone when it was their turn.
+	// StaleWakeups is the number of probes that returned to their group without an attempt.
 	StaleWakeups uint64
 }
 
-// New makes an empty queue.
+// New returns an empty queue.
 func New(cfg Config) *Queue {
 	if cfg.EventsToRegister == nil {
 		cfg.EventsToRegister = func(decision.PluginSet) decision.ClusterEvents { return decision.AnyEvent }
@@ -67,10 +65,10 @@ func New(cfg Config) *Queue {
 		active: heap{less: lessByPriority}, backoff: heap{less: lessByBackoffWindow}, errorBackoff: heap{less: lessByBackoffWindow}}
 }
 
-// Counts are what happened so far.
+// Counts returns the counters.
 func (q *Queue) Counts() Counts { return q.counts }
 
-// hintsOf is the pod's key and kind.
+// hintsOf returns the key and the hints of a pod.
 func (q *Queue) hintsOf(uid string) (any, QueueingHints) {
 	if q.cfg.QueueingHints != nil {
 		if key, k := q.cfg.QueueingHints(uid); k != nil {
@@ -80,7 +78,7 @@ func (q *Queue) hintsOf(uid string) (any, QueueingHints) {
 	return uid, alwaysQueue(q.cfg.EventsToRegister)
 }
 
-// Add takes in a new pod as active. A pod that is there already is updated.
+// Add adds a new pod to the active pool, or updates a known one.
 func (q *Queue) Add(now time.Time, p Pod) {
 	if _, ok := q.pods[p.UID]; ok {
 		q.Update(now, p, false)
@@ -90,8 +88,8 @@ func (q *Queue) Add(now time.Time, p Pod) {
 	q.enqueue(q.newEntry(now, p), Active, PodAdd)
 }
 
-// AddGated takes in a pod that a rule holds back before the queue: a new one,
-// or one in flight, whose attempt then does not count.
+// AddGated adds a pod that a PreEnqueue plugin gates: a new one, or one in flight, whose
+// attempt does not count then.
 func (q *Queue) AddGated(now time.Time, p Pod, plugin decision.Plugin) {
 	e, ok := q.pods[p.UID]
 	if !ok {
@@ -113,8 +111,8 @@ func (q *Queue) newEntry(now time.Time, p Pod) *entry {
 	return e
 }
 
-// Update takes in a change of the pod itself. With moves the change may undo
-// its rejection: the pod leaves the unschedulable pool or its gate.
+// Update updates a pod. moves says that the update may undo its rejection, so that the pod
+// leaves the unschedulable or gated pool.
 func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 	e, ok := q.pods[p.UID]
 	if !ok {
@@ -123,7 +121,7 @@ func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 	q.now = now
 	e.unchanged = false
 	if moves && e.pool != Unschedulable && e.pool != Gated {
-		q.passProbe(e) // it does not speak for the others any more
+		q.passProbe(e) // its attempt no longer stands for the group
 	}
 	switch e.pool {
 	case Active:
@@ -143,12 +141,12 @@ func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 	}
 }
 
-// updateWaiting takes in a change of a pod in a pool; it may be of another kind now.
+// updateWaiting updates a pod in the unschedulable or gated pool; its group may change.
 func (q *Queue) updateWaiting(e *entry, p Pod, moves bool) {
 	pool, plugins, cause := e.pool, e.plugins, PodUpdate
 	if pool == Unschedulable {
 		plugins |= e.group.plugins
-		if e.group.probe != nil { // it may not be spoken for any more
+		if e.group.probe != nil { // the probe may no longer stand for this pod
 			moves, cause = true, e.group.cause
 		}
 	}
@@ -164,7 +162,7 @@ func (q *Queue) updateWaiting(e *entry, p Pod, moves bool) {
 	}
 }
 
-// Remove forgets a pod: it is bound, deleted, or no longer ours.
+// Remove removes a pod that is bound, deleted or no longer handled by this scheduler.
 func (q *Queue) Remove(uid string) {
 	if e, ok := q.pods[uid]; ok {
 		q.dequeue(e)
@@ -173,7 +171,7 @@ func (q *Queue) Remove(uid string) {
 	}
 }
 
-// PoolOf says where a pod is.
+// PoolOf returns the pool of a pod.
 func (q *Queue) PoolOf(uid string) Pool {
 	if e, ok := q.pods[uid]; ok {
 		return e.pool

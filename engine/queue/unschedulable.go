@@ -2,8 +2,7 @@ package queue
 
 import "github.com/berthproject/berth/engine/decision"
 
-// Each calls yield with all pods, in no order at all, until it says no. It is for
-// readers who sort by themselves, elsewhere.
+// Each calls yield with every pod in no particular order until it returns false.
 func (q *Queue) Each(yield func(PendingPod) bool) {
 	for _, e := range q.pods {
 		if !yield(q.pendingPod(e)) {
@@ -12,11 +11,10 @@ func (q *Queue) Each(yield func(PendingPod) bool) {
 	}
 }
 
-// UnschedulableGroups calls f for the pods of the unschedulable pool, those that wait for the
-// same together: with one of them, the rules that rejected them, and how many they are.
-// It goes through at most that many kinds of pods, beginning with number from, and
-// returns where to go on; 0 at the end. What happens between two calls may have a kind
-// told twice or not at all.
+// UnschedulableGroups calls f for groups of unschedulable pods with one pod, the plugins
+// that rejected it and the number of pods. It visits at most most groups, starting at
+// index from, and returns the index to continue at, or 0 at the end. If the queue changes
+// between calls, groups may be visited twice or not at all.
 func (q *Queue) UnschedulableGroups(from, most int, f func(uid string, plugins decision.PluginSet, n int)) (next int) {
 	groups := q.unschedulable.groups
 	to := min(from+most, len(groups))

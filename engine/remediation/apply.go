@@ -8,7 +8,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Apply applies changes to a state, which should be a fork, and returns the changed pod. RemovePod
@@ -116,8 +116,8 @@ func (c *Change) addNode(s *cluster.State, n model.Node) {
 	}
 	n.UID, n.Unschedulable, n.Allocatable, n.Images, n.AllocatablePods = n.Name, false, c.sized(n.Allocatable), nil, max(n.AllocatablePods, 1)
 	n.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t model.Taint) bool { return OfNodeState(t.Key) })
-	if _, has := n.Labels.Get(placement.HostnameKey); has {
-		n.Labels = withLabel(n.Labels, placement.HostnameKey, n.Name)
+	if _, has := n.Labels.Get(framework.HostnameKey); has {
+		n.Labels = withLabel(n.Labels, framework.HostnameKey, n.Name)
 	}
 	s.UpsertNode(&n)
 	if csi, ok := s.CSINode(old); ok {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // generator creates small clusters with few free resources and demanding pods.
@@ -20,7 +20,7 @@ const zoneKey = "topology.kubernetes.io/zone"
 func (d generator) node(i int) *model.Node {
 	labels := map[string]string{"disk": d.pick("ssd", "hdd"), "n": fmt.Sprint(d.IntN(4))}
 	if !d.oneIn(10) {
-		labels[placement.HostnameKey] = fmt.Sprint("node", i)
+		labels[framework.HostnameKey] = fmt.Sprint("node", i)
 	}
 	if !d.oneIn(8) {
 		labels[zoneKey] = d.pick("a", "b", "c")
@@ -55,7 +55,7 @@ func (d generator) selector() *model.Selector {
 }
 
 func (d generator) podTerm() model.PodAffinityTerm {
-	return model.PodAffinityTerm{TopologyKey: d.pick(placement.HostnameKey, zoneKey, "rack", "none"), Selector: d.selector(), Namespaces: []string{d.pick("x", "x", "y")}}
+	return model.PodAffinityTerm{TopologyKey: d.pick(framework.HostnameKey, zoneKey, "rack", "none"), Selector: d.selector(), Namespaces: []string{d.pick("x", "x", "y")}}
 }
 
 func (d generator) nodeTerm() model.NodeSelectorTerm {
@@ -91,7 +91,7 @@ func (d generator) spec(wishes int) *model.PodSpec {
 		s.Affinity = append(s.Affinity, d.podTerm())
 	}
 	for d.oneIn(wishes) {
-		s.Spread = append(s.Spread, model.SpreadConstraint{TopologyKey: d.pick(placement.HostnameKey, zoneKey, "rack"), MaxSkew: int32(1 + d.IntN(2)),
+		s.Spread = append(s.Spread, model.SpreadConstraint{TopologyKey: d.pick(framework.HostnameKey, zoneKey, "rack"), MaxSkew: int32(1 + d.IntN(2)),
 			MinDomains: int32(1 + d.IntN(2)), Hard: !d.oneIn(4), Selector: d.selector(), HonorTaints: d.oneIn(3)})
 	}
 	if d.oneIn(wishes) {

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // unschedulableKey is the taint of a cordoned node.
@@ -133,7 +133,7 @@ func (f *finder) domainLabelChanges(n *model.Node, key string) [][]Change {
 	if _, has := n.Labels.Get(key); has {
 		return nil
 	}
-	if key == placement.HostnameKey {
+	if key == framework.HostnameKey {
 		return single(Change{Kind: SetLabel, Node: n.Name, Key: key, Value: n.Name})
 	}
 	var values []string

@@ -8,7 +8,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // SingleNode returns the only node that the suggestion changes or duplicates, if the pod is
@@ -18,7 +18,7 @@ func (r *Suggestion) SingleNode() string {
 	node, added := "", false
 	for i := range r.Changes {
 		c := &r.Changes[i]
-		if c.Kind == RemovePod || c.Kind == SetLabel && c.Key == placement.HostnameKey {
+		if c.Kind == RemovePod || c.Kind == SetLabel && c.Key == framework.HostnameKey {
 			return ""
 		}
 		if c.Node != "" && node != "" && c.Node != node {

@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // carryOut applies a change as an administrator would, independently of Apply: requests of other
@@ -61,7 +62,7 @@ type tally struct {
 }
 
 // counterfactual finds suggestions for a random pod and applies each of them.
-func (n *tally) counterfactual(t *testing.T, p *placement.Profile, seed uint64) {
+func (n *tally) counterfactual(t *testing.T, p *framework.Profile, seed uint64) {
 	t.Helper()
 	s, pod := generator{rand.New(rand.NewPCG(seed, 3))}.cluster()
 	rec := placement.Evaluate(s, p, seed, pod)
@@ -105,9 +106,9 @@ func (n *tally) counterfactual(t *testing.T, p *placement.Profile, seed uint64) 
 	}
 }
 
-func profile(t *testing.T) *placement.Profile {
+func profile(t *testing.T) *framework.Profile {
 	t.Helper()
-	p, err := placement.NewProfile(placement.DefaultConfig())
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Suggestion is a set of changes that make the pod schedulable, in the order in which they were
@@ -50,7 +51,7 @@ const (
 
 // Find searches for suggestions for an unschedulable pod; rec is the record that Evaluate returned
 // for it on the same state. The state is not changed.
-func Find(s *cluster.State, p *placement.Profile, seed uint64, pod *model.Pod, rec *decision.Record, o Options) *Result {
+func Find(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod, rec *decision.Record, o Options) *Result {
 	if rec.Outcome != decision.Infeasible && rec.Outcome != decision.Gated {
 		return &Result{}
 	}
@@ -74,7 +75,7 @@ func Find(s *cluster.State, p *placement.Profile, seed uint64, pod *model.Pod, r
 // finder is one search.
 type finder struct {
 	state   *cluster.State
-	profile *placement.Profile
+	profile *framework.Profile
 	seed    uint64
 	pod     *model.Pod
 	options Options

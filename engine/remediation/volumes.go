@@ -4,7 +4,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // applyVolume adds a claim, a volume or storage capacity.
@@ -42,8 +42,8 @@ func (c *Change) applyVolume(s *cluster.State, pod *model.Pod) {
 // hostSelector selects a node by its hostname label, or all nodes if it has none.
 func hostSelector(s *cluster.State, node string) *model.Selector {
 	if id, ok := s.NodeID(node); ok {
-		if host, has := s.Node(id).Model.Labels.Get(placement.HostnameKey); has {
-			return &model.Selector{Requirements: []model.Requirement{{Key: placement.HostnameKey, Op: model.In, Values: []string{host}}}}
+		if host, has := s.Node(id).Model.Labels.Get(framework.HostnameKey); has {
+			return &model.Selector{Requirements: []model.Requirement{{Key: framework.HostnameKey, Op: model.In, Values: []string{host}}}}
 		}
 	}
 	return &model.Selector{}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
@@ -15,9 +15,9 @@ import (
 // of class "made" can be provisioned anywhere.
 func stored(t *testing.T, limit time.Duration) *story {
 	t.Helper()
-	cfg := placement.DefaultConfig()
+	cfg := framework.DefaultConfig()
 	cfg.VolumeBindTimeout = limit
-	p, err := placement.NewProfile(cfg)
+	p, err := framework.NewProfile(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func stored(t *testing.T, limit time.Duration) *story {
 	c.Profiles, c.AuditInterval = []profiles.Profile{profiles.New(p, 1, 0)}, 0
 	s := &story{t: t, m: New(c), now: t0}
 	host := func(n string) model.Labels {
-		return model.Labels{{Key: placement.HostnameKey, Value: n}}
+		return model.Labels{{Key: framework.HostnameKey, Value: n}}
 	}
 	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Labels: host("n1")}, &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Labels: host("n2")},
 		&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true},
@@ -36,7 +36,7 @@ func stored(t *testing.T, limit time.Duration) *story {
 
 func disk(of model.ClaimRef) *model.PersistentVolume {
 	return &model.PersistentVolume{Name: "v", Class: "local", Capacity: 10, Phase: "Available", Claim: of,
-		Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: placement.HostnameKey, Op: model.In, Values: []string{"n1"}}}}}}}
+		Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: framework.HostnameKey, Op: model.In, Values: []string{"n1"}}}}}}}
 }
 
 func claim(name, class string) *model.PersistentVolumeClaim {
@@ -176,7 +176,7 @@ func TestTerminatingPodReleasesVolumes(t *testing.T) {
 // and of an assumed pod that is preempted.
 func TestPreemptedAssumedPodReleasesVolumes(t *testing.T) {
 	s := stored(t, 10*time.Minute)
-	n1 := &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Labels: model.Labels{{Key: placement.HostnameKey, Value: "n1"}}}
+	n1 := &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Labels: model.Labels{{Key: framework.HostnameKey, Value: "n1"}}}
 	s.step("", Remove{&model.Node{Name: "n2", UID: "n2"}}, n1)
 	low, high := using("a", "c"), using("high")
 	low.Spec.Requests.MilliCPU, high.Spec.Requests.MilliCPU, high.Spec.Priority = 600, 600, 1

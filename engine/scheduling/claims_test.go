@@ -6,14 +6,15 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // A pod that waits for a device claim is evaluated again when the claim appears.
 func TestPVCRequeuesWaitingPod(t *testing.T) {
-	profile, err := placement.NewProfile(placement.DefaultConfig())
+	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestForeignNominationsReserveNothing(t *testing.T) {
 	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
 		t.Errorf("nominated to n2 are %v, want ours alone", got)
 	}
-	if decision.ResourceClaimChanged&placement.EventsOfPlugin(decision.DynamicResources) == 0 {
+	if decision.ResourceClaimChanged&plugins.Events(decision.DynamicResources) == 0 {
 		t.Error("a change of device claims wakes nobody")
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
@@ -142,7 +141,7 @@ func extenderVerdict(node string, failed []FailedNode) decision.Verdict {
 
 // concludeRecord ends an attempt whose record is not Scheduled.
 func (m *Machine) concludeRecord(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, rec *decision.Record, withoutHold bool) {
-	s := placement.Summarize(rec, m.state.NumNodes())
+	s := decision.Summarize(rec, m.state.NumNodes())
 	if s.Outcome != decision.Infeasible {
 		m.handleSchedulingFailure(now, a, pod, s)
 		return

@@ -7,7 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
@@ -16,7 +16,7 @@ import (
 // every pod.
 func newExtenderStory(t *testing.T, victims bool) *story {
 	t.Helper()
-	profile, err := placement.NewProfile(placement.DefaultConfig())
+	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/plugins"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/assumption"
 	"github.com/berthproject/berth/engine/scheduling/deadlines"
@@ -36,7 +36,7 @@ type Config struct {
 // DefaultConfig returns kube-scheduler's queue settings, placement's queueing hints and no profile.
 func DefaultConfig() Config {
 	q := queue.DefaultConfig()
-	q.EventsToRegister = placement.EventsToRegister
+	q.EventsToRegister = plugins.EventsToRegister
 	return Config{Queue: q, BindTimeout: 2 * time.Minute, ConfirmTimeout: 30 * time.Second, RetryInterval: 5 * time.Second,
 		ExtenderTimeout: 2 * time.Minute, VictimsTimeout: 10 * time.Minute, AuditInterval: 30 * time.Second,
 		AssumedPressureDuration: 20 * time.Second}

@@ -10,6 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
@@ -22,7 +24,7 @@ type wakeupWorld struct {
 	t      *testing.T
 	name   string
 	m      *Machine
-	p      *placement.Profile
+	p      *framework.Profile
 	now    time.Time
 	nodes  int
 	pods   []*model.Pod // in the API
@@ -37,13 +39,13 @@ type wakeupWorld struct {
 
 func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
 	s := &wakeupWorld{generator: generator{rand.New(rand.NewPCG(seed, 11))}, t: t, name: fmt.Sprint("seed ", seed), now: time.Unix(1000, 0)}
-	c := placement.DefaultConfig()
+	c := framework.DefaultConfig()
 	c.Preemption = !s.oneIn(3)
 	s.slow = s.oneIn(2)
 	if s.oneIn(3) {
-		c.Spread = placement.SpreadArgs{DefaultConstraints: []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true}}}
+		c.Spread = framework.SpreadArgs{DefaultConstraints: []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true}}}
 	}
-	p, err := placement.NewProfile(c)
+	p, err := framework.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +182,7 @@ func (s *wakeupWorld) check() {
 		pod := s.m.state.Pod(w.UID)
 		switch w.Pool {
 		case queue.Gated:
-			if s.p.Gate(s.m.state, pod) == nil {
+			if plugins.PreEnqueue(s.p, s.m.state, pod) == nil {
 				s.t.Fatalf("%s event %d (%s): %s is gated by nothing", s.name, s.events, s.what, w.UID)
 			}
 			return true

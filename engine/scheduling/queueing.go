@@ -5,14 +5,14 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/queueinghints"
 	"github.com/berthproject/berth/engine/queue"
 )
 
 // hinter is a Placer with queueing hints. Pods of other Placers are requeued by every event that
 // concerns the plugins which rejected them.
 type hinter interface {
-	QueueingHints(pod *model.Pod) (key any, w *placement.QueueingHints)
+	QueueingHints(pod *model.Pod) (key any, w *queueinghints.Hints)
 }
 
 // waitingKind returns the class of a waiting pod and its queueing hints.

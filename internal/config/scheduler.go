@@ -10,7 +10,7 @@ import (
 	componentconfig "k8s.io/component-base/config/v1alpha1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // API version and kind of kube-scheduler's configuration file.
@@ -25,7 +25,7 @@ type KubeScheduler struct {
 	// Profiles is never empty, and names are unique. NumericTolerations is not set: it is an
 	// option of BerthConfiguration. Preemption is false if DefaultPreemption is disabled at
 	// postFilter.
-	Profiles []placement.Config
+	Profiles []framework.Config
 	// Extenders are in calling order. The resources they manage are in Fit.Ignored of each
 	// profile.
 	Extenders                  Extenders
@@ -138,7 +138,7 @@ func compileScheduler(f *diagnostics, c *schedulerv1.KubeSchedulerConfiguration)
 
 // addedAffinityArgs keeps the NodeAffinity arguments, which compiled profiles do not
 // contain.
-func addedAffinityArgs(profiles []placement.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
+func addedAffinityArgs(profiles []framework.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
 	out := map[string][]byte{}
 	for i := range in {
 		for _, c := range in[i].PluginConfig {

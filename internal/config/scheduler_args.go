@@ -8,16 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
 // compilePluginConfig compiles pluginConfig into a profile. Plugins without arguments get
 // kube-scheduler's defaults.
-func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginConfig, c *placement.Config) {
+func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginConfig, c *framework.Config) {
 	raw := map[string][]byte{}
 	paths := map[string]string{}
-	takes := map[string]func(*argReader, *placement.Config){
+	takes := map[string]func(*argReader, *framework.Config){
 		"DefaultPreemption":               preemptionArgs,
 		"DynamicResources":                deviceArgs,
 		"InterPodAffinity":                interPodArgs,
@@ -71,7 +71,7 @@ func (r *argReader) read(into any) {
 	r.diagnostics.decode(r.path, r.raw, into)
 }
 
-func preemptionArgs(r *argReader, _ *placement.Config) {
+func preemptionArgs(r *argReader, _ *framework.Config) {
 	var a schedulerv1.DefaultPreemptionArgs
 	r.read(&a)
 	r.requirePercentage(r.path+".minCandidateNodesPercentage", a.MinCandidateNodesPercentage)
@@ -84,7 +84,7 @@ func preemptionArgs(r *argReader, _ *placement.Config) {
 	}
 }
 
-func deviceArgs(r *argReader, _ *placement.Config) {
+func deviceArgs(r *argReader, _ *framework.Config) {
 	var a schedulerv1.DynamicResourcesArgs
 	r.read(&a)
 	if d := a.FilterTimeout; d != nil && d.Duration < 0 {
@@ -98,16 +98,16 @@ func deviceArgs(r *argReader, _ *placement.Config) {
 	}
 }
 
-func interPodArgs(r *argReader, c *placement.Config) {
+func interPodArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.InterPodAffinityArgs
 	r.read(&a)
 	r.requirePercentage(r.path+".hardPodAffinityWeight", a.HardPodAffinityWeight)
-	c.InterPod = placement.InterPodArgs{
+	c.InterPod = framework.InterPodArgs{
 		HardPodAffinityWeight: int64(derefOr(a.HardPodAffinityWeight, 1)), IgnorePreferredTermsOfExistingPods: a.IgnorePreferredTermsOfExistingPods,
 	}
 }
 
-func nodeAffinityArgs(r *argReader, c *placement.Config) {
+func nodeAffinityArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.NodeAffinityArgs
 	r.read(&a)
 	if a.AddedAffinity == nil {
@@ -130,10 +130,10 @@ func nodeAffinityArgs(r *argReader, c *placement.Config) {
 	if required != nil && len(required) == 0 {
 		r.argErrorf("addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: must have a term")
 	}
-	c.AddedAffinity = placement.AddedAffinity{HasRequired: required != nil, Required: required, Preferred: preferred}
+	c.AddedAffinity = framework.AddedAffinity{HasRequired: required != nil, Required: required, Preferred: preferred}
 }
 
-func volumeArgs(r *argReader, c *placement.Config) {
+func volumeArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.VolumeBindingArgs
 	r.read(&a)
 	seconds := derefOr(a.BindTimeoutSeconds, 600)
@@ -145,7 +145,7 @@ func volumeArgs(r *argReader, c *placement.Config) {
 	}
 }
 
-func spreadArgs(r *argReader, c *placement.Config) {
+func spreadArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.PodTopologySpreadArgs
 	r.read(&a)
 	switch a.DefaultingType {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Effective returns the configuration as a file with all effective values. Reading it
@@ -57,7 +57,7 @@ func (e *Extender) effective() schedulerv1.Extender {
 }
 
 // effectivePlugins lists the plugins of each extension point and disables the rest.
-func effectivePlugins(c *placement.Config) *schedulerv1.Plugins {
+func effectivePlugins(c *framework.Config) *schedulerv1.Plugins {
 	set := func(rules []decision.Plugin) schedulerv1.PluginSet {
 		s := schedulerv1.PluginSet{Disabled: []schedulerv1.Plugin{{Name: "*"}}}
 		for _, r := range rules {
@@ -75,13 +75,13 @@ func effectivePlugins(c *placement.Config) *schedulerv1.Plugins {
 	return p
 }
 
-func effectiveArgs(c *placement.Config) []schedulerv1.PluginConfig {
+func effectiveArgs(c *framework.Config) []schedulerv1.PluginConfig {
 	var out []schedulerv1.PluginConfig
 	give := func(name string, args any) {
 		raw, _ := json.Marshal(args) // cannot fail for these types
 		out = append(out, schedulerv1.PluginConfig{Name: name, Args: runtime.RawExtension{Raw: raw}})
 	}
-	resources := func(list []placement.ResourceWeight) (out []schedulerv1.ResourceSpec) {
+	resources := func(list []framework.ResourceWeight) (out []schedulerv1.ResourceSpec) {
 		for _, r := range list {
 			out = append(out, schedulerv1.ResourceSpec{Name: r.Name, Weight: r.Weight})
 		}
@@ -100,14 +100,14 @@ func effectiveArgs(c *placement.Config) []schedulerv1.PluginConfig {
 	return out
 }
 
-func effectiveShape(points []placement.ShapePoint) (out []schedulerv1.UtilizationShapePoint) {
+func effectiveShape(points []framework.ShapePoint) (out []schedulerv1.UtilizationShapePoint) {
 	for _, p := range points {
 		out = append(out, schedulerv1.UtilizationShapePoint{Utilization: int32(p.Utilization), Score: int32(p.Score)})
 	}
 	return out
 }
 
-func effectiveSpread(s *placement.SpreadArgs) schedulerv1.PodTopologySpreadArgs {
+func effectiveSpread(s *framework.SpreadArgs) schedulerv1.PodTopologySpreadArgs {
 	if s.SystemDefaulting {
 		return schedulerv1.PodTopologySpreadArgs{DefaultingType: schedulerv1.SystemDefaulting}
 	}

@@ -11,7 +11,7 @@ import (
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 const (
@@ -167,7 +167,7 @@ func validateManagedResource(f *diagnostics, path, name string) {
 }
 
 // ignoreManagedResources adds resources to Fit.Ignored of each profile.
-func ignoreManagedResources(profiles []placement.Config, ignored []string) {
+func ignoreManagedResources(profiles []framework.Config, ignored []string) {
 	for i := range profiles {
 		profiles[i].Fit.IgnoredResources = slices.Concat(profiles[i].Fit.IgnoredResources, ignored)
 	}

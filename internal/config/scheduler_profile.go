@@ -8,17 +8,17 @@ import (
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 const defaultSchedulerName = "default-scheduler"
 
 // compileProfiles compiles the profiles. Without any it returns the default profile.
-func compileProfiles(f *diagnostics, in []schedulerv1.KubeSchedulerProfile) []placement.Config {
+func compileProfiles(f *diagnostics, in []schedulerv1.KubeSchedulerProfile) []framework.Config {
 	if len(in) == 0 {
 		in = []schedulerv1.KubeSchedulerProfile{{}}
 	}
-	var out []placement.Config
+	var out []framework.Config
 	for i := range in {
 		path := fmt.Sprintf("profiles[%d]", i)
 		name := derefOr(in[i].SchedulerName, "")
@@ -27,7 +27,7 @@ func compileProfiles(f *diagnostics, in []schedulerv1.KubeSchedulerProfile) []pl
 			name = defaultSchedulerName
 		case name == "":
 			f.errorf("%s.schedulerName: must be given", path)
-		case slices.ContainsFunc(out, func(c placement.Config) bool { return c.Name == name }):
+		case slices.ContainsFunc(out, func(c framework.Config) bool { return c.Name == name }):
 			f.errorf("%s.schedulerName: %q: another profile has that name", path, name)
 		}
 		f.warnNodeSampling(path+".percentageOfNodesToScore", in[i].PercentageOfNodesToScore)
@@ -36,14 +36,14 @@ func compileProfiles(f *diagnostics, in []schedulerv1.KubeSchedulerProfile) []pl
 	return out
 }
 
-func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSchedulerProfile) placement.Config {
+func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSchedulerProfile) framework.Config {
 	plugins := in.Plugins
 	if plugins == nil {
 		plugins = &schedulerv1.Plugins{}
 	}
 	r := pluginResolver{diagnostics: f, path: path + ".plugins", multiPoint: defaultMultiPoint()}
 	r.mergeMultiPoint(&plugins.MultiPoint)
-	c := placement.Config{
+	c := framework.Config{
 		Name:              name,
 		PreEnqueue:        implementedRules("preEnqueue", r.point("preEnqueue", &plugins.PreEnqueue)),
 		PreFilter:         implementedRules("preFilter", r.point("preFilter", &plugins.PreFilter)),
@@ -53,7 +53,7 @@ func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSched
 	}
 	for _, p := range r.point("score", &plugins.Score) {
 		if rule, ok := decision.PluginByName(p.name); ok && isImplemented("score", p.name) {
-			c.Score = append(c.Score, placement.WeightedPlugin{Plugin: rule, Weight: int64(r.weight(&plugins.Score, p.name))})
+			c.Score = append(c.Score, framework.WeightedPlugin{Plugin: rule, Weight: int64(r.weight(&plugins.Score, p.name))})
 		}
 	}
 	c.Preemption = slices.ContainsFunc(r.point("postFilter", &plugins.PostFilter), func(p plugin) bool { return p.name == "DefaultPreemption" })
@@ -67,10 +67,10 @@ func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSched
 	compilePluginConfig(f, path+".pluginConfig", in.PluginConfig, &c)
 	if len(c.StorageCapacityShape) == 0 { // as upstream with the gate StorageCapacityScoring off
 		c.PreScore = slices.DeleteFunc(c.PreScore, func(r decision.Plugin) bool { return r == decision.VolumeBinding })
-		c.Score = slices.DeleteFunc(c.Score, func(w placement.WeightedPlugin) bool { return w.Plugin == decision.VolumeBinding })
+		c.Score = slices.DeleteFunc(c.Score, func(w framework.WeightedPlugin) bool { return w.Plugin == decision.VolumeBinding })
 	}
 	if name != "" && len(f.errs) == 0 {
-		if _, err := placement.NewProfile(c); err != nil {
+		if _, err := framework.NewProfile(c); err != nil {
 			f.errorf("%s: %w", path, err)
 		}
 	}

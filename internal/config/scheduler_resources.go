@@ -6,13 +6,13 @@ import (
 
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-func fitArgs(r *argReader, c *placement.Config) {
+func fitArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.NodeResourcesFitArgs
 	r.read(&a)
-	c.Fit = placement.FitArgs{IgnoredResources: a.IgnoredResources, IgnoredResourceGroups: a.IgnoredResourceGroups}
+	c.Fit = framework.FitArgs{IgnoredResources: a.IgnoredResources, IgnoredResourceGroups: a.IgnoredResourceGroups}
 	for i, g := range a.IgnoredResourceGroups {
 		if strings.Contains(g, "/") || g == "" {
 			r.argErrorf("ignoredResourceGroups[%d]: %q: must be a domain, without a slash", i, g)
@@ -25,11 +25,11 @@ func fitArgs(r *argReader, c *placement.Config) {
 	c.Fit.Resources = r.resources("scoringStrategy.resources", s.Resources, 100)
 	switch s.Type {
 	case "", schedulerv1.LeastAllocated:
-		c.Fit.Strategy = placement.LeastAllocated
+		c.Fit.Strategy = framework.LeastAllocated
 	case schedulerv1.MostAllocated:
-		c.Fit.Strategy = placement.MostAllocated
+		c.Fit.Strategy = framework.MostAllocated
 	case schedulerv1.RequestedToCapacityRatio:
-		c.Fit.Strategy = placement.RequestedToCapacityRatio
+		c.Fit.Strategy = framework.RequestedToCapacityRatio
 		const field = "scoringStrategy.requestedToCapacityRatio.shape"
 		if ratio := s.RequestedToCapacityRatio; ratio == nil || len(ratio.Shape) == 0 {
 			r.argErrorf(field + ": must have a point, e.g. {utilization: 0, score: 0}")
@@ -41,7 +41,7 @@ func fitArgs(r *argReader, c *placement.Config) {
 	}
 }
 
-func balancedArgs(r *argReader, c *placement.Config) {
+func balancedArgs(r *argReader, c *framework.Config) {
 	var a schedulerv1.NodeResourcesBalancedAllocationArgs
 	r.read(&a)
 	c.Balanced = r.resources("resources", a.Resources, 1)
@@ -49,11 +49,11 @@ func balancedArgs(r *argReader, c *placement.Config) {
 
 // resources compiles a list of resources with weights up to heaviest. The default is cpu
 // and memory with weight 1.
-func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heaviest int64) []placement.ResourceWeight {
+func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heaviest int64) []framework.ResourceWeight {
 	if len(in) == 0 {
-		return []placement.ResourceWeight{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
+		return []framework.ResourceWeight{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
 	}
-	var out []placement.ResourceWeight
+	var out []framework.ResourceWeight
 	seen := map[string]bool{}
 	for i, s := range in {
 		at := fmt.Sprintf("%s[%d]", field, i)
@@ -72,14 +72,14 @@ func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heavi
 		} else if s.Weight < 1 || s.Weight > heaviest {
 			r.argErrorf("%s.weight: %d: must be between 1 and %d", at, s.Weight, heaviest)
 		}
-		out = append(out, placement.ResourceWeight{Name: s.Name, Weight: s.Weight})
+		out = append(out, framework.ResourceWeight{Name: s.Name, Weight: s.Weight})
 	}
 	return out
 }
 
 // shape compiles the points of a RequestedToCapacityRatio or volume capacity shape.
-func (r *argReader) shape(field string, in []schedulerv1.UtilizationShapePoint) []placement.ShapePoint {
-	var out []placement.ShapePoint
+func (r *argReader) shape(field string, in []schedulerv1.UtilizationShapePoint) []framework.ShapePoint {
+	var out []framework.ShapePoint
 	for i, p := range in {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if p.Utilization < 0 || p.Utilization > 100 {
@@ -91,7 +91,7 @@ func (r *argReader) shape(field string, in []schedulerv1.UtilizationShapePoint) 
 		if p.Score < 0 || p.Score > 10 {
 			r.argErrorf("%s.score: %d: must be between 0 and 10", at, p.Score)
 		}
-		out = append(out, placement.ShapePoint{Utilization: int64(p.Utilization), Score: int64(p.Score)})
+		out = append(out, framework.ShapePoint{Utilization: int64(p.Utilization), Score: int64(p.Score)})
 	}
 	return out
 }

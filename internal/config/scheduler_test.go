@@ -9,7 +9,7 @@ import (
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 const schedulerHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -20,8 +20,8 @@ func TestDefaultProfileMatchesEngine(t *testing.T) {
 	if compileScheduler(f, &schedulerv1.KubeSchedulerConfiguration{}); len(f.errs) > 0 || len(f.warnings) > 0 {
 		t.Fatal(f.errs, f.warnings)
 	}
-	if len(k.Profiles) != 1 || !reflect.DeepEqual(k.Profiles[0], placement.DefaultConfig()) {
-		t.Errorf("got  %+v\nwant %+v", k.Profiles, placement.DefaultConfig())
+	if len(k.Profiles) != 1 || !reflect.DeepEqual(k.Profiles[0], framework.DefaultConfig()) {
+		t.Errorf("got  %+v\nwant %+v", k.Profiles, framework.DefaultConfig())
 	}
 	if k.InitialBackoff != time.Second || k.MaxBackoff != 10*time.Second ||
 		k.LeaderElection != (LeaderElection{true, 15 * time.Second, 10 * time.Second, 2 * time.Second, "kube-system", "kube-scheduler"}) {
@@ -35,14 +35,14 @@ func readScheduler(t *testing.T, text string) (KubeScheduler, error) {
 }
 
 func TestPluginPrecedence(t *testing.T) {
-	f := func(plugins string, want func(*placement.Config)) {
+	f := func(plugins string, want func(*framework.Config)) {
 		t.Helper()
 		k, err := readScheduler(t, "profiles: [{plugins: "+plugins+"}]")
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		c := placement.DefaultConfig()
+		c := framework.DefaultConfig()
 		want(&c)
 		if !reflect.DeepEqual(k.Profiles[0], c) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", plugins, k.Profiles[0], c)
@@ -51,21 +51,21 @@ func TestPluginPrecedence(t *testing.T) {
 	without := func(rs []decision.Plugin, r decision.Plugin) []decision.Plugin {
 		return slices.DeleteFunc(slices.Clone(rs), func(x decision.Plugin) bool { return x == r })
 	}
-	f(`{filter: {disabled: [{name: TaintToleration}]}, postFilter: {disabled: [{name: DefaultPreemption}]}}`, func(c *placement.Config) {
+	f(`{filter: {disabled: [{name: TaintToleration}]}, postFilter: {disabled: [{name: DefaultPreemption}]}}`, func(c *framework.Config) {
 		c.Filter, c.Preemption = without(c.Filter, decision.TaintToleration), false
 	})
-	f(`{multiPoint: {disabled: [{name: ImageLocality}]}}`, func(c *placement.Config) { c.Score = c.Score[:len(c.Score)-1] })
-	f(`{score: {disabled: [{name: "*"}], enabled: [{name: NodeResourcesFit, weight: 3}]}}`, func(c *placement.Config) {
-		c.Score = []placement.WeightedPlugin{{Plugin: decision.NodeResourcesFit, Weight: 3}}
+	f(`{multiPoint: {disabled: [{name: ImageLocality}]}}`, func(c *framework.Config) { c.Score = c.Score[:len(c.Score)-1] })
+	f(`{score: {disabled: [{name: "*"}], enabled: [{name: NodeResourcesFit, weight: 3}]}}`, func(c *framework.Config) {
+		c.Score = []framework.WeightedPlugin{{Plugin: decision.NodeResourcesFit, Weight: 3}}
 	})
 	// A plugin listed again at multiPoint keeps its position.
-	f(`{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}`, func(c *placement.Config) { c.Score[1].Weight = 9 })
+	f(`{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}`, func(c *framework.Config) { c.Score[1].Weight = 9 })
 	// The point's own list comes before multiPoint and overrides it.
-	f(`{multiPoint: {enabled: [{name: ImageLocality, weight: 9}]}, score: {enabled: [{name: ImageLocality, weight: 5}]}}`, func(c *placement.Config) {
+	f(`{multiPoint: {enabled: [{name: ImageLocality, weight: 9}]}, score: {enabled: [{name: ImageLocality, weight: 5}]}}`, func(c *framework.Config) {
 		last := len(c.Score) - 1
-		c.Score = append([]placement.WeightedPlugin{{Plugin: decision.ImageLocality, Weight: 5}}, c.Score[:last]...)
+		c.Score = append([]framework.WeightedPlugin{{Plugin: decision.ImageLocality, Weight: 5}}, c.Score[:last]...)
 	})
-	f(`{filter: {enabled: [{name: NodeDeclaredFeatures}]}}`, func(c *placement.Config) {
+	f(`{filter: {enabled: [{name: NodeDeclaredFeatures}]}}`, func(c *framework.Config) {
 		c.Filter = append([]decision.Plugin{decision.NodeDeclaredFeatures}, c.Filter[:len(c.Filter)-1]...)
 	})
 }

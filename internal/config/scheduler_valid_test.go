@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -84,12 +84,12 @@ func TestCompiledProfiles(t *testing.T) {
 	if k := readValid(t, "no-preemption"); k.Profiles[0].Preemption {
 		t.Error("preemption is on though DefaultPreemption is disabled")
 	}
-	if fit := readValid(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != placement.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
+	if fit := readValid(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != framework.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
 		t.Errorf("capacity-ratio: %+v", fit)
 	}
 	k = readValid(t, "everything")
 	c := k.Profiles[0]
-	if c.VolumeBindTimeout != 30*time.Second || c.InterPod != (placement.InterPodArgs{HardPodAffinityWeight: 2, IgnorePreferredTermsOfExistingPods: true}) ||
+	if c.VolumeBindTimeout != 30*time.Second || c.InterPod != (framework.InterPodArgs{HardPodAffinityWeight: 2, IgnorePreferredTermsOfExistingPods: true}) ||
 		!slices.Equal(c.Fit.IgnoredResources, []string{"example.com/foo"}) || len(c.Balanced) != 2 {
 		t.Errorf("everything: %+v", c)
 	}

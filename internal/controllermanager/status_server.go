@@ -28,6 +28,8 @@ const (
 
 // StatusServer serves the health, metrics and configuration of the controllers.
 type StatusServer struct {
+	// Certificate is the serving certificate; nil means a self-signed one.
+	Certificate   metricsserver.Certificate
 	listener      net.Listener // nil: serve nothing
 	config        any          // for /configz
 	Registry      *prometheus.Registry
@@ -70,7 +72,7 @@ func (p *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *re
 	if err != nil {
 		return err
 	}
-	site := metricsserver.Server{Component: "controller", Client: client, Listener: p.listener, Readyz: p.ready,
+	site := metricsserver.Server{Component: "controller", Client: client, Listener: p.listener, Certificate: p.Certificate, Readyz: p.ready,
 		Protected: metricsserver.NewMux(p.Registry, p.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
 	return site.Start(ctx, wg)
 }

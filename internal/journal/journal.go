@@ -62,14 +62,14 @@ func openFiles(dir, of string, o Options) (*Journal, error) {
 		o.Files = 8
 	}
 	if o.Writer == "" || strings.Trim(o.Writer, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-		return nil, fmt.Errorf("journal %s: writer %q: must be of small letters, digits and dashes", dir, o.Writer)
+		return nil, fmt.Errorf("journal %s: writer %q: must consist of lower-case letters, digits and dashes", dir, o.Writer)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(dir, of+o.Writer+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, fileutil.ErrLocked) {
-		return nil, fmt.Errorf("journal %s: another process writes it as %s: stop it, or choose another directory with --journal", dir, o.Writer)
+		return nil, fmt.Errorf("journal %s: another process writes to it as %s: stop it, or use another directory with --journal", dir, o.Writer)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)

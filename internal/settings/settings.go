@@ -7,13 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
-
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/spf13/pflag"
 )
 
 // Settings is the content of the configuration files.
@@ -70,7 +69,7 @@ func (s *Settings) Effective() map[string]any {
 }
 
 // Profiles returns the scheduler's profiles with Berth's own options.
-func (s *Settings) Profiles() []placement.Config {
+func (s *Settings) Profiles() []framework.Config {
 	profiles := slices.Clone(s.Scheduler.Profiles)
 	for i := range profiles {
 		profiles[i].TaintTolerationComparison = s.Berth.Scheduler.NumericTolerations

@@ -56,7 +56,7 @@ func TestStaleStatusOverdrawsBudgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		var v *sim.Violation
-		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetObeyed" {
+		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetRespected" {
 			fmt.Printf("with upstream's rule, seed %d: %v\n", seed, v)
 			return
 		}

@@ -74,7 +74,7 @@ func TestDeschedulerOverdrawsStaleBudgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		var v *sim.Violation
-		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetObeyed" {
+		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetRespected" {
 			fmt.Printf("with upstream's rule, seed %d: %v\n", seed, v)
 			return
 		}

@@ -124,7 +124,7 @@ func (d *Drainer) finish() {
 	d.done = true
 	r := d.machine.Result(d.watcher.View)
 	r.Explain(d.watcher.View, &d.scheduler)
-	d.w.Log("drain", "drained", "", fmt.Sprintf("berth drain ends: %d pods moved, %d wait, %d are held", r.Count(drain.OutcomeMoved), r.Count(drain.OutcomePending), r.Count(drain.OutcomeBlocked)))
+	d.w.Log("drain", "drained", "", fmt.Sprintf("berth drain ends: %d pods moved, %d pending, %d blocked", r.Count(drain.OutcomeMoved), r.Count(drain.OutcomePending), r.Count(drain.OutcomeBlocked)))
 	if d.OnDone != nil {
 		d.OnDone(r)
 	}

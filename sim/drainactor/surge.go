@@ -25,13 +25,13 @@ func (d *Drainer) scale(p *model.Pod, by int32) {
 				return fmt.Errorf("%s %s has no replicas", k, key)
 			}
 			if by < 0 && **n != d.surgedReplicas[string(k)+" "+key] {
-				d.w.Log("drain", "surge", key, fmt.Sprintf("%s keeps its %d replicas: somebody else has set them meanwhile", key, **n))
+				d.w.Log("drain", "surge", key, fmt.Sprintf("%s keeps its %d replicas: another client changed them in the meantime", key, **n))
 				return store.ErrUnchanged
 			}
 			next := max(**n+by, 0)
 			*n, d.surgedReplicas[string(k)+" "+key] = &next, next
 			o.SetGeneration(o.GetGeneration() + 1)
-			d.w.Log("drain", "surge", key, fmt.Sprintf("%s is to run %d for %s", key, next, p.Key()))
+			d.w.Log("drain", "surge", key, fmt.Sprintf("%s is scaled to %d for %s", key, next, p.Key()))
 			return nil
 		})
 	}

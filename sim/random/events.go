@@ -123,7 +123,7 @@ func (g *generator) writeFault(at string) {
 	case 5:
 		g.add(at, "lag %s %dms", g.pick("scheduler", "agents", "disruption", "taints", "nodelifecycle", "podgc", "records", "workload"), g.r.Intn(1000))
 	default:
-		g.add(at, "spoil %s %s", g.pick("refuse", "conflict", "lost", "unheard", "late", "silent", "partly"),
+		g.add(at, "fault %s %s", g.pick("refuse", "conflict", "requestlost", "responselost", "delayed", "unanswered", "partial"),
 			g.pick("bind", "bind", "preempt", "reject", "look", "unnominate", "prepare", "any", "evict", "mark", "tell", "delete", "status", "node"))
 	}
 }

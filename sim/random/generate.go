@@ -58,10 +58,10 @@ func (g *generator) add(at, format string, args ...any) {
 
 func (g *generator) options(seed int64) {
 	if seed%8 == 7 { // some have a descheduler; this uses no random numbers
-		g.add("", "descheduler first=%ds every=%ds %s", 10+seed%20, 10+seed%50, []string{"", "unheld", "compatible"}[seed/8%3])
+		g.add("", "descheduler first=%ds every=%ds %s", 10+seed%20, 10+seed%50, []string{"", "ignoreholds", "compatible"}[seed/8%3])
 	}
 	faults := g.pick("0", "0", "0.05", "0.3")
-	g.add("", "option seed=%d ties=%d faults=%s delays=%s repeats=%s maxdelay=%s lag=%s victims=90s decisions=%s rest", seed, seed%7, faults,
+	g.add("", "option seed=%d ties=%d faults=%s delays=%s repeats=%s maxdelay=%s lag=%s victims=90s decisions=%s settled", seed, seed%7, faults,
 		g.pick("0", "0.1", "0.5"), g.pick("0", "0.1"), g.pick("100ms", "2s"), g.pick("1ms", "5ms", "300ms"), g.pick("1", "1", "1", "64"))
 }
 

@@ -43,8 +43,8 @@ func TestGenerateCoversAllEvents(t *testing.T) {
 	for seed := range int64(60) {
 		all.WriteString(Generate(seed, events))
 	}
-	for _, want := range []string{"kill scheduler", "kill agent", "kill disruption", "kill taints", "kill records", "evict p", "drain n", "NoExecute", "condition n", "tolerate p", "replicaset w", "statefulset s", "deployment e", "image e", "daemonset d", "scale w", "always", "start agent", "drop scheduler", "repeat scheduler", "spoil late bind",
-		"spoil partly preempt", "ungate", "bind p", "budget b", "delete node", "delete pod", "resize", "cordon", "untaint", "label node", "label pod",
+	for _, want := range []string{"kill scheduler", "kill agent", "kill disruption", "kill taints", "kill records", "evict p", "drain n", "NoExecute", "condition n", "tolerate p", "replicaset w", "statefulset s", "deployment e", "image e", "daemonset d", "scale w", "always", "start agent", "drop scheduler", "repeat scheduler", "fault delayed bind",
+		"fault partial preempt", "ungate", "bind p", "budget b", "delete node", "delete pod", "resize", "cordon", "untaint", "label node", "label pod",
 		"claims=", "spread=", "anti=", "affinity=", "ports=", "never", "replace", "grace="} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("sixty simulations never say %q", want)

@@ -62,7 +62,7 @@ func Run(file string, r io.Reader, o sim.Options) (*Result, error) {
 		return nil, fmt.Errorf("%s: empty: want a journal, as berth simulate --journal writes it", file)
 	}
 	if !p.ended && p.result.FirstDifference == 0 {
-		return nil, fmt.Errorf("%s:%d: the journal is cut off: its last line is missing; up to here %d steps gave the %d effects that are recorded",
+		return nil, fmt.Errorf("%s:%d: the journal is truncated: its footer is missing; the %d steps up to here gave the %d recorded effects",
 			file, n, p.result.Steps, p.result.Effects)
 	}
 	return &p.result, nil
@@ -73,7 +73,7 @@ func (p *player) readLine(n int, line []byte) error {
 	case n == 1:
 		return p.readHeader(line)
 	case p.ended:
-		return fmt.Errorf("a line after the last one, which began with %s", footerPrefix)
+		return fmt.Errorf("a line after the footer %s", footerPrefix)
 	case bytes.HasPrefix(line, []byte(footerPrefix)):
 		return p.readFooter(line)
 	}
@@ -86,7 +86,7 @@ func (p *player) readFooter(line []byte) error {
 		return err
 	}
 	if f.End != p.result.Steps || f.Effects != p.result.Effects {
-		return fmt.Errorf("end: %d steps with %d effects, but %d and %d are there: lines are missing or were added",
+		return fmt.Errorf("end: %d steps with %d effects, but the journal has %d and %d: lines are missing or were added",
 			f.End, f.Effects, p.result.Steps, p.result.Effects)
 	}
 	p.ended = true
@@ -99,7 +99,7 @@ func (p *player) readHeader(line []byte) error {
 		return fmt.Errorf("journal: %q: want the first line of a journal, with %q, as berth simulate --journal writes it", h.Journal, Version)
 	}
 	if mine := fingerprint(&p.o); h.Options != mine {
-		return fmt.Errorf("options: %s: the journal was made with other options than those given now (%s): give the same --config, --seed and --scenario", h.Options, mine)
+		return fmt.Errorf("options: %s: the journal was recorded with options other than the current ones (%s): use the same --config, --seed and --scenario", h.Options, mine)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 	case in.Put != "":
 		o := store.NewObject(in.Put)
 		if o == nil {
-			return nil, fmt.Errorf("put: %q: no kind that scheduling reads", in.Put)
+			return nil, fmt.Errorf("put: %q: not a kind that scheduling reads", in.Put)
 		}
 		if err := json.Unmarshal(in.Object, o); err != nil {
 			return nil, fmt.Errorf("object: %w", err)
@@ -168,7 +168,7 @@ func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 	case in.Gone != "":
 		o := sim.Identity(in.Gone, in.Key, in.UID)
 		if o == nil {
-			return nil, fmt.Errorf("gone: %q: no kind that scheduling reads", in.Gone)
+			return nil, fmt.Errorf("gone: %q: not a kind that scheduling reads", in.Gone)
 		}
 		return scheduling.Remove{Object: o}, nil
 	case in.Answer != 0:

@@ -86,10 +86,10 @@ func TestTruncatedJournal(t *testing.T) {
 	lines := strings.SplitAfter(journal(t, 3), "\n")
 	last := len(lines) - 2 // what follows the last line is empty
 	for name, tc := range map[string]struct{ text, want string }{
-		"the last line":  {strings.Join(lines[:last], ""), "is cut off"},
-		"half of it":     {strings.Join(lines[:last/2], ""), "is cut off"},
+		"the last line":  {strings.Join(lines[:last], ""), "is truncated"},
+		"half of it":     {strings.Join(lines[:last/2], ""), "is truncated"},
 		"one before it":  {strings.Join(lines[:last-1], "") + lines[last], "lines are missing"},
-		"nothing, twice": {strings.Join(lines, "") + lines[last], "after the last one"},
+		"nothing, twice": {strings.Join(lines, "") + lines[last], "a line after the footer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Run("journal", strings.NewReader(tc.text), options(t, 3)); err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -105,7 +105,7 @@ func TestInvalidJournals(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":         {"", "journal: empty"},
 		"no header":     {"{}\n", "journal:1: journal"},
-		"other options": {`{"journal":"` + Version + `","options":"x"}` + "\n", "give the same --config"},
+		"other options": {`{"journal":"` + Version + `","options":"x"}` + "\n", "use the same --config"},
 		"no JSON":       {head + "hello\n", "journal:2: "},
 		"unknown field": {head + `{"at":1,"limits":3}` + "\n", "limits"},
 		"not fresh":     {head + `{"at":1,"limit":3,"wake":0}` + "\n", "the first step fresh"},

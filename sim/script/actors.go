@@ -18,7 +18,7 @@ func readUngate(p *parser, w *tokens) error {
 		return err
 	}
 	p.addStep(func(r *run) error {
-		return r.change(store.Pods, objectKey(store.Pods, name), "has no gates any more", func(o store.Object) {
+		return r.change(store.Pods, objectKey(store.Pods, name), "is ungated", func(o store.Object) {
 			if pod, ok := o.(*corev1.Pod); ok {
 				pod.Spec.SchedulingGates = nil
 			}
@@ -81,11 +81,11 @@ func readStart(p *parser, w *tokens) error {
 }
 
 func readCut(p *parser, w *tokens) error {
-	return forEachAgent(p, w, "is cut off", (*sim.World).PartitionNode)
+	return forEachAgent(p, w, "is partitioned", (*sim.World).PartitionNode)
 }
 
 func readRejoin(p *parser, w *tokens) error {
-	return forEachAgent(p, w, "is joined again", (*sim.World).ReconnectNode)
+	return forEachAgent(p, w, "is reconnected", (*sim.World).ReconnectNode)
 }
 
 // forEachAgent adds a step for the agents of nodes.
@@ -151,7 +151,7 @@ func readDrop(p *parser, w *tokens) error {
 	}
 	d, err := w.duration("for")
 	p.addStep(func(r *run) error {
-		r.log(fmt.Sprintf("%s sees nothing of %s for %v, and lists then", who, kind, d))
+		r.log(fmt.Sprintf("%s loses its watch of %s for %v and then lists", who, kind, d))
 		r.w.DropWatch(who, kind, d)
 		return nil
 	})
@@ -165,27 +165,28 @@ func readRepeat(p *parser, w *tokens) error {
 }
 
 func readFault(p *parser, w *tokens) error {
-	word, err := w.name("how")
+	word, err := w.name("the fault")
 	if err != nil {
 		return err
 	}
 	e, ok := sim.ParseFault(word)
 	if !ok || e == sim.NoFault {
-		return fmt.Errorf("%q: want refuse, conflict, lost, unheard, late, silent or partly", word)
+		return fmt.Errorf("%q: want refuse, conflict, requestlost, responselost, delayed, unanswered or partial", word)
 	}
-	effect, err := w.name("the effect")
+	kind, err := w.name("the request kind")
 	if err != nil {
 		return err
 	}
-	if !sim.IsRequestKind(effect) {
-		return fmt.Errorf("%q is no effect; want any, or one of %s", effect, strings.Join(sim.RequestKinds, ", "))
+	kind = sim.ParseRequestKind(kind)
+	if !sim.IsRequestKind(kind) {
+		return fmt.Errorf("%q is not a request kind; want any, or one of %s", kind, strings.Join(sim.RequestKinds, ", "))
 	}
 	o, err := w.options("pod=", "times=", "after=")
 	if err != nil {
 		return err
 	}
-	rule := sim.FaultRule{Fault: e, Request: effect, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
-	if effect == "any" {
+	rule := sim.FaultRule{Fault: e, Request: kind, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
+	if kind == "any" {
 		rule.Request = ""
 	}
 	if o.has("pod") {
@@ -202,21 +203,21 @@ func readClear(p *parser, _ *tokens) error {
 
 func readUntil(p *parser, w *tokens) (err error) {
 	if p.at != 0 {
-		return errors.New("at is no part of it")
+		return errors.New("at is not allowed")
 	}
 	p.s.until, err = w.duration("until")
 	return err
 }
 
 func readOption(p *parser, w *tokens) error {
-	o, err := w.options(append([]string{"seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "forbid", "startupgrace=", "endpoints", "rest", "exact"}, pressureOptions...)...)
+	o, err := w.options(append([]string{"seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "forbid", "startupgrace=", "endpoints", "settled", "rest", "exact"}, pressureOptions...)...)
 	if err != nil {
 		return err
 	}
 	if p.at != 0 {
-		return errors.New("options hold from the start; at is no part of them")
+		return errors.New("options apply from the start; at is not allowed")
 	}
-	p.s.checkSettled, p.s.timingSensitive = p.s.checkSettled || o.has("rest"), p.s.timingSensitive || o.has("exact")
+	p.s.checkSettled, p.s.timingSensitive = p.s.checkSettled || o.has("settled") || o.has("rest"), p.s.timingSensitive || o.has("exact")
 	apply := func(s *sim.Options) {
 		s.Seed, s.TieBreakSeed = uint64(o.number("seed", int64(s.Seed), 0, 1<<62)), uint64(o.number("ties", int64(s.TieBreakSeed), 0, 1<<62))
 		if o.has("faults") {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim"
 )
@@ -15,9 +15,9 @@ import (
 // readDescheduler adds a descheduler with the policy of a file or the default one.
 func readDescheduler(p *parser, w *tokens) error {
 	if p.at != 0 {
-		return errors.New("the descheduler is there from the start; at is no part of it")
+		return errors.New("the descheduler exists from the start; at is not allowed")
 	}
-	o, err := w.options("policy=", "compatible", "unheld", "others=", "first=", "every=")
+	o, err := w.options("policy=", "compatible", "ignoreholds", "unheld", "others=", "first=", "every=")
 	if err != nil {
 		return err
 	}
@@ -28,18 +28,18 @@ func readDescheduler(p *parser, w *tokens) error {
 		}
 	}
 	if policy.Policy.UsesMetrics() {
-		return fmt.Errorf("%s: usage is not measured here", o.values["policy"])
+		return fmt.Errorf("%s: measured usage is not supported", o.values["policy"])
 	}
-	d := sim.DeschedulerOptions{Policy: policy.Policy, Compatible: o.has("compatible"), WithoutHolds: o.has("unheld"),
+	d := sim.DeschedulerOptions{Policy: policy.Policy, Compatible: o.has("compatible"), WithoutHolds: o.has("ignoreholds") || o.has("unheld"),
 		InitialDelay: o.duration("first", time.Minute), Interval: o.duration("every", 2*time.Minute)}
 	if d.Interval <= 0 {
 		o.fail("every", "a duration such as 2m")
 	}
-	var other *placement.Profile
+	var other *framework.Profile
 	if o.has("others") {
-		c := placement.DefaultConfig()
+		c := framework.DefaultConfig()
 		c.Name = o.values["others"]
-		if other, err = placement.NewProfile(c); err != nil {
+		if other, err = framework.NewProfile(c); err != nil {
 			return err
 		}
 		d.SchedulersWithoutHolds = map[string]bool{c.Name: true}
@@ -54,7 +54,7 @@ func readDescheduler(p *parser, w *tokens) error {
 
 func readPolicy(dir, file string) (config.Descheduler, error) {
 	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
-		return config.Descheduler{}, fmt.Errorf("%s: want a file beside the scenario, or below", file)
+		return config.Descheduler{}, fmt.Errorf("%s: want a file in or below the directory of the scenario", file)
 	}
 	docs, err := config.Documents([]string{dir + "/" + file})
 	if err != nil {

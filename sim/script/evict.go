@@ -39,7 +39,7 @@ func readEvict(p *parser, w *tokens) error {
 			e := e
 			e.Pod = objectKey(store.Pods, n)
 			r.w.Evict(e, func(a sim.EvictionResponse) {
-				r.w.Log("scenario", "answer", e.Pod, fmt.Sprintf("evicting %s is answered %s", e.Pod, a))
+				r.w.Log("scenario", "answer", e.Pod, fmt.Sprintf("the eviction of %s is answered with %s", e.Pod, a))
 			})
 		}
 		return nil
@@ -59,10 +59,10 @@ func readDrain(p *parser, w *tokens) error {
 	by := o.values["by"]
 	switch {
 	case o.has("surge") && !o.has("berth"):
-		return errors.New("surge: only berth drain does that; want berth surge")
+		return errors.New("surge: only berth drain supports it; want berth surge")
 	case o.has("berth"):
 		p.addStep(func(r *run) error {
-			r.log("node " + node + " is to be drained by berth drain")
+			r.log("node " + node + " is being drained by berth drain")
 			_, err := drainactor.New(r.w, []string{node}, drain.Options{IgnoreDaemonSets: true, DeleteEmptyDirData: true, Surge: o.has("surge")}, r.scheduler())
 			return err
 		})
@@ -71,7 +71,7 @@ func readDrain(p *parser, w *tokens) error {
 		by = "kubectl"
 	}
 	p.addStep(func(r *run) error {
-		r.log("node " + node + " is to be drained by " + by)
+		r.log("node " + node + " is being drained by " + by)
 		r.w.KubectlDrain(node, by)
 		return nil
 	})
@@ -131,7 +131,7 @@ func readStatus(p *parser, w *tokens) error {
 	}
 	allowed, entries := o.number("allowed", 0, -1000, 1<<31-1), o.number("entries", 0, 0, 100_000)
 	p.addStep(func(r *run) error {
-		return r.change(store.PodDisruptionBudgets, objectKey(store.PodDisruptionBudgets, name), "has another status", func(obj store.Object) {
+		return r.change(store.PodDisruptionBudgets, objectKey(store.PodDisruptionBudgets, name), "gets another status", func(obj store.Object) {
 			b, ok := obj.(*policyv1.PodDisruptionBudget)
 			if !ok {
 				return

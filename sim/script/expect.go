@@ -13,7 +13,7 @@ import (
 
 const expectUsage = `expect [at TIME] pod NAME on NODE|bound|pending ["WORDS"]|held|gone|running|succeeded|failed|deleting|nominated NODE; ` +
 	`expect [at TIME] pod NAME ready|unready|disrupted REASON; expect [at TIME] node NAME tainted KEY[:EFFECT]|untainted KEY[:EFFECT]|ready|notready|unknown; ` +
-	`expect [at TIME] event "WORDS"|no event "WORDS"|told REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|service NAME ready=N terminating=N serving=N|replicaset NAME replicas=N ready=N terminating=N|bound N|pending N|running N|failed N|deleting N`
+	`expect [at TIME] event "WORDS"|no event "WORDS"|recorded REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|service NAME ready=N terminating=N serving=N|replicaset NAME replicas=N ready=N terminating=N|bound N|pending N|running N|failed N|deleting N`
 
 func readExpect(p *parser, w *tokens) (err error) {
 	if p.at != 0 {
@@ -34,7 +34,7 @@ func readExpect(p *parser, w *tokens) (err error) {
 	s := p.s
 	p.s.steps = append(p.s.steps, step{at: at, isExpectation: true, line: p.line, do: f})
 	if !timed && at == 0 {
-		return fmt.Errorf("without at it is looked at when the scenario ends, which a line until must say before line %d of %s", p.line, s.File)
+		return fmt.Errorf("an expectation without at is checked at the end of the scenario, which an until line must set before line %d of %s", p.line, s.File)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func expectation(w *tokens) (func(*run) error, error) {
 			return nil, err
 		}
 		return expectEvent(w, false)
-	case "told":
+	case "recorded", "told": // told is deprecated
 		return expectRecorded(w)
 	case "node":
 		return expectNode(w)
@@ -67,14 +67,14 @@ func expectation(w *tokens) (func(*run) error, error) {
 	case "bound", "pending", "running", "deleting", "failed":
 		return expectCount(w, word)
 	default:
-		return nil, fmt.Errorf("%q: not known", word)
+		return nil, fmt.Errorf("unknown expectation %q", word)
 	}
 }
 
 func expectEvent(w *tokens, want bool) (func(*run) error, error) {
 	text, ok := w.quoted()
 	if !ok {
-		return nil, errors.New("the words are missing; put them in double quotes")
+		return nil, errors.New("the text is missing; put it in double quotes")
 	}
 	return func(r *run) error {
 		for _, l := range r.result.Timeline {
@@ -88,7 +88,7 @@ func expectEvent(w *tokens, want bool) (func(*run) error, error) {
 		if !want {
 			return nil
 		}
-		return fmt.Errorf("no event so far says %q", text)
+		return fmt.Errorf("no event so far contains %q", text)
 	}, nil
 }
 

@@ -72,7 +72,7 @@ func expectRecorded(w *tokens) (func(*run) error, error) {
 			}
 			seen = append(seen, e.Reason+": "+e.Note)
 		}
-		return fmt.Errorf("no event of reason %s about %s says %q; there are %q", reason, name, text, seen)
+		return fmt.Errorf("no event of reason %s about %s contains %q; events are %q", reason, name, text, seen)
 	}, nil
 }
 
@@ -94,7 +94,7 @@ func expectNode(w *tokens) (func(*run) error, error) {
 		}
 	case "ready", "notready", "unknown":
 	default:
-		return nil, fmt.Errorf("%q: not known of nodes", state)
+		return nil, fmt.Errorf("unknown node state %q", state)
 	}
 	return func(r *run) error {
 		o, _ := r.w.API().Get(store.Nodes, name)

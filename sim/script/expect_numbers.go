@@ -52,7 +52,7 @@ func expectNumbers(w *tokens, kind string, of numbersFunc) (func(*run) error, er
 		}
 	}
 	if len(want) == 0 {
-		return nil, fmt.Errorf("what is expected of %s %s? want one of %s", kind, name, strings.Join(known, " "))
+		return nil, fmt.Errorf("the expected values of %s %s are missing; want some of %s", kind, name, strings.Join(known, " "))
 	}
 	return func(r *run) error {
 		is, there := of(r, name)

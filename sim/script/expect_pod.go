@@ -29,7 +29,7 @@ func expectPod(w *tokens) (func(*run) error, error) {
 		words, _ = w.quoted()
 	case "bound", "held", "gone", "running", "succeeded", "deleting", "ready", "unready":
 	default:
-		return nil, fmt.Errorf("%q: not known of pods", state)
+		return nil, fmt.Errorf("unknown pod state %q", state)
 	}
 	return func(r *run) error {
 		p := r.w.API().Pod(objectKey(store.Pods, name))
@@ -37,7 +37,7 @@ func expectPod(w *tokens) (func(*run) error, error) {
 			if state == "gone" {
 				return nil
 			}
-			return fmt.Errorf("pod %s is not there, want it %s", name, state)
+			return fmt.Errorf("pod %s does not exist, want it %s", name, state)
 		}
 		if !podMatches(p, state, node, words) {
 			return fmt.Errorf("pod %s is %s; want it %s", name, describePod(p), strings.TrimSpace(state+" "+node+words))

@@ -29,7 +29,7 @@ func splitWords(line string) ([]string, error) {
 		case line[0] == '"':
 			end := strings.IndexByte(line[1:], '"')
 			if end < 0 {
-				return nil, fmt.Errorf("%s: the quotation has no end", line)
+				return nil, fmt.Errorf("%s: the quotation is not terminated", line)
 			}
 			out = append(out, line[:end+2])
 			line = line[end+2:]
@@ -105,7 +105,7 @@ func (w *tokens) duration(what string) (time.Duration, error) {
 // end returns an error if words are left.
 func (w *tokens) end() error {
 	if len(w.list) > 0 {
-		return fmt.Errorf("left over: %s", strings.Join(w.list, " "))
+		return fmt.Errorf("unexpected words: %s", strings.Join(w.list, " "))
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func readLoad(p *parser, w *tokens) error {
 		return err
 	}
 	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
-		return fmt.Errorf("%s: want a file beside the scenario, or below", file)
+		return fmt.Errorf("%s: want a file in or below the directory of the scenario", file)
 	}
 	objects, err := informers.ReadDump([]string{p.dir + "/" + file})
 	if err != nil {
@@ -67,7 +67,7 @@ func readDelete(p *parser, w *tokens) error {
 	}
 	k, ok := objectKinds[word]
 	if !ok {
-		return fmt.Errorf("%q is no kind", word)
+		return fmt.Errorf("unknown kind %q", word)
 	}
 	name, err := w.name("the name")
 	if err != nil {
@@ -147,7 +147,7 @@ func readUntaint(p *parser, w *tokens) error {
 }
 
 func readCordon(on bool) func(*parser, *tokens) error {
-	what := map[bool]string{true: "is cordoned", false: "is cordoned no more"}[on]
+	what := map[bool]string{true: "is cordoned", false: "is uncordoned"}[on]
 	return func(p *parser, w *tokens) error {
 		return p.addNodeUpdate(w, what, func(n *corev1.Node) { n.Spec.Unschedulable = on })
 	}

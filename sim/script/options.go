@@ -26,7 +26,7 @@ func (w *tokens) options(known ...string) (*options, error) {
 		key, value, valued := strings.Cut(word, "=")
 		flag := slices.Contains(known, key) && !valued
 		if !flag && !(valued && slices.Contains(known, key+"=")) {
-			return nil, fmt.Errorf("%q: not known here; want %s", word, strings.Join(known, " "))
+			return nil, fmt.Errorf("unknown word %q; want %s", word, strings.Join(known, " "))
 		}
 		if _, twice := o.values[key]; twice {
 			return nil, fmt.Errorf("%s is given twice", key)
@@ -127,7 +127,7 @@ func labelsOf(s string) (map[string]string, error) {
 // checkName returns an error if a name is invalid.
 func checkName(name string) error {
 	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
-		return fmt.Errorf("%q is no name: %s", name, bad[0])
+		return fmt.Errorf("invalid name %q: %s", name, bad[0])
 	}
 	return nil
 }

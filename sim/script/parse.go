@@ -103,11 +103,14 @@ func (p *parser) read(line string) error {
 	}
 	word, ok := w.next()
 	if !ok {
-		return errors.New("nothing is to happen at that time; want a verb: " + verbList())
+		return errors.New("no action at that time; want a verb: " + verbList())
+	}
+	if current, deprecated := deprecatedVerbs[word]; deprecated {
+		word = current
 	}
 	v, ok := verbs[word]
 	if !ok {
-		return fmt.Errorf("%q is no verb; want %s", word, verbList())
+		return fmt.Errorf("unknown verb %q; want %s", word, verbList())
 	}
 	if err := v.read(p, w); err != nil {
 		return fmt.Errorf("%s: %w; write: %s", word, err, v.usage)

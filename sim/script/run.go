@@ -145,11 +145,11 @@ func (r *run) create(o store.Object) error {
 	word := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Create(o)
 	if apierrors.IsAlreadyExists(err) {
-		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is there already")
+		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " already exists")
 		return nil
 	}
 	if err == nil && r.w.Elapsed() > 0 {
-		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is made")
+		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is created")
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (r *run) remove(k store.Kind, name string, grace *int64) {
 		err = r.w.API().Delete(k, name, store.Precondition{})
 	}
 	if err != nil {
-		r.log(word + " " + name + " is not there")
+		r.log(word + " " + name + " does not exist")
 		return
 	}
 	r.log(word + " " + name + " is deleted")
@@ -175,7 +175,7 @@ func (r *run) change(k store.Kind, name, what string, f func(store.Object)) erro
 	word := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Update(k, name, store.Precondition{}, func(o store.Object) error { f(o); return nil })
 	if apierrors.IsNotFound(err) {
-		r.log(word + " " + name + " is not there")
+		r.log(word + " " + name + " does not exist")
 		return nil
 	}
 	if err == nil {
@@ -190,6 +190,6 @@ func (r *run) bind(pod, node string) error {
 		r.log(err.Error())
 		return nil
 	}
-	r.log(pod + " is bound to " + node + " by somebody else")
+	r.log(pod + " is bound to " + node + " by another scheduler")
 	return nil
 }

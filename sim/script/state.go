@@ -52,9 +52,9 @@ func (r *run) checkState(want []string) error {
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(got) || i < len(want) && got[i] > want[i]:
-			return fmt.Errorf("at the end it is not so that %s", want[i])
+			return fmt.Errorf("missing at the end: %s", want[i])
 		case i >= len(want) || got[i] < want[i]:
-			return fmt.Errorf("at the end %s", got[i])
+			return fmt.Errorf("unexpected at the end: %s", got[i])
 		}
 	}
 	return nil

@@ -20,10 +20,10 @@ type Case struct {
 // Cases returns all cases.
 func Cases() []Case {
 	return []Case{
-		{"#994", "preferred anti-affinity has the scheduler put the first candidates back; others could go", "994", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
-		{"#335", "required anti-affinity keeps the first candidate where it is; others could go", "335", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
-		{"#1695", "a pod that is above the target on any node", "1695", "low70.yaml", map[string]int64{"n1": 700, "n2": 700}, "both at 70 %: cannot be"},
-		{"#1584", "nodeFit promises one hole to three pods", "1584", "taints.yaml", map[string]int64{"n1": 4000}, "one pod less on the tainted n1"},
+		{"#994", "preferred anti-affinity makes the scheduler return the first candidates; others could move", "994", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
+		{"#335", "required anti-affinity keeps the first candidate on its node; others could move", "335", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
+		{"#1695", "a pod that is above the target on any node", "1695", "low70.yaml", map[string]int64{"n1": 700, "n2": 700}, "both at 70 %: impossible"},
+		{"#1584", "nodeFit counts the same free capacity for three pods", "1584", "taints.yaml", map[string]int64{"n1": 4000}, "one pod fewer on the tainted n1"},
 		{"affinity", "preferred node affinity against LowNodeUtilization", "preferred", "preferred.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
 	}
 }

@@ -23,7 +23,7 @@ type Variant struct{ Name, options string }
 
 // Variants returns all variants; the last one is compatible mode.
 func Variants() []Variant {
-	return []Variant{{"planned, held", ""}, {"planned, not held", "unheld"}, {"compatible", "compatible"}}
+	return []Variant{{"planned, with Holds", ""}, {"planned, without Holds", "ignoreholds"}, {"compatible", "compatible"}}
 }
 
 // Outcome is the outcome of a run.
@@ -82,7 +82,7 @@ func observeCycles(w *sim.World, c *Case, out *Outcome) {
 func Table(dir string, o sim.Options) (string, map[string]Outcome, error) {
 	var b strings.Builder
 	all := map[string]Outcome{}
-	b.WriteString("| case | goal | mode | evicted | of these came back | evicted after the goal | goal reached at the start of cycle |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("| case | goal | mode | evicted | of these returned | evicted after the goal | goal reached at the start of cycle |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range Cases() {
 		for _, way := range Variants() {
 			out, err := Run(dir, c, way, o)

@@ -17,7 +17,7 @@ func (s *Summary) Print(w io.Writer) error {
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "simulated\t%s of virtual time\n", seconds(s.Seconds))
-	fmt.Fprintf(t, "pods\t%d made, %d placed, %d succeeded, %d failed, %d gone\n", s.Created, s.Placed, s.Succeeded, s.FailedPods, s.Deleted)
+	fmt.Fprintf(t, "pods\t%d created, %d scheduled, %d succeeded, %d failed, %d deleted\n", s.Created, s.Placed, s.Succeeded, s.FailedPods, s.Deleted)
 	fmt.Fprintf(t, "at the end\t%d on nodes, %d pending\n", s.Bound, s.Pending)
 	fmt.Fprintf(t, "creation to binding\tp50 %s, p99 %s; the last was bound at %s\n", seconds(s.LatencyP50), seconds(s.LatencyP99), seconds(s.LastBound))
 	fmt.Fprintf(t, "attempts without a node\t%d\n", s.Rejections)
@@ -47,10 +47,10 @@ func (s *Summary) Print(w io.Writer) error {
 		fmt.Fprintf(w, "  %5d  %s\n", r.Pods, r.Message)
 	}
 	for _, f := range s.FailedExpectations {
-		fmt.Fprintln(w, "NOT AS EXPECTED:", f)
+		fmt.Fprintln(w, "FAILED EXPECTATION:", f)
 	}
 	if s.Violation != "" {
-		fmt.Fprintln(w, "MUST NOT BE:", s.Violation)
+		fmt.Fprintln(w, "VIOLATED INVARIANT:", s.Violation)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (s *Simulation) prepare(w *sim.World, out *Summary) error {
 			w.AdmitPod(p)
 		}
 		if o.GetName() == "" {
-			return fmt.Errorf("an object of %s: metadata.name: empty: every object of a cluster has a name", store.KindOf(o))
+			return fmt.Errorf("an object of %s: metadata.name: empty: every object must have a name", store.KindOf(o))
 		}
 		if err := w.API().Create(o); apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("%s %s: given twice: name each object once, in one of the files", store.KindOf(o), store.Key(o.GetNamespace(), o.GetName()))

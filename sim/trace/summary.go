@@ -106,7 +106,7 @@ func pendingMessage(p *corev1.Pod) string {
 			return c.Message
 		}
 	}
-	return "no reason given yet"
+	return "no reason reported yet"
 }
 
 func percentiles(all []time.Duration) (p50, p99 float64) {

@@ -60,7 +60,7 @@ func (c *Collector) Run(ctx context.Context) {
 			err = c.CollectImages(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			c.opts.Log.Error(err, "Collecting what is not used failed; it is tried again")
+			c.opts.Log.Error(err, "Failed to collect garbage, retrying at the next interval")
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (c *Collector) createBallast() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.ballast.create(); err != nil {
-		c.opts.Log.Error(err, "There will be no ballast to give up when the disk of the images is full")
+		c.opts.Log.Error(err, "Failed to create the ballast file of the image file system")
 	}
 }
 
@@ -78,7 +78,7 @@ func (c *Collector) refreshImages(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := c.detectImages(ctx, c.opts.Now()); err != nil && ctx.Err() == nil {
-		c.opts.Log.Error(err, "Images were not listed; they will be when they are collected")
+		c.opts.Log.Error(err, "Failed to list images, retrying at the next collection")
 	}
 }
 
@@ -108,7 +108,7 @@ func (c *Collector) Reclaim(ctx context.Context, containers, images bool) error 
 	var errs []error
 	if containers {
 		if err := c.collectContainers(ctx, true); err != nil {
-			errs = append(errs, fmt.Errorf("dead containers: %w", err))
+			errs = append(errs, fmt.Errorf("terminated containers: %w", err))
 		}
 	}
 	if images {

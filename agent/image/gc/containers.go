@@ -25,7 +25,7 @@ func (c *Collector) collectContainers(ctx context.Context, finished bool) error 
 	}
 	dead, err := c.opts.Containers.Dead(ctx)
 	if err != nil {
-		return fmt.Errorf("listing dead containers: %w", err)
+		return fmt.Errorf("listing terminated containers: %w", err)
 	}
 	var errs []error
 	for _, d := range c.containersToRemove(dead, finished) {

@@ -116,7 +116,7 @@ func TestValidatePolicy(t *testing.T) {
 		"imageGCLowThresholdPercent 85: must be less than imageGCHighThresholdPercent, which is 85": func(p *Policy) { p.LowThresholdPercent = 85 },
 		"imageMinimumGCAge -1s: must not be negative":                                               func(p *Policy) { p.MinAge = -time.Second },
 		"imageMaximumGCAge 1m0s: must be 0 or more than imageMinimumGCAge, which is 2m0s":           func(p *Policy) { p.MaxAge = time.Minute },
-		"minimum age of dead containers -1ns: must not be negative":                                 func(p *Policy) { p.MinContainerAge = -1 },
+		"minimum age of terminated containers -1ns: must not be negative":                           func(p *Policy) { p.MinContainerAge = -1 },
 	} {
 		p := DefaultPolicy()
 		change(&p)

@@ -127,7 +127,7 @@ func (c *Collector) collectImages(ctx context.Context) error {
 		return c.ballast.create()
 	}
 	want := disk.Capacity*int64(100-c.opts.Policy.LowThresholdPercent)/100 - disk.Available
-	c.opts.Log.Info("The image file system is used over the high mark; removing unused images", "percent", used, "mark", c.opts.Policy.HighThresholdPercent, "bytes", want)
+	c.opts.Log.Info("Image file system usage is over the high threshold, removing unused images", "usedPercent", used, "highThresholdPercent", c.opts.Policy.HighThresholdPercent, "bytes", want)
 	freed, err := c.freeSpace(ctx, free, want, now)
 	if err != nil || freed >= want {
 		return err
@@ -218,13 +218,13 @@ func (c *Collector) freeImage(ctx context.Context, r *imageRecord, why string) e
 	spec := &criapi.ImageSpec{Image: r.id}
 	err := c.opts.Service.RemoveImage(ctx, spec)
 	if err != nil && ctx.Err() == nil && c.ballast.remove() {
-		c.opts.Log.Info("Giving up the ballast: the runtime cannot remove an image", "image", r.id, "err", err)
+		c.opts.Log.Info("Removed the ballast file because the runtime could not remove an image", "image", r.id, "err", err)
 		err = c.opts.Service.RemoveImage(ctx, spec)
 	}
 	if err != nil {
 		return fmt.Errorf("image %s: %w", r.id, err)
 	}
-	c.opts.Log.Info("Removed an image that nobody uses", "image", r.id, "why", why, "size", r.size)
+	c.opts.Log.Info("Removed an unused image", "image", r.id, "reason", why, "size", r.size)
 	delete(c.images, r.id)
 	c.opts.OnChange()
 	c.opts.Metrics.images.WithLabelValues(why).Inc()

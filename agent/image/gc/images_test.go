@@ -135,7 +135,7 @@ func TestMaxAge(t *testing.T) {
 	b.collectAfter(t, 0)
 	b.collectAfter(t, time.Hour)
 	if got := b.removed(); len(got) > 0 {
-		t.Errorf("removed %q, though the agent cannot know yet", got)
+		t.Errorf("removed %q before the agent has run for the maximum age", got)
 	}
 	b.service.PutImage("new:1", 10)
 	b.collectAfter(t, time.Second)
@@ -218,7 +218,7 @@ func TestBallast(t *testing.T) {
 		t.Errorf("removed %q after %d refusals, want the image after one", got, service.failures)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Errorf("the ballast is not back: %v", err)
+		t.Errorf("the ballast was not recreated: %v", err)
 	}
 }
 

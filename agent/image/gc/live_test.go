@@ -118,18 +118,18 @@ func TestImagesOnRealDisk(t *testing.T) {
 	}
 	before := g.images(t)
 	if err := g.collector.CollectImages(ctx); err != nil || !slices.Equal(g.images(t), before) {
-		t.Fatalf("under the high mark: %v, images %q, want no change", err, g.images(t))
+		t.Fatalf("below the high threshold: %v, images %q, want no change", err, g.images(t))
 	}
 	// All images are detected now; app0 was used last.
 	g.now = g.now.Add(time.Minute)
 	g.useImage(t, "app0")
 	g.fillTo(t, 14)
 	if err := g.collector.CollectImages(ctx); err == nil || !strings.Contains(err.Error(), "freed 0 bytes") || len(g.events) != 2 {
-		t.Errorf("over the mark, but all are too young: %v, events %q, want both to say so", err, g.events)
+		t.Errorf("above the threshold, all images too young: %v, events %q, want an error and an event", err, g.events)
 	}
 	g.now, g.events = g.now.Add(2*time.Minute), nil
 	if err := g.collector.CollectImages(ctx); err != nil || len(g.events) > 0 {
-		t.Errorf("over the high mark: %v, events %q", err, g.events)
+		t.Errorf("above the high threshold: %v, events %q", err, g.events)
 	}
 	percent, _ := g.usage(t)
 	left := g.images(t)
@@ -155,7 +155,7 @@ func collectOnFullDisk(ctx context.Context, t *testing.T, g *liveFixture) {
 		t.Errorf("images left %q, want those in use only", left)
 	}
 	if _, available := g.usage(t); available < 10*mib {
-		t.Errorf("%d bytes are available, want the images' room", available)
+		t.Errorf("%d bytes are available, want the space of the images", available)
 	}
 	// No image is left to remove: the collection reports an error.
 	g.fillTo(t, 0)
@@ -163,7 +163,7 @@ func collectOnFullDisk(ctx context.Context, t *testing.T, g *liveFixture) {
 	err := g.collector.CollectImages(ctx)
 	if err == nil || len(g.events) != 2 || !strings.HasPrefix(g.events[0], "FreeDiskSpaceFailed: Insufficient free disk space on the node's image filesystem (100.0% of ") ||
 		!strings.HasPrefix(g.events[1], "ImageGCFailed: Insufficient free disk space") {
-		t.Errorf("a disk full of other things: %v, events %q", err, g.events)
+		t.Errorf("a disk filled by other files: %v, events %q", err, g.events)
 	}
 	for _, path := range g.fillerFiles(t) {
 		if err := os.Remove(path); err != nil {
@@ -171,10 +171,10 @@ func collectOnFullDisk(ctx context.Context, t *testing.T, g *liveFixture) {
 		}
 	}
 	if err := g.collector.CollectImages(ctx); err != nil {
-		t.Errorf("after room was made: %v", err)
+		t.Errorf("after freeing space: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(g.disk, "ballast")); err != nil {
-		t.Errorf("the ballast is not back: %v", err)
+		t.Errorf("the ballast was not recreated: %v", err)
 	}
 	_, id := g.Run(t, container.Pod{Name: "after", Args: []string{"-exit=4"}})
 	if s := g.WaitExited(t, id); s.ExitCode != 4 {

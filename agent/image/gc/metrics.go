@@ -15,7 +15,7 @@ func NewMetrics() *Metrics {
 			Name: "kubelet_image_garbage_collected_total", Help: "Total number of images garbage collected by the kubelet, whether through disk usage or image age.",
 		}, []string{"reason"}),
 		containers: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "berth_containers_collected_total", Help: "Dead containers that were removed since nobody needs them any more.",
+			Name: "berth_containers_collected_total", Help: "Number of terminated containers removed by garbage collection.",
 		}),
 	}
 	for _, why := range []string{"age", "space"} {

@@ -58,7 +58,7 @@ func (p Policy) Validate() error {
 		bad("imageMaximumGCAge %v: must be 0 or more than imageMinimumGCAge, which is %v", p.MaxAge, p.MinAge)
 	}
 	if p.MinContainerAge < 0 {
-		bad("minimum age of dead containers %v: must not be negative", p.MinContainerAge)
+		bad("minimum age of terminated containers %v: must not be negative", p.MinContainerAge)
 	}
 	return errors.Join(errs...)
 }
@@ -102,9 +102,9 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Service == nil:
-		return o, errors.New("collect: Service: must be given")
+		return o, errors.New("image/gc: Service is required")
 	case o.ImageFs == nil:
-		return o, errors.New("collect: ImageFs: must be given")
+		return o, errors.New("image/gc: ImageFs is required")
 	}
 	if err := o.Policy.Validate(); err != nil {
 		return o, err

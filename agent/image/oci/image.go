@@ -65,7 +65,7 @@ func buildLayer(files []File) (v1.Layer, error) {
 	made := map[string]bool{".": true, "/": true}
 	for _, f := range files {
 		if !path.IsAbs(f.Path) || path.Clean(f.Path) != f.Path || f.Path == "/" {
-			return nil, fmt.Errorf("file %q: path: must be absolute and clean, e.g. /bin/program", f.Path)
+			return nil, fmt.Errorf("file %q: path must be absolute and clean, for example /bin/program", f.Path)
 		}
 		if err := makeParents(w, made, path.Dir(f.Path)); err != nil {
 			return nil, err

@@ -114,7 +114,7 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	} else if path == "" {
 		w.WriteHeader(http.StatusOK)
 	} else {
-		writeError(w, http.StatusNotFound, "UNSUPPORTED", "not an address of a registry")
+		writeError(w, http.StatusNotFound, "UNSUPPORTED", "not a path of the distribution API")
 	}
 }
 

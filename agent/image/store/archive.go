@@ -67,10 +67,10 @@ func (a *archive) load(stream io.Reader, limits Limits) error {
 	most := max(min(limits.Bytes, int64(disk.Bavail)*disk.Bsize-limits.MinFree), 0)
 	n, err := io.Copy(a.file, io.LimitReader(r, most+1))
 	if err != nil {
-		return fmt.Errorf("reading the file: %w", err)
+		return fmt.Errorf("reading the archive: %w", err)
 	}
 	if n > most {
-		return fmt.Errorf("%w: the file has more than the %d bytes that an image may have and the disk has room for", unpack.ErrTooLarge, most)
+		return fmt.Errorf("%w: the archive exceeds %d bytes, the limit for an image or the free disk space", unpack.ErrTooLarge, most)
 	}
 	if _, err := a.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -86,13 +86,13 @@ func (a *archive) scan() error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("it is no tar file with images: %w", err)
+			return fmt.Errorf("not a tar archive: %w", err)
 		}
 		if len(a.files) >= maxArchiveEntries {
-			return fmt.Errorf("%w: the file has more than %d parts", unpack.ErrTooLarge, maxArchiveEntries)
+			return fmt.Errorf("%w: the archive has more than %d entries", unpack.ErrTooLarge, maxArchiveEntries)
 		}
 		if len(h.Name) > maxEntryName || len(h.Linkname) > maxEntryName { // all names are kept in memory
-			return fmt.Errorf("%w: a name in the file has more than %d bytes", unpack.ErrTooLarge, maxEntryName)
+			return fmt.Errorf("%w: the archive has a name of more than %d bytes", unpack.ErrTooLarge, maxEntryName)
 		}
 		at, err := a.file.Seek(0, io.SeekCurrent)
 		if err != nil {
@@ -119,7 +119,7 @@ func (a *archive) open(name string) (*io.SectionReader, error) {
 		}
 	}
 	if !ok || p.link != "" {
-		return nil, fmt.Errorf("%q is not in the file", name)
+		return nil, fmt.Errorf("%q is not in the archive", name)
 	}
 	return io.NewSectionReader(a.file, p.offset, p.size), nil
 }
@@ -134,10 +134,10 @@ func (a *archive) readDocument(name string) ([]byte, error) {
 		return nil, err
 	}
 	if r.Size() > maxDocument {
-		return nil, fmt.Errorf("%q has %d bytes: at most %d are possible", name, r.Size(), maxDocument)
+		return nil, fmt.Errorf("%q has %d bytes, the maximum is %d", name, r.Size(), maxDocument)
 	}
 	if a.documentBytes += r.Size(); a.documentBytes > maxDocuments {
-		return nil, fmt.Errorf("%w: its manifests and configurations have more than %d bytes", unpack.ErrTooLarge, maxDocuments)
+		return nil, fmt.Errorf("%w: manifests and configurations exceed %d bytes", unpack.ErrTooLarge, maxDocuments)
 	}
 	return io.ReadAll(r)
 }
@@ -145,7 +145,7 @@ func (a *archive) readDocument(name string) ([]byte, error) {
 // checkLayerCount rejects an image with too many layers before any layer is read.
 func (a *archive) checkLayerCount(layers int) error {
 	if layers > a.layers {
-		return fmt.Errorf("%w: it has %d layers: at most %d are possible", unpack.ErrTooLarge, layers, a.layers)
+		return fmt.Errorf("%w: %d layers, the maximum is %d", unpack.ErrTooLarge, layers, a.layers)
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*image
 		return fmt.Errorf("index: %w", err)
 	}
 	if depth > maxIndexDepth {
-		return errors.New("its indexes are nested too deep")
+		return errors.New("indexes are nested too deeply")
 	}
 	for _, d := range index.Manifests {
 		if p := d.Platform; p != nil && (p.OS != "linux" || p.Architecture != runtime.GOARCH) {

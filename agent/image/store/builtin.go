@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/berthproject/berth/agent/image/unpack"
-	"github.com/berthproject/berth/agent/testprogram/pause"
+	"github.com/berthproject/berth/agent/runtime/pause"
 )
 
 // Names of the built-in images.
@@ -154,7 +154,7 @@ func (s *Store) removeOldBuiltins(name string) error {
 	for _, image := range images {
 		if image.Builtin && len(image.RepoTags) == 0 {
 			if err := s.Remove(image.ID); err != nil && !errors.Is(err, ErrNotFound) {
-				return fmt.Errorf("%s of an older program: %w", name, err)
+				return fmt.Errorf("removing image %s of an older program: %w", name, err)
 			}
 		}
 	}

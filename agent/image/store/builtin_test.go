@@ -39,13 +39,13 @@ func TestBuiltin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after, err := os.Stat(filepath.Join(image.LowerDirs[0], "workload")); err != nil || !os.SameFile(before, after) {
-		t.Errorf("the program was made again, %v", err)
+		t.Errorf("the image was built again: %v", err)
 	}
 	cmd := exec.Command(image.Config.Entrypoint[0], "echo", "all", "is", "well")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: stack(t, image), Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	cmd.Dir, cmd.Env = "/", image.Config.Env
 	if out, err := cmd.Output(); err != nil || string(out) != "all is well\n" {
-		t.Errorf("it printed %q, %v", out, err)
+		t.Errorf("output %q, %v", out, err)
 	}
 	if _, err := s.Pull(t.Context(), "berth.dev/workload:1", nil, nil); err != nil {
 		t.Errorf("pulling it: %v", err)
@@ -56,7 +56,7 @@ func TestBuiltin(t *testing.T) {
 func TestBuiltinIsShared(t *testing.T) {
 	shared := open(t, store.Options{})
 	s := open(t, store.Options{BuiltinDir: shared.Dir()})
-	if _, err := s.Pull(t.Context(), store.TestProgramImage, nil, nil); err == nil || !strings.Contains(err.Error(), "no registry has it") {
+	if _, err := s.Pull(t.Context(), store.TestProgramImage, nil, nil); err == nil || !strings.Contains(err.Error(), "cannot be pulled") {
 		t.Errorf("before it is there: %v", err)
 	}
 	if err := s.EnsureBuiltin(t.Context()); err != nil {
@@ -74,12 +74,12 @@ func TestBuiltinIsShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(image.LowerDirs[0]); err != nil {
-		t.Errorf("a layer in use is gone: %v", err)
+		t.Errorf("a layer in use was removed: %v", err)
 	}
 	if err := s.Release("c1"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(image.LowerDirs[0]); err == nil {
-		t.Error("a layer that nobody uses is still there")
+		t.Error("an unused layer was not removed")
 	}
 }

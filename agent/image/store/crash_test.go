@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/berthproject/berth/agent/image/store"
 )
@@ -32,7 +33,7 @@ func unpackForEver(dir string) error {
 	}
 	_, err = s.Load(context.Background(), os.Stdin, "late", func(string, int64, int64) {
 		fmt.Println("unpacking")
-		select {} // until killed
+		time.Sleep(time.Hour) // until killed; select {} would be reported as a deadlock
 	})
 	return err
 }
@@ -67,7 +68,7 @@ func TestCrashRecovery(t *testing.T) {
 		return len(list)
 	}
 	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || works() == 0 {
-		t.Errorf("%v, and %d works while a process unpacks", err, works())
+		t.Errorf("%v, %d transactions while a process unpacks", err, works())
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
@@ -75,7 +76,7 @@ func TestCrashRecovery(t *testing.T) {
 		t.Errorf("images %+v, %v, want one", list, err)
 	}
 	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || works() != 0 {
-		t.Errorf("%v, and %d works after a start", err, works())
+		t.Errorf("%v, %d transactions after Open", err, works())
 	}
 	if err := s.Remove(kept[0].ID); err != nil {
 		t.Error(err)
@@ -116,7 +117,7 @@ func TestCorruptImagesAreRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{filepath.Join(filepath.Dir(record[0].LowerDirs[0]), "layer.json"), filepath.Join(s.Dir(), "uses", "somebody")} {
+	for _, file := range []string{filepath.Join(filepath.Dir(record[0].LowerDirs[0]), "layer.json"), filepath.Join(s.Dir(), "uses", "other")} {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -136,10 +137,10 @@ func TestCorruptImagesAreRemoved(t *testing.T) {
 	}
 	list, err := s.List()
 	if err != nil || len(list) != 1 || list[0].RepoTags[0] != "docker.io/library/whole:latest" {
-		t.Errorf("%+v, %v, want the whole one", list, err)
+		t.Errorf("%+v, %v, want the complete one", list, err)
 	}
 	if _, err := os.Stat(left); err == nil {
-		t.Error("a file whose writing was cut off is still there")
+		t.Error("a partially written file was not removed")
 	}
 	if layers, _ := os.ReadDir(filepath.Join(s.Dir(), "layers")); len(layers) != 1 {
 		t.Errorf("%d layers, want 1", len(layers))
@@ -160,7 +161,7 @@ func TestLayerFidelity(t *testing.T) {
 	}
 	check(t, images[0].LowerDirs[0])
 	if _, err := s.Acquire("../c", images[0].ID); err == nil {
-		t.Error("a container's name leads out of the store")
+		t.Error("a container name escapes the store")
 	}
 }
 

@@ -58,7 +58,7 @@ func (c *progressReader) Read(p []byte) (int, error) {
 	c.hash.Write(p[:n])
 	c.n += int64(n)
 	if c.n > c.size {
-		return n, fmt.Errorf("%w: more than the announced %d bytes come", errDigest, c.size)
+		return n, fmt.Errorf("%w: content exceeds the announced %d bytes", errDigest, c.size)
 	}
 	if c.n-c.reported >= progressInterval || err == io.EOF {
 		c.reported = c.n

@@ -137,7 +137,7 @@ func mappedFiles() ([]string, error) {
 		at := "/" + fields[1]
 		seen[at] = true
 		if strings.HasSuffix(at, " (deleted)") {
-			return nil, fmt.Errorf("library %s: it was replaced since berth was started: start it again", at)
+			return nil, fmt.Errorf("library %s: replaced since berth was started: restart berth", at)
 		}
 		out = append(out, at)
 	}

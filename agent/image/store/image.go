@@ -87,8 +87,8 @@ func (s *Store) list() ([]Image, error) {
 
 // insertName inserts a name into a sorted list.
 func insertName(names []string, name string) []string {
-	i, there := slices.BinarySearch(names, name)
-	if there || name == "" {
+	i, found := slices.BinarySearch(names, name)
+	if found || name == "" {
 		return names
 	}
 	return slices.Insert(names, i, name)
@@ -168,7 +168,7 @@ func resolve(images []Image, name string) (Image, error) {
 	case 1:
 		return found[0], nil
 	}
-	return Image{}, fmt.Errorf("%s: %d images have ids that begin so", name, len(found))
+	return Image{}, fmt.Errorf("%s: ambiguous, %d images have this ID prefix", name, len(found))
 }
 
 // fullName returns the canonical name with registry and either tag or digest.
@@ -186,7 +186,7 @@ func fullName(name string) (string, error) {
 // checkNotID rejects names that look like an image ID (sha256:...).
 func checkNotID(full string) error {
 	if repository(full) == "docker.io/library/sha256" {
-		return fmt.Errorf("image name %q: sha256 alone begins an image's id, and is no name", full)
+		return fmt.Errorf("image name %q: sha256 is not a valid name, it marks an image ID", full)
 	}
 	return nil
 }

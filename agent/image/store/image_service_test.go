@@ -13,7 +13,7 @@ func TestImageServiceUsers(t *testing.T) {
 		"2147483648": -1, "4294967295": -1, "4294967296": -1, "-1": -1, "ann": -1} {
 		got := toCRI(Image{Config: v1.Config{User: user}})
 		if has := got.Uid != nil; has != (want >= 0) || has && got.Uid.Value != want {
-			t.Errorf("user %q is %v %q, want number %d", user, got.Uid, got.Username, want)
+			t.Errorf("user %q: UID %v, name %q, want UID %d", user, got.Uid, got.Username, want)
 		}
 	}
 }

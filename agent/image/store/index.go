@@ -118,7 +118,7 @@ func verifyDigest(data []byte, h v1.Hash) error {
 		return err
 	}
 	if got != h {
-		return fmt.Errorf("%w: want %s, it is %s", errDigest, h, got)
+		return fmt.Errorf("%w: want %s, got %s", errDigest, h, got)
 	}
 	return nil
 }

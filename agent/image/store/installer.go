@@ -58,23 +58,23 @@ func diffIDs(config []byte) ([]v1.Hash, error) {
 // validate checks an image before its layers are read.
 func (s *Store) validate(src *imageSource) error {
 	if len(src.config) > maxDocument || len(src.manifest) > maxDocument {
-		return fmt.Errorf("its configuration has %d bytes and its manifest %d: at most %d are possible", len(src.config), len(src.manifest), maxDocument)
+		return fmt.Errorf("configuration has %d bytes and manifest %d, the maximum is %d", len(src.config), len(src.manifest), maxDocument)
 	}
 	c, err := v1.ParseConfigFile(bytes.NewReader(src.config))
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	if c.OS != "" && c.OS != "linux" {
-		return fmt.Errorf("it is for %s: want an image for linux", c.OS)
+		return fmt.Errorf("image is for %s, not for linux", c.OS)
 	}
 	if c.Architecture != "" && c.Architecture != runtime.GOARCH {
-		return fmt.Errorf("it is for %s: this machine is %s", c.Architecture, runtime.GOARCH)
+		return fmt.Errorf("image is for %s, this machine is %s", c.Architecture, runtime.GOARCH)
 	}
 	if len(c.RootFS.DiffIDs) != len(src.layers) {
-		return fmt.Errorf("its configuration names %d layers, its manifest %d", len(c.RootFS.DiffIDs), len(src.layers))
+		return fmt.Errorf("configuration lists %d layers, manifest %d", len(c.RootFS.DiffIDs), len(src.layers))
 	}
 	if len(src.layers) > s.limits.Layers {
-		return fmt.Errorf("%w: it has %d layers: at most %d are possible", unpack.ErrTooLarge, len(src.layers), s.limits.Layers)
+		return fmt.Errorf("%w: %d layers, the maximum is %d", unpack.ErrTooLarge, len(src.layers), s.limits.Layers)
 	}
 	return nil
 }
@@ -207,12 +207,12 @@ func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash,
 		return err
 	}
 	defer packedStream.Close()
-	came := &progressReader{r: packedStream, hash: sha256.New(), size: p.size, report: func(n int64) {
+	counted := &progressReader{r: packedStream, hash: sha256.New(), size: p.size, report: func(n int64) {
 		if progress != nil {
 			progress(p.digest.String(), n, p.size)
 		}
 	}}
-	stream, err := decompress(came)
+	stream, err := decompress(counted)
 	if err != nil {
 		return err
 	}
@@ -227,10 +227,10 @@ func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash,
 	if _, err := io.Copy(io.Discard, io.LimitReader(both, maxTail)); err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, came); err != nil {
+	if _, err := io.Copy(io.Discard, counted); err != nil {
 		return err
 	}
-	if err := errors.Join(checkDigest("packed", p.digest, came.hash), checkDigest("unpacked", id, sum)); err != nil {
+	if err := errors.Join(checkDigest("packed", p.digest, counted.hash), checkDigest("unpacked", id, sum)); err != nil {
 		return err
 	}
 	return w.commitLayer(dir, layer{DiffID: id, Size: result.Size, Opaque: result.Opaque})
@@ -242,7 +242,7 @@ const maxTail = 16 << 20
 // checkDigest returns an error unless got is want.
 func checkDigest(what string, want v1.Hash, got hash.Hash) error {
 	if sum := hex.EncodeToString(got.Sum(nil)); sum != want.Hex {
-		return fmt.Errorf("%w: %s it should be %s, and is sha256:%s", errDigest, what, want, sum)
+		return fmt.Errorf("%w of the %s layer: want %s, got sha256:%s", errDigest, what, want, sum)
 	}
 	return nil
 }

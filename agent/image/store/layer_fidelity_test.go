@@ -40,13 +40,13 @@ func check(t *testing.T, layer string) {
 		t.Fatal(err)
 	}
 	if two, err := os.Lstat(filepath.Join(layer, "d/h")); err != nil || !os.SameFile(one, two) {
-		t.Errorf("d/h is not d/f, %v", err)
+		t.Errorf("d/h is not a hard link to d/f: %v", err)
 	}
 	if to, err := os.Readlink(filepath.Join(layer, "d/s")); err != nil || to != "/etc/passwd" {
-		t.Errorf("d/s leads to %q, %v", to, err)
+		t.Errorf("d/s links to %q, %v", to, err)
 	}
 	note := make([]byte, 10)
 	if n, err := unix.Getxattr(filepath.Join(layer, "d/x"), "user.note", note); err != nil || string(note[:n]) != "yes" {
-		t.Errorf("the note of d/x is %q, %v", note[:max(n, 0)], err)
+		t.Errorf("attribute of d/x is %q, %v", note[:max(n, 0)], err)
 	}
 }

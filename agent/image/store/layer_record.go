@@ -37,7 +37,7 @@ func layerName(diffID v1.Hash) string { return diffID.Hex[:min(len(diffID.Hex), 
 func (s *Store) readLayer(diffID v1.Hash) (layer, error) {
 	l, err := readRecord(s.path("layers", layerName(diffID)))
 	if err == nil && l.DiffID != diffID {
-		return layer{}, fmt.Errorf("layer %s: %w: %s is in its place", diffID, errDigest, l.DiffID)
+		return layer{}, fmt.Errorf("layer %s: %w: the directory contains %s", diffID, errDigest, l.DiffID)
 	}
 	return l, err
 }
@@ -49,7 +49,7 @@ func readRecord(dir string) (layer, error) {
 		return layer{}, err
 	}
 	if isBlank(data) {
-		return layer{}, fmt.Errorf("%s: is empty: %w", path, fs.ErrNotExist)
+		return layer{}, fmt.Errorf("%s: empty file: %w", path, fs.ErrNotExist)
 	}
 	var l layer
 	if err := json.Unmarshal(data, &l); err != nil {

@@ -43,7 +43,7 @@ func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress 
 		}
 		image, err := s.install(ctx, src, progress)
 		if err != nil {
-			return out, fmt.Errorf("image %d of %d in the file: %w", i+1, len(sources), err)
+			return out, fmt.Errorf("image %d of %d in the archive: %w", i+1, len(sources), err)
 		}
 		out = append(out, image)
 	}
@@ -58,7 +58,7 @@ func (a *archive) sources() ([]*imageSource, error) {
 	if _, ok := a.files["index.json"]; ok {
 		return a.layoutSources()
 	}
-	return nil, errors.New("the file has neither manifest.json (of docker save) nor index.json (of an OCI layout): it is no image")
+	return nil, errors.New("the archive has neither manifest.json (docker save) nor index.json (OCI layout)")
 }
 
 // dockerSources reads an archive of `docker save`.
@@ -131,7 +131,7 @@ func (a *archive) layoutSources() ([]*imageSource, error) {
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, errors.New("index.json has no image for this machine")
+		return nil, errors.New("index.json has no image for this platform")
 	}
 	return out, nil
 }
@@ -188,10 +188,10 @@ func loadedName(name string, compared v1.Hash) (string, error) {
 		return "", err
 	}
 	if isBuiltin(full) {
-		return "", fmt.Errorf("image name %q: it is that of an image of berth's own", name)
+		return "", fmt.Errorf("image name %q: reserved for a built-in image", name)
 	}
 	if _, digest, ok := strings.Cut(full, "@"); ok && digest != compared.String() {
-		return "", fmt.Errorf("image name %q: its digest is not what the file was compared with", name)
+		return "", fmt.Errorf("image name %q: digest does not match the archive", name)
 	}
 	return full, checkNotID(full)
 }

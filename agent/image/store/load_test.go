@@ -165,20 +165,20 @@ func TestInvalidArchives(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"another layer":          {replaced("layer", other), "wrong digest: packed it should be"},
-		"a longer layer":         {replaced("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "more than the announced"},
+		"another layer":          {replaced("layer", other), "wrong digest of the packed layer: want"},
+		"a longer layer":         {replaced("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "exceeds the announced"},
 		"another configuration":  {replaced("config", []byte("{}")), "wrong digest: want sha256:"},
 		"another manifest":       {replaced("manifest", []byte("{}")), "wrong digest: want sha256:"},
-		"another unpacked layer": {bytes.ReplaceAll(saved(t, layer), []byte(sum(layer).Hex), []byte(sum(other).Hex)), "wrong digest: unpacked it should be"},
-		"a name without end":     {layerOf(t, file(strings.Repeat("n", 5000), "")), "a name in the file has more than 4095 bytes"},
-		"no image":               {layer, "neither manifest.json (of docker save) nor index.json"},
-		"no tar file":            {[]byte("hello"), "it is no tar file with images"},
-		"another machine's":      {bytes.ReplaceAll(saved(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "it is for s39"},
+		"another unpacked layer": {bytes.ReplaceAll(saved(t, layer), []byte(sum(layer).Hex), []byte(sum(other).Hex)), "wrong digest of the unpacked layer: want"},
+		"a name without end":     {layerOf(t, file(strings.Repeat("n", 5000), "")), "the archive has a name of more than 4095 bytes"},
+		"no image":               {layer, "neither manifest.json (docker save) nor index.json"},
+		"no tar file":            {[]byte("hello"), "not a tar archive"},
+		"another machine's":      {bytes.ReplaceAll(saved(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "image is for s39"},
 		"too many names of one layer": {layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",
-			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": slices.Repeat([]string{"l"}, 100_000)}})))), "it has 100000 layers: at most 3 are possible"},
+			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": slices.Repeat([]string{"l"}, 100_000)}})))), "100000 layers, the maximum is 3"},
 		"too many documents": {layerOf(t, file("config.json", strings.Repeat(" ", 8<<20)), file("manifest.json",
-			string(encode(t, slices.Repeat([]map[string]any{{"Config": "config.json"}}, 20))))), "manifests and configurations have more than"},
-		"too many layers":         {saved(t, several...), "it has 4 layers: at most 3 are possible"},
+			string(encode(t, slices.Repeat([]map[string]any{{"Config": "config.json"}}, 20))))), "manifests and configurations exceed"},
+		"too many layers":         {saved(t, several...), "4 layers, the maximum is 3"},
 		"a layer that is missing": {bytes.ReplaceAll(saved(t, layer), []byte("0/layer.tar\x00"), []byte("0/layer.rat\x00")), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -189,12 +189,12 @@ func TestInvalidArchives(t *testing.T) {
 		})
 	}
 	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layer)), store.TestProgramImage, nil); err == nil {
-		t.Error("an image of a file takes the name of a built-in one")
+		t.Error("an archive replaced a built-in image")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Load(ctx, bytes.NewReader(saved(t, layer)), "given", nil); err == nil {
-		t.Error("loaded although it was cancelled")
+		t.Error("loaded after cancellation")
 	}
 	empty(t, s)
 }
@@ -203,7 +203,7 @@ func TestInvalidArchives(t *testing.T) {
 func TestArchiveKeepsMinFree(t *testing.T) {
 	s := open(t, store.Options{Limits: store.Limits{MinFree: 1 << 60}})
 	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layerOf(t, file("a", "x")))), "large", nil); !errors.Is(err, unpack.ErrTooLarge) {
-		t.Errorf("%v, want it refused", err)
+		t.Errorf("%v, want an error", err)
 	}
 	empty(t, s)
 }
@@ -233,7 +233,7 @@ func TestIDIsNotAName(t *testing.T) {
 			files["index.json"] = bytes.ReplaceAll(files["index.json"], []byte("team/app:9"), []byte(own))
 		})
 	}
-	const id, digest = "begins an image's id, and is no name", "its digest is not what the file was compared with"
+	const id, digest = "is not a valid name, it marks an image ID", "digest does not match the archive"
 	for what, tc := range map[string]struct {
 		data       []byte
 		name, want string
@@ -251,7 +251,7 @@ func TestIDIsNotAName(t *testing.T) {
 		}
 	}
 	if _, err := s.Pull(t.Context(), sum(layer).String(), nil, nil); err == nil || !strings.Contains(err.Error(), id) {
-		t.Errorf("a pull by an id: %v", err)
+		t.Errorf("pull by ID: %v", err)
 	}
 	if own, err := load(named("nginx@OWN"), ""); err != nil || len(own.RepoTags) != 1 {
 		t.Errorf("a layout's own digest: %v, %v", own.RepoTags, err)
@@ -276,6 +276,6 @@ func TestIDIsNotAName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := s.Resolve(wrong.ID); err != nil || got.ID != wrong.ID {
-		t.Errorf("the other one was removed: %v", err)
+		t.Errorf("another image was removed: %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Pro
 	if isBuiltin(full) {
 		have, err := s.Resolve(full)
 		if err != nil {
-			return Image{}, fmt.Errorf("%w: it is made by berth itself when it needs it, and no registry has it", err)
+			return Image{}, fmt.Errorf("%w: built-in images are created by berth on demand and cannot be pulled", err)
 		}
 		return have, nil
 	}
@@ -112,7 +112,7 @@ func (src *imageSource) readImage(image v1.Image) error {
 		return err
 	}
 	if manifest.Config.Size > maxDocument {
-		return fmt.Errorf("its configuration has %d bytes: at most %d are possible", manifest.Config.Size, maxDocument)
+		return fmt.Errorf("configuration has %d bytes, the maximum is %d", manifest.Config.Size, maxDocument)
 	}
 	if src.config, err = image.RawConfigFile(); err != nil {
 		return err
@@ -140,10 +140,10 @@ func checkLayerDescriptor(d v1.Descriptor) error {
 	switch d.MediaType {
 	case types.OCILayer, types.OCILayerZStd, types.OCIUncompressedLayer, types.DockerLayer, types.DockerUncompressedLayer:
 	default:
-		return fmt.Errorf("its media type is %q: want a tar file, packed by gzip or zstd or not at all", d.MediaType)
+		return fmt.Errorf("media type %q: want a tar archive, optionally compressed with gzip or zstd", d.MediaType)
 	}
 	if len(d.URLs) > 0 {
-		return fmt.Errorf("it is to be fetched from %s: only the image's own registry is asked", d.URLs[0])
+		return fmt.Errorf("layer is at %s: only the image's own registry is supported", d.URLs[0])
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ type stallTransport struct {
 
 // timer runs while waiting for the registry.
 func (w stallTransport) timer() *time.Timer {
-	return time.AfterFunc(w.timeout, func() { w.cancel(fmt.Errorf("the registry has sent nothing for %v", w.timeout)) })
+	return time.AfterFunc(w.timeout, func() { w.cancel(fmt.Errorf("the registry sent nothing for %v", w.timeout)) })
 }
 
 func (w stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -187,7 +187,7 @@ type secureTransport struct{ http.RoundTripper }
 func (g secureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	host := req.URL.Hostname()
 	if ip := net.ParseIP(host); req.URL.Scheme != "https" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("%s would be asked over plain HTTP: that is for registries on this machine alone", req.URL.Host)
+		return nil, fmt.Errorf("%s: plain HTTP is allowed only for registries on this machine", req.URL.Host)
 	}
 	return g.RoundTripper.RoundTrip(req)
 }

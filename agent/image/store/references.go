@@ -53,7 +53,7 @@ func (s *Store) Acquire(container, name string) (Image, error) {
 // validateContainerName checks that container is a file name.
 func validateContainerName(container string) error {
 	if container == "" || len(container) > 255 || strings.HasPrefix(container, ".") || strings.ContainsAny(container, "/\x00") {
-		return fmt.Errorf("container %q: its name must be one of a file, such as its id", container)
+		return fmt.Errorf("container %q: must be a valid file name, such as the container ID", container)
 	}
 	return nil
 }

@@ -74,11 +74,11 @@ func TestMaliciousRegistries(t *testing.T) {
 			s[c] = bytes.ReplaceAll(s[c], []byte("linux"), []byte("limux"))
 		}, want: "sha256"},
 		"another manifest":     {ref: "@" + sum([]byte("x")).String(), change: func(s map[string][]byte, m, _, _ string) { s["team/app/manifests/"+sum([]byte("x")).String()] = s[m] }, want: "does not match requested digest"},
-		"more layers than are": {manifest: func(m *v1.Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }, want: "its configuration names 1 layers, its manifest 2"},
-		"a layer of no kind":   {manifest: func(m *v1.Manifest) { m.Layers[0].MediaType = "text/html" }, want: `its media type is "text/html"`},
+		"more layers than are": {manifest: func(m *v1.Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }, want: "configuration lists 1 layers, manifest 2"},
+		"a layer of no kind":   {manifest: func(m *v1.Manifest) { m.Layers[0].MediaType = "text/html" }, want: `media type "text/html"`},
 		"a layer from elsewhere": {manifest: func(m *v1.Manifest) { m.Layers[0].URLs = []string{"http://169.254.169.254/secret"} },
-			want: "only the image's own registry is asked"},
-		"a huge configuration": {manifest: func(m *v1.Manifest) { m.Config.Size = 1 << 40 }, want: "its configuration has 1099511627776 bytes"},
+			want: "only the image's own registry is supported"},
+		"a huge configuration": {manifest: func(m *v1.Manifest) { m.Config.Size = 1 << 40 }, want: "configuration has 1099511627776 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			manifest, config := maliciousManifest(t, layer, c.manifest)
@@ -130,7 +130,7 @@ func TestImageService(t *testing.T) {
 		}
 	}
 	if have, err := s.ImageStatus(t.Context(), spec); have != nil || err != nil {
-		t.Errorf("after its removal: %v, %v", have, err)
+		t.Errorf("after the removal: %v, %v", have, err)
 	}
 	fs, err := s.ImageFsInfo(t.Context())
 	if err != nil || fs.ImageFilesystems[0].UsedBytes.Value != 0 || fs.ImageFilesystems[0].FsId.Mountpoint != s.Store.Dir() {
@@ -152,7 +152,7 @@ func TestPlainHTTPIsLoopbackOnly(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	_, err := s.Pull(ctx, strings.TrimPrefix(elsewhere.URL, "http://")+"/team/app:1", nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "registry.invalid would be asked over plain HTTP") {
+	if err == nil || !strings.Contains(err.Error(), "registry.invalid: plain HTTP is allowed only") {
 		t.Errorf("%v", err)
 	}
 }
@@ -269,8 +269,8 @@ func TestStalledRegistries(t *testing.T) {
 			s := open(t, store.Options{StallTimeout: 300 * time.Millisecond})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // in case the pull never ends
 			defer cancel()
-			if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); err == nil || !strings.Contains(err.Error(), "the registry has sent nothing for 300ms") {
-				t.Errorf("%v, want it given up", err)
+			if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); err == nil || !strings.Contains(err.Error(), "the registry sent nothing for 300ms") {
+				t.Errorf("%v, want a stall error", err)
 			}
 			empty(t, s)
 		})

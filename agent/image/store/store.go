@@ -116,7 +116,7 @@ func (s *Store) makeDirs() error {
 		return os.WriteFile(layout, []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
 	}
 	if err == nil && !strings.Contains(string(data), `"1.0.0"`) {
-		return fmt.Errorf("oci-layout is %q: want version 1.0.0", data)
+		return fmt.Errorf("oci-layout %q: want version 1.0.0", data)
 	}
 	return err
 }
@@ -139,7 +139,7 @@ func (s *Store) withLock(do func() error) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("lock of image store %s: %w", s.dir, err)
+		return fmt.Errorf("locking image store %s: %w", s.dir, err)
 	}
 	return do()
 }

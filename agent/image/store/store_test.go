@@ -118,7 +118,7 @@ func TestPullUseRemove(t *testing.T) {
 		t.Errorf("the container sees %q, want %q", have, want)
 	}
 	if other := pull(t, s, r.Host()+"/team/app:2"); other.LowerDirs[0] != image.LowerDirs[1] {
-		t.Errorf("the layer that two images have is there twice: %s and %s", other.LowerDirs[0], image.LowerDirs[1])
+		t.Errorf("a shared layer is stored twice: %s and %s", other.LowerDirs[0], image.LowerDirs[1])
 	}
 	if u, err := s.Usage(); err != nil || u.Inodes != 8+7 {
 		t.Errorf("usage %+v, %v, want 15 inodes", u, err)
@@ -140,7 +140,7 @@ func TestPullUseRemove(t *testing.T) {
 		t.Errorf("a removed image: %v", err)
 	}
 	if _, err := os.Stat(image.LowerDirs[0]); err != nil {
-		t.Errorf("a layer in use is gone: %v", err)
+		t.Errorf("a layer in use was removed: %v", err)
 	}
 	if err := s.Release("c1"); err != nil {
 		t.Fatal(err)

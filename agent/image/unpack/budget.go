@@ -34,9 +34,9 @@ type Budget struct {
 	sinceCheck int64  // bytes charged since the disk was checked
 }
 
-// NewBudget returns a budget of limit below dir that leaves spare bytes of the disk free.
-func NewBudget(limit Size, dir string, spare int64) *Budget {
-	return &Budget{limit: limit, left: limit, dir: dir, minFree: spare, sinceCheck: checkInterval}
+// NewBudget returns a budget of limit below dir that leaves minFree bytes of the disk free.
+func NewBudget(limit Size, dir string, minFree int64) *Budget {
+	return &Budget{limit: limit, left: limit, dir: dir, minFree: minFree, sinceCheck: checkInterval}
 }
 
 // checkInterval is the number of bytes between checks of the disk.
@@ -49,10 +49,10 @@ func (b *Budget) charge(s Size) error {
 	b.left.Bytes = max(b.left.Bytes-s.Bytes, -1) // or concurrent layers could overflow it
 	b.left.Inodes = max(b.left.Inodes-s.Inodes, -1)
 	if b.left.Bytes < 0 {
-		return fmt.Errorf("%w: unpacked it has more than %d bytes", ErrTooLarge, b.limit.Bytes)
+		return fmt.Errorf("%w: more than %d bytes unpacked", ErrTooLarge, b.limit.Bytes)
 	}
 	if b.left.Inodes < 0 {
-		return fmt.Errorf("%w: it has more than %d files, directories and links", ErrTooLarge, b.limit.Inodes)
+		return fmt.Errorf("%w: more than %d files, directories and links", ErrTooLarge, b.limit.Inodes)
 	}
 	if b.sinceCheck += s.Bytes + s.Inodes*blockSize; b.sinceCheck < checkInterval {
 		return nil
@@ -63,7 +63,7 @@ func (b *Budget) charge(s Size) error {
 		return fmt.Errorf("disk of %s: %w", b.dir, err)
 	}
 	if free := int64(fs.Bavail) * fs.Bsize; free-s.Bytes < b.minFree+checkInterval { // s is not written yet
-		return fmt.Errorf("%w: %d bytes of the disk are free, and %d are to stay so", ErrTooLarge, free, b.minFree)
+		return fmt.Errorf("%w: %d bytes of the disk are free, %d must remain free", ErrTooLarge, free, b.minFree)
 	}
 	return nil
 }

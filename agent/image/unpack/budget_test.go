@@ -13,7 +13,7 @@ func TestBudgetDoesNotOverflow(t *testing.T) {
 	b := NewBudget(Size{Bytes: 1 << 30, Inodes: 10}, t.TempDir(), 0)
 	for i := range 5 {
 		if err := b.charge(Size{Bytes: 1 << 62, Inodes: math.MaxInt64}); !errors.Is(err, ErrTooLarge) {
-			t.Errorf("%d: %v, want it refused", i, err)
+			t.Errorf("%d: %v, want an error", i, err)
 		}
 	}
 }
@@ -27,7 +27,7 @@ func TestBudgetKeepsMinFree(t *testing.T) {
 	}
 	free := int64(fs.Bavail) * fs.Bsize
 	if err := NewBudget(Size{Bytes: math.MaxInt64, Inodes: 10}, dir, free/4).charge(Size{Bytes: free / 8 * 7, Inodes: 1}); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("%v, want it refused", err)
+		t.Errorf("%v, want an error", err)
 	}
 	if err := NewBudget(Size{Bytes: math.MaxInt64, Inodes: 10}, dir, free/4).charge(Size{Bytes: free / 8, Inodes: 1}); err != nil {
 		t.Error(err)

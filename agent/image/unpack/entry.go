@@ -23,7 +23,7 @@ func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 		return err
 	}
 	if h.Uid < 0 || h.Gid < 0 || int64(h.Uid) >= 1<<32-1 || int64(h.Gid) >= 1<<32-1 {
-		return fmt.Errorf("its owner is %d:%d: ids are from 0 to %d", h.Uid, h.Gid, 1<<32-2)
+		return fmt.Errorf("owner %d:%d: IDs must be from 0 to %d", h.Uid, h.Gid, 1<<32-2)
 	}
 	if name == "." {
 		if h.Typeflag != tar.TypeDir {
@@ -58,9 +58,9 @@ func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 	case tar.TypeFifo:
 		return l.fifo(in, base, h)
 	case tar.TypeChar, tar.TypeBlock:
-		return errors.New("it is a device file: containers have those of their own in /dev, and images may not bring any")
+		return errors.New("device files are not allowed in images; containers have their own /dev")
 	}
-	return fmt.Errorf("its type is %q: want a file, a directory or a link", h.Typeflag)
+	return fmt.Errorf("type %q: want a file, a directory or a link", h.Typeflag)
 }
 
 // setDirMetadata sets owner, mode, attributes and time of an existing directory.
@@ -100,7 +100,7 @@ func (l *unpacker) removeExisting(in *os.Root, base string) error {
 
 func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader) error {
 	if h.Size < 0 {
-		return fmt.Errorf("its size is %d", h.Size)
+		return fmt.Errorf("size %d: must not be negative", h.Size)
 	}
 	// Charge the stated size before writing: a sparse file has no data.
 	if err := l.charge(Size{Bytes: (min(h.Size, 1<<62) + blockSize - 1) / blockSize * blockSize, Inodes: 1}); err != nil {
@@ -135,7 +135,7 @@ func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader)
 // symlink creates a link with any target, which is resolved inside of a container only.
 func (l *unpacker) symlink(in *os.Root, base string, h *tar.Header) error {
 	if h.Linkname == "" || len(h.Linkname) > maxPath {
-		return fmt.Errorf("the target of its link has %d bytes: want 1 to %d", len(h.Linkname), maxPath)
+		return fmt.Errorf("link target has %d bytes: want 1 to %d", len(h.Linkname), maxPath)
 	}
 	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
 		return err
@@ -158,11 +158,11 @@ func (l *unpacker) hardLink(in *os.Root, name, target string) error {
 	info, err := l.root.Lstat(to)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("link to %q, which is not in this layer", truncateName(target))
+		return fmt.Errorf("link to %q: target is not in this layer", truncateName(target))
 	case err != nil:
 		return fmt.Errorf("link to %q: %w", truncateName(target), err)
 	case info.IsDir() || isWhiteout(info):
-		return fmt.Errorf("link to %q, which is no file", truncateName(target))
+		return fmt.Errorf("link to %q: target is not a file", truncateName(target))
 	case to == name:
 		return nil // already there
 	}

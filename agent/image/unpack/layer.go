@@ -62,7 +62,7 @@ type boundedReader struct {
 func (c *boundedReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if c.read += int64(n); c.read > c.limit {
-		return n, fmt.Errorf("%w: unpacked it has more than %d bytes", ErrTooLarge, c.limit)
+		return n, fmt.Errorf("%w: more than %d bytes unpacked", ErrTooLarge, c.limit)
 	}
 	return n, err
 }
@@ -115,21 +115,21 @@ const (
 // cleanName returns name as a path relative to the root, "." for the root.
 func cleanName(name string) (string, error) {
 	if len(name) > maxPath {
-		return "", fmt.Errorf("its name has %d bytes: at most %d are possible", len(name), maxPath)
+		return "", fmt.Errorf("name has %d bytes, the maximum is %d", len(name), maxPath)
 	}
 	var parts []string
 	for part := range strings.SplitSeq(name, "/") {
 		switch {
 		case part == ".." || strings.ContainsRune(part, 0):
-			return "", fmt.Errorf("%q in a name may lead out of the image", part)
+			return "", fmt.Errorf("name contains %q, which may lead out of the image", part)
 		case len(part) > maxName:
-			return "", fmt.Errorf("a part of its name has %d bytes: at most %d are possible", len(part), maxName)
+			return "", fmt.Errorf("a path element has %d bytes, the maximum is %d", len(part), maxName)
 		case part != "" && part != ".":
 			parts = append(parts, part)
 		}
 	}
 	if len(parts) > maxDepth {
-		return "", fmt.Errorf("it is %d directories deep: at most %d are possible", len(parts), maxDepth)
+		return "", fmt.Errorf("path has %d elements, the maximum is %d", len(parts), maxDepth)
 	}
 	if len(parts) == 0 {
 		return ".", nil
@@ -169,7 +169,7 @@ func (l *unpacker) open(dir string) (*os.Root, error) {
 		err = unix.ENOTDIR
 	}
 	if errors.Is(err, unix.ELOOP) {
-		return nil, fmt.Errorf("%q is a link that leads to itself", truncateName(dir))
+		return nil, fmt.Errorf("%q is a symbolic link loop", truncateName(dir))
 	}
 	if dir == "." || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 		return nil, err // os.Root rejected it
@@ -181,7 +181,7 @@ func (l *unpacker) open(dir string) (*os.Root, error) {
 	defer above.Close()
 	name := path.Base(dir)
 	if info, err := above.Lstat(name); err == nil && !isWhiteout(info) {
-		return nil, fmt.Errorf("%q is no directory, and does not lead to one", truncateName(dir))
+		return nil, fmt.Errorf("%q is not a directory", truncateName(dir))
 	}
 	if err := l.makeDir(above, name); err != nil {
 		return nil, fmt.Errorf("%q: %w", truncateName(dir), err)
@@ -223,7 +223,7 @@ func (l *unpacker) remove(in *os.Root, name string) error {
 // recordTime records the time of a directory.
 func (l *unpacker) recordTime(name string, at time.Time) error {
 	if l.nameBytes += len(name); l.nameBytes > maxNameBytes {
-		return fmt.Errorf("%w: the names of a layer's directories have more than %d bytes", ErrTooLarge, maxNameBytes)
+		return fmt.Errorf("%w: directory names of a layer exceed %d bytes", ErrTooLarge, maxNameBytes)
 	}
 	l.dirs = append(l.dirs, dirTime{name, at})
 	return nil

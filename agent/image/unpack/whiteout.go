@@ -28,7 +28,7 @@ func (l *unpacker) whiteout(dir, removed string) error {
 		return nil // aufs metadata
 	}
 	if removed == "" || removed == "." || removed == ".." {
-		return errors.New("it removes nothing that has a name")
+		return errors.New("whiteout without a valid name")
 	}
 	in, err := l.openParent(dir)
 	if err != nil {

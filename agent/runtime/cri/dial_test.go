@@ -22,11 +22,11 @@ func TestDialErrorNamesEndpoint(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	for endpoint, want := range map[string]string{
-		"unix:///nowhere/c.sock":  "waiting for the socket",
-		"tcp://localhost:1":       "must be the absolute path of a unix socket",
-		"unix://relative/c.sock":  "must be the absolute path of a unix socket",
-		"npipe:////./pipe/cri":    "must be the absolute path of a unix socket",
-		"/nowhere/at/all/c.sock ": "waiting for the socket",
+		"unix:///nowhere/c.sock": "waiting for the socket",
+		"tcp://localhost:1":      "must be the absolute path of a unix socket",
+		"unix://relative/c.sock": "must be the absolute path of a unix socket",
+		"npipe:////./pipe/cri":   "must be the absolute path of a unix socket",
+		"/nowhere/at/all/c.sock": "waiting for the socket",
 	} {
 		_, err := cri.Dial(ctx, endpoint)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), endpoint) {

@@ -33,7 +33,6 @@ type container struct {
 	started     time.Time
 	exit        *shim.Exit
 	oom         bool
-	removed     bool
 	// exited is closed when exit is set.
 	exited chan struct{}
 }
@@ -176,7 +175,7 @@ func (c *container) describeStuckStart() string {
 	if err != nil || shim.StartTime(ids.Container) != ids.Start {
 		return unknownStep
 	}
-	name, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(ids.Container), "comm"))
+	name, _ := os.ReadFile("/proc/" + strconv.Itoa(ids.Container) + "/comm")
 	index, ok := containerinit.MountIndex(strings.TrimSpace(string(name)))
 	text, err := os.ReadFile(filepath.Join(c.dir, shim.InitFile))
 	var spec containerinit.Spec

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/berthproject/berth/agent/testprogram/pause"
+	"github.com/berthproject/berth/agent/runtime/pause"
 )
 
 // executables are the programs that the runtime executes: this program and the pause program.

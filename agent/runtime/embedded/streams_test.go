@@ -102,7 +102,7 @@ func TestExecDisconnect(t *testing.T) {
 	r.waitUntil("it sleeps", func() bool { return strings.Contains(r.exec(id, "ps"), "sleep 777") })
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	cancel()
-	<-done
+	t.Log(<-done)
 	r.waitUntil("it has exited", func() bool { return !strings.Contains(r.exec(id, "ps"), "sleep 777") })
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
 		t.Errorf("the container is %v", s.State)
@@ -180,7 +180,7 @@ func TestPortForward(t *testing.T) {
 		t.Errorf("response %q, want the host name", text)
 	}
 	close(stop)
-	<-done
+	t.Log(<-done)
 }
 
 // TestLogs checks that logs have CRI's format for any output and continue in a new file after a

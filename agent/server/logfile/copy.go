@@ -174,7 +174,7 @@ func follow(ctx context.Context, path string, f *os.File, lines *reader, p *prin
 		if time.Since(asked) >= statusInterval {
 			var err error
 			if over, err = ended(ctx); err != nil {
-				return f, fmt.Errorf("asking whether the container still runs: %w", err)
+				return f, fmt.Errorf("reading the container status: %w", err)
 			}
 			asked = time.Now()
 		}

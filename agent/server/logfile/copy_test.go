@@ -120,7 +120,7 @@ func TestTailAcrossRotations(t *testing.T) {
 
 func TestMissingLog(t *testing.T) {
 	if err := Copy(t.Context(), &bytes.Buffer{}, filepath.Join(t.TempDir(), "0.log"), All(), nil); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a log that is not there: %v", err)
+		t.Errorf("missing log: %v", err)
 	}
 }
 

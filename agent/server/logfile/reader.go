@@ -33,7 +33,7 @@ func (q Request) includes(l line) bool { return l.stderr && q.Stderr || !l.stder
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
 // errLimitReached ends reading at Request.Limit.
-var errLimitReached = errors.New("as many bytes as were wanted")
+var errLimitReached = errors.New("byte limit reached")
 
 // printer writes the requested lines.
 type printer struct {

@@ -79,10 +79,10 @@ func certificateMatches(cert tls.Certificate, nodes []*corev1.Node) bool {
 
 // localAddress returns the address of this machine from which it reaches the server.
 func localAddress(server string) string {
-	const here = "127.0.0.1"
+	const loopback = "127.0.0.1"
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
-		return here
+		return loopback
 	}
 	port := u.Port()
 	if port == "" {
@@ -90,7 +90,7 @@ func localAddress(server string) string {
 	}
 	conn, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), port)) // UDP: sends nothing
 	if err != nil {
-		return here
+		return loopback
 	}
 	defer conn.Close()
 	return conn.LocalAddr().(*net.UDPAddr).IP.String()
@@ -104,7 +104,7 @@ func (s *Server) Run(ctx context.Context, agent Agent) error {
 	}
 	server, err := server.New(o)
 	if err != nil {
-		return fmt.Errorf("simulated nodes: %w", err)
+		return fmt.Errorf("simulated nodes: serving: %w", err)
 	}
 	return server.Run(ctx)
 }

@@ -1,25 +1,24 @@
-// Package nodeauth bounds what the credential of one node can see and change:
-// a node that is taken over must not give away the cluster.
+// Package nodeauth restricts the credential of a node, so that a compromised node cannot take over
+// the cluster. A user system:node:X in group system:nodes is node X.
 //
-// A user system:node:X in group system:nodes is node X. Two parts bound it:
+//	Authorizer   authorizes requests. A node may read only the secrets, config maps, claims and
+//	             volumes that its pods reference, according to Graph.
+//	Restriction  is the NodeRestriction admission plugin. A node may write only its own Node, Lease
+//	             and CSINode, the status of its pods, and tokens of its pods' service accounts.
 //
-//	Authorizer   may X ask this at all? Reads of secrets, configmaps, claims and
-//	             volumes follow the Graph: only what a pod bound to X refers to.
-//	Restriction  (admission) does the object that X writes belong to X? Its own
-//	             Node, Lease, CSINode; status, deletion and eviction of its own pods;
-//	             tokens for accounts of its own pods, for whom these present them to.
+// Graph is updated by informers of pods, PersistentVolumes and VolumeAttachments:
 //
-//	pod ──▶ node        kept by informers: pods, PVs, VolumeAttachments
-//	 ├▶ secret, configmap, serviceaccount, resourceclaim
-//	 └▶ pvc ◀── pv ──▶ secret
+//	pod -> node
+//	pod -> secret, configmap, serviceaccount, resourceclaim
+//	pod -> pvc <- pv -> secret
 //
-// Invariants, each held by a test:
+// Invariants:
 //
-//   - An object that no pod bound to X refers to is invisible to X.
-//   - When the last such pod is gone, so is the right.
-//   - A node never changes another Node, its own labels under
-//     node-restriction.kubernetes.io/, or its taints after registration.
+//   - A node cannot read an object that none of its pods references.
+//   - The access ends with the last such pod.
+//   - A node cannot change other nodes, its labels below node-restriction.kubernetes.io/, or its
+//     taints after registration.
 //
-// Departures from Kubernetes: node credentials may write events of
-// events.k8s.io as well as the core group's; no certificate signing requests.
+// Differences from Kubernetes: nodes may write events of events.k8s.io, too. There are no
+// certificate signing requests.
 package nodeauth

@@ -51,7 +51,7 @@ func NewGraph() *Graph {
 func (g *Graph) Watch(factory informers.SharedInformerFactory) error {
 	handlers := []struct {
 		informer    cache.SharedIndexInformer
-		set, delete func(any)
+		set, remove func(any)
 	}{
 		{factory.Core().V1().Pods().Informer(), typedHandler(g.SetPod), typedHandler(g.DeletePod)},
 		{factory.Core().V1().PersistentVolumes().Informer(), typedHandler(g.SetVolume), typedHandler(g.DeleteVolume)},
@@ -59,7 +59,7 @@ func (g *Graph) Watch(factory informers.SharedInformerFactory) error {
 	}
 	for _, f := range handlers {
 		registration, err := f.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc: f.set, UpdateFunc: func(_, obj any) { f.set(obj) }, DeleteFunc: f.delete,
+			AddFunc: f.set, UpdateFunc: func(_, obj any) { f.set(obj) }, DeleteFunc: f.remove,
 		})
 		if err != nil {
 			return err
@@ -220,7 +220,7 @@ func (g *Graph) HasAttachment(node, attachment string) bool {
 	return node != "" && g.attachments[attachment] == node
 }
 
-// RunsPod says whether the pod is bound to node.
+// RunsPod reports whether the pod is bound to the node.
 func (g *Graph) RunsPod(node, namespace, name string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

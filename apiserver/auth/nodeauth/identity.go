@@ -9,8 +9,8 @@ import (
 
 const userPrefix = "system:node:"
 
-// NodeIdentity says whether u is a node's credential, and of which node. The name is "" where the user's ends after the prefix.
-// Who is called otherwise is no node, though in system:nodes.
+// NodeIdentity returns the name of the node if u is the credential of a node. The name is empty if the
+// user name has only the prefix. Other users in system:nodes are not nodes.
 func NodeIdentity(u user.Info) (name string, isNode bool) {
 	if u == nil || !slices.Contains(u.GetGroups(), user.NodesGroup) {
 		return "", false

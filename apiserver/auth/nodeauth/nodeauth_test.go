@@ -82,7 +82,7 @@ func decide(t *testing.T, g *Graph, u user.Info, request string) (bool, string) 
 }
 
 // Requests that n1 may make and n2 may not.
-var ofOnesPods = []string{
+var podObjectRequests = []string{
 	"get :secrets a/pull", "get :secrets a/env", "get :secrets a/mount", "get :secrets vault/disk", "list :secrets a/mount", "watch :secrets a/mount",
 	"get :configmaps a/kube-root-ca.crt", "get :persistentvolumeclaims a/data", "get :persistentvolumeclaims a/p-e",
 	"patch :persistentvolumeclaims/status a/data", "get :persistentvolumes /pv", "get storage.k8s.io:volumeattachments /va",
@@ -92,9 +92,9 @@ var ofOnesPods = []string{
 	"get storage.k8s.io:csinodes /n1", "list resource.k8s.io:resourceslices / spec.nodeName=n1",
 }
 
-func TestANodeSeesWhatItsPodsReferTo(t *testing.T) {
+func TestNodeReadsObjectsOfItsPods(t *testing.T) {
 	g := sampleGraph()
-	for _, request := range ofOnesPods {
+	for _, request := range podObjectRequests {
 		if ok, reason := decide(t, g, nodeUser("n1"), request); !ok {
 			t.Errorf("n1: %s refused: %s", request, reason)
 		}
@@ -104,7 +104,7 @@ func TestANodeSeesWhatItsPodsReferTo(t *testing.T) {
 	}
 }
 
-func TestTheRightEndsWithTheLastPod(t *testing.T) {
+func TestNodeAccessEndsWithLastPod(t *testing.T) {
 	g := sampleGraph()
 	g.SetPod(pod("q", "n1"))
 	g.DeletePod(pod("p", "n1"))
@@ -128,7 +128,7 @@ func TestTheRightEndsWithTheLastPod(t *testing.T) {
 	}
 }
 
-func TestWhatANodeMayAskAtAll(t *testing.T) {
+func TestNodeAuthorizer(t *testing.T) {
 	g := sampleGraph()
 	for request, want := range map[string]bool{
 		"create :nodes":                      true,
@@ -164,7 +164,7 @@ func TestWhatANodeMayAskAtAll(t *testing.T) {
 	}
 }
 
-func TestWhoIsANode(t *testing.T) {
+func TestNodeIdentity(t *testing.T) {
 	for name, tc := range map[string]struct {
 		u    user.Info
 		node string
@@ -174,7 +174,7 @@ func TestWhoIsANode(t *testing.T) {
 		"without group":  {&user.DefaultInfo{Name: "system:node:n1"}, "", false},
 		"without prefix": {&user.DefaultInfo{Name: "n1", Groups: []string{"system:nodes"}}, "", false},
 		"without name":   {&user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}, "", true},
-		"nobody":         {nil, "", false},
+		"no user":        {nil, "", false},
 	} {
 		if node, is := NodeIdentity(tc.u); node != tc.node || is != tc.is {
 			t.Errorf("%s: %q, %v; want %q, %v", name, node, is, tc.node, tc.is)

@@ -38,7 +38,7 @@ func (w write) attributes() admission.Attributes {
 
 func newRestriction(t *testing.T) *Restriction {
 	t.Helper()
-	client := fake.NewClientset(pod("mine", "n1"), pod("other", "n2"), presenting("presents", "n1"), bare("bare", "n1"),
+	client := fake.NewClientset(pod("mine", "n1"), pod("other", "n2"), podWithTokens("presents", "n1"), barePod("barePod", "n1"),
 		node("n1", func(n *corev1.Node) { n.UID = "n1-now" }),
 		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example"}, Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "cloud"}}}},
 		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "other.example"}, Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "other"}}}},
@@ -64,15 +64,15 @@ func newRestriction(t *testing.T) *Restriction {
 	return r
 }
 
-// bare returns a pod without volumes.
-func bare(name, node string) *corev1.Pod {
+// barePod returns a pod without volumes.
+func barePod(name, node string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "u"}, Spec: corev1.PodSpec{NodeName: node, ServiceAccountName: "web"}}
 }
 
-// presenting returns a pod with projected tokens for the API server and a vault, and with CSI
+// podWithTokens returns a pod with projected tokens for the API server and a vault, and with CSI
 // volumes.
-func presenting(name, node string) *corev1.Pod {
-	p := bare(name, node)
+func podWithTokens(name, node string) *corev1.Pod {
+	p := barePod(name, node)
 	for _, audience := range []string{"", "vault"} {
 		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "token" + audience, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", Audience: audience}}}}}})
@@ -112,7 +112,7 @@ func labelled(key, value string) *corev1.Node {
 	return node("n1", func(n *corev1.Node) { n.Labels[key] = value })
 }
 
-func TestANodeWritesItsOwnNodeOnly(t *testing.T) {
+func TestNodeRestrictionNodes(t *testing.T) {
 	tainted := node("n1", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: "NoSchedule"}} })
 	owned := node("n1", func(n *corev1.Node) { n.OwnerReferences = []metav1.OwnerReference{{Name: "x"}} })
 	const restricted = "node-restriction.kubernetes.io/fips"
@@ -120,31 +120,31 @@ func TestANodeWritesItsOwnNodeOnly(t *testing.T) {
 		w    write
 		want string
 	}{
-		"registers":                 {write{op: "CREATE", resource: ":nodes", name: "n1", obj: node("n1", nil)}, ""},
-		"registers with a taint":    {write{op: "CREATE", resource: ":nodes", name: "n1", obj: tainted}, ""},
-		"registers another":         {write{op: "CREATE", resource: ":nodes", name: "n2", obj: node("n2", nil)}, `node "n1" is not allowed to modify node "n2"`},
-		"registers restricted":      {write{op: "CREATE", resource: ":nodes", name: "n1", obj: labelled(restricted, "true")}, `is not allowed to set the following labels: ` + restricted},
-		"registers owned":           {write{op: "CREATE", resource: ":nodes", name: "n1", obj: owned}, "ownerReferences"},
-		"heartbeat":                 {write{op: "UPDATE", resource: ":nodes/status", name: "n1", obj: node("n1", nil), old: node("n1", nil)}, ""},
-		"heartbeat of another":      {write{op: "UPDATE", resource: ":nodes/status", name: "n2", obj: node("n2", nil), old: node("n2", nil)}, "is not allowed to modify node"},
-		"label of its own":          {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("disk", "ssd"), old: node("n1", nil)}, ""},
-		"zone":                      {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("topology.kubernetes.io/zone", "z"), old: node("n1", nil)}, ""},
-		"kubelet label":             {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("kubelet.kubernetes.io/x", "y"), old: node("n1", nil)}, ""},
-		"role label":                {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("node-role.kubernetes.io/master", ""), old: node("n1", nil)}, "is not allowed to modify labels: node-role.kubernetes.io/master"},
-		"takes a restricted label":  {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled(restricted, "true"), old: node("n1", nil)}, "is not allowed to modify labels"},
-		"drops a restricted label":  {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: node("n1", nil), old: labelled(restricted, "true")}, "is not allowed to modify labels"},
-		"keeps a restricted label":  {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled(restricted, "true"), old: labelled(restricted, "true")}, ""},
-		"takes off a taint":         {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: node("n1", nil), old: tainted}, `node "n1" is not allowed to modify taints`},
-		"taints by way of status":   {write{op: "UPDATE", resource: ":nodes/status", name: "n1", obj: tainted, old: node("n1", nil)}, "is not allowed to modify taints"},
-		"lease":                     {write{op: "UPDATE", resource: "coordination.k8s.io:leases", namespace: "kube-node-lease", name: "n1", obj: &coordinationv1.Lease{}}, ""},
-		"lease of another":          {write{op: "CREATE", resource: "coordination.k8s.io:leases", namespace: "kube-node-lease", name: "n2", obj: &coordinationv1.Lease{}}, "can only access node lease with the same name as the requesting node"},
-		"lease elsewhere":           {write{op: "CREATE", resource: "coordination.k8s.io:leases", namespace: "kube-system", name: "n1", obj: &coordinationv1.Lease{}}, `can only access leases in the "kube-node-lease" system namespace`},
-		"CSINode of another":        {write{op: "CREATE", resource: "storage.k8s.io:csinodes", name: "n2"}, "can only access CSINode with the same name"},
-		"what is not for the check": {write{op: "CREATE", resource: ":events", namespace: "a", name: "e"}, ""},
+		"registers":                {write{op: "CREATE", resource: ":nodes", name: "n1", obj: node("n1", nil)}, ""},
+		"registers with a taint":   {write{op: "CREATE", resource: ":nodes", name: "n1", obj: tainted}, ""},
+		"registers another":        {write{op: "CREATE", resource: ":nodes", name: "n2", obj: node("n2", nil)}, `node "n1" is not allowed to modify node "n2"`},
+		"registers restricted":     {write{op: "CREATE", resource: ":nodes", name: "n1", obj: labelled(restricted, "true")}, `is not allowed to set the following labels: ` + restricted},
+		"registers owned":          {write{op: "CREATE", resource: ":nodes", name: "n1", obj: owned}, "ownerReferences"},
+		"heartbeat":                {write{op: "UPDATE", resource: ":nodes/status", name: "n1", obj: node("n1", nil), old: node("n1", nil)}, ""},
+		"heartbeat of another":     {write{op: "UPDATE", resource: ":nodes/status", name: "n2", obj: node("n2", nil), old: node("n2", nil)}, "is not allowed to modify node"},
+		"own label":                {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("disk", "ssd"), old: node("n1", nil)}, ""},
+		"zone":                     {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("topology.kubernetes.io/zone", "z"), old: node("n1", nil)}, ""},
+		"kubelet label":            {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("kubelet.kubernetes.io/x", "y"), old: node("n1", nil)}, ""},
+		"role label":               {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled("node-role.kubernetes.io/master", ""), old: node("n1", nil)}, "is not allowed to modify labels: node-role.kubernetes.io/master"},
+		"adds a restricted label":  {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled(restricted, "true"), old: node("n1", nil)}, "is not allowed to modify labels"},
+		"drops a restricted label": {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: node("n1", nil), old: labelled(restricted, "true")}, "is not allowed to modify labels"},
+		"keeps a restricted label": {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: labelled(restricted, "true"), old: labelled(restricted, "true")}, ""},
+		"removes a taint":          {write{op: "UPDATE", resource: ":nodes", name: "n1", obj: node("n1", nil), old: tainted}, `node "n1" is not allowed to modify taints`},
+		"taints through status":    {write{op: "UPDATE", resource: ":nodes/status", name: "n1", obj: tainted, old: node("n1", nil)}, "is not allowed to modify taints"},
+		"lease":                    {write{op: "UPDATE", resource: "coordination.k8s.io:leases", namespace: "kube-node-lease", name: "n1", obj: &coordinationv1.Lease{}}, ""},
+		"lease of another":         {write{op: "CREATE", resource: "coordination.k8s.io:leases", namespace: "kube-node-lease", name: "n2", obj: &coordinationv1.Lease{}}, "can only access node lease with the same name as the requesting node"},
+		"lease elsewhere":          {write{op: "CREATE", resource: "coordination.k8s.io:leases", namespace: "kube-system", name: "n1", obj: &coordinationv1.Lease{}}, `can only access leases in the "kube-node-lease" system namespace`},
+		"CSINode of another":       {write{op: "CREATE", resource: "storage.k8s.io:csinodes", name: "n2"}, "can only access CSINode with the same name"},
+		"unrelated resource":       {write{op: "CREATE", resource: ":events", namespace: "a", name: "e"}, ""},
 	})
 }
 
-func TestANodeWritesItsOwnPodsOnly(t *testing.T) {
+func TestNodeRestrictionPods(t *testing.T) {
 	mirror := func(change func(*corev1.Pod)) *corev1.Pod {
 		yes := true
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"},
@@ -164,29 +164,29 @@ func TestANodeWritesItsOwnPodsOnly(t *testing.T) {
 		w    write
 		want string
 	}{
-		"mirror pod":               {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(*corev1.Pod) {})}, ""},
-		"plain pod":                {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Annotations = nil })}, "can only create mirror pods"},
-		"mirror pod elsewhere":     {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.NodeName = "n2" })}, `node "n1" can only create pods with spec.nodeName set to itself`},
-		"mirror pod with secrets":  {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}} })}, "can not create pods that reference secrets"},
-		"mirror pod with account":  {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "s" })}, "can not create pods that reference serviceaccounts"},
-		"status":                   {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "mine", obj: pod("mine", "n1"), old: pod("mine", "n1")}, ""},
-		"status of another's":      {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "other", obj: pod("other", "n2"), old: pod("other", "n2")}, "can only update pod status for pods with spec.nodeName set to itself"},
-		"labels through status":    {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "mine", obj: relabelled, old: pod("mine", "n1")}, "cannot update labels through pod status"},
-		"delete":                   {write{op: "DELETE", resource: ":pods", namespace: "a", name: "mine", old: pod("mine", "n1")}, ""},
-		"delete another's":         {write{op: "DELETE", resource: ":pods", namespace: "a", name: "other", old: pod("other", "n2")}, "can only delete pods with spec.nodeName set to itself"},
-		"evict":                    {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "mine", obj: eviction("mine")}, ""},
-		"evict another's":          {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "other", obj: eviction("other")}, "can only evict pods with spec.nodeName set to itself"},
-		"evict under a false name": {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "other", obj: eviction("mine")}, "was posted to pod"},
-		"bind":                     {write{op: "CREATE", resource: ":pods/binding", namespace: "a", name: "mine"}, `unexpected pod subresource "binding"`},
-		"token":                    {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("presents", "u")}, ""},
-		"token for another's":      {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("other", "u")}, "bound to a pod scheduled on a different node"},
-		"token without uid":        {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("mine", "")}, "without a uid"},
-		"token of another life":    {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("mine", "x")}, "does not match the UID in record"},
-		"token of no pod":          {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: &authenticationv1.TokenRequest{}}, "node requested token not bound to a pod"},
+		"mirror pod":                          {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(*corev1.Pod) {})}, ""},
+		"plain pod":                           {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Annotations = nil })}, "can only create mirror pods"},
+		"mirror pod elsewhere":                {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.NodeName = "n2" })}, `node "n1" can only create pods with spec.nodeName set to itself`},
+		"mirror pod with secrets":             {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "s"}} })}, "can not create pods that reference secrets"},
+		"mirror pod with account":             {write{op: "CREATE", resource: ":pods", namespace: "a", obj: mirror(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "s" })}, "can not create pods that reference serviceaccounts"},
+		"status":                              {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "mine", obj: pod("mine", "n1"), old: pod("mine", "n1")}, ""},
+		"status of another's":                 {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "other", obj: pod("other", "n2"), old: pod("other", "n2")}, "can only update pod status for pods with spec.nodeName set to itself"},
+		"labels through status":               {write{op: "UPDATE", resource: ":pods/status", namespace: "a", name: "mine", obj: relabelled, old: pod("mine", "n1")}, "cannot update labels through pod status"},
+		"delete":                              {write{op: "DELETE", resource: ":pods", namespace: "a", name: "mine", old: pod("mine", "n1")}, ""},
+		"delete another's":                    {write{op: "DELETE", resource: ":pods", namespace: "a", name: "other", old: pod("other", "n2")}, "can only delete pods with spec.nodeName set to itself"},
+		"evict":                               {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "mine", obj: eviction("mine")}, ""},
+		"evict another's":                     {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "other", obj: eviction("other")}, "can only evict pods with spec.nodeName set to itself"},
+		"evict with another name in the body": {write{op: "CREATE", resource: ":pods/eviction", namespace: "a", name: "other", obj: eviction("mine")}, "was posted to pod"},
+		"bind":                                {write{op: "CREATE", resource: ":pods/binding", namespace: "a", name: "mine"}, `unexpected pod subresource "binding"`},
+		"token":                               {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("presents", "u")}, ""},
+		"token for another's":                 {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("other", "u")}, "bound to a pod scheduled on a different node"},
+		"token without uid":                   {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("mine", "")}, "without a uid"},
+		"token of recreated pod":              {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: token("mine", "x")}, "does not match the UID in record"},
+		"token not bound to a pod":            {write{op: "CREATE", resource: ":serviceaccounts/token", namespace: "a", name: "web", obj: &authenticationv1.TokenRequest{}}, "node requested token not bound to a pod"},
 	})
 }
 
-func TestAMirrorPodBelongsToItsNode(t *testing.T) {
+func TestNodeRestrictionMirrorPods(t *testing.T) {
 	no, yes := false, true
 	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "n1-now", Controller: &yes}
 	for name, tc := range map[string]struct {
@@ -194,16 +194,16 @@ func TestAMirrorPodBelongsToItsNode(t *testing.T) {
 		times  int
 		want   string
 	}{
-		"its own":       {func(*metav1.OwnerReference) {}, 1, ""},
-		"blocks not":    {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = &no }, 1, ""},
-		"nobody's":      {func(*metav1.OwnerReference) {}, 0, "with an owner reference set to itself"},
-		"twice":         {func(*metav1.OwnerReference) {}, 2, "with a single owner reference set to itself"},
-		"another's":     {func(o *metav1.OwnerReference) { o.Name = "n2" }, 1, "with an owner reference set to itself"},
-		"another kind":  {func(o *metav1.OwnerReference) { o.Kind = "Pod" }, 1, "with an owner reference set to itself"},
-		"no controller": {func(o *metav1.OwnerReference) { o.Controller = nil }, 1, "with a controller owner reference set to itself"},
-		"not the one":   {func(o *metav1.OwnerReference) { o.Controller = &no }, 1, "with a controller owner reference set to itself"},
-		"blocks":        {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = &yes }, 1, "must not set blockOwnerDeletion"},
-		"of before":     {func(o *metav1.OwnerReference) { o.UID = "n1-before" }, 1, "node n1 UID mismatch: expected n1-now got n1-before"},
+		"owned by the node":           {func(*metav1.OwnerReference) {}, 1, ""},
+		"blockOwnerDeletion is false": {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = &no }, 1, ""},
+		"no owner":                    {func(*metav1.OwnerReference) {}, 0, "with an owner reference set to itself"},
+		"twice":                       {func(*metav1.OwnerReference) {}, 2, "with a single owner reference set to itself"},
+		"another's":                   {func(o *metav1.OwnerReference) { o.Name = "n2" }, 1, "with an owner reference set to itself"},
+		"another kind":                {func(o *metav1.OwnerReference) { o.Kind = "Pod" }, 1, "with an owner reference set to itself"},
+		"no controller":               {func(o *metav1.OwnerReference) { o.Controller = nil }, 1, "with a controller owner reference set to itself"},
+		"two owners":                  {func(o *metav1.OwnerReference) { o.Controller = &no }, 1, "with a controller owner reference set to itself"},
+		"blocks":                      {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = &yes }, 1, "must not set blockOwnerDeletion"},
+		"UID of a deleted node":       {func(o *metav1.OwnerReference) { o.UID = "n1-before" }, 1, "node n1 UID mismatch: expected n1-now got n1-before"},
 	} {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"}}, Spec: corev1.PodSpec{NodeName: "n1"}}
 		for range tc.times {
@@ -218,25 +218,25 @@ func TestAMirrorPodBelongsToItsNode(t *testing.T) {
 	}
 }
 
-func TestATokenIsForWhomThePodPresentsItTo(t *testing.T) {
+func TestNodeRestrictionTokenAudience(t *testing.T) {
 	const not = "not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience"
 	for name, tc := range map[string]struct {
 		pod, account string
 		audiences    []string
 		want         string
 	}{
-		"the API server":                 {"presents", "web", nil, ""},
-		"the API server, by nothing":     {"presents", "web", []string{""}, ""},
-		"a vault":                        {"presents", "web", []string{"vault"}, ""},
-		"an inline driver's":             {"presents", "web", []string{"cloud"}, ""},
-		"a claim's driver's":             {"presents", "web", []string{"disk"}, ""},
-		"a driver's of others":           {"presents", "web", []string{"other"}, not},
-		"nobody's":                       {"presents", "web", []string{"bank"}, not},
-		"two":                            {"presents", "web", []string{"vault", ""}, "node may only request 0 or 1 audiences"},
-		"a pod's without tokens":         {"bare", "web", nil, `audience "" ` + not},
-		"a vault's, of a pod without":    {"bare", "web", []string{"vault"}, not},
-		"what the node is given":         {"bare", "web", []string{"granted"}, ""},
-		"what it is given for another's": {"bare", "db", []string{"granted"}, not},
+		"the API server":                       {"presents", "web", nil, ""},
+		"the API server by default":            {"presents", "web", []string{""}, ""},
+		"a vault":                              {"presents", "web", []string{"vault"}, ""},
+		"CSI driver of an inline volume":       {"presents", "web", []string{"cloud"}, ""},
+		"CSI driver of a claim":                {"presents", "web", []string{"disk"}, ""},
+		"CSI driver of another pod":            {"presents", "web", []string{"other"}, not},
+		"unknown audience":                     {"presents", "web", []string{"bank"}, not},
+		"two":                                  {"presents", "web", []string{"vault", ""}, "node may only request 0 or 1 audiences"},
+		"pod without tokens":                   {"barePod", "web", nil, `audience "" ` + not},
+		"vault, pod without tokens":            {"barePod", "web", []string{"vault"}, not},
+		"audience granted to the node":         {"barePod", "web", []string{"granted"}, ""},
+		"audience granted for another account": {"barePod", "db", []string{"granted"}, not},
 	} {
 		req := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: tc.audiences,
 			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: tc.pod, UID: "u"}}}

@@ -81,7 +81,7 @@ func (a *Authority) loadCA() error {
 	case err != nil:
 		return err
 	case !a.key.PublicKey.Equal(cert.PublicKey):
-		return fmt.Errorf("%s does not belong to %s: restore the pair from a backup, or remove both to start a new authority",
+		return fmt.Errorf("%s does not match %s: restore the pair from a backup, or remove both to create a new certificate authority",
 			a.path("ca.crt"), a.path("ca.key"))
 	}
 	a.mu.Lock()
@@ -106,7 +106,7 @@ func (a *Authority) renewCA() error {
 	}
 	cert, err := sign(template, template, &a.key.PublicKey, a.key)
 	if err != nil {
-		return fmt.Errorf("making the CA certificate: %w", err)
+		return fmt.Errorf("creating the CA certificate: %w", err)
 	}
 	if err := WriteFileAtomic(a.path("ca.crt"), encodeCert(cert.Raw)); err != nil {
 		return err

@@ -51,7 +51,7 @@ func verify(t *testing.T, ca, cert []byte, now time.Time, opts x509.VerifyOption
 	return leaf
 }
 
-func TestRestartFindsTheSameAuthority(t *testing.T) {
+func TestOpenReusesAuthority(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	first := open(t, dir, start)
 	second := open(t, dir, start.AddDate(0, 1, 0))
@@ -84,7 +84,7 @@ func TestRestartFindsTheSameAuthority(t *testing.T) {
 	}
 }
 
-func TestServingPairCoversItsNames(t *testing.T) {
+func TestServingPairNames(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, start)
 	certFile, _, err := a.ServingPair(APIServerAltNames(net.IPv4(10, 96, 0, 1), "0.0.0.0", "node.example"))
@@ -111,7 +111,7 @@ func TestServingPairCoversItsNames(t *testing.T) {
 	again("two thirds of its life over", start.AddDate(0, 9, 0), true, "192.0.2.7")
 }
 
-func TestRenewedCAKeepsOldCertificatesValid(t *testing.T) {
+func TestRenewedCAVerifiesOldCertificates(t *testing.T) {
 	dir := t.TempDir()
 	old := open(t, dir, start)
 	late := start.Add(caLifetime - 200*24*time.Hour)
@@ -130,15 +130,15 @@ func TestRenewedCAKeepsOldCertificatesValid(t *testing.T) {
 	verify(t, renewed.CAPEM(), cert, late, x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 }
 
-func TestBrokenFilesAreErrorsThatNameThem(t *testing.T) {
+func TestDamagedFilesAreErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		spoil func(dir string) error
 		want  string
 	}{
 		"CA key lost":       {func(dir string) error { return os.Remove(filepath.Join(dir, "ca.key")) }, "ca.key is missing"},
-		"CA key of another": {func(dir string) error { return os.Rename(filepath.Join(dir, "sa.key"), filepath.Join(dir, "ca.key")) }, "does not belong to"},
+		"CA key of another": {func(dir string) error { return os.Rename(filepath.Join(dir, "sa.key"), filepath.Join(dir, "ca.key")) }, "does not match"},
 		"garbage":           {func(dir string) error { return os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("x"), 0o600) }, "ca.crt: want a PEM block"},
-		"garbage token key": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "sa.key"), []byte("x"), 0o600) }, "sa.key: want one PEM block"},
+		"invalid token key": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "sa.key"), []byte("x"), 0o600) }, "sa.key: want one PEM block"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -153,7 +153,7 @@ func TestBrokenFilesAreErrorsThatNameThem(t *testing.T) {
 	}
 }
 
-func TestKubeconfigIsKeptWhileItFits(t *testing.T) {
+func TestKubeconfigIsReusedWhileCurrent(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, start)
 	path := filepath.Join(dir, "kubeconfig")

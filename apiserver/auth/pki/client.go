@@ -60,7 +60,7 @@ func (id Identity) extKeyUsage() []x509.ExtKeyUsage {
 // ClientPEM creates a key and a client certificate for id, valid for at most one year.
 func (a *Authority) ClientPEM(id Identity) (certPEM, keyPEM []byte, err error) {
 	if id.Name == "" {
-		return nil, nil, fmt.Errorf("a client certificate needs a user name")
+		return nil, nil, fmt.Errorf("creating a client certificate: user name is empty")
 	}
 	key, err := newKey()
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *Authority) ClientPEM(id Identity) (certPEM, keyPEM []byte, err error) {
 		ExtKeyUsage: id.extKeyUsage(),
 	}, &key.PublicKey)
 	if err != nil {
-		return nil, nil, fmt.Errorf("making a client certificate for %s: %w", id.Name, err)
+		return nil, nil, fmt.Errorf("creating a client certificate for %s: %w", id.Name, err)
 	}
 	keyPEM, err = encodeKey(key)
 	return encodeCert(cert.Raw), keyPEM, err

@@ -1,26 +1,23 @@
-// Package pki is the certificate authority of a cluster: one directory
-// (DATA-DIR/pki) with what must outlive a restart.
+// Package pki is the certificate authority of a cluster. Its files are in DATA-DIR/pki:
 //
-//	ca.key, ca.crt                the authority; signs everything below
-//	apiserver.key, apiserver.crt  the API server's serving certificate
-//	sa.key                        signs service-account tokens (ES256)
+//	ca.key, ca.crt                the CA, which signs all certificates
+//	apiserver.key, apiserver.crt  serving certificate of the API server
+//	sa.key                        key that signs service account tokens (ES256)
 //
-// It decides which of these are missing, about to expire or no longer fit (a
-// new listen address), and makes only those again. Client certificates are
-// not kept here: they are minted into kubeconfig files.
+// It creates missing files and renews certificates before they expire or if the serving names
+// change. Client certificates are issued into kubeconfig files and not stored.
 //
 // Invariants:
 //
-//   - Every key is ECDSA P-256; every file is 0600 and appears whole or not at all.
-//   - A renewed CA keeps its key and subject, so certificates signed before stay valid.
-//   - No certificate outlives the CA that signed it.
-//   - A file that cannot be read is an error that names it; it is never replaced,
-//     because replacing a CA locks every client out.
+//   - Keys are ECDSA P-256. Files have mode 0600 and are replaced atomically.
+//   - A renewed CA keeps its key and subject, so existing certificates stay valid.
+//   - No certificate outlives the CA.
+//   - An unreadable file is an error and never replaced, because replacing the CA would invalidate
+//     all credentials.
 //
-// Agents serve with the certificate that they are clients with: it says which
-// node they are, and that is what the API server checks, not an address.
+// A node agent serves with its client certificate. The API server checks the name of the node in
+// the certificate and not the address.
 //
-// Departures from Kubernetes: kubeadm spreads this over three authorities
-// (cluster, front proxy, etcd) and leaves renewal to the operator; Berth's etcd
-// is in process and there is no front proxy, so one authority is enough.
+// Differences from kubeadm: there is one CA instead of three (cluster, front proxy, etcd), and
+// certificates are renewed automatically.
 package pki

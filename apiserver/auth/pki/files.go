@@ -19,7 +19,7 @@ const (
 func WriteFileAtomic(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("making the directory of %s: %w", path, err)
+		return fmt.Errorf("creating the directory of %s: %w", path, err)
 	}
 	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // created with mode 0600
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestKeepServingRenewsInTimeAndTellsFailures(t *testing.T) {
+func TestRunRenewal(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		a, err := Open(dir, nil)

@@ -67,7 +67,7 @@ func (a *Authority) ServingPair(names AltNames) (certFile, keyFile string, err e
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}, &key.PublicKey)
 	if err != nil {
-		return "", "", fmt.Errorf("making the serving certificate: %w", err)
+		return "", "", fmt.Errorf("creating the serving certificate: %w", err)
 	}
 	return certFile, keyFile, WriteFileAtomic(certFile, encodeCert(cert.Raw))
 }

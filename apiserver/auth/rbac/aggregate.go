@@ -83,7 +83,7 @@ func (a *Aggregator) processNextWorkItem(ctx context.Context) bool {
 	defer a.queue.Done(name)
 	if err := a.syncClusterRole(ctx, name); err != nil {
 		if !apierrors.IsConflict(err) {
-			utilruntime.HandleErrorWithContext(ctx, err, "aggregating a clusterrole", "clusterrole", name)
+			utilruntime.HandleErrorWithContext(ctx, err, "Failed to aggregate a ClusterRole", "clusterrole", name)
 		}
 		a.queue.AddRateLimited(name)
 		return true

@@ -26,7 +26,7 @@ func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 		return last == nil, nil
 	})
 	if err != nil && last != nil {
-		return fmt.Errorf("making the built-in roles: %w", last)
+		return fmt.Errorf("creating the built-in roles: %w", last)
 	}
 	return err
 }

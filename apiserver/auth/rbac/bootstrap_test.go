@@ -117,8 +117,8 @@ func TestAggregationFollowsLabels(t *testing.T) {
 	eventually("admin", "holds")
 }
 
-// TestBuiltInPower pins the permissions of Berth's identities.
-func TestBuiltInPower(t *testing.T) {
+// TestBuiltInPermissions pins the permissions of Berth's identities.
+func TestBuiltInPermissions(t *testing.T) {
 	client := fake.NewClientset()
 	if err := Bootstrap(t.Context(), client); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestBuiltInPower(t *testing.T) {
 	factory.WaitForCacheSync(t.Context().Done())
 	scheduler, controllers := &user.DefaultInfo{Name: "system:kube-scheduler"}, &user.DefaultInfo{Name: "system:kube-controller-manager"}
 	anonymous := &user.DefaultInfo{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}
-	somebody := &user.DefaultInfo{Name: "eve", Groups: []string{"system:authenticated"}}
+	anyUser := &user.DefaultInfo{Name: "eve", Groups: []string{"system:authenticated"}}
 	node := &user.DefaultInfo{Name: "system:node:n", Groups: []string{"system:nodes", "system:authenticated"}}
 	descheduler := &user.DefaultInfo{Name: "system:berth:descheduler"}
 	simulated := &user.DefaultInfo{Name: "system:berth:simulated-nodes"}
@@ -147,8 +147,8 @@ func TestBuiltInPower(t *testing.T) {
 		{controllers, []string{"escalate rbac.authorization.k8s.io:clusterroles x", "create rbac.authorization.k8s.io:clusterrolebindings"}, false},
 		{anonymous, []string{"get /healthz", "get /version", "get /readyz"}, true},
 		{anonymous, []string{"get /api", "list :pods", "get /metrics", "get /openapi/v3", "create authorization.k8s.io:selfsubjectaccessreviews"}, false},
-		{somebody, []string{"get /api", "get /apis/apps/v1", "get /openapi/v3", "create authentication.k8s.io:selfsubjectreviews"}, true},
-		{somebody, []string{"list :pods", "get /metrics", "create authorization.k8s.io:subjectaccessreviews"}, false},
+		{anyUser, []string{"get /api", "get /apis/apps/v1", "get /openapi/v3", "create authentication.k8s.io:selfsubjectreviews"}, true},
+		{anyUser, []string{"list :pods", "get /metrics", "create authorization.k8s.io:subjectaccessreviews"}, false},
 		{node, []string{"list :pods", "get :secrets s", "update :nodes n"}, false}, // the node authorizer grants these, not RBAC
 		{descheduler, []string{"create :pods/eviction p", "list :nodes", "update coordination.k8s.io:leases descheduler", "get coordination.k8s.io:leases berth-scheduler", "list metrics.k8s.io:pods"}, true},
 		{descheduler, []string{"delete :pods p", "get :secrets s", "update coordination.k8s.io:leases berth-scheduler"}, false},
@@ -156,7 +156,7 @@ func TestBuiltInPower(t *testing.T) {
 		{simulated, []string{"get :secrets s", "create :pods", "create :pods/binding p"}, false},
 	} {
 		for _, request := range tc.requests {
-			decision, _, _ := NewAuthorizer(r).Authorize(t.Context(), asked(tc.u, "a", request))
+			decision, _, _ := NewAuthorizer(r).Authorize(t.Context(), parseRequest(tc.u, "a", request))
 			if got := decision == 1; got != tc.want {
 				t.Errorf("%s: %s: allowed %v, want %v", tc.u.GetName(), request, got, tc.want)
 			}

@@ -1,21 +1,20 @@
-// Package rbac decides by the stored Roles, ClusterRoles and their bindings
-// who may do what, keeps the built-in roles in place, and stops people from
-// granting what they do not hold.
+// Package rbac implements RBAC: authorization by stored roles, the built-in roles, aggregated
+// ClusterRoles, and the prevention of privilege escalation.
 //
-//	request ─▶ Authorizer ─▶ Resolver (bindings of the user ─▶ rules) ─▶ match
-//	write of a role or binding ─▶ Escalation (admission) ─▶ Resolver ─▶ covers?
-//	start ─▶ Bootstrap (built-in roles and bindings exist, with all their rules)
-//	running ─▶ Aggregator (rules of aggregated ClusterRoles follow their selectors)
+//	Authorizer  authorizes requests with the rules that Resolver returns for the user
+//	Escalation  is the admission plugin that prevents privilege escalation
+//	Bootstrap   creates the built-in roles and bindings
+//	Aggregator  updates the rules of aggregated ClusterRoles
 //
-// Invariants, each held by a test:
+// Invariants:
 //
-//   - Rules only add: no rule takes away what another grants.
-//   - A binding to a missing role grants nothing and does not hide other bindings.
-//   - A RoleBinding never grants outside its namespace, nor non-resource URLs.
-//   - Whoever cannot do a thing cannot grant it, unless they hold the verb
-//     escalate (roles) or bind (bindings), or are in system:masters.
+//   - Rules are additive.
+//   - A binding to a missing role grants nothing and does not affect other bindings.
+//   - A RoleBinding grants nothing outside of its namespace and no non-resource URLs.
+//   - A user can grant only permissions that the user holds, unless the user has the verb escalate
+//     (roles) or bind (bindings), or is in system:masters.
 //
-// Departures from Kubernetes: the escalation check is a validating admission
-// plugin instead of a wrapper around storage, so an invalid role is a 422
-// before it is a 403. Roles for parts that Berth does not have are left out.
+// Differences from Kubernetes: the escalation check is an admission plugin and not part of the
+// storage, so an invalid role is rejected with 422 before 403. There are no roles for components
+// that Berth does not have.
 package rbac

@@ -21,7 +21,7 @@ func record(u user.Info, obj, old runtime.Object, namespace, name, resource stri
 	return admission.NewAttributesRecord(obj, old, rbacv1.SchemeGroupVersion.WithKind("X"), namespace, name, gvr, "", op, nil, false, u)
 }
 
-func TestNobodyGrantsWhatHeLacks(t *testing.T) {
+func TestEscalationIsForbidden(t *testing.T) {
 	secrets := rbacv1.PolicyRule{Verbs: []string{"get", "list"}, APIGroups: []string{""}, Resources: []string{"secrets"}}
 	all := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}
 	on := func(verb string, names ...string) rbacv1.PolicyRule {
@@ -55,23 +55,23 @@ func TestNobodyGrantsWhatHeLacks(t *testing.T) {
 		obj, old runtime.Object
 		want     string // part of the error; "" means admitted
 	}{
-		"held":                       {"ann", "a", "roles", role("Role", "a", "r", readPods), nil, ""},
-		"not held":                   {"ann", "a", "roles", role("Role", "a", "r", readPods, secrets), nil, `user "ann" (groups=["g"])` + lacks},
-		"held elsewhere":             {"ann", "b", "roles", role("Role", "b", "r", readPods), nil, "not currently held"},
-		"held in a namespace only":   {"ann", "", "clusterroles", role("ClusterRole", "", "r", readPods), nil, "not currently held"},
-		"update":                     {"ann", "a", "roles", role("Role", "a", "r", secrets), role("Role", "a", "r", readPods), lacks},
-		"update of owners":           {"ann", "a", "roles", owned, role("Role", "a", "r", secrets), ""},
-		"verb escalate":              {"esc", "a", "roles", role("Role", "a", "r", secrets), nil, ""},
-		"verb bind":                  {"bin", "a", "rolebindings", binding("a", "b", "ClusterRole", "secrets"), nil, ""},
-		"verb bind on another":       {"bin", "a", "rolebindings", binding("a", "b", "ClusterRole", "all"), nil, "not currently held"},
-		"binding to what is held":    {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "reader"), nil, ""},
-		"binding to more":            {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "secrets"), nil, lacks},
-		"binding to nothing":         {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "missing"), nil, "not found"},
-		"cluster binding":            {"ann", "", "clusterrolebindings", binding("", "b", "ClusterRole", "reader"), nil, "not currently held"},
-		"aggregation":                {"ann", "", "clusterroles", aggregating, nil, "must have cluster-admin privileges to use an aggregationRule"},
-		"all verbs, so escalate too": {"root", "", "clusterroles", aggregating, nil, ""},
-		"everything that is a thing": {"root", "", "clusterroles", role("ClusterRole", "", "r", all), nil, ""},
-		"masters":                    {"", "", "clusterroles", aggregating, nil, ""},
+		"held":                               {"ann", "a", "roles", role("Role", "a", "r", readPods), nil, ""},
+		"not held":                           {"ann", "a", "roles", role("Role", "a", "r", readPods, secrets), nil, `user "ann" (groups=["g"])` + lacks},
+		"held elsewhere":                     {"ann", "b", "roles", role("Role", "b", "r", readPods), nil, "not currently held"},
+		"held in a namespace only":           {"ann", "", "clusterroles", role("ClusterRole", "", "r", readPods), nil, "not currently held"},
+		"update":                             {"ann", "a", "roles", role("Role", "a", "r", secrets), role("Role", "a", "r", readPods), lacks},
+		"update of owners":                   {"ann", "a", "roles", owned, role("Role", "a", "r", secrets), ""},
+		"verb escalate":                      {"esc", "a", "roles", role("Role", "a", "r", secrets), nil, ""},
+		"verb bind":                          {"bin", "a", "rolebindings", binding("a", "b", "ClusterRole", "secrets"), nil, ""},
+		"verb bind on another role":          {"bin", "a", "rolebindings", binding("a", "b", "ClusterRole", "all"), nil, "not currently held"},
+		"binding to a held role":             {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "reader"), nil, ""},
+		"binding to a role that is not held": {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "secrets"), nil, lacks},
+		"binding to a missing role":          {"ann", "a", "rolebindings", binding("a", "b", "ClusterRole", "missing"), nil, "not found"},
+		"cluster binding":                    {"ann", "", "clusterrolebindings", binding("", "b", "ClusterRole", "reader"), nil, "not currently held"},
+		"aggregation":                        {"ann", "", "clusterroles", aggregating, nil, "must have cluster-admin privileges to use an aggregationRule"},
+		"all verbs, so escalate too":         {"root", "", "clusterroles", aggregating, nil, ""},
+		"all resources":                      {"root", "", "clusterroles", role("ClusterRole", "", "r", all), nil, ""},
+		"masters":                            {"", "", "clusterroles", aggregating, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &user.DefaultInfo{Name: tc.who, Groups: []string{"g"}}

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// asked parses a request such as "get apps/deployments/scale name" or "get /path".
-func asked(u user.Info, namespace, request string) authorizer.AttributesRecord {
+// parseRequest parses a request such as "get apps/deployments/scale name" or "get /path".
+func parseRequest(u user.Info, namespace, request string) authorizer.AttributesRecord {
 	f := strings.Fields(request)
 	a := authorizer.AttributesRecord{User: u, Verb: f[0], Namespace: namespace}
 	if strings.HasPrefix(f[1], "/") {
@@ -70,7 +70,7 @@ func TestAllows(t *testing.T) {
 			yes:  []string{"get apps:deployments/scale x", "get :replicationcontrollers/scale x"},
 			no:   []string{"get apps:deployments x", "get apps:deployments/status x"},
 		},
-		"pods/* is no pattern": {
+		"pods/* is a literal": {
 			rule: rule("get", "core", "pods/*", ""),
 			no:   []string{"get :pods x", "get :pods/log x"},
 		},
@@ -88,7 +88,7 @@ func TestAllows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := func(request string, want bool) {
-				if got := Allows(asked(nil, "", request), tc.rule); got != want {
+				if got := Allows(parseRequest(nil, "", request), tc.rule); got != want {
 					t.Errorf("%s: allowed %v, want %v", request, got, want)
 				}
 			}
@@ -146,7 +146,7 @@ var (
 	stranger    = &user.DefaultInfo{Name: "web", Groups: []string{"ann"}}
 )
 
-func TestDecisions(t *testing.T) {
+func TestAuthorizer(t *testing.T) {
 	_, _, r := cluster(t,
 		role("ClusterRole", "", "reader", readPods, readHealth),
 		role("Role", "a", "local", readPods),
@@ -175,7 +175,7 @@ func TestDecisions(t *testing.T) {
 		"names do not cross kinds":        {stranger, "a", "get :pods x", authorizer.DecisionNoOpinion, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, reason, err := authz.Authorize(t.Context(), asked(tc.u, tc.ns, tc.request))
+			got, reason, err := authz.Authorize(t.Context(), parseRequest(tc.u, tc.ns, tc.request))
 			if got != tc.want || reason != tc.reason || err != nil {
 				t.Errorf("%v, %q, %v; want %v, %q", got, reason, err, tc.want, tc.reason)
 			}
@@ -183,7 +183,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-func TestRulesForListsResourcesAndPaths(t *testing.T) {
+func TestRulesFor(t *testing.T) {
 	_, _, r := cluster(t, role("ClusterRole", "", "reader", readPods, readHealth), binding("", "ops", "ClusterRole", "reader", ops))
 	resources, urls, incomplete, err := NewAuthorizer(r).RulesFor(t.Context(), userOps, "a")
 	if len(resources) != 1 || len(urls) != 1 || incomplete || err != nil {

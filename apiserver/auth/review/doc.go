@@ -1,10 +1,7 @@
-// Package review answers the questions that clients ask about authentication
-// and authorization: who am I (SelfSubjectReview), whose token is this
-// (TokenReview), may I or may he do that (SubjectAccessReview and its Self and
-// Local kinds), what may I do (SelfSubjectRulesReview).
+// Package review serves the review kinds of authentication.k8s.io and authorization.k8s.io:
+// SelfSubjectReview, TokenReview, SubjectAccessReview with its Self and Local variants, and
+// SelfSubjectRulesReview.
 //
-// Nothing is stored: each is a POST whose answer is its status. What is asked
-// is checked as upstream does (400 for a request that cannot be, 422 for one
-// that contradicts itself), and then put to the very authenticator and
-// authorizer that guard requests, so the answer is what would happen.
+// Reviews are not stored. They are validated as in Kubernetes and evaluated by the authenticator and
+// the authorizer of the server.
 package review

@@ -65,15 +65,15 @@ func TestSubjectAccessReview(t *testing.T) {
 		allowed, denied bool
 		cause           string // field cause of a 422
 	}{
-		"allowed":          {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a")}, allowed: true},
-		"no opinion":       {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("b")}},
-		"denied":           {spec: authorizationv1.SubjectAccessReviewSpec{User: "bob", NonResourceAttributes: path}, denied: true},
-		"about nothing":    {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann"}, cause: "exactly one of nonResourceAttributes or resourceAttributes must be specified"},
-		"about both":       {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a"), NonResourceAttributes: path}, cause: "cannot be specified in combination with resourceAttributes"},
-		"about nobody":     {spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: pods("a")}, cause: "at least one of user or group must be specified"},
-		"two selectors":    {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: selector}, cause: "requirements"},
-		"with a name":      {meta: metav1.ObjectMeta{Name: "x"}, spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a")}, cause: "must be empty"},
-		"as a group alone": {spec: authorizationv1.SubjectAccessReviewSpec{Groups: []string{"g"}, ResourceAttributes: pods("a")}},
+		"allowed":                              {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a")}, allowed: true},
+		"no opinion":                           {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("b")}},
+		"denied":                               {spec: authorizationv1.SubjectAccessReviewSpec{User: "bob", NonResourceAttributes: path}, denied: true},
+		"no attributes":                        {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann"}, cause: "exactly one of nonResourceAttributes or resourceAttributes must be specified"},
+		"resource and non-resource attributes": {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a"), NonResourceAttributes: path}, cause: "cannot be specified in combination with resourceAttributes"},
+		"no subject":                           {spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: pods("a")}, cause: "at least one of user or group must be specified"},
+		"two selectors":                        {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: selector}, cause: "requirements"},
+		"with a name":                          {meta: metav1.ObjectMeta{Name: "x"}, spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a")}, cause: "must be empty"},
+		"as a group alone":                     {spec: authorizationv1.SubjectAccessReviewSpec{Groups: []string{"g"}, ResourceAttributes: pods("a")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := post(as(t, nil, ""), NewSubjectAccessReview(annOnly), &authorizationv1.SubjectAccessReview{ObjectMeta: tc.meta, Spec: tc.spec})
@@ -116,7 +116,7 @@ func TestLocalAndSelfReviews(t *testing.T) {
 		t.Errorf("ann about herself: %v, %v", out, err)
 	}
 	if _, err := post(as(t, nil, ""), NewSelfSubjectAccessReview(annOnly), self); code(err) != 400 {
-		t.Errorf("nobody about himself: %v, want 400", err)
+		t.Errorf("SelfSubjectReview without a user: %v, want 400", err)
 	}
 	who, err := post(as(t, &user.DefaultInfo{Name: "ann", Extra: map[string][]string{"k": {"v"}}}, ""), NewSelfSubjectReview(time.Now), &authenticationv1.SelfSubjectReview{})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// TestPublishedKeyChecksTokens verifies a token with only the discovery documents.
-func TestPublishedKeyChecksTokens(t *testing.T) {
-	w := newWorld(t)
+// TestDiscoveryKeyVerifiesTokens verifies a token with only the discovery documents.
+func TestDiscoveryKeyVerifiesTokens(t *testing.T) {
+	w := newFixture(t)
 	documents, err := w.issuer.DiscoveryHandlers("127.0.0.1:6443")
 	if err != nil {
 		t.Fatal(err)

@@ -26,21 +26,21 @@ func TestTokenRequest(t *testing.T) {
 		life    time.Duration
 		code    int32 // 0 means success
 	}{
-		"defaults":                {life: time.Hour},
-		"ten minutes":             {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(600)}, life: 10 * time.Minute},
-		"too short":               {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(599)}, code: 422},
-		"too long":                {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(1<<32 + 1)}, code: 422},
-		"bound to a pod":          {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "2")}, life: time.Hour},
-		"pod of another life":     {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "9")}, code: 409},
-		"no such pod":             {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("q", "")}, code: 404},
-		"pod of another account":  {account: "other", spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "")}, code: 400},
-		"bound to what cannot be": {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Job", APIVersion: "batch/v1", Name: "j"}}, code: 400},
-		"no such account":         {account: "nobody", code: 404},
-		"another name":            {meta: metav1.ObjectMeta{Name: "db"}, code: 422},
-		"another namespace":       {meta: metav1.ObjectMeta{Namespace: "b"}, code: 422},
+		"defaults":                       {life: time.Hour},
+		"ten minutes":                    {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(600)}, life: 10 * time.Minute},
+		"too short":                      {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(599)}, code: 422},
+		"too long":                       {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(1<<32 + 1)}, code: 422},
+		"bound to a pod":                 {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "2")}, life: time.Hour},
+		"recreated pod":                  {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "9")}, code: 409},
+		"unknown pod":                    {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("q", "")}, code: 404},
+		"pod of another account":         {account: "other", spec: authenticationv1.TokenRequestSpec{BoundObjectRef: pod("p", "")}, code: 400},
+		"bound to an unsupported object": {spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Job", APIVersion: "batch/v1", Name: "j"}}, code: 400},
+		"unknown account":                {account: "missing", code: 404},
+		"another name":                   {meta: metav1.ObjectMeta{Name: "db"}, code: 422},
+		"another namespace":              {meta: metav1.ObjectMeta{Namespace: "b"}, code: 422},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			w.accounts["a/other"] = w.accounts["a/web"].DeepCopy()
 			w.accounts["a/other"].Name = "other"
 			account := tc.account
@@ -73,10 +73,10 @@ func TestTokenRequest(t *testing.T) {
 	}
 }
 
-// TestAdmissionSeesWhatWasAskedFor: the default audience is set after admission, because
+// TestAdmissionSeesRequestedAudiences: the default audience is set after admission, because
 // NodeRestriction checks whether the request has an audience.
-func TestAdmissionSeesWhatWasAskedFor(t *testing.T) {
-	w := newWorld(t)
+func TestAdmissionSeesRequestedAudiences(t *testing.T) {
+	w := newFixture(t)
 	var seen *authenticationv1.TokenRequest
 	out, err := NewRequestREST(w.issuer, w.store, []string{DefaultIssuer}).Create(genericapirequest.WithNamespace(t.Context(), "a"), "web", &authenticationv1.TokenRequest{},
 		func(_ context.Context, obj runtime.Object) error {

@@ -52,21 +52,21 @@ func named(name, uid string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(uid)}
 }
 
-// world is an issuer and a verifier that share a key and a store.
-type world struct {
+// fixture is an issuer and a verifier that share a key and a store.
+type fixture struct {
 	*store
 	issuer *Issuer
 	now    time.Time
 	key    *ecdsa.PrivateKey
 }
 
-func newWorld(t *testing.T) *world {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{now: noon, key: key, store: &store{
+	w := &fixture{now: noon, key: key, store: &store{
 		accounts: map[string]*corev1.ServiceAccount{"a/web": {ObjectMeta: named("web", "1")}},
 		pods: map[string]*corev1.Pod{"a/p": {
 			ObjectMeta: named("p", "2"), Spec: corev1.PodSpec{ServiceAccountName: "web", NodeName: "n"},
@@ -80,11 +80,11 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) verifier() *Verifier {
+func (w *fixture) verifier() *Verifier {
 	return NewVerifier(DefaultIssuer, &w.key.PublicKey, []string{DefaultIssuer}, w.store, func() time.Time { return w.now })
 }
 
-func (w *world) issue(t *testing.T, b BoundObjects, audiences ...string) string {
+func (w *fixture) issue(t *testing.T, b BoundObjects, audiences ...string) string {
 	t.Helper()
 	if len(audiences) == 0 {
 		audiences = []string{DefaultIssuer}
@@ -96,8 +96,8 @@ func (w *world) issue(t *testing.T, b BoundObjects, audiences ...string) string 
 	return issued.Token
 }
 
-func TestTokenSpeaksForItsAccount(t *testing.T) {
-	w := newWorld(t)
+func TestTokenAuthenticatesServiceAccount(t *testing.T) {
+	w := newFixture(t)
 	resp, ok, err := w.verifier().AuthenticateToken(t.Context(), w.issue(t, BoundObjects{Pod: w.pods["a/p"], NodeOfPod: w.nodes["n"]}))
 	if err != nil || !ok {
 		t.Fatalf("ok %v, error %v", ok, err)
@@ -119,43 +119,43 @@ func TestTokenSpeaksForItsAccount(t *testing.T) {
 	}
 }
 
-func TestTokenEndsWithWhatItIsBoundTo(t *testing.T) {
+func TestBoundTokenExpiresWithObject(t *testing.T) {
 	past := metav1.NewTime(noon.Add(-2 * time.Minute))
 	for name, tc := range map[string]struct {
-		bound  func(*world) BoundObjects
-		change func(*world)
+		bound  func(*fixture) BoundObjects
+		change func(*fixture)
 		want   string // part of the error; "" means still valid
 	}{
-		"nothing happened":     {change: func(*world) {}},
-		"account deleted":      {change: func(w *world) { delete(w.accounts, "a/web") }, want: "not found"},
-		"account made anew":    {change: func(w *world) { w.accounts["a/web"].UID = "9" }, want: "has uid 9"},
-		"account long deleted": {change: func(w *world) { w.accounts["a/web"].DeletionTimestamp = &past }, want: "has been deleted"},
+		"unchanged":            {change: func(*fixture) {}},
+		"account deleted":      {change: func(w *fixture) { delete(w.accounts, "a/web") }, want: "not found"},
+		"account recreated":    {change: func(w *fixture) { w.accounts["a/web"].UID = "9" }, want: "has uid 9"},
+		"account long deleted": {change: func(w *fixture) { w.accounts["a/web"].DeletionTimestamp = &past }, want: "has been deleted"},
 		"pod deleted": {
-			bound:  func(w *world) BoundObjects { return BoundObjects{Pod: w.pods["a/p"]} },
-			change: func(w *world) { delete(w.pods, "a/p") }, want: "not found",
+			bound:  func(w *fixture) BoundObjects { return BoundObjects{Pod: w.pods["a/p"]} },
+			change: func(w *fixture) { delete(w.pods, "a/p") }, want: "not found",
 		},
-		"pod made anew": {
-			bound:  func(w *world) BoundObjects { return BoundObjects{Pod: w.pods["a/p"].DeepCopy()} },
-			change: func(w *world) { w.pods["a/p"].UID = "9" }, want: "has uid 9",
+		"pod recreated": {
+			bound:  func(w *fixture) BoundObjects { return BoundObjects{Pod: w.pods["a/p"].DeepCopy()} },
+			change: func(w *fixture) { w.pods["a/p"].UID = "9" }, want: "has uid 9",
 		},
 		"pod's node deleted": {
-			bound:  func(w *world) BoundObjects { return BoundObjects{Pod: w.pods["a/p"], NodeOfPod: w.nodes["n"]} },
-			change: func(w *world) { delete(w.nodes, "n") },
+			bound:  func(w *fixture) BoundObjects { return BoundObjects{Pod: w.pods["a/p"], NodeOfPod: w.nodes["n"]} },
+			change: func(w *fixture) { delete(w.nodes, "n") },
 		},
 		"secret deleted": {
-			bound:  func(w *world) BoundObjects { return BoundObjects{Secret: w.secrets["a/s"]} },
-			change: func(w *world) { delete(w.secrets, "a/s") }, want: "not found",
+			bound:  func(w *fixture) BoundObjects { return BoundObjects{Secret: w.secrets["a/s"]} },
+			change: func(w *fixture) { delete(w.secrets, "a/s") }, want: "not found",
 		},
 		"node deleted": {
-			bound:  func(w *world) BoundObjects { return BoundObjects{Node: w.nodes["n"]} },
-			change: func(w *world) { delete(w.nodes, "n") }, want: "not found",
+			bound:  func(w *fixture) BoundObjects { return BoundObjects{Node: w.nodes["n"]} },
+			change: func(w *fixture) { delete(w.nodes, "n") }, want: "not found",
 		},
-		"expired":      {change: func(w *world) { w.now = noon.Add(time.Hour + leeway + time.Second) }, want: "has expired"},
-		"just expired": {change: func(w *world) { w.now = noon.Add(time.Hour + leeway/2) }},
-		"not yet":      {change: func(w *world) { w.now = noon.Add(-time.Hour) }, want: "not valid yet"},
+		"expired":      {change: func(w *fixture) { w.now = noon.Add(time.Hour + leeway + time.Second) }, want: "has expired"},
+		"just expired": {change: func(w *fixture) { w.now = noon.Add(time.Hour + leeway/2) }},
+		"not yet":      {change: func(w *fixture) { w.now = noon.Add(-time.Hour) }, want: "not valid yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newFixture(t)
 			var b BoundObjects
 			if tc.bound != nil {
 				b = tc.bound(w)
@@ -195,8 +195,8 @@ func swapPayload(token, other string) string {
 	return strings.Join(parts, ".")
 }
 
-func TestForgedTokensAreRefused(t *testing.T) {
-	w := newWorld(t)
+func TestForgedTokensAreRejected(t *testing.T) {
+	w := newFixture(t)
 	other, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -207,19 +207,19 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		token string
 		ours  bool // an error; otherwise the token is unknown
 	}{
-		"another key":      {forge(t, jwt.SigningMethodES256, other, as), true},
-		"no signature":     {forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, as), true},
-		"key as a secret":  {forge(t, jwt.SigningMethodHS256, []byte(w.issuer.keyID), as), true},
-		"changed payload":  {swapPayload(good, forge(t, jwt.SigningMethodES256, other, as)), true},
-		"cut signature":    {good[:len(good)-4], true},
-		"no expiry":        {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.ExpiresAt = nil }), true},
-		"other subject":    {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Subject = "system:serviceaccount:a:admin" }), true},
-		"no account":       {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Kubernetes = kubernetesClaims{} }), true},
-		"another issuer":   {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Issuer = "https://elsewhere" }), false},
-		"another audience": {w.issue(t, BoundObjects{}, "vault"), true},
-		"not a token":      {"abc", false},
-		"empty":            {"", false},
-		"three dots":       {"...", false},
+		"another key":         {forge(t, jwt.SigningMethodES256, other, as), true},
+		"no signature":        {forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, as), true},
+		"key as a secret":     {forge(t, jwt.SigningMethodHS256, []byte(w.issuer.keyID), as), true},
+		"changed payload":     {swapPayload(good, forge(t, jwt.SigningMethodES256, other, as)), true},
+		"truncated signature": {good[:len(good)-4], true},
+		"no expiry":           {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.ExpiresAt = nil }), true},
+		"other subject":       {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Subject = "system:serviceaccount:a:admin" }), true},
+		"no account":          {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Kubernetes = kubernetesClaims{} }), true},
+		"another issuer":      {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Issuer = "https://elsewhere" }), false},
+		"another audience":    {w.issue(t, BoundObjects{}, "vault"), true},
+		"not a token":         {"abc", false},
+		"empty":               {"", false},
+		"three dots":          {"...", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, ok, err := w.verifier().AuthenticateToken(t.Context(), tc.token)
@@ -230,8 +230,8 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	}
 }
 
-func TestAudienceOfTheQuestionCounts(t *testing.T) {
-	w := newWorld(t)
+func TestRequestedAudienceIsChecked(t *testing.T) {
+	w := newFixture(t)
 	ctx := authenticator.WithAudiences(t.Context(), authenticator.Audiences{"vault", "db"})
 	resp, ok, err := w.verifier().AuthenticateToken(ctx, w.issue(t, BoundObjects{}, "vault", DefaultIssuer))
 	if err != nil || !ok || len(resp.Audiences) != 1 || resp.Audiences[0] != "vault" {

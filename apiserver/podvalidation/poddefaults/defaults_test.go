@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podtest"
 )
 
-func TestPullPolicyFollowsTheImage(t *testing.T) {
+func TestDefaultPullPolicy(t *testing.T) {
 	for image, want := range map[string]corev1.PullPolicy{
 		"app":                        corev1.PullAlways,
 		"app:latest":                 corev1.PullAlways,
@@ -26,7 +26,7 @@ func TestPullPolicyFollowsTheImage(t *testing.T) {
 	}
 }
 
-func TestDefaultingTwiceIsDefaultingOnce(t *testing.T) {
+func TestDefaultingIsIdempotent(t *testing.T) {
 	pod := podtest.Pod(t, `spec: {hostNetwork: true, resources: {limits: {cpu: 1}}, volumes: [{name: a}, {name: b, iscsi: {iqn: q}}],
 		containers: [{name: c, image: x, ports: [{containerPort: 80}], resources: {limits: {memory: 1Gi}}, livenessProbe: {grpc: {port: 1}}}]}`)
 	DefaultPod(pod)
@@ -56,7 +56,7 @@ func TestPodDefaults(t *testing.T) {
 	}
 }
 
-func TestTemplatesLeaveToPodsWhatPodsDecide(t *testing.T) {
+func TestPodTemplateDefaults(t *testing.T) {
 	pod := podtest.Pod(t, `spec: {hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 80}], resources: {limits: {cpu: 1}}}]}`)
 	template := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
 	DefaultPodTemplate(&template)
@@ -66,7 +66,7 @@ func TestTemplatesLeaveToPodsWhatPodsDecide(t *testing.T) {
 	}
 }
 
-func TestPodLevelRequestsAreFilledIn(t *testing.T) {
+func TestPodLevelRequestDefaults(t *testing.T) {
 	for _, f := range []struct{ fact, patch, cpu, memory string }{
 		{"from the limits", `spec: {resources: {limits: {cpu: 1, memory: 1Gi}}}`, "1", "1Gi"},
 		{"from what containers ask for, before the limits",

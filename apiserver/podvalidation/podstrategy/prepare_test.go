@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podtest"
 )
 
-func TestLabelKeysAreMergedOnce(t *testing.T) {
+func TestMatchLabelKeysAreMerged(t *testing.T) {
 	pod := podtest.Pod(t, `{metadata: {labels: {a: x}}, spec: {affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution:
 		[{weight: 1, podAffinityTerm: {topologyKey: z, labelSelector: {}, matchLabelKeys: [a, missing], mismatchLabelKeys: [a]}}]}}}}`)
 	PrepareForCreate(pod)
@@ -27,7 +27,7 @@ func TestAppArmorAnnotationsBecomeFields(t *testing.T) {
 	}
 }
 
-func TestFieldsBehindClosedGatesAreNotStored(t *testing.T) {
+func TestDisabledFieldsAreDropped(t *testing.T) {
 	pod := podtest.Pod(t, `spec: {schedulingGroup: {podGroupName: g}, containers: [{name: c, image: x, lifecycle: {stopSignal: SIGINT}}],
 		initContainers: [{name: i, image: x, restartPolicy: Always, lifecycle: {stopSignal: SIGINT, preStop: {sleep: {seconds: 1}}}}]}`)
 	PrepareForCreate(pod)
@@ -37,7 +37,7 @@ func TestFieldsBehindClosedGatesAreNotStored(t *testing.T) {
 	}
 }
 
-func TestFieldsThatAnotherServerStoredAreKept(t *testing.T) {
+func TestStoredDisabledFieldsAreKept(t *testing.T) {
 	oldPod := podtest.Pod(t, `spec: {schedulingGroup: {podGroupName: g}}`)
 	newPod := oldPod.DeepCopy()
 	PrepareForUpdate(newPod, oldPod)

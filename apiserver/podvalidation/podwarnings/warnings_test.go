@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/podtest"
 )
 
-func TestWarningsOfPods(t *testing.T) {
+func TestPodWarnings(t *testing.T) {
 	for _, f := range []struct {
 		fact, patch string
 		want        []string
@@ -47,7 +47,7 @@ func TestWarningsOfPods(t *testing.T) {
 	}
 }
 
-func TestWarningsOfTemplatesNameTheTemplate(t *testing.T) {
+func TestPodTemplateWarningsHavePath(t *testing.T) {
 	pod := storedPod(t, `spec: {nodeSelector: {beta.kubernetes.io/os: linux}}`)
 	template := &corev1.PodTemplateSpec{Spec: pod.Spec}
 	got := PodTemplateWarnings(t.Context(), field.NewPath("spec", "template"), template, nil)

@@ -94,15 +94,15 @@ func ValidateReplicationControllerStatusUpdate(rc, old *corev1.ReplicationContro
 
 // ReplicationControllerWarnings warns of the name and the template.
 func ReplicationControllerWarnings(ctx context.Context, rc, old *corev1.ReplicationController) []string {
-	var texts []string
+	var warnings []string
 	if old == nil {
-		texts = checks.NameWarning(rc.Name)
+		warnings = checks.NameWarning(rc.Name)
 	}
 	if rc.Spec.Template == nil {
-		return texts
+		return warnings
 	}
 	if old == nil {
-		return append(texts, checks.TemplateWarnings(ctx, rc.Spec.Template, nil, true)...)
+		return append(warnings, checks.TemplateWarnings(ctx, rc.Spec.Template, nil, true)...)
 	}
-	return append(texts, checks.TemplateWarnings(ctx, rc.Spec.Template, old.Spec.Template, !checks.SemanticEqual(rc.Spec, old.Spec))...)
+	return append(warnings, checks.TemplateWarnings(ctx, rc.Spec.Template, old.Spec.Template, !checks.SemanticEqual(rc.Spec, old.Spec))...)
 }

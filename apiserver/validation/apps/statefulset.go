@@ -205,18 +205,18 @@ func ValidateStatefulSetStatusUpdate(ss, old *appsv1.StatefulSet) field.ErrorLis
 
 // StatefulSetWarnings warns of the name, the template, claim templates and an unlimited history.
 func StatefulSetWarnings(ctx context.Context, ss, old *appsv1.StatefulSet) []string {
-	var texts []string
+	var warnings []string
 	if old == nil {
-		texts = append(checks.NameWarning(ss.Name), checks.TemplateWarnings(ctx, &ss.Spec.Template, nil, true)...)
+		warnings = append(checks.NameWarning(ss.Name), checks.TemplateWarnings(ctx, &ss.Spec.Template, nil, true)...)
 	} else {
-		texts = checks.TemplateWarnings(ctx, &ss.Spec.Template, &old.Spec.Template, !checks.SemanticEqual(ss.Spec, old.Spec))
+		warnings = checks.TemplateWarnings(ctx, &ss.Spec.Template, &old.Spec.Template, !checks.SemanticEqual(ss.Spec, old.Spec))
 	}
 	for i, claim := range ss.Spec.VolumeClaimTemplates {
 		path := field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("spec")
-		texts = append(texts, volume.ClaimSpecWarnings(&claim.Spec, path)...)
+		warnings = append(warnings, volume.ClaimSpecWarnings(&claim.Spec, path)...)
 	}
 	if n := ss.Spec.RevisionHistoryLimit; n != nil && *n < 0 {
-		texts = append(texts, "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")
+		warnings = append(warnings, "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")
 	}
-	return texts
+	return warnings
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestSchedules: the errors are those of the cron parser that kube-apiserver uses.
-func TestSchedules(t *testing.T) {
+// TestCronSchedules: the errors are those of the cron parser that kube-apiserver uses.
+func TestCronSchedules(t *testing.T) {
 	for text, want := range map[string]string{
 		"*/15 0 1,15 * MON-FRI": "",
 		"@every 1h30m":          "",

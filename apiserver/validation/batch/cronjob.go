@@ -126,19 +126,19 @@ func jobTemplate(template *batchv1.JobTemplateSpec, path *field.Path) field.Erro
 
 // CronJobWarnings warns of the name, a time zone in the schedule, and the template.
 func CronJobWarnings(ctx context.Context, cj, old *batchv1.CronJob) []string {
-	var texts []string
+	var warnings []string
 	if old == nil {
-		texts = checks.NameWarning(cj.Name)
+		warnings = checks.NameWarning(cj.Name)
 	}
 	if strings.Contains(cj.Spec.Schedule, "TZ") {
-		texts = append(texts, fmt.Sprintf("cannot use TZ or CRON_TZ in %s, use timeZone instead", field.NewPath("spec", "schedule")))
+		warnings = append(warnings, fmt.Sprintf("cannot use TZ or CRON_TZ in %s, use timeZone instead", field.NewPath("spec", "schedule")))
 	}
 	path, template := field.NewPath("spec", "jobTemplate", "spec", "template"), &cj.Spec.JobTemplate.Spec.Template
 	switch {
 	case old == nil:
-		texts = append(texts, podwarnings.PodTemplateWarnings(ctx, path, template, nil)...)
+		warnings = append(warnings, podwarnings.PodTemplateWarnings(ctx, path, template, nil)...)
 	case !checks.SemanticEqual(cj.Spec, old.Spec):
-		texts = append(texts, podwarnings.PodTemplateWarnings(ctx, path, template, &old.Spec.JobTemplate.Spec.Template)...)
+		warnings = append(warnings, podwarnings.PodTemplateWarnings(ctx, path, template, &old.Spec.JobTemplate.Spec.Template)...)
 	}
-	return texts
+	return warnings
 }

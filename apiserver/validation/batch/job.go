@@ -282,8 +282,8 @@ func JobWarnings(ctx context.Context, job, old *batchv1.Job) []string {
 	if old != nil {
 		return append(indexWarning(&job.Spec), checks.TemplateWarnings(ctx, &job.Spec.Template, &old.Spec.Template, !checks.SemanticEqual(job.Spec, old.Spec))...)
 	}
-	texts := append(checks.NameWarning(job.Name), indexWarning(&job.Spec)...)
-	return append(texts, checks.TemplateWarnings(ctx, &job.Spec.Template, nil, true)...)
+	warnings := append(checks.NameWarning(job.Name), indexWarning(&job.Spec)...)
+	return append(warnings, checks.TemplateWarnings(ctx, &job.Spec.Template, nil, true)...)
 }
 
 func indexWarning(spec *batchv1.JobSpec) []string {

@@ -199,15 +199,15 @@ func configSource(source *corev1.NodeConfigSource, path *field.Path) field.Error
 
 // NodeWarnings warns of ignored fields and of pod CIDRs in a non-canonical form.
 func NodeWarnings(_ context.Context, node, _ *corev1.Node) []string {
-	var texts []string
+	var warnings []string
 	if node.Spec.ConfigSource != nil {
-		texts = append(texts, "spec.configSource: the feature is removed")
+		warnings = append(warnings, "spec.configSource: the feature is removed")
 	}
 	if node.Spec.DoNotUseExternalID != "" {
-		texts = append(texts, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
+		warnings = append(warnings, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
 	}
 	for i, cidr := range node.Spec.PodCIDRs {
-		texts = append(texts, validation.GetWarningsForCIDR(field.NewPath("spec", "podCIDRs").Index(i), cidr)...)
+		warnings = append(warnings, validation.GetWarningsForCIDR(field.NewPath("spec", "podCIDRs").Index(i), cidr)...)
 	}
-	return texts
+	return warnings
 }

@@ -105,48 +105,48 @@ func ServiceWarnings(_ context.Context, s, old *corev1.Service) []string {
 	if s.DeletionTimestamp != nil {
 		return nil
 	}
-	var texts []string
+	var warnings []string
 	spec := field.NewPath("spec")
 	if _, found := s.Annotations[corev1.DeprecatedAnnotationTopologyAwareHints]; found {
-		texts = append(texts, fmt.Sprintf("annotation %s is deprecated, please use %s instead",
+		warnings = append(warnings, fmt.Sprintf("annotation %s is deprecated, please use %s instead",
 			corev1.DeprecatedAnnotationTopologyAwareHints, corev1.AnnotationTopologyMode))
 	}
 	if !isHeadless(&s.Spec) {
 		for i, ip := range s.Spec.ClusterIPs {
-			texts = append(texts, validation.GetWarningsForIP(spec.Child("clusterIPs").Index(i), ip)...)
+			warnings = append(warnings, validation.GetWarningsForIP(spec.Child("clusterIPs").Index(i), ip)...)
 		}
 	}
 	for i, ip := range s.Spec.ExternalIPs {
-		texts = append(texts, validation.GetWarningsForIP(spec.Child("externalIPs").Index(i), ip)...)
+		warnings = append(warnings, validation.GetWarningsForIP(spec.Child("externalIPs").Index(i), ip)...)
 	}
 	if s.Spec.LoadBalancerIP != "" {
-		texts = append(texts, validation.GetWarningsForIP(spec.Child("loadBalancerIP"), s.Spec.LoadBalancerIP)...)
+		warnings = append(warnings, validation.GetWarningsForIP(spec.Child("loadBalancerIP"), s.Spec.LoadBalancerIP)...)
 	}
 	for i, cidr := range s.Spec.LoadBalancerSourceRanges {
-		texts = append(texts, validation.GetWarningsForCIDR(spec.Child("loadBalancerSourceRanges").Index(i), cidr)...)
+		warnings = append(warnings, validation.GetWarningsForCIDR(spec.Child("loadBalancerSourceRanges").Index(i), cidr)...)
 	}
 	if s.Spec.Type == corev1.ServiceTypeExternalName && len(s.Spec.ExternalIPs) > 0 {
-		texts = append(texts, fmt.Sprintf("spec.externalIPs is ignored when spec.type is %q", corev1.ServiceTypeExternalName))
+		warnings = append(warnings, fmt.Sprintf("spec.externalIPs is ignored when spec.type is %q", corev1.ServiceTypeExternalName))
 	}
 	if s.Spec.Type != corev1.ServiceTypeExternalName && s.Spec.ExternalName != "" {
-		texts = append(texts, fmt.Sprintf("spec.externalName is ignored when spec.type is not %q", corev1.ServiceTypeExternalName))
+		warnings = append(warnings, fmt.Sprintf("spec.externalName is ignored when spec.type is not %q", corev1.ServiceTypeExternalName))
 	}
-	return append(texts, headlessWarnings(s, old)...)
+	return append(warnings, headlessWarnings(s, old)...)
 }
 
 func headlessWarnings(s, old *corev1.Service) []string {
 	if !isHeadless(&s.Spec) || (old != nil && checks.SemanticEqual(old.Spec, s.Spec)) {
 		return nil
 	}
-	var texts []string
+	var warnings []string
 	if s.Spec.LoadBalancerIP != "" {
-		texts = append(texts, "spec.loadBalancerIP is ignored for headless services")
+		warnings = append(warnings, "spec.loadBalancerIP is ignored for headless services")
 	}
 	if len(s.Spec.ExternalIPs) > 0 {
-		texts = append(texts, "spec.externalIPs is ignored for headless services")
+		warnings = append(warnings, "spec.externalIPs is ignored for headless services")
 	}
 	if s.Spec.SessionAffinity != corev1.ServiceAffinityNone {
-		texts = append(texts, "spec.SessionAffinity is ignored for headless services")
+		warnings = append(warnings, "spec.SessionAffinity is ignored for headless services")
 	}
-	return texts
+	return warnings
 }

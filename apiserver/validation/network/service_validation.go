@@ -178,9 +178,9 @@ func clusterIPs(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 			}
 			continue
 		}
-		faults := validation.IsValidIPForLegacyField(at.Index(i), ip, false, nil)
-		broken = broken || len(faults) > 0
-		errs = append(errs, faults...)
+		invalid := validation.IsValidIPForLegacyField(at.Index(i), ip, false, nil)
+		broken = broken || len(invalid) > 0
+		errs = append(errs, invalid...)
 	}
 	if len(spec.ClusterIPs) > 2 {
 		errs = append(errs, field.Invalid(at, spec.ClusterIPs, "may only hold up to 2 values"))

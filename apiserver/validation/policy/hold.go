@@ -55,13 +55,13 @@ func ValidateHold(h *v1alpha1.Hold) field.ErrorList {
 		errs = append(errs, field.Invalid(path.Child("count"), s.Count, "must be at least 1"))
 	}
 	if s.Until.IsZero() {
-		errs = append(errs, field.Required(path.Child("until"), "a hold must end"))
+		errs = append(errs, field.Required(path.Child("until"), "a Hold must expire"))
 	}
 	switch {
 	case s.Victim != nil:
 		errs = append(errs, validateVictim(s.Victim, path.Child("victim"))...)
 	case s.Type == v1alpha1.Reserve:
-		errs = append(errs, field.Required(path.Child("victim"), "a Reserve keeps room of its size"))
+		errs = append(errs, field.Required(path.Child("victim"), "required for type Reserve, which reserves its resources"))
 	}
 	return errs
 }

@@ -21,27 +21,27 @@ func aHold() *v1alpha1.Hold {
 	}
 }
 
-func TestHoldRules(t *testing.T) {
+func TestHoldValidation(t *testing.T) {
 	good := aHold()
 	DefaultHold(good)
 	if errs := ValidateHold(good); len(errs) > 0 || good.Spec.Count != 1 || good.Spec.Victim.HostPorts[0].Protocol != corev1.ProtocolTCP {
 		t.Fatalf("%v, %+v", errs, good.Spec)
 	}
 	for want, change := range map[string]func(*v1alpha1.HoldSpec){
-		`spec.type: Unsupported value: "Shun"`:                          func(s *v1alpha1.HoldSpec) { s.Type = "Shun" },
-		"spec.owner.uid: Required value":                                func(s *v1alpha1.HoldSpec) { s.Owner.UID = "" },
-		"spec.owner.kind: Required value":                               func(s *v1alpha1.HoldSpec) { s.Owner.Kind = "" },
-		"spec.node: Required value":                                     func(s *v1alpha1.HoldSpec) { s.Node = "" },
-		`spec.node: Invalid value: "N_1"`:                               func(s *v1alpha1.HoldSpec) { s.Node = "N_1" },
-		"spec.cause: Required value":                                    func(s *v1alpha1.HoldSpec) { s.Cause = "" },
-		"spec.cause: Too long":                                          func(s *v1alpha1.HoldSpec) { s.Cause = strings.Repeat("x", 64) },
-		"spec.count: Invalid value: -1":                                 func(s *v1alpha1.HoldSpec) { s.Count = -1 },
-		"spec.until: Required value: a hold must end":                   func(s *v1alpha1.HoldSpec) { s.Until = metav1.Time{} },
-		"spec.victim: Required value: a Reserve keeps room of its size": func(s *v1alpha1.HoldSpec) { s.Victim = nil },
-		"spec.victim.uid: Required value":                               func(s *v1alpha1.HoldSpec) { s.Victim.UID = "" },
-		`spec.victim.requests[cpu]: Invalid value: "-1"`:                func(s *v1alpha1.HoldSpec) { s.Victim.Requests["cpu"] = resource.MustParse("-1") },
-		"spec.victim.hostPorts[0].port: Invalid value: 0":               func(s *v1alpha1.HoldSpec) { s.Victim.HostPorts[0].Port = 0 },
-		`spec.victim.hostPorts[0].protocol: Unsupported value: "ICMP"`:  func(s *v1alpha1.HoldSpec) { s.Victim.HostPorts[0].Protocol = "ICMP" },
+		`spec.type: Unsupported value: "Shun"`:           func(s *v1alpha1.HoldSpec) { s.Type = "Shun" },
+		"spec.owner.uid: Required value":                 func(s *v1alpha1.HoldSpec) { s.Owner.UID = "" },
+		"spec.owner.kind: Required value":                func(s *v1alpha1.HoldSpec) { s.Owner.Kind = "" },
+		"spec.node: Required value":                      func(s *v1alpha1.HoldSpec) { s.Node = "" },
+		`spec.node: Invalid value: "N_1"`:                func(s *v1alpha1.HoldSpec) { s.Node = "N_1" },
+		"spec.cause: Required value":                     func(s *v1alpha1.HoldSpec) { s.Cause = "" },
+		"spec.cause: Too long":                           func(s *v1alpha1.HoldSpec) { s.Cause = strings.Repeat("x", 64) },
+		"spec.count: Invalid value: -1":                  func(s *v1alpha1.HoldSpec) { s.Count = -1 },
+		"spec.until: Required value: a Hold must expire": func(s *v1alpha1.HoldSpec) { s.Until = metav1.Time{} },
+		"spec.victim: Required value: required for type Reserve, which reserves its resources": func(s *v1alpha1.HoldSpec) { s.Victim = nil },
+		"spec.victim.uid: Required value":                              func(s *v1alpha1.HoldSpec) { s.Victim.UID = "" },
+		`spec.victim.requests[cpu]: Invalid value: "-1"`:               func(s *v1alpha1.HoldSpec) { s.Victim.Requests["cpu"] = resource.MustParse("-1") },
+		"spec.victim.hostPorts[0].port: Invalid value: 0":              func(s *v1alpha1.HoldSpec) { s.Victim.HostPorts[0].Port = 0 },
+		`spec.victim.hostPorts[0].protocol: Unsupported value: "ICMP"`: func(s *v1alpha1.HoldSpec) { s.Victim.HostPorts[0].Protocol = "ICMP" },
 	} {
 		h := aHold()
 		change(&h.Spec)

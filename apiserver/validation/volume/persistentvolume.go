@@ -209,10 +209,10 @@ func ValidatePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) fiel
 
 // PersistentVolumeWarnings warns of deprecated and unsupported fields.
 func PersistentVolumeWarnings(_ context.Context, pv, _ *corev1.PersistentVolume) []string {
-	var texts []string
+	var warnings []string
 	warn := func(bad bool, format string, values ...any) {
 		if bad {
-			texts = append(texts, fmt.Sprintf(format, values...))
+			warnings = append(warnings, fmt.Sprintf(format, values...))
 		}
 	}
 	spec := field.NewPath("spec")
@@ -238,5 +238,5 @@ func PersistentVolumeWarnings(_ context.Context, pv, _ *corev1.PersistentVolume)
 	warn(s.Glusterfs != nil, "%s: deprecated in v1.25, non-functional in v1.26+", spec.Child("glusterfs"))
 	warn(s.CephFS != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("cephfs"))
 	warn(s.RBD != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("rbd"))
-	return texts
+	return warnings
 }

@@ -175,24 +175,24 @@ func storageResourceName(name corev1.ResourceName, path *field.Path) field.Error
 
 // PersistentVolumeClaimWarnings warns of the beta annotation and fractional bytes.
 func PersistentVolumeClaimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []string {
-	var texts []string
+	var warnings []string
 	if _, found := c.Annotations[betaStorageClass]; found {
-		texts = append(texts, fmt.Sprintf("metadata.annotations[%s]: deprecated since v1.8; use \"storageClassName\" attribute instead", betaStorageClass))
+		warnings = append(warnings, fmt.Sprintf("metadata.annotations[%s]: deprecated since v1.8; use \"storageClassName\" attribute instead", betaStorageClass))
 	}
-	return append(texts, ClaimSpecWarnings(&c.Spec, field.NewPath("spec"))...)
+	return append(warnings, ClaimSpecWarnings(&c.Spec, field.NewPath("spec"))...)
 }
 
 // ClaimSpecWarnings warns of fractional bytes in storage requests.
 func ClaimSpecWarnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
-	var texts []string
+	var warnings []string
 	warn := func(list corev1.ResourceList, name string) {
 		q, found := list[corev1.ResourceStorage]
 		if found && q.MilliValue()%1000 != 0 {
-			texts = append(texts, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer",
+			warnings = append(warnings, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer",
 				path.Child("resources", name).Key(string(corev1.ResourceStorage)), q.String()))
 		}
 	}
 	warn(spec.Resources.Requests, "requests")
 	warn(spec.Resources.Limits, "limits")
-	return texts
+	return warnings
 }

@@ -115,16 +115,16 @@ func allowedTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) fi
 
 // StorageClassWarnings warns of deprecated topology keys.
 func StorageClassWarnings(_ context.Context, sc, _ *storagev1.StorageClass) []string {
-	var texts []string
+	var warnings []string
 	for i, term := range sc.AllowedTopologies {
 		for j, e := range term.MatchLabelExpressions {
 			if successor := deprecatedNodeLabels[e.Key]; successor != "" {
-				texts = append(texts, fmt.Sprintf("%s: %s is deprecated since %s",
+				warnings = append(warnings, fmt.Sprintf("%s: %s is deprecated since %s",
 					field.NewPath("allowedTopologies").Index(i).Child("matchLabelExpressions").Index(j).Child("key"), e.Key, successor))
 			}
 		}
 	}
-	return texts
+	return warnings
 }
 
 // deprecatedNodeLabels maps deprecated labels to the text of the warning.

@@ -16,16 +16,16 @@ func TestReturnedPodBacksOff(t *testing.T) {
 		s.setPod(s.pod("web-2", "a", 1000))
 		want := "avoid a 1 10m0s"
 		if mode == planning.WithHolds {
-			want = "release b: its move is over"
+			want = "release b: its move has finished"
 		}
 		s.step(1, want)
 		s.completeAll()
-		s.expectOutcome(`web-1 over returned "x/web-2, which came for x/web-1, was put back on a"`)
+		s.expectOutcome(`web-1 over returned "x/web-2, the replacement of x/web-1, was scheduled to a again"`)
 		again := moveIn(mode, "web-2", 1000)
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{again}})
 		s.removePod("web-1")
 		s.step(60, "")
-		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "was put back on a; not tried again until") {
+		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "was scheduled to a again; backing off until") {
 			t.Errorf("it is moved again: %s", s.state())
 		}
 	}
@@ -64,7 +64,7 @@ func TestAvoidHoldsAreReleased(t *testing.T) {
 	}
 	s.step(60, "")
 	s.step(24*60*60-1, "")
-	s.step(1, "release a: its time is over")
+	s.step(1, "release a: it has expired")
 }
 
 // Who runs once every few minutes knows from the Hold how often a move was without success, also when the node has evicted a pod out since.
@@ -76,7 +76,7 @@ func TestBackoffIsRestoredFromAvoidHolds(t *testing.T) {
 		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: cluster.HoldName("web", "a", model.Avoid), Type: model.Avoid, Node: "a", Cause: "Pressure", Count: 1,
 			Until: s.now.Add(time.Minute), Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}})
 		if ago > 24*time.Hour {
-			s.step(0, "release a: its time is over, evict web-1")
+			s.step(0, "release a: it has expired, evict web-1")
 		} else {
 			s.step(0, "evict web-1")
 		}

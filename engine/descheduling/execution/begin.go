@@ -30,10 +30,10 @@ func (t *step) begin(x *Move) {
 		t.cleanUp(x)
 		return
 	case pod == nil:
-		x.abandon(t.now, "it is gone without our doing")
+		x.abandon(t.now, "the pod was deleted by another client")
 		return
 	case pod.Deleting:
-		x.abandon(t.now, "it is on its way out without our doing")
+		x.abandon(t.now, "the pod is being deleted by another client")
 		return
 	case pod.NodeName != x.From:
 		x.abandon(t.now, "it is on node "+pod.NodeName)
@@ -42,7 +42,7 @@ func (t *step) begin(x *Move) {
 		x.abandon(t.now, t.stopped[x.Pod.Owner.UID])
 		return
 	case t.m.o.Timeouts.Plan > 0 && t.now.Sub(t.m.plannedAt) >= t.m.o.Timeouts.Plan:
-		x.abandon(t.now, fmt.Sprintf("it was planned more than %s ago, when the cluster was another: %s", t.m.o.Timeouts.Plan, cmp.Or(x.Reason, "its turn has not come")))
+		x.abandon(t.now, fmt.Sprintf("the plan is more than %s old: %s", t.m.o.Timeouts.Plan, cmp.Or(x.Reason, "waiting for other moves")))
 		return
 	}
 	for _, stands := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: the second one scans a workload
@@ -56,7 +56,7 @@ func (t *step) begin(x *Move) {
 		return
 	}
 	if t.placementsTried >= t.m.o.Parallel {
-		t.wait(x, "others are looked at first", retryInterval)
+		t.wait(x, "waiting for the checks of other moves", retryInterval)
 		return
 	}
 	t.placementsTried++
@@ -84,7 +84,7 @@ func (t *step) deniedByBudget(x *Move, why string) {
 		x.deniedSince = t.now
 	}
 	if t.now.Sub(x.deniedSince) >= t.m.o.Timeouts.Budget {
-		x.abandon(t.now, fmt.Sprintf("in %s it was not allowed to go: %s", t.m.o.Timeouts.Budget, why))
+		x.abandon(t.now, fmt.Sprintf("not allowed within %s: %s", t.m.o.Timeouts.Budget, why))
 		return
 	}
 	t.wait(x, why, retryInterval)
@@ -94,7 +94,7 @@ func (t *step) deniedByBudget(x *Move, why string) {
 // it is in progress, or blockedByWorkload.
 func (t *step) blockedByMove(x *Move) string {
 	if y := t.busy[x.Pod.Owner.UID]; y != nil {
-		return "the move of " + y.Pod.Key() + " of the same workload is under way"
+		return "the move of " + y.Pod.Key() + " of the same workload is in progress"
 	}
 	return t.blockedByWorkload(x)
 }
@@ -106,7 +106,7 @@ func (t *step) blockedByWorkload(x *Move) string {
 		switch {
 		case p.UID == x.Pod.UID || p.Deleting:
 		case p.NodeName == "":
-			return "a pod of the same workload, " + p.Key() + ", waits for a node"
+			return "a pod of the same workload, " + p.Key() + ", is unscheduled"
 		case !p.Ready && t.now.Sub(p.Created) < t.m.o.Timeouts.Ready:
 			return "a pod of the same workload, " + p.Key() + ", is not Ready yet"
 		}
@@ -118,9 +118,9 @@ func (t *step) blockedByWorkload(x *Move) string {
 func (t *step) blockedByParallelism(x *Move) string {
 	switch {
 	case t.exclusive, x.Mode == planning.WithoutHolds && (t.unplaced > 0 || t.terminating):
-		return "another pod has not left, or its replacement has no node yet, and no place can be held"
+		return "another moved pod is terminating or its replacement is unscheduled, and nodes cannot be reserved"
 	case t.unplaced >= t.m.o.Parallel:
-		return fmt.Sprintf("%d moves are under way", t.unplaced)
+		return fmt.Sprintf("%d moves are in progress", t.unplaced)
 	}
 	return ""
 }
@@ -133,7 +133,7 @@ func (t *step) blockedByHold(x *Move) string {
 	}
 	name := cluster.HoldName(x.Pod.Owner.UID, x.To, model.Reserve)
 	if _, there := t.v.State.Hold(x.Pod.Namespace, name); there {
-		return "Hold " + name + " of an earlier move is still there"
+		return "Hold " + name + " of an earlier move still exists"
 	}
 	return ""
 }
@@ -159,9 +159,9 @@ func (t *step) start(x *Move) {
 		case a.Done:
 			x.holdCreated = true
 		case a.Permanent:
-			x.abandon(now, "its place cannot be held: "+a.Message)
+			x.abandon(now, "its node cannot be reserved: "+a.Message)
 		default:
-			x.withdraw(now, "its place could not be held: "+a.Message, placementRetryInterval)
+			x.withdraw(now, "its node could not be reserved: "+a.Message, placementRetryInterval)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // workload is a controller that keeps so many pods.
@@ -30,7 +31,7 @@ type testCluster struct {
 	t       *testing.T
 	seed    uint64
 	now     time.Time
-	profile map[string]*placement.Profile
+	profile map[string]*framework.Profile
 	mode    planning.Mode
 	others  map[string]bool // schedulers that heed no Holds, though mode is Held
 	lag     time.Duration   // of the view, at most
@@ -73,18 +74,18 @@ const (
 func (y holdSupport) String() string { return [...]string{"held", "unheld", "mixed"}[y] }
 
 func newTestCluster(t *testing.T, seed uint64, y holdSupport) *testCluster {
-	c := placement.DefaultConfig()
-	p, err := placement.NewProfile(c)
+	c := framework.DefaultConfig()
+	p, err := framework.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Name = "other"
-	other, err := placement.NewProfile(c)
+	other, err := framework.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &testCluster{Rand: rand.New(rand.NewPCG(seed, 6)), t: t, seed: seed, now: time.Unix(1e6, 0),
-		profile: map[string]*placement.Profile{p.Name(): p, other.Name(): other}, api: cluster.New(), pods: map[string]*model.Pod{}, since: map[string]time.Time{},
+		profile: map[string]*framework.Profile{p.Name(): p, other.Name(): other}, api: cluster.New(), pods: map[string]*model.Pod{}, since: map[string]time.Time{},
 		view: NewView(cluster.New()), memory: planning.NewMoveBackoff(), seen: map[*Move]bool{}, counts: map[Outcome]int{}, futile: map[planning.BackoffKey]time.Time{}}
 	switch y {
 	case unheld:

@@ -12,7 +12,7 @@ func (t *step) stepHolding(x *Move) {
 	}
 	if h, there := t.v.State.Hold(x.hold.Namespace, x.hold.Name); !there || h.Victim != x.hold.Victim {
 		if t.isDue(x.Since.Add(t.m.o.Timeouts.EvictionObserved)) {
-			x.withdraw(t.now, "its Hold was made and is not to be seen", placementRetryInterval)
+			x.withdraw(t.now, "its Hold was created but is not observed", placementRetryInterval)
 		}
 		return
 	}
@@ -64,7 +64,7 @@ func (t *step) holdLost(x *Move) string {
 		return "its Hold was deleted"
 	}
 	if !x.hold.Until.After(t.now.Add(t.m.o.Timeouts.Scheduling / 2)) {
-		return "its place was held for too long before its eviction could be asked for"
+		return "its reservation is about to expire before the eviction could be requested"
 	}
 	return ""
 }

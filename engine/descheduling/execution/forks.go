@@ -63,10 +63,10 @@ func (p *clusterForks) book(x *Move) {
 func (p *clusterForks) checkPlacement(now time.Time, x *Move) (why string, final bool) {
 	profile := p.m.o.Profiles[x.Pod.Spec.SchedulerName]
 	if profile == nil {
-		return fmt.Sprintf("how its scheduler %q places pods is not known", x.Pod.Spec.SchedulerName), true
+		return fmt.Sprintf("the profile of its scheduler %q is not known", x.Pod.Spec.SchedulerName), true
 	}
 	if until, why, known := p.m.o.Backoff.ActiveFor(now, x.Move); known {
-		return fmt.Sprintf("%s; not tried again until %s", why, until.UTC().Format(time.RFC3339)), true
+		return fmt.Sprintf("%s; backing off until %s", why, until.UTC().Format(time.RFC3339)), true
 	}
 	pod := p.current.Pod(x.Pod.UID)
 	if pod == nil {
@@ -79,18 +79,18 @@ func (p *clusterForks) checkPlacement(now time.Time, x *Move) (why string, final
 	in := planning.ExpectedReplacement(x.Pod, "")
 	in.NominatedNodeName = x.To
 	if rec := placement.Evaluate(p.current, profile, p.m.o.Seed, in); !rec.NominatedFirst || rec.Choice != x.To {
-		return "node " + x.To + " has no room for it now", false
+		return "node " + x.To + " cannot fit it now", false
 	}
 	in.NominatedNodeName = ""
 	if x.Mode == planning.WithHolds {
 		if rec := placement.Evaluate(p.after, profile, p.m.o.Seed, in); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
-			return "the scheduler would by now put its replacement back on " + x.From, false
+			return "the scheduler would now put its replacement back on " + x.From, false
 		}
 		return "", false
 	}
 	top, choice := planning.TopNodes(p.after, profile, p.m.o.Seed, pod)
 	if choice == "" || slices.ContainsFunc(top, func(n string) bool { return !slices.Contains(x.TopNodes, n) }) {
-		return fmt.Sprintf("the scheduler might by now put its replacement on one of %v, and not on %v as was planned", top, x.TopNodes), false
+		return fmt.Sprintf("the scheduler may now choose one of %v for its replacement instead of %v as planned", top, x.TopNodes), false
 	}
 	return "", false
 }

@@ -43,30 +43,30 @@ func (t *step) releaseHolds() {
 // releaseReason returns why a Hold is no longer needed, or "" if it is.
 func (t *step) releaseReason(h *model.Hold) string {
 	if !h.Until.After(t.now) {
-		return "its time is over"
+		return "it has expired"
 	}
 	if x := t.m.moveOf(h); x != nil {
 		if x.Stage < Placed {
 			return ""
 		}
-		return "its replacement has a node"
+		return "its replacement is scheduled"
 	}
 	for _, x := range t.m.moves {
 		switch {
 		case x.Pod.UID != h.Victim:
 		case x.Stage == Waiting:
-			return "its pod has to wait"
+			return "its move is waiting"
 		default:
-			return "its move is over"
+			return "its move has finished"
 		}
 	}
 	victim := t.v.Pod(h.Victim)
 	if victim != nil && !victim.Deleting {
-		return "its pod has not left, and nobody is moving it"
+		return "its pod was not evicted and is not being moved"
 	}
 	for _, p := range t.v.OwnedBy(h.Owner) {
 		if p.UID != h.Victim && p.NodeName != "" && !p.Created.Before(h.Created) {
-			return "its replacement has a node"
+			return "its replacement is scheduled"
 		}
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Options configure a Machine.
@@ -17,7 +17,7 @@ type Options struct {
 	Holds bool
 	// Profiles are the scheduler profiles by scheduler name. Seed breaks ties between nodes of
 	// equal score.
-	Profiles map[string]*placement.Profile
+	Profiles map[string]*framework.Profile
 	Seed     uint64
 	// Backoff records failed moves. Plans must be made with the same one.
 	Backoff  *planning.MoveBackoff

@@ -23,7 +23,7 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	on = s.pod("their-2", "b", 100)
 	s.setPod(on)
 	s.setPod(s.pod("web-2", "b", 100))
-	s.step(1, "release b: its move is over")
+	s.step(1, "release b: its move has finished")
 	s.completeAll()
 	s.step(60, "")
 	s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "own-1", 100), move("db-1", 100)}})
@@ -33,7 +33,7 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s.step(0, "evict db-1")
 	s.completeAll()
 	s.setPod(s.pod("db-2", "b", 100))
-	s.step(1, "release b: its move is over")
+	s.step(1, "release b: its move has finished")
 	s.completeAll()
 	s.step(60, "")
 	s.removePod("their-1")
@@ -54,6 +54,6 @@ func TestReplacementBeforeEvictionResult(t *testing.T) {
 		t.Errorf("under way is %+v", u)
 	}
 	s.step(1, "")
-	s.step(1, "release b: its move is over")
+	s.step(1, "release b: its move has finished")
 	s.expectOutcome(`web-1 over moved ""`)
 }

@@ -98,7 +98,7 @@ func (x *Move) withdraw(now time.Time, why string, d time.Duration) {
 func (x *Move) stopReason() string {
 	switch x.Outcome {
 	case Returned, NotReady, Unscheduled, NotReplaced:
-		return fmt.Sprintf("another pod of its workload, %s, was moved in vain: %s", x.Pod.Key(), x.Reason)
+		return fmt.Sprintf("the move of another pod of its workload, %s, failed: %s", x.Pod.Key(), x.Reason)
 	}
 	return ""
 }

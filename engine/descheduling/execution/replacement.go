@@ -115,14 +115,14 @@ func (t *step) stepNotReplaced(x *Move, victim *model.Pod) {
 	switch {
 	case victim != nil && !victim.Deleting: // the eviction was granted, but the pod was not deleted
 		if t.isDue(x.Evicted.Add(p.EvictionObserved)) {
-			x.withdraw(t.now, "its eviction was granted, and nothing came of it", placementRetryInterval)
+			x.withdraw(t.now, "its eviction was granted, but the pod was not deleted", placementRetryInterval)
 		}
 	case victim != nil:
 		if t.isDue(x.Evicted.Add(gracePeriod(victim) + p.Termination + p.Replacement)) {
-			t.failWorkload(x, NotReplaced, "it takes longer than its grace to stop")
+			t.failWorkload(x, NotReplaced, "it did not terminate within its grace period")
 		}
 	case t.isDue(x.goneAt.Add(p.Replacement)):
-		t.failWorkload(x, NotReplaced, fmt.Sprintf("%s %s made no other in %s", x.Pod.Owner.Kind, x.Pod.Owner.Name, p.Replacement))
+		t.failWorkload(x, NotReplaced, fmt.Sprintf("%s %s created no replacement within %s", x.Pod.Owner.Kind, x.Pod.Owner.Name, p.Replacement))
 	}
 }
 
@@ -140,7 +140,7 @@ func (t *step) stepUnscheduled(x *Move, victim *model.Pod) {
 		at = latest(at, x.goneAt.Add(p.Scheduling))
 	}
 	if t.isDue(at) {
-		t.failMove(x, Unscheduled, fmt.Sprintf("its replacement %s got no node in %s", x.Replacement.Key(), p.Scheduling))
+		t.failMove(x, Unscheduled, fmt.Sprintf("its replacement %s was not scheduled within %s", x.Replacement.Key(), p.Scheduling))
 	}
 }
 
@@ -159,10 +159,10 @@ func (t *step) stepPlaced(x *Move) {
 		x.recorded = true
 		switch x.placementOutcome {
 		case Returned:
-			t.failMove(x, Returned, fmt.Sprintf("%s, which came for %s, was put back on %s", r.Key(), x.Pod.Key(), x.From))
+			t.failMove(x, Returned, fmt.Sprintf("%s, the replacement of %s, was scheduled to %s again", r.Key(), x.Pod.Key(), x.From))
 			return
 		case PlacedElsewhere:
-			x.Reason = fmt.Sprintf("its replacement was put on %s", r.NodeName)
+			x.Reason = fmt.Sprintf("its replacement was scheduled to %s", r.NodeName)
 			t.m.o.Backoff.RecordFailure(t.now, planning.MoveKey(x.Move), x.Reason+" instead of "+x.To)
 		}
 	}
@@ -170,7 +170,7 @@ func (t *step) stepPlaced(x *Move) {
 	case r.Ready:
 		x.end(t.now, x.placementOutcome, x.Reason)
 	case t.isDue(x.Since.Add(t.m.o.Timeouts.Ready)):
-		t.failWorkload(x, NotReady, fmt.Sprintf("its replacement %s was not Ready in %s", r.Key(), t.m.o.Timeouts.Ready))
+		t.failWorkload(x, NotReady, fmt.Sprintf("its replacement %s was not Ready within %s", r.Key(), t.m.o.Timeouts.Ready))
 	}
 }
 

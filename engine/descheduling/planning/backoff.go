@@ -45,7 +45,7 @@ func (m *MoveBackoff) RecordFailure(now time.Time, k BackoffKey, why string) (un
 // Restore records the failures that another process counted.
 func (m *MoveBackoff) Restore(k BackoffKey, count int, until time.Time) {
 	if r := m.entries[k]; r.count < count {
-		m.entries[k] = backoffEntry{count, until, "such a move came back before"}
+		m.entries[k] = backoffEntry{count, until, "such a move failed before"}
 	}
 }
 

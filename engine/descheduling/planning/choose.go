@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
 )
 
 // maxTopEvaluations is the number of candidates that a plan evaluates without Holds. Each
@@ -31,11 +31,11 @@ func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 	is := p.state.Pod(m.Pod.UID)
 	switch {
 	case p.moved[m.Pod.UID]:
-		return PodGone, "it is to go already"
+		return PodGone, "it is already planned to move"
 	case is == nil || is.NodeName != m.From:
-		return PodGone, "it is not on node " + m.From + " any more"
+		return PodGone, "it is no longer on node " + m.From + ""
 	case is.Deleting:
-		return PodGone, "it is on its way out"
+		return PodGone, "it is terminating"
 	}
 	return 0, ""
 }
@@ -45,19 +45,19 @@ func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 func (p *Planner) checkReplacement(m *Move) (RefusalReason, string) {
 	pod := m.Pod
 	if pod.Owner.UID == "" {
-		return NoController, "it has no controller, so that nobody would replace it"
+		return NoController, "it has no controller that would replace it"
 	}
 	if pod.Owner.Kind == "DaemonSet" {
 		return DaemonSetPod, "DaemonSet " + pod.Owner.Name + " would put its replacement on the same node"
 	}
 	if p.o.Profiles[pod.Spec.SchedulerName] == nil {
-		return UnknownScheduler, fmt.Sprintf("how its scheduler %q places pods is not known: give its configuration, or limit the policy to others", pod.Spec.SchedulerName)
+		return UnknownScheduler, fmt.Sprintf("the profile of its scheduler %q is not known: pass its configuration, or exclude its pods in the policy", pod.Spec.SchedulerName)
 	}
 	if until, why, known := p.o.Backoff.ActiveFor(p.o.Now, m); known {
-		return BackingOff, why + "; not tried again until " + until.UTC().Format(time.RFC3339)
+		return BackingOff, why + "; backing off until " + until.UTC().Format(time.RFC3339)
 	}
 	if h, there := p.state.Hold(pod.Namespace, AvoidHoldName(pod.Owner.UID, m.From)); there && h.Until.After(p.o.Now) {
-		return BackingOff, fmt.Sprintf("a pod of %s %s came back to the node before; not tried again until %s (Hold %s)",
+		return BackingOff, fmt.Sprintf("a pod of %s %s returned to the node before; backing off until %s (Hold %s)",
 			pod.Owner.Kind, pod.Owner.Name, h.Until.UTC().Format(time.RFC3339), h.Name)
 	}
 	return 0, ""
@@ -79,9 +79,9 @@ func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason,
 	p.engineFor(m.Pod).Decide(in, s)
 	switch {
 	case s.Outcome != decision.Scheduled:
-		return NoOtherNode, "its replacement would fit on no node"
+		return NoOtherNode, "its replacement would fit no node"
 	case s.Choice == m.From && s.Feasible == 1:
-		return NoOtherNode, "its replacement would fit on no other node"
+		return NoOtherNode, "its replacement would fit no other node"
 	case s.Choice == m.From:
 		return WouldReturn, fmt.Sprintf("the scheduler would put its replacement back on %s, with a score of %d, the best of %d nodes", m.From, s.Total, s.Feasible)
 	}
@@ -89,10 +89,10 @@ func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason,
 	where := []string{m.To}
 	if m.Mode == WithoutHolds {
 		if p.topEvaluations++; p.topEvaluations > maxTopEvaluations {
-			return PlanFull, fmt.Sprintf("where no place can be held, moves are made one after another, and no more than %d are looked at for one plan", maxTopEvaluations)
+			return PlanFull, fmt.Sprintf("nodes cannot be reserved, so at most %d candidates are evaluated per plan", maxTopEvaluations)
 		}
 		if m.TopNodes, _ = TopNodes(p.forkFor(m.Pod), p.o.Profiles[m.Pod.Spec.SchedulerName], p.o.Seed, m.Pod); slices.Contains(m.TopNodes, m.From) {
-			return WouldReturn, fmt.Sprintf("the scheduler might put its replacement back on %s, which is as good as %s, and the place cannot be held", m.From, m.To)
+			return WouldReturn, fmt.Sprintf("the scheduler might put its replacement back on %s, which scores like %s and cannot be reserved", m.From, m.To)
 		}
 		where = m.TopNodes
 	}
@@ -105,7 +105,7 @@ func (p *Planner) checkGain(m *Move, c *descheduling.Candidate, where []string) 
 	for _, name := range where {
 		to := p.nodes[name]
 		if to == nil {
-			return NoGain, fmt.Sprintf("the scheduler would put its replacement on %s, which is not among the nodes that are looked at", name)
+			return NoGain, fmt.Sprintf("the scheduler would put its replacement on %s, which is not selected by the policy", name)
 		}
 		if c.Gain == nil {
 			continue
@@ -115,18 +115,18 @@ func (p *Planner) checkGain(m *Move, c *descheduling.Candidate, where []string) 
 			m.Gain = g
 		}
 		if !g.Improves() {
-			return NoGain, fmt.Sprintf("on %s, where the scheduler would put its replacement, it would be no better: %s %d, and %d after it", name, g.Metric, g.Before, g.After)
+			return NoGain, fmt.Sprintf("on %s, where the scheduler would put its replacement, %s would not improve: %d before, %d after", name, g.Metric, g.Before, g.After)
 		}
 	}
 	return 0, ""
 }
 
 // engineFor returns the placement engine of the pod's scheduler on its fork.
-func (p *Planner) engineFor(pod *model.Pod) *placement.Engine {
+func (p *Planner) engineFor(pod *model.Pod) *fastpath.Engine {
 	name := pod.Spec.SchedulerName
 	e := p.engines[name]
 	if e == nil {
-		e = placement.NewEngine(p.forkFor(pod), p.o.Profiles[name], p.o.Seed)
+		e = fastpath.NewEngine(p.forkFor(pod), p.o.Profiles[name], p.o.Seed)
 		p.engines[name] = e
 	}
 	return e

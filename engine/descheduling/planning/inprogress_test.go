@@ -5,7 +5,7 @@ import (
 
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // What is in progress has its room and its share of budgets; its own Hold does not take the capacity a second time.
@@ -54,9 +54,9 @@ func TestInProgressMovesAreApplied(t *testing.T) {
 // Beside a scheduler that heeds Holds runs one that does not: its pods move only where their scheduler cannot err, and it
 // sees neither Holds nor that a node is closed.
 func TestEachPodUsesItsSchedulersProfile(t *testing.T) {
-	c := placement.DefaultConfig()
+	c := framework.DefaultConfig()
 	c.Name = "other"
-	other, err := placement.NewProfile(c)
+	other, err := framework.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,8 +80,8 @@ const (
 
 // String returns the reason as text.
 func (w RefusalReason) String() string {
-	return [...]string{"gone", "nobody replaces it", "pod of a DaemonSet", "unknown scheduler", "came back before", "fits no other node",
-		"would come straight back", "no gain", "budget never allows it", "limit reached", "enough for one plan", "not all of its group can move"}[w]
+	return [...]string{"gone", "no controller", "pod of a DaemonSet", "unknown scheduler", "failed before", "fits no other node",
+		"would return", "no gain", "budget never allows it", "limit reached", "plan is full", "group incomplete"}[w]
 }
 
 // Refusal is a refused candidate.

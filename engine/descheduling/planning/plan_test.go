@@ -10,22 +10,22 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 var now = time.Unix(1e6, 0)
 
-func profiles(t testing.TB) map[string]*placement.Profile {
-	p, err := placement.NewProfile(placement.DefaultConfig())
+func profiles(t testing.TB) map[string]*framework.Profile {
+	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]*placement.Profile{p.Name(): p}
+	return map[string]*framework.Profile{p.Name(): p}
 }
 
 func aNode(name string) *model.Node {
 	return &model.Node{Name: name, Allocatable: model.Resources{MilliCPU: 4000, Memory: 1 << 34}, AllocatablePods: 20,
-		Labels: model.LabelsOf(map[string]string{placement.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
+		Labels: model.LabelsOf(map[string]string{framework.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
 }
 
 // aPod returns a pod of a ReplicaSet that its name begins with, on a node.
@@ -111,16 +111,16 @@ func TestRefusalReasons(t *testing.T) {
 		why    RefusalReason
 		words  string
 	}{
-		"on its way out":    {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), why: PodGone, words: "on its way out"},
-		"nobody's":          {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), why: NoController, words: "no controller"},
+		"terminating":    {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), why: PodGone, words: "it is terminating"},
+		"no controller":          {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), why: NoController, words: "no controller"},
 		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), why: DaemonSetPod, words: "DaemonSet web"},
 		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), why: UnknownScheduler, words: `"odd"`},
-		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it came back; not tried again until 1970-01-12T13:55:40Z"},
+		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it came back; backing off until 1970-01-12T13:55:40Z"},
 		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &thrown), why: BackingOff, words: "Hold " + avoid.Name},
 		"no room":           {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: NoOtherNode, words: "no other node"},
 		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), why: WouldReturn, words: "back on a, with a score"},
 		"as good":           {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: WithoutHolds, why: WouldReturn, words: "a"},
-		"no better":         {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: more, why: NoGain, words: "on b, where the scheduler would put its replacement, it would be no better: pods 2, and 2 after it"},
+		"no better":         {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: more, why: NoGain, words: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
 		"never allowed":     {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), why: BudgetNeverAllows, words: "spec.maxUnavailable is 0"},
 	} {
 		snap := snapshot(tc.state)

@@ -9,7 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Options configure a Planner.
@@ -23,7 +24,7 @@ type Options struct {
 	InProgress []descheduling.InProgressMove
 	// Profiles are the scheduler profiles by scheduler name. Seed breaks ties between nodes of
 	// equal score.
-	Profiles map[string]*placement.Profile
+	Profiles map[string]*framework.Profile
 	Seed     uint64
 	// Backoff holds the failed moves, or is nil.
 	Backoff *MoveBackoff
@@ -41,7 +42,7 @@ type Planner struct {
 	// forkWithoutHolds is the fork for schedulers that ignore Holds: it has no Holds and no
 	// excluded nodes. It is fork itself if all schedulers are alike.
 	forkWithoutHolds *cluster.State
-	engines          map[string]*placement.Engine
+	engines          map[string]*fastpath.Engine
 	ledger           budgetLedger
 	plan             Plan
 	counts           [numRefusalReasons]int
@@ -57,7 +58,7 @@ func New(snap *descheduling.Snapshot, s *cluster.State, o Options) *Planner {
 		o.MaxRefusals = 1000
 	}
 	p := &Planner{o: o, state: s, fork: s.Fork(), nodes: make(map[string]*descheduling.Node, len(snap.Nodes)),
-		engines: map[string]*placement.Engine{}, moved: map[string]bool{}, excluded: map[string]bool{}}
+		engines: map[string]*fastpath.Engine{}, moved: map[string]bool{}, excluded: map[string]bool{}}
 	for _, n := range snap.Nodes {
 		p.nodes[n.Name] = n
 	}
@@ -204,7 +205,7 @@ func (p *Planner) Checkpoint() (restore func(), ok bool) {
 		p.plan.Moves = p.plan.Moves[:moves]
 		p.ledger = was
 		for _, m := range undone {
-			p.refuse(m, GroupIncomplete, fmt.Sprintf("it could go to %s, but not all that were to go together can", m.To))
+			p.refuse(m, GroupIncomplete, fmt.Sprintf("it could move to %s, but its group cannot move completely", m.To))
 		}
 	}, true
 }

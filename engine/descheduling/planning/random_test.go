@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // TestPlansMatchReferenceEvaluator replays plans of random clusters, move by move, by the reference evaluator on a state own: each
@@ -74,9 +75,9 @@ func randomState(r *rand.Rand) *cluster.State {
 			specs[app] = p.Spec
 			switch r.IntN(4) {
 			case 0:
-				p.Spec.AntiAffinity = []model.PodAffinityTerm{{Selector: selects(app), TopologyKey: placement.HostnameKey, Namespaces: []string{"x"}}}
+				p.Spec.AntiAffinity = []model.PodAffinityTerm{{Selector: selects(app), TopologyKey: framework.HostnameKey, Namespaces: []string{"x"}}}
 			case 1:
-				p.Spec.Spread = []model.SpreadConstraint{{TopologyKey: placement.HostnameKey, MaxSkew: 2, MinDomains: 1, Hard: r.IntN(2) == 0, Selector: selects(app)}}
+				p.Spec.Spread = []model.SpreadConstraint{{TopologyKey: framework.HostnameKey, MaxSkew: 2, MinDomains: 1, Hard: r.IntN(2) == 0, Selector: selects(app)}}
 			}
 		}
 		p.Spec = specs[app]

@@ -7,6 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // ExpectedReplacement returns the pod expected to replace p, on a node, or unscheduled if node
@@ -23,7 +24,7 @@ func ExpectedReplacementUID(p *model.Pod) string { return "planned/" + p.UID }
 // replacement of pod: those with the highest score while the pod terminates and after it is
 // gone. Choice is the node chosen after it is gone, or "". The pod must not be in s, which is
 // left unchanged.
-func TopNodes(s *cluster.State, p *placement.Profile, seed uint64, pod *model.Pod) (top []string, choice string) {
+func TopNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod) (top []string, choice string) {
 	in := ExpectedReplacement(pod, "")
 	gone := placement.Evaluate(s, p, seed, in)
 	leaving := *pod

@@ -83,7 +83,7 @@ func (e *nodeEmptier) candidate(p *descheduling.Pod, l *nodeUsage) *descheduling
 		},
 		Gain: func(to *descheduling.Node) descheduling.Gain {
 			left := int64(len(e.round.PodsOn(l.node)))
-			g := descheduling.Gain{Before: left, After: left, Metric: "pods on the node that is to be emptied"}
+			g := descheduling.Gain{Before: left, After: left, Metric: "pods on the node to empty"}
 			if !e.excluded[to] {
 				g.After--
 			}

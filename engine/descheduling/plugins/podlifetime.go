@@ -63,7 +63,7 @@ func (s *PodLifeTime) candidate(p *descheduling.Pod, n *descheduling.Node, now t
 	c.Reason = func() string {
 		text := fmt.Sprintf("it is %s old", now.Sub(p.Created).Round(time.Second))
 		if s.MaxAge != nil {
-			text += fmt.Sprintf("; %s are allowed", *s.MaxAge)
+			text += fmt.Sprintf("; the limit is %s", *s.MaxAge)
 		}
 		if len(s.States)+len(s.Conditions)+len(s.ExitCodes) > 0 {
 			text += strings.TrimSpace(fmt.Sprintf("; phase %s %s", p.Phase, p.Details.PhaseReason))

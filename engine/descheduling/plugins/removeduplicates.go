@@ -168,7 +168,7 @@ func (c *duplicateGroup) candidate(r *descheduling.Round, p *descheduling.Pod, n
 		},
 		Gain: func(to *descheduling.Node) descheduling.Gain {
 			from, there := int64(c.podsOn(r, n)), int64(c.podsOn(r, to))
-			return descheduling.Gain{Before: max(from, there), After: max(from-1, there+1), Metric: "copies on the fuller of the two nodes"}
+			return descheduling.Gain{Before: max(from, there), After: max(from-1, there+1), Metric: "duplicates on the fuller of the two nodes"}
 		},
 	}
 }

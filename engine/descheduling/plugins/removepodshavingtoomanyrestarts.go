@@ -27,7 +27,7 @@ func (s *RemovePodsHavingTooManyRestarts) Run(r *descheduling.Round) {
 	r.EvictMatchingBy(most, func(p *descheduling.Pod, _ *descheduling.Node) bool {
 		return s.Scope.Has(p) && s.restarts(p) >= s.Threshold && s.inState(p)
 	}, func(p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
-		return descheduling.NewCandidate(p, n, "its containers were restarted %d times; %d are too many", s.restarts(p), s.Threshold)
+		return descheduling.NewCandidate(p, n, "its containers were restarted %d times; the limit is %d", s.restarts(p), s.Threshold)
 	})
 }
 

@@ -53,9 +53,9 @@ func (s *RemovePodsViolatingInterPodAntiAffinity) runNode(r *descheduling.Round,
 func (s *RemovePodsViolatingInterPodAntiAffinity) candidate(p *descheduling.Pod, n *descheduling.Node, index *antiAffinityIndex) *descheduling.Candidate {
 	other := index.firstConflict(p, n)
 	c := descheduling.NewCandidate(p, n, "")
-	c.Reason = func() string { return fmt.Sprintf("its anti-affinity keeps it apart from %s", other.Key()) }
+	c.Reason = func() string { return fmt.Sprintf("its anti-affinity excludes %s", other.Key()) }
 	c.Gain = func(to *descheduling.Node) descheduling.Gain {
-		return descheduling.Gain{Before: index.countConflicts(p, n), After: index.countConflicts(p, to), Metric: "pods that it is to be apart from"}
+		return descheduling.Gain{Before: index.countConflicts(p, n), After: index.countConflicts(p, to), Metric: "pods excluded by its anti-affinity"}
 	}
 	return c
 }

@@ -151,7 +151,7 @@ func TestAntiAffinityOrder(t *testing.T) {
 		return nil
 	}}
 	evict(t, s, &descheduling.Policy{}, planner, &RemovePodsViolatingInterPodAntiAffinity{})
-	of := "pods that it is to be apart from"
+	of := "pods excluded by its anti-affinity"
 	if len(gains) != 6 || gains[0] != (descheduling.Gain{Before: 2, After: 1, Metric: of}) || gains[1] != (descheduling.Gain{Before: 2, After: 2, Metric: of}) || !gains[0].Improves() {
 		t.Errorf("gains %v", gains)
 	}

@@ -31,7 +31,7 @@ func (s *RemovePodsViolatingNodeTaints) Run(r *descheduling.Round) {
 		c.Reason = func() string { return fmt.Sprintf("it does not tolerate %s", formatTaints(s.untolerated(p, n))) }
 		before := int64(len(s.untolerated(p, n)))
 		c.Gain = func(to *descheduling.Node) descheduling.Gain {
-			g := descheduling.Gain{Before: before, After: before, Metric: "taints that it does not tolerate"}
+			g := descheduling.Gain{Before: before, After: before, Metric: "untolerated taints"}
 			if left := s.untolerated(p, to); len(left) == 0 { // fewer violations would only cause another move
 				g.After = 0
 			}

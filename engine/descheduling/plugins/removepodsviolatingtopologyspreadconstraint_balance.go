@@ -152,7 +152,7 @@ func (g *spreadConstraint) candidate(r *descheduling.Round, p *descheduling.Pod,
 	from := r.NodeOf(p)
 	return &descheduling.Candidate{Pod: p, Node: from,
 		Reason: func() string {
-			return fmt.Sprintf("%d pods in %s=%s, %d in the domain with fewest; maxSkew %d",
+			return fmt.Sprintf("%d pods in %s=%s, %d in the smallest domain; maxSkew %d",
 				d.size, g.TopologyKey, d.value, g.smallestSize(), g.MaxSkew)
 		},
 		Gain: func(to *descheduling.Node) descheduling.Gain { return spreadGain(p, from, to, groups) },

@@ -7,15 +7,17 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 )
 
 // placer combines placement and preemption for a profile. It is an Explainer.
 type placer struct {
-	*placement.Engine
+	*fastpath.Engine
 	planner *preemption.Planner
 	state   *cluster.State
-	profile *placement.Profile
+	profile *framework.Profile
 	options Options
 }
 

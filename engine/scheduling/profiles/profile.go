@@ -4,7 +4,8 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 )
 
@@ -79,14 +80,14 @@ type Options struct {
 
 // New returns a profile that uses placement's fast path and preemption's default options.
 // cacheBytes limits the score caches; 0 is placement's default.
-func New(p *placement.Profile, seed uint64, cacheBytes int) Profile {
+func New(p *framework.Profile, seed uint64, cacheBytes int) Profile {
 	return NewWithOptions(p, Options{Seed: seed, CacheBytes: cacheBytes, Preemption: preemption.Defaults()})
 }
 
 // NewWithOptions returns a profile with the given options.
-func NewWithOptions(p *placement.Profile, o Options) Profile {
+func NewWithOptions(p *framework.Profile, o Options) Profile {
 	return Profile{Name: p.Name(), NewPlacer: func(s *cluster.State) Placer {
-		e := placement.NewEngine(s, p, o.Seed)
+		e := fastpath.NewEngine(s, p, o.Seed)
 		if o.CacheBytes > 0 {
 			e.SetCacheLimit(o.CacheBytes)
 		}

@@ -17,7 +17,7 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/image/oci"
-	"github.com/berthproject/berth/agent/testprogram/pause"
+	"github.com/berthproject/berth/agent/runtime/pause"
 )
 
 // PauseImage is the name of the built-in sandbox image. Image garbage collection must keep it,

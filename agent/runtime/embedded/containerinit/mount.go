@@ -25,7 +25,7 @@ func (m *Mount) mountInto(root int) error {
 	file := false
 	if m.Type == "bind" {
 		var info syscall.Stat_t
-		err := syscall.Stat(m.Source, &info)
+		err = syscall.Stat(m.Source, &info)
 		if err == syscall.ENOENT && m.Make {
 			if err = os.MkdirAll(m.Source, 0o755); err == nil {
 				err = syscall.Stat(m.Source, &info)

@@ -80,7 +80,7 @@ func moveMount(from, to int) error {
 }
 
 // mountAttr is struct mount_attr.
-type mountAttr struct{ set, clear, propagation, userns uint64 }
+type mountAttr struct{ set, _, propagation, _ uint64 }
 
 func mountSetattr(fd int, deep bool, a mountAttr) error {
 	flags := uintptr(atEmptyPath)

@@ -2,7 +2,7 @@ package policy
 
 import "testing"
 
-func TestBindingsNameRolesThatExist(t *testing.T) {
+func TestBindingsReferToExistingRoles(t *testing.T) {
 	roles := map[string]bool{}
 	for _, r := range ClusterRoles() {
 		if roles[r.Name] {

@@ -1,0 +1,21 @@
+package pki
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"testing"
+)
+
+func TestServingPEM(t *testing.T) {
+	a := open(t, t.TempDir(), start)
+	certPEM, keyPEM, err := a.ServingPEM("kube-scheduler", APIServerAltNames(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tls.X509KeyPair(certPEM, keyPEM); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"localhost", "127.0.0.1"} {
+		verify(t, a.CAPEM(), certPEM, start, x509.VerifyOptions{DNSName: name, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	}
+}

@@ -1,0 +1,117 @@
+package metricsserver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/apiserver/auth/pki"
+)
+
+// TestClusterCA starts a server as berth up does: its certificate is signed by the cluster's CA, and it accepts client
+// certificates that the CA signed.
+func TestClusterCA(t *testing.T) {
+	authority, err := pki.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(newClient(fake.NewClientset(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: clientCAConfigMap},
+		Data: map[string]string{clientCAKey: string(authority.CAPEM())}})))
+	certPEM, keyPEM, err := authority.ServingPEM("test", pki.APIServerAltNames(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Certificate, err = NewCertificate(certPEM, keyPEM); err != nil {
+		t.Fatal(err)
+	}
+	base := startServer(t, s)
+
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.CAPEM())
+	other, err := pki.Open(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name      string
+		authority *pki.Authority
+		identity  pki.Identity
+		path      string
+		code      int
+	}{
+		{"administrator", authority, pki.Admin(), "/configz", 200},
+		{"authorized user", authority, pki.Scheduler(), "/metrics", 200},
+		{"unauthorized user", authority, pki.Scheduler(), "/configz", 403},
+		{"another CA", other, pki.Admin(), "/metrics", 401},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			certPEM, keyPEM, err := tc.authority.ClientPEM(tc.identity)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pair, err := tls.X509KeyPair(certPEM, keyPEM)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config := &tls.Config{RootCAs: roots, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &pair, nil }}
+			for start := time.Now(); ; time.Sleep(10 * time.Millisecond) { // the CA is read in the background
+				code, body := get(t, config, base+tc.path)
+				if code == tc.code {
+					return
+				}
+				if time.Since(start) > 30*time.Second {
+					t.Fatalf("%s: %d %s, want %d", tc.path, code, body, tc.code)
+				}
+			}
+		})
+	}
+}
+
+func TestSelfSignedCertificate(t *testing.T) {
+	if code, body := get(t, &tls.Config{InsecureSkipVerify: true}, startServer(t, newServer(newClient(fake.NewClientset())))+"/livez"); code != 200 {
+		t.Errorf("%d %s", code, body)
+	}
+}
+
+// startServer starts a server until the test ends, and returns its URL.
+func startServer(t *testing.T, s *Server) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Listener = listener
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	if err := s.Start(ctx, &wg); err != nil {
+		t.Fatal(err)
+	}
+	return "https://" + listener.Addr().String()
+}
+
+func get(t *testing.T, config *tls.Config, url string) (int, string) {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: config}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}

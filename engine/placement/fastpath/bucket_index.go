@@ -1,0 +1,73 @@
+package fastpath
+
+// bucketIndex finds node buckets by key. It is a hash table with open addressing: the few
+// slots that a class uses hash and compare faster than a map key.
+type bucketIndex struct {
+	table []int32 // bucket+1; 0: free
+	n     int
+}
+
+// clear empties the index and keeps its memory, unless that is large.
+func (x *bucketIndex) clear() {
+	if len(x.table) > 1<<12 {
+		x.table = nil
+	}
+	clear(x.table)
+	x.n = 0
+}
+
+// hash combines the given slots. The multiplications are independent of each other.
+func (v *bucketKey) hash(slots []uint8) uint64 {
+	var h uint64
+	factor := uint64(0x9e3779b97f4a7c15)
+	for _, s := range slots {
+		h += uint64(uint32(v[s])+1) * factor
+		factor += 0x6a09e667f3bcc908
+	}
+	return h ^ h>>32
+}
+
+// equal compares the given slots.
+func (v *bucketKey) equal(o *bucketKey, slots []uint8) bool {
+	for _, s := range slots {
+		if v[s] != o[s] {
+			return false
+		}
+	}
+	return true
+}
+
+// find returns the bucket with a key in the given slots; -1 if there is none.
+func (x *bucketIndex) find(buckets []nodeBucket, v *bucketKey, slots []uint8) int32 {
+	if len(x.table) == 0 {
+		return -1
+	}
+	mask := uint64(len(x.table) - 1)
+	for at := v.hash(slots) & mask; x.table[at] != 0; at = (at + 1) & mask {
+		if b := x.table[at] - 1; v.equal(&buckets[b].key, slots) {
+			return b
+		}
+	}
+	return -1
+}
+
+// add adds the last bucket.
+func (x *bucketIndex) add(buckets []nodeBucket, slots []uint8) {
+	if x.n++; 2*x.n > len(x.table) {
+		x.table = make([]int32, max(32, 2*len(x.table)))
+		for b := range buckets {
+			x.insert(buckets, int32(b), slots)
+		}
+		return
+	}
+	x.insert(buckets, int32(len(buckets)-1), slots)
+}
+
+func (x *bucketIndex) insert(buckets []nodeBucket, b int32, slots []uint8) {
+	mask := uint64(len(x.table) - 1)
+	at := buckets[b].key.hash(slots) & mask
+	for x.table[at] != 0 {
+		at = (at + 1) & mask
+	}
+	x.table[at] = b + 1
+}

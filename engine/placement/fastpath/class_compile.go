@@ -1,0 +1,305 @@
+package fastpath
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
+)
+
+// maxImages is the maximum number of images in a mask.
+const maxImages = 30
+
+// classBuilder compiles a class.
+type classBuilder struct {
+	*equivalenceClass
+	e         *Engine
+	a         *framework.Evaluation
+	slotByKey map[string]int // slot by topology key
+	policy    string         // key of the node selector and tolerations
+}
+
+// compileClass compiles the class of a pod.
+func (e *Engine) compileClass(pod *model.Pod, class *cluster.PodClass) *equivalenceClass {
+	a := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
+	c := &classBuilder{equivalenceClass: &equivalenceClass{podClass: class, spec: pod.Spec, slots: slotFirst, lastLogPos: -1}, e: e, a: a, slotByKey: map[string]int{}}
+	c.groupsVersion, c.defaultSelector = e.index.SpreadGroupsVersion(pod.Namespace), e.defaultSelectorKeyOf(a)
+	c.numTerms = len(e.index.TermsMatching(class))
+	if c.compileNames(); c.hasNames {
+		return c.equivalenceClass
+	}
+	c.compileStatic()
+	c.compileScore()
+	c.compileImages()
+	c.compileSpread()
+	c.compileTerms()
+	c.finish()
+	c.reference = c.reference || c.slots > maxSlots
+	c.base = c.baseClass()
+	return c.equivalenceClass
+}
+
+// compileNames checks whether node names limit the search. Then the reference evaluator
+// decides on these nodes alone, if no plugin counts pods on other nodes.
+func (c *classBuilder) compileNames() {
+	sel := &c.spec.NodeSelector
+	if !c.e.plugins.nodeAffinityPreFilter || !sel.HasRequired || len(sel.Required) == 0 {
+		return
+	}
+	names, hasNames := plugins.NodeNamesOf(sel.Required)
+	if !hasNames {
+		return
+	}
+	c.hasNames, c.names = true, names
+	s := c.spec
+	alone := len(s.Affinity)+len(s.AntiAffinity)+len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) == 0 &&
+		c.numTerms == 0 && len(names) > 0 && len(names) <= 16
+	for _, cs := range [][]plugins.Constraint{c.constraints(true), c.constraints(false)} {
+		for i := range cs {
+			alone = alone && !cs[i].IgnoreAffinity
+		}
+	}
+	c.reference = !alone
+}
+
+// useTopology returns the domain slot of a topology key, or 0 if the topology is
+// fine-grained.
+func (c *classBuilder) useTopology(key string) int {
+	if slot, ok := c.slotByKey[key]; ok {
+		return slot
+	}
+	column := c.e.index.Topology(key)
+	if column.FineGrained {
+		return 0
+	}
+	return c.domainSlot(key)
+}
+
+// domainSlot returns the domain slot of a topology key.
+func (c *classBuilder) domainSlot(key string) int {
+	slot, ok := c.slotByKey[key]
+	if !ok {
+		slot = c.nextSlot()
+		c.slotByKey[key] = slot
+		c.domainSlots = append(c.domainSlots, domainSlot{c.e.index.Topology(key), slot})
+	}
+	return slot
+}
+
+// nextSlot allocates a slot. Without free slots the reference evaluator decides.
+func (c *classBuilder) nextSlot() int {
+	c.slots++
+	return min(c.slots, maxSlots) - 1
+}
+
+// compileSpread compiles the spread constraints, soft ones first, because their domains
+// need slots even for fine-grained topologies.
+func (c *classBuilder) compileSpread() {
+	if c.e.plugins.weights[decision.PodTopologySpread] > 0 {
+		cs := c.constraints(false)
+		c.strict = len(c.spec.Spread) > 0 || !c.e.profile.Config().Spread.SystemDefaulting
+		for i := range cs {
+			c.softConstraint(cs, &cs[i])
+		}
+	}
+	if c.e.plugins.filters.Has(decision.PodTopologySpread) {
+		cs := c.constraints(true)
+		for i := range cs {
+			k := &cs[i]
+			h := hardConstraint{counter: c.spreadCounter(k, k.TopologyKey, cs), slot: c.useTopology(k.TopologyKey),
+				maxSkew: int64(k.MaxSkew), minDomains: int(k.MinDomains), selfMatch: k.SelfMatch}
+			if h.slot == 0 {
+				h.fine, h.slot = true, c.nextSlot()
+			}
+			c.hard = append(c.hard, h)
+		}
+	}
+}
+
+// constraints returns the constraints of a kind. It does not compute the default selector
+// if there are none.
+func (c *classBuilder) constraints(hard bool) []plugins.Constraint {
+	given := c.spec.Spread
+	if len(given) == 0 {
+		given = c.e.profile.DefaultConstraints()
+	}
+	if !slices.ContainsFunc(given, func(k model.SpreadConstraint) bool { return k.Hard == hard }) {
+		return nil
+	}
+	return plugins.SpreadConstraints(c.a, hard)
+}
+
+func (c *classBuilder) softConstraint(all []plugins.Constraint, k *plugins.Constraint) {
+	t := softConstraint{skew: float64(k.MaxSkew - 1), host: k.TopologyKey == framework.HostnameKey, topology: c.e.index.Topology(k.TopologyKey)}
+	if t.host {
+		m := spreadMatcher(k, c.a.Pod.Namespace)
+		t.counter = c.e.index.Counter(cluster.CounterKey("", "", &m), "", nil, m, false)
+		t.slot = c.nextSlot()
+		c.hostnames = t.topology
+	} else {
+		required := all
+		if !c.strict {
+			required = nil
+		}
+		t.counter = c.spreadCounter(k, k.TopologyKey, required)
+		t.slot = c.domainSlot(k.TopologyKey)
+	}
+	c.soft = append(c.soft, t)
+}
+
+// spreadMatcher returns a matcher for the pods that a constraint counts. A selector
+// without requirements counts none.
+func spreadMatcher(k *plugins.Constraint, namespace string) cluster.Matcher {
+	t := cluster.MatchTerm{Namespaces: []string{namespace}, Selector: k.Selector}
+	if k.Selector != nil && len(k.Selector.Requirements) == 0 {
+		t.Selector = nil
+	}
+	return cluster.Matcher{Terms: []cluster.MatchTerm{t}, SkipDeleting: true}
+}
+
+// spreadCounter returns the counter of a constraint on nodes that have all keys and match
+// the inclusion policies.
+func (c *classBuilder) spreadCounter(k *plugins.Constraint, key string, all []plugins.Constraint) *cluster.DomainCounter {
+	b := make([]byte, 0, 64)
+	var keys []string
+	for i := range all {
+		keys = append(keys, all[i].TopologyKey)
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for _, key := range keys {
+		b = cluster.AppendText(b, key)
+	}
+	b = append(b, '|')
+	own := *k
+	if !own.IgnoreAffinity {
+		b = appendSelected(b, &c.spec.NodeSelector)
+	}
+	if own.HonorTaints {
+		b = appendTolerations(append(b, '!'), c.spec.Tolerations, c.e.profile.Config().TaintTolerationComparison)
+	}
+	a := c.a
+	eligible := c.e.index.NodeValues("eligible "+string(b), func(n *cluster.NodeInfo) int32 {
+		for _, key := range keys {
+			if _, ok := n.Model.Labels.Get(key); !ok {
+				return 0
+			}
+		}
+		if !plugins.MatchNodeInclusionPolicies(a, &own, n.Model) {
+			return 0
+		}
+		return 1
+	})
+	m := spreadMatcher(k, c.a.Pod.Namespace)
+	return c.e.index.Counter(cluster.CounterKey(key, string(b), &m), key, eligible, m, k.Hard)
+}
+
+// compileTerms compiles the pod's affinity terms and those of other pods that match it.
+func (c *classBuilder) compileTerms() {
+	s, args := c.spec, &c.e.profile.Config().InterPod
+	filters := c.e.plugins.filters.Has(decision.InterPodAffinity)
+	prefers := len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) > 0
+	scores := c.e.plugins.weights[decision.InterPodAffinity] > 0 && (prefers || !args.IgnorePreferredTermsOfExistingPods)
+	if filters {
+		var all cluster.Matcher
+		for i := range s.Affinity {
+			all.Terms = append(all.Terms, cluster.MatchTermOf(&s.Affinity[i]))
+		}
+		for i := range s.Affinity {
+			c.affinity = append(c.affinity, c.affinityTerm(s.Affinity[i].TopologyKey, all, 0))
+		}
+		c.selfAffinity = plugins.NewTermMatcher(c.a).MatchesAllAffinity(c.a.Pod)
+		for i := range s.AntiAffinity {
+			c.antiAffinity = append(c.antiAffinity, c.affinityTermOf(&s.AntiAffinity[i], 0))
+		}
+	}
+	if scores {
+		for i := range s.PreferredAffinity {
+			w := &s.PreferredAffinity[i]
+			c.scoringTerms = append(c.scoringTerms, c.affinityTermOf(&w.Term, int64(w.Weight)))
+		}
+		for i := range s.PreferredAntiAffinity {
+			w := &s.PreferredAntiAffinity[i]
+			c.scoringTerms = append(c.scoringTerms, c.affinityTermOf(&w.Term, -int64(w.Weight)))
+		}
+	}
+	for _, t := range c.e.index.TermsMatching(c.podClass) {
+		weight := int64(t.Weight)
+		switch t.Kind {
+		case cluster.RequiredAntiAffinity:
+			if filters {
+				c.existingAntiAffinity = append(c.existingAntiAffinity, affinityTerm{&t.DomainCounter, c.useTopology(t.Topology.Key), 0})
+			}
+			continue
+		case cluster.RequiredAffinity:
+			weight = args.HardPodAffinityWeight
+		case cluster.PreferredAntiAffinity:
+			weight = -weight
+		}
+		if scores && weight != 0 {
+			c.scoringTerms = append(c.scoringTerms, affinityTerm{&t.DomainCounter, c.useTopology(t.Topology.Key), weight})
+		}
+	}
+}
+
+func (c *classBuilder) affinityTermOf(t *model.PodAffinityTerm, weight int64) affinityTerm {
+	return c.affinityTerm(t.TopologyKey, cluster.Matcher{Terms: []cluster.MatchTerm{cluster.MatchTermOf(t)}}, weight)
+}
+
+func (c *classBuilder) affinityTerm(key string, m cluster.Matcher, weight int64) affinityTerm {
+	return affinityTerm{c.e.index.Counter(cluster.CounterKey(key, "", &m), key, nil, m, false), c.useTopology(key), weight}
+}
+
+// compileImages compiles the image mask.
+func (c *classBuilder) compileImages() {
+	if c.e.plugins.weights[decision.ImageLocality] == 0 || len(c.spec.Images) == 0 {
+		return
+	}
+	name := []byte("images ")
+	for _, image := range c.spec.Images {
+		if !slices.Contains(c.images, image) {
+			c.images = append(c.images, image)
+			name = cluster.AppendText(name, image)
+		}
+	}
+	if len(c.images) > maxImages {
+		c.reference = true
+		return
+	}
+	images := c.images
+	c.mask = c.e.index.NodeValues(string(name), func(n *cluster.NodeInfo) int32 {
+		var mask int32
+		for i, image := range images {
+			if n.HasImage(image) {
+				mask |= 1 << i
+			}
+		}
+		return mask
+	})
+}
+
+// appendSelected appends a key of a node selector.
+func appendSelected(b []byte, s *model.NodeSelector) []byte {
+	for _, l := range s.Labels {
+		b = cluster.AppendText(cluster.AppendText(b, l.Key), l.Value)
+	}
+	b = strconv.AppendBool(b, s.HasRequired)
+	for i := range s.Required {
+		b = cluster.AppendNodeTerm(b, &s.Required[i])
+	}
+	return b
+}
+
+func appendTolerations(b []byte, list []model.Toleration, numeric bool) []byte {
+	b = strconv.AppendBool(b, numeric)
+	for i := range list {
+		t := &list[i]
+		b = cluster.AppendText(cluster.AppendText(b, t.Key), t.Value)
+		b = append(b, '0'+byte(t.Op), '0'+byte(t.Effect))
+	}
+	return b
+}

@@ -1,0 +1,225 @@
+package fastpath
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+)
+
+// Classes that differ only in values of few nodes, such as pods of their own app or an
+// image, share the score cache of their base class, which ignores these values. Each
+// decision takes these exception nodes out of the shared cache, evaluates them
+// individually and puts them back. So many apps of few sizes need few caches, and a new
+// app of a known size does not need a scan.
+
+// baseKey is the key of a base class.
+type baseKey struct {
+	partition partitionKey
+	priority  int32
+	numbers   [6]int64 // resources and weights
+}
+
+// partitionKey is what a base class reads of node objects.
+type partitionKey struct {
+	static     *cluster.NodeValues
+	topologies [4]*cluster.Topology // sorted by key
+}
+
+// maxExceptions is the maximum number of exception nodes in a decision.
+const maxExceptions = 256
+
+// orderSlots puts the domain slots first, ordered by key, so that classes with equal
+// topologies use the slots of their base class.
+func (c *classBuilder) orderSlots() {
+	if c.slots > maxSlots {
+		return
+	}
+	slices.SortFunc(c.domainSlots, func(a, b domainSlot) int { return cmp.Compare(a.topology.Key, b.topology.Key) })
+	var to [maxSlots]int
+	next := slotFirst
+	take := func(slot int) {
+		if to[slot] == 0 {
+			to[slot] = next
+			next++
+		}
+	}
+	for i := range c.domainSlots {
+		take(c.domainSlots[i].slot)
+		c.domainSlots[i].slot = to[c.domainSlots[i].slot]
+	}
+	for slot := slotFirst; slot < c.slots; slot++ {
+		take(slot)
+	}
+	for i := range c.hard {
+		c.hard[i].slot = to[c.hard[i].slot]
+	}
+	for i := range c.soft {
+		c.soft[i].slot = to[c.soft[i].slot]
+	}
+	for _, list := range [][]affinityTerm{c.affinity, c.antiAffinity, c.existingAntiAffinity, c.scoringTerms} {
+		for i := range list {
+			list[i].slot = to[list[i].slot] // 0 stays 0
+		}
+	}
+}
+
+// collectExceptionCounters determines the counters whose counted nodes are exceptions, and
+// the values of all other nodes.
+func (c *classBuilder) collectExceptionCounters() {
+	spot := func(k *cluster.DomainCounter) {
+		if !slices.Contains(c.exceptionCounters, k) {
+			c.exceptionCounters = append(c.exceptionCounters, k)
+		}
+	}
+	everywhere := func(k *cluster.Topology) {
+		if !slices.Contains(c.requiredLabels, k) {
+			c.requiredLabels = append(c.requiredLabels, k)
+		}
+	}
+	for i := range c.countSlots {
+		spot(c.countSlots[i].counter)
+		if c.countSlots[i].present != 0 {
+			everywhere(c.countSlots[i].counter.Topology)
+		}
+	}
+	for _, list := range [][]affinityTerm{c.affinity, c.antiAffinity, c.existingAntiAffinity, c.scoringTerms} {
+		for i := range list {
+			if list[i].slot == 0 {
+				spot(list[i].counter)
+			}
+		}
+	}
+	for i := range c.affinity {
+		if p := &c.affinity[i]; p.slot == 0 {
+			everywhere(p.counter.Topology)
+			c.defaultFlags |= flagAffinityNone
+		}
+	}
+	if c.hostnames != nil {
+		everywhere(c.hostnames)
+		c.defaultFlags |= flagHostname
+	}
+}
+
+// baseClass returns the base class, creating it if necessary; nil if there is none.
+func (c *classBuilder) baseClass() *equivalenceClass {
+	s := &c.score
+	if c.reference || len(c.domainSlots) > len(c.partition.topologies) {
+		return nil
+	}
+	c.hasPartition, c.partition.static = true, c.static
+	for i := range c.domainSlots {
+		c.partition.topologies[i] = c.domainSlots[i].topology
+	}
+	if !s.cpuMemoryOnly || len(s.scorers) > 0 {
+		return nil
+	}
+	key := baseKey{partition: c.partition, priority: c.spec.Priority,
+		numbers: [6]int64{s.want.MilliCPU, s.want.Memory, s.fitWeight, s.balanceWeight, s.scoringCPU, s.scoringMem}}
+	b := c.e.baseClasses[key]
+	if b == nil {
+		b = &equivalenceClass{spec: c.spec, slots: slotFirst + len(c.domainSlots), lastLogPos: -1, static: c.static, score: c.score,
+			domainSlots: slices.Clone(c.domainSlots), reads: []uint8{slotStatic}, hasPartition: true, partition: c.partition}
+		for i := range b.domainSlots {
+			b.reads = append(b.reads, uint8(b.domainSlots[i].slot))
+		}
+		b.usesDomains = len(b.domainSlots) > 0
+		c.e.baseClasses[key] = b
+	}
+	b.lastUsed = c.e.clock
+	return b
+}
+
+// collectExceptions collects the exception nodes of a class. ok is false if there are more
+// than most, or if a required label is missing on a node.
+func (e *Engine) collectExceptions(ec *equivalenceClass, most int) (ok bool) {
+	sc := &e.scratch
+	sc.exceptions = sc.exceptions[:0]
+	for _, c := range ec.requiredLabels {
+		if !e.index.OnAllNodes(c) {
+			return false
+		}
+	}
+	if sc.anyImage {
+		if sc.exceptions, ok = ec.mask.AppendNonzero(sc.exceptions, most); !ok {
+			return false
+		}
+	}
+	for _, k := range ec.exceptionCounters {
+		if sc.exceptions, ok = k.AppendCounted(sc.exceptions, most); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// usesSharedCache reports whether a decision uses the cache of the base class. An
+// exception costs about as much as updating a changed node. If the accumulated cost
+// exceeds that of an own cache, the class gets one.
+func (e *Engine) usesSharedCache(ec *equivalenceClass) bool {
+	if ec.base == nil || !e.collectExceptions(ec, maxExceptions) {
+		return false
+	}
+	ec.base.lastUsed = e.clock
+	end, lifting := e.index.LogEnd(), int64(len(e.scratch.exceptions))
+	if ec.seen {
+		ec.exceptionCost = max(0, ec.exceptionCost+lifting-(end-ec.lastLogPos))
+	}
+	price := int64(e.state.NumNodes() / 2)
+	if v := ec.cache; v != nil {
+		lag := end - v.logPos
+		if lag <= e.maxLag() {
+			price = lag
+		}
+		if lag <= lifting {
+			return false
+		}
+	}
+	if ec.exceptionCost > price {
+		ec.exceptionCost = 0
+		return false
+	}
+	ec.lastLogPos, ec.lastClock, ec.seen = end, e.clock, true
+	return true
+}
+
+// setDefaults turns a bucket of the base class into one of the class.
+func (ec *equivalenceClass) setDefaults(b *nodeBucket) {
+	b.key[slotImages], b.key[slotFlags], b.key[slotAffinityScore] = 0, ec.defaultFlags, 0
+	for i := range ec.countSlots {
+		b.key[ec.countSlots[i].slot] = ec.countSlots[i].present
+	}
+}
+
+// applyExceptions moves the exception nodes from the cache of the base class to separate
+// buckets.
+func (e *Engine) applyExceptions(v *scoreCache, ec *equivalenceClass) {
+	sc := &e.scratch
+	sc.index.clear()
+	sc.buckets, sc.savedRefs = sc.buckets[:0], sc.savedRefs[:0]
+	ranks, _, _ := e.index.Ranks()
+	var of bucketKey
+	for _, id := range sc.exceptions {
+		s := v.refs[id]
+		sc.savedRefs = append(sc.savedRefs, s)
+		if s == 0 || s&refFailed != 0 {
+			continue
+		}
+		v.remove(s, ranks[id])
+		v.refs[id] = 0
+		ec.readKey(id, &of)
+		sc.buckets[sc.bucketOf(&of, ec.reads)].offer(id, s.score(), e.distance(ranks[id]))
+	}
+}
+
+// revertExceptions reverts applyExceptions.
+func (e *Engine) revertExceptions(v *scoreCache) {
+	sc := &e.scratch
+	ranks, _, _ := e.index.Ranks()
+	for i, id := range sc.exceptions {
+		if s := sc.savedRefs[i]; s != 0 && s&refFailed == 0 {
+			v.refs[id] = v.add(s.bucket(), s.score(), ranks[id])
+		}
+	}
+}

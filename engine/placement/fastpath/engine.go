@@ -1,0 +1,302 @@
+package fastpath
+
+import (
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
+	"github.com/berthproject/berth/engine/placement/queueinghints"
+)
+
+// Engine is the fast path of placement. It returns the decisions of placement.Evaluate
+// (node, total score, number of feasible nodes and histogram of reasons) at a cost that
+// depends on what has changed since the last pod of the same equivalence class, not on the
+// size of the cluster.
+//
+// A pod is reduced to its equivalence class. The first decision for a class scans the rows
+// of cluster.Index. A class that is used again soon gets a score cache: the nodes in
+// buckets of equal group-level values. Classes that differ only in values of few nodes
+// share a cache. Normalization, minima and domain verdicts are computed from the buckets
+// in each decision, so nothing can drift.
+//
+// Decisions outside of the fast path are left to the reference evaluator: volumes that
+// reject all nodes, parse errors, nominated pods that matter by more than resources and
+// ports, and profiles with another filter order or with plugins that the fast path does
+// not implement.
+//
+// An Engine belongs to one State and must be used under the same serialization.
+type Engine struct {
+	state   *cluster.State
+	index   *cluster.Index
+	profile *framework.Profile
+	seed    uint64
+	plugins pluginTable
+
+	epoch         uint64 // of the index; all fields below depend on it
+	classesBySpec map[*model.PodSpec]*specClasses
+	baseClasses   map[baseKey]*equivalenceClass
+	partitions    map[partitionKey]*partition
+	numClasses    int
+	clock         uint64 // number of decisions
+	caches        []*scoreCache
+	cacheLimit    int // 0: see maxCacheBytes
+	cacheBytes    int
+	maxClasses    int // shapes that are kept
+	// Size of the index at which it is reset.
+	resetBytes, resetObjects int
+	tune                     tuning
+	scratch                  scratch
+	hints                    *queueinghints.Provider
+	counters                 Counters
+}
+
+// Counters is the number of decisions by method. SharedCache is included in Cached.
+// CachesBuilt is the number of caches built.
+type Counters struct {
+	Reference, NamedNodes, Nominated, WithVolumes, Scanned, Cached, SharedCache, CachesBuilt int
+}
+
+// tuning are parameters that change the cost of decisions, but not decisions.
+type tuning struct {
+	// maxLagPercent: a cache that is behind the change log by more than this percentage of the
+	// nodes is not updated; a scan decides.
+	maxLagPercent int
+	// minLag is a lag in log entries that is always accepted.
+	minLag int
+	// A rankSet is a list up to 1/rankListFraction of the nodes, at least minRankList, and a
+	// bitmap beyond.
+	rankListFraction, minRankList int
+}
+
+// NewEngine returns an engine for a state. The seed breaks ties as in placement.Evaluate.
+func NewEngine(s *cluster.State, p *framework.Profile, seed uint64) *Engine {
+	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
+		maxClasses: 8192, resetBytes: 256 << 20, resetObjects: 8192, tune: tuning{maxLagPercent: 12, minLag: 192, rankListFraction: 32, minRankList: 16}}
+	e.plugins = newPluginTable(p.Config())
+	e.hints = queueinghints.NewProvider(s, p)
+	e.dropClasses()
+	return e
+}
+
+// SetCacheLimit limits the memory of score caches in bytes. The default, also for 0, is 64
+// MiB or 6 KiB per node, whichever is more. A thousand classes need about 5 KiB per node.
+func (e *Engine) SetCacheLimit(bytes int) { e.cacheLimit = bytes }
+
+// maxCacheBytes returns the current limit of cache memory.
+func (e *Engine) maxCacheBytes() int {
+	if e.cacheLimit > 0 {
+		return e.cacheLimit
+	}
+	return max(64<<20, e.state.NumNodes()*6<<10)
+}
+
+// Counters returns the number of decisions by method.
+func (e *Engine) Counters() Counters { return e.counters }
+
+// CacheSize returns the number of score caches and their size in bytes.
+func (e *Engine) CacheSize() (n, bytes int) { return len(e.caches), e.cacheBytes }
+
+// dropClasses drops all classes.
+func (e *Engine) dropClasses() {
+	e.epoch = e.index.Epoch
+	e.classesBySpec, e.baseClasses = map[*model.PodSpec]*specClasses{}, map[baseKey]*equivalenceClass{}
+	e.partitions = map[partitionKey]*partition{}
+	e.numClasses, e.caches, e.cacheBytes = 0, nil, 0
+}
+
+// QueueingHints returns the queueing hints of an unschedulable pod; see
+// queueinghints.Provider.
+func (e *Engine) QueueingHints(pod *model.Pod) (key any, h *queueinghints.Hints) {
+	return e.hints.Hints(pod)
+}
+
+// VolumePlan returns what must happen to the claims of a pod before it can be bound to a node;
+// see plugins.PlanVolumes.
+func (e *Engine) VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error) {
+	return plugins.PlanVolumes(e.profile, e.state, pod, node)
+}
+
+// Gate returns why a pod must not be queued yet; nil if it may.
+func (e *Engine) Gate(pod *model.Pod) *decision.Verdict {
+	return plugins.PreEnqueue(e.profile, e.state, pod)
+}
+
+// Decide decides about a pod and stores the result in out, reusing out.ReasonCounts.
+func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
+	e.clock++
+	sc := &e.scratch
+	sc.volumeFilters, sc.volumeRejections.ReasonCounts = sc.volumeFilters[:0], sc.volumeRejections.ReasonCounts[:0]
+	*out = decision.Summary{ReasonCounts: out.ReasonCounts[:0], Revision: e.state.Revision(), Nodes: e.state.NumNodes()}
+	e.resetIndexIfLarge()
+	if !e.supports(pod) {
+		e.decideByReference(pod, out)
+		return
+	}
+	ec := e.classOf(pod)
+	stored := framework.HasVolumes(pod.Spec)
+	e.collectFirstNodes(pod)
+	first := pod.NominatedNodeName != "" || len(sc.firstNodes) > 0
+	ahead := (stored || !ec.isNodeLocal()) && (e.state.AnyNominationCounts(pod) || e.state.HasAvoidHold(pod))
+	switch {
+	case stored && (e.plugins.scoresVolumes || ahead || ec.hasNames || first || !e.compileVolumePlugins(pod)):
+		e.decideByReference(pod, out)
+	case ec.reference || ec.hasEmptyDomainConflict() || ahead:
+		e.decideByReference(pod, out)
+	case ec.hasNames && first:
+		e.decideByReference(pod, out)
+	case ec.hasNames:
+		e.decideNamedNodes(ec, pod, out)
+	default:
+		e.prepare(ec, pod)
+		e.collectPodNodes(pod)
+		if stored {
+			e.decideWithVolumes(ec, pod, out)
+		} else if !e.decideFirstNodes(ec, out) {
+			e.decideFast(ec, out)
+		}
+	}
+}
+
+// resetIndexIfLarge resets the index when it has grown much. Rollouts leave counters of
+// selectors that are no longer used.
+func (e *Engine) resetIndexIfLarge() {
+	bytes, things := e.index.Size()
+	if bytes <= e.resetBytes && things <= e.resetObjects {
+		return
+	}
+	e.index.Reset()
+	bytes, things = e.index.Size()
+	e.resetBytes = max(e.resetBytes, 4*bytes)
+	e.resetObjects = max(e.resetObjects, 4*things)
+}
+
+// supports says whether the fast path knows all that matters to the pod, as far
+// as that can be said before its shape is known.
+func (e *Engine) supports(pod *model.Pod) bool {
+	s := pod.Spec
+	return e.plugins.supported && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.Config().Name &&
+		len(s.ParseErrors) == 0 && len(s.Features) == 0 &&
+		len(s.Gates) == 0 && len(s.ResourceClaims) == 0 && s.SchedulingGroup == "" && e.state.NumNodes() > 0
+}
+
+func (e *Engine) decideByReference(pod *model.Pod, out *decision.Summary) {
+	e.counters.Reference++
+	decision.SummarizeInto(placement.Evaluate(e.state, e.profile, e.seed, pod), e.state.NumNodes(), out)
+}
+
+// decideFast decides with a score cache if that is worthwhile, or else with a scan.
+func (e *Engine) decideFast(ec *equivalenceClass, out *decision.Summary) {
+	owner := ec
+	if e.usesSharedCache(ec) {
+		owner = ec.base
+	}
+	v := e.cacheFor(owner)
+	if v == nil {
+		e.counters.Scanned++
+		e.finish(ec, e.scan(ec), e.scratch.failures, out)
+		return
+	}
+	e.counters.Cached++
+	e.applyPodNodes(v)
+	if owner == ec {
+		e.finish(ec, v.collectBuckets(&e.scratch, nil), v.failures, out)
+	} else {
+		e.counters.SharedCache++
+		e.applyExceptions(v, ec)
+		e.finish(ec, v.collectBuckets(&e.scratch, ec), v.failures, out)
+		e.revertExceptions(v)
+	}
+	e.revertPodNodes(v)
+}
+
+// collectBuckets returns the buckets that have nodes. For a class other than the owner of
+// the cache it converts them and adds those of the exceptions.
+func (v *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBucket {
+	sc.collected = sc.collected[:0]
+	for i := range v.buckets {
+		if b := &v.buckets[i]; b.count > 0 {
+			if ec != nil {
+				ec.setDefaults(b)
+			}
+			sc.collected = append(sc.collected, b)
+		}
+	}
+	if ec != nil {
+		sc.appendOwnBuckets()
+	}
+	return sc.collected
+}
+
+// appendOwnBuckets adds the buckets of scratch.
+func (sc *scratch) appendOwnBuckets() {
+	for i := range sc.buckets {
+		sc.collected = append(sc.collected, &sc.buckets[i])
+	}
+}
+
+// finish evaluates the buckets and stores the result.
+func (e *Engine) finish(ec *equivalenceClass, buckets []*nodeBucket, fails []failureCount, out *decision.Summary) {
+	best := e.evaluateBuckets(ec, buckets)
+	out.Feasible = best.feasible
+	if best.feasible == 0 {
+		out.Outcome = decision.Infeasible
+		e.countReasons(ec, fails, buckets, out)
+		return
+	}
+	out.Outcome, out.Total = decision.Scheduled, best.total
+	out.Choice = e.state.Node(best.node).Model.Name
+}
+
+// pluginTable is what the fast path needs of a profile.
+type pluginTable struct {
+	supported                  bool
+	filters                    decision.PluginSet
+	nodeAffinityPreFilter      bool                       // NodeAffinity is enabled at preFilter
+	weights                    [decision.NumPlugins]int64 // 0: disabled
+	defaultFit, defaultBalance bool                       // default strategy and resources
+	scoresVolumes              bool                       // left to the reference evaluator
+	maxNodeScore               int64                      // maximum of nodeScore
+}
+
+// fastFilters and fastScores are the plugins that the fast path implements. For profiles
+// with other plugins that filter or score, the reference evaluator decides.
+const (
+	fastFilters = decision.PluginSet(1<<decision.NodeUnschedulable | 1<<decision.NodeName | 1<<decision.TaintToleration |
+		1<<decision.NodeAffinity | 1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions |
+		1<<decision.NodeVolumeLimits | 1<<decision.VolumeBinding | 1<<decision.VolumeZone | 1<<decision.PodTopologySpread |
+		1<<decision.InterPodAffinity | 1<<decision.NodeDeclaredFeatures)
+	fastScores = decision.PluginSet(1<<decision.TaintToleration | 1<<decision.NodeAffinity | 1<<decision.NodeResourcesFit |
+		1<<decision.VolumeBinding | 1<<decision.PodTopologySpread | 1<<decision.InterPodAffinity |
+		1<<decision.NodeResourcesBalancedAllocation | 1<<decision.ImageLocality)
+)
+
+// newPluginTable returns the table of a profile. The fast path supports only the default
+// order of filters.
+func newPluginTable(c *framework.Config) pluginTable {
+	t := pluginTable{supported: true}
+	last := decision.NoPlugin
+	for _, r := range c.Filter {
+		t.supported = t.supported && r > last && (fastFilters.Has(r) || !plugins.Filters(r))
+		last = r
+		t.filters = t.filters.With(r)
+	}
+	for _, r := range c.PreFilter {
+		t.nodeAffinityPreFilter = t.nodeAffinityPreFilter || r == decision.NodeAffinity
+	}
+	for _, w := range c.Score {
+		t.weights[w.Plugin] = w.Weight
+		t.supported = t.supported && (fastScores.Has(w.Plugin) || !plugins.Scores(w.Plugin))
+	}
+	t.defaultFit = c.Fit.Strategy == framework.LeastAllocated && cpuAndMemory(c.Fit.Resources)
+	t.defaultBalance = cpuAndMemory(c.Balanced)
+	t.scoresVolumes = t.weights[decision.VolumeBinding] > 0 && len(c.StorageCapacityShape) > 0
+	t.maxNodeScore = 100 * (t.weights[decision.NodeResourcesFit] + t.weights[decision.NodeResourcesBalancedAllocation])
+	t.supported = t.supported && t.maxNodeScore < 1<<15
+	return t
+}
+
+func cpuAndMemory(rs []framework.ResourceWeight) bool {
+	return len(rs) == 2 && rs[0] == framework.ResourceWeight{Name: "cpu", Weight: 1} && rs[1] == framework.ResourceWeight{Name: "memory", Weight: 1}
+}

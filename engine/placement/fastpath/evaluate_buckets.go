@@ -1,0 +1,213 @@
+package fastpath
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/placement/plugins"
+)
+
+// bestResult is the result of evaluateBuckets.
+type bestResult struct {
+	feasible int
+	total    int64
+	node     cluster.NodeID
+}
+
+// scoreBounds are the extremes of the raw scores of feasible buckets.
+type scoreBounds struct {
+	maxTaints, maxPreference int64 // most
+	minAffinity, maxAffinity int64
+	minSpread, maxSpread     int64
+	anySpread                bool // some bucket takes part in soft spreading
+	spreadNodes              int  // number of nodes that take part
+}
+
+// evaluateBuckets decides over the non-empty buckets: filters by domain, raw scores with
+// their extremes, then totals.
+func (e *Engine) evaluateBuckets(ec *equivalenceClass, buckets []*nodeBucket) bestResult {
+	var out bestResult
+	var ext scoreBounds
+	for _, b := range buckets {
+		if b.verdict = ec.filterBucket(b); b.verdict != bucketFits {
+			continue
+		}
+		ec.scoreBucket(b, &ext, out.feasible == 0)
+		out.feasible += int(b.count)
+	}
+	if out.feasible == 0 {
+		return out
+	}
+	if len(ec.soft) > 0 {
+		e.scoreSpread(ec, buckets, &ext)
+	}
+	away, first := int32(0), true
+	for _, b := range buckets {
+		if b.verdict != bucketFits {
+			continue
+		}
+		most := b.highestScore()
+		total := int64(most) + e.groupScore(ec, b, &ext)
+		if !first && total < out.total {
+			continue
+		}
+		node, from := b.best, b.distance
+		if b.scoreMask != nil {
+			rank := b.rankSetAt(most).next(e.startRank())
+			node, from = e.index.NodeAtRank(rank), e.distance(rank)
+		}
+		if first || total > out.total || from < away {
+			out.total, out.node, away, first = total, node, from, false
+		}
+	}
+	return out
+}
+
+// startRank returns the rank at which the pod enters the node ring.
+func (e *Engine) startRank() int32 {
+	if sc := &e.scratch; sc.startRank < 0 {
+		sc.startRank = e.index.RankAtOrAfter(sc.tieStart)
+	}
+	return e.scratch.startRank
+}
+
+func (e *Engine) distance(rank int32) int32 {
+	if rank -= e.startRank(); rank < 0 {
+		rank += e.index.NumRanks()
+	}
+	return rank
+}
+
+// filterBucket runs the filters that count pods by domain, in order.
+func (ec *equivalenceClass) filterBucket(b *nodeBucket) bucketVerdict {
+	for i := range ec.hard {
+		h := &ec.hard[i]
+		at := b.key[h.slot]
+		if at == 0 {
+			return bucketSpreadLabel
+		}
+		count := int64(at) - 1
+		if !h.fine {
+			count = int64(h.counter.InDomain(at))
+		}
+		least, domains := h.counter.Min()
+		if domains < h.minDomains {
+			least = 0
+		}
+		if count+h.selfMatch-int64(least) > h.maxSkew {
+			return bucketSpread
+		}
+	}
+	if len(ec.affinity) > 0 && !ec.satisfiesAffinity(b) {
+		return bucketAffinity
+	}
+	if violatesAntiAffinity(ec.antiAffinity, b, flagAntiAffinity) {
+		return bucketAntiAffinity
+	}
+	if violatesAntiAffinity(ec.existingAntiAffinity, b, flagExistingAntiAffinity) {
+		return bucketExistingAntiAffinity
+	}
+	return bucketFits
+}
+
+// satisfiesAffinity reports whether all affinity terms are satisfied. The first pod of a
+// group with affinity to itself may use any node with all keys.
+func (ec *equivalenceClass) satisfiesAffinity(b *nodeBucket) bool {
+	flags := b.key[slotFlags]
+	if flags&flagAffinityLabel != 0 {
+		return false
+	}
+	none := flags&flagAffinityNone != 0
+	var affinity int64
+	for i := range ec.affinity {
+		p := &ec.affinity[i]
+		affinity += p.counter.Total
+		if p.slot == 0 {
+			continue
+		}
+		at := b.key[p.slot]
+		if at == 0 {
+			return false
+		}
+		none = none || p.counter.InDomain(at) <= 0
+	}
+	return !none || (affinity == 0 && ec.selfAffinity)
+}
+
+func violatesAntiAffinity(list []affinityTerm, b *nodeBucket, flag int32) bool {
+	if b.key[slotFlags]&flag != 0 {
+		return true
+	}
+	for i := range list {
+		if p := &list[i]; p.slot != 0 && p.counter.InDomain(b.key[p.slot]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// scoreBucket computes the raw scores of a bucket except soft spreading.
+func (ec *equivalenceClass) scoreBucket(b *nodeBucket, ext *scoreBounds, first bool) {
+	soft, preference := unpackStatic(b.key[slotStatic])
+	ext.maxTaints, ext.maxPreference = max(ext.maxTaints, soft), max(ext.maxPreference, preference)
+	if len(ec.scoringTerms) == 0 {
+		return
+	}
+	b.affinityScore = int64(b.key[slotAffinityScore])
+	for i := range ec.scoringTerms {
+		if p := &ec.scoringTerms[i]; p.slot != 0 {
+			b.affinityScore += p.weight * int64(p.counter.InDomain(b.key[p.slot]))
+		}
+	}
+	if first {
+		ext.minAffinity, ext.maxAffinity = b.affinityScore, b.affinityScore
+	}
+	ext.minAffinity, ext.maxAffinity = min(ext.minAffinity, b.affinityScore), max(ext.maxAffinity, b.affinityScore)
+}
+
+// groupScore returns the part of the total score that is equal for all nodes of a bucket.
+func (e *Engine) groupScore(ec *equivalenceClass, b *nodeBucket, ext *scoreBounds) int64 {
+	w := &e.plugins.weights
+	soft, preference := unpackStatic(b.key[slotStatic])
+	var total int64
+	if weight := w[decision.TaintToleration]; weight > 0 {
+		points := int64(100)
+		if ext.maxTaints > 0 {
+			points = 100 - 100*soft/ext.maxTaints
+		}
+		total += weight * points
+	}
+	if ec.prefers && ext.maxPreference > 0 {
+		total += w[decision.NodeAffinity] * (100 * preference / ext.maxPreference)
+	}
+	if len(ec.scoringTerms) > 0 && ext.maxAffinity > ext.minAffinity {
+		part := float64(b.affinityScore-ext.minAffinity) / float64(ext.maxAffinity-ext.minAffinity)
+		total += w[decision.InterPodAffinity] * int64(float64(100*part))
+	}
+	if len(ec.soft) > 0 && !b.ignoredInSpread {
+		points := int64(100)
+		if ext.maxSpread > 0 {
+			points = 100 * (ext.maxSpread + ext.minSpread - b.spreadScore) / ext.maxSpread
+		}
+		total += w[decision.PodTopologySpread] * points
+	}
+	if ec.mask != nil {
+		total += w[decision.ImageLocality] * e.imageScore(ec, b.key[slotImages])
+	}
+	return total
+}
+
+// imageScore returns the ImageLocality score of an image mask.
+func (e *Engine) imageScore(ec *equivalenceClass, mask int32) int64 {
+	ceiling := int64(plugins.MaxContainerImageThreshold) * int64(ec.spec.ImageContainers)
+	var sum int64
+	for _, image := range ec.spec.Images {
+		i := slices.Index(ec.images, image)
+		if mask&(1<<i) != 0 {
+			sum += e.scratch.imageScores[i]
+		}
+	}
+	sum = max(plugins.MinImageThreshold, min(sum, ceiling))
+	return 100 * (sum - plugins.MinImageThreshold) / (ceiling - plugins.MinImageThreshold)
+}

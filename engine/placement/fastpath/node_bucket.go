@@ -1,0 +1,117 @@
+package fastpath
+
+import (
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// nodeBucket is the nodes with one key that are not rejected by themselves.
+type nodeBucket struct {
+	key   bucketKey
+	count int32
+
+	// A scan keeps the best node: the highest own score, and among equals the first on the
+	// node ring.
+	best      cluster.NodeID
+	bestScore int32
+	distance  int32 // ranks from the pod's start on the node ring
+
+	// A score cache keeps all nodes: a set of ranks for each score, from minScore.
+	minScore  int32
+	ranks     []*rankSet
+	scoreMask []uint64 // scores that have nodes
+
+	// Results of evaluateBuckets.
+	verdict         bucketVerdict
+	ignoredInSpread bool // takes no part in soft spreading
+	affinityScore   int64
+	spreadScore     int64
+}
+
+// offer counts a node and keeps it if it is the best so far.
+func (b *nodeBucket) offer(id cluster.NodeID, points, away int32) {
+	b.count++
+	if b.count == 1 || points > b.bestScore || points == b.bestScore && away < b.distance {
+		b.best, b.bestScore, b.distance = id, points, away
+	}
+}
+
+// rankSetAt returns the set of a score within the range.
+func (b *nodeBucket) rankSetAt(points int32) *rankSet { return b.ranks[points-b.minScore] }
+
+// growTo extends the range to a score and returns its set.
+func (b *nodeBucket) growTo(points int32) *rankSet {
+	if len(b.ranks) == 0 {
+		b.minScore = points
+	}
+	if more := b.minScore - points; more > 0 {
+		b.ranks = append(make([]*rankSet, more, int(more)+len(b.ranks)), b.ranks...)
+		b.minScore = points
+	}
+	for int(points-b.minScore) >= len(b.ranks) {
+		b.ranks = append(b.ranks, nil)
+	}
+	s := b.ranks[points-b.minScore]
+	if s == nil {
+		s = &rankSet{}
+		b.ranks[points-b.minScore] = s
+	}
+	return s
+}
+
+// bucketVerdict is why all nodes of a bucket are rejected.
+type bucketVerdict uint8
+
+const (
+	bucketFits bucketVerdict = iota
+	bucketSpreadLabel
+	bucketSpread
+	bucketAffinity
+	bucketAntiAffinity
+	bucketExistingAntiAffinity
+	numBucketVerdicts
+)
+
+// scratch is memory reused by decisions.
+type scratch struct {
+	index            bucketIndex
+	buckets          []nodeBucket
+	failures         []failureCount
+	volumeFilters    []framework.FilterPlugin // of the volume plugins
+	volumeAttempt    *framework.Evaluation    // evaluation of volumeFilters
+	volumeRejections decision.Summary         // by volumeFilters
+	single           nodeBucket
+	collected        []*nodeBucket
+	exceptions       []cluster.NodeID // evaluated individually with the cache of the base class
+	savedRefs        []bucketRef      // of the exceptions
+	startRank        int32            // -1: not computed yet
+	pod              *model.Pod       // being decided about
+	avoidNodes       []cluster.NodeID // nodes with an Avoid Hold for the pod
+	podNodes         []cluster.NodeID // nodes evaluated for the pod alone, including avoidNodes
+	firstNodes       []cluster.NodeID // nodes tried before all others
+	marked           []cluster.NodeID // nodes marked in a scan
+	marks            []uint8          // by NodeID
+	domainsSeen      [][]uint64       // clock of the last use, by soft constraint and domain
+	tieStart         uint64           // of the pod
+	imageScores      []int64          // of the class's images
+	anyImage         bool             // some node has one of the images
+	topologyWeights  []float64        // weights by soft constraint
+}
+
+// failureCount is the number of nodes with a failure.
+type failureCount struct {
+	failure failure
+	nodes   int
+}
+
+func addFailure(list []failureCount, f failure, n int) []failureCount {
+	for i := range list {
+		if list[i].failure == f {
+			list[i].nodes += n
+			return list
+		}
+	}
+	return append(list, failureCount{f, n})
+}

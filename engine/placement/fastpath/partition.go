@@ -1,0 +1,135 @@
+package fastpath
+
+import "github.com/berthproject/berth/engine/cluster"
+
+// partition groups the nodes by the values of a partitionKey. These change only with node
+// objects, so a scan does not compute them again.
+type partition struct {
+	key    partitionKey
+	slots  []uint8
+	logPos int64  // position up to which the change log was read
+	used   uint64 // Engine.clock
+	parts  []nodeBucket
+	nodes  [][]cluster.NodeID // by part, in no particular order
+	index  bucketIndex
+	empty  int              // number of parts without nodes
+	places []partitionPlace // by NodeID
+}
+
+// partitionPlace is the position of a node: the part (0: none, 1: the first) and the
+// index.
+type partitionPlace struct{ part, at int32 }
+
+// partitionOf returns the updated partition of a key, creating it if necessary.
+func (e *Engine) partitionOf(key *partitionKey) *partition {
+	p := e.partitions[*key]
+	if p == nil || !p.update(e.index) {
+		e.trimPartitions()
+		p = newPartition(e.index, key)
+		e.partitions[*key] = p
+	}
+	p.used = e.clock
+	return p
+}
+
+func newPartition(x *cluster.Index, key *partitionKey) *partition {
+	p := &partition{key: *key, slots: []uint8{slotStatic}, logPos: x.LogEnd(), places: make([]partitionPlace, len(x.Rows))}
+	for i, c := range key.topologies {
+		if c != nil {
+			p.slots = append(p.slots, uint8(slotFirst+i))
+		}
+	}
+	for i := range x.Rows {
+		p.put(x, cluster.NodeID(i))
+	}
+	return p
+}
+
+// trimPartitions drops the least recently used partition if they would exceed 16 MiB.
+func (e *Engine) trimPartitions() {
+	if len(e.partitions) < max(8, 16<<20/(12*len(e.index.Rows)+1)) {
+		return
+	}
+	var oldest *partition
+	for _, p := range e.partitions {
+		if oldest == nil || p.used < oldest.used { // values are unique
+			oldest = p
+		}
+	}
+	delete(e.partitions, oldest.key)
+}
+
+// update updates changed nodes. It returns false if creating a new partition is better.
+func (p *partition) update(x *cluster.Index) bool {
+	entries, ok := x.Log(p.logPos)
+	if !ok || p.empty > 64 && p.empty > len(p.parts)/2 {
+		return false
+	}
+	for len(p.places) < len(x.Rows) {
+		p.places = append(p.places, partitionPlace{})
+	}
+	for _, id := range entries {
+		if x.StaticChangedSince(id, p.logPos) {
+			p.put(x, id)
+		}
+	}
+	p.logPos = x.LogEnd()
+	return true
+}
+
+// put moves a node to its part.
+func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
+	now := int32(0)
+	if x.Rows[id].Live {
+		now = p.partOf(id) + 1
+	}
+	s := &p.places[id]
+	if s.part == now {
+		return
+	}
+	if s.part != 0 {
+		nodes := p.nodes[s.part-1]
+		last := nodes[len(nodes)-1]
+		nodes[s.at] = last
+		p.places[last].at = s.at
+		p.nodes[s.part-1] = nodes[:len(nodes)-1]
+		if len(nodes) == 1 {
+			p.empty++
+		}
+	}
+	*s = partitionPlace{part: now}
+	if now != 0 {
+		s.at = int32(len(p.nodes[now-1]))
+		p.nodes[now-1] = append(p.nodes[now-1], id)
+		if s.at == 0 {
+			p.empty--
+		}
+	}
+}
+
+// partOf returns the part of a node, creating it if necessary.
+func (p *partition) partOf(id cluster.NodeID) int32 {
+	var v bucketKey
+	v[slotStatic] = p.key.static.Values[id]
+	for i, c := range p.key.topologies {
+		if c != nil {
+			v[slotFirst+i] = c.DomainOf[id]
+		}
+	}
+	at := p.index.find(p.parts, &v, p.slots)
+	if at < 0 {
+		at = int32(len(p.parts))
+		p.parts, p.nodes = append(p.parts, nodeBucket{key: v}), append(p.nodes, nil)
+		p.index.add(p.parts, p.slots)
+		p.empty++
+	}
+	return at
+}
+
+// static returns the static value of a node.
+func (p *partition) static(id cluster.NodeID) int32 {
+	if s := p.places[id]; s.part != 0 {
+		return p.parts[s.part-1].key[slotStatic]
+	}
+	return 0
+}

@@ -1,0 +1,74 @@
+package fastpath
+
+import (
+	"github.com/berthproject/berth/engine/placement/internal/build"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestRankSet compares a rankSet with a sorted list.
+func TestRankSet(t *testing.T) {
+	for seed := range uint64(build.SoakRounds(50)) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		size, limit := 1+r.IntN(400), 1+r.IntN(40)
+		var s rankSet
+		var want []int32
+		for range 600 {
+			rank := int32(r.IntN(size))
+			if i, in := slices.BinarySearch(want, rank); in {
+				s.del(rank, limit)
+				want = slices.Delete(want, i, i+1)
+			} else {
+				s.add(rank, limit, size)
+				want = slices.Insert(want, i, rank)
+			}
+			if int(s.n) != len(want) {
+				t.Fatalf("seed %d: %d ranks, want %d", seed, s.n, len(want))
+			}
+			if len(want) == 0 {
+				continue
+			}
+			from := int32(r.IntN(size + 1)) // size: past the last
+			i, _ := slices.BinarySearch(want, from)
+			if got := s.next(from); got != want[i%len(want)] {
+				t.Fatalf("seed %d: the next from %d is %d, want %d of %v", seed, from, got, want[i%len(want)], want)
+			}
+		}
+	}
+}
+
+// TestBucketIndex compares a bucketIndex with a map.
+func TestBucketIndex(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 6))
+	var x bucketIndex
+	for range 20 {
+		var buckets []nodeBucket
+		want := map[bucketKey]int32{}
+		var slots []uint8
+		for s := range maxSlots {
+			if r.IntN(3) == 0 {
+				slots = append(slots, uint8(s))
+			}
+		}
+		x.clear()
+		for range 500 {
+			var v bucketKey
+			for _, s := range slots {
+				v[s] = int32(r.IntN(4))
+			}
+			at, known := want[v]
+			if !known {
+				at = -1
+			}
+			if got := x.find(buckets, &v, slots); got != at {
+				t.Fatalf("found %d for %v, want %d", got, v, at)
+			}
+			if !known {
+				want[v] = int32(len(buckets))
+				buckets = append(buckets, nodeBucket{key: v})
+				x.add(buckets, slots)
+			}
+		}
+	}
+}

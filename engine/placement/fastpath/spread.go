@@ -1,0 +1,89 @@
+package fastpath
+
+import "math"
+
+// scoreSpread computes the raw scores of soft spreading. The weight of a key depends on
+// the number of domains of the feasible nodes.
+func (e *Engine) scoreSpread(ec *equivalenceClass, buckets []*nodeBucket, ext *scoreBounds) {
+	sc := &e.scratch
+	sc.topologyWeights = append(sc.topologyWeights[:0], make([]float64, len(ec.soft))...)
+	for len(sc.domainsSeen) < len(ec.soft) {
+		sc.domainsSeen = append(sc.domainsSeen, nil)
+	}
+	for _, b := range buckets {
+		if b.verdict != bucketFits {
+			continue
+		}
+		if b.ignoredInSpread = ec.strict && ec.lacksTopologyKey(b); b.ignoredInSpread {
+			continue
+		}
+		ext.spreadNodes += int(b.count)
+		for k := range ec.soft {
+			if t := &ec.soft[k]; !t.host && e.firstInDomain(k, b.key[t.slot]) {
+				sc.topologyWeights[k]++
+			}
+		}
+	}
+	for k := range ec.soft {
+		if ec.soft[k].host {
+			sc.topologyWeights[k] = float64(ext.spreadNodes)
+		}
+		sc.topologyWeights[k] = math.Log(sc.topologyWeights[k] + 2)
+	}
+	for _, b := range buckets {
+		if b.verdict != bucketFits || b.ignoredInSpread {
+			continue
+		}
+		b.spreadScore = ec.spreadScore(b, sc.topologyWeights)
+		if !ext.anySpread {
+			ext.anySpread, ext.minSpread, ext.maxSpread = true, b.spreadScore, b.spreadScore
+		}
+		ext.minSpread, ext.maxSpread = min(ext.minSpread, b.spreadScore), max(ext.maxSpread, b.spreadScore)
+	}
+}
+
+// firstInDomain reports whether a domain of a soft constraint occurs for the first time in
+// this decision.
+func (e *Engine) firstInDomain(k int, domain int32) bool {
+	seen := e.scratch.domainsSeen[k]
+	for len(seen) <= int(domain) {
+		seen = append(seen, 0)
+	}
+	e.scratch.domainsSeen[k] = seen
+	fresh := seen[domain] != e.clock
+	seen[domain] = e.clock
+	return fresh
+}
+
+func (ec *equivalenceClass) lacksTopologyKey(b *nodeBucket) bool {
+	for k := range ec.soft {
+		t := &ec.soft[k]
+		if t.host && b.key[slotFlags]&flagHostname == 0 || !t.host && b.key[t.slot] == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// spreadScore sums over the soft constraints in order, like plugins.spreadScorer.
+func (ec *equivalenceClass) spreadScore(b *nodeBucket, weights []float64) int64 {
+	var sum float64
+	for k := range ec.soft {
+		t := &ec.soft[k]
+		at := b.key[t.slot]
+		n := at
+		if t.host {
+			if b.key[slotFlags]&flagHostname == 0 {
+				continue
+			}
+		} else {
+			if at == 0 {
+				continue
+			}
+			n = t.counter.InDomain(at)
+		}
+		term := float64(float64(n)*weights[k]) + t.skew
+		sum += term
+	}
+	return int64(math.Round(sum))
+}

@@ -1,0 +1,75 @@
+package framework
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Evaluation is the evaluation of one pod on one cluster state. It is invalid once the
+// state changes.
+type Evaluation struct {
+	State   *cluster.State
+	Profile *Profile
+	Pod     *model.Pod
+	Nodes   []CandidateNode // sorted by name
+
+	selectorKnown bool // selector is computed
+	selector      *model.Selector
+
+	Filters []FilterPlugin // in the order of the profile; without plugins that have nothing to filter
+	// Err is set by a filter that cannot evaluate a node. The attempt fails then.
+	Err string
+}
+
+func NewEvaluation(s *cluster.State, p *Profile, pod *model.Pod, nodes []cluster.NodeID) *Evaluation {
+	ev := &Evaluation{State: s, Profile: p, Pod: pod, Nodes: make([]CandidateNode, len(nodes))}
+	for i, id := range nodes {
+		ev.Nodes[i] = NewCandidateNode(s.Node(id))
+	}
+	return ev
+}
+
+// RunFilters runs the filters on a node and returns the first rejection.
+func (ev *Evaluation) RunFilters(st *CandidateNode) decision.Verdict {
+	for _, f := range ev.Filters {
+		if v := f.Filter(st); v.Code != decision.Success {
+			v.Plugin = f.Plugin
+			return v
+		}
+	}
+	return decision.Verdict{}
+}
+
+// RunFiltersWithNominatedPods runs the filters twice if pods of at least the same priority
+// are nominated to the node: with these pods, which are expected, and without them,
+// because they may not arrive. Both runs must succeed.
+func (ev *Evaluation) RunFiltersWithNominatedPods(st *CandidateNode) decision.Verdict {
+	var ahead []*model.Pod
+	for _, p := range ev.State.Nominated(st.ID) {
+		if cluster.NominationCounts(p, ev.Pod) {
+			ahead = append(ahead, p)
+		}
+	}
+	if len(ahead) > 0 {
+		if v := ev.RunFilters(st.With(ahead, nil)); v.Code != decision.Success {
+			return v
+		}
+	}
+	return ev.RunFilters(st)
+}
+
+// NodeByName returns the candidate node with a name; nil if there is none.
+func (ev *Evaluation) NodeByName(name string) *CandidateNode {
+	if name == "" {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(ev.Nodes, name, func(st CandidateNode, n string) int { return strings.Compare(st.Node.Name, n) })
+	if !ok {
+		return nil
+	}
+	return &ev.Nodes[i]
+}

@@ -1,0 +1,177 @@
+package framework
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Profile is a valid Config. It is immutable and may be shared.
+type Profile struct {
+	cfg Config
+	// spread are the default constraints in use.
+	spread []model.SpreadConstraint
+}
+
+// NewProfile validates a configuration and reports all errors.
+func NewProfile(c Config) (*Profile, error) {
+	c.Score = slices.Clone(c.Score)
+	for i := range c.Score {
+		c.Score[i].Weight = defaultWeight(c.Score[i].Weight)
+	}
+	c.Fit.Resources = withDefaultWeights(c.Fit.Resources)
+	c.Balanced = withDefaultWeights(c.Balanced)
+	if err := errors.Join(validatePlugins(&c), validateFitArgs(&c.Fit), validateArgs(&c)); err != nil {
+		return nil, fmt.Errorf("profile %q: %w", c.Name, err)
+	}
+	p := &Profile{cfg: c, spread: c.Spread.DefaultConstraints}
+	if c.Spread.SystemDefaulting {
+		p.spread = []model.SpreadConstraint{
+			{TopologyKey: HostnameKey, MaxSkew: 3, MinDomains: 1},
+			{TopologyKey: ZoneKey, MaxSkew: 5, MinDomains: 1},
+		}
+	}
+	return p, nil
+}
+
+// Name returns the schedulerName of the pods.
+func (p *Profile) Name() string { return p.cfg.Name }
+
+// Config returns the configuration, which must not be changed.
+func (p *Profile) Config() *Config { return &p.cfg }
+
+// DefaultConstraints returns the constraints of pods that have none. The slice must not be
+// changed.
+func (p *Profile) DefaultConstraints() []model.SpreadConstraint { return p.spread }
+
+// SpreadsByOwner reports whether default topology spreading applies to pods of the
+// specification, so that their owner matters.
+func (p *Profile) SpreadsByOwner(s *model.PodSpec) bool {
+	return len(s.Spread) == 0 && len(p.spread) > 0
+}
+
+func defaultWeight(w int64) int64 {
+	if w == 0 {
+		return 1
+	}
+	return w
+}
+
+func withDefaultWeights(rs []ResourceWeight) []ResourceWeight {
+	out := slices.Clone(rs)
+	for i := range out {
+		out[i].Weight = defaultWeight(out[i].Weight)
+	}
+	return out
+}
+
+func validatePlugins(c *Config) error {
+	var errs []error
+	if c.Name == "" {
+		errs = append(errs, errors.New("schedulerName is empty"))
+	}
+	points := []struct {
+		name  string
+		rules []decision.Plugin
+	}{{"preEnqueue", c.PreEnqueue}, {"preFilter", c.PreFilter}, {"filter", c.Filter}, {"preScore", c.PreScore}, {"score", scorePlugins(c)}}
+	for _, pt := range points {
+		var seen decision.PluginSet
+		for _, r := range pt.rules {
+			if r.String() == "" {
+				errs = append(errs, fmt.Errorf("plugins.%s.enabled: rule number %d does not exist", pt.name, r))
+				continue
+			}
+			if seen.Has(r) {
+				errs = append(errs, fmt.Errorf("plugins.%s.enabled: %s is there twice", pt.name, r))
+			}
+			seen = seen.With(r)
+		}
+	}
+	for _, w := range c.Score {
+		if w.Weight < 0 {
+			errs = append(errs, fmt.Errorf("plugins.score.enabled: weight of %s is %d, must be at least 1", w.Plugin, w.Weight))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func scorePlugins(c *Config) []decision.Plugin {
+	out := make([]decision.Plugin, len(c.Score))
+	for i, w := range c.Score {
+		out[i] = w.Plugin
+	}
+	return out
+}
+
+func validateFitArgs(f *FitArgs) error {
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("NodeResourcesFit: "+format, args...))
+	}
+	for _, r := range f.Resources {
+		if r.Weight < 1 || r.Weight > 100 {
+			fault("scoringStrategy.resources: weight of %s is %d, must be 1 to 100", r.Name, r.Weight)
+		}
+	}
+	for _, name := range f.IgnoredResources {
+		if name == "" {
+			fault("ignoredResources: a name is empty")
+		}
+	}
+	if f.Strategy > RequestedToCapacityRatio {
+		fault("scoringStrategy.type: %d is none of LeastAllocated, MostAllocated, RequestedToCapacityRatio", f.Strategy)
+	}
+	if f.Strategy == RequestedToCapacityRatio && len(f.Shape) == 0 {
+		fault("scoringStrategy.requestedToCapacityRatio.shape: at least one point must be given")
+	}
+	validateShape(f.Shape, fault)
+	return errors.Join(errs...)
+}
+
+func validateShape(shape []ShapePoint, fault func(format string, args ...any)) {
+	for i, pt := range shape {
+		switch {
+		case pt.Utilization < 0 || pt.Utilization > 100:
+			fault("shape[%d].utilization is %d, must be 0 to 100", i, pt.Utilization)
+		case i > 0 && pt.Utilization <= shape[i-1].Utilization:
+			fault("shape[%d].utilization is %d, must be above %d, that of the point before", i, pt.Utilization, shape[i-1].Utilization)
+		case pt.Score < 0 || pt.Score > 10:
+			fault("shape[%d].score is %d, must be 0 to 10", i, pt.Score)
+		}
+	}
+}
+
+func validateArgs(c *Config) error {
+	var errs []error
+	for _, r := range c.Balanced {
+		if r.Weight != 1 {
+			errs = append(errs, fmt.Errorf("NodeResourcesBalancedAllocation: resources: weight of %s is %d, must be 1", r.Name, r.Weight))
+		}
+	}
+	if w := c.InterPod.HardPodAffinityWeight; w < 0 || w > 100 {
+		errs = append(errs, fmt.Errorf("InterPodAffinity: hardPodAffinityWeight is %d, must be 0 to 100", w))
+	}
+	for i, t := range c.AddedAffinity.Required {
+		if t.Malformed {
+			errs = append(errs, fmt.Errorf("NodeAffinity: addedAffinity: required term %d is malformed", i))
+		}
+	}
+	if c.Spread.SystemDefaulting && len(c.Spread.DefaultConstraints) > 0 {
+		errs = append(errs, errors.New("PodTopologySpread: defaultConstraints: must be empty with defaultingType System"))
+	}
+	for i, d := range c.Spread.DefaultConstraints {
+		if d.TopologyKey == "" || d.MaxSkew < 1 || d.Selector != nil {
+			errs = append(errs, fmt.Errorf("PodTopologySpread: defaultConstraints[%d]: needs a topologyKey and a maxSkew of at least 1, and must not have a labelSelector", i))
+		}
+	}
+	validateShape(c.StorageCapacityShape, func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("VolumeBinding: "+format, args...))
+	})
+	if c.VolumeBindTimeout < 0 {
+		errs = append(errs, fmt.Errorf("VolumeBinding: bindTimeoutSeconds is %v, must not be negative", c.VolumeBindTimeout))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,20 @@
+package plugins
+
+import (
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// holdAvoid rejects the nodes that an Avoid Hold keeps the pod's owner off.
+func holdAvoid(ev *framework.Evaluation) framework.PreFilterState {
+	if !ev.State.HasAvoidHold(ev.Pod) {
+		return framework.PreFilterState{}
+	}
+	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+		h := ev.State.AvoidHold(ev.Pod, st.Node.Name)
+		if h == nil {
+			return decision.Verdict{}
+		}
+		return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonAvoidHold, Subject: h.Cause, Have: int64(h.Count), Object: h.Name})
+	}}
+}

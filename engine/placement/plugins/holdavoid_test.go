@@ -1,0 +1,106 @@
+package plugins_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/internal/build"
+)
+
+func withOwner(uid string) build.PodOption {
+	return func(p *model.Pod) { p.Owner = model.Owner{Kind: "ReplicaSet", Name: uid, UID: uid} }
+}
+
+func withPriority(priority int32) build.PodOption {
+	return build.Spec(func(s *model.PodSpec) { s.Priority = priority })
+}
+
+func TestAvoidHold(t *testing.T) {
+	s := build.NewState(build.Node("a"), build.Node("b"))
+	s.UpsertHold(build.NewHold(model.Avoid, "web", "a", nil))
+	rec := decide(t, s, build.Pod("p", withOwner("web")))
+	build.Expect(t, "verdicts", build.Verdicts(rec), "a HoldAvoid (UAU): node(s) were held off after pods of the same owner had to leave")
+	build.Expect(t, "choice", rec.Choice, "b")
+	build.Expect(t, "another owner's", build.Verdicts(decide(t, s, build.Pod("p", withOwner("db")))), "")
+	build.Expect(t, "nobody's", build.Verdicts(decide(t, s, build.Pod("p"))), "")
+	s.ExpireHolds(time.Unix(1000, 0))
+	build.Expect(t, "after its end", build.Verdicts(decide(t, s, build.Pod("p", withOwner("web")))), "")
+}
+
+func TestReserveHoldKeepsCapacity(t *testing.T) {
+	big := build.Requests(3000, 0)
+	s := build.NewState(build.Node("a"))
+	s.UpsertHold(build.NewHold(model.Reserve, "web", "a", build.Pod("victim", big, withPriority(5))))
+	build.Expect(t, "a stranger", build.Verdicts(decide(t, s, build.Pod("p", big, withPriority(5)))), "a NodeResourcesFit (U): Insufficient cpu")
+	build.Expect(t, "a more important one", build.Verdicts(decide(t, s, build.Pod("p", big, withPriority(6)))), "")
+	first := build.Pod("first", big, withPriority(5), withOwner("web"))
+	build.Expect(t, "the replacement", build.Verdicts(decide(t, s, first)), "")
+	if err := s.Assume(first, "a"); err != nil {
+		t.Fatal(err)
+	}
+	if id, _ := s.NodeID("a"); len(s.Nominated(id)) != 0 {
+		t.Error("the reservation is not used up by the replacement")
+	}
+	build.Expect(t, "beside it", build.Verdicts(decide(t, s, build.Pod("p", build.Requests(1000, 0)))), "")
+	s.Forget("first")
+	build.Expect(t, "once it is forgotten", build.Verdicts(decide(t, s, build.Pod("p", build.Requests(2000, 0), withPriority(5)))), "a NodeResourcesFit (U): Insufficient cpu")
+}
+
+func createdAt(at int64) build.PodOption { return func(p *model.Pod) { p.Created = time.Unix(at, 0) } }
+
+func TestReplacementUsesReservedNode(t *testing.T) {
+	s := build.NewState(build.Node("a"), build.Node("b"), build.Node("c"))
+	for _, n := range []string{"a", "c"} { // where the scores say no
+		if err := s.Assume(build.Pod("weight-"+n, build.Requests(2000, 0)), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	victim := build.Pod("victim", build.Requests(1000, 0), withPriority(5))
+	s.UpsertHold(build.ForVictim(build.NewHold(model.Reserve, "web", "a", victim), "victim", 10))
+	choice := func(what, want string, options ...build.PodOption) {
+		t.Helper()
+		build.Expect(t, what, decide(t, s, build.Pod("p", append([]build.PodOption{build.Requests(1000, 0), withPriority(5)}, options...)...)).Choice, want)
+	}
+	choice("a stranger", "b", createdAt(10))
+	choice("another owner's", "b", withOwner("db"), createdAt(10))
+	choice("one that was there before", "b", withOwner("web"), createdAt(9))
+	choice("the replacement", "a", withOwner("web"), createdAt(10))
+	choice("one that is too big for the place", "b", withOwner("web"), createdAt(10), build.Requests(2500, 0))
+	if rec := decide(t, s, build.Pod("p", build.Requests(1000, 0), withOwner("web"), createdAt(10))); !rec.ReservedFirst || len(rec.Nodes) != 1 {
+		t.Errorf("the held node is not taken first: %+v", rec)
+	}
+	if err := s.Assume(build.Pod("big", build.Requests(1500, 0), withPriority(6)), "a"); err != nil {
+		t.Fatal(err)
+	}
+	choice("the replacement, outranked", "b", withOwner("web"), createdAt(10))
+	s.Forget("big")
+	s.UpsertHold(build.ForVictim(build.NewHold(model.Avoid, "web", "a", nil), "", 0))
+	choice("the replacement, if its owner avoids the node", "b", withOwner("web"), createdAt(10))
+	s.RemoveHold("default", cluster.HoldName("web", "a", model.Avoid))
+	if err := s.Assume(build.Pod("first", build.Requests(1000, 0), withOwner("web"), createdAt(10)), "a"); err != nil {
+		t.Fatal(err)
+	}
+	choice("the second one", "b", withOwner("web"), createdAt(11))
+	s.Forget("first")
+	s.ExpireHolds(time.Unix(1000, 0))
+	choice("after the end", "b", withOwner("web"), createdAt(10))
+}
+
+func TestReservationOfStatefulSetPod(t *testing.T) {
+	s := build.NewState(build.Node("a"), build.Node("b"))
+	if err := s.Assume(build.Pod("weight", build.Requests(2000, 0)), "a"); err != nil {
+		t.Fatal(err)
+	}
+	h := build.ForVictim(build.NewHold(model.Reserve, "web", "a", build.Pod("victim", build.Requests(1000, 0))), "web-1", 10)
+	h.Owner.Kind = "StatefulSet"
+	s.UpsertHold(h)
+	of := func(p *model.Pod) { p.Owner = model.Owner{Kind: "StatefulSet", Name: "web", UID: "web"} }
+	other, namesake := build.Pod("web-2", of, createdAt(11), build.Requests(1000, 0)), build.Pod("web-1", of, createdAt(12), build.Requests(1000, 0))
+	build.Expect(t, "another pod of it", decide(t, s, other).Choice, "b")
+	if err := s.Assume(other, "b"); err != nil {
+		t.Fatal(err)
+	}
+	build.Expect(t, "the namesake", decide(t, s, namesake).Choice, "a")
+}

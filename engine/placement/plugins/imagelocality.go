@@ -1,0 +1,44 @@
+package plugins
+
+import (
+	"github.com/berthproject/berth/engine/placement/framework"
+	"slices"
+)
+
+// Thresholds of ImageLocality: smaller images do not score; the maximum scales with the
+// number of containers.
+const (
+	MinImageThreshold          = 23 << 20
+	MaxContainerImageThreshold = 1000 << 20
+)
+
+// scoreImageLocality scores by the total size of the pod's images that a node has. An
+// image counts more, the more nodes have it, so that pods do not pile up on one node.
+func scoreImageLocality(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
+	nodes := float64(ev.State.NumNodes())
+	worth := make([]int64, len(ev.Pod.Spec.Images))
+	for i, name := range ev.Pod.Spec.Images {
+		spread := float64(ev.State.ImageNodes(name)) / nodes
+		worth[i] = int64(float64(float64(ev.State.ImageSize(name)) * spread))
+	}
+	ceiling := int64(MaxContainerImageThreshold) * int64(ev.Pod.Spec.ImageContainers)
+	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
+		var sum int64
+		for i, name := range ev.Pod.Spec.Images {
+			if hasImage(st, name) {
+				sum += worth[i]
+			}
+		}
+		sum = max(MinImageThreshold, min(sum, ceiling))
+		return 100 * (sum - MinImageThreshold) / (ceiling - MinImageThreshold)
+	}}
+}
+
+func hasImage(st *framework.CandidateNode, name string) bool {
+	for i := range st.Node.Images {
+		if slices.Contains(st.Node.Images[i].Names, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,196 @@
+package plugins
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// topologyPair is a topology domain: a label of nodes.
+type topologyPair struct{ key, value string }
+
+// podTally is the number of counted pods in a domain, and the first of them.
+type podTally struct {
+	count    int
+	firstPod string
+}
+
+// affinityCounts are the pod counts by domain for required terms.
+type affinityCounts struct {
+	existingAntiAffinity map[topologyPair]podTally // existing pods with anti-affinity to the pod
+	affinity             map[topologyPair]podTally // pods that match all affinity terms of the pod
+	antiAffinity         map[topologyPair]podTally // pods that match an anti-affinity term of the pod
+	affinityTotal        int                       // sum of affinity
+}
+
+// interPodFilter filters by the required terms with the counts over all nodes.
+type interPodFilter struct {
+	*termMatcher
+	base affinityCounts
+}
+
+// termMatcher matches affinity terms between the incoming pod and existing pods.
+type termMatcher struct {
+	a *framework.Evaluation
+	// namespaceLabels are the labels of the pod's namespace; none if it is unknown.
+	namespaceLabels model.Labels
+}
+
+func NewTermMatcher(ev *framework.Evaluation) *termMatcher {
+	labels, _ := ev.State.NamespaceLabels(ev.Pod.Namespace)
+	return &termMatcher{a: ev, namespaceLabels: labels}
+}
+
+// MatchesExisting reports whether a term of the incoming pod matches an existing pod. A
+// namespace selector that matches empty labels selects all namespaces, known or not:
+// kube-scheduler resolves the selector to names first and then also matches it against
+// empty labels.
+func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, there *model.Pod) bool {
+	if !slices.Contains(t.Namespaces, there.Namespace) && !t.NamespaceSelector.Matches(nil) {
+		labels, known := x.a.State.NamespaceLabels(there.Namespace)
+		if !known || !t.NamespaceSelector.Matches(labels) {
+			return false
+		}
+	}
+	return t.Selector.Matches(there.Labels)
+}
+
+// MatchesIncoming reports whether a term of an existing pod matches the incoming pod.
+func (x *termMatcher) MatchesIncoming(t *model.PodAffinityTerm) bool {
+	if !slices.Contains(t.Namespaces, x.a.Pod.Namespace) && !t.NamespaceSelector.Matches(x.namespaceLabels) {
+		return false
+	}
+	return t.Selector.Matches(x.a.Pod.Labels)
+}
+
+// MatchesAllAffinity reports whether a pod matches all required affinity terms of the
+// incoming pod.
+func (x *termMatcher) MatchesAllAffinity(there *model.Pod) bool {
+	terms := x.a.Pod.Spec.Affinity
+	for i := range terms {
+		if !x.MatchesExisting(&terms[i], there) {
+			return false
+		}
+	}
+	return len(terms) > 0
+}
+
+// interPodAffinity rejects nodes outside of the domains that the pod's required affinity
+// selects, and nodes in domains excluded by required anti-affinity of the pod or of
+// existing pods.
+func interPodAffinity(ev *framework.Evaluation) framework.PreFilterState {
+	if err := ev.ParseErrors(model.ParseErrorPodAffinity); err != nil {
+		v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "parsing pod: " + err.Error()})
+		return framework.PreFilterState{Verdict: &v}
+	}
+	x := &interPodFilter{termMatcher: NewTermMatcher(ev)}
+	for i := range ev.Nodes {
+		for _, p := range ev.Nodes[i].Pods {
+			x.count(&x.base, ev.Nodes[i].Node, p, 1)
+		}
+	}
+	if len(x.base.existingAntiAffinity) == 0 && len(ev.Pod.Spec.Affinity) == 0 && len(ev.Pod.Spec.AntiAffinity) == 0 {
+		return framework.PreFilterState{}
+	}
+	return framework.PreFilterState{Filter: x.filter}
+}
+
+// count adds sign times what one pod on a node means for the required terms.
+func (x *interPodFilter) count(into *affinityCounts, n *model.Node, p *model.Pod, sign int) {
+	for i := range p.Spec.AntiAffinity {
+		if t := &p.Spec.AntiAffinity[i]; x.MatchesIncoming(t) {
+			into.existingAntiAffinity = updateTally(into.existingAntiAffinity, n, t.TopologyKey, p, sign)
+		}
+	}
+	if x.MatchesAllAffinity(p) {
+		for i := range x.a.Pod.Spec.Affinity {
+			key := x.a.Pod.Spec.Affinity[i].TopologyKey
+			if _, ok := n.Labels.Get(key); ok {
+				into.affinity = updateTally(into.affinity, n, key, p, sign)
+				into.affinityTotal += sign
+			}
+		}
+	}
+	for i := range x.a.Pod.Spec.AntiAffinity {
+		if t := &x.a.Pod.Spec.AntiAffinity[i]; x.MatchesExisting(t, p) {
+			into.antiAffinity = updateTally(into.antiAffinity, n, t.TopologyKey, p, sign)
+		}
+	}
+}
+
+func updateTally(m map[topologyPair]podTally, n *model.Node, key string, p *model.Pod, sign int) map[topologyPair]podTally {
+	value, ok := n.Labels.Get(key)
+	if !ok {
+		return m
+	}
+	if m == nil {
+		m = map[topologyPair]podTally{}
+	}
+	t := m[topologyPair{key, value}]
+	if t.firstPod == "" {
+		t.firstPod = p.Key()
+	}
+	t.count += sign
+	m[topologyPair{key, value}] = t
+	return m
+}
+
+// filter checks affinity, anti-affinity and existing anti-affinity in kube-scheduler's
+// order.
+func (x *interPodFilter) filter(st *framework.CandidateNode) decision.Verdict {
+	var extra affinityCounts
+	for _, p := range st.Added {
+		x.count(&extra, st.Node, p, 1)
+	}
+	for _, p := range st.Removed {
+		x.count(&extra, st.Node, p, -1)
+	}
+	if key, ok := x.satisfiesAffinity(st.Node, &extra); !ok {
+		return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonPodAffinity, Subject: key})
+	}
+	for i := range x.a.Pod.Spec.AntiAffinity {
+		key := x.a.Pod.Spec.AntiAffinity[i].TopologyKey
+		if value, ok := st.Node.Labels.Get(key); ok {
+			if t := sumTallies(x.base.antiAffinity, extra.antiAffinity, topologyPair{key, value}); t.count > 0 {
+				return framework.Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonPodAntiAffinity, Subject: key, Used: int64(t.count), Object: t.firstPod})
+			}
+		}
+	}
+	for _, l := range st.Node.Labels {
+		if t := sumTallies(x.base.existingAntiAffinity, extra.existingAntiAffinity, topologyPair{l.Key, l.Value}); t.count > 0 {
+			return framework.Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonExistingAntiAffinity, Subject: l.Key, Used: int64(t.count), Object: t.firstPod})
+		}
+	}
+	return decision.Verdict{}
+}
+
+// satisfiesAffinity reports whether matching pods of every affinity term are in the node's
+// domains; if not, key is the first topology key without. The first pod of a group with
+// affinity to itself may use any node with all keys, as long as no pod matches.
+func (x *interPodFilter) satisfiesAffinity(n *model.Node, extra *affinityCounts) (key string, ok bool) {
+	terms := x.a.Pod.Spec.Affinity
+	for i := range terms {
+		value, has := n.Labels.Get(terms[i].TopologyKey)
+		if !has {
+			return terms[i].TopologyKey, false
+		}
+		if key == "" && sumTallies(x.base.affinity, extra.affinity, topologyPair{terms[i].TopologyKey, value}).count <= 0 {
+			key = terms[i].TopologyKey
+		}
+	}
+	if key == "" {
+		return "", true
+	}
+	return key, x.base.affinityTotal+extra.affinityTotal == 0 && x.MatchesAllAffinity(x.a.Pod)
+}
+
+func sumTallies(base, extra map[topologyPair]podTally, at topologyPair) podTally {
+	b, e := base[at], extra[at]
+	b.count += e.count
+	if b.firstPod == "" {
+		b.firstPod = e.firstPod
+	}
+	return b
+}

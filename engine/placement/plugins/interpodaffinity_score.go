@@ -1,0 +1,100 @@
+package plugins
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// interPodScorer is the sum of weights by domain.
+type interPodScorer struct {
+	*termMatcher
+	keys    []string // topology keys in order of first use
+	weights map[topologyPair]int64
+}
+
+// scoreInterPodAffinity scores by the pod's preferred terms, those of existing pods, and
+// the required affinity of existing pods with HardPodAffinityWeight.
+func scoreInterPodAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
+	args, spec := &ev.Profile.Config().InterPod, ev.Pod.Spec
+	prefers := len(spec.PreferredAffinity)+len(spec.PreferredAntiAffinity) > 0
+	if args.IgnorePreferredTermsOfExistingPods && !prefers {
+		return framework.PreScoreState{}
+	}
+	d := &interPodScorer{termMatcher: NewTermMatcher(ev), weights: map[topologyPair]int64{}}
+	for i := range ev.Nodes {
+		for _, p := range ev.Nodes[i].Pods {
+			d.addPod(ev.Nodes[i].Node, p, args.HardPodAffinityWeight)
+		}
+	}
+	if len(d.keys) == 0 {
+		return framework.PreScoreState{}
+	}
+	return framework.PreScoreState{Score: d.score, NormalizeScore: func(_ []*framework.CandidateNode, points []int64) { normalizeMinMax(points) }}
+}
+
+// addPod adds the weights between the incoming pod and an existing one.
+func (d *interPodScorer) addPod(n *model.Node, there *model.Pod, hard int64) {
+	own, its := d.a.Pod.Spec, there.Spec
+	for i := range own.PreferredAffinity {
+		if t := &own.PreferredAffinity[i]; d.MatchesExisting(&t.Term, there) {
+			d.add(n, t.Term.TopologyKey, int64(t.Weight))
+		}
+	}
+	for i := range own.PreferredAntiAffinity {
+		if t := &own.PreferredAntiAffinity[i]; d.MatchesExisting(&t.Term, there) {
+			d.add(n, t.Term.TopologyKey, -int64(t.Weight))
+		}
+	}
+	if hard > 0 {
+		for i := range its.Affinity {
+			if t := &its.Affinity[i]; d.MatchesIncoming(t) {
+				d.add(n, t.TopologyKey, hard)
+			}
+		}
+	}
+	for i := range its.PreferredAffinity {
+		if t := &its.PreferredAffinity[i]; d.MatchesIncoming(&t.Term) {
+			d.add(n, t.Term.TopologyKey, int64(t.Weight))
+		}
+	}
+	for i := range its.PreferredAntiAffinity {
+		if t := &its.PreferredAntiAffinity[i]; d.MatchesIncoming(&t.Term) {
+			d.add(n, t.Term.TopologyKey, -int64(t.Weight))
+		}
+	}
+}
+
+func (d *interPodScorer) add(n *model.Node, key string, weight int64) {
+	value, ok := n.Labels.Get(key)
+	if !ok {
+		return
+	}
+	if !slices.Contains(d.keys, key) {
+		d.keys = append(d.keys, key)
+	}
+	d.weights[topologyPair{key, value}] += weight
+}
+
+func (d *interPodScorer) score(st *framework.CandidateNode) int64 {
+	var sum int64
+	for _, key := range d.keys {
+		if value, ok := st.Node.Labels.Get(key); ok {
+			sum += d.weights[topologyPair{key, value}]
+		}
+	}
+	return sum
+}
+
+// normalizeMinMax maps the minimum to 0 and the maximum to 100, rounding down; equal
+// scores to 0.
+func normalizeMinMax(points []int64) {
+	least, most := slices.Min(points), slices.Max(points)
+	for i, v := range points {
+		points[i] = 0
+		if most > least {
+			points[i] = int64(float64(100 * float64(float64(v-least)/float64(most-least))))
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package plugins_test
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/internal/build"
+)
+
+func with(terms ...model.PodAffinityTerm) build.PodOption {
+	return build.Spec(func(s *model.PodSpec) { s.Affinity = terms })
+}
+
+func without(terms ...model.PodAffinityTerm) build.PodOption {
+	return build.Spec(func(s *model.PodSpec) { s.AntiAffinity = terms })
+}
+
+const (
+	farOff   = " InterPodAffinity (UAU): node(s) didn't match pod affinity rules"
+	tooNear  = " InterPodAffinity (U): node(s) didn't match pod anti-affinity rules"
+	unwanted = " InterPodAffinity (U): node(s) didn't satisfy existing pods anti-affinity rules"
+)
+
+func TestInterPodAffinity(t *testing.T) {
+	nowhere := func(t *model.PodAffinityTerm) { t.Selector = nil }
+	zones := []any{build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), build.Node("c")}
+	for name, tc := range map[string]struct {
+		there *model.Pod
+		pod   build.PodOption
+		want  string
+	}{
+		"affinity reaches the whole domain only":            {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db")), "b" + farOff + "; c" + farOff},
+		"it needs pods":                                     {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "db")), "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"the first of its own kind may go to any domain":    {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "web")), "c" + farOff},
+		"but not once there is one":                         {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.Near("zone", "web")), "b" + farOff + "; c" + farOff},
+		"one on a node without the key does not count":      {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.Near("zone", "web")), "c" + farOff},
+		"a pod must match all terms":                        {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db"), build.Near(framework.HostnameKey, "web")), "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"anti-affinity keeps off the domain":                {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db")), "a" + tooNear},
+		"nodes without the key are free":                    {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.Near("zone", "db")), ""},
+		"the anti-affinity of others counts as well":        {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))), build.App("web"), "b" + unwanted},
+		"unless it means others":                            {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "db"))), build.App("web"), ""},
+		"a term without selector matches nobody":            {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", nowhere)), ""},
+		"affinity is looked at before anti-affinity":        {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) { with(build.Near("zone", "z"))(p); without(build.Near("zone", "db"))(p) }, "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"own anti-affinity is looked at before the other's": {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.Near("zone", "web"))), without(build.Near("zone", "db")), "a" + tooNear},
+	} {
+		t.Run(name, func(t *testing.T) {
+			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(append(zones, tc.there)...), build.Pod("p", build.App("web"), tc.pod))), tc.want)
+		})
+	}
+	r := decide(t, build.NewState(append(zones, build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))))...), build.Pod("p", build.App("web")))
+	if got, want := r.Nodes[1].Verdict.Reasons[0], (decision.Reason{Kind: decision.ReasonExistingAntiAffinity, Subject: "zone", Used: 1, Object: "default/x"}); got != want {
+		t.Errorf("numbers are %+v, want %+v", got, want)
+	}
+}
+
+func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
+	names := func(ns ...string) func(*model.PodAffinityTerm) {
+		return func(t *model.PodAffinityTerm) { t.Namespaces = ns }
+	}
+	selects := func(s *model.Selector) func(*model.PodAffinityTerm) {
+		return func(t *model.PodAffinityTerm) { t.Namespaces, t.NamespaceSelector = nil, s }
+	}
+	notTeam := &model.Selector{Requirements: []model.Requirement{{Key: "team", Op: model.DoesNotExist}}}
+	for name, tc := range map[string]struct {
+		there *model.Pod
+		own   build.PodOption
+		want  string
+	}{
+		"another namespace does not count":         {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db")), ""},
+		"a named one does":                         {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", names("red"))), "a" + tooNear},
+		"one with the labels does":                 {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), "a" + tooNear},
+		"one without them does not":                {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
+		"an empty selector means all, known or no": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(&model.Selector{}))), "a" + tooNear},
+		"as does one that no labels meet":          {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(notTeam))), "a" + tooNear},
+		"even where there are labels":              {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(notTeam))), "a" + tooNear},
+		"no other selector finds unknown ones":     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
+		"the others' selectors look at the pod's":  {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", selects(notTeam)))), build.App("web"), "a" + unwanted},
+		"and at what it is called":                 {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", names("red")))), build.App("web"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), model.Namespace{Name: "default"},
+				model.Namespace{Name: "red", Labels: model.Labels{{Key: "team", Value: "r"}}}, tc.there)
+			build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), tc.own))), tc.want)
+		})
+	}
+}
+
+func TestMalformedAffinityRefusesAllNodes(t *testing.T) {
+	p := build.Pod("p", build.Spec(func(s *model.PodSpec) {
+		s.ParseErrors = []model.ParseError{{Kind: model.ParseErrorPodAffinity, Message: "requiredAffinityTerms: x"}, {Kind: model.ParseErrorPodAffinity, Message: "y"}}
+	}))
+	r := decide(t, build.NewState(build.Node("a")), p)
+	if r.PreFilter == nil || r.PreFilter.Plugin != decision.InterPodAffinity || r.PreFilter.Code != decision.UnschedulableAndUnresolvable || r.Nodes != nil {
+		t.Fatalf("record is %+v", r)
+	}
+	build.Expect(t, "reason", decision.JoinReasons(r.PreFilter.Reasons), "parsing pod: [requiredAffinityTerms: x, y]")
+}
+
+func TestInterPodScore(t *testing.T) {
+	prefers := func(w int32, t model.PodAffinityTerm) build.PodOption {
+		return build.Spec(func(s *model.PodSpec) {
+			s.PreferredAffinity = append(s.PreferredAffinity, model.WeightedPodAffinityTerm{Weight: w, Term: t})
+		})
+	}
+	avoids := func(w int32, t model.PodAffinityTerm) build.PodOption {
+		return build.Spec(func(s *model.PodSpec) {
+			s.PreferredAntiAffinity = append(s.PreferredAntiAffinity, model.WeightedPodAffinityTerm{Weight: w, Term: t})
+		})
+	}
+	zones := []any{build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), build.Node("c")}
+	hard := func(w int64) func(*framework.Config) {
+		return func(c *framework.Config) { c.InterPod.HardPodAffinityWeight = w }
+	}
+	ignore := func(c *framework.Config) { c.InterPod.IgnorePreferredTermsOfExistingPods = true }
+	for name, tc := range map[string]struct {
+		there  []any
+		pod    build.PodOption
+		config func(*framework.Config)
+		want   string
+	}{
+		"preferred company draws":                 {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=0 c=0"},
+		"each pod counts":                         {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=100 c=0"},
+		"avoided company puts off":                {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.Near("zone", "db")), hard(1), "a=0 b=200 c=200"},
+		"what others prefer counts":               {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
+		"what others avoid counts":                {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
+		"what others require counts":              {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
+		"by the profile's weight":                 {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
+		"not with weight 0":                       {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web")))}, build.App("web"), hard(0), ""},
+		"nothing to say, nothing scored":          {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, build.App("web"), hard(1), ""},
+		"others' preferences can be ignored":      {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), ignore, ""},
+		"but not for pods with some of their own": {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, prefers(1, build.Near("zone", "no")), ignore, "a=200 b=0 c=0"},
+		"sums that cancel out are still scored":   {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) { prefers(2, build.Near("zone", "db"))(p); avoids(2, build.Near("zone", "db"))(p) }, hard(1), "a=0 b=0 c=0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := decide(t, build.NewState(append(tc.there, zones...)...), build.Pod("p", build.App("web"), tc.pod), tc.config)
+			build.Expect(t, "points", build.Points(r, decision.InterPodAffinity), tc.want)
+		})
+	}
+}

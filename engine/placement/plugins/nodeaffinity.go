@@ -1,0 +1,111 @@
+package plugins
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// nodeAffinity rejects nodes that do not match the profile's addedAffinity,
+// spec.nodeSelector or the required node affinity. It limits the search if every required
+// term names nodes.
+func nodeAffinity(ev *framework.Evaluation) framework.PreFilterState {
+	sel, added := &ev.Pod.Spec.NodeSelector, &ev.Profile.Config().AddedAffinity
+	if len(sel.Labels) == 0 && !sel.HasRequired && !added.HasRequired {
+		return framework.PreFilterState{}
+	}
+	c := framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+		if added.HasRequired && !MatchesAnyTerm(added.Required, st.Node) {
+			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonEnforcedAffinity})
+		}
+		if subject, ok := MatchesNodeSelector(sel, st.Node); !ok {
+			return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonNodeAffinity, Subject: subject})
+		}
+		return decision.Verdict{}
+	}}
+	if !sel.HasRequired || len(sel.Required) == 0 {
+		return c
+	}
+	c.NodeNames, c.HasNodeNames = NodeNamesOf(sel.Required)
+	if c.HasNodeNames && len(c.NodeNames) == 0 {
+		v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "pod affinity terms conflict"})
+		c.Verdict = &v
+	}
+	return c
+}
+
+// NodeNamesOf returns the node names to which alternative terms limit the search. hasNames
+// is false if a term does not name nodes.
+func NodeNamesOf(terms []model.NodeSelectorTerm) (names []string, hasNames bool) {
+	for i := range terms {
+		var of []string
+		named := false
+		for _, f := range terms[i].Fields {
+			if f.Key != "metadata.name" || f.Op != model.In {
+				continue
+			}
+			if !named {
+				of, named = slices.Clone(f.Values), true
+				continue
+			}
+			of = slices.DeleteFunc(of, func(n string) bool { return !slices.Contains(f.Values, n) })
+		}
+		if !named {
+			return nil, false
+		}
+		names = append(names, of...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), true
+}
+
+// MatchesNodeSelector reports whether the pod's nodeSelector and required node affinity
+// match a node. If not, subject is the missing label, or empty if no affinity term
+// matches.
+func MatchesNodeSelector(sel *model.NodeSelector, n *model.Node) (subject string, ok bool) {
+	for _, l := range sel.Labels {
+		if v, has := n.Labels.Get(l.Key); !has || v != l.Value {
+			return l.Key + "=" + l.Value, false
+		}
+	}
+	return "", !sel.HasRequired || MatchesAnyTerm(sel.Required, n)
+}
+
+func MatchesAnyTerm(terms []model.NodeSelectorTerm, n *model.Node) bool {
+	for i := range terms {
+		if terms[i].Matches(n.Labels, n.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// scoreNodeAffinity sums the weights of the matching preferred terms of the profile and
+// the pod. A malformed term of the pod fails the attempt.
+func scoreNodeAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
+	own, added := ev.Pod.Spec.NodeSelector.Preferred, ev.Profile.Config().AddedAffinity.Preferred
+	if err := ev.ParseErrors(model.ParseErrorPreferredNodeAffinity); err != nil {
+		return framework.PreScoreState{Err: err}
+	}
+	if len(own)+len(added) == 0 {
+		return framework.PreScoreState{}
+	}
+	return framework.PreScoreState{
+		Score: func(st *framework.CandidateNode) int64 {
+			return PreferredWeight(added, st.Node) + PreferredWeight(own, st.Node)
+		},
+		NormalizeScore: func(_ []*framework.CandidateNode, points []int64) { defaultNormalizeScore(points, false) },
+	}
+}
+
+func PreferredWeight(terms []model.PreferredSchedulingTerm, n *model.Node) int64 {
+	var sum int64
+	for i := range terms {
+		if terms[i].Weight != 0 && terms[i].Term.Matches(n.Labels, n.Name) {
+			sum += int64(terms[i].Weight)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,111 @@
+package plugins_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/internal/build"
+)
+
+func requiring(terms ...model.NodeSelectorTerm) build.PodOption {
+	return build.Spec(func(s *model.PodSpec) { s.NodeSelector.HasRequired, s.NodeSelector.Required = true, terms })
+}
+
+func named(op model.Op, names ...string) model.NodeSelectorTerm {
+	return model.NodeSelectorTerm{Fields: []model.Requirement{{Key: "metadata.name", Op: op, Values: names}}}
+}
+
+func TestNodeAffinity(t *testing.T) {
+	const refused = " NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"
+	s := build.NewState(build.Node("a", build.Labelled("disk", "ssd"), build.Labelled("cores", "16")), build.Node("b", build.Labelled("disk", "hdd")))
+	gt := func(v string) model.NodeSelectorTerm {
+		return model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.Gt, Values: []string{v}}}}
+	}
+	for name, tc := range map[string]struct {
+		pod  build.PodOption
+		want string
+	}{
+		"all labels of the selector must be there": {build.Spec(func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}} }), "b" + refused},
+		"terms are alternatives":                   {requiring(build.LabelIn("disk", "none"), build.LabelIn("disk", "ssd")), "b" + refused},
+		"a term is a conjunction":                  {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "disk", Op: model.Exists}, {Key: "cores", Op: model.DoesNotExist}}}), "a" + refused},
+		"Gt compares integers":                     {requiring(gt("8")), "b" + refused},
+		"Gt is strict":                             {requiring(gt("16")), "a" + refused + "; b" + refused},
+		"an empty term matches nothing":            {requiring(model.NodeSelectorTerm{}), "a" + refused + "; b" + refused},
+		"no terms match nothing":                   {requiring(), "a" + refused + "; b" + refused},
+		"a malformed term matches nothing":         {requiring(model.NodeSelectorTerm{Labels: gt("8").Labels, Malformed: true}), "a" + refused + "; b" + refused},
+		"NotIn metadata.name does not narrow":      {requiring(named(model.NotIn, "a")), "a" + refused},
+		"a preference demands nothing": {build.Spec(func(s *model.PodSpec) {
+			s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 1, Term: build.LabelIn("disk", "x")}}
+		}), ""},
+		"a label NotIn is met where it is not there": {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.NotIn, Values: []string{"16"}}}}), "a" + refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", tc.pod))), tc.want)
+		})
+	}
+}
+
+func TestNodeNamesLimitTheSearch(t *testing.T) {
+	both := model.NodeSelectorTerm{Fields: append(named(model.In, "a", "b").Fields, named(model.In, "b", "c").Fields...)}
+	for name, tc := range map[string]struct {
+		terms []model.NodeSelectorTerm
+		names string
+		want  string
+	}{
+		"to the named ones":                {[]model.NodeSelectorTerm{named(model.In, "b")}, "[b]", "a PreFilterResult (UAU)"},
+		"known or not":                     {[]model.NodeSelectorTerm{named(model.In, "z")}, "[z]", "a PreFilterResult (UAU); b PreFilterResult (UAU)"},
+		"to all that any term does":        {[]model.NodeSelectorTerm{named(model.In, "b"), named(model.In, "a")}, "[a b]", ""},
+		"within a term to the common ones": {[]model.NodeSelectorTerm{both}, "[b]", "a PreFilterResult (UAU)"},
+		"only if every term does": {[]model.NodeSelectorTerm{named(model.In, "b"), build.LabelIn("disk", "x")}, "[]",
+			"a NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := decide(t, build.NewState(build.Node("a"), build.Node("b")), build.Pod("p", requiring(tc.terms...)))
+			build.Expect(t, "names", fmt.Sprint(r.PreFilterNodes), tc.names)
+			build.Expect(t, "verdicts", build.Verdicts(r), tc.want)
+		})
+	}
+	r := decide(t, build.NewState(build.Node("a")), build.Pod("p", requiring(model.NodeSelectorTerm{Fields: append(named(model.In, "a").Fields, named(model.In, "b").Fields...)})))
+	if r.PreFilter == nil || decision.JoinReasons(r.PreFilter.Reasons) != "pod affinity terms conflict" || r.PreFilter.Plugin != decision.NodeAffinity || len(r.Nodes) != 0 {
+		t.Errorf("conflicting names gave %+v", r.PreFilter)
+	}
+}
+
+func TestAddedAffinity(t *testing.T) {
+	added := func(c *framework.Config) {
+		c.AddedAffinity = framework.AddedAffinity{HasRequired: true, Required: []model.NodeSelectorTerm{build.LabelIn("zone", "z1", "z2")},
+			Preferred: []model.PreferredSchedulingTerm{{Weight: 30, Term: build.LabelIn("zone", "z1")}}}
+	}
+	own := build.Spec(func(s *model.PodSpec) {
+		s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 10, Term: build.LabelIn("zone", "z2")}}
+	})
+	r := decide(t, build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), build.Node("c")), build.Pod("p", own), added)
+	build.Expect(t, "verdicts", build.Verdicts(r), "c NodeAffinity (UAU): node(s) didn't match scheduler-enforced node affinity")
+	build.Expect(t, "points", build.Points(r, decision.NodeAffinity), "a=200 b=66")
+}
+
+func TestPreferredNodeAffinity(t *testing.T) {
+	prefers := func(terms ...model.PreferredSchedulingTerm) build.PodOption {
+		return build.Spec(func(s *model.PodSpec) { s.NodeSelector.Preferred = terms })
+	}
+	s := build.NewState(build.Node("a", build.Zone("z1"), build.Labelled("disk", "ssd")), build.Node("b", build.Zone("z1")), build.Node("c"))
+	z1, ssd := model.PreferredSchedulingTerm{Weight: 2, Term: build.LabelIn("zone", "z1")}, model.PreferredSchedulingTerm{Weight: 1, Term: build.LabelIn("disk", "ssd")}
+	build.Expect(t, "weights add up", build.Points(decide(t, s, build.Pod("p", prefers(z1, ssd))), decision.NodeAffinity), "a=200 b=132 c=0")
+	build.Expect(t, "nothing preferred, nothing scored", build.Points(decide(t, s, build.Pod("p")), decision.NodeAffinity), "")
+	build.Expect(t, "nobody has it", build.Points(decide(t, s, build.Pod("p", prefers(model.PreferredSchedulingTerm{Weight: 5, Term: build.LabelIn("x", "y")}))), decision.NodeAffinity), "a=0 b=0 c=0")
+
+	broken := build.Spec(func(s *model.PodSpec) {
+		s.ParseErrors = []model.ParseError{{Kind: model.ParseErrorPreferredNodeAffinity, Message: "no number"}}
+	})
+	r := decide(t, s, build.Pod("p", broken))
+	if r.Outcome != decision.Errored {
+		t.Errorf("a malformed preference gave %v, want error", r.Outcome)
+	}
+	build.Expect(t, "error", r.Error, `running PreScore plugin "NodeAffinity": no number`)
+	if r := decide(t, build.NewState(build.Node("a")), build.Pod("p", broken)); r.Outcome != decision.Scheduled {
+		t.Errorf("with a single node, which is not scored, a malformed preference gave %v: %s", r.Outcome, r.Error)
+	}
+}

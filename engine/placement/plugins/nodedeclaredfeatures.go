@@ -1,0 +1,24 @@
+package plugins
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// nodeDeclaredFeatures rejects nodes that do not declare a feature that the pod requires.
+func nodeDeclaredFeatures(ev *framework.Evaluation) framework.PreFilterState {
+	needed := ev.Pod.Spec.Features
+	if len(needed) == 0 {
+		return framework.PreFilterState{}
+	}
+	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+		for _, f := range needed {
+			if !slices.Contains(st.Node.Features, f) {
+				return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonFeatures, Subject: f})
+			}
+		}
+		return decision.Verdict{}
+	}}
+}

@@ -1,0 +1,58 @@
+package plugins
+
+import (
+	"strconv"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// AnyIP is the address that stands for all addresses of a node.
+const AnyIP = "0.0.0.0"
+
+// nodePorts rejects nodes on which a host port of the pod is in use.
+func nodePorts(ev *framework.Evaluation) framework.PreFilterState {
+	wanted := ev.Pod.Spec.Ports
+	if len(wanted) == 0 {
+		return framework.PreFilterState{}
+	}
+	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+		for i := range wanted {
+			if PortConflict(st.Ports, &wanted[i]) {
+				return framework.Reject(decision.Unschedulable, decision.Reason{
+					Kind: decision.ReasonPorts, Subject: formatPort(&wanted[i]), Object: portHolder(st.Pods, &wanted[i])})
+			}
+		}
+		return decision.Verdict{}
+	}}
+}
+
+// PortConflict reports whether a host port is in use: same protocol and port, and the same
+// address or AnyIP on either side.
+func PortConflict(taken []model.HostPort, want *model.HostPort) bool {
+	if want.Port <= 0 {
+		return false
+	}
+	for i := range taken {
+		t := &taken[i]
+		if t.Port == want.Port && t.Protocol == want.Protocol && (t.IP == want.IP || t.IP == AnyIP || want.IP == AnyIP) {
+			return true
+		}
+	}
+	return false
+}
+
+// portHolder returns the first pod that uses the port.
+func portHolder(pods []*model.Pod, want *model.HostPort) string {
+	for _, p := range pods {
+		if PortConflict(p.Spec.Ports, want) {
+			return p.Key()
+		}
+	}
+	return ""
+}
+
+func formatPort(p *model.HostPort) string {
+	return p.IP + ":" + strconv.Itoa(int(p.Port)) + "/" + p.Protocol
+}

@@ -1,0 +1,73 @@
+package plugins
+
+import (
+	"math"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// scoreBalancedAllocation scores how much more evenly the resources of a node would be
+// used with the pod: 50 + (50 + with - without) / 2. It does not score pods that request
+// none of the resources.
+func scoreBalancedAllocation(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
+	resources, want := ev.Profile.Config().Balanced, &ev.Pod.Spec.Requests
+	asks := false
+	for _, r := range resources {
+		asks = asks || amountOf(r.Name, want) != 0
+	}
+	if !asks {
+		return framework.PreScoreState{}
+	}
+	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
+		var with, without []float64
+		for _, r := range resources {
+			l := newResourceLoad(r.Name, want, st.Used, &st.Node.Allocatable)
+			if l.allocatable == 0 {
+				continue
+			}
+			with = append(with, usedFraction(l.requested, l.allocatable))
+			without = append(without, usedFraction(l.requested-amountOf(r.Name, want), l.allocatable))
+		}
+		return 50 + (50+balancedScore(with)-balancedScore(without))/2
+	}}
+}
+
+func amountOf(name string, r *model.Resources) int64 {
+	switch name {
+	case "cpu":
+		return r.MilliCPU
+	case "memory":
+		return r.Memory
+	case "ephemeral-storage":
+		return r.Ephemeral
+	}
+	return r.Scalar(name)
+}
+
+// usedFraction returns used/have, at most 1.
+func usedFraction(used, have int64) float64 {
+	return min(float64(used)/float64(have), 1)
+}
+
+// balancedScore returns 100 times one minus the standard deviation of the fractions,
+// truncated. The operations and their order are those of kube-scheduler, so that scores
+// are equal; products must not be fused.
+func balancedScore(fractions []float64) int64 {
+	var std float64
+	switch n := len(fractions); {
+	case n == 2:
+		std = math.Abs((fractions[0] - fractions[1]) / 2)
+	case n > 2:
+		var total, sum float64
+		for _, f := range fractions {
+			total += f
+		}
+		mean := total / float64(n)
+		for _, f := range fractions {
+			sum += float64((f - mean) * (f - mean))
+		}
+		std = math.Sqrt(sum / float64(n))
+	}
+	return int64(float64((1 - std) * 100))
+}

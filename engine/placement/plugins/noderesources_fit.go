@@ -1,0 +1,68 @@
+package plugins
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// nodeResourcesFit rejects nodes with too few free resources and reports all of them, in
+// the order pods, cpu, memory, ephemeral-storage, scalars. If a request exceeds what the
+// node can allocate, removing pods does not help.
+func nodeResourcesFit(ev *framework.Evaluation) framework.PreFilterState {
+	want := &ev.Pod.Spec.Requests
+	scalars := FilteredScalars(ev)
+	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+		var v decision.Verdict
+		if n := int64(len(st.Pods)); n+1 > st.Node.AllocatablePods {
+			v.Code = decision.Unschedulable
+			v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonTooManyPods, Subject: "pods", Want: 1, Used: n, Have: st.Node.AllocatablePods})
+		}
+		alloc := &st.Node.Allocatable
+		AddInsufficient(&v, "cpu", want.MilliCPU, st.Used.MilliCPU, alloc.MilliCPU)
+		AddInsufficient(&v, "memory", want.Memory, st.Used.Memory, alloc.Memory)
+		AddInsufficient(&v, "ephemeral-storage", want.Ephemeral, st.Used.Ephemeral, alloc.Ephemeral)
+		for _, sc := range scalars {
+			AddInsufficient(&v, sc.Name, sc.Amount, st.Used.Scalar(sc.Name), alloc.Scalar(sc.Name))
+		}
+		return v
+	}}
+}
+
+// AddInsufficient adds a reason to the verdict if want exceeds have minus used.
+func AddInsufficient(v *decision.Verdict, name string, want, used, have int64) {
+	if want <= 0 || want <= have-used {
+		return
+	}
+	switch {
+	case want > have:
+		v.Code = decision.UnschedulableAndUnresolvable
+	case v.Code == decision.Success:
+		v.Code = decision.Unschedulable
+	}
+	v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonInsufficient, Subject: name, Want: want, Used: used, Have: have})
+}
+
+// FilteredScalars returns the scalar requests that the profile does not ignore, sorted by
+// name.
+func FilteredScalars(ev *framework.Evaluation) []model.Scalar {
+	args := &ev.Profile.Config().Fit
+	var out []model.Scalar
+	for _, sc := range ev.Pod.Spec.Requests.Scalars {
+		if sc.Amount == 0 {
+			continue
+		}
+		if model.IsExtendedResource(sc.Name) {
+			domain, _, _ := strings.Cut(sc.Name, "/")
+			if slices.Contains(args.IgnoredResources, sc.Name) || slices.Contains(args.IgnoredResourceGroups, domain) {
+				continue
+			}
+		}
+		out = append(out, sc)
+	}
+	slices.SortFunc(out, func(x, y model.Scalar) int { return strings.Compare(x.Name, y.Name) })
+	return out
+}

@@ -1,0 +1,23 @@
+package plugins
+
+import (
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+var UnschedulableTaint = model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule}
+
+// nodeUnschedulable rejects cordoned nodes, unless the pod tolerates the corresponding
+// taint.
+func nodeUnschedulable(ev *framework.Evaluation) framework.PreFilterState {
+	if Tolerates(ev, &UnschedulableTaint) {
+		return framework.PreFilterState{}
+	}
+	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
+		if !st.Node.Unschedulable {
+			return decision.Verdict{}
+		}
+		return framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonUnschedulable})
+	}}
+}

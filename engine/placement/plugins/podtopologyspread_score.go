@@ -1,0 +1,132 @@
+package plugins
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// spreadScorer scores by the soft constraints with the counts of the domains of feasible
+// nodes.
+type spreadScorer struct {
+	a           *framework.Evaluation
+	constraints []Constraint
+	counts      []domainCounts // by constraint; unused for the hostname key, which is counted per node
+	weights     []float64      // ln(domains+2), by constraint
+	// strict: nodes without one of the keys are ignored. Not set for kube-scheduler's default
+	// constraints, because many clusters have no zones.
+	strict bool
+}
+
+// scorePodTopologySpread scores domains with fewer matching pods higher. A pod weighs
+// more, the more domains its key has.
+func scorePodTopologySpread(ev *framework.Evaluation, feasible []*framework.CandidateNode) framework.PreScoreState {
+	if err := ev.FirstParseError(model.ParseErrorSoftSpread); err != nil {
+		return framework.PreScoreState{Err: fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)}
+	}
+	cs := SpreadConstraints(ev, false)
+	if len(cs) == 0 {
+		return framework.PreScoreState{}
+	}
+	s := &spreadScorer{a: ev, constraints: cs, counts: make([]domainCounts, len(cs)), weights: make([]float64, len(cs)),
+		strict: len(ev.Pod.Spec.Spread) > 0 || !ev.Profile.Config().Spread.SystemDefaulting}
+	s.initDomains(feasible)
+	s.countPods()
+	return framework.PreScoreState{Score: s.score, NormalizeScore: s.normalizeScore}
+}
+
+// ignored reports whether a node does not take part in scoring.
+func (s *spreadScorer) ignored(n *model.Node) bool { return s.strict && !HasAllKeys(s.constraints, n) }
+
+// initDomains creates the domains of the feasible nodes and the weights of the keys. As in
+// kube-scheduler, a missing label counts as an empty value.
+func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
+	taking := 0
+	for _, st := range feasible {
+		if s.ignored(st.Node) {
+			continue
+		}
+		taking++
+		for k := range s.constraints {
+			if s.constraints[k].TopologyKey != framework.HostnameKey {
+				value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
+				s.counts[k].add(value, 0)
+			}
+		}
+	}
+	for k := range s.constraints {
+		size := len(s.counts[k].counts)
+		if s.constraints[k].TopologyKey == framework.HostnameKey {
+			size = taking
+		}
+		s.weights[k] = math.Log(float64(size + 2))
+	}
+}
+
+// countPods counts the matching pods on all nodes, feasible or not.
+func (s *spreadScorer) countPods() {
+	for i := range s.a.Nodes {
+		st := &s.a.Nodes[i]
+		if s.ignored(st.Node) {
+			continue
+		}
+		for k := range s.constraints {
+			value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
+			if _, open := s.counts[k].index[value]; open && MatchNodeInclusionPolicies(s.a, &s.constraints[k], st.Node) {
+				s.counts[k].add(value, countPodsMatchSelector(s.a, &s.constraints[k], st.Pods))
+			}
+		}
+	}
+}
+
+// score sums count times weight plus maxSkew-1 over the constraints in order. Products
+// must not be fused with sums.
+func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
+	if s.ignored(st.Node) {
+		return 0
+	}
+	var sum float64
+	for k := range s.constraints {
+		c := &s.constraints[k]
+		value, ok := st.Node.Labels.Get(c.TopologyKey)
+		if !ok {
+			continue
+		}
+		var n int64
+		if c.TopologyKey == framework.HostnameKey {
+			n = countPodsMatchSelector(s.a, c, st.Pods)
+		} else if i, open := s.counts[k].index[value]; open {
+			n = s.counts[k].counts[i]
+		}
+		term := float64(float64(n)*s.weights[k]) + float64(c.MaxSkew-1)
+		sum += term
+	}
+	return int64(math.Round(sum))
+}
+
+// normalizeScore inverts the scores: 100*(max+min-score)/max. Ignored nodes get 0.
+func (s *spreadScorer) normalizeScore(sites []*framework.CandidateNode, points []int64) {
+	var taking []int64
+	for i, st := range sites {
+		if !s.ignored(st.Node) {
+			taking = append(taking, points[i])
+		}
+	}
+	if len(taking) == 0 {
+		return // all scores are 0
+	}
+	least, most := slices.Min(taking), slices.Max(taking)
+	for i, st := range sites {
+		switch {
+		case s.ignored(st.Node):
+			points[i] = 0
+		case most == 0:
+			points[i] = 100
+		default:
+			points[i] = 100 * (most + least - points[i]) / most
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package plugins_test
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/internal/build"
+)
+
+func spreads(cs ...model.SpreadConstraint) build.PodOption {
+	return build.Spec(func(s *model.PodSpec) { s.Spread = cs })
+}
+
+func overZones(change ...func(*model.SpreadConstraint)) model.SpreadConstraint {
+	c := model.SpreadConstraint{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: build.Matches("app", "web")}
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+func soft(c *model.SpreadConstraint) { c.Hard = false }
+
+const skewed = " PodTopologySpread (U): node(s) didn't match pod topology spread constraints"
+
+func TestHardSpread(t *testing.T) {
+	dying := func(p *model.Pod) { p.Deleting = true }
+	elsewhere := func(p *model.Pod) { p.Namespace = "other" }
+	minDomains := func(c *model.SpreadConstraint) { c.MinDomains = 3 }
+	everything := func(c *model.SpreadConstraint) { c.Selector = &model.Selector{} }
+	skew2 := func(c *model.SpreadConstraint) { c.MaxSkew = 2 }
+	one := []any{build.Pod("x", build.OnNode("a"), build.App("web"))}
+	for name, tc := range map[string]struct {
+		pods []any
+		c    model.SpreadConstraint
+		pod  build.PodOption
+		want string
+	}{
+		"an empty cluster takes the first":       {nil, overZones(), build.App("web"), ""},
+		"the fuller domain is refused":           {one, overZones(), build.App("web"), "a" + skewed},
+		"a pod that does not count itself may":   {one, overZones(), build.App("db"), ""},
+		"maxSkew 2 bears one more":               {one, overZones(skew2), build.App("web"), ""},
+		"terminating pods do not count":          {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), dying)}, overZones(), build.App("web"), ""},
+		"pods of other namespaces do not count":  {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), elsewhere)}, overZones(), build.App("web"), ""},
+		"too few domains put the minimum at 0":   {append(one, build.Pod("y", build.OnNode("b"), build.App("web"))), overZones(minDomains), build.App("web"), "a" + skewed + "; b" + skewed},
+		"a selector of everything counts nobody": {one, overZones(everything), build.App("web"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := build.NewState(append(tc.pods, build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")))...)
+			build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", tc.pod, spreads(tc.c)))), tc.want)
+		})
+	}
+	s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b"))
+	build.Expect(t, "a node without the label", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), spreads(overZones())))),
+		"b PodTopologySpread (UAU): node(s) didn't match pod topology spread constraints (missing required label)")
+	r := decide(t, build.NewState(append(one, build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")))...), build.Pod("p", build.App("web"), spreads(overZones())))
+	if got, want := r.Nodes[0].Verdict.Reasons[0], (decision.Reason{Kind: decision.ReasonTopologySpread, Subject: "zone", Want: 1, Used: 1, Have: 0, Object: "z1"}); got != want {
+		t.Errorf("numbers are %+v, want %+v", got, want)
+	}
+}
+
+func TestNodeInclusionPolicies(t *testing.T) {
+	ignoreAffinity := func(c *model.SpreadConstraint) { c.IgnoreAffinity = true }
+	honorTaints := func(c *model.SpreadConstraint) { c.HonorTaints = true }
+	inAB := build.Spec(func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "pool", Value: "x"}} })
+	pool := build.Labelled("pool", "x")
+	web := []any{build.Pod("x", build.OnNode("a"), build.App("web")), build.Pod("y", build.OnNode("b"), build.App("web"))}
+	const outside = "c NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"
+	const taint = "c TaintToleration (UAU): node(s) had untolerated taint(s)"
+	for name, tc := range map[string]struct {
+		c    model.SpreadConstraint
+		with build.PodOption
+		last build.NodeOption // of node c, which is empty
+		want string
+	}{
+		"what the affinity refuses does not set the minimum": {overZones(), inAB, build.Zone("z3"), outside},
+		"unless it is to be ignored":                         {overZones(ignoreAffinity), inAB, build.Zone("z3"), "a" + skewed + "; b" + skewed + "; " + outside},
+		"what taints refuse sets the minimum":                {overZones(), build.App("web"), func(n *model.Node) { build.Zone("z3")(n); build.Tainted("t", "", model.NoSchedule)(n) }, "a" + skewed + "; b" + skewed + "; " + taint},
+		"unless taints are to be honoured":                   {overZones(honorTaints), build.App("web"), func(n *model.Node) { build.Zone("z3")(n); build.Tainted("t", "", model.NoSchedule)(n) }, taint},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := build.NewState(append(web, build.Node("a", build.Zone("z1"), pool), build.Node("b", build.Zone("z2"), pool), build.Node("c", tc.last))...)
+			build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), tc.with, spreads(tc.c)))), tc.want)
+		})
+	}
+}
+
+func TestMatchLabelKeysNarrowTheSelector(t *testing.T) {
+	version := func(v string) build.PodOption {
+		return func(p *model.Pod) { p.Labels = model.Labels{{Key: "app", Value: "web"}, {Key: "version", Value: v}} }
+	}
+	keys := func(c *model.SpreadConstraint) { c.MatchLabelKeys = []string{"version", "missing"} }
+	s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), build.Pod("x", build.OnNode("a"), version("1")))
+	build.Expect(t, "same version", build.Verdicts(decide(t, s, build.Pod("p", version("1"), spreads(overZones(keys))))), "a"+skewed)
+	build.Expect(t, "next version", build.Verdicts(decide(t, s, build.Pod("p", version("2"), spreads(overZones(keys))))), "")
+}
+
+func TestSoftSpread(t *testing.T) {
+	host := overZones(soft, func(c *model.SpreadConstraint) { c.TopologyKey = framework.HostnameKey })
+	s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z1")), build.Node("c", build.Zone("z2")), build.Node("d"),
+		build.Pod("x", build.OnNode("a"), build.App("web")), build.Pod("y", build.OnNode("a"), build.App("web")), build.Pod("z", build.OnNode("c"), build.App("web")))
+	for name, tc := range map[string]struct {
+		cs   []model.SpreadConstraint
+		want string
+	}{
+		// 2 and 1 pods times ln 4: 3 and 1.
+		"emptier zones score more, without a zone 0": {[]model.SpreadConstraint{overZones(soft)}, "a=66 b=66 c=200 d=0"},
+		// Two feasible sets of four hosts: 2, 0, 1 and 0 times ln 6: 4, 0, 2, 0.
+		"hosts count for themselves": {[]model.SpreadConstraint{host}, "a=0 b=200 c=100 d=200"},
+		// Host weights are of the three nodes with both keys: ln 5.
+		"several constraints add up": {[]model.SpreadConstraint{overZones(soft), host}, "a=100 b=200 c=200 d=0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			build.Expect(t, "points", build.Points(decide(t, s, build.Pod("p", build.App("web"), spreads(tc.cs...))), decision.PodTopologySpread), tc.want)
+		})
+	}
+	build.Expect(t, "without pods all are best", build.Points(decide(t, build.NewState(build.Node("a", build.Zone("z1"))), build.Pod("p", build.App("web"), spreads(overZones(soft)))), decision.PodTopologySpread), "a=200")
+	build.Expect(t, "without constraints nothing is scored", build.Points(decide(t, s, build.Pod("p", build.App("web"))), decision.PodTopologySpread), "")
+}
+
+func TestDefaultConstraints(t *testing.T) {
+	owned := func(kind, version string) build.PodOption {
+		return func(p *model.Pod) { p.Owner = model.Owner{APIVersion: version, Kind: kind, Name: "g", UID: "u"} }
+	}
+	for name, tc := range map[string]struct {
+		group  model.SpreadGroup
+		pod    build.PodOption
+		scored bool
+	}{
+		"a Service that selects it":            {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), true},
+		"not one that does not":                {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "db")}, build.App("web"), false},
+		"not one without selector":             {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s"}, build.App("web"), false},
+		"not one of another namespace":         {model.SpreadGroup{Kind: "Service", Namespace: "other", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), false},
+		"its ReplicaSet":                       {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "apps/v1"), true},
+		"its ReplicationController":            {model.SpreadGroup{Kind: "ReplicationController", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicationController", "v1"), true},
+		"not a ReplicaSet of another API":      {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "extensions/v1beta1"), false},
+		"not a ReplicaSet that is not its own": {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "h", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "apps/v1"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// A node without a zone label takes part in kube-scheduler's own defaults,
+			// and gains from it: a is 1 * ln 4 + 2 = 3, b is 2 for its host and 4 for its zone.
+			want := map[bool]string{true: "a=200 b=100", false: ""}[tc.scored]
+			r := decide(t, build.NewState(build.Node("a"), build.Node("b", build.Labelled(framework.ZoneKey, "z")), tc.group, build.Pod("x", build.OnNode("a"), build.App("web"))), build.Pod("p", build.App("web"), tc.pod))
+			build.Expect(t, "points", build.Points(r, decision.PodTopologySpread), want)
+		})
+	}
+}
+
+func TestListedDefaultsCanBeHard(t *testing.T) {
+	listed := func(c *framework.Config) {
+		c.Spread = framework.SpreadArgs{DefaultConstraints: []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true}}}
+	}
+	s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), build.Node("c"), build.Pod("x", build.OnNode("a"), build.App("web")),
+		model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "web")})
+	r := decide(t, s, build.Pod("p", build.App("web")), listed)
+	build.Expect(t, "verdicts", build.Verdicts(r), "a"+skewed+"; c PodTopologySpread (UAU): node(s) didn't match pod topology spread constraints (missing required label)")
+	build.Expect(t, "own constraints come instead", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), spreads(overZones(soft))), listed)), "")
+}
+
+func TestMalformedSpreadSelectorsFailTheAttempt(t *testing.T) {
+	s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")))
+	fault := func(where model.ParseErrorKind) build.PodOption {
+		return build.Spec(func(s *model.PodSpec) {
+			s.ParseErrors = []model.ParseError{{Kind: where, Message: "bad"}, {Kind: where, Message: "worse"}}
+		})
+	}
+	build.Expect(t, "hard", decide(t, s, build.Pod("p", fault(model.ParseErrorHardSpread))).Error,
+		`running PreFilter plugin "PodTopologySpread": get constraints from pod: obtaining pod's hard topology spread constraints: bad`)
+	build.Expect(t, "soft", decide(t, s, build.Pod("p", fault(model.ParseErrorSoftSpread))).Error,
+		`running PreScore plugin "PodTopologySpread": calculating preScoreState: obtaining pod's soft topology spread constraints: bad`)
+}
+
+func TestNominatedPodsCountInSpreadAsTheyAre(t *testing.T) {
+	hard := func(sel *model.Selector) build.PodOption {
+		return build.Spec(func(s *model.PodSpec) {
+			s.Spread = []model.SpreadConstraint{{TopologyKey: framework.HostnameKey, MaxSkew: 1, MinDomains: 1, Hard: true, Selector: sel}}
+		})
+	}
+	nominated := func(p *model.Pod) { p.NominatedNodeName = "a" }
+	const full = "a PodTopologySpread (U): node(s) didn't match pod topology spread constraints"
+	for name, tt := range map[string]struct {
+		other *model.Pod
+		sel   *model.Selector
+		want  string
+	}{
+		"on its way out": {build.Pod("q", build.App("web"), nominated, func(p *model.Pod) { p.Deleting = true }), build.Matches("app", "web"), full},
+		"any pod":        {build.Pod("q", build.App("web"), nominated), &model.Selector{}, full},
+		"another":        {build.Pod("q", build.App("db"), nominated), build.Matches("app", "web"), ""},
+		"held by a gate": {build.Pod("q", build.App("web"), nominated, build.Spec(func(s *model.PodSpec) { s.Gates = []string{"g"} })), build.Matches("app", "web"), ""},
+		"held by a device claim": {build.Pod("q", build.App("web"), nominated, build.Spec(func(s *model.PodSpec) { s.ResourceClaims = []model.PodResourceClaim{{Claim: "c"}} })),
+			build.Matches("app", "web"), ""},
+	} {
+		s := build.NewState(build.Node("a"), build.Node("b"), tt.other)
+		build.Expect(t, name, build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), hard(tt.sel)))), tt.want)
+	}
+}

@@ -1,0 +1,76 @@
+package plugins_test
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/internal/build"
+)
+
+func tolerating(ts ...model.Toleration) build.PodOption {
+	return build.Spec(func(s *model.PodSpec) { s.Tolerations = ts })
+}
+
+func TestTaintToleration(t *testing.T) {
+	const refused = "a TaintToleration (UAU): node(s) had untolerated taint(s)"
+	gpu := build.Tainted("gpu", "a10", model.NoSchedule)
+	for name, tc := range map[string]struct {
+		node build.NodeOption
+		tol  model.Toleration
+		want string
+	}{
+		"a NoSchedule taint refuses":               {node: gpu, want: refused},
+		"a NoExecute taint refuses":                {node: build.Tainted("gpu", "a10", model.NoExecute), want: refused},
+		"a PreferNoSchedule taint does not":        {node: build.Tainted("gpu", "a10", model.PreferNoSchedule)},
+		"an equal value tolerates":                 {node: gpu, tol: model.Toleration{Key: "gpu", Value: "a10"}},
+		"another value does not":                   {node: gpu, tol: model.Toleration{Key: "gpu", Value: "t4"}, want: refused},
+		"Exists tolerates every value":             {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolExists}},
+		"Exists without key tolerates all":         {node: gpu, tol: model.Toleration{Op: model.TolExists}},
+		"another effect does not tolerate":         {node: gpu, tol: model.Toleration{Op: model.TolExists, Effect: model.NoExecute}, want: refused},
+		"an unknown operator tolerates nothing":    {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolInvalid, Value: "a10"}, want: refused},
+		"Gt tolerates nothing unless switched on":  {node: build.Tainted("sla", "9", model.NoSchedule), tol: model.Toleration{Key: "sla", Op: model.TolGt, Value: "5"}, want: refused},
+		"equality of a number is one of its words": {node: build.Tainted("sla", "09", model.NoSchedule), tol: model.Toleration{Key: "sla", Value: "9"}, want: refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(build.Node("a", tc.node)), build.Pod("p", tolerating(tc.tol)))), tc.want)
+		})
+	}
+	r := decide(t, build.NewState(build.Node("a", build.Tainted("x", "", model.PreferNoSchedule), gpu)), build.Pod("p"))
+	build.Expect(t, "the taint in the way", r.Nodes[0].Verdict.Reasons[0].Subject, "gpu=a10:NoSchedule")
+}
+
+func TestNumericTolerationsCompareTheTaintWithTheToleration(t *testing.T) {
+	for name, tc := range map[string]struct {
+		op          model.TolerationOp
+		taint, mine string
+		want        bool
+	}{
+		"Gt bears a taint above":         {model.TolGt, "950", "900", true},
+		"Gt does not bear an equal one":  {model.TolGt, "900", "900", false},
+		"Lt bears a taint below":         {model.TolLt, "-1", "0", true},
+		"Lt does not bear one above":     {model.TolLt, "1", "0", false},
+		"words are no numbers":           {model.TolGt, "many", "1", false},
+		"leading zeros are not accepted": {model.TolGt, "010", "1", false},
+		"nor is a plus sign":             {model.TolGt, "10", "+1", false},
+		"nor what exceeds 64 bits":       {model.TolGt, "9223372036854775808", "1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := build.NewState(build.Node("a", build.Tainted("sla", tc.taint, model.NoExecute)))
+			r := decide(t, s, build.Pod("p", tolerating(model.Toleration{Key: "sla", Op: tc.op, Value: tc.mine})), func(c *framework.Config) { c.TaintTolerationComparison = true })
+			if got := r.Outcome == decision.Scheduled; got != tc.want {
+				t.Errorf("tolerated: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestFewerSoftTaintsScoreMore(t *testing.T) {
+	x, y, z := build.Tainted("x", "", model.PreferNoSchedule), build.Tainted("y", "", model.PreferNoSchedule), build.Tainted("z", "", model.PreferNoSchedule)
+	s := build.NewState(build.Node("a", x, y, z), build.Node("b", x), build.Node("c"))
+	build.Expect(t, "three of three", build.Points(decide(t, s, build.Pod("p")), decision.TaintToleration), "a=0 b=201 c=300")
+	build.Expect(t, "x tolerated", build.Points(decide(t, s, build.Pod("p", tolerating(model.Toleration{Key: "x", Op: model.TolExists}))), decision.TaintToleration), "a=0 b=300 c=300")
+	build.Expect(t, "a hard toleration bears no soft taint", build.Points(decide(t, s, build.Pod("p", tolerating(model.Toleration{Key: "x", Op: model.TolExists, Effect: model.NoSchedule}))),
+		decision.TaintToleration), "a=0 b=201 c=300")
+}

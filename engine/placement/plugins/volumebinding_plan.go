@@ -1,0 +1,63 @@
+package plugins
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// PlanVolumes returns what must happen to a pod's claims before it can be bound to a node,
+// as VolumeBinding's filter determined. It is nil if there is nothing to do or the profile
+// does not enable the plugin. The state must be the one on which the node was selected.
+func PlanVolumes(p *framework.Profile, s *cluster.State, pod *model.Pod, node string) (*model.VolumePlan, error) {
+	if len(pod.Spec.Claims) == 0 || !slices.Contains(p.Config().Filter, decision.VolumeBinding) {
+		return nil, nil
+	}
+	id, ok := s.NodeID(node)
+	if !ok {
+		return nil, fmt.Errorf("volumes of pod %s on node %q: no such node", pod.Key(), node)
+	}
+	a := &framework.Evaluation{State: s, Profile: p, Pod: pod}
+	pv, refusal, err := classifyClaims(a)
+	switch {
+	case err != nil:
+		return nil, err
+	case refusal != "":
+		return nil, fmt.Errorf("volumes of pod %s on node %q: %s", pod.Key(), node, refusal)
+	case len(pv.provisioning)+len(pv.waiting) == 0:
+		return nil, nil
+	}
+	plan, why := planVolumes(a, pv, s.Node(id).Model)
+	if why.Kind != decision.NoReason {
+		return nil, fmt.Errorf("volumes of pod %s on node %q: claim %q: %s", pod.Key(), node, why.Subject, why.String())
+	}
+	return plan, nil
+}
+
+// planVolumes plans how the unbound claims get volumes on a node, or returns why one
+// cannot.
+func planVolumes(ev *framework.Evaluation, pv *podVolumes, n *model.Node) (*model.VolumePlan, decision.Reason) {
+	for _, claim := range pv.provisioning {
+		if claim.SelectedNode != n.Name {
+			return nil, decision.Reason{Kind: decision.ReasonNoVolumeToBind, Subject: claim.Name, Object: claim.SelectedNode}
+		}
+	}
+	plan := &model.VolumePlan{Node: n.Name, BindTimeout: ev.Profile.Config().VolumeBindTimeout, Provision: slices.Clone(pv.provisioning)}
+	for _, claim := range pv.waiting {
+		if v := findVolume(ev, claim, n, plan.Bind); v != nil {
+			plan.Bind = append(plan.Bind, model.ClaimVolume{Claim: claim, Volume: v})
+		} else {
+			plan.Provision = append(plan.Provision, claim)
+		}
+	}
+	for _, claim := range plan.Provision {
+		if why := checkProvisioning(ev, claim, n); why != decision.NoReason {
+			return nil, decision.Reason{Kind: why, Subject: claim.Name, Want: claim.Request}
+		}
+	}
+	return plan, decision.Reason{}
+}

@@ -1,0 +1,84 @@
+package plugins
+
+import (
+	"math"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+)
+
+// scoreVolumeBinding scores the utilization of the storage that the pod's claims would get
+// on a node: of the volumes to bind, or else of the published capacities. It requires a
+// shape in the profile (feature gate StorageCapacityScoring, off by default).
+func scoreVolumeBinding(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
+	shape := ev.Profile.Config().StorageCapacityShape
+	if len(shape) == 0 || len(ev.Pod.Spec.Claims) == 0 {
+		return framework.PreScoreState{}
+	}
+	pv, refusal, err := classifyClaims(ev)
+	if refusal != "" || err != nil || len(pv.provisioning)+len(pv.waiting) == 0 {
+		return framework.PreScoreState{}
+	}
+	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
+		plan, _ := planVolumes(ev, pv, st.Node)
+		if plan == nil {
+			return 0
+		}
+		return storageScore(classUsages(ev, plan, st.Node), shape)
+	}}
+}
+
+// classUsage is the requested and available storage of a class on a node.
+type classUsage struct {
+	class               string
+	requested, capacity int64
+}
+
+func classUsages(ev *framework.Evaluation, plan *model.VolumePlan, n *model.Node) []classUsage {
+	var out []classUsage
+	of := func(class string) *classUsage {
+		for i := range out {
+			if out[i].class == class {
+				return &out[i]
+			}
+		}
+		out = append(out, classUsage{class: class})
+		return &out[len(out)-1]
+	}
+	for _, b := range plan.Bind {
+		l := of(b.Claim.ClassName())
+		l.requested += b.Claim.Request
+		l.capacity += b.Volume.Capacity
+	}
+	if len(plan.Bind) > 0 {
+		return out
+	}
+	for _, c := range plan.Provision {
+		class, ok := ev.State.StorageClass(c.ClassName())
+		if !ok {
+			continue
+		}
+		if published, applies := findCapacity(ev, c, class, n); applies && published != nil && published.Capacity != nil {
+			l := of(class.Name)
+			l.requested += c.Request
+			l.capacity = *published.Capacity // shared by all claims
+		}
+	}
+	return out
+}
+
+// storageScore returns the mean over the classes, rounded.
+func storageScore(loads []classUsage, shape []framework.ShapePoint) int64 {
+	if len(loads) == 0 {
+		return 0
+	}
+	var sum int64
+	for _, l := range loads {
+		utilization := int64(100)
+		if l.capacity > 0 && l.requested <= l.capacity {
+			utilization = l.requested * 100 / l.capacity
+		}
+		sum += interpolate(shape, utilization)
+	}
+	return int64(math.Round(float64(sum) / float64(len(loads))))
+}

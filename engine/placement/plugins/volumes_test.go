@@ -1,0 +1,233 @@
+package plugins_test
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/internal/build"
+	"github.com/berthproject/berth/engine/placement/plugins"
+)
+
+// withObjects puts volumes, claims and drivers into a state.
+func withObjects(s *cluster.State, objects ...any) *cluster.State {
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *model.PersistentVolume:
+			s.UpsertPV(o)
+		case *model.PersistentVolumeClaim:
+			s.UpsertPVC(o)
+		case *model.StorageClass:
+			s.UpsertStorageClass(o)
+		case *model.CSINode:
+			s.UpsertCSINode(o)
+		case *model.CSIDriver:
+			s.UpsertCSIDriver(o)
+		case *model.CSIStorageCapacity:
+			s.UpsertCSIStorageCapacity(o)
+		case *model.VolumeAttachment:
+			s.UpsertVolumeAttachment(o)
+		}
+	}
+	return s
+}
+
+// local is a free volume of class "local" that only a node reaches.
+func local(name, node string, size int64) *model.PersistentVolume {
+	return &model.PersistentVolume{
+		Name: name, Class: "local", Capacity: size, AccessModes: model.ReadWriteOnce, Phase: "Available",
+		Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{build.LabelIn(framework.HostnameKey, node)}},
+	}
+}
+
+// claim is an unbound claim of a class.
+func claim(name, class string, size int64) *model.PersistentVolumeClaim {
+	return &model.PersistentVolumeClaim{Namespace: "default", Name: name, UID: name, Class: &class, Request: size, AccessModes: model.ReadWriteOnce}
+}
+
+// boundTo is a claim that has its volume.
+func boundTo(name, volume string) *model.PersistentVolumeClaim {
+	c := claim(name, "", 1)
+	c.VolumeName, c.Bound = volume, true
+	return c
+}
+
+func uses(claims ...string) build.PodOption {
+	return build.Spec(func(s *model.PodSpec) {
+		for _, c := range claims {
+			s.Claims = append(s.Claims, model.PodClaim{Volume: c, Claim: c})
+		}
+	})
+}
+
+var (
+	waitingClass = &model.StorageClass{Name: "local", Provisioner: plugins.NoProvisioner, WaitForFirstConsumer: true}
+	madeClass    = &model.StorageClass{Name: "made", Provisioner: "csi.example.com", WaitForFirstConsumer: true}
+)
+
+func TestVolumeBindingMatchesFreeVolumes(t *testing.T) {
+	f := func(what, want string, objects ...any) {
+		t.Helper()
+		s := withObjects(build.NewState(build.Node("n1"), build.Node("n2")), waitingClass, claim("c", "local", 10), claim("d", "local", 5))
+		if got := build.Verdicts(decide(t, withObjects(s, objects...), build.Pod("p", uses("c", "d")))); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", what, got, want)
+		}
+	}
+	const none = "VolumeBinding (UAU): node(s) didn't find available persistent volumes to bind"
+	f("no volume", "n1 "+none+"; n2 "+none)
+	f("one volume does not serve two claims", "n1 "+none+"; n2 "+none, local("a", "n1", 10))
+	f("the smaller claim leaves the larger volume", "n2 "+none, local("a", "n1", 10), local("b", "n1", 6))
+	f("too small", "n1 "+none+"; n2 "+none, local("a", "n1", 9), local("b", "n1", 6))
+	taken := local("b", "n1", 6)
+	taken.Claim = model.ClaimRef{Namespace: "default", Name: "other"}
+	f("reserved for another", "n1 "+none+"; n2 "+none, local("a", "n1", 10), taken)
+	mine := local("b", "n2", 6)
+	mine.Claim = model.ClaimRef{Namespace: "default", Name: "d"}
+	f("reserved for this one, elsewhere", "n1 "+none+"; n2 "+none, local("a", "n1", 10), local("x", "n1", 6), mine)
+	block := local("b", "n1", 6)
+	block.Block = true
+	f("another mode", "n1 "+none+"; n2 "+none, local("a", "n1", 10), block)
+	released := local("b", "n1", 6)
+	released.Phase = "Released"
+	f("not available", "n1 "+none+"; n2 "+none, local("a", "n1", 10), released)
+}
+
+func TestVolumeBindingProvisions(t *testing.T) {
+	ten, big := int64(10), int64(100)
+	inside := &model.StorageClass{Name: "made", Provisioner: "csi.example.com", WaitForFirstConsumer: true,
+		Topologies: []model.NodeSelectorTerm{build.LabelIn("zone", "z2")}}
+	capacity := &model.CSIDriver{Name: "csi.example.com", StorageCapacity: true}
+	f := func(what, want string, objects ...any) {
+		t.Helper()
+		s := withObjects(build.NewState(build.Node("n1", build.Zone("z1")), build.Node("n2", build.Zone("z2"))), claim("c", "made", 50))
+		if got := build.Verdicts(decide(t, withObjects(s, objects...), build.Pod("p", uses("c")))); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", what, got, want)
+		}
+	}
+	f("anywhere", "", madeClass)
+	f("allowed topology", "n1 VolumeBinding (UAU): node(s) didn't find available persistent volumes to bind", inside)
+	f("room in one zone", "n1 VolumeBinding (UAU): node(s) did not have enough free storage", madeClass, capacity,
+		&model.CSIStorageCapacity{Name: "a", Class: "made", Topology: build.Matches("zone", "z1"), Capacity: &ten},
+		&model.CSIStorageCapacity{Name: "b", Class: "made", Topology: build.Matches("zone", "z2"), Capacity: &big})
+	f("largest volume goes before free room", "n1 VolumeBinding (UAU): node(s) did not have enough free storage; n2 VolumeBinding (UAU): node(s) did not have enough free storage",
+		madeClass, capacity, &model.CSIStorageCapacity{Name: "b", Class: "made", Topology: build.Matches("zone", "z2"), Capacity: &big, MaxSize: &ten})
+}
+
+func TestVolumeRefusals(t *testing.T) {
+	f := func(what, want string, p *model.Pod, objects ...any) {
+		t.Helper()
+		r := decide(t, withObjects(build.NewState(build.Node("n1")), objects...), p)
+		if r.PreFilter == nil || r.PreFilter.Plugin.String()+": "+r.PreFilter.Reasons[0].String() != want {
+			t.Errorf("%s: got %+v, want %s", what, r.PreFilter, want)
+		}
+	}
+	ephemeral := build.Pod("p", build.Spec(func(s *model.PodSpec) {
+		s.Claims = []model.PodClaim{{Volume: "v", Claim: "p-v", Ephemeral: true}}
+	}))
+	immediate := &model.StorageClass{Name: "now", Provisioner: "csi.example.com"}
+	lost, dying := boundTo("c", "gone"), boundTo("c", "v")
+	lost.Lost, dying.Deleting = true, true
+	f("no claim", `VolumeRestrictions: persistentvolumeclaim "c" not found`, build.Pod("p", uses("c")))
+	f("unbound, immediate", "VolumeBinding: pod has unbound immediate PersistentVolumeClaims", build.Pod("p", uses("c")), immediate, claim("c", "now", 1))
+	f("volume gone", `VolumeZone: persistentvolume "gone" not found`, build.Pod("p", uses("c")), boundTo("c", "gone"))
+	f("lost", `VolumeBinding: persistentvolumeclaim "c" bound to non-existent persistentvolume "gone"`, build.Pod("p", uses("c")), lost)
+	f("deleting", `VolumeBinding: persistentvolumeclaim "c" is being deleted`, build.Pod("p", uses("c")), dying)
+	f("not made yet", `VolumeBinding: waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`, ephemeral)
+	f("foreign", "VolumeBinding: PVC default/p-v was not created for pod default/p (pod is not owner)", ephemeral, claim("p-v", "made", 1))
+}
+
+func TestVolumeZone(t *testing.T) {
+	pv := &model.PersistentVolume{Name: "v", Labels: model.Labels{{Key: plugins.BetaZoneKey, Value: "a__b"}}}
+	s := withObjects(build.NewState(build.Node("n1", build.Labelled(framework.ZoneKey, "a")), build.Node("n2", build.Labelled(plugins.BetaZoneKey, "b")), build.Node("n3", build.Labelled(framework.ZoneKey, "c")), build.Node("n4")), pv, boundTo("c", "v"))
+	const want = "n3 VolumeZone (UAU): node(s) had no available volume zone"
+	if got := build.Verdicts(decide(t, s, build.Pod("p", uses("c")))); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestAttachLimits(t *testing.T) {
+	pv := func(name string) *model.PersistentVolume {
+		return &model.PersistentVolume{Name: name, CSI: model.CSIVolume{Driver: "d", Handle: "h-" + name}}
+	}
+	two := func(node string) *model.CSINode {
+		return &model.CSINode{Name: node, Drivers: []model.CSINodeDriver{{Name: "d", Limit: 2}}}
+	}
+	objects := []any{pv("1"), pv("2"), pv("3"), boundTo("c1", "1"), boundTo("c2", "2"), boundTo("c3", "3"), madeClass,
+		two("n1"), two("n2"), two("n3"), &model.VolumeAttachment{Name: "va", Attacher: "d", Node: "n2", Volume: "2"}}
+	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2"), build.Node("n3"), build.Node("n4"),
+		build.Pod("a", build.OnNode("n1"), uses("c1", "c2")), build.Pod("b", build.OnNode("n2"), uses("c1")), build.Pod("c", build.OnNode("n3"), uses("c3"))), objects...)
+	const full = "NodeVolumeLimits (U): node(s) exceed max volume count"
+	if got, want := build.Verdicts(decide(t, s, build.Pod("p", uses("c3")))), "n1 "+full+"; n2 "+full; got != want {
+		t.Errorf("a third volume: got %s\nwant %s", got, want)
+	}
+	if got, want := build.Verdicts(decide(t, s, build.Pod("p", uses("c2")))), "n2 "+full; got != want {
+		t.Errorf("a volume that is in use there, or only attached: got %s\nwant %s", got, want)
+	}
+	withObjects(s, &model.CSIDriver{Name: "d", PreventPodSchedulingIfMissing: true})
+	const missing = "n4 NodeVolumeLimits (UAU): node(s) did not have the CSI driver installed: d"
+	if got, want := build.Verdicts(decide(t, s, build.Pod("p", uses("c2")))), "n2 "+full+"; "+missing; got != want {
+		t.Errorf("driver missing: got %s\nwant %s", got, want)
+	}
+}
+
+func TestEphemeralClaimOfAnotherPod(t *testing.T) {
+	foreign := boundTo("x", "1")
+	its := build.Spec(func(s *model.PodSpec) { s.Claims = []model.PodClaim{{Claim: "x", Ephemeral: true}} })
+	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2"), build.Pod("a", build.OnNode("n2"), its)), foreign, boundTo("c", "2"),
+		&model.PersistentVolume{Name: "1"}, &model.PersistentVolume{Name: "2", CSI: model.CSIVolume{Driver: "d", Handle: "h"}},
+		&model.CSINode{Name: "n2", Drivers: []model.CSINodeDriver{{Name: "d", Limit: 2}}})
+	r := decide(t, s, build.Pod("p", uses("c")))
+	const want = `running "NodeVolumeLimits" filter plugin: PVC default/x was not created for pod default/a (pod is not owner)`
+	if r.Outcome != decision.Errored || r.Error != want {
+		t.Errorf("got %s %q, want error %q", r.Outcome, r.Error, want)
+	}
+}
+
+func TestVolumeRestrictions(t *testing.T) {
+	exclusive := boundTo("c", "v")
+	exclusive.AccessModes = model.ReadWriteOncePod
+	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2"), build.Pod("a", build.OnNode("n1"), uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
+	const used = "VolumeRestrictions (U): node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+	if got, want := build.Verdicts(decide(t, s, build.Pod("p", uses("c")))), "n1 "+used+"; n2 "+used; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	free := withObjects(build.NewState(build.Node("n1"), build.Pod("a", func(p *model.Pod) { p.NominatedNodeName = "n1" }, uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
+	if got := build.Verdicts(decide(t, free, build.Pod("p", uses("c")))); got != "" {
+		t.Errorf("a nominated pod keeps the claim that nobody uses: %s", got)
+	}
+	disk := func(kind model.InTreeDiskKind, readOnly bool, monitors ...string) build.PodOption {
+		return build.Spec(func(s *model.PodSpec) {
+			s.Disks = []model.InTreeDisk{{Kind: kind, ID: "x", ReadOnly: readOnly, Monitors: monitors}}
+		})
+	}
+	f := func(a, b build.PodOption, conflict bool) {
+		t.Helper()
+		got := build.Verdicts(decide(t, build.NewState(build.Node("n1"), build.Pod("a", build.OnNode("n1"), a)), build.Pod("p", b)))
+		if (got != "") != conflict {
+			t.Errorf("got %q, want conflict %v", got, conflict)
+		}
+	}
+	f(disk(model.GCEDisk, false), disk(model.GCEDisk, true), true)
+	f(disk(model.GCEDisk, true), disk(model.GCEDisk, true), false)
+	f(disk(model.AWSDisk, true), disk(model.AWSDisk, true), true)
+	f(disk(model.RBDDisk, false, "m1", "m2"), disk(model.RBDDisk, false, "m2", "m3"), true)
+	f(disk(model.RBDDisk, false, "m1"), disk(model.RBDDisk, false, "m3"), false)
+	f(disk(model.ISCSIDisk, false), disk(model.GCEDisk, false), false)
+}
+
+// Limits count the disks of plugins whose migration is complete on every node
+// with drivers; other in-tree volumes have none.
+func TestInTreeVolumesCountAgainstLimits(t *testing.T) {
+	for plugin, want := range map[string]string{
+		"kubernetes.io/gce-pd":         "n1 NodeVolumeLimits (U): node(s) exceed max volume count",
+		"kubernetes.io/vsphere-volume": "",
+	} {
+		s := withObjects(build.NewState(build.Node("n1")), &model.CSINode{Name: "n1", Drivers: []model.CSINodeDriver{{Name: "d", Limit: 0}}})
+		inline := build.Spec(func(s *model.PodSpec) { s.Inline = []model.CSIVolume{{Driver: "d", Handle: "h", InTree: plugin}} })
+		if got := build.Verdicts(decide(t, s, build.Pod("p", inline))); got != want {
+			t.Errorf("%s: got %q, want %q", plugin, got, want)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package queueinghints
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
+)
+
+// filterNode runs the filters that depend on one node only, most likely rejections first.
+// If the pod may preempt, pods of lower priority do not count. It returns NoPlugin if all
+// succeed.
+func (h *Hints) filterNode(n *cluster.NodeInfo) decision.Plugin {
+	f := h.provider.filters
+	pod := h.ev.Pod
+	switch {
+	case f.Has(decision.NodeResourcesFit) && !h.fitsResources(n):
+		return decision.NodeResourcesFit
+	case f.Has(decision.NodeUnschedulable) && n.Model.Unschedulable && !plugins.Tolerates(h.ev, &plugins.UnschedulableTaint):
+		return decision.NodeUnschedulable
+	case f.Has(decision.TaintToleration) && plugins.Untolerated(h.ev, n.Model.Taints) != nil:
+		return decision.TaintToleration
+	case f.Has(decision.NodeAffinity) && !h.matchesNodeAffinity(n.Model):
+		return decision.NodeAffinity
+	case f.Has(decision.NodePorts) && len(pod.Spec.Ports) > 0 && !h.portsFree(n):
+		return decision.NodePorts
+	case f.Has(decision.NodeDeclaredFeatures) && !declaresFeatures(n.Model, pod.Spec.Features):
+		return decision.NodeDeclaredFeatures
+	case h.byHold && h.provider.state.AvoidHold(pod, n.Model.Name) != nil:
+		return decision.HoldAvoid
+	}
+	return decision.NoPlugin
+}
+
+func declaresFeatures(n *model.Node, needed []string) bool {
+	for _, f := range needed {
+		if !slices.Contains(n.Features, f) {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *Hints) matchesNodeAffinity(n *model.Node) bool {
+	added := &h.provider.profile.Config().AddedAffinity
+	if added.HasRequired && !plugins.MatchesAnyTerm(added.Required, n) {
+		return false
+	}
+	_, ok := plugins.MatchesNodeSelector(&h.ev.Pod.Spec.NodeSelector, n)
+	return ok
+}
+
+func (h *Hints) portsFree(n *cluster.NodeInfo) bool {
+	if h.preempts && h.provider.loadBelow(n, h.ev.Pod.Spec.Priority).pods > 0 {
+		return true // a victim may use the port
+	}
+	wanted := h.ev.Pod.Spec.Ports
+	return !slices.ContainsFunc(wanted, func(p model.HostPort) bool { return plugins.PortConflict(n.Ports, &p) })
+}
+
+// fitsResources reports whether the node has enough resources for the pod next to pods
+// that it cannot preempt.
+func (h *Hints) fitsResources(n *cluster.NodeInfo) bool {
+	want := &h.ev.Pod.Spec.Requests
+	alloc := &n.Model.Allocatable
+	if want.MilliCPU > 0 && want.MilliCPU > alloc.MilliCPU || want.Memory > 0 && want.Memory > alloc.Memory {
+		return false
+	}
+	var ahead, gone podLoad
+	for _, p := range h.provider.state.Nominated(n.ID) {
+		if cluster.NominationCounts(p, h.ev.Pod) {
+			ahead.add(&p.Spec.Requests)
+		}
+	}
+	if h.fitsWith(n, &ahead, &gone) {
+		return true
+	}
+	if !h.preempts {
+		return false
+	}
+	gone = h.provider.loadBelow(n, h.ev.Pod.Spec.Priority)
+	return gone.pods > 0 && h.fitsWith(n, &ahead, &gone)
+}
+
+// fitsWith reports whether the pod fits a node with the requests of some pods added and of
+// others removed.
+func (h *Hints) fitsWith(n *cluster.NodeInfo, more, less *podLoad) bool {
+	want, alloc := &h.ev.Pod.Spec.Requests, &n.Model.Allocatable
+	enough := func(want, used, have int64) bool { return want <= 0 || want <= have-used }
+	if int64(len(n.Pods))+more.pods-less.pods+1 > n.Model.AllocatablePods ||
+		!enough(want.MilliCPU, n.Used.MilliCPU+more.sum.MilliCPU-less.sum.MilliCPU, alloc.MilliCPU) ||
+		!enough(want.Memory, n.Used.Memory+more.sum.Memory-less.sum.Memory, alloc.Memory) ||
+		!enough(want.Ephemeral, n.Used.Ephemeral+more.sum.Ephemeral-less.sum.Ephemeral, alloc.Ephemeral) {
+		return false
+	}
+	for i := range h.scalars {
+		name := h.scalars[i].Name
+		if !enough(h.scalars[i].Amount, n.Used.Scalar(name)+more.sum.Scalar(name)-less.sum.Scalar(name), alloc.Scalar(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// podLoad is the sum of the requests of several pods.
+type podLoad struct {
+	pods int64
+	sum  model.Resources
+}
+
+func (l *podLoad) add(r *model.Resources) {
+	l.pods++
+	if len(r.Scalars) > 0 {
+		l.sum = framework.SumResources(&l.sum, r)
+		return
+	}
+	l.sum.MilliCPU += r.MilliCPU
+	l.sum.Memory += r.Memory
+	l.sum.Ephemeral += r.Ephemeral
+}
+
+// priorityLoads caches the requests of the pods of one node by priority until the state
+// changes. Often many groups ask for the same node in a row.
+type priorityLoads struct {
+	node     cluster.NodeID
+	revision uint64
+	known    bool
+	loads    []priorityLoad // in no particular order
+}
+
+type priorityLoad struct {
+	priority int32
+	podLoad
+}
+
+// loadBelow returns the requests of the node's pods with a lower priority.
+func (p *Provider) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
+	l := &p.loads
+	if !l.known || l.node != n.ID || l.revision != p.state.Revision() {
+		l.known, l.node, l.revision = true, n.ID, p.state.Revision()
+		l.loads = l.loads[:0]
+		for _, p := range n.Pods {
+			l.count(p)
+		}
+	}
+	var out podLoad
+	for i := range l.loads {
+		if at := &l.loads[i]; at.priority < priority {
+			pods := out.pods + at.pods
+			out.add(&at.sum)
+			out.pods = pods
+		}
+	}
+	return out
+}
+
+func (l *priorityLoads) count(p *model.Pod) {
+	for i := range l.loads {
+		if l.loads[i].priority == p.Spec.Priority {
+			l.loads[i].add(&p.Spec.Requests)
+			return
+		}
+	}
+	l.loads = append(l.loads, priorityLoad{priority: p.Spec.Priority})
+	l.loads[len(l.loads)-1].add(&p.Spec.Requests)
+}

@@ -1,0 +1,197 @@
+package queueinghints
+
+import (
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
+)
+
+// Hints gives the queueing hints for unschedulable pods with one key; it implements
+// queue.QueueingHints. Such pods are rejected on each node by one of a set of plugins. An
+// event that none of these plugins registered for does not change that. For any other
+// event, the hint is positive, or it names the plugin that rejects the pods now on the
+// node of the event, which is added to the set. So no event is missed, although a positive
+// hint may turn out to be wrong.
+//
+// For a pod that may preempt, an event also helps if the pod would fit after preempting
+// all pods of lower priority on a node.
+type Hints struct {
+	provider *Provider
+	ev       *framework.Evaluation // without nodes
+	preempts bool
+	// byHold: the key includes the owner, because Holds exist for it. Otherwise Avoid Holds
+	// are ignored, as the Hints may be shared with pods of other owners.
+	byHold bool
+	// preemptionPlugins may prevent preemption on a node without being the first to reject it.
+	preemptionPlugins decision.PluginSet
+	scalars           []model.Scalar
+}
+
+// hintKey is the key of pods with equal Hints.
+type hintKey struct {
+	spec      *model.PodSpec
+	class     *cluster.PodClass
+	version   uint64 // version of the pod classes
+	owner     model.Owner
+	holdOwner string // owner UID, if Holds exist for the owner
+	uid       string
+}
+
+// preemptible are the plugins whose rejections removing pods may resolve.
+const preemptible = decision.PluginSet(1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions |
+	1<<decision.NodeVolumeLimits | 1<<decision.PodTopologySpread | 1<<decision.InterPodAffinity)
+
+// volumePluginSet are the volume plugins.
+const volumePluginSet = decision.PluginSet(1<<decision.VolumeRestrictions | 1<<decision.NodeVolumeLimits |
+	1<<decision.VolumeBinding | 1<<decision.VolumeZone)
+
+// Provider creates the Hints of pods on one state under one profile.
+type Provider struct {
+	state   *cluster.State
+	index   *cluster.Index
+	profile *framework.Profile
+	filters decision.PluginSet
+	loads   priorityLoads // of the last requested node
+	last    lastHints
+}
+
+// NewProvider returns a Provider. Calls must be serialized with changes of the state.
+func NewProvider(s *cluster.State, p *framework.Profile) *Provider {
+	pr := &Provider{state: s, index: s.Index(), profile: p}
+	for _, f := range p.Config().Filter {
+		pr.filters = pr.filters.With(f)
+	}
+	return pr
+}
+
+// Hints returns the Hints of an unschedulable pod. Pods with equal keys are decided alike.
+func (p *Provider) Hints(pod *model.Pod) (key any, h *Hints) {
+	framework.TrackSelectors(p.index, pod.Spec)
+	k := hintKey{spec: pod.Spec, class: p.index.Class(pod.Namespace, pod.Labels), version: p.index.KeysVersion()}
+	if p.profile.SpreadsByOwner(pod.Spec) {
+		k.owner = framework.SpreadingOwner(pod)
+	}
+	if len(p.state.HoldsOf(pod.Namespace, pod.Owner.UID)) > 0 {
+		k.holdOwner = pod.Owner.UID
+	}
+	if pod.NominatedNodeName != "" || len(pod.Spec.ResourceClaims) > 0 || hasEphemeralClaims(pod.Spec) {
+		k.uid = pod.UID
+	}
+	if k == p.last.key && k.uid == "" {
+		return p.last.boxedKey, p.last.hints
+	}
+	h = &Hints{provider: p, ev: &framework.Evaluation{State: p.state, Profile: p.profile, Pod: pod}}
+	h.byHold = k.holdOwner != ""
+	h.scalars = plugins.FilteredScalars(h.ev)
+	h.preempts = p.profile.Config().Preemption && !pod.Spec.NeverPreempts
+	h.preemptionPlugins = h.findPreemptionPlugins()
+	key = k
+	if k.uid == "" {
+		p.last = lastHints{k, key, h}
+	}
+	return key, h
+}
+
+// lastHints is the last shareable result of Provider.Hints, which often is the next one,
+// too.
+type lastHints struct {
+	key      hintKey
+	boxedKey any
+	hints    *Hints
+}
+
+func hasEphemeralClaims(s *model.PodSpec) bool {
+	for i := range s.Claims {
+		if s.Claims[i].Ephemeral {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *Hints) findPreemptionPlugins() decision.PluginSet {
+	s := h.ev.Pod.Spec
+	hidden := decision.PluginSet(0).With(decision.NodeResourcesFit).With(decision.InterPodAffinity)
+	if len(s.Ports) > 0 {
+		hidden = hidden.With(decision.NodePorts)
+	}
+	if len(s.Features) > 0 {
+		hidden = hidden.With(decision.NodeDeclaredFeatures)
+	}
+	if framework.HasVolumes(s) {
+		hidden |= volumePluginSet
+	}
+	given := s.Spread
+	if len(given) == 0 {
+		given = h.provider.profile.DefaultConstraints()
+	}
+	for i := range given {
+		if given[i].Hard {
+			hidden = hidden.With(decision.PodTopologySpread)
+		}
+	}
+	return hidden
+}
+
+// withPreemption adds the plugins that may prevent preemption to those that rejected the
+// pod.
+func (h *Hints) withPreemption(rejectedBy decision.PluginSet) decision.PluginSet {
+	if h.preempts && rejectedBy&preemptible != 0 {
+		return rejectedBy | h.preemptionPlugins
+	}
+	return rejectedBy
+}
+
+// EventsToRegister returns the events that may make the pod schedulable after a rejection
+// by plugins.
+func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.ClusterEvents {
+	if rejectedBy == 0 {
+		return decision.AnyEvent
+	}
+	rejectedBy = h.withPreemption(rejectedBy)
+	var c decision.ClusterEvents
+	for r := decision.NoPlugin; r < decision.NumPlugins; r++ {
+		if !rejectedBy.Has(r) {
+			continue
+		}
+		events := plugins.Events(r)
+		switch {
+		case r == decision.InterPodAffinity && len(h.ev.Pod.Spec.Affinity) == 0:
+			events &^= decision.PodAssigned // without affinity no new pod helps
+		case r == decision.NodePorts && h.preempts:
+			events |= decision.PodAssigned // see hintPod
+		case r == decision.PodTopologySpread && len(h.ev.Pod.Spec.Spread) > 0:
+			events &^= decision.SpreadGroupChanged // the default constraints are not used
+		}
+		c |= events
+	}
+	if h.ev.Pod.NominatedNodeName != "" {
+		c |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged // see isNominatedTo
+	}
+	return c
+}
+
+// MayFit reports whether a pod may fit a node, judging by the node alone. If not, also is
+// the plugin that rejects it.
+func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (may bool, also decision.PluginSet) {
+	id, known := h.provider.state.NodeID(node)
+	if !known {
+		return false, 0 // there is an event when it is added again
+	}
+	r := h.filterNode(h.provider.state.Node(id))
+	if r == decision.NoPlugin {
+		return true, 0
+	}
+	return false, decision.PluginSet(0).With(r)
+}
+
+// hintForNode returns the hint for an event that matters on one node only.
+func (h *Hints) hintForNode(rejectedBy decision.PluginSet, node string) (decision.QueueingHint, string, decision.PluginSet) {
+	may, also := h.MayFit(rejectedBy, node)
+	if may {
+		return decision.QueueForNode, node, 0
+	}
+	return decision.QueueSkip, "", also
+}

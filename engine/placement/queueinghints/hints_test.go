@@ -1,0 +1,101 @@
+package queueinghints
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/internal/build"
+)
+
+var (
+	byFit    = decision.PluginSet(0).With(decision.NodeResourcesFit)
+	byTaint  = decision.PluginSet(0).With(decision.TaintToleration)
+	byLabels = decision.PluginSet(0).With(decision.NodeAffinity)
+	bySpread = decision.PluginSet(0).With(decision.PodTopologySpread)
+	byPods   = decision.PluginSet(0).With(decision.InterPodAffinity)
+)
+
+// pendingPod is a pod that waits in a cluster of two nodes: n1 with a cpu of which 800m are
+// used, of those 300m by a pod of lower priority, and n2, which is tainted.
+func pendingPod(t *testing.T, change func(*model.PodSpec)) (*cluster.State, *Hints) {
+	t.Helper()
+	c := framework.DefaultConfig()
+	p, err := framework.NewProfile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := cluster.New()
+	one := model.Resources{MilliCPU: 1000}
+	s.UpsertNode(&model.Node{Name: "n1", AllocatablePods: 10, Allocatable: one, Labels: model.Labels{{Key: "disk", Value: "hdd"}}})
+	s.UpsertNode(&model.Node{Name: "n2", AllocatablePods: 10, Allocatable: one, Taints: []model.Taint{{Key: "t", Effect: model.NoSchedule}}})
+	s.UpsertPod(runningPod("n1", "low", 300, -1))
+	s.UpsertPod(runningPod("n1", "high", 500, 9))
+	spec := &model.PodSpec{SchedulerName: c.Name, Requests: model.Resources{MilliCPU: 600}, NeverPreempts: true}
+	change(spec)
+	_, w := NewProvider(s, p).Hints(&model.Pod{Namespace: "x", Name: "w", UID: "w", Spec: spec, Labels: model.Labels{{Key: "app", Value: "web"}}})
+	return s, w
+}
+
+func runningPod(node, name string, cpu int64, priority int32) *model.Pod {
+	return &model.Pod{Namespace: "x", Name: name, UID: name, NodeName: node, Labels: model.Labels{{Key: "app", Value: name}},
+		Spec: &model.PodSpec{Priority: priority, Requests: model.Resources{MilliCPU: cpu}}}
+}
+
+// TestQueueingHints holds that pods sleep on; that they never sleep when
+// they should not is for the fuzz test of the scheduling machine.
+func TestQueueingHints(t *testing.T) {
+	plain := func(*model.PodSpec) {}
+	preempts := func(s *model.PodSpec) { s.NeverPreempts = false }
+	ssd := func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}} }
+	spread := func(s *model.PodSpec) {
+		s.Spread = []model.SpreadConstraint{{TopologyKey: "disk", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: build.Sel("app", model.In, "web")}}
+	}
+	away := func(s *model.PodSpec) {
+		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: "disk", Namespaces: []string{"x"}, Selector: build.Sel("app", model.In, "db")}}
+	}
+	gone := func(name string, cpu int64, of decision.ClusterEvents) decision.Delta {
+		return decision.Delta{Events: of, Old: runningPod("n1", name, cpu, 0)}
+	}
+	node := func(name string, cpu int64, taints ...model.Taint) *model.Node {
+		return &model.Node{Name: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: cpu}, Taints: taints}
+	}
+	tainted := model.Taint{Key: "t", Effect: model.NoSchedule}
+	for _, c := range []struct {
+		name  string
+		spec  func(*model.PodSpec)
+		rules decision.PluginSet
+		apply func(*cluster.State)
+		delta decision.Delta
+		want  decision.QueueingHint
+		also  decision.PluginSet
+	}{
+		{"too little is freed", plain, byFit, nil, gone("small", 100, decision.PodRemoved), decision.QueueSkip, byFit},
+		{"enough is freed", plain, byFit, func(s *cluster.State) { s.RemovePod("high") }, gone("high", 500, decision.PodRemoved), decision.QueueForNode, 0},
+		{"enough would be free without the lower one", preempts, byFit, func(s *cluster.State) { s.UpsertPod(runningPod("n1", "high", 400, 9)) },
+			gone("high", 100, decision.PodRemoved), decision.QueueForNode, 0},
+		{"a small node comes", plain, byTaint, func(s *cluster.State) { s.UpsertNode(node("n3", 100)) },
+			decision.Delta{Events: decision.NodeAdded, New: node("n3", 100)}, decision.QueueSkip, byFit},
+		{"a tainted node comes", plain, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900, tainted)) },
+			decision.Delta{Events: decision.NodeAdded, New: node("n3", 900, tainted)}, decision.QueueSkip, byTaint},
+		{"a node that fits comes", plain, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900)) },
+			decision.Delta{Events: decision.NodeAdded, New: node("n3", 900)}, decision.QueueForNode, 0},
+		{"a label of no use", ssd, byLabels, nil, decision.Delta{Events: decision.NodeLabelsChanged, Old: node("n1", 1000), New: node("n1", 1000)}, decision.QueueSkip, byFit},
+		{"a pod that is not counted", spread, bySpread, nil, gone("db", 100, decision.PodRemoved), decision.QueueSkip, 0},
+		{"a pod that is counted", spread, bySpread, nil, gone("web", 100, decision.PodTerminating), decision.QueueForAnyNode, 0},
+		{"a pod that nobody minds", away, byPods, nil, gone("web", 100, decision.PodRemoved), decision.QueueSkip, 0},
+		{"a pod that was in the way", away, byPods, nil, gone("db", 100, decision.PodRemoved), decision.QueueForAnyNode, 0},
+		{"a group of another namespace", spread, bySpread, nil,
+			decision.Delta{Events: decision.SpreadGroupChanged, New: &model.SpreadGroup{Kind: "Service", Namespace: "x"}}, decision.QueueSkip, 0},
+	} {
+		s, w := pendingPod(t, c.spec)
+		if c.apply != nil {
+			c.apply(s)
+		}
+		if got, _, also := w.Hint(c.rules, &c.delta); got != c.want || also != c.also {
+			t.Errorf("%s: help %d, rules %b; want %d, %b", c.name, got, also, c.want, c.also)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package queueinghints
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
+)
+
+// Hint returns the hint for an event. Call it after the state was updated.
+func (h *Hints) Hint(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
+	if rejectedBy == 0 || rejectedBy.Has(decision.NoPlugin) || d.Old == nil && d.New == nil {
+		return decision.QueueForAnyNode, "", 0
+	}
+	rejectedBy = h.withPreemption(rejectedBy)
+	switch deltaObject(d).(type) {
+	case *model.Pod:
+		return h.hintPod(rejectedBy, d)
+	case *model.Node:
+		return h.hintNode(rejectedBy, d)
+	case *model.CSINode, *model.VolumeAttachment:
+		return h.hintAttachment(rejectedBy, d)
+	}
+	if h.hintOther(rejectedBy, d) {
+		return decision.QueueForAnyNode, "", 0
+	}
+	return decision.QueueSkip, "", 0
+}
+
+// deltaObject returns the changed object: the new version, or the old one if it was
+// deleted.
+func deltaObject(d *decision.Delta) any {
+	if d.New != nil {
+		return d.New
+	}
+	return d.Old
+}
+
+// isNominatedTo reports whether the pod is nominated to a node. Then an event there may
+// make it eligible for preemption again, for which it waits until its victims are gone.
+func (h *Hints) isNominatedTo(node string) bool {
+	return node != "" && h.ev.Pod.NominatedNodeName == node
+}
+
+// hintPod returns the hint for an event of an assigned or nominated pod.
+func (h *Hints) hintPod(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
+	old, _ := d.Old.(*model.Pod)
+	now, _ := d.New.(*model.Pod)
+	leaves := old != nil && d.Events&decision.PodRemoved != 0
+	if leaves && old.NodeName == "" { // it was only nominated
+		if h.isNominatedTo(old.NominatedNodeName) || h.podMatters(rejectedBy, d.Events&decision.PodAssigned, nil, now) {
+			return decision.QueueForAnyNode, "", 0
+		}
+		return h.hintForNode(rejectedBy, old.NominatedNodeName)
+	}
+	moved := leaves && now != nil && now.NodeName != old.NodeName && rejectedBy.Has(decision.NodeVolumeLimits)
+	if leaves && h.isNominatedTo(old.NodeName) || moved || h.podMatters(rejectedBy, d.Events, old, now) {
+		return decision.QueueForAnyNode, "", 0
+	}
+	const shared = 1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions | 1<<decision.NodeVolumeLimits
+	switch {
+	case leaves && rejectedBy&shared != 0:
+		return h.hintForNode(rejectedBy, old.NodeName)
+	case d.Events&decision.PodScaledDown != 0 && rejectedBy.Has(decision.NodeResourcesFit):
+		return h.hintForNode(rejectedBy, now.NodeName)
+	case d.Events&decision.PodAssigned != 0 && (rejectedBy.Has(decision.NodeVolumeLimits) && framework.HasVolumes(now.Spec) ||
+		// If two pods use one port, deleting either frees it, as in kube-scheduler.
+		rejectedBy.Has(decision.NodePorts) && h.preempts && len(now.Spec.Ports) > 0):
+		return h.hintForNode(rejectedBy, now.NodeName)
+	}
+	return decision.QueueSkip, "", 0
+}
+
+// podMatters reports whether a pod that was added, deleted or changed matters to plugins
+// that count pods over several nodes.
+func (h *Hints) podMatters(rejectedBy decision.PluginSet, k decision.ClusterEvents, old, now *model.Pod) bool {
+	if rejectedBy.Has(decision.PodTopologySpread) && k&plugins.Events(decision.PodTopologySpread) != 0 && h.matchesConstraint(old, now) {
+		return true
+	}
+	if rejectedBy.Has(decision.InterPodAffinity) {
+		goes := k&(decision.PodRemoved|decision.PodLabelsChanged) != 0
+		if goes && (h.hadAntiAffinity(old) || h.ev.Pod.NominatedNodeName != "" && h.matchesAffinity(old)) {
+			return true
+		}
+		if k&(decision.PodAssigned|decision.PodLabelsChanged) != 0 && h.matchesAffinity(now) {
+			return true
+		}
+	}
+	return rejectedBy.Has(decision.VolumeRestrictions) && k&decision.PodRemoved != 0 && h.sharesClaim(old)
+}
+
+// matchesConstraint reports whether a hard spread constraint of the pod counts another
+// pod, before or after the event.
+func (h *Hints) matchesConstraint(old, now *model.Pod) bool {
+	ns := h.ev.Pod.Namespace
+	if (old == nil || old.Namespace != ns) && (now == nil || now.Namespace != ns) {
+		return false
+	}
+	return slices.ContainsFunc(h.constraints(), func(c plugins.Constraint) bool {
+		return old != nil && c.Selector.Matches(old.Labels) || now != nil && c.Selector.Matches(now.Labels)
+	})
+}
+
+// constraints returns the hard spread constraints of the pod. Spread groups may have
+// changed since the last call.
+func (h *Hints) constraints() []plugins.Constraint {
+	h.ev.ResetDefaultSelector()
+	return plugins.SpreadConstraints(h.ev, true)
+}
+
+// hadAntiAffinity reports whether p may have kept the pod off a domain, by anti-affinity
+// of either, or because p matches the pod's affinity to itself.
+func (h *Hints) hadAntiAffinity(p *model.Pod) bool {
+	own := h.ev.Pod.Spec
+	if p == nil || len(own.AntiAffinity)+len(own.Affinity)+len(p.Spec.AntiAffinity) == 0 {
+		return false
+	}
+	x := plugins.NewTermMatcher(h.ev)
+	for i := range own.AntiAffinity {
+		if x.MatchesExisting(&own.AntiAffinity[i], p) {
+			return true
+		}
+	}
+	for i := range p.Spec.AntiAffinity {
+		if x.MatchesIncoming(&p.Spec.AntiAffinity[i]) {
+			return true
+		}
+	}
+	return x.MatchesAllAffinity(p) && x.MatchesAllAffinity(h.ev.Pod)
+}
+
+// matchesAffinity reports whether p matches the required affinity of the pod.
+func (h *Hints) matchesAffinity(p *model.Pod) bool {
+	return p != nil && len(h.ev.Pod.Spec.Affinity) > 0 && plugins.NewTermMatcher(h.ev).MatchesAllAffinity(p)
+}
+
+// sharesClaim reports whether p uses a claim of the pod.
+func (h *Hints) sharesClaim(p *model.Pod) bool {
+	if p == nil || p.Namespace != h.ev.Pod.Namespace {
+		return false
+	}
+	return slices.ContainsFunc(h.ev.Pod.Spec.Claims, func(c model.PodClaim) bool { return plugins.UsesClaim(p, c.Claim) })
+}
+
+// hintNode returns the hint for an event of a node.
+func (h *Hints) hintNode(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
+	old, _ := d.Old.(*model.Node)
+	now, _ := d.New.(*model.Node)
+	if h.isNominatedTo(deltaObject(d).(*model.Node).Name) || h.nodeChangesDomains(rejectedBy, old, now) {
+		return decision.QueueForAnyNode, "", 0
+	}
+	if now == nil {
+		return decision.QueueSkip, "", 0
+	}
+	var concerned decision.PluginSet
+	for r := decision.NodeUnschedulable; r < decision.NumPlugins; r++ {
+		if plugins.Events(r)&d.Events != 0 {
+			concerned = concerned.With(r)
+		}
+	}
+	if d.Events&decision.NodeAdded != 0 || rejectedBy&concerned&^(1<<decision.PodTopologySpread|1<<decision.InterPodAffinity) != 0 {
+		return h.hintForNode(rejectedBy, now.Name)
+	}
+	return decision.QueueSkip, "", 0
+}
+
+// nodeChangesDomains reports whether a change of a node may matter to the pod on other
+// nodes, because it adds, changes or removes topology domains.
+func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, now *model.Node) bool {
+	if rejectedBy.Has(decision.PodTopologySpread) {
+		cs := h.constraints()
+		for i := range cs {
+			was, is := h.domain(cs, i, old), h.domain(cs, i, now)
+			// A new domain is empty. It helps only if minDomains was not reached.
+			if was != is && (old != nil || cs[i].MinDomains > 1) {
+				return true
+			}
+		}
+	}
+	if !rejectedBy.Has(decision.InterPodAffinity) || old == nil || now == nil || slices.Equal(old.Labels, now.Labels) {
+		return false
+	}
+	differ := func(key string) bool {
+		a, had := old.Labels.Get(key)
+		b, has := now.Labels.Get(key)
+		return a != b || had != has
+	}
+	for _, list := range [][]model.PodAffinityTerm{h.ev.Pod.Spec.Affinity, h.ev.Pod.Spec.AntiAffinity} {
+		if slices.ContainsFunc(list, func(t model.PodAffinityTerm) bool { return differ(t.TopologyKey) }) {
+			return true
+		}
+	}
+	x := h.provider.index
+	return slices.ContainsFunc(x.TermsMatching(x.Class(h.ev.Pod.Namespace, h.ev.Pod.Labels)), func(t *cluster.Term) bool {
+		return t.Kind == cluster.RequiredAntiAffinity && differ(cmp.Or(t.Topology.Key, framework.HostnameKey))
+	})
+}
+
+// nodeDomain is what a spread constraint reads of a node.
+type nodeDomain struct {
+	counts, has bool
+	value       string
+}
+
+func (h *Hints) domain(cs []plugins.Constraint, i int, n *model.Node) (d nodeDomain) {
+	if n != nil {
+		d.value, d.has = n.Labels.Get(cs[i].TopologyKey)
+		d.counts = plugins.HasAllKeys(cs, n) && plugins.MatchNodeInclusionPolicies(h.ev, &cs[i], n)
+	}
+	return d
+}
