@@ -39,7 +39,7 @@ func TestCommandErrors(t *testing.T) {
 		"nodes file of pods":           {up("--nodes-file", "../examples/pods.yaml"), []string{"pods.yaml", "document 1", "must be v1 Node"}},
 		"nodes file of nonsense":       {up("--nodes-file", h.write("bad.yaml", "apiVersion: v1\nkind: Node\nmetadata: {nam: n1}\n")), []string{"bad.yaml", "document 1", "nam"}},
 		"nodes file of nothing":        {up("--nodes-file", h.write("empty.yaml", "---\n")), []string{"empty.yaml", "no Node"}},
-		"nodes file, same twice":       {up("--nodes-file", h.write("twice.yaml", duplicateNodes)), []string{`"n1"`, "twice"}},
+		"nodes file, same twice":       {up("--nodes-file", h.write("twice.yaml", duplicateNodes)), []string{`"n1"`, "duplicate"}},
 		"two sources of nodes":         {up("--nodes-file", "x", "--openb-nodes", "y"), []string{"--nodes-file", "--openb-nodes", "only one"}},
 		"OpenB nodes of nonsense":      {up("--openb-nodes", h.write("bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn1,-4,1,0,\n")), []string{"bad.csv:2", "cpu_milli", `"-4"`}},
 		"unknown option":               {up("--config", h.write("opt.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nscheduler: {sed: 4}\n")), []string{"opt.yaml", "sed"}},

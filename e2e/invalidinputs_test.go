@@ -25,12 +25,12 @@ func TestInvalidInputs(t *testing.T) {
 		args  []string
 		words []string
 	}{
-		"controller, no such loop":            {with("controller", "taint"), []string{`loop "taint"`, "taints"}},
-		"controller, a loop twice":            {with("controller", "taints", "taints"), []string{`loop "taints"`, "twice"}},
+		"controller, no such controller":      {with("controller", "taint"), []string{`controller "taint"`, "taints"}},
+		"controller, a controller twice":      {with("controller", "taints", "taints"), []string{`controller "taints"`, "twice"}},
 		"controller, no such twin":            {with("controller", "taints", "--upstream-off", "tants"), []string{"--upstream-off", `"tants"`}},
 		"controller, not selected":            {with("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
 		"controller, short lease":             {with("controller", lease, "2s"), []string{"lease duration 2s", "renew deadline 10s"}},
-		"controller, no lease":                {with("controller", "--leader-elect-resource-name", ""), []string{"Lease", "named"}},
+		"controller, no lease":                {with("controller", "--leader-elect-resource-name", ""), []string{"Lease", "required"}},
 		"controller, no duration":             {with("controller", lease, "soon"), []string{lease, "soon"}},
 		"controller, journal is a file":       {with("controller", "--journal", h.write("file", "")), []string{"--journal", "file"}},
 		"controller, no right":                {[]string{"controller", "--kubeconfig", c.credential("n1", "--node", "n1")}, []string{"system:node:n1", "is not allowed to list namespaces", "--for controller"}},
