@@ -49,7 +49,7 @@ func berth(args ...string) (out string, code int, err error) {
 func TestDrainWhatIfFromDump(t *testing.T) {
 	file := write(t, "dump.yaml", drainDump)
 	out, code, err := berth("drain", "n1", "--what-if", "--force", "-f", file)
-	if err != nil || code != 0 || !strings.Contains(out, "default/web-1  ReplicaSet web  n1    n2") || !strings.Contains(out, "nobody replaces it") {
+	if err != nil || code != 0 || !strings.Contains(out, "default/web-1  ReplicaSet web  n1    n2") || !strings.Contains(out, "not replaced") {
 		t.Errorf("%d, %v\n%s", code, err, out)
 	}
 	out, code, _ = berth("drain", "n1", "n2", "n1", "--what-if", "--force", "-f", file, "-o", "json")
@@ -62,7 +62,7 @@ func TestDrainErrors(t *testing.T) {
 	file := write(t, "dump.yaml", drainDump)
 	for args, want := range map[string]string{
 		"drain":                                        "no node given",
-		"drain n1 --what-if -f " + file:                "they go with --force: default/lone",
+		"drain n1 --what-if -f " + file:                "--force evicts them: default/lone",
 		"drain n9 --what-if --force -f " + file:        "node n9: not found among 2 nodes",
 		"drain n1 -f " + file:                          "a dump cannot be drained",
 		"drain n1 --what-if -o yaml -f " + file:        `-o "yaml": must be text or json`,
