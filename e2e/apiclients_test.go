@@ -66,8 +66,8 @@ func (c apiClient) call(ctx context.Context, method, path string, header map[str
 // apiClients are clients of one server. It has the namespace default, pods on n1 and n2,
 // secrets of which the pod of n1 reads one, and service accounts with few permissions.
 type apiClients struct {
-	admin, nobody, foreign, expired, node, viewer, roleMaker apiClient
-	forged, unsigned, otherAudience                          apiClient
+	admin, anonymous, foreign, expired, node, viewer, roleMaker apiClient
+	forged, unsigned, otherAudience                             apiClient
 }
 
 const apiClientObjects = `
@@ -116,7 +116,7 @@ func newAPIClients(t *testing.T, c *cluster) *apiClients {
 	token := func(account string, args ...string) apiClient {
 		return newAPIClient(config, "Bearer "+strings.TrimSpace(c.mustKubectl(append([]string{"create", "token", account}, args...)...)))
 	}
-	s := &apiClients{admin: from(config), nobody: newAPIClient(config, ""), node: from(node),
+	s := &apiClients{admin: from(config), anonymous: newAPIClient(config, ""), node: from(node),
 		viewer: token("viewer"), roleMaker: token("role-maker"), otherAudience: token("viewer", "--audience", "elsewhere"),
 		expired: newAPIClient(config, "", clientCertificate(t, c, true)), foreign: newAPIClient(config, "", clientCertificate(t, c, false))}
 	parts := strings.Split(strings.TrimPrefix(s.viewer.token, "Bearer "), ".")

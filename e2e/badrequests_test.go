@@ -35,13 +35,13 @@ var asJSON = contentTypeHeader("application/json")
 
 // unauthorizedRequests are requests with an invalid credential or without permission.
 var unauthorizedRequests = []badRequest{
-	{"no credential", func(s *apiClients) apiClient { return s.nobody }, "GET", pods, nil, "", 403, []string{`"system:anonymous" cannot list resource "pods"`, `namespace "default"`}},
-	{"no credential, metrics", func(s *apiClients) apiClient { return s.nobody }, "GET", "/metrics", nil, "", 403, []string{"system:anonymous", `"/metrics"`}},
+	{"no credential", func(s *apiClients) apiClient { return s.anonymous }, "GET", pods, nil, "", 403, []string{`"system:anonymous" cannot list resource "pods"`, `namespace "default"`}},
+	{"no credential, metrics", func(s *apiClients) apiClient { return s.anonymous }, "GET", "/metrics", nil, "", 403, []string{"system:anonymous", `"/metrics"`}},
 	{"forged token", func(s *apiClients) apiClient { return s.forged }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
 	{"unsigned token", func(s *apiClients) apiClient { return s.unsigned }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
 	{"token for another audience", func(s *apiClients) apiClient { return s.otherAudience }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
-	{"garbage token", func(s *apiClients) apiClient { c := s.nobody; c.token = "Bearer x.y.z"; return c }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
-	{"bad credential, health", func(s *apiClients) apiClient { c := s.nobody; c.token = "Bearer x"; return c }, "GET", "/livez", nil, "", 401, []string{"Unauthorized"}},
+	{"garbage token", func(s *apiClients) apiClient { c := s.anonymous; c.token = "Bearer x.y.z"; return c }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
+	{"bad credential, health", func(s *apiClients) apiClient { c := s.anonymous; c.token = "Bearer x"; return c }, "GET", "/livez", nil, "", 401, []string{"Unauthorized"}},
 	{"expired certificate", func(s *apiClients) apiClient { return s.expired }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
 	{"certificate of another authority", func(s *apiClients) apiClient { return s.foreign }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
 	{"wrong role writes", func(s *apiClients) apiClient { return s.viewer }, "POST", pods, asJSON, "{}", 403, []string{`"system:serviceaccount:default:viewer" cannot create resource "pods"`, `namespace "default"`}},
@@ -83,7 +83,7 @@ var invalidQueries = []badRequest{
 	{"unknown method", nil, "BREW", pods, nil, "", 405, nil},
 	{"path traversal", nil, "GET", configMaps + "/..%2f..%2f..%2fnodes", nil, "", 404, nil},
 	{"address too long", nil, "GET", pods + "?labelSelector=" + strings.Repeat("a", 2<<20), nil, "", 431, nil},
-	{"answer of a kind that nobody makes", nil, "GET", pods, map[string]string{"Accept": "application/x-berth"}, "", 406, []string{"application/json", "application/vnd.kubernetes.protobuf"}},
+	{"unknown media type", nil, "GET", pods, map[string]string{"Accept": "application/x-berth"}, "", 406, []string{"application/json", "application/vnd.kubernetes.protobuf"}},
 }
 
 // invalidBodies are objects and patches that cannot be read or must not be stored.
@@ -148,7 +148,7 @@ func TestBadRequests(t *testing.T) {
 					t.Errorf("the message does not say %q: %s", w, shortened(got.message))
 				}
 			}
-			checkAlive(t, s.nobody)
+			checkAlive(t, s.anonymous)
 		})
 	}
 	// A rejected request has changed nothing.

@@ -39,7 +39,7 @@ func TestCommandErrors(t *testing.T) {
 		"nodes file of pods":           {up("--nodes-file", "../examples/pods.yaml"), []string{"pods.yaml", "document 1", "must be v1 Node"}},
 		"nodes file of nonsense":       {up("--nodes-file", h.write("bad.yaml", "apiVersion: v1\nkind: Node\nmetadata: {nam: n1}\n")), []string{"bad.yaml", "document 1", "nam"}},
 		"nodes file of nothing":        {up("--nodes-file", h.write("empty.yaml", "---\n")), []string{"empty.yaml", "no Node"}},
-		"nodes file, same twice":       {up("--nodes-file", h.write("twice.yaml", duplicateNodes)), []string{`"n1"`, "twice"}},
+		"nodes file, same twice":       {up("--nodes-file", h.write("twice.yaml", duplicateNodes)), []string{`"n1"`, "duplicate"}},
 		"two sources of nodes":         {up("--nodes-file", "x", "--openb-nodes", "y"), []string{"--nodes-file", "--openb-nodes", "only one"}},
 		"OpenB nodes of nonsense":      {up("--openb-nodes", h.write("bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn1,-4,1,0,\n")), []string{"bad.csv:2", "cpu_milli", `"-4"`}},
 		"unknown option":               {up("--config", h.write("opt.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nscheduler: {sed: 4}\n")), []string{"opt.yaml", "sed"}},
@@ -58,7 +58,7 @@ func TestCommandErrors(t *testing.T) {
 		"explain, output":              {[]string{"explain", "pod", "x", "-o", "xml"}, []string{"-o", `"xml"`, "text or json"}},
 		"explain, no dump":             {[]string{"explain", "pod", "x", "-f", h.path("none")}, []string{"none", "no such file"}},
 		"explain, bad dump":            {[]string{"explain", "pod", "x", "-f", h.write("dump.yaml", "{]")}, []string{"dump.yaml"}},
-		"credentials of nobody":        {[]string{"credentials", "--data-dir", dir}, []string{"--node", "--for"}},
+		"credentials for no user":      {[]string{"credentials", "--data-dir", dir}, []string{"--node", "--for"}},
 		"credentials, no cluster":      {[]string{"credentials", "--data-dir", h.path("nowhere"), "--node", "n1"}, []string{"nowhere", "no cluster"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,7 +61,7 @@ func TestDemoUnprivileged(t *testing.T) {
 // publicHome returns a home that all users may use.
 func publicHome(t *testing.T) testHome {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "berth-nobody-")
+	dir, err := os.MkdirTemp("/tmp", "berth-public-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func (c *cluster) checkSettled(all []protectedApp) error {
 	return nil
 }
 
-// check compares what was seen with the records.
+// check compares the observed evictions with the records.
 func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/agent/image/oci"
 )
 
-// testMemoryEviction: the memory. How soon is for make bench-pressure to judge; here it is told.
+// testMemoryEviction checks memory evictions. make bench-pressure measures their latency.
 func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 	usage, capacity := n.usage(t)
 	level := capacity - 100<<20
@@ -49,25 +49,25 @@ func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 	t.Logf("a hog of 30 MiB/s on a node of %d MiB: %s", capacity>>20, <-told)
 }
 
-// testPIDEviction: the processes.
+// testPIDEviction checks evictions for lack of process IDs.
 func (n *constrainedNode) testPIDEviction(t *testing.T) {
 	n.makePod(t, "bomb", nil, "-processes=-1")
 	n.checkOnlyEviction(t, "bomb", "pids", corev1.NodePIDPressure)
 }
 
-// testInodeEviction: the inodes. Another pod has more bytes.
+// testInodeEviction checks evictions for lack of inodes. Another pod uses more bytes.
 func (n *constrainedNode) testInodeEviction(t *testing.T) {
 	n.makePod(t, "hoarder", withScratch, "-listen=:80", "-inodes=3800", "-inodes-in=/scratch")
 	n.checkOnlyEviction(t, "hoarder", "inodes", corev1.NodeDiskPressure)
 }
 
-// testDiskEviction: all bytes of the disk, to the last. Another pod has more inodes.
+// testDiskEviction fills the disk completely. Another pod uses more inodes.
 func (n *constrainedNode) testDiskEviction(t *testing.T) {
 	n.makePod(t, "writer", withScratch, "-listen=:80", "-write=1Gi", "-write-to=/scratch/file")
 	n.checkOnlyEviction(t, "writer", "ephemeral-storage", corev1.NodeDiskPressure)
 }
 
-// testImageGCByInodes: an image of many files that nobody runs any more goes when the images' disk is short of inodes.
+// testImageGCByInodes checks that an unused image with many files is removed when the disk has few free inodes.
 func (n *constrainedNode) testImageGCByInodes(t *testing.T) {
 	var many []oci.File
 	for i := range 2000 {
@@ -86,13 +86,13 @@ func (n *constrainedNode) testImageGCByInodes(t *testing.T) {
 	})
 }
 
-// testImageGCByBytes: a large image that nobody runs any more goes when the images' disk is short of bytes.
+// testImageGCByBytes checks that a large unused image is removed when the disk has little free space.
 func (n *constrainedNode) testImageGCByBytes(t *testing.T) {
-	data := make([]byte, 25<<20) // as large packed as unpacked
+	data := make([]byte, 25<<20) // does not compress
 	rand.New(rand.NewSource(1)).Read(data)
 	n.testImageGC(t, "large", []oci.File{{Path: "/data", Mode: 0o644, Data: data}}, func() { fill(t, n.imagefs, 15) })
 	if emulated() {
-		return // berth explain asks the API server, which is for v1 to show
+		return // berth explain uses the API server, and is checked with v1
 	}
 	out := n.testHome.run("explain", "node", n.name, "--disk", "--kubeconfig", n.kubeconfig)
 	if out.code != 0 || !strings.Contains(out.stdout, n.name+"/bytes") {
@@ -100,7 +100,7 @@ func (n *constrainedNode) testImageGCByBytes(t *testing.T) {
 	}
 }
 
-// testImageGC runs an image once, fills the images' disk beside it, and wants the image to be gone, and nobody else.
+// testImageGC runs an image once, fills the disk of the images, and checks that only this image is removed.
 func (n *constrainedNode) testImageGC(t *testing.T, name string, files []oci.File, fill func()) {
 	t.Helper()
 	busybox, err := exec.LookPath("busybox")
@@ -139,7 +139,7 @@ func (n *constrainedNode) testImageGC(t *testing.T, name string, files []oci.Fil
 	n.checkSurvivors(t)
 }
 
-// hasImage waits until the node's status has an image, or no longer.
+// hasImage waits until the status of the node lists an image, or no longer does.
 func (n *constrainedNode) hasImage(t *testing.T, ref string, want bool) {
 	t.Helper()
 	eventually(t, happenWithin, func() error {
@@ -160,8 +160,8 @@ func (n *constrainedNode) hasImage(t *testing.T, ref string, want bool) {
 	})
 }
 
-// fill writes a file that leaves so many percent of a disk available, as it is now: what is freed meanwhile stays
-// free. It returns the file's path.
+// fill writes a file that leaves the given percentage of the current space of a disk
+// available, and returns its path. Space that is freed meanwhile remains free.
 func fill(t *testing.T, disk string, percent uint64) string {
 	t.Helper()
 	f, err := os.CreateTemp(disk, "filler-")
@@ -177,17 +177,17 @@ func fill(t *testing.T, disk string, percent uint64) string {
 	for block := make([]byte, 64<<10); left > 0; {
 		n, err := f.Write(block[:min(int64(len(block)), left)])
 		if err == nil {
-			err = f.Sync() // blocks are counted when they are there
+			err = f.Sync() // allocates the blocks
 		}
 		if err != nil {
-			break // it is full
+			break // the disk is full
 		}
 		left -= int64(n)
 	}
 	return f.Name()
 }
 
-// testDiskPressureAdmission: with nobody left to evict the pressure lasts as long as the file, and an agent starts all the same.
+// testDiskPressureAdmission checks that the pressure lasts as long as the file exists, and that an agent starts nevertheless.
 func (n *constrainedNode) testDiskPressureAdmission(t *testing.T) {
 	n.deletePods(t)
 	filler := fill(t, n.node.Disk, 0)

@@ -10,7 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestExplainSuggestions: what explain suggests for a waiting pod, done, places it.
+// TestExplainSuggestions checks that the suggested changes of explain make a waiting pod
+// schedulable.
 func TestExplainSuggestions(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "3")
@@ -55,7 +56,7 @@ func TestExplainSuggestions(t *testing.T) {
 	})
 	has(t, node("-o", "json"), `"pod": "default/picky"`, `"allocatable"`)
 	has(t, c.testHome.run("queue", "--kubeconfig", c.kubeconfig).stdout, "0 waiting")
-	if r := c.testHome.run("explain", "node", "nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "node nobody: not found among 3 nodes") {
+	if r := c.testHome.run("explain", "node", "missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "node missing: not found among 3 nodes") {
 		t.Errorf("explain of a node that is not there: %s", r)
 	}
 }
@@ -99,6 +100,6 @@ func TestSchedulerQueueEndpoint(t *testing.T) {
 		t.Errorf("without a token: %s", r)
 	}
 	if r := h.run("queue", "--scheduler", "https://"+address, "--token-file", token); r.code != 1 || !strings.Contains(r.stderr, "--insecure-skip-tls-verify") {
-		t.Errorf("with a certificate that nobody knows: %s", r)
+		t.Errorf("with an unknown certificate: %s", r)
 	}
 }

@@ -25,12 +25,12 @@ func TestInvalidInputs(t *testing.T) {
 		args  []string
 		words []string
 	}{
-		"controller, no such loop":            {with("controller", "taint"), []string{`loop "taint"`, "taints"}},
-		"controller, a loop twice":            {with("controller", "taints", "taints"), []string{`loop "taints"`, "twice"}},
+		"controller, no such controller":      {with("controller", "taint"), []string{`controller "taint"`, "taints"}},
+		"controller, a controller twice":      {with("controller", "taints", "taints"), []string{`controller "taints"`, "twice"}},
 		"controller, no such twin":            {with("controller", "taints", "--upstream-off", "tants"), []string{"--upstream-off", `"tants"`}},
 		"controller, not selected":            {with("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
 		"controller, short lease":             {with("controller", lease, "2s"), []string{"lease duration 2s", "renew deadline 10s"}},
-		"controller, no lease":                {with("controller", "--leader-elect-resource-name", ""), []string{"Lease", "named"}},
+		"controller, no lease":                {with("controller", "--leader-elect-resource-name", ""), []string{"Lease", "required"}},
 		"controller, no duration":             {with("controller", lease, "soon"), []string{lease, "soon"}},
 		"controller, journal is a file":       {with("controller", "--journal", h.write("file", "")), []string{"--journal", "file"}},
 		"controller, no right":                {[]string{"controller", "--kubeconfig", c.credential("n1", "--node", "n1")}, []string{"system:node:n1", "is not allowed to list namespaces", "--for controller"}},
@@ -63,8 +63,8 @@ func TestInvalidInputs(t *testing.T) {
 		"statefulset, negative":               {object("minus", workload("apps/v1", "StatefulSet", "selector: {matchLabels: {app: a}}, replicas: -1, ")), []string{"spec.replicas", "-1"}},
 		"job that always restarts its pods":   {object("always", workload("batch/v1", "Job", "")), []string{"spec.template.spec.restartPolicy", "OnFailure", "Never"}},
 		"cronjob, no schedule":                {object("cron", "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: w}\nspec: {schedule: every noon, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}}\n"), []string{"spec.schedule", "every noon"}},
-		"eviction of nobody":                  {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/nobody/eviction", "-f", h.write("eviction.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"nobody"}}`)}, []string{"nobody", "not found"}},
-		"eviction under another name than it": {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/nobody/eviction", "-f", h.write("other.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"other"}}`)}, []string{"name"}},
+		"eviction of no pod":                  {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/missing/eviction", "-f", h.write("eviction.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"missing"}}`)}, []string{"missing", "not found"}},
+		"eviction under another name than it": {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/missing/eviction", "-f", h.write("other.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"other"}}`)}, []string{"name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := h.run(tc.args...)

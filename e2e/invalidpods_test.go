@@ -36,9 +36,9 @@ func invalidPods() map[string]invalidPod {
 	part := mounting("configMap: {name: there}")
 	return map[string]invalidPod{
 		"no-such-tag":     {"", `image: IMAGE-no-such-tag`, "waiting", "ErrImagePull ImagePullBackOff", []string{"not found"}},
-		"no-registry":     {"", `image: "127.0.0.1:1/nobody/listens:1"`, "waiting", "ErrImagePull ImagePullBackOff", []string{"127.0.0.1:1"}},
+		"no-registry":     {"", `image: "127.0.0.1:1/missing/listens:1"`, "waiting", "ErrImagePull ImagePullBackOff", []string{"127.0.0.1:1"}},
 		"no-image-name":   {"", `image: "Not:An:Image"`, "waiting", "InvalidImageName", []string{`"Not:An:Image"`, "couldn't parse image name"}},
-		"never-pulled":    {"", `image: "127.0.0.1:1/nobody:1", imagePullPolicy: Never`, "waiting", "ErrImageNeverPull", []string{"127.0.0.1:1/nobody:1", "is not present with pull policy of Never"}},
+		"never-pulled":    {"", `image: "127.0.0.1:1/missing:1", imagePullPolicy: Never`, "waiting", "ErrImageNeverPull", []string{"127.0.0.1:1/missing:1", "is not present with pull policy of Never"}},
 		"no-command":      {"restartPolicy: Never, ", `command: [no-such-command]`, "terminated", "StartError", []string{"no-such-command", "executable file not found"}},
 		"crashes":         {"", `args: [exit, "3"]`, "waiting", "CrashLoopBackOff", []string{"back-off ", "s restarting failed container=main pod=crashes_default("}},
 		"no-env-map":      {"", `env: [{name: A, valueFrom: {configMapKeyRef: {name: gone, key: a}}}]`, "waiting", "CreateContainerConfigError", []string{`configmap "gone" not found`}},

@@ -22,7 +22,7 @@ func TestOverload(t *testing.T) {
 		free := s.holdWrites(t, 2)
 		defer free()
 		eventually(t, happenWithin, func() error { return s.checkTooManyRequests(t, http.MethodPost, roles) })
-		checkAlive(t, s.nobody)
+		checkAlive(t, s.anonymous)
 		c.mustKubectl("create", "configmap", "by-admin")
 		got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, "")
 		if err != nil || got.code != http.StatusOK {
@@ -43,7 +43,7 @@ func TestOverload(t *testing.T) {
 		defer stop()
 		refusals := 0
 		eventually(t, happenWithin, func() error {
-			checkAlive(t, s.nobody)
+			checkAlive(t, s.anonymous)
 			err := s.checkTooManyRequests(t, http.MethodGet, "/openapi/v2")
 			if err == nil {
 				refusals++
@@ -54,7 +54,7 @@ func TestOverload(t *testing.T) {
 			return nil
 		})
 	})
-	eventually(t, happenWithin, func() error { // and afterwards all is as before
+	eventually(t, happenWithin, func() error { // normal operation afterwards
 		got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, "")
 		if err == nil && got.code != http.StatusOK {
 			err = unexpectedResponse{got}
@@ -66,14 +66,14 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// unexpectedResponse is an answer that was not expected.
+// unexpectedResponse is a response with an unexpected code.
 type unexpectedResponse struct{ apiResponse }
 
 func (o unexpectedResponse) Error() string {
 	return "answered " + http.StatusText(o.code) + ": " + shortened(o.message)
 }
 
-// checkTooManyRequests is nil when a request was answered 429 with a time to come back.
+// checkTooManyRequests returns nil if a request was rejected with 429 and a Retry-After.
 func (s *apiClients) checkTooManyRequests(t *testing.T, method, path string) error {
 	t.Helper()
 	got, err := s.roleMaker.call(t.Context(), method, path, asJSON, "{}")
@@ -89,7 +89,8 @@ func (s *apiClients) checkTooManyRequests(t *testing.T, method, path string) err
 	return nil
 }
 
-// holdWrites takes places by requests whose bodies do not end until free is called.
+// holdWrites occupies request slots with requests whose bodies do not end until free is
+// called.
 func (s *apiClients) holdWrites(t *testing.T, places int) (free func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -107,7 +108,7 @@ func (s *apiClients) holdWrites(t *testing.T, places int) (free func()) {
 				resp.Body.Close()
 			}
 		})
-		// More than a client keeps in its buffer, so that it sends the request.
+		// More than the buffer of the client, so that it sends the request.
 		if _, err := end.Write([]byte(strings.Repeat(" ", 1<<17))); err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func startPartitionable(t *testing.T) *partitionedCluster {
 	}
 	h := newTestHome(t)
 	config := h.write("loss.yaml", lossConfig)
-	// The nodes share the machine's disk, which may be as full as it likes.
+	// The nodes share the disk of the machine, whose usage must not matter.
 	kubelet := h.write("kubelet.yaml", "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nevictionHard: {memory.available: 10Mi}\n")
 	c.cluster = h.up("--nodes", "0", "--config", config, "--listen", c.hosts.address(0)+":0")
 	groups, err := cgroup.Detect()
@@ -55,7 +55,8 @@ func startPartitionable(t *testing.T) *partitionedCluster {
 	return c
 }
 
-// unmountVolumes lets go of what pods still have mounted when their agent has ended.
+// unmountVolumes unmounts the volumes that are still mounted after the agent of a pod has
+// ended.
 func unmountVolumes(t *testing.T, root string) {
 	t.Helper()
 	volumes, err := volume.New(volume.Options{Root: root})
@@ -71,7 +72,7 @@ func unmountVolumes(t *testing.T, root string) {
 	}
 }
 
-// running are the containers that a node's runtime runs, by the names of their pods.
+// running returns the running containers of a node by the names of their pods.
 func (c *partitionedCluster) running(node int) map[string]string {
 	c.t.Helper()
 	list, err := c.runtimes[node-1].Service.ListContainers(c.t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
@@ -85,7 +86,8 @@ func (c *partitionedCluster) running(node int) map[string]string {
 	return out
 }
 
-// web has a pod on n1, as long as that can be. When its node is lost it is made anew on another at once.
+// web has a pod on n1 as long as possible. When its node is lost, it is replaced on
+// another node at once.
 const web = `---
 apiVersion: apps/v1
 kind: Deployment

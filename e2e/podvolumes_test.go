@@ -124,7 +124,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	var events corev1.EventList
 	c.json(&events, "get", "events", "--field-selector", "involvedObject.name=all,reason=Unhealthy")
 	if len(events.Items) == 0 {
-		t.Error("no event tells of failed probes")
+		t.Error("no event about failed probes")
 	}
 
 	// The data of a claim outlives the pod.

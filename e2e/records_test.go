@@ -86,7 +86,7 @@ func (c *cluster) recordsComplete(t *testing.T, pods []corev1.Pod, drained, tain
 			foreign = foreign || d.Pod.Name == "fat" && d.Cause == "Pressure" && d.Writer == "displacement-records"
 		}
 		if !foreign {
-			return fmt.Errorf("nobody has recorded what a kubelet did: %+v", of)
+			return fmt.Errorf("no record of the eviction by a kubelet: %+v", of)
 		}
 		for i := range pods {
 			p := &pods[i]

@@ -70,7 +70,7 @@ func TestTermination(t *testing.T) {
 	}
 	t.Run("a hook and a program that need 5 s get them", func(t *testing.T) { c.checkTermination(t, "polite", 5*time.Second) })
 	t.Run("a program that does not stop is killed", func(t *testing.T) { c.checkTermination(t, "deaf", 3*time.Second) })
-	t.Run("force asks nobody", func(t *testing.T) {
+	t.Run("force does not wait", func(t *testing.T) {
 		c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0", "--timeout=60s")
 		c.waitForEndpoint("forced", "none")
 	})
@@ -82,7 +82,7 @@ func TestTermination(t *testing.T) {
 		var away corev1.Pod
 		c.json(&away, "get", "pod", "away")
 		if away.DeletionTimestamp == nil || away.Status.Phase != corev1.PodRunning {
-			t.Errorf("nobody knows whether it runs, and it is %s, deleted at %v", away.Status.Phase, away.DeletionTimestamp)
+			t.Errorf("its node is disconnected, and it is %s, deleted at %v", away.Status.Phase, away.DeletionTimestamp)
 		}
 		agent()
 		c.mustKubectl("wait", "--for=delete", "pod/away", "--timeout=60s")

@@ -91,7 +91,7 @@ func checkExplain(t *testing.T, c *cluster) {
 			t.Errorf("node %s: total %d, but its scores sum to %d", n.Name, *n.Total, total)
 		}
 	}
-	if r := c.testHome.run("explain", "pod", "nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "pod default/nobody: not found") {
+	if r := c.testHome.run("explain", "pod", "missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "pod default/missing: not found") {
 		t.Errorf("explain of a pod that is not there: %s", r)
 	}
 }
@@ -181,7 +181,7 @@ func TestEphemeralCleanup(t *testing.T) {
 	if r := h.run("kubectl", "get", "nodes"); r.code != 0 || !strings.Contains(r.stdout, "n1") {
 		t.Errorf("kubectl without --kubeconfig: %s", r)
 	}
-	if r := h.run("explain", "pod", "nobody"); r.code != 1 || !strings.Contains(r.stderr, "not found") {
+	if r := h.run("explain", "pod", "missing"); r.code != 1 || !strings.Contains(r.stderr, "not found") {
 		t.Errorf("explain without --kubeconfig: %s", r)
 	}
 }

@@ -173,8 +173,8 @@ profiles:
     args: {bindTimeoutSeconds: 2}
 `)
 	c := h.up("--config", config)
-	nobodys := strings.NewReplacer("hand", "nobodys", "kubernetes.io/no-provisioner", "nobody.example.com/disk").Replace(manualStorage)
-	c.apply(nobodys, claimAndPod("c", "nobodys", "p"))
+	missing := strings.NewReplacer("hand", "missing", "kubernetes.io/no-provisioner", "missing.example.com/disk").Replace(manualStorage)
+	c.apply(missing, claimAndPod("c", "missing", "p"))
 	eventually(t, happenWithin, func() error {
 		events := c.mustKubectl("get", "events", "--field-selector", "involvedObject.name=p,reason=FailedScheduling")
 		if !strings.Contains(events, "not bound within 2s") {
@@ -182,7 +182,7 @@ profiles:
 		}
 		return nil
 	})
-	if text := c.mustKubectl("describe", "pvc", "c"); !strings.Contains(text, "nobody.example.com/disk") || !strings.Contains(text, "selected-node") {
+	if text := c.mustKubectl("describe", "pvc", "c"); !strings.Contains(text, "missing.example.com/disk") || !strings.Contains(text, "selected-node") {
 		t.Errorf("describe pvc: %s", text)
 	}
 }

@@ -25,22 +25,23 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// What each of the demo's nodes has.
+// Resources of each demo node.
 const (
 	demoNodeCount = 3
 	demoCPU       = "4" // of a simulated node
 	demoMemory    = 1 << 30
 	demoDisk      = 1 << 30
-	// demoImageBytes are what lies unused on the disk of a simulated node.
+	// demoImageBytes is the size of an unused image on a simulated node.
 	demoImageBytes = 256 << 20
 )
 
-// demoKubelet is how the nodes mind what they have: thresholds that suit their size, and conditions that are over soon.
+// demoKubelet is the configuration of the nodes: thresholds that suit their size, and
+// conditions that end soon.
 const demoKubelet = `{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
   "evictionHard": {"memory.available": "100Mi", "nodefs.available": "600Mi", "imagefs.available": "600Mi", "nodefs.inodesFree": "5%", "imagefs.inodesFree": "5%"},
   "evictionPressureTransitionPeriod": "1s", "imageMinimumGCAge": "1s"}`
 
-// demoNodeSet are the nodes that a demo brings.
+// demoNodeSet is the set of nodes that a demo creates.
 type demoNodeSet struct {
 	cluster         *demoCluster
 	dir             demoDir
@@ -78,7 +79,7 @@ func newDemoNodeSet(ctx context.Context, on *demoCluster, dir demoDir, s setting
 	return c, c.remove(ctx)
 }
 
-// start starts the agents, and waits until the nodes take pods.
+// start starts the agents and waits until the nodes are schedulable.
 func (c *demoNodeSet) start(ctx context.Context, p *rungroup.Group) error {
 	var nodes []*corev1.Node
 	var names []string
@@ -124,7 +125,7 @@ func (c *demoNodeSet) startSimulatedNodes(p *rungroup.Group) ([]*corev1.Node, er
 	return nodes, nil
 }
 
-// printSummary says on what is played.
+// printSummary prints which nodes the demo uses.
 func (c *demoNodeSet) printSummary(out io.Writer) {
 	if c.simulatedReason == "" {
 		c.printVirtualSummary(out)
@@ -134,12 +135,12 @@ func (c *demoNodeSet) printSummary(out io.Writer) {
 		c.simulatedReason, strings.Join(c.names, ", "), demoMemory>>20)
 }
 
-// options of the demo as far as they follow from the nodes.
+// options returns the demo options that depend on the nodes.
 func (c *demoNodeSet) options() demo.Options {
 	return demo.Options{Nodes: c.names, RunsProcesses: c.simulatedReason == "", Image: store.TestProgramImage, Program: "/workload", LargeImage: c.ballast}
 }
 
-// remove removes the nodes' objects.
+// remove deletes the objects of the nodes.
 func (c *demoNodeSet) remove(ctx context.Context) error {
 	var errs []error
 	for _, name := range c.names {

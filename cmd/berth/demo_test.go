@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/demo"
 )
 
-// The log of a demo that was stopped goes, unless there is more to read about.
+// TestIsOnly checks which errors keep the log of an interrupted demo.
 func TestIsOnly(t *testing.T) {
 	act := fmt.Errorf("act 2 (memory): %w", demo.ErrStopped)
 	for _, c := range []struct {

@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	// ballastBytes is the size of the image that nobody needs for long.
+	// ballastBytes is the size of the image that is unused for long.
 	ballastBytes = 192 << 20
 	// demoLowDisk is the disk reserve of the nodes in MiB, well below where their disks are short.
 	demoLowDisk = 32

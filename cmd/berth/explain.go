@@ -59,7 +59,6 @@ the cluster. A bound pod is evaluated as if it were not bound.
 
 For a bound pod that does not run, it shows what the node reports. It shows past
 decisions and displacements, also of deleted pods, from the journal (--journal).
-
 Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 		Example: `  berth explain pod default/web-1
   berth explain pod web-1 --nodes

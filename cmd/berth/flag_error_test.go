@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is wrong with a command is told with what would be right.
+// TestFlagErrors checks that an error names the valid values.
 func TestFlagErrors(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "nofile.yaml")
 	for _, tc := range []struct{ command, want string }{

@@ -136,7 +136,7 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 		token string
 		want  int
 	}{
-		"nobody": {nil, "", 401}, "a token of nobody": {nil, "no.such.token", 401}, "another node": {&other, "", 403},
+		"anonymous": {nil, "", 401}, "an invalid token": {nil, "no.such.token", 401}, "another node": {&other, "", 403},
 		"the scheduler": {&scheduler, "", 403}, "the admin": {&admin, "", 200}, "the API server": {&server, "", 200},
 	} {
 		for _, path := range []string{"/pods", "/stats/summary", "/healthz", "/containerLogs/default/web/main"} {

@@ -17,7 +17,8 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// The sides, by the names in tables. The third is Berth once more, with all that is around its machine.
+// The sides, by their names in tables. The third is Berth's machine with its informers and
+// executor.
 const (
 	kube  = "kube-scheduler"
 	berth = "berth"
@@ -28,7 +29,7 @@ const (
 type bench struct {
 	o   *options
 	ctx context.Context
-	dir string // of works and logs; goes at the end
+	dir string // workloads and logs; removed at the end
 	pin []string
 }
 
@@ -51,13 +52,13 @@ func newBench(ctx context.Context, o *options) (*bench, error) {
 
 func (b *bench) close() { _ = os.RemoveAll(b.dir) }
 
-// loadAverage is what else the machine does.
+// loadAverage returns the load of the machine.
 func loadAverage() string {
 	raw, _ := os.ReadFile("/proc/loadavg")
 	return strings.Join(strings.Fields(string(raw))[:min(3, len(strings.Fields(string(raw))))], " ")
 }
 
-// command is a pinned process.
+// command returns a pinned process.
 func (b *bench) command(args ...string) *exec.Cmd {
 	args = append(append([]string{}, b.pin...), args...)
 	cmd := exec.CommandContext(b.ctx, args[0], args[1:]...)
@@ -66,7 +67,7 @@ func (b *bench) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// side is one that does a work, and how.
+// side is a way to do the work.
 type side struct {
 	name    string
 	command []string
@@ -74,7 +75,7 @@ type side struct {
 
 // sides builds the in-process commands.
 func (b *bench) sides(names ...string) ([]side, error) {
-	peer, err := process.Build(b.ctx, ".", "./peer", "peer")
+	peer, err := process.Build(b.ctx, ".", "./kubescheduler", "kubescheduler")
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (b *bench) sides(names ...string) ([]side, error) {
 	return sides, nil
 }
 
-// do lets one side do the work in a file.
+// do runs the workload in a file with one side.
 func (b *bench) do(s side, file string) (*workload.Result, error) {
 	cmd := b.command(append(append([]string{}, s.command...), file)...)
 	var out, errs bytes.Buffer
@@ -105,7 +106,7 @@ func (b *bench) do(s side, file string) (*workload.Result, error) {
 	return r, nil
 }
 
-// alternate lets all sides do the work, in turn, so many times.
+// alternate runs the workload with all sides alternating, for the given rounds.
 func (b *bench) alternate(sides []side, w *workload.Workload, rounds int) (results map[string][]*workload.Result, err error) {
 	file := filepath.Join(b.dir, "work.json")
 	if err := w.Write(file); err != nil {

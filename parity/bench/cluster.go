@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// creators is how many requests are under way when objects are made.
+// creators is the number of concurrent requests when objects are created.
 const creators = 32
 
 // parallel calls do for 0 to n-1, several at a time.
@@ -40,7 +40,7 @@ func parallel(ctx context.Context, n int, do func(ctx context.Context, i int) er
 	return group.Wait()
 }
 
-// createObjects makes what a work has before pods arrive.
+// createObjects creates the objects of a workload that exist before its pods arrive.
 func createObjects(ctx context.Context, client kubernetes.Interface, w *workload.Workload) error {
 	for _, s := range w.Services {
 		if _, err := client.CoreV1().Services(s.Namespace).Create(ctx, s, metav1.CreateOptions{}); err != nil {
@@ -53,7 +53,7 @@ func createObjects(ctx context.Context, client kubernetes.Interface, w *workload
 	})
 }
 
-// create makes some of the pods that arrive.
+// create creates some of the arriving pods.
 func (b *bench) create(s *server, w *workload.Workload, from, to int) error {
 	return parallel(b.ctx, to-from, func(ctx context.Context, i int) error {
 		pod := w.Templates[w.Pods[from+i]].DeepCopy()
@@ -63,9 +63,9 @@ func (b *bench) create(s *server, w *workload.Workload, from, to int) error {
 	})
 }
 
-// bindRoundRobin binds every pod that appears to the next node.
+// bindRoundRobin binds every new pod to the next node.
 func bindRoundRobin(ctx context.Context, s *server, w *workload.Workload) (stop func(), err error) {
-	client, err := newClient(s.dir + "/kubeconfig") // connections of its own
+	client, err := newClient(s.dir + "/kubeconfig") // separate connections
 	if err != nil {
 		return nil, err
 	}
@@ -96,15 +96,16 @@ func bindRoundRobin(ctx context.Context, s *server, w *workload.Workload) (stop 
 	return stop, nil
 }
 
-// cpuOf is what a process has used in seconds, in user and system mode; 0 for no process.
+// cpuOf returns the CPU time of a process in seconds, in user and system mode; 0 for no
+// process.
 func cpuOf(pid int) float64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(raw), ") ") // the name before may hold spaces
+	_, rest, _ := strings.Cut(string(raw), ") ") // the process name before it may contain spaces
 	fields := strings.Fields(rest)
-	const ticks = 100 // a second; Linux fixes it for what /proc shows
+	const ticks = 100 // per second; constant in Linux for /proc
 	user, _ := strconv.ParseFloat(fields[11], 64)
 	system, _ := strconv.ParseFloat(fields[12], 64)
 	return (user + system) / ticks

@@ -11,10 +11,10 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// roundRobin is a client that binds each pod to the next node, as soon as it sees it.
+// roundRobin is a client that binds each pod to the next node as soon as it sees the pod.
 const roundRobin = "blind client"
 
-// arrival is what was seen of a work on an API server.
+// arrival is what was observed of a workload on an API server.
 type arrival struct {
 	pods      int
 	seconds   float64 // from the first creation to the last binding
@@ -24,12 +24,12 @@ type arrival struct {
 	serverCPU float64
 	peak      float64 // bytes, of the scheduler
 	used      int     // nodes
-	most      int     // pods on one
+	most      int     // pods on one node
 }
 
 func (a *arrival) speed() float64 { return float64(a.pods) / a.seconds }
 
-// endToEnd lets both schedulers and the blind client work against the same API server.
+// endToEnd runs both schedulers and the round-robin client with the same API server.
 func (b *bench) endToEnd() error {
 	commands := map[string]string{}
 	var err error
@@ -62,7 +62,7 @@ func (b *bench) endToEnd() error {
 	return nil
 }
 
-// endToEndShapes are some of the shapes, with the pods that arrive here.
+// endToEndShapes returns some of the shapes with the pods that arrive here.
 func endToEndShapes() (some []workload.Shape) {
 	pods := map[string]int{"plain": 10_000, "required affinity, zone": 2000, "hard spread, zone": 2000}
 	for _, s := range workload.Shapes() {
@@ -105,7 +105,7 @@ func (b *bench) compareSchedulers(commands map[string]string, s workload.Shape, 
 	return nil
 }
 
-// summarizeArrivals is the span of what of gives for each arrival.
+// summarizeArrivals summarizes a figure of all arrivals.
 func summarizeArrivals(all []*arrival, of func(*arrival) float64) summary {
 	values := make([]float64, len(all))
 	for i, a := range all {
@@ -116,7 +116,7 @@ func summarizeArrivals(all []*arrival, of func(*arrival) float64) summary {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// measureScheduler does a work with one of the three on a server of its own.
+// measureScheduler runs a workload with one of the three, with a server of its own.
 func (b *bench) measureScheduler(commands map[string]string, who string, w *workload.Workload) (*arrival, error) {
 	s, err := b.serve(commands[berth])
 	if err != nil {
@@ -144,12 +144,13 @@ func (b *bench) measureScheduler(commands map[string]string, who string, w *work
 	return b.observe(s, w, pid)
 }
 
-// observe warms up, lets the pods arrive, and measures; pid is the scheduler's, or 0.
+// observe warms up, creates the pods, and measures. pid is the process of the scheduler,
+// or 0.
 func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, error) {
 	ctx, stop := context.WithCancel(b.ctx)
 	defer stop()
 	warm := min(w.Warm, 200)
-	// Who looks on does not stand in line with who creates.
+	// The observer must not wait for the requests of the creators.
 	observer, err := newClient(filepath.Join(s.dir, "kubeconfig"))
 	if err != nil {
 		return nil, err
@@ -195,7 +196,7 @@ func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, err
 	return a, nil
 }
 
-// waitBound waits until so many pods are.
+// waitBound waits until the given number of pods is bound.
 func (b *bench) waitBound(f *podWatcher, pods int, s *server) error {
 	patience := 10 * time.Minute
 	if b.o.quick {

@@ -8,10 +8,10 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// allocsAim is how many allocations a pod Berth may make.
+// allocsAim is the goal for the allocations per pod.
 const allocsAim = 30
 
-// verdicts counts rows against the aims.
+// verdicts counts the rows that meet the goals.
 type verdicts struct{ met, missed []string }
 
 func (v *verdicts) add(what string, ok bool) {
@@ -22,7 +22,7 @@ func (v *verdicts) add(what string, ok bool) {
 	}
 }
 
-// print says how the rows stand to the aims; those of a smoke test say nothing.
+// print compares the rows with the goals. Those of a smoke test have no meaning.
 func (v *verdicts) print(o *options) {
 	if o.quick {
 		fmt.Print("-quick: no verdict\n\n")
@@ -35,7 +35,8 @@ func (v *verdicts) print(o *options) {
 	fmt.Println()
 }
 
-// inProcess measures the shapes, with a kube-scheduler that samples and one that looks at all nodes.
+// inProcess measures the shapes, with a kube-scheduler that samples nodes and one that
+// looks at all nodes.
 func (b *bench) inProcess() error {
 	sides, err := b.sides(kube, berth, shell)
 	if err != nil {
@@ -86,7 +87,7 @@ func (b *bench) row(sides []side, s workload.Shape, percentage int32, v *verdict
 	fmt.Printf("| %s | %s | %d | %v | %v | **%v** | %v | **%v** | %.0f | %s | %s / %s | %s | %s | %s | %d / %d; %d / %d | %d; %d |\n", s.Name, looked, pods,
 		summarize(k, cpu), summarize(o, cpu), times, summarize(full, cpu), ratio(k, full, cpu), s.Aim, each(allocs), formatFigure(summarize(k, decisionTime).mid), formatFigure(summarize(o, decisionTime).mid),
 		formatFigure(ratio(k, o, decisionTime).mid), each(throughput), each(peak), k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne, k[0].Victims, o[0].Victims)
-	if percentage == 0 { // the aims are about a kube-scheduler that samples
+	if percentage == 0 { // the goals compare with a kube-scheduler that samples
 		v.add(fmt.Sprintf("%s: %s times less CPU, aim %.0f", s.Name, formatFigure(times.mid), s.Aim), times.mid >= s.Aim)
 		a := summarize(o, allocs).mid
 		v.add(fmt.Sprintf("%s: %s allocations a pod, aim %d", s.Name, formatFigure(a), allocsAim), a <= allocsAim)

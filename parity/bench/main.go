@@ -1,4 +1,4 @@
-// Command run measures Berth beside kube-scheduler; see doc.go.
+// Command run compares Berth and kube-scheduler; see doc.go.
 package main
 
 import (

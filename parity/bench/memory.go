@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// memory compares the two at 5,000 nodes and 100,000 pods.
+// memory compares both at 5,000 nodes and 100,000 pods.
 func (b *bench) memory() error {
 	sides, err := b.sides(kube, berth)
 	if err != nil {

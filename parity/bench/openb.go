@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// openB lets both place OpenB's pods with whole devices, which are too many.
+// openB lets both place OpenB's pods with whole devices, more than fit.
 func (b *bench) openB() error {
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
@@ -28,7 +28,7 @@ func (b *bench) openB() error {
 	if err != nil {
 		return err
 	}
-	results, err := b.alternate(sides, w, 1) // it takes kube-scheduler minutes
+	results, err := b.alternate(sides, w, 1) // kube-scheduler takes minutes
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (b *bench) openB() error {
 	return nil
 }
 
-// formatCount is a span of whole numbers, or of seconds.
+// formatCount formats a summary of whole numbers, or of seconds.
 func formatCount(s summary) string {
 	if s.low == s.high {
 		return fmt.Sprintf("%.5g", s.mid)
@@ -84,19 +84,19 @@ func gpus(list corev1.ResourceList) int64 {
 	return q.Value()
 }
 
-// placementResult is what the final placement comes to.
+// placementResult summarizes the final placement.
 type placementResult struct {
 	placed, pending     map[int32]int // by priority
 	gpus                int64
-	unplacedButFeasible int // LS pods for which there is a node if all lower ones left it
-	overcommittedNodes  int // nodes over capacity
+	unplacedButFeasible int // pending LS pods that would fit on a node without its pods of lower priority
+	overcommittedNodes  int // nodes above their capacity
 }
 
-// evaluatePlacement recounts a final placement from the objects alone.
+// evaluatePlacement counts a final placement from the objects alone.
 func evaluatePlacement(w *workload.Workload, r *workload.Result) placementResult {
 	e := placementResult{placed: map[int32]int{}, pending: map[int32]int{}}
 	all, high := map[string]amounts{}, map[string]amounts{}
-	waiting := map[int]bool{} // templates of LS pods, with 1 pod or more
+	waiting := map[int]bool{} // templates of LS pods, with at least 1 pod
 	waits := map[int]int{}
 	for _, f := range r.Final {
 		t := w.Pods[f.Pod]
@@ -160,7 +160,7 @@ func (a amounts) within(limit amounts) bool {
 	return true
 }
 
-// matchesNodeAffinity says whether a pod's required labels are the node's.
+// matchesNodeAffinity reports whether a node has the labels that a pod requires.
 func matchesNodeAffinity(pod *corev1.Pod, node *corev1.Node) bool {
 	if pod.Spec.Affinity == nil {
 		return true

@@ -12,19 +12,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// podWatcher notes when each pod is seen for the first time, and when bound, in one watch.
+// podWatcher records when each pod is first seen and when it is bound, with one watch.
 type podWatcher struct {
 	mu     sync.Mutex
 	seen   map[string]time.Time
-	bound  map[string]time.Duration // from seen to bound
+	bound  map[string]time.Duration // time from first seen to bound
 	on     map[string]int
-	last   time.Time // binding
+	last   time.Time // of the last binding
 	unseen func(*corev1.Pod)
 }
 
-// watchPods begins to watch, and notes what comes after the first list; unseen, which may be nil, is called with each pod
-// that appears without a node. A watch that the server ends is begun again at once: a pause would be taken for slowness
-// of who binds.
+// watchPods starts a watch and records what comes after the first list. The function
+// unseen, which may be nil, is called with each new pod without a node. A watch that the
+// server closes is restarted at once, because a pause would look like a slow scheduler.
 func watchPods(ctx context.Context, client kubernetes.Interface, unseen func(*corev1.Pod)) (*podWatcher, error) {
 	f := &podWatcher{seen: map[string]time.Time{}, bound: map[string]time.Duration{}, on: map[string]int{}, unseen: unseen}
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/parity/process"
 )
 
-// server is a `berth server` of its own, on an empty data directory.
+// server is a separate `berth server` with an empty data directory.
 type server struct {
 	*process.Process
 	dir    string
@@ -28,7 +28,7 @@ func (b *bench) serve(berth string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nodes are objects without agents here: they are to be ready from the start.
+	// The nodes have no agents, so they must be ready from the start.
 	cmd := b.command(berth, "server", "--data-dir", dir, "--listen", "127.0.0.1:0",
 		"--disable-admission-plugins", "TaintNodesByCondition,ServiceAccount")
 	p, err := process.Start(cmd)
@@ -45,8 +45,8 @@ func (b *bench) serve(berth string) (*server, error) {
 	return s, err
 }
 
-// newClient is a client without limits of its own, but with a connection of its own: client-go shares one
-// among clients of the same configuration.
+// newClient returns a client without rate limits and with a connection of its own.
+// Otherwise client-go shares one among clients with the same configuration.
 func newClient(kubeconfig string) (kubernetes.Interface, error) {
 	c, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -57,7 +57,7 @@ func newClient(kubeconfig string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(c)
 }
 
-// credential makes the kubeconfig of a scheduler.
+// credential writes the kubeconfig of a scheduler.
 func (s *server) credential(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, s.berth, "credentials", "--for", "scheduler", "--data-dir", s.dir).Output()
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *server) credential(ctx context.Context) (string, error) {
 	return file, os.WriteFile(file, out, 0o600)
 }
 
-// schedulerConfig lifts kube-scheduler's limits on its own requests.
+// schedulerConfig raises kube-scheduler's limits on its own requests.
 const schedulerConfig = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %q, qps: 10000, burst: 10000, contentType: application/vnd.kubernetes.protobuf}

@@ -7,10 +7,10 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// summary is a figure over the rounds: the middle one, the least and the most.
+// summary is a figure over the rounds: median, minimum and maximum.
 type summary struct{ mid, low, high float64 }
 
-// summarize is the span of what of gives for each result.
+// summarize summarizes a figure of all results.
 func summarize(results []*workload.Result, of func(*workload.Result) float64) summary {
 	all := make([]float64, len(results))
 	for i, r := range results {
@@ -25,7 +25,7 @@ func newSummary(all []float64) summary {
 	return summary{all[len(all)/2], all[0], all[len(all)-1]}
 }
 
-// ratio is how many times more the first side takes, round by round.
+// ratio returns the quotient of the two sides, round by round.
 func ratio(a, b []*workload.Result, of func(*workload.Result) float64) summary {
 	all := make([]float64, len(a))
 	for i := range a {
@@ -38,7 +38,7 @@ func (s summary) String() string {
 	return fmt.Sprintf("%s (%s..%s)", formatFigure(s.mid), formatFigure(s.low), formatFigure(s.high))
 }
 
-// formatFigure is a number with three figures.
+// formatFigure formats a number with three significant digits.
 func formatFigure(x float64) string {
 	switch {
 	case x >= 100:
@@ -49,7 +49,7 @@ func formatFigure(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// What is asked of a result, a pod or a decision each.
+// Figures of a result, per pod or per decision.
 func cpu(r *workload.Result) float64          { return r.CPU / float64(r.Pods) * 1e6 }
 func allocs(r *workload.Result) float64       { return r.Allocs / float64(r.Pods) }
 func throughput(r *workload.Result) float64   { return float64(r.Pods) / r.Seconds }

@@ -59,7 +59,7 @@ func (w *caseBuilder) nodeExpression() object {
 	return e
 }
 
-// subObject returns an object inside another one, made if it is not there.
+// subObject returns a nested object, which it creates if necessary.
 func subObject(of object, name string) object {
 	inner, ok := of[name].(object)
 	if !ok {
@@ -69,7 +69,7 @@ func subObject(of object, name string) object {
 	return inner
 }
 
-// selector is a label selector of pods; nil selects nothing, empty everything.
+// selector returns a label selector of pods. nil selects nothing, an empty one everything.
 func (w *caseBuilder) selector() object {
 	s := object{}
 	if w.chance(0.04) {
@@ -114,8 +114,8 @@ func (w *caseBuilder) podTerm(labels object) object {
 	return t
 }
 
-// keyLists adds matchLabelKeys or mismatchLabelKeys as the API server stores
-// them: with the merged expression.
+// keyLists adds matchLabelKeys or mismatchLabelKeys as the API server stores them: with
+// the merged expression.
 func (w *caseBuilder) keyLists(term, selector, labels object) {
 	value, ok := labels["tier"]
 	if !ok {

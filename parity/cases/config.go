@@ -1,6 +1,6 @@
 package cases
 
-// configure makes a scheduler configuration with a few departures from the defaults.
+// configure makes a scheduler configuration with a few changes from the defaults.
 func (w *caseBuilder) configure() {
 	profile := object{"schedulerName": "default-scheduler"}
 	var args []object
@@ -15,7 +15,7 @@ func (w *caseBuilder) configure() {
 	}
 	if w.chance(0.25) {
 		affinity := object{}
-		w.strict = true // a malformed one would be refused at start
+		w.strict = true // a malformed one would be rejected at the start
 		if w.chance(0.6) {
 			affinity["requiredDuringSchedulingIgnoredDuringExecution"] = object{"nodeSelectorTerms": []object{w.nodeTerm()}}
 		}
@@ -99,7 +99,8 @@ func (w *caseBuilder) spreadArgs() object {
 
 var scorers = []string{"TaintToleration", "NodeAffinity", "PodTopologySpread", "InterPodAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
 
-// plugins disables some rules and weighs others, the ways a file can say it.
+// plugins disables some plugins and changes the weights of others, in all the forms of a
+// file.
 func (w *caseBuilder) plugins() object {
 	out := object{}
 	if w.chance(0.5) {
@@ -116,7 +117,8 @@ func (w *caseBuilder) plugins() object {
 		out["filter"] = object{"disabled": []object{{"name": pick(w, "TaintToleration", "NodeUnschedulable", "NodePorts", "NodeResourcesFit", "NodeAffinity", "InterPodAffinity", "PodTopologySpread")}}}
 	}
 	if w.chance(0.3) && out["score"] == nil {
-		// With score it could enable Score of a rule without its PreScore, which fails every attempt.
+		// With score it could enable Score of a plugin without its PreScore, which makes every
+		// attempt fail.
 		out["multiPoint"] = object{"disabled": []object{{"name": pick(w, "NodeResourcesBalancedAllocation", "ImageLocality", "InterPodAffinity", "PodTopologySpread", "TaintToleration", "NodeAffinity")}}}
 	} else if w.chance(0.2) {
 		out["multiPoint"] = object{"enabled": []object{{"name": pick(w, scorers...), "weight": pick(w, 2, 9)}}}

@@ -8,30 +8,30 @@ import (
 	"slices"
 )
 
-// object is part of a manifest.
+// object is a part of a manifest.
 type object = map[string]any
 
-// aspects are the families, and what can be in play in a case.
+// aspects are the families, and the rules that can apply in a case.
 var aspects = []string{"resources", "taints", "nodeaffinity", "ports", "podaffinity", "spread", "images", "volumes", "nominated", "queue", "config", "preemption"}
 
-// Families lists what Make makes.
+// Families returns the families of Make.
 func Families() []string { return append(slices.Clone(aspects), "mixed") }
 
-// caseBuilder is a case that is being made.
+// caseBuilder builds a case.
 type caseBuilder struct {
 	*rand.Rand
 	enabled map[string]bool
 	nodes   []object
-	pods    []object // the last one is to be decided about
+	pods    []object // the last one is the pending pod
 	others  []object
 	config  object
 	gates   map[string]bool
 	volumes volumes
-	strict  bool // nothing malformed now
-	scale   int  // how many pods there are for one in a small cluster
+	strict  bool // nothing malformed from now on
+	scale   int  // multiple of the number of pods in a small cluster
 }
 
-// Make returns the case with this index of a family, as JSON.
+// Make returns the case of a family with this index, as JSON.
 func Make(family string, seed uint64, index int) (json.RawMessage, error) {
 	if !slices.Contains(Families(), family) {
 		return nil, fmt.Errorf("there is no family %q", family)
@@ -113,8 +113,8 @@ func (w *caseBuilder) build() {
 	}
 }
 
-// size is how many nodes there are: mostly few, as most of what can differ shows there,
-// and what is refused or tied for other reasons does not hide it.
+// size returns the number of nodes. Mostly it is small, because most differences show
+// there and are not hidden by other rejections or ties.
 func (w *caseBuilder) size() int {
 	switch {
 	case w.chance(0.05):

@@ -91,7 +91,7 @@ func (w *caseBuilder) taints() []object {
 		if w.chance(0.05) {
 			t["key"] = pick(w, "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 		}
-		if id := fmt.Sprint(t["key"], t["effect"]); !seen[id] { // a pair may be given once
+		if id := fmt.Sprint(t["key"], t["effect"]); !seen[id] { // each pair is allowed once
 			seen[id] = true
 			out = append(out, t)
 		}
@@ -99,7 +99,7 @@ func (w *caseBuilder) taints() []object {
 	return out
 }
 
-// imageNames are both what nodes have and what pods ask for.
+// imageNames are the images of nodes and of pods.
 var imageNames = []string{"app:1", "app:2", "registry.example/app:1", "big", "big:latest", "db@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "localhost:5000/x", "docker.io/library/big:latest"}
 
 func (w *caseBuilder) images() []object {
@@ -116,7 +116,7 @@ func (w *caseBuilder) images() []object {
 func (w *caseBuilder) namespaces() {
 	for _, name := range []string{"default", "team-a", "team-b"} {
 		if w.chance(0.15) {
-			continue // not every namespace is known
+			continue // not every namespace exists
 		}
 		labels := object{"kubernetes.io/metadata.name": name}
 		if w.chance(0.6) {

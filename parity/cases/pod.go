@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// pod makes one that runs somewhere, or one that waits.
+// pod makes a running pod or a pending one.
 func (w *caseBuilder) pod(name string, running bool) object {
 	metadata := object{"name": name, "namespace": "default", "labels": w.podLabels()}
 	if running && w.chance(0.25) {
@@ -46,7 +46,7 @@ func (w *caseBuilder) podLabels() object {
 	return labels
 }
 
-// run puts a pod on a node; some are finished, being deleted, or elsewhere.
+// run puts a pod on a node. Some are completed, being deleted, or elsewhere.
 func (w *caseBuilder) run(metadata, spec, status object) {
 	spec["nodeName"] = pick(w, w.nodes...)["metadata"].(object)["name"]
 	status["startTime"] = "2026-01-01T00:01:40Z"
@@ -61,7 +61,7 @@ func (w *caseBuilder) run(metadata, spec, status object) {
 	}
 }
 
-// constrain adds what only matters to a pod that is being placed.
+// constrain adds what matters only for a pod that is being placed.
 func (w *caseBuilder) constrain(metadata, spec object) {
 	if w.enabled["taints"] {
 		if w.chance(0.8) {
@@ -88,7 +88,7 @@ func (w *caseBuilder) pending() object {
 	return p
 }
 
-// nominatedPod is a pod that waits for a node which was made free for it.
+// nominatedPod returns a pending pod that has preempted others on a node.
 func (w *caseBuilder) nominatedPod(name string) object {
 	p := w.pod(name, false)
 	p["spec"].(object)["priority"] = pick(w, 0, 5, 5, 10, 100, -1)
@@ -175,7 +175,7 @@ func (w *caseBuilder) container(name string) object {
 	return c
 }
 
-// addUnusualRequests makes requests that are zero, fractions, or of other resources.
+// addUnusualRequests adds requests that are zero, fractions, or of other resources.
 func (w *caseBuilder) addUnusualRequests(requests object) {
 	if w.chance(0.3) {
 		requests["cpu"] = pick(w, "0", "1500u", "1", "2", "0.1", "1m", "3999m", "0.0005")
@@ -237,7 +237,7 @@ func (w *caseBuilder) podLevel(spec object) {
 	spec["resources"] = object{"requests": requests}
 }
 
-// resized are statuses of containers whose resources were changed in place.
+// resized returns statuses of containers whose resources were changed in place.
 func (w *caseBuilder) resized(list []object) []object {
 	var out []object
 	for _, c := range list {

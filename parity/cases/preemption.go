@@ -2,9 +2,9 @@ package cases
 
 import "fmt"
 
-// addPreemption makes it likely that the last pod has to make room for itself: it matters
-// more than most, the others started at different times and are under budgets, some are
-// leaving already.
+// addPreemption makes it likely that the last pod must preempt: it has a higher priority
+// than most, and the others started at different times and have budgets. Some are already
+// being deleted.
 func (w *caseBuilder) addPreemption() {
 	pending := w.pods[len(w.pods)-1]
 	spec, status := pending["spec"].(object), pending["status"].(object)
@@ -20,7 +20,7 @@ func (w *caseBuilder) addPreemption() {
 	for i := range w.IntN(40) * w.scale {
 		w.pods = append(w.pods[:len(w.pods)-1], w.pod(fmt.Sprintf("c%02d", i+1), true), pending)
 	}
-	seconds := map[any]int{} // no two on a node start at once: their order would be left to chance
+	seconds := map[any]int{} // different start times on a node: otherwise their order would be random
 	for _, p := range w.pods[:len(w.pods)-1] {
 		node := p["spec"].(object)["nodeName"]
 		if node == nil {

@@ -10,7 +10,7 @@ func (w *caseBuilder) spread(metadata, spec object) {
 		c := object{"maxSkew": pick(w, 1, 1, 2, 3), "topologyKey": w.topology(), "whenUnsatisfiable": pick(w, "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")}
 		id := c["topologyKey"].(string) + c["whenUnsatisfiable"].(string)
 		if seen[id] {
-			continue // a pair may be given once
+			continue // each pair is allowed once
 		}
 		seen[id] = true
 		if s := w.selector(); s != nil {
@@ -33,7 +33,7 @@ func (w *caseBuilder) spread(metadata, spec object) {
 	spec["topologySpreadConstraints"] = out
 }
 
-// groups makes what the default constraints take their selectors from.
+// groups makes the objects from which the default constraints take their selectors.
 func (w *caseBuilder) groups() {
 	p := w.pods[len(w.pods)-1]["metadata"].(object)
 	for range w.IntN(3) {
@@ -74,7 +74,7 @@ func (w *caseBuilder) groupSelector(labels object) object {
 	return object{"matchLabels": labels}
 }
 
-// exists says that an object of this kind and name is there already.
+// exists reports whether an object of this kind and name exists already.
 func (w *caseBuilder) exists(o object) bool {
 	m := o["metadata"].(object)
 	for _, other := range w.others {

@@ -2,14 +2,14 @@ package cases
 
 import "fmt"
 
-// volumes names the storage of a world.
+// volumes contains the names of the storage objects of a case.
 type volumes struct {
 	claims []string // in namespace default
 }
 
 const driver = "csi.example.com"
 
-// storage makes classes, volumes and claims; pods then use some of the claims.
+// storage makes classes, volumes and claims. Pods then use some of the claims.
 func (w *caseBuilder) storage() {
 	for _, name := range []string{"now", "later", "other", "static"} {
 		c := manifest("storage.k8s.io/v1", "StorageClass", object{"name": name})
@@ -60,7 +60,7 @@ func (w *caseBuilder) modes() []string {
 	return pick(w, []string{"ReadWriteOnce"}, []string{"ReadWriteOnce"}, []string{"ReadWriteMany", "ReadOnlyMany"}, []string{"ReadWriteOncePod"})
 }
 
-// claim makes a claim that is bound, unbound, or in some state between.
+// claim makes a claim that is bound, unbound, or in a state between.
 func (w *caseBuilder) claim(name string) {
 	class := pick(w, "now", "later", "later", "other", "static", "missing", "")
 	metadata := object{"name": name, "namespace": "default"}
@@ -155,7 +155,7 @@ func (w *caseBuilder) volumeTerm() object {
 	return object{"matchExpressions": []object{{"key": pick(w, zone, hostname, "disk"), "operator": "In", "values": pickSome(w, 1+w.IntN(3), "z1", "z2", "z3", "n01", "n02", "ssd")}}}
 }
 
-// podVolumes gives a pod volumes of all sorts.
+// podVolumes adds volumes of all types to a pod.
 func (w *caseBuilder) podVolumes(metadata, spec object) {
 	var out []object
 	for i := range w.IntN(3) + 1 {
@@ -199,7 +199,7 @@ func (w *caseBuilder) podVolumes(metadata, spec object) {
 	spec["volumes"] = out
 }
 
-// ephemeral makes a volume whose claim belongs to the pod, if it is there.
+// ephemeral makes a volume whose claim belongs to the pod, if it exists.
 func (w *caseBuilder) ephemeral(metadata, v object) {
 	v["ephemeral"] = object{"volumeClaimTemplate": object{"spec": object{"accessModes": []string{"ReadWriteOnce"}, "storageClassName": "later", "resources": object{"requests": object{"storage": "1Gi"}}}}}
 	if w.chance(0.3) {

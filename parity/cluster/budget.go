@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// The budget of the low pods allows as many to leave as there are preemptors.
+// The budget of the low-priority pods allows as many disruptions as there are preemptors.
 const (
 	budget       = "low"
 	minAvailable = fullNodes*victims - 30
 )
 
-// protect makes the low pods run, and a budget over them with a status as its
+// protect makes the low-priority pods run, with a budget over them whose status is as its
 // controller would write it.
 func (c *cluster) protect(ctx context.Context) error {
 	pods, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=low"})
@@ -43,8 +43,8 @@ func (c *cluster) protect(ctx context.Context) error {
 	return err
 }
 
-// checkBudgetDebits holds the budget to have been debited for each victim. Its controller, which
-// would take the entries out again, is not there.
+// checkBudgetDebits checks that the budget was updated for each victim. Its controller,
+// which would remove the entries, is not running.
 func (c *cluster) checkBudgetDebits(ctx context.Context, f *findings, played *fakeControllers) error {
 	b, err := c.client.PolicyV1().PodDisruptionBudgets("default").Get(ctx, budget, metav1.GetOptions{})
 	if err != nil {

@@ -44,7 +44,7 @@ func (a *certificateAuthority) write(name string, c *x509.Certificate, key *ecds
 	if err != nil {
 		return err
 	}
-	if c == a.cert { // from now on it is what others refer to
+	if c == a.cert { // use the parsed certificate as the parent of others
 		if a.cert, err = x509.ParseCertificate(der); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (a *certificateAuthority) issue(name string, c *x509.Certificate) error {
 	return a.write(name, c, key)
 }
 
-// signing makes the pair of keys for service account tokens.
+// signing makes the key pair for service account tokens.
 func (a *certificateAuthority) signing() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// findings are what the checks print.
+// findings collects the results of the checks.
 type findings struct {
 	faults []string
 }
@@ -37,7 +37,7 @@ func (f *findings) print() error {
 	return nil
 }
 
-// waiting are the pods that are not yet what they must become.
+// waiting returns the pods that are not yet in their expected state.
 func (c *cluster) waiting(ctx context.Context) ([]string, error) {
 	pods, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -66,7 +66,7 @@ func refused(p *corev1.Pod) bool {
 	})
 }
 
-// check recounts what came of the pods.
+// check checks the outcome of the pods.
 func (c *cluster) check(ctx context.Context, f *findings, played *fakeControllers) error {
 	pods, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *cluster) check(ctx context.Context, f *findings, played *fakeController
 	return nil
 }
 
-// checkCapacity holds the sums of requests to what nodes have.
+// checkCapacity compares the sums of the requests with the capacity of the nodes.
 func (f *findings) checkCapacity(pods []corev1.Pod, on map[string]*corev1.Node) {
 	cpu, memory, ports := map[string]int64{}, map[string]int64{}, map[string]int{}
 	for _, p := range pods {
@@ -125,7 +125,7 @@ func (f *findings) checkCapacity(pods []corev1.Pod, on map[string]*corev1.Node) 
 	}
 }
 
-// checkPlacement holds each group to what it asked for.
+// checkPlacement checks that each group has what it requested.
 func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, on map[string]*corev1.Node) {
 	count := func(app, label string) map[string]int {
 		counts := map[string]int{}
@@ -159,7 +159,7 @@ func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, on map[string]
 	}
 }
 
-// checkVolumes holds every pod with a claim to the node of the volume that the claim was given.
+// checkVolumes checks that every pod with a claim is on the node of its volume.
 func (f *findings) checkVolumes(pods []*corev1.Pod, claims []corev1.PersistentVolumeClaim) {
 	given := map[string]string{}
 	for _, c := range claims {
@@ -175,7 +175,7 @@ func (f *findings) checkVolumes(pods []*corev1.Pod, claims []corev1.PersistentVo
 	}
 }
 
-// checkVictims holds the victims to have been marked and told, once each.
+// checkVictims checks that each victim got the condition and one event.
 func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.Event, played *fakeControllers) {
 	told := map[string]int{}
 	for _, e := range events {
@@ -196,7 +196,8 @@ func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.
 	}
 }
 
-// checkEvents holds every refused pod to an event with a reason, and every placed one to one.
+// checkEvents checks that every pending pod has an event with a reason, and every placed
+// one has one event.
 func (f *findings) checkEvents(byApp map[string][]*corev1.Pod, events []corev1.Event) {
 	failed, scheduled := map[string]string{}, map[string]int{}
 	for _, e := range events {
@@ -220,7 +221,7 @@ func (f *findings) checkEvents(byApp map[string][]*corev1.Pod, events []corev1.E
 	fmt.Println("a refusal as told:", failed["too-big-0"])
 }
 
-// checkExplain asks berth explain about a refused and a placed pod.
+// checkExplain runs berth explain for a pending and a placed pod.
 func checkExplain(ctx context.Context, f *findings, berth, kubeconfig, config string) {
 	for pod, want := range map[string]string{"default/too-big-0": "cpu", "default/high-0": "node-"} {
 		cmd := exec.CommandContext(ctx, berth, "explain", "pod", pod, "--kubeconfig", kubeconfig, "--config", config)

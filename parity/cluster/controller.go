@@ -17,14 +17,14 @@ import (
 	"github.com/berthproject/berth/parity/process"
 )
 
-// controllerConfig shortens the patience with nodes, so that this takes seconds.
+// controllerConfig shortens the grace period of nodes, so that the check takes seconds.
 const controllerConfig = `apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
 nodeLifecycle: {gracePeriodSeconds: 10, startupGraceSeconds: 5, monitorPeriodSeconds: 1, evictionRate: 10}
 `
 
-// runController runs the loops of deploy/controller.yaml, without a kube-controller-manager beside, and
-// looks at what they do.
+// runController runs the controllers of deploy/controller.yaml without a
+// kube-controller-manager and checks what they do.
 func (c *cluster) runController(ctx context.Context, f *findings, berth, module string) error {
 	d, err := c.deploy(ctx, filepath.Join(module, "deploy", "controller.yaml"))
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *cluster) runController(ctx context.Context, f *findings, berth, module 
 	return nil
 }
 
-// credential is a kubeconfig for the service account that was deployed.
+// credential writes a kubeconfig for the deployed service account.
 func (c *cluster) credential(ctx context.Context, d *deployed, name string) (string, error) {
 	token, err := c.client.CoreV1().ServiceAccounts(d.namespace).CreateToken(ctx, d.account, &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(3600))}}, metav1.CreateOptions{})
@@ -79,7 +79,8 @@ func (c *cluster) credential(ctx context.Context, d *deployed, name string) (str
 	return c.kubeconfig(name, &api.AuthInfo{Token: token.Status.Token})
 }
 
-// refusals holds berth controller to start nothing beside a live Lease of kube-controller-manager.
+// refusals checks that berth controller starts nothing beside a valid Lease of
+// kube-controller-manager.
 func (c *cluster) refusals(ctx context.Context, f *findings, berth, kubeconfig string) error {
 	leases, name := c.client.CoordinationV1().Leases("kube-system"), "kube-controller-manager"
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: coordinationv1.LeaseSpec{
@@ -103,7 +104,7 @@ func (c *cluster) refusals(ctx context.Context, f *findings, berth, kubeconfig s
 	return leases.Delete(ctx, name, metav1.DeleteOptions{})
 }
 
-// renewNodeLeases renews the Leases of all nodes there are now, until ctx ends.
+// renewNodeLeases renews the Leases of all current nodes until ctx ends.
 func (c *cluster) renewNodeLeases(ctx context.Context) error {
 	list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {

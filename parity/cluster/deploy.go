@@ -21,15 +21,15 @@ import (
 	"github.com/berthproject/berth/parity/process"
 )
 
-// deployed is what a file of deploy/ says of the process that it runs.
+// deployed is the process that a file of deploy/ describes.
 type deployed struct {
 	account, namespace string
-	config             string // the file's content
+	config             string // content of the configuration file
 	args               []string
 }
 
-// deploy makes the objects of a file of deploy/, but for the Deployment, which is
-// carried out here.
+// deploy creates the objects of a file of deploy/ except the Deployment, which this
+// command runs itself.
 func (c *cluster) deploy(ctx context.Context, file string) (*deployed, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *cluster) apply(ctx context.Context, d *deployed, document []byte) error
 	return err
 }
 
-// schedule starts the scheduler as the Deployment would, under its service account.
+// schedule starts the scheduler as the Deployment would, with its service account.
 func (c *cluster) schedule(ctx context.Context, berth string, d *deployed) (*process.Process, error) {
 	kubeconfig, err := c.credential(ctx, d, "scheduler")
 	if err != nil {

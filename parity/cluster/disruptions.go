@@ -20,19 +20,19 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// silentNode is a node whose agent says nothing any more; tainted one that a person taints.
+// silentNode is a node whose agent has stopped. tainted is a node that a user taints.
 const (
 	silentNode  = "silent"
 	taintedNode = "node-00050"
 )
 
-// taintManager is the reason of those who leave because of a taint.
+// taintManager is the reason of taint evictions.
 const taintManager = "DeletionByTaintManager"
 
-// container is what there is to run.
+// container is the specification of all pods.
 var container = corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "registry.example/app:1"}}}
 
-// disruptionReasons are what the DisruptionTarget conditions of deleted pods said.
+// disruptionReasons records the DisruptionTarget conditions of deleted pods.
 type disruptionReasons struct {
 	mu    sync.Mutex
 	byPod map[string]string
@@ -62,7 +62,7 @@ func (c *cluster) watchReasons(ctx context.Context) *disruptionReasons {
 	return r
 }
 
-// eventually waits until look has no complaint; its last one becomes a fault.
+// eventually waits until look returns no error. The last error is reported.
 func (f *findings) eventually(ctx context.Context, look func() string) {
 	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		complaint := look()
@@ -76,7 +76,7 @@ func (f *findings) eventually(ctx context.Context, look func() string) {
 	}
 }
 
-// createRunningPod makes a pod that runs on a node and is ready.
+// createRunningPod creates a pod that runs on a node and is ready.
 func (c *cluster) createRunningPod(ctx context.Context, name, node string, change func(*corev1.Pod)) error {
 	p := &corev1.Pod{ObjectMeta: meta(name), Spec: container}
 	p.Spec.NodeName = node
@@ -91,7 +91,7 @@ func (c *cluster) createRunningPod(ctx context.Context, name, node string, chang
 	return err
 }
 
-// checkBudgets holds the disruption loop to bring the status of budgets up to date.
+// checkBudgets checks that the disruption controller updates the status of budgets.
 func (c *cluster) checkBudgets(ctx context.Context, f *findings, _ *disruptionReasons) error {
 	owner, err := c.client.AppsV1().ReplicaSets("default").Create(ctx, &appsv1.ReplicaSet{ObjectMeta: meta("owned"),
 		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(4)), Selector: appSelector("owned"), Template: corev1.PodTemplateSpec{
@@ -127,7 +127,8 @@ func (c *cluster) checkBudgets(ctx context.Context, f *findings, _ *disruptionRe
 	return nil
 }
 
-// budgetStatusIs compares the numbers of a budget's status. Entries of pods that are gone may stand for two minutes.
+// budgetStatusIs compares the numbers in the status of a budget. Entries of deleted pods
+// may remain for two minutes.
 func (c *cluster) budgetStatusIs(ctx context.Context, name string, want policyv1.PodDisruptionBudgetStatus) func() string {
 	return func() string {
 		b, err := c.client.PolicyV1().PodDisruptionBudgets("default").Get(ctx, name, metav1.GetOptions{})
@@ -143,7 +144,8 @@ func (c *cluster) budgetStatusIs(ctx context.Context, name string, want policyv1
 	}
 }
 
-// createSilentNode makes a node that says nothing any more, with a pod that tolerates that for 2 s and one that does for ever.
+// createSilentNode creates a node whose agent has stopped, with a pod that tolerates this
+// for 2 s and one that tolerates it for ever.
 func (c *cluster) createSilentNode(ctx context.Context) error {
 	n := workload.Nodes(1)[0]
 	n.Name, n.Labels[workload.Host] = silentNode, silentNode
@@ -163,7 +165,7 @@ func (c *cluster) createSilentNode(ctx context.Context) error {
 	return nil
 }
 
-// checkSilentNode holds the loops to have noticed.
+// checkSilentNode checks that the controllers noticed it.
 func (c *cluster) checkSilentNode(ctx context.Context, f *findings, seen *disruptionReasons) error {
 	f.eventually(ctx, func() string {
 		n, err := c.client.CoreV1().Nodes().Get(ctx, silentNode, metav1.GetOptions{})
@@ -198,7 +200,7 @@ func ready(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
 }
 
-// checkTaintedNode taints a node by hand: everybody leaves, with a record each.
+// checkTaintedNode taints a node by hand. All pods are evicted, with one record each.
 func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, seen *disruptionReasons) error {
 	on := metav1.ListOptions{FieldSelector: "spec.nodeName=" + taintedNode}
 	before, err := c.client.CoreV1().Pods("default").List(ctx, on)

@@ -1,15 +1,22 @@
-// Command cluster lets `berth scheduler` schedule a real Kubernetes, v1.36.3, and
-// checks what comes of it. Then it runs `berth controller` with deploy/controller.yaml in place of kube-controller-manager's loops
-// for budgets, taints and lost nodes.
+// Command cluster runs `berth scheduler` on a Kubernetes API server, v1.36.3, and checks
+// the outcome. Then it runs `berth controller` with deploy/controller.yaml in place of
+// kube-controller-manager's controllers for budgets, taints and lost nodes.
 //
-// It is for `make e2e-kube`. On loopback it starts etcd and the unmodified kube-apiserver, with
-// certificates that it makes, applies deploy/scheduler.yaml, and runs the scheduler
-// with the token of the service account and the configuration in there: so with the stock
-// scheduler's roles and what deploy/ adds, and nothing else. Then 1,000 pods of all shapes arrive,
-// some too big, some that must preempt, some with claims of volumes. The command plays
-// what a cluster has besides: the kubelet that lets deleted pods go, and the volume controller's
-// last step of a binding. For the second part it holds a Lease as kube-controller-manager does (nothing may
-// start beside it), renews the Leases of nodes but for one, and taints another. For the third part the real kube-scheduler
-// places the pods, and `berth descheduler`, which then can hold no places, is held to move none in vain in five cases that keep others busy for ever. It recounts the outcome from the API's objects alone, prints a
-// summary, and ends with 1 if anything is not as it must be.
+// `make e2e-kube` runs it. It starts etcd and the unmodified kube-apiserver on loopback
+// with certificates that it makes, applies deploy/scheduler.yaml, and runs the scheduler
+// with the token and the configuration in that file. So the scheduler has exactly the
+// permissions of the default roles and of deploy/. Then 1,000 pods of all shapes are
+// created. Some are too big, some must preempt, some have claims of volumes. The command
+// simulates the rest of a cluster: the kubelet that removes deleted pods, and the last
+// step of the volume controller for a binding.
+//
+// For the second part it holds a Lease as kube-controller-manager does (no controller may
+// start beside it), renews the Leases of all nodes except one, and taints another.
+//
+// For the third part kube-scheduler places the pods. `berth descheduler`, which then
+// cannot use Holds, must not move pods without effect in five cases in which other
+// deschedulers never stop.
+//
+// It checks the outcome with the API objects alone, prints a summary, and exits with 1 if
+// a check fails.
 package main

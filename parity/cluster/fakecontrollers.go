@@ -14,17 +14,18 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// fakeControllers is what a cluster has besides an API server and a scheduler, and notes what it sees.
+// fakeControllers simulates the rest of a cluster besides the API server and the
+// scheduler, and records what it sees.
 type fakeControllers struct {
 	c   *cluster
 	ctx context.Context
 
 	mu            sync.Mutex
-	markedVictims map[string]bool // deleted pods that had the condition of a preempted one
+	markedVictims map[string]bool // deleted pods with the condition of a preemption victim
 	deleted       map[string]bool
 }
 
-// startFakeControllers starts to act until ctx ends.
+// startFakeControllers runs until ctx ends.
 func (c *cluster) startFakeControllers(ctx context.Context) *fakeControllers {
 	p := &fakeControllers{c: c, ctx: ctx, markedVictims: map[string]bool{}, deleted: map[string]bool{}}
 	factory := informers.NewSharedInformerFactory(c.client, 0)
@@ -37,7 +38,7 @@ func (c *cluster) startFakeControllers(ctx context.Context) *fakeControllers {
 	return p
 }
 
-// finishDeletion is the kubelet's end of a pod.
+// finishDeletion removes a pod as the kubelet does.
 func (p *fakeControllers) finishDeletion(pod *corev1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,12 +50,12 @@ func (p *fakeControllers) finishDeletion(pod *corev1.Pod) {
 		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == corev1.PodReasonPreemptionByScheduler
 	})
 	go func() {
-		time.Sleep(200 * time.Millisecond) // so that victims are seen to leave
+		time.Sleep(200 * time.Millisecond) // so that the deletion of victims is observed
 		p.logError(p.c.client.CoreV1().Pods(pod.Namespace).Delete(p.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	}()
 }
 
-// bindClaim is the volume controller's end of a binding that the scheduler began.
+// bindClaim completes a binding that the scheduler started, as the volume controller does.
 func (p *fakeControllers) bindClaim(v *corev1.PersistentVolume) {
 	ref := v.Spec.ClaimRef
 	if ref == nil || v.Status.Phase == corev1.VolumeBound {
@@ -83,7 +84,7 @@ func (p *fakeControllers) bindClaim(v *corev1.PersistentVolume) {
 	p.logError(err)
 }
 
-// logError tells what went wrong in what is only played.
+// logError logs an error of the simulated controllers.
 func (p *fakeControllers) logError(err error) {
 	if err != nil && p.ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, "cluster: played part:", err)

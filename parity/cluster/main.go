@@ -1,4 +1,4 @@
-// Command cluster checks Berth on a real kube-apiserver; see doc.go.
+// Command cluster checks Berth on a kube-apiserver; see doc.go.
 package main
 
 import (
@@ -63,7 +63,8 @@ func run(ctx context.Context, module string, patience time.Duration, descheduler
 	return found.print()
 }
 
-// runControlPlane has berth scheduler, and then berth controller, in place of the stock components.
+// runControlPlane runs berth scheduler, and then berth controller, in place of the
+// Kubernetes components.
 func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, module string, patience time.Duration) error {
 	deployed, err := c.deploy(ctx, filepath.Join(module, "deploy", "scheduler.yaml"))
 	if err != nil {
@@ -86,7 +87,7 @@ func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, m
 	if err != nil {
 		return err
 	}
-	time.Sleep(2 * time.Second) // events are written after what they tell
+	time.Sleep(2 * time.Second) // events are written later
 	if err := c.check(ctx, found, played); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, m
 	return c.runController(ctx, found, berth, module)
 }
 
-// createPods lets the pods arrive and waits until each is placed or refused.
+// createPods creates the pods and waits until each is placed or found unschedulable.
 func (c *cluster) createPods(ctx context.Context, patience time.Duration) error {
 	for _, first := range []bool{true, false} {
 		for _, g := range groups() {
@@ -126,7 +127,7 @@ func (c *cluster) createPods(ctx context.Context, patience time.Duration) error 
 	return nil
 }
 
-// settle waits for all pods that are there.
+// settle waits for all existing pods.
 func (c *cluster) settle(ctx context.Context, patience time.Duration) error {
 	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		waiting, err := c.waiting(ctx)

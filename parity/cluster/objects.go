@@ -13,11 +13,11 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// The cluster's size. The full nodes are for preemption alone.
+// The size of the cluster. The full nodes are only for preemption.
 const (
 	nodes     = 100
 	fullNodes = 10
-	victims   = 4 // low pods on each full node
+	victims   = 4 // low-priority pods on each full node
 	volumes   = 20
 	class     = "local"
 	poolLabel = "pool"
@@ -26,7 +26,7 @@ const (
 
 func meta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "default", Name: name} }
 
-// createObjects makes nodes, classes, services and volumes.
+// createObjects creates nodes, classes, services and volumes.
 func (c *cluster) createObjects(ctx context.Context) error {
 	var o metav1.CreateOptions
 	for i, n := range workload.Nodes(nodes + fullNodes) {
@@ -57,7 +57,7 @@ func (c *cluster) createObjects(ctx context.Context) error {
 	return nil
 }
 
-// volume makes a volume on one node and a claim that waits for its first consumer.
+// volume creates a volume on one node and a claim that waits for its first consumer.
 func (c *cluster) volume(ctx context.Context, i int) error {
 	size := corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -71,7 +71,7 @@ func (c *cluster) volume(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	v.Status.Phase = corev1.VolumeAvailable // as the volume controller finds
+	v.Status.Phase = corev1.VolumeAvailable // set by the volume controller
 	if _, err := c.client.CoreV1().PersistentVolumes().UpdateStatus(ctx, v, metav1.UpdateOptions{}); err != nil {
 		return err
 	}

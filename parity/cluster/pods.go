@@ -10,16 +10,16 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// group is pods of one shape.
+// group is a set of pods of one shape.
 type group struct {
 	app     string
 	count   int
-	first   bool // arrives and is placed before the others
+	first   bool // created and placed before the others
 	pending bool // must not be placed
 	change  func(i int, s *corev1.PodSpec)
 }
 
-// groups come to 1,000 pods.
+// groups returns groups with 1,000 pods in total.
 func groups() []group {
 	return []group{
 		{app: "low", count: fullNodes * victims, first: true, change: func(_ int, s *corev1.PodSpec) { onFullNodes(s); setRequests(s, "8", "1Gi") }},
@@ -68,7 +68,7 @@ func setRequests(s *corev1.PodSpec, cpu, memory string) {
 	s.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
 }
 
-// onFullNodes lets a pod onto the full nodes and nowhere else.
+// onFullNodes allows a pod only on the full nodes.
 func onFullNodes(s *corev1.PodSpec) {
 	s.NodeSelector = map[string]string{poolLabel: "full"}
 	s.Tolerations = []corev1.Toleration{{Key: poolLabel, Operator: corev1.TolerationOpExists}}

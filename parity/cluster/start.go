@@ -14,13 +14,13 @@ import (
 	"github.com/berthproject/berth/parity/process"
 )
 
-// cluster is a real API server on loopback, with etcd behind it.
+// cluster is an API server on loopback with an etcd.
 type cluster struct {
 	dir       string
 	authority *certificateAuthority
-	address   string // of the API server, as a URL
+	address   string // URL of the API server
 	processes []*process.Process
-	client    kubernetes.Interface // as admin
+	client    kubernetes.Interface // of the admin
 }
 
 func (c *cluster) stop() {
@@ -29,7 +29,7 @@ func (c *cluster) stop() {
 	}
 }
 
-// stopBerth stops what was started after etcd and kube-apiserver.
+// stopBerth stops the processes that were started after etcd and kube-apiserver.
 func (c *cluster) stopBerth() {
 	for len(c.processes) > 2 {
 		c.processes[len(c.processes)-1].Stop()
@@ -37,7 +37,7 @@ func (c *cluster) stopBerth() {
 	}
 }
 
-// freePort is one that is free now.
+// freePort returns a port that is currently free.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *cluster) apiserver(ctx context.Context, command, store string) error {
 		"--tls-cert-file", file("apiserver.crt"), "--tls-private-key-file", file("apiserver.key"), "--client-ca-file", file("ca.crt"),
 		"--service-account-issuer", c.address, "--service-account-key-file", file("sa.pub"), "--service-account-signing-key-file", file("sa.key"),
 		"--authorization-mode", "Node,RBAC", "--service-cluster-ip-range", "10.96.0.0/16",
-		// There are no kubelets to make nodes ready and no controllers to make service accounts.
+		// There is no kubelet to make nodes ready and no controller to create service accounts.
 		"--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition"))
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (c *cluster) apiserver(ctx context.Context, command, store string) error {
 	})
 }
 
-// kubeconfig writes how a user reaches the cluster.
+// kubeconfig writes the kubeconfig of a user.
 func (c *cluster) kubeconfig(name string, user *api.AuthInfo) (string, error) {
 	file := c.authority.file(name + ".kubeconfig")
 	config := api.NewConfig()

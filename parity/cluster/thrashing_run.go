@@ -21,24 +21,25 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// scenarioRun is where a game is played: it lays out objects, is the kubelet of all pods, and notes who left and who came.
+// scenarioRun runs a scenario: it creates the objects, acts as the kubelet of all pods,
+// and records which pods were evicted and created.
 type scenarioRun struct {
 	c   *cluster
 	ctx context.Context
-	err error // of what was laid out
+	err error // of the creation of objects
 
 	mu   sync.Mutex
 	pods map[types.UID]*podHistory
 }
 
-// podHistory is a pod as the game saw it.
+// podHistory is a pod as the scenario saw it.
 type podHistory struct {
 	owner, node      string
-	created, deleted time.Time // left: it was told to go; zero: it was not
+	created, deleted time.Time // deleted is zero if the deletion was not requested
 	evicted          bool      // by the eviction API
 }
 
-// newScenarioRun begins to watch.
+// newScenarioRun starts the watch.
 func (c *cluster) newScenarioRun(ctx context.Context) (*scenarioRun, error) {
 	t := &scenarioRun{c: c, ctx: ctx, pods: map[types.UID]*podHistory{}}
 	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace("default"))
@@ -57,7 +58,8 @@ func (c *cluster) newScenarioRun(ctx context.Context) (*scenarioRun, error) {
 	return t, err
 }
 
-// observe notes a pod, has it run when it has a node, and lets it go when it is to.
+// observe records a pod, sets it running when it has a node, and removes it when it is
+// being deleted.
 func (t *scenarioRun) observe(p *corev1.Pod) {
 	t.mu.Lock()
 	s := t.pods[p.UID]
@@ -89,8 +91,9 @@ func (t *scenarioRun) observe(p *corev1.Pod) {
 	}
 }
 
-// score counts evictions, those whose replacement is on the node that they left, and those after a time. One watch tells all in
-// the order in which it happened: a replacement comes after who left.
+// score counts the evictions, those whose replacement is on the same node again, and those
+// after a given time. One watch reports everything in order: a replacement comes after the
+// evicted pod.
 func (t *scenarioRun) score(after time.Time) (out score) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +126,7 @@ func (t *scenarioRun) score(after time.Time) (out score) {
 	return out
 }
 
-// createNode makes a node that is ready.
+// createNode creates a ready node.
 func (t *scenarioRun) createNode(name, cpu string, labels map[string]string) {
 	size := corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{workload.Host: name}},
@@ -145,7 +148,7 @@ func (t *scenarioRun) taint(ctx context.Context, node string, taint corev1.Taint
 	t.err = errors.Join(t.err, err)
 }
 
-// createReplicaSet makes a replica set.
+// createReplicaSet creates a ReplicaSet.
 func (t *scenarioRun) createReplicaSet(name string, replicas int32, cpu string, priority int, with func(*corev1.PodSpec)) {
 	labels := map[string]string{"app": name}
 	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "pause", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}}
@@ -161,7 +164,7 @@ func (t *scenarioRun) createReplicaSet(name string, replicas int32, cpu string, 
 	t.err = errors.Join(t.err, err)
 }
 
-// settle waits until all replica sets have all their pods Ready.
+// settle waits until all ReplicaSets have all their pods ready.
 func (t *scenarioRun) settle(ctx context.Context) error {
 	for from := time.Now(); t.err == nil; time.Sleep(200 * time.Millisecond) {
 		sets, err := t.c.client.AppsV1().ReplicaSets("default").List(ctx, metav1.ListOptions{})
@@ -178,7 +181,8 @@ func (t *scenarioRun) settle(ctx context.Context) error {
 	return t.err
 }
 
-// antiAffinity keeps a pod off nodes with pods of an app; hard: whatever happens.
+// antiAffinity keeps a pod off nodes with pods of an app: always if hard, otherwise as a
+// preference.
 func antiAffinity(app string, hard bool) func(*corev1.PodSpec) {
 	term := corev1.PodAffinityTerm{TopologyKey: workload.Host, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}
 	return func(s *corev1.PodSpec) {
@@ -190,7 +194,7 @@ func antiAffinity(app string, hard bool) func(*corev1.PodSpec) {
 	}
 }
 
-// preferPool has a pod prefer a pool.
+// preferPool makes a pod prefer a pool.
 func preferPool(pool string) func(*corev1.PodSpec) {
 	return func(s *corev1.PodSpec) {
 		s.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 100,

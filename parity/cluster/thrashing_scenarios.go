@@ -6,10 +6,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// scenario is a cluster and a policy that keep a descheduler busy; those of sim/thrashing, on the real API.
+// scenario is a cluster and a policy for which a descheduler never stops, from
+// sim/thrashing, on an API server.
 type scenario struct {
 	name, policy    string
-	expectMoves     bool // a plan brings the goal closer
+	expectMoves     bool // a plan improves the goal
 	expectThrashing bool // compatible mode evicts pods that come back
 	setUp           func(context.Context, *scenarioRun) error
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// nodes are n equal nodes of 32 CPU, 64 Gi and 110 pods in three zones.
+// nodes returns n equal nodes of 32 CPU, 64 Gi and 110 pods in three zones.
 func nodes(n int) []*corev1.Node {
 	amounts := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("64Gi"),
@@ -29,7 +29,7 @@ func nodes(n int) []*corev1.Node {
 	return out
 }
 
-// template is a pod of an app as a Deployment's ReplicaSet has them.
+// template returns a pod of an app as the ReplicaSet of a Deployment creates it.
 func template(app, cpu, memory string, change func(*corev1.Pod)) *corev1.Pod {
 	controller := true
 	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
@@ -66,17 +66,18 @@ func (b *builder) template(p *corev1.Pod) int {
 	return len(b.Templates) - 1
 }
 
-// put puts a pod on a node, counted round and round.
+// put puts a pod on a node, modulo the number of nodes.
 func (b *builder) put(template, node int) {
 	b.Placed = append(b.Placed, Placed{template, b.Nodes[node%len(b.Nodes)].Name})
 }
 
-// putIn puts a pod on a node of a zone, counted round and round.
+// putIn puts a pod on a node of a zone, modulo the number of its nodes.
 func (b *builder) putIn(zone, template, node int) {
 	b.put(template, node%(len(b.Nodes)/3)*3+zone)
 }
 
-// apps fills the nodes evenly: so many apps of so many pods each, each pod on a node of its own.
+// apps fills the nodes evenly with the given number of apps and of pods per app, each pod
+// on a different node.
 func (b *builder) apps(apps, each int, change func(*corev1.Pod)) {
 	stride := len(b.Nodes) / each
 	for a := range apps {

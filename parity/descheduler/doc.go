@@ -1,11 +1,14 @@
-// Command descheduler measures Berth's descheduling beside the real descheduler, v0.36.0, in one run.
+// Command descheduler compares the cost of Berth's descheduling and of the Kubernetes
+// descheduler, v0.36.0, in one run.
 //
-// It is for `make bench-parity`, and a module of its own, since the descheduler's libraries are of another
-// release than those of the rest of parity. It makes clusters (shapes.go), writes each to a file, and has the real
-// descheduler (this program again, -peer) and Berth (bench/descheduler of the main module) do it in turn
-// in processes of their own on the same CPU. It asserts nothing.
+// `make bench-parity` runs it. It is a module of its own, because the descheduler uses
+// other versions of the libraries than the rest of parity. It makes clusters (shapes.go),
+// writes each to a file, and runs the Kubernetes descheduler (this program with -peer) and
+// Berth (bench/descheduler of the main module) on it, alternating, in processes of their
+// own on the same CPU. It asserts nothing.
 //
-// The real one is driven as a library: its own loader, profiles, plugins and evictor, informers filled from
-// client-go's fake clientset, which grants every eviction at once. What is measured is the strategies alone, without
-// the API, the filling of informers and the pauses of its main loop.
+// The Kubernetes descheduler is used as a library: its own loader, profiles, plugins and
+// evictor, with informers filled from the fake clientset of client-go, which grants every
+// eviction at once. Only the strategies are measured, without the API, the filling of
+// informers and the pauses of its main loop.
 package main

@@ -1,4 +1,4 @@
-// Command descheduler measures Berth beside the real descheduler; see doc.go.
+// Command descheduler compares Berth and the Kubernetes descheduler; see doc.go.
 package main
 
 import (
@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// runOnce lets the real descheduler do a work, and prints what it took.
+// runOnce runs the Kubernetes descheduler on a workload and prints the cost.
 func runOnce(ctx context.Context, file string) error {
 	w, err := readWorkload(file)
 	if err != nil {

@@ -17,18 +17,18 @@ import (
 type bench struct {
 	o     *options
 	ctx   context.Context
-	dir   string   // of the works; goes at the end
-	pin   []string // what a command begins with
+	dir   string   // of the workloads; removed at the end
+	pin   []string // prefix of a command
 	sides []side
 }
 
-// side is one that does a work.
+// side is a way to do a workload.
 type side struct {
 	name    string
 	command []string
 }
 
-// The sides, by the names in the table.
+// The sides, by their names in the table.
 const (
 	upstream   = "descheduler"
 	compatible = "compatible"
@@ -59,7 +59,7 @@ func measure(ctx context.Context, o *options) error {
 	return nil
 }
 
-// prepare builds Berth's side; the other one is this program.
+// prepare builds Berth's side. The other side is this program.
 func (b *bench) prepare() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -80,7 +80,7 @@ func (b *bench) prepare() error {
 	if taskset, err := exec.LookPath("taskset"); err == nil {
 		b.pin, pinned = []string{taskset, "-c", b.o.cpu}, "pinned to CPU "+b.o.cpu
 	}
-	raw, _ := os.ReadFile("/proc/loadavg") // no figure without it: it is for the reader
+	raw, _ := os.ReadFile("/proc/loadavg") // for information only
 	fmt.Printf("%s, %d CPUs, all sides %s, GOMAXPROCS=1, %d rounds, load average %.14s\n\n", time.Now().Format(time.DateTime), runtime.NumCPU(), pinned, b.o.rounds, raw)
 	return nil
 }

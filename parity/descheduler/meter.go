@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// meters are the process's own.
+// meters are the readings of this process.
 type meters struct {
 	at     time.Time
 	cpu    time.Duration
@@ -19,7 +19,7 @@ type meters struct {
 
 func readMeters() meters {
 	var usage syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // it fails for bad arguments only
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // fails only for bad arguments
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return meters{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs}

@@ -34,8 +34,8 @@ type runner interface {
 	RunBalancePlugins(context.Context, []*corev1.Node) *frameworktypes.Status
 }
 
-// realDescheduler is the real descheduler in front of an API that grants every eviction and takes the pod out of the
-// informer at once.
+// realDescheduler is the Kubernetes descheduler with an API that grants every eviction and
+// removes the pod from the informer at once.
 type realDescheduler struct {
 	profiles []runner
 	names    []string
@@ -93,7 +93,7 @@ func newRealDescheduler(ctx context.Context, w *Workload) (*realDescheduler, err
 	}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	for i := range w.Placed { // not through the client, which would hold all of them once more, for the collector to scan
+	for i := range w.Placed { // not through the client, which would keep a second copy of all of them
 		if err := pods.GetIndexer().Add(w.pod(i)); err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func loadPolicy(raw json.RawMessage, client *fake.Clientset) (*api.DeschedulerPo
 	return descheduler.LoadPolicyConfig(file, client, pluginregistry.PluginRegistry)
 }
 
-// pass is one pass of all strategies.
+// pass makes one pass of all strategies.
 func (p *realDescheduler) pass(ctx context.Context) (*Result, error) {
 	r := &Result{By: map[string]int{}}
 	runtime.GC()

@@ -9,10 +9,11 @@ import (
 // plugin is a strategy and its arguments.
 type plugin struct{ name, args string }
 
-// balancing are the strategies of the extension point balance; all others deschedule.
+// balancing lists the strategies of the extension point balance. All others deschedule.
 var balancing = []string{"RemoveDuplicates", "LowNodeUtilization", "HighNodeUtilization", "RemovePodsViolatingTopologySpreadConstraint"}
 
-// policy has a profile for each plugin, so that the time of each can be told.
+// policy returns a policy with a profile for each plugin, so that the time of each is
+// known.
 func policy(nodeFit bool, plugins ...plugin) json.RawMessage {
 	type object = map[string]any
 	var profiles []object
@@ -29,7 +30,7 @@ func policy(nodeFit bool, plugins ...plugin) json.RawMessage {
 	}
 	raw, err := json.Marshal(object{"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "profiles": profiles})
 	if err != nil {
-		panic(fmt.Sprintf("a policy of this program: %v", err)) // they are constants
+		panic(fmt.Sprintf("a policy of this program: %v", err)) // all policies are constants
 	}
 	return raw
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// summary is a median with the least and the most of the rounds.
+// summary is the median, minimum and maximum over the rounds.
 type summary struct{ mid, low, high float64 }
 
 func summarize(results []*Result, of func(*Result) float64) summary {

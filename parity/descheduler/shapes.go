@@ -8,15 +8,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// packer is the scheduler of pods that are to be packed; Berth's side knows it as one that scores MostAllocated.
+// packer is the scheduler of pods to pack. Berth's side treats it as one that scores with
+// MostAllocated.
 const packer = "packer"
 
-// workloadShape is a kind of work, made for n nodes.
+// workloadShape is a kind of workload, made for n nodes.
 type workloadShape struct {
 	name  string
 	nodes int
 	make  func(name string, nodes int) *Workload
-	// least is how many times less CPU than the real descheduler Berth may take, by the aims of the project; 0: none.
+	// least is the project's goal: how many times less CPU than the Kubernetes descheduler
+	// Berth should use; 0 for none.
 	least float64
 }
 
@@ -30,7 +32,8 @@ func shapes() []workloadShape {
 	}
 }
 
-// duplicates has 50 pods of each app, each on a node of its own but for one in each eighth app.
+// duplicates has 50 pods of each app, each on a different node, except one in every eighth
+// app.
 func duplicates(name string, n int) *Workload {
 	b := build(name, n)
 	b.apps(2*n/5, 50, nil)
@@ -39,14 +42,15 @@ func duplicates(name string, n int) *Workload {
 	return b.Workload
 }
 
-// colocate puts the second pod of each so many apps on the node of the first.
+// colocate puts the second pod of every n-th app on the node of the first.
 func (b *builder) colocate(each, every int) {
 	for i := 0; i+1 < len(b.Placed); i += each * every {
 		b.Placed[i+1].Node = b.Placed[i].Node
 	}
 }
 
-// spread has apps of 100 pods that want zones even. Of every fourth ten pods must move.
+// spread has apps of 100 pods that must be even over the zones. Of every fourth app ten
+// pods must move.
 func spread(name string, n int) *Workload {
 	b := build(name, n)
 	for a := range n / 5 {
@@ -70,7 +74,7 @@ func spreadOverZones(p *corev1.Pod) {
 		WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels}}}
 }
 
-// low has each fiftieth node at 78 % of its CPU, and each fiftieth next to it nearly empty.
+// low has each fiftieth node at 78 % of its CPU, and the next one nearly empty.
 func low(name string, n int) *Workload {
 	b := build(name, n)
 	var hot []int
@@ -154,7 +158,8 @@ func (b *builder) addUnevenSpread(apps int) {
 	}
 }
 
-// addViolations adds pods, four for each hundred nodes and reason, that are where they should not be or are worn out, and tainted nodes.
+// addViolations adds pods that violate a rule or are too old or restart too often, four
+// for each hundred nodes and reason, and tainted nodes.
 func (b *builder) addViolations() {
 	n := len(b.Nodes)
 	add := func(app string, offset int, change func(*corev1.Pod)) {
@@ -178,7 +183,7 @@ func (b *builder) addViolations() {
 		term := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": p.Labels["app"]}}}
 		p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{term}}}
 	}
-	for _, app := range []string{"apart", "apart"} { // two pods a node
+	for _, app := range []string{"apart", "apart"} { // two pods per node
 		add(app, 3, apart)
 	}
 	add("restarting", 4, func(p *corev1.Pod) {
@@ -190,7 +195,8 @@ func (b *builder) addViolations() {
 	add("failed", 6, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
 }
 
-// addHotAndIdleNodes fills each fiftieth node, and empties the one after it but for a pod that a packing scheduler places.
+// addHotAndIdleNodes fills each fiftieth node, and empties the next one except for a pod
+// that a packing scheduler places.
 func (b *builder) addHotAndIdleNodes() {
 	kept := b.Placed[:0]
 	for _, p := range b.Placed {

@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Workload is a cluster and what is asked of both sides; its twin is in bench/descheduler of the main module.
+// Workload is a cluster and the policy for both sides. bench/descheduler of the main
+// module has a struct with the same fields.
 type Workload struct {
 	Name      string
 	Nodes     []*corev1.Node
@@ -19,20 +20,20 @@ type Workload struct {
 	Policy json.RawMessage
 }
 
-// Placed is a pod: of a template, on a node. It is named after its place in the list.
+// Placed is a pod of a template on a node. Its name is its index in the list.
 type Placed struct {
 	Template int
 	Node     string
 }
 
-// Result is what one side did with a Work.
+// Result is the outcome of one side.
 type Result struct {
 	CPU, Seconds float64 // of one pass
 	Allocs       float64 // of one pass
 	PeakRSS      float64 // bytes, of the process
 	Evicted      int     // or planned to move
 	By           map[string]int
-	Refused      int // candidates that a plan leaves where they are
+	Refused      int // candidates that a plan does not move
 }
 
 func (w *Workload) write(file string) error {
@@ -52,7 +53,7 @@ func readWorkload(file string) (*Workload, error) {
 	return w, json.Unmarshal(raw, w)
 }
 
-// pod makes the pod of one entry. It shares with its template what nobody writes to.
+// pod makes the pod of one entry. It shares with its template what is never modified.
 func (w *Workload) pod(i int) *corev1.Pod {
 	p := *w.Templates[w.Placed[i].Template]
 	p.Name = fmt.Sprintf("p-%06d", i)

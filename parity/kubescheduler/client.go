@@ -11,7 +11,8 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// client is the fake one, but for what the scheduler writes to pods: that goes to the store.
+// client is the fake client set, except for what the scheduler writes to pods, which goes
+// to the store.
 type client struct {
 	kubernetes.Interface
 	store *store
@@ -48,5 +49,5 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data [
 	return p.store.patch(name, data)
 }
 
-// IsWatchListSemanticsUnSupported says what the fake client says: list, then watch.
+// IsWatchListSemanticsUnSupported makes reflectors list and then watch.
 func (c *client) IsWatchListSemanticsUnSupported() bool { return true }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// evict deletes a pod at once; it may come again under another name.
+// evict deletes a pod at once. It may come back with another name.
 func (s *store) evict(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *store) evict(name string) error {
 	return s.createPod(h.index, h.preemptions+1, fmt.Sprintf("p-%d-%d", h.index, h.preemptions+1))
 }
 
-// createPod lets a pod arrive.
+// createPod adds a pod.
 func (s *store) createPod(index, fell int, name string) error {
 	pod := &corev1.Pod{}
 	if err := s.initPod(pod, s.workload.Pods[index], name); err != nil {
@@ -50,7 +50,8 @@ func (s *store) addPod(pod *corev1.Pod, index, fell int) {
 	s.pods.events <- watch.Event{Type: watch.Added, Object: pod}
 }
 
-// patch is a strategic merge patch of a pod's status, as far as the scheduler makes any.
+// patch applies a strategic merge patch to the status of a pod, as far as the scheduler
+// sends any.
 func (s *store) patch(name string, data []byte) (*corev1.Pod, error) {
 	var change struct {
 		Status map[string]json.RawMessage `json:"status"`

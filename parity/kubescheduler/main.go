@@ -1,4 +1,4 @@
-// Command peer measures the real kube-scheduler in process; see doc.go.
+// Command kubescheduler measures kube-scheduler in process; see doc.go.
 package main
 
 import (
@@ -69,7 +69,7 @@ func measure(file string) (*workload.Result, error) {
 	return r, measureMemory(r)
 }
 
-// start makes a scheduler on the store and lets it run until ctx ends.
+// start starts a scheduler with the store. It runs until ctx ends.
 func start(ctx context.Context, w *workload.Workload, s *store) error {
 	cfg, err := latest.Default()
 	if err != nil {
@@ -101,7 +101,7 @@ func start(ctx context.Context, w *workload.Workload, s *store) error {
 	return nil
 }
 
-// useTable makes the factory's informer of a kind read from a table.
+// useTable makes an informer of the factory read from a table.
 func useTable(factory informers.SharedInformerFactory, example runtime.Object, t *table) {
 	factory.InformerFor(example, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(t, example, resync, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// arrive lets pods arrive, all at once, and waits for the answers.
+// arrive adds pods, all at once, and waits for the decisions.
 func (s *store) arrive(ctx context.Context, from, to int) error {
 	arriving := make([]*corev1.Pod, 0, to-from)
 	for i := from; !s.workload.Lean && i < to; i++ {
@@ -38,7 +38,7 @@ func (s *store) arrive(ctx context.Context, from, to int) error {
 	return s.await(ctx, to, 0)
 }
 
-// arriveAll lets all pods arrive that are measured, and waits for the end.
+// arriveAll adds all pods that are measured and waits for the end.
 func (s *store) arriveAll(ctx context.Context) error {
 	batch, to := s.workload.Batch, len(s.workload.Pods)
 	if batch == 0 {
@@ -52,7 +52,8 @@ func (s *store) arriveAll(ctx context.Context) error {
 	return s.await(ctx, to, s.workload.Settle)
 }
 
-// await waits for so many answers, and until nothing has happened for so many seconds.
+// await waits for the given number of decisions, and until no event has come for the given
+// seconds.
 func (s *store) await(ctx context.Context, answers int, settle float64) error {
 	const patience = 5 * time.Minute
 	for began := time.Now(); ; {
@@ -74,14 +75,14 @@ func (s *store) await(ctx context.Context, answers int, settle float64) error {
 	}
 }
 
-// restart begins to count anew.
+// restart resets the counters.
 func (s *store) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bound, s.refused, s.victims, s.cascades, s.began, s.last = 0, 0, 0, 0, time.Now(), time.Now()
 }
 
-// finish tells what came of the pods.
+// finish writes the outcome of the pods into the result.
 func (s *store) finish(r *workload.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,7 @@ func (s *store) finish(r *workload.Result) {
 	r.NodesUsed = len(on)
 }
 
-// meters is the state of the process's meters.
+// meters is the state of the meters of the process.
 type meters struct {
 	at                  time.Time
 	cpu                 time.Duration
@@ -129,7 +130,7 @@ func readMeters() meters {
 	return r
 }
 
-// since says what was used since an earlier reading.
+// since records what was used since an earlier reading.
 func (r meters) since(before meters, out *workload.Result) {
 	out.Seconds = r.at.Sub(before.at).Seconds()
 	out.CPU = (r.cpu - before.cpu).Seconds()

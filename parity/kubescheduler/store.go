@@ -13,29 +13,29 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// store holds the pods, in place of an API server.
+// store holds the pods in place of an API server.
 type store struct {
 	workload    *workload.Workload
-	encoded     [][]byte // the templates
+	encoded     [][]byte // of the templates
 	pods, nodes *table
 
 	mu       sync.Mutex
 	tracked  map[string]*trackedPod // by name
 	version  int64
-	order    []string // bound pods that arrived, the oldest first
-	answered int      // pods that have been bound or, if that counts, refused
+	order    []string // bound pods that arrived, oldest first
+	answered int      // pods that were bound or, if that counts, unschedulable
 	changed  chan struct{}
 
 	began                                        time.Time
-	last                                         time.Time // change
+	last                                         time.Time // last change
 	bound, refused, victims, cascades, recreated int
 }
 
-// trackedPod is a pod with what the measurement knows of it.
+// trackedPod is a pod with the data of the measurement.
 type trackedPod struct {
 	pod         *corev1.Pod
-	index       int // in Pods; -1: it did not arrive
-	preemptions int // how often it was a victim, under other names
+	index       int // in Pods; -1 if it did not arrive
+	preemptions int // how often it was a victim, under any name
 	answered    bool
 	refused     bool
 }
@@ -70,7 +70,7 @@ func newStore(w *workload.Workload) (*store, error) {
 	return s, nil
 }
 
-// initPod decodes a pod of its own from a template.
+// initPod decodes a new pod from a template.
 func (s *store) initPod(pod *corev1.Pod, template int, name string) error {
 	if err := pod.Unmarshal(s.encoded[template]); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *store) initPod(pod *corev1.Pod, template int, name string) error {
 	return nil
 }
 
-// bind is a granted binding.
+// bind binds a pod.
 func (s *store) bind(name, node string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *store) bind(name, node string) error {
 	return nil
 }
 
-// update puts a changed pod in place of an old one and lets it be seen.
+// update replaces a pod with a changed one and sends the event.
 func (s *store) update(h *trackedPod, pod *corev1.Pod) {
 	s.version++
 	pod.ResourceVersion = strconv.FormatInt(s.version, 10)

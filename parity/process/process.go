@@ -1,5 +1,5 @@
-// Package process builds commands and runs them beside the one that measures or
-// checks: what they say is kept, and none outlives its owner if that ends in order.
+// Package process builds commands and runs them beside the program that measures or
+// checks. It keeps their output. It stops them when the program ends in order.
 package process
 
 import (
@@ -23,7 +23,7 @@ type Process struct {
 	output bytes.Buffer
 }
 
-// Start starts a command and keeps what it writes.
+// Start starts a command and keeps its output.
 func Start(cmd *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = p, p
@@ -37,21 +37,21 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Write keeps what the process says.
+// Write keeps the output of the process.
 func (p *Process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.output.Write(b)
 }
 
-// HasOutput tells whether the process has said something.
+// HasOutput reports whether the process has printed the words.
 func (p *Process) HasOutput(words string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Contains(p.output.String(), words)
 }
 
-// Tail is the end of what it said.
+// Tail returns the end of the output.
 func (p *Process) Tail() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,10 +59,10 @@ func (p *Process) Tail() string {
 	return t[max(0, len(t)-3000):]
 }
 
-// Pid is the process's number.
+// Pid returns the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Exited tells whether the process has ended by itself.
+// Exited reports whether the process has ended by itself.
 func (p *Process) Exited() bool {
 	select {
 	case <-p.done:
@@ -72,7 +72,7 @@ func (p *Process) Exited() bool {
 	}
 }
 
-// WaitUntil waits until ready says so, the process ends, or a minute has passed.
+// WaitUntil waits until ready returns true, the process ends, or a minute has passed.
 func (p *Process) WaitUntil(ctx context.Context, ready func() bool) error {
 	for from := time.Now(); !ready(); time.Sleep(50 * time.Millisecond) {
 		if p.Exited() || ctx.Err() != nil || time.Since(from) > time.Minute {
@@ -82,7 +82,7 @@ func (p *Process) WaitUntil(ctx context.Context, ready func() bool) error {
 	return nil
 }
 
-// Stop asks the process to end, and after 10 s makes it.
+// Stop sends a signal to the process, and kills it after 10 s.
 func (p *Process) Stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -93,16 +93,18 @@ func (p *Process) Stop() {
 	}
 }
 
-// Bin is a folder for what is built. It stays, so that nothing is linked again in vain.
+// Bin returns the directory of built commands. It is kept, so that unchanged commands are
+// not linked again.
 func Bin() (string, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("berth-parity-%d", os.Getuid()))
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// KubeVersionFlags are linker flags for Kubernetes' commands: what they say their version is.
+// KubeVersionFlags are linker flags that set the version of Kubernetes commands.
 const KubeVersionFlags = "-X k8s.io/component-base/version.gitVersion=v1.36.3"
 
-// Build makes a command of a package, as seen from a module's folder, and returns where it is.
+// Build builds a package relative to the directory of a module and returns the path of the
+// command.
 func Build(ctx context.Context, module, pkg, name string, flags ...string) (string, error) {
 	bin, err := Bin()
 	if err != nil {

@@ -1,15 +1,14 @@
-// Command kube makes conformance vectors with the real kube-scheduler, v1.36.3.
+// Command vectorgen generates conformance vectors with kube-scheduler, v1.36.3.
 //
-// It is for whoever changes a rule of placement: `make fuzz-parity` lets it answer
-// random cases (package cases) and compares Berth's answers with its own, by the
-// runner of package conformance. Berth is not linked here: the two meet in files.
+// Use it after a change of a placement rule: `make fuzz-parity` evaluates random cases
+// (package cases) with kube-scheduler and compares Berth's decisions with package
+// conformance. Berth is not linked into this command; the two exchange files.
 //
-// For every case a whole unmodified scheduler is made as a library, on an in-memory
-// API that holds the case's objects; its own informers fill its cache, queue and
-// nominator. The attempt is made twice on the same snapshot: once by the scheduler
-// (SchedulePod), for the outcome and the message, and once plugin by plugin through
-// its framework, for the verdict of each node. Invariants: the two agree in the
-// feasible nodes, the refusals and the node chosen, or the case is dropped and
-// counted; the schema is that of the recorded vectors; the same seed makes the same
-// cases. Preemption is not asked for.
+// For every case a whole unmodified scheduler is created as a library, on an in-memory API
+// with the objects of the case. Its own informers fill its cache, queue and nominator. The
+// attempt is made twice on the same snapshot: once by the scheduler (SchedulePod), for the
+// outcome and the message, and once plugin by plugin through its framework, for the
+// verdict of each node. If the two differ in the feasible nodes, the rejections or the
+// chosen node, the case is dropped and counted. The schema is that of the recorded
+// vectors. The same seed makes the same cases. Preemption is not evaluated.
 package main

@@ -20,15 +20,15 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
 )
 
-// evaluate fills in what the real scheduler decides.
+// evaluate fills in the decision of kube-scheduler.
 func (v *vector) evaluate() error {
 	ctx, r, err := v.start()
 	if err != nil {
 		return err
 	}
 	defer r.stop()
-	// Some plugins have informer handlers of their own that nobody waits for: an
-	// answer counts once it is given twice.
+	// Some plugins have informer handlers of their own that are not waited for, so a result
+	// counts only when it is repeated.
 	var before []byte
 	for range 50 {
 		answer, err := r.evaluateOnce(ctx, v.Direct)
@@ -52,7 +52,7 @@ func (v *vector) hasVolumes() bool {
 	return slices.ContainsFunc(v.Objects, func(raw json.RawMessage) bool { return bytes.Contains(raw, []byte("PersistentVolume")) })
 }
 
-// evaluateOnce is one attempt, from the queue's door to the choice.
+// evaluateOnce makes one attempt, from the queue to the choice.
 func (r *testScheduler) evaluateOnce(ctx context.Context, direct bool) (*expectation, error) {
 	if !direct {
 		queued, ok := r.SchedulingQueue.GetPod(r.pod.Name, r.pod.Namespace)
@@ -100,7 +100,8 @@ func (r *testScheduler) gated(ctx context.Context, by string) (*expectation, err
 	return nil, fmt.Errorf("gated by %s, but no plugin refuses", by)
 }
 
-// attempt is one decision of the scheduler, to be retraced on its snapshot.
+// attempt is one decision of the scheduler, which is repeated step by step on its
+// snapshot.
 type attempt struct {
 	ctx     context.Context
 	fw      framework.Framework
@@ -156,7 +157,7 @@ func (a *attempt) explain() (*expectation, error) {
 	return e, a.score(e, feasible)
 }
 
-// filter asks about each node, but about the nominated one alone if it passes.
+// filter evaluates each node, or only the nominated one if it passes.
 func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, narrowed *fwk.PreFilterResult) (feasible []fwk.NodeInfo, err error) {
 	if !narrowed.AllNodes() {
 		e.PreFilterNodes = narrowed.NodeNames.UnsortedList()
@@ -188,7 +189,7 @@ func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, narrowed *fwk.Pre
 	return feasible, nil
 }
 
-// check compares with what the scheduler did by itself.
+// check compares with the decision of the scheduler itself.
 func (a *attempt) check(e *expectation, feasible []fwk.NodeInfo, unfit *framework.FitError) error {
 	if unfit == nil {
 		if len(feasible) != a.result.FeasibleNodes {
@@ -225,7 +226,7 @@ func (a *attempt) score(e *expectation, feasible []fwk.NodeInfo) error {
 		i := slices.IndexFunc(e.Nodes, func(n nodeResult) bool { return n.Name == of.Name })
 		e.Nodes[i].Total, e.Nodes[i].Scores = of.TotalScore, map[string]int64{}
 		for _, p := range of.Scores {
-			if p.Name != names.DynamicResources || p.Score != 0 { // it tells nothing where there are no claims
+			if p.Name != names.DynamicResources || p.Score != 0 { // no information without claims
 				e.Nodes[i].Scores[p.Name] = p.Score
 			}
 		}

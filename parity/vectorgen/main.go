@@ -1,4 +1,4 @@
-// Command kube asks the real kube-scheduler; see doc.go.
+// Command vectorgen evaluates cases with kube-scheduler; see doc.go.
 package main
 
 import (
@@ -43,8 +43,8 @@ func main() {
 	}
 }
 
-// generate makes n cases, shared evenly among the families, and writes what the
-// real scheduler says about them.
+// generate makes n cases, divided evenly among the families, and writes the decisions of
+// kube-scheduler.
 func generate(n int, seed uint64, only, dir string) error {
 	families := cases.Families()
 	if only != "" {
@@ -94,7 +94,7 @@ func outcomes(vectors []*vector) map[string]int {
 	return counts
 }
 
-// replay asks about recorded cases and reports where the answer is another one.
+// replay evaluates recorded cases and reports those with a different decision.
 func replay(files []string, dir string) error {
 	same, different := 0, 0
 	for _, file := range files {
@@ -135,7 +135,8 @@ func replay(files []string, dir string) error {
 	return nil
 }
 
-// evaluateAll asks about several vectors at a time: most of a scheduler's start is waiting.
+// evaluateAll evaluates several vectors at a time, because the start of a scheduler is
+// mostly waiting.
 func evaluateAll(vectors []*vector) []error {
 	errs := make([]error, len(vectors))
 	var wait sync.WaitGroup

@@ -32,12 +32,12 @@ type candidateResult struct {
 	PDBViolations int      `json:"pdbViolations,omitempty"`
 }
 
-// selectionsPerCandidate is how often a choice is repeated for each candidate, so that all are seen
-// that may be taken at random.
+// selectionsPerCandidate is how often a choice is repeated for each candidate, so that all
+// random choices are seen.
 const selectionsPerCandidate = 20
 
-// preempt asks how room could be made. Nobody is driven out: where there are
-// candidates, the plugin is only asked for its choice among them.
+// preempt evaluates preemption without evictions. If there are candidates, only the choice
+// among them is evaluated.
 func (a *attempt) preempt(e *expectation, unfit *framework.FitError) error {
 	if !a.fw.HasPostFilterPlugins() || !slices.ContainsFunc(a.fw.ListPlugins().PostFilter.Enabled, func(p config.Plugin) bool { return p.Name == defaultpreemption.Name }) {
 		return nil
@@ -60,7 +60,7 @@ func (a *attempt) preempt(e *expectation, unfit *framework.FitError) error {
 			return nil
 		}
 	}
-	// It looks the pod up, which a pod handed over directly was kept from.
+	// The plugin looks up the pod, which was left out because it was passed directly.
 	if err := a.fw.SharedInformerFactory().Core().V1().Pods().Informer().GetIndexer().Update(a.pod); err != nil {
 		return err
 	}
@@ -110,7 +110,8 @@ func (a *attempt) dryRun(told *preemptionResult, pl *defaultpreemption.DefaultPr
 	return candidates, nil
 }
 
-// selectCandidates lets the plugin choose often enough to see every node that it may take.
+// selectCandidates lets the plugin choose often enough to see every node that it may
+// choose.
 func (told *preemptionResult) selectCandidates(ctx context.Context, pl *defaultpreemption.DefaultPreemption, candidates []preemption.Candidate) {
 	told.Outcome = "nominated"
 	for range max(64, selectionsPerCandidate*len(candidates)) {

@@ -28,11 +28,11 @@ type testScheduler struct {
 	*scheduler.Scheduler
 	factory informers.SharedInformerFactory
 	cancel  context.CancelFunc
-	// pod is what is to be decided about.
+	// pod is the pending pod.
 	pod *corev1.Pod
 }
 
-// start makes a scheduler for the vector and waits until it has seen all objects.
+// start creates a scheduler for the vector and waits until it has seen all objects.
 func (v *vector) start() (context.Context, *testScheduler, error) {
 	if len(v.FeatureGates) == 0 {
 		gates.RLock()
@@ -100,8 +100,8 @@ func (v *vector) configuration() (*config.KubeSchedulerConfiguration, error) {
 	return cfg, nil
 }
 
-// decode reads the objects. A pod that is to be handed over directly is left out:
-// the scheduler would take it for an assigned one.
+// decode reads the objects. A pod that is passed directly is left out, because the
+// scheduler would treat it as an assigned pod.
 func (v *vector) decode() (objects []runtime.Object, pod *corev1.Pod, err error) {
 	decoder := clientscheme.Codecs.UniversalDeserializer()
 	for i, raw := range v.Objects {
@@ -118,7 +118,7 @@ func (v *vector) decode() (objects []runtime.Object, pod *corev1.Pod, err error)
 				}
 			}
 			if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
-				continue // as the scheduler's list of pods would, by its field selector
+				continue // as the field selector of the scheduler does
 			}
 		}
 		objects = append(objects, o)
@@ -129,7 +129,7 @@ func (v *vector) decode() (objects []runtime.Object, pod *corev1.Pod, err error)
 	return objects, pod, nil
 }
 
-// setPodDefaults gives what the API server always gives and the vectors leave out.
+// setPodDefaults sets the defaults of the API server that the vectors omit.
 func setPodDefaults(p *corev1.Pod) {
 	if p.UID == "" {
 		p.UID = types.UID(p.Namespace + "/" + p.Name)
@@ -139,8 +139,8 @@ func setPodDefaults(p *corev1.Pod) {
 	}
 }
 
-// setGates switches feature gates while a scheduler is made, which is when it
-// reads them, and returns how to switch them back.
+// setGates sets feature gates while a scheduler is created, which is when it reads them,
+// and returns a function that resets them.
 func (v *vector) setGates() (restore func(), err error) {
 	before := map[string]bool{}
 	all := utilfeature.DefaultMutableFeatureGate.GetAll()

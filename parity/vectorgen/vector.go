@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// vector is one case and what the real scheduler decided; the schema is that of
-// the recorded ones.
+// vector is one case and the decision of kube-scheduler, in the schema of the recorded
+// vectors.
 type vector struct {
 	ID           string            `json:"id"`
 	Family       string            `json:"family"`
@@ -51,8 +51,8 @@ type nodeResult struct {
 	Total    int64            `json:"total,omitempty"`
 }
 
-// equal compares all but the message of a refused pod, to which the recordings
-// add what preemption said.
+// equal compares everything except the message of an unschedulable pod, to which the
+// recordings add the message of preemption.
 func (e *expectation) equal(other *expectation) bool {
 	return bytes.Equal(compact(e.normalized()), compact(other.normalized()))
 }

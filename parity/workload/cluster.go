@@ -8,13 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Labels that shapes refer to.
+// Labels of the shapes.
 const (
 	Host = corev1.LabelHostname
 	Zone = corev1.LabelTopologyZone
 )
 
-// Nodes are n equal nodes of 32 CPU, 64 Gi and 110 pods in three zones.
+// Nodes returns n equal nodes of 32 CPU, 64 Gi and 110 pods in three zones.
 func Nodes(n int) []*corev1.Node {
 	amounts := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("64Gi"),
@@ -33,7 +33,7 @@ func Nodes(n int) []*corev1.Node {
 	return nodes
 }
 
-// pod is a pod of an app as a Deployment makes them, of half a CPU and half a Gi.
+// pod returns a pod of an app as a Deployment creates it, with half a CPU and half a Gi.
 func pod(app string, change func(*corev1.PodSpec)) *corev1.Pod {
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": app}},

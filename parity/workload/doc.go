@@ -1,10 +1,10 @@
-// Package workload says what both schedulers are given in a measurement: a cluster,
-// pods on it, and pods that arrive.
+// Package workload defines the input of both schedulers in a measurement: a cluster, pods
+// on it, and pods that arrive.
 //
-// A Work is a file. The real kube-scheduler (command peer) and Berth (bench/inprocess
-// in the main module) are made of different versions of the same libraries and
-// cannot be linked together, so each reads the file and makes the same pods of it. The
-// field names of Work and Result are the contract between the three.
+// A Workload is a file. kube-scheduler (command kubescheduler) and Berth (bench/inprocess
+// in the main module) use different versions of the same libraries and cannot be linked
+// together, so each reads the file and makes the same pods from it. The field names of
+// Workload and Result must be the same in all three.
 //
-// Invariant: the same shape, size and seed make the same file.
+// The same shape, size and seed make the same file.
 package workload

@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// GPU is the resource that OpenB's pods ask whole pieces of, gpuModel the label of nodes that have some.
+// GPU is the resource that OpenB's pods request in whole units. gpuModel is the label of
+// nodes with GPUs.
 const (
 	GPU      corev1.ResourceName = "nvidia.com/gpu"
 	gpuModel                     = "openb/gpu-model"
@@ -23,9 +24,9 @@ const (
 // priorities of OpenB's classes.
 var priorities = map[string]int32{"LS": 1000, "Burstable": 500, "Guaranteed": 500, "BE": 0}
 
-// OpenB is the trace with devices made whole, so that more GPUs are asked for than
-// there are. Pods arrive in the order of the file, batch by batch; evictions are
-// immediate and a victim arrives again at once.
+// OpenB returns the trace with whole devices, so that more GPUs are requested than exist.
+// Pods arrive in the order of the file, in batches. Evictions are immediate, and a victim
+// arrives again at once.
 func OpenB(dir string, limit int) (*Workload, error) {
 	w := &Workload{Name: "openb", Batch: 50, Settle: 12, Recreate: true, Refusals: true}
 	err := readCSV(filepath.Join(dir, "openb_node_list_all_node.csv"), func(f func(string) string) error {
@@ -42,7 +43,7 @@ func OpenB(dir string, limit int) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]int{} // templates by what they are made of
+	known := map[string]int{} // templates by their contents
 	err = readCSV(filepath.Join(dir, "openb_pod_list_default.csv"), func(f func(string) string) error {
 		if limit > 0 && len(w.Pods) == limit {
 			return nil
@@ -79,7 +80,7 @@ func openBPod(class, models string, amounts corev1.ResourceList) *corev1.Pod {
 	})
 }
 
-// quantities reads columns; what is 0 is left out.
+// quantities reads columns. Values of 0 are omitted.
 func quantities(f func(string) string, columns map[corev1.ResourceName]string) (corev1.ResourceList, error) {
 	list := corev1.ResourceList{}
 	for name, column := range columns {

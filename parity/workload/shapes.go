@@ -12,11 +12,12 @@ type Shape struct {
 	Name string
 	Pods int     // measured, at 5,000 nodes, where kube-scheduler samples
 	All  int     // the same, where it looks at all nodes
-	Aim  float64 // how many times less CPU Berth should take
+	Aim  float64 // goal: how many times less CPU Berth uses
 	make func(w *Workload, pods int)
 }
 
-// Shapes are the rows. Pods are so many that kube-scheduler is busy for some seconds.
+// Shapes returns the rows. There are enough pods for kube-scheduler to be busy for some
+// seconds.
 func Shapes() []Shape {
 	return []Shape{
 		{"plain", 5000, 600, 70, singleTemplate(nil)},
@@ -33,14 +34,14 @@ func Shapes() []Shape {
 	}
 }
 
-// Make is the shape on n nodes with so many measured pods.
+// Make makes the shape on n nodes with the given number of measured pods.
 func (s Shape) Make(n, pods int, percentage int32) *Workload {
 	w := &Workload{Name: s.Name, Percentage: percentage, Nodes: Nodes(n), Warm: pods / 5}
 	s.make(w, pods)
 	return w
 }
 
-// rotate lets pods of all templates arrive in turn.
+// rotate makes pods of all templates arrive, alternating.
 func (w *Workload) rotate(pods int) {
 	for i := range pods + w.Warm {
 		w.Pods = append(w.Pods, i%len(w.Templates))
@@ -68,7 +69,8 @@ func defaultSpread(w *Workload, pods int) {
 	singleTemplate(nil)(w, pods)
 }
 
-// addMixedTemplates makes n templates, each of an app and a size of its own, of six kinds in turn.
+// addMixedTemplates makes n templates, each of a different app and size, of six
+// alternating kinds.
 func addMixedTemplates(w *Workload, n int) {
 	kinds := []func(string, *corev1.PodSpec){nil, requiredNodeAffinity, preferredHostAntiAffinity, requiredZoneAffinity, hardZoneSpread, nil}
 	for i := range n {
@@ -92,7 +94,8 @@ func hundredShapes(w *Workload, pods int) {
 	w.rotate(pods)
 }
 
-// thousandShapes warms up until each shape has been seen twice; from then on a pod goes for each bound.
+// thousandShapes warms up until each shape has been seen twice. From then on a pod is
+// removed for each bound one.
 func thousandShapes(w *Workload, pods int) {
 	addMixedTemplates(w, 1000)
 	w.Warm = max(w.Warm, 2000)
@@ -100,7 +103,7 @@ func thousandShapes(w *Workload, pods int) {
 	w.rotate(pods)
 }
 
-// preemption fills each node with four pods of low priority; each preemptor needs the room of one.
+// preemption fills each node with four pods of low priority. Each preemptor replaces one.
 func preemption(w *Workload, pods int) {
 	asksEight := func(priority int32) func(*corev1.PodSpec) {
 		return func(s *corev1.PodSpec) {
@@ -152,7 +155,7 @@ func hardZoneSpread(app string, s *corev1.PodSpec) {
 
 func oversized(_ string, s *corev1.PodSpec) { setRequests(s, "64", "512Mi") }
 
-// Full is a cluster on which many pods are, of 100 apps, and some more arrive.
+// Full returns a cluster with many pods of 100 apps, and some more that arrive.
 func Full(nodes, placed, arriving int) *Workload {
 	w := &Workload{Name: "memory", Nodes: Nodes(nodes), Lean: true}
 	for i := range 100 {

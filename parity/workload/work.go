@@ -12,31 +12,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Workload is what a scheduler is given.
+// Workload is the input of a scheduler.
 type Workload struct {
 	Name string
-	// Percentage is kube-scheduler's percentageOfNodesToScore: 0 samples, 100 looks at
-	// all nodes. Berth looks at all nodes always.
+	// Percentage is kube-scheduler's percentageOfNodesToScore: 0 samples, 100 looks at all
+	// nodes. Berth always looks at all nodes.
 	Percentage int32
 	Nodes      []*corev1.Node
 	Services   []*corev1.Service
-	// Templates are pods without name and uid; everything else refers to them by index.
+	// Templates are pods without name and UID. Everything else refers to them by index.
 	Templates []*corev1.Pod
-	Placed    []Placed // on their nodes before anything arrives
-	Pods      []int    // the template of each pod that arrives, in order
-	Warm      int      // so many of Pods arrive first and are not measured
-	Hold      int      // with more than that many bound, the oldest goes for each that is bound; 0: all stay
-	// Settle ends the measurement when nothing has happened for so many seconds,
-	// instead of when each pod has been bound or refused.
+	Placed    []Placed // on their nodes before any pod arrives
+	Pods      []int    // the template of each arriving pod, in order
+	Warm      int      // the first pods of Pods, which are not measured
+	Hold      int      // maximum of bound pods: beyond it the oldest is removed for each new one; 0 for none
+	// Settle ends the measurement when no event has come for the given seconds, instead of
+	// when each pod has been bound or found unschedulable.
 	Settle float64
-	// Batch, when positive, lets so many pods arrive at once, and more when these are answered.
+	// Batch, if positive, is the number of pods that arrive at once. The next batch arrives
+	// when these are answered.
 	Batch int
 	// Recreate makes each victim of preemption arrive again as a new pod.
 	Recreate bool
-	// Refusals are answers, too.
+	// Refusals counts unschedulable pods as answered.
 	Refusals bool
-	// Lean makes pods when they arrive, so that the process holds none that the
-	// scheduler does not; making them is then part of what is measured.
+	// Lean makes pods when they arrive, so that the process holds none that the scheduler does
+	// not hold. Making them is then measured, too.
 	Lean bool
 }
 
@@ -46,8 +47,8 @@ type Placed struct {
 	Node     string
 }
 
-// Result is what was measured from the arrival of the first measured pod to the
-// last answer. Sums are over all measured pods.
+// Result is what was measured from the arrival of the first measured pod to the last
+// decision. Sums are over all measured pods.
 type Result struct {
 	Pods     int     // measured
 	Seconds  float64 // wall clock
@@ -55,8 +56,8 @@ type Result struct {
 	Allocs   float64
 	Bytes    float64 // allocated
 	PeakRSS  float64 // bytes, of the process since its start
-	LiveHeap float64 // bytes, after a collection at the end
-	// Decisions alone: how many, and their time by the wall clock.
+	LiveHeap float64 // bytes, after a garbage collection at the end
+	// Decisions alone: their number, and their wall-clock time.
 	Decisions float64
 	Deciding  float64
 
@@ -67,13 +68,13 @@ type Result struct {
 	Final                   []Final `json:",omitempty"` // when Settle is set
 }
 
-// Final is where a pod was at the end.
+// Final is the node of a pod at the end.
 type Final struct {
 	Pod  int    // index in Pods
-	Node string // empty: pending
+	Node string // empty if pending
 }
 
-// Write makes the file.
+// Write writes the file.
 func (w *Workload) Write(file string) error {
 	raw, err := json.Marshal(w)
 	if err != nil {
@@ -92,14 +93,15 @@ func Read(file string) (*Workload, error) {
 	return w, json.Unmarshal(raw, w)
 }
 
-// SetIdentity makes a pod one of its own.
+// SetIdentity gives a pod a name and a UID of its own.
 func SetIdentity(pod *corev1.Pod, name string) {
 	pod.Name = name
 	pod.UID = types.UID("b1946ac9-2492-4d23-8f9c-" + name)
 	pod.CreationTimestamp = metav1.Now()
 }
 
-// PeakRSS is the most memory in bytes that a process has had resident, by the kernel.
+// PeakRSS returns the peak resident memory of a process in bytes, as reported by the
+// kernel.
 func PeakRSS(pid string) (float64, error) {
 	raw, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	frameworktypes "sigs.k8s.io/descheduler/pkg/framework/types"
 )
 
-// cycle is what came of one: namespace/name of pods, in order.
+// cycle is the outcome of one cycle: namespace/name of pods, in order.
 type cycle struct{ evicted, refused []string }
 
 // runner is a profile of the descheduler.
@@ -52,8 +52,8 @@ func loadPolicy(policy []byte, client kubernetes.Interface) (*api.DeschedulerPol
 	return descheduler.LoadPolicyConfig(f.Name(), client, pluginregistry.PluginRegistry)
 }
 
-// runCycle runs a cycle over objects; evictions of blocked pods are refused as a budget would. The error is that a
-// profile cannot be built.
+// runCycle runs a cycle with the objects. Evictions of blocked pods are rejected as a
+// budget would. The error is that a profile cannot be built.
 func runCycle(policy *api.DeschedulerPolicy, objects []runtime.Object, blocked []string) (c cycle, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -63,7 +63,7 @@ func runCycle(policy *api.DeschedulerPolicy, objects []runtime.Object, blocked [
 	pods := core.Pods().Informer()
 	for _, informer := range []cache.SharedIndexInformer{core.Nodes().Informer(), core.Namespaces().Informer(), core.PersistentVolumeClaims().Informer(),
 		factory.Scheduling().V1().PriorityClasses().Informer(), factory.Policy().V1().PodDisruptionBudgets().Informer()} {
-		_ = informer // asked for, so that it is filled
+		_ = informer // requested so that it is filled
 	}
 	client.PrependReactor("create", "pods", c.answer(pods.GetIndexer(), blocked))
 	profiles, err := buildProfiles(ctx, policy, client, factory)
@@ -89,7 +89,7 @@ func runCycle(policy *api.DeschedulerPolicy, objects []runtime.Object, blocked [
 	return c, nil
 }
 
-// answer is the API server's to evictions.
+// answer returns the response of the API server to evictions.
 func (c *cycle) answer(pods cache.Indexer, blocked []string) clienttesting.ReactionFunc {
 	return func(action clienttesting.Action) (bool, runtime.Object, error) {
 		create, ok := action.(clienttesting.CreateAction)

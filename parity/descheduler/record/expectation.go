@@ -7,7 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// expectation is what a cycle may do; the README beside the vectors says what the fields mean.
+// expectation is what a cycle may do. conformance/testdata/descheduler describes the
+// fields.
 type expectation struct {
 	PolicyError  string            `json:"policyError,omitempty"`
 	ProfileError string            `json:"profileError,omitempty"`
@@ -25,7 +26,7 @@ type bounds struct {
 	Max int `json:"max"`
 }
 
-// summarize fills in what runs had in common, and between what they varied.
+// summarize fills in what all runs had in common, and the bounds of what varied.
 func (e *expectation) summarize(all []cycle, pods map[string]*corev1.Pod) {
 	times, refused := map[string]int{}, map[string]int{}
 	e.Count = &bounds{Min: len(all[0].evicted)}
@@ -51,7 +52,7 @@ func (e *expectation) summarize(all []cycle, pods map[string]*corev1.Pod) {
 	}
 }
 
-// split divides keys into those that were there in all runs and the others.
+// split divides keys into those that occurred in all runs and the others.
 func split(times map[string]int, runs int) (always, sometimes []string) {
 	for _, key := range slices.Sorted(maps.Keys(times)) {
 		if times[key] == runs {
@@ -63,7 +64,7 @@ func split(times map[string]int, runs int) (always, sometimes []string) {
 	return always, sometimes
 }
 
-// varyingBounds are the bounds of how many pods of each kind went.
+// varyingBounds returns the bounds of the number of evicted pods of each kind.
 func varyingBounds(all []cycle, kind func(key string) string) map[string]bounds {
 	counts := make([]map[string]int, len(all))
 	out := map[string]bounds{}
@@ -85,7 +86,7 @@ func varyingBounds(all []cycle, kind func(key string) string) map[string]bounds 
 
 func (b *bounds) add(n int) { b.Min, b.Max = min(b.Min, n), max(b.Max, n) }
 
-// ownerOf is namespace/kind/name of a pod's first owner.
+// ownerOf returns namespace/kind/name of the first owner of a pod.
 func ownerOf(p *corev1.Pod) string {
 	if len(p.OwnerReferences) == 0 {
 		return p.Namespace + "//" + p.Name

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/descheduler/pkg/descheduler"
 )
 
-// maxLineBytes is the longest line that is read, in bytes.
+// maxLineBytes is the maximum length of an input line.
 const maxLineBytes = 16 << 20
 
 func main() {

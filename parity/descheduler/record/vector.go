@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// vector is a snapshot with a policy, and what is expected of a cycle.
+// vector is a snapshot with a policy, and the expectation of a cycle.
 type vector struct {
 	ID      string            `json:"id"`
 	Family  string            `json:"family"`
@@ -56,7 +56,7 @@ func (v *vector) record(runs, sure int) error {
 	return nil
 }
 
-// snapshot decodes the objects, with times as far from now as they were from the vector's.
+// snapshot decodes the objects. Their times are moved so that their ages stay the same.
 func (v *vector) snapshot() ([]runtime.Object, error) {
 	var late time.Duration
 	if v.Now != nil {
