@@ -74,7 +74,7 @@ func (s *Store) ensureTestProgramImage() error {
 		libraries, err := sharedLibraries()
 		return append([]file{
 			{path: "/etc/group", mode: 0o644, data: []byte("root:x:0:\nnogroup:x:65534:\n")},
-			{path: "/etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/:/workload\nnobody:x:65534:65534:nobody:/:/workload\n")},
+			{path: "/etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/:/workload\nnonroot:x:65534:65534:nonroot:/:/workload\n")},
 			{path: "/tmp", mode: 0o777 | fs.ModeDir | fs.ModeSticky},
 			{path: "/workload", mode: 0o755, from: selfExe},
 		}, libraries...), err
