@@ -47,6 +47,6 @@ func TestReplacedPodIsTerminated(t *testing.T) {
 			t.Errorf("the node has %d pods, want the second alone", len(got))
 		}
 		cancel()
-		<-done
+		_ = <-done
 	})
 }

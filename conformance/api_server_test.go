@@ -113,7 +113,7 @@ func startServer(t *testing.T, binary string, more ...string) *apiServer {
 	atExit(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
-		case <-exited:
+		case _ = <-exited:
 		case <-time.After(10 * time.Second):
 			_ = cmd.Process.Kill()
 		}

@@ -38,7 +38,7 @@ func TestGuardDeployment(t *testing.T) {
 		t.Errorf("beside a kubelet that does not answer: %s", r)
 	}
 	// No kubelet has created cgroups here.
-	if r := h.run(append(args, "--kubelet-eviction-off", "--cgroup", "/nowhere")...); r.code != 1 || !strings.Contains(r.stderr, "/nowhere/kubepods: not there") {
+	if r := h.run(append(args, "--kubelet-eviction-off", "--cgroup", "/nowhere")...); r.code != 1 || !strings.Contains(r.stderr, "/nowhere/kubepods does not exist") {
 		t.Errorf("beside a kubelet that is said to be off: %s", r)
 	}
 }

@@ -85,7 +85,7 @@ func TestHolds(t *testing.T) {
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", web, "100m")+ownedPod("db-1", "db", db, "100m")))
 	bound("db-1")
 	waits("web-1", "node(s) were held off after pods of the same owner had to leave")
-	has(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "had to leave for Pressure", "end the hold avoid-")
+	has(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "displaced for Pressure: 1", "end the hold avoid-")
 	c.mustKubectl("delete", "hold", name)
 	bound("web-1")
 

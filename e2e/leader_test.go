@@ -32,9 +32,9 @@ func TestTwoSchedulers(t *testing.T) {
 			"--leader-elect-renew-deadline", renewDeadline.String(), "--leader-elect-retry-period", retryPeriod.String())
 	}
 	first := scheduler()
-	first.waitForOutput("me=true")
+	first.waitForOutput("self=true")
 	second := scheduler()
-	second.waitForOutput("me=false")
+	second.waitForOutput("self=false")
 	c.wave("before")
 	leader := c.lease()
 
@@ -43,7 +43,7 @@ func TestTwoSchedulers(t *testing.T) {
 	for i := range 10 { // they wait for the new leader
 		c.mustKubectl("run", fmt.Sprintf("during-%d", i), "--image", "x:1")
 	}
-	second.waitForOutput("me=true")
+	second.waitForOutput("self=true")
 	next := c.lease()
 	took := next.Spec.AcquireTime.Sub(killed) // not until this test looks
 	if *next.Spec.HolderIdentity == *leader.Spec.HolderIdentity {
@@ -67,7 +67,7 @@ func TestTwoSchedulers(t *testing.T) {
 		t.Errorf("an orderly stop ended with code %d", code)
 	}
 	third := scheduler() // the one that stopped in order has released its Lease
-	third.waitForOutput("me=true")
+	third.waitForOutput("self=true")
 }
 
 // startComponents starts controllers and the agents of four nodes beside a server.

@@ -14,7 +14,7 @@ func ReasonText(r *decision.Reason) string {
 	case decision.ReasonInsufficient:
 		return insufficientText(r)
 	case decision.ReasonAvoidHold:
-		return fmt.Sprintf("avoided after %d displacements of the owner's pods for %s (hold %s)", r.Have, r.Subject, r.Object)
+		return fmt.Sprintf("avoided: owner's pods displaced for %s: %d (hold %s)", r.Subject, r.Have, r.Object)
 	case decision.ReasonTooManyPods:
 		return fmt.Sprintf("runs %d pods of %d", r.Used, r.Have)
 	case decision.ReasonTopologySpread:

@@ -107,7 +107,7 @@ func TestGuardEvictsLargestPod(t *testing.T) {
 	go func() { done <- g.Run(ctx) }()
 	smallEnded := startProcess(t, h, l, calm, "-memory=10Mi")
 	largeEnded := startProcess(t, h, l, hog, "-memory=1Gi", "-memory-rate=200Mi")
-	<-largeEnded
+	_ = <-largeEnded
 	for { // the kill may precede the status write
 		p, err := client.CoreV1().Pods("default").Get(t.Context(), "hog", metav1.GetOptions{})
 		if err != nil {

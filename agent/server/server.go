@@ -95,6 +95,6 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := server.Shutdown(finish); err != nil {
 		_ = server.Close()
 	}
-	<-ended
+	_ = <-ended
 	return nil
 }

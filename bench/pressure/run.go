@@ -59,7 +59,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	// Start at a random phase of the polling interval.
 	time.Sleep(time.Duration(rand.Int64N(int64(max(w.poll, time.Millisecond)))) % time.Second)
 	go func() { done <- s.Run(ctx, n) }()
-	defer func() { cancel(); <-done }()
+	defer func() { cancel(); _ = <-done }()
 	if w.poll > 0 {
 		time.Sleep(time.Duration(rand.Int64N(int64(w.poll))))
 	} else {

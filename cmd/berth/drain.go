@@ -61,7 +61,7 @@ object changes, 1 on other errors.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	flags := cmd.Flags()
 	f.source.addFlags(flags)

@@ -226,10 +226,10 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err err
 // print writes the timeline and the summary.
 func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) error {
 	shown := lines
-	switch {
-	case f.timeline == "none":
+	switch f.timeline {
+	case "none":
 		shown = nil
-	case f.timeline == "auto":
+	case "auto":
 		shown = lines[:min(len(lines), 100)]
 	}
 	if f.output == "json" {

@@ -48,7 +48,7 @@ func (s *fakeHoldStore) Get(_ context.Context, namespace, name string) (*v1alpha
 	return nil, notFound
 }
 
-func (s *fakeHoldStore) Create(_ context.Context, h *v1alpha1.Hold) error { return s.Update(nil, h) }
+func (s *fakeHoldStore) Create(ctx context.Context, h *v1alpha1.Hold) error { return s.Update(ctx, h) }
 
 func (s *fakeHoldStore) Update(_ context.Context, h *v1alpha1.Hold) error {
 	s.mu.Lock()

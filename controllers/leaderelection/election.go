@@ -75,7 +75,7 @@ func (e *Election) Run(ctx context.Context, leases kubernetes.Interface, gate *G
 		gate.shut()
 	}
 	stop(ErrLost)
-	<-workDone
+	_ = <-workDone
 	return ErrLost
 }
 

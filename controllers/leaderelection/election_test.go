@@ -207,7 +207,7 @@ func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
 			t.Fatal("both lead")
 		}
 		c.on.Store(true)
-		<-workDone
+		_ = <-workDone
 		time.Sleep(time.Minute)
 		if len(two.sent()) == 0 || !two.sent()[0].After(one.last().Add(time.Second)) {
 			t.Errorf("the first sent until %v, the second from %v", one.last(), two.sent())

@@ -15,6 +15,7 @@ type ProgressBar struct {
 	shown bool
 }
 
+// Show draws the bar with n of total done, if the output is a terminal.
 func (b *ProgressBar) Show(n, total int, words string) {
 	if !term.IsTerminal(int(b.W.Fd())) {
 		return

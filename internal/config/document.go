@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	kjson "sigs.k8s.io/json"
@@ -91,7 +92,7 @@ func ReadBerth(d Document) (Berth, error) {
 			strict = []error{err}
 		}
 	}
-	errs := append(strict, c.Validate()...)
+	errs := slices.Concat(strict, c.Validate())
 	for i := range errs {
 		errs[i] = fmt.Errorf("%s: %w", d.File, errs[i])
 	}

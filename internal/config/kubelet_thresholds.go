@@ -53,7 +53,7 @@ func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, threshold
 	if len(thresholdErrs) > 0 {
 		return nil, thresholdErrs
 	}
-	all := append(hard, soft...)
+	all := slices.Concat(hard, soft)
 	for i := range all {
 		if v, given := reclaims[all[i].Signal]; given {
 			all[i].MinReclaim = &v

@@ -25,6 +25,7 @@ const (
 	runtimeEmbedded = "embedded"
 )
 
+// AddRuntimeFlag defines the flag --runtime.
 func AddRuntimeFlag(flags *pflag.FlagSet, into *string) {
 	flags.StringVar(into, "runtime", RuntimeAuto, "container runtime: cri (containerd or another CRI v1 runtime), embedded (needs no installed software; containment, not a security boundary), or auto: cri if available, else embedded")
 }

@@ -25,6 +25,7 @@ type Flags struct {
 	SizeSet     bool // count, cpu or memory was set
 }
 
+// AddFlags defines the flags of simulated nodes.
 func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cpu, "node-cpu", "8", "CPU of each simulated node")
 	flags.StringVar(&f.memory, "node-memory", "16Gi", "memory of each simulated node")
@@ -60,6 +61,7 @@ func (f *Flags) BuildNodes(name func(i int) string) ([]*corev1.Node, error) {
 	return out, nil
 }
 
+// ParsePositiveQuantity parses the value of a flag; the error shows the example.
 func ParsePositiveQuantity(flag, value, example string) (resource.Quantity, error) {
 	q, err := resource.ParseQuantity(value)
 	if err != nil || q.Sign() <= 0 {

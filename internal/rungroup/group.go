@@ -17,6 +17,7 @@ type Group struct {
 	Wg, lastWG sync.WaitGroup
 }
 
+// ErrStopped is the cause of a stop by a signal.
 var ErrStopped = errors.New("stopped")
 
 // Run calls start, waits until all components have ended, and returns the error of the

@@ -46,12 +46,12 @@ func Load(files []string) (Settings, error) {
 			return s, fmt.Errorf("%s: duplicate %s, first in %s", d.File, d.Kind, before)
 		}
 		seen[d.Kind] = d.File
-		switch {
-		case d.Kind == config.Kind:
+		switch d.Kind {
+		case config.Kind:
 			s.Berth, err = config.ReadBerth(d)
-		case d.Kind == config.SchedulerKind:
+		case config.SchedulerKind:
 			s.Scheduler, err = config.ReadKubeScheduler(d)
-		case d.Kind == config.KubeletKind:
+		case config.KubeletKind:
 			s.Kubelet, err = config.ReadKubelet(d)
 		default:
 			err = config.UnsupportedKindError(d)

@@ -20,7 +20,6 @@ type classBuilder struct {
 	e         *Engine
 	a         *framework.Evaluation
 	slotByKey map[string]int // slot by topology key
-	policy    string         // key of the node selector and tolerations
 }
 
 // compileClass compiles the class of a pod.

@@ -21,6 +21,7 @@ type CandidateNode struct {
 	Added, Removed []*model.Pod
 }
 
+// NewCandidateNode returns a node of the cluster state as plugins see it.
 func NewCandidateNode(n *cluster.NodeInfo) CandidateNode {
 	return CandidateNode{ID: n.ID, Node: n.Model, Pods: n.Pods, Used: &n.Used, Scoring: &n.Scoring, Ports: n.Ports, NameHash: n.NameHash}
 }

@@ -105,6 +105,7 @@ type SpreadArgs struct {
 // HostnameKey is the label with the host name of a node.
 const HostnameKey = "kubernetes.io/hostname"
 
+// ZoneKey is the label of a node that names its zone.
 const ZoneKey = "topology.kubernetes.io/zone"
 
 // DefaultConfig returns the default profile of kube-scheduler.

@@ -25,6 +25,7 @@ type Evaluation struct {
 	Err string
 }
 
+// NewEvaluation returns an Evaluation of a pod for nodes, which are sorted by name.
 func NewEvaluation(s *cluster.State, p *Profile, pod *model.Pod, nodes []cluster.NodeID) *Evaluation {
 	ev := &Evaluation{State: s, Profile: p, Pod: pod, Nodes: make([]CandidateNode, len(nodes))}
 	for i, id := range nodes {

@@ -38,6 +38,7 @@ type termMatcher struct {
 	namespaceLabels model.Labels
 }
 
+// NewTermMatcher returns a matcher of the evaluated pod with affinity terms of other pods.
 func NewTermMatcher(ev *framework.Evaluation) *termMatcher {
 	labels, _ := ev.State.NamespaceLabels(ev.Pod.Namespace)
 	return &termMatcher{a: ev, namespaceLabels: labels}

@@ -73,6 +73,7 @@ func MatchesNodeSelector(sel *model.NodeSelector, n *model.Node) (subject string
 	return "", !sel.HasRequired || MatchesAnyTerm(sel.Required, n)
 }
 
+// MatchesAnyTerm reports whether a node matches at least one term.
 func MatchesAnyTerm(terms []model.NodeSelectorTerm, n *model.Node) bool {
 	for i := range terms {
 		if terms[i].Matches(n.Labels, n.Name) {
@@ -100,6 +101,7 @@ func scoreNodeAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) f
 	}
 }
 
+// PreferredWeight returns the sum of the weights of the terms that a node matches.
 func PreferredWeight(terms []model.PreferredSchedulingTerm, n *model.Node) int64 {
 	var sum int64
 	for i := range terms {

@@ -6,6 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
+// UnschedulableTaint is the taint of a cordoned node.
 var UnschedulableTaint = model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule}
 
 // nodeUnschedulable rejects cordoned nodes, unless the pod tolerates the corresponding

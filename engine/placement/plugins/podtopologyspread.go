@@ -101,6 +101,7 @@ func countSimulatedPods(ev *framework.Evaluation, c *Constraint, pods []*model.P
 	return n
 }
 
+// HasAllKeys reports whether a node has the topology keys of all constraints.
 func HasAllKeys(cs []Constraint, n *model.Node) bool {
 	for i := range cs {
 		if _, ok := n.Labels.Get(cs[i].TopologyKey); !ok {

@@ -90,6 +90,7 @@ func claimUser(ev *framework.Evaluation, claim string, st *framework.CandidateNo
 	return nil
 }
 
+// UsesClaim reports whether a pod uses a claim that is not ephemeral.
 func UsesClaim(p *model.Pod, claim string) bool {
 	return slices.ContainsFunc(p.Spec.Claims, func(c model.PodClaim) bool { return c.Claim == claim && !c.Ephemeral })
 }

@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	// BetaZoneKey is the deprecated zone label.
 	BetaZoneKey   = "failure-domain.beta.kubernetes.io/zone"
 	betaRegionKey = "failure-domain.beta.kubernetes.io/region"
 	regionKey     = "topology.kubernetes.io/region"

@@ -13,8 +13,10 @@ import (
 )
 
 type (
+	// NodeOption changes a node that Node builds.
 	NodeOption func(*model.Node)
-	PodOption  func(*model.Pod)
+	// PodOption changes a pod that Pod builds.
+	PodOption func(*model.Pod)
 )
 
 // Node returns a node with 4 cores, 8 GiB and 110 pods.
@@ -27,6 +29,7 @@ func Node(name string, with ...NodeOption) *model.Node {
 	return n
 }
 
+// Labelled adds a label to a node.
 func Labelled(key, value string) NodeOption {
 	return func(n *model.Node) {
 		m := map[string]string{key: value}
@@ -37,8 +40,10 @@ func Labelled(key, value string) NodeOption {
 	}
 }
 
+// Zone sets the label "zone" of a node.
 func Zone(name string) NodeOption { return Labelled("zone", name) }
 
+// Tainted adds a taint to a node.
 func Tainted(key, value string, e model.Effect) NodeOption {
 	return func(n *model.Node) { n.Taints = append(n.Taints, model.Taint{Key: key, Value: value, Effect: e}) }
 }
@@ -52,14 +57,18 @@ func Pod(name string, with ...PodOption) *model.Pod {
 	return p
 }
 
+// Spec changes the specification of a pod.
 func Spec(change func(*model.PodSpec)) PodOption { return func(p *model.Pod) { change(p.Spec) } }
 
+// OnNode binds a pod to a node.
 func OnNode(node string) PodOption { return func(p *model.Pod) { p.NodeName = node } }
 
+// App sets the label "app" of a pod.
 func App(value string) PodOption {
 	return func(p *model.Pod) { p.Labels = model.Labels{{Key: "app", Value: value}} }
 }
 
+// Requests sets the requests of a pod, in millicores and bytes.
 func Requests(cpu, memory int64) PodOption {
 	return Spec(func(s *model.PodSpec) {
 		s.Requests = model.Resources{MilliCPU: cpu, Memory: memory}
@@ -67,10 +76,12 @@ func Requests(cpu, memory int64) PodOption {
 	})
 }
 
+// Matches returns a selector for a label with one of some values.
 func Matches(key string, values ...string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: values}}}
 }
 
+// LabelIn returns a node selector term for a label with one of some values.
 func LabelIn(key string, values ...string) model.NodeSelectorTerm {
 	return model.NodeSelectorTerm{Labels: []model.Requirement{{Key: key, Op: model.In, Values: values}}}
 }
@@ -89,7 +100,7 @@ func NewState(objects ...any) *cluster.State {
 		case model.SpreadGroup:
 			s.UpsertSpreadGroup(o)
 		default:
-			panic(fmt.Sprintf("world: %T", o))
+			panic(fmt.Sprintf("unsupported object %T", o))
 		}
 	}
 	return s
@@ -120,6 +131,7 @@ func Points(r *decision.Record, plugin decision.Plugin) string {
 	return strings.Join(out, " ")
 }
 
+// Expect reports an error if got is not want.
 func Expect(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
@@ -143,6 +155,7 @@ func ForVictim(h *model.Hold, victim string, created int64) *model.Hold {
 	return h
 }
 
+// Near returns an affinity term for pods with a value of the label "app".
 func Near(key, value string, change ...func(*model.PodAffinityTerm)) model.PodAffinityTerm {
 	t := model.PodAffinityTerm{TopologyKey: key, Selector: Matches("app", value), Namespaces: []string{"default"}}
 	for _, f := range change {
@@ -151,4 +164,5 @@ func Near(key, value string, change ...func(*model.PodAffinityTerm)) model.PodAf
 	return t
 }
 
+// InNamespace sets the namespace of a pod.
 func InNamespace(namespace string) PodOption { return func(p *model.Pod) { p.Namespace = namespace } }

@@ -16,8 +16,11 @@ import (
 // Generator creates random clusters and pods.
 type Generator struct{ *rand.Rand }
 
+// Pick returns a random element of list.
 func (d Generator) Pick(list ...string) string { return list[d.IntN(len(list))] }
-func (d Generator) One(in int) bool            { return d.IntN(in) == 0 }
+
+// One reports true once in `in` calls on average.
+func (d Generator) One(in int) bool { return d.IntN(in) == 0 }
 
 // SoakRounds returns few, or with BERTH_SOAK thirty times as many, or the number in it.
 func SoakRounds(few int) int {
@@ -31,6 +34,7 @@ func SoakRounds(few int) int {
 	}
 }
 
+// Node returns a random node.
 func (d Generator) Node(i int) *model.Node {
 	labels := map[string]string{"disk": d.Pick("ssd", "hdd"), "n": strconv.Itoa(d.IntN(4))}
 	if !d.One(10) {
@@ -63,6 +67,7 @@ func (d Generator) Node(i int) *model.Node {
 	return n
 }
 
+// Sel returns a selector with one requirement.
 func Sel(key string, op model.Op, values ...string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: op, Values: values}}}
 }
@@ -84,6 +89,7 @@ func (d Generator) selector() *model.Selector {
 	return Sel("app", model.In, d.Pick("web", "db", "job"))
 }
 
+// PodTerm returns a random affinity term.
 func (d Generator) PodTerm() model.PodAffinityTerm {
 	t := model.PodAffinityTerm{TopologyKey: d.Pick(framework.HostnameKey, framework.HostnameKey, framework.ZoneKey, framework.ZoneKey, "rack", "disk", "none"),
 		Selector: d.selector(), Namespaces: []string{d.Pick("x", "x", "y")}}
@@ -118,6 +124,7 @@ func (d Generator) constraint() model.SpreadConstraint {
 	return c
 }
 
+// Spec returns a random pod specification.
 func (d Generator) Spec() *model.PodSpec {
 	s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(d.IntN(3)), ImageContainers: 1 + d.IntN(2)}
 	if !d.One(6) {
