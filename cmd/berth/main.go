@@ -44,7 +44,7 @@ func rootCommand() *cobra.Command {
 		Example: `  berth up
   berth kubectl apply -f examples/pods.yaml
   berth explain pod web-7`,
-		Version:       version(),
+		Version:       currentVersion().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
