@@ -51,8 +51,8 @@ Ctrl-C to stop.
 
 With --virtual-nodes or --real-node pods run in containers: in containerd if it is
 installed, else in the embedded runtime, which needs no installed software
-(--runtime). If neither works, virtual nodes are replaced by simulated ones, with a
-message. Simulated nodes are then added only with --nodes, and with the taint
+(--runtime). If neither works, the command fails; with --allow-simulated it prints a
+warning and uses simulated nodes instead. Otherwise simulated nodes are then added only with --nodes, and with the taint
 berth.dev/simulated:NoSchedule. Virtual nodes and their pods are removed when the
 command ends; leftovers of a killed process are removed at the next start.`,
 		Example: `  berth up
