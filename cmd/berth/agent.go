@@ -41,7 +41,7 @@ func agentCommand() *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
 		Use:   "agent",
-		Short: "Run a node agent: this machine, simulated nodes, or a pressure guard",
+		Short: "Run a node agent: real or simulated nodes, or a pressure guard",
 		Long: `Registers a node, renews its Lease, and runs the pods that are bound to it. The
 container runtime is the one at --runtime-endpoint. If none listens there, the
 embedded runtime is used, which needs no installed software (--runtime).
@@ -50,16 +50,16 @@ The agent limits, probes, measures and evicts pods, and serves their logs and
 metrics. Pods keep running when the agent stops. It finds them when it restarts.
 
 With --simulated the nodes run no processes. Annotations of a pod set how long
-it runs (sim.berth.dev/run-seconds), its exit code (sim.berth.dev/exit-code), how
-long it takes to stop (sim.berth.dev/stop-seconds), and how long its preStop hook
-takes (sim.berth.dev/prestop-seconds).
+it runs (sim.berth.dev/run-seconds), its exit code (sim.berth.dev/exit-code),
+how long it takes to stop (sim.berth.dev/stop-seconds), and how long its preStop
+hook takes (sim.berth.dev/prestop-seconds).
 
 With --guard it runs next to a kubelet and only evicts. It reacts within
 milliseconds when memory or process ids run out. The thresholds are evictionHard
 and evictionSoft of the KubeletConfiguration in --config. The kubelet's own
 eviction for these signals must be off: its evictionHard must name disk signals
-only. Otherwise the guard exits with code 2. deploy/guard.yaml runs one guard per
-node.`,
+only. Otherwise the guard exits with code 2. deploy/guard.yaml runs one guard
+per node.`,
 		Example: `  berth credentials --node n7 > n7.kubeconfig
   berth agent --kubeconfig n7.kubeconfig
   berth agent --kubeconfig n7.kubeconfig --simulated --node-cpu 16

@@ -16,7 +16,7 @@ func configCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Print every option of BerthConfiguration with its value and meaning",
+		Short: "Print every BerthConfiguration option with its value and meaning",
 		Example: `  berth config > berth.yaml
   berth config --config berth.yaml -o json`,
 		Args: cobra.NoArgs,

@@ -39,7 +39,7 @@ func controllerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "controller [CONTROLLER...]",
 		Short: "Run controllers against Berth's API server or a Kubernetes cluster",
-		Long: `Runs the controllers ` + strings.Join(controllerNames(), ", ") + `.
+		Long: cli.WrapText("Runs the controllers "+strings.Join(controllerNames(), ", ")+".") + `
 
 Against Berth's API server all controllers run, or only the named ones. Against
 another API server only the named ones run, and none next to the
@@ -53,7 +53,8 @@ requests and exits. --volume-directory also provisions volumes as directories on
 this machine, for classes with the provisioner ` + localprovisioner.ProvisionerName + `.`,
 		Example: `  berth credentials --for controller > controller.kubeconfig
   berth controller --kubeconfig controller.kubeconfig
-  berth controller disruption taints --upstream-off disruption,taints --kubeconfig kind.kubeconfig`,
+  berth controller disruption taints --upstream-off disruption,taints \
+    --kubeconfig kind.kubeconfig`,
 		ValidArgs: controllerNames(),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return f.run(cmd.Context(), cmd.OutOrStdout(), names, cmd.Flags().Changed("metrics-bind-address"))

@@ -32,8 +32,9 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a demonstration: place, memory, disk, drain, preempt",
-		Long: `Runs five acts on the running cluster or, if there is none, on a temporary one. Each
-act takes less than 20 seconds and prints names and numbers read from the cluster:
+		Long: `Runs five acts on the running cluster or, if there is none, on a temporary one.
+Each act takes less than 20 seconds and prints names and numbers read from the
+cluster:
 
   place    spreads pods; explains what would make a pending pod schedulable
   memory   evicts the pod that uses up its node's memory, and no other
@@ -41,10 +42,10 @@ act takes less than 20 seconds and prints names and numbers read from the cluste
   drain    drains a node under a disruption budget, as previewed
   preempt  preempts pods of lower priority
 
-The demo adds three nodes that accept no other pods: parts of this machine that run
-processes if it runs as root, else simulated nodes. It changes nothing else in the
-cluster and removes everything at the end, also after Ctrl-C. Leftovers of a killed
-demo are removed by the next one.
+The demo adds three nodes that accept no other pods: parts of this machine that
+run processes if it runs as root, else simulated nodes. It changes nothing else
+in the cluster and removes everything at the end, also after Ctrl-C. Leftovers
+of a killed demo are removed by the next one.
 
 Exits with 0 if each act showed what it describes, else with 1.`,
 		Example: `  berth demo

@@ -51,15 +51,16 @@ func deschedulerCommand() *cobra.Command {
 		Use:   "descheduler",
 		Short: "Move pods to better nodes, or preview the moves (--dry-run)",
 		Long: `Moves pods according to a DeschedulerPolicy, once or every --interval. It reads
-descheduler/v1alpha2 and converts v1alpha1. Without a policy file it runs the eight
-strategies of the Kubernetes descheduler's former default policy.
+descheduler/v1alpha2 and converts v1alpha1. Without a policy file it runs the
+eight strategies of the Kubernetes descheduler's former default policy.
 
-In planned mode a pod is evicted only if the scheduler would place its replacement
-on another node and that brings the strategy closer to its goal. One pod of a
-workload moves at a time, and moves wait for disruption budgets. A move that did
-not help is not repeated soon. If Berth's scheduler places the pods, the target is
-reserved for the replacement; the report says whether it is. If pods use other
-scheduler profiles than the default, pass the scheduler's configuration with --config.
+In planned mode a pod is evicted only if the scheduler would place its
+replacement on another node and that brings the strategy closer to its goal. One
+pod of a workload moves at a time, and moves wait for disruption budgets. A move
+that did not help is not repeated soon. If Berth's scheduler places the pods,
+the target is reserved for the replacement; the report says whether it is. If
+pods use other scheduler profiles than the default, pass the scheduler's
+configuration with --config.
 
 In compatible mode the descheduler evicts what the strategies select, as the
 Kubernetes descheduler does.
@@ -69,8 +70,8 @@ Kubernetes descheduler does with --leader-elect. A single run holds it, too. It
 waits for another single run (at most --timeout), and exits with code 2 while a
 descheduler with an interval holds the Lease.
 
-Exits with 0 if all moves were made or none was needed, 3 if some were not made, 2 if
-another descheduler runs, 1 on other errors.`,
+Exits with 0 if all moves were made or none was needed, 3 if some were not made,
+2 if another descheduler runs, 1 on other errors.`,
 		Example: `  berth descheduler --dry-run
   berth descheduler --policy-config-file policy.yaml --dry-run -o json
   berth descheduler --policy-config-file policy.yaml --interval 2m

@@ -11,10 +11,10 @@ import (
 func deschedulerConvertCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "convert FILE",
-		Short: "Print a DeschedulerPolicy as descheduler/v1alpha2, with a warning for each field that was converted",
-		Long: `Reads a DeschedulerPolicy, descheduler/v1alpha1 (with strategies) or v1alpha2, and prints it as
-descheduler/v1alpha2, which the current Kubernetes descheduler reads. It prints a warning
-for each converted field.`,
+		Short: "Convert a DeschedulerPolicy to descheduler/v1alpha2",
+		Long: `Reads a DeschedulerPolicy, descheduler/v1alpha1 (with strategies) or v1alpha2,
+and prints it as descheduler/v1alpha2, which the current Kubernetes descheduler
+reads. It prints a warning for each converted field.`,
 		Example: `  berth descheduler convert old-policy.yaml > policy.yaml`,
 		Args:    cli.ExactlyOneArg("descheduler convert", "policy file", "old-policy.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -36,20 +36,20 @@ func drainCommand() *cobra.Command {
 	var f drainFlags
 	cmd := &cobra.Command{
 		Use:   "drain NODE...",
-		Short: "Drain nodes, or preview the drain without evicting anything (--what-if)",
-		Long: `Cordons nodes and evicts their pods through the eviction API, one pod of a workload at
-a time. The next pod is evicted when the replacement is Ready. The command ends when
-all pods have left, or when waiting cannot help. After Ctrl-C the nodes stay
-cordoned, and the same command continues. Flags of kubectl drain have the same
-meaning. DaemonSet pods stay by default.
+		Short: "Drain nodes, or preview the drain (--what-if)",
+		Long: `Cordons nodes and evicts their pods through the eviction API, one pod of a
+workload at a time. The next pod is evicted when the replacement is Ready. The
+command ends when all pods have left, or when waiting cannot help. After Ctrl-C
+the nodes stay cordoned, and the same command continues. Flags of kubectl drain
+have the same meaning. DaemonSet pods stay by default.
 
---what-if evicts nothing. It simulates the drain with the real scheduler on a copy of
-the cluster, and reports where each pod would go, which pods would wait and why,
-which budget delays which pod until when, and which field must change for a pod
-that can never move. It assumes that replacements become Ready.
+--what-if evicts nothing. It simulates the drain with the real scheduler on a
+copy of the cluster, and reports where each pod would go, which pods would wait
+and why, which budget delays which pod until when, and which field must change
+for a pod that can never move. It assumes that replacements become Ready.
 
-Exits with 0 if all pods move, 3 if some wait, 4 if some can never move unless an
-object changes, 1 on other errors.`,
+Exits with 0 if all pods move, 3 if some wait, 4 if some can never move unless
+an object changes, 1 on other errors.`,
 		Example: `  berth drain n7 --what-if
   berth drain n7 n8 --delete-emptydir-data
   berth drain n7 --surge --timeout 30m

@@ -42,10 +42,10 @@ func evictionsCommand() *cobra.Command {
 		Long: `Lists displaced pods, newest first: by preemption, eviction requests (drain,
 descheduler), taints, garbage collection, or node pressure.
 
-Berth records each displacement in an event, which the API server keeps for an hour,
-and in a journal (--journal). The journal next to the kubeconfig is read by default.
-Displacements by stock Kubernetes components are shown as far as events and pod
-conditions have them.
+Berth records each displacement in an event, which the API server keeps for an
+hour, and in a journal (--journal). The journal next to the kubeconfig is read
+by default. Displacements by stock Kubernetes components are shown as far as
+events and pod conditions have them.
 
 Exits with 0 if there are none, with 1 if neither source can be read.`,
 		Example: `  berth evictions

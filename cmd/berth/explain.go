@@ -51,10 +51,10 @@ func explainPodCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pod NAMESPACE/NAME",
 		Short: "Explain why a pod is pending, or how its node was chosen",
-		Long: `Evaluates the pod with all filter and score plugins, on the current cluster or on
-dumps (-f). For an unschedulable pod it reports which plugin rejects which nodes and
-by how much, which events trigger another attempt, which pods it could preempt, and
-the smallest changes that make it schedulable. Each change was verified on a copy of
+		Long: `Evaluates the pod with all filter and score plugins, on a cluster or dumps (-f).
+For an unschedulable pod it reports which plugin rejects which nodes and by how
+much, which events trigger another attempt, which pods it could preempt, and the
+smallest changes that make it schedulable. Each change was verified on a copy of
 the cluster. A bound pod is evaluated as if it were not bound.
 
 For a bound pod that does not run, it shows what the node reports. It shows past

@@ -23,10 +23,10 @@ func explainNodeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node NAME",
 		Short: "Explain what uses a node and which pending pods would fit",
-		Long: `Reports for each resource of a node what is requested and what is free, its taints
-and bad conditions, its pods, reservations and Avoid Holds, and which pending pods
-would fit or which plugin rejects them. With --disk the node's agent reports how much
-space each image, log, volume and pod uses.
+		Long: `Reports for each resource of a node what is requested and what is free, its
+taints and bad conditions, its pods, reservations and Avoid Holds, and which
+pending pods would fit or which plugin rejects them. With --disk the node's
+agent reports how much space each image, log, volume and pod uses.
 
 Exits with 0 whatever it reports, with 1 if the node is not found.`,
 		Example: `  berth explain node n7

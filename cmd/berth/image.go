@@ -27,12 +27,12 @@ func imageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
 		Short: "Pull, load, list and remove images of the embedded runtime",
-		Long: `Manages the images of a node that uses the embedded runtime. It requires root and
-works whether the agent runs or not. A node that uses containerd has its images
-there (ctr -n k8s.io images).
+		Long: `Manages the images of a node that uses the embedded runtime. It requires root
+and works whether the agent runs or not. A node that uses containerd has its
+images there (ctr -n k8s.io images).
 
-Images are unpacked inside their own directory. Images that try to escape from it
-are refused, and device files are omitted. An image may have up to 32 GiB and
+Images are unpacked inside their own directory. Images that try to escape from
+it are refused, and device files are omitted. An image may have up to 32 GiB and
 500,000 files.`,
 		Example: `  berth image pull busybox:1
   docker save app:v2 | berth image load -
@@ -51,10 +51,11 @@ func (f *imageFlags) pullCommand() *cobra.Command {
 	var password bool
 	cmd := &cobra.Command{
 		Use: "pull NAME...", Short: "Pull images from their registries", Args: cli.AtLeastOneArg("image pull", "image", "busybox:1"),
-		Long: `Pulls images from their registries, for this machine's platform. Plain HTTP is used
-only for registries on this machine.`,
+		Long: `Pulls images from their registries, for this machine's platform. Plain HTTP is
+used only for registries on this machine.`,
 		Example: `  berth image pull busybox:1
-  berth image pull --username ann --password-stdin registry.example.org/team/app:v2 < password`,
+  berth image pull --username ann --password-stdin \
+    registry.example.org/team/app:v2 < password`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			auth, err := registryAuth(cmd.InOrStdin(), user, password)
 			if err != nil {
@@ -101,8 +102,8 @@ func (f *imageFlags) loadCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
 		Use: "load FILE", Short: "Load images from a tar file", Args: cli.ExactlyOneArg("image load", "tar file", "app.tar"),
-		Long: `Loads the images of a tar file made by "docker save" or with an OCI layout, compressed
-or not. Use - for standard input.`,
+		Long: `Loads the images of a tar file made by "docker save" or with an OCI layout,
+compressed or not. Use - for standard input.`,
 		Example: `  docker save app:v2 | berth image load -
   berth image load app.tar --name app:v2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -135,9 +136,11 @@ or not. Use - for standard input.`,
 func (f *imageFlags) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List images", Args: cobra.NoArgs,
-		Long: `Lists images with their disk usage. A layer shared by several images counts for each of
-them, and once in the total. A built-in image is made from the berth binary whenever an
-agent starts.`,
+		Long: `Lists images with their disk usage. A layer shared by several images counts for
+each of them, and once in the total. A built-in image is made from the berth
+binary whenever an agent starts.`,
+		Example: `  berth image ls
+  berth image ls --root-dir /var/lib/berth/agent -o json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := f.openStore(cmd.ErrOrStderr(), false)
 			if err != nil {
@@ -162,9 +165,11 @@ agent starts.`,
 func (f *imageFlags) removeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: cli.AtLeastOneArg("image rm", "image", "app:v2"),
-		Long: `Removes image names, and an image with its last name. An id or a name with a digest
-removes the image with all its names. Layers that a container uses are removed with
-the container.`,
+		Long: `Removes image names, and an image with its last name. An id or a name with a
+digest removes the image with all its names. Layers that a container uses are
+removed with the container.`,
+		Example: `  berth image rm app:v1
+  berth image rm registry.example.org/app:v1 registry.example.org/app:v2`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			s, err := f.openStore(cmd.ErrOrStderr(), false)
 			if err != nil {

@@ -22,8 +22,8 @@ func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl ...",
 		Short: "Run kubectl",
-		Long: `Runs the unmodified kubectl. Without --kubeconfig and KUBECONFIG it uses the cluster of
-berth up.`,
+		Long: `Runs the unmodified kubectl. Without --kubeconfig and KUBECONFIG it uses the
+cluster of berth up.`,
 		Example: `  berth kubectl get pods -o wide
   berth kubectl apply -f examples/pods.yaml
   berth kubectl --kubeconfig ~/.kube/config get nodes`,

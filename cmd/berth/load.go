@@ -27,7 +27,7 @@ func loadCommand() *cobra.Command {
 		Short: "Create the pods of an OpenB pod list and report the result",
 		Example: `  berth up --openb-nodes openb_node_list_all_node.csv &
   berth load --openb-pods openb_pod_list_default.csv
-  berth load --openb-pods openb_pod_list_default.csv --limit 100 --rate 10 -o json`,
+  berth load --openb-pods openb_pod_list_default.csv --limit 100 --rate 10`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {

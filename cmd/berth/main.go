@@ -44,14 +44,31 @@ func rootCommand() *cobra.Command {
 		Example: `  berth up
   berth kubectl apply -f examples/pods.yaml
   berth explain pod web-7`,
-		Version:       version(),
+		Version:       currentVersion().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	cmd.SetFlagErrorFunc(cli.FlagError)
+	cli.SetHelpWidth(cmd)
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), deschedulerCommand(), agentCommand(),
-		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(), imageCommand(), configCommand(), credentialsCommand(), demoCommand(), workloadCommand(), versionCommand())
+		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(),
+		imageCommand(), configCommand(), credentialsCommand(), demoCommand(), workloadCommand(), versionCommand())
+	addCompletionCommand(cmd)
 	return cmd
+}
+
+// addCompletionCommand adds cobra's completion command, with lines of at most
+// [cli.HelpWidth] columns.
+func addCompletionCommand(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	completion.Example = "  berth completion bash > /etc/bash_completion.d/berth"
+	for _, shell := range completion.Commands() {
+		shell.Long = strings.ReplaceAll(shell.Long, "If it is not installed already, you can install it", "If it is not installed, install it")
+	}
 }
 
 // extendRootPath appends the sbin directories for root, so that mkfs.ext4 and iptables are

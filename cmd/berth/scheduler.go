@@ -31,13 +31,14 @@ func schedulerCommand() *cobra.Command {
 	var f schedulerFlags
 	cmd := &cobra.Command{
 		Use:   "scheduler",
-		Short: "Run the scheduler against Berth's API server or a Kubernetes cluster",
-		Long: `Runs the scheduler against Berth's API server or a Kubernetes cluster. Replicas elect a
-leader. By default they use kube-scheduler's Lease, so that only one of the two
-schedules. The default of clientConnection.qps does not limit requests: only the
-number of workers and the API server do.`,
+		Short: "Run a scheduler against Berth's API server or a Kubernetes cluster",
+		Long: `Runs the scheduler against Berth's API server or a Kubernetes cluster. Replicas
+elect a leader. By default they use kube-scheduler's Lease, so that only one of
+the two schedules. The default of clientConnection.qps does not limit requests:
+only the number of workers and the API server do.`,
 		Example: `  berth scheduler --kubeconfig scheduler.kubeconfig
-  berth scheduler --kubeconfig scheduler.kubeconfig --config profiles.yaml --metrics-bind-address 127.0.0.1:10251`,
+  berth scheduler --kubeconfig scheduler.kubeconfig --config profiles.yaml \
+    --metrics-bind-address 127.0.0.1:10251`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := f.options(cmd.Flags())

@@ -21,11 +21,12 @@ func serverCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "server",
 		Short: "Run the Kubernetes-compatible API server",
-		Long: `Serves the Kubernetes API from an embedded or an external etcd. Run berth controller
-with it: pods need the default ServiceAccount, which a controller creates in each
-namespace.`,
+		Long: `Serves the Kubernetes API from an embedded or an external etcd. Run berth
+controller with it: pods need the default ServiceAccount, which a controller
+creates in each namespace.`,
 		Example: `  berth server --data-dir ./data
-  berth server --etcd-servers https://e1:2379,https://e2:2379 --etcd-cafile ca.pem --etcd-certfile c.pem --etcd-keyfile k.pem`,
+  berth server --etcd-servers https://e1:2379,https://e2:2379 \
+    --etcd-cafile ca.pem --etcd-certfile c.pem --etcd-keyfile k.pem`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := settings.Load(configs)

@@ -39,18 +39,22 @@ func simulateCommand() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
 		Use:   "simulate",
-		Short: "Run the scheduler on a dump, a trace or a scenario under virtual time",
-		Long: `Runs the production scheduler with simulated nodes on a dump (-f), OpenB lists or a
-scenario, and reports the result. A simulated day takes seconds. The same inputs and
-seed give the same decisions.
+		Short: "Run the scheduler on a dump, trace or scenario in virtual time",
+		Long: `Runs the production scheduler with simulated nodes on a dump (-f), OpenB lists
+or a scenario, and reports the result. A simulated day takes seconds. The same
+inputs and seed give the same decisions.
 
-Exits with 1 if an expectation of the scenario fails or an invariant is violated.`,
+Exits with 1 if an expectation of the scenario fails or an invariant is
+violated.`,
 		Example: `  kubectl get nodes,pods,pdb,pc,pv,pvc,sc,svc,rs,sts,ns -A -o yaml > dump.yaml
   berth simulate -f dump.yaml --scenario what-if.txt
   berth simulate --scenario scenarios/storm.txt --timeline all --check
-  berth simulate --openb-nodes openb_node_list_all_node.csv --openb-pods openb_pod_list_default.csv
-  berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --openb-fill --openb-priorities -o json
-  berth simulate -f dump.yaml --journal run.jsonl && berth simulate --replay run.jsonl`,
+  berth simulate --openb-nodes openb_node_list_all_node.csv \
+    --openb-pods openb_pod_list_default.csv
+  berth simulate --openb-nodes nodes.csv --openb-pods pods.csv --openb-fill \
+    --openb-priorities -o json
+  berth simulate -f dump.yaml --journal run.jsonl
+  berth simulate --replay run.jsonl`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}

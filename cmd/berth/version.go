@@ -1,21 +1,35 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/apiserver"
 )
 
+// The linker sets these variables for a release (-X main.version=v1.2.3). If they are
+// empty, build information of the go command is used.
+var version, commit, date string
+
+// buildVersion identifies a build. Date is the date of the commit.
+type buildVersion struct {
+	Version    string `json:"version"`
+	Commit     string `json:"commit,omitempty"`
+	Date       string `json:"date,omitempty"`
+	Kubernetes string `json:"kubernetes"`
+}
+
 // versionCommand returns `berth version`.
 func versionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of Berth and of its Kubernetes API",
+		Short: "Print version, commit, date and the version of the Kubernetes API",
 		Example: `  berth version
   berth version -o json`,
 		Args: cobra.NoArgs,
@@ -23,15 +37,12 @@ func versionCommand() *cobra.Command {
 			if err := validateOutput(output); err != nil {
 				return err
 			}
+			v := currentVersion()
 			if output == "json" {
-				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) {
-					return json.MarshalIndent(struct {
-						Version    string `json:"version"`
-						Kubernetes string `json:"kubernetes"`
-					}{moduleVersion(), apiserver.KubernetesVersion}, "", "  ")
-				})
+				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return json.MarshalIndent(v, "", "  ") })
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), "berth version", version())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "berth version %s\ncommit: %s\ndate: %s\n",
+				v, cmp.Or(v.Commit, "unknown"), cmp.Or(v.Date, "unknown"))
 			return err
 		},
 	}
@@ -39,13 +50,32 @@ func versionCommand() *cobra.Command {
 	return cmd
 }
 
-// version returns the release and the Kubernetes version of the API.
-func version() string { return moduleVersion() + ", Kubernetes API " + apiserver.KubernetesVersion }
+// String returns the version of Berth and of its Kubernetes API.
+func (v buildVersion) String() string { return v.Version + ", Kubernetes API " + v.Kubernetes }
 
-// moduleVersion returns the module version of the build.
-func moduleVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
+// currentVersion returns the version of this binary.
+func currentVersion() buildVersion {
+	linked := buildVersion{Version: version, Commit: commit, Date: date, Kubernetes: apiserver.KubernetesVersion}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
 	}
-	return "unreleased"
+	return linked.withDefaults(info)
+}
+
+// withDefaults returns v with its empty fields set from build information of the go
+// command. A commit with uncommitted changes ends in "-dirty".
+func (v buildVersion) withDefaults(info *debug.BuildInfo) buildVersion {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	revision := settings["vcs.revision"]
+	if revision != "" && settings["vcs.modified"] == "true" {
+		revision += "-dirty"
+	}
+	v.Version = cmp.Or(v.Version, strings.Trim(info.Main.Version, "()"), "devel")
+	v.Commit = cmp.Or(v.Commit, revision)
+	v.Date = cmp.Or(v.Date, settings["vcs.time"])
+	return v
 }

@@ -25,10 +25,10 @@ func zonesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "zones",
 		Short: "List zones with their lost nodes and the time of taint eviction",
-		Long: `Lists for each zone its state, the rate at which its lost nodes get the NoExecute taint,
-and the position of each lost node in that queue, from any cluster or from dumps (-f).
-Rates and thresholds default to those of kube-controller-manager; --config changes
-them.
+		Long: `Lists for each zone its state, the rate at which its lost nodes get the
+NoExecute taint, and the position of each lost node in that queue, from any
+cluster or from dumps (-f). Rates and thresholds default to those of
+kube-controller-manager; --config changes them.
 
 Exits with 0 if no node is lost, with 1 if the nodes cannot be read.`,
 		Example: `  berth zones

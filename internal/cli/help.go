@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const (
+	// HelpWidth is the maximum length of a help line, in columns.
+	HelpWidth = 80
+	// flagNameWidth is the maximum width of the column of flag names. The usage of a flag with
+	// a longer name starts on the next line.
+	flagNameWidth = 32
+)
+
+// SetHelpWidth limits the flag usages in the help of cmd and its subcommands to
+// [HelpWidth] columns.
+func SetHelpWidth(cmd *cobra.Command) {
+	cobra.AddTemplateFunc("flagUsages", flagUsages)
+	t := cmd.UsageTemplate()
+	for _, set := range []string{"LocalFlags", "InheritedFlags"} {
+		t = strings.ReplaceAll(t, "{{."+set+".FlagUsages |", "{{flagUsages ."+set+" |")
+	}
+	cmd.SetUsageTemplate(t)
+}
+
+// flagUsages returns the names and usages of the flags. [pflag.FlagSet.FlagUsagesWrapped]
+// exceeds the given width if a flag has a long name.
+func flagUsages(flags *pflag.FlagSet) string {
+	var names, usages []string
+	column := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		const indent = len("  -h, ")
+		one := pflag.NewFlagSet("", pflag.ContinueOnError)
+		one.AddFlag(f)
+		text := one.FlagUsages()
+		if text == "" { // the flag is hidden
+			return
+		}
+		name, usage, _ := strings.Cut(text[indent:], "   ")
+		name = text[:indent] + strings.TrimRight(name, "\n ")
+		names, usages = append(names, name), append(usages, usage)
+		if len(name) <= flagNameWidth {
+			column = max(column, len(name))
+		}
+	})
+	var b strings.Builder
+	for i, name := range names {
+		separator := strings.Repeat(" ", max(column-len(name), 0)+3)
+		nextLine := "\n" + strings.Repeat(" ", column+3)
+		if len(name) > column {
+			separator = nextLine
+		}
+		usage := strings.ReplaceAll(wrapText(usages[i], HelpWidth-column-3), "\n", nextLine)
+		fmt.Fprintln(&b, name+separator+usage)
+	}
+	return b.String()
+}
+
+// WrapText returns the words of a paragraph in lines of at most [HelpWidth] columns.
+func WrapText(paragraph string) string { return wrapText(paragraph, HelpWidth) }
+
+func wrapText(paragraph string, width int) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.Fields(paragraph) {
+		switch {
+		case column == 0:
+		case column+1+len(word) > width:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
+}

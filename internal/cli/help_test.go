@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func TestWrapText(t *testing.T) {
+	long := strings.Repeat("x", HelpWidth+1)
+	half := strings.Repeat("y", HelpWidth/2)
+	for in, want := range map[string]string{
+		"":                           "",
+		"  a \n b ":                  "a b",
+		half + " " + half[1:]:        half + " " + half[1:],
+		half + " " + half:            half + "\n" + half,
+		"a " + long + " b":           "a\n" + long + "\nb",
+		half[1:] + " " + half + " c": half[1:] + " " + half + "\nc",
+	} {
+		if got := WrapText(in); got != want {
+			t.Errorf("WrapText(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestFlagUsages(t *testing.T) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.Int("count", 3, "number of things; "+strings.Repeat("many words ", 6)+"follow")
+	flags.StringP("file", "f", "", "a `path`")
+	flags.Duration("a-flag-with-a-name-as-long-as-this", 0, "time between runs")
+	flags.String("secret", "", "not shown")
+	if err := flags.MarkHidden("secret"); err != nil {
+		t.Fatal(err)
+	}
+	const want = `      --a-flag-with-a-name-as-long-as-this duration
+                    time between runs
+      --count int   number of things; many words many words many words many
+                    words many words many words follow (default 3)
+  -f, --file path   a path
+`
+	if got := flagUsages(flags); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
