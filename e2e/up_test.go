@@ -175,6 +175,7 @@ func TestEphemeralCleanup(t *testing.T) {
 	if pods := again.pods(); len(pods) != 0 {
 		t.Errorf("a second start still has %d pods", len(pods))
 	}
+	again.proc.waitForOutput("\n  export KUBECONFIG=" + again.kubeconfig + "\n  berth kubectl create deployment")
 	// The default cluster is found without --kubeconfig.
 	d := &cluster{h, h.start("up", "--listen", "127.0.0.1:0", "--nodes", "1"), h.path("state/berth/kubeconfig")}
 	d.proc.waitForOutput("Berth is up")

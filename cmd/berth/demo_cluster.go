@@ -57,10 +57,7 @@ func (f *demoFlags) findCluster() (*demoCluster, error) {
 		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, so it runs on Berth clusters only; without --kubeconfig it can start a temporary cluster", config.Host, answer.GitVersion)
 	}
 	found := &demoCluster{config: config}
-	dir := cli.DefaultDataDir()
-	if f.kubeconfig != "" {
-		dir = filepath.Dir(f.kubeconfig)
-	}
+	dir := cli.KubeconfigDir(f.kubeconfig)
 	if _, err := os.Stat(filepath.Join(dir, "pki", "ca.key")); err == nil {
 		found.credential = func(id pki.Identity) (*rest.Config, error) {
 			text, err := newKubeconfig(dir, id)

@@ -40,7 +40,7 @@ func openDecisions(dir, writer string) (*journal.Decisions, error) {
 }
 
 // journalDir returns the directory to read a journal from: the given one, else the one
-// next to the kubeconfig or in the default data directory; empty if there is none.
+// next to the kubeconfig that the command uses; empty if there is none.
 func journalDir(given, kubeconfig string) (string, error) {
 	if given != "" && !isDir(given) {
 		return "", fmt.Errorf("--journal %s: not a directory: must be the --journal directory of berth up, controller or scheduler", given)
@@ -48,11 +48,8 @@ func journalDir(given, kubeconfig string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	dir := cli.DefaultDataDir()
-	if kubeconfig != "" {
-		dir = filepath.Dir(kubeconfig) // in a data directory the journal is next to the kubeconfig
-	}
-	if dir = filepath.Join(dir, "journal"); !isDir(dir) {
+	dir := filepath.Join(cli.KubeconfigDir(kubeconfig), "journal") // in a data directory the journal is next to the kubeconfig
+	if !isDir(dir) {
 		return "", nil
 	}
 	return dir, nil

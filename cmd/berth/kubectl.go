@@ -35,13 +35,9 @@ cluster of berth up.`,
 }
 
 func runKubectl(args []string) error {
-	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
-	if !hasKubeconfigFlag(args) && !cli.HasKubeconfigEnv() && needsCluster(args) {
-		file, err := cli.DefaultKubeconfig()
-		if err != nil {
-			return err
-		}
-		flags.KubeConfig = &file
+	flags, err := kubectlConfigFlags(args)
+	if err != nil {
+		return err
 	}
 	root := kubectl.NewKubectlCommand(kubectl.KubectlOptions{
 		Arguments:   append([]string{"kubectl"}, args...),
@@ -55,6 +51,21 @@ func runKubectl(args []string) error {
 	klog.LogToStderr(true)
 	cmdutil.CheckErr(componentcli.RunNoErrOutput(root))
 	return nil
+}
+
+// kubectlConfigFlags returns kubectl's flags for a cluster. Without --kubeconfig and
+// KUBECONFIG the default is the cluster of `berth up`.
+func kubectlConfigFlags(args []string) (*genericclioptions.ConfigFlags, error) {
+	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
+	if hasKubeconfigFlag(args) || cli.HasKubeconfigEnv() || !needsCluster(args) {
+		return flags, nil
+	}
+	file, err := cli.DefaultKubeconfig()
+	if err != nil {
+		return nil, err
+	}
+	flags.KubeConfig = &file
+	return flags, nil
 }
 
 func hasKubeconfigFlag(args []string) bool {

@@ -51,11 +51,11 @@ it. Press Ctrl-C to stop.
 
 With --virtual-nodes or --real-node pods run in containers: in containerd if it
 is installed, else in the embedded runtime, which needs no installed software
-(--runtime). If neither works, virtual nodes are replaced by simulated ones,
-with a message. Simulated nodes are then added only with --nodes, and with the
-taint berth.dev/simulated:NoSchedule. Virtual nodes and their pods are removed
-when the command ends; leftovers of a killed process are removed at the next
-start.`,
+(--runtime). If neither works, the command fails; with --allow-simulated it
+prints a warning and uses simulated nodes. Otherwise simulated nodes are then
+added only with --nodes, and with the taint berth.dev/simulated:NoSchedule.
+Virtual nodes and their pods are removed when the command ends; leftovers of a
+killed process are removed at the next start.`,
 		Example: `  berth up
   berth up --nodes 1000 --ephemeral
   berth up --descheduler-policy policy.yaml

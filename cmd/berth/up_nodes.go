@@ -37,6 +37,7 @@ type upLocalNodes struct {
 	runtime           string
 	endpoint, rootDir string
 	virtualNodes      int
+	allowSimulated    bool
 	memory, disk      string
 	inodes            int64
 	lowDisk           int64
@@ -62,6 +63,7 @@ func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node; if none answers or it has no network, the embedded runtime is used")
 	flags.StringVar(&f.rootDir, "root-dir", "", "directory of --real-node for pod volumes, files and logs (default: agent in the data directory)")
 	flags.IntVar(&f.virtualNodes, "virtual-nodes", 0, "number of virtual nodes: parts of this machine, each with its own cgroup, disk and container runtime")
+	flags.BoolVar(&f.allowSimulated, "allow-simulated", false, "if this machine cannot run the nodes of --real-node or --virtual-nodes, print a warning and use simulated nodes instead")
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node (a sparse file)")
 	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", localnodes.DefaultLowDisk, "a real or virtual node accepts no new pods if its disk has fewer MiB available")
@@ -107,12 +109,15 @@ type unavailableError struct {
 	flag string // that asks for the nodes
 }
 
-// fallBackToSimulated prints an unavailableError and clears the nodes. It returns any
-// other error.
+// fallBackToSimulated prints an unavailableError as a warning and clears the nodes. It
+// returns any other error, and all errors without --allow-simulated.
 func (f *upLocalNodes) fallBackToSimulated(w io.Writer, fault error) error {
 	var c unavailableError
 	if !errors.As(fault, &c) {
 		return fault
+	}
+	if !f.allowSimulated {
+		return fmt.Errorf("%w; with --allow-simulated berth up uses simulated nodes instead", fault)
 	}
 	instead := "Using simulated nodes instead"
 	f.virtualNodes, f.embedded.virtualNodes = 0, false
@@ -121,7 +126,7 @@ func (f *upLocalNodes) fallBackToSimulated(w io.Writer, fault error) error {
 	} else if f.realNode {
 		instead = "Using the machine as one node without virtual nodes"
 	}
-	fmt.Fprintf(w, "berth: %s. %s.\n", strings.ReplaceAll(c.Error(), "\n", "; "), instead)
+	fmt.Fprintf(w, "warning: %s. %s.\n", strings.ReplaceAll(c.Error(), "\n", "; "), instead)
 	return nil
 }
 
@@ -142,6 +147,9 @@ func (f *upLocalNodes) chooseRuntimes() error {
 		if bad := validation.IsDNS1123Subdomain(f.nodeName); len(bad) > 0 {
 			return fmt.Errorf("--real-node: the host name %q is not a valid node name: %s: change it with hostnamectl or hostname", f.nodeName, bad[0])
 		}
+		if err := requireRoot(); err != nil {
+			return may("real-node", err)
+		}
 		cri := f.checkRuntime()
 		if f.embedded.realNode, err = localnodes.UseEmbedded(f.runtime, named, cri, f.rootDir); err != nil {
 			return may("real-node", err)
@@ -151,6 +159,9 @@ func (f *upLocalNodes) chooseRuntimes() error {
 		}
 	}
 	if f.virtualNodes > 0 {
+		if err := requireRoot(); err != nil {
+			return may("virtual-nodes", err)
+		}
 		cri := containerd.CheckRequirements(true)
 		if f.embedded.virtualNodes, err = localnodes.UseEmbedded(f.runtime, false, cri, ""); err != nil {
 			return may("virtual-nodes", err)
@@ -170,12 +181,17 @@ func (f *upLocalNodes) addNetworkNotes(k *config.Kubelet) {
 	}
 }
 
+// requireRoot returns an error if the process is not root.
+func requireRoot() error {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	return errors.New("a node agent creates cgroups and mounts, which requires root")
+}
+
 // checkRuntime returns why no CRI runtime can run pods on this machine, or nil.
 func (f *upLocalNodes) checkRuntime() error {
-	switch {
-	case os.Geteuid() != 0:
-		return errors.New("a node agent creates cgroups and mounts, which requires root")
-	case !socketExists(f.endpoint):
+	if !socketExists(f.endpoint) {
 		return fmt.Errorf("no container runtime listens at %s: start containerd or set --runtime-endpoint; --virtual-nodes starts its own", f.endpoint)
 	}
 	return localnodes.CheckCRI(f.runtime, f.endpoint)
@@ -185,7 +201,7 @@ func (f *upLocalNodes) checkRuntime() error {
 func (f *upLocalNodes) checkFlagDependencies() error {
 	asks := map[string]bool{"real-node": f.realNode, "virtual-nodes": f.virtualNodes > 0, "real-node or --virtual-nodes": f.enabled()}
 	for flag, of := range map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
-		"runtime-endpoint": "real-node", "root-dir": "real-node", "runtime": "real-node or --virtual-nodes"} {
+		"runtime-endpoint": "real-node", "root-dir": "real-node", "runtime": "real-node or --virtual-nodes", "allow-simulated": "real-node or --virtual-nodes"} {
 		asked := asks[of]
 		if f.flags != nil && f.flags.Changed(flag) && !asked {
 			return fmt.Errorf("--%s: has no effect without --%s", flag, of)

@@ -29,6 +29,7 @@ func TestVirtualNodeFlags(t *testing.T) {
 		"--virtual-nodes=1 --virtual-inodes=3":       "--virtual-inodes 3: must be at least 500",
 		"--low-diskspace-threshold-mb=-256":          "--low-diskspace-threshold-mb -256: must be a number of MiB of 0 or more",
 		"--real-node --runtime-endpoint=/no/where.s": "--real-node: ",
+		"--allow-simulated":                          "--allow-simulated: has no effect without --real-node or --virtual-nodes",
 		"--runtime=cri":                              "--runtime: has no effect without --real-node or --virtual-nodes",
 		"--runtime-endpoint=/no/where.s":             "--runtime-endpoint: has no effect without --real-node",
 	} {
@@ -89,14 +90,26 @@ func TestNetworkNotes(t *testing.T) {
 	}
 }
 
-// TestFallBackToSimulated checks that the fallback clears everything about virtual nodes.
+// TestFallBackToSimulated checks that nodes are simulated only with --allow-simulated, and
+// that the fallback clears everything about virtual nodes.
 func TestFallBackToSimulated(t *testing.T) {
+	fault := unavailableError{errors.New("--virtual-nodes: no loop devices"), "virtual-nodes"}
 	f := upLocalNodes{realNode: true, virtualNodes: 2, embedded: embeddedNodes{virtualNodes: true}}
-	var told strings.Builder
-	if err := f.fallBackToSimulated(&told, unavailableError{errors.New("no loop devices"), "virtual-nodes"}); err != nil {
+	var out strings.Builder
+	if err := f.fallBackToSimulated(&out, fault); err == nil || err.Error() != "--virtual-nodes: no loop devices; with --allow-simulated berth up uses simulated nodes instead" {
+		t.Errorf("without --allow-simulated: %v", err)
+	}
+	f.allowSimulated = true
+	if err := f.fallBackToSimulated(&out, errors.New("--virtual-memory 1Mi: too small")); err == nil || f.virtualNodes != 2 {
+		t.Errorf("an invalid flag: %v, %d virtual nodes", err, f.virtualNodes)
+	}
+	if err := f.fallBackToSimulated(&out, fault); err != nil {
 		t.Fatal(err)
 	}
-	if f.virtualNodes != 0 || f.embedded.virtualNodes || !f.realNode || !strings.Contains(told.String(), "Using the machine as one node") {
-		t.Errorf("%d virtual nodes, embedded: %v, real: %v; told: %s", f.virtualNodes, f.embedded.virtualNodes, f.realNode, told.String())
+	if f.virtualNodes != 0 || f.embedded.virtualNodes || !f.realNode || !strings.Contains(out.String(), "warning: --virtual-nodes: no loop devices. Using the machine as one node") {
+		t.Errorf("%d virtual nodes, embedded: %v, real: %v; output: %s", f.virtualNodes, f.embedded.virtualNodes, f.realNode, out.String())
+	}
+	if err := f.fallBackToSimulated(&out, unavailableError{errors.New("--real-node: requires root"), "real-node"}); err != nil || f.enabled() || !strings.Contains(out.String(), "Using simulated nodes instead") {
+		t.Errorf("%v, nodes that run containers: %v; output: %s", err, f.enabled(), out.String())
 	}
 }

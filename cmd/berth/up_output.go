@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/controllers/metricsserver"
-	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/controllermanager"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -69,21 +69,33 @@ func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server 
 	if others > 0 {
 		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with separate agents. Pods on nodes\nwithout an agent do not start: delete these nodes, or start with them again.\n", others)
 	}
-	kubectl := "berth kubectl"
-	if server.KubeconfigPath() != cli.KubeconfigPath(cli.DefaultDataDir()) {
-		kubectl += " --kubeconfig " + server.KubeconfigPath()
+	fmt.Fprintf(l.w, "\nNext, in another terminal:\n\n  export KUBECONFIG=%s\n  berth kubectl %s\n\nCtrl-C stops.\n",
+		shellQuote(server.KubeconfigPath()), o.local.nextCommand())
+}
+
+// nextCommand returns the arguments of a kubectl command to try first. It needs no file,
+// and no image that a node would have to pull.
+func (f *upLocalNodes) nextCommand() string {
+	switch {
+	case f.embedded.realNode || f.embedded.virtualNodes:
+		return "run web --image berth.dev/workload:1 -- -listen=:80"
+	case f.realNode:
+		return "get nodes"
+	case f.enabled():
+		return "run idle --image berth.dev/pause:1"
 	}
-	next := "apply -f examples/pods.yaml"
-	if o.local.enabled() { // the images of the examples do not exist
-		next = "run idle --image berth.dev/pause:1"
+	return "create deployment web --image web --replicas 3" // simulated nodes pull no images
+}
+
+// plainPath matches paths that a shell reads unchanged.
+var plainPath = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// shellQuote quotes a path for a shell.
+func shellQuote(path string) string {
+	if plainPath.MatchString(path) {
+		return path
 	}
-	if o.local.realNode {
-		next = "get nodes"
-	}
-	if o.local.embedded.realNode || o.local.embedded.virtualNodes {
-		next = "run web --image berth.dev/workload:1 -- -listen=:80"
-	}
-	fmt.Fprintf(l.w, "\nNext, in another terminal:  %s %s\nCtrl-C stops.\n", kubectl, next)
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // embeddedRuntimeText names the embedded runtime in output.

@@ -51,6 +51,22 @@ func loadClientConfig(kubeconfig string) (*rest.Config, error) {
 	return nil, missing
 }
 
+// KubeconfigDir returns the directory of the kubeconfig that [ClientConfig] uses. If berth
+// runs the cluster, it is the data directory.
+func KubeconfigDir(kubeconfig string) string {
+	if kubeconfig != "" {
+		return filepath.Dir(kubeconfig)
+	}
+	if !HasKubeconfigEnv() {
+		return DefaultDataDir()
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if config, err := rules.Load(); err == nil && config.Contexts[config.CurrentContext] != nil {
+		return filepath.Dir(config.Contexts[config.CurrentContext].LocationOfOrigin)
+	}
+	return filepath.Dir(rules.GetDefaultFilename())
+}
+
 // HasKubeconfigEnv reports whether the environment names a kubeconfig.
 func HasKubeconfigEnv() bool { return os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" }
 

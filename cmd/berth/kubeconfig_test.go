@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/internal/cli"
+)
+
+// unreachable returns a kubeconfig of a server that refuses connections.
+func unreachable(port int) string {
+	return fmt.Sprintf(`apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:%d"}}]
+contexts: [{name: c, context: {cluster: c}}]
+current-context: c
+`, port)
+}
+
+// TestClientCommandsUseKubeconfig checks that all client commands prefer --kubeconfig to
+// KUBECONFIG, which may be a list, and that the cluster of berth up is the default.
+func TestClientCommandsUseKubeconfig(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	if err := os.MkdirAll(filepath.Join(state, "berth"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(cli.KubeconfigPath(cli.DefaultDataDir()), []byte(unreachable(1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env, flag := write(t, "env", unreachable(2)), write(t, "flag", unreachable(3))
+	for _, command := range []string{"explain pod p", "explain node n", "explain node n --disk", "explain displacement p", "evictions", "queue", "zones",
+		"drain n", "drain n --what-if"} {
+		for _, tc := range []struct{ env, flag, want string }{
+			{"", "", "127.0.0.1:1"},
+			{env, "", "127.0.0.1:2"},
+			{"/does/not/exist:" + env, "", "127.0.0.1:2"},
+			{env, flag, "127.0.0.1:3"},
+		} {
+			t.Setenv("KUBECONFIG", tc.env)
+			args := strings.Fields(command)
+			if tc.flag != "" {
+				args = append(args, "--kubeconfig", tc.flag)
+			}
+			if out, _, err := berth(args...); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("KUBECONFIG=%s berth %s: %v, want %s\n%s", tc.env, strings.Join(args, " "), err, tc.want, out)
+			}
+		}
+	}
+}
+
+// TestKubectlUsesKubeconfig checks the same for berth kubectl.
+func TestKubectlUsesKubeconfig(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	t.Setenv("KUBECONFIG", "")
+	if _, err := kubectlConfigFlags([]string{"get", "pods"}); err == nil || !strings.Contains(err.Error(), "berth up") {
+		t.Errorf("no cluster: %v", err)
+	}
+	if err := os.MkdirAll(cli.DefaultDataDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := cli.KubeconfigPath(cli.DefaultDataDir())
+	if err := os.WriteFile(file, []byte(unreachable(1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for env, want := range map[string]string{"": "http://127.0.0.1:1", write(t, "env", unreachable(2)): "http://127.0.0.1:2"} {
+		t.Setenv("KUBECONFIG", env)
+		flags, err := kubectlConfigFlags([]string{"get", "pods"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config, err := flags.ToRESTConfig(); err != nil || config.Host != want {
+			t.Errorf("KUBECONFIG=%s: %+v, %v, want %s", env, config, err, want)
+		}
+	}
+}
+
+// TestJournalNextToKubeconfig checks that the journal is that of the cluster that the
+// command uses.
+func TestJournalNextToKubeconfig(t *testing.T) {
+	dirs := map[string]string{}
+	for _, name := range []string{"state/berth", "env", "flag"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.MkdirAll(filepath.Join(dir, "journal"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(cli.KubeconfigPath(dir), []byte(unreachable(1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dirs[name] = dir
+	}
+	t.Setenv("XDG_STATE_HOME", filepath.Dir(dirs["state/berth"]))
+	for _, tc := range []struct{ env, flag, want string }{{"", "", "state/berth"}, {"env", "", "env"}, {"env", "flag", "flag"}} {
+		env, flag := "", ""
+		if tc.env != "" {
+			env = cli.KubeconfigPath(dirs[tc.env])
+		}
+		if tc.flag != "" {
+			flag = cli.KubeconfigPath(dirs[tc.flag])
+		}
+		t.Setenv("KUBECONFIG", env)
+		if got, err := journalDir("", flag); err != nil || got != filepath.Join(dirs[tc.want], "journal") {
+			t.Errorf("KUBECONFIG=%s --kubeconfig %s: %s, %v, want that of %s", env, flag, got, err, tc.want)
+		}
+	}
+}
