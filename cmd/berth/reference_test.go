@@ -11,9 +11,12 @@ import (
 	"github.com/berthproject/berth/internal/testkit/reference"
 )
 
+// home is the home directory while the reference is generated, which shows it as ~.
+const home = "/home/you"
+
 // TestCommandsReference checks docs/reference/commands.md.
 func TestCommandsReference(t *testing.T) {
-	t.Setenv("HOME", "/home/you")
+	t.Setenv("HOME", home)
 	t.Setenv("KUBECONFIG", "")
 	for _, name := range []string{"XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"} {
 		t.Setenv(name, "")
@@ -80,9 +83,9 @@ func flagRows(c *cobra.Command) [][]string {
 		if f.Shorthand != "" {
 			name = "-" + f.Shorthand + ", " + name
 		}
-		value := f.DefValue
-		switch value {
-		case "[]", "<nil>", "false":
+		value := strings.Replace(f.DefValue, home, "~", 1)
+		switch {
+		case value == "[]", value == "<nil>", value == "false", f.Name == "node-name": // the default of node-name is the host name
 			value = ""
 		}
 		rows = append(rows, []string{reference.Code(strings.TrimSpace(name + " " + kind)), reference.Code(value), usage})
