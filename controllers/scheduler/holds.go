@@ -14,9 +14,7 @@ func (s *scheduler) watchHolds() error {
 	if err != nil {
 		return fmt.Errorf("scheduler: %w", err)
 	}
-	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_scheduler_holds_served",
-		Help: "1 if Hold objects are served and honored, 0 if they are not or if it is not known yet."})
-	s.metrics.registry.MustRegister(gauge)
+	gauge := s.metrics.registerHoldsServed()
 	s.source.WatchHolds(client)
 	s.source.OnServed(func(kind string, served bool) {
 		if kind != v1alpha1.HoldsResource {
@@ -31,4 +29,12 @@ func (s *scheduler) watchHolds() error {
 		s.log.Info("Holds are not served or not readable; to enable them apply deploy/hold-crd.yaml and the role in deploy/scheduler.yaml")
 	})
 	return nil
+}
+
+// registerHoldsServed exposes whether Holds are served.
+func (m *metrics) registerHoldsServed() prometheus.Gauge {
+	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_scheduler_holds_served",
+		Help: "1 if Hold objects are served and honored, 0 if they are not or if it is not known yet."})
+	m.registry.MustRegister(gauge)
+	return gauge
 }

@@ -1,0 +1,14 @@
+package metrics
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/internal/testkit/reference"
+)
+
+// TestMetricsReference checks the section of this package in docs/reference/metrics.md.
+func TestMetricsReference(t *testing.T) {
+	r := NewRegistry()
+	r.MustRegister(NewDisplacements())
+	reference.CheckSection(t, "metrics.md", reference.Metrics(t, r))
+}
