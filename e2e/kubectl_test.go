@@ -100,6 +100,7 @@ func kubectlApply(t *testing.T, c *cluster) {
 	if r := c.kubectl("apply", "-f", c.write("bad.yaml", strings.Replace(deployment("site", 2, "site:2"), "replicas", "replica", 1))); r.code != 1 || !strings.Contains(r.stderr, `unknown field "spec.replica"`) {
 		t.Errorf("apply of an unknown field: %s", r)
 	}
+	c.mustKubectl("rollout", "status", "deployment/site") // a status update in between would be a conflict
 	has(t, c.mustKubectl("replace", "-f", c.write("replace.yaml", deployment("site", 4, "site:2"))), "replaced")
 	has(t, c.mustKubectl("delete", "-f", file), "deleted")
 }

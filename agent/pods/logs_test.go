@@ -11,10 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/engine/podlifecycle"

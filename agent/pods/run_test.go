@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/engine/podlifecycle"

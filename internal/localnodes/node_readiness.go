@@ -9,11 +9,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/berthproject/berth/internal/cli"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // countReadyNodes counts the named nodes that are ready and not tainted as such, and the

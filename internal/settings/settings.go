@@ -7,12 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/journal"
-	"github.com/spf13/pflag"
 )
 
 // Settings is the content of the configuration files.

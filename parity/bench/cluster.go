@@ -8,11 +8,10 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/berthproject/berth/parity/workload"
 )

@@ -2,10 +2,10 @@ package plugins
 
 import (
 	"fmt"
-	"github.com/berthproject/berth/engine/descheduling"
 	"testing"
 	"time"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 )
 

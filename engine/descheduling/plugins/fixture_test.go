@@ -2,11 +2,11 @@ package plugins
 
 import (
 	"fmt"
-	"github.com/berthproject/berth/engine/descheduling"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 )
 

@@ -2,9 +2,10 @@ package plugins
 
 import (
 	"fmt"
-	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 	"strings"
+
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // HighNodeUtilization moves the pods of underutilized nodes to other nodes, so that nodes

@@ -2,8 +2,9 @@ package plugins
 
 import (
 	"cmp"
-	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
+
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // planNodes empties each node completely or not at all, those with the fewest pods first. In a

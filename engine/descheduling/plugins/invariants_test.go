@@ -2,13 +2,13 @@ package plugins
 
 import (
 	"fmt"
-	"github.com/berthproject/berth/engine/descheduling"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 )
 

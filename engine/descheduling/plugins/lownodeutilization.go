@@ -2,9 +2,10 @@ package plugins
 
 import (
 	"fmt"
-	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 	"strings"
+
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // LowNodeUtilization moves pods from overutilized nodes to underutilized ones.

@@ -2,9 +2,9 @@ package plugins
 
 import (
 	"fmt"
-	"github.com/berthproject/berth/engine/descheduling"
 	"testing"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 )
 

@@ -2,9 +2,9 @@ package plugins
 
 import (
 	"cmp"
-	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 )
 

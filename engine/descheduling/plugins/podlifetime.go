@@ -2,10 +2,11 @@ package plugins
 
 import (
 	"fmt"
-	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // PodLifeTime removes pods that are too old or in a given state: those that meet all criteria.

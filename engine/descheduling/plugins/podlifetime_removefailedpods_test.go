@@ -1,10 +1,10 @@
 package plugins
 
 import (
-	"github.com/berthproject/berth/engine/descheduling"
 	"testing"
 	"time"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 )
 

@@ -2,9 +2,10 @@ package plugins
 
 import (
 	"fmt"
-	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 	"strings"
+
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // RemoveDuplicates spreads the pods of an owner. Of pods with the same owner and images, no

@@ -1,8 +1,9 @@
 package plugins
 
-import "github.com/berthproject/berth/engine/descheduling"
-
-import "github.com/berthproject/berth/engine/model"
+import (
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/model"
+)
 
 // eligibleNodes counts the nodes that pods can run on by taints, node selector and required
 // affinity.

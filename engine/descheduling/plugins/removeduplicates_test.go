@@ -1,11 +1,11 @@
 package plugins
 
 import (
-	"github.com/berthproject/berth/engine/descheduling"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 )
 

@@ -2,8 +2,9 @@ package plugins
 
 import (
 	"cmp"
-	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
+
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // RemovePodsHavingTooManyRestarts removes pods whose containers restarted too often.

@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"fmt"
+
 	"github.com/berthproject/berth/engine/descheduling"
 )
 

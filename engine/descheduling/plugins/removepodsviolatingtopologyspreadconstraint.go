@@ -1,8 +1,9 @@
 package plugins
 
-import "github.com/berthproject/berth/engine/descheduling"
-
-import "github.com/berthproject/berth/engine/model"
+import (
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/model"
+)
 
 // RemovePodsViolatingTopologySpreadConstraint brings topology spread constraints within their
 // maxSkew with as few evictions as possible.

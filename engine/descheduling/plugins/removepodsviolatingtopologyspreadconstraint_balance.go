@@ -3,9 +3,10 @@ package plugins
 import (
 	"cmp"
 	"fmt"
-	"github.com/berthproject/berth/engine/descheduling"
 	"math"
 	"slices"
+
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // evictionList are the pods to evict, each once, in order of selection.

@@ -2,10 +2,10 @@ package plugins
 
 import (
 	"cmp"
-	"github.com/berthproject/berth/engine/descheduling"
 	"math"
 	"slices"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 )
 

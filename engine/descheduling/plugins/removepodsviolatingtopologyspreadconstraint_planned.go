@@ -1,9 +1,9 @@
 package plugins
 
 import (
-	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
 )
 

@@ -1,8 +1,9 @@
 package plugins
 
 import (
-	"github.com/berthproject/berth/engine/placement/framework"
 	"slices"
+
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // Thresholds of ImageLocality: smaller images do not score; the maximum scales with the

@@ -12,8 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/berthproject/berth/agent/runtime/cri"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/cri"
 )
 
 // readyTimeout bounds the start of the daemon, which takes 0.2 s on an idle machine.
