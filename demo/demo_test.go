@@ -34,7 +34,8 @@ func TestFormatDuration(t *testing.T) {
 	}
 }
 
-// TestFailedActIsReported: what came otherwise than previewed, or harmed who did no harm, is an error.
+// An act fails if its result differs from the preview, or if it affects a pod that it must not
+// affect.
 func TestFailedActIsReported(t *testing.T) {
 	s := &session{printer: printer{io.Discard}}
 	moved := func(rounds int, to ...string) *drain.Result {
@@ -45,7 +46,7 @@ func TestFailedActIsReported(t *testing.T) {
 		return r
 	}
 	if err := s.comparePreview(moved(2, "n1", "n2"), moved(2, "n1", "n2")); err != nil {
-		t.Errorf("as foretold: %v", err)
+		t.Errorf("as previewed: %v", err)
 	}
 	for name, result := range map[string]*drain.Result{"elsewhere": moved(2, "n1", "n3"), "in one round": moved(1, "n1", "n2"), "one alone": moved(2, "n1")} {
 		if s.comparePreview(moved(2, "n1", "n2"), result) == nil {
@@ -54,7 +55,7 @@ func TestFailedActIsReported(t *testing.T) {
 	}
 }
 
-// TestNodesAreResetBetweenActs: the next act begins once the node has told of the pressure that this one made, and that it is over.
+// The next act starts once the node has reported the pressure of this act and its end.
 func TestNodesAreResetBetweenActs(t *testing.T) {
 	at := time.Unix(1000, 0)
 	for name, told := range map[string]struct {
@@ -63,7 +64,7 @@ func TestNodesAreResetBetweenActs(t *testing.T) {
 		taints []corev1.Taint
 		want   string
 	}{
-		"not told yet": {corev1.ConditionFalse, at.Add(-time.Minute), nil, "node n does not report DiskPressure yet"},
+		"not reported": {corev1.ConditionFalse, at.Add(-time.Minute), nil, "node n does not report DiskPressure yet"},
 		"lasts":        {corev1.ConditionTrue, at, nil, "node n has DiskPressure"},
 		"tainted":      {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{{Key: corev1.TaintNodeDiskPressure}}, "node n has taint " + corev1.TaintNodeDiskPressure},
 		"over":         {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{Taint}, ""},
@@ -79,7 +80,7 @@ func TestNodesAreResetBetweenActs(t *testing.T) {
 	}
 }
 
-// TestPodTracker: the watch knows when pods came to something, and who is gone.
+// The watch records when pods reach a state, and which pods are deleted.
 func TestPodTracker(t *testing.T) {
 	client := fake.NewClientset()
 	c, err := watchPods(t.Context(), client)
@@ -120,6 +121,6 @@ func TestPodTracker(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.checkUnaffected(got) == nil {
-		t.Error("a pod that is gone was not harmed")
+		t.Error("a deleted pod is not counted as affected")
 	}
 }

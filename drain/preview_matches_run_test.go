@@ -21,18 +21,18 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// indexAtStart is when the drain begins, by when the cluster has become idle; ends is when it is
-// given up.
+// indexAtStart is the start of the drain, when the cluster is idle; ends is its timeout.
 const (
 	indexAtStart = 2 * time.Minute
 	ends         = time.Hour
-	// mostSteps ends a simulation that runs in circles.
+	// mostSteps stops a simulation that does not end.
 	mostSteps = 1_000_000
 )
 
-// TestPreviewMatchesRunSoak: what --what-if says of random clusters is what a drain then
-// comes to in the simulation, pod for pod and node for node, whatever pods take to stop and
-// watches to tell; but for what it says is not certain, which are few. BERTH_CLUSTERS and BERTH_SEED say how many and from where.
+// TestPreviewMatchesRunSoak checks in random clusters that a drain has the result that --what-if
+// previews, pod for pod and node for node, whatever the termination times and watch delays. The
+// few results that the preview marks as uncertain are not compared. BERTH_CLUSTERS sets the number
+// of clusters and BERTH_SEED the first seed.
 func TestPreviewMatchesRunSoak(t *testing.T) {
 	n, first := number(t, "BERTH_CLUSTERS", 0), number(t, "BERTH_SEED", 1)
 	deadline := time.Time{}
@@ -58,7 +58,7 @@ func TestPreviewMatchesRunSoak(t *testing.T) {
 		}
 		if err != nil {
 			failures++
-			t.Errorf("seed %d (BERTH_SEED=%d BERTH_CLUSTERS=1 runs it again): %v", first+i, first+i, err)
+			t.Errorf("seed %d (reproduce with BERTH_SEED=%d BERTH_CLUSTERS=1): %v", first+i, first+i, err)
 			continue
 		}
 		done++
@@ -76,7 +76,7 @@ func TestPreviewMatchesRunSoak(t *testing.T) {
 		}
 	}
 	if most := 20 + pods/20; uncertain > most {
-		t.Errorf("of %d pods %d are said to be uncertain: want %d at most", pods, uncertain, most)
+		t.Errorf("of %d pods %d are uncertain, want at most %d", pods, uncertain, most)
 	}
 	fmt.Printf("soak: drains of %d random clusters were as foretold, %d were not, in %d the scheduler goes round in circles; of %d pods %d moved, %d were pending, %d held; of %d it was said that they are not certain, and in %d clusters some of these came otherwise\n",
 		done, failures, circles, pods, count[drain.OutcomeMoved], count[drain.OutcomePending], count[drain.OutcomeBlocked], uncertain, otherwise)
@@ -94,7 +94,7 @@ func number(t *testing.T, name string, otherwise int64) int64 {
 	return n
 }
 
-// twice previews the drain of a cluster and then does it.
+// twice previews the drain of a cluster and then performs it.
 func twice(seed int64) (foretold, is *drain.Result, err error) {
 	d := draw(seed)
 	o, err := sim.Defaults()
@@ -108,13 +108,13 @@ func twice(seed int64) (foretold, is *drain.Result, err error) {
 	a := &actor{r: rand.New(rand.NewSource(seed)), nodes: d.drain, options: drain.Options{IgnoreDaemonSets: true}}
 	s.Configure(&o)
 	a.scheduler = drain.Scheduler{Profiles: o.Profiles, Seed: o.TieBreakSeed, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()}
-	if os.Getenv("BERTH_TRACE") != "" { // the scenario, and what happens
+	if os.Getenv("BERTH_TRACE") != "" { // print the scenario and its timeline
 		fmt.Println(d.text(), "drain", d.drain)
 		o.OnLine = func(l sim.Line) { fmt.Println(l) }
 	}
 	o.Stop = func() bool {
 		if a.w.Steps() > mostSteps {
-			a.err = fmt.Errorf("the simulation has made %d steps by %v", a.w.Steps(), a.w.Elapsed())
+			a.err = fmt.Errorf("the simulation made %d steps until %v", a.w.Steps(), a.w.Elapsed())
 		}
 		return a.result != nil || a.err != nil
 	}
@@ -136,7 +136,7 @@ func twice(seed int64) (foretold, is *drain.Result, err error) {
 	return a.foretold, a.result, nil
 }
 
-// actor previews a drain of a simulated cluster, and begins it.
+// actor previews a drain of a simulated cluster and starts it.
 type actor struct {
 	w         *sim.World
 	r         *rand.Rand
@@ -171,7 +171,7 @@ func (a *actor) begin() {
 	d.OnDone = func(r *drain.Result) { a.result = r }
 }
 
-// differ returns where two results differ, in what is certain.
+// differ returns the first difference between the certain parts of two results.
 func differ(foretold, is *drain.Result) error {
 	uncertain := map[string]bool{}
 	for i := range foretold.Pods {
@@ -186,10 +186,10 @@ func differ(foretold, is *drain.Result) error {
 	if os.Getenv("BERTH_TRACE") != "" {
 		want += fmt.Sprintf("preempted: %v", foretold.Preempted)
 	}
-	return fmt.Errorf("foretold (exit %d)\n%s\nbut what happened is (exit %d)\n%s", foretold.ExitCode(), want, is.ExitCode(), got)
+	return fmt.Errorf("previewed (exit %d)\n%s\nbut got (exit %d)\n%s", foretold.ExitCode(), want, is.ExitCode(), got)
 }
 
-// lines tell the result of the pods, but for some.
+// lines describes the results of all pods except some.
 func lines(r *drain.Result, but map[string]bool) string {
 	var b strings.Builder
 	for i := range r.Pods {

@@ -31,7 +31,7 @@ func pod(app, name, node string, cpu int64) *model.Pod {
 		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: cpu}, Scoring: model.Resources{MilliCPU: cpu}, ImageContainers: 1}}
 }
 
-// guard returns a budget over an app.
+// guard returns a budget of an app.
 func guard(app string, set func(*model.Budget)) *model.Budget {
 	b := &model.Budget{Namespace: "default", Name: app, UID: "pdb-" + app,
 		Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Values: []string{app}}}}}
@@ -47,7 +47,7 @@ func minAvailable(n int32) func(*model.Budget) {
 	return func(b *model.Budget) { b.MinAvailable = model.IntOrPercent{Set: true, Value: n} }
 }
 
-// clusterOf puts objects together, with the status of budgets as the controller has it.
+// clusterOf returns a cluster with the objects and up-to-date budget statuses.
 func clusterOf(t *testing.T, objects ...any) Cluster {
 	t.Helper()
 	profile, err := framework.NewProfile(framework.DefaultConfig())
@@ -83,7 +83,7 @@ func foretell(t *testing.T, o Options, objects ...any) *Result {
 	return r
 }
 
-// line returns a pod's result in short.
+// line describes a pod's result.
 func line(p *Pod) string {
 	s := fmt.Sprintf("%s %s", p.Pod, p.Outcome)
 	if p.To != "" {
@@ -111,7 +111,7 @@ func TestOnePodPerWorkloadAndRound(t *testing.T) {
 		t.Errorf("exit %d, %d rounds:\n%s\nwant\n%s", r.ExitCode(), r.Rounds, got, want)
 	}
 	if h := r.Pods[2].FirstBlock; h == nil || h.Kind != ByWorkload || h.ClearedBy != "the replacement of default/web-1 is Ready" {
-		t.Errorf("web-2 was held by %+v", h)
+		t.Errorf("web-2 was blocked by %+v", h)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// generator is a random cluster: the text of a scenario, and the nodes that are to be drained.
+// generator is a random cluster: the text of a scenario, and the nodes to drain.
 type generator struct {
 	r     *rand.Rand
 	lines []string
@@ -20,7 +20,7 @@ func (d *generator) add(format string, args ...any) {
 func (d *generator) chance(n int) bool        { return d.r.Intn(n) == 0 }
 func (d *generator) pick(of ...string) string { return of[d.r.Intn(len(of))] }
 
-// draw makes a cluster of a seed.
+// draw generates a cluster from a seed.
 func draw(seed int64) *generator {
 	d := &generator{r: rand.New(rand.NewSource(seed))}
 	d.add("option seed=%d ties=%d lag=%s delays=%s maxdelay=%s decisions=%s", seed, seed%7, d.pick("1ms", "5ms", "200ms"), d.pick("0", "0.3"), d.pick("100ms", "700ms"), d.pick("1", "64"))
@@ -48,7 +48,8 @@ func draw(seed int64) *generator {
 	return d
 }
 
-// app is a workload, with a budget or without. Its pods take longer to stop than replacements to be placed.
+// app adds a workload, with or without a budget. Its pods take longer to terminate than
+// replacements to be scheduled.
 func (d *generator) app(i int) {
 	words := fmt.Sprintf(" priority=%s labels=app=a%d,tier=%s cpu=%dm memory=%dMi grace=%ds stops=%dms", d.pick("0", "0", "0", "5", "100"), i,
 		d.pick("x", "y"), 50+d.r.Intn(1500), 64+d.r.Intn(2000), 4+d.r.Intn(30), 3500+d.r.Intn(20_000))
@@ -68,9 +69,9 @@ func (d *generator) limit(n int) string {
 		fmt.Sprintf("minAvailable=%d", n), fmt.Sprintf("minAvailable=%d", max(n-1, 0)))
 }
 
-// rule returns a rule of placement, or none.
+// rule returns a random placement rule, or none.
 func (d *generator) rule(app int) string {
-	app -= d.r.Intn(2) // its own, or another's
+	app -= d.r.Intn(2) // for its own app or the previous one
 	switch d.r.Intn(16) {
 	case 0:
 		return " selector=disk=" + d.pick("ssd", "hdd")

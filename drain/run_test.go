@@ -24,8 +24,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// live is a cluster behind a fake API: pods that are evicted are gone at once, and their owner makes
-// others, Ready on n2.
+// live is a cluster behind a fake API. Evicted pods are deleted immediately, and their owner
+// creates Ready replacements on n2.
 type live struct {
 	*fake.Clientset
 	mu     sync.Mutex
@@ -86,7 +86,7 @@ func TestRun(t *testing.T) {
 	}
 	n, _ := l.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 	if !n.Spec.Unschedulable || said[0] != "node n1 is cordoned" || !strings.HasPrefix(said[len(said)-1], "[3/3] default/web-b is replaced by default/web-") {
-		t.Errorf("cordoned: %v, said\n%s", n.Spec.Unschedulable, strings.Join(said, "\n"))
+		t.Errorf("cordoned: %v, progress\n%s", n.Spec.Unschedulable, strings.Join(said, "\n"))
 	}
 }
 
@@ -115,7 +115,7 @@ func TestRunStopsWithContext(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r.Count(OutcomeBlocked) != 1 || r.ExitCode() != 3 {
 		t.Errorf("%v\n%+v", err, r)
 	}
-	l.refuse = func(string) error { return nil } // the next one goes on
+	l.refuse = func(string) error { return nil } // the next drain continues
 	if r, err = l.drain(Options{}).Run(t.Context()); err != nil || r.ExitCode() != 0 {
 		t.Errorf("%v\n%+v", err, r)
 	}
@@ -131,23 +131,24 @@ func TestRunTimeout(t *testing.T) {
 	}
 }
 
-// TestLeftoverSurgeIsUndone: by the next drain of its node, and not what another client has asked for in the meantime.
+// The next drain of the node scales the owner down, but keeps replicas that another client has set
+// in the meantime.
 func TestLeftoverSurgeIsUndone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node, made      string
 		replicas, after int32
 		keepsMarks      bool
 	}{
-		"as the surge made it":  {node: "n1", made: "3", replicas: 3, after: 2},
-		"set back already":      {node: "n1", made: "4", replicas: 3, after: 3},
-		"scaled up meanwhile":   {node: "n1", made: "4", replicas: 9, after: 9},
-		"for a node that stays": {node: "n7", made: "3", replicas: 3, after: 3, keepsMarks: true},
+		"unchanged":           {node: "n1", made: "3", replicas: 3, after: 2},
+		"scaled down already": {node: "n1", made: "4", replicas: 3, after: 3},
+		"scaled up meanwhile": {node: "n1", made: "4", replicas: 9, after: 9},
+		"for another node":    {node: "n7", made: "3", replicas: 3, after: 3, keepsMarks: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mark := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "gone"},
 				Annotations: map[string]string{SurgeNode: tc.node, SurgeReplicas: tc.made, "other": "stays"}}
 			l := newLive(t, liveNode("n1"), liveNode("n2"), &appsv1.ReplicaSet{ObjectMeta: mark, Spec: appsv1.ReplicaSetSpec{Replicas: &tc.replicas}})
-			conflicts := 1 // its own controller writes it at the same time
+			conflicts := 1 // its controller updates it concurrently
 			l.PrependReactor("patch", "replicasets", func(clienttesting.Action) (bool, runtime.Object, error) {
 				conflicts--
 				return conflicts >= 0, nil, apierrors.NewConflict(appsv1.Resource("replicasets"), "web", errors.New("it has changed"))
@@ -166,7 +167,7 @@ func TestLeftoverSurgeIsUndone(t *testing.T) {
 	}
 }
 
-// TestSurgeScalesUpAndDown: once each, and down only from where it went.
+// The drain scales up once and scales down once, and scales down only from the value that it set.
 func TestSurgeScalesUpAndDown(t *testing.T) {
 	two := int32(2)
 	l := newLive(t, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: appsv1.StatefulSetSpec{Replicas: &two}})
@@ -202,7 +203,7 @@ func TestSurgeScalesUpAndDown(t *testing.T) {
 	}
 	scale("down from where another client has set it", d.scaleDown, 2)
 	if o := now(); len(o.Labels)+len(o.Annotations) != 0 || !strings.Contains(said[len(said)-1], "keeps its 2 replicas") {
-		t.Errorf("%v, %v, said %q", o.Labels, o.Annotations, said)
+		t.Errorf("%v, %v, progress %q", o.Labels, o.Annotations, said)
 	}
 }
 
@@ -222,16 +223,16 @@ func livePod(app, name, node string) *corev1.Pod {
 	}
 }
 
-// TestReplacementAnnotation: until its owner is changed, and no longer when it does not go.
+// The pod has the annotation until its owner has scaled, and loses it if it is not evicted.
 func TestReplacementAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		owner  string
 		refuse error
-		asked  string // what it is notified when its eviction is asked for
+		asked  string // value of the annotation when its eviction is requested
 	}{
-		"it goes":          {"web", nil, "web-b@7"},
-		"it stays":         {"web", apierrors.NewTooManyRequests("not now", 10), "web-b@7"},
-		"its owner is not": {"left", nil, ""},
+		"evicted":     {"web", nil, "web-b@7"},
+		"not evicted": {"web", apierrors.NewTooManyRequests("not now", 10), "web-b@7"},
+		"other owner": {"left", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLive(t, liveNode("n1"), livePod("web", "web-a", "n1"), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Generation: 7}})
@@ -245,18 +246,18 @@ func TestReplacementAnnotation(t *testing.T) {
 			}
 			l.refuse = func(string) error {
 				if got := told(); got != tc.asked {
-					t.Errorf("its annotation before the eviction: %q, want %q", got, tc.asked)
+					t.Errorf("annotation before the eviction: %q, want %q", got, tc.asked)
 				}
 				return tc.refuse
 			}
 			d := l.drain(Options{})
-			d.machine, d.OnProgress = &Machine{}, func(s string) { t.Errorf("said: %s", s) }
+			d.machine, d.OnProgress = &Machine{}, func(s string) { t.Errorf("progress: %s", s) }
 			p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: tc.owner}}
 			if err := d.runAction(t.Context(), Evict{Pod: p, SurgePod: &model.Pod{Name: "web-b"}}); err != nil {
 				t.Error(err)
 			}
 			if tc.refuse != nil && told() != "" {
-				t.Errorf("it stays and has annotation %q", told())
+				t.Errorf("not evicted, but has annotation %q", told())
 			}
 		})
 	}

@@ -7,22 +7,23 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestSurgeEndsWhenPodIsGone: nothing might ever make the one more, and the drain would turn on the spot.
+// A pod that is deleted ends the surge: its replacement may never be created, and the drain would
+// not end.
 func TestSurgeEndsWhenPodIsGone(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := &Machine{timeouts: DefaultTimeouts()}
 	s := &surge{move: &Move{Pod: &model.Pod{}}, stage: scaledUp, since: now}
 	later := now.Add(m.timeouts.Replacement)
 	if wake, settled := m.settledSurge(now, nil, s); settled || !wake.Equal(later) {
-		t.Errorf("while the pod is there: settled %v, wake %v", settled, wake)
+		t.Errorf("while the pod exists: settled %v, wake %v", settled, wake)
 	}
 	s.move.setStage(granted, now)
 	if wake, settled := m.settledSurge(later, nil, s); !settled || !wake.IsZero() {
-		t.Errorf("when it has left: settled %v, wake %v", settled, wake)
+		t.Errorf("after its deletion: settled %v, wake %v", settled, wake)
 	}
 }
 
-// TestUndoneSurgeHasNoReplacement: the pod that was made for it is one of those that are asked for.
+// The pod created by an undone surge is one of the owner's replicas.
 func TestUndoneSurgeHasNoReplacement(t *testing.T) {
 	extra := &model.Pod{UID: "extra", Owner: model.Owner{UID: "rs"}}
 	x := &Move{Pod: &model.Pod{UID: "a", Owner: model.Owner{UID: "rs"}}}
@@ -30,15 +31,15 @@ func TestUndoneSurgeHasNoReplacement(t *testing.T) {
 	m := &Machine{surges: map[string]*surge{"rs": s}, byUID: map[string]*Move{"a": x}, timeouts: DefaultTimeouts()}
 	m.useSurgePod(x)
 	if e := m.evictAction(x); e.SurgePod != extra || !x.Surged {
-		t.Errorf("while it is up: %v", e.SurgePod)
+		t.Errorf("during the surge: %v", e.SurgePod)
 	}
 	s.stage = surgeDone
 	if e := m.evictAction(x); e.SurgePod != nil {
-		t.Errorf("when it is taken back: %v", e.SurgePod)
+		t.Errorf("after the surge: %v", e.SurgePod)
 	}
 	x.setStage(requested, time.Time{})
 	m.HandleEviction(time.Unix(1000, 0), "a", EvictionResult{Message: "no", Permanent: true})
 	if x.Surged || x.Replacement != nil {
-		t.Errorf("refused for good it is replaced by %v", x.Replacement)
+		t.Errorf("finally refused, but replaced by %v", x.Replacement)
 	}
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// leavingPod returns a pod that was deleted and has not stopped yet.
+// leavingPod returns a terminating pod.
 func leavingPod(app, name, node string) *model.Pod {
 	p := pod(app, name, node, 100)
 	p.Deleting = true
 	return p
 }
 
-// TestTerminatingPodsAreNotMoved: it costs nothing, and the others of its workload go as if it were not there.
+// A terminating pod needs no disruption, and does not delay the other pods of its workload.
 func TestTerminatingPodsAreNotMoved(t *testing.T) {
-	starting := pod("web", "web-4", "n2", 100) // the pod that was made for web-1
+	starting := pod("web", "web-4", "n2", 100) // the replacement of web-1
 	starting.Ready, starting.Created, starting.Started = false, start.Add(-time.Second), time.Time{}
 	ordinal := func(p *model.Pod) *model.Pod { p.Owner.Kind = "StatefulSet"; return p }
 	moved := "default/web-2 moves n2 round=1\ndefault/web-1 leaving round=0"
@@ -34,10 +34,10 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 		lines, held string
 	}{
 		"replaced on the same node": {[]any{leavingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), pod("web", "web-4", "n2", 100)}, moved, ""},
-		"evicted by a drain that was stopped": {[]any{leavingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), starting,
+		"evicted by an interrupted drain": {[]any{leavingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), starting,
 			guard("web", maxUnavailable(1))}, moved, gone},
-		"a StatefulSet's": {[]any{ordinal(leavingPod("web", "web-1", "n1")), ordinal(pod("web", "web-2", "n1", 100)), ordinal(pod("web", "web-3", "n2", 100))}, moved, gone},
-		"no other pod":    {[]any{leavingPod("web", "web-1", "n1")}, "default/web-1 leaving round=0", ""},
+		"a StatefulSet": {[]any{ordinal(leavingPod("web", "web-1", "n1")), ordinal(pod("web", "web-2", "n1", 100)), ordinal(pod("web", "web-3", "n2", 100))}, moved, gone},
+		"no other pod":  {[]any{leavingPod("web", "web-1", "n1")}, "default/web-1 leaving round=0", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clusterOf(t, append([]any{node("n1", 4000), node("n2", 4000)}, tc.objects...)...)
@@ -47,10 +47,10 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := lines(r); got != tc.lines || r.ExitCode() != 0 || r.NumNotMoved() != 0 || r.Count(OutcomeRemoved) != 0 {
-				t.Errorf("exit %d, %d wait:\n%s\nwant\n%s", r.ExitCode(), r.NumNotMoved(), got, tc.lines)
+				t.Errorf("exit %d, %d not moved:\n%s\nwant\n%s", r.ExitCode(), r.NumNotMoved(), got, tc.lines)
 			}
 			if h := r.Pods[0].FirstBlock; (h == nil) != (tc.held == "") || h != nil && h.ClearedBy != tc.held {
-				t.Errorf("the other one was held by %+v, want until %q", h, tc.held)
+				t.Errorf("the other pod was blocked by %+v, want %q", h, tc.held)
 			}
 			var text strings.Builder
 			if err := r.Text(&text, true); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
@@ -61,7 +61,7 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 	}
 }
 
-// TestTerminatingPodsAreAwaited and is not said to be evicted, nor asked to go.
+// A terminating pod is neither reported as evicted nor evicted again.
 func TestTerminatingPodsAreAwaited(t *testing.T) {
 	web := livePod("web", "web-a", "n1")
 	now := metav1.Now()
@@ -69,7 +69,7 @@ func TestTerminatingPodsAreAwaited(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), web, livePod("web", "web-b", "n1"))
 	l.refuse = func(name string) error {
 		if name == "web-a" {
-			t.Error("web-a is asked to go")
+			t.Error("the eviction of web-a is requested")
 		}
 		return nil
 	}
@@ -92,7 +92,7 @@ func TestTerminatingPodsAreAwaited(t *testing.T) {
 	}
 }
 
-// TestInterruptedDrainHasNoExitCode: it exits with another.
+// An interrupted drain uses the exit code of the interrupt.
 func TestInterruptedDrainHasNoExitCode(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("db", "db-a", "n1"))
 	ctx, cancel := context.WithCancel(t.Context())

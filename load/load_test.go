@@ -40,7 +40,7 @@ func TestReadNodes(t *testing.T) {
 		t.Errorf("node %+v", nodes[0])
 	}
 	if _, has := nodes[1].Status.Capacity[GPU]; has {
-		t.Error("a node without devices has some")
+		t.Error("a node without devices has devices")
 	}
 }
 
@@ -52,7 +52,7 @@ func TestReadPods(t *testing.T) {
 	}
 	c := pods[0].Spec.Containers[0].Resources
 	if gpus := c.Requests[GPU]; gpus.Value() != 1 {
-		t.Errorf("a share takes %s devices, want a whole one", gpus.String())
+		t.Errorf("a share requests %s devices, want 1", gpus.String())
 	}
 	values := pods[0].Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Values
 	if fmt.Sprint(values) != "[G2 V100M16]" {
@@ -80,7 +80,7 @@ func TestInvalidLists(t *testing.T) {
 	}
 }
 
-// The API's side: odd pods are bound at creation, even ones explained.
+// The fake API binds odd pods at creation and reports even pods as unschedulable.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods, err := ReadPods(csvFile(t, podHead+"p-1,1000,1,0,0,,,,,,\np-2,1000,1,0,0,,,,,,\np-3,1000,1,0,0,,,,,,\n"), 0)

@@ -11,16 +11,16 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// perturbations are what every scenario must come out the same under; one that is exact, about a moment
-// or about an actor that is down, is not restarted.
+// perturbations must not change the outcome of a scenario. Scenarios marked exact, or that test a
+// single moment or a stopped actor, are not restarted.
 var perturbations = map[string]script.Perturbation{
 	"restarts": {Restarts: true, ExpectTimeout: 2 * time.Minute},
 	"lag":      {Lag: 300 * time.Millisecond, ExpectTimeout: 2 * time.Minute},
 	"both":     {Restarts: true, Lag: 150 * time.Millisecond, ExpectTimeout: 2 * time.Minute},
 }
 
-// TestScenariosWithPerturbations plays each scenario with every actor restarted between its
-// steps, and with watches that lag: what is expected still comes true.
+// TestScenariosWithPerturbations runs each scenario with every actor restarted between its steps,
+// and with lagging watches. All expectations must still be met.
 func TestScenariosWithPerturbations(t *testing.T) {
 	files, err := filepath.Glob("*.txt")
 	if err != nil || len(files) == 0 {

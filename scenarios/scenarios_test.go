@@ -30,7 +30,7 @@ func play(t *testing.T, file string) {
 		t.Error(err)
 	}
 	if s.Expectations() == 0 {
-		t.Errorf("%s expects nothing", file)
+		t.Errorf("%s has no expectation", file)
 	}
 	var lines []string
 	for _, l := range result.Timeline {
@@ -41,11 +41,11 @@ func play(t *testing.T, file string) {
 		return
 	}
 	if !slices.Equal(lines, s.Recorded) {
-		t.Errorf("the timeline is not as recorded (go test ./scenarios -rewrite records it):\n%s", difference(s.Recorded, lines))
+		t.Errorf("the timeline differs from the recorded one (go test ./scenarios -rewrite updates it):\n%s", difference(s.Recorded, lines))
 	}
 }
 
-// difference shows the first line that differs.
+// difference returns the first line that differs.
 func difference(want, got []string) string {
 	for i := range max(len(want), len(got)) {
 		line := func(list []string) string {

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// faulty are actors that do what must not be done, by the invariant that they break.
+// faulty are actors that violate an invariant, by the name of the invariant.
 var faulty = map[string]func(t *testing.T, w *World){
 	"NeverMoves": func(t *testing.T, w *World) {
 		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
@@ -90,12 +90,12 @@ var faulty = map[string]func(t *testing.T, w *World){
 	},
 }
 
-// TestEveryInvariantCanFail sees each of them fail once.
+// TestEveryInvariantCanFail checks that a faulty actor makes each invariant fail.
 func TestEveryInvariantCanFail(t *testing.T) {
 	for name := range Invariants {
 		breaks, ok := faulty[name]
 		if !ok {
-			t.Errorf("no case breaks %s", name)
+			t.Errorf("no case violates %s", name)
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	}
 }
 
-// testWorld has two nodes with a pod each, and one pod that waits, after five minutes.
+// testWorld returns a world after five minutes: two nodes with a pod each, and a pending pod.
 func testWorld(t *testing.T) *World {
 	t.Helper()
 	o, err := Defaults()
@@ -157,7 +157,7 @@ func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod 
 	return p
 }
 
-// guarded protects web altogether, and its status says otherwise.
+// guarded adds a budget that allows no disruption of web but has a wrong status.
 func guarded(t *testing.T, w *World) {
 	t.Helper()
 	one := intstr.FromInt32(1)
@@ -169,7 +169,7 @@ func guarded(t *testing.T, w *World) {
 	if err := w.Run(7 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	w.disruption.reflector.stop() // nothing corrects it
+	w.disruption.reflector.stop() // the status is not corrected
 	err := w.api.Update(store.PodDisruptionBudgets, "default/web", store.Precondition{}, func(o store.Object) error {
 		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 			b.Status.DisruptionsAllowed = 1
@@ -196,7 +196,7 @@ func (w *World) knownToScheduler(key string) *model.Pod {
 	return w.scheduler.converter.Pod(w.api.Pod(key))
 }
 
-// hideFromScheduler does something that no watch receives.
+// hideFromScheduler makes a change that no watch delivers.
 func (w *World) hideFromScheduler(f func()) {
 	hook := w.api.OnCommit
 	w.api.OnCommit = func(store.Change) {}

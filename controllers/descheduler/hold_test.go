@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// shelf is an API of Holds, by name.
+// shelf is a fake API of Holds, by name.
 type shelf map[string]*v1alpha1.Hold
 
 func (s shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -85,26 +85,26 @@ func TestOnlyOwnHoldsAreChanged(t *testing.T) {
 	v := s["reserve-1"].Spec.Victim
 	if got := slices.Sorted(maps.Keys(v.Requests)); s["reserve-1"].Labels[makerLabel] != Component || v.Name != "web-1" || v.Priority != 5 || v.Labels["app"] != "web" || len(v.HostPorts) != 1 ||
 		len(got) != 3 || v.Requests.Cpu().MilliValue() != 250 || !s["reserve-1"].Spec.Until.Time.Equal(want.Until) {
-		t.Errorf("it made %+v of %+v", s["reserve-1"].Spec, v)
+		t.Errorf("created %+v from %+v", s["reserve-1"].Spec, v)
 	}
 	want.Victim = "uid-2"
 	if err, _ := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Spec.Victim.UID != "uid-2" {
-		t.Errorf("ours is not replaced: %v", err)
+		t.Errorf("own Hold is not replaced: %v", err)
 	}
 	if err, _ := r.deleteHold(t.Context(), want); err != nil || len(s) != 0 {
-		t.Errorf("ours is not deleted: %v", err)
+		t.Errorf("own Hold is not deleted: %v", err)
 	}
 	if err, _ := r.deleteHold(t.Context(), want); err != nil {
-		t.Errorf("one that is not there: %v", err)
+		t.Errorf("Hold that does not exist: %v", err)
 	}
 	s["reserve-1"] = others(time.Hour)
 	for what, do := range map[string]func() (error, bool){"made": func() (error, bool) { return r.createHold(t.Context(), want) }, "deleted": func() (error, bool) { return r.deleteHold(t.Context(), want) }} {
 		if err, final := do(); err == nil || !final || !strings.Contains(err.Error(), "was created by other-component") || s["reserve-1"].Labels[makerLabel] != "other-component" {
-			t.Errorf("one of another component is %s: %v, final %v", what, err, final)
+			t.Errorf("Hold of another component: %s: %v, final %v", what, err, final)
 		}
 	}
 	s["reserve-1"] = others(-time.Hour)
 	if err, _ := r.createHold(t.Context(), want); err != nil || s["reserve-1"].Labels[makerLabel] != Component {
-		t.Errorf("one whose time is over stands in the way: %v", err)
+		t.Errorf("an expired Hold causes a conflict: %v", err)
 	}
 }

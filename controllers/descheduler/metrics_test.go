@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// A limit that is reached is counted as the Kubernetes descheduler does, and told.
+// A limit that is reached is counted as by the Kubernetes descheduler, and logged.
 func TestReachedLimitsAreCounted(t *testing.T) {
 	for limit, set := range map[string]func(*descheduling.Limits){
 		"maximum number of evicted pods per a descheduling cycle reached": func(l *descheduling.Limits) { l.Total = new(1) },
@@ -42,7 +42,7 @@ func TestReachedLimitsAreCounted(t *testing.T) {
 	}
 }
 
-// A pod that is gone when its eviction is asked for was not evicted.
+// A pod that no longer exists when its eviction is requested was not evicted.
 func TestGonePodIsNotCountedAsEvicted(t *testing.T) {
 	client := fake.NewClientset(crowded()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
@@ -53,11 +53,11 @@ func TestGonePodIsNotCountedAsEvicted(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	if n := testutil.CollectAndCount(r.metrics.evictions); n != 0 || len(wrote(client)) != report.RefusalCounts[notEvicted] {
-		t.Errorf("%d are counted; it did %v", n, wrote(client))
+		t.Errorf("%d counted; requests %v", n, wrote(client))
 	}
 }
 
-// A report stays small, however much there is to tell.
+// The size of a report is bounded.
 func TestReportIsBounded(t *testing.T) {
 	r := Report{Mode: Compatible, RefusalCounts: map[string]int{}}
 	for i := range 3000 {
@@ -71,6 +71,6 @@ func TestReportIsBounded(t *testing.T) {
 	lines := strings.Split(b.String(), "\n")
 	if len(r.Refusals) != 1000 || len(lines) > 220 || !strings.Contains(b.String(), "\nand 2800 more\n") || !strings.Contains(b.String(), "\nNot moved: not evicted (3000)\n") ||
 		!strings.Contains(b.String(), "\n  and 2995 more\n") {
-		t.Errorf("%d are kept; %d lines: %s", len(r.Refusals), len(lines), b.String()[len(b.String())-300:])
+		t.Errorf("%d refusals kept; %d lines: %s", len(r.Refusals), len(lines), b.String()[len(b.String())-300:])
 	}
 }

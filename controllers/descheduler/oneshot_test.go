@@ -19,7 +19,7 @@ import (
 // said is the last progress line of a run.
 var said atomic.Value
 
-// single executes a run of the duration and returns when its work started and ended.
+// single executes a run of the given duration and returns when its work started and ended.
 func single(t *testing.T, api *fake.Clientset, name string, patience, takes time.Duration) (from, to time.Time, err error) {
 	e := OneShotElection()
 	e.Identity = name
@@ -50,7 +50,7 @@ func TestSecondOneShotWaits(t *testing.T) {
 		time.Sleep(time.Minute)
 		var busy *upstreamguard.AlreadyRunningError
 		if from, _, err := single(t, api, "hasty", time.Minute, time.Second); !errors.As(err, &busy) || busy.Holder != "once_first" || !from.IsZero() {
-			t.Errorf("who waits no longer than a minute: %v, began at %v", err, from)
+			t.Errorf("with a timeout of one minute: %v, began at %v", err, from)
 		}
 		second := make(chan time.Time)
 		go func() {
@@ -67,15 +67,15 @@ func TestSecondOneShotWaits(t *testing.T) {
 	})
 }
 
-// heldBy returns an API server with a Lease that was renewed just now, for so many seconds.
+// heldBy returns an API server with a Lease that was renewed just now and lasts for some seconds.
 func heldBy(holder string, lasts int32) *fake.Clientset {
 	at := metav1.NewMicroTime(time.Now())
 	return fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "descheduler"},
 		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, RenewTime: &at, AcquireTime: &at}})
 }
 
-// The Lease of a run that was killed is waited for, and that is said; one of a descheduler that runs for good is not, however
-// short it lasts.
+// A run waits for the Lease of a killed run and reports it. It does not wait for the Lease of a
+// continuously running descheduler, however short its duration.
 func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {
@@ -91,13 +91,14 @@ func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 				t.Errorf("a Lease of %s of %d s: %v after %v, began at %v", tc.holder, tc.lasts, err, time.Since(began), from)
 			}
 			if line := said.Load(); tc.waits != (line == "waiting for Lease kube-system/descheduler held by once_other, which expires in 15 s unless renewed") {
-				t.Errorf("of %s it says %q", tc.holder, line)
+				t.Errorf("holder %s: progress %q", tc.holder, line)
 			}
 		}
 	})
 }
 
-// Another component who runs for good gets the Lease before who waits for it: he is not waited for either.
+// A continuously running component gets the Lease before the waiting run, which then stops
+// waiting.
 func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := heldBy("once_other", 15)
@@ -123,7 +124,8 @@ func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
 	})
 }
 
-// A daemon that does not compete for the Lease skips a round if it cannot see whether it is alone, and ends if it is not.
+// A daemon that does not use leader election skips a round if it cannot determine whether another
+// one runs, and stops if one does.
 func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -147,6 +149,6 @@ func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 	_, err = r.Run(ctx)
 	var busy *upstreamguard.AlreadyRunningError
 	if !errors.As(err, &busy) || asked != 3 || rounds != 1 {
-		t.Errorf("asked %d times, %d rounds, then %v", asked, rounds, err)
+		t.Errorf("%d requests, %d rounds, then %v", asked, rounds, err)
 	}
 }

@@ -30,7 +30,7 @@ func node(name string) *corev1.Node {
 		Status: corev1.NodeStatus{Capacity: size, Allocatable: size, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
-// copyOf returns the nth pod of one replica set.
+// copyOf returns the nth pod of one ReplicaSet.
 func copyOf(n int, on string) *corev1.Pod {
 	name := fmt.Sprintf("web-%d", n)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": "web"},
@@ -40,7 +40,7 @@ func copyOf(n int, on string) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
 }
 
-// crowded are three nodes, one of which has all copies.
+// crowded returns three nodes, one of which has all pods of a ReplicaSet.
 func crowded() []runtime.Object {
 	out := []runtime.Object{node("n1"), node("n2"), node("n3")}
 	for i := range 3 {
@@ -59,7 +59,7 @@ func options(t *testing.T, client *fake.Clientset, mode Mode) Options {
 		Policy: descheduling.Policy{Profiles: []descheduling.Profile{{Name: "default", Balance: []descheduling.Strategy{&plugins.RemoveDuplicates{}}}}}}
 }
 
-// once runs a descheduler once and gives its report and the runner.
+// once runs a descheduler once and returns the runner and its report.
 func once(t *testing.T, o Options) (*Runner, *Report) {
 	t.Helper()
 	r, err := New(o)
@@ -73,11 +73,11 @@ func once(t *testing.T, o Options) (*Runner, *Report) {
 	return r, report
 }
 
-// wrote returns what a client was asked to write, in short.
+// wrote returns the write requests of a client in short form.
 func wrote(client *fake.Clientset) (out []string) {
 	for _, a := range client.Actions() {
 		if a.GetResource().Resource == "selfsubjectaccessreviews" {
-			continue // a question
+			continue // a read
 		}
 		if v := a.GetVerb(); v != "get" && v != "list" && v != "watch" {
 			out = append(out, strings.TrimSuffix(v+" "+a.GetResource().Resource+"/"+a.GetSubresource(), "/"))
@@ -93,7 +93,7 @@ func TestDryRunWritesNothing(t *testing.T) {
 		o.DryRun = true
 		_, report := once(t, o)
 		if got := wrote(client); len(report.Moves) != 2 || len(got) > 0 {
-			t.Errorf("%s: %d moves foretold, and it did %v", mode, len(report.Moves), got)
+			t.Errorf("%s: %d moves previewed, requests %v", mode, len(report.Moves), got)
 		}
 		for _, m := range report.Moves {
 			if m.From != "n1" || (m.To != "") != (mode == Planned) || m.Owner != "ReplicaSet/web" || m.Reason == "" {
@@ -154,7 +154,7 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 	}
 	for result, want := range map[string]float64{"success": 1, "error": 1} {
 		if got := testutil.ToFloat64(r.metrics.evictions.WithLabelValues(result, "RemoveDuplicates", "default", "ns", "n1")); got != want {
-			t.Errorf("descheduler_pods_evicted_total of result %s is %v, want %v", result, got, want)
+			t.Errorf("descheduler_pods_evicted_total{result=%s} is %v, want %v", result, got, want)
 		}
 	}
 	if n := testutil.CollectAndCount(r.metrics.strategyDuration); n != 1 {
@@ -162,7 +162,7 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 	}
 }
 
-// A single run ends in time, and says what has not come about.
+// A single run ends after its timeout and reports what is unfinished.
 func TestOneShotTimeout(t *testing.T) {
 	client := fake.NewClientset(crowded()...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
@@ -176,6 +176,6 @@ func TestOneShotTimeout(t *testing.T) {
 	}
 	report, err := r.Run(t.Context())
 	if !errors.Is(err, ErrTimeout) || report == nil || report.NumIncomplete() != 2 {
-		t.Errorf("it ends with %v and %+v", err, report)
+		t.Errorf("got %v and %+v", err, report)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// A node that comes again under its name is shown before the cluster hears that the first one is gone.
+// A node is created again under its name before the cluster observes the deletion of the first
+// one.
 func TestRecreatedNodeIsNotAssumedReady(t *testing.T) {
 	w := newClusterState(fake.NewClientset(), nil, nil)
 	first, second := node("n1"), node("n1")
@@ -23,6 +24,6 @@ func TestRecreatedNodeIsNotAssumedReady(t *testing.T) {
 	w.remove(&model.Node{Name: "n1"})
 	w.upsert(conversion.New().Node(second))
 	if s := w.snapshot(time.Now()); len(s.Nodes) != 1 || !s.Nodes[0].NotReady || len(w.notReady) != 1 {
-		t.Errorf("nodes %+v, known of %v", s.Nodes, w.notReady)
+		t.Errorf("nodes %+v, not ready %v", s.Nodes, w.notReady)
 	}
 }

@@ -22,7 +22,8 @@ func uses(cpu string) corev1.ResourceList {
 	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Mi")}
 }
 
-// measured returns a metrics.k8s.io that says n1 is busy by its pods, which ask for nothing, and n2 idle; how often it was asked is counted.
+// measured returns a metrics API in which n1 is busy because of its pods, which have no requests,
+// and n2 is idle. It counts the requests.
 func measured(asked *int, fails bool) *metricsfake.Clientset {
 	client := metricsfake.NewSimpleClientset()
 	answer := func(list runtime.Object) func(ktesting.Action) (bool, runtime.Object, error) {
@@ -65,7 +66,7 @@ func TestReadUsage(t *testing.T) {
 	o.DryRun, o.Usage, o.Policy = true, measured(&asked, false), byUsage(true)
 	r, report := once(t, o)
 	if len(report.Moves) != 1 || report.Moves[0].From != "n1" || !strings.Contains(report.Moves[0].Reason, "90.0 %") || asked != 2 {
-		t.Errorf("moves %+v after %d questions", report.Moves, asked)
+		t.Errorf("moves %+v after %d requests", report.Moves, asked)
 	}
 	u, err := readUsage(t.Context(), o.Usage, r.state)
 	if err != nil || len(u.Nodes) != 3 || len(u.Pods) != len(r.state.pods) {
@@ -78,7 +79,8 @@ func TestReadUsage(t *testing.T) {
 	}
 }
 
-// Usage that no strategy wants to know is not asked for; a round that cannot have what one wants fails, and says of what.
+// Usage is read only if a strategy uses it. A round fails with the cause if the usage that a
+// strategy needs is not available.
 func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
 	for metered, want := range map[bool]string{true: "reading the usage of nodes from metrics.k8s.io", false: ""} {
 		asked := 0
@@ -90,7 +92,7 @@ func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
 		}
 		_, err = r.Run(t.Context())
 		if (err != nil) != metered || metered && !strings.Contains(err.Error(), want) || (asked > 0) != metered {
-			t.Errorf("wanted %t: asked %d times, %v", metered, asked, err)
+			t.Errorf("metered %t: %d requests, %v", metered, asked, err)
 		}
 	}
 }

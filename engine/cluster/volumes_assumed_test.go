@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// referenceVolumePlans stores reports and plans, and recomputes what counts.
+// referenceVolumePlans stores reports and plans, and recomputes which of them apply.
 type referenceVolumePlans struct {
 	volumes map[string]model.ClaimRef // as reported
 	claims  map[string]string         // as reported: the selected node

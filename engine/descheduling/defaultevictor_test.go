@@ -11,12 +11,13 @@ func priority(v int32) func(*Pod) {
 	return func(p *Pod) { p.Details.HasPriority, p.Spec = true, &model.PodSpec{Priority: v} }
 }
 
-// protections are pods that something protects, what lifts it, and what alone does not.
+// protections are the ways in which a pod is protected, the arguments that lift each protection,
+// and arguments that do not suffice.
 var protections = []struct {
 	what string
 	pod  func(*Pod)
-	args func(*DefaultEvictorArgs) // makes it protected; nil: it is
-	lift func(*DefaultEvictorArgs) // nil: nothing does
+	args func(*DefaultEvictorArgs) // enables the protection; nil: enabled by default
+	lift func(*DefaultEvictorArgs) // disables the protection; nil: impossible
 }{
 	{what: "mirror", pod: func(p *Pod) { p.Mirror = true }},
 	{what: "static", pod: func(p *Pod) { p.Details.Static = true }},
@@ -60,7 +61,8 @@ func labelSelector(key, value string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}
 }
 
-// passesFilter returns what an evictor makes of a pod that has a sibling on another node and one that waits for a node.
+// passesFilter returns an evictor's result for a pod that has a sibling on another node and a
+// pending sibling.
 func passesFilter(t *testing.T, args DefaultEvictorArgs, change ...func(*Pod)) bool {
 	t.Helper()
 	p := testPod("p", "n1", change...)
@@ -79,7 +81,7 @@ func passesFilter(t *testing.T, args DefaultEvictorArgs, change ...func(*Pod)) b
 
 func TestProtections(t *testing.T) {
 	if !passesFilter(t, defaultArgs()) {
-		t.Error("a plain pod is protected")
+		t.Error("a pod without restrictions is protected")
 	}
 	for _, c := range protections {
 		args := defaultArgs()
@@ -88,29 +90,29 @@ func TestProtections(t *testing.T) {
 			c.args(&args)
 		}
 		if passesFilter(t, args, c.pod) {
-			t.Errorf("%s: is not protected", c.what)
+			t.Errorf("%s: not protected", c.what)
 		}
 		if !passesFilter(t, args, c.pod, func(p *Pod) { p.Details.EvictAnyway = true }) {
-			t.Errorf("%s: is protected in spite of the annotation evict", c.what)
+			t.Errorf("%s: protected despite the evict annotation", c.what)
 		}
 		if c.lift != nil {
 			if c.lift(&args); !passesFilter(t, args, c.pod) {
-				t.Errorf("%s: is protected even though that was lifted", c.what)
+				t.Errorf("%s: still protected", c.what)
 			}
 		}
 	}
 }
 
-// Of a pod with several owners it cannot be told how many replicas it has.
+// The number of replicas is unknown for a pod with several owners.
 func TestMinReplicasWithSeveralOwners(t *testing.T) {
 	args := defaultArgs()
 	args.MinReplicas = 10
 	if !passesFilter(t, args, func(p *Pod) { p.Details.Owners = append(p.Details.Owners, model.Owner{Kind: "Other"}) }) {
-		t.Error("is protected")
+		t.Error("protected")
 	}
 }
 
-// A threshold above the priority of critical pods would not protect those.
+// A threshold above the priority of critical pods would not protect critical pods.
 func TestPriorityThresholdTooHigh(t *testing.T) {
 	args, v := defaultArgs(), systemCritical+1
 	args.Priority.Value = &v
@@ -120,7 +122,8 @@ func TestPriorityThresholdTooHigh(t *testing.T) {
 	}
 }
 
-// Who goes first: it is the priority, none before any, then the class of service, then whether the pod prefers to stay.
+// Pods are sorted by priority (no priority first), then by QoS class, then by the annotation that
+// prefers no eviction.
 func TestSortForEviction(t *testing.T) {
 	guaranteed := func(p *Pod) { p.Details.Guaranteed = true }
 	cheap := func(p *Pod) { s := *p.Spec; s.BestEffort = true; p.Spec = &s }

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// noon is now in all tests.
+// noon is the current time in all tests.
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // testNode returns a ready node with capacity for a hundred pods.
@@ -21,7 +21,7 @@ func testNode(name string, change ...func(*Node)) *Node {
 	return n
 }
 
-// testPod returns a running pod of ReplicaSet rs, an hour old, that asks for nothing.
+// testPod returns a running pod of ReplicaSet rs, one hour old, without requests.
 func testPod(name, node string, change ...func(*Pod)) *Pod {
 	p := &Pod{
 		Pod: &model.Pod{Namespace: "default", Name: name, UID: "uid-" + name, NodeName: node, Phase: model.Running,
@@ -40,12 +40,12 @@ func testSnapshot(nodes []*Node, pods ...*Pod) *Snapshot {
 	return s
 }
 
-// defaultArgs returns the evictor without a configuration.
+// defaultArgs returns the default arguments.
 func defaultArgs() DefaultEvictorArgs {
 	return DefaultEvictorArgs{ProtectLocalStorage: true, ProtectDaemonSets: true, ProtectSystemCritical: true, ProtectFailedBare: true}
 }
 
-// fakeMover grants all but some evictions; with place it plans.
+// fakeMover grants all evictions except those in refuse. With place it plans moves.
 type fakeMover struct {
 	refuse     string // names
 	place      func(*Candidate) *Node
@@ -71,7 +71,7 @@ func (m *fakeMover) Checkpoint() (func(), bool) {
 	return func() { m.candidates = m.candidates[:n] }, m.place != nil
 }
 
-// evict runs strategies over a snapshot and returns the names of those who went, in order.
+// evict runs strategies over a snapshot and returns the names of the evicted pods in order.
 func evict(t *testing.T, s *Snapshot, p *Policy, m Mover, strategies ...Strategy) string {
 	t.Helper()
 	if len(p.Profiles) == 0 {
@@ -93,7 +93,7 @@ func formatMoves(moves []Move) string {
 	return strings.Join(names, " ")
 }
 
-// named proposes the pods of all nodes whose names are listed; empty: all.
+// named proposes the listed pods of all nodes; empty: all pods.
 type named struct{ pods string }
 
 func (named) Name() string { return "Named" }
@@ -103,7 +103,7 @@ func (s named) Run(r *Round) {
 		func(p *Pod, n *Node) *Candidate { return NewCandidate(p, n, "") })
 }
 
-// numbered are nodes n1, n2 and so on.
+// numbered returns nodes n1, n2, ...
 func numbered(count int) (out []*Node) {
 	for i := range count {
 		out = append(out, testNode(fmt.Sprintf("n%d", i+1)))

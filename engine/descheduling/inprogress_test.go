@@ -20,7 +20,8 @@ func formatPods(pods []*Pod) string {
 	return strings.Join(out, " ")
 }
 
-// What is in progress is seen as it will be: who leaves is gone, who comes is there, and neither is moved once more.
+// A snapshot shows moves in progress as completed: the pod is removed, its replacement exists, and
+// neither can be moved again.
 func TestSnapshotApplyInProgress(t *testing.T) {
 	asks := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 1000}} }
 	leaving, evicted, done := testPod("leaving", "n1", asks), testPod("evicted", "n1", asks), testPod("done", "n1", asks)
@@ -41,10 +42,10 @@ func TestSnapshotApplyInProgress(t *testing.T) {
 		t.Errorf("n1: %s; n2: %s; without a node: %s", formatPods(one.Pods), formatPods(two.Pods), formatPods(s.Unbound))
 	}
 	if a, b := s.Usage.Nodes["n1"].MilliCPU, s.Usage.Nodes["n2"].MilliCPU; a != 150 || b != 300 {
-		t.Errorf("in use are %d of n1 and %d of n2", a, b)
+		t.Errorf("in use: %d on n1, %d on n2", a, b)
 	}
 	m := &fakeMover{place: func(*Candidate) *Node { return one }}
 	if got := evict(t, s, &Policy{}, m, named{}); got != "stays" {
-		t.Errorf("moved are %q", got)
+		t.Errorf("moved %q", got)
 	}
 }

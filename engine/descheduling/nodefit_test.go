@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// nodeFit, a reason at a time: a pod of n1 that fits n2, and what takes that away.
+// Each case prevents a pod of n1, which fits n2, from fitting for one reason.
 func TestNodeFit(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web"})
 	apart := model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
@@ -60,12 +60,13 @@ func TestNodeFit(t *testing.T) {
 		}
 		planner := &fakeMover{place: func(*Candidate) *Node { return nodes[1] }}
 		if evict(t, s, policy, planner, named{"p"}) != "p" {
-			t.Errorf("%s: nodeFit stands in the way of a plan", c.what)
+			t.Errorf("%s: nodeFit prevents a plan", c.what)
 		}
 	}
 }
 
-// nodeFit checks the evictor's nodes, whatever nodes the policy works on; those that are not ready take nothing.
+// nodeFit checks the nodes of the evictor's nodeSelector, not those of the policy. Nodes that are
+// not ready never fit.
 func TestNodeFitNodes(t *testing.T) {
 	ssd := model.LabelsOf(map[string]string{"disk": "ssd"})
 	for _, c := range []struct {
@@ -83,12 +84,12 @@ func TestNodeFitNodes(t *testing.T) {
 		args.NodeFit, args.NodeSelector = true, labelSelector("disk", "ssd")
 		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
 		if got := evict(t, testSnapshot(nodes, testPod("p", "n1")), policy, &fakeMover{}, named{}); got != c.want {
-			t.Errorf("went %q, want %q", got, c.want)
+			t.Errorf("evicted %q, want %q", got, c.want)
 		}
 	}
 }
 
-// The labels of the namespace are asked for in both modes, and even of pods that are to be evicted anyway.
+// The namespace's labels are required in both modes, even for pods that will be evicted anyway.
 func TestNamespaceSelector(t *testing.T) {
 	nodes := numbered(2)
 	anyway := func(p *Pod) { p.Details.EvictAnyway = true }
@@ -98,12 +99,12 @@ func TestNamespaceSelector(t *testing.T) {
 	args.NamespaceSelector = labelSelector("env", "prod")
 	for _, m := range []*fakeMover{{}, {place: func(*Candidate) *Node { return nodes[1] }}} {
 		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, named{}); got != "p" {
-			t.Errorf("went %q", got)
+			t.Errorf("evicted %q", got)
 		}
 	}
 }
 
-// On its own node a pod has the capacity that it takes, and is not in its own way.
+// On its own node a pod's requests count as free, and it does not conflict with itself.
 func TestNodeFitOwnNode(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web", "host": "1"})
 	nodes := numbered(1)

@@ -10,8 +10,8 @@ import (
 
 func intPtr2() *int { n := 2; return &n }
 
-// What the API server refuses counts towards no limit; that of a node ends the node, that of a
-// namespace only spares its pods, the total ends all.
+// Refused evictions count towards no limit. The node limit ends the node, the namespace limit
+// skips its pods, and the total limit ends the round.
 func TestLimits(t *testing.T) {
 	other := func(p *Pod) { p.Namespace = "other" }
 	snapshot := func() *Snapshot {
@@ -32,18 +32,18 @@ func TestLimits(t *testing.T) {
 		m := &fakeMover{refuse: c.refuse}
 		gone := evict(t, snapshot(), &Policy{Limits: c.limits}, m, named{})
 		if asked := strings.Join(m.candidates, " "); asked != c.asked || gone != c.gone {
-			t.Errorf("%s: asked for %s, went %s; want %s, %s", c.what, asked, gone, c.asked, c.gone)
+			t.Errorf("%s: candidates %s, evicted %s; want %s, %s", c.what, asked, gone, c.asked, c.gone)
 		}
 	}
 }
 
-// script is a strategy that a test writes.
+// script is a strategy written by a test.
 type script func(*Round)
 
 func (script) Name() string   { return "Script" }
 func (s script) Run(r *Round) { s(r) }
 
-// formatRound draws who is where, and what is counted.
+// formatRound describes the pods of each node and the counters.
 func formatRound(r *Round) string {
 	var out strings.Builder
 	for _, n := range r.Nodes() {
@@ -58,8 +58,8 @@ func formatRound(r *Round) string {
 	return out.String()
 }
 
-// A pod that went is where the plan put it, goes no second time, and is where it was if the moves made together
-// are withdrawn.
+// A moved pod is on its planned node and cannot be moved again. It is on its old node if the
+// atomic moves are withdrawn.
 func TestAtomically(t *testing.T) {
 	big := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 100}} }
 	nodes := numbered(3)
@@ -91,11 +91,11 @@ func TestAtomically(t *testing.T) {
 		}
 	}))
 	if len(m.candidates) != 1 {
-		t.Errorf("the mover made %v", m.candidates)
+		t.Errorf("candidates %v", m.candidates)
 	}
 }
 
-// Evictions are not undone: what is proposed together stays, whatever its maker says in the end.
+// Evictions cannot be undone, whatever the function returns.
 func TestAtomicallyWithoutCheckpoint(t *testing.T) {
 	nodes := numbered(2)
 	gone := evict(t, testSnapshot(nodes, testPod("a", "n1")), &Policy{}, &fakeMover{}, script(func(r *Round) {
@@ -107,11 +107,12 @@ func TestAtomicallyWithoutCheckpoint(t *testing.T) {
 		}
 	}))
 	if gone != "a" {
-		t.Errorf("went %q", gone)
+		t.Errorf("evicted %q", gone)
 	}
 }
 
-// All profiles deschedule before any balances; profiles that cannot run are named and the others run.
+// All profiles run their Deschedule plugins before any Balance plugin. Profiles that cannot run
+// are reported, and the others run.
 func TestRunPolicy(t *testing.T) {
 	s := testSnapshot(numbered(2), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n2"))
 	missing := defaultArgs()
@@ -123,14 +124,15 @@ func TestRunPolicy(t *testing.T) {
 	}}
 	result := RunPolicy(s, p, &fakeMover{})
 	if got := formatMoves(result.Moves); got != "c b a" || result.Moves[1].Profile != "two" || result.Moves[1].Strategy != "Named" {
-		t.Errorf("went %s: %+v", got, result.Moves)
+		t.Errorf("evicted %s: %+v", got, result.Moves)
 	}
 	if want := `priorityThreshold.name: PriorityClass "none" does not exist`; len(result.FailedProfiles) != 1 || result.FailedProfiles[0] != (FailedProfile{"broken", want}) {
-		t.Errorf("broken: %+v", result.FailedProfiles)
+		t.Errorf("failed profiles: %+v", result.FailedProfiles)
 	}
 }
 
-// Nodes that are not ready, or that the policy does not select, are not worked on; with one left nothing is done.
+// Nodes that are not ready or not selected by the policy are ignored. With one node left the round
+// does nothing.
 func TestNodesOfRound(t *testing.T) {
 	nodes := numbered(4)
 	nodes[0].NotReady = true
@@ -138,7 +140,7 @@ func TestNodesOfRound(t *testing.T) {
 	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n2"), testPod("c", "n3"))
 	p := &Policy{NodeSelector: &model.Selector{Requirements: []model.Requirement{{Key: "off", Op: model.DoesNotExist}}}}
 	if got := evict(t, s, p, &fakeMover{}, named{}); got != "c" {
-		t.Errorf("went %q", got)
+		t.Errorf("evicted %q", got)
 	}
 	nodes[3].NotReady = true
 	if result := RunPolicy(s, p, &fakeMover{}); result.SkippedReason != "1 nodes are ready and selected; at least 2 are required" || len(result.Moves) > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// small is a cluster written down: nodes of 4 cores each, with pods "name prio cpu start",
-// start in seconds, "-" for none.
+// small is a cluster in text form: nodes of 4 cores each, with pods "name prio cpu start", start
+// in seconds, "-" for none.
 type small struct {
 	*cluster.State
 	pods map[string]*model.Pod
@@ -60,12 +60,12 @@ func parsePod(t *testing.T, line string) *model.Pod {
 	return p
 }
 
-// budget puts a budget over the pods of a first letter.
+// budget adds a budget for the pods whose names begin with a letter.
 func (c *small) budget(letter string, allowed, desired int32) {
 	c.UpsertBudget(&model.Budget{Namespace: "default", Name: letter, Selector: of("app", letter), DisruptionsAllowed: allowed, DesiredHealthy: desired})
 }
 
-// preempt asks both ways about a pod and tells the choice: "node: victims".
+// preempt evaluates a pod with both implementations and returns the selection: "node: victims".
 func (c *small) preempt(t *testing.T, pod *model.Pod, o preemption.Options) (string, *decision.Preemption) {
 	t.Helper()
 	c.UpsertPod(pod)

@@ -65,7 +65,7 @@ func TestBindAfterVolumesAreBound(t *testing.T) {
 	s := stored(t, 10*time.Minute)
 	s.step("volumes:a:n1", using("a", "c"))
 	if plan := s.last[0].(BindVolumes).Plan; len(plan.Bind) != 1 || plan.Bind[0].Volume.Name != "v" || plan.Bind[0].Claim.Name != "c" {
-		t.Errorf("the plan is %+v", plan)
+		t.Errorf("got plan %+v", plan)
 	}
 	written := s.answer(0, Done)
 	s.step("report:b:unschedulable", using("b", "d")) // the volume is in use while the first pod is in flight

@@ -59,7 +59,7 @@ func TestReadNewestFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := j.Append(record(99)); err == nil {
-		t.Error("a closed journal took a record")
+		t.Error("a closed journal accepted a record")
 	}
 }
 
@@ -67,11 +67,11 @@ func TestSecondWriterIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, Options{Writer: "one"})
 	if _, err := Open(dir, Options{Writer: "one"}); err == nil {
-		t.Error("two write the same files")
+		t.Error("two writers may open the same files")
 	}
 	open(t, dir, Options{Writer: "two"})
 	if _, err := Open(dir, Options{Writer: "../x"}); err == nil {
-		t.Error("a writer may have a path for a name")
+		t.Error("a writer name may contain a path")
 	}
 }
 
@@ -107,12 +107,12 @@ func TestTornLine(t *testing.T) {
 	_, _ = f.WriteString(`{"time":"2026-01-01T00:00:00Z","pod":{"na`)
 	_ = f.Close()
 	if got := read(t, dir); len(got) != 1 {
-		t.Errorf("%d records beside a torn one", len(got))
+		t.Errorf("%d records before a truncated one", len(got))
 	}
 	j = open(t, dir, Options{})
 	_ = j.Append(record(2))
 	if got := read(t, dir); len(got) != 2 {
-		t.Errorf("%d records after a torn one", len(got))
+		t.Errorf("%d records after a truncated one", len(got))
 	}
 }
 
@@ -131,8 +131,8 @@ func TestInvalidLineIsReported(t *testing.T) {
 	}
 }
 
-// TestKilledWriter kills a process in the middle of its writes, again and again: what it said was
-// written is there, and the next one goes on.
+// TestKilledWriter kills a process repeatedly during its writes. Every record that it has reported
+// as written must exist, and the next process must be able to continue.
 func TestKilledWriter(t *testing.T) {
 	if dir := os.Getenv("BERTH_JOURNAL_TEST"); dir != "" {
 		writeForEver(dir)
@@ -153,7 +153,7 @@ func TestKilledWriter(t *testing.T) {
 			want[lines.Text()] = true
 		}
 		_ = cmd.Process.Kill()
-		for lines.Scan() { // it had said so before it died; a line of the pipe may be torn, too
+		for lines.Scan() { // reported before it was killed; a line of the pipe may be truncated, too
 			if text := lines.Text(); strings.HasSuffix(text, ".") {
 				want[text] = true
 			}
@@ -166,7 +166,7 @@ func TestKilledWriter(t *testing.T) {
 	}
 	for name := range want {
 		if !there[name] {
-			t.Errorf("%s was said to be written, and is not", name)
+			t.Errorf("%s was reported as written but is missing", name)
 		}
 	}
 	if len(want) < 100 {
@@ -174,7 +174,7 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-// writeForEver says which records it has written.
+// writeForEver prints the names of the records that it has written.
 func writeForEver(dir string) {
 	j, err := Open(dir, Options{Writer: "killed", FileBytes: 4000, Files: 1000})
 	for n := 0; err == nil; n++ {

@@ -20,9 +20,9 @@ func options(t *testing.T) sim.Options {
 	return o
 }
 
-// TestAllDisplacementsAtOnceSoak: the component that displaces, however many at once and whatever goes
-// wrong, no budget is overdrawn by who obeys it, and each displaced pod has one record.
-// 10,000 pods with BERTH_SOAK.
+// TestAllDisplacementsAtOnceSoak checks that actors that obey budgets overdraw none, and that each
+// displaced pod has one record, with all displacing components active and faults injected. It
+// simulates 10,000 pods with BERTH_SOAK.
 func TestAllDisplacementsAtOnceSoak(t *testing.T) {
 	sizes := map[int64]int{1: 150, 2: 400, 3: 150}
 	during := 2 * time.Minute
@@ -44,8 +44,8 @@ func TestAllDisplacementsAtOnceSoak(t *testing.T) {
 	}
 }
 
-// TestStaleStatusOverdrawsBudgets: the same with upstream's rule, which believes
-// status.disruptionsAllowed however old it is, goes past a budget. So the test above can fail.
+// TestStaleStatusOverdrawsBudgets checks that upstream's rule, which trusts a stale
+// status.disruptionsAllowed, overdraws a budget. It proves that the test above can fail.
 func TestStaleStatusOverdrawsBudgets(t *testing.T) {
 	for seed := int64(14); seed < 54; seed++ {
 		o := options(t)
@@ -61,5 +61,5 @@ func TestStaleStatusOverdrawsBudgets(t *testing.T) {
 			return
 		}
 	}
-	t.Error("of 40 runs that trust a stale status, none went past a budget")
+	t.Error("none of 40 runs that trust a stale status overdrew a budget")
 }

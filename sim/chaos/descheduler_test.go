@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// restless returns a policy that always finds something to move.
+// restless returns a policy that always proposes evictions.
 func restless(t *testing.T) config.Descheduler {
 	t.Helper()
 	docs, err := config.Documents([]string{"testdata/restless.yaml"})
@@ -26,7 +26,7 @@ func restless(t *testing.T) config.Descheduler {
 	return d
 }
 
-// withDescheduler has a descheduler join in.
+// withDescheduler adds a descheduler.
 func withDescheduler(t *testing.T, compatible, unheld bool) sim.Options {
 	o := options(t)
 	o.Descheduler = &sim.DeschedulerOptions{Policy: restless(t).Policy, Compatible: compatible, WithoutHolds: unheld, InitialDelay: warmup, Interval: 10 * time.Second}
@@ -34,8 +34,9 @@ func withDescheduler(t *testing.T, compatible, unheld bool) sim.Options {
 	return o
 }
 
-// TestDeschedulerRespectsBudgetsSoak: half of the pods have budgets, all other displacers are at work, too, and things go wrong;
-// whichever way the descheduler goes about it, no budget is overdrawn by who obeys it.
+// TestDeschedulerRespectsBudgetsSoak checks that actors that obey budgets overdraw none in both
+// modes of the descheduler, with all other displacing components active and faults injected. Half
+// of the pods have budgets.
 func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 	pods, during, seeds := 75, 30*time.Second, int64(1)
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -63,7 +64,8 @@ func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 	}
 }
 
-// TestDeschedulerOverdrawsStaleBudgets: under upstream's rule for evictions the same goes past a budget, so the test above can fail.
+// TestDeschedulerOverdrawsStaleBudgets checks that upstream's eviction rule overdraws a budget in
+// the same simulation. It proves that the test above can fail.
 func TestDeschedulerOverdrawsStaleBudgets(t *testing.T) {
 	for seed := int64(1); seed <= 40; seed++ {
 		o := withDescheduler(t, true, false)
@@ -79,5 +81,5 @@ func TestDeschedulerOverdrawsStaleBudgets(t *testing.T) {
 			return
 		}
 	}
-	t.Error("of 40 runs that trust a stale status, none went past a budget")
+	t.Error("none of 40 runs that trust a stale status overdrew a budget")
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// ways are those of kubernetes#94245: what keeps an owner's pods on a node that does not take
-// them, and what upstream's back-off comes to in a time.
+// ways are those of kubernetes#94245: what keeps an owner's pods on a node that rejects them, and
+// the number of pods that upstream's backoff allows in a given time.
 var ways = map[string]struct {
 	owner    string
 	upstream func(t time.Duration) float64
 }{
-	// A ReplicaSet makes the next pod as soon as it sees the last one fail, and the scheduler's back-off is
-	// of one pod: nothing but the way there and back takes time.
+	// A ReplicaSet creates the next pod as soon as the last one fails, and the scheduler's backoff is
+	// per pod. Only the round trip takes time.
 	"selector": {"replicaset web replicas=1 cpu=1 selector=disk=big tolerate=node.kubernetes.io/disk-pressure", perRoundTrip},
 	"nodeName": {"replicaset web replicas=1 cpu=1 node=n1", perRoundTrip},
-	// A DaemonSet deletes failed pods of a node after a pause of 1 s that doubles to 15 min.
+	// A DaemonSet deletes failed pods of a node with a backoff that doubles from 1 s to 15 min.
 	"DaemonSet": {"daemonset web cpu=1 selector=disk=big", doublingTo15Minutes},
 }
 
-// roundTrip is how long it takes in a cluster until the next pod is made, bound, rejected, and seen to be: a
-// second is little.
+// roundTrip is the time until the next pod is created, bound, rejected and observed. One second is
+// short for a real cluster.
 const roundTrip = time.Second
 
 func perRoundTrip(t time.Duration) float64 { return t.Seconds() / roundTrip.Seconds() }
@@ -38,8 +38,8 @@ func doublingTo15Minutes(t time.Duration) (n float64) {
 	return n
 }
 
-// TestRejectedPodsGrowLogarithmically: in an hour a node that rejects all pods of an
-// owner gets few, and no longer than one in ten minutes after that.
+// TestRejectedPodsGrowLogarithmically checks that a node which rejects all pods of an owner gets
+// few pods in the first hour, and at most one in ten minutes afterwards.
 func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 	const cluster = "node n1 cpu=4 labels=disk=big\nnode n2 cpu=4\n%s\n%s\nat 1m condition n1 DiskPressure=True\nat 1m delete pod web-1\n"
 	for name, way := range ways {
@@ -48,20 +48,20 @@ func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 			naive := pods(t, fmt.Sprintf(cluster, "option noholds nopause latency=150ms lag=250ms", way.owner)+"at 3m condition n1 DiskPressure=False\n")
 			fmt.Printf("#94245 by %s: %d pods in an hour; upstream's back-off comes to %.0f; without any: %d in 2 minutes\n", name, made[time.Hour], way.upstream(time.Hour), naive[2*time.Minute])
 			for at, n := range made {
-				// 10 s, 20 s, ...: n pods take (2^n - 1) * 10 s, until the pause is 10 min.
+				// 10 s, 20 s, ...: n pods take (2^n - 1) * 10 s, until the backoff is 10 min.
 				doubled := math.Log2(min(at, 10*time.Minute).Seconds()/10+1) + 1
 				if most := doubled + max(0, (at-10*time.Minute).Minutes()/10) + 3; float64(n) > most {
 					t.Errorf("%d pods in %v, want at most %.0f", n, at, most)
 				}
 			}
 			if made[time.Hour] < 5 {
-				t.Errorf("%d pods in an hour: the owner gave up", made[time.Hour])
+				t.Errorf("only %d pods in an hour", made[time.Hour])
 			}
 		})
 	}
 }
 
-// pods returns how many were made by some times after the pressure began.
+// pods returns the number of pods created by some times after the pressure began.
 func pods(t *testing.T, text string) map[time.Duration]int {
 	t.Helper()
 	s, err := script.Parse("pressure", text)

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// events is how many things happen in each simulation.
+// events is the number of events in each simulation.
 const events = 200
 
-// TestSimulationsSoak runs simulations from seeds: some thousand in a test run, 100,000
-// with BERTH_SOAK. BERTH_SIMULATIONS and BERTH_SEED say how many and from where.
+// TestSimulationsSoak runs simulations from seeds: some thousands in a test run, 100,000 with
+// BERTH_SOAK. BERTH_SIMULATIONS sets their number and BERTH_SEED the first seed.
 func TestSimulationsSoak(t *testing.T) {
 	n, first := number(t, "BERTH_SIMULATIONS", 0), number(t, "BERTH_SEED", 1)
 	deadline := time.Time{}
 	if os.Getenv("BERTH_SOAK") != "" && n == 0 {
 		n = 100_000
 	}
-	if n == 0 { // a slice, and no longer than that on a slow machine
+	if n == 0 { // limited in time for slow machines
 		n, deadline = 3000, time.Now().Add(15*time.Second)
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // simulations are small and end soon
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // simulations are small and short
 	var next, done, failures atomic.Int64
 	var wg sync.WaitGroup
 	for range workers() {
@@ -55,7 +55,7 @@ func workers() int {
 	return 1
 }
 
-// report shrinks a failure into a scenario file.
+// report writes a minimal scenario file that reproduces a failure.
 func report(t *testing.T, seed int64, failure error) {
 	text, err := Shrink(Generate(seed, events), 2000)
 	if err == nil {
@@ -66,7 +66,7 @@ func report(t *testing.T, seed int64, failure error) {
 	if werr := os.WriteFile(file, []byte(header+text), 0o644); werr != nil {
 		file = werr.Error()
 	}
-	t.Errorf("seed %d (BERTH_SEED=%d BERTH_SIMULATIONS=1 runs it again): %v\nshrunk into %s:\n%s", seed, seed, err, file, text)
+	t.Errorf("seed %d (reproduce with BERTH_SEED=%d BERTH_SIMULATIONS=1): %v\nminimal scenario %s:\n%s", seed, seed, err, file, text)
 }
 
 func number(t *testing.T, name string, otherwise int64) int64 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestShrink: of two hundred lines those are left without which the pod is not
-// bound and then moved.
+// TestShrink checks that only those of two hundred lines remain without which the pod is not bound
+// and then moved.
 func TestShrink(t *testing.T) {
 	text := Generate(4, 100)
 	lines := strings.SplitAfter(text, "\n")
@@ -17,28 +17,27 @@ func TestShrink(t *testing.T) {
 	}
 	less, err := Shrink(strings.Join(lines, ""), 3000)
 	if violatedInvariant(err) != "NeverMoves" {
-		t.Fatalf("it fails with %v, want NeverMoves", err)
+		t.Fatalf("got %v, want NeverMoves", err)
 	}
 	if n := strings.Count(less, "\n"); n > 4 || !strings.Contains(less, "move mover elsewhere") {
-		t.Errorf("%d lines are left:\n%s", n, less)
+		t.Errorf("%d lines remain:\n%s", n, less)
 	}
 	if again := Run(less); violatedInvariant(again) != "NeverMoves" {
-		t.Errorf("what is left ends with %v", again)
+		t.Errorf("the remaining lines end with %v", again)
 	}
 }
 
-// TestGenerateIsDeterministic: seeds alone decide.
 func TestGenerateIsDeterministic(t *testing.T) {
 	first, second := Generate(7, events), Generate(7, events)
 	if first != second {
-		t.Error("two texts of one seed differ")
+		t.Error("one seed generated two texts")
 	}
 	if Generate(7, events) == Generate(8, events) {
-		t.Error("two seeds make the same text")
+		t.Error("two seeds generated the same text")
 	}
 }
 
-// TestGenerateCoversAllEvents: the generator reaches every verb that it is made for.
+// TestGenerateCoversAllEvents checks that the generator uses every verb.
 func TestGenerateCoversAllEvents(t *testing.T) {
 	var all strings.Builder
 	for seed := range int64(60) {
@@ -48,7 +47,7 @@ func TestGenerateCoversAllEvents(t *testing.T) {
 		"fault partial preempt", "ungate", "bind p", "budget b", "delete node", "delete pod", "resize", "cordon", "untaint", "label node", "label pod",
 		"claims=", "spread=", "anti=", "affinity=", "ports=", "never", "replace", "grace="} {
 		if !strings.Contains(all.String(), want) {
-			t.Errorf("sixty simulations never say %q", want)
+			t.Errorf("sixty simulations without %q", want)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// journal returns that of a random simulation with faults and restarts.
+// journal returns the journal of a random simulation with faults and restarts.
 func journal(t *testing.T, seed int64) string {
 	t.Helper()
 	o, err := sim.Defaults()
@@ -56,7 +56,7 @@ func TestReplayGivesTheSameEffects(t *testing.T) {
 		first := journal(t, seed)
 		runtime.GOMAXPROCS(8)
 		if second := journal(t, seed); first != second {
-			t.Fatalf("seed %d: a second run, on 8 processors, writes another journal", seed)
+			t.Fatalf("seed %d: a second run on 8 processors wrote a different journal", seed)
 		}
 		r, err := Run("journal", strings.NewReader(first), options(t, seed))
 		if err != nil {
@@ -72,7 +72,7 @@ func TestTamperedJournal(t *testing.T) {
 	text := journal(t, 3)
 	i := strings.Index(text, `"do":"bind"`)
 	if i < 0 {
-		t.Fatal("the journal binds nothing")
+		t.Fatal("the journal contains no bind")
 	}
 	line := 1 + strings.Count(text[:i], "\n")
 	tampered := text[:i] + strings.Replace(text[i:], `"node":"n`, `"node":"m`, 1)
@@ -84,7 +84,7 @@ func TestTamperedJournal(t *testing.T) {
 
 func TestTruncatedJournal(t *testing.T) {
 	lines := strings.SplitAfter(journal(t, 3), "\n")
-	last := len(lines) - 2 // what follows the last line is empty
+	last := len(lines) - 2 // the text after the last newline is empty
 	for name, tc := range map[string]struct{ text, want string }{
 		"the last line":  {strings.Join(lines[:last], ""), "is truncated"},
 		"half of it":     {strings.Join(lines[:last/2], ""), "is truncated"},

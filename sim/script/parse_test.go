@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// TestParseErrors: each with the line, the word, and what would be right.
+// Each error names the line, the word and the accepted values.
 func TestParseErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"nod n1":                            `unknown verb "nod"; want`,
@@ -65,7 +65,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestExpectationsCanFail: each kind of expectation is seen to fail.
+// TestExpectationsCanFail checks that each kind of expectation can fail.
 func TestExpectationsCanFail(t *testing.T) {
 	for line, want := range map[string]string{
 		"expect at 5s pod a on n2":           "pod a is running on n1; want it on n2",
@@ -95,7 +95,7 @@ func TestExpectationsCanFail(t *testing.T) {
 	}
 }
 
-// FuzzParse: a scenario is read or refused, and what is read can be played.
+// FuzzParse checks that a scenario is rejected or can be run.
 func FuzzParse(f *testing.F) {
 	f.Add("node n1 cpu=4\npod a cpu=1\nat 5s delete pod a\nuntil 1m\n----\nx\n")
 	f.Add("option faults=0.5 seed=3\nnode n1..n3\nspoil late bind\npod a1..a9 spread=host:1:a=b replace\nat 1s kill scheduler\nexpect at 5s bound 3\n")

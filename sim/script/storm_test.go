@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// storm is a full cluster of 500 nodes and a thousand pods that matter more.
+// storm is a full cluster of 500 nodes and a thousand pods of higher priority.
 const storm = `
 option decisions=8 lag=20ms
 node n1..n500 cpu=4
@@ -24,8 +24,8 @@ expect at 5m pending 0
 until 5m
 `
 
-// TestPreemptionStorm: what must hold holds after every step, each victim leaves once,
-// and none leaves for nothing, whatever becomes of the scheduler.
+// TestPreemptionStorm checks that the invariants hold after every step, that each victim is
+// evicted once, and that no victim is evicted unnecessarily, also if the scheduler is killed.
 func TestPreemptionStorm(t *testing.T) {
 	s, err := Parse("storm", storm)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestBindOnce(t *testing.T) {
 	s, _ := newStore(t)
 	p := create(t, s, "a")
 	if err := s.Bind("ns/a", "other", "n1"); !apierrors.IsConflict(err) {
-		t.Errorf("binding a namesake: %v, want a conflict", err)
+		t.Errorf("binding another pod of that name: %v, want a conflict", err)
 	}
 	if err := s.Bind("ns/a", string(p.UID), "n1"); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestBindOnce(t *testing.T) {
 		t.Errorf("binding again: %v, want a conflict", err)
 	}
 	if got := s.Pod("ns/a").Spec.NodeName; got != "n1" || p.Spec.NodeName != "" {
-		t.Errorf("on %q, and what was read before says %q", got, p.Spec.NodeName)
+		t.Errorf("on %q, and on %q in the copy read before", got, p.Spec.NodeName)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestDeletePodGrace(t *testing.T) {
 	create(t, s, "a")
 	create(t, s, "b")
 	if err := s.DeletePod("ns/a", Precondition{}, nil); err != nil || s.Pod("ns/a") != nil {
-		t.Errorf("an unbound pod is still there (%v)", err)
+		t.Errorf("an unbound pod still exists (%v)", err)
 	}
 	if err := s.Bind("ns/b", "", "n1"); err != nil {
 		t.Fatal(err)
@@ -59,19 +59,19 @@ func TestDeletePodGrace(t *testing.T) {
 	}
 	b := s.Pod("ns/b")
 	if b == nil || b.DeletionTimestamp == nil || *b.DeletionGracePeriodSeconds != defaultGrace {
-		t.Fatalf("a bound pod is not being deleted with grace: %+v", b)
+		t.Fatalf("a bound pod is not terminating: %+v", b)
 	}
 	n := len(*log)
 	more := int64(60)
 	if err := s.DeletePod("ns/b", Precondition{}, &more); err != nil || len(*log) != n {
-		t.Errorf("a longer grace changed something (%v)", err)
+		t.Errorf("a longer grace period had an effect (%v)", err)
 	}
 	none := int64(0)
 	if err := s.DeletePod("ns/b", Precondition{}, &none); err != nil || s.Pod("ns/b") != nil {
-		t.Errorf("the agent's deletion left the pod there (%v)", err)
+		t.Errorf("the pod exists after the agent's deletion (%v)", err)
 	}
 	if again := create(t, s, "b"); again.UID == b.UID {
-		t.Error("a namesake has the same uid")
+		t.Error("another pod of that name has the same uid")
 	}
 }
 
@@ -84,10 +84,10 @@ func TestUpdateConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.UpdatePod("ns/a", pre, touch); !apierrors.IsConflict(err) {
-		t.Errorf("a write on an old revision: %v, want a conflict", err)
+		t.Errorf("update of an old revision: %v, want a conflict", err)
 	}
 	if err := s.UpdatePod("ns/z", pre, touch); !apierrors.IsNotFound(err) {
-		t.Errorf("a write on nothing: %v, want not found", err)
+		t.Errorf("update of a missing object: %v, want not found", err)
 	}
 }
 
@@ -101,11 +101,11 @@ func TestDeleteWithFinalizers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, there := s.Get(PersistentVolumes, "v"); !there {
-		t.Fatal("it went in spite of its finalizer")
+		t.Fatal("deleted despite its finalizer")
 	}
 	err := s.Update(PersistentVolumes, "v", Precondition{}, func(o Object) error { o.SetFinalizers(nil); return nil })
 	if _, there := s.Get(PersistentVolumes, "v"); err != nil || there {
-		t.Errorf("it stays without a finalizer (%v)", err)
+		t.Errorf("not deleted without a finalizer (%v)", err)
 	}
 	if last := (*log)[len(*log)-1]; last.New != nil || last.Kind != PersistentVolumes {
 		t.Errorf("the last change is %+v, want a deletion", last)

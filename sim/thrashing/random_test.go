@@ -12,7 +12,8 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// randomCluster returns a cluster that was filled while it was smaller, of which half of the workloads have budgets.
+// randomCluster returns a cluster to which nodes were added after its pods were scheduled. Half of
+// the workloads have budgets.
 func randomCluster(r *rand.Rand) string {
 	var b strings.Builder
 	early, late := 2+r.Intn(3), 1+r.Intn(4)
@@ -48,7 +49,8 @@ func randomCluster(r *rand.Rand) string {
 	return b.String()
 }
 
-// TestNoReturnsInRandomClustersSoak: whatever the cluster, no evicted pod returns, and it becomes idle.
+// TestNoReturnsInRandomClustersSoak checks that no evicted pod returns and that the cluster
+// becomes idle.
 func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 	runs := int64(8)
 	if os.Getenv("BERTH_SOAK") != "" {
@@ -74,14 +76,15 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 	}
 	fmt.Printf("soak: %d random clusters, with places held and not: %d pods moved, none came back; in compatible mode some did in %d\n", runs, evicted, inVain)
 	if evicted < int(runs) {
-		t.Errorf("only %d pods were moved", evicted)
+		t.Errorf("only %d pods moved", evicted)
 	}
 	if inVain == 0 {
-		t.Error("the clusters are too easy: in compatible mode, too, no pod came back")
+		t.Error("the test has lost its coverage: no pod returned in compatible mode")
 	}
 }
 
-// quiet plays a cluster that nothing else disturbs: how many pods are evicted, and how many of these in the last third of the time.
+// quiet runs a cluster without other actors. It returns the number of evicted pods, and how many
+// of them were evicted in the last third of the time.
 func quiet(text string, o sim.Options) (evicted, late int, err error) {
 	s, err := script.Parse("testdata/random.txt", text)
 	if err != nil {
@@ -97,7 +100,7 @@ func quiet(text string, o sim.Options) (evicted, late int, err error) {
 	}
 	c := result.World.Counts()
 	if c.Returned > 0 {
-		err = fmt.Errorf("%d of %d came back", c.Returned, c.Descheduled)
+		err = fmt.Errorf("%d of %d returned", c.Returned, c.Descheduled)
 	}
 	if broken := result.Err(); broken != nil {
 		err = broken

@@ -8,8 +8,9 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// TestNoFutileMoves plays each case for 100 cycles: a plan evicts no pod that returns, and none once the goal is reached. The
-// Kubernetes descheduler's way does return pods. The table in docs/guides/descheduler.md is that of this run (BERTH_REWRITE writes it).
+// TestNoFutileMoves runs each case for 100 cycles. A plan evicts no pod that returns, and none
+// once the goal is reached; the Kubernetes descheduler evicts pods that return. The test checks
+// the table in docs/guides/descheduler.md, or writes it with BERTH_REWRITE.
 func TestNoFutileMoves(t *testing.T) {
 	o, err := sim.Defaults()
 	if err != nil {
@@ -30,14 +31,14 @@ func TestNoFutileMoves(t *testing.T) {
 			case !planned && out.Returned == 0:
 				t.Errorf("%s: compatible mode returns no pod: %+v", c.Name, out)
 			case out.Pending > 0:
-				t.Errorf("%s, %s: %d pods wait", c.Name, way.Name, out.Pending)
+				t.Errorf("%s, %s: %d pods are pending", c.Name, way.Name, out.Pending)
 			}
 		}
 	}
 	documented(t, table)
 }
 
-// documented demands a table between its marks in docs/guides/descheduler.md.
+// documented checks a table between its marks in docs/guides/descheduler.md.
 func documented(t *testing.T, table string) {
 	const file, from, to = "../../docs/guides/descheduler.md", "<!-- thrashing -->\n", "<!-- /thrashing -->\n"
 	text, err := os.ReadFile(file)
@@ -47,13 +48,13 @@ func documented(t *testing.T, table string) {
 	before, rest, ok := strings.Cut(string(text), from)
 	is, after, closed := strings.Cut(rest, to)
 	if !ok || !closed {
-		t.Fatalf("%s has no place for the table: %s", file, from)
+		t.Fatalf("%s: missing mark %s", file, from)
 	}
 	if is == table {
 		return
 	}
 	if os.Getenv("BERTH_REWRITE") == "" {
-		t.Fatalf("%s has another table (BERTH_REWRITE=1 writes it):\n%s", file, is)
+		t.Fatalf("%s has a different table (BERTH_REWRITE=1 updates it):\n%s", file, is)
 	}
 	if err := os.WriteFile(file, []byte(before+from+table+to+after), 0o644); err != nil {
 		t.Fatal(err)

@@ -29,8 +29,8 @@ func arrival(name, class string, comes, leaves time.Duration) Arrival {
 	return Arrival{Pod: p, Arrives: comes, Departs: leaves}
 }
 
-// Four pods want one core each on a node of two; the important ones drive the others
-// out, who come back and wait until another component leaves.
+// Four pods request one core each on a node with two. The important ones preempt the others, whose
+// replacements stay pending until another pod is deleted.
 func TestSummaryOfOverload(t *testing.T) {
 	o, err := sim.Defaults()
 	if err != nil {
@@ -50,7 +50,7 @@ func TestSummaryOfOverload(t *testing.T) {
 		t.Fatal(err, sum.Violation)
 	}
 	if sum.Created != 6 || sum.Victims != 2 || sum.Preemptors != 2 || sum.Cascades != 0 || sum.Bound != 2 || sum.Pending != 1 {
-		t.Errorf("summed up wrongly: %+v", sum)
+		t.Errorf("got %+v", sum)
 	}
 	want := []Priority{{Priority: 10, Bound: 1}, {Priority: 0, Bound: 1, Pending: 1}}
 	if len(sum.Priorities) != 2 || sum.Priorities[0] != want[0] || sum.Priorities[1] != want[1] {
@@ -81,10 +81,10 @@ func TestWindow(t *testing.T) {
 	}
 	for i := range want {
 		if got[i].Arrives != want[i].Arrives || got[i].Departs != want[i].Departs {
-			t.Errorf("pod %d is there from %v to %v, want from %v to %v", i, got[i].Arrives, got[i].Departs, want[i].Arrives, want[i].Departs)
+			t.Errorf("pod %d exists from %v to %v, want from %v to %v", i, got[i].Arrives, got[i].Departs, want[i].Arrives, want[i].Departs)
 		}
 	}
 	if fast := Window(trace, day, day, 10); fast[len(fast)-1].Arrives != 156*time.Minute || fast[len(fast)-1].Departs != 156*time.Minute+10*time.Hour {
-		t.Errorf("ten times as dense, the last one is there from %v to %v", fast[len(fast)-1].Arrives, fast[len(fast)-1].Departs)
+		t.Errorf("at ten times the rate, the last pod exists from %v to %v", fast[len(fast)-1].Arrives, fast[len(fast)-1].Departs)
 	}
 }

@@ -26,12 +26,13 @@ func TestReturnedPodBacksOff(t *testing.T) {
 		s.removePod("web-1")
 		s.step(60, "")
 		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "was scheduled to a again; backing off until") {
-			t.Errorf("it is moved again: %s", s.state())
+			t.Errorf("moved again: %s", s.state())
 		}
 	}
 }
 
-// Whose replacement is missing, or does not become Ready, loses no other pod to the next plan either.
+// A workload whose replacement is missing or does not become Ready loses no other pod in the next
+// plan either.
 func TestFailedWorkloadBacksOff(t *testing.T) {
 	for _, made := range []bool{true, false} {
 		s := startMove(t, planning.WithoutHolds)
@@ -44,7 +45,7 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 		s.step(1, "")
 		s.step(301, "")
 		s.setPod(s.pod("web-3", "a", 1000))
-		s.setPod(s.pod("more", "a", 1500)) // so that b is better
+		s.setPod(s.pod("more", "a", 1500)) // makes b the better node
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "web-3", 1000)}})
 		s.step(1, "")
 		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "x/web-1 was moved: ") {
@@ -55,7 +56,8 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 	}
 }
 
-// An Avoid Hold created by this descheduler goes when what it says does not count any longer, as there may be nothing else to delete it; others' stay.
+// The machine deletes its own Avoid Holds once their failure count no longer matters, since no
+// other component may delete them. It keeps the Holds of other components.
 func TestAvoidHoldsAreReleased(t *testing.T) {
 	s := newTestMachine(t, Options{})
 	for _, cause := range []string{planning.HoldCause, "Pressure"} {
@@ -67,7 +69,8 @@ func TestAvoidHoldsAreReleased(t *testing.T) {
 	s.step(1, "release a: it has expired")
 }
 
-// Who runs once every few minutes knows from the Hold how often a move was without success, also when the node has evicted a pod out since.
+// A descheduler that runs as a CronJob restores the failure count of a move from the Hold, even if
+// the node has evicted a pod since.
 func TestBackoffIsRestoredFromAvoidHolds(t *testing.T) {
 	for ago, want := range map[time.Duration]string{time.Hour: "avoid a 4 1h20m0s", 25 * time.Hour: "avoid a 1 10m0s"} {
 		s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "web-1", 1000))

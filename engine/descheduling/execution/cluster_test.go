@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// workload is a controller that keeps so many pods.
+// workload is a controller with a number of replicas.
 type workload struct {
 	owner    model.Owner
 	replicas int
@@ -24,8 +24,8 @@ type workload struct {
 	labels   model.Labels
 }
 
-// testCluster is a random cluster with an API, controllers, a scheduler and kubelets, in virtual time, and a machine
-// that carries out plans on it. Its view may lag behind.
+// testCluster is a random cluster with an API, controllers, a scheduler and kubelets, in virtual
+// time, and a machine that executes plans on it. The machine's view may lag.
 type testCluster struct {
 	*rand.Rand
 	t       *testing.T
@@ -33,16 +33,16 @@ type testCluster struct {
 	now     time.Time
 	profile map[string]*framework.Profile
 	mode    planning.Mode
-	others  map[string]bool // schedulers that heed no Holds, though mode is Held
-	lag     time.Duration   // of the view, at most
-	flaky   bool            // actions fail now and then
-	quiet   bool            // nothing else acts
+	others  map[string]bool // schedulers that ignore Holds although mode is Held
+	lag     time.Duration   // maximum lag of the view
+	flaky   bool            // actions fail occasionally
+	quiet   bool            // no other actor changes the cluster
 	scatter bool            // pods get any node that they fit
 
 	api           *cluster.State
 	pods          map[string]*model.Pod
 	workloads     []*workload
-	since         map[string]time.Time // when a pod got its node, or began to leave
+	since         map[string]time.Time // when a pod was bound or began to terminate
 	serial        int
 	view          *View
 	notifications []notification
@@ -51,10 +51,10 @@ type testCluster struct {
 	m      *Machine
 	seen   map[*Move]bool
 	counts map[Outcome]int
-	futile map[planning.BackoffKey]time.Time // what came back, and when
+	futile map[planning.BackoffKey]time.Time // pods that returned, and when
 }
 
-// notification is a change that the view has not heard of.
+// notification is a change that the view has not received yet.
 type notification struct {
 	at    time.Time
 	apply func(v *View)
@@ -62,13 +62,13 @@ type notification struct {
 
 const cores = 4000 // of each node
 
-// holdSupport is of what kind the schedulers of a world are.
+// holdSupport is which schedulers of a cluster honor Holds.
 type holdSupport int
 
 const (
-	held   holdSupport = iota // all heed Holds
-	unheld                    // none does
-	mixed                     // that of every second workload does not
+	held   holdSupport = iota // all honor Holds
+	unheld                    // none honors Holds
+	mixed                     // the schedulers of every second workload ignore Holds
 )
 
 func (y holdSupport) String() string { return [...]string{"held", "unheld", "mixed"}[y] }
@@ -110,7 +110,7 @@ func newTestCluster(t *testing.T, seed uint64, y holdSupport) *testCluster {
 	return w
 }
 
-// workload makes one, and for half of them a budget.
+// workload creates a workload, with a budget for half of them.
 func (w *testCluster) workload(i int) {
 	name := fmt.Sprint("w", i)
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(w.IntN(3)), ImageContainers: 1,
@@ -145,12 +145,12 @@ func of(key, value string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}
 }
 
-// restart begins with a new machine, as after a crash.
+// restart creates a new machine, as after a crash.
 func (w *testCluster) restart() {
 	w.m = New(Options{Holds: true, Profiles: w.profile, Seed: w.seed, Backoff: w.memory})
 }
 
-// notify makes a change, which the view hears of later.
+// notify applies a change that the view receives later.
 func (w *testCluster) notify(f func(s *cluster.State, v *View)) {
 	f(w.api, nil)
 	at := w.now
@@ -190,7 +190,7 @@ func (w *testCluster) remove(p *model.Pod) {
 	})
 }
 
-// allPods returns the pods, by UID.
+// allPods returns the pods, sorted by UID.
 func (w *testCluster) allPods() []*model.Pod {
 	var out []*model.Pod
 	for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
@@ -199,10 +199,10 @@ func (w *testCluster) allPods() []*model.Pod {
 	return out
 }
 
-// step lets a second pass for all but the machine.
+// step advances everything but the machine by one second.
 func (w *testCluster) step() {
 	w.now = w.now.Add(time.Second)
-	w.api.ExpireHolds(w.now.Add(-time.Minute)) // as the loop of records does
+	w.api.ExpireHolds(w.now.Add(-time.Minute)) // as the displacement records controller does
 	w.runControllers()
 	w.runScheduler()
 	w.runKubelets()
@@ -210,7 +210,7 @@ func (w *testCluster) step() {
 	w.deliver()
 }
 
-// tick lets a second pass.
+// tick advances the cluster and the machine by one second.
 func (w *testCluster) tick() {
 	w.step()
 	for range 20 {
@@ -218,7 +218,7 @@ func (w *testCluster) tick() {
 		for _, a := range actions {
 			w.do(a)
 		}
-		if w.flaky && len(actions) > 0 && w.IntN(4) == 0 { // another component is quicker
+		if w.flaky && len(actions) > 0 && w.IntN(4) == 0 { // another actor acts first
 			w.kill()
 		}
 		if w.deliver(); len(actions) == 0 {
@@ -228,7 +228,7 @@ func (w *testCluster) tick() {
 	w.watch()
 }
 
-// runControllers makes the pods that are missing, and deletes those that are too many.
+// runControllers creates missing pods and deletes excess pods.
 func (w *testCluster) runControllers() {
 	for _, l := range w.workloads {
 		names, n := map[string]bool{}, 0
@@ -261,7 +261,8 @@ func (w *testCluster) runControllers() {
 	}
 }
 
-// runScheduler places what waits: by the rules, and where Holds are not heeded by chance among equals.
+// runScheduler schedules pending pods. If Holds are ignored, it selects at random among equal
+// nodes.
 func (w *testCluster) runScheduler() {
 	for _, p := range w.allPods() {
 		if p.NodeName != "" || p.Deleting {
@@ -294,7 +295,7 @@ func (w *testCluster) runScheduler() {
 	}
 }
 
-// runKubelets start pods and end them.
+// runKubelets starts and terminates pods.
 func (w *testCluster) runKubelets() {
 	for _, p := range w.allPods() {
 		d := w.now.Sub(w.since[p.UID])
@@ -309,18 +310,18 @@ func (w *testCluster) runKubelets() {
 	}
 }
 
-// deletePod marks a pod that is to go.
+// deletePod marks a pod as terminating.
 func (w *testCluster) deletePod(p *model.Pod) {
 	q := *p
 	q.Deleting, q.GraceSeconds = true, int64(w.IntN(6))
 	if w.IntN(6) == 0 {
-		q.GraceSeconds = 100 // more than a round
+		q.GraceSeconds = 100 // longer than one round
 	}
 	w.since[p.UID] = w.now
 	w.put(&q)
 }
 
-// budgets writes their status.
+// budgets updates the status of all budgets.
 func (w *testCluster) budgets() {
 	for _, b := range w.api.AllBudgets() {
 		scale := func(o model.Owner) budget.Scale {

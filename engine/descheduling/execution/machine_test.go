@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// testMachine is a small cluster, nodes a and b, and a machine, told step by step.
+// testMachine is a machine in a cluster with nodes a and b, driven step by step.
 type testMachine struct {
 	t    *testing.T
 	now  time.Time
@@ -35,12 +35,12 @@ func newTestMachine(t *testing.T, o Options, moves ...*planning.Move) *testMachi
 	for _, m := range moves {
 		s.setPod(m.Pod)
 	}
-	s.setPod(s.pod("full", "a", 1000)) // so that b is better
+	s.setPod(s.pod("full", "a", 1000)) // makes b the better node
 	s.m.SetPlan(s.now, &planning.Plan{Moves: moves})
 	return s
 }
 
-// pod returns a Ready one of the workload that its name begins with.
+// pod returns a Ready pod of the workload that its name begins with.
 func (s *testMachine) pod(name, node string, cpu int64) *model.Pod {
 	app, _, _ := strings.Cut(name, "-")
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
@@ -53,12 +53,12 @@ func (s *testMachine) pod(name, node string, cpu int64) *model.Pod {
 	return p
 }
 
-// move is one of a pod from a to b.
+// move returns a move of a pod from a to b.
 func move(pod string, cpu int64) *planning.Move {
 	return &planning.Move{Pod: (*testMachine)(nil).pod(pod, "a", cpu), From: "a", To: "b", TopNodes: []string{"b"}, Strategy: "S"}
 }
 
-// moveIn is one whose place is held or not.
+// moveIn returns a move in a mode: with or without a Hold.
 func moveIn(mode planning.Mode, pod string, cpu int64) *planning.Move {
 	x := move(pod, cpu)
 	x.Mode = mode
@@ -81,7 +81,7 @@ func (s *testMachine) removePod(uid string) {
 	s.v.Remove(uid)
 }
 
-// step has the machine say what to do, after so many seconds.
+// step advances the machine by some seconds and checks its actions.
 func (s *testMachine) step(after int, want string) time.Time {
 	s.t.Helper()
 	s.now = s.now.Add(time.Duration(after) * time.Second)
@@ -106,7 +106,7 @@ func (s *testMachine) step(after int, want string) time.Time {
 	return wake
 }
 
-// completeAll carries the last actions out.
+// completeAll reports success of the last actions.
 func (s *testMachine) completeAll() {
 	for _, a := range s.last {
 		switch a := a.(type) {
@@ -122,12 +122,12 @@ func (s *testMachine) completeAll() {
 	}
 }
 
-// refuseLast has the last action refused.
+// refuseLast reports that the last action was refused.
 func (s *testMachine) refuseLast(words string) {
 	s.m.HandleResult(s.now, s.last[0].ActionID(), Result{Message: words})
 }
 
-// state returns how the moves are.
+// state describes the moves.
 func (s *testMachine) state() string {
 	var out []string
 	for _, x := range s.m.Moves() {
@@ -143,7 +143,7 @@ func (s *testMachine) expectOutcome(want string) {
 	}
 }
 
-// startMove returns a tale up to the eviction of web-1.
+// startMove returns a test that has reached the eviction of web-1.
 func startMove(t *testing.T, mode planning.Mode) *testMachine {
 	t.Helper()
 	s := newTestMachine(t, Options{}, moveIn(mode, "web-1", 1000))
@@ -172,11 +172,11 @@ func TestMoveWithHold(t *testing.T) {
 	s.step(1, "")
 	s.expectOutcome(`web-1 over moved ""`)
 	if s.m.HasInProgress() {
-		t.Error("it is busy with nothing")
+		t.Error("busy without a move")
 	}
 }
 
-// Two pods of a workload go to one node, one right after the other: their Holds have the same name.
+// The Holds of two consecutive moves of one workload to one node have the same name.
 func TestHoldsWithEqualNamesAreReleased(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1000), move("web-3", 1000))
 	for i, pod := range []string{"web-1", "web-3"} {
@@ -192,7 +192,7 @@ func TestHoldsWithEqualNamesAreReleased(t *testing.T) {
 	}
 	s.step(0, "")
 	if n := len(s.v.State.Holds()); n > 0 || s.m.HasInProgress() {
-		t.Errorf("%d Holds are left; %s", n, s.state())
+		t.Errorf("%d Holds remain; %s", n, s.state())
 	}
 }
 
@@ -214,7 +214,7 @@ func TestRefusedEvictionIsRetriedThenHoldReleased(t *testing.T) {
 
 func TestReservedCapacityIsCountedOnce(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1500), move("db-1", 1500))
-	s.setPod(s.pod("new", "b", 1500)) // was not there when it was planned
+	s.setPod(s.pod("new", "b", 1500)) // created after planning
 	s.step(0, "reserve b for web-1")
 	s.completeAll()
 	s.step(1, "evict web-1")
@@ -238,7 +238,7 @@ func TestHoldsOfPreviousProcessAreReleased(t *testing.T) {
 	s.step(0, "release a: its pod was not evicted and is not being moved")
 	s.completeAll()
 	if wake := s.step(1, ""); !wake.Equal(s.now.Add(59 * time.Second)) {
-		t.Errorf("it looks again at %v", wake)
+		t.Errorf("wake time %v", wake)
 	}
 	s.setPod(s.pod("db-2", "b", 500))
 	s.step(1, "release b: its replacement is scheduled")
@@ -294,7 +294,7 @@ func TestHoldIsExtendedDuringSlowTermination(t *testing.T) {
 	s.step(0, "evict web-1")
 	s.completeAll()
 	if wake := s.step(1, ""); !wake.Equal(time.Unix(1e6+125, 0)) {
-		t.Errorf("it looks again at %v", wake)
+		t.Errorf("wake time %v", wake)
 	}
 	s.step(124, "reserve b for web-1")
 	s.refuseLast("no answer")
@@ -308,7 +308,7 @@ func TestHoldIsExtendedDuringSlowTermination(t *testing.T) {
 
 func TestExpiredPlanIsNotStarted(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1000))
-	s.setPod(s.pod("web-0", "", 1000)) // its workload is not idle
+	s.setPod(s.pod("web-0", "", 1000)) // its workload is busy
 	s.step(0, "")
 	s.step(1801, "")
 	s.expectOutcome(`web-1 over given up "the plan is more than 30m0s old: a pod of the same workload, x/web-0, is unscheduled"`)
@@ -319,7 +319,7 @@ func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
 		x := move("web-1", 1000)
 		x.Emptied = emptied
 		s := newTestMachine(t, Options{}, x)
-		s.setPod(s.pod("other", "b", 2000)) // so that a is better
+		s.setPod(s.pod("other", "b", 2000)) // makes a the better node
 		if emptied {
 			s.step(0, "reserve b for web-1")
 			continue
@@ -329,7 +329,7 @@ func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
 	}
 }
 
-// A replacement of a replacement that is back where the first pod left is without success, too.
+// A move also fails if the replacement of a replacement returns to the node of the first pod.
 func TestReplacementOfReplacement(t *testing.T) {
 	s := startMove(t, planning.WithHolds)
 	s.removePod("web-1")
@@ -344,11 +344,11 @@ func TestReplacementOfReplacement(t *testing.T) {
 	s.expectOutcome(`web-1 over returned "x/web-3, the replacement of x/web-1, was scheduled to a again"`)
 }
 
-// What takes long between a Hold and the eviction: it must not end before the replacement can be there.
+// A Hold must not expire before the replacement can exist, even if its creation takes long.
 func TestNoEvictionAfterHoldIsLost(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1000))
 	s.step(0, "reserve b for web-1")
-	s.now = s.now.Add(2 * time.Minute) // the API server took its time
+	s.now = s.now.Add(2 * time.Minute) // a slow response
 	s.completeAll()
 	s.step(10, "release b: its move is waiting")
 	s.completeAll()
@@ -362,7 +362,7 @@ func TestNoEvictionAfterHoldIsLost(t *testing.T) {
 	s.step(5, "reserve b for web-1")
 }
 
-// Many that have finished keep nothing waiting for long.
+// Many finished pods delay other moves only briefly.
 func TestFinishedPodsAreCleanedUpInBatches(t *testing.T) {
 	var moves []*planning.Move
 	for i := range 5 {

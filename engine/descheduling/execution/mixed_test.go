@@ -6,13 +6,13 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// A pod has an hour to stop, and its replacement runs: that keeps pods whose place cannot be held waiting, in later plans too, since
-// its node becomes a better one when it has left, and no others.
+// A pod with an hour of grace delays moves without a Hold, also in later plans, because its node
+// becomes a better one when it has terminated. It does not delay moves with a Hold.
 func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "their-1", 100), moveIn(planning.WithoutHolds, "own-1", 100), move("web-1", 100))
 	s.step(0, "evict their-1")
 	s.completeAll()
-	s.step(1, "") // their replacement might take any place
+	s.step(1, "") // their replacement may take any node
 	on := s.pod("their-2", "b", 100)
 	on.Ready = false
 	s.setPod(on)
@@ -43,7 +43,8 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s.step(1, "evict own-1")
 }
 
-// Between the Hold and the eviction another client has the pod go, and what came for it is seen together with that.
+// Another client evicts the pod after the Hold is created; the view shows the replacement at the
+// same time.
 func TestReplacementBeforeEvictionResult(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 100))
 	s.step(0, "reserve b for web-1")
@@ -51,7 +52,7 @@ func TestReplacementBeforeEvictionResult(t *testing.T) {
 	s.removePod("web-1")
 	s.setPod(s.pod("web-2", "b", 100))
 	if u := s.m.InProgress(s.v); len(u) != 1 || u[0].AwaitsReplacement() {
-		t.Errorf("under way is %+v", u)
+		t.Errorf("in progress: %+v", u)
 	}
 	s.step(1, "")
 	s.step(1, "release b: its move has finished")

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// do carries out an action as an API server would.
+// do executes an action as an API server would.
 func (w *testCluster) do(a Action) {
 	fails := w.flaky && w.IntN(8) == 0
 	if fails && w.IntN(2) == 0 {
@@ -45,7 +45,7 @@ func (w *testCluster) hold(h *model.Hold) {
 	w.notify(func(s *cluster.State, v *View) { s.UpsertHold(&own) })
 }
 
-// evict answers as the eviction API does, and watches.
+// evict responds as the eviction API does and checks the pacing.
 func (w *testCluster) evict(x *Move) Result {
 	p := w.pods[x.Pod.UID]
 	if p == nil || p.Deleting {
@@ -54,13 +54,13 @@ func (w *testCluster) evict(x *Move) Result {
 	v := budget.Evictions{Recount: true}.Check(p, w.api.Budgets("x"), w.allPods(), w.now)
 	if v.Result != budget.Granted {
 		if w.lag == 0 {
-			w.t.Errorf("seed %d: WithinBudget: the eviction of %s is asked for: %s", w.seed, p.Key(), v.Reason)
+			w.t.Errorf("seed %d: WithinBudget: the eviction of %s is requested: %s", w.seed, p.Key(), v.Reason)
 		}
 		return Result{Message: v.Reason}
 	}
 	w.checkPacing(p)
 	if at, was := w.futile[planning.MoveKey(x.Move)]; was && w.now.Sub(at) < w.memory.Initial {
-		w.t.Errorf("seed %d: NotInVain: %s is evicted, though the like came back at %v", w.seed, p.Key(), at)
+		w.t.Errorf("seed %d: NotFutile: %s is evicted, although a pod of its workload returned at %v", w.seed, p.Key(), at)
 	}
 	for _, b := range v.Debits {
 		d := budget.Debit(b, p, w.now)
@@ -70,7 +70,8 @@ func (w *testCluster) evict(x *Move) Result {
 	return Result{Done: true}
 }
 
-// checkPacing watches that the rest of a workload is there and Ready when one of its pods goes.
+// checkPacing checks that the rest of a workload exists and is Ready when one of its pods is
+// evicted.
 func (w *testCluster) checkPacing(p *model.Pod) {
 	alive, want := 0, 0
 	for _, l := range w.workloads {
@@ -83,30 +84,31 @@ func (w *testCluster) checkPacing(p *model.Pod) {
 			continue
 		}
 		if alive++; q.UID != p.UID && !q.Ready && w.now.Sub(q.Created) < w.m.o.Timeouts.Ready && w.lag == 0 {
-			w.t.Errorf("seed %d: OneOfAWorkload: %s is evicted while %s is not Ready", w.seed, p.Key(), q.Key())
+			w.t.Errorf("seed %d: OnePerWorkload: %s is evicted while %s is not Ready", w.seed, p.Key(), q.Key())
 		}
 	}
 	if w.quiet && alive < want {
-		w.t.Errorf("seed %d: OneOfAWorkload: %s is evicted while %d pods of %d are there", w.seed, p.Key(), alive, want)
+		w.t.Errorf("seed %d: OnePerWorkload: %s is evicted while %d of %d pods exist", w.seed, p.Key(), alive, want)
 	}
 }
 
-// checkHold watches that a place is held only for what may go, and fits there beside all that is promised.
+// checkHold checks that a Hold is for a pod that may be evicted and that the reserved resources
+// are free.
 func (w *testCluster) checkHold(x *Move) {
-	if w.lag > 0 || x.Stage > Holding { // made to last longer
+	if w.lag > 0 || x.Stage > Holding { // an extension
 		return
 	}
 	p := w.pods[x.Pod.UID]
 	if v := (budget.Evictions{Recount: true}).Check(p, w.api.Budgets("x"), w.allPods(), w.now); v.Result != budget.Granted {
-		w.t.Errorf("seed %d: WithinBudget: a place is held for %s: %s", w.seed, p.Key(), v.Reason)
+		w.t.Errorf("seed %d: WithinBudget: a node is reserved for %s: %s", w.seed, p.Key(), v.Reason)
 	}
 	id, _ := w.api.NodeID(x.To)
 	if all := w.api.Node(id).Used.MilliCPU + w.reservedCPU()[x.To]; all > cores {
-		w.t.Errorf("seed %d: NothingTwicePromised: with %s, %d milli-cores of %s, which has %d", w.seed, p.Key(), all, x.To, cores)
+		w.t.Errorf("seed %d: NotOvercommitted: with %s, %d millicores are reserved on %s, which has %d", w.seed, p.Key(), all, x.To, cores)
 	}
 }
 
-// watch counts the result of moves.
+// watch counts the results of moves.
 func (w *testCluster) watch() {
 	for _, x := range w.m.Moves() {
 		if x.Stage == Finished && !w.seen[x] {
@@ -119,7 +121,7 @@ func (w *testCluster) watch() {
 	}
 }
 
-// reservedCPU returns what the moves in progress are going to take of each node.
+// reservedCPU returns what the moves in progress will use on each node.
 func (w *testCluster) reservedCPU() map[string]int64 {
 	out := map[string]int64{}
 	for _, x := range w.m.Moves() {
@@ -130,19 +132,19 @@ func (w *testCluster) reservedCPU() map[string]int64 {
 	return out
 }
 
-// checkCapacity watches that on no node more is promised than there is.
+// checkCapacity checks that no node has more reserved than allocatable cpu.
 func (w *testCluster) checkCapacity() {
 	promised := w.reservedCPU()
 	for _, id := range w.api.NodeIDs() {
 		n := w.api.Node(id)
 		if all := n.Used.MilliCPU + promised[n.Model.Name]; all > cores {
-			w.t.Errorf("seed %d: NothingTwicePromised: %d milli-cores of %s, which has %d", w.seed, all, n.Model.Name, cores)
+			w.t.Errorf("seed %d: NotOvercommitted: %d millicores are reserved on %s, which has %d", w.seed, all, n.Model.Name, cores)
 		}
 	}
 }
 
-// plan plans what a random strategy proposes: random pods, for no goal or for fewer pods on the node. Between the
-// machine's last Step and that news come in.
+// plan plans the proposals of a random strategy: random pods, without a goal or to reduce the pods
+// of a node. The view may change after the machine's last Step.
 func (w *testCluster) plan() {
 	for range w.IntN(4) {
 		w.step()
@@ -180,7 +182,8 @@ func (w *testCluster) plan() {
 	w.m.SetPlan(w.now, p.Plan())
 }
 
-// checkOneMovePerPod watches that no pod is foreseen beside the one that it has come as: a workload would have more than it wants.
+// checkOneMovePerPod checks that a pod and its replacement are not both expected; the workload
+// would exceed its replicas.
 func (w *testCluster) checkOneMovePerPod(snap *descheduling.Snapshot) {
 	if !w.quiet {
 		return
@@ -193,12 +196,13 @@ func (w *testCluster) checkOneMovePerPod(snap *descheduling.Snapshot) {
 	}
 	for _, l := range w.workloads {
 		if seen[l.owner] > l.replicas {
-			w.t.Errorf("seed %d: NothingTwicePromised: %d pods of %s are foreseen, which has %d", w.seed, seen[l.owner], l.owner.Name, l.replicas)
+			w.t.Errorf("seed %d: NotOvercommitted: %d pods of %s are expected, want %d", w.seed, seen[l.owner], l.owner.Name, l.replicas)
 		}
 	}
 }
 
-// rounds plans and lets time pass, until all is over. Of two plans the second comes in the middle of the first.
+// rounds plans and advances time until all moves have ended. The second of two plans arrives in
+// the middle of the first.
 func (w *testCluster) rounds(n int, each func()) {
 	for i := range 2 * n {
 		w.plan()
@@ -214,13 +218,13 @@ func (w *testCluster) rounds(n int, each func()) {
 		}
 	}
 	for i := 0; w.m.HasInProgress() || w.reserved() != nil; i++ {
-		if w.tick(); i > 900 { // more than any patience
-			w.t.Fatalf("seed %d: HoldsEnd: %v is left, or a move under way for ever", w.seed, w.reserved())
+		if w.tick(); i > 900 { // longer than every timeout
+			w.t.Fatalf("seed %d: HoldsEnd: %v remains, or a move does not end", w.seed, w.reserved())
 		}
 	}
 }
 
-// reserved returns a reservation that is left, or nil if there is none.
+// reserved returns a remaining reservation, or nil.
 func (w *testCluster) reserved() *model.Hold {
 	for _, h := range w.api.Holds() {
 		if h.Type == model.Reserve {
@@ -230,7 +234,7 @@ func (w *testCluster) reserved() *model.Hold {
 	return nil
 }
 
-// seeds are so many worlds, or fifty times as many under BERTH_SOAK.
+// seeds returns n, or fifty times as many with BERTH_SOAK.
 func seeds(n uint64) uint64 {
 	if os.Getenv("BERTH_SOAK") != "" {
 		return 50 * n
@@ -244,8 +248,8 @@ func add(sum, counts map[Outcome]int) {
 	}
 }
 
-// TestNoFutileMovesWithoutOtherActors: on clusters where nothing else happens, no pod comes back, and each
-// goes where it was planned.
+// TestNoFutileMovesWithoutOtherActors checks that, without other actors, no pod returns and each
+// pod runs on its planned node.
 func TestNoFutileMovesWithoutOtherActors(t *testing.T) {
 	for _, mode := range []holdSupport{held, unheld, mixed} {
 		sum := map[Outcome]int{}
@@ -255,17 +259,17 @@ func TestNoFutileMovesWithoutOtherActors(t *testing.T) {
 			w.rounds(4, w.checkCapacity)
 			add(sum, w.counts)
 			if n := w.counts[Returned] + w.counts[PlacedElsewhere] + w.counts[Unscheduled] + w.counts[NotReady] + w.counts[NotReplaced]; n > 0 {
-				t.Errorf("seed %d, %s: NotInVain: %v", seed, mode, w.counts)
+				t.Errorf("seed %d, %s: NotFutile: %v", seed, mode, w.counts)
 			}
 		}
 		t.Logf("soak: %s: %v", mode, sum)
 		if sum[Moved] < 50 {
-			t.Errorf("%s: the world has lost its grip: %v", mode, sum)
+			t.Errorf("%s: the test has lost its coverage: %v", mode, sum)
 		}
 	}
 }
 
-// disturb has others act: they scale, bring important pods, cordon nodes, and kill pods.
+// disturb lets other actors scale workloads, create important pods, cordon nodes and delete pods.
 func (w *testCluster) disturb() {
 	switch w.IntN(12) {
 	case 0:
@@ -291,7 +295,7 @@ func (w *testCluster) disturb() {
 	}
 }
 
-// kill has a pod go that others do not want.
+// kill deletes a pod that no other actor has marked.
 func (w *testCluster) kill() {
 	all := w.allPods()
 	if p := all[w.IntN(len(all))]; !p.Deleting {
@@ -299,8 +303,9 @@ func (w *testCluster) kill() {
 	}
 }
 
-// TestInvariantsWithOtherActors: with others that act, a view that lags and an API that fails, budgets
-// are kept to, workloads are not hurried, nothing is tried again too early, and no Hold is left, after a crash neither.
+// TestInvariantsWithOtherActors checks, with other actors, a lagging view and a failing API, that
+// budgets and pacing are respected, no move is retried too early, and no Hold remains, not even
+// after a crash.
 func TestInvariantsWithOtherActors(t *testing.T) {
 	sum := map[Outcome]int{}
 	for seed := range seeds(40) {
@@ -315,7 +320,7 @@ func TestInvariantsWithOtherActors(t *testing.T) {
 	t.Logf("soak: %v", sum)
 	for _, o := range []Outcome{Moved, Abandoned, PlacedElsewhere} {
 		if sum[o] == 0 {
-			t.Errorf("the world has lost its grip: none is %s: %v", o, sum)
+			t.Errorf("the test has lost its coverage: no move is %s: %v", o, sum)
 		}
 	}
 }

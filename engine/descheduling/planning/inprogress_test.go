@@ -8,7 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// What is in progress has its room and its share of budgets; its own Hold does not take the capacity a second time.
+// Moves in progress keep their resources and their disruptions. Their own Holds do not reserve the
+// capacity twice.
 func TestInProgressMovesAreApplied(t *testing.T) {
 	web, db := aPod("web-1", "a", 1500), aPod("db-1", "b", 1200)
 	phantom := aPod("web-1", "", 1500)
@@ -23,10 +24,10 @@ func TestInProgressMovesAreApplied(t *testing.T) {
 		under []descheduling.InProgressMove
 		want  string
 	}{
-		{"web-2", nil, "b"},      // it would take the place that is held for its owner
-		{"web-2", under, ""},     // which is taken
-		{"mid-1", under, "b"},    // 1200, 1500 and 900 fit: the Hold and who it is for are one
-		{"web-1", under, "gone"}, // it is on its way
+		{"web-2", nil, "b"},      // it would use the reservation of its owner
+		{"web-2", under, ""},     // the reservation is used
+		{"mid-1", under, "b"},    // 1200, 1500 and 900 fit: the Hold and its pod count once
+		{"web-1", under, "gone"}, // its move is in progress
 	} {
 		p := New(snap, s, Options{Now: now, Profiles: profiles(t), InProgress: tc.under})
 		to, _ := p.Move("S", "p", candidate(snap, tc.name))
@@ -37,7 +38,7 @@ func TestInProgressMovesAreApplied(t *testing.T) {
 			got = "gone"
 		}
 		if got != tc.want {
-			t.Errorf("%s with %d under way goes to %q, want %q: %+v", tc.name, len(tc.under), got, tc.want, p.Plan().Refused)
+			t.Errorf("%s with %d moves in progress moves to %q, want %q: %+v", tc.name, len(tc.under), got, tc.want, p.Plan().Refused)
 		}
 	}
 	s.UpsertPod(aPod("web-3", "a", 100))
@@ -46,13 +47,13 @@ func TestInProgressMovesAreApplied(t *testing.T) {
 		p := New(snap, s, Options{Now: now, Profiles: profiles(t), InProgress: under})
 		p.Move("S", "p", candidate(snap, "web-3"))
 		if m := p.Plan().Moves; len(m) != 1 || (m[0].WaitReason != "") != (i == 1) {
-			t.Errorf("with %d under way: %+v", len(under), p.Plan())
+			t.Errorf("with %d moves in progress: %+v", len(under), p.Plan())
 		}
 	}
 }
 
-// Beside a scheduler that heeds Holds runs one that does not: its pods move only where their scheduler cannot err, and it
-// sees neither Holds nor that a node is closed.
+// Pods of a scheduler that ignores Holds move only where their scheduler selects the planned node
+// without a Hold. It ignores Holds and excluded nodes.
 func TestEachPodUsesItsSchedulersProfile(t *testing.T) {
 	c := framework.DefaultConfig()
 	c.Name = "other"
@@ -69,7 +70,7 @@ func TestEachPodUsesItsSchedulersProfile(t *testing.T) {
 	s := stateOf(aNode("a"), aNode("b"), theirs, aPod("our-1", "a", 500), aPod("db-1", "b", 2000))
 	snap := snapshot(s)
 	p := New(snap, s, Options{Now: now, Profiles: both, SchedulersWithoutHolds: map[string]bool{"other": true}})
-	p.SetExcluded(snap.Nodes[0], true) // a is to be emptied, though both schedulers like it better
+	p.SetExcluded(snap.Nodes[0], true) // a must be emptied, although both schedulers prefer it
 	if to, _ := p.Move("S", "p", candidate(snap, "our-1")); to == nil || to.Name != "b" || p.Plan().Moves[0].Mode != WithHolds {
 		t.Errorf("ours: to %v, %+v", to, p.Plan())
 	}

@@ -28,7 +28,7 @@ func aNode(name string) *model.Node {
 		Labels: model.LabelsOf(map[string]string{framework.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
 }
 
-// aPod returns a pod of a ReplicaSet that its name begins with, on a node.
+// aPod returns a pod on a node, of the ReplicaSet that its name begins with.
 func aPod(name, node string, cpu int64) *model.Pod {
 	app, _, _ := strings.Cut(name, "-")
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
@@ -37,7 +37,7 @@ func aPod(name, node string, cpu int64) *model.Pod {
 		Labels: model.LabelsOf(map[string]string{"app": app}), Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: app}}
 }
 
-// stateOf returns a cluster of nodes and pods.
+// stateOf returns a state with nodes and pods.
 func stateOf(things ...any) *cluster.State {
 	s := cluster.New()
 	for _, t := range things {
@@ -55,7 +55,7 @@ func stateOf(things ...any) *cluster.State {
 	return s
 }
 
-// snapshot returns what a round sees of a cluster.
+// snapshot returns the snapshot of a state for a round.
 func snapshot(s *cluster.State) *descheduling.Snapshot {
 	snap := &descheduling.Snapshot{Now: now}
 	for _, id := range s.NodeIDs() {
@@ -84,13 +84,13 @@ func selects(app string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
 }
 
-// budgetOf returns a budget over a workload that allows so many.
+// budgetOf returns a budget of a workload with a number of allowed disruptions.
 func budgetOf(app string, allows int32, most model.IntOrPercent) *model.Budget {
 	return &model.Budget{Namespace: "x", Name: app, Selector: selects(app), MaxUnavailable: most, DisruptionsAllowed: allows,
 		CurrentHealthy: 9, DesiredHealthy: 0, ExpectedPods: 9}
 }
 
-// TestRefusalReasons has a case for each kind of refusal.
+// TestRefusalReasons has a case for each reason.
 func TestRefusalReasons(t *testing.T) {
 	a, b := aNode("a"), aNode("b")
 	full := func(n string) *model.Pod { return aPod("full-"+n, n, 3500) }
@@ -99,7 +99,7 @@ func TestRefusalReasons(t *testing.T) {
 	memory.RecordFailure(now.Add(-time.Minute), BackoffKey{"web", "a", "S"}, "it came back")
 	avoid := &model.Hold{Namespace: "x", Name: AvoidHoldName("web", "a"), Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: HoldCause, Until: now.Add(time.Hour)}
 	thrown := *avoid
-	thrown.Name, thrown.Cause = "a", "Pressure" // before it by name
+	thrown.Name, thrown.Cause = "a", "Pressure" // sorts before the other Hold
 	more := func(*descheduling.Node) descheduling.Gain {
 		return descheduling.Gain{Before: 2, After: 2, Metric: "pods"}
 	}
@@ -117,10 +117,10 @@ func TestRefusalReasons(t *testing.T) {
 		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), why: UnknownScheduler, words: `"odd"`},
 		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it came back; backing off until 1970-01-12T13:55:40Z"},
 		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &thrown), why: BackingOff, words: "Hold " + avoid.Name},
-		"no room":           {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: NoOtherNode, words: "no other node"},
+		"no capacity":       {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: NoOtherNode, words: "no other node"},
 		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), why: WouldReturn, words: "back on a, with a score"},
-		"as good":           {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: WithoutHolds, why: WouldReturn, words: "a"},
-		"no better":         {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: more, why: NoGain, words: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
+		"equal node":        {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: WithoutHolds, why: WouldReturn, words: "a"},
+		"no improvement":    {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: more, why: NoGain, words: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
 		"never allowed":     {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), why: BudgetNeverAllows, words: "spec.maxUnavailable is 0"},
 	} {
 		snap := snapshot(tc.state)
@@ -130,7 +130,7 @@ func TestRefusalReasons(t *testing.T) {
 		_, went := p.Move("S", "p", c)
 		got := p.Plan()
 		if went || len(got.Refused) != 1 || got.Refused[0].Reason != tc.why || !strings.Contains(got.Refused[0].Message, tc.words) || len(got.Counts) != 1 {
-			t.Errorf("%s: went %t, %+v", name, went, got)
+			t.Errorf("%s: accepted %t, %+v", name, went, got)
 		}
 	}
 }
@@ -145,10 +145,10 @@ func TestMovesAndBudgetEffects(t *testing.T) {
 	}
 	got := p.Plan()
 	if len(got.Moves) != 1 || got.Moves[0].To != "b" || !slices.Equal(got.Moves[0].Budgets, []BudgetEffect{{"web", 1, 0}}) || got.Moves[0].Reason != "a test" {
-		t.Fatalf("the plan is %+v", got)
+		t.Fatalf("got plan %+v", got)
 	}
 	if len(got.Refused) != 2 || got.Refused[0].Reason != NoOtherNode || got.Refused[1].Reason != PodGone {
-		t.Errorf("refused are %+v", got.Refused)
+		t.Errorf("refused %+v", got.Refused)
 	}
 	s.UpsertPod(aPod("db-1", "b", 500))
 	p = New(snapshot(s), s, Options{Now: now, Profiles: profiles(t)})
@@ -156,7 +156,7 @@ func TestMovesAndBudgetEffects(t *testing.T) {
 		p.Move("S", "p", candidate(snap, name))
 	}
 	if got = p.Plan(); len(got.Moves) != 2 || got.Moves[1].WaitReason == "" || !slices.Equal(got.Moves[1].Budgets, []BudgetEffect{{"web", 0, 0}}) {
-		t.Errorf("the second one does not wait: %+v", got.Moves)
+		t.Errorf("the second move does not wait: %+v", got.Moves)
 	}
 }
 
@@ -176,11 +176,11 @@ func TestGroupMovesAtomically(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if _, again := p.Move("S", "p", candidate(snap, "web-2")); !again || p.Plan().Moves[0].WaitReason != "" {
-		t.Error("what was taken from the budget was not given back")
+		t.Error("the debits were not restored")
 	}
 }
 
-// TestExcludedNodeIsEmptiedWithHolds: the scheduler likes a better, and takes b because it is held.
+// The scheduler prefers a and selects b because of the Hold.
 func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
 	s := stateOf(aNode("a"), aNode("b"), aPod("web-1", "a", 500), aPod("db-1", "b", 2000))
 	snap := snapshot(s)
@@ -189,7 +189,7 @@ func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
 		p.SetExcluded(snap.Nodes[0], true)
 		to, went := p.Move("S", "p", candidate(snap, "web-1"))
 		if went != (mode == WithHolds) || went && (to.Name != "b" || !p.Plan().Moves[0].Emptied) {
-			t.Errorf("%s: %t to %v, %+v", mode, went, to, p.Plan())
+			t.Errorf("%s: accepted %t, to %v, %+v", mode, went, to, p.Plan())
 		}
 		if p.SetExcluded(snap.Nodes[0], false); dump(p.fork) == dump(s) == went {
 			t.Errorf("%s: the fork is\n%s", mode, dump(p.fork))
@@ -197,7 +197,7 @@ func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
 	}
 }
 
-// dump returns what is where.
+// dump returns the pods and nodes as text.
 func dump(s *cluster.State) string {
 	var b strings.Builder
 	for _, id := range s.NodeIDs() {
@@ -210,36 +210,36 @@ func dump(s *cluster.State) string {
 	return b.String()
 }
 
-// TestMoveBackoff: twice as long each time, up to a day, and from the start after a quiet day.
+// The backoff doubles up to one day and is reset after one day without a failure.
 func TestMoveBackoff(t *testing.T) {
 	m, k, at := NewMoveBackoff(), BackoffKey{"o", "n", "s"}, now
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440} {
 		until, n := m.RecordFailure(at, k, "so")
 		if until.Sub(at) != want*time.Minute || n != i+1 {
-			t.Fatalf("the %dth time until %v later", n, until.Sub(at))
+			t.Fatalf("failure %d delays moves by %v", n, until.Sub(at))
 		}
 		if _, _, known := m.Active(until.Add(-1), k); !known {
-			t.Fatal("not known before its end")
+			t.Fatal("not found before its end")
 		}
 		if at = until; i == 9 {
 			at = until.Add(m.Max + 1)
 		}
 		if _, _, known := m.Active(at, k); known {
-			t.Fatal("known after its end")
+			t.Fatal("found after its end")
 		}
 	}
 	if until, n := m.RecordFailure(at, k, "so"); n != 1 || until.Sub(at) != m.Initial {
-		t.Errorf("after a quiet day it is the %dth time", n)
+		t.Errorf("after a day without a failure: failure %d", n)
 	}
 	if m.DeleteExpired(at.Add(time.Hour)); m.Len() != 1 {
-		t.Error("swept too early")
+		t.Error("removed too early")
 	}
 	if m.DeleteExpired(at.Add(48 * time.Hour)); m.Len() != 0 {
-		t.Error("not swept")
+		t.Error("not removed")
 	}
 }
 
-// TestExpiredHoldReservesNothing: it may be seen for a little longer than it lasts.
+// The watch may show a Hold for some time after its expiry.
 func TestExpiredHoldReservesNothing(t *testing.T) {
 	for until, want := range map[time.Duration]bool{-time.Second: true, time.Minute: false} {
 		phantom := aPod("db-1", "", 3500)
@@ -249,7 +249,7 @@ func TestExpiredHoldReservesNothing(t *testing.T) {
 		snap := snapshot(s)
 		p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
 		if _, went := p.Move("S", "p", candidate(snap, "web-1")); went != want {
-			t.Errorf("the Hold ends in %v: went %t, %+v", until, went, p.Plan().Refused)
+			t.Errorf("the Hold expires in %v: accepted %t, %+v", until, went, p.Plan().Refused)
 		}
 	}
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// TestPlansMatchReferenceEvaluator replays plans of random clusters, move by move, by the reference evaluator on a state own: each
-// goes where it says, not back, and it fits beside all that came before it.
+// TestPlansMatchReferenceEvaluator replays plans of random clusters with the reference evaluator
+// on a separate state. Each pod must be scheduled to its planned node, not back, and must fit
+// beside all earlier moves.
 func TestPlansMatchReferenceEvaluator(t *testing.T) {
 	moves, refused := 0, 0
 	for seed := range uint64(150) {
@@ -38,25 +39,25 @@ func TestPlansMatchReferenceEvaluator(t *testing.T) {
 			again.RemovePod(m.Pod.UID)
 			rec := placement.Evaluate(again, profiles(t)["default-scheduler"], seed, ExpectedReplacement(m.Pod, ""))
 			if rec.Choice != m.To || m.To == m.From || mode == WithoutHolds && slices.Contains(rec.Top, m.From) {
-				t.Fatalf("seed %d, move %d of %v: NotInVain: %s goes to %s of %v, not from %s to %s", seed, i, names, m.Pod.Name, rec.Choice, rec.Top, m.From, m.To)
+				t.Fatalf("seed %d, move %d of %v: NotFutile: %s is scheduled to %s of %v, want a move from %s to %s", seed, i, names, m.Pod.Name, rec.Choice, rec.Top, m.From, m.To)
 			}
 			if !m.Gain.Improves() && m.Gain.Metric != "" {
-				t.Fatalf("seed %d: %+v is no gain", seed, m.Gain)
+				t.Fatalf("seed %d: %+v does not improve the goal", seed, m.Gain)
 			}
 			again.UpsertPod(ExpectedReplacement(m.Pod, m.To))
 		}
 		if dump(again) != dump(p.fork) {
-			t.Fatalf("seed %d: AsItWas: the fork is\n%swithout what was refused it would be\n%s", seed, dump(p.fork), dump(again))
+			t.Fatalf("seed %d: Restored: the fork is\n%swant, without the refused candidates,\n%s", seed, dump(p.fork), dump(again))
 		}
 		for _, id := range p.fork.NodeIDs() {
 			if n := p.fork.Node(id); n.Used.MilliCPU > n.Model.Allocatable.MilliCPU {
-				t.Fatalf("seed %d: NothingTwicePromised: %s has %d milli-cores in use", seed, n.Model.Name, n.Used.MilliCPU)
+				t.Fatalf("seed %d: NotOvercommitted: %s has %d millicores in use", seed, n.Model.Name, n.Used.MilliCPU)
 			}
 		}
 		moves, refused = moves+len(got.Moves), refused+len(got.Refused)
 	}
 	if t.Logf("%d moves, %d refused", moves, refused); moves < 300 || refused < 300 {
-		t.Errorf("the clusters have lost their grip")
+		t.Errorf("the test has lost its coverage")
 	}
 }
 
@@ -88,7 +89,7 @@ func randomState(r *rand.Rand) *cluster.State {
 	return s
 }
 
-// propose tries random pods, some of them together, and returns their names.
+// propose proposes random pods, some of them atomically, and returns their names.
 func propose(r *rand.Rand, p *Planner, snap *descheduling.Snapshot) []string {
 	var names []string
 	for _, n := range snap.Nodes {

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// large returns a cluster of 5,000 nodes and 100,000 pods of 500 owners, of which a tenth of the pods has something against
-// where it is.
+// large returns a cluster of 5,000 nodes and 100,000 pods of 500 owners. A tenth of the pods
+// violate a rule on their node.
 func large() *descheduling.Snapshot {
 	nodes := make([]*descheduling.Node, 5000)
 	for i := range nodes {
@@ -46,7 +46,7 @@ func large() *descheduling.Snapshot {
 	return testSnapshot(nodes, pods...)
 }
 
-// BenchmarkDeschedule is a pass of each strategy that deschedules, with nodeFit.
+// BenchmarkDeschedule measures a run of each Deschedule plugin with nodeFit.
 func BenchmarkDeschedule(b *testing.B) {
 	s := large()
 	old := 15 * time.Hour

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// noon is now in all tests.
+// noon is the current time in all tests.
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // testNode returns a ready node with capacity for a hundred pods.
@@ -22,7 +22,7 @@ func testNode(name string, change ...func(*descheduling.Node)) *descheduling.Nod
 	return n
 }
 
-// testPod returns a running pod of ReplicaSet rs, an hour old, that asks for nothing.
+// testPod returns a running pod of ReplicaSet rs, one hour old, without requests.
 func testPod(name, node string, change ...func(*descheduling.Pod)) *descheduling.Pod {
 	p := &descheduling.Pod{
 		Pod: &model.Pod{Namespace: "default", Name: name, UID: "uid-" + name, NodeName: node, Phase: model.Running,
@@ -41,12 +41,12 @@ func testSnapshot(nodes []*descheduling.Node, pods ...*descheduling.Pod) *desche
 	return s
 }
 
-// defaultArgs returns the evictor without a configuration.
+// defaultArgs returns the default arguments.
 func defaultArgs() descheduling.DefaultEvictorArgs {
 	return descheduling.DefaultEvictorArgs{ProtectLocalStorage: true, ProtectDaemonSets: true, ProtectSystemCritical: true, ProtectFailedBare: true}
 }
 
-// fakeMover grants all but some evictions; with place it plans.
+// fakeMover grants all evictions except those in refuse. With place it plans moves.
 type fakeMover struct {
 	refuse     string // names
 	place      func(*descheduling.Candidate) *descheduling.Node
@@ -72,7 +72,7 @@ func (m *fakeMover) Checkpoint() (func(), bool) {
 	return func() { m.candidates = m.candidates[:n] }, m.place != nil
 }
 
-// evict runs strategies over a snapshot and returns the names of those who went, in order.
+// evict runs strategies over a snapshot and returns the names of the evicted pods in order.
 func evict(t *testing.T, s *descheduling.Snapshot, p *descheduling.Policy, m descheduling.Mover, strategies ...descheduling.Strategy) string {
 	t.Helper()
 	if len(p.Profiles) == 0 {
@@ -94,7 +94,7 @@ func formatMoves(moves []descheduling.Move) string {
 	return strings.Join(names, " ")
 }
 
-// numbered are nodes n1, n2 and so on.
+// numbered returns nodes n1, n2, ...
 func numbered(count int) (out []*descheduling.Node) {
 	for i := range count {
 		out = append(out, testNode(fmt.Sprintf("n%d", i+1)))

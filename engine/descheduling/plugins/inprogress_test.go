@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// A node above its target loses no longer than it has to while a pod that was moved takes its time to leave.
+// A node above its target loses no extra pods while a moved pod is still terminating.
 func TestInProgressMovesAreNotReplacedTwice(t *testing.T) {
 	nodes := numbered(2)
 	var pods []*descheduling.Pod
@@ -21,14 +21,15 @@ func TestInProgressMovesAreNotReplacedTwice(t *testing.T) {
 		return evict(t, s, &descheduling.Policy{}, &fakeMover{place: func(*descheduling.Candidate) *descheduling.Node { return nodes[1] }}, low)
 	}
 	if first := plans(); first != "a" {
-		t.Fatalf("the first plan moves %q", first)
+		t.Fatalf("the first plan moved %q", first)
 	}
 	if second := plans(descheduling.InProgressMove{Pod: pods[0].Pod, Details: pods[0].Details, To: "n2"}); second != "" {
-		t.Errorf("the second one moves %q", second)
+		t.Errorf("the second plan moved %q", second)
 	}
 }
 
-// So are those of copies, which a plan counts, and does not offer.
+// The namespace selector also applies to duplicates: a plan counts those pods but does not move
+// them.
 func TestNamespaceSelectorOfDuplicates(t *testing.T) {
 	nodes := numbered(2)
 	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"))
@@ -36,7 +37,7 @@ func TestNamespaceSelectorOfDuplicates(t *testing.T) {
 	args.NamespaceSelector = labelSelector("env", "prod")
 	for _, m := range []*fakeMover{{}, {place: func(*descheduling.Candidate) *descheduling.Node { return nodes[1] }}} {
 		if got := evict(t, s, &descheduling.Policy{Profiles: []descheduling.Profile{{Name: "p", Evictor: args}}}, m, &RemoveDuplicates{}); got != "" {
-			t.Errorf("went %q", got)
+			t.Errorf("evicted %q", got)
 		}
 	}
 }

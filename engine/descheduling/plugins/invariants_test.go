@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TestInvariants runs random policies with all strategies over random clusters, in both modes, and holds each round to
-// what the package says of all rounds: Filtered, Limited, Ordered, Unchanged.
+// TestInvariants runs random policies with all strategies over random clusters in both modes. It
+// checks the package's invariants: Filtered, Limited, Ordered, Unchanged.
 func TestInvariants(t *testing.T) {
 	moves := map[string]int{}
 	for seed := range uint64(300) {
@@ -32,7 +32,7 @@ func TestInvariants(t *testing.T) {
 			t.Fatalf("seed %d: Unchanged: the snapshot is now\n%s\nwas\n%s", seed, got, before)
 		}
 		if _, again := run(); again != text {
-			t.Fatalf("seed %d: Ordered: once\n%s\nand again\n%s", seed, text, again)
+			t.Fatalf("seed %d: Ordered: first\n%s\nthen\n%s", seed, text, again)
 		}
 		for _, why := range findViolations(s, p, result.Moves) {
 			t.Errorf("seed %d: %s", seed, why)
@@ -43,12 +43,12 @@ func TestInvariants(t *testing.T) {
 	}
 	for _, s := range allStrategies(rand.New(rand.NewPCG(0, 0))) {
 		if moves[s.Name()] < 10 {
-			t.Errorf("%s moved %d pods in all: the clusters show too little of it", s.Name(), moves[s.Name()])
+			t.Errorf("%s moved %d pods in total; the test has lost its coverage", s.Name(), moves[s.Name()])
 		}
 	}
 }
 
-// findViolations returns which invariants moves break.
+// findViolations returns the invariants that moves violate.
 func findViolations(s *descheduling.Snapshot, p *descheduling.Policy, moves []descheduling.Move) (out []string) {
 	nodes, namespaces, pods := map[string]int{}, map[string]int{}, map[*descheduling.Pod]bool{}
 	for _, m := range moves {
@@ -83,7 +83,7 @@ func findViolations(s *descheduling.Snapshot, p *descheduling.Policy, moves []de
 	return out
 }
 
-// formatSnapshot returns who is where.
+// formatSnapshot returns the pods of each node.
 func formatSnapshot(s *descheduling.Snapshot) string {
 	var b strings.Builder
 	for _, n := range s.Nodes {
@@ -128,7 +128,7 @@ func allStrategies(rng *rand.Rand) []descheduling.Strategy {
 	}
 }
 
-// randomCluster is randomApart with more that strategies read.
+// randomCluster adds to randomAntiAffinity what other strategies read.
 func randomCluster(rng *rand.Rand) *descheduling.Snapshot {
 	s := randomAntiAffinity(rng)
 	for _, n := range s.Nodes {

@@ -8,7 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// tainted are nodes: n1 with two taints, n2 with one of them, n3 with a soft one, n4 with none.
+// tainted returns nodes: n1 with two taints, n2 with one of them, n3 with a PreferNoSchedule
+// taint, n4 with none.
 func tainted() []*descheduling.Node {
 	nodes := numbered(4)
 	gpu, old := model.Taint{Key: "gpu", Value: "yes", Effect: model.NoSchedule}, model.Taint{Key: "old", Effect: model.NoSchedule}
@@ -41,12 +42,12 @@ func TestTaints(t *testing.T) {
 		s := testSnapshot(tainted(), testPod("a", "n1", bears("gpu")), testPod("b", "n1", bears("old")), testPod("c", "n2"),
 			testPod("d", "n3"), testPod("e", "n1", bears("")), testPod("f", "n4"), testPod("g", "n1", func(p *descheduling.Pod) { p.Phase = model.Succeeded }))
 		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
-			t.Errorf("%+v: %q went, want %q", c.s, got, c.want)
+			t.Errorf("%+v: evicted %q, want %q", c.s, got, c.want)
 		}
 	}
 }
 
-// A node with one taint less is no better: the pod would have to go from there, too.
+// A node with one taint less is no improvement: the pod would be evicted from it, too.
 func TestTaintGain(t *testing.T) {
 	nodes := tainted()
 	var got string
@@ -63,7 +64,7 @@ func TestTaintGain(t *testing.T) {
 	}
 }
 
-// labeledNodes are nodes n1 to n3 with disk=hdd, ssd and nvme.
+// labeledNodes returns nodes n1 to n3 with disk=hdd, ssd and nvme.
 func labeledNodes() []*descheduling.Node {
 	nodes := numbered(3)
 	for i, v := range []string{"hdd", "ssd", "nvme"} {
@@ -101,12 +102,12 @@ func TestNodeAffinity(t *testing.T) {
 		types         []AffinityType
 		want, planned string
 	}{
-		{both[1:], "a", "a b"}, // whether there is a place at all, the plan finds out
+		{both[1:], "a", "a b"}, // the planner checks whether a node is feasible
 		{both[:1], "d e", "d e"},
 		{both, "d e a", "d e a b"},
 	} {
 		if got := evict(t, world(), &descheduling.Policy{}, &fakeMover{}, &RemovePodsViolatingNodeAffinity{Types: c.types}); got != c.want {
-			t.Errorf("%v: %q went, want %q", c.types, got, c.want)
+			t.Errorf("%v: evicted %q, want %q", c.types, got, c.want)
 		}
 		s := world()
 		m := &fakeMover{place: func(*descheduling.Candidate) *descheduling.Node { return s.Nodes[2] }}

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// asks returns a pod of so many cores; nodes have four.
+// asks sets a pod's cpu request in cores; nodes have four.
 func asks(cores float64) func(*descheduling.Pod) {
 	return func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: int64(cores * 1000)}}
@@ -26,7 +26,7 @@ func percents(values ...float64) (out Thresholds) {
 
 func limit(n int) *int { return &n }
 
-// Which nodes are too full and too empty, and when it is enough.
+// TestLowNodeUtilization checks which nodes are over- and underutilized, and when evictions stop.
 func TestLowNodeUtilization(t *testing.T) {
 	from, to := percents(20), percents(50)
 	for what, c := range map[string]struct {
@@ -34,19 +34,19 @@ func TestLowNodeUtilization(t *testing.T) {
 		nodes func([]*descheduling.Node)
 		want  string
 	}{
-		"until the target is reached":      {s: LowNodeUtilization{Thresholds: from, Targets: to}, want: "a b"},
-		"none too empty":                   {s: LowNodeUtilization{Thresholds: percents(10), Targets: to}},
-		"none too full":                    {s: LowNodeUtilization{Thresholds: from, Targets: percents(100)}},
-		"at the threshold is below":        {s: LowNodeUtilization{Thresholds: percents(12.5), Targets: to}, want: "a b"},
-		"not more than numberOfNodes":      {s: LowNodeUtilization{Thresholds: from, Targets: to, NumberOfNodes: 1}},
-		"one a node":                       {s: LowNodeUtilization{Thresholds: from, Targets: to, PerNode: limit(1)}, want: "a"},
-		"excluded namespace":               {s: LowNodeUtilization{Thresholds: from, Targets: to, ExcludeNamespaces: []string{"default"}}},
-		"cordoned":                         {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Unschedulable = true }},
-		"taints that the pods do not bear": {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k"}} }},
-		"the others' room is spent":        {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
-		"around the average of 54 %":       {s: LowNodeUtilization{Thresholds: percents(40), Targets: percents(20), Deviation: true}, want: "a b"},
-		"pods":                             {s: LowNodeUtilization{Thresholds: Thresholds{{"pods", 1}}, Targets: Thresholds{{"pods", 3}}}, want: "a"},
-		"measured, but it is not":          {s: LowNodeUtilization{Thresholds: from, Targets: to, UseMetrics: true}},
+		"until the target is reached":   {s: LowNodeUtilization{Thresholds: from, Targets: to}, want: "a b"},
+		"none underutilized":            {s: LowNodeUtilization{Thresholds: percents(10), Targets: to}},
+		"none overutilized":             {s: LowNodeUtilization{Thresholds: from, Targets: percents(100)}},
+		"at the threshold is below":     {s: LowNodeUtilization{Thresholds: percents(12.5), Targets: to}, want: "a b"},
+		"not more than numberOfNodes":   {s: LowNodeUtilization{Thresholds: from, Targets: to, NumberOfNodes: 1}},
+		"one per node":                  {s: LowNodeUtilization{Thresholds: from, Targets: to, PerNode: limit(1)}, want: "a"},
+		"excluded namespace":            {s: LowNodeUtilization{Thresholds: from, Targets: to, ExcludeNamespaces: []string{"default"}}},
+		"cordoned":                      {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Unschedulable = true }},
+		"taints that are not tolerated": {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k"}} }},
+		"underutilized nodes are full":  {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
+		"around the average of 54 %":    {s: LowNodeUtilization{Thresholds: percents(40), Targets: percents(20), Deviation: true}, want: "a b"},
+		"pods":                          {s: LowNodeUtilization{Thresholds: Thresholds{{"pods", 1}}, Targets: Thresholds{{"pods", 3}}}, want: "a"},
+		"metrics are missing":           {s: LowNodeUtilization{Thresholds: from, Targets: to, UseMetrics: true}},
 	} {
 		nodes := numbered(3)
 		if c.nodes != nil {
@@ -55,12 +55,12 @@ func TestLowNodeUtilization(t *testing.T) {
 		s := testSnapshot(nodes, testPod("a", "n1", asks(1)), testPod("b", "n1", asks(1)), testPod("c", "n1", asks(1)), testPod("d", "n1", asks(1)),
 			testPod("e", "n2", asks(2)), testPod("f", "n3", asks(0.5)))
 		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
-			t.Errorf("%s: %q went, want %q", what, got, c.want)
+			t.Errorf("%s: evicted %q, want %q", what, got, c.want)
 		}
 	}
 }
 
-// What is measured counts instead of requests; a node or pod that is not measured is left alone.
+// Measured usage replaces requests. Nodes and pods without metrics are ignored.
 func TestLowNodeUtilizationMeasured(t *testing.T) {
 	core := model.Resources{MilliCPU: 1000}
 	s := testSnapshot(numbered(4), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n4", asks(4)))
@@ -68,7 +68,7 @@ func TestLowNodeUtilizationMeasured(t *testing.T) {
 		Pods: map[string]model.Resources{"uid-b": core, "uid-c": core, "uid-d": core}}
 	l := &LowNodeUtilization{Thresholds: percents(20), Targets: percents(50), UseMetrics: true}
 	if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, l); got != "b c" {
-		t.Errorf("%q went", got)
+		t.Errorf("evicted %q", got)
 	}
 }
 
@@ -79,23 +79,23 @@ func TestHighNodeUtilization(t *testing.T) {
 		want   string
 	}{
 		"the emptiest first":          {s: HighNodeUtilization{Thresholds: percents(30)}, want: "c d b"},
-		"only what asks":              {s: HighNodeUtilization{Thresholds: percents(30), OnlyThresholdingResources: true}, want: "c b"},
+		"only pods with requests":     {s: HighNodeUtilization{Thresholds: percents(30), OnlyThresholdingResources: true}, want: "c b"},
 		"not more than numberOfNodes": {s: HighNodeUtilization{Thresholds: percents(30), NumberOfNodes: 2}},
 		"all are below":               {s: HighNodeUtilization{Thresholds: percents(100)}},
 		"excluded namespace":          {s: HighNodeUtilization{Thresholds: percents(30), ExcludeNamespaces: []string{"default"}}},
-		"nowhere to go":               {s: HighNodeUtilization{Thresholds: percents(30)}, change: func(s *descheduling.Snapshot) { s.Nodes[0].Unschedulable = true }},
+		"no other node":               {s: HighNodeUtilization{Thresholds: percents(30)}, change: func(s *descheduling.Snapshot) { s.Nodes[0].Unschedulable = true }},
 	} {
 		s := testSnapshot(numbered(3), testPod("a", "n1", asks(2)), testPod("b", "n2", asks(1)), testPod("c", "n3", asks(0.5)), testPod("d", "n3"))
 		if c.change != nil {
 			c.change(s)
 		}
 		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
-			t.Errorf("%s: %q went, want %q", what, got, c.want)
+			t.Errorf("%s: evicted %q, want %q", what, got, c.want)
 		}
 	}
 }
 
-// A plan empties nodes wholly or leaves them alone, and those that take in others stay.
+// A plan empties a node completely or not at all, and keeps the nodes that receive pods.
 func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
 	stays := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
 	daemon := func(p *descheduling.Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} }
@@ -104,28 +104,28 @@ func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
 		refuse string
 		want   string
 	}{
-		"all go":                           {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, want: "b c"},
-		"one is refused":                   {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, refuse: "c"},
-		"one may not go":                   {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", stays)}},
-		"pods of the node do not count":    {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", daemon)}, want: "b"},
-		"what ends already does not count": {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", func(p *descheduling.Pod) { p.Deleting = true })}, want: "b"},
+		"all are evicted":               {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, want: "b c"},
+		"one is refused":                {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, refuse: "c"},
+		"one is protected":              {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", stays)}},
+		"DaemonSet pods do not count":   {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", daemon)}, want: "b"},
+		"terminating pods do not count": {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", func(p *descheduling.Pod) { p.Deleting = true })}, want: "b"},
 	} {
 		nodes := numbered(3)
 		m := &fakeMover{refuse: c.refuse}
 		m.place = func(c *descheduling.Candidate) *descheduling.Node {
 			if c.Gain(nodes[2]).Improves() || c.Gain(nodes[1]).Improves() || !c.Gain(nodes[0]).Improves() {
-				t.Errorf("%s: %s may go to a node that is to be empty, or not to the others", what, c.Pod.Name)
+				t.Errorf("%s: %s may move to a node that must become empty, or not to the others", what, c.Pod.Name)
 			}
 			return nodes[0]
 		}
 		s := testSnapshot(nodes, append(c.pods, testPod("a", "n1", asks(3)))...)
 		if got := evict(t, s, &descheduling.Policy{}, m, &HighNodeUtilization{Thresholds: percents(30)}); got != c.want {
-			t.Errorf("%s: %q went, want %q", what, got, c.want)
+			t.Errorf("%s: evicted %q, want %q", what, got, c.want)
 		}
 	}
 }
 
-// randomNodeWithRoom has a plan place pods on a random node that has capacity and is better.
+// randomNodeWithRoom places pods on a random node that has capacity and is better.
 func randomNodeWithRoom(rng *rand.Rand, r **descheduling.Round, nodes []*descheduling.Node) func(*descheduling.Candidate) *descheduling.Node {
 	return func(c *descheduling.Candidate) *descheduling.Node {
 		var good []*descheduling.Node
@@ -141,8 +141,8 @@ func randomNodeWithRoom(rng *rand.Rand, r **descheduling.Round, nodes []*desched
 	}
 }
 
-// Random worlds: what a plan moves leaves no node above its target that was not, and takes nothing from a node that is
-// not; a second round moves nothing any longer unless the first could not finish.
+// In random clusters, a plan raises no other node above its target and takes no pods from nodes
+// below it. A second round moves nothing unless the first one could not finish.
 func TestLowNodeUtilizationPlanned(t *testing.T) {
 	moves := 0
 	for seed := range uint64(80) {
@@ -176,7 +176,8 @@ func TestLowNodeUtilizationPlanned(t *testing.T) {
 	}
 }
 
-// Random worlds: what HighNodeUtilization plans to empty is empty in the end, and no other node has lost a pod.
+// In random clusters, every node that HighNodeUtilization plans to empty becomes empty, and no
+// other node loses a pod.
 func TestHighNodeUtilizationPlanned(t *testing.T) {
 	emptied := 0
 	for seed := range uint64(80) {

@@ -10,7 +10,7 @@ import (
 
 func hours(n int) *time.Duration { d := time.Duration(n) * time.Hour; return &d }
 
-// Which of a few pods each strategy wants, one criterion at a time.
+// Each case checks one criterion of a strategy.
 func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 	aged := func(h int) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) { p.Created = noon.Add(-time.Duration(h) * time.Hour) }
@@ -72,12 +72,12 @@ func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 		{&RemovePodsHavingTooManyRestarts{Threshold: 3, Init: true, States: []string{"Pending", "CrashLoopBackOff"}}, "crash init"},
 	} {
 		if got := evict(t, world(), &descheduling.Policy{}, &fakeMover{}, c.s); got != c.want {
-			t.Errorf("%+v: %q went, want %q", c.s, got, c.want)
+			t.Errorf("%+v: evicted %q, want %q", c.s, got, c.want)
 		}
 	}
 }
 
-// What has finished needs no other place, what runs does.
+// Finished pods need no target node; running pods do.
 func TestCleanup(t *testing.T) {
 	failed := testPod("failed", "n1", func(p *descheduling.Pod) { p.Phase = model.Failed })
 	s := testSnapshot(numbered(2), testPod("runs", "n2"), failed)

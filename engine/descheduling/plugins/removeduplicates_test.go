@@ -45,17 +45,18 @@ func TestDuplicates(t *testing.T) {
 		"excluded namespace":                {s: RemoveDuplicates{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
 		"one owner in common is not enough": {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("X/x"))}},
 		"all owners in common, once":        {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("Y/y", "X/x"))}, want: "b"},
-		"nowhere else to go":                {pods: []*descheduling.Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
+		"no other node":                     {pods: []*descheduling.Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
 		"protected ones are not counted":    {pods: []*descheduling.Pod{testPod("a", "n1", func(p *descheduling.Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
 	} {
 		nodes := labeledNodes()
 		if got := evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
-			t.Errorf("%s: %q went, want %q", what, got, c.want)
+			t.Errorf("%s: evicted %q, want %q", what, got, c.want)
 		}
 	}
 }
 
-// A plan counts protected copies, offers the others of a node if one is refused, and gains only towards fewer copies.
+// A plan counts protected duplicates, proposes the other pods of a node if one is refused, and
+// only moves to nodes with fewer duplicates.
 func TestDuplicatesPlanned(t *testing.T) {
 	nodes := numbered(3)
 	stays := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
@@ -65,7 +66,7 @@ func TestDuplicatesPlanned(t *testing.T) {
 			t.Errorf("to n2: %+v", g)
 		}
 		if c.Gain(nodes[0]).Improves() {
-			t.Error("its own node is taken for better")
+			t.Error("its own node is an improvement")
 		}
 		if g := c.Gain(nodes[2]); !g.Improves() {
 			t.Errorf("to n3: %+v", g)
@@ -73,12 +74,12 @@ func TestDuplicatesPlanned(t *testing.T) {
 		return nodes[2]
 	}}
 	if got := evict(t, s, &descheduling.Policy{}, m, &RemoveDuplicates{}); got != "a" || strings.Join(m.candidates, " ") != "b a" {
-		t.Errorf("asked for %v, went %q", m.candidates, got)
+		t.Errorf("candidates %v, evicted %q", m.candidates, got)
 	}
 }
 
-// Random worlds: a plan that places pods wherever the goal gets closer leaves no node with more copies than the average
-// rounded up, and each move makes the sum of squares smaller.
+// In random clusters, a plan leaves no node with more duplicates than the average rounded up, and
+// each move lowers the sum of squares.
 func TestDuplicatesPlannedEvenly(t *testing.T) {
 	moves := 0
 	for seed := range uint64(50) {
@@ -119,7 +120,7 @@ func TestDuplicatesPlannedEvenly(t *testing.T) {
 	}
 }
 
-// What is counted from the tainted nodes alone is what asking every node gives.
+// Counting by tainted nodes only gives the same result as checking every node.
 func TestEligibleNodes(t *testing.T) {
 	seen := map[int]bool{}
 	for seed := range uint64(300) {

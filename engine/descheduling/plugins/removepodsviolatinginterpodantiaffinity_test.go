@@ -10,7 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// referenceConflicts asks all pods for each: the first that a pod on a node is to be apart from, and how many there are.
+// referenceConflicts compares each pod with all pods. It returns the first conflict on a node and
+// the number of conflicts.
 func referenceConflicts(r *descheduling.Round, scope *descheduling.Scope, p *descheduling.Pod, n *descheduling.Node) (sum int64) {
 	for i := range p.Spec.AntiAffinity {
 		t := &p.Spec.AntiAffinity[i]
@@ -30,7 +31,8 @@ func referenceConflicts(r *descheduling.Round, scope *descheduling.Scope, p *des
 	return sum
 }
 
-// TestAntiAffinityIndex compares what the index finds with what asking all pods finds, in random clusters in which pods move.
+// TestAntiAffinityIndex compares the index with a comparison of all pods, in random clusters in
+// which pods move.
 func TestAntiAffinityIndex(t *testing.T) {
 	found, moved := 0, 0
 	for seed := range uint64(60) {
@@ -65,7 +67,7 @@ func TestAntiAffinityIndex(t *testing.T) {
 		}))
 	}
 	if found < 10000 || moved < 250 {
-		t.Errorf("only %d conflicts, %d moves: the clusters show too little", found, moved)
+		t.Errorf("only %d conflicts, %d moves; the test has lost its coverage", found, moved)
 	}
 }
 
@@ -87,7 +89,8 @@ func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.S
 	return found
 }
 
-// randomAntiAffinity returns a cluster with zones, nodes without one, and pods of a few specifications that are to be apart.
+// randomAntiAffinity returns a cluster with zones, nodes without a zone, and pods of a few
+// specifications with anti-affinity.
 func randomAntiAffinity(rng *rand.Rand) *descheduling.Snapshot {
 	nodes := numbered(2 + rng.IntN(5))
 	for _, n := range nodes {
@@ -130,7 +133,8 @@ func randomAntiAffinity(rng *rand.Rand) *descheduling.Snapshot {
 	return testSnapshot(nodes, pods...)
 }
 
-// The least important carrier goes first; then the others have nothing against being there.
+// The least important pod with anti-affinity is evicted first; then the others do not violate it
+// any more.
 func TestAntiAffinityOrder(t *testing.T) {
 	apart := func(v int32) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) {
@@ -143,7 +147,7 @@ func TestAntiAffinityOrder(t *testing.T) {
 	s := testSnapshot(nodes, testPod("a", "n1", apart(3)), testPod("b", "n1", apart(1)), testPod("c", "n1", apart(2)), testPod("d", "n2", apart(1)))
 	m := &fakeMover{refuse: "c"}
 	if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "b a" || strings.Join(m.candidates, " ") != "b c a" {
-		t.Errorf("went %q, asked %v", got, m.candidates)
+		t.Errorf("evicted %q, candidates %v", got, m.candidates)
 	}
 	var gains []descheduling.Gain
 	planner := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
@@ -157,7 +161,8 @@ func TestAntiAffinityOrder(t *testing.T) {
 	}
 }
 
-// Where a plan puts a pod, others that are to be apart from it have to go; what went itself is not asked again.
+// A planned move may cause conflicts on its target node, whose pods are then evicted. A moved pod
+// is not considered again.
 func TestAntiAffinityPlanned(t *testing.T) {
 	shared := &model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
 	apart := func(p *descheduling.Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }
@@ -166,6 +171,6 @@ func TestAntiAffinityPlanned(t *testing.T) {
 	next := map[string]*descheduling.Node{"a": nodes[1], "c": nodes[2]}
 	m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node { return next[c.Pod.Name] }}
 	if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "a c" {
-		t.Errorf("went %q, want a c", got)
+		t.Errorf("evicted %q, want a c", got)
 	}
 }

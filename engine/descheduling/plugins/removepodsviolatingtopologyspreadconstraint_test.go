@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// zoned are nodes n1, n2, ... in zones a, b, c, a, ...
+// zoned returns nodes n1, n2, ... in zones a, b, c, a, ...
 func zoned(n int) []*descheduling.Node {
 	nodes := numbered(n)
 	for i, node := range nodes {
@@ -19,7 +19,7 @@ func zoned(n int) []*descheduling.Node {
 	return nodes
 }
 
-// spreading returns a pod of an app that is to be spread.
+// spreading returns a pod of an app with a spread constraint.
 func spreading(app, key string, skew int32, change ...func(*model.SpreadConstraint)) func(*descheduling.Pod) {
 	return func(p *descheduling.Pod) {
 		p.Labels = model.LabelsOf(map[string]string{"app": app})
@@ -33,7 +33,7 @@ func spreading(app, key string, skew int32, change ...func(*model.SpreadConstrai
 	}
 }
 
-// podsPerZone are pods p00, p01, ... so many on each node.
+// podsPerZone returns pods p00, p01, ..., a number of them on each node.
 func podsPerZone(change func(*descheduling.Pod), sizes ...int) (out []*descheduling.Pod) {
 	for i, n := range sizes {
 		for range n {
@@ -45,7 +45,7 @@ func podsPerZone(change func(*descheduling.Pod), sizes ...int) (out []*deschedul
 
 func soft(c *model.SpreadConstraint) { c.Hard = false }
 
-// Which constraints count, which domains, and how many go.
+// TestSpread checks which constraints and domains count, and how many pods are evicted.
 func TestSpread(t *testing.T) {
 	hard := RemovePodsViolatingTopologySpreadConstraint{Hard: true, BalanceNodeFit: true}
 	tainted := func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k", Effect: model.NoSchedule}} }
@@ -59,17 +59,17 @@ func TestSpread(t *testing.T) {
 		pods  []*descheduling.Pod
 		gone  int
 	}{
-		"4-1-0: two":                         {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0), gone: 2},
-		"2-1-1 is within the skew":           {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 2, 1, 1)},
-		"maxSkew 3":                          {s: hard, pods: podsPerZone(spreading("web", "zone", 3), 4, 1, 1)},
-		"soft is not asked for":              {s: hard, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0)},
-		"soft is":                            {s: RemovePodsViolatingTopologySpreadConstraint{Soft: true}, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0), gone: 2},
-		"no node has the key":                {s: hard, pods: podsPerZone(spreading("web", "rack", 1), 4, 1, 0)},
-		"an empty domain with a taint":       {s: hard, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0)},
-		"... that does not stand in the way": {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0), gone: 2},
-		"... whose nodes do not count":       {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.HonorTaints = true }), 3, 3, 0)},
-		"pods that keep to two zones":        {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, pods: podsPerZone(onlyAB, 2, 2, 0)},
-		"other namespaces":                   {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true, Scope: descheduling.Scope{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}}, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0)},
+		"4-1-0: two":                  {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0), gone: 2},
+		"2-1-1 is within the skew":    {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 2, 1, 1)},
+		"maxSkew 3":                   {s: hard, pods: podsPerZone(spreading("web", "zone", 3), 4, 1, 1)},
+		"soft is not selected":        {s: hard, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0)},
+		"soft is selected":            {s: RemovePodsViolatingTopologySpreadConstraint{Soft: true}, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0), gone: 2},
+		"no node has the key":         {s: hard, pods: podsPerZone(spreading("web", "rack", 1), 4, 1, 0)},
+		"empty domain with a taint":   {s: hard, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0)},
+		"empty domain, taint ignored": {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0), gone: 2},
+		"empty domain, nodes ignored": {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.HonorTaints = true }), 3, 3, 0)},
+		"pods limited to two zones":   {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, pods: podsPerZone(onlyAB, 2, 2, 0)},
+		"other namespaces":            {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true, Scope: descheduling.Scope{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}}, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0)},
 	} {
 		nodes := zoned(3)
 		if c.nodes != nil {
@@ -78,12 +78,12 @@ func TestSpread(t *testing.T) {
 		m := &fakeMover{}
 		evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, m, &c.s)
 		if len(m.candidates) != c.gone {
-			t.Errorf("%s: %v went, want %d", what, m.candidates, c.gone)
+			t.Errorf("%s: evicted %v, want %d", what, m.candidates, c.gone)
 		}
 	}
 }
 
-// Of a revision only its own pods count.
+// matchLabelKeys limits the count to the pods of one revision.
 func TestSpreadMatchLabelKeys(t *testing.T) {
 	revision := func(v string) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) {
@@ -97,12 +97,12 @@ func TestSpreadMatchLabelKeys(t *testing.T) {
 	}
 	m := &fakeMover{}
 	evict(t, testSnapshot(zoned(3)[:2], pods...), &descheduling.Policy{}, m, &RemovePodsViolatingTopologySpreadConstraint{Hard: true})
-	if len(m.candidates) != 2 { // one of each revision, though together they are even
-		t.Errorf("%v went", m.candidates)
+	if len(m.candidates) != 2 { // one of each revision, although all pods together are even
+		t.Errorf("evicted %v", m.candidates)
 	}
 }
 
-// What the index of labels finds is what asking every pod finds.
+// The label index finds the same pods as matching every pod.
 func TestSpreadMatching(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	s := &namespacePods{}
@@ -134,11 +134,11 @@ func TestSpreadMatching(t *testing.T) {
 		found += len(want)
 	}
 	if found == 0 || s.matching(nil) != nil {
-		t.Error("nothing was found, or by no selector something")
+		t.Error("no pods found, or pods found without a selector")
 	}
 }
 
-// squares returns how uneven the pods of all apps are over zones and hosts, by counting them.
+// squares recounts how unevenly the pods of all apps are spread over zones and hosts.
 func squares(r *descheduling.Round, pods []*descheduling.Pod, keys ...string) (sum int) {
 	count := map[string]int{}
 	for _, p := range pods {
@@ -154,8 +154,8 @@ func squares(r *descheduling.Round, pods []*descheduling.Pod, keys ...string) (s
 	return sum
 }
 
-// Random worlds with two constraints a pod: each planned move makes both together more even, and where every node
-// takes any pod they are within their skews in the end.
+// In random clusters with two constraints per pod, each planned move makes both more even in
+// total. If every node accepts every pod, all skews are within their limits at the end.
 func TestSpreadPlanned(t *testing.T) {
 	moves := 0
 	for seed := range uint64(60) {
@@ -174,7 +174,7 @@ func TestSpreadPlanned(t *testing.T) {
 		m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
 			now := squares(round, pods, "zone", "host")
 			if now >= last {
-				t.Errorf("seed %d: %d squares before, %d now", seed, last, now)
+				t.Errorf("seed %d: sum of squares %d before, %d now", seed, last, now)
 			}
 			best, least := (*descheduling.Node)(nil), int64(0)
 			for _, n := range nodes {
