@@ -26,8 +26,9 @@ func IsActor(name string) bool { return actorKinds()[name] != nil }
 // Watches reports whether an actor watches a kind.
 func Watches(name string, k store.Kind) bool { return slices.Contains(actorKinds()[name], k) }
 
-// RequestKinds are the names of the requests that faults can be injected into.
-var RequestKinds = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "book", "mark", "tell", "delete", "status", "reset", "node", "unready"}
+// requestKinds are the kinds of requests that faults can be injected into. Seeds of random faults and
+// recorded journals depend on these names; scenarios and timelines use those of requestKindAliases.
+var requestKinds = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "book", "mark", "tell", "delete", "status", "reset", "node", "unready"}
 
 // requestKindAliases are plain names of request kinds for scenarios.
 var requestKindAliases = map[string]string{"unschedulable": "reject", "gate": "hold", "refresh": "look", "clearnomination": "unnominate", "bindvolumes": "prepare",
@@ -41,8 +42,27 @@ func ParseRequestKind(name string) string {
 	return name
 }
 
+// requestKindName returns the name of a request kind in scenarios and timelines.
+func requestKindName(kind string) string {
+	for name, k := range requestKindAliases {
+		if k == kind {
+			return name
+		}
+	}
+	return kind
+}
+
+// RequestKindNames returns the names of the request kinds in scenarios.
+func RequestKindNames() []string {
+	out := make([]string, 0, len(requestKinds))
+	for _, kind := range requestKinds {
+		out = append(out, requestKindName(kind))
+	}
+	return out
+}
+
 // IsRequestKind reports whether name is a request kind or "any".
-func IsRequestKind(name string) bool { return name == "any" || slices.Contains(RequestKinds, name) }
+func IsRequestKind(name string) bool { return name == "any" || slices.Contains(requestKinds, name) }
 
 // reflectorOf returns the reflector of an actor, or an unused one if there is no such actor.
 func (w *World) reflectorOf(name string) *reflector {

@@ -280,7 +280,7 @@ func (a *agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
 	}
 	if p.gone {
 		if a.w.api.DeletePod(key, pre, new(int64)) == nil {
-			a.w.log("agent", "gone", key, key+" is gone from "+p.object.Spec.NodeName)
+			a.w.log("agent", "gone", key, key+" is deleted from "+p.object.Spec.NodeName)
 		}
 		return
 	}

@@ -137,7 +137,7 @@ func (c *client) request(effect, key string, do func() error, then func(error)) 
 	life := c.generation
 	ending := c.w.faults.faultOf(effect, key)
 	if ending != NoFault {
-		c.w.log("fault", ending.String(), key, "the request of "+c.name+" to "+effect+" "+faultText[ending])
+		c.w.log("fault", ending.String(), key, describeFault(effect, c.name, ending))
 	}
 	c.w.after(c.w.o.Latency, func() {
 		if c.generation != life && c.w.faults.hash("cut/"+c.name+"/"+key)%2 == 0 {

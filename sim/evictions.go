@@ -38,7 +38,7 @@ type EvictionResponse struct {
 // String returns the response in a line.
 func (a EvictionResponse) String() string {
 	if a.Code == 0 {
-		return "no answer"
+		return "no response"
 	}
 	s := fmt.Sprint(a.Code)
 	if a.Message != "" {
@@ -76,7 +76,7 @@ func (w *World) Evict(e EvictionRequest, heard func(EvictionResponse)) {
 	r := &eviction{w: w, request: e, stepsLeft: -1, onResponse: heard}
 	ending := w.faults.faultOf("evict", e.Pod)
 	if ending != NoFault {
-		w.log("fault", ending.String(), e.Pod, "the request of "+withDefault(e.By, "a client")+" to evict "+faultText[ending])
+		w.log("fault", ending.String(), e.Pod, describeFault("evict", withDefault(e.By, "a client"), ending))
 	}
 	lost := func() { w.after(10*time.Second, func() { heard(EvictionResponse{}) }) }
 	switch ending {

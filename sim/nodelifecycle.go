@@ -112,7 +112,7 @@ func (n *nodeLifecycle) markUnknown(o *corev1.Node, e nodelifecycle.MarkUnknown)
 		conditions = setCondition(conditions, next)
 	}
 	o.Status.Conditions = conditions
-	n.w.log("nodes", "unknown", o.Name, fmt.Sprintf("node %s is silent since %v: its conditions are unknown", o.Name, e.SilentSince.Sub(n.w.start).Round(time.Second)))
+	n.w.log("nodes", "unknown", o.Name, fmt.Sprintf("node %s has sent no heartbeat since %v: its conditions are set to Unknown", o.Name, e.SilentSince.Sub(n.w.start).Round(time.Second)))
 	return true
 }
 

@@ -46,7 +46,7 @@ func (r *request) bindClaim(b model.ClaimVolume) error {
 			return apierrors.NewConflict(corev1.Resource("persistentvolumes"), v.Name, fmt.Errorf("claim %s/%s has it", ref.Namespace, ref.Name))
 		}
 		v.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Claim.Namespace, Name: b.Claim.Name, UID: uid(b.Claim.UID)}
-		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s gets volume %s", b.Claim.Namespace, b.Claim.Name, r.pod.Key(), v.Name))
+		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to volume %s", b.Claim.Namespace, b.Claim.Name, r.pod.Key(), v.Name))
 		return nil
 	})
 }
@@ -63,7 +63,7 @@ func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error 
 		}
 		notes[selectedNodeAnnotation] = node
 		o.SetAnnotations(notes)
-		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s gets a new volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
+		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to a new volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
 		return nil
 	})
 }

@@ -175,7 +175,7 @@ func (r *displacementRecorder) reconcileHold(key string, done func(time.Duration
 		done(left, nil)
 	case have != nil:
 		r.request("hold", key, func() error {
-			r.w.log("records", "hold", key, have.Spec.Owner.Name+" no longer has to avoid "+have.Spec.Node)
+			r.w.log("records", "hold", key, "pods of "+have.Spec.Owner.Name+" no longer avoid "+have.Spec.Node)
 			return r.w.api.Delete(store.Holds, key, store.Precondition{UID: string(have.UID)})
 		}, func(err error) { done(0, err) })
 	default:
@@ -207,7 +207,7 @@ func newAvoidHold(p ownerNode, a enginedisplacement.Avoidance, o *journal.Owner)
 // upsertHold creates or updates a Hold.
 func (w *World) upsertHold(want *v1alpha1.Hold) error {
 	key := keyOf(want)
-	w.log("records", "hold", key, want.Spec.Owner.Name+" must avoid "+want.Spec.Node+" for "+want.Spec.Until.Sub(w.now).Round(time.Second).String())
+	w.log("records", "hold", key, "pods of "+want.Spec.Owner.Name+" avoid "+want.Spec.Node+" for "+want.Spec.Until.Sub(w.now).Round(time.Second).String())
 	if _, there := w.api.Get(store.Holds, key); !there {
 		return w.api.Create(want)
 	}

@@ -51,7 +51,7 @@ func (s *scheduler) send(e scheduling.Effect) {
 		s.w.audit.bindSent(r, b.Node)
 	}
 	if r.fault != NoFault {
-		s.w.log("fault", r.fault.String(), pod.Key(), "the request to "+name+" "+faultText[r.fault])
+		s.w.log("fault", r.fault.String(), pod.Key(), describeFault(name, "scheduler", r.fault))
 	}
 	at := s.w.now.Add(s.w.o.Latency)
 	if b := s.busyUntil[pod.UID]; b.After(at) {
@@ -79,8 +79,17 @@ func (s *scheduler) send(e scheduling.Effect) {
 	}
 }
 
-var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is executed but not answered", "is executed late and not answered",
-	"is executed and never answered", "is executed partially and not answered"}
+var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is executed, but its response is lost", "is executed late, without a response",
+	"is executed and never gets a response", "is executed partially, without a response"}
+
+// describeFault describes an injected fault in the request of an actor. The kind "hold" is a gated
+// pod for the scheduler and a Hold for other actors.
+func describeFault(kind, actor string, f Fault) string {
+	if kind != "hold" || actor == "scheduler" {
+		kind = requestKindName(kind)
+	}
+	return "the " + kind + " request of " + actor + " " + faultText[f]
+}
 
 // run executes the ith and all later writes.
 func (r *request) run(i int) {

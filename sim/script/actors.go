@@ -179,7 +179,7 @@ func readFault(p *parser, w *tokens) error {
 	}
 	kind = sim.ParseRequestKind(kind)
 	if !sim.IsRequestKind(kind) {
-		return fmt.Errorf("%q is not a request kind; want any, or one of %s", kind, strings.Join(sim.RequestKinds, ", "))
+		return fmt.Errorf("%q is not a request kind; want any, or one of %s", kind, strings.Join(sim.RequestKindNames(), ", "))
 	}
 	o, err := w.options("pod=", "times=", "after=")
 	if err != nil {

@@ -39,7 +39,7 @@ func readEvict(p *parser, w *tokens) error {
 			e := e
 			e.Pod = objectKey(store.Pods, n)
 			r.w.Evict(e, func(a sim.EvictionResponse) {
-				r.w.Log("scenario", "answer", e.Pod, fmt.Sprintf("the eviction of %s is answered with %s", e.Pod, a))
+				r.w.Log("scenario", "answer", e.Pod, fmt.Sprintf("the eviction of %s returns %s", e.Pod, a))
 			})
 		}
 		return nil

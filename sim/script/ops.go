@@ -139,7 +139,7 @@ func readUntaint(p *parser, w *tokens) error {
 		return errors.New("want a node and a taint's key")
 	}
 	taint := w.list[1]
-	err := p.addNodeUpdate(w, "is rid of the taint "+taint, func(n *corev1.Node) {
+	err := p.addNodeUpdate(w, "is no longer tainted with "+taint, func(n *corev1.Node) {
 		n.Spec.Taints = slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(o corev1.Taint) bool { return o.Key == taint })
 	})
 	_, _ = w.next()

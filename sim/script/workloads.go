@@ -72,7 +72,7 @@ func readImage(p *parser, w *tokens) error {
 	}
 	image, err := w.name("the image")
 	p.addStep(func(r *run) error {
-		return r.change(store.Deployments, objectKey(store.Deployments, name), "gets the image "+image, func(o store.Object) {
+		return r.change(store.Deployments, objectKey(store.Deployments, name), "is updated to image "+image, func(o store.Object) {
 			if d, ok := o.(*appsv1.Deployment); ok {
 				d.Spec.Template.Spec.Containers = slices.Clone(d.Spec.Template.Spec.Containers)
 				d.Spec.Template.Spec.Containers[0].Image = image
