@@ -84,7 +84,7 @@ func TestHolds(t *testing.T) {
 	time.Sleep(time.Second) // the scheduler has its own watch
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", web, "100m")+ownedPod("db-1", "db", db, "100m")))
 	bound("db-1")
-	waits("web-1", "node(s) were held off after pods of the same owner had to leave")
+	waits("web-1", "node(s) were avoided after displacements of the owner's pods")
 	has(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "displaced for Pressure: 1", "end the hold avoid-")
 	c.mustKubectl("delete", "hold", name)
 	bound("web-1")

@@ -28,7 +28,7 @@ type HoldSupport struct {
 
 // String returns the support in a line.
 func (p HoldSupport) String() string {
-	const b = "a pod moves only if its scheduler cannot choose the node that it leaves"
+	const b = "a pod moves only if its scheduler cannot choose its current node again"
 	if p.Held && len(p.UnsupportedSchedulers) > 0 {
 		return "nodes are reserved with Holds, except for pods of " + strings.Join(p.UnsupportedSchedulers, ", ") + ": " + b
 	}

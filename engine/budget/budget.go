@@ -26,7 +26,7 @@ func (r Rule) Covers(b *model.Budget, p *model.Pod) bool {
 	return b.Selector.Matches(p.Labels)
 }
 
-// Costs reports whether disrupting a pod takes one from a budget that covers it.
+// Costs reports whether disrupting a pod consumes a disruption of a budget that covers it.
 func (r Rule) Costs(b *model.Budget, p *model.Pod) bool {
 	return !(r == Ledger && p.Deleting) && !HasEntry(b, p)
 }

@@ -140,7 +140,7 @@ func impossibleReason(b *model.Budget, p *model.Pod) string {
 	case b.MinAvailable.Percent && b.MinAvailable.Value >= 100:
 		return "spec.minAvailable is 100%: lower it, or delete the budget meanwhile"
 	case b.ExpectedPods == 0 && p.Owner == (model.Owner{}) && (b.MaxUnavailable.Set || b.MinAvailable.Percent):
-		return "its pods have no controller that says how many there should be: set spec.minAvailable to a number instead"
+		return "its pods have no controller with a replica count: set spec.minAvailable to a number instead"
 	}
 	return ""
 }

@@ -61,7 +61,7 @@ var reasonTexts = [numReasonKinds]string{
 	ReasonPodAntiAffinity:      "node(s) didn't match pod anti-affinity rules",
 	ReasonExistingAntiAffinity: "node(s) didn't satisfy existing pods anti-affinity rules",
 	ReasonFeatures:             "node(s) didn't match Pod's required features",
-	ReasonAvoidHold:            "node(s) were held off after pods of the same owner had to leave",
+	ReasonAvoidHold:            "node(s) were avoided after displacements of the owner's pods",
 	ReasonVolumeNotFound:       "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
 	ReasonNoVictims:            "No preemption victims found for incoming pod",
 	ReasonPreemptionNotHelpful: "Preemption is not helpful for scheduling",

@@ -112,14 +112,14 @@ type PodSpec struct {
 	// resources override; while a resize is in flight the larger of spec,
 	// allocated and actual.
 	Requests Resources
-	// Scoring are Requests with 100m CPU and 200MiB for each container that asks
-	// for none, which only scoring counts.
+	// Scoring are Requests with 100m CPU and 200MiB for each container without
+	// such a request; only scoring counts it.
 	Scoring Resources
-	// ScoringIncoming is what NodeResourcesFit's score counts of a pod that is yet to
-	// be placed, where that is not Scoring (nil: it is): kube-scheduler leaves
-	// pod-level resources out there, while it counts them on a node.
+	// ScoringIncoming replaces Scoring in NodeResourcesFit's score of the incoming
+	// pod; nil means Scoring. As in kube-scheduler, pod-level resources count only
+	// for pods on a node.
 	ScoringIncoming *Resources
-	// BestEffort: no container asks for cpu or memory, nor limits them.
+	// BestEffort: no container has a request or limit of cpu or memory.
 	BestEffort bool
 
 	NodeSelector NodeSelector

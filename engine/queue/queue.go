@@ -111,7 +111,7 @@ func (q *Queue) newEntry(now time.Time, p Pod) *entry {
 	return e
 }
 
-// Update updates a pod. moves says that the update may undo its rejection, so that the pod
+// Update updates a pod. moves means that the update may undo its rejection, so that the pod
 // leaves the unschedulable or gated pool.
 func (q *Queue) Update(now time.Time, p Pod, moves bool) {
 	e, ok := q.pods[p.UID]

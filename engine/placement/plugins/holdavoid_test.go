@@ -21,7 +21,7 @@ func TestAvoidHold(t *testing.T) {
 	s := build.NewState(build.Node("a"), build.Node("b"))
 	s.UpsertHold(build.NewHold(model.Avoid, "web", "a", nil))
 	rec := decide(t, s, build.Pod("p", withOwner("web")))
-	build.Expect(t, "verdicts", build.Verdicts(rec), "a HoldAvoid (UAU): node(s) were held off after pods of the same owner had to leave")
+	build.Expect(t, "verdicts", build.Verdicts(rec), "a HoldAvoid (UAU): node(s) were avoided after displacements of the owner's pods")
 	build.Expect(t, "choice", rec.Choice, "b")
 	build.Expect(t, "another owner's", build.Verdicts(decide(t, s, build.Pod("p", withOwner("db")))), "")
 	build.Expect(t, "no owner", build.Verdicts(decide(t, s, build.Pod("p"))), "")
