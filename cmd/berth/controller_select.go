@@ -44,7 +44,7 @@ func (f *controllerFlags) validate(names []string) error {
 	for _, n := range names {
 		switch {
 		case !isController(n):
-			return fmt.Errorf("unknown controller %q: must be one of %s", n, strings.Join(controllerNames(), ", "))
+			return fmt.Errorf("unknown controller %q: must be one of %s%s", n, strings.Join(controllerNames(), ", "), cli.DidYouMean(n, controllerNames()))
 		case seen[n]:
 			return fmt.Errorf("controller %q: is named twice", n)
 		}
@@ -53,7 +53,7 @@ func (f *controllerFlags) validate(names []string) error {
 	for _, n := range f.upstreamOff {
 		switch {
 		case !isController(n):
-			return fmt.Errorf("--upstream-off %q: unknown controller: must be one of %s", n, strings.Join(controllerNames(), ", "))
+			return fmt.Errorf("--upstream-off %q: unknown controller: must be one of %s%s", n, strings.Join(controllerNames(), ", "), cli.DidYouMean(n, controllerNames()))
 		case len(names) > 0 && !seen[n]:
 			return fmt.Errorf("--upstream-off %q: this controller does not run; those that run: %s", n, strings.Join(names, ", "))
 		}

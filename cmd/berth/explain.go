@@ -37,8 +37,6 @@ func explainCommand() *cobra.Command {
 		Example: `  berth explain pod default/web-1
   berth explain node n7
   berth explain displacement shop/web-0`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(explainPodCommand(), explainNodeCommand(), explainDisplacementCommand())
 	return cmd

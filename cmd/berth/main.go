@@ -52,9 +52,10 @@ func rootCommand() *cobra.Command {
 	cli.SetHelpWidth(cmd)
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), deschedulerCommand(), agentCommand(),
 		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(),
-		imageCommand(), configCommand(), credentialsCommand(), demoCommand(), workloadCommand(), versionCommand())
+		imageCommand(), configCommand(), credentialsCommand(), demoCommand(), workloadCommand(), manCommand(), versionCommand())
 	addCompletionCommand(cmd)
 	addCompletions(cmd)
+	cli.RejectUnknownSubcommands(cmd)
 	return cmd
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,16 +37,20 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("--%s %s: %w", f.Name, strconv.Quote(invalid.GetValue()), errors.Unwrap(invalid))
 }
 
-// suggestFlags returns the flags that start with the given name.
+// suggestFlags returns a suggestion of flags with a name similar to the given one.
 func suggestFlags(flags *pflag.FlagSet, given *pflag.NotExistError) string {
-	var names []string
-	flags.VisitAll(func(f *pflag.Flag) {
-		if given.GetSpecifiedShortnames() == "" && !f.Hidden && strings.HasPrefix(f.Name, given.GetSpecifiedName()) {
-			names = append(names, "--"+f.Name)
-		}
-	})
-	if len(names) == 0 {
+	if given.GetSpecifiedShortnames() != "" {
 		return ""
 	}
-	return ": did you mean " + strings.Join(names, " or ") + "?"
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	flagNames := similar(given.GetSpecifiedName(), names)
+	for i := range flagNames {
+		flagNames[i] = "--" + flagNames[i]
+	}
+	return question(flagNames)
 }

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// DidYouMean returns a suggestion to append to an error about an unknown name, or "" if no
+// known name is similar.
+func DidYouMean(given string, known []string) string { return question(similar(given, known)) }
+
+func question(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return ": did you mean " + strings.Join(names, " or ") + "?"
+}
+
+// similar returns the known names that start with the given one, else those with the
+// fewest typing errors: one, or two in names of more than three letters.
+func similar(given string, known []string) []string {
+	if given == "" {
+		return nil
+	}
+	var names []string
+	for _, k := range known {
+		if strings.HasPrefix(k, given) {
+			names = append(names, k)
+		}
+	}
+	if len(names) > 0 {
+		return names
+	}
+	least := 1
+	if len(given) > 3 {
+		least = 2
+	}
+	for _, k := range known {
+		switch d := distance(given, k); {
+		case d < least:
+			least, names = d, []string{k}
+		case d == least:
+			names = append(names, k)
+		}
+	}
+	return names
+}
+
+// distance returns how many letters must be inserted, deleted, replaced or swapped with
+// their neighbour to turn a into b.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replaced := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replaced++
+			}
+			rows[i][j] = min(replaced, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
+
+// RejectUnknownSubcommands makes the subcommands of root that have subcommands fail with a
+// suggestion if an argument is none of them. For root itself cobra does so.
+func RejectUnknownSubcommands(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if !cmd.HasSubCommands() {
+			continue
+		}
+		cmd.Args = knownSubcommand
+		if !cmd.Runnable() {
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+		RejectUnknownSubcommands(cmd)
+	}
+}
+
+func knownSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s; see `%s --help`", args[0], cmd.CommandPath(), DidYouMean(args[0], names), cmd.CommandPath())
+}
