@@ -101,7 +101,7 @@ func (f *deschedulerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.interval, "interval", 0, "time between runs; 0 for a single run")
 	flags.DurationVar(&f.interval, "descheduling-interval", 0, "the same as --interval")
 	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration of a single run, and of its wait for another one; 0 for none")
-	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(flags, &f.output)
 	flags.StringVar(&f.address, "bind-address", "127.0.0.1", "with --interval: HTTPS address for /livez, /readyz, /metrics and /configz; the last two require permission to get the path")
 	flags.IntVar(&f.port, "secure-port", deschedulerPort, "port for --bind-address; 0 to serve nothing. If the default is taken, another one is used")
 	flags.BoolVar(&f.noMetrics, "disable-metrics", false, "do not serve metrics")
@@ -122,7 +122,7 @@ func (f *deschedulerFlags) addFlags(flags *pflag.FlagSet) {
 func (f *deschedulerFlags) validate() error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if err := validateOutput(f.output); err != nil {
+	if err := cli.ValidateOutput(f.output); err != nil {
 		errs = append(errs, err)
 	}
 	if m := descheduler.Mode(f.mode); m != descheduler.Planned && m != descheduler.Compatible {
@@ -162,8 +162,11 @@ func (f *deschedulerFlags) callbacks(out, errs io.Writer) (planned func(*desched
 }
 
 func (f *deschedulerFlags) print(w io.Writer, r *descheduler.Report) error {
-	if f.output == "json" {
-		return printJSON(w, r.JSON)
+	if f.output == cli.OutputYAML && f.interval > 0 {
+		fmt.Fprintln(w, "---") // one document for each report
+	}
+	if f.output != cli.OutputText {
+		return cli.PrintObject(w, f.output, cli.JSONText(r.JSON))
 	}
 	return r.Text(w)
 }

@@ -73,7 +73,7 @@ an object changes, 1 on other errors.`,
 	flags.StringVar(&f.selector, "pod-selector", "", "evict only pods that this label selector matches")
 	flags.Int64Var(&f.grace, "grace-period", -1, "termination grace period in seconds; negative for the pod's own")
 	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration; 0 to continue as long as waiting can help")
-	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(flags, &f.output)
 	return cmd
 }
 
@@ -117,7 +117,7 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 }
 
 func (f *drainFlags) validate() error {
-	if err := validateOutput(f.output); err != nil {
+	if err := cli.ValidateOutput(f.output); err != nil {
 		return err
 	}
 	if len(f.source.dumps) > 0 && !f.whatIf {
@@ -197,8 +197,8 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 }
 
 func (f *drainFlags) print(w io.Writer, r *drain.Result) error {
-	if f.output == "json" {
-		return printJSON(w, r.JSON)
+	if f.output != cli.OutputText {
+		return cli.PrintObject(w, f.output, cli.JSONText(r.JSON))
 	}
 	return r.Text(w, f.whatIf)
 }

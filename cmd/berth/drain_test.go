@@ -58,6 +58,31 @@ func TestDrainWhatIfFromDump(t *testing.T) {
 	}
 }
 
+// TestDrainYAML checks that -o yaml has the fields of -o json.
+func TestDrainYAML(t *testing.T) {
+	out, code, _ := berth("drain", "n1", "n2", "--what-if", "--force", "-f", write(t, "dump.yaml", drainDump), "-o", "yaml")
+	if code != 3 || !strings.Contains(out, "\nexitCode: 3\n") && !strings.HasPrefix(out, "exitCode: 3\n") || strings.Contains(out, "{") {
+		t.Errorf("%d\n%s", code, out)
+	}
+}
+
+// TestYAMLOutput checks -o yaml of commands that read a dump.
+func TestYAMLOutput(t *testing.T) {
+	file := write(t, "dump.yaml", drainDump)
+	for args, want := range map[string]string{
+		"explain pod web-1 -f " + file: "\npod: default/web-1\n",
+		"explain node n1 -f " + file:   "\nnode: n1\n",
+		"queue -f " + file:             "[]\n",
+		"zones -f " + file:             "name: ",
+		"version":                      "\nversion: ",
+	} {
+		out, _, err := berth(append(strings.Fields(args), "-o", "yaml")...)
+		if err != nil || !strings.Contains("\n"+out, want) {
+			t.Errorf("%s -o yaml: %v, want %q in\n%s", args, err, want, out)
+		}
+	}
+}
+
 func TestDrainErrors(t *testing.T) {
 	file := write(t, "dump.yaml", drainDump)
 	for args, want := range map[string]string{
@@ -65,7 +90,7 @@ func TestDrainErrors(t *testing.T) {
 		"drain n1 --what-if -f " + file:                "--force evicts them: default/lone",
 		"drain n9 --what-if --force -f " + file:        "node n9: not found among 2 nodes",
 		"drain n1 -f " + file:                          "a dump cannot be drained",
-		"drain n1 --what-if -o yaml -f " + file:        `-o "yaml": must be text or json`,
+		"drain n1 --what-if -o xml -f " + file:         `-o "xml": must be text, json or yaml`,
 		"drain n1 --timeout -3s":                       "must not be negative",
 		"drain n1 --what-if --pod-selector a=b,=c":     `--pod-selector "a=b,=c"`,
 		"drain n1 --what-if -f /does/not/exist":        "/does/not/exist",

@@ -66,13 +66,13 @@ func (f *evictionFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.owner, "owner", "", "only pods of this owner: NAME or KIND/NAME, also a Deployment")
 	flags.StringSliceVar(&f.causes, "cause", nil, "only these causes: Preemption, API, Taint, PodGC, Pressure, Admission, Shutdown")
 	flags.DurationVar(&f.since, "since", 0, "only displacements within this time, for example 90m; 0 for all")
-	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(flags, &f.output)
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list all, not only the newest %d", maxEvictions))
 	f.source.addFlags(flags)
 }
 
 func (f *evictionFlags) run(cmd *cobra.Command) error {
-	if err := validateOutput(f.output); err != nil {
+	if err := cli.ValidateOutput(f.output); err != nil {
 		return err
 	}
 	causes, err := history.ParseCauses(f.causes)
@@ -98,8 +98,8 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	list = filter.Apply(list)
-	if f.output == "json" {
-		return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.EvictionsJSON(list) })
+	if f.output != cli.OutputText {
+		return cli.PrintObject(cmd.OutOrStdout(), f.output, cli.JSONText(func() ([]byte, error) { return explain.EvictionsJSON(list) }))
 	}
 	most := maxEvictions
 	if f.all {

@@ -65,7 +65,7 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
   berth explain pod default/web-1 -f dump.yaml`,
 		Args: cli.OnePodArg("explain pod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := validateOutput(output); err != nil {
+			if err := cli.ValidateOutput(output); err != nil {
 				return err
 			}
 			settings, err := settings.Load(source.configs)
@@ -99,7 +99,7 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 	source.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&kept, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one beside the kubeconfig)")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "list every node that rejects the pod, with numbers")
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(cmd.Flags(), &output)
 	return cmd
 }
 
@@ -180,16 +180,16 @@ func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Objec
 	answer := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
 	answer.Decisions, answer.Problems = before, podProblems(findPod(objects, pods[i].Namespace, pods[i].Name))
 	answer.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
-	if output == "json" {
-		return printJSON(w, answer.JSON)
+	if output != cli.OutputText {
+		return cli.PrintObject(w, output, cli.JSONText(answer.JSON))
 	}
 	return answer.Text(w, nodes)
 }
 
 // explainDeletedPod prints what the journal has about a pod that no longer exists.
 func explainDeletedPod(w io.Writer, gone explain.DeletedPod, output string) error {
-	if output == "json" {
-		return printJSON(w, gone.JSON)
+	if output != cli.OutputText {
+		return cli.PrintObject(w, output, cli.JSONText(gone.JSON))
 	}
 	return gone.Text(w)
 }
@@ -203,15 +203,6 @@ func snapshot(settings settings.Settings, objects []runtime.Object) (*cluster.St
 	state, pods, _ := conversion.New().Snapshot(objects, schedulers...)
 	state.ExpireHolds(time.Now())
 	return state, pods
-}
-
-func printJSON(w io.Writer, of func() ([]byte, error)) error {
-	data, err := of()
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(data, '\n'))
-	return err
 }
 
 func profileFor(settings settings.Settings, p *model.Pod) (*framework.Profile, error) {

@@ -29,7 +29,7 @@ Exits with 1 if there is no record of a displacement.`,
   berth explain displacement shop/web-0 --journal /var/lib/berth/journal`,
 		Args: cli.OnePodArg("explain displacement"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := validateOutput(output); err != nil {
+			if err := cli.ValidateOutput(output); err != nil {
 				return err
 			}
 			namespace, name := cli.SplitPodName(args[0])
@@ -40,13 +40,13 @@ Exits with 1 if there is no record of a displacement.`,
 			if len(list) == 0 {
 				return fmt.Errorf("pod %s/%s: no displacement found in its conditions, in events of the last hour or in a journal (use NAMESPACE/NAME; `berth evictions -A` lists all)", namespace, name)
 			}
-			if output == "json" {
-				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.EvictionsJSON(list) })
+			if output != cli.OutputText {
+				return cli.PrintObject(cmd.OutOrStdout(), output, cli.JSONText(func() ([]byte, error) { return explain.EvictionsJSON(list) }))
 			}
 			return explain.DisplacementText(cmd.OutOrStdout(), list[0], len(list)-1, time.Now())
 		},
 	}
 	source.addFlags(cmd.Flags())
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(cmd.Flags(), &output)
 	return cmd
 }

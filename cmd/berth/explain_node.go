@@ -35,7 +35,7 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
   berth explain node n7 -f dump.yaml -o json`,
 		Args: cli.ExactlyOneArg("explain node", "node", "n7"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := validateOutput(output); err != nil {
+			if err := cli.ValidateOutput(output); err != nil {
 				return err
 			}
 			if disks {
@@ -55,7 +55,7 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 	source.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "pods", false, "list every pod; with --disk everything that uses space")
 	cmd.Flags().BoolVar(&disks, "disk", false, "report what uses the space of the node's disks")
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(cmd.Flags(), &output)
 	return cmd
 }
 
@@ -82,15 +82,8 @@ func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Obje
 			}
 		}
 	}
-	if output == "json" {
-		return printJSON(w, answer.JSON)
+	if output != cli.OutputText {
+		return cli.PrintObject(w, output, cli.JSONText(answer.JSON))
 	}
 	return answer.Text(w, time.Now(), all)
-}
-
-func validateOutput(output string) error {
-	if output != "text" && output != "json" {
-		return fmt.Errorf("-o %q: must be text or json", output)
-	}
-	return nil
 }

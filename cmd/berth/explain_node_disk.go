@@ -42,8 +42,8 @@ func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node
 	if err := json.Unmarshal(data, &report); err != nil {
 		return fmt.Errorf("node %s: decoding disk usage: %w", node, err)
 	}
-	if output == "json" {
-		return printJSON(w, func() ([]byte, error) { return json.MarshalIndent(report, "", "  ") })
+	if output != cli.OutputText {
+		return cli.PrintObject(w, output, report)
 	}
 	return report.Text(w, all)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// imageJSON is an image in -o json.
+// imageJSON is an image in -o json and yaml.
 type imageJSON struct {
 	ID      string   `json:"id"`
 	Names   []string `json:"names"`
@@ -24,16 +23,14 @@ type imageJSON struct {
 	Builtin bool     `json:"builtin,omitempty"`
 }
 
-// printImages prints images as a table or JSON.
+// printImages prints images as a table, JSON or YAML.
 func (f *imageFlags) printImages(out io.Writer, images []store.Image) error {
-	if f.output == "json" {
+	if f.output != cli.OutputText {
 		list := []imageJSON{}
 		for _, i := range images {
 			list = append(list, imageJSON{i.ID, append([]string{}, i.RepoTags...), append([]string{}, i.RepoDigests...), i.Bytes, i.Inodes, len(i.LowerDirs), i.Builtin})
 		}
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(list)
+		return cli.PrintObject(out, f.output, list)
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "NAME\tID\tON DISK\tFILES\t")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,8 +34,9 @@ func loadCommand() *cobra.Command {
 				return errors.New("--openb-pods: must name an OpenB pod list (CSV)")
 			case o.Rate < 0:
 				return fmt.Errorf("--rate %g: must not be negative; 0 for no limit", o.Rate)
-			case output != "text" && output != "json":
-				return fmt.Errorf("-o %q: must be text or json", output)
+			}
+			if err := cli.ValidateOutput(output); err != nil {
+				return err
 			}
 			config, err := cli.ClientConfig(kubeconfig, "berth-load")
 			if err != nil {
@@ -56,7 +56,7 @@ func loadCommand() *cobra.Command {
 			}
 			return printLoadSummary(cmd.OutOrStdout(), output, func() (*load.Summary, error) {
 				defer bar.Done()
-				if output == "text" {
+				if output == cli.OutputText {
 					fmt.Fprintf(cmd.OutOrStdout(), "Creating %d pods of %s in namespace %s; assumptions:\n  - %s\n", len(o.Pods), list, o.Namespace, strings.Join(load.Assumptions, "\n  - "))
 				}
 				return load.Run(klog.NewContext(cmd.Context(), klog.Background()), o)
@@ -70,7 +70,7 @@ func loadCommand() *cobra.Command {
 	f.StringVarP(&o.Namespace, "namespace", "n", o.Namespace, "namespace of the pods")
 	f.DurationVar(&o.Settle, "settle", o.Settle, "stop waiting if no pod was placed or reported unschedulable for this long")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
-	f.StringVarP(&output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(f, &output)
 	return cmd
 }
 
@@ -79,10 +79,8 @@ func printLoadSummary(w io.Writer, output string, run func() (*load.Summary, err
 	if err != nil {
 		return err
 	}
-	if output == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(s)
+	if output != cli.OutputText {
+		return cli.PrintObject(w, output, s)
 	}
 	return s.Print(w)
 }

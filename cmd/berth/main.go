@@ -54,6 +54,7 @@ func rootCommand() *cobra.Command {
 		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(),
 		imageCommand(), configCommand(), credentialsCommand(), demoCommand(), workloadCommand(), manCommand(), versionCommand())
 	addCompletionCommand(cmd)
+	addCompletions(cmd)
 	cli.RejectUnknownSubcommands(cmd)
 	return cmd
 }

@@ -40,7 +40,7 @@ Exits with 0 if no pod is pending, with 1 if the pods cannot be read.`,
   berth queue --scheduler https://127.0.0.1:10259 --token-file token`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := validateOutput(output); err != nil {
+			if err := cli.ValidateOutput(output); err != nil {
 				return err
 			}
 			if debug.url != "" {
@@ -55,8 +55,8 @@ Exits with 0 if no pod is pending, with 1 if the pods cannot be read.`,
 				list = append(list, queueEntry(p))
 			}
 			explain.SortPendingPods(list)
-			if output == "json" {
-				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.QueueJSON(list) })
+			if output != cli.OutputText {
+				return cli.PrintObject(cmd.OutOrStdout(), output, cli.JSONText(func() ([]byte, error) { return explain.QueueJSON(list) }))
 			}
 			most := maxQueued
 			if all {
@@ -68,7 +68,7 @@ Exits with 0 if no pod is pending, with 1 if the pods cannot be read.`,
 	f := cmd.Flags()
 	f.StringArrayVarP(&dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
-	f.StringVarP(&output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(f, &output)
 	f.BoolVar(&all, "all", false, fmt.Sprintf("list all pods, not only the first %d", maxQueued))
 	debug.addFlags(f)
 	return cmd

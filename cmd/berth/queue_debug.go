@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // debugEndpoint is a scheduler's debug endpoint.
@@ -31,7 +34,7 @@ func (d *debugEndpoint) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&d.insecure, "insecure-skip-tls-verify", false, "do not verify the scheduler's certificate")
 }
 
-// printQueue prints the scheduler's own view of the queue, as text or JSON.
+// printQueue prints the scheduler's own view of the queue, as text, JSON or YAML.
 func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output string) error {
 	target, err := url.Parse(d.url)
 	if err != nil || target.Scheme != "https" || target.Host == "" {
@@ -43,6 +46,9 @@ func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output stri
 	}
 	target = target.JoinPath("debug", "queue")
 	target.RawQuery = "format=" + output
+	if output == cli.OutputYAML {
+		target.RawQuery = "format=" + cli.OutputJSON
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
 		return fmt.Errorf("--scheduler %q: %w", d.url, err)
@@ -65,6 +71,9 @@ func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output stri
 	}
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("--scheduler %s: %s: %s", target.Redacted(), resp.Status, bytes.TrimSpace(body))
+	}
+	if output == cli.OutputYAML {
+		return cli.PrintObject(w, output, json.RawMessage(body))
 	}
 	if !bytes.HasSuffix(body, []byte("\n")) {
 		body = append(body, '\n')

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +68,7 @@ violated.`,
 	flags.StringVar(&f.journal, "journal", "", "`file` for the scheduler's inputs and effects, as JSON lines")
 	flags.StringVar(&f.replay, "replay", "", "journal `file` to replay; compares every effect")
 	flags.StringVar(&f.timeline, "timeline", "auto", "timeline to print: all, none, or auto for the first 100 lines")
-	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(flags, &f.output)
 	settings.AddFlag(flags, &f.configs)
 	f.openb.addFlags(flags)
 	return cmd
@@ -95,9 +94,10 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 }
 
 func (f *simulateFlags) validate(timed bool) error {
+	if err := cli.ValidateOutput(f.output); err != nil {
+		return err
+	}
 	switch {
-	case f.output != "text" && f.output != "json":
-		return fmt.Errorf("-o %q: must be text or json", f.output)
 	case f.timeline != "auto" && f.timeline != "all" && f.timeline != "none":
 		return fmt.Errorf("--timeline %q: must be auto, all or none", f.timeline)
 	case timed && (f.until <= 0 || f.until > 10*365*24*time.Hour):
@@ -236,10 +236,8 @@ func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) e
 	case "auto":
 		shown = lines[:min(len(lines), 100)]
 	}
-	if f.output == "json" {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(map[string]any{"timeline": shown, "timelineLines": len(lines), "summary": s})
+	if f.output != cli.OutputText {
+		return cli.PrintObject(w, f.output, map[string]any{"timeline": shown, "timelineLines": len(lines), "summary": s})
 	}
 	for _, l := range shown {
 		fmt.Fprintln(w, strings.TrimRight(l.String(), " "))
@@ -272,8 +270,8 @@ func (f *simulateFlags) replayJournal(w io.Writer, o sim.Options) error {
 	if r.FirstDifference > 0 {
 		return fmt.Errorf("%s:%d: effects differ\n  recorded: %s\n  now:      %s", f.replay, r.FirstDifference, r.Want, r.Got)
 	}
-	if f.output == "json" {
-		return json.NewEncoder(w).Encode(map[string]any{"same": true, "steps": r.Steps, "effects": r.Effects})
+	if f.output != cli.OutputText {
+		return cli.PrintObject(w, f.output, map[string]any{"same": true, "steps": r.Steps, "effects": r.Effects})
 	}
 	_, err = fmt.Fprintf(w, "Identical: %d steps produced the %d recorded effects.\n", r.Steps, r.Effects)
 	return err

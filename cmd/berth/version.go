@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // The linker sets these variables for a release (-X main.version=v1.2.3). If they are
@@ -34,19 +34,19 @@ func versionCommand() *cobra.Command {
   berth version -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := validateOutput(output); err != nil {
+			if err := cli.ValidateOutput(output); err != nil {
 				return err
 			}
 			v := currentVersion()
-			if output == "json" {
-				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return json.MarshalIndent(v, "", "  ") })
+			if output != cli.OutputText {
+				return cli.PrintObject(cmd.OutOrStdout(), output, v)
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "berth version %s\ncommit: %s\ndate: %s\n",
 				v, cmp.Or(v.Commit, "unknown"), cmp.Or(v.Date, "unknown"))
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(cmd.Flags(), &output)
 	return cmd
 }
 

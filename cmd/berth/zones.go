@@ -36,7 +36,7 @@ Exits with 0 if no node is lost, with 1 if the nodes cannot be read.`,
   berth zones -f nodes.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := validateOutput(output); err != nil {
+			if err := cli.ValidateOutput(output); err != nil {
 				return err
 			}
 			settings, err := settings.Load(configs)
@@ -49,8 +49,8 @@ Exits with 0 if no node is lost, with 1 if the nodes cannot be read.`,
 			}
 			now := time.Now()
 			zones := explain.ZonesOf(nodes, settings.Berth.NodeLifecycle.Options(), now)
-			if output == "json" {
-				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.ZonesJSON(zones) })
+			if output != cli.OutputText {
+				return cli.PrintObject(cmd.OutOrStdout(), output, cli.JSONText(func() ([]byte, error) { return explain.ZonesJSON(zones) }))
 			}
 			return explain.ZonesText(cmd.OutOrStdout(), zones, now)
 		},
@@ -58,7 +58,7 @@ Exits with 0 if no node is lost, with 1 if the nodes cannot be read.`,
 	f := cmd.Flags()
 	f.StringArrayVarP(&dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
-	f.StringVarP(&output, "output", "o", "text", "text or json")
+	cli.AddOutputFlag(f, &output)
 	settings.AddFlag(f, &configs)
 	return cmd
 }
