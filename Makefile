@@ -5,7 +5,7 @@ GO ?= go
 # Packages with goroutines: make race covers them.
 SHELLS = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
 
-.PHONY: help build test vet lint race check release picture bench soak test-v2 bench-pressure bench-pods fuzz-parity bench-parity bench-descheduler e2e-kube fmt
+.PHONY: help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods fuzz-parity bench-parity bench-descheduler e2e-kube fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ lint: ## golangci-lint on all modules
 
 release: ## builds static binaries with checksums in dist/
 	.ci/release dist
+
+reference: ## writes the generated documents in docs/reference
+	$(GO) test $$(git grep -l testkit/reference -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's#^#./#') -run Reference -update
 
 picture: ## draws docs/images/explain.svg
 	.ci/picture

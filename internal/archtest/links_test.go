@@ -11,12 +11,13 @@ import (
 )
 
 var (
-	// markdownLink matches the target of [text](target), ![text](target) and [text]: target.
-	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)(?:\s+"[^"]*")?\)|(?m:^\[[^\]]+\]:\s+(\S+))`)
-	codeBlock    = regexp.MustCompile("(?ms)^ *```.*?^ *```")
-	inlineCode   = regexp.MustCompile("`[^`\n]*`")
-	heading      = regexp.MustCompile(`(?m)^#+ +(.*)$`)
-	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	// inlineLink matches [text](target) and ![text](target), and reference matches [text]: target.
+	inlineLink  = regexp.MustCompile(`\]\(([^)\s]+)(?:\s+"[^"]*")?\)`)
+	reference   = regexp.MustCompile(`(?m)^\[[^\]]+\]:\s+(\S+)`)
+	codeBlock   = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+	inlineCode  = regexp.MustCompile("`[^`\n]*`")
+	heading     = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
 // markdownFiles returns the Markdown files of the repository with their text.
@@ -48,10 +49,12 @@ func markdownFiles(t *testing.T) map[string]string {
 
 // linkTargets returns the targets of all links in Markdown text, except those in code.
 func linkTargets(text string) []string {
-	text = codeBlock.ReplaceAllString(text, "")
+	text = inlineCode.ReplaceAllString(codeBlock.ReplaceAllString(text, ""), "code")
 	var targets []string
-	for _, m := range markdownLink.FindAllStringSubmatch(inlineCode.ReplaceAllString(text, "code"), -1) {
-		targets = append(targets, m[1]+m[2])
+	for _, link := range []*regexp.Regexp{inlineLink, reference} {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			targets = append(targets, m[1])
+		}
 	}
 	return targets
 }
