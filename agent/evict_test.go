@@ -162,13 +162,13 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 		})
 		defer stop()
 		waitBriefly()
-		began := time.Now()
+		start := time.Now()
 		var took atomic.Int64
 		go func() {
 			if err := a.Shutdown(t.Context(), "n0"); err != nil {
 				t.Error(err)
 			}
-			took.Store(int64(time.Since(began)))
+			took.Store(int64(time.Since(start)))
 		}()
 		time.Sleep(10 * time.Second)
 		create(t, api, pod("late"))

@@ -48,8 +48,8 @@ func TestKubernetesServiceBeforeBootstrap(t *testing.T) {
 		client := fake.NewClientset()
 		go runKubernetesServiceController(t.Context(), client, "10.96.0.1", 6443)
 		synctest.Wait()
-		if did := client.Actions(); len(did) > 0 {
-			t.Errorf("it began with %v", did)
+		if actions := client.Actions(); len(actions) > 0 {
+			t.Errorf("it began with %v", actions)
 		}
 	})
 }

@@ -113,7 +113,7 @@ func TestPortInUse(t *testing.T) {
 }
 
 func TestBadOptions(t *testing.T) {
-	for name, spoil := range map[string]func(*apiserver.Options){
+	for name, corrupt := range map[string]func(*apiserver.Options){
 		"--listen":                    func(o *apiserver.Options) { o.Listen = "nowhere" },
 		"--service-cluster-ip-range":  func(o *apiserver.Options) { o.ServiceClusterIPRange = "10.96" },
 		"--disable-admission-plugins": func(o *apiserver.Options) { o.DisableAdmissionPlugins = []string{"Frob"} },
@@ -121,7 +121,7 @@ func TestBadOptions(t *testing.T) {
 		`--etcd-servers "nonsense"`:   func(o *apiserver.Options) { o.EtcdServers = []string{"nonsense"} },
 	} {
 		o := options(t.TempDir())
-		spoil(&o)
+		corrupt(&o)
 		if _, err := apiserver.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v, want an error that names the flag", name, err)
 		}

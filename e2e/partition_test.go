@@ -122,7 +122,7 @@ func TestSoakNetworkPartition(t *testing.T) {
 }
 
 func testPartition(t *testing.T, least time.Duration) {
-	began := time.Now()
+	start := time.Now()
 	c := startPartitionable(t)
 	pods := tolerantPod("leaves", "n1", 0) + tolerantPod("soon", "n1", 5) + tolerantPod("forced", "n1", 3000) + tolerantPod("never", "n1", -1) + tolerantPod("elsewhere", "n2", 0)
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", web+strings.ReplaceAll(pods, "x:1", container.WorkloadName)))
@@ -134,18 +134,18 @@ func testPartition(t *testing.T, least time.Duration) {
 		t.Fatalf("n1 runs %v, and %v of web by what the API says; want one of web and four others", before, lost)
 	}
 
-	t.Logf("all runs after %.1f s", time.Since(began).Seconds())
-	began = time.Now()
+	t.Logf("all runs after %.1f s", time.Since(start).Seconds())
+	start = time.Now()
 	c.hosts.disconnect(1)
 	c.waitForNode("n1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
 	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"leaves", "soon"}, lost...)))...)
 	c.mustKubectl("delete", "pod", "forced", "--grace-period=0", "--force")
 	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=60s")
-	time.Sleep(least - time.Since(began)) // the minimum duration of the partition
+	time.Sleep(least - time.Since(start)) // the minimum duration of the partition
 	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("while it is cut off n1 runs %v, want %v", got, before)
 	}
-	t.Logf("soak: n1 was cut off for %.1f s", time.Since(began).Seconds())
+	t.Logf("soak: n1 was cut off for %.1f s", time.Since(start).Seconds())
 
 	c.hosts.reconnect(1)
 	joined := time.Now()

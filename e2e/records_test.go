@@ -65,8 +65,8 @@ func TestRecords(t *testing.T) {
 	if of := c.evictions("--owner", "deployment/web", "--since", "1h"); len(of) == 0 {
 		t.Error("the journal does not tell what the events did")
 	}
-	said := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
-	has(t, said.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was requested through the API", "kubernetes-admin", "budgets      web allowed", "ready after")
+	out := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
+	has(t, out.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was requested through the API", "kubernetes-admin", "budgets      web allowed", "ready after")
 	if r := h.run("explain", "displacement", "default/missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "no displacement found") {
 		t.Errorf("of a pod that never was: %s", r)
 	}

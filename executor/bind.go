@@ -41,11 +41,11 @@ func (a *Executor) createBinding(ctx context.Context, e scheduling.Bind) schedul
 	}, metav1.CreateOptions{})
 	out := outcome(err)
 	if out.Result == scheduling.Conflict {
-		found, why := a.o.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+		found, cause := a.o.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 		switch {
-		case why != nil && !apierrors.IsNotFound(why):
-			out = scheduling.Outcome{Result: scheduling.Unknown, Reason: why.Error()}
-		case why == nil && string(found.UID) == p.UID && found.Spec.NodeName == e.Node:
+		case cause != nil && !apierrors.IsNotFound(cause):
+			out = scheduling.Outcome{Result: scheduling.Unknown, Reason: cause.Error()}
+		case cause == nil && string(found.UID) == p.UID && found.Spec.NodeName == e.Node:
 			out = scheduling.Outcome{Result: scheduling.Done}
 		}
 	}

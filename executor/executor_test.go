@@ -32,8 +32,8 @@ func podOnNode(uid types.UID, node string) *corev1.Pod {
 }
 
 // newTestExecutor returns an Executor whose Bind requests fail with err.
-func newTestExecutor(err error, there ...runtime.Object) (*Executor, *fake.Clientset) {
-	client := fake.NewClientset(there...)
+func newTestExecutor(err error, objects ...runtime.Object) (*Executor, *fake.Clientset) {
+	client := fake.NewClientset(objects...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		return a.GetSubresource() == "binding", nil, err
 	})
@@ -64,11 +64,11 @@ func TestBindOutcomes(t *testing.T) {
 		"no answer within a time": {context.DeadlineExceeded, podOnNode("u1", ""), scheduling.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var there []runtime.Object
+			var objects []runtime.Object
 			if tc.pod != nil {
-				there = append(there, tc.pod)
+				objects = append(objects, tc.pod)
 			}
-			a, _ := newTestExecutor(tc.err, there...)
+			a, _ := newTestExecutor(tc.err, objects...)
 			got := a.bind(t.Context(), scheduling.Bind{Pod: web, Node: "n1"})
 			if got.Result != tc.want {
 				t.Errorf("outcome %v (%s), want %v", got.Result, got.Reason, tc.want)

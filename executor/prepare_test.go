@@ -76,14 +76,14 @@ func TestPrepareOutcomes(t *testing.T) {
 		"another node was selected":        {newVolume(unchanged), newClaim("d1", "n2"), scheduling.Conflict, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var there []runtime.Object
+			var objects []runtime.Object
 			if tc.volume != nil {
-				there = append(there, tc.volume)
+				objects = append(objects, tc.volume)
 			}
 			if tc.claim != nil {
-				there = append(there, tc.claim)
+				objects = append(objects, tc.claim)
 			}
-			a, client := newTestExecutor(nil, there...)
+			a, client := newTestExecutor(nil, objects...)
 			if got := a.prepare(t.Context(), newPrepare()); got.Result != tc.want || (got.Reason == "") != (got.Result == scheduling.Done) {
 				t.Errorf("outcome %v (%s), want %v", got.Result, got.Reason, tc.want)
 			}

@@ -99,10 +99,10 @@ func newRequest(ctx context.Context, action *corev1.HTTPGetAction, container *co
 		request.Host = host
 	}
 	// A header with an empty value is not sent; net/http does this for an empty user agent.
-	if _, given := request.Header["User-Agent"]; !given {
+	if _, set := request.Header["User-Agent"]; !set {
 		request.Header.Set("User-Agent", userAgent)
 	}
-	if _, given := request.Header["Accept"]; !given {
+	if _, set := request.Header["Accept"]; !set {
 		request.Header.Set("Accept", "*/*")
 	} else if request.Header.Get("Accept") == "" {
 		request.Header.Del("Accept")

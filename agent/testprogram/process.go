@@ -67,8 +67,8 @@ func (w *worker) burnCPU(ctx context.Context) error {
 	const slice = 10 * time.Millisecond
 	busy := slice * time.Duration(min(w.cpu, 1000)) / 1000
 	for ctx.Err() == nil {
-		began := time.Now()
-		for time.Since(began) < busy {
+		start := time.Now()
+		for time.Since(start) < busy {
 		}
 		time.Sleep(slice - busy)
 	}

@@ -132,9 +132,9 @@ func TestRemoveKillsProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine, theirs := startSleeper(t, n), startSleeper(t, other)
+	own, theirs := startSleeper(t, n), startSleeper(t, other)
 	ended := make(chan error, 1)
-	go func() { ended <- mine.Wait() }() // or a zombie stays in the cgroup
+	go func() { ended <- own.Wait() }() // or a zombie stays in the cgroup
 	tmp := filepath.Join(n.Disk, "tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		t.Fatal(err)

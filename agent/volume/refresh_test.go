@@ -249,7 +249,7 @@ func TestAtomicUpdate(t *testing.T) {
 func TestWritePayloadRepairs(t *testing.T) {
 	requireRoot(t)
 	p := payload{"a": {data: []byte("1"), mode: 0o644}}
-	for name, harm := range map[string]func(dir string) error{
+	for name, corrupt := range map[string]func(dir string) error{
 		"no link to a file":    func(dir string) error { return os.Remove(filepath.Join(dir, "a")) },
 		"half a swap":          func(dir string) error { return os.Symlink("nowhere", filepath.Join(dir, newDataDirName)) },
 		"current is gone":      func(dir string) error { return os.Remove(filepath.Join(dir, dataDirName)) },
@@ -263,7 +263,7 @@ func TestWritePayloadRepairs(t *testing.T) {
 		if err := writePayload(dir, p, noFSGroup); err != nil {
 			t.Fatal(err)
 		}
-		if err := harm(dir); err != nil {
+		if err := corrupt(dir); err != nil {
 			t.Fatal(err)
 		}
 		if err := writePayload(dir, p, noFSGroup); err != nil {

@@ -13,16 +13,16 @@ import (
 
 // podAnnotations validates the annotations with a meaning to Kubernetes.
 func (c *podValidator) podAnnotations(annotations map[string]string, path *field.Path) {
-	if value, given := annotations[corev1.MirrorPodAnnotationKey]; given && c.spec.NodeName == "" {
+	if value, set := annotations[corev1.MirrorPodAnnotationKey]; set && c.spec.NodeName == "" {
 		c.invalid(path.Key(corev1.MirrorPodAnnotationKey), value, "must set spec.nodeName if mirror pod annotation is set")
 	}
 	if value := annotations[corev1.TolerationsAnnotationKey]; value != "" {
 		c.tolerationsAnnotation(value, path)
 	}
-	if value, given := annotations[corev1.PodDeletionCost]; given && !isValidDeletionCost(value) {
+	if value, set := annotations[corev1.PodDeletionCost]; set && !isValidDeletionCost(value) {
 		c.invalid(path.Key(corev1.PodDeletionCost), value, "must be a 32bit integer")
 	}
-	if value, given := annotations[corev1.SeccompPodAnnotationKey]; given {
+	if value, set := annotations[corev1.SeccompPodAnnotationKey]; set {
 		c.seccompAnnotation(value, path.Child(corev1.SeccompPodAnnotationKey))
 	}
 	for key, value := range podfields.SortedByKey(annotations) {
@@ -64,8 +64,8 @@ func (c *podValidator) appArmorAnnotations(annotations map[string]string, path *
 	names := podfields.NameSet{}
 	podfields.EachContainer(c.spec, nil, func(container *corev1.Container, _ *field.Path) { names.Add(container.Name) })
 	for key, value := range podfields.SortedByKey(annotations) {
-		name, given := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
-		if !given {
+		name, set := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
+		if !set {
 			continue
 		}
 		if !names[name] {
@@ -93,11 +93,11 @@ func seccompFromAnnotation(value string) *corev1.SeccompProfile {
 
 // seccompAnnotationsMatchFields rejects seccomp annotations that contradict the fields.
 func (c *podValidator) seccompAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
-	if value, given := annotations[corev1.SeccompPodAnnotationKey]; given {
+	if value, set := annotations[corev1.SeccompPodAnnotationKey]; set {
 		c.seccompAnnotationMatchesField(value, podfields.Deref(c.spec.SecurityContext).SeccompProfile, path.Child("securityContext", "seccompProfile"))
 	}
 	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
-		if value, given := annotations[corev1.SeccompContainerAnnotationKeyPrefix+container.Name]; given {
+		if value, set := annotations[corev1.SeccompContainerAnnotationKeyPrefix+container.Name]; set {
 			c.seccompAnnotationMatchesField(value, podfields.Deref(container.SecurityContext).SeccompProfile, own.Child("securityContext", "seccompProfile"))
 		}
 	})
@@ -121,10 +121,10 @@ func (c *podValidator) appArmorAnnotationsMatchFields(annotations map[string]str
 		return
 	}
 	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
-		value, given := annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+container.Name]
+		value, set := annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+container.Name]
 		profile := podfields.Deref(container.SecurityContext).AppArmorProfile
 		old := podfields.AppArmorFromAnnotation(value)
-		if !given || profile == nil || old == nil {
+		if !set || profile == nil || old == nil {
 			return
 		}
 		at := own.Child("securityContext", "appArmorProfile")

@@ -59,15 +59,15 @@ func (c *podValidator) initContainers(path *field.Path) {
 func (c *podValidator) forbidSidecarFields(container *corev1.Container, path *field.Path) {
 	const reason = "may not be set for init containers without restartPolicy=Always"
 	for _, f := range []struct {
-		name  string
-		given bool
+		name string
+		set  bool
 	}{
 		{"lifecycle", container.Lifecycle != nil},
 		{"livenessProbe", container.LivenessProbe != nil},
 		{"readinessProbe", container.ReadinessProbe != nil},
 		{"startupProbe", container.StartupProbe != nil},
 	} {
-		if f.given {
+		if f.set {
 			c.forbidden(path.Child(f.name), reason)
 		}
 	}
@@ -104,8 +104,8 @@ func (c *podValidator) forbidNonEphemeralFields(container *corev1.Container, pat
 	const reason = "cannot be set for an Ephemeral Container"
 	resources := container.Resources
 	for _, f := range []struct {
-		name  string
-		given bool
+		name string
+		set  bool
 	}{
 		{"ports", container.Ports != nil},
 		{"resources", resources.Limits != nil || resources.Requests != nil || resources.Claims != nil},
@@ -117,7 +117,7 @@ func (c *podValidator) forbidNonEphemeralFields(container *corev1.Container, pat
 		{"startupProbe", container.StartupProbe != nil},
 		{"lifecycle", container.Lifecycle != nil},
 	} {
-		if f.given {
+		if f.set {
 			c.forbidden(path.Child(f.name), reason)
 		}
 	}

@@ -184,8 +184,8 @@ func (c *podValidator) podLevelResources(path *field.Path) {
 	c.resourceRequirements(own, podResourceName, path)
 	pod := &corev1.Pod{Spec: *c.spec}
 	for name, sum := range podfields.SortedByKey(resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})) {
-		request, given := own.Requests[name]
-		if given && sum.Cmp(request) > 0 {
+		request, set := own.Requests[name]
+		if set && sum.Cmp(request) > 0 {
 			c.invalid(path.Child("requests").Key(string(name)), request.String(),
 				"must be greater than or equal to aggregate container requests of "+sum.String())
 		}
@@ -199,8 +199,8 @@ func (c *podValidator) limitsWithinPod(path *field.Path) {
 	own := c.spec.Resources
 	for i, container := range c.spec.Containers {
 		for name, limit := range podfields.SortedByKey(container.Resources.Limits) {
-			whole, given := own.Limits[name]
-			if given && limit.Cmp(whole) > 0 {
+			whole, set := own.Limits[name]
+			if set && limit.Cmp(whole) > 0 {
 				c.invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
 					"must be less than or equal to pod limits of "+whole.String())
 			}
@@ -208,8 +208,8 @@ func (c *podValidator) limitsWithinPod(path *field.Path) {
 	}
 	pod := &corev1.Pod{Spec: *c.spec}
 	for name, sum := range podfields.SortedByKey(resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{})) {
-		whole, given := own.Limits[name]
-		if given && podfields.IsHugePage(name) && sum.Cmp(whole) > 0 {
+		whole, set := own.Limits[name]
+		if set && podfields.IsHugePage(name) && sum.Cmp(whole) > 0 {
 			c.invalid(path.Child("limits").Key(string(name)), whole.String(),
 				"must be greater than or equal to aggregate container limits of "+sum.String())
 		}

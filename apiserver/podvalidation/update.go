@@ -71,7 +71,7 @@ func (u *updateValidator) annotationUpdates() {
 	path := field.NewPath("metadata", "annotations")
 	const prefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
 	for key, value := range podfields.SortedByKey(u.new.Annotations) {
-		if old, had := u.old.Annotations[key]; strings.HasPrefix(key, prefix) && (!had || old != value) {
+		if old, existed := u.old.Annotations[key]; strings.HasPrefix(key, prefix) && (!existed || old != value) {
 			u.forbidden(path.Key(key), "may not remove or update AppArmor annotations")
 		}
 	}
@@ -81,7 +81,7 @@ func (u *updateValidator) annotationUpdates() {
 		}
 	}
 	if value, has := u.new.Annotations[corev1.MirrorPodAnnotationKey]; has || podfields.HasKey(u.old.Annotations, corev1.MirrorPodAnnotationKey) {
-		if old, had := u.old.Annotations[corev1.MirrorPodAnnotationKey]; has != had || value != old {
+		if old, existed := u.old.Annotations[corev1.MirrorPodAnnotationKey]; has != existed || value != old {
 			u.forbidden(path.Key(corev1.MirrorPodAnnotationKey), "may not remove or update mirror pod annotation")
 		}
 	}

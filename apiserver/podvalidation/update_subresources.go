@@ -153,7 +153,7 @@ func restoreCPUAndMemory(now, before *corev1.ResourceRequirements) {
 func withCPUAndMemoryOf(now, before corev1.ResourceList) corev1.ResourceList {
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		delete(now, name)
-		if quantity, had := before[name]; had {
+		if quantity, existed := before[name]; existed {
 			if now == nil {
 				now = corev1.ResourceList{}
 			}

@@ -28,8 +28,8 @@ func (r *errorCollector) ephemeralVolume(source *corev1.EphemeralVolumeSource, p
 
 func (r *errorCollector) bareMetadata(meta *metav1.ObjectMeta, path *field.Path) {
 	for _, f := range []struct {
-		name  string
-		given bool
+		name string
+		set  bool
 	}{
 		{"name", meta.Name != ""},
 		{"generateName", meta.GenerateName != ""},
@@ -41,7 +41,7 @@ func (r *errorCollector) bareMetadata(meta *metav1.ObjectMeta, path *field.Path)
 		{"finalizers", meta.Finalizers != nil},
 		{"managedFields", meta.ManagedFields != nil},
 	} {
-		if f.given {
+		if f.set {
 			r.forbidden(path.Child(f.name), "cannot be set for a PVC template")
 		}
 	}
@@ -57,8 +57,8 @@ func ValidatePersistentVolumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec, p
 		r.add(unversioned.ValidateLabelSelector(spec.Selector, unversioned.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	}
 	r.accessModes(spec.AccessModes, path.Child("accessModes"))
-	size, given := spec.Resources.Requests[corev1.ResourceStorage]
-	if at := path.Child("resources").Key(string(corev1.ResourceStorage)); !given {
+	size, set := spec.Resources.Requests[corev1.ResourceStorage]
+	if at := path.Child("resources").Key(string(corev1.ResourceStorage)); !set {
 		r.required(at, "")
 	} else if size.Sign() <= 0 {
 		r.invalid(at, size.String(), "must be greater than zero")

@@ -57,8 +57,8 @@ func (r *errorCollector) projected(volume *corev1.ProjectedVolumeSource, path *f
 
 func (p *projection) source(s *corev1.VolumeProjection, path *field.Path) {
 	found := 0
-	first := func(given bool, name string) bool {
-		if !given {
+	first := func(set bool, name string) bool {
+		if !set {
 			return false
 		}
 		found++

@@ -51,7 +51,7 @@ func (c *podValidator) ephemeralClaimNames() podfields.NameSet {
 // volumeType is a volume source with its validation.
 type volumeType struct {
 	name  string
-	given bool
+	set   bool
 	check func(path *field.Path)
 }
 
@@ -61,7 +61,7 @@ func (c *podValidator) volumeSource(v *corev1.Volume, path *field.Path) {
 	kinds = append(kinds, c.projectedVolumeTypes(v, path)...)
 	found := 0
 	for _, kind := range kinds {
-		if !kind.given {
+		if !kind.set {
 			continue
 		}
 		found++

@@ -46,15 +46,15 @@ func (c *podValidator) linuxOnly(path *field.Path) {
 // forbidSet rejects the fields that are set, in order.
 func (c *podValidator) forbidSet(path *field.Path, reason string, fields []optionalField) {
 	for _, f := range fields {
-		if f.given {
+		if f.set {
 			c.forbidden(path.Child(f.name), reason)
 		}
 	}
 }
 
 type optionalField struct {
-	name  string
-	given bool
+	name string
+	set  bool
 }
 
 func (c *podValidator) windowsOnly(path *field.Path) {

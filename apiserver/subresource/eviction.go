@@ -66,10 +66,10 @@ var (
 	_ rest.GroupVersionAcceptor     = &EvictionREST{}
 )
 
-// NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. The server calls tell
+// NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. The server calls recordEviction
 // with each displacement before it deletes the pod, and again if it retries.
-func NewEvictionREST(pods, budgets *registry.Store, deleter rest.GracefulDeleter, tell func(context.Context, *displacement.Record) error, o EvictionOptions) *EvictionREST {
-	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: tell, options: o, converter: conversion.New(), seed: maphash.MakeSeed()}
+func NewEvictionREST(pods, budgets *registry.Store, deleter rest.GracefulDeleter, recordEviction func(context.Context, *displacement.Record) error, o EvictionOptions) *EvictionREST {
+	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: recordEviction, options: o, converter: conversion.New(), seed: maphash.MakeSeed()}
 }
 
 // New implements rest.Storage.
@@ -223,9 +223,9 @@ func (e *EvictionREST) tryEvict(ctx context.Context, r *evictionRequest) error {
 // grant checks the budgets and debits them. It returns the pod and whether the pod must not change
 // until it is deleted.
 func (e *EvictionREST) grant(ctx context.Context, r *evictionRequest) (*corev1.Pod, bool, error) {
-	turn := &e.namespaceLocks[maphash.String(e.seed, genericapirequest.NamespaceValue(ctx))%uint64(len(e.namespaceLocks))]
-	turn.Lock()
-	defer turn.Unlock()
+	lock := &e.namespaceLocks[maphash.String(e.seed, genericapirequest.NamespaceValue(ctx))%uint64(len(e.namespaceLocks))]
+	lock.Lock()
+	defer lock.Unlock()
 	obj, err := e.pods.Get(ctx, r.name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, false, err

@@ -37,7 +37,7 @@ func TestTerminatingPodIsNotReady(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.settle()
-		if _, there := w.conditions()["p1"]; there {
+		if _, exists := w.conditions()["p1"]; exists {
 			t.Error("p1 is gone, and still an endpoint")
 		}
 	})

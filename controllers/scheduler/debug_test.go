@@ -145,8 +145,8 @@ func TestDecisionCacheIsBounded(t *testing.T) {
 		t.Errorf("%d are kept, from %d to %d", len(got), got[0].effect.EffectID(), got[len(got)-1].effect.EffectID())
 	}
 	for _, g := range got {
-		if g.result != scheduling.Refused || g.why != "no" {
-			t.Fatalf("outcome of %d: %v %q", g.effect.EffectID(), g.result, g.why)
+		if g.result != scheduling.Refused || g.reason != "no" {
+			t.Fatalf("outcome of %d: %v %q", g.effect.EffectID(), g.result, g.reason)
 		}
 	}
 	if len(tr.forPod("ns", "waits")) != 1 {

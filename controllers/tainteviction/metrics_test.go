@@ -42,11 +42,11 @@ func TestDeletionsAreCountedOnce(t *testing.T) {
 		})
 		registry, displaced := prometheus.NewRegistry(), metrics.NewDisplacements()
 		registry.MustRegister(displaced)
-		door := &executor.Displacer{Client: api, Now: time.Now, Component: Component, OnDisplaced: displaced.Count}
+		displacer := &executor.Displacer{Client: api, Now: time.Now, Component: Component, OnDisplaced: displaced.Count}
 		factory := informers.NewSharedInformerFactory(api, 0)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, door, tainteviction.Options{}, registry, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, displacer, tainteviction.Options{}, registry, klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -146,7 +146,7 @@ func mergeLabelKeys(selector *metav1.LabelSelector, labels map[string]string, ke
 		return
 	}
 	for _, key := range keys {
-		if value, given := labels[key]; given {
+		if value, set := labels[key]; set {
 			selector.MatchExpressions = append(selector.MatchExpressions,
 				metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}})
 		}

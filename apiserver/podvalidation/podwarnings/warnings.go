@@ -89,9 +89,9 @@ func (w *warnings) volumePlugins(path *field.Path) {
 	for i := range w.spec.Volumes {
 		v, own := &w.spec.Volumes[i], path.Index(i)
 		for _, plugin := range []struct {
-			name  string
-			given bool
-			why   string
+			name   string
+			set    bool
+			reason string
 		}{
 			{"photonPersistentDisk", v.PhotonPersistentDisk != nil, "deprecated in v1.11, non-functional in v1.16+"},
 			{"gitRepo", v.GitRepo != nil, "deprecated in v1.11, and disabled by default in v1.33+"},
@@ -103,8 +103,8 @@ func (w *warnings) volumePlugins(path *field.Path) {
 			{"cephfs", v.CephFS != nil, "deprecated in v1.28, non-functional in v1.31+"},
 			{"rbd", v.RBD != nil, "deprecated in v1.28, non-functional in v1.31+"},
 		} {
-			if plugin.given {
-				w.warnf(own.Child(plugin.name), "%s", plugin.why)
+			if plugin.set {
+				w.warnf(own.Child(plugin.name), "%s", plugin.reason)
 			}
 		}
 		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
@@ -141,7 +141,7 @@ func (w *warnings) pullSecrets(path *field.Path) {
 var byteResourceNames = []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
 
 func (w *warnings) fractionalBytes(list corev1.ResourceList, name corev1.ResourceName, path *field.Path) {
-	if value, given := list[name]; given && value.MilliValue()%1000 != 0 {
+	if value, set := list[name]; set && value.MilliValue()%1000 != 0 {
 		w.warnf(path.Key(string(name)), "fractional byte value %q is invalid, must be an integer", value.String())
 	}
 }
