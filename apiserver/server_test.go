@@ -83,7 +83,7 @@ func TestRestartKeepsObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := apiserver.New(t.Context(), options(dir)); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("a second server in the same data directory: %v, want an error that says so", err)
+		t.Errorf("a second server in the same data directory: %v, want an error that names the cause", err)
 	}
 	first.stop()
 	second := start(t, inDir)
@@ -108,7 +108,7 @@ func TestPortInUse(t *testing.T) {
 	o := options(t.TempDir())
 	o.Listen = l.Addr().String()
 	if _, err := apiserver.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "the port is in use") {
-		t.Errorf("got %v, want an error that says that the port is in use", err)
+		t.Errorf("got %v, want an error about a port in use", err)
 	}
 }
 

@@ -24,7 +24,7 @@ func table() []row {
 		row{"100 shapes, each 6th unschedulable", 100, []podKind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
 }
 
-// samples returns how many decisions to time: as many as asked for, but fewer for a large
+// samples returns how many decisions to time: the requested number, but fewer for a large
 // cluster, to limit the total time.
 func samples(requested, nodes int) int { return max(min(requested, 20000, 200_000_000/nodes), 100) }
 

@@ -225,7 +225,7 @@ func (f *recordedFs) stats() nodepressure.FsStats {
 	return nodepressure.FsStats{Known: true, Bytes: f.UsedBytes, Inodes: f.InodesUsed}
 }
 
-// admit asks for the admission of the pods of a round.
+// admit requests the admission of the pods of a round.
 func (r *evictionReplay) admit(round map[string]any) {
 	var names []string
 	for i := range r.v.AdmitPods {

@@ -47,7 +47,7 @@ func TestTwoControllers(t *testing.T) {
 	third.waitForOutput("Controllers at")
 	c.mustKubectl("apply", "-f", h.write("manager.yaml", kcmLease(time.Now().Add(time.Minute))))
 	if code := third.wait(); code != 2 || !strings.Contains(third.out.String(), "--controllers=*,-") {
-		t.Errorf("a kube-controller-manager came, and it ended with code %d: %s", code, third.out.String())
+		t.Errorf("after kube-controller-manager started, berth exited with code %d: %s", code, third.out.String())
 	}
 }
 

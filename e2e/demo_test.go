@@ -34,7 +34,7 @@ func TestDemo(t *testing.T) {
 	checkDemoCleanup(t, h)
 }
 
-// TestDemoUnprivileged runs all acts on simulated nodes. The demo says why.
+// TestDemoUnprivileged runs all acts on simulated nodes. The demo prints the reason.
 func TestDemoUnprivileged(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

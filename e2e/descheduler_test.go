@@ -153,7 +153,7 @@ func TestDeschedulerCommand(t *testing.T) {
 	if n := len(c.holds()); n != 1 {
 		t.Fatalf("%d holds after a kill in the middle, want the one of the move", n)
 	}
-	// Its Lease says when it would have ended. The next run waits until then.
+	// Its Lease has the time at which it would have ended. The next run waits until then.
 	if holder := c.mustKubectl("get", "lease", "-n", "kube-system", "descheduler", "-o", "jsonpath={.spec.holderIdentity}"); !strings.HasPrefix(holder, "once_") {
 		t.Errorf("the Lease of a run that was killed is held by %q", holder)
 	}
@@ -161,10 +161,10 @@ func TestDeschedulerCommand(t *testing.T) {
 	c.mustKubectl("patch", "pod", pod, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "app=db", "--timeout=60s")
 	if r := h.run(args...); r.code != 0 || len(c.holds()) != 0 {
-		t.Errorf("the next run left %d holds: %s", len(c.holds()), r)
+		t.Errorf("after the next run %d holds remain: %s", len(c.holds()), r)
 	}
 	if got := c.mustKubectl("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}"); got != to {
-		t.Errorf("%s came to %q, planned was %s", pod, got, to)
+		t.Errorf("%s was bound to %q, want the planned node %s", pod, got, to)
 	}
 }
 

@@ -190,7 +190,7 @@ func TestDrain(t *testing.T) {
 		}
 	}
 	if frozen == 0 {
-		t.Error("no pod was on the nodes that may never go: nothing was tested")
+		t.Error("no pod ran on the protected nodes: nothing was tested")
 	}
 	eventually(t, happenWithin, func() error { return c.checkSettled(all) })
 	r.check(t, client)
@@ -241,7 +241,7 @@ func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 			t.Fatal(r.ended)
 		}
 		if len(r.deleting) < len(records) {
-			return fmt.Errorf("%d of %d records are seen in the watch", len(r.deleting), len(records))
+			return fmt.Errorf("%d of %d records arrived in the watch", len(r.deleting), len(records))
 		}
 		return nil
 	})
@@ -255,11 +255,11 @@ func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "EvictionByEvictionAPI"
 		})
 		if target < 0 || records[uid] != 1 {
-			t.Errorf("pod %s went: conditions %+v, %d records", p.Name, p.Status.Conditions, records[uid])
+			t.Errorf("pod %s was evicted: conditions %+v, %d records", p.Name, p.Status.Conditions, records[uid])
 		}
 	}
 	if len(r.deleting) < 40 {
-		t.Errorf("only %d pods went: %v", len(r.deleting), slices.Collect(maps.Keys(r.deleting)))
+		t.Errorf("only %d pods were evicted: %v", len(r.deleting), slices.Collect(maps.Keys(r.deleting)))
 	}
 	t.Logf("%d pods were evicted; %d counts of budgets", len(r.deleting), r.counts)
 }

@@ -151,16 +151,16 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 	for _, u := range s.Utilization {
 		seen = append(seen, u.Resource)
 		if number(t, u.Requested).Cmp(used.of(u.Resource)) != 0 || number(t, u.Allocatable).Cmp(have.of(u.Resource)) != 0 {
-			t.Errorf("%s: it says %s of %s, the recount %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), have.of(u.Resource).FloatString(3))
+			t.Errorf("%s: reported %s of %s, recomputed %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), have.of(u.Resource).FloatString(3))
 		}
 		share, _ := new(big.Rat).Quo(used.of(u.Resource), have.of(u.Resource)).Float64()
 		if int64(100*share) != u.Percent {
-			t.Errorf("%s: it says %d %%, the recount %.2f", u.Resource, u.Percent, 100*share)
+			t.Errorf("%s: reported %d %%, recomputed %.2f", u.Resource, u.Percent, 100*share)
 		}
 	}
 	for _, name := range []string{"cpu", "memory", "nvidia.com/gpu", "pods"} {
 		if !slices.Contains(seen, name) {
-			t.Errorf("it says nothing of %s", name)
+			t.Errorf("output does not mention %s", name)
 		}
 	}
 }
@@ -179,7 +179,7 @@ var available = regexp.MustCompile(`^0/(\d+) nodes are available: (.*?)\.( |$)`)
 
 // checkReason checks that no node has resources for a pod, and that at least as many nodes
 // as its message says lack the resource. Nodes only fill up in this test, so the number
-// may have grown. The number for an affinity is constant. judged contains the pairs of
+// may have grown. The number for an affinity is constant. checked contains the pairs of
 // demand and message that were already checked.
 func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, checked map[string]bool) {
 	t.Helper()
@@ -220,7 +220,7 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 		n, err := strconv.Atoi(count)
 		reports += n
 		if err != nil || n <= 0 || n > actual[reason] || (reason == affinity && n != actual[reason]) {
-			t.Errorf("pod %s: it says %q, the recount finds %d: %q", p.Name, part, actual[reason], message)
+			t.Errorf("pod %s: message %q, recomputed %d: %q", p.Name, part, actual[reason], message)
 		}
 	}
 	if reports < len(accounts) {

@@ -131,7 +131,7 @@ func testPartition(t *testing.T, least time.Duration) {
 	before := c.running(1)
 	lost := c.webOn("n1")
 	if len(before) != 5 || len(lost) != 1 || before[lost[0]] == "" {
-		t.Fatalf("n1 runs %v, and %v of web by what the API says; want one of web and four others", before, lost)
+		t.Fatalf("n1 runs %v, and %v of web according to the API; want one of web and four others", before, lost)
 	}
 
 	t.Logf("all runs after %.1f s", time.Since(start).Seconds())
@@ -160,7 +160,7 @@ func testPartition(t *testing.T, least time.Duration) {
 			}
 		}
 		if got["never"] != before["never"] {
-			t.Fatalf("never ran as %s and runs as %s: it was to notice nothing", before["never"], got["never"])
+			t.Fatalf("started as %s and now runs as %s: the switch must be invisible", before["never"], got["never"])
 		}
 		return nil
 	})

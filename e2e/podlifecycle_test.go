@@ -85,6 +85,6 @@ func TestNamespaceDeletion(t *testing.T) {
 		t.Errorf("its config map is still there: %s", r)
 	}
 	if r := c.kubectl("create", "configmap", "late", "-n", "team"); r.code == 0 || !strings.Contains(r.stderr, `namespaces "team" not found`) {
-		t.Errorf("creating in a namespace that is gone: %s", r)
+		t.Errorf("create in a deleted namespace: %s", r)
 	}
 }

@@ -133,7 +133,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/again", "--timeout=60s")
 	eventually(t, happenWithin, func() error {
 		if got := c.mustKubectl("logs", "again"); got != "kept\n" {
-			return fmt.Errorf("the claim holds %q", got)
+			return fmt.Errorf("the claim contains %q", got)
 		}
 		return nil
 	})

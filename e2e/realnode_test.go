@@ -67,7 +67,7 @@ func TestUpRealNode(t *testing.T) {
 	c = h.up(args...)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 	if again := containerOf(c); again.ContainerID != first.ContainerID || again.RestartCount != 0 {
-		t.Errorf("taken up was %s after %d restarts, want %s after none", again.ContainerID, again.RestartCount, first.ContainerID)
+		t.Errorf("restored %s after %d restarts, want %s after none", again.ContainerID, again.RestartCount, first.ContainerID)
 	}
 	c.mustKubectl("delete", "pod", "web", "--timeout=60s")
 	if code := c.proc.stop(); code != 0 || strings.Contains(c.proc.out.String(), "runs on") {

@@ -56,14 +56,14 @@ func TestRecords(t *testing.T) {
 	c.mustKubectl("taint", "node", other, "broken-")
 	eventually(t, happenWithin, func() error {
 		if held := c.mustKubectl("get", "holds", "-A", "-o", "name"); held != "" {
-			return fmt.Errorf("holds without a cause: %s", held)
+			return fmt.Errorf("holds without cause: %s", held)
 		}
 		return nil
 	})
 
 	c.mustKubectl("delete", "events", "--all")
 	if of := c.evictions("--owner", "deployment/web", "--since", "1h"); len(of) == 0 {
-		t.Error("the journal does not tell what the events did")
+		t.Error("journal and events differ")
 	}
 	out := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
 	has(t, out.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was requested through the API", "kubernetes-admin", "budgets      web allowed", "ready after")

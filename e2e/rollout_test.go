@@ -67,7 +67,7 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	made()
 	c.mustKubectl("delete", "deployment", "casc", "--cascade=foreground", "--timeout=60s")
 	if l := left(); l != "" {
-		t.Errorf("when it is gone in the foreground there is left: %s", l)
+		t.Errorf("objects left after foreground deletion: %s", l)
 	}
 	made()
 	c.mustKubectl("delete", "deployment", "casc", "--cascade=orphan", "--timeout=60s")

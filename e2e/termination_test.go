@@ -106,7 +106,7 @@ func (c *cluster) checkTermination(t *testing.T, pod string, least time.Duration
 	}
 	c.mustKubectl("wait", "--for=delete", "pod/"+pod, "--timeout=60s")
 	if took := time.Since(started); took < least {
-		t.Errorf("it was gone after %v, its hook and its program take %v", took, least)
+		t.Errorf("the pod terminated after %v, its hook and its program take %v", took, least)
 	}
 	c.waitForEndpoint(pod, "none")
 }

@@ -126,10 +126,10 @@ func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
 		version  string
 		done     bool
 	}{
-		"a namesake":             {namesake, "", true},
-		"of another version":     {lowPriorityPod("a"), "7", false},
-		"written all the time":   {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
-		"a namesake, if as seen": {namesake, "7", false},
+		"a namesake":           {namesake, "", true},
+		"of another version":   {lowPriorityPod("a"), "7", false},
+		"written all the time": {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
+		"a pod of the same name with the observed version": {namesake, "7", false},
 	} {
 		d, client, _ := newTestDisplacer(t, x.existing)
 		client.PrependReactor("patch", "pods", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })

@@ -52,16 +52,16 @@ func TestBindOutcomes(t *testing.T) {
 		pod  *corev1.Pod
 		want scheduling.Result
 	}{
-		"granted":                 {nil, podOnNode("u1", ""), scheduling.Done},
-		"on that node already":    {conflict, podOnNode("u1", "n1"), scheduling.Done},
-		"on another node":         {conflict, podOnNode("u1", "n2"), scheduling.Conflict},
-		"gone, a conflict says":   {conflict, nil, scheduling.Conflict},
-		"gone":                    {apierrors.NewNotFound(pods, "web"), nil, scheduling.Refused},
-		"forbidden":               {apierrors.NewForbidden(pods, "web", nil), podOnNode("u1", ""), scheduling.Refused},
-		"server timed out":        {apierrors.NewTimeoutError("slow", 1), podOnNode("u1", ""), scheduling.Unknown},
-		"server failed":           {apierrors.NewInternalError(errors.New("etcd")), podOnNode("u1", ""), scheduling.Unknown},
-		"connection lost":         {errors.New("EOF"), podOnNode("u1", ""), scheduling.Unknown},
-		"no answer within a time": {context.DeadlineExceeded, podOnNode("u1", ""), scheduling.Unknown},
+		"granted":                         {nil, podOnNode("u1", ""), scheduling.Done},
+		"on that node already":            {conflict, podOnNode("u1", "n1"), scheduling.Done},
+		"on another node":                 {conflict, podOnNode("u1", "n2"), scheduling.Conflict},
+		"deleted, reported as a conflict": {conflict, nil, scheduling.Conflict},
+		"gone":                            {apierrors.NewNotFound(pods, "web"), nil, scheduling.Refused},
+		"forbidden":                       {apierrors.NewForbidden(pods, "web", nil), podOnNode("u1", ""), scheduling.Refused},
+		"server timed out":                {apierrors.NewTimeoutError("slow", 1), podOnNode("u1", ""), scheduling.Unknown},
+		"server failed":                   {apierrors.NewInternalError(errors.New("etcd")), podOnNode("u1", ""), scheduling.Unknown},
+		"connection lost":                 {errors.New("EOF"), podOnNode("u1", ""), scheduling.Unknown},
+		"no answer within a time":         {context.DeadlineExceeded, podOnNode("u1", ""), scheduling.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects []runtime.Object

@@ -29,12 +29,12 @@ func TestExtenderBind(t *testing.T) {
 		want      scheduling.Result
 		handled   bool
 	}{
-		"bound":                     {extenderv1.ExtenderBindingResult{}, false, scheduling.Done, true},
-		"declined":                  {extenderv1.ExtenderBindingResult{Error: "no device left"}, false, scheduling.Refused, true},
-		"refused":                   {http.StatusForbidden, false, scheduling.Refused, true},
-		"failed, perhaps after all": {http.StatusInternalServerError, false, scheduling.Unknown, true},
-		"malformed response":        {"{", false, scheduling.Unknown, true},
-		"failed, and may":           {http.StatusInternalServerError, true, 0, false},
+		"bound":                          {extenderv1.ExtenderBindingResult{}, false, scheduling.Done, true},
+		"declined":                       {extenderv1.ExtenderBindingResult{Error: "no device left"}, false, scheduling.Refused, true},
+		"refused":                        {http.StatusForbidden, false, scheduling.Refused, true},
+		"failed with an unknown outcome": {http.StatusInternalServerError, false, scheduling.Unknown, true},
+		"malformed response":             {"{", false, scheduling.Unknown, true},
+		"failed, and may":                {http.StatusInternalServerError, true, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			filter, _ := serve(t, config.Extender{Filter: "filter"}, nil)

@@ -177,7 +177,7 @@ func TestPreemptBudgetRefused(t *testing.T) {
 			y, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "y", metav1.GetOptions{})
 			if refused := tc.want == scheduling.Refused; refused != (x.Status.DisruptionsAllowed == 1 && len(x.Status.DisruptedPods) == 0) ||
 				refused == strings.Contains(recordedRequests(client), "delete") || refused != (len(o.Budgets) == 2 && o.Budgets[0].Name == "y" && o.Budgets[1].Name == "x" && len(o.Budgets[1].Disrupted) == 0) {
-				t.Errorf("budget x is %+v after %s, which says %v", x.Status, recordedRequests(client), o.Budgets)
+				t.Errorf("budget x is %+v after %s, which returned %v", x.Status, recordedRequests(client), o.Budgets)
 			}
 			if y.Status.DisruptionsAllowed != tc.allow {
 				t.Errorf("budget y allows %d", y.Status.DisruptionsAllowed)
@@ -203,7 +203,7 @@ func TestPreemptOutcomes(t *testing.T) {
 		"no right to delete":           {"delete", "pods", "", apierrors.NewForbidden(pods, "a", nil), 1000, scheduling.Refused, false},
 		"lost on the way":              {"delete", "pods", "", errors.New("EOF"), 1000, scheduling.Unknown, false},
 		"the event is refused":         {"create", "events", "", apierrors.NewForbidden(pods, "a", nil), 1000, scheduling.Done, true},
-		"the pod itself is gone":       {"patch", "pods", "status", apierrors.NewNotFound(pods, "a"), 1000, scheduling.Conflict, false},
+		"the pod is deleted":           {"patch", "pods", "status", apierrors.NewNotFound(pods, "a"), 1000, scheduling.Conflict, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1))

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// eventStore is the store of a reflector. It knows which objects exist and the last conversion of each.
+// eventStore is the store of a reflector. It holds the last conversion of each existing object.
 type eventStore struct {
 	source  *Source
 	kind    kind

@@ -85,7 +85,7 @@ func TestPolicies(t *testing.T) {
 		"no tag, no policy is always":  {image: "app", existing: "app:latest", pulls: 1},
 		"a tag, no policy is if not":   {image: "app:1", existing: "app:1"},
 		"no tag, if not present":       {image: "app", policy: corev1.PullIfNotPresent, existing: "app:latest"},
-		"no name at all":               {image: "App:1", policy: corev1.PullAlways, reason: "InvalidImageName", event: "Failed to apply default image tag \"App:1\": couldn't parse image name \"App:1\": invalid reference format: repository name (library/App) must be lowercase"},
+		"no name":                      {image: "App:1", policy: corev1.PullAlways, reason: "InvalidImageName", event: "Failed to apply default image tag \"App:1\": couldn't parse image name \"App:1\": invalid reference format: repository name (library/App) must be lowercase"},
 		"a name that is not one, else": {image: "app::", policy: corev1.PullAlways, reason: "InvalidImageName", event: "invalid reference format"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestCredentials(t *testing.T) {
 		}
 		_, err := p.Ensure(context.Background(), owner, &corev1.Container{Image: name}, nil)
 		if err == nil || !slices.Equal(requests, want) {
-			t.Errorf("%s: asked as %q (%v), want %q", name, requests, err, want)
+			t.Errorf("%s: request as user %q (%v), want %q", name, requests, err, want)
 		}
 		if want := "FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (opaque, missing); attempting to pull the image may not succeed."; !slices.Contains(events, want) {
 			t.Errorf("events %q: want %q", events, want)

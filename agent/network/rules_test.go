@@ -38,7 +38,7 @@ func TestUnreadableRules(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir())
 	if err := network.RemoveRules(context.Background(), all); err != nil {
-		t.Errorf("without iptables: %v, want none", err)
+		t.Errorf("without iptables: %v, want no error", err)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestUnknownRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := calls(); strings.Count(text, " -C ") != 4 || strings.Contains(text, " -I ") || strings.Contains(text, " -A ") {
-			t.Errorf("asked:\n%swant 4 times -C alone", text)
+			t.Errorf("calls:\n%swant 4 times -C alone", text)
 		}
 		if err := network.Remove(context.Background(), o); err != nil {
 			t.Error(err)

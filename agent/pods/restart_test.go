@@ -134,7 +134,7 @@ func TestRemoveOrphans(t *testing.T) {
 	}
 	left, _ := g.service.ListPodSandbox(t.Context(), nil)
 	if len(left) != 2 || left[0].GetMetadata().GetName() != "stays" || left[1].GetId() != foreign {
-		t.Errorf("sandboxes left: %v; want that of stays and the foreign one", left)
+		t.Errorf("remaining sandboxes: %v; want those of the remaining pod and the foreign one", left)
 	}
 	g.waitForStates(stays, "a=up")
 }
@@ -192,7 +192,7 @@ func TestStopBeforeAdoption(t *testing.T) {
 	g.waitUntil("all has ended", func() bool { return g.lives[pod.UID].finished })
 	for _, name := range []string{"a", "b"} {
 		if n := g.count("StopContainer(24h0m0s) " + name); n != 1 {
-			t.Errorf("%s was asked to stop %d times, want once: %q", name, n, g.service.Calls())
+			t.Errorf("%s received %d stop requests, want 1: %q", name, n, g.service.Calls())
 		}
 	}
 	g.mu.Lock()

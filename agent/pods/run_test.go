@@ -111,7 +111,7 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 				w, ok := r.Event.(podlifecycle.Waiting)
 				return ok && w.Reason == tc.reason && strings.Contains(w.Message, "broken")
 			}) {
-				t.Errorf("%s was not told: %s", tc.reason, formatReports(g.reports))
+				t.Errorf("%s was not notified: %s", tc.reason, formatReports(g.reports))
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestForceDeletedPodIsStoppedGracefully(t *testing.T) {
 	g.waitUntilGone(pod)
 	for _, name := range []string{"a", "b"} {
 		if g.count("StopContainer(2s) "+name) != 1 {
-			t.Errorf("%s was not asked: %q", name, g.service.Calls())
+			t.Errorf("%s was not called: %q", name, g.service.Calls())
 		}
 	}
 }
@@ -225,6 +225,6 @@ func TestUserNamespaceIsRejected(t *testing.T) {
 		return slices.Contains(g.events, "web/ FailedCreatePodSandBox: Failed to create pod sandbox: hostUsers false: user namespaces are not supported")
 	})
 	if n := g.count("RunPodSandbox web"); n != 0 {
-		t.Errorf("%d sandboxes were made, want none", n)
+		t.Errorf("created %d sandboxes, want none", n)
 	}
 }

@@ -79,6 +79,6 @@ func TestStopAfterStartOutcomeUnknown(t *testing.T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if got := g.states(pod); got != "a=ended(143 )" || g.count("StopContainer(24h0m0s) a") != 1 {
-		t.Errorf("%s; want it to have been asked to stop: %q", got, g.service.Calls())
+		t.Errorf("%s; want a stop request: %q", got, g.service.Calls())
 	}
 }

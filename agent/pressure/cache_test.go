@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// The two ways in which page cache looks like a shortage: pods that do no harm, but that the
+// The two ways in which page cache looks like a memory shortage. The pods are harmless, but the
 // kubelet would evict.
 var innocents = map[string]func(file string) []string{
 	// A writer of dirty pages, which reclaim counts as active.

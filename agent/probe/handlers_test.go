@@ -176,7 +176,7 @@ func TestExec(t *testing.T) {
 	} {
 		p := New(Options{Exec: func(_ context.Context, id string, command []string, timeout time.Duration) (int, string, error) {
 			if id != "c1" || len(command) != 3 || timeout != 3*time.Second {
-				t.Errorf("asked %s to run %v within %v", id, command, timeout)
+				t.Errorf("%s received command %v with timeout %v", id, command, timeout)
 			}
 			return tc.code, tc.output, tc.err
 		}})

@@ -27,7 +27,7 @@ var httpTransport = &http.Transport{DisableKeepAlives: true, DisableCompression:
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 
 // HTTPGet performs an httpGet action of a probe or lifecycle hook. ok reports whether the
-// status code is 200 to 399; otherwise message says why not. container resolves named ports.
+// status code is 200 to 399; otherwise message has the reason. container resolves named ports.
 // address is the default host.
 func HTTPGet(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (ok bool, message string) {
 	a := probeHTTP(ctx, action, container, address)

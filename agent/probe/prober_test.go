@@ -147,7 +147,7 @@ func TestFinalVerdictStopsProbe(t *testing.T) {
 				b.stop()
 				equal(t, "reported", b.reported, tc.reports...)
 				if len(b.probed) != tc.requests {
-					t.Errorf("asked %d times, want %d: %v", len(b.probed), tc.requests, b.probed)
+					t.Errorf("%d requests, want %d: %v", len(b.probed), tc.requests, b.probed)
 				}
 			})
 		})
@@ -243,7 +243,7 @@ func TestReportMayTakeCallerLocks(t *testing.T) {
 		}
 		b.stop()
 		if reports == 0 {
-			t.Error("nothing was reported")
+			t.Error("no report")
 		}
 	})
 }

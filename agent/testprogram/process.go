@@ -38,7 +38,7 @@ func (w *worker) startProcesses(ctx context.Context) error {
 	})
 }
 
-// sleeperProgram returns a program that sleeps: the pause program in a memfd, or else this one.
+// sleeperProgram returns a program that sleeps: the pause program in a memfd, or this program.
 func sleeperProgram() (path string, args []string, err error) {
 	program, err := pause.Program()
 	if err != nil {

@@ -84,7 +84,7 @@ func TestNodeLimits(t *testing.T) {
 		t.Errorf("bridge name %s: the kernel takes 15 letters", n.Bridge)
 	}
 	if len(filepath.Join(n.RunDir, "containerd.sock.ttrpc")) > 107 {
-		t.Errorf("run directory %s leaves no room for a socket's name", n.RunDir)
+		t.Errorf("run directory %s is too long for a socket path", n.RunDir)
 	}
 	if _, _, err := net.ParseCIDR(n.Subnet); err != nil {
 		t.Error(err)
@@ -117,7 +117,7 @@ func checkNothingLeft(t *testing.T, p *Pool) {
 	devices, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	for _, d := range devices {
 		if file, _ := os.ReadFile(d); strings.HasPrefix(string(file), p.dir+"/") {
-			t.Errorf("%s still holds %s", d, file)
+			t.Errorf("%s still has %s", d, file)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestCleanupAfterKilledProcess(t *testing.T) {
 	t.Log(<-ended)
 	checkNothingLeft(t, p)
 	if err := again.Cleanup(t.Context()); err != nil {
-		t.Errorf("sweeping where nothing is: %v", err)
+		t.Errorf("sweep without state: %v", err)
 	}
 }
 

@@ -148,7 +148,7 @@ func TestSubPathExpr(t *testing.T) {
 	}
 	writeFile(t, "x", mounts[0].HostPath, "file")
 	if got := readFile(t, h.volume(pod), "logs/web-0/file"); got != "x" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("the file contains %q", got)
 	}
 	for value, want := range map[string]string{
 		"":      `volumeMount "data": subPathExpr "logs/$(POD)": expands to an empty path`,

@@ -110,7 +110,7 @@ type evictionRequest struct {
 	// had one. previousCondition is what it replaced.
 	condition, previousCondition *corev1.PodCondition
 
-	requestedBy string // the user, and on whose behalf if the request says so
+	requestedBy string // the user, and the user it acts for, if any
 	reason      string // the reason that the request gives
 }
 
@@ -146,7 +146,7 @@ func newEvictionRequest(ctx context.Context, eviction *policyv1.Eviction, opts *
 func (e *EvictionREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	eviction, ok := obj.(*policyv1.Eviction)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("want an Eviction, have %T", obj))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want an Eviction, got %T", obj))
 	}
 	if name != eviction.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
@@ -232,7 +232,7 @@ func (e *EvictionREST) grant(ctx context.Context, r *evictionRequest) (*corev1.P
 	}
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
-		return nil, false, fmt.Errorf("want a Pod called %s, have %T", r.name, obj)
+		return nil, false, fmt.Errorf("want a Pod named %s, got %T", r.name, obj)
 	}
 	if e.options.Refund {
 		if err := r.checkPreconditions(pod); err != nil {

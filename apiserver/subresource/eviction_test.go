@@ -119,7 +119,7 @@ func TestEvictionPreconditionsIgnoreOwnCondition(t *testing.T) {
 		return nil
 	}
 	if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); err != nil || reports != 3 {
-		t.Errorf("told %d times: %v", reports, err)
+		t.Errorf("%d notifications: %v", reports, err)
 	}
 }
 

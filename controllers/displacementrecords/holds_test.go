@@ -187,17 +187,17 @@ func TestHoldsNotServedOrDisabled(t *testing.T) {
 	b.absent = true
 	b.addEviction(displacement.Taint, "a", b.at)
 	if b.one() != nil {
-		t.Error("a hold where there are none")
+		t.Error("unexpected hold")
 	}
 	b.absent = false
 	b.addEviction(displacement.API, "b", b.at)
 	if h := b.one(); h == nil || h.Spec.Victim.Name != "a" {
-		t.Errorf("an eviction that was asked for makes the hold %+v", h)
+		t.Errorf("a requested eviction created hold %+v", h)
 	}
 	b.o.Backoff.First = 0
 	b.step()
 	if b.one() != nil {
-		t.Error("a hold although none are to be made")
+		t.Error("a hold was created although holds are disabled")
 	}
 }
 

@@ -38,7 +38,7 @@ func TestTerminatingPodIsNotReady(t *testing.T) {
 		}
 		w.settle()
 		if _, exists := w.conditions()["p1"]; exists {
-			t.Error("p1 is gone, and still an endpoint")
+			t.Error("p1 is deleted but still an endpoint")
 		}
 	})
 }

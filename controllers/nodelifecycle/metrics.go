@@ -67,7 +67,7 @@ func (c *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// observeStep records the zones. due is the time for which the machine had requested the step.
+// observeStep records the zones. due is the time for which the machine requested the step.
 func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Time) {
 	if !due.IsZero() && !due.After(start) {
 		c.updateAllDuration.Observe(time.Since(start).Seconds())

@@ -201,7 +201,7 @@ func TestDelayCacheUntilActive(t *testing.T) {
 		create(t, client, "a", "1")
 		time.Sleep(time.Minute)
 		if get(t, client, "a").Spec.NodeName == "" || len(idle.Actions()) != 0 {
-			t.Errorf("the first does not lead, or the second asked for %v", idle.Actions())
+			t.Errorf("the first instance is not the leader, or the second sent %v", idle.Actions())
 		}
 		if err := second.readyz(); err != nil || first.readyz() != nil || second.metrics.livez() != nil {
 			t.Errorf("the second is not ready: %v", err)

@@ -104,7 +104,7 @@ func TestPodsAreEvictedWhenDue(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		if want := []string{"now 10", "soon 40", "edited 110"}; !slices.Equal(n.deleted, want) {
-			t.Errorf("went %v, want %v", n.deleted, want)
+			t.Errorf("deleted %v, want %v", n.deleted, want)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func TestCancelledEvictionEvent(t *testing.T) {
 			t.Errorf("events %+v, %v", events, err)
 		}
 		if len(n.deleted) != 0 {
-			t.Errorf("went %v", n.deleted)
+			t.Errorf("deleted %v", n.deleted)
 		}
 	})
 }
@@ -135,7 +135,7 @@ func TestFailedEvictionIsRetried(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		if len(n.deleted) != 1 {
-			t.Errorf("went %v", n.deleted)
+			t.Errorf("deleted %v", n.deleted)
 		}
 	})
 }

@@ -50,8 +50,8 @@ func TestClaim(t *testing.T) {
 		err     string
 	}{
 		"adopts and releases":   {owner: o, own: "mine alone", actions: "alone former"},
-		"about to go: neither":  {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine former"},
-		"a pod that went":       {owner: o, fails: map[string]error{"alone": apierrors.NewNotFound(corev1.Resource("pods"), "alone")}, own: "mine", actions: "alone former"},
+		"terminating: neither":  {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine former"},
+		"a deleted pod":         {owner: o, fails: map[string]error{"alone": apierrors.NewNotFound(corev1.Resource("pods"), "alone")}, own: "mine", actions: "alone former"},
 		"one that is not let":   {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", actions: "alone former", err: "adopting alone: no"},
 		"a release that fails":  {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", actions: "alone former", err: "releasing former: no"},
 		"released by another":   {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", actions: "alone former"},

@@ -167,7 +167,7 @@ func (w *testCluster) createServiceAccount(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	w.grant(t, name, rbacv1.Subject{Kind: "ServiceAccount", Namespace: "default", Name: name}, "nodes/metrics")
-	// An agent caches decisions, so call it only after the API server knows the permission.
+	// An agent caches decisions, so call it only after the API server has the permission.
 	eventually(t, func() error {
 		review, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: "system:serviceaccount:default:" + name, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Subresource: "metrics"}}}, metav1.CreateOptions{})

@@ -266,10 +266,10 @@ func (w *testCluster) rights(t *testing.T) {
 	w.grant(t, "looks", rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}, "pods/log", "pods/exec", "nodes/proxy")
 	eventually(t, func() error { _, err := w.raw("eve", "/api/v1/nodes/n1/proxy/healthz"); return err })
 	if _, err := w.impersonate("eve", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).DoRaw(t.Context()); err != nil {
-		t.Errorf("logs by who may get them: %v", err)
+		t.Errorf("logs with permission: %v", err)
 	}
 	if _, err := w.impersonate("bob", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).Stream(t.Context()); !apierrors.IsForbidden(err) {
-		t.Errorf("logs by who may not: %v", err)
+		t.Errorf("logs without permission: %v", err)
 	}
 	otherUser := rest.CopyConfig(w.admin)
 	otherUser.Impersonate.UserName = "eve"

@@ -115,14 +115,14 @@ func TestCompiledExtenders(t *testing.T) {
 		return &model.Pod{Spec: &model.PodSpec{Requests: model.Resources{Scalars: resources}}}
 	}
 	if e.IsInterested(pod()) || k.Extenders.AnyInterested(pod(model.Scalar{Name: "nvidia.com/gpu", Amount: 1})) {
-		t.Error("it is interested in pods that name nothing of what it manages")
+		t.Error("the extender is interested in pods without its managed resources")
 	}
 	if !e.IsInterested(pod(model.Scalar{Name: "topolvm.io/capacity"})) || k.Extenders.AnySupportsPreemption(pod(model.Scalar{Name: "topolvm.io/capacity"})) {
 		t.Error("it is not interested in a pod that names its resource with 0, or it is in what it preempts")
 	}
 	init := corev1.Container{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"topolvm.io/capacity": resource.MustParse("0")}}}
 	if !e.IsInterested(conversion.New().Pod(&corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{init}}})) || e.IsInterested(conversion.New().Pod(&corev1.Pod{})) {
-		t.Error("it is not interested in a pod whose init container names its resource, with 0")
+		t.Error("the extender ignores a pod whose init container requests 0 of its resource")
 	}
 	x := readValid(t, "two-extenders-tls").Extenders
 	if x[0].URL != "https://second.example" || !x[1].Ignorable || !x[1].TLS.Insecure || x[0].TLS.Insecure || x[1].URL != "https://first.example:443/api" {

@@ -140,10 +140,10 @@ func TestMutatingCallsAreNotRepeated(t *testing.T) {
 		calls   int
 		code    codes.Code
 	}{
-		"while starting":       {answers: []error{starting, starting, nil}, calls: 3},
-		"when it went away":    {answers: []error{status.Error(codes.Unavailable, "error reading from server: EOF")}, calls: 1, code: codes.Unavailable},
-		"when it is not there": {answers: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, calls: 2},
-		"when it fails":        {answers: []error{status.Error(codes.Unknown, "network is removed")}, calls: 1, code: codes.Unknown},
+		"while starting":               {answers: []error{starting, starting, nil}, calls: 3},
+		"when the client disconnected": {answers: []error{status.Error(codes.Unavailable, "error reading from server: EOF")}, calls: 1, code: codes.Unavailable},
+		"when it is not there":         {answers: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, calls: 2},
+		"when it fails":                {answers: []error{status.Error(codes.Unknown, "network is removed")}, calls: 1, code: codes.Unknown},
 	} {
 		s := &stub{stops: tc.answers}
 		if err := serveStub(t, s).StopPodSandbox(context.Background(), "x"); status.Code(err) != tc.code || s.calls != tc.calls {

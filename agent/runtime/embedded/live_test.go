@@ -64,7 +64,7 @@ func TestSharedNamespaces(t *testing.T) {
 	r.run(sb, sandboxConfig, shell("a", "exec sleep 777"))
 	long := itoa(1_000_000 + os.Getpid()) // a unique sleep duration
 	if got, _ = r.outputAndCode(sb, sandboxConfig, shell("b", "ps | grep -c '[s]leep 777'; sleep "+long+" &")); got != "1\n" {
-		t.Errorf("shared: %q, want one sleep to be seen", got)
+		t.Errorf("shared: %q, want one visible sleep process", got)
 	}
 	r.waitUntil("remaining processes of b are killed", func() bool {
 		pids, err := filepath.Glob("/proc/[0-9]*/cmdline")

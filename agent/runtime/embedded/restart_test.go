@@ -67,7 +67,7 @@ func TestContainersSurviveRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := r.status(id); s.ExitCode != 9 || !strings.HasSuffix(r.output(sandboxConfig, runs), "asked\n") {
-		t.Errorf("stopped: %d, %q, want 9, asked", s.ExitCode, r.output(sandboxConfig, runs))
+		t.Errorf("stopped: %d, %q, want 9, requested", s.ExitCode, r.output(sandboxConfig, runs))
 	}
 }
 

@@ -175,7 +175,7 @@ func TestReclaimIgnoresForeignVolumes(t *testing.T) {
 	runProvisioner(t, func(w *harness) {
 		for _, name := range []string{"foreign", "kept", "bound", "outside"} {
 			if w.volume(name) == nil {
-				t.Errorf("volume %s is gone", name)
+				t.Errorf("volume %s is deleted", name)
 			}
 		}
 		w.expectEvent("outside", "VolumeFailedDelete: path ")

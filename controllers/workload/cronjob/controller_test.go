@@ -121,7 +121,7 @@ func TestInvalidScheduleEvent(t *testing.T) {
 	}
 }
 
-// TestDaylightSavingTime: in Berlin 2:30 occurs twice or not at all, and so does the Job.
+// TestDaylightSavingTime runs a job at 2:30 in Berlin, a time that occurs twice or not at all.
 func TestDaylightSavingTime(t *testing.T) {
 	berlin, daily := "Europe/Berlin", &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "30 2 * * *"}}
 	daily.Spec.TimeZone = &berlin
