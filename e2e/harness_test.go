@@ -166,7 +166,7 @@ func (p *process) waitForOutput(words string) string {
 		select {
 		case <-p.exited:
 			if !strings.Contains(p.out.String(), words) {
-				p.t.Fatalf("%s ended with code %d before it said %q: %s", p.cmd, p.cmd.ProcessState.ExitCode(), words, p.out.String())
+				p.t.Fatalf("%s exited with code %d before it printed %q: %s", p.cmd, p.cmd.ProcessState.ExitCode(), words, p.out.String())
 			}
 		default:
 		}

@@ -146,7 +146,7 @@ func (n *constrainedNode) checkSurvivors(t *testing.T) {
 	}
 	for _, name := range n.lives {
 		if !live[name] {
-			t.Errorf("pod %s does not live", name)
+			t.Errorf("pod %s is not running", name)
 		}
 	}
 }

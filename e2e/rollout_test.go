@@ -86,7 +86,7 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	c.mustKubectl("delete", "deployment", "casc")
 	eventually(t, happenWithin, func() error {
 		if l := left(); l != "" {
-			return fmt.Errorf("there is left: %s", l)
+			return fmt.Errorf("remaining: %s", l)
 		}
 		return nil
 	})

@@ -58,7 +58,7 @@ func TestExtenderBind(t *testing.T) {
 		t.Error("the extender bound a pod that it is not interested in")
 	}
 	if _, handled := (*Extenders)(nil).Bind(t.Context(), bind); handled {
-		t.Error("bound although no extender has a bind verb")
+		t.Error("the pod was bound although no extender has a bind verb")
 	}
 }
 

@@ -221,7 +221,7 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 	}
 	one, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return keepNodes("n2") })
 	if x, _ = newTestExtenders(t, one); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n2"}}) || len(d.requests) != 1 {
-		t.Errorf("prioritize called although one node is left: %q", d.requests)
+		t.Errorf("prioritize called although only one node is feasible: %q", d.requests)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestFieldPath(t *testing.T) {
 		EphemeralContainers: []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "c"}}}}}
 	for name, want := range map[string]string{"": "", "a": "spec.initContainers{a}", "b": "spec.containers{b}", "c": "spec.ephemeralContainers{c}"} {
 		if got := fieldPath(pod, name); got != want {
-			t.Errorf("container %q stands at %q, want %q", name, got, want)
+			t.Errorf("container %q is at %q, want %q", name, got, want)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestRestartFindsExitedContainers(t *testing.T) {
 	g.restart()
 	g.waitForStates(pod, "a=ended(0 ) b=up")
 	if n := g.count("CreateContainer a"); n != 1 {
-		t.Errorf("a was made %d times, want once", n)
+		t.Errorf("a was created %d times, want once", n)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestSameAttemptStartsOnce(t *testing.T) {
 	g.restart()
 	g.waitForStates(pod, "a=up")
 	if n := g.count("CreateContainer a"); n != 1 {
-		t.Errorf("a was made %d times, want once", n)
+		t.Errorf("a was created %d times, want once", n)
 	}
 }
 

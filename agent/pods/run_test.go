@@ -38,7 +38,7 @@ func TestPodLifecycle(t *testing.T) {
 		t.Errorf("a was created %d times, want 2", n)
 	}
 	if n := g.count("RunPodSandbox web"); n != 1 {
-		t.Errorf("the sandbox was made %d times, want 1", n)
+		t.Errorf("%d sandboxes were created, want 1", n)
 	}
 	seen, _ = g.runner.Pod("default", "web")
 	if again, _ := seen.Container("a"); again.Attempt != 1 || again.LogPath == a.LogPath {
@@ -196,7 +196,7 @@ func TestLostSandboxIsRecreated(t *testing.T) {
 	g.service.LoseSandbox("web")
 	g.waitForStates(pod, "a=up#1 b=up#1")
 	if n := g.count("RunPodSandbox web"); n != 2 {
-		t.Errorf("sandboxes were made %d times, want 2", n)
+		t.Errorf("%d sandboxes were created, want 2", n)
 	}
 }
 

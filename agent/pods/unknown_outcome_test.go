@@ -39,7 +39,7 @@ func TestStartOutcomeUnknown(t *testing.T) {
 			g.admit(pod)
 			g.waitForStates(pod, tc.want)
 			if n := g.count("CreateContainer a"); n != 1 {
-				t.Errorf("a was made %d times, want once", n)
+				t.Errorf("a was created %d times, want once", n)
 			}
 		})
 	}

@@ -85,7 +85,7 @@ func TestHTTP(t *testing.T) {
 		t.Error("HTTPGet failed for a working server")
 	}
 	if seen.Host != "shop" || len(seen.Header["X-A"]) != 2 || seen.URL.RawQuery != "a=b" || seen.Header.Get("User-Agent") != userAgent || seen.Header.Get("Accept") != "*/*" {
-		t.Errorf("the server saw %v, %v", seen.Host, seen.Header)
+		t.Errorf("the server received %v, %v", seen.Host, seen.Header)
 	}
 }
 

@@ -145,7 +145,7 @@ func TestMeasure(t *testing.T) {
 	pod.UID, pod.Name = "u1", "one"
 	list := []*corev1.Pod{pod}
 	if got := s.Observe(list, never); got[0].Stats.EphemeralKnown {
-		t.Error("known before it was measured")
+		t.Error("usage is reported before the first measurement")
 	}
 	if err := s.Measure(t.Context(), list); err != nil {
 		t.Fatal(err)

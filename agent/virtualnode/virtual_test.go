@@ -81,7 +81,7 @@ func TestNodeLimits(t *testing.T) {
 		t.Errorf("80Mi on a disk of 64Mi: %v, want no space left", err)
 	}
 	if len(n.Bridge) > 15 {
-		t.Errorf("bridge name %s: the kernel takes 15 letters", n.Bridge)
+		t.Errorf("bridge name %s: longer than the kernel's limit of 15 bytes", n.Bridge)
 	}
 	if len(filepath.Join(n.RunDir, "containerd.sock.ttrpc")) > 107 {
 		t.Errorf("run directory %s is too long for a socket path", n.RunDir)

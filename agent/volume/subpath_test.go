@@ -41,7 +41,7 @@ func TestSubPathIsMadeAndBound(t *testing.T) {
 		t.Errorf("what is written to the part is %q in the volume", got)
 	}
 	if info, _ := os.Stat(filepath.Join(h.volume(pod), "a")); info.Mode().Perm() != 0o777 {
-		t.Errorf("the directory that was made has mode %v, want the volume's", info.Mode())
+		t.Errorf("the created directory has mode %v, want the volume's", info.Mode())
 	}
 	// Files and links that stay inside are bind-mounted as well.
 	if err := os.Symlink("a/b/file", filepath.Join(h.volume(pod), "link")); err != nil {

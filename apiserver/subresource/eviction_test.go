@@ -191,7 +191,7 @@ func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
 	}
 	_ = l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion})
 	if !apierrors.IsTooManyRequests(second) {
-		t.Errorf("the second was answered %v, want too many requests", second)
+		t.Errorf("the second request returned %v, want too many requests", second)
 	}
 }
 

@@ -120,7 +120,7 @@ func TestUpdateReleasesAfterWrite(t *testing.T) {
 	}
 	finish(t.Context(), true)
 	if len(held) != 1 {
-		t.Errorf("before it is written: claimed are %v", held)
+		t.Errorf("before the write: claimed %v", held)
 	}
 	s.afterUpdate(next, &metav1.UpdateOptions{})
 	if len(held) != 0 {

@@ -168,11 +168,11 @@ func TestDebugEndpointsRequireAuthorization(t *testing.T) {
 			}
 		}
 		if getPath(s, "/debug/pprof/cmdline").Code != 404 {
-			t.Error("pprof is served though Profiling is off")
+			t.Error("pprof is served although Profiling is off")
 		}
 		s.o.Profiling = true
 		if getPath(s, "/debug/pprof/cmdline").Code != 200 {
-			t.Error("pprof is not served though Profiling is on")
+			t.Error("pprof is not served although Profiling is on")
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

@@ -82,7 +82,7 @@ func TestCompiledProfiles(t *testing.T) {
 		t.Errorf("no-scoring: %+v", k.Profiles)
 	}
 	if k := readValid(t, "no-preemption"); k.Profiles[0].Preemption {
-		t.Error("preemption is on though DefaultPreemption is disabled")
+		t.Error("preemption is enabled although DefaultPreemption is disabled")
 	}
 	if fit := readValid(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != framework.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
 		t.Errorf("capacity-ratio: %+v", fit)

@@ -164,7 +164,7 @@ func TestImageAges(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if err := c.Reclaim(ctx, true, true); err != nil || !slices.Equal(service.Calls(), []string{"RemoveImage app:1", "RemoveImage new:1"}) {
-			t.Errorf("after three minutes: %q, %v, want the other one, too", service.Calls(), err)
+			t.Errorf("after three minutes: %q, %v, want the other pod as well", service.Calls(), err)
 		}
 	})
 }

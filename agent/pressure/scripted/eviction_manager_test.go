@@ -156,7 +156,7 @@ func TestNodeUsageIsCollected(t *testing.T) {
 			t.Errorf("conditions %v", got)
 		}
 		if p := get(t, api, "idle"); p.Status.Phase != corev1.PodRunning {
-			t.Errorf("a pod is %s though deleting images was enough", p.Status.Phase)
+			t.Errorf("a pod is %s although deleting images freed enough", p.Status.Phase)
 		}
 	})
 }

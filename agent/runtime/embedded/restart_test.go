@@ -127,7 +127,7 @@ func TestKilledSandbox(t *testing.T) {
 		return err == nil && s.State == cri.PodSandboxState_SANDBOX_NOTREADY
 	})
 	if _, err := r.Service.CreateContainer(context.Background(), sb, config("late"), sandboxConfig); err == nil {
-		t.Error("a container was made in a sandbox that is down")
+		t.Error("a container was created in a stopped sandbox")
 	}
 	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)

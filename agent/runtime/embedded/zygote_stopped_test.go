@@ -38,7 +38,7 @@ func TestZygoteStopped(t *testing.T) {
 	_ = syscall.Kill(original, syscall.SIGCONT)
 	r.waitUntil("what was stopped has ended", func() bool { return processEnded(original) })
 	if err := r.Service.StartContainer(context.Background(), other); err != nil {
-		t.Errorf("another one: %v", err)
+		t.Errorf("second instance: %v", err)
 	}
 	for _, when := range []string{"then", "after a restart of the agent"} {
 		if s := r.status(abandoned); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {

@@ -117,7 +117,7 @@ func TestZygoteReplaced(t *testing.T) {
 		_, p, report := startCopy(t, s)
 		_ = report.Close()
 		if !p.wait(30 * time.Second) {
-			t.Fatal("a copy lives on")
+			t.Fatal("a copy of the program still runs")
 		}
 		s.mu.Lock()
 		if n > 0 && (s.zygote != before) != replaced {
