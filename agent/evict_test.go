@@ -189,7 +189,7 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 			}
 		}
 		if d := time.Duration(took.Load()); d < 20*time.Second || d > 22*time.Second {
-			t.Errorf("it took %v", d)
+			t.Errorf("took %v", d)
 		}
 		if p := get(t, api, "late").Status; p.Reason != "NodeShutdown" {
 			t.Errorf("pod created during the shutdown: %s", p.Reason)

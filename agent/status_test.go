@@ -122,7 +122,7 @@ func TestStatusFromRuntimeReports(t *testing.T) {
 			t.Errorf("%s %+v", p.Phase, p.ContainerStatuses[0].State)
 		}
 		if c := conditionOf(&p, corev1.PodReadyToStartContainers); c.Status != corev1.ConditionFalse {
-			t.Error("it has no address and no container, and is ready to start containers")
+			t.Error("PodReadyToStartContainers is true without an address and a container")
 		}
 		s.report(runtime.Report{Pod: "p", Addresses: []string{"10.0.0.9", "fd00::9"}, Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://1", Image: "docker.io/app:1", ImageID: "sha256:a"}})
 		s.event(podlifecycle.Started{Container: "c"})

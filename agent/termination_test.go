@@ -79,7 +79,7 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 				time.Sleep(3 * time.Second / 2)
 				synctest.Wait()
 				if !isDeleted(t, api) {
-					t.Errorf("it is still there: %+v", get(t, api, "p").Status)
+					t.Errorf("the pod still exists: %+v", get(t, api, "p").Status)
 				}
 			})
 		})

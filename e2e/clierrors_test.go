@@ -163,7 +163,7 @@ func TestConfigReadsBack(t *testing.T) {
 	both := changed + "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: tight, pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]\n"
 	c := h.up("--config", h.write("both.yaml", both))
 	if out := c.proc.out.String(); !strings.Contains(out, "seed 42") || !strings.Contains(out, "tight") {
-		t.Errorf("it does not run with the files' seed and profile: %s", out)
+		t.Errorf("the command does not use the seed and profile of the files: %s", out)
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		c.mustKubectl("run", name, "--image", "x:1", "--overrides", `{"spec":{"schedulerName":"tight","containers":[{"name":"x","image":"x:1","resources":{"requests":{"cpu":"1"}}}]}}`)

@@ -29,7 +29,7 @@ func TestTwoControllers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := second.waitForOutput("Controllers at"); !strings.Contains(out, ": serviceaccount, namespace. Press Ctrl-C") {
-		t.Errorf("it runs others than those named: %s", out)
+		t.Errorf("controllers that were not named run: %s", out)
 	}
 	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)

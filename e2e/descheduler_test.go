@@ -74,7 +74,7 @@ func TestUpDescheduler(t *testing.T) {
 	eventually(t, happenWithin, func() error {
 		on, _ := c.podsPerNode("web")
 		if on != "n1:2 n2:1 n3:1 of 4" && on != "n1:1 n2:2 n3:1 of 4" && on != "n1:1 n2:1 n3:2 of 4" {
-			return fmt.Errorf("they are on %s", on)
+			return fmt.Errorf("pods are on %s", on)
 		}
 		return nil
 	})
@@ -94,7 +94,7 @@ func TestUpDescheduler(t *testing.T) {
 		return nil
 	})
 	if on, after := c.podsPerNode("web"); !slices.Equal(before, after) {
-		t.Errorf("it moved pods after they were spread; now %s", on)
+		t.Errorf("pods moved after they were spread; now %s", on)
 	}
 	if r := h.run("descheduler", "--kubeconfig", c.kubeconfig); r.code != 2 || !strings.Contains(r.stderr, "Lease kube-system/descheduler, held by berth-up") {
 		t.Errorf("beside another descheduler: %s", r)

@@ -127,11 +127,11 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 		}
 	}
 	if s.Placed != placed || s.Pending != len(pods)-placed {
-		t.Errorf("it counts %d placed, %d pending; the recount %d and %d", s.Placed, s.Pending, placed, len(pods)-placed)
+		t.Errorf("summary: %d placed, %d pending; recomputed %d and %d", s.Placed, s.Pending, placed, len(pods)-placed)
 	}
 	for _, r := range s.Reasons {
 		if messages[r.Message] != r.Pods {
-			t.Errorf("it counts %d pods for %q, the recount %d", r.Pods, r.Message, messages[r.Message])
+			t.Errorf("summary: %d pods for %q, recomputed %d", r.Pods, r.Message, messages[r.Message])
 		}
 		delete(messages, r.Message)
 	}

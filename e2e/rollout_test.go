@@ -74,14 +74,14 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	var sets appsv1.ReplicaSetList
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	if len(sets.Items) != 1 || len(sets.Items[0].OwnerReferences) != 0 || strings.Count(left(), "pod/") != 2 {
-		t.Errorf("it let go of %+v; left are %s", sets.Items, left())
+		t.Errorf("released %+v; remaining %s", sets.Items, left())
 	}
-	made() // it adopts them again
+	made() // the new Deployment adopts them
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "casc")
 	if len(sets.Items) != 1 || !metav1.IsControlledBy(&sets.Items[0], &d) {
-		t.Errorf("it did not take them back: %+v", sets.Items)
+		t.Errorf("ReplicaSets were not adopted again: %+v", sets.Items)
 	}
 	c.mustKubectl("delete", "deployment", "casc")
 	eventually(t, happenWithin, func() error {

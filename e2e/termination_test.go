@@ -82,7 +82,7 @@ func TestTermination(t *testing.T) {
 		var away corev1.Pod
 		c.json(&away, "get", "pod", "away")
 		if away.DeletionTimestamp == nil || away.Status.Phase != corev1.PodRunning {
-			t.Errorf("its node is disconnected, and it is %s, deleted at %v", away.Status.Phase, away.DeletionTimestamp)
+			t.Errorf("the pod on the disconnected node is %s, deleted at %v", away.Status.Phase, away.DeletionTimestamp)
 		}
 		agent()
 		c.mustKubectl("wait", "--for=delete", "pod/away", "--timeout=60s")

@@ -169,7 +169,7 @@ func TestEphemeralCleanup(t *testing.T) {
 		t.Errorf("exit code %d, want 0", code)
 	}
 	if left := files(t, h.dir); len(left) > 0 {
-		t.Errorf("it left %v", left)
+		t.Errorf("leftovers: %v", left)
 	}
 	again := h.up("--ephemeral", "--nodes", "1")
 	if pods := again.pods(); len(pods) != 0 {

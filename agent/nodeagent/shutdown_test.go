@@ -54,7 +54,7 @@ func TestShutdownStopsPodsFirst(t *testing.T) {
 					t.Error(err)
 				}
 				if took := time.Since(start); took < tc.takes || took > tc.takes+5*time.Second {
-					t.Errorf("it took %v, want about %v", took, tc.takes)
+					t.Errorf("took %v, want about %v", took, tc.takes)
 				}
 				p, err := api.CoreV1().Pods("d").Get(t.Context(), "p", metav1.GetOptions{})
 				if err != nil || p.Status.Phase != tc.phase {

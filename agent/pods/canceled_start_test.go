@@ -52,6 +52,6 @@ func TestCanceledStartIsRetried(t *testing.T) {
 	g.restart()
 	g.waitForStates(pod, "a=up")
 	if all, _ := s.ListContainers(t.Context(), nil); len(all) != 1 || g.count("CreateContainer a") != 2 {
-		t.Errorf("there are %d containers: %q", len(all), g.service.Calls())
+		t.Errorf("got %d containers: %q", len(all), g.service.Calls())
 	}
 }

@@ -226,7 +226,7 @@ func TestDeadContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(first.LogPath); !os.IsNotExist(err) {
-		t.Errorf("its log remains: %v", err)
+		t.Errorf("the log of the removed pod remains: %v", err)
 	}
 	if dead, err = g.runner.Dead(t.Context()); err != nil || len(dead) != 0 {
 		t.Errorf("dead are %+v, %v", dead, err)

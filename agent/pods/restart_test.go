@@ -67,7 +67,7 @@ func TestRestartCreatesNoDuplicates(t *testing.T) {
 				sandboxes, _ := g.service.ListPodSandbox(t.Context(), nil)
 				containers, _ := g.service.ListContainers(t.Context(), nil)
 				if len(sandboxes) != 1 || len(containers) != 1 {
-					t.Errorf("there are %d sandboxes and %d containers, want one each: %q", len(sandboxes), len(containers), g.service.Calls())
+					t.Errorf("got %d sandboxes and %d containers, want one each: %q", len(sandboxes), len(containers), g.service.Calls())
 				}
 			})
 		}

@@ -213,7 +213,7 @@ func TestAtomicUpdate(t *testing.T) {
 		default:
 		}
 		if !exists(dir, dataDirName) {
-			t.Error("there was no version")
+			t.Error("no version directory exists")
 		}
 		v, err := os.OpenRoot(filepath.Join(dir, dataDirName))
 		if errors.Is(err, fs.ErrNotExist) { // removed after the link was read

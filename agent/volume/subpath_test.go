@@ -38,7 +38,7 @@ func TestSubPathIsMadeAndBound(t *testing.T) {
 	}
 	writeFile(t, "hello", mounts[0].HostPath, "file")
 	if got := readFile(t, h.volume(pod), "a/b/file"); got != "hello" {
-		t.Errorf("what is written to the part is %q in the volume", got)
+		t.Errorf("the file written to the subPath is %q in the volume", got)
 	}
 	if info, _ := os.Stat(filepath.Join(h.volume(pod), "a")); info.Mode().Perm() != 0o777 {
 		t.Errorf("the created directory has mode %v, want the volume's", info.Mode())

@@ -139,7 +139,7 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 	for err = nil; err == nil && n < 4*quota>>18; err = put() {
 	}
 	if backend.spaceError() == nil {
-		t.Fatalf("it is not full after %d objects: %v", n, err)
+		t.Fatalf("the store is not full after %d objects: %v", n, err)
 	}
 	file := func() fs.FileInfo {
 		info, err := os.Stat(filepath.Join(dir, "member", "snap", "db"))

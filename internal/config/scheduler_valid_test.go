@@ -118,7 +118,7 @@ func TestCompiledExtenders(t *testing.T) {
 		t.Error("the extender is interested in pods without its managed resources")
 	}
 	if !e.IsInterested(pod(model.Scalar{Name: "topolvm.io/capacity"})) || k.Extenders.AnySupportsPreemption(pod(model.Scalar{Name: "topolvm.io/capacity"})) {
-		t.Error("it is not interested in a pod that names its resource with 0, or it is in what it preempts")
+		t.Error("the extender must handle a pod that requests 0 of its resource, and must not support preemption")
 	}
 	init := corev1.Container{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"topolvm.io/capacity": resource.MustParse("0")}}}
 	if !e.IsInterested(conversion.New().Pod(&corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{init}}})) || e.IsInterested(conversion.New().Pod(&corev1.Pod{})) {

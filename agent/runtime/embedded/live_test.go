@@ -34,7 +34,7 @@ func TestPodAddresses(t *testing.T) {
 			t.Errorf("%s from the other pod: %q, want %q", address[i], got, want)
 		}
 		if got := r.exec(id[i], "wget", "-qO-", "http://127.0.0.1/"); !strings.Contains(got, want) {
-			t.Errorf("its own loopback: %q, want %q", got, want)
+			t.Errorf("loopback of the pod: %q, want %q", got, want)
 		}
 	}
 	if err := r.Service.StopPodSandbox(context.Background(), sb[0]); err != nil {

@@ -61,7 +61,7 @@ func TestV2BuiltinImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(r.host().Dir("memory", filepath.Join(sandboxConfig.Linux.CgroupParent, id))); !os.IsNotExist(err) {
-		t.Errorf("its cgroup remains: %v", err)
+		t.Errorf("the cgroup remains: %v", err)
 	}
 	if left := r.leftovers(); len(left) != 0 {
 		t.Errorf("left: %q", left)

@@ -70,6 +70,6 @@ func TestOpenFileLimit(t *testing.T) {
 	r.LoadWorkload(t)
 	sb, sandboxConfig := r.createSandbox("limit", nil)
 	if got, _ := r.outputAndCode(sb, sandboxConfig, shell("c", "ulimit -n")); got != string(want) {
-		t.Errorf("it may open %q, want %q", got, want)
+		t.Errorf("open file limit is %q, want %q", got, want)
 	}
 }
