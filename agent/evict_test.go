@@ -162,13 +162,13 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 		})
 		defer stop()
 		waitBriefly()
-		began := time.Now()
+		start := time.Now()
 		var took atomic.Int64
 		go func() {
 			if err := a.Shutdown(t.Context(), "n0"); err != nil {
 				t.Error(err)
 			}
-			took.Store(int64(time.Since(began)))
+			took.Store(int64(time.Since(start)))
 		}()
 		time.Sleep(10 * time.Second)
 		create(t, api, pod("late"))
@@ -189,7 +189,7 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 			}
 		}
 		if d := time.Duration(took.Load()); d < 20*time.Second || d > 22*time.Second {
-			t.Errorf("it took %v", d)
+			t.Errorf("took %v", d)
 		}
 		if p := get(t, api, "late").Status; p.Reason != "NodeShutdown" {
 			t.Errorf("pod created during the shutdown: %s", p.Reason)

@@ -50,7 +50,7 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 				}))
 				a, stop := startAgent(t, api, func(*agent.Options) {})
 				waitBriefly()
-				began := time.Now()
+				start := time.Now()
 				a.Evict(agent.Eviction{Pod: "p", Reason: x.reason, Message: x.message, Grace: 100 * time.Second,
 					Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: x.condition}})
 				time.Sleep(20 * time.Second)
@@ -63,7 +63,7 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 					}
 				})
 				defer stop()
-				time.Sleep(time.Until(began.Add(x.ends - 3*time.Second)))
+				time.Sleep(time.Until(start.Add(x.ends - 3*time.Second)))
 				synctest.Wait()
 				if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || conditionOf(&p, corev1.DisruptionTarget) == nil {
 					t.Errorf("during the grace period: %s: %+v", p.Phase, p.Conditions)

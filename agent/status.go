@@ -73,9 +73,9 @@ func convertContainerStatuses(p *pod, runs []podlifecycle.Status, specs []corev1
 			out = append(out, *s)
 			continue
 		}
-		launched := r.StartupPassed
+		started := r.StartupPassed
 		s := corev1.ContainerStatus{
-			Name: r.Name, Image: specs[i].Image, RestartCount: r.Restarts, Started: &launched,
+			Name: r.Name, Image: specs[i].Image, RestartCount: r.Restarts, Started: &started,
 			Ready: r.Ready || r.State == podlifecycle.ContainerTerminated && r.Exit.Code == 0 && isInitContainer(p, r.Name), State: containerState(p, r),
 		}
 		id, before := "", ""

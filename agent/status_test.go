@@ -23,11 +23,11 @@ import (
 // scripted is a runtime with fixed answers.
 type scripted struct {
 	*simulated.Runtime
-	tell func(runtime.Report)
+	report func(runtime.Report)
 
 	mu       sync.Mutex
 	recalled map[types.UID][]podlifecycle.Status
-	swept    map[types.UID]bool
+	removed  map[types.UID]bool
 	starts   []podlifecycle.Start
 	resumed  []string
 }
@@ -41,14 +41,14 @@ func (s *scripted) ExistingContainers(p *corev1.Pod) []podlifecycle.Status {
 func (s *scripted) RemoveOrphans(known map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.swept = known
+	s.removed = known
 }
 
 // done returns the calls received.
-func (s *scripted) done() (starts []podlifecycle.Start, resumed []string, swept map[types.UID]bool) {
+func (s *scripted) done() (starts []podlifecycle.Start, resumed []string, removed map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.starts), slices.Clone(s.resumed), s.swept
+	return slices.Clone(s.starts), slices.Clone(s.resumed), s.removed
 }
 
 func (s *scripted) Start(p *corev1.Pod, container string, attempt int32) {
@@ -67,7 +67,7 @@ func (s *scripted) StartProbe(*corev1.Pod, string, podlifecycle.Probes, int32) {
 
 // event reports an event of pod p.
 func (s *scripted) event(e podlifecycle.Event) {
-	s.tell(runtime.Report{Pod: "p", Event: e})
+	s.report(runtime.Report{Pod: "p", Event: e})
 	waitBriefly()
 }
 
@@ -80,7 +80,7 @@ func startScriptedAgent(t *testing.T, api *fake.Clientset, s *scripted, change .
 		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.7"}}
 		o.Nodes = []*corev1.Node{n}
 		o.Runtime = func(report func(runtime.Report)) runtime.Runtime {
-			s.Runtime, s.tell = simulated.New(report), report
+			s.Runtime, s.report = simulated.New(report), report
 			return s
 		}
 		for _, c := range change {
@@ -122,9 +122,9 @@ func TestStatusFromRuntimeReports(t *testing.T) {
 			t.Errorf("%s %+v", p.Phase, p.ContainerStatuses[0].State)
 		}
 		if c := conditionOf(&p, corev1.PodReadyToStartContainers); c.Status != corev1.ConditionFalse {
-			t.Error("it has no address and no container, and is ready to start containers")
+			t.Error("PodReadyToStartContainers is true without an address and a container")
 		}
-		s.tell(runtime.Report{Pod: "p", Addresses: []string{"10.0.0.9", "fd00::9"}, Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://1", Image: "docker.io/app:1", ImageID: "sha256:a"}})
+		s.report(runtime.Report{Pod: "p", Addresses: []string{"10.0.0.9", "fd00::9"}, Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://1", Image: "docker.io/app:1", ImageID: "sha256:a"}})
 		s.event(podlifecycle.Started{Container: "c"})
 		p = get(t, api, "p").Status
 		if c := p.ContainerStatuses[0]; p.PodIP != "10.0.0.9" || len(p.PodIPs) != 2 || p.HostIP != "192.0.2.7" || c.ContainerID != "containerd://1" || c.ImageID != "sha256:a" || c.Image != "docker.io/app:1" || !*c.Started || c.Ready {
@@ -138,7 +138,7 @@ func TestStatusFromRuntimeReports(t *testing.T) {
 		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.State.Terminated == nil || c.State.Terminated.Reason != "OOMKilled" || c.State.Terminated.ContainerID != "containerd://1" || c.RestartCount != 0 {
 			t.Errorf("after its end: %+v", c)
 		}
-		s.tell(runtime.Report{Pod: "p", Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://2"}})
+		s.report(runtime.Report{Pod: "p", Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://2"}})
 		s.event(podlifecycle.Started{Container: "c"})
 		s.event(podlifecycle.Exited{Container: "c", Code: 1})
 		c := get(t, api, "p").Status.ContainerStatuses[0]
@@ -183,9 +183,9 @@ func TestContainersAreRestored(t *testing.T) {
 			{Name: "c", State: podlifecycle.ContainerRunning, StartedAt: now.Time},
 			{Name: "d", State: podlifecycle.ContainerTerminated, Exit: podlifecycle.Exit{Code: 3, StartedAt: now.Time, FinishedAt: now.Time}, Restarts: 1}}}}
 		defer startScriptedAgent(t, api, &s)()
-		starts, resumed, swept := s.done()
-		if len(resumed) != 1 || resumed[0] != "c" || !swept["p"] {
-			t.Errorf("resumed %v, swept all but %v", resumed, swept)
+		starts, resumed, removed := s.done()
+		if len(resumed) != 1 || resumed[0] != "c" || !removed["p"] {
+			t.Errorf("resumed %v, swept all but %v", resumed, removed)
 		}
 		if want := (podlifecycle.Start{Container: "e"}); len(starts) != 1 || starts[0] != want {
 			t.Errorf("started %v", starts)

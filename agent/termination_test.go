@@ -74,12 +74,12 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 				time.Sleep(tc.takes - time.Second)
 				synctest.Wait()
 				if isDeleted(t, api) || !isReady(get(t, api, "p")) {
-					t.Fatal("it is gone, or not ready, a second too early")
+					t.Fatal("removed or not ready one second early")
 				}
 				time.Sleep(3 * time.Second / 2)
 				synctest.Wait()
 				if !isDeleted(t, api) {
-					t.Errorf("it is still there: %+v", get(t, api, "p").Status)
+					t.Errorf("the pod still exists: %+v", get(t, api, "p").Status)
 				}
 			})
 		})
@@ -101,7 +101,7 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 				terminate(t, api, 30)
 				time.Sleep(tc.away)
 				if isDeleted(t, api) {
-					t.Fatal("the pod is gone although no agent ran")
+					t.Fatal("the pod was deleted although no agent ran")
 				}
 				defer cluster(t, api, 1)()
 				time.Sleep(tc.takes - time.Second/2)
@@ -110,7 +110,7 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				if early || !isDeleted(t, api) {
-					t.Errorf("gone too early: %v, gone in the end: %v", early, isDeleted(t, api))
+					t.Errorf("deleted too early: %v, deleted finally: %v", early, isDeleted(t, api))
 				}
 			})
 		})

@@ -30,7 +30,7 @@ func TestKubernetesServiceWithSeveralServers(t *testing.T) {
 		}
 		s, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{})
 		if err != nil || s.Spec.Ports[0].TargetPort.IntValue() != 7443 || writes != 2 {
-			t.Errorf("it leads to %+v after %d writes, want 7443 after 2: %v", s.Spec.Ports, writes, err)
+			t.Errorf("ports of the Service are %+v after %d writes, want 7443 after 2: %v", s.Spec.Ports, writes, err)
 		}
 		if err := services.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -48,8 +48,8 @@ func TestKubernetesServiceBeforeBootstrap(t *testing.T) {
 		client := fake.NewClientset()
 		go runKubernetesServiceController(t.Context(), client, "10.96.0.1", 6443)
 		synctest.Wait()
-		if did := client.Actions(); len(did) > 0 {
-			t.Errorf("it began with %v", did)
+		if actions := client.Actions(); len(actions) > 0 {
+			t.Errorf("unexpected first requests: %v", actions)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 func TestBufferedPipeOrderAndEnd(t *testing.T) {
 	c := newBufferedPipe()
 	sent := bytes.Repeat([]byte("0123456789"), pipeBufferLimit/4)
-	why := errors.New("why")
+	cause := errors.New("why")
 	go func() {
 		for rest := sent; len(rest) > 0; {
 			n, err := c.Write(rest[:min(len(rest), 100_000)])
@@ -20,12 +20,12 @@ func TestBufferedPipeOrderAndEnd(t *testing.T) {
 			}
 			rest = rest[n:]
 		}
-		c.closeWrite(why)
+		c.closeWrite(cause)
 		c.closeWrite(nil) // only the first call sets the error
 	}()
 	got, err := io.ReadAll(c)
-	if !bytes.Equal(got, sent) || !errors.Is(err, why) {
-		t.Errorf("read %d of %d bytes and %v, want all of them and %v", len(got), len(sent), err, why)
+	if !bytes.Equal(got, sent) || !errors.Is(err, cause) {
+		t.Errorf("read %d of %d bytes and %v, want all of them and %v", len(got), len(sent), err, cause)
 	}
 	if _, err := c.Write([]byte("late")); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("a write after the end: %v, want %v", err, io.ErrClosedPipe)

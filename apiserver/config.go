@@ -61,7 +61,7 @@ func isLongRunning(r *http.Request, info *request.RequestInfo) bool {
 	return isLongRunningResource(r, info)
 }
 
-// listen listens on the address. If the port is in use, the error says what to do.
+// listen listens on the address. If the port is in use, the error names the remedy.
 func listen(address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -40,6 +40,6 @@ func TestEvictionIsCountedOnce(t *testing.T) {
 		}
 	}
 	if after := counted(); before < 0 || after != before+1 {
-		t.Errorf("%d before, %d after an eviction that was asked for twice", before, after)
+		t.Errorf("%d before, %d after a repeated eviction request", before, after)
 	}
 }

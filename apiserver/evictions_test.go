@@ -108,18 +108,18 @@ func TestConcurrentEvictionsRespectBudgets(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	going := 0
+	deleting := 0
 	list, err := e.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range list.Items {
 		if p.DeletionTimestamp != nil {
-			going++
+			deleting++
 		}
 	}
-	if going != 7 || granted.Load() < 7 || granted.Load() > 14 || e.budgetState("a") != "0 left, 7 entries" || e.budgetState("b") != "2 left, 7 entries" {
-		t.Errorf("%d pods go, %d granted, %d refused, a: %s, b: %s", going, granted.Load(), refusals.Load(), e.budgetState("a"), e.budgetState("b"))
+	if deleting != 7 || granted.Load() < 7 || granted.Load() > 14 || e.budgetState("a") != "0 left, 7 entries" || e.budgetState("b") != "2 left, 7 entries" {
+		t.Errorf("%d pods go, %d granted, %d refused, a: %s, b: %s", deleting, granted.Load(), refusals.Load(), e.budgetState("a"), e.budgetState("b"))
 	}
 }
 

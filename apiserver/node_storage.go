@@ -47,7 +47,7 @@ func nodeGetter(store *registry.Store) func(context.Context, string) (*corev1.No
 		}
 		node, ok := obj.(*corev1.Node)
 		if !ok {
-			return nil, fmt.Errorf("want a Node called %s, have %T", name, obj)
+			return nil, fmt.Errorf("want a Node named %s, got %T", name, obj)
 		}
 		return node, nil
 	}

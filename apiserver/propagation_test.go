@@ -55,7 +55,7 @@ func TestPropagation(t *testing.T) {
 	if err := maps.Delete(t.Context(), "m2", metav1.DeleteOptions{PropagationPolicy: &bad}); !apierrors.IsInvalid(err) {
 		t.Errorf("an unknown propagation policy: %v", err)
 	}
-	// Deleting a Job orphans its pods unless the request says otherwise.
+	// Deleting a Job orphans its pods unless the request sets a propagation policy.
 	jobs := client.BatchV1().Jobs("default")
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j"}}
 	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}

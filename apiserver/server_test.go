@@ -83,7 +83,7 @@ func TestRestartKeepsObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := apiserver.New(t.Context(), options(dir)); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("a second server in the same data directory: %v, want an error that says so", err)
+		t.Errorf("a second server in the same data directory: %v, want an error that names the cause", err)
 	}
 	first.stop()
 	second := start(t, inDir)
@@ -108,12 +108,12 @@ func TestPortInUse(t *testing.T) {
 	o := options(t.TempDir())
 	o.Listen = l.Addr().String()
 	if _, err := apiserver.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "the port is in use") {
-		t.Errorf("got %v, want an error that says that the port is in use", err)
+		t.Errorf("got %v, want an error about a port in use", err)
 	}
 }
 
 func TestBadOptions(t *testing.T) {
-	for name, spoil := range map[string]func(*apiserver.Options){
+	for name, corrupt := range map[string]func(*apiserver.Options){
 		"--listen":                    func(o *apiserver.Options) { o.Listen = "nowhere" },
 		"--service-cluster-ip-range":  func(o *apiserver.Options) { o.ServiceClusterIPRange = "10.96" },
 		"--disable-admission-plugins": func(o *apiserver.Options) { o.DisableAdmissionPlugins = []string{"Frob"} },
@@ -121,7 +121,7 @@ func TestBadOptions(t *testing.T) {
 		`--etcd-servers "nonsense"`:   func(o *apiserver.Options) { o.EtcdServers = []string{"nonsense"} },
 	} {
 		o := options(t.TempDir())
-		spoil(&o)
+		corrupt(&o)
 		if _, err := apiserver.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v, want an error that names the flag", name, err)
 		}

@@ -136,13 +136,13 @@ func (b *bench) allocations(n int) float64 {
 	return float64(sum) / float64(n)
 }
 
-func newBench(t testing.TB, nodes, shapes int, churn bool, kinds ...podKind) *bench {
+func newBench(t testing.TB, nodes, specs int, churn bool, kinds ...podKind) *bench {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{state: mixedCluster(nodes), churn: churn, hold: 4 * nodes, rand: rand.New(rand.NewPCG(3, 4))}
-	b.apps = apps(b.state, shapes, kinds...)
+	b.apps = apps(b.state, specs, kinds...)
 	b.engine = fastpath.NewEngine(b.state, p, 1)
 	return b
 }

@@ -20,7 +20,7 @@ import (
 // BenchmarkEndToEnd measures the whole path of a pod within the process. The pod is
 // compiled when it arrives, queued, decided, assumed, bound, compiled again when it is
 // seen on its node, and removed 1,000 pods later, so that the cluster does not fill up.
-// There is no API server. Everything else is as in the scheduler.
+// There is no API server. All other parts are the scheduler's.
 func BenchmarkEndToEnd(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { benchmarkEndToEnd(b, nodes) })

@@ -57,7 +57,7 @@ func TestOpenBPacking(t *testing.T) {
 				missing = append(missing, row)
 			}
 			if ours.Emptied < theirs.Emptied || ours.Returned > 0 || ours.Pending > waiting {
-				t.Errorf("a plan empties fewer nodes than eviction, has pods come back, or leaves more waiting: %s", row)
+				t.Errorf("a plan empties fewer nodes than eviction, returns pods to their nodes, or leaves more pods pending: %s", row)
 			}
 			if half.Emptied < min(theirs.Emptied, most) || half.Evicted > theirs.Evicted/2 || half.Returned > 0 {
 				t.Errorf("half of the evictions do not empty as many nodes, or as many as they can: %s", row)

@@ -19,9 +19,9 @@ import (
 // rejected again.
 func BenchmarkPendingPods(b *testing.B) {
 	for _, waiting := range []int{1000, 100_000} {
-		for _, shapes := range []int{100, 1000} {
-			b.Run(fmt.Sprintf("nodes=5000/waiting=%d/shapes=%d", waiting, shapes), func(b *testing.B) {
-				w := newPendingBench(b, 5000, waiting, shapes)
+		for _, specs := range []int{100, 1000} {
+			b.Run(fmt.Sprintf("nodes=5000/waiting=%d/shapes=%d", waiting, specs), func(b *testing.B) {
+				w := newPendingBench(b, 5000, waiting, specs)
 				b.ResetTimer()
 				for b.Loop() {
 					w.event()
@@ -48,7 +48,7 @@ type pendingBench struct {
 	spent                        time.Duration
 }
 
-func newPendingBench(b *testing.B, nodes, waiting, shapes int) *pendingBench {
+func newPendingBench(b *testing.B, nodes, waiting, specs int) *pendingBench {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		b.Fatal(err)
@@ -57,7 +57,7 @@ func newPendingBench(b *testing.B, nodes, waiting, shapes int) *pendingBench {
 	cfg.Profiles = []profiles.Profile{profiles.New(p, 1, 0)}
 	w := &pendingBench{Rand: rand.New(rand.NewPCG(3, 4)), b: b, m: scheduling.New(cfg), now: time.Unix(1_700_000_000, 0)}
 	s := mixedCluster(nodes)
-	w.apps = apps(s, shapes, commonKinds...)
+	w.apps = apps(s, specs, commonKinds...)
 	for i := range w.apps { // all have the same priority
 		spec := *w.apps[i].spec
 		spec.Requests.MilliCPU += int64(i)

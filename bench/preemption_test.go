@@ -46,8 +46,8 @@ func fullCluster(n int) *cluster.State {
 // at most maxPlans times, for any -benchtime.
 func BenchmarkPreemption(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
-		for _, way := range []string{referenceEvaluator, "equal", "random sizes", spread, "budgets"} {
-			b.Run(fmt.Sprintf("%s/%d nodes", way, nodes), func(b *testing.B) { preempt(b, nodes, way) })
+		for _, variant := range []string{referenceEvaluator, "equal", "random sizes", spread, "budgets"} {
+			b.Run(fmt.Sprintf("%s/%d nodes", variant, nodes), func(b *testing.B) { preempt(b, nodes, variant) })
 		}
 	}
 }
@@ -75,7 +75,7 @@ type preemptionBench struct {
 	allocs   uint64
 }
 
-func preempt(b *testing.B, nodes int, way string) {
+func preempt(b *testing.B, nodes int, variant string) {
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
 		b.Fatal(err)
@@ -84,7 +84,7 @@ func preempt(b *testing.B, nodes int, way string) {
 	run := &preemptionBench{state: s, profile: p, engine: fastpath.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
 		departed: make([][]*model.Pod, preemptorLifetime)}
 	for i := range 8 {
-		if way == "budgets" {
+		if variant == "budgets" {
 			app := fmt.Sprint("low-", i)
 			s.UpsertBudget(&model.Budget{Namespace: "default", Name: app, Selector: appSelector(app), DisruptionsAllowed: 40, DesiredHealthy: int32(nodes/2 - nodes/10)})
 		}
@@ -92,18 +92,18 @@ func preempt(b *testing.B, nodes int, way string) {
 	r := rand.New(rand.NewPCG(1, 1))
 	spec := highPrioritySpec(1000, 1<<30)
 	n := b.N
-	if m, ok := maxPlans[way]; ok {
+	if m, ok := maxPlans[variant]; ok {
 		n = min(n, m)
 		b.ReportMetric(0, "ns/op") // it would count plans that were not made
 	}
 	for i := range n {
-		switch way {
+		switch variant {
 		case spread:
 			spec.Spread = []model.SpreadConstraint{{TopologyKey: zoneKey, MaxSkew: 5, MinDomains: 1, Hard: true, Selector: appSelector("high")}}
 		case "random sizes":
 			spec = highPrioritySpec(int64(1+r.IntN(4000)), int64(1+r.IntN(8192))<<20)
 		}
-		run.preemptNext(b, i, way, spec)
+		run.preemptNext(b, i, variant, spec)
 	}
 	b.ReportMetric(float64(run.spent.Nanoseconds())/1000/float64(n), "us/plan")
 	b.ReportMetric(float64(run.allocs)/float64((n+63)/64), "allocs/plan")
@@ -116,7 +116,7 @@ func highPrioritySpec(cpu, memory int64) *model.PodSpec {
 }
 
 // preemptNext lets one pod preempt, and removes a preemptor of an earlier call.
-func (run *preemptionBench) preemptNext(b *testing.B, i int, way string, spec *model.PodSpec) {
+func (run *preemptionBench) preemptNext(b *testing.B, i int, variant string, spec *model.PodSpec) {
 	s := run.state
 	for k, p := range run.departed[i%preemptorLifetime] {
 		if k == 0 {
@@ -136,7 +136,7 @@ func (run *preemptionBench) preemptNext(b *testing.B, i int, way string, spec *m
 		run.departed[i%preemptorLifetime] = []*model.Pod{run.bind(b, pod, sum.Choice)}
 		return
 	}
-	plan := run.plan(i%64 == 0, way, pod, &sum)
+	plan := run.plan(i%64 == 0, variant, pod, &sum)
 	if plan.Outcome != decision.PreemptionNominated {
 		b.Fatalf("pod %d: %s", i, plan.Outcome)
 	}
@@ -158,13 +158,13 @@ func (run *preemptionBench) bind(b *testing.B, pod *model.Pod, node string) *mod
 	return &bound
 }
 
-func (run *preemptionBench) plan(count bool, way string, pod *model.Pod, sum *decision.Summary) (plan *decision.Preemption) {
+func (run *preemptionBench) plan(count bool, variant string, pod *model.Pod, sum *decision.Summary) (plan *decision.Preemption) {
 	var before, after runtime.MemStats
 	if count {
 		runtime.ReadMemStats(&before)
 	}
 	start := time.Now()
-	if way == referenceEvaluator {
+	if variant == referenceEvaluator {
 		plan = &preemption.Evaluate(run.state, run.profile, 1, preemption.Defaults(), pod, placement.Evaluate(run.state, run.profile, 1, pod)).Preemption
 	} else {
 		plan = run.planner.Plan(pod, sum)

@@ -9,9 +9,9 @@ var commonKinds = []podKind{plainKind, affinityKind, antiHostKind, zoneKind, har
 
 // row is a row of the table: the kinds and their number.
 type row struct {
-	name   string
-	shapes int
-	kinds  []podKind
+	name  string
+	specs int
+	kinds []podKind
 }
 
 func table() []row {
@@ -24,9 +24,9 @@ func table() []row {
 		row{"100 shapes, each 6th unschedulable", 100, []podKind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
 }
 
-// samples returns how many decisions to time: as many as asked for, but fewer for a large
+// samples returns how many decisions to time: the requested number, but fewer for a large
 // cluster, to limit the total time.
-func samples(asked, nodes int) int { return max(min(asked, 20000, 200_000_000/nodes), 100) }
+func samples(requested, nodes int) int { return max(min(requested, 20000, 200_000_000/nodes), 100) }
 
 // BenchmarkDecision measures the decision alone for each row of the table.
 func BenchmarkDecision(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkDecision(b *testing.B) {
 		for _, churn := range []string{"", ", churn"} {
 			for _, r := range table() {
 				b.Run(fmt.Sprintf("nodes=%d/%s%s", nodes, r.name, churn), func(b *testing.B) {
-					c := newBench(b, nodes, r.shapes, churn != "", r.kinds...)
+					c := newBench(b, nodes, r.specs, churn != "", r.kinds...)
 					c.measure(b, samples(b.N, nodes)).report(b)
 					seen := c.engine.Counters()
 					b.ReportMetric(100*float64(seen.Cached)/float64(seen.Cached+seen.Scanned+seen.Reference), "%-by-views")

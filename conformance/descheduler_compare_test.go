@@ -10,7 +10,7 @@ import (
 // mismatches returns what is wrong with the evictions. All expected evictions must be
 // among them. Other evictions are allowed only as far as the recorded descheduler varied
 // in its choice.
-func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, mover *evictionRecorder, moves []descheduling.Move) (out []string) {
+func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor *evictionRecorder, moves []descheduling.Move) (out []string) {
 	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	got := make([]string, len(moves))
 	nodes, owners := map[string]int{}, map[string]int{}
@@ -21,7 +21,7 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, mover *
 		if !slices.Contains(e.Evicted, got[i]) && !slices.Contains(e.Maybe, got[i]) {
 			reportf("%s is evicted by %s", got[i], m.Strategy)
 		}
-		if want, told := e.Plugin[got[i]]; told && want != m.Profile+"/"+m.Strategy {
+		if want, reported := e.Plugin[got[i]]; reported && want != m.Profile+"/"+m.Strategy {
 			reportf("%s is evicted by %s/%s, want %s", got[i], m.Profile, m.Strategy, want)
 		}
 	}
@@ -41,7 +41,7 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, mover *
 		out = append(out, outOfBounds("owner", e.PerOwner, owners)...)
 	}
 	for _, want := range e.Attempted {
-		if !slices.Contains(mover.attempted, want) {
+		if !slices.Contains(evictor.attempted, want) {
 			reportf("the eviction of %s, which would be refused, is not asked for", want)
 		}
 	}
@@ -61,7 +61,7 @@ func outOfBounds(what string, want map[string]bounds, got map[string]int) (out [
 		}
 	}
 	for name, n := range got {
-		if _, told := want[name]; !told {
+		if _, reported := want[name]; !reported {
 			out = append(out, fmt.Sprintf("%d evictions of %s %s, want none", n, what, name))
 		}
 	}

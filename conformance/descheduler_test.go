@@ -92,15 +92,15 @@ func (v *deschedulerVector) differences() []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	mover := &evictionRecorder{blocked: v.Blocked}
-	result := descheduling.RunPolicy(snapshot, policy, mover)
+	evictor := &evictionRecorder{blocked: v.Blocked}
+	result := descheduling.RunPolicy(snapshot, policy, evictor)
 	if (refused != "") != (len(result.FailedProfiles) > 0) {
 		return []string{fmt.Sprintf("profiles that cannot run: %v, want %q", result.FailedProfiles, refused)}
 	}
 	if refused != "" {
 		return nil
 	}
-	return v.Expect.mismatches(policy, mover, result.Moves)
+	return v.Expect.mismatches(policy, evictor, result.Moves)
 }
 
 func (v *deschedulerVector) snapshot() (*descheduling.Snapshot, error) {

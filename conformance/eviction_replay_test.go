@@ -183,12 +183,12 @@ func (r *evictionReplay) pods(round *evictionRound) (out []nodepressure.Pod) {
 	for i := range r.active {
 		p := &r.active[i]
 		key := p.Namespace + "/" + p.Name
-		u, given := r.v.PodStats[key]
+		u, set := r.v.PodStats[key]
 		if now, replaced := round.PodStats[key]; replaced {
-			u, given = now, true
+			u, set = now, true
 		}
 		q := nodepressure.Pod{Pod: r.in.Pod(p), EvictionSpec: conversion.PressureTerms(p)}
-		if given && !u.Missing {
+		if set && !u.Missing {
 			q.Stats = u.stats()
 		}
 		out = append(out, q)
@@ -225,7 +225,7 @@ func (f *recordedFs) stats() nodepressure.FsStats {
 	return nodepressure.FsStats{Known: true, Bytes: f.UsedBytes, Inodes: f.InodesUsed}
 }
 
-// admit asks for the admission of the pods of a round.
+// admit requests the admission of the pods of a round.
 func (r *evictionReplay) admit(round map[string]any) {
 	var names []string
 	for i := range r.v.AdmitPods {

@@ -260,6 +260,6 @@ func TestVolumeMatchingAgreesWithLibrary(t *testing.T) {
 		}
 	}
 	if passed < 500 {
-		t.Errorf("only %d nodes passed: the test has grown blind", passed)
+		t.Errorf("only %d nodes passed: the test no longer covers enough cases", passed)
 	}
 }

@@ -73,20 +73,20 @@ func newPreemptionResult(r *preemption.Result) *preemptionResult {
 		t.Outcome = "nominated"
 	}
 	for _, c := range r.Candidates {
-		told := candidateResult{Node: c.Node, PDBViolations: c.Violations}
+		result := candidateResult{Node: c.Node, PDBViolations: c.Violations}
 		for _, victim := range c.Victims {
-			told.Victims = append(told.Victims, victim.Key())
+			result.Victims = append(result.Victims, victim.Key())
 		}
-		t.Candidates = append(t.Candidates, told)
+		t.Candidates = append(t.Candidates, result)
 	}
 	for i := range r.Refusals {
 		n := &r.Refusals[i]
-		told := nodeResult{Name: n.Node, Code: n.Verdict.Code.String()}
+		result := nodeResult{Name: n.Node, Code: n.Verdict.Code.String()}
 		if n.Verdict.Plugin != decision.DefaultPreemption {
-			told.Plugin = n.Verdict.Plugin.String()
+			result.Plugin = n.Verdict.Plugin.String()
 		}
-		told.Reasons = newRefusal(&n.Verdict).Reasons
-		t.Nodes = append(t.Nodes, told)
+		result.Reasons = newRefusal(&n.Verdict).Reasons
+		t.Nodes = append(t.Nodes, result)
 	}
 	return t
 }

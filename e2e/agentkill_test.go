@@ -19,7 +19,7 @@ import (
 type killTest struct {
 	*realNode
 	started int             // pods created
-	there   []string        // names of those that are not deleted, oldest first
+	names   []string        // names of those that are not deleted, oldest first
 	unknown int             // pods with an unknown exit status
 	failed  map[string]bool // names of these pods
 	out     string          // where each start of a container writes a line
@@ -98,7 +98,7 @@ func (k *killTest) createPods(t *testing.T, n int) {
 			c.Command = []string{"/bin/sh", "-c", "echo started >> /out/" + name + "; " + last}
 			c.VolumeMounts = []corev1.VolumeMount{{Name: "out", MountPath: "/out"}, {Name: "mem", MountPath: "/mem"}}
 		})
-		k.there = append(k.there, name)
+		k.names = append(k.names, name)
 	}
 }
 
@@ -107,12 +107,12 @@ func (k *killTest) createPods(t *testing.T, n int) {
 // at a different moment.
 func (k *killTest) churn(t *testing.T, n, round int) {
 	t.Helper()
-	for _, name := range k.there[:n] {
+	for _, name := range k.names[:n] {
 		if err := k.client.CoreV1().Pods(k.name).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	k.there = k.there[n:]
+	k.names = k.names[n:]
 	first := k.started
 	k.createPods(t, n)
 	some := round % (n + 1)
@@ -163,8 +163,8 @@ func (k *killTest) waitSettled(t *testing.T) {
 				errs = append(errs, fmt.Errorf("%s is %s, want %s: %+v", p.Name, p.Status.Phase, want, p.Status.ContainerStatuses))
 			}
 		}
-		if !sameNames(names, k.there) {
-			errs = append(errs, fmt.Errorf("pods %v, want %v", names, k.there))
+		if !sameNames(names, k.names) {
+			errs = append(errs, fmt.Errorf("pods %v, want %v", names, k.names))
 		}
 		return errors.Join(errs...)
 	})
@@ -182,11 +182,11 @@ func (k *killTest) checkRanOnce(t *testing.T) {
 	}
 	for i := range k.started {
 		name := fmt.Sprintf("p%d", i)
-		there, ends, n := slices.Contains(k.there, name), i%3 == 0, k.starts(name)
-		if ends && n > 1 || there && n == 0 && !k.failed[name] {
+		exists, ends, n := slices.Contains(k.names, name), i%3 == 0, k.starts(name)
+		if ends && n > 1 || exists && n == 0 && !k.failed[name] {
 			t.Errorf("%s was started %d times", name, n)
 		}
-		if !there || ends {
+		if !exists || ends {
 			continue
 		}
 		eventually(t, happenWithin, func() error { // the status shows a new start only after it

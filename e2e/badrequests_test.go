@@ -145,7 +145,7 @@ func TestBadRequests(t *testing.T) {
 			}
 			for _, w := range b.words {
 				if !strings.Contains(got.message, w) {
-					t.Errorf("the message does not say %q: %s", w, shortened(got.message))
+					t.Errorf("the message lacks %q: %s", w, shortened(got.message))
 				}
 			}
 			checkAlive(t, s.anonymous)

@@ -33,13 +33,13 @@ func TestCommandErrors(t *testing.T) {
 		"data directory is a file":     {[]string{"up", "--data-dir", h.write("file", ""), "--listen", "127.0.0.1:0"}, []string{"--data-dir", "file", "not a directory"}},
 		"negative nodes":               {up("--nodes", "-1"), []string{"--nodes -1", "between 0 and 20000"}},
 		"node of no size":              {up("--node-cpu", "many"), []string{"--node-cpu", `"many"`, "such as 8"}},
-		"node of nothing":              {up("--node-memory", "0"), []string{"--node-memory", `"0"`, "above 0"}},
+		"node without arguments":       {up("--node-memory", "0"), []string{"--node-memory", `"0"`, "above 0"}},
 		"nodes file missing":           {up("--nodes-file", h.path("none.yaml")), []string{"none.yaml", "no such file"}},
 		"nodes file of pods in a list": {up("--nodes-file", h.write("list.yaml", "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod}]\n")), []string{"list.yaml", "items[0]", `"Pod"`}},
 		"nodes file of pods":           {up("--nodes-file", "../examples/pods.yaml"), []string{"pods.yaml", "document 1", "must be v1 Node"}},
 		"nodes file of nonsense":       {up("--nodes-file", h.write("bad.yaml", "apiVersion: v1\nkind: Node\nmetadata: {nam: n1}\n")), []string{"bad.yaml", "document 1", "nam"}},
-		"nodes file of nothing":        {up("--nodes-file", h.write("empty.yaml", "---\n")), []string{"empty.yaml", "no Node"}},
-		"nodes file, same twice":       {up("--nodes-file", h.write("twice.yaml", duplicateNodes)), []string{`"n1"`, "duplicate"}},
+		"empty nodes file":             {up("--nodes-file", h.write("empty.yaml", "---\n")), []string{"empty.yaml", "no Node"}},
+		"nodes file, duplicate name":   {up("--nodes-file", h.write("twice.yaml", duplicateNodes)), []string{`"n1"`, "duplicate"}},
 		"two sources of nodes":         {up("--nodes-file", "x", "--openb-nodes", "y"), []string{"--nodes-file", "--openb-nodes", "only one"}},
 		"OpenB nodes of nonsense":      {up("--openb-nodes", h.write("bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn1,-4,1,0,\n")), []string{"bad.csv:2", "cpu_milli", `"-4"`}},
 		"unknown option":               {up("--config", h.write("opt.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nscheduler: {sed: 4}\n")), []string{"opt.yaml", "sed"}},
@@ -52,7 +52,7 @@ func TestCommandErrors(t *testing.T) {
 		"scheduler, bad election":      {[]string{"scheduler", "--kubeconfig", h.write("none.kubeconfig", fakeKubeconfig), "--leader-elect-lease-duration", "1s", "--leader-elect-renew-deadline", "2s"}, []string{"lease", "1s", "2s"}},
 		"kubeconfig missing":           {[]string{"controller", "--kubeconfig", h.path("none")}, []string{"--kubeconfig", "none", "no such file"}},
 		"kubectl, no cluster":          {[]string{"kubectl", "get", "pods"}, []string{"no cluster in", "berth up"}},
-		"load of nothing":              {[]string{"load"}, []string{"--openb-pods"}},
+		"load without arguments":       {[]string{"load"}, []string{"--openb-pods"}},
 		"load of nonsense":             {[]string{"load", "--kubeconfig", h.path("none.kubeconfig"), "--openb-pods", h.write("pods.csv", "name,cpu\n")}, []string{"pods.csv", "no column", "cpu_milli"}},
 		"load, output":                 {[]string{"load", "--openb-pods", "x", "-o", "xml"}, []string{"-o", `"xml"`, "text, json or yaml"}},
 		"explain, output":              {[]string{"explain", "pod", "x", "-o", "xml"}, []string{"-o", `"xml"`, "text, json or yaml"}},
@@ -87,7 +87,7 @@ func checkUsageError(t *testing.T, r result, words ...string) {
 	}
 	for _, w := range words {
 		if !strings.Contains(line, w) {
-			t.Errorf("it does not say %q: %s", w, line)
+			t.Errorf("output lacks %q: %s", w, line)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestConfigReadsBack(t *testing.T) {
 	both := changed + "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: tight, pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]\n"
 	c := h.up("--config", h.write("both.yaml", both))
 	if out := c.proc.out.String(); !strings.Contains(out, "seed 42") || !strings.Contains(out, "tight") {
-		t.Errorf("it does not run with the files' seed and profile: %s", out)
+		t.Errorf("the command does not use the seed and profile of the files: %s", out)
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		c.mustKubectl("run", name, "--image", "x:1", "--overrides", `{"spec":{"schedulerName":"tight","containers":[{"name":"x","image":"x:1","resources":{"requests":{"cpu":"1"}}}]}}`)

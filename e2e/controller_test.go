@@ -29,7 +29,7 @@ func TestTwoControllers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := second.waitForOutput("Controllers at"); !strings.Contains(out, ": serviceaccount, namespace. Press Ctrl-C") {
-		t.Errorf("it runs others than those named: %s", out)
+		t.Errorf("controllers that were not named run: %s", out)
 	}
 	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestTwoControllers(t *testing.T) {
 	third.waitForOutput("Controllers at")
 	c.mustKubectl("apply", "-f", h.write("manager.yaml", kcmLease(time.Now().Add(time.Minute))))
 	if code := third.wait(); code != 2 || !strings.Contains(third.out.String(), "--controllers=*,-") {
-		t.Errorf("a kube-controller-manager came, and it ended with code %d: %s", code, third.out.String())
+		t.Errorf("after kube-controller-manager started, berth exited with code %d: %s", code, third.out.String())
 	}
 }
 

@@ -34,7 +34,7 @@ func TestDemo(t *testing.T) {
 	checkDemoCleanup(t, h)
 }
 
-// TestDemoUnprivileged runs all acts on simulated nodes. The demo says why.
+// TestDemoUnprivileged runs all acts on simulated nodes. The demo prints the reason.
 func TestDemoUnprivileged(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -77,11 +77,11 @@ func publicHome(t *testing.T) testHome {
 func TestDemoStopped(t *testing.T) {
 	t.Parallel()
 	c := newTestHome(t).up("--nodes", "1")
-	ways := [][]syscall.Signal{{syscall.SIGINT}}
+	variants := [][]syscall.Signal{{syscall.SIGINT}}
 	if !signal.Ignored(syscall.SIGHUP) { // as with nohup
-		ways = append(ways, []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP})
+		variants = append(variants, []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP})
 	}
-	for _, how := range ways {
+	for _, how := range variants {
 		d := c.start("demo", "--simulated", "--kubeconfig", c.kubeconfig, "--acts", "memory")
 		d.waitForOutput("Now leaky")
 		for _, s := range how {

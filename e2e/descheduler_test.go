@@ -74,7 +74,7 @@ func TestUpDescheduler(t *testing.T) {
 	eventually(t, happenWithin, func() error {
 		on, _ := c.podsPerNode("web")
 		if on != "n1:2 n2:1 n3:1 of 4" && on != "n1:1 n2:2 n3:1 of 4" && on != "n1:1 n2:1 n3:2 of 4" {
-			return fmt.Errorf("they are on %s", on)
+			return fmt.Errorf("pods are on %s", on)
 		}
 		return nil
 	})
@@ -94,7 +94,7 @@ func TestUpDescheduler(t *testing.T) {
 		return nil
 	})
 	if on, after := c.podsPerNode("web"); !slices.Equal(before, after) {
-		t.Errorf("it moved pods after they were spread; now %s", on)
+		t.Errorf("pods moved after they were spread; now %s", on)
 	}
 	if r := h.run("descheduler", "--kubeconfig", c.kubeconfig); r.code != 2 || !strings.Contains(r.stderr, "Lease kube-system/descheduler, held by berth-up") {
 		t.Errorf("beside another descheduler: %s", r)
@@ -153,7 +153,7 @@ func TestDeschedulerCommand(t *testing.T) {
 	if n := len(c.holds()); n != 1 {
 		t.Fatalf("%d holds after a kill in the middle, want the one of the move", n)
 	}
-	// Its Lease says when it would have ended. The next run waits until then.
+	// Its Lease has the time at which it would have ended. The next run waits until then.
 	if holder := c.mustKubectl("get", "lease", "-n", "kube-system", "descheduler", "-o", "jsonpath={.spec.holderIdentity}"); !strings.HasPrefix(holder, "once_") {
 		t.Errorf("the Lease of a run that was killed is held by %q", holder)
 	}
@@ -161,10 +161,10 @@ func TestDeschedulerCommand(t *testing.T) {
 	c.mustKubectl("patch", "pod", pod, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "app=db", "--timeout=60s")
 	if r := h.run(args...); r.code != 0 || len(c.holds()) != 0 {
-		t.Errorf("the next run left %d holds: %s", len(c.holds()), r)
+		t.Errorf("after the next run %d holds remain: %s", len(c.holds()), r)
 	}
 	if got := c.mustKubectl("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}"); got != to {
-		t.Errorf("%s came to %q, planned was %s", pod, got, to)
+		t.Errorf("%s was bound to %q, want the planned node %s", pod, got, to)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package e2e tests the built berth command from outside, as its users run it: whole
+// Package e2e tests the built berth command as its users run it: whole
 // clusters in subprocesses on loopback, the embedded kubectl, standard clients, kill -9.
 // Its tests show that the components together keep the promises of the README.
 //

@@ -82,7 +82,7 @@ type budgetRecounter struct {
 
 	mu         sync.Mutex
 	pods       map[string]*corev1.Pod // existing pods by name
-	going      map[string]*corev1.Pod // pods being deleted, by UID
+	deleting   map[string]*corev1.Pod // pods being deleted, by UID
 	violations []string
 	counts     int
 	ended      error
@@ -110,7 +110,7 @@ func (r *budgetRecounter) watch(ctx context.Context, t *testing.T, client kubern
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.pods, r.going = map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+	r.pods, r.deleting = map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
 	for i := range list.Items {
 		r.pods[list.Items[i].Name] = &list.Items[i]
 	}
@@ -140,7 +140,7 @@ func (r *budgetRecounter) see(p *corev1.Pod, gone bool) {
 		delete(r.pods, p.Name)
 	}
 	if gone || p.DeletionTimestamp != nil {
-		r.going[string(p.UID)] = p
+		r.deleting[string(p.UID)] = p
 	}
 	for i := range r.all {
 		r.counts++
@@ -190,7 +190,7 @@ func TestDrain(t *testing.T) {
 		}
 	}
 	if frozen == 0 {
-		t.Error("no pod was on the nodes that may never go: nothing was tested")
+		t.Error("no pod ran on the protected nodes: nothing was tested")
 	}
 	eventually(t, happenWithin, func() error { return c.checkSettled(all) })
 	r.check(t, client)
@@ -240,8 +240,8 @@ func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 		if r.ended != nil {
 			t.Fatal(r.ended)
 		}
-		if len(r.going) < len(records) {
-			return fmt.Errorf("%d of %d records are seen in the watch", len(r.going), len(records))
+		if len(r.deleting) < len(records) {
+			return fmt.Errorf("%d of %d records arrived in the watch", len(r.deleting), len(records))
 		}
 		return nil
 	})
@@ -250,16 +250,16 @@ func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 	if len(r.violations) > 0 {
 		t.Errorf("%d times a budget was overdrawn, first: %s", len(r.violations), strings.Join(r.violations[:min(5, len(r.violations))], "\n"))
 	}
-	for uid, p := range r.going {
+	for uid, p := range r.deleting {
 		target := slices.IndexFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == "EvictionByEvictionAPI"
 		})
 		if target < 0 || records[uid] != 1 {
-			t.Errorf("pod %s went: conditions %+v, %d records", p.Name, p.Status.Conditions, records[uid])
+			t.Errorf("pod %s was evicted: conditions %+v, %d records", p.Name, p.Status.Conditions, records[uid])
 		}
 	}
-	if len(r.going) < 40 {
-		t.Errorf("only %d pods went: %v", len(r.going), slices.Collect(maps.Keys(r.going)))
+	if len(r.deleting) < 40 {
+		t.Errorf("only %d pods were evicted: %v", len(r.deleting), slices.Collect(maps.Keys(r.deleting)))
 	}
-	t.Logf("%d pods were evicted; %d counts of budgets", len(r.going), r.counts)
+	t.Logf("%d pods were evicted; %d counts of budgets", len(r.deleting), r.counts)
 }

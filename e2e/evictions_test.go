@@ -21,14 +21,14 @@ import (
 func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 	usage, capacity := n.usage(t)
 	level := capacity - 100<<20
-	stop, told := make(chan struct{}), make(chan string)
+	stop, result := make(chan struct{}), make(chan string)
 	go func() {
 		var crossed, below time.Time
 		var most int64
 		for {
 			select {
 			case <-stop:
-				told <- fmt.Sprintf("above the threshold for %.1f ms, by %d MiB at most", float64(below.Sub(crossed).Microseconds())/1000, max(0, most-level)>>20)
+				result <- fmt.Sprintf("above the threshold for %.1f ms, by %d MiB at most", float64(below.Sub(crossed).Microseconds())/1000, max(0, most-level)>>20)
 				return
 			case <-time.After(time.Millisecond):
 			}
@@ -46,7 +46,7 @@ func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 	n.makePod(t, "hog", nil, "-memory=4Gi", "-memory-rate=30Mi")
 	n.checkOnlyEviction(t, "hog", "memory", corev1.NodeMemoryPressure)
 	close(stop)
-	t.Logf("a hog of 30 MiB/s on a node of %d MiB: %s", capacity>>20, <-told)
+	t.Logf("a hog of 30 MiB/s on a node of %d MiB: %s", capacity>>20, <-result)
 }
 
 // testPIDEviction checks evictions for lack of process IDs.

@@ -152,6 +152,6 @@ func testCascade(t *testing.T, c *cluster) {
 		return nil
 	})
 	if claims := c.mustKubectl("get", "pvc", "-o", "name"); strings.Count(claims, "data-store-") != 3 {
-		t.Errorf("claims are kept when their StatefulSet goes, but there are: %s", claims)
+		t.Errorf("claims must outlive their StatefulSet, but only these exist: %s", claims)
 	}
 }

@@ -135,11 +135,11 @@ func (h testHome) startIn(by []string, args ...string) *process {
 	h.t.Helper()
 	p := &process{t: h.t, cmd: h.command(args...), exited: make(chan struct{})}
 	if len(by) > 0 {
-		way, err := exec.LookPath(by[0])
+		program, err := exec.LookPath(by[0])
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		p.cmd.Path, p.cmd.Args = way, append(slices.Clone(by), p.cmd.Args...)
+		p.cmd.Path, p.cmd.Args = program, append(slices.Clone(by), p.cmd.Args...)
 	}
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
 	if err := p.cmd.Start(); err != nil {
@@ -166,7 +166,7 @@ func (p *process) waitForOutput(words string) string {
 		select {
 		case <-p.exited:
 			if !strings.Contains(p.out.String(), words) {
-				p.t.Fatalf("%s ended with code %d before it said %q: %s", p.cmd, p.cmd.ProcessState.ExitCode(), words, p.out.String())
+				p.t.Fatalf("%s exited with code %d before it printed %q: %s", p.cmd, p.cmd.ProcessState.ExitCode(), words, p.out.String())
 			}
 		default:
 		}

@@ -64,17 +64,17 @@ func TestHolds(t *testing.T) {
 			return nil
 		})
 	}
-	waits := func(name, why string) {
+	waits := func(name, reason string) {
 		t.Helper()
 		eventually(t, happenWithin, func() error {
 			var p corev1.Pod
 			c.json(&p, "get", "pod", name)
 			for _, k := range p.Status.Conditions {
-				if k.Type == corev1.PodScheduled && strings.Contains(k.Message, why) {
+				if k.Type == corev1.PodScheduled && strings.Contains(k.Message, reason) {
 					return nil
 				}
 			}
-			return fmt.Errorf("pod %s does not wait for %q: %+v", name, why, p.Status)
+			return fmt.Errorf("pod %s does not wait for %q: %+v", name, reason, p.Status)
 		})
 	}
 	web, db, job, big, other := owner(c, "web"), owner(c, "db"), owner(c, "job"), owner(c, "big"), owner(c, "other")
@@ -89,8 +89,8 @@ func TestHolds(t *testing.T) {
 	c.mustKubectl("delete", "hold", name)
 	bound("web-1")
 
-	_, soon := hold(model.Avoid, "job", job, node, time.Now().Add(4*time.Second).UTC().Format(time.RFC3339), "")
-	c.mustKubectl("apply", "-f", c.write("soon.yaml", soon))
+	_, expiring := hold(model.Avoid, "job", job, node, time.Now().Add(4*time.Second).UTC().Format(time.RFC3339), "")
+	c.mustKubectl("apply", "-f", c.write("soon.yaml", expiring))
 	time.Sleep(time.Second)
 	c.mustKubectl("apply", "-f", c.write("job.yaml", ownedPod("job-1", "job", job, "100m")))
 	bound("job-1") // only after its expiry
@@ -102,7 +102,7 @@ func TestHolds(t *testing.T) {
 	waits("stranger", "Insufficient cpu")
 	c.mustKubectl("apply", "-f", c.write("big.yaml", ownedPod("big-1", "big", big, "7")))
 	bound("big-1")
-	if r := c.kubectl("apply", "-f", c.write("bad.yaml", strings.Replace(soon, "Avoid", "Shun", 1))); r.code == 0 || !strings.Contains(r.stderr, `spec.type: Unsupported value: "Shun"`) {
+	if r := c.kubectl("apply", "-f", c.write("bad.yaml", strings.Replace(expiring, "Avoid", "Shun", 1))); r.code == 0 || !strings.Contains(r.stderr, `spec.type: Unsupported value: "Shun"`) {
 		t.Errorf("a hold of an unknown type: %s", r)
 	}
 }

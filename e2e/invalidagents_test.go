@@ -79,7 +79,7 @@ func TestInvalidAgents(t *testing.T) {
 			}
 			for _, w := range tc.words {
 				if !strings.Contains(r.stderr, w) {
-					t.Errorf("it does not say %q: %s", w, r)
+					t.Errorf("output lacks %q: %s", w, r)
 				}
 			}
 		})

@@ -54,8 +54,8 @@ func TestInvalidInputs(t *testing.T) {
 		"option nodeLifecycle, share":         {option("share", "nodeLifecycle: {unhealthyZoneThreshold: 55}"), []string{"nodeLifecycle.unhealthyZoneThreshold", "55", "between 0 and 1"}},
 		"option podGC, negative":              {option("cap", "podGC: {evictedCap: -1}"), []string{"podGC.evictedCap", "-1"}},
 		"option taints, unknown":              {option("frozen", "taints: {frozenDeadlines: true}"), []string{"frozenDeadlines", "frozenDeadline"}},
-		"option holds, upside down":           {option("holds", "holds: {firstSeconds: 700}"), []string{"holds", "700", "600"}},
-		"option holds, a word":                {option("avoid", "holds: {avoid: often}"), []string{"avoid.yaml", "holds.avoid"}},
+		"option --holds, reversed":            {option("holds", "holds: {firstSeconds: 700}"), []string{"holds", "700", "600"}},
+		"option --holds, a word":              {option("avoid", "holds: {avoid: often}"), []string{"avoid.yaml", "holds.avoid"}},
 		"budget, both forms":                  {object("both", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: both}\nspec: {minAvailable: 1, maxUnavailable: 1, selector: {}}\n"), []string{"spec", "minAvailable", "maxUnavailable"}},
 		"budget, a share of too much":         {object("much", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: much}\nspec: {minAvailable: 101%, selector: {}}\n"), []string{"spec.minAvailable", "101%"}},
 		"deployment, foreign selector":        {object("foreign", workload("apps/v1", "Deployment", "selector: {matchLabels: {app: other}}, ")), []string{"spec.template.metadata.labels", "selector"}},
@@ -73,7 +73,7 @@ func TestInvalidInputs(t *testing.T) {
 			}
 			for _, w := range tc.words {
 				if !strings.Contains(r.stderr, w) {
-					t.Errorf("it does not say %q: %s", w, r)
+					t.Errorf("output lacks %q: %s", w, r)
 				}
 			}
 		})

@@ -103,7 +103,7 @@ func (c *virtualNodeCluster) checkInvalidPods(t *testing.T, pods map[string]inva
 			delete(pods, p.Name)
 		}
 		if len(pods) > len(errs) {
-			errs = append(errs, fmt.Errorf("%d pods are gone", len(pods)-len(errs)))
+			errs = append(errs, fmt.Errorf("%d pods are deleted", len(pods)-len(errs)))
 		}
 		return errors.Join(errs...)
 	})

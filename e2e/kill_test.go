@@ -58,10 +58,10 @@ func killRound(t *testing.T, after int) {
 	l.watch(first, t, c.protobuf())
 
 	// The kill interrupts create requests. They are repeated below.
-	enough := make(chan struct{})
+	reached := make(chan struct{})
 	var arrivals sync.WaitGroup
-	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), after, enough) })
-	<-enough
+	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), after, reached) })
+	<-reached
 	c.proc.kill()
 	ended()
 	arrivals.Wait()
@@ -119,7 +119,7 @@ func (l *acknowledgedPods) counts() (acknowledged, bound int) {
 
 // arrive creates all pods that are not yet acknowledged. After the wanted number it closes
 // enough, if not nil, and continues until the server is gone.
-func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interface, want int, enough chan struct{}) {
+func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interface, want int, reached chan struct{}) {
 	work := make(chan string, arriving)
 	for i := range arriving {
 		work <- fmt.Sprintf("pod-%04d", i)
@@ -133,15 +133,15 @@ func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interfa
 				if !l.create(ctx, client, name) {
 					return
 				}
-				if n, _ := l.counts(); n >= want && enough != nil {
-					once.Do(func() { close(enough) })
+				if n, _ := l.counts(); n >= want && reached != nil {
+					once.Do(func() { close(reached) })
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if enough != nil {
-		once.Do(func() { close(enough) })
+	if reached != nil {
+		once.Do(func() { close(reached) })
 	}
 }
 
@@ -184,7 +184,7 @@ func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kuber
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informer := factory.Core().V1().Pods().Informer()
-	see := func(obj any) {
+	observe := func(obj any) {
 		p, ok := obj.(*corev1.Pod)
 		if !ok {
 			return
@@ -202,7 +202,7 @@ func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kuber
 			l.running[p.UID] = true
 		}
 	}
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, obj any) { see(obj) }}); err != nil {
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: observe, UpdateFunc: func(_, obj any) { observe(obj) }}); err != nil {
 		t.Fatal(err)
 	}
 	factory.Start(ctx.Done())
@@ -216,20 +216,20 @@ func (l *acknowledgedPods) checkNothingLost(t *testing.T, client kubernetes.Inte
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := map[types.UID]string{}
+	existing := map[types.UID]string{}
 	for i := range list.Items {
-		there[list.Items[i].UID] = list.Items[i].Spec.NodeName
+		existing[list.Items[i].UID] = list.Items[i].Spec.NodeName
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for name, uid := range l.acknowledged {
-		if _, ok := there[uid]; !ok {
+		if _, ok := existing[uid]; !ok {
 			t.Errorf("pod %s was acknowledged as %s and is lost", name, uid)
 		}
 	}
 	for uid, node := range l.bound {
-		if there[uid] != node {
-			t.Errorf("pod %s was bound to %s, now to %q", uid, node, there[uid])
+		if existing[uid] != node {
+			t.Errorf("pod %s was bound to %s, now to %q", uid, node, existing[uid])
 		}
 	}
 	for _, fault := range l.twice {

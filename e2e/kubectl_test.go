@@ -59,7 +59,7 @@ func kubectlGet(t *testing.T, c *cluster) {
 	has(t, c.mustKubectl("get", "pods", "-l", "app=web", "-o", "name"), "pod/web")
 	has(t, c.mustKubectl("get", "pods", "--field-selector", "status.phase=Running", "-o", "custom-columns=N:.metadata.name"), "web")
 	if r := c.kubectl("get", "pods", "-l", "app=none"); r.code != 0 || !strings.Contains(r.stderr, "No resources found") {
-		t.Errorf("get of nothing: %s", r)
+		t.Errorf("get without arguments: %s", r)
 	}
 	// Every kind that can be listed can be shown.
 	all := strings.Fields(c.mustKubectl("api-resources", "--verbs=list", "-o", "name"))

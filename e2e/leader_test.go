@@ -53,11 +53,11 @@ func TestTwoSchedulers(t *testing.T) {
 	// elector sees only the first, and counts from it. Two leaders exclude each other because
 	// the old one gives up after the renew deadline.
 	if gap := next.Spec.AcquireTime.Sub(leader.Spec.RenewTime.Time); gap < leaseDuration-time.Second {
-		t.Errorf("the second took the lease %s after the first had renewed it, before its %s were over", gap, leaseDuration)
+		t.Errorf("the second scheduler acquired the lease %s after its last renewal, before it expired after %s", gap, leaseDuration)
 	}
 	// Renewals that only the server saw and a busy machine add some time.
 	if took > leaseDuration+2*retryPeriod+10*time.Second {
-		t.Errorf("the second took over %s after the kill", took)
+		t.Errorf("the second scheduler took over %s after the kill", took)
 	}
 	t.Logf("took over %.1f s after the kill; the lease lasts %s, tries come every %s", took.Seconds(), leaseDuration, retryPeriod)
 	c.wave("after")

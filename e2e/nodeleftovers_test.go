@@ -147,6 +147,6 @@ func (n *realNode) wipe(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := embedded.Cleanup(ctx, o); err != nil {
-		t.Errorf("what the agent's runtime left: %v", err)
+		t.Errorf("leftovers of the agent's runtime: %v", err)
 	}
 }

@@ -101,7 +101,7 @@ func withScratch(s *corev1.PodSpec, c *corev1.Container) {
 // startSurvivors starts the pods that must survive. Each uses a little of every resource.
 func (n *constrainedNode) startSurvivors(t *testing.T) {
 	t.Helper()
-	began := time.Now()
+	start := time.Now()
 	n.lives = []string{"bytes", "inodes", "memory"}
 	n.makePod(t, "bytes", withScratch, "-listen=:80", "-write=16Mi", "-write-to=/scratch/file")
 	n.makePod(t, "inodes", withScratch, "-listen=:80", "-inodes=300", "-inodes-in=/scratch")
@@ -111,7 +111,7 @@ func (n *constrainedNode) startSurvivors(t *testing.T) {
 			t.Errorf("pod %s has no address", name)
 		}
 	}
-	t.Logf("%d pods run after %d ms", len(n.lives), time.Since(began).Milliseconds())
+	t.Logf("%d pods run after %d ms", len(n.lives), time.Since(start).Milliseconds())
 }
 
 // checkOnlyEviction checks that one more pod was evicted, for this reason, that the others
@@ -146,7 +146,7 @@ func (n *constrainedNode) checkSurvivors(t *testing.T) {
 	}
 	for _, name := range n.lives {
 		if !live[name] {
-			t.Errorf("pod %s does not live", name)
+			t.Errorf("pod %s is not running", name)
 		}
 	}
 }

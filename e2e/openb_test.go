@@ -68,10 +68,10 @@ func TestOpenB(t *testing.T) {
 	accounts := checkNodeCapacity(t, pods, nodes)
 	t.Run("the summary is true", func(t *testing.T) { checkSummary(t, s, pods, accounts) })
 	t.Run("each pending pod waits for a true reason", func(t *testing.T) {
-		judged := map[string]bool{}
+		checked := map[string]bool{}
 		for i := range pods {
 			if p := &pods[i]; p.Spec.NodeName == "" && !t.Failed() {
-				checkReason(t, p, accounts, judged)
+				checkReason(t, p, accounts, checked)
 			}
 		}
 	})
@@ -127,11 +127,11 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 		}
 	}
 	if s.Placed != placed || s.Pending != len(pods)-placed {
-		t.Errorf("it counts %d placed, %d pending; the recount %d and %d", s.Placed, s.Pending, placed, len(pods)-placed)
+		t.Errorf("summary: %d placed, %d pending; recomputed %d and %d", s.Placed, s.Pending, placed, len(pods)-placed)
 	}
 	for _, r := range s.Reasons {
 		if messages[r.Message] != r.Pods {
-			t.Errorf("it counts %d pods for %q, the recount %d", r.Pods, r.Message, messages[r.Message])
+			t.Errorf("summary: %d pods for %q, recomputed %d", r.Pods, r.Message, messages[r.Message])
 		}
 		delete(messages, r.Message)
 	}
@@ -151,16 +151,16 @@ func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 	for _, u := range s.Utilization {
 		seen = append(seen, u.Resource)
 		if number(t, u.Requested).Cmp(used.of(u.Resource)) != 0 || number(t, u.Allocatable).Cmp(have.of(u.Resource)) != 0 {
-			t.Errorf("%s: it says %s of %s, the recount %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), have.of(u.Resource).FloatString(3))
+			t.Errorf("%s: reported %s of %s, recomputed %s of %s", u.Resource, u.Requested, u.Allocatable, used.of(u.Resource).FloatString(3), have.of(u.Resource).FloatString(3))
 		}
 		share, _ := new(big.Rat).Quo(used.of(u.Resource), have.of(u.Resource)).Float64()
 		if int64(100*share) != u.Percent {
-			t.Errorf("%s: it says %d %%, the recount %.2f", u.Resource, u.Percent, 100*share)
+			t.Errorf("%s: reported %d %%, recomputed %.2f", u.Resource, u.Percent, 100*share)
 		}
 	}
 	for _, name := range []string{"cpu", "memory", "nvidia.com/gpu", "pods"} {
 		if !slices.Contains(seen, name) {
-			t.Errorf("it says nothing of %s", name)
+			t.Errorf("output does not mention %s", name)
 		}
 	}
 }
@@ -179,21 +179,21 @@ var available = regexp.MustCompile(`^0/(\d+) nodes are available: (.*?)\.( |$)`)
 
 // checkReason checks that no node has resources for a pod, and that at least as many nodes
 // as its message says lack the resource. Nodes only fill up in this test, so the number
-// may have grown. The number for an affinity is constant. judged contains the pairs of
+// may have grown. The number for an affinity is constant. checked contains the pairs of
 // demand and message that were already checked.
-func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, judged map[string]bool) {
+func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, checked map[string]bool) {
 	t.Helper()
 	message, want := unschedulableReason(p), demand(t, p)
 	key := fmt.Sprint(p.Spec.Affinity, p.Spec.Containers[0].Resources.Requests, message)
-	if judged[key] {
+	if checked[key] {
 		return
 	}
-	judged[key] = true
+	checked[key] = true
 	const affinity = "node(s) didn't match Pod's node affinity/selector"
-	truth := map[string]int{}
+	actual := map[string]int{}
 	for name, a := range accounts {
 		if !admits(t, p, a.node) {
-			truth[affinity]++
+			actual[affinity]++
 			continue
 		}
 		lacks := a.insufficient(want)
@@ -203,9 +203,9 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 		}
 		for _, res := range lacks {
 			if res == "pods" {
-				truth["Too many pods"]++
+				actual["Too many pods"]++
 			} else {
-				truth["Insufficient "+res]++
+				actual["Insufficient "+res]++
 			}
 		}
 	}
@@ -214,17 +214,17 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 		t.Errorf("pod %s: its reason is %q, want one over %d nodes", p.Name, message, len(accounts))
 		return
 	}
-	said := 0
+	reports := 0
 	for _, part := range strings.Split(m[2], ", ") {
 		count, reason, _ := strings.Cut(part, " ")
 		n, err := strconv.Atoi(count)
-		said += n
-		if err != nil || n <= 0 || n > truth[reason] || (reason == affinity && n != truth[reason]) {
-			t.Errorf("pod %s: it says %q, the recount finds %d: %q", p.Name, part, truth[reason], message)
+		reports += n
+		if err != nil || n <= 0 || n > actual[reason] || (reason == affinity && n != actual[reason]) {
+			t.Errorf("pod %s: message %q, recomputed %d: %q", p.Name, part, actual[reason], message)
 		}
 	}
-	if said < len(accounts) {
-		t.Errorf("pod %s: its reasons are about %d of %d nodes: %q", p.Name, said, len(accounts), message)
+	if reports < len(accounts) {
+		t.Errorf("pod %s: its reasons are about %d of %d nodes: %q", p.Name, reports, len(accounts), message)
 	}
 }
 

@@ -122,7 +122,7 @@ func TestSoakNetworkPartition(t *testing.T) {
 }
 
 func testPartition(t *testing.T, least time.Duration) {
-	began := time.Now()
+	start := time.Now()
 	c := startPartitionable(t)
 	pods := tolerantPod("leaves", "n1", 0) + tolerantPod("soon", "n1", 5) + tolerantPod("forced", "n1", 3000) + tolerantPod("never", "n1", -1) + tolerantPod("elsewhere", "n2", 0)
 	c.mustKubectl("apply", "-f", c.write("pods.yaml", web+strings.ReplaceAll(pods, "x:1", container.WorkloadName)))
@@ -131,21 +131,21 @@ func testPartition(t *testing.T, least time.Duration) {
 	before := c.running(1)
 	lost := c.webOn("n1")
 	if len(before) != 5 || len(lost) != 1 || before[lost[0]] == "" {
-		t.Fatalf("n1 runs %v, and %v of web by what the API says; want one of web and four others", before, lost)
+		t.Fatalf("n1 runs %v, and %v of web according to the API; want one of web and four others", before, lost)
 	}
 
-	t.Logf("all runs after %.1f s", time.Since(began).Seconds())
-	began = time.Now()
+	t.Logf("all runs after %.1f s", time.Since(start).Seconds())
+	start = time.Now()
 	c.hosts.disconnect(1)
 	c.waitForNode("n1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
 	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"leaves", "soon"}, lost...)))...)
 	c.mustKubectl("delete", "pod", "forced", "--grace-period=0", "--force")
 	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=60s")
-	time.Sleep(least - time.Since(began)) // the minimum duration of the partition
+	time.Sleep(least - time.Since(start)) // the minimum duration of the partition
 	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
 		t.Errorf("while it is cut off n1 runs %v, want %v", got, before)
 	}
-	t.Logf("soak: n1 was cut off for %.1f s", time.Since(began).Seconds())
+	t.Logf("soak: n1 was cut off for %.1f s", time.Since(start).Seconds())
 
 	c.hosts.reconnect(1)
 	joined := time.Now()
@@ -160,7 +160,7 @@ func testPartition(t *testing.T, least time.Duration) {
 			}
 		}
 		if got["never"] != before["never"] {
-			t.Fatalf("never ran as %s and runs as %s: it was to notice nothing", before["never"], got["never"])
+			t.Fatalf("started as %s and now runs as %s: the switch must be invisible", before["never"], got["never"])
 		}
 		return nil
 	})

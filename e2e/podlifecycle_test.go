@@ -82,9 +82,9 @@ func TestNamespaceDeletion(t *testing.T) {
 	c.mustKubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=60s")
 	c.mustKubectl("delete", "namespace", "team", "--timeout=90s")
 	if r := c.kubectl("get", "configmap", "settings", "-n", "team"); r.code == 0 {
-		t.Errorf("its config map is still there: %s", r)
+		t.Errorf("the ConfigMap still exists: %s", r)
 	}
 	if r := c.kubectl("create", "configmap", "late", "-n", "team"); r.code == 0 || !strings.Contains(r.stderr, `namespaces "team" not found`) {
-		t.Errorf("creating in a namespace that is gone: %s", r)
+		t.Errorf("create in a deleted namespace: %s", r)
 	}
 }

@@ -133,7 +133,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/again", "--timeout=60s")
 	eventually(t, happenWithin, func() error {
 		if got := c.mustKubectl("logs", "again"); got != "kept\n" {
-			return fmt.Errorf("the claim holds %q", got)
+			return fmt.Errorf("the claim contains %q", got)
 		}
 		return nil
 	})
@@ -151,16 +151,16 @@ func TestSoakVolumeUpdates(t *testing.T) {
 	c.run(c.pod("reader", "volumes: [{name: conf, configMap: {name: conf}}, {name: down, downwardAPI: {items: [{path: l, fieldRef: {fieldPath: metadata.labels}}]}}], ",
 		`volumeMounts: [{name: conf, mountPath: /conf}, {name: down, mountPath: /down}]`))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/reader", "--timeout=60s")
-	began := time.Now()
+	start := time.Now()
 	c.mustKubectl("label", "pod", "reader", "more=yes")
 	c.mustKubectl("patch", "configmap", "conf", "-p", `{"data": {"a": "2", "b": "3"}}`)
 	for script, want := range map[string]string{"cat /down/l": "app=\"reader\"\nmore=\"yes\"", "cat /conf/a /conf/b": "23"} {
-		eventually(t, 60*time.Second-time.Since(began), func() error {
+		eventually(t, 60*time.Second-time.Since(start), func() error {
 			if r := c.kubectl("exec", "reader", "--", "sh", "-c", script); r.stdout != want {
 				return fmt.Errorf("%s: %q, want %q", script, r.stdout, want)
 			}
 			return nil
 		})
-		t.Logf("soak: %s after %.1f s", script, time.Since(began).Seconds())
+		t.Logf("soak: %s after %.1f s", script, time.Since(start).Seconds())
 	}
 }

@@ -86,7 +86,7 @@ func (v *victims) each(t *testing.T, client kubernetes.Interface) int {
 	defer v.mu.Unlock()
 	for uid, texts := range v.conditions {
 		if len(texts) != 1 || len(events[uid]) != 1 || !v.gone[uid] {
-			t.Errorf("victim %s: conditions %v, %d Preempted events, gone %v", v.named[uid], texts, len(events[uid]), v.gone[uid])
+			t.Errorf("victim %s: conditions %v, %d Preempted events, deleted %v", v.named[uid], texts, len(events[uid]), v.gone[uid])
 		}
 	}
 	for uid, es := range events {

@@ -48,7 +48,7 @@ func TestUpRealNode(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := embedded.Cleanup(ctx, embedded.Options{Dir: filepath.Join(root, "runtime"), Bridge: bridgeOf(root)}); err != nil {
-			t.Errorf("what the node's runtime left: %v", err)
+			t.Errorf("leftovers of the node's runtime: %v", err)
 		}
 	})
 	c := h.up(args...)
@@ -62,16 +62,16 @@ func TestUpRealNode(t *testing.T) {
 		t.Errorf("the pods' bridge: %v", err)
 	}
 	if code := c.proc.stop(); code != 0 || !strings.Contains(c.proc.out.String(), "1 pod keeps running") {
-		t.Errorf("it ended with %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d: %s", code, c.proc.out.String())
 	}
 	c = h.up(args...)
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 	if again := containerOf(c); again.ContainerID != first.ContainerID || again.RestartCount != 0 {
-		t.Errorf("taken up was %s after %d restarts, want %s after none", again.ContainerID, again.RestartCount, first.ContainerID)
+		t.Errorf("restored %s after %d restarts, want %s after none", again.ContainerID, again.RestartCount, first.ContainerID)
 	}
 	c.mustKubectl("delete", "pod", "web", "--timeout=60s")
 	if code := c.proc.stop(); code != 0 || strings.Contains(c.proc.out.String(), "runs on") {
-		t.Errorf("it ended with %d: %s", code, c.proc.out.String())
+		t.Errorf("exit code %d: %s", code, c.proc.out.String())
 	}
 	for _, dir := range []string{"runtime/containers", "runtime/sandboxes", "images/uses", "pods"} {
 		if left, _ := os.ReadDir(filepath.Join(root, dir)); len(left) > 0 {
@@ -96,7 +96,7 @@ func containerOf(c *cluster) corev1.ContainerStatus {
 	var pod corev1.Pod
 	c.json(&pod, "get", "pod", "web")
 	if len(pod.Status.ContainerStatuses) != 1 || pod.Status.ContainerStatuses[0].ContainerID == "" {
-		c.t.Fatalf("its containers are %+v", pod.Status.ContainerStatuses)
+		c.t.Fatalf("container statuses: %+v", pod.Status.ContainerStatuses)
 	}
 	return pod.Status.ContainerStatuses[0]
 }

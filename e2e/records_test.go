@@ -56,17 +56,17 @@ func TestRecords(t *testing.T) {
 	c.mustKubectl("taint", "node", other, "broken-")
 	eventually(t, happenWithin, func() error {
 		if held := c.mustKubectl("get", "holds", "-A", "-o", "name"); held != "" {
-			return fmt.Errorf("holds without a cause: %s", held)
+			return fmt.Errorf("holds without cause: %s", held)
 		}
 		return nil
 	})
 
 	c.mustKubectl("delete", "events", "--all")
 	if of := c.evictions("--owner", "deployment/web", "--since", "1h"); len(of) == 0 {
-		t.Error("the journal does not tell what the events did")
+		t.Error("journal and events differ")
 	}
-	said := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
-	has(t, said.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was requested through the API", "kubernetes-admin", "web allowed", "ready after")
+	out := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
+	has(t, out.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was requested through the API", "kubernetes-admin", "web allowed", "ready after")
 	if r := h.run("explain", "displacement", "default/missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "no displacement found") {
 		t.Errorf("of a pod that never was: %s", r)
 	}

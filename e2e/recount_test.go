@@ -80,7 +80,7 @@ func text(q resource.Quantity) string { return q.String() }
 func demand(t testing.TB, p *corev1.Pod) amounts {
 	t.Helper()
 	if len(p.Spec.InitContainers) > 0 || len(p.Spec.Overhead) > 0 || p.Spec.Resources != nil {
-		t.Fatalf("pod %s/%s has init containers, overhead or pod resources, which this recount does not know", p.Namespace, p.Name)
+		t.Fatalf("pod %s/%s has init containers, overhead or pod resources, which this test does not support", p.Namespace, p.Name)
 	}
 	out := amounts{}
 	out.add("pods", big.NewRat(1, 1))

@@ -67,26 +67,26 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	made()
 	c.mustKubectl("delete", "deployment", "casc", "--cascade=foreground", "--timeout=60s")
 	if l := left(); l != "" {
-		t.Errorf("when it is gone in the foreground there is left: %s", l)
+		t.Errorf("objects left after foreground deletion: %s", l)
 	}
 	made()
 	c.mustKubectl("delete", "deployment", "casc", "--cascade=orphan", "--timeout=60s")
 	var sets appsv1.ReplicaSetList
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	if len(sets.Items) != 1 || len(sets.Items[0].OwnerReferences) != 0 || strings.Count(left(), "pod/") != 2 {
-		t.Errorf("it let go of %+v; left are %s", sets.Items, left())
+		t.Errorf("released %+v; remaining %s", sets.Items, left())
 	}
-	made() // it adopts them again
+	made() // the new Deployment adopts them
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "casc")
 	if len(sets.Items) != 1 || !metav1.IsControlledBy(&sets.Items[0], &d) {
-		t.Errorf("it did not take them back: %+v", sets.Items)
+		t.Errorf("ReplicaSets were not adopted again: %+v", sets.Items)
 	}
 	c.mustKubectl("delete", "deployment", "casc")
 	eventually(t, happenWithin, func() error {
 		if l := left(); l != "" {
-			return fmt.Errorf("there is left: %s", l)
+			return fmt.Errorf("remaining: %s", l)
 		}
 		return nil
 	})

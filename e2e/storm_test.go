@@ -44,13 +44,13 @@ func TestPreemptionStormKill(t *testing.T) {
 	flood(t, client, "low", "", pods)
 	eventually(t, 3*happenWithin, func() error { return c.waveRuns("low", pods) })
 
-	began := time.Now()
+	start := time.Now()
 	go func() {
 		for { // kill it when about a third of the victims is selected
 			seen.mu.Lock()
 			n := len(seen.conditions)
 			seen.mu.Unlock()
-			if n > pods/3 || time.Since(began) > happenWithin {
+			if n > pods/3 || time.Since(start) > happenWithin {
 				first.kill()
 				return
 			}
@@ -64,7 +64,7 @@ func TestPreemptionStormKill(t *testing.T) {
 	seen.mu.Unlock()
 	scheduler()
 	eventually(t, 3*happenWithin, func() error { return c.waveRuns("high", pods) })
-	took := time.Since(began)
+	took := time.Since(start)
 	n := seen.each(t, client)
 	if n != pods {
 		t.Errorf("%d pods were displaced for %d", n, pods)

@@ -79,12 +79,12 @@ func (c *virtualNodeCluster) terminals(t *testing.T, pod, path string, o any) ma
 
 func (c *virtualNodeCluster) testExec(t *testing.T) {
 	o := &corev1.PodExecOptions{Command: []string{"sh", "-c", "tr a-z A-Z; echo bad >&2"}, Stdin: true, Stdout: true, Stderr: true}
-	for way, e := range c.terminals(t, "web", "exec", o) {
+	for variant, e := range c.terminals(t, "web", "exec", o) {
 		var out, errs bytes.Buffer
 		text := strings.Repeat("abc ", 50000)
 		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader(text), Stdout: &out, Stderr: &errs})
 		if err != nil || out.String() != strings.ToUpper(text) || errs.String() != "bad\n" {
-			t.Errorf("%s: %d bytes of %d, %q, %v", way, out.Len(), len(text), errs.String(), err)
+			t.Errorf("%s: %d bytes of %d, %q, %v", variant, out.Len(), len(text), errs.String(), err)
 		}
 	}
 	if r := c.kubectl("exec", "web", "--", "sh", "-c", "exit 3"); r.code != 3 || !strings.Contains(r.stderr, "exit code 3") {
@@ -93,10 +93,10 @@ func (c *virtualNodeCluster) testExec(t *testing.T) {
 	if r := c.kubectl("exec", "web", "--", "frob"); r.code == 0 || !strings.Contains(r.stderr, "frob") {
 		t.Errorf("a command that is not: %s", r)
 	}
-	for way, e := range c.terminals(t, "web", "exec", &corev1.PodExecOptions{Command: []string{"sh", "-c", "test -t 1 && echo a terminal"}, Stdout: true, TTY: true}) {
+	for variant, e := range c.terminals(t, "web", "exec", &corev1.PodExecOptions{Command: []string{"sh", "-c", "test -t 1 && echo a terminal"}, Stdout: true, TTY: true}) {
 		var out bytes.Buffer
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: &out, Tty: true}); err != nil || strings.TrimSpace(out.String()) != "a terminal" {
-			t.Errorf("%s: on a terminal: %q, %v", way, out.String(), err)
+			t.Errorf("%s: on a terminal: %q, %v", variant, out.String(), err)
 		}
 	}
 }
@@ -117,13 +117,13 @@ func (u *stopAtText) Write(p []byte) (int, error) {
 }
 
 func (c *virtualNodeCluster) testAttach(t *testing.T) {
-	for way, e := range c.terminals(t, "talks", "attach", &corev1.PodAttachOptions{Stdout: true}) {
+	for variant, e := range c.terminals(t, "talks", "attach", &corev1.PodAttachOptions{Stdout: true}) {
 		ctx, stop := context.WithTimeout(t.Context(), happenWithin)
 		out := &stopAtText{word: "said\nsaid\n", stop: stop}
 		err := e.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: out})
 		stop()
 		if !strings.Contains(out.text.String(), out.word) {
-			t.Errorf("%s: %q, %v", way, out.text.String(), err)
+			t.Errorf("%s: %q, %v", variant, out.text.String(), err)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestTermination(t *testing.T) {
 		var away corev1.Pod
 		c.json(&away, "get", "pod", "away")
 		if away.DeletionTimestamp == nil || away.Status.Phase != corev1.PodRunning {
-			t.Errorf("its node is disconnected, and it is %s, deleted at %v", away.Status.Phase, away.DeletionTimestamp)
+			t.Errorf("the pod on the disconnected node is %s, deleted at %v", away.Status.Phase, away.DeletionTimestamp)
 		}
 		agent()
 		c.mustKubectl("wait", "--for=delete", "pod/away", "--timeout=60s")
@@ -106,7 +106,7 @@ func (c *cluster) checkTermination(t *testing.T, pod string, least time.Duration
 	}
 	c.mustKubectl("wait", "--for=delete", "pod/"+pod, "--timeout=60s")
 	if took := time.Since(started); took < least {
-		t.Errorf("it was gone after %v, its hook and its program take %v", took, least)
+		t.Errorf("the pod terminated after %v, its hook and its program take %v", took, least)
 	}
 	c.waitForEndpoint(pod, "none")
 }

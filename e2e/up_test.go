@@ -61,13 +61,13 @@ func checkExplain(t *testing.T, c *cluster) {
 	text := c.explain("default/huge")
 	for _, words := range []string{"pod default/huge", "fits 0 of 3 nodes", "NodeResourcesFit rejects 3 nodes", "requests 9", "has 8 in all"} {
 		if !strings.Contains(text, words) {
-			t.Errorf("explain pod default/huge does not say %q: %s", words, text)
+			t.Errorf("explain pod default/huge does not print %q: %s", words, text)
 		}
 	}
 	var pod corev1.Pod
 	c.json(&pod, "get", "pod", "web-1")
 	if text := c.explain("web-1"); !strings.Contains(text, "bound to "+pod.Spec.NodeName) || !strings.Contains(text, "(here)") {
-		t.Errorf("explain pod web-1 does not say that it is bound to %s: %s", pod.Spec.NodeName, text)
+		t.Errorf("explain pod web-1 does not print its node %s: %s", pod.Spec.NodeName, text)
 	}
 	var got explainOutput
 	if err := json.Unmarshal([]byte(c.explain("default/web-1", "-o", "json")), &got); err != nil {
@@ -81,7 +81,7 @@ func checkExplain(t *testing.T, c *cluster) {
 	}
 	for _, n := range got.Nodes {
 		if n.Feasible == (n.Plugin != "") || n.Feasible != (n.Total != nil) || n.Feasible == (len(n.Reasons) > 0) {
-			t.Errorf("node %s: neither a score nor a refusal: %+v", n.Name, n)
+			t.Errorf("node %s: no score and no rejection: %+v", n.Name, n)
 		}
 		total := int64(0)
 		for _, s := range n.Scores {
@@ -151,7 +151,7 @@ func TestResumeAfterKill(t *testing.T) {
 	var node corev1.Node
 	c.json(&node, "get", "node", "n4")
 	if cpu, mem := node.Status.Allocatable.Cpu().String(), node.Status.Allocatable.Memory().String(); cpu != "3500m" || mem != "4Gi" {
-		t.Errorf("n4 has %s cpu, %s memory; want what --node-cpu and --node-memory say", cpu, mem)
+		t.Errorf("n4 has %s cpu, %s memory; want the values of --node-cpu and --node-memory", cpu, mem)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestEphemeralCleanup(t *testing.T) {
 	c := h.up("--ephemeral", "--nodes", "1", "--seed", "7")
 	out := c.proc.out.String()
 	if !strings.Contains(out, "no data is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
-		t.Errorf("it does not say what is kept, its seed and its kubeconfig: %s", out)
+		t.Errorf("output lacks the seed, the kubeconfig or the retained files: %s", out)
 	}
 	c.mustKubectl("run", "one", "--image", "one:1")
 	c.running(1)
@@ -169,7 +169,7 @@ func TestEphemeralCleanup(t *testing.T) {
 		t.Errorf("exit code %d, want 0", code)
 	}
 	if left := files(t, h.dir); len(left) > 0 {
-		t.Errorf("it left %v", left)
+		t.Errorf("leftovers: %v", left)
 	}
 	again := h.up("--ephemeral", "--nodes", "1")
 	if pods := again.pods(); len(pods) != 0 {

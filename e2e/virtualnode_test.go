@@ -127,7 +127,7 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 		c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads", "--timeout=60s")
 		want := "from a config mapfrom a secretapp=\"reads\""
 		if got := c.mustKubectl("logs", "reads", "-c", "main"); strings.TrimSpace(got) != want {
-			t.Errorf("reads saw %q, want %q", got, want)
+			t.Errorf("reads returned %q, want %q", got, want)
 		}
 	})
 	t.Run("eviction by memory", c.testMemoryEviction)

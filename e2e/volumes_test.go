@@ -105,7 +105,7 @@ func TestDynamicProvisioning(t *testing.T) {
 		text := c.mustKubectl("describe", "pvc", "data")
 		for _, reason := range []string{"WaitForFirstConsumer", "ExternalProvisioning", "ProvisioningSucceeded"} {
 			if !strings.Contains(text, reason) {
-				return fmt.Errorf("describe pvc does not tell %s: %s", reason, text)
+				return fmt.Errorf("describe pvc does not print %s: %s", reason, text)
 			}
 		}
 		return nil
@@ -127,7 +127,7 @@ func TestDynamicProvisioning(t *testing.T) {
 	c.mustKubectl("delete", "pod", "web")
 	c.mustKubectl("wait", "pv", claim.Spec.VolumeName, "--for=delete", "--timeout=60s")
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the directory of a claim that is gone: %v", err)
+		t.Errorf("the directory of a deleted claim: %v", err)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestPodsCompeteForVolume(t *testing.T) {
 	})
 	c.apply(disk("disk2", "n3"))
 	if p := c.runs(loser); p.Spec.NodeName != "n3" {
-		t.Errorf("%s came to %s", loser, p.Spec.NodeName)
+		t.Errorf("%s was bound to %s", loser, p.Spec.NodeName)
 	}
 }
 

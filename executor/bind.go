@@ -12,7 +12,7 @@ import (
 )
 
 // bind creates the Binding, through an extender that binds if one is interested, and records the Scheduled event.
-// For a repeated Bind the machine emits a Bound effect instead, since only the machine knows whether the first
+// For a repeated Bind the machine emits a Bound effect instead, since only the machine can tell whether the first
 // request was granted.
 func (a *Executor) bind(ctx context.Context, e scheduling.Bind) scheduling.Outcome {
 	out, handled := a.o.Extenders.Bind(ctx, e)
@@ -41,11 +41,11 @@ func (a *Executor) createBinding(ctx context.Context, e scheduling.Bind) schedul
 	}, metav1.CreateOptions{})
 	out := outcome(err)
 	if out.Result == scheduling.Conflict {
-		found, why := a.o.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+		found, cause := a.o.Client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 		switch {
-		case why != nil && !apierrors.IsNotFound(why):
-			out = scheduling.Outcome{Result: scheduling.Unknown, Reason: why.Error()}
-		case why == nil && string(found.UID) == p.UID && found.Spec.NodeName == e.Node:
+		case cause != nil && !apierrors.IsNotFound(cause):
+			out = scheduling.Outcome{Result: scheduling.Unknown, Reason: cause.Error()}
+		case cause == nil && string(found.UID) == p.UID && found.Spec.NodeName == e.Node:
 			out = scheduling.Outcome{Result: scheduling.Done}
 		}
 	}

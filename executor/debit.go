@@ -34,7 +34,7 @@ func (e *RefusedError) Error() string {
 // appliedDebit is what was debited from one budget.
 type appliedDebit struct {
 	namespace, name string
-	paid            []string // pods that reduced disruptionsAllowed by one
+	debited         []string // pods that reduced disruptionsAllowed by one
 	overruled       []string
 	before, after   int32
 }
@@ -68,7 +68,7 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 			return nil, refused
 		}
 		done = append(done, got)
-		for _, name := range got.paid {
+		for _, name := range got.debited {
 			key := got.namespace + "/" + name
 			entries[key] = append(entries[key], displacement.Entry{Budget: got.name, Before: got.before, After: got.after})
 		}
@@ -97,19 +97,19 @@ func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*m
 		if int(disruptionsAllowed(b)) < len(withoutEntry(b, x.Granted, victims)) && !overrule {
 			return got, b, nil
 		}
-		if len(got.paid)+len(got.overruled) == 0 {
+		if len(got.debited)+len(got.overruled) == 0 {
 			return got, nil, nil // every victim was booked earlier
 		}
 		now := metav1.NewTime(d.Now())
 		if b.Status.DisruptedPods == nil {
 			b.Status.DisruptedPods = map[string]metav1.Time{}
 		}
-		for _, names := range [][]string{got.paid, got.overruled} {
+		for _, names := range [][]string{got.debited, got.overruled} {
 			for _, name := range names {
 				b.Status.DisruptedPods[name] = now
 			}
 		}
-		b.Status.DisruptionsAllowed -= int32(len(got.paid))
+		b.Status.DisruptionsAllowed -= int32(len(got.debited))
 		got.after = b.Status.DisruptionsAllowed
 		if _, err = client.UpdateStatus(ctx, b, metav1.UpdateOptions{}); err == nil || !apierrors.IsConflict(err) {
 			return got, nil, err
@@ -124,7 +124,7 @@ func bookVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*m
 	for _, name := range append(withoutEntry(b, d.Granted, victims), withoutEntry(b, d.Overruled, victims)...) {
 		if left > 0 {
 			left--
-			got.paid = append(got.paid, name)
+			got.debited = append(got.debited, name)
 		} else {
 			got.overruled = append(got.overruled, name)
 		}
@@ -136,13 +136,13 @@ func bookVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*m
 func withoutEntry(b *policyv1.PodDisruptionBudget, names []string, victims []*model.Pod) []string {
 	var out []string
 	for _, name := range names {
-		at, there := b.Status.DisruptedPods[name]
+		at, exists := b.Status.DisruptedPods[name]
 		for _, v := range victims {
 			if v.Name == name && v.Namespace == b.Namespace && at.Time.Before(v.Created) {
-				there = false
+				exists = false
 			}
 		}
-		if !there {
+		if !exists {
 			out = append(out, name)
 		}
 	}
@@ -164,8 +164,8 @@ func disruptionsAllowed(b *policyv1.PodDisruptionBudget) int32 {
 func (d *Displacer) refund(ctx context.Context, taken appliedDebit) *policyv1.PodDisruptionBudget {
 	client := d.Client.PolicyV1().PodDisruptionBudgets(taken.namespace)
 	displaced := func(name string) bool { return d.beingDisplaced(ctx, taken.namespace, name) }
-	taken.paid, taken.overruled = slices.DeleteFunc(taken.paid, displaced), slices.DeleteFunc(taken.overruled, displaced)
-	if len(taken.paid)+len(taken.overruled) == 0 {
+	taken.debited, taken.overruled = slices.DeleteFunc(taken.debited, displaced), slices.DeleteFunc(taken.overruled, displaced)
+	if len(taken.debited)+len(taken.overruled) == 0 {
 		return nil
 	}
 	for range maxDebitAttempts {
@@ -176,8 +176,8 @@ func (d *Displacer) refund(ctx context.Context, taken appliedDebit) *policyv1.Po
 		for _, name := range taken.overruled {
 			delete(b.Status.DisruptedPods, name)
 		}
-		for _, name := range taken.paid {
-			if _, there := b.Status.DisruptedPods[name]; there {
+		for _, name := range taken.debited {
+			if _, exists := b.Status.DisruptedPods[name]; exists {
 				delete(b.Status.DisruptedPods, name)
 				b.Status.DisruptionsAllowed++
 			}

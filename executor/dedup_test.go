@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// A displacement counts once, whatever is retried and by which process.
+// A displacement counts once, also if several processes retry it.
 func TestDisplacementIsCountedOnce(t *testing.T) {
 	lost, busy := errors.New("EOF"), apierrors.NewTooManyRequests("later", 1)
 	no := apierrors.NewForbidden(pods, "a", errors.New("the namespace goes"))

@@ -19,9 +19,9 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-func newTestDisplacer(t *testing.T, there ...runtime.Object) (*Displacer, *fake.Clientset, func() []*journal.Displacement) {
+func newTestDisplacer(t *testing.T, objects ...runtime.Object) (*Displacer, *fake.Clientset, func() []*journal.Displacement) {
 	t.Helper()
-	client, dir := fake.NewClientset(there...), t.TempDir()
+	client, dir := fake.NewClientset(objects...), t.TempDir()
 	j, err := journal.Open(dir, journal.Options{Writer: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -122,16 +122,16 @@ func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
 	namesake := lowPriorityPod("a")
 	namesake.UID = "another"
 	for name, x := range map[string]struct {
-		there   *corev1.Pod
-		version string
-		done    bool
+		existing *corev1.Pod
+		version  string
+		done     bool
 	}{
-		"a namesake":             {namesake, "", true},
-		"of another version":     {lowPriorityPod("a"), "7", false},
-		"written all the time":   {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
-		"a namesake, if as seen": {namesake, "7", false},
+		"a namesake":           {namesake, "", true},
+		"of another version":   {lowPriorityPod("a"), "7", false},
+		"written all the time": {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
+		"a pod of the same name with the observed version": {namesake, "7", false},
 	} {
-		d, client, _ := newTestDisplacer(t, x.there)
+		d, client, _ := newTestDisplacer(t, x.existing)
 		client.PrependReactor("patch", "pods", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
 		err := d.Displace(t.Context(), Displacement{Pod: lowPriorityPod("a"), Cause: displacement.API, ResourceVersion: x.version})
 		if (err == nil) != x.done || strings.Contains(recordedRequests(client), "delete") || strings.Contains(recordedRequests(client), "create") {

@@ -32,8 +32,8 @@ func podOnNode(uid types.UID, node string) *corev1.Pod {
 }
 
 // newTestExecutor returns an Executor whose Bind requests fail with err.
-func newTestExecutor(err error, there ...runtime.Object) (*Executor, *fake.Clientset) {
-	client := fake.NewClientset(there...)
+func newTestExecutor(err error, objects ...runtime.Object) (*Executor, *fake.Clientset) {
+	client := fake.NewClientset(objects...)
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		return a.GetSubresource() == "binding", nil, err
 	})
@@ -52,23 +52,23 @@ func TestBindOutcomes(t *testing.T) {
 		pod  *corev1.Pod
 		want scheduling.Result
 	}{
-		"granted":                 {nil, podOnNode("u1", ""), scheduling.Done},
-		"on that node already":    {conflict, podOnNode("u1", "n1"), scheduling.Done},
-		"on another node":         {conflict, podOnNode("u1", "n2"), scheduling.Conflict},
-		"gone, a conflict says":   {conflict, nil, scheduling.Conflict},
-		"gone":                    {apierrors.NewNotFound(pods, "web"), nil, scheduling.Refused},
-		"forbidden":               {apierrors.NewForbidden(pods, "web", nil), podOnNode("u1", ""), scheduling.Refused},
-		"server timed out":        {apierrors.NewTimeoutError("slow", 1), podOnNode("u1", ""), scheduling.Unknown},
-		"server failed":           {apierrors.NewInternalError(errors.New("etcd")), podOnNode("u1", ""), scheduling.Unknown},
-		"connection lost":         {errors.New("EOF"), podOnNode("u1", ""), scheduling.Unknown},
-		"no answer within a time": {context.DeadlineExceeded, podOnNode("u1", ""), scheduling.Unknown},
+		"granted":                         {nil, podOnNode("u1", ""), scheduling.Done},
+		"on that node already":            {conflict, podOnNode("u1", "n1"), scheduling.Done},
+		"on another node":                 {conflict, podOnNode("u1", "n2"), scheduling.Conflict},
+		"deleted, reported as a conflict": {conflict, nil, scheduling.Conflict},
+		"gone":                            {apierrors.NewNotFound(pods, "web"), nil, scheduling.Refused},
+		"forbidden":                       {apierrors.NewForbidden(pods, "web", nil), podOnNode("u1", ""), scheduling.Refused},
+		"server timed out":                {apierrors.NewTimeoutError("slow", 1), podOnNode("u1", ""), scheduling.Unknown},
+		"server failed":                   {apierrors.NewInternalError(errors.New("etcd")), podOnNode("u1", ""), scheduling.Unknown},
+		"connection lost":                 {errors.New("EOF"), podOnNode("u1", ""), scheduling.Unknown},
+		"no answer within a time":         {context.DeadlineExceeded, podOnNode("u1", ""), scheduling.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var there []runtime.Object
+			var objects []runtime.Object
 			if tc.pod != nil {
-				there = append(there, tc.pod)
+				objects = append(objects, tc.pod)
 			}
-			a, _ := newTestExecutor(tc.err, there...)
+			a, _ := newTestExecutor(tc.err, objects...)
 			got := a.bind(t.Context(), scheduling.Bind{Pod: web, Node: "n1"})
 			if got.Result != tc.want {
 				t.Errorf("outcome %v (%s), want %v", got.Result, got.Reason, tc.want)

@@ -29,12 +29,12 @@ func TestExtenderBind(t *testing.T) {
 		want      scheduling.Result
 		handled   bool
 	}{
-		"bound":                     {extenderv1.ExtenderBindingResult{}, false, scheduling.Done, true},
-		"declined":                  {extenderv1.ExtenderBindingResult{Error: "no device left"}, false, scheduling.Refused, true},
-		"refused":                   {http.StatusForbidden, false, scheduling.Refused, true},
-		"failed, perhaps after all": {http.StatusInternalServerError, false, scheduling.Unknown, true},
-		"malformed response":        {"{", false, scheduling.Unknown, true},
-		"failed, and may":           {http.StatusInternalServerError, true, 0, false},
+		"bound":                          {extenderv1.ExtenderBindingResult{}, false, scheduling.Done, true},
+		"declined":                       {extenderv1.ExtenderBindingResult{Error: "no device left"}, false, scheduling.Refused, true},
+		"refused":                        {http.StatusForbidden, false, scheduling.Refused, true},
+		"failed with an unknown outcome": {http.StatusInternalServerError, false, scheduling.Unknown, true},
+		"malformed response":             {"{", false, scheduling.Unknown, true},
+		"failed, and may":                {http.StatusInternalServerError, true, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			filter, _ := serve(t, config.Extender{Filter: "filter"}, nil)
@@ -44,8 +44,8 @@ func TestExtenderBind(t *testing.T) {
 			if out.Result != tc.want || handled != tc.handled || (out.Reason == "") != (tc.want == scheduling.Done) {
 				t.Errorf("%+v, %v: want %v, %v", out, handled, tc.want, tc.handled)
 			}
-			if len(d.asked) != 1 || d.asked[0] != "bind n1" || d.bodies[0] != `{"PodName":"web","PodNamespace":"ns","PodUID":"u1","Node":"n1"}` {
-				t.Errorf("requests %q %q", d.asked, d.bodies)
+			if len(d.requests) != 1 || d.requests[0] != "bind n1" || d.bodies[0] != `{"PodName":"web","PodNamespace":"ns","PodUID":"u1","Node":"n1"}` {
+				t.Errorf("requests %q %q", d.requests, d.bodies)
 			}
 			if (len(c.list) == 1) != tc.ignorable {
 				t.Errorf("ignored errors %q", c.list)
@@ -54,11 +54,11 @@ func TestExtenderBind(t *testing.T) {
 	}
 	uninterested, d := serve(t, config.Extender{Bind: "bind", Managed: []string{"x.io/y"}}, nil)
 	x, _ := newTestExtenders(t, uninterested)
-	if _, handled := x.Bind(t.Context(), bind); handled || len(d.asked) != 0 {
+	if _, handled := x.Bind(t.Context(), bind); handled || len(d.requests) != 0 {
 		t.Error("the extender bound a pod that it is not interested in")
 	}
 	if _, handled := (*Extenders)(nil).Bind(t.Context(), bind); handled {
-		t.Error("bound although no extender has a bind verb")
+		t.Error("the pod was bound although no extender has a bind verb")
 	}
 }
 
@@ -66,7 +66,7 @@ func TestExtenderProcessPreemption(t *testing.T) {
 	pod := *web
 	pod.Spec = &model.PodSpec{Priority: 10}
 	low := &model.Pod{Namespace: "ns", Name: "old", UID: "v1", NodeName: "n1", Spec: &model.PodSpec{}}
-	ask := scheduling.CallPreemptionExtenders{Pod: &pod, Candidates: []profiles.Candidate{
+	request := scheduling.CallPreemptionExtenders{Pod: &pod, Candidates: []profiles.Candidate{
 		{Node: "n1", Victims: []*model.Pod{low}, Violations: 1}, {Node: "n2", Victims: []*model.Pod{low}}}}
 	meta := func(node string, violations int64, uids ...string) any {
 		v := &extenderv1.MetaVictims{NumPDBViolations: violations}
@@ -90,7 +90,7 @@ func TestExtenderProcessPreemption(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, d := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: name != "a node less"}, func(string, []string) any { return tc.answer })
 			x, _ := newTestExtenders(t, e)
-			out := x.ProcessPreemption(t.Context(), ask)
+			out := x.ProcessPreemption(t.Context(), request)
 			if out.Result != scheduling.Done {
 				if !strings.Contains(out.Reason, tc.want) || !strings.Contains(out.Reason, e.URL) {
 					t.Errorf("why %q, want %q", out.Reason, tc.want)
@@ -114,11 +114,11 @@ func TestExtenderProcessPreemption(t *testing.T) {
 	pod.Spec.Priority = 0
 	e, _ := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: true}, func(string, []string) any { return meta("n1", 0, "v2") })
 	x, _ := newTestExtenders(t, e)
-	if out := x.ProcessPreemption(t.Context(), ask); out.Result != scheduling.Refused || !strings.Contains(out.Reason, "victim ns/other on node \"n1\" has priority 0: must be below that of ns/web, 0") {
+	if out := x.ProcessPreemption(t.Context(), request); out.Result != scheduling.Refused || !strings.Contains(out.Reason, "victim ns/other on node \"n1\" has priority 0: must be below that of ns/web, 0") {
 		t.Errorf("a victim of equal priority: %+v", out)
 	}
 	e.Ignorable = true
-	if x, _ = newTestExtenders(t, e); !reflect.DeepEqual(x.ProcessPreemption(t.Context(), ask).Candidates, ask.Candidates) {
+	if x, _ = newTestExtenders(t, e); !reflect.DeepEqual(x.ProcessPreemption(t.Context(), request).Candidates, request.Candidates) {
 		t.Error("an ignorable extender's failure changed the result")
 	}
 }

@@ -107,10 +107,10 @@ func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, n
 			continue
 		}
 		f := scheduling.FailedNode{Node: n, Extender: ex.URL, Unresolvable: true, Reason: "node(s) rejected by extender " + ex.URL + " without a reason"}
-		if why, ok := result.FailedAndUnresolvableNodes[n]; ok {
-			f.Reason = why
-		} else if why, ok := result.FailedNodes[n]; ok {
-			f.Reason, f.Unresolvable = why, false
+		if reason, ok := result.FailedAndUnresolvableNodes[n]; ok {
+			f.Reason = reason
+		} else if reason, ok := result.FailedNodes[n]; ok {
+			f.Reason, f.Unresolvable = reason, false
 		}
 		failed = append(failed, f)
 	}

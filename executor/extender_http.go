@@ -36,8 +36,8 @@ func (e *statusError) Error() string {
 
 // call posts a request to an extender and decodes the response. Errors name
 // the extender and the verb.
-func (e *extender) call(ctx context.Context, verb string, question, answer any) error {
-	if err := e.post(ctx, verb, question, answer); err != nil {
+func (e *extender) call(ctx context.Context, verb string, request, answer any) error {
+	if err := e.post(ctx, verb, request, answer); err != nil {
 		return e.wrapError(verb, err)
 	}
 	return nil
@@ -47,8 +47,8 @@ func (e *extender) wrapError(verb string, err error) error {
 	return fmt.Errorf("extender %s: %s: %w", e.URL, verb, err)
 }
 
-func (e *extender) post(ctx context.Context, verb string, question, answer any) error {
-	body, err := json.Marshal(question)
+func (e *extender) post(ctx context.Context, verb string, payload, answer any) error {
+	body, err := json.Marshal(payload)
 	if err != nil {
 		return err
 	}

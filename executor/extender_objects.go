@@ -42,10 +42,10 @@ func newObjectCache(client kubernetes.Interface, list config.Extenders) *objectC
 	all := false
 	for i := range list {
 		e := &list[i]
-		asks := e.Filter != "" || e.Prioritize != ""
-		o.watchPods = o.watchPods || asks || e.Preempt != ""
+		requests := e.Filter != "" || e.Prioritize != ""
+		o.watchPods = o.watchPods || requests || e.Preempt != ""
 		all = all || e.Preempt != "" && !e.NodeCacheCapable
-		o.watchNodes = o.watchNodes || asks && !e.NodeCacheCapable
+		o.watchNodes = o.watchNodes || requests && !e.NodeCacheCapable
 	}
 	if !all {
 		o.podFieldSelector = fields.OneTermEqualSelector("spec.nodeName", "").String()

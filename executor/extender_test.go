@@ -25,9 +25,9 @@ import (
 
 // fakeExtender is the server of an extender. It records its requests in order.
 type fakeExtender struct {
-	mu     sync.Mutex
-	asked  []string // verb, then the names of the nodes in the request
-	bodies []string
+	mu       sync.Mutex
+	requests []string // verb, then the names of the nodes in the request
+	bodies   []string
 	// answer returns the response to a verb; a string is sent unchanged.
 	answer func(verb string, nodes []string) any
 }
@@ -59,7 +59,7 @@ func (d *fakeExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	verb := strings.TrimPrefix(r.URL.Path, "/x/")
 	d.mu.Lock()
-	d.asked = append(d.asked, verb+" "+strings.Join(nodes, ","))
+	d.requests = append(d.requests, verb+" "+strings.Join(nodes, ","))
 	d.bodies = append(d.bodies, body.String())
 	d.mu.Unlock()
 	switch a := d.answer(verb, nodes).(type) {
@@ -144,16 +144,16 @@ func TestExtenderFiltersRunInSequence(t *testing.T) {
 	if !slices.Equal(out.ExtenderResult.FailedNodes, want) {
 		t.Errorf("failed %+v, want %+v", out.ExtenderResult.FailedNodes, want)
 	}
-	if !slices.Equal(d1.asked, []string{"filter n1,n2,n3"}) || !slices.Equal(d2.asked, []string{"filter n1,n3"}) || len(d3.asked) != 0 {
-		t.Errorf("requests %q, %q, %q", d1.asked, d2.asked, d3.asked)
+	if !slices.Equal(d1.requests, []string{"filter n1,n2,n3"}) || !slices.Equal(d2.requests, []string{"filter n1,n3"}) || len(d3.requests) != 0 {
+		t.Errorf("requests %q, %q, %q", d1.requests, d2.requests, d3.requests)
 	}
 	if !strings.Contains(d2.bodies[0], `"rack":"r7"`) || strings.Contains(d1.bodies[0], "rack") || !strings.Contains(d1.bodies[0], `"uid":"u1"`) {
 		t.Errorf("nodeCacheCapable extenders must get names, others whole nodes: %s\n%s", d1.bodies[0], d2.bodies[0])
 	}
 	x, _ = newTestExtenders(t, fourth, fifth)
 	out = x.FilterAndPrioritize(t.Context(), threeNodes())
-	if len(out.ExtenderResult.Nodes) != 0 || len(out.ExtenderResult.FailedNodes) != 3 || !out.ExtenderResult.FailedNodes[0].Unresolvable || len(d5.asked) != 0 {
-		t.Errorf("an empty filter response must reject all nodes and end the sequence: %+v, requests %q", out.ExtenderResult, d5.asked)
+	if len(out.ExtenderResult.Nodes) != 0 || len(out.ExtenderResult.FailedNodes) != 3 || !out.ExtenderResult.FailedNodes[0].Unresolvable || len(d5.requests) != 0 {
+		t.Errorf("an empty filter response must reject all nodes and end the sequence: %+v, requests %q", out.ExtenderResult, d5.requests)
 	}
 }
 
@@ -186,12 +186,12 @@ func TestExtenderFilterErrors(t *testing.T) {
 				x, c := newTestExtenders(t, e)
 				x.list[0].maxResponse = 1000
 				out := x.FilterAndPrioritize(t.Context(), threeNodes())
-				why := out.Reason
+				reason := out.Reason
 				if e.Ignorable {
-					why = strings.Join(c.list, "")
+					reason = strings.Join(c.list, "")
 				}
-				if !strings.Contains(why, tc.want) || !strings.Contains(why, "extender "+e.URL+": predicates: ") {
-					t.Errorf("ignorable %v: why %q, want %q", e.Ignorable, why, tc.want)
+				if !strings.Contains(reason, tc.want) || !strings.Contains(reason, "extender "+e.URL+": predicates: ") {
+					t.Errorf("ignorable %v: why %q, want %q", e.Ignorable, reason, tc.want)
 				}
 				if (out.Result == scheduling.Refused) == e.Ignorable || e.Ignorable && len(out.ExtenderResult.Nodes) != 3 {
 					t.Errorf("ignorable %v: %+v", e.Ignorable, out)
@@ -220,8 +220,8 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 		t.Errorf("ignored errors %q", c.list)
 	}
 	one, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return keepNodes("n2") })
-	if x, _ = newTestExtenders(t, one); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n2"}}) || len(d.asked) != 1 {
-		t.Errorf("prioritize called although one node is left: %q", d.asked)
+	if x, _ = newTestExtenders(t, one); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n2"}}) || len(d.requests) != 1 {
+		t.Errorf("prioritize called although only one node is feasible: %q", d.requests)
 	}
 }
 
@@ -230,8 +230,8 @@ func TestExtendersSkipDeletedPods(t *testing.T) {
 	x, _ := newTestExtenders(t, e)
 	for uid, want := range map[string]string{"u2": `pod ns/web with UID u2: deleted: replaced by UID u1`} {
 		out := x.FilterAndPrioritize(t.Context(), scheduling.CallExtenders{Pod: &model.Pod{Namespace: "ns", Name: "web", UID: uid, Spec: web.Spec}, Nodes: threeNodes().Nodes})
-		if out.Result != scheduling.Refused || out.Reason != want || len(d.asked) != 0 {
-			t.Errorf("outcome %+v, requests %q", out, d.asked)
+		if out.Result != scheduling.Refused || out.Reason != want || len(d.requests) != 0 {
+			t.Errorf("outcome %+v, requests %q", out, d.requests)
 		}
 	}
 }

@@ -33,13 +33,13 @@ func budgetAllowing(name string, n int32) *policyv1.PodDisruptionBudget {
 }
 
 // newPreempt returns a Preempt on n1; each budget pays for the named victims.
-func newPreempt(victims []string, paid map[string][]string, names ...string) scheduling.Preempt {
+func newPreempt(victims []string, debited map[string][]string, names ...string) scheduling.Preempt {
 	e := scheduling.Preempt{Pod: web, Choice: 1, Plan: &decision.Preemption{Outcome: decision.PreemptionNominated, Node: "n1"}}
 	for _, v := range victims {
 		e.Plan.Victims = append(e.Plan.Victims, &model.Pod{Namespace: "ns", Name: v, UID: "uid-" + v, NodeName: "n1", Spec: web.Spec})
 	}
 	for _, b := range names {
-		e.Plan.Debits = append(e.Plan.Debits, decision.Debit{Budget: &model.Budget{Namespace: "ns", Name: b}, Granted: paid[b]})
+		e.Plan.Debits = append(e.Plan.Debits, decision.Debit{Budget: &model.Budget{Namespace: "ns", Name: b}, Granted: debited[b]})
 	}
 	return e
 }
@@ -87,9 +87,9 @@ func TestPreemptSetsDisruptionTargetOnAllVictimsBeforeDeleting(t *testing.T) {
 func TestPreemptRetryResumes(t *testing.T) {
 	marked := lowPriorityPod("b")
 	marked.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}}
-	paid := budgetAllowing("x", 1)
-	paid.Status.DisruptedPods = map[string]metav1.Time{"b": {Time: clock}, "a": {Time: clock}}
-	a, client := newTestExecutor(nil, podOnNode("u1", ""), marked, paid)
+	budget := budgetAllowing("x", 1)
+	budget.Status.DisruptedPods = map[string]metav1.Time{"b": {Time: clock}, "a": {Time: clock}}
+	a, client := newTestExecutor(nil, podOnNode("u1", ""), marked, budget)
 	e := newPreempt([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
 	e.Retry = true // a is deleted, b has its condition, both are debited
 	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
@@ -103,9 +103,9 @@ func TestPreemptRetryResumes(t *testing.T) {
 // A victim whose deletion is forbidden stays. After the deletion of another one the effect cannot be refused any more.
 func TestPreemptVictimDeletionForbidden(t *testing.T) {
 	for name, tc := range map[string]struct {
-		stays string
-		want  scheduling.Result
-		told  int
+		stays   string
+		want    scheduling.Result
+		reports int
 	}{"the first": {"a", scheduling.Refused, 1}, "the second": {"b", scheduling.Unknown, 2}} {
 		t.Run(name, func(t *testing.T) {
 			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"))
@@ -122,7 +122,7 @@ func TestPreemptVictimDeletionForbidden(t *testing.T) {
 				}
 			}
 			events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
-			if len(events.Items) != tc.told {
+			if len(events.Items) != tc.reports {
 				t.Errorf("%d events, after %s", len(events.Items), recordedRequests(client))
 			}
 		})
@@ -177,7 +177,7 @@ func TestPreemptBudgetRefused(t *testing.T) {
 			y, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "y", metav1.GetOptions{})
 			if refused := tc.want == scheduling.Refused; refused != (x.Status.DisruptionsAllowed == 1 && len(x.Status.DisruptedPods) == 0) ||
 				refused == strings.Contains(recordedRequests(client), "delete") || refused != (len(o.Budgets) == 2 && o.Budgets[0].Name == "y" && o.Budgets[1].Name == "x" && len(o.Budgets[1].Disrupted) == 0) {
-				t.Errorf("budget x is %+v after %s, which says %v", x.Status, recordedRequests(client), o.Budgets)
+				t.Errorf("budget x is %+v after %s, which returned %v", x.Status, recordedRequests(client), o.Budgets)
 			}
 			if y.Status.DisruptionsAllowed != tc.allow {
 				t.Errorf("budget y allows %d", y.Status.DisruptionsAllowed)
@@ -203,12 +203,12 @@ func TestPreemptOutcomes(t *testing.T) {
 		"no right to delete":           {"delete", "pods", "", apierrors.NewForbidden(pods, "a", nil), 1000, scheduling.Refused, false},
 		"lost on the way":              {"delete", "pods", "", errors.New("EOF"), 1000, scheduling.Unknown, false},
 		"the event is refused":         {"create", "events", "", apierrors.NewForbidden(pods, "a", nil), 1000, scheduling.Done, true},
-		"the pod itself is gone":       {"patch", "pods", "status", apierrors.NewNotFound(pods, "a"), 1000, scheduling.Conflict, false},
+		"the pod is deleted":           {"patch", "pods", "status", apierrors.NewNotFound(pods, "a"), 1000, scheduling.Conflict, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1))
-			told := 0
-			a.o.OnDebitForbidden = func(*model.Budget, error) { told++ }
+			reports := 0
+			a.o.OnDebitForbidden = func(*model.Budget, error) { reports++ }
 			left := tc.times
 			client.PrependReactor(tc.verb, tc.resource, func(act ktesting.Action) (bool, runtime.Object, error) {
 				left--
@@ -219,8 +219,8 @@ func TestPreemptOutcomes(t *testing.T) {
 			if o.Result != tc.want || apierrors.IsNotFound(err) != tc.deleted {
 				t.Errorf("outcome %v (%s), the victim: %v", o.Result, o.Reason, err)
 			}
-			if (told > 0) != (tc.err == forbidden) {
-				t.Errorf("OnDebitForbidden called %d times", told)
+			if (reports > 0) != (tc.err == forbidden) {
+				t.Errorf("OnDebitForbidden called %d times", reports)
 			}
 		})
 	}

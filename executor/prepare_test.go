@@ -64,26 +64,26 @@ func TestPrepareOutcomes(t *testing.T) {
 		want    scheduling.Result
 		patches int
 	}{
-		"both to do":                       {newVolume(unchanged), newClaim("d1", ""), scheduling.Done, 2},
-		"both done before":                 {newVolume(reservedFor("c1", "c")), newClaim("d1", "n1"), scheduling.Done, 0},
-		"the volume names the claim":       {newVolume(reservedFor("", "c")), newClaim("d1", "n1"), scheduling.Done, 1},
-		"the volume is another's":          {newVolume(reservedFor("x", "x")), newClaim("d1", ""), scheduling.Conflict, 0},
-		"the volume is a namesake's":       {newVolume(reservedFor("x", "c")), newClaim("d1", ""), scheduling.Conflict, 0},
-		"the volume has changed":           {newVolume(func(v *corev1.PersistentVolume) { v.ResourceVersion = "9" }), newClaim("d1", ""), scheduling.Conflict, 0},
-		"no volume":                        {nil, newClaim("d1", ""), scheduling.Refused, 0},
-		"no claim, the volume stays taken": {newVolume(unchanged), nil, scheduling.Refused, 1},
-		"a namesake of the claim":          {newVolume(unchanged), newClaim("other", ""), scheduling.Conflict, 1},
-		"another node was selected":        {newVolume(unchanged), newClaim("d1", "n2"), scheduling.Conflict, 1},
+		"both to do":                         {newVolume(unchanged), newClaim("d1", ""), scheduling.Done, 2},
+		"both done before":                   {newVolume(reservedFor("c1", "c")), newClaim("d1", "n1"), scheduling.Done, 0},
+		"the volume names the claim":         {newVolume(reservedFor("", "c")), newClaim("d1", "n1"), scheduling.Done, 1},
+		"the volume is another's":            {newVolume(reservedFor("x", "x")), newClaim("d1", ""), scheduling.Conflict, 0},
+		"the volume is a namesake's":         {newVolume(reservedFor("x", "c")), newClaim("d1", ""), scheduling.Conflict, 0},
+		"the volume has changed":             {newVolume(func(v *corev1.PersistentVolume) { v.ResourceVersion = "9" }), newClaim("d1", ""), scheduling.Conflict, 0},
+		"no volume":                          {nil, newClaim("d1", ""), scheduling.Refused, 0},
+		"no claim, the volume remains bound": {newVolume(unchanged), nil, scheduling.Refused, 1},
+		"a namesake of the claim":            {newVolume(unchanged), newClaim("other", ""), scheduling.Conflict, 1},
+		"another node was selected":          {newVolume(unchanged), newClaim("d1", "n2"), scheduling.Conflict, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var there []runtime.Object
+			var objects []runtime.Object
 			if tc.volume != nil {
-				there = append(there, tc.volume)
+				objects = append(objects, tc.volume)
 			}
 			if tc.claim != nil {
-				there = append(there, tc.claim)
+				objects = append(objects, tc.claim)
 			}
-			a, client := newTestExecutor(nil, there...)
+			a, client := newTestExecutor(nil, objects...)
 			if got := a.prepare(t.Context(), newPrepare()); got.Result != tc.want || (got.Reason == "") != (got.Result == scheduling.Done) {
 				t.Errorf("outcome %v (%s), want %v", got.Result, got.Reason, tc.want)
 			}

@@ -10,7 +10,7 @@
 // Order: events of one kind arrive in the order of their resource versions. There is no order
 // between kinds. The scheduler must not decide anything before Synced is closed.
 //
-// ResourceClaims and Holds are watched if discovery says that they are served, or if discovery is
+// ResourceClaims and Holds are watched if discovery reports that they are served, or if discovery is
 // forbidden. Synced does not wait for ResourceClaims, since they only explain why a pod is gated. It
 // waits for Holds if they may be read: the first decision after a restart must take them into account.
 //

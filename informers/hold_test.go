@@ -59,7 +59,7 @@ func holdAPI(t *testing.T, code int) *v1alpha1.Client {
 func TestHoldsWatchedWhereServed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		served bool
-		asked  int // status code of discovery
+		calls  int // status code of discovery
 		code   int
 		want   string
 	}{
@@ -76,7 +76,7 @@ func TestHoldsWatchedWhereServed(t *testing.T) {
 				client.Resources = []*metav1.APIResourceList{{GroupVersion: v1alpha1.GroupVersion.String(), APIResources: []metav1.APIResource{{Name: v1alpha1.HoldsResource}}}}
 			}
 			client.PrependReactor("get", "resource", func(ktesting.Action) (bool, runtime.Object, error) {
-				if tc.asked == http.StatusForbidden {
+				if tc.calls == http.StatusForbidden {
 					return true, nil, apierrors.NewForbidden(schema.GroupResource{}, "", nil)
 				}
 				return false, nil, nil

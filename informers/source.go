@@ -87,10 +87,10 @@ func (f *Source) runReflector(ctx context.Context, k kind) {
 // not served.
 func (f *Source) setServed(kind string, served bool) {
 	f.mu.Lock()
-	was, said := f.served[kind]
+	was, discovered := f.served[kind]
 	f.served[kind] = served
 	f.mu.Unlock()
-	if f.onServed != nil && (!said || was != served) {
+	if f.onServed != nil && (!discovered || was != served) {
 		f.onServed(kind, served)
 	}
 	if !served {

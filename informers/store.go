@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// eventStore is the store of a reflector. It knows which objects exist and the last conversion of each.
+// eventStore is the store of a reflector. It holds the last conversion of each existing object.
 type eventStore struct {
 	source  *Source
 	kind    kind
@@ -50,17 +50,17 @@ func (l *eventStore) Delete(obj any) error {
 // Replace takes a whole list. Objects that are not in the list were deleted while the watch was broken.
 func (l *eventStore) Replace(list []any, _ string) error {
 	var events []scheduling.Event
-	there := make(map[string]bool, len(list))
+	existing := make(map[string]bool, len(list))
 	for _, obj := range list {
 		var err error
 		if events, err = l.upsert(events, obj); err != nil {
 			return err
 		}
-		there[key(obj.(metav1.Object))] = true
+		existing[key(obj.(metav1.Object))] = true
 	}
 	var gone []string
 	for k := range l.objects {
-		if !there[k] {
+		if !existing[k] {
 			gone = append(gone, k)
 		}
 	}

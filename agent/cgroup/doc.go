@@ -10,7 +10,7 @@
 //	v2      one hierarchy
 //
 // Reads are cheap enough for a loop with a period of 10 ms: a Group keeps its files open, and
-// reading neither opens files nor allocates.
+// reads do not open files or allocate.
 //
 // Invariants:
 //

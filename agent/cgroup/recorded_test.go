@@ -167,14 +167,14 @@ func TestCheckWritable(t *testing.T) {
 	}
 	at := filepath.Join(root, "sys/fs/cgroup")
 	before, _ := os.ReadDir(at)
-	gives := filepath.Join(at, "cgroup.subtree_control")
-	if err := os.Mkdir(gives, 0o755); err != nil { // a directory in place of a file makes writes fail
+	controllers := filepath.Join(at, "cgroup.subtree_control")
+	if err := os.Mkdir(controllers, 0o755); err != nil { // a directory in place of a file makes writes fail
 		t.Fatal(err)
 	}
 	if err := h.CheckWritable(); err == nil || !strings.Contains(err.Error(), "delegating the memory controller in "+at) {
 		t.Errorf("without delegation: %v", err)
 	}
-	if err := errors.Join(os.Remove(gives), os.WriteFile(gives, nil, 0o644)); err != nil {
+	if err := errors.Join(os.Remove(controllers), os.WriteFile(controllers, nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.CheckWritable(); err != nil {

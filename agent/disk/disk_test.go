@@ -206,7 +206,7 @@ func TestOnRealDisk(t *testing.T) {
 	for _, h := range report.Consumers {
 		switch {
 		case h.Kind == disk.WritableLayer && (h.Pod != "default/writer" || h.Bytes < 8<<20 || h.Bytes > 9<<20):
-			t.Errorf("the container holds %d bytes, want 8 Mi: %+v", h.Bytes, h)
+			t.Errorf("the container uses %d bytes, want 8 Mi: %+v", h.Bytes, h)
 		case h.Name == container.WorkloadName && (h.Users != 1 || h.Bytes < 8<<20):
 			t.Errorf("the image of %s: %+v, want both its programs, and packed", id, h)
 		}

@@ -96,7 +96,7 @@ func (r *reportBuilder) isPinned(i *criapi.Image) bool {
 	return slices.ContainsFunc(r.opts.PinnedImages, func(name string) bool { return slices.Contains(i.RepoTags, name) })
 }
 
-// imageName returns a tag of the image, else a digest, else its ID.
+// imageName returns a tag of the image, its digest if it has no tag, or its ID.
 func imageName(i *criapi.Image) string {
 	return slices.Concat(i.RepoTags, i.RepoDigests, []string{i.Id})[0]
 }

@@ -35,7 +35,7 @@ type Options struct {
 	// Root is the agent's directory, with pod directories in pods/UID. LogRoot contains the pods'
 	// logs.
 	Root, LogRoot string
-	// Pods returns the pods that the agent knows.
+	// Pods returns the pods of the agent.
 	Pods func() []pods.Pod
 	// Volumes measures the volumes of a pod.
 	Volumes interface {

@@ -41,8 +41,8 @@ func (r *Report) Text(out io.Writer, all bool) error {
 		}
 		fmt.Fprintf(w, "%s\t\t(%d more; list them with -o json or --pods)\n", formatBytes(bytes), len(rest))
 	}
-	for _, why := range r.Unknown {
-		fmt.Fprintf(w, "\nNot measured: %s\n", why)
+	for _, reason := range r.Unknown {
+		fmt.Fprintf(w, "\nNot measured: %s\n", reason)
 	}
 	return w.Flush()
 }

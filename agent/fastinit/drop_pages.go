@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// gcHeapLimit is the heap size at which garbage collection starts after all.
+// gcHeapLimit is the heap size at which garbage collection is enabled again.
 const gcHeapLimit = 24 << 20
 
 // DeferGC disables garbage collection up to gcHeapLimit. Call it first: a collection touches

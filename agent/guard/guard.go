@@ -120,10 +120,10 @@ func isTerminated(p *corev1.Pod) bool {
 func (g *Guard) Report(string) {}
 
 // setEvicting adds or removes a pod from those whose eviction is in progress.
-func (g *Guard) setEvicting(uid types.UID, going bool) {
+func (g *Guard) setEvicting(uid types.UID, evicting bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if going {
+	if evicting {
 		g.evicting[uid] = true
 	} else {
 		delete(g.evicting, uid)

@@ -23,7 +23,7 @@ type KubeletConfig struct {
 	EvictionSoft map[string]string `json:"evictionSoft"`
 }
 
-// ConflictError says that the kubelet handles the guard's eviction signals itself.
+// ConflictError reports that the kubelet handles the guard's eviction signals itself.
 type ConflictError struct{ Message string }
 
 func (r *ConflictError) Error() string { return r.Message }

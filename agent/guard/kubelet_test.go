@@ -17,7 +17,7 @@ func readConfig(t *testing.T, code int, answer string) (*KubeletConfig, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/nodes/n1/proxy/configz" {
-			t.Errorf("asked for %s", r.URL.Path)
+			t.Errorf("requested %s", r.URL.Path)
 		}
 		w.WriteHeader(code)
 		_, _ = w.Write([]byte(answer))

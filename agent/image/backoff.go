@@ -28,7 +28,7 @@ type failure struct {
 
 // active returns the end of the backoff and the last failure message. wait is false if there is
 // no backoff.
-func (b *pullBackoff) active(a backoffKey, now time.Time) (until time.Time, why string, wait bool) {
+func (b *pullBackoff) active(a backoffKey, now time.Time) (until time.Time, reason string, wait bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := b.items[a]
@@ -39,7 +39,7 @@ func (b *pullBackoff) active(a backoffKey, now time.Time) (until time.Time, why 
 }
 
 // addFailure records a failed pull.
-func (b *pullBackoff) addFailure(a backoffKey, why string, now time.Time) {
+func (b *pullBackoff) addFailure(a backoffKey, reason string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.items == nil {
@@ -55,5 +55,5 @@ func (b *pullBackoff) addFailure(a backoffKey, why string, now time.Time) {
 		f = &failure{delay: initialBackoff / 2}
 		b.items[a] = f
 	}
-	f.last, f.delay, f.message = now, min(2*f.delay, maxBackoff), why
+	f.last, f.delay, f.message = now, min(2*f.delay, maxBackoff), reason
 }

@@ -103,7 +103,7 @@ func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, e
 		p.recordFailed(r, ReasonImagePullBackOff)
 		return "", &pods.WaitingError{Reason: ReasonImagePullBackOff, Message: message + ": " + why, RetryAt: until}
 	}
-	asked := p.opts.Now()
+	requestedAt := p.opts.Now()
 	if err := p.acquire(ctx); err != nil {
 		return "", err
 	}
@@ -115,7 +115,7 @@ func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, e
 		}
 	}
 	p.recordEvent(r, corev1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", r.container.Image))
-	began := p.opts.Now()
+	start := p.opts.Now()
 	id, err := p.pull(ctx, r)
 	if ctx.Err() != nil {
 		return "", ctx.Err() // canceled: not a failure of the image
@@ -130,9 +130,9 @@ func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, e
 	}
 	size := p.size(ctx, r)
 	p.opts.OnChange()
-	p.opts.Metrics.observePull(size, ended.Sub(began))
+	p.opts.Metrics.observePull(size, ended.Sub(start))
 	p.recordEvent(r, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Successfully pulled image %q in %v (%v including waiting). Image size: %d bytes.",
-		r.container.Image, ended.Sub(began).Truncate(time.Millisecond), ended.Sub(asked).Truncate(time.Millisecond), size))
+		r.container.Image, ended.Sub(start).Truncate(time.Millisecond), ended.Sub(requestedAt).Truncate(time.Millisecond), size))
 	return id, nil
 }
 

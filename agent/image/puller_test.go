@@ -73,25 +73,25 @@ func TestPolicies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		image         string
 		policy        corev1.PullPolicy
-		there         string
+		existing      string
 		pulls         int
 		reason, event string
 	}{
 		"absent, if not present":       {image: "app:1", policy: corev1.PullIfNotPresent, pulls: 1, event: "Successfully pulled image \"app:1\" in 0s (0s including waiting). Image size: 1048576 bytes."},
-		"present, if not present":      {image: "app:1", policy: corev1.PullIfNotPresent, there: "app:1", event: "Container image \"app:1\" already present on machine and can be accessed by the pod"},
-		"present, always":              {image: "app:1", policy: corev1.PullAlways, there: "app:1", pulls: 1, event: "Pulling image \"app:1\""},
-		"present, never":               {image: "app:1", policy: corev1.PullNever, there: "app:1", event: "already present"},
+		"present, if not present":      {image: "app:1", policy: corev1.PullIfNotPresent, existing: "app:1", event: "Container image \"app:1\" already present on machine and can be accessed by the pod"},
+		"present, always":              {image: "app:1", policy: corev1.PullAlways, existing: "app:1", pulls: 1, event: "Pulling image \"app:1\""},
+		"present, never":               {image: "app:1", policy: corev1.PullNever, existing: "app:1", event: "already present"},
 		"absent, never":                {image: "app:1", policy: corev1.PullNever, reason: "ErrImageNeverPull", event: "Container image \"app:1\" is not present with pull policy of Never"},
-		"no tag, no policy is always":  {image: "app", there: "app:latest", pulls: 1},
-		"a tag, no policy is if not":   {image: "app:1", there: "app:1"},
-		"no tag, if not present":       {image: "app", policy: corev1.PullIfNotPresent, there: "app:latest"},
-		"no name at all":               {image: "App:1", policy: corev1.PullAlways, reason: "InvalidImageName", event: "Failed to apply default image tag \"App:1\": couldn't parse image name \"App:1\": invalid reference format: repository name (library/App) must be lowercase"},
+		"no tag, no policy is always":  {image: "app", existing: "app:latest", pulls: 1},
+		"a tag, no policy is if not":   {image: "app:1", existing: "app:1"},
+		"no tag, if not present":       {image: "app", policy: corev1.PullIfNotPresent, existing: "app:latest"},
+		"no name":                      {image: "App:1", policy: corev1.PullAlways, reason: "InvalidImageName", event: "Failed to apply default image tag \"App:1\": couldn't parse image name \"App:1\": invalid reference format: repository name (library/App) must be lowercase"},
 		"a name that is not one, else": {image: "app::", policy: corev1.PullAlways, reason: "InvalidImageName", event: "invalid reference format"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newFixture(nil)
-			if tc.there != "" {
-				b.service.PutImage(tc.there, 1<<20)
+			if tc.existing != "" {
+				b.service.PutImage(tc.existing, 1<<20)
 			}
 			id, w := b.ensure("p", tc.image, tc.policy)
 			switch {
@@ -238,8 +238,8 @@ func TestCredentials(t *testing.T) {
 		"app:1":                   {"hub", "glob"}, // docker.io
 		"quay.test/app:1":         {""},
 	} {
-		var asked []string
-		recorder := authRecorder{pull: func(auth *cri.AuthConfig) { asked = append(asked, auth.GetUsername()) }}
+		var requests []string
+		recorder := authRecorder{pull: func(auth *cri.AuthConfig) { requests = append(requests, auth.GetUsername()) }}
 		var events []string
 		p := image.New(image.Options{
 			Service: recorder,
@@ -256,8 +256,8 @@ func TestCredentials(t *testing.T) {
 			owner.Spec.ImagePullSecrets = append(owner.Spec.ImagePullSecrets, corev1.LocalObjectReference{Name: s})
 		}
 		_, err := p.Ensure(context.Background(), owner, &corev1.Container{Image: name}, nil)
-		if err == nil || !slices.Equal(asked, want) {
-			t.Errorf("%s: asked as %q (%v), want %q", name, asked, err, want)
+		if err == nil || !slices.Equal(requests, want) {
+			t.Errorf("%s: request as user %q (%v), want %q", name, requests, err, want)
 		}
 		if want := "FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (opaque, missing); attempting to pull the image may not succeed."; !slices.Contains(events, want) {
 			t.Errorf("events %q: want %q", events, want)

@@ -69,9 +69,9 @@ func inNamespace(ns *os.File, do func() error) error {
 	return <-done
 }
 
-func dialFrom(ns *os.File, address string, patience time.Duration) error {
+func dialFrom(ns *os.File, address string, timeout time.Duration) error {
 	return inNamespace(ns, func() error {
-		c, err := net.DialTimeout("tcp4", address, patience)
+		c, err := net.DialTimeout("tcp4", address, timeout)
 		if err == nil {
 			err = c.Close()
 		}

@@ -166,24 +166,24 @@ func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 	if err := netlink.LinkSetUp(pair); err != nil {
 		return fmt.Errorf("device %s: %w", attrs.Name, err)
 	}
-	there, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
+	nsHandle, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
 	if err != nil {
 		return err
 	}
-	defer there.Close()
+	defer nsHandle.Close()
 	for _, name := range []string{"lo", "eth0"} {
-		link, err := there.LinkByName(name)
+		link, err := nsHandle.LinkByName(name)
 		if err == nil && name == "eth0" {
-			err = there.AddrAdd(link, n.withPrefixLength(a))
+			err = nsHandle.AddrAdd(link, n.withPrefixLength(a))
 		}
 		if err == nil {
-			err = there.LinkSetUp(link)
+			err = nsHandle.LinkSetUp(link)
 		}
 		if err != nil {
 			return fmt.Errorf("the pod's device %s: %w", name, err)
 		}
 	}
-	if err := there.RouteAdd(&netlink.Route{Gw: n.gateway().AsSlice()}); err != nil {
+	if err := nsHandle.RouteAdd(&netlink.Route{Gw: n.gateway().AsSlice()}); err != nil {
 		return fmt.Errorf("the pod's route: %w", err)
 	}
 	return nil

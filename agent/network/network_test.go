@@ -86,7 +86,7 @@ func TestAddresses(t *testing.T) {
 		_, last = n.Attach(fmt.Sprintf("more%d", i), namespace(t))
 	}
 	if last == nil || !strings.Contains(last.Error(), "no free IP in 198.51.100.0/29") {
-		t.Errorf("one too many: %v, want that no address is free", last)
+		t.Errorf("one Service too many: %v, want an error about a full range", last)
 	}
 	if err := n.Sweep(func(id string) bool { return id == "two" }); err != nil {
 		t.Fatal(err)

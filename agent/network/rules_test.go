@@ -13,7 +13,7 @@ import (
 )
 
 // fakeIptables installs programs that fail with an exit status and record their arguments.
-func fakeIptables(t *testing.T, status string, programs ...string) (asked func() string) {
+func fakeIptables(t *testing.T, status string, programs ...string) (calls func() string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, p := range programs {
@@ -38,7 +38,7 @@ func TestUnreadableRules(t *testing.T) {
 	}
 	t.Setenv("PATH", t.TempDir())
 	if err := network.RemoveRules(context.Background(), all); err != nil {
-		t.Errorf("without iptables: %v, want none", err)
+		t.Errorf("without iptables: %v, want no error", err)
 	}
 }
 
@@ -63,13 +63,13 @@ func TestForwardRules(t *testing.T) {
 func TestUnknownRules(t *testing.T) {
 	open(t)
 	t.Run("busy", func(t *testing.T) {
-		asked := fakeIptables(t, "4", "iptables")
+		calls := fakeIptables(t, "4", "iptables")
 		o := network.Options{Dir: t.TempDir() + "/addresses", CIDR: "198.51.100.8/29", Bridge: "bnbusy"}
 		if _, err := network.Open(o); err != nil {
 			t.Fatal(err)
 		}
-		if text := asked(); strings.Count(text, " -C ") != 4 || strings.Contains(text, " -I ") || strings.Contains(text, " -A ") {
-			t.Errorf("asked:\n%swant 4 times -C alone", text)
+		if text := calls(); strings.Count(text, " -C ") != 4 || strings.Contains(text, " -I ") || strings.Contains(text, " -A ") {
+			t.Errorf("calls:\n%swant 4 times -C alone", text)
 		}
 		if err := network.Remove(context.Background(), o); err != nil {
 			t.Error(err)

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// Dead containers of a running pod are kept, also by an agent that does not know its pods yet.
+// Dead containers of a running pod are kept, also by an agent that has not received its pods yet.
 func TestPodFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pod := func(name string, phase corev1.PodPhase) *corev1.Pod {

@@ -30,9 +30,9 @@ func (h *runtimeHealth) ready(string) error {
 }
 
 // watch polls the runtime's status until ctx ends and calls changed after each change.
-func (h *runtimeHealth) watch(ctx context.Context, ask func(context.Context) (*criapi.RuntimeStatus, error), changed func()) {
+func (h *runtimeHealth) watch(ctx context.Context, check func(context.Context) (*criapi.RuntimeStatus, error), changed func()) {
 	for tick := time.NewTicker(healthInterval); ; {
-		if h.check(ctx, ask) {
+		if h.check(ctx, check) {
 			changed()
 		}
 		select {
@@ -45,10 +45,10 @@ func (h *runtimeHealth) watch(ctx context.Context, ask func(context.Context) (*c
 }
 
 // check reads the status once and reports whether it has changed.
-func (h *runtimeHealth) check(ctx context.Context, ask func(context.Context) (*criapi.RuntimeStatus, error)) bool {
+func (h *runtimeHealth) check(ctx context.Context, call func(context.Context) (*criapi.RuntimeStatus, error)) bool {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	s, err := ask(ctx)
+	s, err := call(ctx)
 	if err != nil {
 		err = fmt.Errorf("container runtime is down: %w", err)
 	} else {

@@ -99,7 +99,7 @@ func TestReadiness(t *testing.T) {
 	}
 	for _, step := range []struct {
 		name    string
-		ask     func(context.Context) (*criapi.RuntimeStatus, error)
+		check   func(context.Context) (*criapi.RuntimeStatus, error)
 		changed bool
 		want    string
 	}{
@@ -109,13 +109,13 @@ func TestReadiness(t *testing.T) {
 		{"away", answer(true, errors.New("refused")), true, "container runtime is down: refused"},
 		{"back", answer(true, nil), true, ""},
 	} {
-		changed := h.check(t.Context(), step.ask)
-		said := ""
+		changed := h.check(t.Context(), step.check)
+		message := ""
 		if err := h.ready(""); err != nil {
-			said = err.Error()
+			message = err.Error()
 		}
-		if changed != step.changed || said != step.want {
-			t.Errorf("%s: changed %v, %q, want %v, %q", step.name, changed, said, step.changed, step.want)
+		if changed != step.changed || message != step.want {
+			t.Errorf("%s: changed %v, %q, want %v, %q", step.name, changed, message, step.changed, step.want)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestFieldPath(t *testing.T) {
 		EphemeralContainers: []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "c"}}}}}
 	for name, want := range map[string]string{"": "", "a": "spec.initContainers{a}", "b": "spec.containers{b}", "c": "spec.ephemeralContainers{c}"} {
 		if got := fieldPath(pod, name); got != want {
-			t.Errorf("container %q stands at %q, want %q", name, got, want)
+			t.Errorf("container %q is at %q, want %q", name, got, want)
 		}
 	}
 }

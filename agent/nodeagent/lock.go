@@ -50,7 +50,7 @@ func saveName(root, name string) error {
 	return writeFileAtomic(filepath.Join(root, nodeNameFile), name+"\n")
 }
 
-// writeFileAtomic writes a file completely or not at all. A truncated name would be another
+// writeFileAtomic writes a file atomically. A truncated name would be another
 // node's.
 func writeFileAtomic(file, text string) error {
 	fresh := file + ".new"

@@ -116,7 +116,7 @@ func TestSaveNameIsAtomic(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := saveName(root, "second"); err == nil || SavedName(root) != "first" {
-		t.Errorf("it is called %q: %v", SavedName(root), err)
+		t.Errorf("the saved name is %q: %v", SavedName(root), err)
 	}
 	if err := saveName(root, "second"); err != nil || SavedName(root) != "second" {
 		t.Errorf("after freeing space it is named %q: %v", SavedName(root), err)

@@ -49,12 +49,12 @@ func TestShutdownStopsPodsFirst(t *testing.T) {
 				go func() { done <- n.agent.Run(ctx) }()
 				time.Sleep(5 * time.Second)
 				end()
-				began := time.Now()
+				start := time.Now()
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
-				if took := time.Since(began); took < tc.takes || took > tc.takes+5*time.Second {
-					t.Errorf("it took %v, want about %v", took, tc.takes)
+				if took := time.Since(start); took < tc.takes || took > tc.takes+5*time.Second {
+					t.Errorf("took %v, want about %v", took, tc.takes)
 				}
 				p, err := api.CoreV1().Pods("d").Get(t.Context(), "p", metav1.GetOptions{})
 				if err != nil || p.Status.Phase != tc.phase {

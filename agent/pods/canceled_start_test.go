@@ -15,8 +15,8 @@ import (
 // context ends, as containerd does.
 type cancelsStart struct {
 	*fake.Service
-	asked  chan struct{}
-	broken atomic.Value // container ID
+	requested chan struct{}
+	broken    atomic.Value // container ID
 }
 
 func (s *cancelsStart) StartContainer(ctx context.Context, id string) error {
@@ -24,7 +24,7 @@ func (s *cancelsStart) StartContainer(ctx context.Context, id string) error {
 		return err
 	}
 	s.Service.Exit("job", "a", exitCodeStartError, "StartError")
-	close(s.asked)
+	close(s.requested)
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -40,7 +40,7 @@ func (s *cancelsStart) ContainerStatus(ctx context.Context, id string) (*cri.Con
 // TestCanceledStartIsRetried stops the agent during the only start of a pod with restartPolicy
 // Never.
 func TestCanceledStartIsRetried(t *testing.T) {
-	s := &cancelsStart{asked: make(chan struct{})}
+	s := &cancelsStart{requested: make(chan struct{})}
 	g := newHarness(t, func(o *Options) {
 		s.Service = o.Service.(*fake.Service)
 		o.Service = s
@@ -48,10 +48,10 @@ func TestCanceledStartIsRetried(t *testing.T) {
 	pod := testPod("job", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	g.admit(pod)
-	<-s.asked
+	<-s.requested
 	g.restart()
 	g.waitForStates(pod, "a=up")
 	if all, _ := s.ListContainers(t.Context(), nil); len(all) != 1 || g.count("CreateContainer a") != 2 {
-		t.Errorf("there are %d containers: %q", len(all), g.service.Calls())
+		t.Errorf("got %d containers: %q", len(all), g.service.Calls())
 	}
 }

@@ -88,7 +88,7 @@ func (g *harness) once() {
 	for _, c := range all {
 		k := c.GetLabels()[podUIDLabel] + "/" + c.GetMetadata().GetName()
 		if seen[k] {
-			g.t.Errorf("%s runs twice", k)
+			g.t.Errorf("%s has two running instances", k)
 		}
 		seen[k] = true
 	}

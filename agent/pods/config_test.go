@@ -93,12 +93,12 @@ func TestNonRoot(t *testing.T) {
 		image *cri.Image
 		want  string
 	}{
-		"a user is given":        {user: ptr(int64(5)), image: image(0)},
-		"root is given":          {user: ptr(int64(0)), image: image(5), want: "container's runAsUser breaks non-root policy"},
-		"the image has a number": {image: image(1000)},
-		"the image is root's":    {image: image(0), want: "container has runAsNonRoot and image will run as root"},
-		"the image says nothing": {image: &cri.Image{}, want: "container has runAsNonRoot and image will run as root"},
-		"the image has a name":   {image: &cri.Image{Username: "www"}, want: "container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root"},
+		"a user is given":          {user: ptr(int64(5)), image: image(0)},
+		"root is given":            {user: ptr(int64(0)), image: image(5), want: "container's runAsUser breaks non-root policy"},
+		"the image has a number":   {image: image(1000)},
+		"the image is root's":      {image: image(0), want: "container has runAsNonRoot and image will run as root"},
+		"the image has no setting": {image: &cri.Image{}, want: "container has runAsNonRoot and image will run as root"},
+		"the image has a name":     {image: &cri.Image{Username: "www"}, want: "container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root"},
 	} {
 		pod := testPod("web", "a")
 		pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: ptr(true), RunAsUser: tc.user}
@@ -138,7 +138,7 @@ func TestOOMScores(t *testing.T) {
 		"node critical":                   {change: func(s *corev1.PodSpec) { s.Priority = ptr(int32(systemNodeCritical)) }, want: -997},
 		"a quarter":                       {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "2Gi") }, want: 750},
 		"more than all":                   {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "9Gi") }, want: 3},
-		"next to nothing":                 {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "1") }, want: 999},
+		"minimal":                         {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "1") }, want: 999},
 		"cpu only":                        {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("cpu", "1") }, want: 999},
 		"the pod's request is shared out": {change: func(s *corev1.PodSpec) { s.Resources = &corev1.ResourceRequirements{Requests: list("memory", "2Gi")} }, want: 750},
 		"sidecar with a smaller request": {init: true, want: 500, change: func(s *corev1.PodSpec) {

@@ -122,7 +122,7 @@ func (d *DNS) setDefaults() {
 	d.UpstreamResolvConf = cmp.Or(d.UpstreamResolvConf, "/run/systemd/resolve/resolv.conf")
 }
 
-// lacksClusterDNS reports whether the pod asks for the cluster's DNS but the cluster has none.
+// lacksClusterDNS reports whether the pod requests cluster DNS and the cluster has none.
 func (r *Runner) lacksClusterDNS(pod *corev1.Pod) bool {
 	policy := pod.Spec.DNSPolicy
 	return len(r.opts.DNS.Servers) == 0 && (policy == corev1.DNSClusterFirstWithHostNet || policy == corev1.DNSClusterFirst && !pod.Spec.HostNetwork)

@@ -54,14 +54,14 @@ func TestDNS(t *testing.T) {
 // TestCheckNameservers checks the warning about pods without name servers.
 func TestCheckNameservers(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
-	for text, lacks := range map[string]bool{"nameserver 192.0.2.53\n": false, "nameserver 127.0.0.11\nsearch lan\n": true, "": true} {
+	for text, missing := range map[string]bool{"nameserver 192.0.2.53\n": false, "nameserver 127.0.0.11\nsearch lan\n": true, "": true} {
 		if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat("/run/systemd/resolve/resolv.conf"); err == nil && lacks {
+		if _, err := os.Stat("/run/systemd/resolve/resolv.conf"); err == nil && missing {
 			continue // pods use that server
 		}
-		if err := CheckNameservers(conf); (err != nil) != lacks || lacks && !strings.Contains(err.Error(), conf+": no nameserver") {
+		if err := CheckNameservers(conf); (err != nil) != missing || missing && !strings.Contains(err.Error(), conf+": no nameserver") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -41,11 +41,11 @@ func (r *Runner) makeEnvironment(ctx context.Context, pod *corev1.Pod, c *corev1
 	}
 	for i := range c.Env {
 		v := &c.Env[i]
-		value, given, err := e.resolve(ctx, v)
+		value, set, err := e.resolve(ctx, v)
 		if err != nil {
 			return nil, err
 		}
-		if given {
+		if set {
 			e.values[v.Name] = value
 		}
 	}
@@ -93,7 +93,7 @@ func (e *environment) addEnvFrom(ctx context.Context, f *corev1.EnvFromSource) e
 
 // resolve returns the value of a variable. given is false if an optional source does
 // not exist.
-func (e *environment) resolve(ctx context.Context, v *corev1.EnvVar) (value string, given bool, err error) {
+func (e *environment) resolve(ctx context.Context, v *corev1.EnvVar) (value string, set bool, err error) {
 	from := v.ValueFrom
 	switch {
 	case from == nil:

@@ -49,7 +49,7 @@ func FuzzExpand(f *testing.F) {
 			t.Errorf("%q was changed without a reference in it", s)
 		}
 		if got := expand(s, func(string) (string, bool) { return "", false }); !strings.Contains(s, "$$") && got != s {
-			t.Errorf("%q became %q although nothing is known", s, got)
+			t.Errorf("%q became %q without a mapping", s, got)
 		}
 	})
 }

@@ -92,7 +92,7 @@ func (g *harness) start() {
 	g.stop = sync.OnceFunc(func() { cancel(); loops.Wait() })
 }
 
-// restart stops the agent and starts another, which knows the pods' last status.
+// restart stops the agent and starts another one with the pods' last status.
 func (g *harness) restart() {
 	g.stop()
 	g.mu.Lock()

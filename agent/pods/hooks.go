@@ -76,8 +76,8 @@ func (p *pod) runHook(ctx context.Context, c *run, spec *corev1.Container, h *co
 			return fmt.Errorf("command %q exited with %d: %s", h.Exec.Command, out.GetExitCode(), output[:min(len(output), maxTerminationMessage)])
 		}
 	case h.HTTPGet != nil:
-		if ok, why := probe.HTTPGet(ctx, h.HTTPGet, spec, p.withAddresses().Status.PodIP); !ok {
-			return fmt.Errorf("%s", why)
+		if ok, reason := probe.HTTPGet(ctx, h.HTTPGet, spec, p.withAddresses().Status.PodIP); !ok {
+			return fmt.Errorf("%s", reason)
 		}
 	case h.Sleep != nil:
 		sleep(ctx, time.Duration(h.Sleep.Seconds)*time.Second, nil)

@@ -27,7 +27,7 @@ func TestHostPortInUse(t *testing.T) {
 	var wait *WaitingError
 	err := r.checkHostPorts(config(6443))
 	if !errors.As(err, &wait) || wait.Reason != "HostPortInUse" || !strings.Contains(wait.Message, "hostPort 6443/tcp") || !strings.Contains(wait.Message, "[::]:6443") {
-		t.Errorf("%v, want HostPortInUse with the port and who has it", err)
+		t.Errorf("%v, want HostPortInUse with the port and its owner", err)
 	}
 	if err := r.checkHostPorts(config(6444)); err != nil {
 		t.Errorf("of free ports: %v", err)

@@ -101,12 +101,12 @@ func (r *Runner) Dead(ctx context.Context) ([]DeadContainer, error) {
 		return nil, err
 	}
 	r.mu.Lock()
-	swept := r.podsSynced
+	synced := r.podsSynced
 	r.mu.Unlock()
 	var out []DeadContainer
 	for _, c := range all {
 		uid := types.UID(c.GetLabels()[podUIDLabel])
-		out = append(out, DeadContainer{ID: c.GetId(), Pod: uid, Container: c.GetMetadata().GetName(), Attempt: c.GetMetadata().GetAttempt(), Created: timeFromNanos(c.GetCreatedAt()), PodDeleted: swept && r.lookup(uid) == nil})
+		out = append(out, DeadContainer{ID: c.GetId(), Pod: uid, Container: c.GetMetadata().GetName(), Attempt: c.GetMetadata().GetAttempt(), Created: timeFromNanos(c.GetCreatedAt()), PodDeleted: synced && r.lookup(uid) == nil})
 	}
 	slices.SortFunc(out, func(a, b DeadContainer) int { return a.Created.Compare(b.Created) })
 	return out, nil

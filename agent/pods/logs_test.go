@@ -165,14 +165,14 @@ func TestOOMKillReportedOnce(t *testing.T) {
 	g.waitForStates(pod, "a=up#1 b=up#1")
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var told []string
+	var reports []string
 	for _, r := range g.reports {
 		if e, ok := r.Event.(podlifecycle.Exited); ok {
-			told = append(told, e.Container+" "+e.Reason)
+			reports = append(reports, e.Container+" "+e.Reason)
 		}
 	}
-	if want := []string{"a OOMKilled", "b "}; !slices.Equal(told, want) {
-		t.Errorf("reported exits %q, want %q", told, want)
+	if want := []string{"a OOMKilled", "b "}; !slices.Equal(reports, want) {
+		t.Errorf("reported exits %q, want %q", reports, want)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestDeadContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(first.LogPath); !os.IsNotExist(err) {
-		t.Errorf("its log remains: %v", err)
+		t.Errorf("the log of the removed pod remains: %v", err)
 	}
 	if dead, err = g.runner.Dead(t.Context()); err != nil || len(dead) != 0 {
 		t.Errorf("dead are %+v, %v", dead, err)

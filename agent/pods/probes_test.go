@@ -17,17 +17,17 @@ import (
 
 // prober records its calls.
 type prober struct {
-	mu   sync.Mutex
-	told []string
-	tell func()
-	last probe.Target
+	mu       sync.Mutex
+	reports  []string
+	onChange func()
+	last     probe.Target
 }
 
 func (p *prober) note(format string, args ...any) {
 	p.mu.Lock()
-	p.told = append(p.told, fmt.Sprintf(format, args...))
+	p.reports = append(p.reports, fmt.Sprintf(format, args...))
 	p.mu.Unlock()
-	go p.tell() // without the pod's lock
+	go p.onChange() // without the pod's lock
 }
 
 func (p *prober) Start(t probe.Target) {
@@ -44,13 +44,13 @@ func (p *prober) Stop(_ types.UID, container string, kind podlifecycle.Probes) {
 func (p *prober) has(what string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Contains(p.told, what)
+	return slices.Contains(p.reports, what)
 }
 
 func newProbeHarness(t *testing.T) (*harness, *prober) {
 	p := &prober{}
 	g := newHarness(t, func(o *Options) { o.Prober = p })
-	p.tell = func() {
+	p.onChange = func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.changed.Broadcast()
@@ -100,7 +100,7 @@ func TestProbesResumeAfterRestart(t *testing.T) {
 	g.waitUntil("it is probed", func() bool { return p.has("Readiness a#0 true") })
 	g.stop()
 	p.mu.Lock()
-	p.told = nil
+	p.reports = nil
 	p.mu.Unlock()
 	release := func() {}
 	g.onRecovered = func() { release = g.service.Block("ContainerStatus") }
@@ -109,6 +109,6 @@ func TestProbesResumeAfterRestart(t *testing.T) {
 	release()
 	g.waitUntil("its hook has run and it has been released", func() bool { return g.lives[pod.UID].released && len(ran) == 1 })
 	if !p.has("Readiness a#0 true") || p.has("Readiness a#0 false") {
-		t.Errorf("prober calls %q", p.told)
+		t.Errorf("prober calls %q", p.reports)
 	}
 }

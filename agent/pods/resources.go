@@ -88,7 +88,7 @@ func (r *Runner) podLimits(pod *corev1.Pod) cgroup.Limits {
 	return l
 }
 
-// hasLimit reports whether the pod, or else each of its containers, has a limit.
+// hasLimit reports whether the pod or all of its containers have a limit.
 func hasLimit(pod *corev1.Pod, name corev1.ResourceName) bool {
 	if q := podLevelLimits(pod)[name]; !q.IsZero() {
 		return true

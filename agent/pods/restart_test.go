@@ -44,7 +44,7 @@ func TestRestartFindsExitedContainers(t *testing.T) {
 	g.restart()
 	g.waitForStates(pod, "a=ended(0 ) b=up")
 	if n := g.count("CreateContainer a"); n != 1 {
-		t.Errorf("a was made %d times, want once", n)
+		t.Errorf("a was created %d times, want once", n)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestRestartCreatesNoDuplicates(t *testing.T) {
 				sandboxes, _ := g.service.ListPodSandbox(t.Context(), nil)
 				containers, _ := g.service.ListContainers(t.Context(), nil)
 				if len(sandboxes) != 1 || len(containers) != 1 {
-					t.Errorf("there are %d sandboxes and %d containers, want one each: %q", len(sandboxes), len(containers), g.service.Calls())
+					t.Errorf("got %d sandboxes and %d containers, want one each: %q", len(sandboxes), len(containers), g.service.Calls())
 				}
 			})
 		}
@@ -85,7 +85,7 @@ func TestSameAttemptStartsOnce(t *testing.T) {
 	g.restart()
 	g.waitForStates(pod, "a=up")
 	if n := g.count("CreateContainer a"); n != 1 {
-		t.Errorf("a was made %d times, want once", n)
+		t.Errorf("a was created %d times, want once", n)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestRemoveOrphans(t *testing.T) {
 	}
 	left, _ := g.service.ListPodSandbox(t.Context(), nil)
 	if len(left) != 2 || left[0].GetMetadata().GetName() != "stays" || left[1].GetId() != foreign {
-		t.Errorf("sandboxes left: %v; want that of stays and the foreign one", left)
+		t.Errorf("remaining sandboxes: %v; want those of the remaining pod and the foreign one", left)
 	}
 	g.waitForStates(stays, "a=up")
 }
@@ -191,7 +191,7 @@ func TestStopBeforeAdoption(t *testing.T) {
 	g.waitUntil("all has ended", func() bool { return g.lives[pod.UID].finished })
 	for _, name := range []string{"a", "b"} {
 		if n := g.count("StopContainer(24h0m0s) " + name); n != 1 {
-			t.Errorf("%s was asked to stop %d times, want once: %q", name, n, g.service.Calls())
+			t.Errorf("%s received %d stop requests, want 1: %q", name, n, g.service.Calls())
 		}
 	}
 	g.mu.Lock()

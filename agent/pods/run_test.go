@@ -37,7 +37,7 @@ func TestPodLifecycle(t *testing.T) {
 		t.Errorf("a was created %d times, want 2", n)
 	}
 	if n := g.count("RunPodSandbox web"); n != 1 {
-		t.Errorf("the sandbox was made %d times, want 1", n)
+		t.Errorf("%d sandboxes were created, want 1", n)
 	}
 	seen, _ = g.runner.Pod("default", "web")
 	if again, _ := seen.Container("a"); again.Attempt != 1 || again.LogPath == a.LogPath {
@@ -110,7 +110,7 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 				w, ok := r.Event.(podlifecycle.Waiting)
 				return ok && w.Reason == tc.reason && strings.Contains(w.Message, "broken")
 			}) {
-				t.Errorf("%s was not told: %s", tc.reason, formatReports(g.reports))
+				t.Errorf("%s was not notified: %s", tc.reason, formatReports(g.reports))
 			}
 		})
 	}
@@ -182,7 +182,7 @@ func TestForceDeletedPodIsStoppedGracefully(t *testing.T) {
 	g.waitUntilGone(pod)
 	for _, name := range []string{"a", "b"} {
 		if g.count("StopContainer(2s) "+name) != 1 {
-			t.Errorf("%s was not asked: %q", name, g.service.Calls())
+			t.Errorf("%s was not called: %q", name, g.service.Calls())
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestLostSandboxIsRecreated(t *testing.T) {
 	g.service.LoseSandbox("web")
 	g.waitForStates(pod, "a=up#1 b=up#1")
 	if n := g.count("RunPodSandbox web"); n != 2 {
-		t.Errorf("sandboxes were made %d times, want 2", n)
+		t.Errorf("%d sandboxes were created, want 2", n)
 	}
 }
 
@@ -224,6 +224,6 @@ func TestUserNamespaceIsRejected(t *testing.T) {
 		return slices.Contains(g.events, "web/ FailedCreatePodSandBox: Failed to create pod sandbox: hostUsers false: user namespaces are not supported")
 	})
 	if n := g.count("RunPodSandbox web"); n != 0 {
-		t.Errorf("%d sandboxes were made, want none", n)
+		t.Errorf("created %d sandboxes, want none", n)
 	}
 }

@@ -26,15 +26,15 @@ type teardown struct {
 // cgroupRemoveTimeout bounds one wait for the processes of a cgroup to exit.
 const cgroupRemoveTimeout = 5 * time.Second
 
-// startTeardown releases the resources of a pod. With remove it removes everything that is left,
-// too.
-func (p *pod) startTeardown(forget bool) {
+// startTeardown releases the resources of a pod. If remove is set, it also deletes logs,
+// directories and dead containers.
+func (p *pod) startTeardown(remove bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cancel()
 	p.teardown.requested = true
-	p.teardown.remove = p.teardown.remove || forget
-	if !forget && p.teardown.released {
+	p.teardown.remove = p.teardown.remove || remove
+	if !remove && p.teardown.released {
 		p.runner.report(runtime.Report{Pod: p.object.UID, Released: true})
 	}
 	p.wakeWorker()
@@ -50,7 +50,7 @@ func (p *pod) runTeardown() {
 	p.workers.Wait()
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, maxRetryDelay) {
 		p.mu.Lock()
-		forget, free := p.teardown.remove, p.teardown.released
+		remove, free := p.teardown.remove, p.teardown.released
 		p.mu.Unlock()
 		var err error
 		if !free {
@@ -61,10 +61,10 @@ func (p *pod) runTeardown() {
 				p.mu.Unlock()
 			}
 		}
-		if err == nil && forget {
+		if err == nil && remove {
 			err = p.remove()
 		}
-		if err == nil && p.finishTeardown(forget) {
+		if err == nil && p.finishTeardown(remove) {
 			return
 		}
 		if r.ctx.Err() != nil {
@@ -78,15 +78,15 @@ func (p *pod) runTeardown() {
 }
 
 // finishTeardown ends the teardown unless a removal was requested in the meantime.
-func (p *pod) finishTeardown(forgotten bool) bool {
+func (p *pod) finishTeardown(removed bool) bool {
 	r := p.runner
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.teardown.remove != forgotten {
+	if p.teardown.remove != removed {
 		return false
 	}
 	p.teardown.running = false
-	if forgotten {
+	if removed {
 		r.mu.Lock()
 		delete(r.pods, p.object.UID)
 		r.mu.Unlock()
@@ -139,17 +139,17 @@ const orphanGracePeriod = 2 * time.Second
 // stopRemaining stops containers that still run, with orphanGracePeriod. Only pods that were
 // force-deleted, or that the API server does not have, still have running containers here.
 func (p *pod) stopRemaining(containers []*cri.Container) {
-	var asked sync.WaitGroup
+	var stops sync.WaitGroup
 	for _, c := range containers {
 		if c.GetState() == cri.ContainerState_CONTAINER_RUNNING {
-			asked.Go(func() {
+			stops.Go(func() {
 				if err := p.runner.opts.Service.StopContainer(p.runner.ctx, c.GetId(), orphanGracePeriod); err != nil {
 					p.runner.opts.Log.V(1).Info("Failed to stop container, stopping its sandbox", "pod", podKey(p.latest()), "container", c.GetId(), "err", err.Error())
 				}
 			})
 		}
 	}
-	asked.Wait()
+	stops.Wait()
 }
 
 func (p *pod) sandboxID() string {

@@ -39,7 +39,7 @@ func TestStartOutcomeUnknown(t *testing.T) {
 			g.admit(pod)
 			g.waitForStates(pod, tc.want)
 			if n := g.count("CreateContainer a"); n != 1 {
-				t.Errorf("a was made %d times, want once", n)
+				t.Errorf("a was created %d times, want once", n)
 			}
 		})
 	}
@@ -79,6 +79,6 @@ func TestStopAfterStartOutcomeUnknown(t *testing.T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if got := g.states(pod); got != "a=ended(143 )" || g.count("StopContainer(24h0m0s) a") != 1 {
-		t.Errorf("%s; want it to have been asked to stop: %q", got, g.service.Calls())
+		t.Errorf("%s; want a stop request: %q", got, g.service.Calls())
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// The two ways in which page cache looks like a shortage: pods that do no harm, but that the
+// The two ways in which page cache looks like a memory shortage. The pods are harmless, but the
 // kubelet would evict.
 var innocents = map[string]func(file string) []string{
 	// A writer of dirty pages, which reclaim counts as active.
@@ -83,10 +83,10 @@ func runPageCachePod(t *testing.T, name string, o nodepressure.Options) int {
 	}
 	defer os.RemoveAll(dir)
 	p := start(t, n, fixtures.Spec{Name: "innocent", Memory: "32Mi", Args: innocents[name](filepath.Join(dir, "data"))})
-	said := make(chan error, 1)
-	go func() { said <- p.WaitForLine("write done") }()
+	result := make(chan error, 1)
+	go func() { result <- p.WaitForLine("write done") }()
 	select {
-	case err = <-said:
+	case err = <-result:
 	case <-p.Exited():
 	case <-time.After(time.Minute):
 		t.Fatal("not done within a minute")

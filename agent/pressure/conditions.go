@@ -38,14 +38,14 @@ func (s *Manager) Conditions() []corev1.NodeCondition {
 
 // Conditions converts the conditions of a machine and, if outOfDisk, of a reserve to node
 // conditions. The transition time of a condition that never changed is begun.
-func Conditions(m *nodepressure.Machine, r *nodepressure.DiskReserve, begun time.Time, outOfDisk bool) (out []corev1.NodeCondition) {
+func Conditions(m *nodepressure.Machine, r *nodepressure.DiskReserve, start time.Time, outOfDisk bool) (out []corev1.NodeCondition) {
 	add := func(of corev1.NodeConditionType, c nodepressure.Condition, reason, message string) {
 		status, since := corev1.ConditionFalse, c.Since
 		if c.True {
 			status = corev1.ConditionTrue
 		}
 		if since.IsZero() {
-			since = begun
+			since = start
 		}
 		out = append(out, corev1.NodeCondition{Type: of, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(since)})
 	}

@@ -171,7 +171,7 @@ func TestDiskPressure(t *testing.T) {
 	}
 	waitUntil(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
 	if names := s.EvictedNames(); len(names) > 0 {
-		t.Fatalf("%v were evicted although collecting was enough", names)
+		t.Fatalf("%v were evicted although garbage collection freed enough", names)
 	}
 	s.fill(t, string(large.Object.UID), 64*mi) // until the disk is full
 	waitUntil(t, "pods are refused", func() bool { return sh.Admit(small.Object) != nil })

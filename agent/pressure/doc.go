@@ -25,7 +25,7 @@
 //
 // Invariants, each covered by a test:
 //
-//   - SIGKILL is sent before the eviction is reported, and waits neither for the network nor the
+//   - SIGKILL is sent before the eviction is reported, and does not wait for the network or the
 //     agent.
 //   - A process that started during the kill is killed in the next step.
 //   - Garbage collection never blocks the memory check.

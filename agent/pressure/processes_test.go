@@ -44,7 +44,7 @@ func testForkBomb(t *testing.T) {
 	for _, p := range idle {
 		select {
 		case <-p.Exited():
-			t.Errorf("%s is gone, too", p.Object.Name)
+			t.Errorf("%s was deleted as well", p.Object.Name)
 		default:
 		}
 	}

@@ -85,7 +85,7 @@ func TestHTTP(t *testing.T) {
 		t.Error("HTTPGet failed for a working server")
 	}
 	if seen.Host != "shop" || len(seen.Header["X-A"]) != 2 || seen.URL.RawQuery != "a=b" || seen.Header.Get("User-Agent") != userAgent || seen.Header.Get("Accept") != "*/*" {
-		t.Errorf("the server saw %v, %v", seen.Host, seen.Header)
+		t.Errorf("the server received %v, %v", seen.Host, seen.Header)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestExec(t *testing.T) {
 	} {
 		p := New(Options{Exec: func(_ context.Context, id string, command []string, timeout time.Duration) (int, string, error) {
 			if id != "c1" || len(command) != 3 || timeout != 3*time.Second {
-				t.Errorf("asked %s to run %v within %v", id, command, timeout)
+				t.Errorf("%s received command %v with timeout %v", id, command, timeout)
 			}
 			return tc.code, tc.output, tc.err
 		}})

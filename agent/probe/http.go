@@ -27,7 +27,7 @@ var httpTransport = &http.Transport{DisableKeepAlives: true, DisableCompression:
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 
 // HTTPGet performs an httpGet action of a probe or lifecycle hook. ok reports whether the
-// status code is 200 to 399; otherwise message says why not. container resolves named ports.
+// status code is 200 to 399; otherwise message has the reason. container resolves named ports.
 // address is the default host.
 func HTTPGet(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (ok bool, message string) {
 	a := probeHTTP(ctx, action, container, address)
@@ -99,10 +99,10 @@ func newRequest(ctx context.Context, action *corev1.HTTPGetAction, container *co
 		request.Host = host
 	}
 	// A header with an empty value is not sent; net/http does this for an empty user agent.
-	if _, given := request.Header["User-Agent"]; !given {
+	if _, set := request.Header["User-Agent"]; !set {
 		request.Header.Set("User-Agent", userAgent)
 	}
-	if _, given := request.Header["Accept"]; !given {
+	if _, set := request.Header["Accept"]; !set {
 		request.Header.Set("Accept", "*/*")
 	} else if request.Header.Get("Accept") == "" {
 		request.Header.Del("Accept")

@@ -19,7 +19,7 @@ import (
 // fixture is a Prober in virtual time with scripted results.
 type fixture struct {
 	*Prober
-	began    time.Time
+	start    time.Time
 	probed   []string // second and probe
 	reported []string
 	events   []string
@@ -29,7 +29,7 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T) *fixture {
-	b := &fixture{began: time.Now(), answer: func(podlifecycle.Probes, int) result { return result{} }}
+	b := &fixture{start: time.Now(), answer: func(podlifecycle.Probes, int) result { return result{} }}
 	b.Prober = New(Options{
 		Report: func(r Result) {
 			b.reported = append(b.reported, fmt.Sprintf("%s %s %s#%d %v", b.at(), r.Probe, r.Container, r.Attempt, r.OK))
@@ -60,7 +60,7 @@ func newFixture(t *testing.T) *fixture {
 	return b
 }
 
-func (b *fixture) at() string { return time.Since(b.began).String() }
+func (b *fixture) at() string { return time.Since(b.start).String() }
 
 // advance advances the time.
 func (b *fixture) advance(d time.Duration) { time.Sleep(d); synctest.Wait() }
@@ -123,10 +123,10 @@ func TestThresholds(t *testing.T) {
 
 func TestFinalVerdictStopsProbe(t *testing.T) {
 	for name, tc := range map[string]struct {
-		probe   podlifecycle.Probes
-		fails   bool
-		asks    int
-		reports []string
+		probe    podlifecycle.Probes
+		fails    bool
+		requests int
+		reports  []string
 	}{
 		"startup passed":  {podlifecycle.Startup, false, 1, []string{"0s Startup main#1 true"}},
 		"startup failed":  {podlifecycle.Startup, true, 3, []string{"2s Startup main#1 false"}},
@@ -146,8 +146,8 @@ func TestFinalVerdictStopsProbe(t *testing.T) {
 				b.advance(10 * time.Second)
 				b.stop()
 				equal(t, "reported", b.reported, tc.reports...)
-				if len(b.probed) != tc.asks {
-					t.Errorf("asked %d times, want %d: %v", len(b.probed), tc.asks, b.probed)
+				if len(b.probed) != tc.requests {
+					t.Errorf("%d requests, want %d: %v", len(b.probed), tc.requests, b.probed)
 				}
 			})
 		})
@@ -210,7 +210,7 @@ func TestRestartSpreads(t *testing.T) {
 		seconds := map[string]int{}
 		for i := range 100 {
 			old := target(podlifecycle.Liveness, corev1.Probe{PeriodSeconds: 10})
-			old.Pod.UID, old.Started = types.UID(fmt.Sprint("pod-", i)), b.began.Add(-time.Hour)
+			old.Pod.UID, old.Started = types.UID(fmt.Sprint("pod-", i)), b.start.Add(-time.Hour)
 			b.Start(old)
 		}
 		b.advance(10 * time.Second)
@@ -243,7 +243,7 @@ func TestReportMayTakeCallerLocks(t *testing.T) {
 		}
 		b.stop()
 		if reports == 0 {
-			t.Error("nothing was reported")
+			t.Error("no report")
 		}
 	})
 }

@@ -28,7 +28,7 @@ type worker struct {
 }
 
 // observe adds a result and reports whether the verdict changed.
-func (w *worker) observe(a result) (tell, ok bool) {
+func (w *worker) observe(a result) (report, ok bool) {
 	if a.outcome == unknown {
 		return false, false
 	}

@@ -44,12 +44,12 @@ func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 	go func() { ended <- r.Service.Events(ctx, func(e runtime.ContainerEvent) { seen <- e }) }()
 	// A subscription is not acknowledged: repeat until an event arrives.
 	var id string
-	for told := false; !told; {
+	for reported := false; !reported; {
 		_, id = r.Run(t, container.Pod{Name: "ends-" + time.Now().Format("150405.000000"), Args: []string{"-exit=3"}})
 		r.WaitExited(t, id)
 		select {
 		case e := <-seen:
-			told = true
+			reported = true
 			if e.OOM {
 				t.Errorf("event %+v: want an exit", e)
 			}

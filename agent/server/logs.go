@@ -44,7 +44,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 	out := &flushWriter{w: w, always: wanted.Follow}
 	w.Header().Set("Content-Type", "text/plain")
 	if wanted.Follow {
-		_ = http.NewResponseController(w).Flush() // tells the client that the request is accepted
+		_ = http.NewResponseController(w).Flush() // the client sees that the request is accepted
 	}
 	err = logfile.Copy(r.Context(), out, path, wanted, func(ctx context.Context) (bool, error) { return hasTerminated(ctx, n, id), nil })
 	switch {

@@ -46,7 +46,7 @@ func (s *Server) attach(w http.ResponseWriter, r *http.Request, n *Node) {
 }
 
 // stream finds the container and proxies the connection to the runtime's streaming server.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, ask func(id string, tty bool, want streams) (string, error)) {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, check func(id string, tty bool, want streams) (string, error)) {
 	location, err := func() (string, error) {
 		p, err := findPod(r, n, "exec and attach are not supported")
 		if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, ask fun
 		if err != nil {
 			return "", err
 		}
-		return ask(id, tty, want)
+		return check(id, tty, want)
 	}()
 	s.proxyStream(w, r, location, err)
 }

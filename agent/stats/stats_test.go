@@ -65,7 +65,7 @@ func TestObservePods(t *testing.T) {
 		t.Errorf("a pod that was not started: %+v", got[1])
 	}
 	if got := n.Stats.Observe(nil, never); len(got) != 0 {
-		t.Errorf("%d pods of none", len(got))
+		t.Errorf("got %d pods, want none", len(got))
 	}
 }
 
@@ -145,7 +145,7 @@ func TestMeasure(t *testing.T) {
 	pod.UID, pod.Name = "u1", "one"
 	list := []*corev1.Pod{pod}
 	if got := s.Observe(list, never); got[0].Stats.EphemeralKnown {
-		t.Error("known before it was measured")
+		t.Error("usage is reported before the first measurement")
 	}
 	if err := s.Measure(t.Context(), list); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestMeasure(t *testing.T) {
 	later := pod.DeepCopy()
 	later.UID = "u2"
 	if got := s.Observe(append(list, later), never)[1].Stats; !got.EphemeralKnown || got.Ephemeral != 0 {
-		t.Errorf("a pod that came after: %+v", got)
+		t.Errorf("a later pod: %+v", got)
 	}
 }
 
@@ -247,6 +247,6 @@ func TestMeasureDirCountsLinksOnce(t *testing.T) {
 		t.Errorf("%+v with a link, %+v without", two, one)
 	}
 	if h := stats.MeasureDir(filepath.Join(dir, "none")); h != (stats.DirUsage{}) {
-		t.Errorf("what is not there holds %+v", h)
+		t.Errorf("a missing object has %+v", h)
 	}
 }

@@ -38,7 +38,7 @@ func (w *worker) startProcesses(ctx context.Context) error {
 	})
 }
 
-// sleeperProgram returns a program that sleeps: the pause program in a memfd, or else this one.
+// sleeperProgram returns a program that sleeps: the pause program in a memfd, or this program.
 func sleeperProgram() (path string, args []string, err error) {
 	program, err := pause.Program()
 	if err != nil {
@@ -67,8 +67,8 @@ func (w *worker) burnCPU(ctx context.Context) error {
 	const slice = 10 * time.Millisecond
 	busy := slice * time.Duration(min(w.cpu, 1000)) / 1000
 	for ctx.Err() == nil {
-		began := time.Now()
-		for time.Since(began) < busy {
+		start := time.Now()
+		for time.Since(start) < busy {
 		}
 		time.Sleep(slice - busy)
 	}

@@ -183,11 +183,11 @@ func (w *worker) printf(format string, args ...any) {
 // runPaced calls step with the amount that is due until total is done or ctx ends. A total below
 // 0 has no end. rate is per second; with rate 0 everything is due immediately.
 func runPaced(ctx context.Context, total, rate int64, step func(due int64) error) error {
-	began, done := time.Now(), int64(0)
+	start, done := time.Now(), int64(0)
 	for done < total || total < 0 {
 		due := int64(1 << 20)
 		if rate > 0 {
-			due = int64(time.Since(began).Seconds()*float64(rate)) - done
+			due = int64(time.Since(start).Seconds()*float64(rate)) - done
 		}
 		if total >= 0 {
 			due = min(due, total-done)

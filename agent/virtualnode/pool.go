@@ -86,7 +86,7 @@ func (p *Pool) removeFirewallRules(ctx context.Context) error {
 	return network.RemoveRules(ctx, func(network, _ string) bool { return strings.HasPrefix(network, p.bridgePrefix()) })
 }
 
-// leftoverNodes returns the names of nodes of which anything exists.
+// leftoverNodes returns the names of nodes that left cgroups, mounts or directories.
 func (p *Pool) leftoverNodes() []string {
 	var names []string
 	for _, dir := range []string{p.dir, p.runDir()} {

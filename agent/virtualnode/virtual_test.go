@@ -81,10 +81,10 @@ func TestNodeLimits(t *testing.T) {
 		t.Errorf("80Mi on a disk of 64Mi: %v, want no space left", err)
 	}
 	if len(n.Bridge) > 15 {
-		t.Errorf("bridge name %s: the kernel takes 15 letters", n.Bridge)
+		t.Errorf("bridge name %s: longer than the kernel's limit of 15 bytes", n.Bridge)
 	}
 	if len(filepath.Join(n.RunDir, "containerd.sock.ttrpc")) > 107 {
-		t.Errorf("run directory %s leaves no room for a socket's name", n.RunDir)
+		t.Errorf("run directory %s is too long for a socket path", n.RunDir)
 	}
 	if _, _, err := net.ParseCIDR(n.Subnet); err != nil {
 		t.Error(err)
@@ -117,7 +117,7 @@ func checkNothingLeft(t *testing.T, p *Pool) {
 	devices, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	for _, d := range devices {
 		if file, _ := os.ReadFile(d); strings.HasPrefix(string(file), p.dir+"/") {
-			t.Errorf("%s still holds %s", d, file)
+			t.Errorf("%s still has %s", d, file)
 		}
 	}
 }
@@ -132,9 +132,9 @@ func TestRemoveKillsProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mine, theirs := startSleeper(t, n), startSleeper(t, other)
+	own, theirs := startSleeper(t, n), startSleeper(t, other)
 	ended := make(chan error, 1)
-	go func() { ended <- mine.Wait() }() // or a zombie stays in the cgroup
+	go func() { ended <- own.Wait() }() // or a zombie stays in the cgroup
 	tmp := filepath.Join(n.Disk, "tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestCleanupAfterKilledProcess(t *testing.T) {
 	t.Log(<-ended)
 	checkNothingLeft(t, p)
 	if err := again.Cleanup(t.Context()); err != nil {
-		t.Errorf("sweeping where nothing is: %v", err)
+		t.Errorf("sweep without state: %v", err)
 	}
 }
 

@@ -128,7 +128,7 @@ func writeFiles(dir string, p payload, group int) error {
 	return nil
 }
 
-// updateLinks creates the links to the current version and removes everything else.
+// updateLinks creates the links to the current version and removes all other files.
 func updateLinks(dir, now string, p payload) error {
 	names := map[string]bool{}
 	for path := range p {

@@ -63,7 +63,7 @@ func TestLocalClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := readFile(t, dir, "file"); got != "old" {
-		t.Errorf("after the pod the claim's file holds %q", got)
+		t.Errorf("after the pod was deleted, the claim's file contains %q", got)
 	}
 }
 

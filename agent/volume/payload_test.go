@@ -90,7 +90,7 @@ func TestFilesOfEachKind(t *testing.T) {
 	}
 	slices.Sort(points)
 	if !slices.Equal(points, []string{"mixed", "secret"}) || err != nil {
-		t.Errorf("in memory lie %v, %v; want what holds secrets", points, err)
+		t.Errorf("volumes on tmpfs: %v, %v; want those with secrets", points, err)
 	}
 }
 

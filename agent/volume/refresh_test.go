@@ -74,7 +74,7 @@ func TestFilesAreRefreshed(t *testing.T) {
 	}
 	h.UpdatePod(relabelled) // no change
 	if len(h.wake) != 0 {
-		t.Error("a change of nothing wakes the loop")
+		t.Error("an update without a change wakes the loop")
 	}
 	h.refresh(ctx, true)
 	if h.gets() != reads+1 {
@@ -93,14 +93,14 @@ func TestFilesSurviveDeletedSource(t *testing.T) {
 	}
 	h.refresh(ctx, false)
 	if got := readFile(t, h.path(pod, "conf"), "a"); got != "1" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("the file contains %q", got)
 	}
 	if _, err := h.client.CoreV1().ConfigMaps("shop").Create(ctx, configMap("conf", map[string]string{"a": "2"}), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	h.refresh(ctx, false)
 	if got := readFile(t, h.path(pod, "conf"), "a"); got != "2" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("the file contains %q", got)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestIncompleteVolumesAreRetried(t *testing.T) {
 	h := newFixture(t)
 	pod := podWith(emptyDir("data"), configMapVolume("conf", "conf"))
 	if err := h.Prepare(ctx, pod); err == nil {
-		t.Fatal("a volume of nothing")
+		t.Fatal("a volume without a source")
 	}
 	h.refresh(ctx, false)
 	if _, err := h.client.CoreV1().ConfigMaps("shop").Create(ctx, configMap("conf", map[string]string{"a": "1"}), metav1.CreateOptions{}); err != nil {
@@ -118,14 +118,14 @@ func TestIncompleteVolumesAreRetried(t *testing.T) {
 	}
 	h.refresh(ctx, false)
 	if got := readFile(t, h.path(pod, "conf"), "a"); got != "1" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("the file contains %q", got)
 	}
 	p := h.tracked(pod.UID)
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.setUpAll(ctx, p, pod, h.root+"/uid-1"); err == nil || exists(h.root, "uid-1") {
-		t.Errorf("volumes are made of a pod that is gone: %v", err)
+		t.Errorf("volumes of a deleted pod were created: %v", err)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestAtomicUpdate(t *testing.T) {
 		default:
 		}
 		if !exists(dir, dataDirName) {
-			t.Error("there was no version")
+			t.Error("no version directory exists")
 		}
 		v, err := os.OpenRoot(filepath.Join(dir, dataDirName))
 		if errors.Is(err, fs.ErrNotExist) { // removed after the link was read
@@ -249,7 +249,7 @@ func TestAtomicUpdate(t *testing.T) {
 func TestWritePayloadRepairs(t *testing.T) {
 	requireRoot(t)
 	p := payload{"a": {data: []byte("1"), mode: 0o644}}
-	for name, harm := range map[string]func(dir string) error{
+	for name, corrupt := range map[string]func(dir string) error{
 		"no link to a file":    func(dir string) error { return os.Remove(filepath.Join(dir, "a")) },
 		"half a swap":          func(dir string) error { return os.Symlink("nowhere", filepath.Join(dir, newDataDirName)) },
 		"current is gone":      func(dir string) error { return os.Remove(filepath.Join(dir, dataDirName)) },
@@ -263,7 +263,7 @@ func TestWritePayloadRepairs(t *testing.T) {
 		if err := writePayload(dir, p, noFSGroup); err != nil {
 			t.Fatal(err)
 		}
-		if err := harm(dir); err != nil {
+		if err := corrupt(dir); err != nil {
 			t.Fatal(err)
 		}
 		if err := writePayload(dir, p, noFSGroup); err != nil {

@@ -38,10 +38,10 @@ func TestSubPathIsMadeAndBound(t *testing.T) {
 	}
 	writeFile(t, "hello", mounts[0].HostPath, "file")
 	if got := readFile(t, h.volume(pod), "a/b/file"); got != "hello" {
-		t.Errorf("what is written to the part is %q in the volume", got)
+		t.Errorf("the file written to the subPath is %q in the volume", got)
 	}
 	if info, _ := os.Stat(filepath.Join(h.volume(pod), "a")); info.Mode().Perm() != 0o777 {
-		t.Errorf("the directory that was made has mode %v, want the volume's", info.Mode())
+		t.Errorf("the created directory has mode %v, want the volume's", info.Mode())
 	}
 	// Files and links that stay inside are bind-mounted as well.
 	if err := os.Symlink("a/b/file", filepath.Join(h.volume(pod), "link")); err != nil {
@@ -148,7 +148,7 @@ func TestSubPathExpr(t *testing.T) {
 	}
 	writeFile(t, "x", mounts[0].HostPath, "file")
 	if got := readFile(t, h.volume(pod), "logs/web-0/file"); got != "x" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("the file contains %q", got)
 	}
 	for value, want := range map[string]string{
 		"":      `volumeMount "data": subPathExpr "logs/$(POD)": expands to an empty path`,

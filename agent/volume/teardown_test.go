@@ -82,7 +82,7 @@ func TestTeardownKeepsForeignData(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := readFile(t, deep, "file"); got != "theirs" {
-		t.Errorf("the file holds %q", got)
+		t.Errorf("the file contains %q", got)
 	}
 }
 

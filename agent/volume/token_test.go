@@ -27,6 +27,6 @@ func TestTokenAgesDuringSuspend(t *testing.T) {
 		t.Fatal(err)
 	}
 	if renew := all.cached[tokenSource{volume: "v"}].renew; strings.Contains(renew.String(), "m=") || !renew.Equal(now.Add(48*time.Minute)) {
-		t.Errorf("it is renewed at %v, want 48 minutes from now on the wall's clock alone", renew)
+		t.Errorf("the token is renewed at %v, want in 48 minutes of wall-clock time", renew)
 	}
 }

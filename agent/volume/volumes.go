@@ -82,7 +82,7 @@ func New(opts Options) (*Volumes, error) {
 	return &Volumes{opts: opts, root: root, now: time.Now, wake: make(chan struct{}, 1), pods: map[types.UID]*podVolumes{}}, nil
 }
 
-// Error says why volumes are not ready, with the reason and message of the kubelet's event.
+// Error reports why volumes are not ready, with the reason and message of the kubelet's event.
 type Error struct {
 	Reason  string // FailedMount
 	Message string

@@ -47,7 +47,7 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 	h.prepare(pod)
 	for _, name := range []string{"disk", "memory"} {
 		if got := readFile(t, h.path(pod, name), "file"); got != "kept" {
-			t.Errorf("%s holds %q after a restart", name, got)
+			t.Errorf("%s contains %q after a restart", name, got)
 		}
 		if info, err := os.Stat(h.path(pod, name)); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("%s is %v (%v) after a restart, want it as it was left", name, info.Mode(), err)

@@ -96,8 +96,8 @@ func (t *podTopologyLabels) Validate(_ context.Context, a admission.Attributes, 
 		return nil
 	}
 	node, ok := a.GetObject().(*corev1.Node)
-	old, had := a.GetOldObject().(*corev1.Node)
-	if !ok || !had || slices.ContainsFunc(topologyLabelKeys, func(key string) bool { return node.Labels[key] != old.Labels[key] }) {
+	old, existed := a.GetOldObject().(*corev1.Node)
+	if !ok || !existed || slices.ContainsFunc(topologyLabelKeys, func(key string) bool { return node.Labels[key] != old.Labels[key] }) {
 		t.cache.recordWrite("")
 	}
 	return nil

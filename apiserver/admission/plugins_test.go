@@ -46,20 +46,20 @@ func TestNewNodesAreTainted(t *testing.T) {
 
 func TestTolerationSeconds(t *testing.T) {
 	for name, tc := range map[string]struct {
-		given []corev1.Toleration
-		added int
+		existing []corev1.Toleration
+		added    int
 	}{
 		"none":         {added: 2},
-		"everything":   {given: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
-		"one of two":   {given: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}}, added: 1},
-		"other effect": {given: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}, added: 2},
+		"everything":   {existing: []corev1.Toleration{{Operator: corev1.TolerationOpExists}}},
+		"one of two":   {existing: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}}, added: 1},
+		"other effect": {existing: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}, added: 2},
 	} {
-		pod := podOf(func(p *corev1.Pod) { p.Spec.Tolerations = slices.Clone(tc.given) })
+		pod := podOf(func(p *corev1.Pod) { p.Spec.Tolerations = slices.Clone(tc.existing) })
 		admit(t, newDefaultTolerations(NodeTolerationSeconds{NotReady: 7, Unreachable: 9}), create(corev1.Resource("pods"), pod))
-		if got := len(pod.Spec.Tolerations) - len(tc.given); got != tc.added {
+		if got := len(pod.Spec.Tolerations) - len(tc.existing); got != tc.added {
 			t.Errorf("%s: %d added, want %d", name, got, tc.added)
 		}
-		for _, added := range pod.Spec.Tolerations[len(tc.given):] {
+		for _, added := range pod.Spec.Tolerations[len(tc.existing):] {
 			if want := map[string]int64{corev1.TaintNodeNotReady: 7, corev1.TaintNodeUnreachable: 9}[added.Key]; *added.TolerationSeconds != want {
 				t.Errorf("%s: %s for %d s, want %d", name, added.Key, *added.TolerationSeconds, want)
 			}

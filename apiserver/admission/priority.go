@@ -75,8 +75,8 @@ func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *cor
 	if err != nil {
 		return err
 	}
-	if given := pod.Spec.Priority; given != nil && *given != class.Value {
-		return admission.NewForbidden(a, fmt.Errorf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *given, class.Value))
+	if current := pod.Spec.Priority; current != nil && *current != class.Value {
+		return admission.NewForbidden(a, fmt.Errorf("the integer value of priority (%d) must not be provided in pod spec; priority admission controller computed %d from the given PriorityClass name", *current, class.Value))
 	}
 	pod.Spec.PriorityClassName = class.Name
 	value := class.Value
@@ -85,8 +85,8 @@ func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *cor
 		return nil
 	}
 	policy := *class.PreemptionPolicy
-	if given := pod.Spec.PreemptionPolicy; given != nil && *given != policy {
-		return admission.NewForbidden(a, fmt.Errorf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *given, policy))
+	if current := pod.Spec.PreemptionPolicy; current != nil && *current != policy {
+		return admission.NewForbidden(a, fmt.Errorf("the string value of PreemptionPolicy (%s) must not be provided in pod spec; priority admission controller computed %s from the given PriorityClass name", *current, policy))
 	}
 	pod.Spec.PreemptionPolicy = &policy
 	return nil

@@ -63,8 +63,8 @@ func (r *runtimeClass) Admit(ctx context.Context, a admission.Attributes, _ admi
 		return nil
 	}
 	for key, value := range class.Scheduling.NodeSelector {
-		if given, found := pod.Spec.NodeSelector[key]; found && given != value {
-			return admission.NewForbidden(a, fmt.Errorf("conflict: runtimeClass.Scheduling.NodeSelector[%s] = %s; pod.Spec.NodeSelector[%s] = %s", key, value, key, given))
+		if current, found := pod.Spec.NodeSelector[key]; found && current != value {
+			return admission.NewForbidden(a, fmt.Errorf("conflict: runtimeClass.Scheduling.NodeSelector[%s] = %s; pod.Spec.NodeSelector[%s] = %s", key, value, key, current))
 		}
 		if pod.Spec.NodeSelector == nil {
 			pod.Spec.NodeSelector = map[string]string{}
@@ -80,8 +80,8 @@ func (r *runtimeClass) Admit(ctx context.Context, a admission.Attributes, _ admi
 }
 
 func containsToleration(list []corev1.Toleration, t corev1.Toleration) bool {
-	for _, given := range list {
-		if equality.Semantic.DeepEqual(given, t) {
+	for _, existing := range list {
+		if equality.Semantic.DeepEqual(existing, t) {
 			return true
 		}
 	}

@@ -132,11 +132,11 @@ func validateMirrorPod(a admission.Attributes, pod *corev1.Pod) error {
 // get returns the account. For the default account it retries for a moment, because a controller
 // creates it after the namespace.
 func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
-	tries := 1
+	attempts := 1
 	if name == defaultAccount {
-		tries = accountAttempts
+		attempts = accountAttempts
 	}
-	for i := range tries {
+	for i := range attempts {
 		if i > 0 {
 			select {
 			case <-ctx.Done():

@@ -137,11 +137,11 @@ func TestAuthentication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forger, err := tokens.NewIssuer(tokens.DefaultIssuer, foreign.SigningKey(), time.Now)
+	foreignIssuer, err := tokens.NewIssuer(tokens.DefaultIssuer, foreign.SigningKey(), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged, err := forger.Issue(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", UID: "1"}}, tokens.BoundObjects{}, []string{tokens.DefaultIssuer}, time.Hour)
+	forged, err := foreignIssuer.Issue(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", UID: "1"}}, tokens.BoundObjects{}, []string{tokens.DefaultIssuer}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ func TestNodeCredentialsOverHTTPS(t *testing.T) {
 	w.answers("all pods", err, 403, "can only list/watch pods with spec.nodeName field selector")
 	pods, err := node.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=node-mine"})
 	if err != nil || len(pods.Items) != 1 {
-		t.Errorf("its pods: %v, %v", pods, err)
+		t.Errorf("pods of the node: %v, %v", pods, err)
 	}
 	_, err = nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-other"}}, metav1.CreateOptions{})
 	w.answers("registering another", err, 403, `node "node-mine" is not allowed to modify node "node-other"`)

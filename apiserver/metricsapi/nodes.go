@@ -93,7 +93,7 @@ func (nodeMetrics) ConvertToTable(_ context.Context, object, options runtime.Obj
 		}
 		return newTable(options, rows...), nil
 	}
-	return nil, fmt.Errorf("want NodeMetrics, have %T", object)
+	return nil, fmt.Errorf("want NodeMetrics, got %T", object)
 }
 
 func nodeRow(m *metricsv1beta1.NodeMetrics) metav1.TableRow {

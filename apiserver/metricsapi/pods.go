@@ -152,7 +152,7 @@ func (podMetrics) ConvertToTable(_ context.Context, object, options runtime.Obje
 		}
 		return newTable(options, rows...), nil
 	}
-	return nil, fmt.Errorf("want PodMetrics, have %T", object)
+	return nil, fmt.Errorf("want PodMetrics, got %T", object)
 }
 
 func podRow(m *metricsv1beta1.PodMetrics) metav1.TableRow {

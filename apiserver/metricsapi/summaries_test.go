@@ -17,9 +17,9 @@ func TestGetTimesOutWaitingForOtherRequests(t *testing.T) {
 		s := &summaryCache{entries: map[string]*cacheEntry{}}
 		s.entry("n1").lock <- struct{}{} // another request that never returns
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
-		begun := time.Now()
-		if _, err := s.get(t.Context(), node, time.Time{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != requestTimeout {
-			t.Errorf("%v after %s", err, time.Since(begun))
+		start := time.Now()
+		if _, err := s.get(t.Context(), node, time.Time{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != requestTimeout {
+			t.Errorf("%v after %s", err, time.Since(start))
 		}
 	})
 }

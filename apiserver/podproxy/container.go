@@ -22,7 +22,7 @@ func (p PodGetter) get(ctx context.Context, name string) (*corev1.Pod, error) {
 	}
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
-		return nil, apierrors.NewInternalError(fmt.Errorf("want a Pod called %s, have %T", name, obj))
+		return nil, apierrors.NewInternalError(fmt.Errorf("want a Pod named %s, got %T", name, obj))
 	}
 	return pod, nil
 }

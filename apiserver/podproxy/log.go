@@ -57,7 +57,7 @@ func (l *LogREST) NewGetOptions() (runtime.Object, bool, string) {
 func (l *LogREST) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
 	o, ok := options.(*corev1.PodLogOptions)
 	if !ok {
-		return nil, apierrors.NewInternalError(fmt.Errorf("want PodLogOptions, have %T", options))
+		return nil, apierrors.NewInternalError(fmt.Errorf("want PodLogOptions, got %T", options))
 	}
 	if errs := validateLog(o); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(corev1.SchemeGroupVersion.WithKind("PodLogOptions").GroupKind(), name, errs)

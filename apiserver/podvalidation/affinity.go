@@ -9,7 +9,7 @@ import (
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 func (r *errorCollector) affinity(affinity *corev1.Affinity, path *field.Path) {
@@ -21,22 +21,22 @@ func (r *errorCollector) affinity(affinity *corev1.Affinity, path *field.Path) {
 	}
 	if pod := affinity.PodAffinity; pod != nil {
 		own := path.Child("podAffinity")
-		r.podTerms(pod.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(podutil.RequiredTerms))
-		r.weightedPodTerms(pod.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(podutil.PreferredTerms))
+		r.podTerms(pod.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(podfields.RequiredTerms))
+		r.weightedPodTerms(pod.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(podfields.PreferredTerms))
 	}
 	if anti := affinity.PodAntiAffinity; anti != nil {
 		own := path.Child("podAntiAffinity")
-		r.podTerms(anti.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(podutil.RequiredTerms))
-		r.weightedPodTerms(anti.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(podutil.PreferredTerms))
+		r.podTerms(anti.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(podfields.RequiredTerms))
+		r.weightedPodTerms(anti.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(podfields.PreferredTerms))
 	}
 }
 
 func (r *errorCollector) nodeAffinity(affinity *corev1.NodeAffinity, path *field.Path) {
 	if affinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		r.nodeSelector(affinity.RequiredDuringSchedulingIgnoredDuringExecution, path.Child(podutil.RequiredTerms))
+		r.nodeSelector(affinity.RequiredDuringSchedulingIgnoredDuringExecution, path.Child(podfields.RequiredTerms))
 	}
 	for i := range affinity.PreferredDuringSchedulingIgnoredDuringExecution {
-		term, own := &affinity.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(podutil.PreferredTerms).Index(i)
+		term, own := &affinity.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(podfields.PreferredTerms).Index(i)
 		r.weight(term.Weight, own.Child("weight"))
 		r.nodeSelectorTerm(&term.Preference, false, own.Child("preference"))
 	}
@@ -103,7 +103,7 @@ func (r *errorCollector) keysNotInSelector(keys []string, selector *metav1.Label
 	if selector == nil {
 		return
 	}
-	mentioned := podutil.NameSet{}
+	mentioned := podfields.NameSet{}
 	for key := range selector.MatchLabels {
 		mentioned.Add(key)
 	}

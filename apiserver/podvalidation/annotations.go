@@ -8,24 +8,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // podAnnotations validates the annotations with a meaning to Kubernetes.
 func (c *podValidator) podAnnotations(annotations map[string]string, path *field.Path) {
-	if value, given := annotations[corev1.MirrorPodAnnotationKey]; given && c.spec.NodeName == "" {
+	if value, set := annotations[corev1.MirrorPodAnnotationKey]; set && c.spec.NodeName == "" {
 		c.invalid(path.Key(corev1.MirrorPodAnnotationKey), value, "must set spec.nodeName if mirror pod annotation is set")
 	}
 	if value := annotations[corev1.TolerationsAnnotationKey]; value != "" {
 		c.tolerationsAnnotation(value, path)
 	}
-	if value, given := annotations[corev1.PodDeletionCost]; given && !isValidDeletionCost(value) {
+	if value, set := annotations[corev1.PodDeletionCost]; set && !isValidDeletionCost(value) {
 		c.invalid(path.Key(corev1.PodDeletionCost), value, "must be a 32bit integer")
 	}
-	if value, given := annotations[corev1.SeccompPodAnnotationKey]; given {
+	if value, set := annotations[corev1.SeccompPodAnnotationKey]; set {
 		c.seccompAnnotation(value, path.Child(corev1.SeccompPodAnnotationKey))
 	}
-	for key, value := range podutil.SortedByKey(annotations) {
+	for key, value := range podfields.SortedByKey(annotations) {
 		if strings.HasPrefix(key, corev1.SeccompContainerAnnotationKeyPrefix) {
 			c.seccompAnnotation(value, path.Child(key))
 		}
@@ -61,17 +61,17 @@ func (c *podValidator) seccompAnnotation(value string, path *field.Path) {
 }
 
 func (c *podValidator) appArmorAnnotations(annotations map[string]string, path *field.Path) {
-	names := podutil.NameSet{}
-	podutil.EachContainer(c.spec, nil, func(container *corev1.Container, _ *field.Path) { names.Add(container.Name) })
-	for key, value := range podutil.SortedByKey(annotations) {
-		name, given := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
-		if !given {
+	names := podfields.NameSet{}
+	podfields.EachContainer(c.spec, nil, func(container *corev1.Container, _ *field.Path) { names.Add(container.Name) })
+	for key, value := range podfields.SortedByKey(annotations) {
+		name, set := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
+		if !set {
 			continue
 		}
 		if !names[name] {
 			c.invalid(path.Key(key), name, "container not found")
 		}
-		if podutil.AppArmorFromAnnotation(value) == nil && value != "" {
+		if podfields.AppArmorFromAnnotation(value) == nil && value != "" {
 			c.invalid(path.Key(key), value, "invalid AppArmor profile name: "+strconv.Quote(value))
 		}
 	}
@@ -93,12 +93,12 @@ func seccompFromAnnotation(value string) *corev1.SeccompProfile {
 
 // seccompAnnotationsMatchFields rejects seccomp annotations that contradict the fields.
 func (c *podValidator) seccompAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
-	if value, given := annotations[corev1.SeccompPodAnnotationKey]; given {
-		c.seccompAnnotationMatchesField(value, podutil.Deref(c.spec.SecurityContext).SeccompProfile, path.Child("securityContext", "seccompProfile"))
+	if value, set := annotations[corev1.SeccompPodAnnotationKey]; set {
+		c.seccompAnnotationMatchesField(value, podfields.Deref(c.spec.SecurityContext).SeccompProfile, path.Child("securityContext", "seccompProfile"))
 	}
-	podutil.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
-		if value, given := annotations[corev1.SeccompContainerAnnotationKeyPrefix+container.Name]; given {
-			c.seccompAnnotationMatchesField(value, podutil.Deref(container.SecurityContext).SeccompProfile, own.Child("securityContext", "seccompProfile"))
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+		if value, set := annotations[corev1.SeccompContainerAnnotationKeyPrefix+container.Name]; set {
+			c.seccompAnnotationMatchesField(value, podfields.Deref(container.SecurityContext).SeccompProfile, own.Child("securityContext", "seccompProfile"))
 		}
 	})
 }
@@ -110,7 +110,7 @@ func (c *podValidator) seccompAnnotationMatchesField(annotation string, profile 
 	}
 	if old.Type != profile.Type {
 		c.forbidden(path.Child("type"), "seccomp type in annotation and field must match")
-	} else if podutil.Deref(old.LocalhostProfile) != podutil.Deref(profile.LocalhostProfile) {
+	} else if podfields.Deref(old.LocalhostProfile) != podfields.Deref(profile.LocalhostProfile) {
 		c.forbidden(path.Child("localhostProfile"), "seccomp profile in annotation and field must match")
 	}
 }
@@ -120,17 +120,17 @@ func (c *podValidator) appArmorAnnotationsMatchFields(annotations map[string]str
 	if c.spec.OS != nil && c.spec.OS.Name == corev1.Windows {
 		return
 	}
-	podutil.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
-		value, given := annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+container.Name]
-		profile := podutil.Deref(container.SecurityContext).AppArmorProfile
-		old := podutil.AppArmorFromAnnotation(value)
-		if !given || profile == nil || old == nil {
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+		value, set := annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+container.Name]
+		profile := podfields.Deref(container.SecurityContext).AppArmorProfile
+		old := podfields.AppArmorFromAnnotation(value)
+		if !set || profile == nil || old == nil {
 			return
 		}
 		at := own.Child("securityContext", "appArmorProfile")
 		if old.Type != profile.Type {
 			c.forbidden(at.Child("type"), "apparmor type in annotation and field must match")
-		} else if podutil.Deref(old.LocalhostProfile) != podutil.Deref(profile.LocalhostProfile) {
+		} else if podfields.Deref(old.LocalhostProfile) != podfields.Deref(profile.LocalhostProfile) {
 			c.forbidden(at.Child("localhostProfile"), "apparmor profile in annotation and field must match")
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 func (c *podValidator) regularContainers(path *field.Path) {
@@ -18,7 +18,7 @@ func (c *podValidator) regularContainers(path *field.Path) {
 		c.required(path, "")
 		return
 	}
-	names := podutil.NameSet{}
+	names := podfields.NameSet{}
 	for i := range containers {
 		container, own := &containers[i], path.Index(i)
 		c.container(container, own)
@@ -33,7 +33,7 @@ func (c *podValidator) regularContainers(path *field.Path) {
 }
 
 func (c *podValidator) initContainers(path *field.Path) {
-	names := podutil.NameSet{}
+	names := podfields.NameSet{}
 	for _, container := range c.spec.Containers {
 		names.Add(container.Name)
 	}
@@ -46,7 +46,7 @@ func (c *podValidator) initContainers(path *field.Path) {
 		}
 		// Init containers run sequentially, so host ports conflict only within one container.
 		c.hostPortConflicts(c.spec.InitContainers[i:i+1], path)
-		if podutil.IsSidecar(container) {
+		if podfields.IsSidecar(container) {
 			c.lifecycle(container.Lifecycle, own.Child("lifecycle"))
 			c.probes(container, own)
 		} else {
@@ -59,15 +59,15 @@ func (c *podValidator) initContainers(path *field.Path) {
 func (c *podValidator) forbidSidecarFields(container *corev1.Container, path *field.Path) {
 	const reason = "may not be set for init containers without restartPolicy=Always"
 	for _, f := range []struct {
-		name  string
-		given bool
+		name string
+		set  bool
 	}{
 		{"lifecycle", container.Lifecycle != nil},
 		{"livenessProbe", container.LivenessProbe != nil},
 		{"readinessProbe", container.ReadinessProbe != nil},
 		{"startupProbe", container.StartupProbe != nil},
 	} {
-		if f.given {
+		if f.set {
 			c.forbidden(path.Child(f.name), reason)
 		}
 	}
@@ -77,10 +77,10 @@ func (c *podValidator) forbidSidecarFields(container *corev1.Container, path *fi
 }
 
 func (c *podValidator) ephemeralContainers(path *field.Path) {
-	targets := podutil.NameSet{}
-	podutil.EachContainer(&corev1.PodSpec{InitContainers: c.spec.InitContainers, Containers: c.spec.Containers}, nil,
+	targets := podfields.NameSet{}
+	podfields.EachContainer(&corev1.PodSpec{InitContainers: c.spec.InitContainers, Containers: c.spec.Containers}, nil,
 		func(other *corev1.Container, _ *field.Path) { targets.Add(other.Name) })
-	names := podutil.NameSet{}
+	names := podfields.NameSet{}
 	for name := range targets {
 		names.Add(name)
 	}
@@ -104,8 +104,8 @@ func (c *podValidator) forbidNonEphemeralFields(container *corev1.Container, pat
 	const reason = "cannot be set for an Ephemeral Container"
 	resources := container.Resources
 	for _, f := range []struct {
-		name  string
-		given bool
+		name string
+		set  bool
 	}{
 		{"ports", container.Ports != nil},
 		{"resources", resources.Limits != nil || resources.Requests != nil || resources.Claims != nil},
@@ -117,7 +117,7 @@ func (c *podValidator) forbidNonEphemeralFields(container *corev1.Container, pat
 		{"startupProbe", container.StartupProbe != nil},
 		{"lifecycle", container.Lifecycle != nil},
 	} {
-		if f.given {
+		if f.set {
 			c.forbidden(path.Child(f.name), reason)
 		}
 	}
@@ -165,7 +165,7 @@ func (r *errorCollector) imageWhitespace(containers []corev1.Container, path *fi
 }
 
 func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
-	names := podutil.NameSet{}
+	names := podfields.NameSet{}
 	for i, port := range ports {
 		own := path.Index(i)
 		if port.Name != "" {
@@ -189,7 +189,7 @@ func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
 
 // hostPortConflicts reports host ports that are used twice.
 func (r *errorCollector) hostPortConflicts(containers []corev1.Container, path *field.Path) {
-	taken := podutil.NameSet{}
+	taken := podfields.NameSet{}
 	for i, container := range containers {
 		for j, port := range container.Ports {
 			if port.HostPort == 0 {

@@ -3,7 +3,7 @@ package podvalidation
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 func (c *podValidator) readinessGates(path *field.Path) {
@@ -13,7 +13,7 @@ func (c *podValidator) readinessGates(path *field.Path) {
 }
 
 func (c *podValidator) schedulingGates(path *field.Path) {
-	seen := podutil.NameSet{}
+	seen := podfields.NameSet{}
 	for i, gate := range c.spec.SchedulingGates {
 		c.qualifiedName(gate.Name, path.Index(i))
 		if !seen.Add(gate.Name) {

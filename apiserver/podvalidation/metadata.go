@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // ValidateObjectMeta validates object metadata. Like kube-apiserver v1.36, it differs from
@@ -48,7 +48,7 @@ func (r *errorCollector) owners(owners []metav1.OwnerReference, path *field.Path
 		if _, banned := apivalidation.BannedOwners[kind]; banned {
 			r.invalid(path, owner, fmt.Sprintf("%s is disallowed from being an owner", kind))
 		}
-		if !podutil.Deref(owner.Controller) {
+		if !podfields.Deref(owner.Controller) {
 			continue
 		}
 		this := owner.Kind + "/" + owner.Name

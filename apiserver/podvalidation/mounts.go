@@ -8,11 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 func (c *podValidator) volumeMounts(container *corev1.Container, path *field.Path) {
-	paths := podutil.NameSet{}
+	paths := podfields.NameSet{}
 	for i := range container.VolumeMounts {
 		mount, own := &container.VolumeMounts[i], path.Index(i)
 		c.nonEmpty(mount.Name, own.Child("name"))
@@ -60,7 +60,7 @@ func (r *errorCollector) mountPropagation(mount *corev1.VolumeMount, container *
 	}
 	oneOf(r, *mount.MountPropagation, path,
 		corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer, corev1.MountPropagationNone)
-	privileged := container.SecurityContext != nil && podutil.Deref(container.SecurityContext.Privileged)
+	privileged := container.SecurityContext != nil && podfields.Deref(container.SecurityContext.Privileged)
 	if *mount.MountPropagation == corev1.MountPropagationBidirectional && !privileged {
 		r.forbidden(path, "Bidirectional mount propagation is available only to privileged containers")
 	}
@@ -84,7 +84,7 @@ func (r *errorCollector) recursiveReadOnly(mount *corev1.VolumeMount, path *fiel
 }
 
 func (c *podValidator) volumeDevices(container *corev1.Container, path *field.Path) {
-	names, paths := podutil.NameSet{}, podutil.NameSet{}
+	names, paths := podfields.NameSet{}, podfields.NameSet{}
 	for i, device := range container.VolumeDevices {
 		own := path.Index(i)
 		c.nonEmpty(device.Name, own.Child("name"))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // podValidator validates a pod spec. Its fields are the context that rules need beyond the
@@ -130,7 +130,7 @@ func (c *podValidator) podNames(path *field.Path) {
 const maxHostnameLength = 64
 
 func (c *podValidator) hostnameOverride(path *field.Path) {
-	override := podutil.Deref(c.spec.HostnameOverride)
+	override := podfields.Deref(c.spec.HostnameOverride)
 	if override == "" {
 		return
 	}
@@ -139,7 +139,7 @@ func (c *podValidator) hostnameOverride(path *field.Path) {
 	if len(override) > maxHostnameLength {
 		c.add(field.TooLong(own, override, maxHostnameLength))
 	}
-	if podutil.Deref(c.spec.SetHostnameAsFQDN) {
+	if podfields.Deref(c.spec.SetHostnameAsFQDN) {
 		c.forbidden(path.Child("setHostnameAsFQDN"), "cannot be set to true when `hostnameOverride` is set")
 	}
 	if c.spec.HostNetwork {

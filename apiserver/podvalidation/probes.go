@@ -68,8 +68,8 @@ func (c *podValidator) lifecycle(lifecycle *corev1.Lifecycle, path *field.Path) 
 // handler requires exactly one action. Only the first one is validated.
 func (c *podValidator) handler(h handler, path *field.Path) {
 	actions := 0
-	first := func(given bool, name string) bool {
-		if !given {
+	first := func(set bool, name string) bool {
+		if !set {
 			return false
 		}
 		actions++

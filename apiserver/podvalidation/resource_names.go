@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // Unqualified resource names that the API defines.
@@ -41,10 +41,12 @@ func isExtended(name corev1.ResourceName) bool {
 }
 
 // canOvercommit reports whether requests may be lower than limits.
-func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !podutil.IsHugePage(name) }
+func canOvercommit(name corev1.ResourceName) bool {
+	return isNative(name) && !podfields.IsHugePage(name)
+}
 
 func isStandard(name corev1.ResourceName) bool {
-	return slices.Contains(standardResourceNames, name) || podutil.IsHugePage(name) ||
+	return slices.Contains(standardResourceNames, name) || podfields.IsHugePage(name) ||
 		strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix)
 }
 
@@ -64,7 +66,7 @@ func containerResourceName(r *errorCollector, name corev1.ResourceName, path *fi
 	resourceName(r, name, path)
 	switch {
 	case !strings.Contains(string(name), "/"):
-		if !slices.Contains(containerResourceNames, name) && !podutil.IsHugePage(name) {
+		if !slices.Contains(containerResourceNames, name) && !podfields.IsHugePage(name) {
 			r.invalid(path, name, "must be a standard resource for containers")
 		}
 	case !isNative(name) && !isExtended(name):

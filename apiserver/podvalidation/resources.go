@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // ValidateResourceRequirements validates requests and limits outside of a pod, without resource
@@ -34,17 +34,17 @@ func (c *podValidator) resourceRequirements(req *corev1.ResourceRequirements,
 	limits, requests := path.Child("limits"), path.Child("requests")
 	hugePages, cpuOrMemory := false, false
 	note := func(name corev1.ResourceName) {
-		hugePages = hugePages || podutil.IsHugePage(name)
+		hugePages = hugePages || podfields.IsHugePage(name)
 		cpuOrMemory = cpuOrMemory || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	}
-	for name, limit := range podutil.SortedByKey(req.Limits) {
+	for name, limit := range podfields.SortedByKey(req.Limits) {
 		own := limits.Key(string(name))
 		checkName(&c.errorCollector, name, own)
 		c.quantity(name, limit, own)
 		c.hugePageSize(name, limit, own)
 		note(name)
 	}
-	for name, request := range podutil.SortedByKey(req.Requests) {
+	for name, request := range podfields.SortedByKey(req.Requests) {
 		own := requests.Key(string(name))
 		checkName(&c.errorCollector, name, own)
 		c.quantity(name, request, own)
@@ -75,7 +75,7 @@ func (r *errorCollector) requestWithinLimit(name corev1.ResourceName, request re
 
 // hugePageSize requires a multiple of the page size.
 func (r *errorCollector) hugePageSize(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
-	if !podutil.IsHugePage(name) {
+	if !podfields.IsHugePage(name) {
 		return
 	}
 	size, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
@@ -87,7 +87,7 @@ func (r *errorCollector) hugePageSize(name corev1.ResourceName, value resource.Q
 // claimReferences requires that a container references a claim either as a whole or by distinct
 // requests.
 func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *field.Path) {
-	whole, requests := podutil.NameSet{}, map[string]podutil.NameSet{}
+	whole, requests := podfields.NameSet{}, map[string]podfields.NameSet{}
 	for i, claim := range claims {
 		own := path.Index(i)
 		if claim.Name == "" {
@@ -105,7 +105,7 @@ func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *fiel
 		default:
 			c.dnsLabel(claim.Request, own.Child("request"))
 			if requests[claim.Name] == nil {
-				requests[claim.Name] = podutil.NameSet{}
+				requests[claim.Name] = podfields.NameSet{}
 			}
 			if !requests[claim.Name].Add(claim.Request) {
 				c.duplicate(own, claim.Name+"/"+claim.Request)
@@ -130,7 +130,7 @@ func (c *podValidator) unknownClaim(name string, path *field.Path) {
 
 // podResourceClaims validates the claims of the pod and records their names.
 func (c *podValidator) podResourceClaims(path *field.Path) {
-	seen := podutil.NameSet{}
+	seen := podfields.NameSet{}
 	c.claims = sets.New[string]()
 	for i, claim := range c.spec.ResourceClaims {
 		own := path.Index(i)
@@ -183,9 +183,9 @@ func (c *podValidator) podLevelResources(path *field.Path) {
 	}
 	c.resourceRequirements(own, podResourceName, path)
 	pod := &corev1.Pod{Spec: *c.spec}
-	for name, sum := range podutil.SortedByKey(resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})) {
-		request, given := own.Requests[name]
-		if given && sum.Cmp(request) > 0 {
+	for name, sum := range podfields.SortedByKey(resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})) {
+		request, set := own.Requests[name]
+		if set && sum.Cmp(request) > 0 {
 			c.invalid(path.Child("requests").Key(string(name)), request.String(),
 				"must be greater than or equal to aggregate container requests of "+sum.String())
 		}
@@ -198,18 +198,18 @@ func (c *podValidator) podLevelResources(path *field.Path) {
 func (c *podValidator) limitsWithinPod(path *field.Path) {
 	own := c.spec.Resources
 	for i, container := range c.spec.Containers {
-		for name, limit := range podutil.SortedByKey(container.Resources.Limits) {
-			whole, given := own.Limits[name]
-			if given && limit.Cmp(whole) > 0 {
+		for name, limit := range podfields.SortedByKey(container.Resources.Limits) {
+			whole, set := own.Limits[name]
+			if set && limit.Cmp(whole) > 0 {
 				c.invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
 					"must be less than or equal to pod limits of "+whole.String())
 			}
 		}
 	}
 	pod := &corev1.Pod{Spec: *c.spec}
-	for name, sum := range podutil.SortedByKey(resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{})) {
-		whole, given := own.Limits[name]
-		if given && podutil.IsHugePage(name) && sum.Cmp(whole) > 0 {
+	for name, sum := range podfields.SortedByKey(resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{})) {
+		whole, set := own.Limits[name]
+		if set && podfields.IsHugePage(name) && sum.Cmp(whole) > 0 {
 			c.invalid(path.Child("limits").Key(string(name)), whole.String(),
 				"must be greater than or equal to aggregate container limits of "+sum.String())
 		}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 func (c *podValidator) podSecurityContext(path *field.Path) {
@@ -21,7 +21,7 @@ func (c *podValidator) podSecurityContext(path *field.Path) {
 	for i := range sc.SupplementalGroups {
 		c.groupID(&sc.SupplementalGroups[i], path.Child("supplementalGroups").Index(i))
 	}
-	if podutil.Deref(c.spec.ShareProcessNamespace) && c.spec.HostPID {
+	if podfields.Deref(c.spec.ShareProcessNamespace) && c.spec.HostPID {
 		c.invalid(path.Child("shareProcessNamespace"), true, "ShareProcessNamespace and HostPID cannot both be enabled")
 	}
 	c.sysctls(sc.Sysctls, path.Child("sysctls"))
@@ -62,7 +62,7 @@ func (c *podValidator) containerSecurityContext(sc *corev1.SecurityContext, path
 	c.seccompProfile(sc.SeccompProfile, path.Child("seccompProfile"))
 	c.procMount(sc.ProcMount, path.Child("procMount"))
 	if sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation {
-		if podutil.Deref(sc.Privileged) {
+		if podfields.Deref(sc.Privileged) {
 			c.invalid(path, sc, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
 		}
 		if sc.Capabilities != nil {
@@ -121,7 +121,7 @@ func (r *errorCollector) appArmorProfile(profile *corev1.AppArmorProfile, path *
 	own := path.Child("localhostProfile")
 	switch profile.Type {
 	case corev1.AppArmorProfileTypeLocalhost:
-		switch name := podutil.Deref(profile.LocalhostProfile); {
+		switch name := podfields.Deref(profile.LocalhostProfile); {
 		case strings.TrimSpace(name) != name:
 			r.invalid(own, name, "must not be padded with whitespace")
 		case name == "":
@@ -157,7 +157,7 @@ func (c *podValidator) hostUsers(path *field.Path) {
 	if c.spec.HostIPC {
 		c.forbidden(path.Child("HostIPC"), reason)
 	}
-	podutil.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
 		if len(container.VolumeDevices) > 0 {
 			c.forbidden(own.Child("volumeDevices"), reason)
 		}

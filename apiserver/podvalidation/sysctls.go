@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 var sysctlRegexp = regexp.MustCompile(sysctlPattern)
 
 func (c *podValidator) sysctls(sysctls []corev1.Sysctl, path *field.Path) {
-	seen := podutil.NameSet{}
+	seen := podfields.NameSet{}
 	for i, sysctl := range sysctls {
 		own := path.Index(i).Child("name")
 		switch name := sysctl.Name; {

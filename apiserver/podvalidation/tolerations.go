@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // ValidateTolerations validates tolerations of a pod or a RuntimeClass.
@@ -74,7 +74,7 @@ type printableTaint struct {
 // ValidateTaints validates the taints of a node.
 func ValidateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 	var r errorCollector
-	seen := podutil.NameSet{}
+	seen := podfields.NameSet{}
 	for i, taint := range taints {
 		own := path.Index(i)
 		r.add(unversioned.ValidateLabelName(taint.Key, own.Child("key"))...)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // updatablePodFields are the mutable fields, as the error for other changes lists them.
@@ -70,18 +70,18 @@ func ValidatePodUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 func (u *updateValidator) annotationUpdates() {
 	path := field.NewPath("metadata", "annotations")
 	const prefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
-	for key, value := range podutil.SortedByKey(u.new.Annotations) {
-		if old, had := u.old.Annotations[key]; strings.HasPrefix(key, prefix) && (!had || old != value) {
+	for key, value := range podfields.SortedByKey(u.new.Annotations) {
+		if old, existed := u.old.Annotations[key]; strings.HasPrefix(key, prefix) && (!existed || old != value) {
 			u.forbidden(path.Key(key), "may not remove or update AppArmor annotations")
 		}
 	}
-	for key := range podutil.SortedByKey(u.old.Annotations) {
+	for key := range podfields.SortedByKey(u.old.Annotations) {
 		if _, has := u.new.Annotations[key]; strings.HasPrefix(key, prefix) && !has {
 			u.forbidden(path.Key(key), "may not remove or update AppArmor annotations")
 		}
 	}
-	if value, has := u.new.Annotations[corev1.MirrorPodAnnotationKey]; has || podutil.HasKey(u.old.Annotations, corev1.MirrorPodAnnotationKey) {
-		if old, had := u.old.Annotations[corev1.MirrorPodAnnotationKey]; has != had || value != old {
+	if value, has := u.new.Annotations[corev1.MirrorPodAnnotationKey]; has || podfields.HasKey(u.old.Annotations, corev1.MirrorPodAnnotationKey) {
+		if old, existed := u.old.Annotations[corev1.MirrorPodAnnotationKey]; has != existed || value != old {
 			u.forbidden(path.Key(corev1.MirrorPodAnnotationKey), "may not remove or update mirror pod annotation")
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // allowGatedUpdates allows a pod with scheduling gates to restrict its node selection. It reverts
@@ -23,7 +23,7 @@ func (u *updateValidator) allowGatedUpdates(rest *corev1.PodSpec, path *field.Pa
 		}
 		rest.NodeSelector = old.NodeSelector
 	}
-	now, before := podutil.NodeAffinityOf(rest), podutil.NodeAffinityOf(old)
+	now, before := podfields.NodeAffinityOf(rest), podfields.NodeAffinityOf(old)
 	if equality.Semantic.DeepEqual(now, before) {
 		return
 	}
@@ -44,7 +44,7 @@ func (u *updateValidator) nodeAffinityNarrowed(now, before *corev1.NodeAffinity,
 	if before == nil || before.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return
 	}
-	own := path.Child(podutil.RequiredTerms, "nodeSelectorTerms")
+	own := path.Child(podfields.RequiredTerms, "nodeSelectorTerms")
 	var terms []corev1.NodeSelectorTerm
 	if now != nil && now.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		terms = now.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms

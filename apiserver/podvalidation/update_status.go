@@ -8,7 +8,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // ValidatePodStatusUpdate validates an update of the status subresource.
@@ -110,7 +110,7 @@ func ownPolicyRestarts(c *corev1.Container, exitCode int32) bool {
 // allMayRestart reports whether a restart rule restarts all containers.
 func (u *updateValidator) allMayRestart() bool {
 	found := false
-	podutil.EachContainer(&u.old.Spec, nil, func(c *corev1.Container, _ *field.Path) {
+	podfields.EachContainer(&u.old.Spec, nil, func(c *corev1.Container, _ *field.Path) {
 		for _, rule := range c.RestartPolicyRules {
 			found = found || rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers
 		}
@@ -119,11 +119,11 @@ func (u *updateValidator) allMayRestart() bool {
 }
 
 func (u *updateValidator) claimStatuses(path *field.Path) {
-	known := podutil.NameSet{}
+	known := podfields.NameSet{}
 	for _, claim := range u.new.Spec.ResourceClaims {
 		known.Add(claim.Name)
 	}
-	seen := podutil.NameSet{}
+	seen := podfields.NameSet{}
 	for i, status := range u.new.Status.ResourceClaimStatuses {
 		own := path.Index(i)
 		if !known[status.Name] {
@@ -169,7 +169,7 @@ func (u *updateValidator) addressPair(addresses []string, whole any, path *field
 	if families[true] > 1 || families[false] > 1 {
 		u.invalid(path, whole, "may specify no more than one IP for each IP family")
 	}
-	seen := podutil.NameSet{}
+	seen := podfields.NameSet{}
 	for i, address := range addresses {
 		if !seen.Add(address) {
 			u.duplicate(path.Index(i), address)

@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubectl/pkg/util/qos"
 
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // ValidatePodEphemeralContainersUpdate validates an update of the ephemeralcontainers subresource:
 // containers can be added but not changed or removed.
 func ValidatePodEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
-	if podutil.HasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
+	if podfields.HasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
 	}
 	u := validateUpdate(newPod, oldPod)
@@ -40,7 +40,7 @@ func ValidatePodEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) field.Erro
 // ValidatePodResize validates an update of the resize subresource.
 func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 	u := validateUpdate(newPod, oldPod)
-	if podutil.HasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
+	if podfields.HasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
 	}
 	if oldPod.Spec.OS != nil && oldPod.Spec.OS.Name == corev1.Windows {
@@ -63,7 +63,7 @@ func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 		rest.Containers[i].ResizePolicy = oldPod.Spec.Containers[i].ResizePolicy
 	}
 	for i := range rest.InitContainers {
-		if podutil.IsSidecar(&rest.InitContainers[i]) {
+		if podfields.IsSidecar(&rest.InitContainers[i]) {
 			restoreCPUAndMemory(&rest.InitContainers[i].Resources, &oldPod.Spec.InitContainers[i].Resources)
 			rest.InitContainers[i].ResizePolicy = oldPod.Spec.InitContainers[i].ResizePolicy
 		}
@@ -130,7 +130,7 @@ func (u *updateValidator) resourcesNotRemoved(path *field.Path) {
 		check(&u.new.Spec.Containers[i].Resources, &u.old.Spec.Containers[i].Resources, path.Child("containers").Index(i).Child("resources"))
 	}
 	if u.old.Spec.Resources != nil {
-		now := podutil.Deref(u.new.Spec.Resources)
+		now := podfields.Deref(u.new.Spec.Resources)
 		check(&now, u.old.Spec.Resources, path.Child("resources"))
 	}
 }
@@ -153,7 +153,7 @@ func restoreCPUAndMemory(now, before *corev1.ResourceRequirements) {
 func withCPUAndMemoryOf(now, before corev1.ResourceList) corev1.ResourceList {
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		delete(now, name)
-		if quantity, had := before[name]; had {
+		if quantity, existed := before[name]; existed {
 			if now == nil {
 				now = corev1.ResourceList{}
 			}

@@ -7,7 +7,7 @@ import (
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // ephemeralVolume validates the claim template of an ephemeral volume, which may have labels and
@@ -28,8 +28,8 @@ func (r *errorCollector) ephemeralVolume(source *corev1.EphemeralVolumeSource, p
 
 func (r *errorCollector) bareMetadata(meta *metav1.ObjectMeta, path *field.Path) {
 	for _, f := range []struct {
-		name  string
-		given bool
+		name string
+		set  bool
 	}{
 		{"name", meta.Name != ""},
 		{"generateName", meta.GenerateName != ""},
@@ -41,7 +41,7 @@ func (r *errorCollector) bareMetadata(meta *metav1.ObjectMeta, path *field.Path)
 		{"finalizers", meta.Finalizers != nil},
 		{"managedFields", meta.ManagedFields != nil},
 	} {
-		if f.given {
+		if f.set {
 			r.forbidden(path.Child(f.name), "cannot be set for a PVC template")
 		}
 	}
@@ -57,20 +57,20 @@ func ValidatePersistentVolumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec, p
 		r.add(unversioned.ValidateLabelSelector(spec.Selector, unversioned.LabelSelectorValidationOptions{}, path.Child("selector"))...)
 	}
 	r.accessModes(spec.AccessModes, path.Child("accessModes"))
-	size, given := spec.Resources.Requests[corev1.ResourceStorage]
-	if at := path.Child("resources").Key(string(corev1.ResourceStorage)); !given {
+	size, set := spec.Resources.Requests[corev1.ResourceStorage]
+	if at := path.Child("resources").Key(string(corev1.ResourceStorage)); !set {
 		r.required(at, "")
 	} else if size.Sign() <= 0 {
 		r.invalid(at, size.String(), "must be greater than zero")
 	}
-	if class := podutil.Deref(spec.StorageClassName); class != "" {
+	if class := podfields.Deref(spec.StorageClassName); class != "" {
 		r.invalidEach(path.Child("storageClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))
 	}
 	if mode := spec.VolumeMode; mode != nil {
 		oneOf(&r, *mode, path.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
 	}
 	r.dataSource(spec, path)
-	if class := podutil.Deref(spec.VolumeAttributesClassName); class != "" {
+	if class := podfields.Deref(spec.VolumeAttributesClassName); class != "" {
 		r.invalidEach(path.Child("volumeAttributesClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))
 	}
 	return r.errs
@@ -94,7 +94,7 @@ func (r *errorCollector) dataSource(spec *corev1.PersistentVolumeClaimSpec, path
 	check := func(group *string, kind, name string, at *field.Path) {
 		r.nonEmpty(name, at.Child("name"))
 		r.nonEmpty(kind, at.Child("kind"))
-		if podutil.Deref(group) == "" && kind != "PersistentVolumeClaim" {
+		if podfields.Deref(group) == "" && kind != "PersistentVolumeClaim" {
 			r.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
 		}
 	}
@@ -105,8 +105,8 @@ func (r *errorCollector) dataSource(spec *corev1.PersistentVolumeClaimSpec, path
 	if ref != nil {
 		check(ref.APIGroup, ref.Kind, ref.Name, path.Child("dataSourceRef"))
 	}
-	if source != nil && ref != nil && podutil.Deref(ref.Namespace) == "" &&
-		(podutil.Deref(source.APIGroup) != podutil.Deref(ref.APIGroup) || source.Kind != ref.Kind || source.Name != ref.Name) {
+	if source != nil && ref != nil && podfields.Deref(ref.Namespace) == "" &&
+		(podfields.Deref(source.APIGroup) != podfields.Deref(ref.APIGroup) || source.Kind != ref.Kind || source.Name != ref.Name) {
 		r.invalid(path, "", "must match dataSourceRef")
 	}
 }

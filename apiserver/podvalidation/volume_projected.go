@@ -5,7 +5,7 @@ import (
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // Limits of the token lifetime, in seconds.
@@ -37,7 +37,7 @@ func (r *errorCollector) downwardFile(file *corev1.DownwardAPIVolumeFile, path *
 // projection is the state of validating a projected volume, whose sources share one directory.
 type projection struct {
 	*errorCollector
-	files podutil.NameSet
+	files podfields.NameSet
 	whole *field.Path
 }
 
@@ -49,7 +49,7 @@ func (p *projection) uniqueFile(name string, source string) {
 
 func (r *errorCollector) projected(volume *corev1.ProjectedVolumeSource, path *field.Path) {
 	r.fileMode(volume.DefaultMode, path.Child("defaultMode"))
-	p := projection{errorCollector: r, files: podutil.NameSet{}, whole: path}
+	p := projection{errorCollector: r, files: podfields.NameSet{}, whole: path}
 	for i := range volume.Sources {
 		p.source(&volume.Sources[i], path.Child("sources").Index(i))
 	}
@@ -57,8 +57,8 @@ func (r *errorCollector) projected(volume *corev1.ProjectedVolumeSource, path *f
 
 func (p *projection) source(s *corev1.VolumeProjection, path *field.Path) {
 	found := 0
-	first := func(given bool, name string) bool {
-		if !given {
+	first := func(set bool, name string) bool {
+		if !set {
 			return false
 		}
 		found++

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 const (
@@ -137,7 +137,7 @@ func (r *errorCollector) fibreChannel(source *corev1.FCVolumeSource, path *field
 
 func (r *errorCollector) flexVolume(source *corev1.FlexVolumeSource, path *field.Path) {
 	r.nonEmpty(source.Driver, path.Child("driver"))
-	for key := range podutil.SortedByKey(source.Options) {
+	for key := range podfields.SortedByKey(source.Options) {
 		domain, _, _ := strings.Cut(key, "/")
 		domain = "." + strings.ToLower(domain)
 		if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {

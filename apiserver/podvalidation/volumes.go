@@ -7,7 +7,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // podVolumes validates all volumes and records the valid ones.
@@ -35,8 +35,8 @@ func (c *podValidator) podVolumes(path *field.Path) {
 }
 
 // ephemeralClaimNames returns the names of the claims that are generated for ephemeral volumes.
-func (c *podValidator) ephemeralClaimNames() podutil.NameSet {
-	made := podutil.NameSet{}
+func (c *podValidator) ephemeralClaimNames() podfields.NameSet {
+	made := podfields.NameSet{}
 	if c.meta == nil || c.meta.Name == "" {
 		return made
 	}
@@ -51,7 +51,7 @@ func (c *podValidator) ephemeralClaimNames() podutil.NameSet {
 // volumeType is a volume source with its validation.
 type volumeType struct {
 	name  string
-	given bool
+	set   bool
 	check func(path *field.Path)
 }
 
@@ -61,7 +61,7 @@ func (c *podValidator) volumeSource(v *corev1.Volume, path *field.Path) {
 	kinds = append(kinds, c.projectedVolumeTypes(v, path)...)
 	found := 0
 	for _, kind := range kinds {
-		if !kind.given {
+		if !kind.set {
 			continue
 		}
 		found++

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // operatingSystem rejects fields that the operating system does not support.
@@ -36,7 +36,7 @@ func (c *podValidator) linuxOnly(path *field.Path) {
 	if sc := c.spec.SecurityContext; sc != nil && sc.WindowsOptions != nil {
 		c.forbidden(path.Child("securityContext", "windowsOptions"), reason)
 	}
-	podutil.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
 		if sc := container.SecurityContext; sc != nil && sc.WindowsOptions != nil {
 			c.forbidden(own.Child("securityContext", "windowsOptions"), reason)
 		}
@@ -46,20 +46,20 @@ func (c *podValidator) linuxOnly(path *field.Path) {
 // forbidSet rejects the fields that are set, in order.
 func (c *podValidator) forbidSet(path *field.Path, reason string, fields []optionalField) {
 	for _, f := range fields {
-		if f.given {
+		if f.set {
 			c.forbidden(path.Child(f.name), reason)
 		}
 	}
 }
 
 type optionalField struct {
-	name  string
-	given bool
+	name string
+	set  bool
 }
 
 func (c *podValidator) windowsOnly(path *field.Path) {
 	const reason = "cannot be set for a windows pod"
-	spec, sc := c.spec, podutil.Deref(c.spec.SecurityContext)
+	spec, sc := c.spec, podfields.Deref(c.spec.SecurityContext)
 	c.forbidSet(path.Child("securityContext"), reason, []optionalField{
 		{"appArmorProfile", sc.AppArmorProfile != nil},
 		{"seLinuxOptions", sc.SELinuxOptions != nil},
@@ -82,8 +82,8 @@ func (c *podValidator) windowsOnly(path *field.Path) {
 		{"supplementalGroups", sc.SupplementalGroups != nil},
 		{"supplementalGroupsPolicy", sc.SupplementalGroupsPolicy != nil},
 	})
-	podutil.EachContainer(spec, path, func(container *corev1.Container, own *field.Path) {
-		sc := podutil.Deref(container.SecurityContext)
+	podfields.EachContainer(spec, path, func(container *corev1.Container, own *field.Path) {
+		sc := podfields.Deref(container.SecurityContext)
 		c.forbidSet(own.Child("securityContext"), reason, []optionalField{
 			{"appArmorProfile", sc.AppArmorProfile != nil},
 			{"seLinuxOptions", sc.SELinuxOptions != nil},
@@ -102,16 +102,16 @@ func (c *podValidator) windowsOnly(path *field.Path) {
 // windowsHostProcess requires that all containers are HostProcess containers if one is, and
 // hostNetwork.
 func (c *podValidator) windowsHostProcess(path *field.Path) {
-	whole := hostProcess(podutil.Deref(c.spec.SecurityContext).WindowsOptions)
+	whole := hostProcess(podfields.Deref(c.spec.SecurityContext).WindowsOptions)
 	containers, onHost := 0, 0
-	podutil.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
 		containers++
-		single := hostProcess(podutil.Deref(container.SecurityContext).WindowsOptions)
+		single := hostProcess(podfields.Deref(container.SecurityContext).WindowsOptions)
 		if whole != nil && single != nil && *whole != *single {
 			c.invalid(own.Child("securityContext", "windowsOptions", "hostProcess"), *single,
 				fmt.Sprintf("pod hostProcess value must be identical if both are specified, was %v", *whole))
 		}
-		if podutil.Deref(single) || single == nil && podutil.Deref(whole) {
+		if podfields.Deref(single) || single == nil && podfields.Deref(whole) {
 			onHost++
 		}
 	})
@@ -127,7 +127,7 @@ func (c *podValidator) windowsHostProcess(path *field.Path) {
 }
 
 func hostProcess(options *corev1.WindowsSecurityContextOptions) *bool {
-	return podutil.Deref(options).HostProcess
+	return podfields.Deref(options).HostProcess
 }
 
 // Limits of Windows user names and credential specs.

@@ -80,6 +80,6 @@ func TestEventConversionRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !equality.Semantic.DeepEqual(event, &back) {
-		t.Errorf("went out as\n%+v\ncame back as\n%+v", event, back)
+		t.Errorf("sent\n%+v\nreceived\n%+v", event, back)
 	}
 }

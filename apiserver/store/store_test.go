@@ -128,7 +128,7 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	room, client := &defragmenter{server: server, quota: quota}, v3client.New(server)
+	backend, client := &defragmenter{server: server, quota: quota}, v3client.New(server)
 	key := func(n int) string { return fmt.Sprint("/big/", n) }
 	n := 0
 	put := func() error {
@@ -138,8 +138,8 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 	}
 	for err = nil; err == nil && n < 4*quota>>18; err = put() {
 	}
-	if room.spaceError() == nil {
-		t.Fatalf("it is not full after %d objects: %v", n, err)
+	if backend.spaceError() == nil {
+		t.Fatalf("the store is not full after %d objects: %v", n, err)
 	}
 	file := func() fs.FileInfo {
 		info, err := os.Stat(filepath.Join(dir, "member", "snap", "db"))
@@ -150,14 +150,14 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 	}
 	before := file()
 	for range 3 {
-		if err := room.reclaim(t.Context()); err != nil {
+		if err := backend.reclaim(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !os.SameFile(before, file()) {
 		t.Error("the store was defragmented without effect")
 	}
-	if room.spaceError() == nil || put() == nil {
+	if backend.spaceError() == nil || put() == nil {
 		t.Error("the store accepts writes")
 	}
 	for i := range n / 2 {
@@ -165,7 +165,7 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(room.reclaim(t.Context()), room.spaceError(), put()); err != nil {
+	if err := errors.Join(backend.reclaim(t.Context()), backend.spaceError(), put()); err != nil {
 		t.Errorf("after half of the objects were deleted: %v", err)
 	}
 	if os.SameFile(before, file()) {

@@ -49,7 +49,7 @@ func (b *BindingREST) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate()
 func (b *BindingREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	binding, ok := obj.(*corev1.Binding)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Binding, have %T", obj))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Binding, got %T", obj))
 	}
 	if name != binding.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
@@ -96,7 +96,7 @@ func (b *BindingREST) assignPod(ctx context.Context, binding *corev1.Binding, dr
 		storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 			pod, ok := obj.(*corev1.Pod)
 			if !ok {
-				return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
+				return nil, fmt.Errorf("want a Pod at %s, got %T", key, obj)
 			}
 			return pod, setPodNode(pod, binding)
 		}), dryRun, nil)
@@ -178,7 +178,7 @@ func (b *LegacyBindingREST) GetSingularName() string { return "binding" }
 func (b *LegacyBindingREST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	binding, ok := obj.(*corev1.Binding)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Binding, have %T", obj))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Binding, got %T", obj))
 	}
 	return b.BindingREST.Create(ctx, binding.Name, obj, validate, options)
 }

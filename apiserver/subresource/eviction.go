@@ -66,10 +66,10 @@ var (
 	_ rest.GroupVersionAcceptor     = &EvictionREST{}
 )
 
-// NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. The server calls tell
+// NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. The server calls recordEviction
 // with each displacement before it deletes the pod, and again if it retries.
-func NewEvictionREST(pods, budgets *registry.Store, deleter rest.GracefulDeleter, tell func(context.Context, *displacement.Record) error, o EvictionOptions) *EvictionREST {
-	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: tell, options: o, converter: conversion.New(), seed: maphash.MakeSeed()}
+func NewEvictionREST(pods, budgets *registry.Store, deleter rest.GracefulDeleter, recordEviction func(context.Context, *displacement.Record) error, o EvictionOptions) *EvictionREST {
+	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: recordEviction, options: o, converter: conversion.New(), seed: maphash.MakeSeed()}
 }
 
 // New implements rest.Storage.
@@ -110,7 +110,7 @@ type evictionRequest struct {
 	// had one. previousCondition is what it replaced.
 	condition, previousCondition *corev1.PodCondition
 
-	requestedBy string // the user, and on whose behalf if the request says so
+	requestedBy string // the user, and the user it acts for, if any
 	reason      string // the reason that the request gives
 }
 
@@ -146,7 +146,7 @@ func newEvictionRequest(ctx context.Context, eviction *policyv1.Eviction, opts *
 func (e *EvictionREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	eviction, ok := obj.(*policyv1.Eviction)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("want an Eviction, have %T", obj))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want an Eviction, got %T", obj))
 	}
 	if name != eviction.Name {
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Eviction object")
@@ -223,16 +223,16 @@ func (e *EvictionREST) tryEvict(ctx context.Context, r *evictionRequest) error {
 // grant checks the budgets and debits them. It returns the pod and whether the pod must not change
 // until it is deleted.
 func (e *EvictionREST) grant(ctx context.Context, r *evictionRequest) (*corev1.Pod, bool, error) {
-	turn := &e.namespaceLocks[maphash.String(e.seed, genericapirequest.NamespaceValue(ctx))%uint64(len(e.namespaceLocks))]
-	turn.Lock()
-	defer turn.Unlock()
+	lock := &e.namespaceLocks[maphash.String(e.seed, genericapirequest.NamespaceValue(ctx))%uint64(len(e.namespaceLocks))]
+	lock.Lock()
+	defer lock.Unlock()
 	obj, err := e.pods.Get(ctx, r.name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, false, err
 	}
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
-		return nil, false, fmt.Errorf("want a Pod called %s, have %T", r.name, obj)
+		return nil, false, fmt.Errorf("want a Pod named %s, got %T", r.name, obj)
 	}
 	if e.options.Refund {
 		if err := r.checkPreconditions(pod); err != nil {

@@ -40,7 +40,7 @@ func (e *EvictionREST) checkBudgets(ctx context.Context, r *evictionRequest, pod
 	}
 	found, ok := list.(*policyv1.PodDisruptionBudgetList)
 	if !ok {
-		return budget.Verdict{}, nil, fmt.Errorf("want a list of disruption budgets, have %T", list)
+		return budget.Verdict{}, nil, fmt.Errorf("want a list of disruption budgets, got %T", list)
 	}
 	p := conversion.BudgetPod(pod)
 	var budgets []*model.Budget
@@ -87,7 +87,7 @@ func (e *EvictionREST) podsUnderBudgets(ctx context.Context, budgets map[string]
 		}
 		pods, ok := list.(*corev1.PodList)
 		if !ok {
-			return nil, fmt.Errorf("want a list of pods, have %T", list)
+			return nil, fmt.Errorf("want a list of pods, got %T", list)
 		}
 		for i := range pods.Items {
 			if p := &pods.Items[i]; !seen[p.UID] {
@@ -144,7 +144,7 @@ func (e *EvictionREST) updateBudgetStatus(ctx context.Context, b *policyv1.PodDi
 		storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 			found, ok := obj.(*policyv1.PodDisruptionBudget)
 			if !ok {
-				return nil, fmt.Errorf("want a PodDisruptionBudget at %s, have %T", key, obj)
+				return nil, fmt.Errorf("want a PodDisruptionBudget at %s, got %T", key, obj)
 			}
 			f(&found.Status)
 			return found, nil
@@ -176,7 +176,7 @@ func (e *EvictionREST) clearDisruptionTarget(ctx context.Context, r *evictionReq
 	return e.pods.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, false, &storage.Preconditions{UID: &r.debitedPod}, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {
-			return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
+			return nil, fmt.Errorf("want a Pod at %s, got %T", key, obj)
 		}
 		i := slices.IndexFunc(pod.Status.Conditions, isDisruptionTarget)
 		switch {

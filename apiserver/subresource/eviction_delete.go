@@ -96,7 +96,7 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 	err = e.pods.Storage.GuaranteedUpdate(ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {
-			return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
+			return nil, fmt.Errorf("want a Pod at %s, got %T", key, obj)
 		}
 		if err := r.checkPreconditions(pod); err != nil {
 			return nil, err

@@ -31,9 +31,9 @@ import (
 // evictionTest is an EvictionREST with its own stores and recorded displacements.
 type evictionTest struct {
 	*testing.T
-	ctx           context.Context
-	pods, budgets *registry.REST
-	tell          func(*displacement.Record) error
+	ctx            context.Context
+	pods, budgets  *registry.REST
+	recordEviction func(*displacement.Record) error
 	*subresource.EvictionREST
 }
 
@@ -47,7 +47,7 @@ func newEvictionTest(t *testing.T) *evictionTest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &evictionTest{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), tell: func(*displacement.Record) error { return nil }}
+	l := &evictionTest{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), recordEviction: func(*displacement.Record) error { return nil }}
 	c := registry.Config{Options: store.Options{Backend: backend, Scheme: set.Scheme, Codecs: set.Codecs}, Typer: set.Scheme}
 	for _, k := range kinds.All() {
 		to := map[string]**registry.REST{"pods": &l.pods, "poddisruptionbudgets": &l.budgets}[k.Resource]
@@ -65,7 +65,7 @@ func newEvictionTest(t *testing.T) *evictionTest {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	l.EvictionREST = subresource.NewEvictionREST(l.pods.Store, l.budgets.Store, l.pods, func(_ context.Context, r *displacement.Record) error { return l.tell(r) },
+	l.EvictionREST = subresource.NewEvictionREST(l.pods.Store, l.budgets.Store, l.pods, func(_ context.Context, r *displacement.Record) error { return l.recordEviction(r) },
 		subresource.EvictionOptions{Refund: true, IncludeReason: true, Rules: budget.Evictions{Recount: true}})
 	return l
 }
@@ -111,15 +111,15 @@ func (l *evictionTest) evict(name string, p *metav1.Preconditions) error {
 func TestEvictionPreconditionsIgnoreOwnCondition(t *testing.T) {
 	l := newEvictionTest(t)
 	p := l.pod("a", nil)
-	told := 0
-	l.tell = func(*displacement.Record) error {
-		if told++; told < 3 {
+	reports := 0
+	l.recordEviction = func(*displacement.Record) error {
+		if reports++; reports < 3 {
 			return errors.New("the events are away")
 		}
 		return nil
 	}
-	if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); err != nil || told != 3 {
-		t.Errorf("told %d times: %v", told, err)
+	if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); err != nil || reports != 3 {
+		t.Errorf("%d notifications: %v", reports, err)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 			if tc.before != nil {
 				p = l.change("a", func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, *tc.before) })
 			}
-			l.tell = func(*displacement.Record) error {
+			l.recordEviction = func(*displacement.Record) error {
 				l.change("a", func(p *corev1.Pod) {
 					p.Labels = map[string]string{"changed": p.ResourceVersion}
 					tc.beside(p)
@@ -178,9 +178,9 @@ func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
 	l.pod("other", nil)
 	p := l.pod("a", nil)
 	var second error
-	told := 0
-	l.tell = func(*displacement.Record) error {
-		switch told++; told {
+	reports := 0
+	l.recordEviction = func(*displacement.Record) error {
+		switch reports++; reports {
 		case 1: // the first has paid and marked
 			second = l.evict("a", nil)
 		case 2: // so has the second found it; now the first fails
@@ -191,7 +191,7 @@ func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
 	}
 	_ = l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion})
 	if !apierrors.IsTooManyRequests(second) {
-		t.Errorf("the second was answered %v, want too many requests", second)
+		t.Errorf("the second request returned %v, want too many requests", second)
 	}
 }
 

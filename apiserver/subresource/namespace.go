@@ -68,7 +68,7 @@ func terminate(ctx context.Context, store *registry.Store, namespace *corev1.Nam
 		storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 			current, ok := obj.(*corev1.Namespace)
 			if !ok {
-				return nil, fmt.Errorf("want a Namespace at %s, have %T", key, obj)
+				return nil, fmt.Errorf("want a Namespace at %s, got %T", key, obj)
 			}
 			if err := validate(ctx, current); err != nil {
 				return nil, err

@@ -201,7 +201,7 @@ func (u *scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 	}
 	scale, ok := wanted.(*autoscalingv1.Scale)
 	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Scale, have %T", wanted))
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Scale, got %T", wanted))
 	}
 	if errs := validateScale(scale); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(autoscalingv1.SchemeGroupVersion.WithKind("Scale").GroupKind(), u.name, errs)

@@ -73,7 +73,7 @@ func TestClusterIPIsAllocated(t *testing.T) {
 	}
 	finish(t.Context(), false)
 	if len(held) != 0 {
-		t.Errorf("a failed write leaves %v", held)
+		t.Errorf("after a failed write: %v", held)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestUpdateReleasesAfterWrite(t *testing.T) {
 	}
 	finish(t.Context(), true)
 	if len(held) != 1 {
-		t.Errorf("before it is written: claimed are %v", held)
+		t.Errorf("before the write: claimed %v", held)
 	}
 	s.afterUpdate(next, &metav1.UpdateOptions{})
 	if len(held) != 0 {
@@ -199,7 +199,7 @@ func TestNodePorts(t *testing.T) {
 	finish(t.Context(), true)
 	s.afterUpdate(changed, &metav1.UpdateOptions{})
 	if len(held) != 0 {
-		t.Errorf("a service of type ExternalName holds %v", held)
+		t.Errorf("a service of type ExternalName has %v", held)
 	}
 }
 

@@ -88,16 +88,16 @@ func storageClass(annotations map[string]string, name *string) string {
 
 // accessModes returns the abbreviated distinct modes in a fixed order.
 func accessModes(list []corev1.PersistentVolumeAccessMode) string {
-	given := map[corev1.PersistentVolumeAccessMode]bool{}
+	seen := map[corev1.PersistentVolumeAccessMode]bool{}
 	for _, m := range list {
-		given[m] = true
+		seen[m] = true
 	}
 	var short []string
 	for _, m := range []struct {
 		mode  corev1.PersistentVolumeAccessMode
 		short string
 	}{{corev1.ReadWriteOnce, "RWO"}, {corev1.ReadOnlyMany, "ROX"}, {corev1.ReadWriteMany, "RWX"}, {corev1.ReadWriteOncePod, "RWOP"}} {
-		if given[m.mode] {
+		if seen[m.mode] {
 			short = append(short, m.short)
 		}
 	}

@@ -12,16 +12,16 @@ import (
 
 func main() {
 	planned := flag.Bool("planned", false, "planned mode; without: compatible")
-	enough := flag.Duration("enough", 0, "CPU time after which no further pass is made")
+	minTime := flag.Duration("min-time", 0, "CPU time after which no further pass is made")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of the passes")
 	flag.Parse()
-	if err := run(flag.Arg(0), *planned, *enough, *profile); err != nil {
+	if err := run(flag.Arg(0), *planned, *minTime, *profile); err != nil {
 		fmt.Fprintln(os.Stderr, "descheduler:", err)
 		os.Exit(1)
 	}
 }
 
-func run(file string, planned bool, enough time.Duration, profile string) error {
+func run(file string, planned bool, minTime time.Duration, profile string) error {
 	work, err := readWorkload(file)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func run(file string, planned bool, enough time.Duration, profile string) error 
 	}
 	r := &Result{}
 	n := 0
-	for ; n == 0 || r.CPU < enough.Seconds() && n < 50; n++ {
+	for ; n == 0 || r.CPU < minTime.Seconds() && n < 50; n++ {
 		runtime.GC()
 		r.Refused = 0
 		if err := w.pass(planned, r); err != nil {

@@ -97,14 +97,14 @@ func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 	}
 	to := from + len(pods)
 	const patience = 2 * time.Minute
-	for began := time.Now(); ; {
+	for start := time.Now(); ; {
 		a.mu.Lock()
 		answered := a.answered
 		a.mu.Unlock()
 		if answered >= to {
 			return nil
 		}
-		if time.Since(began) > patience {
+		if time.Since(start) > patience {
 			return fmt.Errorf("%d of %d pods answered after %v", answered, to, patience)
 		}
 		select {

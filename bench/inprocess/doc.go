@@ -3,7 +3,7 @@
 //
 // parity/bench (make bench-parity) starts it, alternating with kube-scheduler.
 // parity/workload documents Workload; the two structs here have the same fields. A pod
-// goes the whole path: the corev1.Pod is compiled when it arrives, queued, decided,
+// takes the whole path: the corev1.Pod is converted when it arrives, queued, decided,
 // assumed and bound (or it preempts, or is reported as unschedulable). A stub in place of
 // the API server grants that, and the pod comes back, compiled again, as the watch would
 // show it. Serialization, the network and the goroutines that send requests are not

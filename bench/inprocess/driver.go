@@ -34,7 +34,7 @@ type driver struct {
 	events   []scheduling.Event
 	answered int
 
-	began, last                       time.Time
+	start, last                       time.Time
 	bound, refused, victims, cascades int
 }
 
@@ -183,8 +183,8 @@ func (d *driver) arriveAll(pods []*corev1.Pod) error {
 }
 
 // addPod adds a pod.
-func (d *driver) addPod(pod *corev1.Pod, index, fell int) {
-	h := &trackedPod{index: index, preemptions: fell, answered: fell > 0}
+func (d *driver) addPod(pod *corev1.Pod, index, evicted int) {
+	h := &trackedPod{index: index, preemptions: evicted, answered: evicted > 0}
 	if !d.workload.Lean {
 		h.pod = pod
 	}
@@ -207,7 +207,7 @@ func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 		d.addPod(pod, i, 0)
 	}
 	const patience = 5 * time.Minute
-	for began := time.Now(); ; {
+	for start := time.Now(); ; {
 		now := time.Now()
 		effects, wake := d.machine.Step(now, d.events, batch)
 		d.events = d.events[:0]
@@ -219,7 +219,7 @@ func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 		if d.answered >= to && len(d.events) == 0 && (settle == 0 || time.Since(d.last).Seconds() > settle) {
 			return nil
 		}
-		if time.Since(began) > patience {
+		if time.Since(start) > patience {
 			return fmt.Errorf("%d of %d pods answered after %v", d.answered, to, patience)
 		}
 		if len(d.events) == 0 {

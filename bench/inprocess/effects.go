@@ -118,13 +118,13 @@ func (d *driver) preempt(p scheduling.Preempt) error {
 
 // restart resets the counters.
 func (d *driver) restart() {
-	d.bound, d.refused, d.victims, d.cascades, d.began, d.last = 0, 0, 0, 0, time.Now(), time.Now()
+	d.bound, d.refused, d.victims, d.cascades, d.start, d.last = 0, 0, 0, 0, time.Now(), time.Now()
 }
 
 // finish writes the outcome of the pods into the result.
 func (d *driver) finish(r *Result) {
 	r.Bound, r.Refused, r.Victims, r.Cascades = d.bound, d.refused, d.victims, d.cascades
-	r.LastChange = d.last.Sub(d.began).Seconds()
+	r.LastChange = d.last.Sub(d.start).Seconds()
 	r.countNodes(d.pods)
 	if d.workload.Settle > 0 {
 		for _, h := range d.pods {

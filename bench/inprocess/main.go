@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	enough := flag.Duration("enough", 2*time.Second, "CPU time after which the work is not done again")
+	minTime := flag.Duration("min-time", 2*time.Second, "CPU time after which the work is not done again")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of all runs")
 	allocs := flag.String("memprofile", "", "file for a profile of every allocation; it slows everything down")
 	inShell := flag.Bool("shell", false, "with the real feed and actuator around the machine, on an API in memory")
@@ -30,13 +30,13 @@ func main() {
 	if *inShell {
 		do = runOnceInShell
 	}
-	if err := run(flag.Arg(0), *enough, *profile, do); err != nil {
+	if err := run(flag.Arg(0), *minTime, *profile, do); err != nil {
 		fmt.Fprintln(os.Stderr, "inprocess:", err)
 		os.Exit(1)
 	}
 }
 
-func run(file string, enough time.Duration, profile string, do func(*Workload) (*Result, any, error)) error {
+func run(file string, minTime time.Duration, profile string, do func(*Workload) (*Result, any, error)) error {
 	w, err := readWorkload(file)
 	if err != nil {
 		return fmt.Errorf("usage: inprocess FILE (a work of parity/bench): %w", err)
@@ -52,7 +52,7 @@ func run(file string, enough time.Duration, profile string, do func(*Workload) (
 		}
 		defer pprof.StopCPUProfile()
 	}
-	r, err := measure(w, enough, do)
+	r, err := measure(w, minTime, do)
 	if err != nil {
 		return err
 	}
@@ -61,10 +61,10 @@ func run(file string, enough time.Duration, profile string, do func(*Workload) (
 
 // measure does the work until enough CPU time has been measured, at most 20 times or for
 // 20 times as long. The memory is that of the first run.
-func measure(w *Workload, enough time.Duration, do func(*Workload) (*Result, any, error)) (*Result, error) {
+func measure(w *Workload, minTime time.Duration, do func(*Workload) (*Result, any, error)) (*Result, error) {
 	sum := &Result{}
-	began, n := time.Now(), 0
-	for n == 0 || w.Settle == 0 && n < 20 && sum.CPU < enough.Seconds() && time.Since(began) < 20*enough {
+	start, n := time.Now(), 0
+	for n == 0 || w.Settle == 0 && n < 20 && sum.CPU < minTime.Seconds() && time.Since(start) < 20*minTime {
 		one, kept, err := do(w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.Name, err)

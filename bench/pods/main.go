@@ -68,11 +68,11 @@ func run(pods int) (err error) {
 	}
 	var starts, ends []time.Duration
 	for i := range pods {
-		began := time.Now()
+		start := time.Now()
 		if err := n.start(ctx, i); err != nil {
 			return fmt.Errorf("pod %d: %w", i, err)
 		}
-		starts = append(starts, time.Since(began))
+		starts = append(starts, time.Since(start))
 	}
 	if err := n.checkRunning(ctx); err != nil {
 		return err
@@ -83,11 +83,11 @@ func run(pods int) (err error) {
 		return err
 	}
 	for _, id := range n.ids {
-		began := time.Now()
+		start := time.Now()
 		if err := errors.Join(n.runtime.StopPodSandbox(ctx, id), n.runtime.RemovePodSandbox(ctx, id)); err != nil {
 			return err
 		}
-		ends = append(ends, time.Since(began))
+		ends = append(ends, time.Since(start))
 	}
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Printf("%d pods; load %s", pods, load)

@@ -25,13 +25,13 @@ func main() {
 	rate := flag.Int64("rate", 0, "MiB a second of the only hog; 0: each of 100, 500, 1000, 2000")
 	noPolls := flag.Bool("no-polls", false, "leave the polls out")
 	threshold := flag.Int64("threshold", 100<<20, "`bytes` that must be available")
-	unhurried := flag.Bool("unhurried", false, "print times and do not judge them: for an emulated machine")
+	timesOnly := flag.Bool("times-only", false, "print times and do not judge them: for an emulated machine")
 	verbose := flag.Bool("v", false, "print what the shell logs")
 	flag.Parse()
 	if !*verbose {
 		klog.SetLogger(klog.Logger{})
 	}
-	b := bench{containers: *inContainers || *own, embedded: *own, unhurried: *unhurried, pods: *pods, memory: *memory, threshold: *threshold, runs: *runs, rates: []int64{100, 500, 1000, 2000}}
+	b := bench{containers: *inContainers || *own, embedded: *own, timesOnly: *timesOnly, pods: *pods, memory: *memory, threshold: *threshold, runs: *runs, rates: []int64{100, 500, 1000, 2000}}
 	if *quick {
 		b.runs, b.rates = 5, []int64{500, 2000}
 	}
@@ -50,7 +50,7 @@ func main() {
 // bench is what is measured.
 type bench struct {
 	containers, embedded bool // kind of the consumers: containers; of the embedded runtime
-	unhurried            bool
+	timesOnly            bool
 	pods                 int
 	memory, threshold    int64
 	runs                 int
@@ -141,7 +141,7 @@ func (b bench) verdict(rows []row) error {
 		if wrong := r.wrong(); len(wrong) > 0 {
 			broken = append(broken, name+fmt.Sprintf("also evicted %v", wrong))
 		}
-		if b.unhurried {
+		if b.timesOnly {
 			continue
 		}
 		kills := r.times(func(o outcome) time.Duration { return o.kill })

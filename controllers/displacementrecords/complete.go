@@ -17,8 +17,8 @@ import (
 
 // isComplete reports whether a record needs no further update.
 func isComplete(d *journal.Displacement, now time.Time) bool {
-	came := d.Owner == nil || d.Replacement != nil && d.Replacement.Ready != nil
-	return d.Gone != nil && came || now.Sub(d.Time) > replacementTimeout
+	replaced := d.Owner == nil || d.Replacement != nil && d.Replacement.Ready != nil
+	return d.Gone != nil && replaced || now.Sub(d.Time) > replacementTimeout
 }
 
 // completeRecords updates the records of an owner from the present state of its pods.
@@ -31,12 +31,12 @@ func (k *controller) completeRecords(ctx context.Context, of owner) (time.Durati
 	if err != nil {
 		return 0, err
 	}
-	live, mine := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+	live, own := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
 	var came []displacement.OwnerPod
 	for _, p := range all {
 		live[string(p.UID)] = p
 		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == of.uid {
-			mine[string(p.UID)] = p
+			own[string(p.UID)] = p
 			came = append(came, displacement.OwnerPod{UID: string(p.UID), Name: p.Name, Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time})
 		}
 	}
@@ -64,7 +64,7 @@ func (k *controller) completeRecords(ctx context.Context, of owner) (time.Durati
 			at := k.goneTime(e.rec.Pod.ID())
 			next.Gone = &at
 		}
-		if p := mine[replacements[e.rec.Pod.UID]]; p != nil {
+		if p := own[replacements[e.rec.Pod.UID]]; p != nil {
 			next.Replacement = mergeReplacement(p, next.Replacement)
 		}
 		if reflect.DeepEqual(&next, e.rec) {
@@ -136,8 +136,8 @@ func mergeReplacement(p *corev1.Pod, known *journal.Replacement) *journal.Replac
 
 // journalRecord appends a record to the journal.
 func (k *controller) journalRecord(_ context.Context, key string) (time.Duration, error) {
-	o, there, err := k.records.GetByKey(key)
-	if err != nil || !there || k.o.Journal == nil {
+	o, exists, err := k.records.GetByKey(key)
+	if err != nil || !exists || k.o.Journal == nil {
 		return 0, err
 	}
 	rec := o.(*entry).rec
@@ -151,9 +151,9 @@ func (k *controller) journalRecord(_ context.Context, key string) (time.Duration
 func (k *controller) appendJournal(rec *journal.Displacement) error {
 	id := rec.Pod.ID()
 	k.mu.Lock()
-	knows := k.journaled[id]
+	recorded := k.journaled[id]
 	k.mu.Unlock()
-	if knows >= rec.Completeness() {
+	if recorded >= rec.Completeness() {
 		return nil
 	}
 	if err := k.o.Journal.Append(rec); err != nil {

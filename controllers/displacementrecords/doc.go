@@ -14,7 +14,7 @@
 // All state is derived from pods and events, so restarts and several instances are harmless. The controller misses
 // pods that other programs displaced and that were deleted while no instance ran.
 //
-// Who may write events in a namespace can write records there. The role edit allows this; it does not allow writing
+// A user with write access to the events of a namespace can write records there. The role edit allows this, but not writing
 // Holds, and its users may know UIDs of other namespaces. The controller therefore trusts such a record only for
 // pods of its own namespace, which its writer could delete anyway (FromEvent). Writers with access to events of all
 // namespaces, such as kubelets, are trusted for all.

@@ -135,7 +135,7 @@ func TestHoldRequiresExistingOwner(t *testing.T) {
 	}
 	_ = b.pods.Replace(nil, "")
 	if look(); b.one() == nil {
-		t.Error("it is gone when no pod is there for a while")
+		t.Error("removed during a period without pods")
 	}
 }
 
@@ -167,7 +167,7 @@ func TestRecordsAreMatchedByUID(t *testing.T) {
 	c.onPod(p, nil)
 	c.onRecord(forged, nil)
 	if len(c.goneAt) != 1 {
-		t.Errorf("when the pod was gone is forgotten: %v", c.goneAt)
+		t.Errorf("the deletion time of the pod is lost: %v", c.goneAt)
 	}
 	w.processQueues(c)
 	list, _, err := c.o.Journal.Read()

@@ -34,7 +34,7 @@ type harness struct {
 	faults bool
 	made   int
 	copies []*instance
-	why    map[string]displacement.Cause // by UID, of displaced pods
+	causes map[string]displacement.Cause // by UID, of displaced pods
 	own    map[string]bool               // displaced through executor.Displacer
 }
 
@@ -50,7 +50,7 @@ var errFault = apierrors.NewInternalError(errors.New("fault"))
 
 func newHarness(t *testing.T, seed uint64, copies int) *harness {
 	w := &harness{t: t, rng: rand.New(rand.NewPCG(seed, 1)), client: fake.NewClientset(), now: time.Unix(1e6, 0),
-		why: map[string]displacement.Cause{}, own: map[string]bool{}}
+		causes: map[string]displacement.Cause{}, own: map[string]bool{}}
 	w.client.PrependReactor("*", "*", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if w.faults && a.GetVerb() != "list" && w.rng.IntN(5) == 0 {
 			return true, nil, errFault
@@ -107,20 +107,20 @@ func (w *harness) syncCaches(c *instance, pods bool) {
 }
 
 // diffStore updates an indexer and reports the differences.
-func diffStore[T any](into cache.Indexer, seen map[string]any, tell func(old, now *T)) {
+func diffStore[T any](into cache.Indexer, seen map[string]any, onChange func(old, now *T)) {
 	for _, key := range slices.Sorted(slices.Values(into.ListKeys())) {
 		if old, _, _ := into.GetByKey(key); seen[key] == nil {
 			_ = into.Delete(old)
-			tell(old.(*T), nil)
+			onChange(old.(*T), nil)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(seen)) {
-		old, there, _ := into.GetByKey(key)
+		old, exists, _ := into.GetByKey(key)
 		_ = into.Update(seen[key])
-		if there {
-			tell(old.(*T), seen[key].(*T))
+		if exists {
+			onChange(old.(*T), seen[key].(*T))
 		} else {
-			tell(nil, seen[key].(*T))
+			onChange(nil, seen[key].(*T))
 		}
 	}
 }

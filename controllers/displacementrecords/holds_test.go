@@ -137,7 +137,7 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 	b.at = b.at.Add(11 * time.Second)
 	b.step()
 	if b.one() != nil {
-		t.Fatal("it is there after its time")
+		t.Fatal("the Hold exists after its end")
 	}
 	b.addEviction(displacement.Taint, "c", b.at)
 	if h := b.one(); h == nil || h.Spec.Count != 2 || h.Spec.Until.Sub(b.at) != 20*time.Second {
@@ -146,7 +146,7 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 	b.step()
 	if b.one() != nil {
-		t.Fatal("it outlasts the taint")
+		t.Fatal("the Hold exists after the taint was removed")
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
 	if again := b.step(); b.one() == nil || again <= 0 {
@@ -155,7 +155,7 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 	_ = b.nodes.Delete(b.node)
 	b.step()
 	if b.one() != nil {
-		t.Fatal("it outlasts the node")
+		t.Fatal("the Hold exists after the node was deleted")
 	}
 }
 
@@ -170,7 +170,7 @@ func TestPressureHoldEndsWithCondition(t *testing.T) {
 	condition(corev1.ConditionFalse, b.at.Add(-time.Second))
 	b.addEviction(displacement.Pressure, "a", b.at.Add(-time.Hour))
 	if b.one() == nil {
-		t.Fatal("what the node said before the eviction ends the hold")
+		t.Fatal("a condition from before the eviction ends the Hold")
 	}
 	condition(corev1.ConditionTrue, b.at.Add(time.Second))
 	if b.one() == nil {
@@ -178,7 +178,7 @@ func TestPressureHoldEndsWithCondition(t *testing.T) {
 	}
 	condition(corev1.ConditionFalse, b.at.Add(2*time.Second))
 	if b.one() != nil {
-		t.Fatal("it outlasts the pressure")
+		t.Fatal("the Hold exists after the pressure ended")
 	}
 }
 
@@ -187,17 +187,17 @@ func TestHoldsNotServedOrDisabled(t *testing.T) {
 	b.absent = true
 	b.addEviction(displacement.Taint, "a", b.at)
 	if b.one() != nil {
-		t.Error("a hold where there are none")
+		t.Error("unexpected hold")
 	}
 	b.absent = false
 	b.addEviction(displacement.API, "b", b.at)
 	if h := b.one(); h == nil || h.Spec.Victim.Name != "a" {
-		t.Errorf("an eviction that was asked for makes the hold %+v", h)
+		t.Errorf("a requested eviction created hold %+v", h)
 	}
 	b.o.Backoff.First = 0
 	b.step()
 	if b.one() != nil {
-		t.Error("a hold although none are to be made")
+		t.Error("a hold was created although holds are disabled")
 	}
 }
 
@@ -230,11 +230,11 @@ func TestHoldWithoutRecords(t *testing.T) {
 	other.sweepHolds(t.Context())
 	other.step()
 	if other.one() == nil {
-		t.Fatal("it was deleted before its time")
+		t.Fatal("the Hold was deleted before its end")
 	}
 	other.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
 	other.step()
 	if other.one() != nil {
-		t.Error("it outlasts the taint")
+		t.Error("the Hold exists after the taint was removed")
 	}
 }

@@ -59,8 +59,8 @@ func displacementCause(p *corev1.Pod) displacement.Cause {
 // isDisplaced reports whether a pod is being displaced, or was. The DisruptionTarget condition
 // alone does not suffice.
 func isDisplaced(p *corev1.Pod, gone bool) bool {
-	leaves := gone || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
-	return leaves && displacementCause(p) != displacement.None
+	removed := gone || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
+	return removed && displacementCause(p) != displacement.None
 }
 
 // displacedAt returns when a pod was displaced, as far as its status shows.
@@ -97,7 +97,7 @@ func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.D
 	if p == nil {
 		return 0, nil
 	}
-	if _, there, _ := k.records.GetByKey(p.Namespace + "/" + executor.RecordEventName(p.Name, uid)); !there {
+	if _, exists, _ := k.records.GetByKey(p.Namespace + "/" + executor.RecordEventName(p.Name, uid)); !exists {
 		rec := reconstruct(p)
 		reason, action := displacementCause(p).Event()
 		if _, err := k.displacer.WriteEvent(ctx, rec, nil, reason, action, reconstructedNote(rec)); err != nil {

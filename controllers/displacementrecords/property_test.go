@@ -64,7 +64,7 @@ func (w *harness) randomPod() *corev1.Pod {
 
 // displace displaces a pod through executor.Displacer, with retries.
 func (w *harness) displace(p *corev1.Pod) {
-	if p == nil || w.why[string(p.UID)] != displacement.None {
+	if p == nil || w.causes[string(p.UID)] != displacement.None {
 		return
 	}
 	cause := []displacement.Cause{displacement.Taint, displacement.PodGC}[w.rng.IntN(2)]
@@ -82,13 +82,13 @@ func (w *harness) displace(p *corev1.Pod) {
 			w.processQueues(c)
 		}
 	}
-	w.why[string(p.UID)], w.own[string(p.UID)] = cause, true
+	w.causes[string(p.UID)], w.own[string(p.UID)] = cause, true
 }
 
 // displaceByUpstream displaces a pod as upstream does: with the condition and a deletion, or as a kubelet. All
 // instances observe it before the pod is deleted.
 func (w *harness) displaceByUpstream(p *corev1.Pod) {
-	if p == nil || w.why[string(p.UID)] != displacement.None {
+	if p == nil || w.causes[string(p.UID)] != displacement.None {
 		return
 	}
 	cause, at := displacement.API, metav1.NewTime(w.now.Truncate(time.Second))
@@ -100,7 +100,7 @@ func (w *harness) displaceByUpstream(p *corev1.Pod) {
 	}
 	p.Status.Conditions = append(p.Status.Conditions, c)
 	_ = w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), p, p.Namespace)
-	w.why[string(p.UID)] = cause
+	w.causes[string(p.UID)] = cause
 }
 
 // finish processes everything in all instances and deletes all terminating pods.
@@ -131,7 +131,7 @@ func (w *harness) finish() {
 func (w *harness) check(seed uint64) {
 	w.t.Helper()
 	records := w.recordsOf()
-	for uid, cause := range w.why {
+	for uid, cause := range w.causes {
 		if len(records[uid]) != 1 {
 			w.t.Fatalf("seed %d: pod %s has %d records", seed, uid, len(records[uid]))
 		}
@@ -140,25 +140,25 @@ func (w *harness) check(seed uint64) {
 			w.t.Errorf("seed %d: pod %s was displaced by %v: %+v, %v", seed, uid, cause, rec, err)
 		}
 	}
-	if len(records) != len(w.why) || len(w.why) < 15 {
-		w.t.Errorf("seed %d: %d pods have records, %d were displaced", seed, len(records), len(w.why))
+	if len(records) != len(w.causes) || len(w.causes) < 15 {
+		w.t.Errorf("seed %d: %d pods have records, %d were displaced", seed, len(records), len(w.causes))
 	}
-	came := map[string]string{}
+	replacements := map[string]string{}
 	for _, c := range w.copies {
 		list, faults, err := journal.Read(c.dir)
-		if err != nil || len(faults) > 0 || len(list) != len(w.why) {
-			w.t.Errorf("seed %d: the journal has %d records of %d, %v, %v", seed, len(list), len(w.why), faults, err)
+		if err != nil || len(faults) > 0 || len(list) != len(w.causes) {
+			w.t.Errorf("seed %d: the journal has %d records of %d, %v, %v", seed, len(list), len(w.causes), faults, err)
 		}
 		for _, d := range list {
-			if w.why[d.Pod.UID] == displacement.None {
+			if w.causes[d.Pod.UID] == displacement.None {
 				w.t.Errorf("seed %d: the journal has a record of pod %s", seed, d.Pod.UID)
 			}
 			if d.Replacement != nil {
-				came[d.Pod.UID] = d.Replacement.UID
+				replacements[d.Pod.UID] = d.Replacement.UID
 			}
 		}
 	}
-	if len(came) == 0 {
+	if len(replacements) == 0 {
 		w.t.Errorf("seed %d: no replacement", seed)
 	}
 }

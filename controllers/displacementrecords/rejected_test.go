@@ -17,9 +17,9 @@ import (
 // every event write with the same error.
 func newRejectingHarness(t *testing.T, verb string, answer error) (*harness, *instance, *int) {
 	w := newHarness(t, 1, 1)
-	asked := 0
+	calls := 0
 	w.client.PrependReactor(verb, "events", func(ktesting.Action) (bool, runtime.Object, error) {
-		asked++
+		calls++
 		return true, nil, answer
 	})
 	w.replica()
@@ -37,7 +37,7 @@ func newRejectingHarness(t *testing.T, verb string, answer error) (*harness, *in
 	}
 	c := w.copies[0]
 	w.syncCaches(c, true)
-	return w, c, &asked
+	return w, c, &calls
 }
 
 func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
@@ -46,10 +46,10 @@ func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
 		again bool
 	}{{http.StatusUnprocessableEntity, false}, {http.StatusBadRequest, false}, {http.StatusRequestEntityTooLarge, false}, {http.StatusForbidden, false},
 		{http.StatusUnauthorized, true}, {http.StatusTooManyRequests, true}, {http.StatusInternalServerError, true}} {
-		_, c, asked := newRejectingHarness(t, "create", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: x.code}})
+		_, c, calls := newRejectingHarness(t, "create", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: x.code}})
 		_, err := c.writeMissingRecord(t.Context(), "u1")
-		if again := err != nil; again != x.again || *asked != 1 || (len(c.pending) > 0) != x.again {
-			t.Errorf("status %d: error %v, %d requests, %d pending", x.code, err, *asked, len(c.pending))
+		if again := err != nil; again != x.again || *calls != 1 || (len(c.pending) > 0) != x.again {
+			t.Errorf("status %d: error %v, %d requests, %d pending", x.code, err, *calls, len(c.pending))
 		}
 		list, _, err := c.o.Journal.Read()
 		if err != nil || (len(list) == 1) == x.again {
@@ -59,18 +59,18 @@ func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
 }
 
 func TestRecordRetriesStopAtMaxAge(t *testing.T) {
-	w, c, asked := newRejectingHarness(t, "create", errors.New("connection refused"))
+	w, c, calls := newRejectingHarness(t, "create", errors.New("connection refused"))
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err == nil {
 		t.Error("gave up immediately")
 	}
 	w.now = w.now.Add(maxRecordAge + time.Second)
-	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil || *asked != 2 || len(c.pending) > 0 {
-		t.Errorf("an hour later: %v, %d requests, %d pending", err, *asked, len(c.pending))
+	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil || *calls != 2 || len(c.pending) > 0 {
+		t.Errorf("an hour later: %v, %d requests, %d pending", err, *calls, len(c.pending))
 	}
 }
 
 func TestRejectedCompletionIsNotRetriedForever(t *testing.T) {
-	w, c, asked := newRejectingHarness(t, "patch", apierrors.NewBadRequest("no"))
+	w, c, calls := newRejectingHarness(t, "patch", apierrors.NewBadRequest("no"))
 	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestRejectedCompletionIsNotRetriedForever(t *testing.T) {
 	if len(c.openRecords[of]) != 1 {
 		t.Fatalf("open records %v", c.openRecords)
 	}
-	if _, err := c.completeRecords(t.Context(), of); err != nil || *asked != 1 || len(c.openRecords[of]) != 0 {
-		t.Errorf("%v, %d requests, open records %v", err, *asked, c.openRecords)
+	if _, err := c.completeRecords(t.Context(), of); err != nil || *calls != 1 || len(c.openRecords[of]) != 0 {
+		t.Errorf("%v, %d requests, open records %v", err, *calls, c.openRecords)
 	}
 }

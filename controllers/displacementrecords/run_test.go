@@ -25,12 +25,12 @@ func TestRun(t *testing.T) {
 		w.replica()
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
 		_ = w.client.Tracker().Add(node)
-		shelf := &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}
+		store := &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Log: klog.Background(),
 			Backoff: displacement.Backoff{First: time.Hour, Max: time.Hour}})
-		go func() { ended <- k.run(ctx, shelf) }()
+		go func() { ended <- k.run(ctx, store) }()
 		synctest.Wait()
 
 		p := w.randomPod()
@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 		if d.Cause != "Pressure" || d.Gone == nil || d.Replacement == nil || d.Replacement.Ready == nil {
 			t.Errorf("record %+v", d)
 		}
-		if h := shelf.one(); h == nil || h.Spec.Node != "n1" {
+		if h := store.one(); h == nil || h.Spec.Node != "n1" {
 			t.Errorf("hold %+v", h)
 		}
 		node = node.DeepCopy()
@@ -62,7 +62,7 @@ func TestRun(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if h := shelf.one(); h != nil {
+		if h := store.one(); h != nil {
 			t.Errorf("the pressure is over, the hold is not: %+v", h)
 		}
 		cancel()

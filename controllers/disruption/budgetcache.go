@@ -35,11 +35,11 @@ func (c *budgetCache) get(b *policyv1.PodDisruptionBudget) *model.Budget {
 }
 
 // retain drops all budgets that are not in the list.
-func (c *budgetCache) retain(there []*policyv1.PodDisruptionBudget) {
+func (c *budgetCache) retain(existing []*policyv1.PodDisruptionBudget) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	kept := make(map[types.UID]*model.Budget, len(there))
-	for _, b := range there {
+	kept := make(map[types.UID]*model.Budget, len(existing))
+	for _, b := range existing {
 		if m := c.byUID[b.UID]; m != nil {
 			kept[b.UID] = m
 		}

@@ -113,15 +113,15 @@ func podReference(p *model.Pod) *corev1.ObjectReference {
 
 // pruneDeleted drops cached data of deleted budgets.
 func (d *controller) pruneDeleted() {
-	there, err := d.budgets.List(labels.Everything())
+	existing, err := d.budgets.List(labels.Everything())
 	if err != nil {
 		return
 	}
-	d.budgetCache.retain(there)
+	d.budgetCache.retain(existing)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	kept := make(map[types.UID]string, len(there))
-	for _, b := range there {
+	kept := make(map[types.UID]string, len(existing))
+	for _, b := range existing {
 		if text, ok := d.lastEvents[b.UID]; ok {
 			kept[b.UID] = text
 		}

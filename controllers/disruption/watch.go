@@ -17,11 +17,11 @@ func (d *controller) onPod(old, now *corev1.Pod) {
 			d.stalePodQueue.Add(key{Namespace: now.Namespace, Name: now.Name})
 		}
 	}
-	there := now
-	if there == nil {
-		there = old
+	current := now
+	if current == nil {
+		current = old
 	}
-	budgets, err := d.budgets.PodDisruptionBudgets(there.Namespace).List(labels.Everything())
+	budgets, err := d.budgets.PodDisruptionBudgets(current.Namespace).List(labels.Everything())
 	if err != nil || len(budgets) == 0 {
 		return // listing from an informer cannot fail
 	}

@@ -37,8 +37,8 @@ func TestTerminatingPodIsNotReady(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.settle()
-		if _, there := w.conditions()["p1"]; there {
-			t.Error("p1 is gone, and still an endpoint")
+		if _, exists := w.conditions()["p1"]; exists {
+			t.Error("p1 is deleted but still an endpoint")
 		}
 	})
 }

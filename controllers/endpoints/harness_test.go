@@ -26,7 +26,7 @@ type harness struct {
 }
 
 // runController runs a test; settle completes the controller's work.
-func runController(t *testing.T, objects []runtime.Object, story func(w *harness)) {
+func runController(t *testing.T, objects []runtime.Object, test func(w *harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewSimpleClientset(objects...)
@@ -46,7 +46,7 @@ func runController(t *testing.T, objects []runtime.Object, story func(w *harness
 		go func() { done <- Run(ctx, api, informers.NewSharedInformerFactory(api, 0), klog.Background()) }()
 		w := &harness{t, api}
 		w.settle()
-		story(w)
+		test(w)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)

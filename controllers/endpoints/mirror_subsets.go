@@ -78,11 +78,11 @@ func targetsByPort(subsets []corev1.EndpointSubset) (map[string]*portTargets, ma
 				if a.TargetRef != nil {
 					t.uid = a.TargetRef.UID
 				}
-				if _, there := addresses[t]; !there {
+				if _, exists := addresses[t]; !exists {
 					addresses[t] = a
 				}
-				before, there := ready[t]
-				ready[t] = isReady && (before || !there)
+				before, exists := ready[t]
+				ready[t] = isReady && (before || !exists)
 			}
 			for _, a := range subsets[i].Addresses {
 				add(a, true)

@@ -188,7 +188,7 @@ func TestMirroredSliceIsAdopted(t *testing.T) {
 		w.settle()
 		for _, a := range w.api.Actions()[1:] {
 			if a.Matches("create", "endpointslices") || a.Matches("update", "endpointslices") || a.Matches("delete", "endpointslices") {
-				t.Errorf("it was right, and yet: %s", a.GetVerb())
+				t.Errorf("unexpected failure: %s", a.GetVerb())
 			}
 		}
 	})
@@ -203,7 +203,7 @@ func TestManagersAreGuarded(t *testing.T) {
 		mirrorManager:    "endpointslice-mirroring-controller",
 	} {
 		if !strings.Contains(refusal, ",-"+flag) {
-			t.Errorf("who writes as %s is not among the twins: %s", name, refusal)
+			t.Errorf("writer %s is not among the upstream controllers: %s", name, refusal)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestMirroringLimit(t *testing.T) {
 		w.write(e)
 		for _, a := range w.api.Actions() {
 			if a.GetResource().Resource == "endpointslices" && a.GetVerb() != "list" {
-				t.Errorf("written though nothing has changed: %s %s", a.GetVerb(), a.GetResource().Resource)
+				t.Errorf("written without a change: %s %s", a.GetVerb(), a.GetResource().Resource)
 			}
 		}
 	})

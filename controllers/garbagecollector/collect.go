@@ -31,11 +31,11 @@ func (gc *garbageCollector) attemptToDelete(ctx context.Context, o *object, depe
 	if err != nil || len(m.OwnerReferences) == 0 {
 		return err
 	}
-	if len(by.solid) > 0 {
+	if len(by.existing) > 0 {
 		if len(by.dangling)+len(by.waiting) == 0 {
 			return nil
 		}
-		return gc.patchMetadata(ctx, o, m, map[string]any{"ownerReferences": by.solid})
+		return gc.patchMetadata(ctx, o, m, map[string]any{"ownerReferences": by.existing})
 	}
 	policy := propagationPolicy(m)
 	if len(by.waiting) > 0 && len(dependents) > 0 {

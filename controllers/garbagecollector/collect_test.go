@@ -26,9 +26,9 @@ import (
 type harness struct {
 	*testing.T
 	*garbageCollector
-	client *fake.FakeMetadataClient
-	did    []string
-	events *record.FakeRecorder
+	client  *fake.FakeMetadataClient
+	actions []string
+	events  *record.FakeRecorder
 }
 
 func newHarness(t *testing.T, things ...*metav1.PartialObjectMetadata) *harness {
@@ -52,9 +52,9 @@ func newHarness(t *testing.T, things ...*metav1.PartialObjectMetadata) *harness 
 			if p := a.DeleteOptions.Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil {
 				t.Errorf("%s is deleted without preconditions", a.Name)
 			}
-			b.did = append(b.did, "delete "+a.Name+" "+string(*a.DeleteOptions.PropagationPolicy))
+			b.actions = append(b.actions, "delete "+a.Name+" "+string(*a.DeleteOptions.PropagationPolicy))
 		case clienttesting.PatchActionImpl:
-			b.did = append(b.did, "patch "+a.Name+" "+string(a.Patch))
+			b.actions = append(b.actions, "patch "+a.Name+" "+string(a.Patch))
 		}
 		return false, nil, nil
 	})
@@ -67,18 +67,18 @@ func newHarness(t *testing.T, things ...*metav1.PartialObjectMetadata) *harness 
 // expectActions reconciles an object and checks the actions: each must contain the given words, in order.
 func (b *harness) expectActions(name string, want ...string) {
 	b.Helper()
-	b.did = nil
+	b.actions = nil
 	if _, err := b.sync(b.Context(), types.UID(name)); err != nil {
 		b.Fatal(err)
 	}
-	ok := len(b.did) == len(want)
+	ok := len(b.actions) == len(want)
 	for i := 0; ok && i < len(want); i++ {
 		for w := range strings.FieldsSeq(want[i]) {
-			ok = ok && strings.Contains(b.did[i], w)
+			ok = ok && strings.Contains(b.actions[i], w)
 		}
 	}
 	if !ok {
-		b.Errorf("reconciling %s: actions %q, want %q", name, b.did, want)
+		b.Errorf("reconciling %s: actions %q, want %q", name, b.actions, want)
 	}
 }
 
@@ -87,27 +87,27 @@ func TestDependents(t *testing.T) {
 	old := deletingWith(newMetadata("owner"), orphan)
 	old.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-time.Minute)}
 	for name, tc := range map[string]struct {
-		things []*metav1.PartialObjectMetadata
-		look   string
-		want   []string
+		objects []*metav1.PartialObjectMetadata
+		look    string
+		want    []string
 	}{
-		"the owner is there":             {[]*metav1.PartialObjectMetadata{newMetadata("owner"), newMetadata("a", "owner")}, "a", nil},
-		"the owner is gone":              {[]*metav1.PartialObjectMetadata{newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
-		"one of two is gone":             {[]*metav1.PartialObjectMetadata{newMetadata("other"), newMetadata("a", "owner", "other")}, "a", []string{`patch a "name":"other" "resourceVersion":"1"`}},
-		"the owner waits":                {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "a", []string{"delete a Background"}},
-		"the owner waits, with more":     {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner"), newMetadata("b", "!a")}, "a", []string{"delete a Foreground"}},
-		"one waits, another one stays":   {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("other"), newMetadata("a", "!owner", "other")}, "a", []string{`patch a "name":"other"`}},
-		"in a circle":                    {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner", "!a"), foreground), newMetadata("a", "!owner")}, "a", []string{`patch a "blockOwnerDeletion":false`, "delete a Foreground"}},
-		"it is going already":            {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
-		"a blocked owner":                {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "owner", nil},
-		"an owner that is not blocked":   {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
-		"an owner that lets go":          {[]*metav1.PartialObjectMetadata{old, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
-		"finalizers say what is to be":   {[]*metav1.PartialObjectMetadata{withFinalizer(newMetadata("a", "owner"), orphan)}, "a", []string{"delete a Orphan"}},
-		"what is not there":              {nil, "a", nil},
-		"an owner that is not one's own": {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
+		"the owner is there":                       {[]*metav1.PartialObjectMetadata{newMetadata("owner"), newMetadata("a", "owner")}, "a", nil},
+		"the owner is deleted":                     {[]*metav1.PartialObjectMetadata{newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
+		"one of two is deleted":                    {[]*metav1.PartialObjectMetadata{newMetadata("other"), newMetadata("a", "owner", "other")}, "a", []string{`patch a "name":"other" "resourceVersion":"1"`}},
+		"the owner waits":                          {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "a", []string{"delete a Background"}},
+		"the owner waits, with more":               {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner"), newMetadata("b", "!a")}, "a", []string{"delete a Foreground"}},
+		"one waits, another one remains":           {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("other"), newMetadata("a", "!owner", "other")}, "a", []string{`patch a "name":"other"`}},
+		"in a circle":                              {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner", "!a"), foreground), newMetadata("a", "!owner")}, "a", []string{`patch a "blockOwnerDeletion":false`, "delete a Foreground"}},
+		"it is going already":                      {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
+		"a blocked owner":                          {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "owner", nil},
+		"an owner that is not blocked":             {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
+		"an owner that lets go":                    {[]*metav1.PartialObjectMetadata{old, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
+		"finalizers select the propagation policy": {[]*metav1.PartialObjectMetadata{withFinalizer(newMetadata("a", "owner"), orphan)}, "a", []string{"delete a Orphan"}},
+		"what is not there":                        {nil, "a", nil},
+		"an owner that is not one's own":           {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			newHarness(t, tc.things...).expectActions(tc.look, tc.want...)
+			newHarness(t, tc.objects...).expectActions(tc.look, tc.want...)
 		})
 	}
 }
@@ -149,8 +149,8 @@ func TestUnknownOwnerKindDeletesNothing(t *testing.T) {
 	m := newMetadata("a", "owner")
 	m.OwnerReferences[0].Kind = "Gadget"
 	b := newHarness(t, m)
-	if _, err := b.sync(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "Gadget") || len(b.did) > 0 {
-		t.Errorf("actions %q, error %v", b.did, err)
+	if _, err := b.sync(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "Gadget") || len(b.actions) > 0 {
+		t.Errorf("actions %q, error %v", b.actions, err)
 	}
 }
 
@@ -165,27 +165,27 @@ func TestOwnerIsReadLive(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	if _, err := b.sync(t.Context(), "a"); err == nil || slices.ContainsFunc(b.did, func(s string) bool { return strings.HasPrefix(s, "delete") }) {
-		t.Errorf("actions %q, error %v", b.did, err)
+	if _, err := b.sync(t.Context(), "a"); err == nil || slices.ContainsFunc(b.actions, func(s string) bool { return strings.HasPrefix(s, "delete") }) {
+		t.Errorf("actions %q, error %v", b.actions, err)
 	}
 }
 
 func TestAbsentOwnerIsCached(t *testing.T) {
-	var things []*metav1.PartialObjectMetadata
+	var objects []*metav1.PartialObjectMetadata
 	for i := range 5 {
-		things = append(things, newMetadata(fmt.Sprint("a", i), "owner"))
+		objects = append(objects, newMetadata(fmt.Sprint("a", i), "owner"))
 	}
-	b, asked := newHarness(t, things...), 0
+	b, calls := newHarness(t, objects...), 0
 	b.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		if a.(clienttesting.GetAction).GetName() == "owner" {
-			asked++
+			calls++
 		}
 		return false, nil, nil
 	})
-	for i := range things {
+	for i := range objects {
 		b.expectActions(fmt.Sprint("a", i), "delete")
 	}
-	if asked != 1 {
-		t.Errorf("the owner was read %d times", asked)
+	if calls != 1 {
+		t.Errorf("the owner was read %d times", calls)
 	}
 }

@@ -97,7 +97,7 @@ func (g *graph) unlink(o *object) (waiting []types.UID) {
 		if delete(g.dependents[owner], o.uid); len(g.dependents[owner]) == 0 {
 			delete(g.dependents, owner)
 		}
-		if there := g.objects[owner]; there != nil && there.foreground {
+		if existing := g.objects[owner]; existing != nil && existing.foreground {
 			waiting = append(waiting, owner)
 		}
 	}
@@ -124,8 +124,8 @@ func (g *graph) get(uid types.UID) (*object, []*object) {
 	}
 	var dependents []*object
 	for _, d := range g.dependentsOf(uid) {
-		if there := g.objects[d]; there != nil {
-			dependents = append(dependents, there)
+		if existing := g.objects[d]; existing != nil {
+			dependents = append(dependents, existing)
 		}
 	}
 	return o, dependents

@@ -66,6 +66,6 @@ func TestGraphEnqueues(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	o := toObject(newMetadata("a", "!x", "y"))
 	if !o.blocks("x") || o.blocks("y") || o.blocks("z") {
-		t.Error("must block x and nothing else")
+		t.Error("must block only x")
 	}
 }

@@ -49,7 +49,7 @@ func discoverResources(d discovery.DiscoveryInterface) (map[schema.GroupKind]mon
 			if gk.Kind == "Event" && (gk.Group == "" || gk.Group == "events.k8s.io") {
 				continue // too many, short-lived, and never dependents
 			}
-			if _, there := out[gk]; !there {
+			if _, exists := out[gk]; !exists {
 				out[gk] = monitoredResource{gv.WithResource(r.Name), gk, r.Namespaced}
 			}
 		}
@@ -114,7 +114,7 @@ func (gc *garbageCollector) syncMonitors(ctx context.Context) error {
 	}
 	var synced []cache.InformerSynced
 	for gk, k := range found {
-		if before, there := gc.resourceFor(gk); there && before == k {
+		if before, exists := gc.resourceFor(gk); exists && before == k {
 			continue
 		}
 		w, err := gc.startMonitor(ctx, k)
@@ -138,7 +138,7 @@ func (gc *garbageCollector) stopMonitors(found map[schema.GroupKind]monitoredRes
 	gc.mu.Lock()
 	defer gc.mu.Unlock()
 	for gk, w := range gc.monitors {
-		if _, there := found[gk]; !there {
+		if _, exists := found[gk]; !exists {
 			w.stop()
 			delete(gc.monitors, gk)
 		}
@@ -176,7 +176,7 @@ func (gc *garbageCollector) removeStale() {
 		return
 	}
 	known := gc.graph.all() // before the stores are read, so that new objects are in both
-	there := map[schema.GroupKind]map[types.UID]bool{}
+	existing := map[schema.GroupKind]map[types.UID]bool{}
 	for _, w := range listed {
 		uids := map[types.UID]bool{}
 		for _, o := range w.informer.GetStore().List() {
@@ -184,10 +184,10 @@ func (gc *garbageCollector) removeStale() {
 				uids[m.GetUID()] = true
 			}
 		}
-		there[w.resource.kind] = uids
+		existing[w.resource.kind] = uids
 	}
 	for _, o := range known {
-		if uids, asked := there[o.kind]; asked && !uids[o.uid] {
+		if uids, requested := existing[o.kind]; requested && !uids[o.uid] {
 			gc.enqueue(gc.graph.remove(o.uid))
 		}
 	}

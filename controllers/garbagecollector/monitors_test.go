@@ -126,7 +126,7 @@ func TestMonitorRestartsWhenServedAgain(t *testing.T) {
 	runMonitors(t, func(s *monitorHarness) {
 		s.versions()
 		s.expectObjects("v1/kept", "v1/lost")
-		if _, there := s.resourceFor(gadgets); there {
+		if _, exists := s.resourceFor(gadgets); exists {
 			t.Error("the monitor of a kind that is not served still exists")
 		}
 		v1 := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}

@@ -14,7 +14,7 @@ import (
 
 // classifiedReferences are an object's owner references by the state of the owners.
 type classifiedReferences struct {
-	solid    []metav1.OwnerReference // the owner exists
+	existing []metav1.OwnerReference // the owner exists
 	dangling []types.UID             // the owner does not exist
 	waiting  []types.UID             // the owner is in foreground deletion
 }
@@ -23,16 +23,16 @@ type classifiedReferences struct {
 func (gc *garbageCollector) classifyReferences(ctx context.Context, o *object, refs []metav1.OwnerReference) (classifiedReferences, error) {
 	var out classifiedReferences
 	for _, ref := range refs {
-		there, waits, err := gc.lookUpOwner(ctx, o, ref)
+		exists, waits, err := gc.lookUpOwner(ctx, o, ref)
 		switch {
 		case err != nil:
 			return out, err
-		case !there:
+		case !exists:
 			out.dangling = append(out.dangling, ref.UID)
 		case waits:
 			out.waiting = append(out.waiting, ref.UID)
 		default:
-			out.solid = append(out.solid, ref)
+			out.existing = append(out.existing, ref)
 		}
 	}
 	return out, nil
@@ -45,7 +45,7 @@ type absentOwner struct {
 }
 
 // lookUpOwner reports whether an owner exists and whether it waits for its dependents.
-func (gc *garbageCollector) lookUpOwner(ctx context.Context, o *object, ref metav1.OwnerReference) (there, waits bool, err error) {
+func (gc *garbageCollector) lookUpOwner(ctx context.Context, o *object, ref metav1.OwnerReference) (exists, waits bool, err error) {
 	k, known := gc.resourceFor(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())
 	if !known {
 		return false, false, fmt.Errorf("%s %s/%s: owner %s has kind %s in %s, which the API server does not serve: not collected", o.resource.Resource, o.namespace, o.name, ref.Name, ref.Kind, ref.APIVersion)

@@ -155,7 +155,7 @@ func TestGateDoesNotRelyOnTimer(t *testing.T) {
 		}
 		g.renewed(time.Now())
 		if g.isOpen() {
-			t.Error("it opened again")
+			t.Error("the gate opened again")
 		}
 	})
 }

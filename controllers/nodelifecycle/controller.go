@@ -102,13 +102,13 @@ func (h *controller) run(ctx context.Context, machine *nodelifecycle.Machine) {
 	wg.Go(func() { h.podQueue.Run(ctx, workers) })
 	allDown, due := false, time.Time{}
 	h.stepper.Run(ctx, batchDelay, func(now time.Time, events []nodelifecycle.Event) time.Time {
-		began := time.Now()
+		start := time.Now()
 		effects, wake := machine.Step(now, events)
 		for _, e := range effects {
 			h.dispatch(e)
 		}
 		zones, down := machine.Zones()
-		h.metrics.observeStep(zones, due, began)
+		h.metrics.observeStep(zones, due, start)
 		due = wake
 		if down != allDown {
 			allDown = down

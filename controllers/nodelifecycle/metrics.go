@@ -67,10 +67,10 @@ func (c *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// observeStep records the zones. due is the time for which the machine had requested the step.
-func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, began time.Time) {
-	if !due.IsZero() && !due.After(began) {
-		c.updateAllDuration.Observe(time.Since(began).Seconds())
+// observeStep records the zones. due is the time for which the machine requested the step.
+func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Time) {
+	if !due.IsZero() && !due.After(start) {
+		c.updateAllDuration.Observe(time.Since(start).Seconds())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,8 +81,8 @@ func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, began time.Ti
 }
 
 // observeWrite records the execution of an effect.
-func (h *controller) observeWrite(effect nodelifecycle.Effect, began time.Time, err error) {
-	h.metrics.updateDuration.Observe(time.Since(began).Seconds())
+func (h *controller) observeWrite(effect nodelifecycle.Effect, start time.Time, err error) {
+	h.metrics.updateDuration.Observe(time.Since(start).Seconds())
 	r, ok := effect.(nodelifecycle.UpdateTaints)
 	if err != nil || !ok || !addsNoExecute(&r) {
 		return

@@ -63,8 +63,8 @@ node_collector_zone_size{zone=""} 3
 
 // A node whose taint only changes its key was counted before.
 func TestReplacedTaintIsNotCounted(t *testing.T) {
-	expelling := model.Taint{Key: nodelifecycle.TaintUnreachable, Effect: model.NoExecute}
-	r := nodelifecycle.UpdateTaints{Add: []model.TimedTaint{{Taint: expelling}}}
+	noExecute := model.Taint{Key: nodelifecycle.TaintUnreachable, Effect: model.NoExecute}
+	r := nodelifecycle.UpdateTaints{Add: []model.TimedTaint{{Taint: noExecute}}}
 	if !addsNoExecute(&r) {
 		t.Error("a new taint is not counted")
 	}

@@ -24,7 +24,7 @@ func (h *controller) write(ctx context.Context, k writeKey) (time.Duration, erro
 	h.mu.Unlock()
 	var err error
 	var uid string
-	began := time.Now()
+	start := time.Now()
 	switch effect := effect.(type) {
 	case nodelifecycle.MarkUnknown:
 		uid, err = effect.UID, h.markUnknown(ctx, effect)
@@ -33,7 +33,7 @@ func (h *controller) write(ctx context.Context, k writeKey) (time.Duration, erro
 	default:
 		return 0, nil
 	}
-	h.observeWrite(effect, began, err)
+	h.observeWrite(effect, start, err)
 	if err != nil && !isStale(err) && ctx.Err() == nil {
 		h.log.Error(err, "Writing the node failed; retrying", "node", k.node, "taints", k.taints)
 	}

@@ -25,14 +25,14 @@ import (
 
 // fakeDisplacer deletes pods and records the causes.
 type fakeDisplacer struct {
-	client kubernetes.Interface
-	mu     sync.Mutex
-	went   []string
+	client  kubernetes.Interface
+	mu      sync.Mutex
+	deleted []string
 }
 
 func (d *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
 	d.mu.Lock()
-	d.went = append(d.went, fmt.Sprint(x.Pod.Name, " ", x.Phase, " ", *x.Grace, " ", x.Cause == displacement.PodGC, " ", strings.Contains(x.Rule, "node gone not seen since ")))
+	d.deleted = append(d.deleted, fmt.Sprint(x.Pod.Name, " ", x.Phase, " ", *x.Grace, " ", x.Cause == displacement.PodGC, " ", strings.Contains(x.Rule, "node gone not seen since ")))
 	d.mu.Unlock()
 	return d.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
 }
@@ -98,8 +98,8 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 		if got := left(); got != "old stays waits" {
 			t.Errorf("after a minute there are %s", got)
 		}
-		if want := []string{"orphan Failed 0 true true"}; !slices.Equal(d.went, want) {
-			t.Errorf("displaced %q, want %q", d.went, want)
+		if want := []string{"orphan Failed 0 true true"}; !slices.Equal(d.deleted, want) {
+			t.Errorf("displaced %q, want %q", d.deleted, want)
 		}
 		cancel()
 		wg.Wait()

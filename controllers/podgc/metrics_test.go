@@ -17,8 +17,8 @@ func TestMetricsByReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, why := range []podgc.Reason{podgc.OutOfService, podgc.Orphan, podgc.Unscheduled, podgc.Terminated, podgc.Evicted} {
-		c.observe(&podgc.Removal{Pod: podgc.Pod{Namespace: "ns"}, Reason: why}, nil)
+	for _, reason := range []podgc.Reason{podgc.OutOfService, podgc.Orphan, podgc.Unscheduled, podgc.Terminated, podgc.Evicted} {
+		c.observe(&podgc.Removal{Pod: podgc.Pod{Namespace: "ns"}, Reason: reason}, nil)
 	}
 	c.observe(&podgc.Removal{Pod: podgc.Pod{Namespace: "ns"}, Reason: podgc.Orphan}, errors.New("no"))
 	const want = `# HELP pod_gc_collector_force_delete_pod_errors_total Number of failed attempts to force-delete pods, by reason.

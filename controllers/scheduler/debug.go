@@ -35,7 +35,7 @@ func (s *scheduler) queryLoop(ctx context.Context, query func(*scheduling.Machin
 }
 
 // reply sends a value as text, or as JSON if the Accept header or
-// ?format=json asks for it.
+// ?format=json selects it.
 func reply(w http.ResponseWriter, r *http.Request, value any, text func(io.Writer)) {
 	format := r.URL.Query().Get("format")
 	switch {

@@ -72,7 +72,7 @@ func (t *trace) view() decisionView {
 		step.What, step.Message = "call extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
 	}
 	if !t.executed.IsZero() {
-		step.Outcome, step.Why = t.result.String(), t.why
+		step.Outcome, step.Why = t.result.String(), t.reason
 	}
 	return step
 }

@@ -16,7 +16,7 @@ import (
 type queueView struct {
 	Time   time.Time      `json:"time"`
 	Counts map[string]int `json:"counts"` // by queue
-	// Pods are at most some thousands of each queue, in queue order.
+	// Pods has at most a few thousand pods of each queue, in queue order.
 	Pods []queuedPodView `json:"pods"`
 }
 

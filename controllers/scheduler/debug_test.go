@@ -145,8 +145,8 @@ func TestDecisionCacheIsBounded(t *testing.T) {
 		t.Errorf("%d are kept, from %d to %d", len(got), got[0].effect.EffectID(), got[len(got)-1].effect.EffectID())
 	}
 	for _, g := range got {
-		if g.result != scheduling.Refused || g.why != "no" {
-			t.Fatalf("outcome of %d: %v %q", g.effect.EffectID(), g.result, g.why)
+		if g.result != scheduling.Refused || g.reason != "no" {
+			t.Fatalf("outcome of %d: %v %q", g.effect.EffectID(), g.result, g.reason)
 		}
 	}
 	if len(tr.forPod("ns", "waits")) != 1 {
@@ -168,11 +168,11 @@ func TestDebugEndpointsRequireAuthorization(t *testing.T) {
 			}
 		}
 		if getPath(s, "/debug/pprof/cmdline").Code != 404 {
-			t.Error("pprof is served though Profiling is off")
+			t.Error("pprof is served although Profiling is off")
 		}
 		s.o.Profiling = true
 		if getPath(s, "/debug/pprof/cmdline").Code != 200 {
-			t.Error("pprof is not served though Profiling is on")
+			t.Error("pprof is not served although Profiling is on")
 		}
 		if err := stop(); err != nil {
 			t.Error(err)

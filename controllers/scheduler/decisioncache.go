@@ -35,7 +35,7 @@ type trace struct {
 	effect   scheduling.Effect
 	executed time.Time // zero: no outcome yet
 	result   scheduling.Result
-	why      string
+	reason   string
 }
 
 func newDecisionCache() *decisionCache { return &decisionCache{} }
@@ -60,7 +60,7 @@ func (t *decisionCache) onExecuted(now time.Time, e scheduling.Effect, o schedul
 	defer t.mu.Unlock()
 	if _, r := t.ringFor(e); r != nil {
 		if at := r.find(e.EffectID()); at != nil {
-			at.executed, at.result, at.why = now, o.Result, o.Reason
+			at.executed, at.result, at.reason = now, o.Result, o.Reason
 		}
 	}
 }

@@ -17,5 +17,5 @@
 // has kube-scheduler's names and labels. framework_extension_point_duration_seconds covers only Bind and PreBind, since
 // everything before is one computation. There are no metrics of features that Berth does not have (permit, pod groups).
 //
-// A crash loses nothing: what was granted is in the API, and everything else is still pending there.
+// A crash loses no state: completed bindings are in the API, and all other pods are still pending there.
 package scheduler

@@ -29,7 +29,7 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 	}
 	same := &Election{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}
 	for name, tc := range map[string]struct {
-		there    *coordinationv1.Lease
+		existing *coordinationv1.Lease
 		election *Election
 		fails    bool
 	}{
@@ -41,8 +41,8 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 		"it leads by another Lease":                {nil, &Election{Namespace: "kube-system", Name: "kube-scheduler"}, false},
 	} {
 		client := fake.NewClientset()
-		if tc.there != nil {
-			client = fake.NewClientset(tc.there)
+		if tc.existing != nil {
+			client = fake.NewClientset(tc.existing)
 		}
 		s := newAdvertisingScheduler(client, tc.election)
 		if err := s.updateHoldSupport(t.Context()); (err != nil) != tc.fails {
@@ -52,9 +52,9 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, why := v1alpha1.HoldSupport(l, time.Now())
+		got, reason := v1alpha1.HoldSupport(l, time.Now())
 		if tc.fails != (len(got) == 0) || !tc.fails && !slices.Equal(got, []string{"default-scheduler", "second"}) {
-			t.Errorf("%s: %v, %s", name, got, why)
+			t.Errorf("%s: %v, %s", name, got, reason)
 		}
 		if err := s.withdrawHoldSupport(); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -75,35 +75,35 @@ func TestAdvertiseHoldSupportServedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
-		said := func(when string, want bool) {
+		checkReported := func(when string, want bool) {
 			t.Helper()
-			names, why := []string(nil), "there is no Lease"
+			names, reason := []string(nil), "there is no Lease"
 			if l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{}); err == nil {
-				names, why = v1alpha1.HoldSupport(l, time.Now())
+				names, reason = v1alpha1.HoldSupport(l, time.Now())
 			}
 			if got := slices.Equal(names, []string{"default-scheduler"}); got != want {
-				t.Errorf("%s: advertised %v, %s", when, names, why)
+				t.Errorf("%s: advertised %v, %s", when, names, reason)
 			}
 		}
 		time.Sleep(time.Hour)
-		said("before they are served", false)
+		checkReported("before they are served", false)
 		for range 2 {
 			s.holdsServed.Store(true)
 			time.Sleep(advertiseInterval)
 			synctest.Wait()
-			said("once they are served", true)
+			checkReported("once they are served", true)
 			time.Sleep(time.Hour)
-			said("an hour later", true)
+			checkReported("an hour later", true)
 			s.holdsServed.Store(false)
 			time.Sleep(advertiseInterval)
 			synctest.Wait()
-			said("when they are served no more", false)
+			checkReported("when they are served no more", false)
 		}
 		s.holdsServed.Store(true)
 		time.Sleep(advertiseInterval)
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		said("after an orderly stop", false)
+		checkReported("after an orderly stop", false)
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 func bound(i int) trace {
 	p := &model.Pod{Namespace: "ns", Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i)}
-	return trace{decided: time.Unix(int64(i), 0), pod: p, effect: scheduling.Bind{Pod: p, Node: "n1", Attempt: 3}, executed: time.Unix(int64(i), 0), result: scheduling.Conflict, why: "it is another"}
+	return trace{decided: time.Unix(int64(i), 0), pod: p, effect: scheduling.Bind{Pod: p, Node: "n1", Attempt: 3}, executed: time.Unix(int64(i), 0), result: scheduling.Conflict, reason: "it is another"}
 }
 
 func TestJournalIsFlushedOnShutdown(t *testing.T) {

@@ -142,7 +142,7 @@ func (s *scheduler) onExecuted(e scheduling.Effect, o scheduling.Outcome, took t
 	now := time.Now()
 	s.decisions.onExecuted(now, e, o)
 	if pod, kept := s.decisions.ringFor(e); kept != nil {
-		s.journalWriter.add(trace{decided: now, pod: pod, effect: e, executed: now, result: o.Result, why: o.Reason})
+		s.journalWriter.add(trace{decided: now, pod: pod, effect: e, executed: now, result: o.Result, reason: o.Reason})
 	}
 	if o.Result == scheduling.Done {
 		return

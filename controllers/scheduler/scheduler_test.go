@@ -173,7 +173,7 @@ func TestLeaderFailover(t *testing.T) {
 		create(t, client, "b", "1")
 		time.Sleep(2 * heartbeat)
 		if c := get(t, client, "held").Status.Conditions; len(c) != 1 {
-			t.Errorf("the second did not report a pod that was gated before it led: %+v", c)
+			t.Errorf("the second scheduler did not report a pod that was gated before it became leader: %+v", c)
 		}
 		if get(t, client, "b").Spec.NodeName == "" || first.leads() || !second.leads() {
 			t.Errorf("the second did not take over: %v %v", first.leads(), second.leads())
@@ -201,7 +201,7 @@ func TestDelayCacheUntilActive(t *testing.T) {
 		create(t, client, "a", "1")
 		time.Sleep(time.Minute)
 		if get(t, client, "a").Spec.NodeName == "" || len(idle.Actions()) != 0 {
-			t.Errorf("the first does not lead, or the second asked for %v", idle.Actions())
+			t.Errorf("the first instance is not the leader, or the second sent %v", idle.Actions())
 		}
 		if err := second.readyz(); err != nil || first.readyz() != nil || second.metrics.livez() != nil {
 			t.Errorf("the second is not ready: %v", err)

@@ -29,8 +29,8 @@ type fakeDisplacer struct {
 	start  time.Time
 	fail   int // number of failures
 
-	mu   sync.Mutex
-	went []string
+	mu      sync.Mutex
+	deleted []string
 }
 
 func (n *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
@@ -43,7 +43,7 @@ func (n *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) e
 	if x.Cause != displacement.Taint || !strings.Contains(x.Rule, "taint out:NoExecute on node n") {
 		return fmt.Errorf("cause %v, rule %q", x.Cause, x.Rule)
 	}
-	n.went = append(n.went, fmt.Sprintf("%s %d", x.Pod.Name, int(time.Since(n.start).Seconds())))
+	n.deleted = append(n.deleted, fmt.Sprintf("%s %d", x.Pod.Name, int(time.Since(n.start).Seconds())))
 	return n.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
 }
 
@@ -103,8 +103,8 @@ func TestPodsAreEvictedWhenDue(t *testing.T) {
 		must[*corev1.Pod](t)(pods.Update(ctx, pod("edited", 100), metav1.UpdateOptions{}))
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		if want := []string{"now 10", "soon 40", "edited 110"}; !slices.Equal(n.went, want) {
-			t.Errorf("went %v, want %v", n.went, want)
+		if want := []string{"now 10", "soon 40", "edited 110"}; !slices.Equal(n.deleted, want) {
+			t.Errorf("deleted %v, want %v", n.deleted, want)
 		}
 	})
 }
@@ -122,8 +122,8 @@ func TestCancelledEvictionEvent(t *testing.T) {
 		if err != nil || len(events.Items) != 1 || events.Items[0].Message != "Cancelling deletion of Pod ns/p" || events.Items[0].Reason != "TaintManagerEviction" {
 			t.Errorf("events %+v, %v", events, err)
 		}
-		if len(n.went) != 0 {
-			t.Errorf("went %v", n.went)
+		if len(n.deleted) != 0 {
+			t.Errorf("deleted %v", n.deleted)
 		}
 	})
 }
@@ -134,8 +134,8 @@ func TestFailedEvictionIsRetried(t *testing.T) {
 		must[*corev1.Pod](t)(api.CoreV1().Pods("ns").Create(ctx, pod("p", 0), metav1.CreateOptions{}))
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		if len(n.went) != 1 {
-			t.Errorf("went %v", n.went)
+		if len(n.deleted) != 1 {
+			t.Errorf("deleted %v", n.deleted)
 		}
 	})
 }

@@ -42,11 +42,11 @@ func TestDeletionsAreCountedOnce(t *testing.T) {
 		})
 		registry, displaced := prometheus.NewRegistry(), metrics.NewDisplacements()
 		registry.MustRegister(displaced)
-		door := &executor.Displacer{Client: api, Now: time.Now, Component: Component, OnDisplaced: displaced.Count}
+		displacer := &executor.Displacer{Client: api, Now: time.Now, Component: Component, OnDisplaced: displaced.Count}
 		factory := informers.NewSharedInformerFactory(api, 0)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, door, tainteviction.Options{}, registry, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, displacer, tainteviction.Options{}, registry, klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -57,7 +57,7 @@ func TestDeletionsAreCountedOnce(t *testing.T) {
 		wg.Wait()
 		factory.Shutdown()
 		if fail != 0 {
-			t.Error("nothing failed")
+			t.Error("no failure")
 		}
 		const want = `# HELP taint_eviction_controller_pod_deletions_total Number of pods that were deleted because of NoExecute taints.
 # TYPE taint_eviction_controller_pod_deletions_total counter
@@ -70,7 +70,7 @@ taint_eviction_controller_pod_deletions_total 2
 			t.Errorf("%v displacements", n)
 		}
 		if families, err := registry.Gather(); err != nil || !strings.Contains(fmt.Sprint(families), "sample_count:2") {
-			t.Errorf("how late they left is not told: %v, %v", families, err)
+			t.Errorf("eviction delays are not recorded: %v, %v", families, err)
 		}
 	})
 }

@@ -20,7 +20,7 @@ func TestSmallestMatchingVolumeIsBound(t *testing.T) {
 		mode := corev1.PersistentVolumeBlock
 		v.Spec.VolumeMode = &mode
 	}
-	picky := func(c *corev1.PersistentVolumeClaim) {
+	restrict := func(c *corev1.PersistentVolumeClaim) {
 		c.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}
 	}
 	many := func(c *corev1.PersistentVolumeClaim) {
@@ -39,7 +39,7 @@ func TestSmallestMatchingVolumeIsBound(t *testing.T) {
 		}
 		w.expectEvent("e", "FailedBinding: no persistent volumes available for this claim and no storage class is set")
 	}, freeVolume("a", "", "20Gi"), freeVolume("b", "", "10Gi"), freeVolume("block", "", "9Gi", block), freeVolume("gold", "", "50Gi", labelled),
-		freeVolume("other", "slow", "9Gi"), newClaim("c", "", "8Gi"), newClaim("d", "", "8Gi", picky), newClaim("e", "", "1Gi", many))
+		freeVolume("other", "slow", "9Gi"), newClaim("c", "", "8Gi"), newClaim("d", "", "8Gi", restrict), newClaim("e", "", "1Gi", many))
 }
 
 func TestVolumeCreatedLaterIsBound(t *testing.T) {
@@ -54,15 +54,15 @@ func TestVolumeCreatedLaterIsBound(t *testing.T) {
 }
 
 func TestConcurrentClaims(t *testing.T) {
-	var there []string
+	var existing []string
 	runController(t, func(w *harness) {
 		for _, n := range []string{"a", "b", "c", "d", "e"} {
-			there = append(there, n)
+			existing = append(existing, n)
 			_, _ = w.api.CoreV1().PersistentVolumeClaims("ns").Create(w.ctx, newClaim("claim-"+n, "", "1Gi"), metav1.CreateOptions{})
 			_, _ = w.api.CoreV1().PersistentVolumes().Create(w.ctx, freeVolume("volume-"+n, "", "1Gi"), metav1.CreateOptions{})
 		}
 		w.waitIdle()
-		for _, n := range there {
+		for _, n := range existing {
 			c := w.claim("claim-" + n)
 			if c.Status.Phase != corev1.ClaimBound || w.volume(c.Spec.VolumeName).Spec.ClaimRef.UID != c.UID {
 				t.Errorf("%s is %s on %q", c.Name, c.Status.Phase, c.Spec.VolumeName)

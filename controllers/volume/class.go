@@ -57,15 +57,15 @@ func (l *controller) notifyProvisioner(ctx context.Context, c *corev1.Persistent
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
-	why := ""
+	reason := ""
 	switch {
 	case err != nil:
-		why = fmt.Sprintf("storageclass.storage.k8s.io %q not found", name)
+		reason = fmt.Sprintf("storageclass.storage.k8s.io %q not found", name)
 	case class.Provisioner == noProvisioner:
-		why = "no volume plugin matched name: " + noProvisioner
+		reason = "no volume plugin matched name: " + noProvisioner
 	}
-	if why != "" {
-		l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", why)
+	if reason != "" {
+		l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", reason)
 		return c, nil
 	}
 	if c.Annotations[volume.AnnStorageProvisioner] != class.Provisioner {

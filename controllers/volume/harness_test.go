@@ -32,14 +32,14 @@ type fakeAPI struct {
 	version int
 }
 
-func newFakeAPI(there ...runtime.Object) *fakeAPI {
+func newFakeAPI(objects ...runtime.Object) *fakeAPI {
 	a := &fakeAPI{Clientset: fake.NewClientset()}
 	for _, kind := range []string{"persistentvolumes", "persistentvolumeclaims"} {
 		a.PrependReactor("create", kind, a.create)
 		a.PrependReactor("update", kind, a.update)
 		a.PrependReactor("delete", kind, a.remove)
 	}
-	for _, o := range there {
+	for _, o := range objects {
 		if err := a.Tracker().Add(a.stamped(o)); err != nil {
 			panic(err)
 		}
@@ -123,10 +123,10 @@ func (a *fakeAPI) remove(action ktesting.Action) (bool, runtime.Object, error) {
 }
 
 // runController calls f while the controller runs on an API server with the objects.
-func runController(t *testing.T, f func(w *harness), there ...runtime.Object) {
+func runController(t *testing.T, f func(w *harness), objects ...runtime.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &harness{t: t, api: newFakeAPI(there...), ctx: t.Context()}
+		w := &harness{t: t, api: newFakeAPI(objects...), ctx: t.Context()}
 		done := make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
 		go func() { done <- Run(ctx, w.api, informers.NewSharedInformerFactory(w.api, 0), klog.Background()) }()
@@ -214,8 +214,8 @@ func (w *harness) events(name string) []string {
 
 func (w *harness) expectEvent(name, begins string) {
 	w.t.Helper()
-	if said := w.events(name); !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, begins) }) {
-		w.t.Errorf("events of %s are %q, none begins with %q", name, said, begins)
+	if messages := w.events(name); !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, begins) }) {
+		w.t.Errorf("events of %s are %q, none begins with %q", name, messages, begins)
 	}
 }
 

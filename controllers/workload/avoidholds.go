@@ -24,7 +24,7 @@ import (
 type AvoidHolds struct {
 	mu        sync.Mutex
 	held      map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold
-	lifted    map[ownerNode]time.Time
+	liftedAt  map[ownerNode]time.Time
 	listeners []func(kind string, owner types.NamespacedName)
 }
 
@@ -39,7 +39,7 @@ const liftedRetention = 15 * time.Minute
 
 // NewAvoidHolds returns an empty AvoidHolds. Call Run to fill it.
 func NewAvoidHolds() *AvoidHolds {
-	return &AvoidHolds{held: map[ownerNode]map[string]*v1alpha1.Hold{}, lifted: map[ownerNode]time.Time{}}
+	return &AvoidHolds{held: map[ownerNode]map[string]*v1alpha1.Hold{}, liftedAt: map[ownerNode]time.Time{}}
 }
 
 // OnChange registers a function that is called with the kind and the key of an owner whose Holds change. It must be
@@ -76,7 +76,7 @@ func (a *AvoidHolds) LiftedAt(owner types.UID, node string) time.Time {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.lifted[ownerNode{owner, node}]
+	return a.liftedAt[ownerNode{owner, node}]
 }
 
 // onHold handles an added, updated or deleted Hold. now is nil for a deleted one.
@@ -88,7 +88,7 @@ func (a *AvoidHolds) onHold(old, now *v1alpha1.Hold, at time.Time) {
 			delete(a.held, s)
 		}
 		if now == nil && at.Before(old.Spec.Until.Time) && !a.stillHeld(s, at) {
-			a.lifted[s] = at
+			a.liftedAt[s] = at
 		}
 	}
 	if now != nil && now.Spec.Type == v1alpha1.Avoid {
@@ -98,9 +98,9 @@ func (a *AvoidHolds) onHold(old, now *v1alpha1.Hold, at time.Time) {
 		}
 		a.held[s][now.Name] = now
 	}
-	for s, t := range a.lifted {
+	for s, t := range a.liftedAt {
 		if at.Sub(t) > liftedRetention {
-			delete(a.lifted, s)
+			delete(a.liftedAt, s)
 		}
 	}
 	listeners := a.listeners

@@ -18,14 +18,14 @@ const BackOffReason = "BackOff"
 //
 // A Hold replaces the failures that led to it. When it is lifted they are ignored, since their cause
 // has ended.
-func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, deaths []workload.PodFailure) (until time.Time, why string) {
+func (a *AvoidHolds) NotBefore(now time.Time, owner types.UID, node string, failures []workload.PodFailure) (until time.Time, reason string) {
 	if node != "" {
 		if until, cause := a.HeldUntil(owner, node, now); !until.IsZero() {
 			return until, fmt.Sprintf("Creating no pod on node %s until %s: avoided after %s", node, formatTime(until), cause)
 		}
 	}
-	counted := make([]workload.PodFailure, 0, len(deaths))
-	for _, d := range deaths {
+	counted := make([]workload.PodFailure, 0, len(failures))
+	for _, d := range failures {
 		if !d.FailedAt.Before(a.LiftedAt(owner, d.Node).Truncate(time.Second)) { // the API stores whole seconds
 			counted = append(counted, d)
 		}

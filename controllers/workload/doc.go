@@ -6,7 +6,7 @@
 //
 // A lagging cache does not lead to duplicates: a created pod is counted immediately and a deleted pod counts as
 // deleted until the cache shows it. If the response of a create is lost, the pod is counted too; since the client
-// chose its name, the API server can be asked for it. Kubernetes instead counts expected events, which expire after
+// chose its name, the controller can look it up in the API server. Kubernetes instead counts expected events, which expire after
 // five minutes if one is missed. Here the API server is queried after ten seconds about a pod that the cache does not
 // show.
 //

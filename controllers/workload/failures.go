@@ -33,19 +33,19 @@ func NewFailureTracker() *FailureTracker {
 
 // Add records a failure. It also removes expired failures of all slots, since slots such as those of deleted
 // nodes are not queried any more.
-func (d *FailureTracker) Add(owner types.UID, name string, pod types.UID, death workload.PodFailure) {
+func (d *FailureTracker) Add(owner types.UID, name string, pod types.UID, failure workload.PodFailure) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := slot{owner, name}
 	if _, known := d.bySlot[p][pod]; !known {
 		for old := range d.bySlot {
-			d.expire(old, death.FailedAt)
+			d.expire(old, failure.FailedAt)
 		}
 	}
 	if d.bySlot[p] == nil {
 		d.bySlot[p] = map[types.UID]workload.PodFailure{}
 	}
-	d.bySlot[p][pod] = death
+	d.bySlot[p][pod] = failure
 }
 
 // List returns the unexpired failures of a slot, oldest first.
@@ -54,8 +54,8 @@ func (d *FailureTracker) List(owner types.UID, name string, now time.Time) (out 
 	defer d.mu.Unlock()
 	p := slot{owner, name}
 	d.expire(p, now)
-	for _, death := range d.bySlot[p] {
-		out = append(out, death)
+	for _, failure := range d.bySlot[p] {
+		out = append(out, failure)
 	}
 	slices.SortFunc(out, func(a, b workload.PodFailure) int { return a.FailedAt.Compare(b.FailedAt) })
 	return out
@@ -63,8 +63,8 @@ func (d *FailureTracker) List(owner types.UID, name string, now time.Time) (out 
 
 // expire removes the expired failures of a slot. The caller must hold the lock.
 func (d *FailureTracker) expire(p slot, now time.Time) {
-	for uid, death := range d.bySlot[p] {
-		if now.Sub(death.FailedAt) > failureRetention {
+	for uid, failure := range d.bySlot[p] {
+		if now.Sub(failure.FailedAt) > failureRetention {
 			delete(d.bySlot[p], uid)
 		}
 	}

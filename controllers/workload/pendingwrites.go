@@ -90,9 +90,9 @@ func (w *pendingWrites) cancelDelete(uid types.UID) {
 func (w *pendingWrites) overlay(owner types.UID, pods []*corev1.Pod) []*corev1.Pod {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	there := make(map[types.NamespacedName]bool, len(pods))
+	existing := make(map[types.NamespacedName]bool, len(pods))
 	for i, p := range pods {
-		there[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = true
+		existing[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = true
 		if g, ok := w.deletes[p.UID]; ok && p.DeletionTimestamp == nil {
 			deleting := *p
 			deleting.DeletionTimestamp = &metav1.Time{Time: g.at}
@@ -100,7 +100,7 @@ func (w *pendingWrites) overlay(owner types.UID, pods []*corev1.Pod) []*corev1.P
 		}
 	}
 	for name, m := range w.creates {
-		if m.owner == owner && !there[name] {
+		if m.owner == owner && !existing[name] {
 			pods = append(pods, m.pod)
 		}
 	}
@@ -140,7 +140,7 @@ func (p *Pods) VerifyOverdue(ctx context.Context, owner types.UID) error {
 		switch {
 		case apierrors.IsNotFound(err) || err == nil && pod.UID != uid:
 			// The pod is deleted. The cache will show this, or has done so already.
-			if _, there, _ := p.informer.GetIndexer().GetByKey(name.String()); !there {
+			if _, exists, _ := p.informer.GetIndexer().GetByKey(name.String()); !exists {
 				p.pending.cancelDelete(uid)
 			}
 		case err != nil:

@@ -46,7 +46,7 @@ func NewPods(client kubernetes.Interface, factory informers.SharedInformerFactor
 func IndexByController(informer cache.SharedIndexInformer) error {
 	indexMu.Lock()
 	defer indexMu.Unlock()
-	if _, there := informer.GetIndexer().GetIndexers()[byController]; there {
+	if _, exists := informer.GetIndexer().GetIndexers()[byController]; exists {
 		return nil
 	}
 	return informer.AddIndexers(cache.Indexers{byController: func(obj any) ([]string, error) {
@@ -103,14 +103,14 @@ func WatchControlled[T metav1.Object](informer cache.SharedInformer, kind schema
 }
 
 func notify[T metav1.Object](kind schema.GroupVersionKind, old, now T, enqueue func(owner types.NamespacedName), orphan func(T)) {
-	before, had := ownerOf(old, kind)
-	if had {
+	before, existed := ownerOf(old, kind)
+	if existed {
 		enqueue(before)
 	}
 	if isNil(now) {
 		return
 	}
-	if owner, has := ownerOf(now, kind); has && (!had || owner != before) {
+	if owner, has := ownerOf(now, kind); has && (!existed || owner != before) {
 		enqueue(owner)
 	} else if !has && orphan != nil && metav1.GetControllerOfNoCopy(now) == nil && now.GetDeletionTimestamp() == nil {
 		orphan(now)

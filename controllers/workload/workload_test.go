@@ -43,25 +43,25 @@ func TestClaim(t *testing.T) {
 	deleting.DeletionTimestamp = &metav1.Time{}
 	pods := []*corev1.Pod{pod("mine", "web", o.Reference()), pod("alone", "web"), pod("strange", "else"), pod("theirs", "web", other), pod("former", "else", o.Reference()), deleting, pod("unwanted", "web")}
 	for name, tc := range map[string]struct {
-		owner *Owner
-		fails map[string]error
-		own   string
-		did   string
-		err   string
+		owner   *Owner
+		fails   map[string]error
+		own     string
+		actions string
+		err     string
 	}{
-		"adopts and releases":   {owner: o, own: "mine alone", did: "alone former"},
-		"about to go: neither":  {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine former"},
-		"a pod that went":       {owner: o, fails: map[string]error{"alone": apierrors.NewNotFound(corev1.Resource("pods"), "alone")}, own: "mine", did: "alone former"},
-		"one that is not let":   {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", did: "alone former", err: "adopting alone: no"},
-		"a release that fails":  {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", did: "alone former", err: "releasing former: no"},
-		"released by another":   {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", did: "alone former"},
+		"adopts and releases":   {owner: o, own: "mine alone", actions: "alone former"},
+		"terminating: neither":  {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine former"},
+		"a deleted pod":         {owner: o, fails: map[string]error{"alone": apierrors.NewNotFound(corev1.Resource("pods"), "alone")}, own: "mine", actions: "alone former"},
+		"one that is not let":   {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", actions: "alone former", err: "adopting alone: no"},
+		"a release that fails":  {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", actions: "alone former", err: "releasing former: no"},
+		"released by another":   {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", actions: "alone former"},
 		"really it is to go":    {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted"},
 		"really it was another": {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var did []string
+			var actions []string
 			own, err := Claim(t.Context(), tc.owner, pods, func(p *corev1.Pod) bool { return p.Name != "unwanted" }, func(_ context.Context, name string, _ types.PatchType, data []byte) error {
-				did = append(did, name)
+				actions = append(actions, name)
 				if !strings.Contains(string(data), fmt.Sprintf(`"uid":%q`, name)) {
 					t.Errorf("%s is patched without UID: %s", name, data)
 				}
@@ -71,8 +71,8 @@ func TestClaim(t *testing.T) {
 			for _, p := range own {
 				names = append(names, p.Name)
 			}
-			if got := strings.Join(names, " "); got != tc.own || strings.Join(did, " ") != tc.did {
-				t.Errorf("claimed %q, want %q; patched %q, want %q", got, tc.own, did, tc.did)
+			if got := strings.Join(names, " "); got != tc.own || strings.Join(actions, " ") != tc.actions {
+				t.Errorf("claimed %q, want %q; patched %q, want %q", got, tc.own, actions, tc.actions)
 			}
 			if tc.err == "" && err != nil || err != nil && !strings.Contains(err.Error(), tc.err) || tc.err != "" && err == nil {
 				t.Errorf("the error is %v, want %q", err, tc.err)
@@ -113,7 +113,7 @@ func TestSlowStartBatch(t *testing.T) {
 
 func TestPendingWritesUntilObserved(t *testing.T) {
 	w := newPendingWrites()
-	mine, others := pod("a", "web"), pod("b", "web")
+	own, others := pod("a", "web"), pod("b", "web")
 	names := func(cached ...*corev1.Pod) (out []string) {
 		for _, p := range w.overlay("me", cached) {
 			out = append(out, fmt.Sprint(p.Name, " ", p.DeletionTimestamp != nil))
@@ -132,23 +132,23 @@ func TestPendingWritesUntilObserved(t *testing.T) {
 	w.expectCreate("me", unanswered)
 	w.expectCreate("other", others)
 	check("made", names(), "a false")
-	check("made, and in the cache before it is seen", names(mine), "a false")
-	w.confirmCreate(mine)
+	check("made, and in the cache before it is seen", names(own), "a false")
+	w.confirmCreate(own)
 	old := pod("a", "web")
 	old.UID = "old"
 	w.observe(old, true)
 	check("an older one of the name is gone", names(), "a false")
-	w.observe(mine, false)
+	w.observe(own, false)
 	check("seen, and gone again", names())
-	w.expectDelete("me", mine)
-	check("deleted", names(mine), "a true")
-	if mine.DeletionTimestamp != nil {
+	w.expectDelete("me", own)
+	check("deleted", names(own), "a true")
+	if own.DeletionTimestamp != nil {
 		t.Error("the cache's pod was changed")
 	}
-	w.observe(mine, false)
-	check("an old word on it", names(mine), "a true")
-	w.observe(mine, true)
-	check("it leaves", names(mine), "a false")
+	w.observe(own, false)
+	check("an old word on it", names(own), "a true")
+	w.observe(own, true)
+	check("it leaves", names(own), "a false")
 }
 
 func TestNotBefore(t *testing.T) {
@@ -156,13 +156,13 @@ func TestNotBefore(t *testing.T) {
 		now, a := time.Now(), NewAvoidHolds()
 		var listeners []string
 		a.OnChange(func(kind string, owner types.NamespacedName) { listeners = append(listeners, kind+" "+owner.String()) })
-		deaths := []workload.PodFailure{{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now}}
+		failures := []workload.PodFailure{{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now}}
 		hold := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: "h", Namespace: "ns"}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Cause: "Pressure",
 			Owner: v1alpha1.Owner{Kind: "ReplicaSet", Name: "web", UID: "me"}, Until: metav1.NewTime(now.Add(time.Minute))}}
-		look := func(what string, at time.Time, want time.Duration, why string) {
+		look := func(what string, at time.Time, want time.Duration, reason string) {
 			t.Helper()
-			until, logged := a.NotBefore(at, "me", "n1", deaths)
-			if want == 0 && !until.IsZero() || want > 0 && !until.Equal(now.Add(want)) || !strings.Contains(logged, why) {
+			until, logged := a.NotBefore(at, "me", "n1", failures)
+			if want == 0 && !until.IsZero() || want > 0 && !until.Equal(now.Add(want)) || !strings.Contains(logged, reason) {
 				t.Errorf("%s: until %v: %s", what, until, logged)
 			}
 		}
@@ -172,7 +172,7 @@ func TestNotBefore(t *testing.T) {
 		look("and ends by itself", now.Add(2*time.Minute), 0, "")
 		a.onHold(hold, nil, now.Add(5*time.Second))
 		look("it is lifted, and what was before forgiven", now.Add(5*time.Second), 0, "")
-		deaths = append(deaths, workload.PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now.Add(6 * time.Second), FailedAt: now.Add(7 * time.Second)})
+		failures = append(failures, workload.PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now.Add(6 * time.Second), FailedAt: now.Add(7 * time.Second)})
 		look("but not what came later", now.Add(7*time.Second), 17*time.Second, "Evicted")
 		if !slices.Equal(listeners, []string{"ReplicaSet ns/web", "ReplicaSet ns/web"}) {
 			t.Errorf("OnChange calls %q", listeners)
@@ -190,12 +190,12 @@ func TestHoldLiftedBesideExpiredOne(t *testing.T) {
 	hold := func(name string, until time.Duration) *v1alpha1.Hold {
 		return &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Until: metav1.NewTime(now.Add(until)), Owner: v1alpha1.Owner{UID: "me"}}}
 	}
-	for other, lifted := range map[time.Duration]bool{-time.Hour: true, time.Hour: false} {
+	for other, want := range map[time.Duration]bool{-time.Hour: true, time.Hour: false} {
 		a := NewAvoidHolds()
 		a.onHold(nil, hold("vain", other), now)
 		a.onHold(nil, hold("pressure", time.Minute), now)
 		a.onHold(hold("pressure", time.Minute), nil, now)
-		if got := !a.LiftedAt("me", "n1").IsZero(); got != lifted {
+		if got := !a.LiftedAt("me", "n1").IsZero(); got != want {
 			t.Errorf("beside one that ends in %v: lifted is %v", other, got)
 		}
 	}

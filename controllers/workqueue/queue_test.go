@@ -63,6 +63,6 @@ func TestWatchPassesOldAndNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := <-seen; s[0].Name != "p" || s[1] != nil {
-		t.Errorf("gone: %v", s)
+		t.Errorf("deleted: %v", s)
 	}
 }

@@ -94,7 +94,7 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 	at := w.agent(pki.Node("n1"), n)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(w.server.Authority().CAPEM())
-	ask := func(path string, id *pki.Identity, token string) int {
+	get := func(path string, id *pki.Identity, token string) int {
 		config := &tls.Config{InsecureSkipVerify: true}
 		if id != nil {
 			certPEM, keyPEM, err := w.server.Authority().ClientPEM(*id)
@@ -126,7 +126,7 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 	}
 	token := w.createServiceAccount(t, "scraper")
 	for path, want := range map[string]int{"/metrics/resource": 200, "/stats/summary": 403, "/containerLogs/default/web/main": 403} {
-		if got := ask(path, nil, token); got != want {
+		if got := get(path, nil, token); got != want {
 			t.Errorf("a service account at %s: %d, want %d", path, got, want)
 		}
 	}
@@ -140,7 +140,7 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 		"the scheduler": {&scheduler, "", 403}, "the admin": {&admin, "", 200}, "the API server": {&server, "", 200},
 	} {
 		for _, path := range []string{"/pods", "/stats/summary", "/healthz", "/containerLogs/default/web/main"} {
-			if got := ask(path, tc.id, tc.token); got != tc.want {
+			if got := get(path, tc.id, tc.token); got != tc.want {
 				t.Errorf("%s at %s: %d, want %d", name, path, got, tc.want)
 			}
 		}
@@ -167,7 +167,7 @@ func (w *testCluster) createServiceAccount(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	w.grant(t, name, rbacv1.Subject{Kind: "ServiceAccount", Namespace: "default", Name: name}, "nodes/metrics")
-	// An agent caches decisions, so call it only after the API server knows the permission.
+	// An agent caches decisions, so call it only after the API server has the permission.
 	eventually(t, func() error {
 		review, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: "system:serviceaccount:default:" + name, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Subresource: "metrics"}}}, metav1.CreateOptions{})
@@ -197,11 +197,11 @@ func (w *testCluster) grant(t *testing.T, name string, who rbacv1.Subject, resou
 	}
 }
 
-func (w *testCluster) refused(t *testing.T, node, why string) {
+func (w *testCluster) refused(t *testing.T, node, reason string) {
 	t.Helper()
 	text, err := w.raw("", "/api/v1/nodes/"+node+"/proxy/healthz")
-	if err == nil || !strings.Contains(text+err.Error(), why) {
-		t.Errorf("node %s: %q, %v, want %q", node, text, err, why)
+	if err == nil || !strings.Contains(text+err.Error(), reason) {
+		t.Errorf("node %s: %q, %v, want %q", node, text, err, reason)
 	}
 }
 

@@ -37,9 +37,9 @@ func newStreamingRuntime(t *testing.T) *streamingRuntime {
 		var n int
 		_, _ = fmt.Sscan(r.PathValue("n"), &n)
 		s.mu.Lock()
-		asked := s.exec[n]
+		request := s.exec[n]
 		s.mu.Unlock()
-		run(w, r, asked.Stdin, asked.Stdout, asked.Stderr, strings.Join(asked.Cmd, " "))
+		run(w, r, request.Stdin, request.Stdout, request.Stderr, strings.Join(request.Cmd, " "))
 	})
 	mux.HandleFunc("/attach", func(w http.ResponseWriter, r *http.Request) { run(w, r, false, true, false, "attached") })
 	mux.HandleFunc("/portforward", forward)

@@ -152,31 +152,31 @@ func (w *testCluster) executors(t *testing.T, path string, o any, method string)
 
 func (w *testCluster) exec(t *testing.T) {
 	o := &corev1.PodExecOptions{Container: "main", Command: []string{"say", "it&is"}, Stdin: true, Stdout: true, Stderr: true}
-	for way, e := range w.executors(t, "exec", o, http.MethodPost) {
+	for variant, e := range w.executors(t, "exec", o, http.MethodPost) {
 		var out, errs bytes.Buffer
 		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader("quiet"), Stdout: &out, Stderr: &errs})
 		if err != nil || out.String() != "say it&is\nQUIET" || errs.String() != "complaint\n" {
-			t.Errorf("%s: %q, %q, %v", way, out.String(), errs.String(), err)
+			t.Errorf("%s: %q, %q, %v", variant, out.String(), errs.String(), err)
 		}
 	}
-	for way, e := range w.executors(t, "exec", &corev1.PodExecOptions{Container: "main", Command: []string{"exit", "7"}, Stdout: true}, http.MethodPost) {
+	for variant, e := range w.executors(t, "exec", &corev1.PodExecOptions{Container: "main", Command: []string{"exit", "7"}, Stdout: true}, http.MethodPost) {
 		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard})
 		if code, ok := err.(exec.CodeExitError); !ok || code.Code != 7 {
-			t.Errorf("%s: %v, want exit code 7", way, err)
+			t.Errorf("%s: %v, want exit code 7", variant, err)
 		}
 	}
-	for way, e := range w.executors(t, "exec", &corev1.PodExecOptions{Container: "side", Command: []string{"x"}, Stdout: true}, http.MethodPost) {
+	for variant, e := range w.executors(t, "exec", &corev1.PodExecOptions{Container: "side", Command: []string{"x"}, Stdout: true}, http.MethodPost) {
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err == nil || !strings.Contains(err.Error(), `container "side" in pod "web" is not running`) {
-			t.Errorf("%s: exec in a terminated container: %v", way, err)
+			t.Errorf("%s: exec in a terminated container: %v", variant, err)
 		}
 	}
 }
 
 func (w *testCluster) attach(t *testing.T) {
-	for way, e := range w.executors(t, "attach", &corev1.PodAttachOptions{Container: "main", Stdout: true}, http.MethodPost) {
+	for variant, e := range w.executors(t, "attach", &corev1.PodAttachOptions{Container: "main", Stdout: true}, http.MethodPost) {
 		var out bytes.Buffer
 		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: &out}); err != nil || out.String() != "attached\n" {
-			t.Errorf("%s: %q, %v", way, out.String(), err)
+			t.Errorf("%s: %q, %v", variant, out.String(), err)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (w *testCluster) forward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for way, dialer := range map[string]httpstream.Dialer{"SPDY": spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, u), "WebSocket": tunnel} {
+	for variant, dialer := range map[string]httpstream.Dialer{"SPDY": spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, u), "WebSocket": tunnel} {
 		stop, ready := make(chan struct{}), make(chan struct{})
 		f, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{"0:8080"}, stop, ready, io.Discard, io.Discard)
 		if err != nil {
@@ -202,7 +202,7 @@ func (w *testCluster) forward(t *testing.T) {
 		select {
 		case <-ready:
 		case err := <-done:
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", variant, err)
 		}
 		ports, err := f.GetPorts()
 		if err != nil {
@@ -214,12 +214,12 @@ func (w *testCluster) forward(t *testing.T) {
 		}
 		fmt.Fprintln(conn, "hello")
 		if line, err := bufio.NewReader(conn).ReadString('\n'); line != "8080 hello\n" {
-			t.Errorf("%s: %q, %v", way, line, err)
+			t.Errorf("%s: %q, %v", variant, line, err)
 		}
 		_ = conn.Close()
 		close(stop)
 		if err := <-done; err != nil {
-			t.Errorf("%s: %v", way, err)
+			t.Errorf("%s: %v", variant, err)
 		}
 	}
 }
@@ -266,18 +266,18 @@ func (w *testCluster) rights(t *testing.T) {
 	w.grant(t, "looks", rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}, "pods/log", "pods/exec", "nodes/proxy")
 	eventually(t, func() error { _, err := w.raw("eve", "/api/v1/nodes/n1/proxy/healthz"); return err })
 	if _, err := w.impersonate("eve", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).DoRaw(t.Context()); err != nil {
-		t.Errorf("logs by who may get them: %v", err)
+		t.Errorf("logs with permission: %v", err)
 	}
 	if _, err := w.impersonate("bob", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).Stream(t.Context()); !apierrors.IsForbidden(err) {
-		t.Errorf("logs by who may not: %v", err)
+		t.Errorf("logs without permission: %v", err)
 	}
-	eve := rest.CopyConfig(w.admin)
-	eve.Impersonate.UserName = "eve"
+	otherUser := rest.CopyConfig(w.admin)
+	otherUser.Impersonate.UserName = "eve"
 	for name, path := range map[string]string{
 		"exec":            "/api/v1/namespaces/default/pods/web/exec?container=main&command=x&stdout=true",
 		"the agent's own": "/api/v1/nodes/n1/proxy/exec/default/web/main?command=x&output=1",
 	} {
-		e, err := remotecommand.NewWebSocketExecutor(eve, http.MethodGet, w.admin.Host+path)
+		e, err := remotecommand.NewWebSocketExecutor(otherUser, http.MethodGet, w.admin.Host+path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func TestInvalidBerthFiles(t *testing.T) {
 		"a lease too late":       {head + "nodes: {leaseRenewalSeconds: 51}", "nodes.leaseRenewalSeconds: 51: must be at most nodeLifecycle.gracePeriodSeconds, 50"},
 		"no grace":               {head + "nodeLifecycle: {gracePeriodSeconds: 0}", "nodeLifecycle.gracePeriodSeconds: 0: must be between 2 and 86400"},
 		"a frozen word":          {head + "taints: {frozenDeadline: never}", "taints"},
-		"neither and nor refuse": {head + "budgets: {severalMatch: or}", `budgets.severalMatch: "or": must be and or refuse`},
+		"missing in both lists":  {head + "budgets: {severalMatch: or}", `budgets.severalMatch: "or": must be and or refuse`},
 		"no such toleration":     {head + "apiServer: {defaultUnreachableTolerationSeconds: -5}", "apiServer.defaultUnreachableTolerationSeconds: -5: must be between 0 and 31536000"},
 		"a cap below 0":          {head + "podGC: {evictedCap: -1}", "podGC.evictedCap: -1: must be between 0 and 1000000"},
 		"a pause that shrinks":   {head + "holds: {firstSeconds: 60, mostSeconds: 10}", "holds.mostSeconds: 10: must be between 60 and 86400"},

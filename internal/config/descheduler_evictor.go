@@ -66,7 +66,7 @@ func (r *pluginReader) priorityThreshold(t *priorityThresholdArg) descheduling.P
 
 // protections compiles the old switches, or podProtections.
 func (r *pluginReader) protections(a *defaultEvictorArgs, out *descheduling.DefaultEvictorArgs) {
-	given := []struct {
+	fields := []struct {
 		name string
 		set  bool
 	}{
@@ -77,7 +77,7 @@ func (r *pluginReader) protections(a *defaultEvictorArgs, out *descheduling.Defa
 	p := &a.PodProtections
 	off := r.protectionSet("defaultDisabled", p.DefaultDisabled, defaultProtections, extraProtections, "extraEnabled")
 	on := r.protectionSet("extraEnabled", p.ExtraEnabled, extraProtections, defaultProtections, "defaultDisabled")
-	for _, g := range given {
+	for _, g := range fields {
 		if g.set && len(p.DefaultDisabled)+len(p.ExtraEnabled) > 0 {
 			r.argErrorf("%s: true: cannot be combined with podProtections; use there %s", g.name, podProtectionFor(g.name))
 		}

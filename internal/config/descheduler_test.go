@@ -54,7 +54,7 @@ func TestInvalidPolicies(t *testing.T) {
 				docs[0].File = filepath.Base(file)
 				_, err = ReadDescheduler(docs[0], DeschedulerReadOptions{})
 				if _, _, other := ConvertDescheduler(docs[0]); fmt.Sprint(other) != fmt.Sprint(err) {
-					t.Errorf("conversion says %v", other)
+					t.Errorf("conversion returned %v", other)
 				}
 			}
 			if err == nil {

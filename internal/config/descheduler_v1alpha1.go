@@ -181,7 +181,7 @@ func rawArgs(form any) (string, runtime.RawExtension) {
 	return string(js), runtime.RawExtension{Raw: js}
 }
 
-// warnUnusedParams warns about parameters that the strategy does not use, and says what
+// warnUnusedParams warns about parameters that the strategy does not use, and names
 // replaces the others.
 func (c *v1alpha1Converter) warnUnusedParams(name, at string, p *paramsV1Alpha1) {
 	v := reflect.ValueOf(p).Elem()

@@ -136,12 +136,12 @@ var supportedKubeletFields = []string{"apiVersion", "kind", "address", "allowedU
 
 // ignoredKubeletFields returns the fields of a file that have no effect.
 func ignoredKubeletFields(js []byte) []string {
-	var given map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &given); err != nil {
+	var values map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &values); err != nil {
 		return nil // reported by decode
 	}
 	known := fieldsOf(reflect.TypeFor[kubeletv1beta1.KubeletConfiguration]())
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(given)), func(name string) bool {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool {
 		return known[name] == nil || slices.Contains(supportedKubeletFields, name)
 	})
 }

@@ -100,9 +100,9 @@ func (s *thresholdError) message() error {
 
 // warnMissingDefaults warns about default thresholds that are off because others are set
 // (kubernetes#121809).
-func (f *diagnostics) warnMissingDefaults(given, defaults map[string]string) {
+func (f *diagnostics) warnMissingDefaults(values, defaults map[string]string) {
 	for _, name := range sortedKeys(defaults) {
-		if given[name] == "" {
+		if values[name] == "" {
 			f.warnf("evictionHard: the default threshold %s is disabled because evictionHard is set without it: add it, or set mergeDefaultEvictionSettings", name)
 		}
 	}

@@ -45,7 +45,7 @@ func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, threshold
 	reclaims := parseBySignal("evictionMinimumReclaim", e.MinimumReclaim, parseMinimumReclaim, &thresholdErrs)
 	for i := range soft {
 		name := soft[i].Signal.String()
-		if _, given := e.SoftGracePeriod[name]; !given {
+		if _, set := e.SoftGracePeriod[name]; !set {
 			thresholdErrs = append(thresholdErrs, &thresholdError{"evictionSoft", name, e.Soft[name], fmt.Errorf("grace period must be specified for the soft eviction threshold %s", name)})
 		}
 		soft[i].Grace = graces[soft[i].Signal]
@@ -55,7 +55,7 @@ func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, threshold
 	}
 	all := slices.Concat(hard, soft)
 	for i := range all {
-		if v, given := reclaims[all[i].Signal]; given {
+		if v, set := reclaims[all[i].Signal]; set {
 			all[i].MinReclaim = &v
 		}
 	}

@@ -82,7 +82,7 @@ func TestCompiledProfiles(t *testing.T) {
 		t.Errorf("no-scoring: %+v", k.Profiles)
 	}
 	if k := readValid(t, "no-preemption"); k.Profiles[0].Preemption {
-		t.Error("preemption is on though DefaultPreemption is disabled")
+		t.Error("preemption is enabled although DefaultPreemption is disabled")
 	}
 	if fit := readValid(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != framework.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
 		t.Errorf("capacity-ratio: %+v", fit)
@@ -115,14 +115,14 @@ func TestCompiledExtenders(t *testing.T) {
 		return &model.Pod{Spec: &model.PodSpec{Requests: model.Resources{Scalars: resources}}}
 	}
 	if e.IsInterested(pod()) || k.Extenders.AnyInterested(pod(model.Scalar{Name: "nvidia.com/gpu", Amount: 1})) {
-		t.Error("it is interested in pods that name nothing of what it manages")
+		t.Error("the extender is interested in pods without its managed resources")
 	}
 	if !e.IsInterested(pod(model.Scalar{Name: "topolvm.io/capacity"})) || k.Extenders.AnySupportsPreemption(pod(model.Scalar{Name: "topolvm.io/capacity"})) {
-		t.Error("it is not interested in a pod that names its resource with 0, or it is in what it preempts")
+		t.Error("the extender must handle a pod that requests 0 of its resource, and must not support preemption")
 	}
 	init := corev1.Container{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"topolvm.io/capacity": resource.MustParse("0")}}}
 	if !e.IsInterested(conversion.New().Pod(&corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{init}}})) || e.IsInterested(conversion.New().Pod(&corev1.Pod{})) {
-		t.Error("it is not interested in a pod whose init container names its resource, with 0")
+		t.Error("the extender ignores a pod whose init container requests 0 of its resource")
 	}
 	x := readValid(t, "two-extenders-tls").Extenders
 	if x[0].URL != "https://second.example" || !x[1].Ignorable || !x[1].TLS.Insecure || x[0].TLS.Insecure || x[1].URL != "https://first.example:443/api" {

@@ -11,7 +11,7 @@ import (
 )
 
 // In-tree volume plugins that are migrated to CSI drivers. Handles that cannot be
-// translated are names, which suffice to tell volumes apart.
+// translated are names, which suffice to distinguish volumes.
 const (
 	pluginGCE      = "kubernetes.io/gce-pd"
 	pluginEBS      = "kubernetes.io/aws-ebs"

@@ -6,7 +6,7 @@
 //
 // Pod specifications are interned. Every field of a pod that placement reads is written to a key
 // (key.go), and pods with equal keys share one *model.PodSpec. A ReplicaSet of ten thousand pods is
-// converted once, and equal pointers tell the engine that two pods are equivalent. The table has two
+// converted once, and equal pointers mean that two pods are equivalent. The table has two
 // generations and is therefore bounded. A specification that was evicted from the table is converted
 // again when it returns, and then has a new pointer.
 //

@@ -13,7 +13,7 @@ import (
 )
 
 // nodeEviction returns why the node evicted or rejected the pod. It returns nil if neither happened, or if the
-// reason says nothing about the node. An evicted pod has phase Failed, reason Evicted and a message that
+// reason is unrelated to the node. An evicted pod has phase Failed, reason Evicted and a message that
 // starts with the scarce resource; its DisruptionTarget condition, which every node-pressure eviction sets, holds the
 // time. A rejected pod started and failed at the same time.
 func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
@@ -26,7 +26,7 @@ func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
 	}
 	rest, ok := strings.CutPrefix(s.Message, "The node was low on resource: ")
 	if !ok || s.Reason != "Evicted" {
-		return nil // it exceeded its own limit, which says nothing about the node
+		return nil // it exceeded its own limit, which is unrelated to the node
 	}
 	what, _, _ := strings.Cut(rest, ".")
 	p, ok := map[string]model.Pressure{"memory": model.MemoryPressure, "ephemeral-storage": model.DiskPressure,

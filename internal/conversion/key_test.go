@@ -41,7 +41,7 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
 	f := filler(1)
 	in := New()
-	same, told := 0, 0
+	same, reports := 0, 0
 	for range rounds {
 		a, other := &corev1.Pod{}, &corev1.Pod{}
 		f.Fill(a)
@@ -51,7 +51,7 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 			exchange(random, reflect.ValueOf(b).Elem(), reflect.ValueOf(other).Elem())
 			ka := string(in.key.forPod(a, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &a.Spec})))
 			if kb := string(in.key.forPod(b, inferFeatures(&nodedeclaredfeatures.PodInfo{Spec: &b.Spec}))); ka != kb {
-				told++
+				reports++
 				continue
 			}
 			same++
@@ -62,8 +62,8 @@ func TestKeyCoversConvertedFields(t *testing.T) {
 			}
 		}
 	}
-	if same < rounds || told < rounds {
-		t.Errorf("the test is ineffective: %d equal keys, %d different", same, told)
+	if same < rounds || reports < rounds {
+		t.Errorf("the test is ineffective: %d equal keys, %d different", same, reports)
 	}
 }
 

@@ -14,8 +14,8 @@ const annotationSource = "kubernetes.io/config.source"
 
 // PressureTerms returns the fields of a pod that engine/nodepressure reads beyond those of Converter.Pod.
 func PressureTerms(pod *corev1.Pod) *nodepressure.EvictionSpec {
-	source, given := pod.Annotations[annotationSource]
-	t := &nodepressure.EvictionSpec{Static: given && source != "api", Grace: pod.Spec.TerminationGracePeriodSeconds, Overhead: convertResources(pod.Spec.Overhead)}
+	source, set := pod.Annotations[annotationSource]
+	t := &nodepressure.EvictionSpec{Static: set && source != "api", Grace: pod.Spec.TerminationGracePeriodSeconds, Overhead: convertResources(pod.Spec.Overhead)}
 	if helper.IsPodLevelRequestsSet(pod) {
 		t.PodMemory = quantity(pod.Spec.Resources.Requests, corev1.ResourceMemory)
 	}
@@ -83,11 +83,11 @@ func SimulatedUsage(pod *corev1.Pod) (out map[string]*usage.Script, err error) {
 	out = map[string]*usage.Script{}
 	for i := range pod.Spec.Containers {
 		name := pod.Spec.Containers[i].Name
-		text, given := pod.Annotations[name+"."+usage.Annotation]
-		if !given && i == 0 {
-			text, given = pod.Annotations[usage.Annotation]
+		text, set := pod.Annotations[name+"."+usage.Annotation]
+		if !set && i == 0 {
+			text, set = pod.Annotations[usage.Annotation]
 		}
-		if !given {
+		if !set {
 			continue
 		}
 		s, bad := usage.ParsePod(text)

@@ -27,10 +27,10 @@ func convertRequests(s *model.PodSpec, of *corev1.Pod) {
 	s.Requests = convertResources(list)
 	podLevel := helper.IsPodLevelRequestsSet(pod)
 	options.NonMissingContainerRequests = corev1.ResourceList{}
-	if _, given := list[corev1.ResourceCPU]; !podLevel || !given {
+	if _, set := list[corev1.ResourceCPU]; !podLevel || !set {
 		options.NonMissingContainerRequests[corev1.ResourceCPU] = *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI)
 	}
-	if _, given := list[corev1.ResourceMemory]; !podLevel || !given {
+	if _, set := list[corev1.ResourceMemory]; !podLevel || !set {
 		options.NonMissingContainerRequests[corev1.ResourceMemory] = *resource.NewQuantity(defaultMemory, resource.BinarySI)
 	}
 	s.Scoring = convertResources(helper.PodRequests(pod, options))

@@ -19,9 +19,9 @@ func TestResolveFenceposts(t *testing.T) {
 		"a quarter by default, rounded apart": {"", "", 10, 3, 2},
 		"integers":                            {"2", "3", 10, 2, 3},
 		"percentages":                         {"10%", "10%", 25, 3, 2},
-		"neither allows a step: one may miss": {"0", "10%", 5, 0, 1},
-		"no more than there are":              {"0", "7", 3, 0, 3},
-		"none at all":                         {"", "", 0, 0, 0},
+		"no step is allowed: one may be unavailable": {"0", "10%", 5, 0, 1},
+		"no more than there are":                     {"0", "7", 3, 0, 3},
+		"none":                                       {"", "", 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &appsv1.RollingUpdateDeployment{}
@@ -45,9 +45,9 @@ func TestFinishTime(t *testing.T) {
 		status corev1.PodStatus
 		want   int
 	}{
-		"it runs": {corev1.PodStatus{Phase: corev1.PodRunning}, 0},
-		"refused by its node, which says nothing more": {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu"}, 10},
-		"refused, with the time":                       {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12))}, 12},
+		"it runs":                                {corev1.PodStatus{Phase: corev1.PodRunning}, 0},
+		"rejected by its node without a message": {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu"}, 10},
+		"refused, with the time":                 {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12))}, 12},
 		"its last container finished": {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12)), ContainerStatuses: []corev1.ContainerStatus{
 			{RestartCount: 2, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(20)}}},
 			{RestartCount: 4, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(30)}}}}}, 30},

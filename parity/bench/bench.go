@@ -83,7 +83,7 @@ func (b *bench) sides(names ...string) ([]side, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands := map[string][]string{kube: {peer}, berth: {own, "-enough", "1s"}, shell: {own, "-enough", "1s", "-shell"}}
+	commands := map[string][]string{kube: {peer}, berth: {own, "-min-time", "1s"}, shell: {own, "-min-time", "1s", "-shell"}}
 	var sides []side
 	for _, name := range names {
 		sides = append(sides, side{name, commands[name]})

@@ -3,7 +3,7 @@
 // `make bench-parity` runs it. It builds both sides, gives the same workload to each,
 // alternating (A B A B ...), in processes of their own on the same CPUs, and prints the
 // cost of each, the ratio with its spread over the rounds, and the ratio to the goals. It
-// asserts nothing, because the reader must know what else the machine did.
+// asserts nothing, because other load on the machine changes the results.
 //
 // There are four parts, selected with -parts:
 //

@@ -73,8 +73,8 @@ func (b *bench) prepare() error {
 	}
 	b.sides = []side{
 		{upstream, []string{self, "-peer"}},
-		{compatible, []string{own, "-enough", "1s"}},
-		{planned, []string{own, "-enough", "1s", "-planned"}},
+		{compatible, []string{own, "-min-time", "1s"}},
+		{planned, []string{own, "-min-time", "1s", "-planned"}},
 	}
 	pinned := "not pinned: there is no taskset"
 	if taskset, err := exec.LookPath("taskset"); err == nil {

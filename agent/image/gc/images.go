@@ -36,9 +36,9 @@ func (c *Collector) detectImages(ctx context.Context, now time.Time) ([]*imageRe
 	if err != nil {
 		return nil, err
 	}
-	there := map[string]bool{}
+	existing := map[string]bool{}
 	for _, i := range images {
-		there[i.Id] = true
+		existing[i.Id] = true
 		r := c.images[i.Id]
 		if r == nil {
 			r = &imageRecord{id: i.Id, firstDetected: now}
@@ -52,7 +52,7 @@ func (c *Collector) detectImages(ctx context.Context, now time.Time) ([]*imageRe
 	var free []*imageRecord
 	for id, r := range c.images {
 		switch {
-		case !there[id]:
+		case !existing[id]:
 			delete(c.images, id)
 		case !r.inUse && !r.pinned:
 			free = append(free, r)
@@ -214,7 +214,7 @@ func freedBytes(before, after stats.DiskUsage) int64 {
 }
 
 // freeImage removes one image. If that fails it removes the ballast file and tries again.
-func (c *Collector) freeImage(ctx context.Context, r *imageRecord, why string) error {
+func (c *Collector) freeImage(ctx context.Context, r *imageRecord, reason string) error {
 	spec := &criapi.ImageSpec{Image: r.id}
 	err := c.opts.Service.RemoveImage(ctx, spec)
 	if err != nil && ctx.Err() == nil && c.ballast.remove() {
@@ -224,9 +224,9 @@ func (c *Collector) freeImage(ctx context.Context, r *imageRecord, why string) e
 	if err != nil {
 		return fmt.Errorf("image %s: %w", r.id, err)
 	}
-	c.opts.Log.Info("Removed an unused image", "image", r.id, "reason", why, "size", r.size)
+	c.opts.Log.Info("Removed an unused image", "image", r.id, "reason", reason, "size", r.size)
 	delete(c.images, r.id)
 	c.opts.OnChange()
-	c.opts.Metrics.images.WithLabelValues(why).Inc()
+	c.opts.Metrics.images.WithLabelValues(reason).Inc()
 	return nil
 }

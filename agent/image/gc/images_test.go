@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/stats"
 )
 
-// eagerPolicy asks for an empty disk: everything that may be removed is removed.
+// eagerPolicy sets the thresholds to an empty disk, so that every unused image is removed.
 func eagerPolicy() Policy {
 	p := DefaultPolicy()
 	p.HighThresholdPercent, p.LowThresholdPercent = 1, 0
@@ -102,7 +102,7 @@ func TestImageOrder(t *testing.T) {
 	b.collectAfter(t, time.Minute)
 	b.collectAfter(t, time.Minute)
 	if got := b.removed(); !slices.Equal(got, []string{"first:1", "second:1"}) {
-		t.Errorf("removed %q, want the unused ones, the one seen first before the other", got)
+		t.Errorf("removed %q, want the unused images in the order of first detection", got)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestImageAges(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if err := c.Reclaim(ctx, true, true); err != nil || !slices.Equal(service.Calls(), []string{"RemoveImage app:1", "RemoveImage new:1"}) {
-			t.Errorf("after three minutes: %q, %v, want the other one, too", service.Calls(), err)
+			t.Errorf("after three minutes: %q, %v, want the other pod as well", service.Calls(), err)
 		}
 	})
 }
@@ -184,7 +184,7 @@ func TestRemovalErrors(t *testing.T) {
 		b.service.PutImage("app:1", 10)
 		b.service.Fail(method, errors.New("away"))
 		if err := b.CollectImages(context.Background()); err == nil || !strings.Contains(err.Error(), "away") || len(b.removed()) > 0 {
-			t.Errorf("%s failed: %v, removed %q, want an error and nothing removed", method, err, b.removed())
+			t.Errorf("%s failed: %v, removed %q, want an error and no removal", method, err, b.removed())
 		}
 	}
 	// A failed removal does not affect other images.

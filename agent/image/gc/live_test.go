@@ -114,7 +114,7 @@ func TestImagesOnRealDisk(t *testing.T) {
 		g.pull(t, fmt.Sprint("app", i), 6*mib)
 	}
 	if percent, _ := g.usage(t); percent >= 85 {
-		t.Fatalf("the disk is at %d %% before it is filled: make it larger", percent)
+		t.Fatalf("the disk usage is %d %% before the test fills it: make the disk larger", percent)
 	}
 	before := g.images(t)
 	if err := g.collector.CollectImages(ctx); err != nil || !slices.Equal(g.images(t), before) {

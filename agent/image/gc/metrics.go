@@ -18,8 +18,8 @@ func NewMetrics() *Metrics {
 			Name: "berth_containers_collected_total", Help: "Number of terminated containers removed by garbage collection.",
 		}),
 	}
-	for _, why := range []string{"age", "space"} {
-		m.images.WithLabelValues(why)
+	for _, reason := range []string{"age", "space"} {
+		m.images.WithLabelValues(reason)
 	}
 	return m
 }

@@ -57,7 +57,7 @@ func TestBuiltinIsShared(t *testing.T) {
 	shared := open(t, store.Options{})
 	s := open(t, store.Options{BuiltinDir: shared.Dir()})
 	if _, err := s.Pull(t.Context(), store.TestProgramImage, nil, nil); err == nil || !strings.Contains(err.Error(), "cannot be pulled") {
-		t.Errorf("before it is there: %v", err)
+		t.Errorf("before it exists: %v", err)
 	}
 	if err := s.EnsureBuiltin(t.Context()); err != nil {
 		t.Fatal(err)

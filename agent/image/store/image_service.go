@@ -89,7 +89,7 @@ func toCRI(image Image) *cri.Image {
 	out := &cri.Image{Id: image.ID, RepoTags: image.RepoTags, RepoDigests: image.RepoDigests, Size: uint64(image.Bytes), Pinned: image.Builtin,
 		Spec: &cri.ImageSpec{Image: image.ID}}
 	user, _, _ := strings.Cut(image.Config.User, ":")
-	// The runtime treats everything else as a name (containerinit.maxIDBits).
+	// The runtime treats all other values as names (containerinit.maxIDBits).
 	if uid, err := strconv.ParseUint(user, 10, 31); err == nil {
 		out.Uid = &cri.Int64Value{Value: int64(uid)}
 	} else {

@@ -171,11 +171,11 @@ func (w *transaction) installLayers(ctx context.Context, src *imageSource, ids [
 		context.AfterFunc(ctx, src.cancel)
 	}
 	var all sync.WaitGroup
-	turns := make(chan struct{}, maxParallelLayers)
+	slots := make(chan struct{}, maxParallelLayers)
 	for i, id := range ids {
 		all.Go(func() {
-			turns <- struct{}{}
-			defer func() { <-turns }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			if ctx.Err() != nil {
 				return
 			}
@@ -195,7 +195,7 @@ func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash,
 		return err
 	}
 	defer unlock()
-	if there, err := w.findLayer(id); there || err != nil {
+	if exists, err := w.findLayer(id); exists || err != nil {
 		return err
 	}
 	dir, files, err := w.newLayerDir()

@@ -15,8 +15,8 @@ type keyedMutex struct {
 func (k *keyedMutex) lock(ctx context.Context, key string) (unlock func(), err error) {
 	for {
 		k.mu.Lock()
-		wait, taken := k.held[key]
-		if !taken {
+		wait, locked := k.held[key]
+		if !locked {
 			free := make(chan struct{})
 			if k.held == nil {
 				k.held = map[string]chan struct{}{}

@@ -19,7 +19,7 @@ func archiveOf(t *testing.T, layers ...[]byte) io.Reader {
 	return bytes.NewReader(saved(t, layers...))
 }
 
-// check compares an unpacked layer with that of TestLayerFidelity.
+// check compares an unpacked layer with the one that TestLayerFidelity packed.
 func check(t *testing.T, layer string) {
 	t.Helper()
 	for name, want := range map[string]struct {

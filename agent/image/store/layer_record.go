@@ -60,19 +60,19 @@ func readRecord(dir string) (layer, error) {
 
 // findLayer reports whether a layer exists, and pins it for w.
 func (w *transaction) findLayer(diffID v1.Hash) (bool, error) {
-	there := false
+	exists := false
 	err := w.store.withLock(func() error {
 		_, err := w.store.readLayer(diffID)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err == nil {
-			there = true
+			exists = true
 			err = w.pinLayer(layerName(diffID))
 		}
 		return err
 	})
-	return there, err
+	return exists, err
 }
 
 // newLayerDir creates an empty directory for the files of a layer.

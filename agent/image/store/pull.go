@@ -52,7 +52,7 @@ func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Pro
 	return out, nil
 }
 
-// contextCause returns the cause of ctx if err is due to its cancellation, else err.
+// contextCause returns the cause of ctx if its cancellation caused err. Otherwise it returns err.
 func contextCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
 		return cause

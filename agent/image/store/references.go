@@ -58,7 +58,7 @@ func validateContainerName(container string) error {
 	return nil
 }
 
-// Release ends the use of an image by a container and removes layers that nothing else uses. It
+// Release ends the use of an image by a container and removes layers that no other image or container uses. It
 // is a no-op without a preceding Acquire.
 func (s *Store) Release(container string) error {
 	if err := validateContainerName(container); err != nil {

@@ -204,7 +204,7 @@ func TestConcurrentPulls(t *testing.T) {
 func TestPullCancellation(t *testing.T) {
 	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
 	manifest, config := maliciousManifest(t, layer, nil)
-	begun := make(chan struct{})
+	started := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
 		case strings.Contains(path, "/manifests/"):
@@ -215,7 +215,7 @@ func TestPullCancellation(t *testing.T) {
 		case strings.HasSuffix(path, sum(layer).String()):
 			_, _ = io.Copy(w, bytes.NewReader(layer[:50_000]))
 			w.(http.Flusher).Flush()
-			close(begun)
+			close(started)
 			<-r.Context().Done()
 		}
 	}))
@@ -223,7 +223,7 @@ func TestPullCancellation(t *testing.T) {
 	s := open(t, store.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		<-begun
+		<-started
 		cancel()
 	}()
 	if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); !errors.Is(err, context.Canceled) {
@@ -239,8 +239,8 @@ func TestStalledRegistries(t *testing.T) {
 	at := func(data []byte) string { return "/v2/team/app/blobs/" + sum(data).String() }
 	all := map[string][]byte{"/v2/": nil, "/v2/team/app/manifests/1": manifest, at(config): config, at(layer): layer}
 	for what, silent := range map[string]struct {
-		path  string
-		begun bool // part of the response is sent
+		path    string
+		started bool // part of the response is sent
 	}{
 		"whether it is one":          {path: "/v2/"},
 		"a manifest":                 {path: "/v2/team/app/manifests/1"},
@@ -259,7 +259,7 @@ func TestStalledRegistries(t *testing.T) {
 					_, _ = w.Write(data)
 					return
 				}
-				if silent.begun {
+				if silent.started {
 					_, _ = w.Write(data[:len(data)/2])
 					w.(http.Flusher).Flush()
 				}

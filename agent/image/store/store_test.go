@@ -93,7 +93,7 @@ func empty(t *testing.T, s *store.Store) {
 			t.Fatal(err)
 		}
 		if len(left) > 0 {
-			t.Errorf("%s has %d entries left, such as %s", dir, len(left), left[0].Name())
+			t.Errorf("%s still has %d entries, such as %s", dir, len(left), left[0].Name())
 		}
 	}
 }

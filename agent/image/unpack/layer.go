@@ -196,7 +196,7 @@ func (l *unpacker) makeDir(in *os.Root, name string) error {
 	if err == nil && info.IsDir() {
 		return nil
 	}
-	hides := err == nil && isWhiteout(info)
+	hidden := err == nil && isWhiteout(info)
 	if err == nil {
 		if err := l.remove(in, name); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (l *unpacker) makeDir(in *os.Root, name string) error {
 	if err := in.Mkdir(name, 0o755); err != nil {
 		return err
 	}
-	if hides {
+	if hidden {
 		return markOpaque(in, name)
 	}
 	return nil

@@ -156,7 +156,7 @@ func TestNodeUsageIsCollected(t *testing.T) {
 			t.Errorf("conditions %v", got)
 		}
 		if p := get(t, api, "idle"); p.Status.Phase != corev1.PodRunning {
-			t.Errorf("a pod is %s though deleting images was enough", p.Status.Phase)
+			t.Errorf("a pod is %s although deleting images freed enough", p.Status.Phase)
 		}
 	})
 }
@@ -199,7 +199,7 @@ func TestInvalidAnnotationsAreReported(t *testing.T) {
 			create(t, api, p)
 		}
 		serve(t, api, nil, events)
-		told := func() (out []string) {
+		reports := func() (out []string) {
 			for len(events.Events) > 0 {
 				out = append(out, <-events.Events)
 			}
@@ -207,7 +207,7 @@ func TestInvalidAnnotationsAreReported(t *testing.T) {
 			return out
 		}
 		waitFor(5 * time.Minute)
-		got := told()
+		got := reports()
 		if len(got) != 2 || !strings.HasPrefix(got[0], `Warning UnreadableAnnotation sim.berth.dev/run-seconds: "abc": must be`) ||
 			!strings.HasPrefix(got[1], `Warning UnreadableAnnotation sim.berth.dev/usage: "memory=foo": memory`) {
 			t.Errorf("events %q, want one about the two invalid values", got)
@@ -218,7 +218,7 @@ func TestInvalidAnnotationsAreReported(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitFor(time.Second)
-		if got := told(); len(got) != 1 || !strings.Contains(got[0], "memory=bar") {
+		if got := reports(); len(got) != 1 || !strings.Contains(got[0], "memory=bar") {
 			t.Errorf("events %q, want the other value", got)
 		}
 	})

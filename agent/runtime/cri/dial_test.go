@@ -42,12 +42,12 @@ type stub struct {
 	events []*criapi.ContainerEventResponse // nil: no event stream
 	broken int                              // calls that still fail with Unavailable
 	stops  []error                          // results of StopPodSandbox, in order
-	asked  int                              // calls of StopPodSandbox
+	calls  int                              // calls of StopPodSandbox
 }
 
 func (s *stub) StopPodSandbox(context.Context, *criapi.StopPodSandboxRequest) (*criapi.StopPodSandboxResponse, error) {
-	err := s.stops[s.asked]
-	s.asked++
+	err := s.stops[s.calls]
+	s.calls++
 	return &criapi.StopPodSandboxResponse{}, err
 }
 
@@ -137,17 +137,17 @@ func TestMutatingCallsAreNotRepeated(t *testing.T) {
 	starting := status.Error(codes.Unknown, "server is not initialized yet")
 	for name, tc := range map[string]struct {
 		answers []error
-		asked   int
+		calls   int
 		code    codes.Code
 	}{
-		"while starting":       {answers: []error{starting, starting, nil}, asked: 3},
-		"when it went away":    {answers: []error{status.Error(codes.Unavailable, "error reading from server: EOF")}, asked: 1, code: codes.Unavailable},
-		"when it is not there": {answers: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, asked: 2},
-		"when it fails":        {answers: []error{status.Error(codes.Unknown, "network is removed")}, asked: 1, code: codes.Unknown},
+		"while starting":               {answers: []error{starting, starting, nil}, calls: 3},
+		"when the client disconnected": {answers: []error{status.Error(codes.Unavailable, "error reading from server: EOF")}, calls: 1, code: codes.Unavailable},
+		"when it is not there":         {answers: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, calls: 2},
+		"when it fails":                {answers: []error{status.Error(codes.Unknown, "network is removed")}, calls: 1, code: codes.Unknown},
 	} {
 		s := &stub{stops: tc.answers}
-		if err := serveStub(t, s).StopPodSandbox(context.Background(), "x"); status.Code(err) != tc.code || s.asked != tc.asked {
-			t.Errorf("%s: %v after %d calls, want %v after %d", name, err, s.asked, tc.code, tc.asked)
+		if err := serveStub(t, s).StopPodSandbox(context.Background(), "x"); status.Code(err) != tc.code || s.calls != tc.calls {
+			t.Errorf("%s: %v after %d calls, want %v after %d", name, err, s.calls, tc.code, tc.calls)
 		}
 	}
 }

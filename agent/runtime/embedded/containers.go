@@ -149,8 +149,8 @@ func (r *Runtime) kill(ctx context.Context, c *container) error {
 	if c.state() != cri.ContainerState_CONTAINER_RUNNING {
 		return nil
 	}
-	patience := time.NewTimer(killTimeout)
-	defer patience.Stop()
+	timer := time.NewTimer(killTimeout)
+	defer timer.Stop()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for {
@@ -165,7 +165,7 @@ func (r *Runtime) kill(ctx context.Context, c *container) error {
 			return nil
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
-		case <-patience.C:
+		case <-timer.C:
 			return status.Errorf(codes.DeadlineExceeded, "container %s did not exit within %v after SIGKILL", c.record.ID, killTimeout)
 		case <-again.C:
 		}

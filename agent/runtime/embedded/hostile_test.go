@@ -104,6 +104,6 @@ func TestSharedPIDNamespaceHidesHost(t *testing.T) {
 	}
 	got, _ := r.outputAndCode(sb, sandboxConfig, shell("c", `for p in root root/.. cwd cwd/..; do ls /proc/1/$p/ 2>/dev/null; cat /proc/1/$p`+r.Dir+`/secret 2>/dev/null; done; echo end; grep -c . /proc/1/mounts`))
 	if got != "end\n1\n" {
-		t.Errorf("of process 1 a container sees %q, want nothing, and one mount", got)
+		t.Errorf("/proc/1 in a container: %q, want no access and one mount", got)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // matches reports whether id is the wanted ID; "" matches all.
-func matches(asked, id string) bool { return asked == "" || asked == id }
+func matches(requested, id string) bool { return requested == "" || requested == id }
 
 func matchesLabels(selector, labels map[string]string) bool {
 	for k, v := range selector {
@@ -24,9 +24,9 @@ func matchesLabels(selector, labels map[string]string) bool {
 // sortNewestFirst sorts as CRI requires.
 func sortNewestFirst[T any](all []T, key func(T) (created int64, id string)) {
 	slices.SortFunc(all, func(a, b T) int {
-		at, aid := key(a)
+		at, idA := key(a)
 		bt, bid := key(b)
-		return cmp.Or(cmp.Compare(bt, at), cmp.Compare(aid, bid))
+		return cmp.Or(cmp.Compare(bt, at), cmp.Compare(idA, bid))
 	})
 }
 

@@ -34,7 +34,7 @@ func TestPodAddresses(t *testing.T) {
 			t.Errorf("%s from the other pod: %q, want %q", address[i], got, want)
 		}
 		if got := r.exec(id[i], "wget", "-qO-", "http://127.0.0.1/"); !strings.Contains(got, want) {
-			t.Errorf("its own loopback: %q, want %q", got, want)
+			t.Errorf("loopback of the pod: %q, want %q", got, want)
 		}
 	}
 	if err := r.Service.StopPodSandbox(context.Background(), sb[0]); err != nil {
@@ -64,7 +64,7 @@ func TestSharedNamespaces(t *testing.T) {
 	r.run(sb, sandboxConfig, shell("a", "exec sleep 777"))
 	long := itoa(1_000_000 + os.Getpid()) // a unique sleep duration
 	if got, _ = r.outputAndCode(sb, sandboxConfig, shell("b", "ps | grep -c '[s]leep 777'; sleep "+long+" &")); got != "1\n" {
-		t.Errorf("shared: %q, want one sleep to be seen", got)
+		t.Errorf("shared: %q, want one visible sleep process", got)
 	}
 	r.waitUntil("remaining processes of b are killed", func() bool {
 		pids, err := filepath.Glob("/proc/[0-9]*/cmdline")

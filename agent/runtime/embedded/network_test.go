@@ -10,19 +10,19 @@ import (
 // created again by the next runtime.
 func TestRemoveNetworkIfUnused(t *testing.T) {
 	r := newHarness(t, true)
-	there := func() bool { _, err := net.InterfaceByName(r.Options.Bridge); return err == nil }
+	exists := func() bool { _, err := net.InterfaceByName(r.Options.Bridge); return err == nil }
 	sb, _ := r.createSandbox("stays", nil)
-	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || !there() {
-		t.Fatalf("removed while a pod needs it: %v, bridge exists: %t", err, there())
+	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || !exists() {
+		t.Fatalf("removed while a pod needs it: %v, bridge exists: %t", err, exists())
 	}
 	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || there() {
-		t.Fatalf("leftovers: %v, bridge exists: %t", err, there())
+	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || exists() {
+		t.Fatalf("leftovers: %v, bridge exists: %t", err, exists())
 	}
 	r.Restart(t)
-	if r.createSandbox("next", nil); !there() {
+	if r.createSandbox("next", nil); !exists() {
 		t.Error("no bridge for the next agent's pods")
 	}
 }

@@ -103,7 +103,7 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	if n := len(seccompFilter(0)) / 8; n > 4096 {
-		t.Errorf("the filter has %d instructions, of which the kernel takes 4096", n)
+		t.Errorf("the filter has %d instructions, the kernel accepts at most 4096", n)
 	}
 }
 

@@ -46,16 +46,16 @@ func TestContainersSurviveRestart(t *testing.T) {
 	r.Restart(t)
 
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING || s.StartedAt != before.StartedAt {
-		t.Errorf("what ran is %v since %d, want it to run since %d", s.State, s.StartedAt, before.StartedAt)
+		t.Errorf("running container: %v since %d, want running since %d", s.State, s.StartedAt, before.StartedAt)
 	}
 	if s := r.WaitExited(t, meanwhile); s.ExitCode != 6 || r.output(sandboxConfig, ends) != "last words\n" {
 		t.Errorf("exited in the meantime: %d, %q, want 6, last words", s.ExitCode, r.output(sandboxConfig, ends))
 	}
 	if s := r.status(short); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 4 {
-		t.Errorf("what had ended: %v %d, want exited with 4", s.State, s.ExitCode)
+		t.Errorf("finished container: %v %d, want exited with 4", s.State, s.ExitCode)
 	}
 	if s := r.status(waits); s.State != cri.ContainerState_CONTAINER_CREATED {
-		t.Errorf("what was not started: %v", s.State)
+		t.Errorf("container that was not started: %v", s.State)
 	}
 	if s, err := r.Service.PodSandboxStatus(context.Background(), sb); err != nil || s.State != cri.PodSandboxState_SANDBOX_READY || s.GetNetwork().GetIp() == "" {
 		t.Errorf("the sandbox: %v, %v, want it ready with its address", s, err)
@@ -67,7 +67,7 @@ func TestContainersSurviveRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := r.status(id); s.ExitCode != 9 || !strings.HasSuffix(r.output(sandboxConfig, runs), "asked\n") {
-		t.Errorf("stopped: %d, %q, want 9, asked", s.ExitCode, r.output(sandboxConfig, runs))
+		t.Errorf("stopped: %d, %q, want 9, requested", s.ExitCode, r.output(sandboxConfig, runs))
 	}
 }
 
@@ -127,7 +127,7 @@ func TestKilledSandbox(t *testing.T) {
 		return err == nil && s.State == cri.PodSandboxState_SANDBOX_NOTREADY
 	})
 	if _, err := r.Service.CreateContainer(context.Background(), sb, config("late"), sandboxConfig); err == nil {
-		t.Error("a container was made in a sandbox that is down")
+		t.Error("a container was created in a stopped sandbox")
 	}
 	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)

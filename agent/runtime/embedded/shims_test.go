@@ -29,7 +29,7 @@ func TestShimMemory(t *testing.T) {
 	}
 	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", ids.Shim))
 	if got := strings.Fields(strings.ReplaceAll(string(line), "\x00", " ")); len(got) != 2 || got[0] != shim.Name || got[1] != dir {
-		t.Errorf("its command line is %q, want %s %s", got, shim.Name, dir)
+		t.Errorf("command line of the shim is %q, want %s %s", got, shim.Name, dir)
 	}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", ids.Shim))
 	if err != nil {

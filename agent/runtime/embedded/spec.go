@@ -98,7 +98,7 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// runAsUser returns the user of the container: the pod's, or else the image's.
+// runAsUser returns the user of the container: the pod's, or the image's by default.
 func runAsUser(s *cri.LinuxContainerSecurityContext, image store.Image) containerinit.User {
 	u := containerinit.User{Name: image.Config.User, Merge: s.GetSupplementalGroupsPolicy() == cri.SupplementalGroupsPolicy_Merge}
 	if name := s.GetRunAsUsername(); name != "" {

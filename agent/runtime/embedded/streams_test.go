@@ -62,7 +62,7 @@ func TestExecStreams(t *testing.T) {
 	}
 	_, _, err = r.stream(exec(false, "nope"), strings.NewReader(""), false)
 	if !errors.As(err, &code) || code.Code != 127 {
-		t.Errorf("what is not there: %v, want code 127", err)
+		t.Errorf("missing program: %v, want code 127", err)
 	}
 	out, _, err = r.stream(exec(true, "/bin/sh", "-c", "test -t 0 && test -t 1 && read x && echo got $x"), strings.NewReader("a line\n"), true)
 	if err != nil || !strings.Contains(out, "got a line") {

@@ -11,8 +11,8 @@ import (
 )
 
 // unsupported returns an error for a field that this runtime does not support.
-func unsupported(field, why string) error {
-	return status.Errorf(codes.InvalidArgument, "the embedded runtime does not support %s: %s; use a node with a CRI runtime such as containerd", field, why)
+func unsupported(field, reason string) error {
+	return status.Errorf(codes.InvalidArgument, "the embedded runtime does not support %s: %s; use a node with a CRI runtime such as containerd", field, reason)
 }
 
 // checkSandboxSupported returns an error if a field of the pod is not supported.

@@ -20,7 +20,7 @@ import (
 func TestV2BuiltinImage(t *testing.T) {
 	r := &harness{container.StartEmbedded(t, false, nil), t}
 	if host := r.host(); os.Getenv("BERTH_V2") != "" && host.Mode != cgroup.V2 {
-		t.Fatalf("mode %s where BERTH_V2 says v2", host.Mode)
+		t.Fatalf("mode %s although BERTH_V2 requires v2", host.Mode)
 	}
 	ctx := context.Background()
 	if err := r.Options.Images.EnsureBuiltin(ctx); err != nil {
@@ -61,7 +61,7 @@ func TestV2BuiltinImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(r.host().Dir("memory", filepath.Join(sandboxConfig.Linux.CgroupParent, id))); !os.IsNotExist(err) {
-		t.Errorf("its cgroup remains: %v", err)
+		t.Errorf("the cgroup remains: %v", err)
 	}
 	if left := r.leftovers(); len(left) != 0 {
 		t.Errorf("left: %q", left)

@@ -30,23 +30,23 @@ func TestZygoteStopped(t *testing.T) {
 	if err := syscall.Kill(original, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	given := r.create(sb, sandboxConfig, shell("given-up", "exec sleep 1000"))
+	abandoned := r.create(sb, sandboxConfig, shell("given-up", "exec sleep 1000"))
 	other := r.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
-	if err := r.Service.StartContainer(context.Background(), given); err == nil || !strings.Contains(err.Error(), "no answer") {
+	if err := r.Service.StartContainer(context.Background(), abandoned); err == nil || !strings.Contains(err.Error(), "no answer") {
 		t.Errorf("started: %v, want that there was no answer", err)
 	}
 	_ = syscall.Kill(original, syscall.SIGCONT)
 	r.waitUntil("what was stopped has ended", func() bool { return processEnded(original) })
 	if err := r.Service.StartContainer(context.Background(), other); err != nil {
-		t.Errorf("another one: %v", err)
+		t.Errorf("second instance: %v", err)
 	}
 	for _, when := range []string{"then", "after a restart of the agent"} {
-		if s := r.status(given); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
+		if s := r.status(abandoned); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
 			t.Errorf("%s: %v %d %s, want it exited with 128, StartError", when, s.State, s.ExitCode, s.Reason)
 		}
 		r.Restart(t)
 	}
-	if ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", given)); !errors.Is(err, os.ErrNotExist) {
+	if ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", abandoned)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("ContainerState %v, %v", ids, err)
 	}
 }
@@ -70,6 +70,6 @@ func TestOpenFileLimit(t *testing.T) {
 	r.LoadWorkload(t)
 	sb, sandboxConfig := r.createSandbox("limit", nil)
 	if got, _ := r.outputAndCode(sb, sandboxConfig, shell("c", "ulimit -n")); got != string(want) {
-		t.Errorf("it may open %q, want %q", got, want)
+		t.Errorf("open file limit is %q, want %q", got, want)
 	}
 }

@@ -61,21 +61,21 @@ func TestUnclaimedShimExits(t *testing.T) {
 	s := testShims(t)
 	dir, p, report := startCopy(t, s)
 	if p.wait(200 * time.Millisecond) {
-		t.Error("it did not wait until it was claimed")
+		t.Error("the shim did not wait until it was claimed")
 	}
 	if err := report.Close(); err != nil { // as if the agent had exited or given up
 		t.Fatal(err)
 	}
 	if !p.wait(30 * time.Second) {
-		t.Fatal("it keeps running")
+		t.Fatal("the unclaimed shim did not exit")
 	}
 	for _, file := range []string{shim.ProcessFile, shim.ExitFile} {
 		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
-			t.Errorf("there is a file %s: a container was begun", file)
+			t.Errorf("file %s exists: a container was started", file)
 		}
 	}
 	if c := newContainer(dir, containerRecord{}); !c.notStarted() {
-		t.Error("its container counts as started")
+		t.Error("the container counts as started")
 	}
 	dir, p, report = startCopy(t, s)
 	defer report.Close()
@@ -117,7 +117,7 @@ func TestZygoteReplaced(t *testing.T) {
 		_, p, report := startCopy(t, s)
 		_ = report.Close()
 		if !p.wait(30 * time.Second) {
-			t.Fatal("a copy lives on")
+			t.Fatal("a copy of the program still runs")
 		}
 		s.mu.Lock()
 		if n > 0 && (s.zygote != before) != replaced {

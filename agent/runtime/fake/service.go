@@ -49,7 +49,7 @@ func New(refs ...string) *Service {
 	return s
 }
 
-// Fail makes the next calls of a method, for example "StartContainer", return errs in turn. A nil
+// Fail makes the next calls of a method, for example "StartContainer", return errs in order. A nil
 // error lets a call through.
 func (s *Service) Fail(method string, errs ...error) {
 	s.mu.Lock()

@@ -168,15 +168,15 @@ func rotations(path string) ([]string, error) {
 
 // follow continues at the position of lines. It returns the file that is open last.
 func follow(ctx context.Context, path string, f *os.File, lines *reader, p *printer, ended func(context.Context) (bool, error)) (*os.File, error) {
-	var asked time.Time
+	var requestedAt time.Time
 	for {
 		over := false
-		if time.Since(asked) >= statusInterval {
+		if time.Since(requestedAt) >= statusInterval {
 			var err error
 			if over, err = ended(ctx); err != nil {
 				return f, fmt.Errorf("reading the container status: %w", err)
 			}
-			asked = time.Now()
+			requestedAt = time.Now()
 		}
 		// Check for rotation before reading the rest: then the old file is complete.
 		here, err := sameFile(f, path)

@@ -203,15 +203,15 @@ func TestFollow(t *testing.T) {
 
 func TestFollowerWaitsForTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "0.log")
-	asked, q := 0, All()
+	calls, q := 0, All()
 	q.Follow = true
 	var out bytes.Buffer
 	err := Copy(t.Context(), &out, path, q, func(context.Context) (bool, error) {
-		asked++
-		if asked == 2 {
+		calls++
+		if calls == 2 {
 			return true, os.WriteFile(path, []byte("2026-01-02T15:04:01Z stdout F one\n"), 0o600)
 		}
-		return asked > 2, nil
+		return calls > 2, nil
 	})
 	if err != nil || out.String() != "one\n" {
 		t.Errorf("%q, %v", out.String(), err)

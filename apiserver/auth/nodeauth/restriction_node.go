@@ -74,9 +74,9 @@ var kubeletLabels = []string{
 func forbiddenLabels(before, after map[string]string) []string {
 	var bad []string
 	check := func(key string) {
-		old, had := before[key]
+		old, existed := before[key]
 		now, has := after[key]
-		if (had != has || old != now) && !isAllowedLabel(key) && !slices.Contains(bad, key) {
+		if (existed != has || old != now) && !isAllowedLabel(key) && !slices.Contains(bad, key) {
 			bad = append(bad, key)
 		}
 	}

@@ -95,14 +95,14 @@ func TestServingPairNames(t *testing.T) {
 	for _, name := range []string{"localhost", "127.0.0.1", "10.96.0.1", "kubernetes.default.svc", "node.example"} {
 		verify(t, a.CAPEM(), first, start, x509.VerifyOptions{DNSName: name})
 	}
-	again := func(why string, now time.Time, change bool, hosts ...string) {
+	again := func(reason string, now time.Time, change bool, hosts ...string) {
 		t.Helper()
 		a := open(t, dir, now)
 		if _, _, err := a.ServingPair(APIServerAltNames(net.IPv4(10, 96, 0, 1), hosts...)); err != nil {
 			t.Fatal(err)
 		}
 		if changed := !bytes.Equal(first, read(t, certFile)); changed != change {
-			t.Errorf("%s: certificate changed is %v, want %v", why, changed, change)
+			t.Errorf("%s: certificate changed is %v, want %v", reason, changed, change)
 		}
 		first = read(t, certFile)
 	}
@@ -132,8 +132,8 @@ func TestRenewedCAVerifiesOldCertificates(t *testing.T) {
 
 func TestDamagedFilesAreErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
-		spoil func(dir string) error
-		want  string
+		corrupt func(dir string) error
+		want    string
 	}{
 		"CA key lost":       {func(dir string) error { return os.Remove(filepath.Join(dir, "ca.key")) }, "ca.key is missing"},
 		"CA key of another": {func(dir string) error { return os.Rename(filepath.Join(dir, "sa.key"), filepath.Join(dir, "ca.key")) }, "does not match"},
@@ -143,7 +143,7 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			open(t, dir, start)
-			if err := tc.spoil(dir); err != nil {
+			if err := tc.corrupt(dir); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := Open(dir, at(start)); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -95,9 +95,9 @@ func TestSubjectAccessReview(t *testing.T) {
 
 func TestLocalAndSelfReviews(t *testing.T) {
 	ann := &user.DefaultInfo{Name: "ann"}
-	local := func(meta, asked string) error {
+	local := func(meta, requested string) error {
 		_, err := post(as(t, nil, "a"), NewLocalSubjectAccessReview(annOnly), &authorizationv1.LocalSubjectAccessReview{
-			ObjectMeta: metav1.ObjectMeta{Namespace: meta}, Spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods(asked)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: meta}, Spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods(requested)},
 		})
 		return err
 	}

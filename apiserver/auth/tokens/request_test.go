@@ -87,6 +87,6 @@ func TestAdmissionSeesRequestedAudiences(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := out.(*authenticationv1.TokenRequest).Spec.Audiences; seen == nil || len(seen.Spec.Audiences) != 0 || !slices.Equal(got, []string{DefaultIssuer}) {
-		t.Errorf("admission saw %+v; the token is for %v", seen, got)
+		t.Errorf("admission received %+v; the token is for %v", seen, got)
 	}
 }

@@ -4,15 +4,15 @@ import (
 	"github.com/distribution/reference"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 func defaultContainer(c *corev1.Container) {
-	podutil.SetDefault(&c.ImagePullPolicy, pullPolicyFor(c.Image))
-	podutil.SetDefault(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
-	podutil.SetDefault(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
+	podfields.SetDefault(&c.ImagePullPolicy, pullPolicyFor(c.Image))
+	podfields.SetDefault(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
+	podfields.SetDefault(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
 	for i := range c.Ports {
-		podutil.SetDefault(&c.Ports[i].Protocol, corev1.ProtocolTCP)
+		podfields.SetDefault(&c.Ports[i].Protocol, corev1.ProtocolTCP)
 	}
 	for i := range c.Env {
 		defaultEnv(c.Env[i].ValueFrom)
@@ -54,13 +54,13 @@ func defaultEnv(source *corev1.EnvVarSource) {
 	}
 	defaultFieldRef(source.FieldRef)
 	if source.FileKeyRef != nil {
-		podutil.SetDefaultPtr(&source.FileKeyRef.Optional, false)
+		podfields.SetDefaultPtr(&source.FileKeyRef.Optional, false)
 	}
 }
 
 func defaultFieldRef(ref *corev1.ObjectFieldSelector) {
 	if ref != nil {
-		podutil.SetDefault(&ref.APIVersion, "v1")
+		podfields.SetDefault(&ref.APIVersion, "v1")
 	}
 }
 
@@ -68,13 +68,13 @@ func defaultProbe(probe *corev1.Probe) {
 	if probe == nil {
 		return
 	}
-	podutil.SetDefault(&probe.TimeoutSeconds, 1)
-	podutil.SetDefault(&probe.PeriodSeconds, 10)
-	podutil.SetDefault(&probe.SuccessThreshold, 1)
-	podutil.SetDefault(&probe.FailureThreshold, 3)
+	podfields.SetDefault(&probe.TimeoutSeconds, 1)
+	podfields.SetDefault(&probe.PeriodSeconds, 10)
+	podfields.SetDefault(&probe.SuccessThreshold, 1)
+	podfields.SetDefault(&probe.FailureThreshold, 3)
 	defaultHTTPGet(probe.HTTPGet)
 	if probe.GRPC != nil {
-		podutil.SetDefaultPtr(&probe.GRPC.Service, "")
+		podfields.SetDefaultPtr(&probe.GRPC.Service, "")
 	}
 }
 
@@ -82,6 +82,6 @@ func defaultHTTPGet(action *corev1.HTTPGetAction) {
 	if action == nil {
 		return
 	}
-	podutil.SetDefault(&action.Path, "/")
-	podutil.SetDefault(&action.Scheme, corev1.URISchemeHTTP)
+	podfields.SetDefault(&action.Path, "/")
+	podfields.SetDefault(&action.Scheme, corev1.URISchemeHTTP)
 }

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // legacyInitAnnotations are removed: they described init containers in old releases.
@@ -28,7 +28,7 @@ func DefaultPod(pod *corev1.Pod) {
 		defaultRequests(&pod.Spec.Containers[i].Resources)
 	}
 	defaultPodLevelResources(pod)
-	podutil.SetDefaultPtr(&pod.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
+	podfields.SetDefaultPtr(&pod.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
 	if pod.Spec.HostNetwork {
 		defaultHostPorts(pod.Spec.Containers)
 		defaultHostPorts(pod.Spec.InitContainers)
@@ -46,11 +46,11 @@ func DefaultPodTemplate(template *corev1.PodTemplateSpec) {
 
 // DefaultPodSpec sets the defaults that pods and templates share.
 func DefaultPodSpec(spec *corev1.PodSpec) {
-	podutil.SetDefault(&spec.DNSPolicy, corev1.DNSClusterFirst)
-	podutil.SetDefault(&spec.RestartPolicy, corev1.RestartPolicyAlways)
-	podutil.SetDefault(&spec.SchedulerName, corev1.DefaultSchedulerName)
-	podutil.SetDefaultPtr(&spec.SecurityContext, corev1.PodSecurityContext{})
-	podutil.SetDefaultPtr(&spec.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
+	podfields.SetDefault(&spec.DNSPolicy, corev1.DNSClusterFirst)
+	podfields.SetDefault(&spec.RestartPolicy, corev1.RestartPolicyAlways)
+	podfields.SetDefault(&spec.SchedulerName, corev1.DefaultSchedulerName)
+	podfields.SetDefaultPtr(&spec.SecurityContext, corev1.PodSecurityContext{})
+	podfields.SetDefaultPtr(&spec.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
 	if *spec.TerminationGracePeriodSeconds < 0 {
 		// Negative periods were valid in old releases and meant 1 s.
 		spec.TerminationGracePeriodSeconds = new(int64)
@@ -88,14 +88,14 @@ func DefaultResourceList(list corev1.ResourceList) {
 
 // AliasServiceAccount keeps serviceAccountName and the deprecated serviceAccount in sync.
 func AliasServiceAccount(spec *corev1.PodSpec) {
-	podutil.SetDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
+	podfields.SetDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 }
 
 // defaultRequests sets missing requests to the limits.
 func defaultRequests(resources *corev1.ResourceRequirements) {
 	for name, limit := range resources.Limits {
-		if _, given := resources.Requests[name]; given {
+		if _, set := resources.Requests[name]; set {
 			continue
 		}
 		if resources.Requests == nil {
@@ -114,7 +114,7 @@ func defaultPodLevelResources(pod *corev1.Pod) {
 		return
 	}
 	for name, limit := range resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{}) {
-		if podutil.IsHugePage(name) {
+		if podfields.IsHugePage(name) {
 			setMissing(&own.Limits, name, limit)
 		}
 	}
@@ -122,7 +122,7 @@ func defaultPodLevelResources(pod *corev1.Pod) {
 		return
 	}
 	for name, request := range resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{}) {
-		if resourcehelper.IsSupportedPodLevelResource(name) && !podutil.IsHugePage(name) {
+		if resourcehelper.IsSupportedPodLevelResource(name) && !podfields.IsHugePage(name) {
 			setMissing(&own.Requests, name, request)
 		}
 	}
@@ -134,7 +134,7 @@ func defaultPodLevelResources(pod *corev1.Pod) {
 }
 
 func setMissing(list *corev1.ResourceList, name corev1.ResourceName, quantity resource.Quantity) {
-	if _, given := (*list)[name]; given {
+	if _, set := (*list)[name]; set {
 		return
 	}
 	if *list == nil {
@@ -148,7 +148,7 @@ func defaultHostPorts(containers []corev1.Container) {
 	for i := range containers {
 		for j := range containers[i].Ports {
 			port := &containers[i].Ports[j]
-			podutil.SetDefault(&port.HostPort, port.ContainerPort)
+			podfields.SetDefault(&port.HostPort, port.ContainerPort)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // dropDisabledFields clears the fields of feature gates that are off by default. Storing them would
@@ -16,7 +16,7 @@ func dropDisabledFields(spec *corev1.PodSpec) {
 	for i := range spec.Volumes {
 		dropDisabledVolumeFields(&spec.Volumes[i])
 	}
-	podutil.EachContainer(spec, nil, func(c *corev1.Container, _ *field.Path) {
+	podfields.EachContainer(spec, nil, func(c *corev1.Container, _ *field.Path) {
 		for i := range c.VolumeMounts {
 			c.VolumeMounts[i].BindMountOptions = nil
 		}

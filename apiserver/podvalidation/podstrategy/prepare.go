@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // PrepareForCreate prepares a new pod: it resets the status to Pending, sets the QoS class and the
@@ -51,13 +51,13 @@ func PrepareForStatusUpdate(newPod, oldPod *corev1.Pod) {
 	newPod.Spec = *oldPod.Spec.DeepCopy()
 	newPod.DeletionTimestamp = nil
 	newPod.OwnerReferences = oldPod.OwnerReferences
-	podutil.SetDefault(&newPod.Status.QOSClass, oldPod.Status.QOSClass)
-	podutil.SetDefault(&newPod.Status.ObservedGeneration, oldPod.Status.ObservedGeneration)
+	podfields.SetDefault(&newPod.Status.QOSClass, oldPod.Status.QOSClass)
+	podfields.SetDefault(&newPod.Status.ObservedGeneration, oldPod.Status.ObservedGeneration)
 	for i := range newPod.Status.Conditions {
 		condition := &newPod.Status.Conditions[i]
 		for _, old := range oldPod.Status.Conditions {
 			if old.Type == condition.Type {
-				podutil.SetDefault(&condition.ObservedGeneration, old.ObservedGeneration)
+				podfields.SetDefault(&condition.ObservedGeneration, old.ObservedGeneration)
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func resetToOld(newPod, oldPod *corev1.Pod) {
 
 func copyResources(containers, requested []corev1.Container, sidecarsOnly bool) []corev1.Container {
 	for i := range containers {
-		if sidecarsOnly && !podutil.IsSidecar(&containers[i]) {
+		if sidecarsOnly && !podfields.IsSidecar(&containers[i]) {
 			continue
 		}
 		for _, a := range requested {
@@ -146,7 +146,7 @@ func mergeLabelKeys(selector *metav1.LabelSelector, labels map[string]string, ke
 		return
 	}
 	for _, key := range keys {
-		if value, given := labels[key]; given {
+		if value, set := labels[key]; set {
 			selector.MatchExpressions = append(selector.MatchExpressions,
 				metav1.LabelSelectorRequirement{Key: key, Operator: operator, Values: []string{value}})
 		}
@@ -158,18 +158,18 @@ func applyAppArmorAnnotations(pod *corev1.Pod) {
 	if pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return
 	}
-	whole := podutil.Deref(pod.Spec.SecurityContext).AppArmorProfile
+	whole := podfields.Deref(pod.Spec.SecurityContext).AppArmorProfile
 	adopt := func(containers []corev1.Container) {
 		for i := range containers {
 			c := &containers[i]
-			profile := podutil.AppArmorFromAnnotation(pod.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+c.Name])
-			if profile == nil || podutil.Deref(c.SecurityContext).AppArmorProfile != nil {
+			profile := podfields.AppArmorFromAnnotation(pod.Annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+c.Name])
+			if profile == nil || podfields.Deref(c.SecurityContext).AppArmorProfile != nil {
 				continue
 			}
-			if whole != nil && whole.Type == profile.Type && podutil.Deref(whole.LocalhostProfile) == podutil.Deref(profile.LocalhostProfile) {
+			if whole != nil && whole.Type == profile.Type && podfields.Deref(whole.LocalhostProfile) == podfields.Deref(profile.LocalhostProfile) {
 				continue
 			}
-			podutil.SetDefaultPtr(&c.SecurityContext, corev1.SecurityContext{})
+			podfields.SetDefaultPtr(&c.SecurityContext, corev1.SecurityContext{})
 			c.SecurityContext.AppArmorProfile = profile
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // oldNodeLabels are deprecated node labels.
@@ -19,20 +19,20 @@ var oldNodeLabels = map[string]string{
 }
 
 func (w *warnings) nodeLabels(spec *field.Path) {
-	for key := range podutil.SortedByKey(w.spec.NodeSelector) {
+	for key := range podfields.SortedByKey(w.spec.NodeSelector) {
 		if reason, old := oldNodeLabels[key]; old {
 			w.warnf(spec.Child("nodeSelector").Key(key), "%s", reason)
 		}
 	}
-	if node := podutil.NodeAffinityOf(w.spec); node != nil {
+	if node := podfields.NodeAffinityOf(w.spec); node != nil {
 		own := spec.Child("affinity", "nodeAffinity")
 		if required := node.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 			for i := range required.NodeSelectorTerms {
-				w.nodeTerm(&required.NodeSelectorTerms[i], own.Child(podutil.RequiredTerms, "nodeSelectorTerms").Index(i))
+				w.nodeTerm(&required.NodeSelectorTerms[i], own.Child(podfields.RequiredTerms, "nodeSelectorTerms").Index(i))
 			}
 		}
 		for i := range node.PreferredDuringSchedulingIgnoredDuringExecution {
-			w.nodeTerm(&node.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, own.Child(podutil.PreferredTerms).Index(i).Child("preference"))
+			w.nodeTerm(&node.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, own.Child(podfields.PreferredTerms).Index(i).Child("preference"))
 		}
 	}
 	for i, constraint := range w.spec.TopologySpreadConstraints {
@@ -71,12 +71,12 @@ func (w *warnings) nullSelectors(spec *field.Path) {
 			}
 		}
 		if pod := affinity.PodAffinity; pod != nil {
-			required(pod.RequiredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAffinity", podutil.RequiredTerms))
-			preferred(pod.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAffinity", podutil.PreferredTerms))
+			required(pod.RequiredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAffinity", podfields.RequiredTerms))
+			preferred(pod.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAffinity", podfields.PreferredTerms))
 		}
 		if anti := affinity.PodAntiAffinity; anti != nil {
-			required(anti.RequiredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podutil.RequiredTerms))
-			preferred(anti.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podutil.PreferredTerms))
+			required(anti.RequiredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podfields.RequiredTerms))
+			preferred(anti.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podfields.PreferredTerms))
 		}
 	}
 	for i, constraint := range w.spec.TopologySpreadConstraints {
@@ -94,7 +94,7 @@ type seenPort struct {
 // ports warns of duplicate and overlapping port definitions.
 func (w *warnings) ports(spec *field.Path) {
 	seen := map[string][]seenPort{}
-	podutil.EachContainer(w.spec, spec, func(c *corev1.Container, path *field.Path) {
+	podfields.EachContainer(w.spec, spec, func(c *corev1.Container, path *field.Path) {
 		for i, port := range c.Ports {
 			own := path.Child("ports").Index(i)
 			if port.HostIP != "" && port.HostPort == 0 {

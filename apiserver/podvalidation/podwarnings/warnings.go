@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
 )
 
 // PodWarnings returns warnings for a new pod. There are none on update (oldPod is set).
@@ -69,7 +69,7 @@ func (w *warnings) all(path *field.Path) []string {
 		w.fractionalBytes(w.spec.Overhead, name, spec.Child("overhead"))
 	}
 	w.podSeccomp(childPath(path, "metadata", "annotations"))
-	podutil.EachContainer(w.spec, spec, func(c *corev1.Container, own *field.Path) {
+	podfields.EachContainer(w.spec, spec, func(c *corev1.Container, own *field.Path) {
 		w.container(c, own, childPath(path, "metadata", "annotations"))
 	})
 	w.ports(spec)
@@ -80,7 +80,7 @@ func (w *warnings) all(path *field.Path) []string {
 
 func (w *warnings) deprecatedAnnotations(path *field.Path) {
 	const critical = "scheduler.alpha.kubernetes.io/critical-pod"
-	if podutil.HasKey(w.annotations, critical) && !podutil.HasKey(w.oldAnnotations, critical) {
+	if podfields.HasKey(w.annotations, critical) && !podfields.HasKey(w.oldAnnotations, critical) {
 		w.warnf(path.Key(critical), `non-functional in v1.16+; use the "priorityClassName" field instead`)
 	}
 }
@@ -89,9 +89,9 @@ func (w *warnings) volumePlugins(path *field.Path) {
 	for i := range w.spec.Volumes {
 		v, own := &w.spec.Volumes[i], path.Index(i)
 		for _, plugin := range []struct {
-			name  string
-			given bool
-			why   string
+			name   string
+			set    bool
+			reason string
 		}{
 			{"photonPersistentDisk", v.PhotonPersistentDisk != nil, "deprecated in v1.11, non-functional in v1.16+"},
 			{"gitRepo", v.GitRepo != nil, "deprecated in v1.11, and disabled by default in v1.33+"},
@@ -103,8 +103,8 @@ func (w *warnings) volumePlugins(path *field.Path) {
 			{"cephfs", v.CephFS != nil, "deprecated in v1.28, non-functional in v1.31+"},
 			{"rbd", v.RBD != nil, "deprecated in v1.28, non-functional in v1.31+"},
 		} {
-			if plugin.given {
-				w.warnf(own.Child(plugin.name), "%s", plugin.why)
+			if plugin.set {
+				w.warnf(own.Child(plugin.name), "%s", plugin.reason)
 			}
 		}
 		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
@@ -115,7 +115,7 @@ func (w *warnings) volumePlugins(path *field.Path) {
 }
 
 func (w *warnings) repeatedHostAliases(path *field.Path) {
-	seen := podutil.NameSet{}
+	seen := podfields.NameSet{}
 	for i, alias := range w.spec.HostAliases {
 		if !seen.Add(alias.IP) {
 			w.warnf(path.Index(i).Child("ip"), "duplicate ip %q", alias.IP)
@@ -124,7 +124,7 @@ func (w *warnings) repeatedHostAliases(path *field.Path) {
 }
 
 func (w *warnings) pullSecrets(path *field.Path) {
-	seen := podutil.NameSet{}
+	seen := podfields.NameSet{}
 	for i, secret := range w.spec.ImagePullSecrets {
 		if !seen.Add(secret.Name) {
 			w.warnf(path.Index(i).Child("name"), "duplicate name %q", secret.Name)
@@ -141,24 +141,24 @@ func (w *warnings) pullSecrets(path *field.Path) {
 var byteResourceNames = []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
 
 func (w *warnings) fractionalBytes(list corev1.ResourceList, name corev1.ResourceName, path *field.Path) {
-	if value, given := list[name]; given && value.MilliValue()%1000 != 0 {
+	if value, set := list[name]; set && value.MilliValue()%1000 != 0 {
 		w.warnf(path.Key(string(name)), "fractional byte value %q is invalid, must be an integer", value.String())
 	}
 }
 
 func (w *warnings) podSeccomp(path *field.Path) {
-	if podutil.HasKey(w.annotations, corev1.SeccompPodAnnotationKey) && podutil.Deref(w.spec.SecurityContext).SeccompProfile == nil {
+	if podfields.HasKey(w.annotations, corev1.SeccompPodAnnotationKey) && podfields.Deref(w.spec.SecurityContext).SeccompProfile == nil {
 		w.warnf(path.Key(corev1.SeccompPodAnnotationKey), `non-functional in v1.27+; use the "seccompProfile" field instead`)
 	}
 }
 
 func (w *warnings) container(c *corev1.Container, path, annotations *field.Path) {
-	sc := podutil.Deref(c.SecurityContext)
-	if key := corev1.SeccompContainerAnnotationKeyPrefix + c.Name; podutil.HasKey(w.annotations, key) && sc.SeccompProfile == nil {
+	sc := podfields.Deref(c.SecurityContext)
+	if key := corev1.SeccompContainerAnnotationKeyPrefix + c.Name; podfields.HasKey(w.annotations, key) && sc.SeccompProfile == nil {
 		w.warnf(annotations.Key(key), `non-functional in v1.27+; use the "seccompProfile" field instead`)
 	}
-	if key := corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + c.Name; podutil.HasKey(w.annotations, key) &&
-		sc.AppArmorProfile == nil && podutil.Deref(w.spec.SecurityContext).AppArmorProfile == nil {
+	if key := corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + c.Name; podfields.HasKey(w.annotations, key) &&
+		sc.AppArmorProfile == nil && podfields.Deref(w.spec.SecurityContext).AppArmorProfile == nil {
 		w.warnf(annotations.Key(key), `deprecated since v1.30; use the "appArmorProfile" field instead`)
 	}
 	for _, name := range byteResourceNames {
@@ -170,7 +170,7 @@ func (w *warnings) container(c *corev1.Container, path, annotations *field.Path)
 
 // hiddenEnv warns of variables that are defined twice, unless the second refers to the first.
 func (w *warnings) hiddenEnv(vars []corev1.EnvVar, path *field.Path) {
-	seen := podutil.NameSet{}
+	seen := podfields.NameSet{}
 	for i, v := range vars {
 		if seen.Add(v.Name) {
 			continue

@@ -84,8 +84,8 @@ func cronJobSpec(spec, old *batchv1.CronJobSpec) field.ErrorList {
 
 func cronSchedule(schedule string, zonedBefore bool, zone *string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if why := scheduleError(schedule); why != "" {
-		errs = append(errs, field.Invalid(path, schedule, why))
+	if reason := scheduleError(schedule); reason != "" {
+		errs = append(errs, field.Invalid(path, schedule, reason))
 	}
 	switch named := strings.Contains(schedule, "TZ"); {
 	case zonedBefore && zone != nil && named:

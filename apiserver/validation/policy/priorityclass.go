@@ -49,9 +49,9 @@ func DefaultPriorityClass(pc *schedulingv1.PriorityClass) {
 func ValidatePriorityClass(pc *schedulingv1.PriorityClass) field.ErrorList {
 	errs := checks.ObjectMeta(&pc.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	if strings.HasPrefix(pc.Name, SystemPriorityClassPrefix) {
-		if why := systemClassDifference(pc); why != "" {
+		if reason := systemClassDifference(pc); reason != "" {
 			errs = append(errs, field.Forbidden(checks.MetadataPath.Child("name"),
-				"priority class names with '"+SystemPriorityClassPrefix+"' prefix are reserved for system use only. error: "+why))
+				"priority class names with '"+SystemPriorityClassPrefix+"' prefix are reserved for system use only. error: "+reason))
 		}
 	} else if pc.Value > HighestUserDefinablePriority {
 		errs = append(errs, field.Forbidden(field.NewPath("value"),

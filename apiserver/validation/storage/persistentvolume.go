@@ -179,10 +179,10 @@ func nodeAffinityChange(now, old *corev1.VolumeNodeAffinity, at *field.Path) fie
 	renamed := old.DeepCopy()
 	if now != nil && now.Required != nil && renamed.Required != nil && len(now.Required.NodeSelectorTerms) == len(renamed.Required.NodeSelectorTerms) {
 		for i := range renamed.Required.NodeSelectorTerms {
-			mine, theirs := renamed.Required.NodeSelectorTerms[i].MatchExpressions, now.Required.NodeSelectorTerms[i].MatchExpressions
-			for j := range min(len(mine), len(theirs)) {
-				if gaTopologyLabel[mine[j].Key] == theirs[j].Key {
-					mine[j].Key = theirs[j].Key
+			own, theirs := renamed.Required.NodeSelectorTerms[i].MatchExpressions, now.Required.NodeSelectorTerms[i].MatchExpressions
+			for j := range min(len(own), len(theirs)) {
+				if gaTopologyLabel[own[j].Key] == theirs[j].Key {
+					own[j].Key = theirs[j].Key
 				}
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // sourceField is a volume source with its validation.
 type sourceField struct {
 	name  string
-	given bool
+	set   bool
 	check func(at *field.Path) field.ErrorList
 }
 
@@ -25,7 +25,7 @@ func volumeSource(pv *corev1.PersistentVolume, hasAffinity bool) field.ErrorList
 	var errs field.ErrorList
 	count := 0
 	for _, f := range volumeSources(&pv.Spec, hasAffinity) {
-		if !f.given {
+		if !f.set {
 			continue
 		}
 		if count > 0 {

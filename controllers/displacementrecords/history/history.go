@@ -33,11 +33,11 @@ func (s *Source) Read(ctx context.Context) (list []*journal.Displacement, badLin
 		}
 	}
 	if s.Client != nil {
-		told, err := s.readAPI(ctx)
+		records, err := s.readAPI(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
-		list = append(list, told...)
+		list = append(list, records...)
 	}
 	var out []*journal.Displacement
 	for _, d := range list {

@@ -41,7 +41,7 @@ func fromEvent(e *corev1.Event) *journal.Displacement {
 		if r := e.Related; r != nil && r.Kind == "Pod" {
 			d.For = &journal.Pod{Namespace: r.Namespace, Name: r.Name, UID: string(r.UID)}
 		}
-		if _, node, told := strings.Cut(e.Message, " on node "); told {
+		if _, node, reported := strings.Cut(e.Message, " on node "); reported {
 			d.Node = node
 		}
 	case displacement.Pressure, displacement.Admission:

@@ -40,7 +40,7 @@ func (c *reviewClient) AuthorizationV1() authorizationclient.AuthorizationV1Inte
 	return c.reviews.AuthorizationV1()
 }
 
-// IsWatchListSemanticsUnSupported says that the fake clientset does not support WatchList.
+// IsWatchListSemanticsUnSupported reports that the fake clientset does not support WatchList.
 func (*reviewClient) IsWatchListSemanticsUnSupported() bool { return true }
 
 // RoundTrip implements http.RoundTripper without a network.

@@ -29,8 +29,8 @@ func (l *provisioner) provision(ctx context.Context, c *corev1.PersistentVolumeC
 	if err != nil {
 		return l.reportFailure(c, "", err)
 	}
-	if why := checkSupported(c, class); why != nil {
-		l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class.Name, why))
+	if cause := checkSupported(c, class); cause != nil {
+		l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class.Name, cause))
 		return nil // retry when the claim changes
 	}
 	selected, chosen := c.Annotations[volume.AnnSelectedNode]
@@ -111,8 +111,8 @@ func volumeFor(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, p
 }
 
 // reschedule removes the selected node, so that the scheduler selects another one.
-func (l *provisioner) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, class string, why error) error {
-	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, why)+"; the scheduler will select another node")
+func (l *provisioner) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, class string, cause error) error {
+	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, cause)+"; the scheduler will select another node")
 	c = c.DeepCopy()
 	delete(c.Annotations, volume.AnnSelectedNode)
 	_, err := l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
@@ -120,11 +120,11 @@ func (l *provisioner) reschedule(ctx context.Context, c *corev1.PersistentVolume
 }
 
 // reportFailure records the event of an error that is retried.
-func (l *provisioner) reportFailure(c *corev1.PersistentVolumeClaim, class string, why error) error {
-	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, why))
-	return why
+func (l *provisioner) reportFailure(c *corev1.PersistentVolumeClaim, class string, err error) error {
+	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, err))
+	return err
 }
 
-func failureMessage(class string, why error) string {
-	return fmt.Sprintf("failed to provision volume with StorageClass %q: %s", class, why)
+func failureMessage(class string, err error) string {
+	return fmt.Sprintf("failed to provision volume with StorageClass %q: %s", class, err)
 }

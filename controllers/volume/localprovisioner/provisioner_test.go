@@ -23,11 +23,11 @@ import (
 
 // harness is the provisioner on a fake API server in virtual time.
 type harness struct {
-	t    *testing.T
-	ctx  context.Context
-	api  *fake.Clientset
-	root string
-	said recordedEvents
+	t      *testing.T
+	ctx    context.Context
+	api    *fake.Clientset
+	root   string
+	events recordedEvents
 }
 
 // recordedEvents are events by object, as sent: in virtual time two events can
@@ -47,13 +47,13 @@ func (s *recordedEvents) hear(action ktesting.Action) (bool, runtime.Object, err
 	return true, e, nil
 }
 
-func runProvisioner(t *testing.T, f func(w *harness), there ...runtime.Object) {
+func runProvisioner(t *testing.T, f func(w *harness), objects ...runtime.Object) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "volumes")
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
-		w := &harness{t: t, ctx: t.Context(), api: fake.NewClientset(append(there, Class())...), root: root, said: recordedEvents{about: map[string][]string{}}}
-		w.api.PrependReactor("create", "events", w.said.hear)
+		w := &harness{t: t, ctx: t.Context(), api: fake.NewClientset(append(objects, Class())...), root: root, events: recordedEvents{about: map[string][]string{}}}
+		w.api.PrependReactor("create", "events", w.events.hear)
 		done := make(chan error, 1)
 		go func() { done <- Run(ctx, w.api, root, klog.Background()) }()
 		w.waitIdle()
@@ -90,11 +90,11 @@ func (w *harness) volume(name string) *corev1.PersistentVolume {
 
 func (w *harness) expectEvent(name, begins string) {
 	w.t.Helper()
-	w.said.Lock()
-	defer w.said.Unlock()
-	said := w.said.about[name]
-	if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, begins) }) {
-		w.t.Errorf("events of %s are %q, none begins with %q", name, said, begins)
+	w.events.Lock()
+	defer w.events.Unlock()
+	messages := w.events.about[name]
+	if !slices.ContainsFunc(messages, func(s string) bool { return strings.HasPrefix(s, begins) }) {
+		w.t.Errorf("events of %s are %q, none begins with %q", name, messages, begins)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestProvision(t *testing.T) {
 
 func TestUnsupportedClaims(t *testing.T) {
 	block := corev1.PersistentVolumeBlock
-	for why, tc := range map[string]struct {
+	for reason, tc := range map[string]struct {
 		claim    *corev1.PersistentVolumeClaim
 		selected string // afterwards
 	}{
@@ -155,10 +155,10 @@ func TestUnsupportedClaims(t *testing.T) {
 		`node "n2" has no label kubernetes.io/hostn`: {newClaim("n2"), ""},
 	} {
 		runProvisioner(t, func(w *harness) {
-			w.expectEvent("c", `ProvisioningFailed: failed to provision volume with StorageClass "berth-local": `+why)
+			w.expectEvent("c", `ProvisioningFailed: failed to provision volume with StorageClass "berth-local": `+reason)
 			c, _ := w.api.CoreV1().PersistentVolumeClaims("ns").Get(w.ctx, "c", metav1.GetOptions{})
 			if w.directories() != "" || w.volume("pvc-1") != nil || c.Annotations[volume.AnnSelectedNode] != tc.selected {
-				t.Errorf("%s: directories %q, selected node %q", why, w.directories(), c.Annotations[volume.AnnSelectedNode])
+				t.Errorf("%s: directories %q, selected node %q", reason, w.directories(), c.Annotations[volume.AnnSelectedNode])
 			}
 		}, node("n1", "host1"), node("n2", ""), tc.claim)
 	}
@@ -175,7 +175,7 @@ func TestReclaimIgnoresForeignVolumes(t *testing.T) {
 	runProvisioner(t, func(w *harness) {
 		for _, name := range []string{"foreign", "kept", "bound", "outside"} {
 			if w.volume(name) == nil {
-				t.Errorf("volume %s is gone", name)
+				t.Errorf("volume %s is deleted", name)
 			}
 		}
 		w.expectEvent("outside", "VolumeFailedDelete: path ")

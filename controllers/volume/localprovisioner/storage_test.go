@@ -62,7 +62,7 @@ func TestStorageCreateAndRemove(t *testing.T) {
 
 func TestStorageStaysInsideRoot(t *testing.T) {
 	s, outside := openTestStorage(t)
-	precious := write(t, outside, "pvc-1", "precious")
+	foreign := write(t, outside, "pvc-1", "precious")
 	for _, node := range []string{"", ".", "..", "../x", "a/b", "/", `a\b`} {
 		if _, err := s.create(node, "pvc-1"); err == nil {
 			t.Errorf("create under %q", node)
@@ -93,7 +93,7 @@ func TestStorageStaysInsideRoot(t *testing.T) {
 	if err := s.remove("n2", "pvc-1"); err != nil || exists(path) {
 		t.Errorf("removed: %v", err)
 	}
-	if !exists(precious) {
+	if !exists(foreign) {
 		t.Error("a file outside was removed")
 	}
 }

@@ -93,13 +93,13 @@ func TestJobEveryMinute(t *testing.T) {
 }
 
 func TestConcurrencyPolicy(t *testing.T) {
-	for policy, want := range map[batchv1.ConcurrencyPolicy]struct{ jobs, made, told int }{
+	for policy, want := range map[batchv1.ConcurrencyPolicy]struct{ jobs, made, reports int }{
 		batchv1.AllowConcurrent: {3, 3, 0}, batchv1.ForbidConcurrent: {1, 1, 2}, batchv1.ReplaceConcurrent: {1, 1, 0},
 	} {
 		workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
 			add(s, func(c *batchv1.CronJobSpec) { c.ConcurrencyPolicy = policy })
 			s.Settle(3*time.Minute + time.Second)
-			if n := len(jobs(s)); n != want.jobs || s.EventCount("SuccessfulCreate") < want.made || s.EventCount("JobAlreadyActive") != want.told || len(status(s).Active) != want.jobs {
+			if n := len(jobs(s)); n != want.jobs || s.EventCount("SuccessfulCreate") < want.made || s.EventCount("JobAlreadyActive") != want.reports || len(status(s).Active) != want.jobs {
 				t.Errorf("%s: %d jobs, %d created, %d events, status %+v, want %+v", policy, n, s.EventCount("SuccessfulCreate"), s.EventCount("JobAlreadyActive"), status(s), want)
 			}
 		})
@@ -121,7 +121,7 @@ func TestInvalidScheduleEvent(t *testing.T) {
 	}
 }
 
-// TestDaylightSavingTime: in Berlin 2:30 occurs twice or not at all, and so does the Job.
+// TestDaylightSavingTime runs a job at 2:30 in Berlin, a time that occurs twice or not at all.
 func TestDaylightSavingTime(t *testing.T) {
 	berlin, daily := "Europe/Berlin", &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "30 2 * * *"}}
 	daily.Spec.TimeZone = &berlin

@@ -40,13 +40,13 @@ func finishedCondition(j *batchv1.Job) (how batchv1.JobConditionType, at time.Ti
 
 // updateActive updates the active Jobs and the last successful time in the status.
 func (r *reconciliation) updateActive(ctx context.Context) error {
-	s, there := &r.cj.Status, map[types.UID]*batchv1.Job{}
+	s, existing := &r.cj.Status, map[types.UID]*batchv1.Job{}
 	var active []corev1.ObjectReference
 	slices.SortFunc(r.jobs, func(a, b *batchv1.Job) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	for _, j := range r.jobs {
-		there[j.UID] = j
+		existing[j.UID] = j
 		how, _ := finishedCondition(j)
 		switch {
 		case how == "":
@@ -56,7 +56,7 @@ func (r *reconciliation) updateActive(ctx context.Context) error {
 		}
 	}
 	for _, ref := range r.old.Status.Active {
-		if j := there[ref.UID]; j != nil {
+		if j := existing[ref.UID]; j != nil {
 			if how, _ := finishedCondition(j); how != "" {
 				r.events.Eventf(r.old, corev1.EventTypeNormal, "SawCompletedJob", "Saw completed job: %s, condition: %v", j.Name, how)
 			}

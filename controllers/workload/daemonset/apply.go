@@ -85,10 +85,10 @@ func (s *controller) evaluateNodes(ds *appsv1.DaemonSet, hash string, now time.T
 		}
 		if place.ShouldRun {
 			desired++
-			until, why := s.avoidHolds.NotBefore(now, ds.UID, n.Name, s.failures.List(ds.UID, failureSlot(n.Name, hash), now))
+			until, reason := s.avoidHolds.NotBefore(now, ds.UID, n.Name, s.failures.List(ds.UID, failureSlot(n.Name, hash), now))
 			place.NotBefore = until
 			if !until.IsZero() && s.dedup.ShouldRecord(ds.UID, n.Name, until) {
-				s.events.Event(ds, corev1.EventTypeWarning, shared.BackOffReason, why)
+				s.events.Event(ds, corev1.EventTypeWarning, shared.BackOffReason, reason)
 			}
 		}
 		out = append(out, place)
@@ -115,8 +115,8 @@ func (s *controller) convertNodes(list []*corev1.Node) []*model.Node {
 }
 
 // deletePod deletes a pod, and records an event if the pod has finished.
-func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, p *corev1.Pod, seen *workload.DaemonPod, why workload.DaemonReason) error {
-	switch why {
+func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, p *corev1.Pod, seen *workload.DaemonPod, reason workload.DaemonReason) error {
+	switch reason {
 	case workload.DaemonFailed:
 		s.events.Eventf(ds, corev1.EventTypeWarning, "FailedDaemonPod", "Found failed daemon pod %s/%s on node %s, will try to kill it", p.Namespace, p.Name, seen.Target)
 	case workload.DaemonSucceeded:

@@ -97,7 +97,7 @@ func TestRolloutAndRollback(t *testing.T) {
 			numbers = append(numbers, fmt.Sprint(r.Revision))
 		}
 		if slices.Sort(numbers); !slices.Equal(numbers, []string{"2", "3"}) {
-			t.Errorf("the revisions are %v, want 2 and 3: the first one came back", numbers)
+			t.Errorf("the revisions are %v, want 2 and 3: revision 1 was restored", numbers)
 		}
 		n, err := s.CoreV1().Nodes().Get(t.Context(), "b", metav1.GetOptions{})
 		if err != nil {

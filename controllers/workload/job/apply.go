@@ -78,14 +78,14 @@ func (s *controller) holdBack(job *batchv1.Job, plan *workload.JobPlan, now time
 	if node == "" || len(plan.Create) == 0 {
 		return time.Time{}
 	}
-	until, why := s.avoidHolds.NotBefore(now, job.UID, node, nil)
+	until, reason := s.avoidHolds.NotBefore(now, job.UID, node, nil)
 	if until.IsZero() {
 		return until
 	}
 	plan.Status.Active -= int32(len(plan.Create))
 	plan.Create = nil
 	if s.dedup.ShouldRecord(job.UID, node, until) {
-		s.events.Event(job, corev1.EventTypeWarning, shared.BackOffReason, why)
+		s.events.Event(job, corev1.EventTypeWarning, shared.BackOffReason, reason)
 	}
 	return until
 }

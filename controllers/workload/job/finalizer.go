@@ -64,9 +64,9 @@ func (s *controller) untrack(ctx context.Context, p *corev1.Pod) error {
 
 // releaseOrphan removes the finalizer of a pod whose Job does not exist according to the API server.
 func (s *controller) releaseOrphan(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
-	obj, there, err := s.podInformer.GetIndexer().GetByKey(key.String())
+	obj, exists, err := s.podInformer.GetIndexer().GetByKey(key.String())
 	p, ok := obj.(*corev1.Pod)
-	if err != nil || !there || !ok || !isTracked(p) {
+	if err != nil || !exists || !ok || !isTracked(p) {
 		return 0, err
 	}
 	if ref := metav1.GetControllerOfNoCopy(p); ref != nil {

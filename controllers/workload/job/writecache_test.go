@@ -84,7 +84,7 @@ func TestWriteCacheYieldsToFreshCache(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		cached *batchv1.Job
-		mine   bool
+		own    bool
 	}{
 		"behind":            {job("a", "9"), true},
 		"as it was written": {job("a", "10"), false},
@@ -95,7 +95,7 @@ func TestWriteCacheYieldsToFreshCache(t *testing.T) {
 		w, written := newWriteCache(), job("a", "10")
 		w.record(written)
 		got := w.overlay(key, tc.cached)
-		if want := map[bool]*batchv1.Job{true: written, false: tc.cached}[tc.mine]; got != want || (len(w.jobs) == 1) != tc.mine {
+		if want := map[bool]*batchv1.Job{true: written, false: tc.cached}[tc.own]; got != want || (len(w.jobs) == 1) != tc.own {
 			t.Errorf("%s: %v, and %d kept", name, got, len(w.jobs))
 		}
 	}

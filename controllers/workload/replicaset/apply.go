@@ -22,11 +22,11 @@ import (
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (wake time.Time, err error) {
 	now := time.Now()
 	machine := conversion.ReplicaSet(rs)
-	seen, deaths := convertPods(pods)
-	notBefore, why := s.avoidHolds.NotBefore(now, rs.UID, machine.Node, deaths)
+	seen, failures := convertPods(pods)
+	notBefore, because := s.avoidHolds.NotBefore(now, rs.UID, machine.Node, failures)
 	plan := machine.Plan(now, seen, s.podsPerNode(rs, machine.Replicas, pods, seen), notBefore)
 	if plan.Delayed > 0 {
-		s.recordBackoff(owner.Object, notBefore, why)
+		s.recordBackoff(owner.Object, notBefore, because)
 	}
 	reason, message := "", ""
 	switch {
@@ -54,14 +54,14 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.
 	return plan.Wake, err
 }
 
-func convertPods(pods []*corev1.Pod) (seen []workload.Pod, deaths []workload.PodFailure) {
+func convertPods(pods []*corev1.Pod) (seen []workload.Pod, failures []workload.PodFailure) {
 	for _, p := range pods {
 		seen = append(seen, conversion.WorkloadPod(p))
 		if d, ok := workload.FailureOf(&seen[len(seen)-1]); ok && p.Status.Phase == corev1.PodFailed {
-			deaths = append(deaths, d)
+			failures = append(failures, d)
 		}
 	}
-	return seen, deaths
+	return seen, failures
 }
 
 // podsPerNode counts, by node, the pods of the ReplicaSet and of the other ReplicaSets of its Deployment. It returns
@@ -88,7 +88,7 @@ func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*
 }
 
 // recordBackoff records one event for each backoff.
-func (s *controller) recordBackoff(owner shared.Object, until time.Time, why string) {
+func (s *controller) recordBackoff(owner shared.Object, until time.Time, reason string) {
 	s.mu.Lock()
 	requeueAfter := s.backoffUntil[owner.GetUID()].Equal(until)
 	s.backoffUntil[owner.GetUID()] = until
@@ -99,7 +99,7 @@ func (s *controller) recordBackoff(owner shared.Object, until time.Time, why str
 	}
 	s.mu.Unlock()
 	if !requeueAfter {
-		s.events.Event(owner, corev1.EventTypeWarning, shared.BackOffReason, why)
+		s.events.Event(owner, corev1.EventTypeWarning, shared.BackOffReason, reason)
 	}
 }
 

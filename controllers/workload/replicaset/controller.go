@@ -101,8 +101,8 @@ func (s *controller) watch() error {
 
 // sync reconciles one ReplicaSet.
 func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
-	obj, there, err := s.informer.GetIndexer().GetByKey(key.String())
-	if err != nil || !there {
+	obj, exists, err := s.informer.GetIndexer().GetByKey(key.String())
+	if err != nil || !exists {
 		return 0, err
 	}
 	rs := s.toReplicaSet(obj)

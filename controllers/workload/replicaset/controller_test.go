@@ -186,9 +186,9 @@ func TestPodsAreAdoptedAndReleased(t *testing.T) {
 
 func TestCreateFailureIsReportedAndRetried(t *testing.T) {
 	runController(t, func(w *harness) {
-		asked := 0
+		calls := 0
 		w.refuse(func(p *corev1.Pod) error {
-			asked++
+			calls++
 			return apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("exceeded quota"))
 		})
 		w.add(8)
@@ -196,8 +196,8 @@ func TestCreateFailureIsReportedAndRetried(t *testing.T) {
 		if c := rs.Status.Conditions; len(c) != 1 || c[0].Reason != "FailedCreate" || !strings.HasPrefix(c[0].Message, `pods is forbidden`) && !strings.Contains(c[0].Message, "exceeded quota") {
 			t.Errorf("conditions %+v", c)
 		}
-		if asked > 6 {
-			t.Errorf("%d create attempts, want one at a time", asked)
+		if calls > 6 {
+			t.Errorf("%d create attempts, want one at a time", calls)
 		}
 		w.refuse(nil)
 		pods, rs := w.settled(time.Minute)
@@ -262,13 +262,13 @@ func TestBackoffOnFailingPods(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := 0
+		reports := 0
 		for _, e := range events.Items {
 			if strings.Contains(e.Message, "node n1 failed immediately with NodeAffinity") {
-				said += int(max(e.Count, 1))
+				reports += int(max(e.Count, 1))
 			}
 		}
-		if said == 0 {
+		if reports == 0 {
 			t.Errorf("no event explains the missing pod: %+v", events.Items)
 		}
 	})

@@ -73,10 +73,10 @@ func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now
 		v := workload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: n, Revision: conversion.RevisionOf(p)}
 		if d, ok := workload.FailureOf(&v.Pod); ok && p.Status.Phase == corev1.PodFailed {
 			s.failures.Add(set.UID, p.Name, p.UID, d)
-			until, why := s.avoidHolds.NotBefore(now, set.UID, set.Spec.Template.Spec.NodeName, s.failures.List(set.UID, p.Name, now))
+			until, reason := s.avoidHolds.NotBefore(now, set.UID, set.Spec.Template.Spec.NodeName, s.failures.List(set.UID, p.Name, now))
 			v.NotBefore = until
 			if !until.IsZero() && s.dedup.ShouldRecord(set.UID, p.Name, until) {
-				s.events.Event(set, corev1.EventTypeWarning, shared.BackOffReason, why)
+				s.events.Event(set, corev1.EventTypeWarning, shared.BackOffReason, reason)
 			}
 		}
 		pods, seen = append(pods, p), append(seen, v)
@@ -101,8 +101,8 @@ func (s *controller) createPod(ctx context.Context, owner *shared.Owner, set *ap
 }
 
 // deletePod deletes a pod, and records an event if the pod has finished.
-func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, p *corev1.Pod, why workload.StatefulReason) error {
-	switch why {
+func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, p *corev1.Pod, reason workload.StatefulReason) error {
+	switch reason {
 	case workload.StatefulFailed:
 		s.events.Eventf(set, corev1.EventTypeWarning, "RecreatingFailedPod", "StatefulSet %s/%s is recreating failed Pod %s", set.Namespace, set.Name, p.Name)
 	case workload.StatefulSucceeded:

@@ -23,9 +23,9 @@ var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
 // createClaims creates the missing claims of an ordinal. It returns errStaleClaim if one is about to be deleted.
 func (s *controller) createClaims(ctx context.Context, set *appsv1.StatefulSet, ordinal int32) error {
 	for _, c := range podtemplate.Claims(set, ordinal) {
-		there, err := s.claims.PersistentVolumeClaims(c.Namespace).Get(c.Name)
+		existing, err := s.claims.PersistentVolumeClaims(c.Namespace).Get(c.Name)
 		switch {
-		case err == nil && isStaleClaim(there, podtemplate.StatefulPodName(set.Name, ordinal)):
+		case err == nil && isStaleClaim(existing, podtemplate.StatefulPodName(set.Name, ordinal)):
 			return errStaleClaim
 		case err == nil:
 			continue
@@ -62,8 +62,8 @@ func isStaleClaim(c *corev1.PersistentVolumeClaim, pod string) bool {
 func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, seen []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
 	var errs []error
 	for i, p := range pods {
-		condemned := slices.Contains(scaled, i)
-		if !condemned {
+		scaledDown := slices.Contains(scaled, i)
+		if !scaledDown {
 			errs = append(errs, s.setIdentity(ctx, set, p, seen[i].Ordinal))
 			if p.Status.Phase == corev1.PodPending && p.Spec.NodeName == "" && p.UID != "" && p.DeletionTimestamp == nil {
 				if err := s.createClaims(ctx, set, seen[i].Ordinal); !errors.Is(err, errStaleClaim) {
@@ -75,7 +75,7 @@ func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, po
 			if p.UID == "" {
 				continue
 			}
-			if err := s.syncClaim(ctx, set, p, want.Name, condemned); err != nil {
+			if err := s.syncClaim(ctx, set, p, want.Name, scaledDown); err != nil {
 				errs, unsynced = append(errs, err), append(unsynced, i)
 			}
 		}
@@ -83,9 +83,9 @@ func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, po
 	return unsynced, errors.Join(errs...)
 }
 
-func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, name string, condemned bool) error {
+func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, name string, scaledDown bool) error {
 	c, err := s.claims.PersistentVolumeClaims(set.Namespace).Get(name)
-	if apierrors.IsNotFound(err) && condemned { // it may be new, and there is no later chance
+	if apierrors.IsNotFound(err) && scaledDown { // it may be new, and there is no later chance
 		c, err = s.client.CoreV1().PersistentVolumeClaims(set.Namespace).Get(ctx, name, metav1.GetOptions{})
 	}
 	switch {
@@ -96,7 +96,7 @@ func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *
 	case c.DeletionTimestamp != nil:
 		return nil
 	}
-	refs := claimOwners(set, p, c.OwnerReferences, condemned)
+	refs := claimOwners(set, p, c.OwnerReferences, scaledDown)
 	if equality.Semantic.DeepEqual(refs, c.OwnerReferences) {
 		return nil
 	}
@@ -111,17 +111,17 @@ func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *
 
 // claimOwners returns the owner references of a claim: the StatefulSet if the claim is to be deleted with it, the pod
 // if it is surplus and the claim is to be deleted with it. Other owners are kept.
-func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, have []metav1.OwnerReference, condemned bool) []metav1.OwnerReference {
+func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, have []metav1.OwnerReference, scaledDown bool) []metav1.OwnerReference {
 	withSet, withPod := false, false
 	if r := set.Spec.PersistentVolumeClaimRetentionPolicy; r != nil {
 		withSet = r.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-		withPod = condemned && r.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+		withPod = scaledDown && r.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	}
-	ours := []types.UID{set.UID}
+	uids := []types.UID{set.UID}
 	if pod != nil {
-		ours = append(ours, pod.UID)
+		uids = append(uids, pod.UID)
 	}
-	out := slices.DeleteFunc(slices.Clone(have), func(r metav1.OwnerReference) bool { return slices.Contains(ours, r.UID) })
+	out := slices.DeleteFunc(slices.Clone(have), func(r metav1.OwnerReference) bool { return slices.Contains(uids, r.UID) })
 	switch {
 	case withPod:
 		out = append(out, metav1.OwnerReference{APIVersion: "v1", Kind: podKind.Kind, Name: pod.Name, UID: pod.UID})

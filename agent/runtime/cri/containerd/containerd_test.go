@@ -73,7 +73,7 @@ func TestValidateOptions(t *testing.T) {
 // TestCleanup kills the process that started the daemon and removes the rest, with the daemon's
 // help or, if its state is lost, without.
 func TestCleanup(t *testing.T) {
-	for name, spoil := range map[string]func(containerd.Options) error{
+	for name, corrupt := range map[string]func(containerd.Options) error{
 		"as it was left": func(containerd.Options) error { return nil },
 		"with lost database": func(o containerd.Options) error {
 			return os.RemoveAll(filepath.Join(o.Dir, "root", "io.containerd.metadata.v1.bolt"))
@@ -89,7 +89,7 @@ func TestCleanup(t *testing.T) {
 			if len(leftovers(t, o)) == 0 {
 				t.Error("no process or mount after stopping the daemon: the pod did not survive")
 			}
-			if err := spoil(o); err != nil {
+			if err := corrupt(o); err != nil {
 				t.Fatal(err)
 			}
 			if err := containerd.Cleanup(context.Background(), o); err != nil {

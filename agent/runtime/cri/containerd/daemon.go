@@ -159,12 +159,12 @@ func (p *Daemon) supervise(ctx context.Context) {
 		if err := removeOrphanedNetns(p.options.state()); err != nil {
 			fmt.Fprintln(p.log, "berth: failed to remove orphaned network namespaces:", err)
 		}
-		began := time.Now()
+		start := time.Now()
 		err := p.runOnce(ctx)
 		p.mu.Lock()
 		p.pid, p.lastExit = 0, err
 		p.mu.Unlock()
-		if time.Since(began) > 10*time.Second {
+		if time.Since(start) > 10*time.Second {
 			pause = 50 * time.Millisecond
 		}
 		select {

@@ -34,7 +34,7 @@ func protectLoopback(o Options) error {
 }
 
 // removeOrphanedNetns removes network namespaces of pods without processes while no daemon runs.
-// A daemon that was killed while it created or removed a pod no longer knows them.
+// A daemon that was killed while it created or removed a pod has lost track of them.
 func removeOrphanedNetns(state string) error {
 	points, err := mounts.Below(state)
 	if err != nil {

@@ -86,7 +86,7 @@ func (id *identity) resolvePrimaryGroup(u *User, group string) error {
 	return nil
 }
 
-// addGroupsOf adds the groups of which the user is a member.
+// addGroupsOf adds the groups that the user is a member of.
 func (id *identity) addGroupsOf(login string) {
 	eachLine("/etc/group", func(f []string) bool {
 		if len(f) >= 4 {

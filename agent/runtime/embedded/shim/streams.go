@@ -106,7 +106,7 @@ const idleTimeout = 2000
 
 // serve forwards streams until the container's init process exits.
 func (s *shim) serve() {
-	patience := idleTimeout
+	timeout := idleTimeout
 	for {
 		polls := s.polls[:0]
 		polls = append(polls, pollFD{fd: int32(s.childFD), events: pollIn}, pollFD{fd: int32(s.listener), events: pollIn},
@@ -124,12 +124,12 @@ func (s *shim) serve() {
 			polls = append(polls, p)
 		}
 		polls = append(polls, stdin)
-		if poll(polls, &s.limit, patience) == 0 {
+		if poll(polls, &s.limit, timeout) == 0 {
 			s.files.dropPagesAgain()
-			patience = -1
+			timeout = -1
 			continue
 		}
-		patience = idleTimeout
+		timeout = idleTimeout
 		for i := range s.streams {
 			if polls[2+i].revents != 0 {
 				s.forwardOutput(&s.streams[i])

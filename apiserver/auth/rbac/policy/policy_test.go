@@ -6,7 +6,7 @@ func TestBindingsReferToExistingRoles(t *testing.T) {
 	roles := map[string]bool{}
 	for _, r := range ClusterRoles() {
 		if roles[r.Name] {
-			t.Errorf("the role %s is there twice", r.Name)
+			t.Errorf("the role %s exists twice", r.Name)
 		}
 		roles[r.Name] = true
 	}

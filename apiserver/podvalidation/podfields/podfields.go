@@ -1,4 +1,4 @@
-package podutil
+package podfields
 
 import (
 	"cmp"
