@@ -18,7 +18,7 @@ import (
 // nodes with GPUs.
 const (
 	GPU      corev1.ResourceName = "nvidia.com/gpu"
-	gpuModel                     = "openb/gpu-model"
+	gpuModel string              = "openb/gpu-model"
 )
 
 // priorities of OpenB's classes.
