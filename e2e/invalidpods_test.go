@@ -53,7 +53,7 @@ func invalidPods() map[string]invalidPod {
 		"no-secret":       mounting("secret: {secretName: gone}", `secret "gone" not found`),
 		"no-key":          mounting("configMap: {name: there, items: [{key: b, path: b}]}", "references non-existent config key: b"),
 		"not-a-directory": mounting("hostPath: {path: /etc/passwd, type: Directory}", "hostPath type check failed: /etc/passwd is not a directory"),
-		"no-such-kind":    mounting("nfs: {server: localhost, path: /}", "not supported"),
+		"no-such-kind":    mounting("nfs: {server: localhost, path: /}", "unsupported kind of volume"),
 		"no-claim":        {"volumes: [{name: v, persistentVolumeClaim: {claimName: gone}}], ", `workingDir: /`, "unscheduled", "Unschedulable", []string{`persistentvolumeclaim "gone" not found`}},
 		"sysctl":          {"securityContext: {sysctls: [{name: kernel.msgmax, value: \"1\"}]}, ", `workingDir: /`, "failed", "SysctlForbidden", []string{`forbidden sysctl: "kernel.msgmax" not allowlisted`}},
 		"too-large":       {onNode, `resources: {requests: {cpu: 999}}`, "failed", "OutOfcpu", []string{"Node didn't have enough resource: cpu, requested: 999000"}},
