@@ -3,9 +3,10 @@ package embedded
 import "golang.org/x/sys/unix"
 
 const (
-	machine = unix.AUDIT_ARCH_AARCH64
-	foreign = 0
+	auditArch = unix.AUDIT_ARCH_AARCH64
+	// foreignABI marks the system calls of another ABI; there is none.
+	foreignABI = 0
 )
 
 // deniedArchCalls exist only on this architecture.
-var deniedHere []uint32
+var deniedArchCalls []uint32

@@ -1,4 +1,4 @@
-package inside
+package containerinit
 
 const (
 	callSetns    = 268
