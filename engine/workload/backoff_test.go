@@ -22,18 +22,18 @@ func TestBackoffUntil(t *testing.T) {
 		node   string
 		until  int // in seconds; 0: now
 	}{
-		"no failures":                         {node: "n1"},
-		"the first on a named node":           {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "n1", 11},
-		"the first where any node will do":    {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "", 0},
-		"the second where any node will do":   {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 2, 3)}, "", 13},
-		"two causes are two chains":           {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "OutOfcpu", 2, 3)}, "", 0},
-		"two nodes are two chains":            {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n2", "Evicted", 2, 3)}, "", 0},
-		"each attempt doubles it":             {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 32, 33)}, "n1", 73},
-		"companions are one attempt":          {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 0, 2), failure("n1", "Evicted", 0, 3)}, "n1", 11},
-		"a long life forgives":                {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700)}, "n1", 0},
-		"and the next one starts anew":        {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700), failure("n1", "Evicted", 701, 702)}, "n1", 712},
-		"another node's deaths do not matter": {[]PodFailure{failure("n2", "Evicted", 0, 1)}, "n1", 0},
-		"the order they are told in is none":  {[]PodFailure{failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 0, 1)}, "n1", 32},
+		"no failures":                           {node: "n1"},
+		"the first on a named node":             {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "n1", 11},
+		"the first where any node will do":      {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "", 0},
+		"the second where any node will do":     {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 2, 3)}, "", 13},
+		"two causes are two chains":             {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "OutOfcpu", 2, 3)}, "", 0},
+		"two nodes are two chains":              {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n2", "Evicted", 2, 3)}, "", 0},
+		"each attempt doubles it":               {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 32, 33)}, "n1", 73},
+		"companions are one attempt":            {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 0, 2), failure("n1", "Evicted", 0, 3)}, "n1", 11},
+		"a long life forgives":                  {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700)}, "n1", 0},
+		"and the next one starts anew":          {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700), failure("n1", "Evicted", 701, 702)}, "n1", 712},
+		"another node's deaths do not matter":   {[]PodFailure{failure("n2", "Evicted", 0, 1)}, "n1", 0},
+		"the order of failures does not matter": {[]PodFailure{failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 0, 1)}, "n1", 32},
 	} {
 		t.Run(name, func(t *testing.T) {
 			until, _ := BackoffUntil(tc.deaths, tc.node)

@@ -46,7 +46,7 @@ func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			made := pods(t, fmt.Sprintf(cluster, "", way.owner))
 			naive := pods(t, fmt.Sprintf(cluster, "option noholds nopause latency=150ms lag=250ms", way.owner)+"at 3m condition n1 DiskPressure=False\n")
-			fmt.Printf("#94245 by %s: %d pods in an hour; upstream's back-off comes to %.0f; without any: %d in 2 minutes\n", name, made[time.Hour], way.upstream(time.Hour), naive[2*time.Minute])
+			fmt.Printf("#94245 by %s: %d pods in an hour; upstream's backoff allows %.0f; without any: %d in 2 minutes\n", name, made[time.Hour], way.upstream(time.Hour), naive[2*time.Minute])
 			for at, n := range made {
 				// 10 s, 20 s, ...: n pods take (2^n - 1) * 10 s, until the backoff is 10 min.
 				doubled := math.Log2(min(at, 10*time.Minute).Seconds()/10+1) + 1
