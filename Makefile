@@ -3,7 +3,7 @@ SHELL = bash
 .SHELLFLAGS = -o pipefail -ec
 GO ?= go
 # Packages with goroutines: make race covers them.
-SHELLS = ./executor/... ./agent/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
+SHELLS = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
 
 .PHONY: help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods fuzz-parity bench-parity bench-descheduler e2e-kube fmt
 

@@ -1,8 +1,9 @@
+//go:build linux
+
 package nodeagent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -59,15 +60,4 @@ func (h *runtimeHealth) check(ctx context.Context, call func(context.Context) (*
 	same := fmt.Sprint(h.err) == fmt.Sprint(err)
 	h.err = err
 	return !same
-}
-
-// RuntimeNotReady returns an error that lists the runtime conditions that are not met, or nil.
-func RuntimeNotReady(s *criapi.RuntimeStatus) error {
-	var errs []error
-	for _, c := range s.GetConditions() {
-		if (c.Type == criapi.RuntimeReady || c.Type == criapi.NetworkReady) && !c.Status {
-			errs = append(errs, fmt.Errorf("container runtime %s=false: %s: %s", c.Type, c.Reason, c.Message))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -79,3 +79,16 @@ func (o *Options) validate() error {
 	}
 	return nil
 }
+
+// Embedded configures the embedded runtime. Empty fields have defaults.
+type Embedded struct {
+	// Dir holds sandboxes, containers and their writable layers. The default is Options.Root/runtime.
+	Dir string
+	// Images is the image store. The default is Options.Root/images.
+	Images string
+	// Builtin is the store of the built-in images, which several nodes may share. The default is
+	// Images.
+	Builtin string
+	// Bridge is the network bridge of the pods. The default name is derived from Options.Root.
+	Bridge string
+}

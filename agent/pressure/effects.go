@@ -1,3 +1,5 @@
+//go:build linux
+
 package pressure
 
 import (
@@ -6,11 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/record"
 
-	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
@@ -77,22 +76,6 @@ func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
 	s.remeasure(e.Cause)
 }
 
-// NewEviction returns the request to the agent. The agent calls done when no process of the pod
-// is left.
-func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, now bool, done func()) agent.Eviction {
-	out := agent.Eviction{
-		Pod: pod.UID, Reason: nodepressure.ReasonEvicted, Message: e.Message, Immediate: now,
-		Grace: time.Duration(e.Grace) * time.Second, Done: done,
-	}
-	if e.Condition {
-		out.Condition = &corev1.PodCondition{
-			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: nodepressure.ReasonTerminationByKubelet,
-			Message: e.Message, LastTransitionTime: metav1.Now(),
-		}
-	}
-	return out
-}
-
 // podTerminated is called when no process of an evicted pod is left.
 func (s *Manager) podTerminated(uid types.UID) {
 	s.mu.Lock()
@@ -109,18 +92,6 @@ func (s *Manager) observedPod(uid types.UID) *corev1.Pod {
 		}
 	}
 	return nil
-}
-
-// RecordEviction records an event about an eviction. events may be nil.
-func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressure.Evict) {
-	if events == nil {
-		return
-	}
-	notes := map[string]string{}
-	for _, l := range e.Annotations {
-		notes[l.Key] = l.Value
-	}
-	events.AnnotatedEventf(pod, notes, corev1.EventTypeWarning, nodepressure.ReasonEvicted, "%s", e.Message)
 }
 
 // killStragglers kills processes that entered the cgroups of killed pods: containers that were

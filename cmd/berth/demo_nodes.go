@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/agent"
-	"github.com/berthproject/berth/agent/image/store"
 	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/demo"
@@ -137,7 +136,7 @@ func (c *demoNodeSet) printSummary(out io.Writer) {
 
 // options returns the demo options that depend on the nodes.
 func (c *demoNodeSet) options() demo.Options {
-	return demo.Options{Nodes: c.names, RunsProcesses: c.simulatedReason == "", Image: store.TestProgramImage, Program: "/workload", LargeImage: c.ballast}
+	return demo.Options{Nodes: c.names, RunsProcesses: c.simulatedReason == "", Image: demoImage, Program: "/workload", LargeImage: c.ballast}
 }
 
 // remove deletes the objects of the nodes.

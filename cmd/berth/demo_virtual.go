@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -19,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/image/store"
 	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/agent/runtime/pause"
@@ -29,6 +32,8 @@ import (
 )
 
 const (
+	// demoImage is the image of demo pods.
+	demoImage = store.TestProgramImage
 	// ballastBytes is the size of the image that is unused for long.
 	ballastBytes = 192 << 20
 	// demoLowDisk is the disk reserve of the nodes in MiB, well below where their disks are short.

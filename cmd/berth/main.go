@@ -52,7 +52,8 @@ func rootCommand() *cobra.Command {
 	cli.SetHelpWidth(cmd)
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), deschedulerCommand(), agentCommand(),
 		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(),
-		imageCommand(), configCommand(), credentialsCommand(), demoCommand(), workloadCommand(), manCommand(), versionCommand())
+		configCommand(), credentialsCommand(), demoCommand(), manCommand(), versionCommand())
+	cmd.AddCommand(linuxCommands()...)
 	addCompletionCommand(cmd)
 	addCompletions(cmd)
 	cli.RejectUnknownSubcommands(cmd)

@@ -12,15 +12,12 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent/nodeagent"
-	"github.com/berthproject/berth/agent/pods"
-	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
@@ -162,7 +159,7 @@ func (f *upLocalNodes) chooseRuntimes() error {
 		if err := requireRoot(); err != nil {
 			return may("virtual-nodes", err)
 		}
-		cri := containerd.CheckRequirements(true)
+		cri := localnodes.CheckContainerd()
 		if f.embedded.virtualNodes, err = localnodes.UseEmbedded(f.runtime, false, cri, ""); err != nil {
 			return may("virtual-nodes", err)
 		}
@@ -176,7 +173,7 @@ func (f *upLocalNodes) addNetworkNotes(k *config.Kubelet) {
 	if _, err := exec.LookPath("iptables"); err != nil && (f.realNode && f.embedded.realNode || f.virtualNodes > 0 && f.embedded.virtualNodes) {
 		f.notes = append(f.notes, "iptables is not installed: pods cannot reach other machines and have no host ports")
 	}
-	if err := pods.CheckNameservers(k.ResolvConf); err != nil && f.enabled() && len(k.ClusterDNS) == 0 {
+	if err := localnodes.CheckNameservers(k.ResolvConf); err != nil && f.enabled() && len(k.ClusterDNS) == 0 {
 		f.notes = append(f.notes, err.Error())
 	}
 }
@@ -219,11 +216,10 @@ const (
 
 // checkSizes refuses sizes with which a virtual node could not run pods.
 func (f *upLocalNodes) checkSizes(memory, disk int64) error {
-	var machine unix.Sysinfo_t
-	if err := unix.Sysinfo(&machine); err != nil {
+	total, err := localnodes.MachineMemory()
+	if err != nil {
 		return err
 	}
-	total := int64(machine.Totalram) * int64(machine.Unit)
 	switch {
 	case memory < virtualnode.MinMemory:
 		return fmt.Errorf("--virtual-memory %s: must be at least %dMi", f.memory, virtualnode.MinMemory>>20)

@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/runtime/cri"
-	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
 // Values of --runtime.
@@ -114,25 +111,11 @@ func EmbeddedReason(cri error) string {
 }
 
 func checkEmbedded(dir string) error {
-	err := errors.Join(embedded.CheckRequirements(), rejectOverlayFS(dir))
+	err := checkMachine(dir)
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("the embedded runtime cannot run pods here: %w", err)
-}
-
-// rejectOverlayFS refuses a directory on overlayfs, because overlayfs cannot be stacked on
-// it.
-func rejectOverlayFS(dir string) error {
-	var fs unix.Statfs_t
-	err := unix.Statfs(dir, &fs)
-	for ; err == unix.ENOENT && dir != ""; err = unix.Statfs(dir, &fs) {
-		dir = filepath.Dir(dir)
-	}
-	if err != nil || fs.Type != unix.OVERLAYFS_SUPER_MAGIC {
-		return nil
-	}
-	return fmt.Errorf("%s is on overlayfs, which cannot hold container file systems (choose another disk with --root-dir)", dir)
 }
 
 // DefaultLowDisk is the default disk reserve in MiB.

@@ -1,0 +1,40 @@
+package pressure
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/engine/nodepressure"
+)
+
+// NewEviction returns the request to the agent. The agent calls done when no process of the pod
+// is left.
+func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, now bool, done func()) agent.Eviction {
+	out := agent.Eviction{
+		Pod: pod.UID, Reason: nodepressure.ReasonEvicted, Message: e.Message, Immediate: now,
+		Grace: time.Duration(e.Grace) * time.Second, Done: done,
+	}
+	if e.Condition {
+		out.Condition = &corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: nodepressure.ReasonTerminationByKubelet,
+			Message: e.Message, LastTransitionTime: metav1.Now(),
+		}
+	}
+	return out
+}
+
+// RecordEviction records an event about an eviction. events may be nil.
+func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressure.Evict) {
+	if events == nil {
+		return
+	}
+	notes := map[string]string{}
+	for _, l := range e.Annotations {
+		notes[l.Key] = l.Value
+	}
+	events.AnnotatedEventf(pod, notes, corev1.EventTypeWarning, nodepressure.ReasonEvicted, "%s", e.Message)
+}

@@ -1,0 +1,47 @@
+package localnodes
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/pods"
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+)
+
+// checkMachine returns why the embedded runtime cannot use dir on this machine, or nil.
+func checkMachine(dir string) error {
+	return errors.Join(embedded.CheckRequirements(), rejectOverlayFS(dir))
+}
+
+// rejectOverlayFS refuses a directory on overlayfs, because overlayfs cannot be stacked on
+// it.
+func rejectOverlayFS(dir string) error {
+	var fs unix.Statfs_t
+	err := unix.Statfs(dir, &fs)
+	for ; err == unix.ENOENT && dir != ""; err = unix.Statfs(dir, &fs) {
+		dir = filepath.Dir(dir)
+	}
+	if err != nil || fs.Type != unix.OVERLAYFS_SUPER_MAGIC {
+		return nil
+	}
+	return fmt.Errorf("%s is on overlayfs, which cannot hold container file systems (choose another disk with --root-dir)", dir)
+}
+
+// CheckContainerd returns what containerd lacks for virtual nodes on this machine, or nil.
+func CheckContainerd() error { return containerd.CheckRequirements(true) }
+
+// CheckNameservers returns why pods cannot use the nameservers of resolvConf, or nil.
+func CheckNameservers(resolvConf string) error { return pods.CheckNameservers(resolvConf) }
+
+// MachineMemory returns the memory of this machine in bytes.
+func MachineMemory() (int64, error) {
+	var machine unix.Sysinfo_t
+	if err := unix.Sysinfo(&machine); err != nil {
+		return 0, err
+	}
+	return int64(machine.Totalram) * int64(machine.Unit), nil
+}
