@@ -117,8 +117,8 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	}
 	have = have.DeepCopy()
 	own := want.Status.Capacity
+	have.Status.Allocatable = mergeAllocatable(want.Status.Allocatable, &have.Status, own)
 	have.Status.Capacity = withForeign(want.Status.Capacity, have.Status.Capacity, own)
-	have.Status.Allocatable = withForeign(want.Status.Allocatable, have.Status.Allocatable, own)
 	have.Status.Addresses, have.Status.NodeInfo, have.Status.DaemonEndpoints = want.Status.Addresses, want.Status.NodeInfo, want.Status.DaemonEndpoints
 	if a.opts.Images != nil {
 		have.Status.Images = want.Status.Images
@@ -155,17 +155,6 @@ func metadataPatch(want, have *corev1.Node) []byte {
 	return patch
 }
 
-// withForeign returns ours plus the resources in seen that the node itself does not report.
-func withForeign(ours, seen, own corev1.ResourceList) corev1.ResourceList {
-	out := maps.Clone(ours)
-	for name, q := range seen {
-		if _, known := own[name]; !known {
-			out[name] = q
-		}
-	}
-	return out
-}
-
 // syncAddresses queues a status write for every running pod if the node's addresses changed.
 func (a *Agent) syncAddresses(n *node) {
 	now := n.addresses()
@@ -189,7 +178,10 @@ func (a *Agent) handleNode(seen *corev1.Node) {
 	a.syncAddresses(n)
 	now := *n.manifest
 	now.Labels, now.Spec.Taints = seen.Labels, seen.Spec.Taints
-	now.Status.Allocatable = withForeign(now.Status.Allocatable, seen.Status.Allocatable, now.Status.Capacity)
+	now.Status.Allocatable = mergeAllocatable(now.Status.Allocatable, &seen.Status, now.Status.Capacity)
+	if !equality.Semantic.DeepEqual(now.Status.Allocatable, seen.Status.Allocatable) {
+		a.Report(seen.Name) // an administrator has changed the capacity
+	}
 	if was := n.observed; was != nil && maps.Equal(was.Labels, now.Labels) && equality.Semantic.DeepEqual(was.Spec.Taints, now.Spec.Taints) &&
 		equality.Semantic.DeepEqual(was.Status.Allocatable, now.Status.Allocatable) {
 		return
