@@ -36,6 +36,7 @@ type node struct {
 	conditionsRestored atomic.Bool     // pressure has the conditions that the API had at start
 	activePods         activePods
 	statusChanged      chan struct{} // capacity 1: signals that the status must be written soon
+	unschedulable      bool          // as last recorded in an event; used only by the loop
 	shuttingDown       atomic.Bool   // shutdown has begun, and may be complete
 	shutdown           *nodeShutdown // shutdown in progress; used only by the loop
 }
@@ -101,6 +102,7 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	if apierrors.IsNotFound(err) {
 		if _, err = nodes.Create(ctx, want, metav1.CreateOptions{}); err == nil {
 			n.conditionsRestored.Store(true) // a new node has no conditions to restore
+			a.recordStatusChanges(n, nil, &want.Status)
 		}
 		return err
 	}
@@ -115,6 +117,7 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 			return fmt.Errorf("patching labels and annotations: %w", err)
 		}
 	}
+	was := &have.Status
 	have = have.DeepCopy()
 	own := want.Status.Capacity
 	have.Status.Allocatable = mergeAllocatable(want.Status.Allocatable, &have.Status, own)
@@ -127,7 +130,9 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 		have.Status.Features = want.Status.Features
 	}
 	have.Status.Conditions = a.nodeConditions(n, have.Status.Conditions, metav1.Now())
-	_, err = nodes.UpdateStatus(ctx, have, metav1.UpdateOptions{})
+	if _, err = nodes.UpdateStatus(ctx, have, metav1.UpdateOptions{}); err == nil {
+		a.recordStatusChanges(n, was, &have.Status)
+	}
 	return err
 }
 
@@ -176,6 +181,7 @@ func (a *Agent) handleNode(seen *corev1.Node) {
 		return
 	}
 	a.syncAddresses(n)
+	a.recordSchedulable(n, seen.Spec.Unschedulable)
 	now := *n.manifest
 	now.Labels, now.Spec.Taints = seen.Labels, seen.Spec.Taints
 	now.Status.Allocatable = mergeAllocatable(now.Status.Allocatable, &seen.Status, now.Status.Capacity)
