@@ -7,7 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/placement"
@@ -125,8 +127,10 @@ func rejectionFor(p *pod, denials []placement.AdmissionResult) *Rejection {
 func (a *Agent) rejectPod(p *pod, r *Rejection) {
 	p.rejected = true
 	a.opts.Metrics.countRejection(r.Reason)
-	a.opts.Events.Event(p.object, corev1.EventTypeWarning, r.Reason, r.Message)
-	a.stepPod(p, podlifecycle.Fail{Reason: r.Reason, Message: "Pod was rejected: " + r.Message})
+	message := "Pod was rejected: " + r.Message
+	cause := displacement.CauseFromStatus("", r.Reason, message)
+	a.opts.Events.AnnotatedEventf(p.object, DisplacementAnnotations(p.object, cause, r.Reason, message, nil), corev1.EventTypeWarning, r.Reason, "%s", r.Message)
+	a.stepPod(p, podlifecycle.Fail{Reason: r.Reason, Message: message})
 }
 
 // The kubelet's messages for a preempted pod.
@@ -145,9 +149,10 @@ func (a *Agent) preempt(p *pod, victims []*model.Pod, denials []placement.Admiss
 	a.opts.Metrics.countPreemption(denials, len(victims))
 	for _, v := range victims {
 		victim := a.pods[types.UID(v.UID)] // every pod counted on a node is known to the agent
-		a.opts.Events.Event(victim.object, corev1.EventTypeWarning, "Preempting", preemptionMessage)
-		a.evict(Eviction{Pod: types.UID(v.UID), Reason: "Preempting", Message: preemptionMessage, Grace: terminationGracePeriod(victim.object),
-			Condition: newDisruptionTarget(preemptionConditionMessage)})
+		grace := terminationGracePeriod(victim.object)
+		notes := DisplacementAnnotations(victim.object, displacement.Admission, corev1.PodReasonTerminationByKubelet, preemptionConditionMessage, ptr.To(int64(grace/time.Second)))
+		a.opts.Events.AnnotatedEventf(victim.object, notes, corev1.EventTypeWarning, "Preempting", preemptionMessage)
+		a.evict(Eviction{Pod: types.UID(v.UID), Reason: "Preempting", Message: preemptionMessage, Grace: grace, Condition: newDisruptionTarget(preemptionConditionMessage)})
 	}
 }
 

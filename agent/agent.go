@@ -93,6 +93,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.ctx = ctx
 	for _, n := range a.nodes {
 		wg.Go(func() {
+			a.recordNodeStart(n)
 			a.registerWithAPIServer(ctx, n)
 			a.runHeartbeats(ctx, n)
 		})

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/runtime/simulated"
+	"github.com/berthproject/berth/internal/journal"
 )
 
 // gatherMetrics returns all values other than 0 by metric name and labels.
@@ -75,6 +77,7 @@ func TestMetricsAndEvents(t *testing.T) {
 		close(events.Events)
 		var recorded []string
 		for e := range events.Events {
+			e, _, _ = strings.Cut(e, " map["+journal.Annotation)
 			recorded = append(recorded, e)
 		}
 		for _, want := range []string{

@@ -36,6 +36,7 @@ type node struct {
 	conditionsRestored atomic.Bool     // pressure has the conditions that the API had at start
 	activePods         activePods
 	statusChanged      chan struct{} // capacity 1: signals that the status must be written soon
+	unschedulable      bool          // as last recorded in an event; used only by the loop
 	shuttingDown       atomic.Bool   // shutdown has begun, and may be complete
 	shutdown           *nodeShutdown // shutdown in progress; used only by the loop
 }
@@ -101,6 +102,7 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	if apierrors.IsNotFound(err) {
 		if _, err = nodes.Create(ctx, want, metav1.CreateOptions{}); err == nil {
 			n.conditionsRestored.Store(true) // a new node has no conditions to restore
+			a.recordStatusChanges(n, nil, &want.Status)
 		}
 		return err
 	}
@@ -115,10 +117,11 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 			return fmt.Errorf("patching labels and annotations: %w", err)
 		}
 	}
+	was := &have.Status
 	have = have.DeepCopy()
 	own := want.Status.Capacity
+	have.Status.Allocatable = mergeAllocatable(want.Status.Allocatable, &have.Status, own)
 	have.Status.Capacity = withForeign(want.Status.Capacity, have.Status.Capacity, own)
-	have.Status.Allocatable = withForeign(want.Status.Allocatable, have.Status.Allocatable, own)
 	have.Status.Addresses, have.Status.NodeInfo, have.Status.DaemonEndpoints = want.Status.Addresses, want.Status.NodeInfo, want.Status.DaemonEndpoints
 	if a.opts.Images != nil {
 		have.Status.Images = want.Status.Images
@@ -127,7 +130,9 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 		have.Status.Features = want.Status.Features
 	}
 	have.Status.Conditions = a.nodeConditions(n, have.Status.Conditions, metav1.Now())
-	_, err = nodes.UpdateStatus(ctx, have, metav1.UpdateOptions{})
+	if _, err = nodes.UpdateStatus(ctx, have, metav1.UpdateOptions{}); err == nil {
+		a.recordStatusChanges(n, was, &have.Status)
+	}
 	return err
 }
 
@@ -155,17 +160,6 @@ func metadataPatch(want, have *corev1.Node) []byte {
 	return patch
 }
 
-// withForeign returns ours plus the resources in seen that the node itself does not report.
-func withForeign(ours, seen, own corev1.ResourceList) corev1.ResourceList {
-	out := maps.Clone(ours)
-	for name, q := range seen {
-		if _, known := own[name]; !known {
-			out[name] = q
-		}
-	}
-	return out
-}
-
 // syncAddresses queues a status write for every running pod if the node's addresses changed.
 func (a *Agent) syncAddresses(n *node) {
 	now := n.addresses()
@@ -187,9 +181,13 @@ func (a *Agent) handleNode(seen *corev1.Node) {
 		return
 	}
 	a.syncAddresses(n)
+	a.recordSchedulable(n, seen.Spec.Unschedulable)
 	now := *n.manifest
 	now.Labels, now.Spec.Taints = seen.Labels, seen.Spec.Taints
-	now.Status.Allocatable = withForeign(now.Status.Allocatable, seen.Status.Allocatable, now.Status.Capacity)
+	now.Status.Allocatable = mergeAllocatable(now.Status.Allocatable, &seen.Status, now.Status.Capacity)
+	if !equality.Semantic.DeepEqual(now.Status.Allocatable, seen.Status.Allocatable) {
+		a.Report(seen.Name) // an administrator has changed the capacity
+	}
 	if was := n.observed; was != nil && maps.Equal(was.Labels, now.Labels) && equality.Semantic.DeepEqual(was.Spec.Taints, now.Spec.Taints) &&
 		equality.Semantic.DeepEqual(was.Status.Allocatable, now.Status.Allocatable) {
 		return

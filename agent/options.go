@@ -56,8 +56,8 @@ type Options struct {
 	// Shutdown has the grace periods of node shutdown.
 	Shutdown Shutdown
 
-	// Events records events about pods and nodes; nil: events are dropped.
-	Events record.EventRecorder
+	// Events records events about pods, NodeEvents those about nodes; nil: events are dropped.
+	Events, NodeEvents record.EventRecorder
 	// Metrics are optional.
 	Metrics *Metrics
 }
@@ -74,6 +74,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Events == nil {
 		o.Events = discardRecorder{}
+	}
+	if o.NodeEvents == nil {
+		o.NodeEvents = discardRecorder{}
 	}
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()

@@ -37,7 +37,7 @@ func (a *Agent) Shutdown(ctx context.Context, name string) error {
 	if n.shuttingDown.Swap(true) {
 		return fmt.Errorf("shutdown: node %q is already shutting down", name)
 	}
-	a.opts.Events.Event(nodeReference(n.manifest), corev1.EventTypeNormal, "NodeShutdown", "Node is shutting down, terminating its pods")
+	a.opts.NodeEvents.Event(nodeReference(n.manifest), corev1.EventTypeNormal, "NodeShutdown", "Node is shutting down, terminating its pods")
 	a.Report(name)
 	a.shutdowns.put(h)
 	select {

@@ -90,7 +90,9 @@ func convertContainerStatuses(p *pod, runs []podlifecycle.Status, specs []corev1
 			id = "simulated://" + string(p.object.UID) + "/" + r.Name
 			before = id
 		}
-		s.ContainerID = id
+		if s.ContainerID = id; id != "" {
+			s.Resources, s.AllocatedResources = specs[i].Resources.DeepCopy(), specs[i].Resources.Requests.DeepCopy()
+		}
 		if s.State.Terminated != nil {
 			s.State.Terminated.ContainerID = id
 		}
@@ -144,6 +146,9 @@ func containerState(p *pod, r *podlifecycle.Status) corev1.ContainerState {
 		return waiting(conversion.CrashLoopBackOff, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", r.BackOffDelay, r.Name, formatPod(p.object)))
 	case r.State == podlifecycle.ContainerTerminated:
 		return corev1.ContainerState{Terminated: terminatedState(&r.Exit)}
+	case p.lifecycle.Terminal() && p.lifecycle.Initialized() && !isInitContainer(p, r.Name):
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+			ExitCode: 137, Reason: "ContainerStatusUnknown", Message: "The container could not be located when the pod was terminated"}}
 	case r.Reason != "":
 		return waiting(r.Reason, r.Message)
 	case len(p.object.Spec.InitContainers) > 0:

@@ -67,11 +67,20 @@ func initializedCondition(p *pod, init []podlifecycle.Status) corev1.PodConditio
 	}
 	var names []string
 	for i := range init {
-		if s := &init[i]; !s.StartupPassed && (s.State != podlifecycle.ContainerTerminated || s.Exit.Code != 0) {
+		s := &init[i]
+		done := s.State == podlifecycle.ContainerTerminated && s.Exit.Code == 0
+		if isSidecar(&p.object.Spec.InitContainers[i]) {
+			done = s.StartupPassed
+		}
+		if !done {
 			names = append(names, s.Name)
 		}
 	}
 	return newCondition(corev1.PodInitialized, false, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: [%s]", strings.Join(names, " ")))
+}
+
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 // containersReadyCondition returns the readiness of the containers, as type Ready.
@@ -84,7 +93,7 @@ func containersReadyCondition(p *pod, init, containers []podlifecycle.Status) co
 	}
 	var names []string
 	for i := range init {
-		if c := &p.object.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways && !init[i].Ready {
+		if isSidecar(&p.object.Spec.InitContainers[i]) && !init[i].Ready {
 			names = append(names, init[i].Name)
 		}
 	}

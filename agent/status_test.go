@@ -9,10 +9,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/runtime"
@@ -165,6 +168,83 @@ func checkNotReady(t *testing.T, s *corev1.PodStatus, reason, message string) {
 	if c := conditionOf(s, corev1.PodReady); c == nil || c.Status != corev1.ConditionFalse || c.Reason != reason || c.Message != message {
 		t.Errorf("ready: %+v, want %s: %s", c, reason, message)
 	}
+}
+
+// A pod deleted before its containers start fails, so that controllers which wait for its final
+// phase continue.
+func TestDeletionBeforeStartFailsPod(t *testing.T) {
+	for name, tc := range map[string]struct {
+		init []corev1.Container
+		want string // state of the container
+	}{
+		"no init containers": {nil, "ContainerStatusUnknown"},
+		"not initialized":    {[]corev1.Container{{Name: "i"}}, "PodInitializing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Spec.InitContainers = tc.init }))
+				api.PrependReactor("delete", "pods", func(ktesting.Action) (bool, k8sruntime.Object, error) { return true, nil, nil })
+				var s scripted
+				defer startScriptedAgent(t, api, &s)()
+				terminate(t, api, 30)
+				waitBriefly()
+				for _, c := range []string{"c", "i"} {
+					s.event(podlifecycle.Exited{Container: c, Code: 137, Reason: "ContainerStatusUnknown"})
+				}
+				p := get(t, api, "p").Status
+				if c := p.ContainerStatuses[0].State; p.Phase != corev1.PodFailed || stateReason(&c) != tc.want {
+					t.Errorf("phase %s, container %+v", p.Phase, c)
+				}
+			})
+		})
+	}
+}
+
+func TestRunningInitContainerIsNotReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		always := corev1.ContainerRestartPolicyAlways
+		requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("250m")}
+		limits := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")}
+		api := fake.NewClientset(pod("p", func(p *corev1.Pod) {
+			p.Spec.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: &always}, {Name: "i", Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits}}}
+		}))
+		var s scripted
+		defer startScriptedAgent(t, api, &s)()
+		for _, c := range []string{"s", "i"} {
+			s.report(runtime.Report{Pod: "p", Container: &runtime.ContainerInfo{Name: c, ID: "containerd://" + c}})
+			s.event(podlifecycle.Started{Container: c})
+		}
+		p := get(t, api, "p").Status
+		if c := conditionOf(&p, corev1.PodInitialized); c.Message != "containers with incomplete status: [i]" {
+			t.Errorf("%+v", c)
+		}
+		sidecar, i, c := p.InitContainerStatuses[0], p.InitContainerStatuses[1], p.ContainerStatuses[0]
+		if !sidecar.Ready || i.Ready || !*i.Started {
+			t.Errorf("sidecar %+v, init container %+v", sidecar, i)
+		}
+		if i.Resources == nil || !equality.Semantic.DeepEqual(*i.Resources, corev1.ResourceRequirements{Requests: requests, Limits: limits}) ||
+			!equality.Semantic.DeepEqual(i.AllocatedResources, requests) {
+			t.Errorf("resources %+v, allocated %v", i.Resources, i.AllocatedResources)
+		}
+		if sidecar.Resources == nil || sidecar.AllocatedResources != nil || c.Resources != nil {
+			t.Errorf("without requests: %+v; not created: %+v", sidecar.Resources, c.Resources)
+		}
+		s.event(podlifecycle.Exited{Container: "i"})
+		p = get(t, api, "p").Status
+		if c := conditionOf(&p, corev1.PodInitialized); c.Status != corev1.ConditionTrue || !p.InitContainerStatuses[1].Ready {
+			t.Errorf("%+v, %+v", c, p.InitContainerStatuses[1])
+		}
+	})
+}
+
+func stateReason(s *corev1.ContainerState) string {
+	switch {
+	case s.Terminated != nil:
+		return s.Terminated.Reason
+	case s.Waiting != nil:
+		return s.Waiting.Reason
+	}
+	return ""
 }
 
 // What the runtime finds takes precedence over the last status.

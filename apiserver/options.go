@@ -16,6 +16,10 @@ import (
 type Options struct {
 	// Listen is the address to listen on, HOST:PORT. Port 0 selects a free port.
 	Listen string
+	// AdvertiseAddress is the IP address of this server in the endpoints of the Service
+	// default/kubernetes. Empty selects the address in Listen or, if other machines cannot reach that,
+	// the address of the interface with the default route.
+	AdvertiseAddress string
 	// DataDir holds the embedded etcd, the certificate authority and the admin kubeconfig.
 	DataDir string
 	// Kubeconfig is the path of the admin kubeconfig. The default is DataDir/kubeconfig.
@@ -77,6 +81,9 @@ func defaultDataDir() string {
 func (o Options) validate() error {
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
 		return fmt.Errorf("--listen %q: want HOST:PORT, e.g. 127.0.0.1:6443: %w", o.Listen, err)
+	}
+	if ip := net.ParseIP(o.AdvertiseAddress); o.AdvertiseAddress != "" && !ip.IsGlobalUnicast() {
+		return fmt.Errorf("--advertise-address %q: want an IP address that other machines can reach, e.g. 192.0.2.1", o.AdvertiseAddress)
 	}
 	if o.DataDir == "" {
 		return fmt.Errorf("--data-dir is empty: want a directory")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"time"
 
@@ -84,6 +85,13 @@ func (s *Server) signalReady(ctx context.Context) {
 // addPostStartHooks registers the work that starts once the handlers serve. /readyz waits for the
 // hooks.
 func (s *Server) addPostStartHooks() error {
+	s.endpoints = &kubernetesEndpoints{announcer: s.backend, client: s.client}
+	if ip, ok := netip.AddrFromSlice(s.advertised); ok {
+		s.endpoints.self = netip.AddrPortFrom(ip.Unmap(), uint16(s.listenPort()))
+	}
+	if err := s.generic.AddPreShutdownHook("berth-withdraw-endpoint", s.endpoints.withdraw); err != nil {
+		return err
+	}
 	if err := s.generic.AddPostStartHook("berth-bootstrap", s.bootstrap); err != nil {
 		return err
 	}
@@ -91,7 +99,7 @@ func (s *Server) addPostStartHooks() error {
 		go s.security.Run(hook)
 		go s.serviceAllocator.RunRepair(hook)
 		go runKubernetesServiceController(hook, s.client, s.serviceIP.String(), s.listenPort())
-		go s.authority.RunRenewal(hook, certificateRenewInterval, pki.APIServerAltNames(s.serviceIP, s.listenHost()), func(err error) {
+		go s.authority.RunRenewal(hook, certificateRenewInterval, s.certificateNames(), func(err error) {
 			klog.ErrorS(err, "Failed to renew certificates; retrying", "interval", certificateRenewInterval)
 		})
 		return nil
@@ -111,6 +119,7 @@ func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
 			err = createSystemObjects(ctx, s.client, s.serviceIP.String(), s.listenPort())
 		}
 		if err == nil {
+			go s.endpoints.run(hook)
 			return nil
 		}
 		select {

@@ -39,6 +39,8 @@ type Server struct {
 	generic          *genericapiserver.GenericAPIServer
 	ready            chan struct{}
 	serviceIP        net.IP
+	advertised       net.IP // nil: no address
+	endpoints        *kubernetesEndpoints
 }
 
 // New listens on the address, locks the data directory, starts the store and assembles the server.
@@ -88,6 +90,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	if s.serviceIP, err = kubernetesServiceIP(o.ServiceClusterIPRange); err != nil {
 		return err
 	}
+	s.advertised = o.advertiseAddress(s.listenHost())
 	s.authority, err = pki.Open(filepath.Join(o.DataDir, "pki"), time.Now)
 	return err
 }
@@ -101,7 +104,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	}
 	c := newConfig(s.options, set, s.backend)
 	c.RESTOptionsGetter = store.Options{Backend: s.backend, Scheme: set.Scheme, Codecs: set.Codecs, Uncached: uncachedResources(table), Counter: c.StorageObjectCountTracker}
-	if err := configureServingTLS(c, s.authority, pki.APIServerAltNames(s.serviceIP, s.listenHost()), s.listener); err != nil {
+	if err := configureServingTLS(c, s.authority, s.certificateNames(), s.listener); err != nil {
 		return err
 	}
 	s.loopbackConfig = s.loopback.clientConfig(uuid.NewString())
@@ -165,6 +168,15 @@ func kubernetesServiceIP(cidr string) (net.IP, error) {
 func (s *Server) listenHost() string {
 	host, _, _ := net.SplitHostPort(s.options.Listen)
 	return host
+}
+
+// certificateNames returns the names of the serving certificate.
+func (s *Server) certificateNames() pki.AltNames {
+	hosts := []string{s.listenHost()}
+	if s.advertised != nil {
+		hosts = append(hosts, s.advertised.String())
+	}
+	return pki.APIServerAltNames(s.serviceIP, hosts...)
 }
 
 // Address returns the HOST:PORT that the server listens on.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -264,4 +265,32 @@ func until(t *testing.T, want int, f func() int) {
 		}
 	}
 	t.Fatalf("got %d for a minute, want %d", got, want)
+}
+
+// The endpoint appears, also in the certificate, and disappears when the server stops.
+func TestKubernetesEndpointsFollowServer(t *testing.T) {
+	dir := t.TempDir()
+	for _, ip := range []string{"192.0.2.1", "192.0.2.2"} {
+		s := start(t, func(o *apiserver.Options) { o.DataDir, o.AdvertiseAddress = dir, ip })
+		client := clientset(t, s.LoopbackConfig())
+		slice, err := client.DiscoveryV1().EndpointSlices("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+		for apierrors.IsNotFound(err) {
+			slice, err = client.DiscoveryV1().EndpointSlices("default").Get(t.Context(), "kubernetes", metav1.GetOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(slice.Endpoints) != 1 || slice.Endpoints[0].Addresses[0] != ip || !strings.HasSuffix(s.Address(), fmt.Sprintf(":%d", *slice.Ports[0].Port)) {
+			t.Errorf("%+v %+v, want %s and the port of %s", slice.Endpoints, slice.Ports, ip, s.Address())
+		}
+		conn, err := tls.Dial("tcp", s.Address(), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.ConnectionState().PeerCertificates[0].VerifyHostname(ip); err != nil {
+			t.Error(err)
+		}
+		_ = conn.Close()
+		s.stop()
+	}
 }

@@ -35,6 +35,12 @@ func RecordEventName(name, uid string) string {
 	return fmt.Sprintf("%s.%016x", name, h.Sum64())
 }
 
+// NodeAgent is the writer of the records of node agents.
+const NodeAgent = "berth-agent"
+
+// CountOnce counts a displacement whose record another program wrote, unless it is counted already.
+func (d *Displacer) CountOnce(rec *journal.Displacement) { d.countOnce(rec) }
+
 // WriteRecord writes the displacement event, which carries the record, and the journal line. The event exists at
 // most once, however many processes write it, because its name is derived from the pod. WriteRecord reports a
 // permanent rejection to OnRecordLost and returns nil. The caller must retry any other error, so that no pod is

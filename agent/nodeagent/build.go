@@ -115,7 +115,7 @@ func (n *node) newAgent() error {
 		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, StatusInterval: o.Kubelet.NodeStatusReport,
 		Pressure: n.pressureFor, Ready: n.health.ready, Addresses: o.addresses, Images: n.images,
 		AllowedUnsafeSysctls: o.Kubelet.AllowedUnsafeSysctls, MaxContainerRestartPeriod: o.Kubelet.MaxRestartDelay, Shutdown: shutdownClasses(o.Kubelet.Shutdown),
-		Log: o.Log, Events: n.events, Metrics: metrics,
+		Log: o.Log, Events: n.events, NodeEvents: n.events, Metrics: metrics,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
 			fault = n.newRunner(report)
 			return n.runner
@@ -157,7 +157,7 @@ func (n *node) newRunner(report func(runtime.Report)) (err error) {
 		Service: n.runtime, Client: n.client, NodeName: o.Name, Node: n.current,
 		Root: o.Root, Logs: o.Logs, Cgroups: n.host, CgroupRoot: o.Cgroup,
 		Images: n.puller, Volumes: n.volumes, Prober: n.prober, Event: n.recordEvent, Log: o.Log,
-		DNS:       pods.DNS{Servers: k.ClusterDNS, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf},
+		DNS:       pods.DNS{Servers: k.ClusterDNS, NoCluster: o.NoClusterDNS, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf},
 		PidsLimit: pidsLimit(k), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota, UnsafeSysctls: k.AllowedUnsafeSysctls,
 		LogSize: k.Logs.MaxSize, LogFiles: int(k.Logs.MaxFiles), PortInUse: network.FindListener,
 	}, report)

@@ -9,8 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
+
+	"github.com/berthproject/berth/agent"
 )
 
 // eventComponent is the source component of events. It is the kubelet's, because tools search for
@@ -20,7 +21,7 @@ const eventComponent = "kubelet"
 // startEvents starts the event recorder and returns a function that stops it.
 func (n *node) startEvents() (stop func()) {
 	broadcaster := record.NewBroadcaster()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: n.client.CoreV1().Events("")})
+	broadcaster.StartRecordingToSink(agent.NewEventSink(n.client))
 	n.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: eventComponent, Host: n.opts.Name})
 	return broadcaster.Shutdown
 }

@@ -44,6 +44,8 @@ type Options struct {
 	LowDisk int64
 	// Fresh ignores the node's conditions in the API, because the node has a new disk.
 	Fresh bool
+	// NoClusterDNS tells that no cluster DNS can exist, so that pods get no warning about it.
+	NoClusterDNS bool
 	// OnStart is called once with a description of how the node runs. Optional.
 	OnStart func(words string)
 	// OnStop is called once after a regular stop with the number of pods that keep running. Optional.

@@ -5,6 +5,7 @@ package nodeagent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
@@ -19,8 +20,15 @@ import (
 func (n *node) newPressure(ctx context.Context) (err error) {
 	o := &n.opts
 	// Statistics and alarms use the cgroup of all pods, which must exist before the first pod.
+	enforced := slices.Contains(o.Kubelet.EnforceNodeAllocatable, "pods")
 	if err := n.host.Create(pods.PodsCgroup(o.Cgroup), podsLimits(&o.Kubelet, n.object.Status.Capacity)); err != nil {
+		if enforced {
+			n.events.Event(n.nodeRef(), corev1.EventTypeWarning, "FailedNodeAllocatableEnforcement", fmt.Sprintf("Failed to update Node Allocatable Limits %q: %v", pods.PodsCgroup(o.Cgroup), err))
+		}
 		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	if enforced {
+		n.events.Event(n.nodeRef(), corev1.EventTypeNormal, "NodeAllocatableEnforced", "Updated Node Allocatable limit across pods")
 	}
 	if err := n.host.Thaw(pods.PodsCgroup(o.Cgroup)); err != nil { // a killed agent may have left it frozen
 		return fmt.Errorf("node %s: %w", o.Name, err)

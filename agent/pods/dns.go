@@ -122,10 +122,11 @@ func (d *DNS) setDefaults() {
 	d.UpstreamResolvConf = cmp.Or(d.UpstreamResolvConf, "/run/systemd/resolve/resolv.conf")
 }
 
-// lacksClusterDNS reports whether the pod requests cluster DNS and the cluster has none.
+// lacksClusterDNS reports whether the pod requests cluster DNS and none is configured, although the
+// cluster may have it.
 func (r *Runner) lacksClusterDNS(pod *corev1.Pod) bool {
 	policy := pod.Spec.DNSPolicy
-	return len(r.opts.DNS.Servers) == 0 && (policy == corev1.DNSClusterFirstWithHostNet || policy == corev1.DNSClusterFirst && !pod.Spec.HostNetwork)
+	return len(r.opts.DNS.Servers) == 0 && !r.opts.DNS.NoCluster && (policy == corev1.DNSClusterFirstWithHostNet || policy == corev1.DNSClusterFirst && !pod.Spec.HostNetwork)
 }
 
 // mergeDNSOptions returns base with the pod's podOptions options. A pod's option replaces the base

@@ -52,6 +52,19 @@ func TestDNS(t *testing.T) {
 }
 
 // TestCheckNameservers checks the warning about pods without name servers.
+// Pods get a warning if the cluster may have DNS, but the node does not know its address.
+func TestLacksClusterDNS(t *testing.T) {
+	pod := testPod("web")
+	pod.Spec.DNSPolicy = corev1.DNSClusterFirst
+	for want, dns := range map[bool][]DNS{true: {{}}, false: {{Servers: []string{"10.0.0.10"}}, {NoCluster: true}}} {
+		for _, d := range dns {
+			if got := (&Runner{opts: Options{DNS: d}}).lacksClusterDNS(pod); got != want {
+				t.Errorf("%+v: %v, want %v", d, got, want)
+			}
+		}
+	}
+}
+
 func TestCheckNameservers(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
 	for text, missing := range map[string]bool{"nameserver 192.0.2.53\n": false, "nameserver 127.0.0.11\nsearch lan\n": true, "": true} {

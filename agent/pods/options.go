@@ -63,6 +63,8 @@ type Options struct {
 type DNS struct {
 	Servers []string // of the cluster; if empty, pods use the node's servers
 	Domain  string   // of the cluster, for example cluster.local
+	// NoCluster tells that the cluster cannot have DNS. Then pods without it get no warning.
+	NoCluster bool
 	// ResolvConf is the node's resolv.conf, by default /etc/resolv.conf.
 	ResolvConf string
 	// UpstreamResolvConf names the servers behind a resolver on the node's loopback address, which

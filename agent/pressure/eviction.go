@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
@@ -27,12 +28,17 @@ func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, now bool, done func()) 
 	return out
 }
 
-// RecordEviction records an event about an eviction. events may be nil.
+// RecordEviction records the event about an eviction, with its displacement record. events may be
+// nil; its sink must be that of agent.NewEventSink.
 func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressure.Evict) {
 	if events == nil {
 		return
 	}
-	notes := map[string]string{}
+	grace, reason := e.Grace, nodepressure.ReasonEvicted
+	if e.Condition {
+		reason = nodepressure.ReasonTerminationByKubelet
+	}
+	notes := agent.DisplacementAnnotations(pod, displacement.Pressure, reason, e.Message, &grace)
 	for _, l := range e.Annotations {
 		notes[l.Key] = l.Value
 	}

@@ -13,11 +13,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/guard"
 	"github.com/berthproject/berth/internal/cli"
@@ -57,7 +57,7 @@ func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.C
 	}
 	broadcaster := record.NewBroadcaster()
 	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	broadcaster.StartRecordingToSink(agent.NewEventSink(client))
 	pressure := settings.Kubelet.Pressure
 	pressure.Options = settings.Berth.Pressure.Options()
 	logToStderr()

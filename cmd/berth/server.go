@@ -68,6 +68,7 @@ func newServer(ctx context.Context, o apiserver.Options, w io.Writer) (*apiserve
 // addServerFlags adds the API server's flags.
 func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.StringVar(&o.Listen, "listen", o.Listen, "HTTPS address as HOST:PORT; port 0 for a free one")
+	flags.StringVar(&o.AdvertiseAddress, "advertise-address", "", "IP address of this server in the endpoints of the Service default/kubernetes (default: the address of --listen, or the host's if that is a loopback or unspecified address)")
 	flags.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory for the embedded etcd, the certificates and the admin kubeconfig")
 	flags.StringVar(&o.TokenAuthFile, "token-auth-file", "", `CSV file of static bearer tokens: token,user,uid,"group1,group2"`)
 	flags.StringSliceVar(&o.EtcdServers, "etcd-servers", nil, "URLs of an external etcd cluster (default: embedded etcd)")

@@ -23,6 +23,7 @@ import (
 type controller struct {
 	o                       Options
 	now                     func() time.Time
+	started                 time.Time
 	settleDelay, batchDelay time.Duration
 	displacer               executor.Displacer
 	pods                    corelisters.PodLister
@@ -97,7 +98,7 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newController(o Options) *controller {
-	k := &controller{o: o, now: time.Now, settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
+	k := &controller{o: o, now: time.Now, started: time.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
 		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, goneAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
 	host, _ := os.Hostname()
 	k.displacer = executor.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, OnDisplaced: o.OnDisplaced}

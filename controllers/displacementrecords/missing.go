@@ -97,7 +97,9 @@ func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.D
 	if p == nil {
 		return 0, nil
 	}
-	if _, exists, _ := k.records.GetByKey(p.Namespace + "/" + executor.RecordEventName(p.Name, uid)); !exists {
+	if o, exists, _ := k.records.GetByKey(p.Namespace + "/" + executor.RecordEventName(p.Name, uid)); exists {
+		k.countNodeAgent(o.(*entry).rec)
+	} else {
 		rec := reconstruct(p)
 		reason, action := displacementCause(p).Event()
 		if _, err := k.displacer.WriteEvent(ctx, rec, nil, reason, action, reconstructedNote(rec)); err != nil {
@@ -116,6 +118,14 @@ func (k *controller) writeMissingRecord(ctx context.Context, uid string) (time.D
 	delete(k.pending, uid)
 	k.mu.Unlock()
 	return 0, nil
+}
+
+// countNodeAgent counts a displacement that a node agent has recorded. Node agents export no metric
+// about displacements, and end with their nodes.
+func (k *controller) countNodeAgent(rec *journal.Displacement) {
+	if rec != nil && rec.Writer == executor.NodeAgent && !rec.Time.Before(k.started) {
+		k.displacer.CountOnce(rec)
+	}
 }
 
 // isPermanentRejection reports whether the API server rejects a write now and later. Authentication errors, conflicts

@@ -13,8 +13,51 @@ import (
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/journal"
 )
+
+// A node agent writes the record of its eviction itself. The controller writes no second event, and
+// counts the displacement.
+func TestRecordOfNodeAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, 1, 0)
+		w.now = time.Now()
+		w.replica()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		counted := 0
+		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Log: klog.Background(),
+			OnDisplaced: func(*journal.Displacement) { counted++ }})
+		go func() { ended <- k.run(ctx, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}) }()
+		synctest.Wait()
+		p := w.randomPod()
+		by := writeRecordEvent(t, "ns", w.now, func(d *journal.Displacement) {
+			d.Pod.Name, d.Pod.UID, d.Cause, d.Writer = p.Name, string(p.UID), displacement.Pressure.String(), executor.NodeAgent
+		})
+		if _, err := w.client.EventsV1().Events("ns").Create(ctx, by, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: metav1.Now()}}
+		if _, err := w.client.CoreV1().Pods("ns").UpdateStatus(ctx, p, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if counted != 1 {
+			t.Errorf("counted %d displacements, want 1", counted)
+		}
+		if list, err := w.client.EventsV1().Events("ns").List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) != 1 || list.Items[0].Name != by.Name {
+			t.Errorf("events %+v, %v", list, err)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		k.o.Factory.Shutdown()
+	})
+}
 
 // TestRun runs the whole controller: an evicted pod gets its record and its owner a Hold. After a replacement
 // is ready on another node the record names it, and after the pressure has ended the Hold is deleted.

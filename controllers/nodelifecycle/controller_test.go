@@ -146,6 +146,34 @@ func TestUnresponsiveNodeIsTainted(t *testing.T) {
 	})
 }
 
+func TestNodeEvents(t *testing.T) {
+	runController(t, []string{"a"}, func(ctx context.Context, api kubernetes.Interface) {
+		time.Sleep(2 * time.Minute)
+		if err := api.CoreV1().Nodes().Delete(ctx, "b", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		list, err := api.CoreV1().Events("").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range list.Items {
+			if e.InvolvedObject.Kind == "Node" {
+				got = append(got, e.Reason+": "+e.Message)
+			}
+		}
+		slices.Sort(got)
+		want := []string{"NodeNotReady: Node a status is now: NodeNotReady", "RegisteredNode: Node a event: Registered Node a in Controller",
+			"RegisteredNode: Node b event: Registered Node b in Controller", "RegisteredNode: Node c event: Registered Node c in Controller",
+			"RemovingNode: Node b event: Removing Node b from Controller"}
+		if !slices.Equal(got, want) {
+			t.Errorf("events\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
+		}
+	})
+}
+
 func TestNoTaintsInFullDisruption(t *testing.T) {
 	runController(t, []string{"a", "b", "c"}, func(ctx context.Context, api kubernetes.Interface) {
 		for range 4 {

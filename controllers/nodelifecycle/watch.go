@@ -38,6 +38,12 @@ func (h *controller) watch(nodes, pods, leases cache.SharedInformer) error {
 }
 
 func (h *controller) onNode(old, now *corev1.Node) {
+	switch {
+	case old == nil:
+		h.recordNode(now, "RegisteredNode", "Registered Node %v in Controller")
+	case now == nil:
+		h.recordNode(old, "RemovingNode", "Removing Node %v from Controller")
+	}
 	if now == nil {
 		h.stepper.Push(nodelifecycle.NodeDeleted{Node: old.Name})
 		return
@@ -52,6 +58,12 @@ func (h *controller) onNode(old, now *corev1.Node) {
 	for _, obj := range h.podsOnNode(now.Name) {
 		h.podQueue.Add(podKey{obj.Namespace, obj.Name})
 	}
+}
+
+// recordNode records that the controller has found or lost a node.
+func (h *controller) recordNode(n *corev1.Node, reason, format string) {
+	h.events.Eventf(&corev1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: n.Name, UID: n.UID}, corev1.EventTypeNormal, reason,
+		"Node %s event: "+format, n.Name, n.Name)
 }
 
 // podsOnNode returns the pods of a node.

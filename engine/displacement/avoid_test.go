@@ -93,7 +93,8 @@ func TestCauseFromStatus(t *testing.T) {
 		{"DeletionByTaintManager", "", "", Taint},
 		{"DeletionByPodGC", "", "", PodGC},
 		{reasonKubelet, "Evicted", "The node was low on resource: memory.", Pressure},
-		{"", "Evicted", "The node had condition: [DiskPressure].", Pressure},
+		{"", "Evicted", "Pod was rejected: The node had condition: [DiskPressure]. ", Admission},
+		{"", "Evicted", "The node had condition: [DiskPressure].", Admission}, // kubelets before 1.29
 		{reasonKubelet, "Terminated", "Pod was terminated in response to imminent node shutdown.", Shutdown},
 		{reasonKubelet, "Preempting", "Preempted in order to admit critical pod", Admission},
 		{"", "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu", Admission},

@@ -8,21 +8,24 @@ import "strings"
 //
 // The kubelet uses one condition reason for every cause. The pod's own reason tells them apart: Evicted for
 // pressure, Terminated or NodeShutdown for a shutdown, Preempting for a critical pod admitted in its place.
-// A rejected pod has no condition.
+// A rejected pod has no condition; one that a node under pressure rejected has the reason Evicted, too.
 func CauseFromStatus(condition, reason, message string) Cause {
 	for _, c := range Causes() {
 		if c.Reason() == condition && !c.ByNode() {
 			return c
 		}
 	}
+	rejected := strings.HasPrefix(message, "Pod was rejected") || condition == "" && strings.HasPrefix(message, "The node had condition")
 	switch {
 	case reason == "Terminated" && condition == reasonKubelet, reason == "NodeShutdown":
 		return Shutdown
 	case reason == "Preempting" && condition == reasonKubelet:
 		return Admission
+	case rejected:
+		return Admission
 	case reason == "Evicted" || condition == reasonKubelet:
 		return Pressure
-	case strings.HasPrefix(message, "Pod was rejected"), strings.HasPrefix(reason, "OutOf"), reason == "UnexpectedAdmissionError":
+	case strings.HasPrefix(reason, "OutOf"), reason == "UnexpectedAdmissionError":
 		return Admission
 	}
 	return None

@@ -151,8 +151,9 @@ func (m *Machine) Ready() bool {
 func (m *Machine) Statuses() (init, containers []Status) {
 	for i := range m.containers {
 		r := &m.containers[i]
-		s := Status{Name: r.Name, State: r.state, StartedAt: r.started, StartupPassed: r.state == ContainerRunning && r.startupPassed, Ready: r.isReady(),
-			Exit: r.exit, Last: r.last, Restarts: r.restarts}
+		s := Status{Name: r.Name, State: r.state, StartedAt: r.started, StartupPassed: r.state == ContainerRunning && r.startupPassed,
+			Ready: r.isReady() && (!r.init || r.Sidecar),
+			Exit:  r.exit, Last: r.last, Restarts: r.restarts}
 		switch {
 		case r.state == ContainerStarting:
 			s.Reason, s.Message = r.reason, r.message

@@ -150,6 +150,17 @@ func TestInitFailureWithRestartPolicyNever(t *testing.T) {
 func TestDeletionBeforeStart(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Always})
 	story(t, l, "0 delete 30: over, gone", "1 :")
+	if l.Phase() != Failed {
+		t.Errorf("phase %v, want Failed", l.Phase())
+	}
+}
+
+func TestDeletionDuringInit(t *testing.T) {
+	l := New(Spec{Init: names("a"), Containers: names("x"), RestartPolicy: Always})
+	story(t, l, "0 : start a", "1 up a:", "2 delete 30: stop a", "3 exit a 0: over, gone")
+	if l.Phase() != Failed {
+		t.Errorf("phase %v, want Failed", l.Phase())
+	}
 }
 
 func TestResume(t *testing.T) {

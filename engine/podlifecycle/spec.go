@@ -122,7 +122,7 @@ type Status struct {
 	Message       string    // of the reason
 	StartedAt     time.Time // of the current run, while ContainerRunning
 	StartupPassed bool      // runs and has passed its startup probe, if any
-	Ready         bool      // runs and its readiness probe, if any, passes
+	Ready         bool      // runs and its readiness probe, if any, passes; never of a plain init container
 	Exit          Exit      // of the current run, once ContainerTerminated
 	Last          *Exit     // of the previous run, or nil
 	Restarts      int32

@@ -43,7 +43,7 @@ func compileKubelet(f *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kube
 		RegisterNode: derefOr(c.RegisterNode, true), RegisterWithTaints: c.RegisterWithTaints,
 		NodeStatusReport: valueOr(c.NodeStatusReportFrequency.Duration, 5*time.Minute), NodeStatusImages: derefOr(c.NodeStatusMaxImages, 50),
 		NodeLeaseDuration: time.Duration(valueOr(c.NodeLeaseDurationSeconds, 40)) * time.Second,
-		ClusterDNS:        c.ClusterDNS, ClusterDomain: c.ClusterDomain, ResolvConf: derefOr(c.ResolverConfig, "/etc/resolv.conf"),
+		ClusterDNS:        c.ClusterDNS, ClusterDomain: valueOr(c.ClusterDomain, defaultClusterDomain), ResolvConf: derefOr(c.ResolverConfig, "/etc/resolv.conf"),
 		AllowedUnsafeSysctls: c.AllowedUnsafeSysctls, SeccompDefault: derefOr(c.SeccompDefault, false),
 		MaxParallelImagePulls: derefOr(c.MaxParallelImagePulls, 0), MaxRestartDelay: 5 * time.Minute,
 		RuntimeEndpoint: c.ContainerRuntimeEndpoint, Address: valueOr(c.Address, "0.0.0.0"), Port: valueOr(c.Port, 10250),
@@ -61,6 +61,9 @@ func compileKubelet(f *diagnostics, c *kubeletv1beta1.KubeletConfiguration) Kube
 	f.validateKubelet(&k, c)
 	return k
 }
+
+// defaultClusterDomain is the cluster domain that kubeadm and other installers configure.
+const defaultClusterDomain = "cluster.local"
 
 // compileEviction compiles the eviction thresholds.
 func (f *diagnostics) compileEviction(k *Kubelet, c *kubeletv1beta1.KubeletConfiguration) {

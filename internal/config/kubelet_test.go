@@ -30,7 +30,7 @@ func TestDefaultKubelet(t *testing.T) {
 	if got := signals(k); !slices.Equal(got, want) {
 		t.Errorf("thresholds for %v, want %v", got, want)
 	}
-	if k.Pressure.TransitionPeriod != 5*time.Minute || !k.Pressure.LocalStorage || k.MaxPods != 110 || k.Images.HighPercent != 85 || k.PodPidsLimit != -1 || !k.SerializeImagePulls {
+	if k.Pressure.TransitionPeriod != 5*time.Minute || !k.Pressure.LocalStorage || k.MaxPods != 110 || k.Images.HighPercent != 85 || k.PodPidsLimit != -1 || !k.SerializeImagePulls || k.ClusterDomain != "cluster.local" {
 		t.Errorf("defaults %+v", k)
 	}
 	if k.Warnings != nil {

@@ -73,11 +73,11 @@ func resolveFenceposts(r *appsv1.RollingUpdateDeployment, replicas int32) (surge
 // its template is the Deployment's.
 func DeploymentReplicaSet(rs *appsv1.ReplicaSet, current bool) workload.Set {
 	out := workload.Set{
-		Name: rs.Name, Created: rs.CreationTimestamp.Time, Revision: max(0, annotationNumber(rs.Annotations[RevisionAnnotation])), Current: current,
+		Name: rs.Name, Created: rs.CreationTimestamp.Time, Revision: max(0, annotationNumber(rs.Annotations[RevisionAnnotation], 64)), Current: current,
 		Deleting: rs.DeletionTimestamp != nil, Replicas: replicasOrDefault(rs.Spec.Replicas),
 		Actual: rs.Status.Replicas, Ready: rs.Status.ReadyReplicas, Available: rs.Status.AvailableReplicas,
 		Terminating: deref32(rs.Status.TerminatingReplicas), Observed: rs.Status.ObservedGeneration >= rs.Generation,
-		Desired: int32(annotationNumber(rs.Annotations[DesiredReplicasAnnotation])), Max: int32(annotationNumber(rs.Annotations[MaxReplicasAnnotation])),
+		Desired: int32(annotationNumber(rs.Annotations[DesiredReplicasAnnotation], 32)), Max: int32(annotationNumber(rs.Annotations[MaxReplicasAnnotation], 32)),
 	}
 	for i := range rs.Status.Conditions {
 		if c := &rs.Status.Conditions[i]; c.Type == appsv1.ReplicaSetReplicaFailure {
@@ -87,9 +87,9 @@ func DeploymentReplicaSet(rs *appsv1.ReplicaSet, current bool) workload.Set {
 	return out
 }
 
-// annotationNumber parses a non-negative number, or returns -1.
-func annotationNumber(s string) int64 {
-	n, err := strconv.ParseInt(s, 10, 32)
+// annotationNumber parses a non-negative number of at most so many bits, or returns -1.
+func annotationNumber(s string, bits int) int64 {
+	n, err := strconv.ParseInt(s, 10, bits)
 	if err != nil || n < 0 {
 		return -1
 	}

@@ -76,6 +76,15 @@ func TestDeploymentWithoutADeadline(t *testing.T) {
 	}
 }
 
+// A revision has 64 bits, numbers of replicas have 32.
+func TestDeploymentAnnotations(t *testing.T) {
+	const large = "3546343826724305832"
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{RevisionAnnotation: large, MaxReplicasAnnotation: large, DesiredReplicasAnnotation: "5"}}}
+	if s := DeploymentReplicaSet(rs, false); s.Revision != 3546343826724305832 || s.Max != -1 || s.Desired != 5 {
+		t.Errorf("got %+v", s)
+	}
+}
+
 func TestExpectedReplacement(t *testing.T) {
 	type said struct {
 		name  string

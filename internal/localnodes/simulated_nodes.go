@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -43,14 +42,17 @@ func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 		return nil, err
 	}
 	answer.Client, answer.Log = client, klog.Background()
-	s := &simulatedNodes{pressure: newSimulatedPressure(nodes, settings, client)}
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(agent.NewEventSink(client))
+	events := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})
+	s := &simulatedNodes{pressure: newSimulatedPressure(nodes, settings, events)}
 	answer.Usage = s.pressure.Usage
 	if s.server, err = simulatedstats.Announce(answer, nodes); err != nil {
 		return nil, err
 	}
 	o := settings.Berth.Nodes
 	s.agent, err = agent.New(agent.Options{
-		Client: client, Nodes: nodes, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(),
+		Client: client, Nodes: nodes, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(), NodeEvents: events,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }, Pressure: s.pressure.Node,
 	})
 	return s, err
@@ -58,11 +60,9 @@ func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 
 // newSimulatedPressure returns the simulated node pressure, with the same configuration as
 // on real nodes.
-func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, client kubernetes.Interface) *scripted.Manager {
-	events := record.NewBroadcaster()
-	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, events record.EventRecorder) *scripted.Manager {
 	o := scripted.Options{Nodes: nodes, Config: settings.Kubelet.Pressure, Log: klog.Background(),
-		Reserve: nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}, Events: events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})}
+		Reserve: nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}, Events: events}
 	o.Config.Options = settings.Berth.Pressure.Options()
 	for f := range o.Reserve.Bytes {
 		o.Reserve.Bytes[f] = DefaultLowDisk << 20

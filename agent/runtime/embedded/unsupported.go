@@ -3,6 +3,7 @@ package embedded
 import (
 	"strings"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -24,8 +25,8 @@ func checkSandboxSupported(config *cri.PodSandboxConfig, handler string) error {
 	if security.GetPrivileged() {
 		return unsupported("securityContext.privileged", "a privileged container would have root access to the node")
 	}
-	if security.GetSelinuxOptions() != nil {
-		return unsupported("securityContext.seLinuxOptions", "SELinux labels are not implemented")
+	if err := checkSELinux(security.GetSelinuxOptions(), selinuxEnabled()); err != nil {
+		return err
 	}
 	for _, port := range config.GetPortMappings() {
 		if port.GetHostPort() > 0 {
@@ -57,6 +58,21 @@ func checkNamespacesSupported(n *cri.NamespaceOption) error {
 	return nil
 }
 
+// checkSELinux returns an error if SELinux would have to apply the options. Without SELinux in the
+// kernel they have no effect, as in containerd.
+func checkSELinux(o *cri.SELinuxOption, enabled bool) error {
+	if o == nil || !enabled {
+		return nil
+	}
+	return unsupported("securityContext.seLinuxOptions", "SELinux labels are not implemented")
+}
+
+// selinuxEnabled reports whether SELinux is active on this machine.
+func selinuxEnabled() bool {
+	var fs unix.Statfs_t
+	return unix.Statfs("/sys/fs/selinux", &fs) == nil && fs.Type == unix.SELINUX_MAGIC
+}
+
 // checkContainerSupported returns an error if a field of the container is not supported.
 func checkContainerSupported(config *cri.ContainerConfig) error {
 	s := config.GetLinux().GetSecurityContext()
@@ -69,8 +85,8 @@ func checkContainerSupported(config *cri.ContainerConfig) error {
 	if p := s.GetApparmorProfile(); p != "" && p != "unconfined" { //nolint:staticcheck // the deprecated field of agents before 1.30
 		return unsupported("securityContext.appArmorProfile", "AppArmor profiles are not implemented")
 	}
-	if s.GetSelinuxOptions() != nil {
-		return unsupported("securityContext.seLinuxOptions", "SELinux labels are not implemented")
+	if err := checkSELinux(s.GetSelinuxOptions(), selinuxEnabled()); err != nil {
+		return err
 	}
 	if s.GetSeccomp().GetProfileType() == cri.SecurityProfile_Localhost {
 		return unsupported("securityContext.seccompProfile.type Localhost", "only the built-in filter is available, and it is always enabled")

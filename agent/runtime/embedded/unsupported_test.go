@@ -32,10 +32,6 @@ func TestUnsupportedFields(t *testing.T) {
 			c.Linux.SecurityContext.NamespaceOptions.UsernsOptions = &cri.UserNamespace{Mode: cri.NamespaceMode_POD}
 			return ""
 		},
-		"securityContext.seLinuxOptions": func(c *cri.PodSandboxConfig) string {
-			c.Linux.SecurityContext.SelinuxOptions = &cri.SELinuxOption{Type: "t"}
-			return ""
-		},
 		"securityContext.sysctls net.ipv4.ip_forward": func(c *cri.PodSandboxConfig) string {
 			c.Linux.Sysctls = map[string]string{"net.ipv4.ip_forward": "0"}
 			return ""
@@ -58,7 +54,6 @@ func TestUnsupportedFields(t *testing.T) {
 		"securityContext.appArmorProfile": func(s *cri.LinuxContainerSecurityContext) {
 			s.Apparmor = &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
 		},
-		"securityContext.seLinuxOptions": func(s *cri.LinuxContainerSecurityContext) { s.SelinuxOptions = &cri.SELinuxOption{Type: "t"} },
 		"securityContext.seccompProfile": func(s *cri.LinuxContainerSecurityContext) {
 			s.Seccomp = &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: "x"}
 		},

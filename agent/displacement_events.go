@@ -1,0 +1,45 @@
+package agent
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// DisplacementAnnotations returns the annotations of the event about a pod that the node displaces:
+// its displacement record. Recorders of such events need the sink of NewEventSink.
+func DisplacementAnnotations(p *corev1.Pod, cause displacement.Cause, reason, message string, grace *int64) map[string]string {
+	rec := executor.RecordOf(p, cause, time.Now(), executor.NodeAgent)
+	rec.Reason, rec.Message, rec.GraceSeconds = reason, message, grace
+	text, err := rec.JSON()
+	if err != nil {
+		return nil // the record controller reconstructs it
+	}
+	return map[string]string{journal.Annotation: text}
+}
+
+// NewEventSink returns a sink that stores events in the API. An event with a displacement record
+// gets the name and label of that record, so that a displaced pod has a single one.
+func NewEventSink(client kubernetes.Interface) record.EventSink {
+	return displacementSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}}
+}
+
+type displacementSink struct{ record.EventSink }
+
+// Create implements record.EventSink.
+func (s displacementSink) Create(e *corev1.Event) (*corev1.Event, error) {
+	if text := e.Annotations[journal.Annotation]; text != "" {
+		if rec, err := journal.ParseDisplacement(text); err == nil {
+			e = e.DeepCopy()
+			e.Name, e.Labels = executor.RecordEventName(rec.Pod.Name, rec.Pod.UID), map[string]string{journal.Label: rec.Cause}
+		}
+	}
+	return s.EventSink.Create(e)
+}

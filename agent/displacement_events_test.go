@@ -1,0 +1,60 @@
+package agent_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/controllers/displacementrecords"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// A pod that the node rejects has one event, and that has the displacement record.
+func TestRejectionHasRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, tc := range map[string]struct {
+			pressure *agent.Rejection
+			reason   string
+		}{
+			"resources": {nil, "OutOfcpu"},
+			"pressure":  {&agent.Rejection{Reason: "Evicted", Message: "The node had condition: [DiskPressure]. "}, "Evicted"},
+		} {
+			api := fake.NewClientset(pod("p", withRequests("100", "1Gi")))
+			broadcaster := record.NewBroadcaster()
+			broadcaster.StartRecordingToSink(agent.NewEventSink(api))
+			var s scripted
+			stop := startScriptedAgent(t, api, &s, func(o *agent.Options) {
+				o.Events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet", Host: "n0"})
+				o.Pressure = func(string) agent.PressureManager { return rejecting{tc.pressure} }
+			})
+			waitBriefly()
+			list, err := api.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(list.Items) != 1 {
+				t.Fatalf("%s: %d events, %v", name, len(list.Items), err)
+			}
+			e := list.Items[0]
+			rec := displacementrecords.FromEvent(&e)
+			if rec == nil || rec.Cause != "Admission" || rec.Writer != executor.NodeAgent || rec.Reconstructed || rec.Reason != tc.reason || e.Labels[journal.Label] != "Admission" {
+				t.Errorf("%s: %+v, labels %v", name, rec, e.Labels)
+			}
+			if e.Reason != tc.reason || e.Source.Component != "kubelet" || e.Type != corev1.EventTypeWarning {
+				t.Errorf("%s: event %s of %+v", name, e.Reason, e.Source)
+			}
+			broadcaster.Shutdown()
+			stop()
+		}
+	})
+}
+
+// rejecting rejects all pods, nil: none.
+type rejecting struct{ *agent.Rejection }
+
+func (r rejecting) Admit(*corev1.Pod) *agent.Rejection { return r.Rejection }
+func (rejecting) Conditions() []corev1.NodeCondition   { return nil }

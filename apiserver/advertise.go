@@ -1,0 +1,26 @@
+package apiserver
+
+import (
+	"net"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/klog/v2"
+)
+
+// advertiseAddress returns the IP address under which other machines and pods reach the server:
+// --advertise-address, else the address it listens on, else, as in kube-apiserver, the address of
+// the interface with the default route. Nil means that there is none.
+func (o Options) advertiseAddress(listenHost string) net.IP {
+	if ip := net.ParseIP(o.AdvertiseAddress); ip != nil {
+		return ip
+	}
+	if ip := net.ParseIP(listenHost); ip != nil && ip.IsGlobalUnicast() {
+		return ip
+	}
+	ip, err := utilnet.ChooseHostInterface()
+	if err != nil {
+		klog.InfoS("This machine has no address to advertise; the Service default/kubernetes has no endpoint. Set --advertise-address", "err", err)
+		return nil
+	}
+	return ip
+}
