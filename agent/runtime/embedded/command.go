@@ -33,6 +33,9 @@ type command struct {
 	child  int // process ID of the command, 0 before it is known
 }
 
+// exitDelay is the time between the end of a process's namespaces and the notification of its exit.
+const exitDelay = 100 * time.Millisecond
+
 // maxStartReport is the maximum size of a report in bytes.
 const maxStartReport = 64 << 10
 
@@ -74,10 +77,11 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 	if err := p.awaitStart(ctx); err != nil {
 		p.abort()
 		p.release()
-		if first.hasExited() && ctx.Err() == nil {
+		var failure *StartError
+		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && first.wait(exitDelay) {
 			return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
 		}
-		if ctx.Err() != nil || errors.As(err, new(*StartError)) {
+		if ctx.Err() != nil || failure != nil {
 			return nil, err
 		}
 		return nil, fmt.Errorf("exec in container %s: %w", c.record.Config.GetMetadata().GetName(), err)
