@@ -43,7 +43,7 @@ type realParts struct {
 }
 
 // newRealHarness returns a harness with a real runtime, volumes and cgroups.
-func newRealHarness(t *testing.T, client kubernetes.Interface, r *realParts) *harness {
+func newRealHarness(t *testing.T, client kubernetes.Interface, r *realParts, change ...func(*Options)) *harness {
 	t.Helper()
 	r.LoadWorkload(t)
 	host, err := cgroup.Detect()
@@ -61,6 +61,9 @@ func newRealHarness(t *testing.T, client kubernetes.Interface, r *realParts) *ha
 	g := newHarness(t, func(o *Options) {
 		o.Service, o.Images, o.Client, o.Root, o.Volumes = r.Service, imagePuller{r.Service}, client, root, volumes
 		o.Cgroups, o.CgroupRoot = host, r.Cgroup
+		for _, f := range change {
+			f(o)
+		}
 	})
 	if r.between != nil {
 		g.betweenRestarts = func() {

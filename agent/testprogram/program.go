@@ -33,6 +33,9 @@ type flags struct {
 	cpu                              int
 	lines, lineRate, lineSize        int
 
+	attack     attackList
+	attackSize size
+
 	exit          int
 	after         time.Duration
 	ignoreSIGTERM bool
@@ -64,6 +67,9 @@ func (f *flags) declare(s *flag.FlagSet) {
 	s.IntVar(&f.lines, "lines", 0, "number of lines to print; -1 is unlimited")
 	s.IntVar(&f.lineRate, "line-rate", 0, "lines per second for -lines; 0 is unlimited")
 	s.IntVar(&f.lineSize, "line-size", 64, "length of the lines in bytes")
+
+	s.Var(&f.attack, "attack", "disturb the node, in a container: a list of "+strings.Join(attackNames, ", "))
+	s.Var(&f.attackSize, "attack-size", "bytes that -attack=write writes to each writable place")
 
 	s.IntVar(&f.exit, "exit", 0, "exit code; a nonzero code without other tasks exits immediately")
 	s.DurationVar(&f.after, "after", 0, "exit after this time; 0 waits for a signal or request")
@@ -141,16 +147,17 @@ func (w *worker) run() int {
 // idle reports whether the flags select no task.
 func (w *worker) idle() bool {
 	f := w.flags
-	return f.listen == "" && f.memory+f.memoryShared+f.write == 0 && f.read == "" && f.inodes == 0 && f.processes == 0 && f.cpu == 0 && f.lines == 0
+	return f.listen == "" && f.memory+f.memoryShared+f.write == 0 && f.read == "" && f.inodes == 0 && f.processes == 0 && f.cpu == 0 && f.lines == 0 && len(f.attack) == 0
 }
 
 // startTasks starts each selected task.
 func (w *worker) startTasks(ctx context.Context) {
-	for _, part := range []struct {
+	type task struct {
 		name   string
 		wanted bool
 		do     func(context.Context) error
-	}{
+	}
+	tasks := []task{
 		{"memory", w.memory > 0, func(ctx context.Context) error { return w.allocateMemory(ctx, int64(w.memory), int64(w.memoryRate)) }},
 		{"memory-shared", w.memoryShared > 0, w.allocateShared},
 		{"write", w.write > 0, w.writeFile},
@@ -159,7 +166,11 @@ func (w *worker) startTasks(ctx context.Context) {
 		{"processes", w.processes != 0, w.startProcesses},
 		{"cpu", w.cpu > 0, w.burnCPU},
 		{"lines", w.lines != 0, w.printLines},
-	} {
+	}
+	for _, name := range w.flags.attack {
+		tasks = append(tasks, task{"attack " + name, true, func(ctx context.Context) error { return w.runAttack(ctx, name) }})
+	}
+	for _, part := range tasks {
 		if !part.wanted {
 			continue
 		}

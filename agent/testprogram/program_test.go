@@ -192,6 +192,7 @@ func TestCommands(t *testing.T) {
 		{[]string{"exists", file}, 1, ""}, {[]string{"touch", file}, 0, ""}, {[]string{"exists", file}, 0, ""}, {[]string{"cat", file}, 0, ""},
 		{[]string{"remove", file}, 0, ""}, {[]string{"cat", file}, 1, ""}, {[]string{"sleep", "1ms"}, 0, ""}, {[]string{"sleep", "long"}, 1, ""},
 		{[]string{"dance"}, 2, ""}, {[]string{"-memory=-1"}, 2, ""}, {[]string{"-listen=:0", "more"}, 2, ""}, {[]string{"-listen=nowhere"}, 1, ""},
+		{[]string{"-attack=dance"}, 2, ""},
 	} {
 		var out, errOut bytes.Buffer
 		if code := testprogram.Main(tc.args, &out, &errOut); code != tc.code || out.String() != tc.out || (code != 0 && code != 6 && tc.args[0] != "false") != (errOut.Len() > 0) {

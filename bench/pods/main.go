@@ -42,6 +42,7 @@ type node struct {
 	dir     string
 	group   string
 	ids     []string // of the sandboxes
+	mains   []string // their containers
 }
 
 func run(pods int) (err error) {
@@ -66,7 +67,7 @@ func run(pods int) (err error) {
 	if err := host.Create(n.group, cgroup.Limits{}); err != nil {
 		return err
 	}
-	var starts, ends []time.Duration
+	var starts, execs, ends []time.Duration
 	for i := range pods {
 		start := time.Now()
 		if err := n.start(ctx, i); err != nil {
@@ -82,6 +83,13 @@ func run(pods int) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, id := range n.mains {
+		start := time.Now()
+		if out, err := n.runtime.ExecSync(ctx, id, []string{"/workload", "true"}, time.Minute); err != nil || out.GetExitCode() != 0 {
+			return fmt.Errorf("exec: %v %w", out, err)
+		}
+		execs = append(execs, time.Since(start))
+	}
 	for _, id := range n.ids {
 		start := time.Now()
 		if err := errors.Join(n.runtime.StopPodSandbox(ctx, id), n.runtime.RemovePodSandbox(ctx, id)); err != nil {
@@ -92,6 +100,7 @@ func run(pods int) (err error) {
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Printf("%d pods; load %s", pods, load)
 	printQuantiles("start of a pod, ms", starts, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
+	printQuantiles("exec of a command, ms", execs, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
 	printQuantiles("removal of a pod, ms", ends, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
 	mib := func(kib int64) float64 { return float64(kib) / 1024 }
 	printQuantiles(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, mib)
@@ -154,6 +163,7 @@ func (n *node) start(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
+	n.mains = append(n.mains, id)
 	return n.runtime.StartContainer(ctx, id)
 }
 

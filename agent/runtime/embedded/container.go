@@ -112,16 +112,17 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 		return err
 	}
 	defer errorsTo.Close()
-	report, childEnd, err := reportPair()
+	sandbox, err := sb.openProcess()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(sandbox)
+	report, childEnd, err := reportPair(unix.SOCK_STREAM)
 	if err != nil {
 		return err
 	}
 	defer report.Close()
-	var p *process
-	err = sb.withProcess(func(sandbox int) (err error) {
-		p, err = r.shims.startShim(c.dir, [...]int{shim.PassedStderr: int(errorsTo.Fd()), shim.PassedReport: childEnd, shim.PassedSandbox: sandbox, shim.PassedLock: int(lock.Fd())})
-		return err
-	})
+	p, err := r.shims.startShim(c.dir, [...]int{shim.PassedStderr: int(errorsTo.Fd()), shim.PassedReport: childEnd, shim.PassedSandbox: sandbox, shim.PassedLock: int(lock.Fd())})
 	_ = unix.Close(childEnd)
 	if err != nil {
 		return err
@@ -134,9 +135,9 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 	return c.awaitStart(report, r.opts.startLimit())
 }
 
-// reportPair returns a socket pair between shim and agent, used until the container has started.
-func reportPair() (ours *os.File, childEnd int, err error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+// reportPair returns a socket pair between the agent and a process that it starts, of that type.
+func reportPair(kind int) (ours *os.File, childEnd int, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, -1, fmt.Errorf("socketpair: %w", err)
 	}
@@ -247,13 +248,14 @@ func (r *Runtime) recordExit(c *container, exit shim.Exit) {
 	r.publish(runtime.ContainerEvent{Container: c.record.ID})
 }
 
-// withProcess calls do with a pidfd of the process that holds the sandbox's namespaces.
-func (s *sandbox) withProcess(do func(fd int) error) error {
+// openProcess returns a pidfd of the process that holds the sandbox's namespaces. The caller closes
+// it.
+func (s *sandbox) openProcess() (int, error) {
 	s.mu.Lock()
 	p := s.process
 	s.mu.Unlock()
 	if p == nil || p.hasExited() {
-		return errors.New("sandbox is down")
+		return -1, errors.New("sandbox is down")
 	}
-	return p.withFD(do)
+	return p.duplicateFD()
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,35 +42,68 @@ func (s *sandbox) dialTo(to unix.Sockaddr) (net.Conn, error) {
 	}
 	f := os.NewFile(uintptr(fd), "port "+strconv.Itoa(family))
 	defer f.Close()
-	if err := unix.Connect(fd, to); err != nil { // does not block on loopback
-		return nil, os.NewSyscallError("connect", err)
+	if err := connect(f, to, dialTimeout); err != nil {
+		return nil, err
 	}
 	return net.FileConn(f)
 }
 
-// socket returns a socket in the sandbox's network namespace. It stays there in any thread.
+// dialTimeout bounds the connection to a port. A listener with a full queue does not answer.
+const dialTimeout = 10 * time.Second
+
+// connect connects a non-blocking socket.
+func connect(socket *os.File, to unix.Sockaddr, limit time.Duration) error {
+	conn, err := socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if err := socket.SetWriteDeadline(time.Now().Add(limit)); err != nil {
+		return err
+	}
+	var result error
+	err = conn.Write(func(fd uintptr) bool { // again until it is connected or refused
+		result = unix.Connect(int(fd), to)
+		if result == unix.EISCONN {
+			result = nil
+		}
+		return result != unix.EINPROGRESS && result != unix.EALREADY && result != unix.EINTR
+	})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("connect: no answer within %v", limit)
+	}
+	return errors.Join(err, os.NewSyscallError("connect", result))
+}
+
+// socket returns a socket in the sandbox's network namespace. It stays there in any thread. The
+// thread that joins the namespace for a moment does not fork, and no process of the pod can
+// signal it: network namespaces do not contain processes.
 func (s *sandbox) socket(family int) (fd int, err error) {
+	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK
 	if s.hostNetwork() {
-		return unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		return unix.Socket(family, kind, 0)
 	}
 	own, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {
 		return -1, err
 	}
 	defer own.Close()
-	err = s.withProcess(func(sandbox int) error {
-		runtime.LockOSThread()
-		if err := unix.Setns(sandbox, unix.CLONE_NEWNET); err != nil {
-			runtime.UnlockOSThread()
-			return os.NewSyscallError("setns", err)
-		}
-		var err error
-		fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-		if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
-			return errors.Join(err, back) // the locked thread exits with its goroutine
-		}
+	sandbox, err := s.openProcess()
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(sandbox)
+	runtime.LockOSThread()
+	if err := unix.Setns(sandbox, unix.CLONE_NEWNET); err != nil {
 		runtime.UnlockOSThread()
-		return err
-	})
+		return -1, os.NewSyscallError("setns", err)
+	}
+	fd, err = unix.Socket(family, kind, 0)
+	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
+		if err == nil {
+			_ = unix.Close(fd)
+		}
+		return -1, errors.Join(err, back) // the locked thread exits with its goroutine
+	}
+	runtime.UnlockOSThread()
 	return fd, err
 }

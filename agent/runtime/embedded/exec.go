@@ -3,24 +3,12 @@ package embedded
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"sync"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/berthproject/berth/agent/runtime/embedded/containerinit"
-	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
 // maxExecOutput is the maximum output per stream of ExecSync: containerd's limit.
@@ -30,61 +18,8 @@ const maxExecOutput = 16 << 20
 // children may keep the streams open.
 const outputDrainTimeout = 500 * time.Millisecond
 
-// startExec starts a command in a container.
-func (r *Runtime) startExec(id string, args []string, terminal bool, files [3]*os.File) (*process, error) {
-	c := r.findContainer(id)
-	if c == nil {
-		return nil, notFound("container", id)
-	}
-	first := c.runningProcess()
-	if first == nil {
-		return nil, status.Errorf(codes.FailedPrecondition, "container %s is %v: exec requires a running container", id, c.state())
-	}
-	text, err := os.ReadFile(filepath.Join(c.dir, shim.InitFile))
-	if err != nil {
-		return nil, err
-	}
-	var own containerinit.Spec
-	if err := json.Unmarshal(text, &own); err != nil {
-		return nil, err
-	}
-	spec := &containerinit.Spec{Joins: own.Joins, Args: slices.Clone(args), Env: own.Env, Cwd: own.Cwd, Terminal: terminal, User: own.User,
-		Capabilities: own.Capabilities, Filter: own.Filter, OOMScoreAdj: own.OOMScoreAdj, Limits: own.Limits}
-	if terminal {
-		spec.Env = setEnv(spec.Env, "TERM", "xterm")
-	}
-	var p *process
-	err = first.withFD(func(fd int) (err error) {
-		p, err = r.executables.spawn(containerinit.Exec, spec, spawnOptions{process: fd, pidNamespace: fd, files: files})
-		return err
-	})
-	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) {
-		return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("exec in container %s: %w", c.record.Config.GetMetadata().GetName(), err)
-	}
-	return p, nil
-}
-
-// exitCode returns the exit code of an exited command.
-func (p *process) exitCode() int32 {
-	if p.state.Signaled() {
-		return 128 + int32(p.state.Signal())
-	}
-	return int32(p.state.ExitStatus())
-}
-
-// killGroup kills a command and its process group.
-func (p *process) killGroup() {
-	if !p.hasExited() {
-		_ = unix.Kill(-p.pid, syscall.SIGKILL) // a session leader; its group ID is not reused before it is reaped
-	}
-	p.kill(syscall.SIGKILL)
-}
-
 // ExecSync runs a command in the container. After timeout the command is killed and the error has
-// code DeadlineExceeded; 0 means no timeout.
+// code DeadlineExceeded; 0 means no timeout. The timeout includes the start of the command.
 func (r *Runtime) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) (*cri.ExecSyncResponse, error) {
 	var out, errs limitedBuffer
 	code, err := r.execPiped(ctx, id, command, timeout, nil, &out, &errs)
@@ -160,11 +95,11 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 			return 0, err
 		}
 	}
-	p, err := r.startExec(id, command, false, streams.child)
+	p, err := r.startCommand(ctx, id, command, false, streams.child)
 	if err != nil {
 		return 0, err
 	}
-	defer p.close()
+	defer p.release()
 	streams.closeChildEnds()
 	for _, start := range streams.copyFuncs {
 		start()
@@ -175,19 +110,7 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 	}
 	streams.copies.Wait()
 	if err != nil {
-		return 0, status.Errorf(codes.DeadlineExceeded, "command %q in container %s timed out", command, id)
+		return 0, err
 	}
 	return p.exitCode(), nil
-}
-
-// waitOrKill waits until a command exits and kills it when ctx ends.
-func (p *process) waitOrKill(ctx context.Context) error {
-	select {
-	case <-p.exited:
-		return nil
-	case <-ctx.Done():
-		p.killGroup()
-		<-p.exited
-		return ctx.Err()
-	}
 }

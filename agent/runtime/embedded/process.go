@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,20 +139,42 @@ func (p *process) close() {
 	}
 }
 
-// spawnOptions describes how to start a process of package containerinit.
-type spawnOptions struct {
-	flags   uintptr
-	process int // containerinit.ProcessFD
-	// pidNamespace is a pidfd whose PID namespace the process starts in; 0 is the agent's.
-	pidNamespace int
-	files        [3]*os.File // standard streams; nil means /dev/null
-	// onStart is called before the process continues, for sandboxes. The process exits if the agent
-	// does.
-	onStart func(*process) error
+// release closes the pidfd once the process has been reaped.
+func (p *process) release() {
+	if p.hasExited() {
+		p.close()
+		return
+	}
+	go func() {
+		<-p.exited
+		p.close()
+	}()
 }
 
-// spawn starts this program as name and waits until it has executed its target.
+// duplicateFD returns a copy of the pidfd, which the caller closes. Unlike withFD it suits long
+// operations: the pidfd can be closed meanwhile.
+func (p *process) duplicateFD() (int, error) {
+	out := -1
+	err := p.withFD(func(fd int) (err error) {
+		out, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		return os.NewSyscallError("fcntl", err)
+	})
+	return out, err
+}
+
+// spawnOptions describes how to start a process of package containerinit.
+type spawnOptions struct {
+	args   []string // after the name
+	flags  uintptr
+	target int         // containerinit.ProcessFD
+	report *os.File    // containerinit.ReportFD; closed by spawn
+	stdio  [3]*os.File // nil means /dev/null
+}
+
+// spawn starts this program as name. The new process is in the agent's PID namespace, or the
+// first one in a new PID namespace: no container can stop it while the agent waits for execve.
 func (s *executables) spawn(name string, spec *containerinit.Spec, how spawnOptions) (*process, error) {
+	defer how.report.Close()
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return nil, err
@@ -164,64 +184,22 @@ func (s *executables) spawn(name string, spec *containerinit.Spec, how spawnOpti
 		return nil, err
 	}
 	defer specFile.Close()
-	report, childEnd, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer report.Close()
-	wait, hold, err := os.Pipe() // blocks a sandbox until it is recorded
-	if err != nil {
-		return nil, errors.Join(err, childEnd.Close())
-	}
-	defer wait.Close()
-	defer hold.Close()
-	if how.onStart != nil {
-		how.files[0] = wait
-	}
-	p, err := s.forkExec(name, how, specFile, childEnd)
-	_ = childEnd.Close()
-	if err != nil {
-		return nil, fmt.Errorf("starting %s: %w", name, err)
-	}
-	if how.onStart != nil {
-		if err = how.onStart(p); err == nil {
-			_, err = hold.Write([]byte{0})
-		}
-	}
-	if err != nil {
-		p.kill(syscall.SIGKILL)
-	} else {
-		err = readReport(report)
-	}
-	if err != nil {
-		<-p.exited // it exits after its report
-		p.close()
-		return nil, err
-	}
-	return p, nil
-}
-
-// forkExec starts the process.
-func (s *executables) forkExec(name string, how spawnOptions, spec, report *os.File) (*process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer null.Close()
-	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), spec.Fd(), report.Fd(), uintptr(how.process)}
-	for i, f := range how.files {
+	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), specFile.Fd(), how.report.Fd(), uintptr(how.target)}
+	for i, f := range how.stdio {
 		if f != nil {
 			files[i] = f.Fd()
 		}
 	}
-	pid, pidfd := 0, -1
+	pidfd := -1
 	attr := &syscall.ProcAttr{Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: how.flags, PidFD: &pidfd}}
-	err = inPIDNamespace(how.pidNamespace, func() (err error) {
-		pid, err = syscall.ForkExec(s.path(), []string{name}, attr)
-		return err
-	})
+	pid, err := syscall.ForkExec(s.path(), append([]string{name}, how.args...), attr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
 	return watchProcess(pid, pidfd, true)
 }
@@ -234,13 +212,9 @@ type StartError struct {
 
 func (e *StartError) Error() string { return e.Message }
 
-// readReport reads a report of package containerinit. It is empty on success.
-func readReport(report io.Reader) error {
-	text, err := io.ReadAll(report)
-	if err != nil || len(text) == 0 {
-		return err
-	}
-	code, message, _ := strings.Cut(string(text), " ")
+// parseStartError parses an error report of package containerinit.
+func parseStartError(text string) error {
+	code, message, _ := strings.Cut(text, " ")
 	number, err := strconv.Atoi(code)
 	if err != nil {
 		return fmt.Errorf("invalid report: %q", text)
@@ -259,31 +233,6 @@ func newMemfd(text []byte) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// inPIDNamespace calls do so that the processes it starts are in the PID namespace of a pidfd; 0
-// is the agent's.
-func inPIDNamespace(fd int, do func() error) error {
-	if fd <= 0 {
-		return do()
-	}
-	own, err := os.Open("/proc/self/ns/pid")
-	if err != nil {
-		return err
-	}
-	defer own.Close()
-	runtime.LockOSThread()
-	if err := unix.Setns(fd, unix.CLONE_NEWPID); err != nil {
-		runtime.UnlockOSThread()
-		return fmt.Errorf("joining the container's PID namespace: %w", err)
-	}
-	err = do()
-	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWPID); back != nil {
-		// The thread stays locked and exits with its goroutine.
-		return errors.Join(err, back)
-	}
-	runtime.UnlockOSThread()
-	return err
 }
 
 // sleep blocks for 10 ms or until ctx ends.

@@ -3,6 +3,7 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -87,13 +88,56 @@ func (s *sandbox) startProcess(r *Runtime) error {
 	if flags&unix.CLONE_NEWUTS != 0 {
 		spec.Hostname = s.record.Config.GetHostname()
 	}
-	_, err := r.executables.spawn(containerinit.Sandbox, spec, spawnOptions{flags: flags, process: r.executables.pause, onStart: func(p *process) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.process, s.record.Process, s.record.Start, s.record.Boot = p, p.pid, shim.StartTime(p.pid), bootID()
-		return s.record.save(s.dir)
-	}})
+	return s.spawn(r, spec, flags)
+}
+
+// spawn starts the process, records it, and waits until it is complete.
+func (s *sandbox) spawn(r *Runtime, spec *containerinit.Spec, flags uintptr) error {
+	report, childEnd, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer report.Close()
+	wait, hold, err := os.Pipe() // the process exits if the agent does before it is recorded
+	if err != nil {
+		return errors.Join(err, childEnd.Close())
+	}
+	defer wait.Close()
+	defer hold.Close()
+	deadline := time.Now().Add(r.opts.startLimit())
+	p, err := r.executables.spawn(containerinit.Sandbox, spec, spawnOptions{flags: flags, target: r.executables.pause, report: childEnd, stdio: [3]*os.File{wait}})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.process, s.record.Process, s.record.Start, s.record.Boot = p, p.pid, shim.StartTime(p.pid), bootID()
+	err = s.record.save(s.dir)
+	s.mu.Unlock()
+	if err == nil {
+		_, err = hold.Write([]byte{0})
+	}
+	if err == nil {
+		err = report.SetReadDeadline(deadline)
+	}
+	if err == nil {
+		err = readReport(report)
+	}
+	if err != nil { // the caller removes the sandbox
+		p.kill(syscall.SIGKILL)
+	}
 	return err
+}
+
+// readReport reads the report of a sandbox's process, which is empty on success.
+func readReport(report io.Reader) error {
+	text, err := io.ReadAll(report)
+	if err != nil {
+		return fmt.Errorf("waiting for %s: %w", containerinit.Sandbox, err)
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	return parseStartError(string(text))
 }
 
 // cgroupProcsFiles returns the cgroup.procs files of a cgroup.

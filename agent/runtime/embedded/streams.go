@@ -134,12 +134,12 @@ func (r *Runtime) execTerminal(ctx context.Context, id string, command []string,
 	_ = unix.SetNonblock(masterFD, true) // enables deadlines
 	master, slave := os.NewFile(uintptr(masterFD), "terminal"), os.NewFile(uintptr(slaveFD), "terminal")
 	defer master.Close()
-	p, err := r.startExec(id, command, true, [3]*os.File{slave, slave, slave})
+	p, err := r.startCommand(ctx, id, command, true, [3]*os.File{slave, slave, slave})
 	_ = slave.Close()
 	if err != nil {
 		return 0, err
 	}
-	defer p.close()
+	defer p.release()
 	if resize != nil {
 		go func() {
 			for size := range resize {

@@ -44,7 +44,7 @@ func startCopy(t *testing.T, s *shimFactory) (dir string, p *process, report *os
 		t.Fatal(err)
 	}
 	defer unix.Close(sandbox)
-	report, childEnd, err := reportPair()
+	report, childEnd, err := reportPair(unix.SOCK_STREAM)
 	if err != nil {
 		t.Fatal(err)
 	}

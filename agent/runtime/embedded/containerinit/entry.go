@@ -107,22 +107,6 @@ func setParentDeathSignal() error {
 	return nil
 }
 
-// runExec runs a command in an existing container.
-func runExec(s *Spec) error {
-	joins, err := openCgroups(s.Joins)
-	if err != nil {
-		return err
-	}
-	// The threads of this process share their file system state, and setns requires its own.
-	if err := syscall.Unshare(syscall.CLONE_FS); err != nil {
-		return wrapError("unshare", err)
-	}
-	if err := setns(ProcessFD, syscall.CLONE_NEWNET|syscall.CLONE_NEWIPC|syscall.CLONE_NEWUTS|syscall.CLONE_NEWNS); err != nil {
-		return wrapError("joining the container's namespaces", err)
-	}
-	return s.execProgram(joins)
-}
-
 // runSandbox becomes the process that holds the namespaces of a pod. It was started in them.
 func runSandbox(s *Spec) error {
 	if s.Hostname != "" {

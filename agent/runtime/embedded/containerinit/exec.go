@@ -9,30 +9,57 @@ import (
 
 // execProgram executes the container's program in the current root.
 func (s *Spec) execProgram(joins []int) error {
-	if len(s.Args) == 0 || s.Args[0] == "" {
-		return &startError{"no command specified", 127}
-	}
-	id, err := s.User.resolve()
+	id, env, err := s.prepareProgram()
 	if err != nil {
 		return err
-	}
-	env := s.environ(id.home)
-	if s.Cwd != "" {
-		if err := syscall.Chdir(s.Cwd); err != nil {
-			return wrapError("working directory "+s.Cwd, err)
-		}
 	}
 	if err := s.setOOMScore(); err != nil {
 		return err
 	}
-	for _, l := range s.Limits {
-		if err := syscall.Setrlimit(l.Resource, &syscall.Rlimit{Cur: l.Soft, Max: l.Hard}); err != nil {
-			return wrapError("resource limit "+strconv.Itoa(l.Resource), err)
-		}
-	}
 	if s.Terminal {
 		if _, err := syscall6(syscall.SYS_IOCTL, 0, syscall.TIOCSCTTY, 0); err != nil {
 			return wrapError("setting the controlling terminal", err)
+		}
+	}
+	if err := joinCgroups(joins); err != nil {
+		return err
+	}
+	if err := s.dropPrivileges(id.uid, id.gid, id.groups); err != nil {
+		return err
+	}
+	if err := setParentDeathSignal(); err != nil { // changing the user has cleared it
+		return err
+	}
+	if err := resetSignals(); err != nil {
+		return err
+	}
+	paths := programPaths(s.Args[0], env)
+	var failed []syscall.Errno
+	for _, path := range paths {
+		errno, _ := syscall.Exec(path, s.Args, env).(syscall.Errno)
+		if failed = append(failed, errno); errno == syscall.ENOEXEC {
+			break
+		}
+	}
+	return describeExecErrors(s.Args[0], paths, failed)
+}
+
+// prepareProgram looks up the user and sets what does not depend on it: working directory,
+// resource limits, umask, and the owner of the standard streams.
+func (s *Spec) prepareProgram() (identity, []string, error) {
+	if len(s.Args) == 0 || s.Args[0] == "" {
+		return identity{}, nil, &startError{"no command specified", 127}
+	}
+	id, err := s.User.resolve()
+	if err != nil {
+		return id, nil, err
+	}
+	if err := s.enterCwd(); err != nil {
+		return id, nil, err
+	}
+	for _, l := range s.Limits {
+		if err := syscall.Setrlimit(l.Resource, &syscall.Rlimit{Cur: l.Soft, Max: l.Hard}); err != nil {
+			return id, nil, wrapError("resource limit "+strconv.Itoa(l.Resource), err)
 		}
 	}
 	for fd := range 3 { // the user must be able to open /dev/stdout
@@ -41,19 +68,25 @@ func (s *Spec) execProgram(joins []int) error {
 			_ = syscall.Fchown(fd, int(id.uid), -1)
 		}
 	}
-	if err := joinCgroups(joins); err != nil {
-		return err
-	}
 	syscall.Umask(0o022)
-	if err := s.dropPrivileges(id.uid, id.gid, id.groups); err != nil {
-		return err
+	return id, s.environ(id.home), nil
+}
+
+// enterCwd changes to the working directory. It refuses a directory outside of the root, which
+// links in /proc may lead to.
+func (s *Spec) enterCwd() error {
+	if s.Cwd == "" {
+		return nil
 	}
-	if s.Root != nil { // changing the user has cleared it
-		if err := setParentDeathSignal(); err != nil {
-			return err
-		}
+	if err := syscall.Chdir(s.Cwd); err != nil {
+		return wrapError("working directory "+s.Cwd, err)
 	}
-	return execArgs(s.Args, env)
+	var path [syscall.PathMax]byte
+	n, err := syscall.Getcwd(path[:]) // the path of a directory outside begins with (unreachable)
+	if err != nil || n < 1 || path[0] != '/' {
+		return &startError{"working directory " + s.Cwd + ": outside of the container's root", 128}
+	}
+	return nil
 }
 
 func (s *Spec) setOOMScore() error {
@@ -97,6 +130,9 @@ func (s *Spec) dropPrivileges(uid, gid uint32, groups []uint32) error {
 	}
 	if _, err := syscall6(syscall.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)); err != nil {
 		return wrapError("setting user "+strconv.Itoa(int(uid)), err)
+	}
+	if err := prctl(prSetDumpable, 0); err != nil { // a change of the user has reset it to fs.suid_dumpable
+		return wrapError("prctl", err)
 	}
 	if err := s.setCapabilities(uid == 0); err != nil {
 		return err
@@ -147,15 +183,11 @@ func resetSignals() error {
 	return nil
 }
 
-// execArgs executes args, searching PATH.
-func execArgs(args, env []string) error {
-	if err := resetSignals(); err != nil {
-		return err
+// programPaths returns the paths at which a program is searched, in PATH of env.
+func programPaths(program string, env []string) (paths []string) {
+	if strings.Contains(program, "/") {
+		return []string{program}
 	}
-	if strings.Contains(args[0], "/") {
-		return execError(args[0], syscall.Exec(args[0], args, env))
-	}
-	lastErr := error(syscall.ENOENT)
 	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	for _, e := range env {
 		if p, ok := strings.CutPrefix(e, "PATH="); ok {
@@ -163,23 +195,30 @@ func execArgs(args, env []string) error {
 		}
 	}
 	for dir := range strings.SplitSeq(path, ":") {
-		if dir == "" {
-			continue
-		}
-		err := syscall.Exec(dir+"/"+args[0], args, env)
-		if err != syscall.ENOENT && err != syscall.ENOTDIR {
-			lastErr = err
-		} else if interpreter(dir+"/"+args[0]) != "" { // report the missing interpreter instead of a missing command
-			return execError(dir+"/"+args[0], err)
-		}
-		if err == syscall.ENOEXEC {
-			break
+		if dir != "" {
+			paths = append(paths, dir+"/"+program)
 		}
 	}
-	if lastErr == syscall.ENOENT {
-		return &startError{`exec: "` + args[0] + `": executable file not found in $PATH`, 127}
+	return paths
+}
+
+// describeExecErrors returns the error of a program whose execution has failed at these paths.
+func describeExecErrors(program string, paths []string, failed []syscall.Errno) error {
+	if strings.Contains(program, "/") && len(failed) == 1 {
+		return execError(program, failed[0])
 	}
-	return execError(args[0], lastErr)
+	last := syscall.ENOENT
+	for i, errno := range failed {
+		if errno != syscall.ENOENT && errno != syscall.ENOTDIR {
+			last = errno
+		} else if interpreter(paths[i]) != "" { // report the missing interpreter instead of a missing command
+			return execError(paths[i], errno)
+		}
+	}
+	if last == syscall.ENOENT {
+		return &startError{`exec: "` + program + `": executable file not found in $PATH`, 127}
+	}
+	return execError(program, last)
 }
 
 // execError describes why a program cannot be executed.

@@ -12,7 +12,7 @@ const (
 // File descriptors of the process, after the standard streams.
 const (
 	SpecFD    = 3 // a Spec as JSON
-	ReportFD  = 4 // for an error: an exit code, a space and a message
+	ReportFD  = 4 // for an error: an exit code, a space and a message; for Exec a SOCK_SEQPACKET socket
 	ProcessFD = 5 // a pidfd of the sandbox (Init) or the container's init process (Exec), or the program to execute (Sandbox)
 )
 

@@ -14,6 +14,8 @@ const (
 	callFsmount      = 432
 	callOpenat2      = 437
 	callMountSetattr = 442
+	callPidfdOpen    = 434
+	callCloseRange   = 436
 )
 
 // Constants of the kernel's ABI.

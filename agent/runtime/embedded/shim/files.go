@@ -130,21 +130,53 @@ func WriteExit(dir string, e Exit) error { return writeFileAtomic(dir+"/"+ExitFi
 // StartTime returns the start time of a process in clock ticks since boot, or "" if it does not
 // exist.
 func StartTime(pid int) string {
+	s, _ := ReadStat(pid)
+	return s.Start
+}
+
+// ProcessStat is a part of /proc/PID/stat.
+type ProcessStat struct {
+	State                  byte // Z and X are dead
+	Parent, Group, Session int
+	Start                  string // clock ticks since boot
+}
+
+// ReadStat reads the ProcessStat of a process. ok is false if it does not exist.
+func ReadStat(pid int) (s ProcessStat, ok bool) {
 	stat, err := readFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return ""
+		return s, false
 	}
-	// pid (name) state ...: the name may contain any character, the rest contains no parentheses.
+	// pid (name) state parent group session ...: the name may contain any character, the rest
+	// contains no parentheses. The start time is field 22.
 	end := len(stat)
 	for end > 0 && stat[end-1] != ')' {
 		end--
 	}
-	const before = 20 // spaces before field 22
-	rest := stat[end:]
-	for range before {
-		rest = rest[indexByte(rest, ' ')+1:]
+	const first, last = 3, 22
+	rest := stat[min(end+1, len(stat)):]
+	for field := first; field <= last; field++ {
+		n := indexByte(rest, ' ')
+		if n < 0 {
+			return ProcessStat{}, false
+		}
+		text := string(rest[:n])
+		rest = rest[n+1:]
+		number, _ := strconv.Atoi(text)
+		switch field {
+		case first:
+			s.State = text[0]
+		case first + 1:
+			s.Parent = number
+		case first + 2:
+			s.Group = number
+		case first + 3:
+			s.Session = number
+		case last:
+			s.Start = text
+		}
 	}
-	return string(rest[:max(indexByte(rest, ' '), 0)])
+	return s, true
 }
 
 // writeFileAtomic replaces a file atomically. With lasting it also survives a crash of the

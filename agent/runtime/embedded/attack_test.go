@@ -1,0 +1,115 @@
+package embedded_test
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// attackRuns is the number of commands that are started in each attacker.
+func attackRuns() int {
+	if os.Getenv("BERTH_SOAK") != "" {
+		return 10
+	}
+	return 2
+}
+
+// attacker returns a container that runs an attack without capabilities.
+func attacker(name, attack string, user int64) *cri.ContainerConfig {
+	c := config(name, "-attack="+attack)
+	c.Linux.SecurityContext.Capabilities = &cri.Capability{DropCapabilities: []string{"ALL"}}
+	c.Linux.SecurityContext.RunAsUser = &cri.Int64Value{Value: user}
+	return c
+}
+
+// TestExecInHostileContainer checks that a container that stops, kills or traces the processes in
+// it affects neither the agent nor commands in other containers, that each command ends within
+// its timeout, and that no process of it stays.
+func TestExecInHostileContainer(t *testing.T) {
+	for name, a := range map[string]struct {
+		attack string
+		user   int64
+		change func(*cri.ContainerConfig)
+	}{
+		"stop":        {"stop", 0, nil},
+		"stop-user":   {"stop", 1000, nil},
+		"kill":        {"kill", 0, nil},
+		"kill-user":   {"kill", 1000, nil},
+		"ptrace":      {"ptrace", 0, nil},
+		"ptrace-user": {"ptrace", 1000, nil},
+		"ptrace-power": {"ptrace", 0, func(c *cri.ContainerConfig) {
+			c.Linux.SecurityContext.Capabilities.AddCapabilities = []string{"SYS_PTRACE"}
+		}},
+		"fork": {"fork", 0, nil},
+		"all":  {"stop,ptrace,fork,descriptors", 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newHarness(t, false)
+			sb, sandboxConfig := r.createSandbox("hostile", nil)
+			c := attacker("attacker", a.attack, a.user)
+			if a.change != nil {
+				a.change(c)
+			}
+			id := r.create(sb, sandboxConfig, c)
+			group := path.Join(sandboxConfig.Linux.CgroupParent, id)
+			if err := r.host().Create(group, cgroup.Limits{Pids: 100, CPUQuota: 20_000}); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Service.StartContainer(context.Background(), id); err != nil {
+				t.Fatal(err)
+			}
+			other := r.run(sb, sandboxConfig, shell("other", "exec sleep 1000"))
+			for range attackRuns() {
+				_, err := r.Service.ExecSync(context.Background(), id, []string{"/bin/sleep", "5"}, time.Second)
+				if err != nil && status.Code(err) != codes.DeadlineExceeded {
+					t.Errorf("command in the attacker: %v, want a timeout or an exit code", err)
+				}
+				if got := r.exec(other, "echo", "well"); got != "well\n" {
+					t.Errorf("command in another container: %q", got)
+				}
+			}
+			r.waitUntil("no process of a command is left", func() bool { return len(r.helpers(id)) == 0 && len(r.sleepers(group)) == 0 })
+			if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
+				t.Errorf("the attacker is %v, %s", s.State, s.Message)
+			}
+			if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// helpers returns the processes that start or run a command in a container.
+func (r *harness) helpers(id string) (out []string) {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range lines {
+		if text, _ := os.ReadFile(file); strings.HasPrefix(string(text), "berth-exec\x00"+id+"\x00") {
+			out = append(out, file)
+		}
+	}
+	return out
+}
+
+// sleepers returns the processes of a cgroup that run sleep.
+func (r *harness) sleepers(group string) (out []string) {
+	pids, err := r.host().Procs(group)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, pid := range pids {
+		if text, _ := os.ReadFile("/proc/" + itoa(pid) + "/cmdline"); strings.HasPrefix(string(text), "/bin/sleep\x00") {
+			out = append(out, itoa(pid))
+		}
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/containerinit"
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// command is a command in a container. The agent neither enters the container's PID namespace nor
+// forks in it: a helper process does, which is outside of the container and which the agent can
+// kill at any time (see package containerinit).
+type command struct {
+	helper *process // exits with the exit code of the command
+	// report is a socket to the helper, which kills the command when it is closed.
+	report *os.File
+	name   string // for errors
+	kill   func(child int)
+	child  int // process ID of the command, 0 before it is known
+}
+
+// exitDelay is the time between the end of a process's namespaces and the notification of its exit.
+const exitDelay = 100 * time.Millisecond
+
+// maxStartReport is the maximum size of a report in bytes.
+const maxStartReport = 64 << 10
+
+// startCommand starts a command in a container. If ctx or the runtime's limit for starts ends
+// before the command runs, all its processes are killed.
+func (r *Runtime) startCommand(ctx context.Context, id string, args []string, terminal bool, stdio [3]*os.File) (*command, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.opts.startLimit())
+	defer cancel()
+	c := r.findContainer(id)
+	if c == nil {
+		return nil, notFound("container", id)
+	}
+	first := c.runningProcess()
+	if first == nil {
+		return nil, status.Errorf(codes.FailedPrecondition, "container %s is %v: exec requires a running container", id, c.state())
+	}
+	spec, err := c.commandSpec(args, terminal)
+	if err != nil {
+		return nil, err
+	}
+	target, err := first.duplicateFD()
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) {
+		return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(target)
+	p := &command{name: fmt.Sprintf("command %q in container %s", args, id), kill: func(child int) { r.killCommand(c.record.Group, child) }}
+	report, childEnd, err := reportPair(unix.SOCK_SEQPACKET)
+	if err != nil {
+		return nil, err
+	}
+	p.report = report
+	p.helper, err = r.executables.spawn(containerinit.Exec, spec, spawnOptions{args: []string{id}, target: target, report: os.NewFile(uintptr(childEnd), "report"), stdio: stdio})
+	if err != nil {
+		return nil, errors.Join(err, report.Close())
+	}
+	if err := p.awaitStart(ctx); err != nil {
+		p.abort()
+		p.release()
+		var failure *StartError
+		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && first.wait(exitDelay) {
+			return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
+		}
+		if ctx.Err() != nil || failure != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("exec in container %s: %w", c.record.Config.GetMetadata().GetName(), err)
+	}
+	return p, nil
+}
+
+// commandSpec returns the Spec of a command: that of the container with other arguments.
+func (c *container) commandSpec(args []string, terminal bool) (*containerinit.Spec, error) {
+	text, err := os.ReadFile(filepath.Join(c.dir, shim.InitFile))
+	if err != nil {
+		return nil, err
+	}
+	var own containerinit.Spec
+	if err := json.Unmarshal(text, &own); err != nil {
+		return nil, err
+	}
+	spec := &containerinit.Spec{Joins: own.Joins, Args: slices.Clone(args), Env: own.Env, Cwd: own.Cwd, Terminal: terminal, User: own.User,
+		Capabilities: own.Capabilities, Filter: own.Filter, OOMScoreAdj: own.OOMScoreAdj, Limits: own.Limits}
+	if terminal {
+		spec.Env = setEnv(spec.Env, "TERM", "xterm")
+	}
+	return spec, nil
+}
+
+// awaitStart waits until the command runs.
+func (p *command) awaitStart(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = p.report.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	packet := make([]byte, maxStartReport)
+	for {
+		n, err := p.report.Read(packet)
+		if ctx.Err() != nil {
+			return p.timeoutError(ctx, "did not start in time")
+		}
+		if err != nil { // the helper was killed
+			return errors.Join(errors.New(containerinit.Exec+" has exited"), err)
+		}
+		text := string(packet[:n])
+		child, ok := strings.CutPrefix(text, containerinit.PacketProcess)
+		switch {
+		case text == containerinit.PacketStarted:
+			return nil
+		case !ok:
+			return parseStartError(text)
+		}
+		if p.child, err = strconv.Atoi(child); err != nil || p.child <= 1 {
+			return fmt.Errorf("invalid report: %q", text)
+		}
+	}
+}
+
+// timeoutError returns the error of a command whose context has ended.
+func (p *command) timeoutError(ctx context.Context, what string) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return status.Errorf(codes.Canceled, "%s was canceled", p.name)
+	}
+	return status.Errorf(codes.DeadlineExceeded, "%s %s", p.name, what)
+}
+
+// waitOrKill waits until the command exits. It kills the command and its descendants when ctx
+// ends.
+func (p *command) waitOrKill(ctx context.Context) error {
+	select {
+	case <-p.helper.exited:
+		return nil
+	case <-ctx.Done():
+		p.abort()
+		return p.timeoutError(ctx, "timed out")
+	}
+}
+
+// abortTimeout bounds the wait for a killed helper. It is longer only if the kernel hangs, for
+// example in a file system that does not respond; then the helper exits later.
+const abortTimeout = 2 * time.Second
+
+// abort kills the helper and all processes of the command.
+func (p *command) abort() {
+	if p.child > 0 && !p.helper.hasExited() { // the helper has not reaped the command, so its ID is valid
+		p.kill(p.child)
+	}
+	p.helper.kill(syscall.SIGKILL)
+	p.helper.wait(abortTimeout)
+}
+
+// exitCode returns the exit code of an exited command.
+func (p *command) exitCode() int32 {
+	state := p.helper.state
+	if state.Signaled() {
+		return 128 + int32(state.Signal())
+	}
+	return int32(state.ExitStatus())
+}
+
+// release releases what belongs to the command. A helper that does not exit yet is reaped later.
+func (p *command) release() {
+	_ = p.report.Close()
+	p.helper.release()
+}

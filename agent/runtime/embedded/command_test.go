@@ -1,0 +1,205 @@
+package embedded_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// TestCommandConfinement checks that a command has the attributes of its container: user, groups,
+// capabilities, filter, cgroups, namespaces, limits, working directory, and no other open file.
+func TestCommandConfinement(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("equal", nil)
+	const script = `grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp:|Umask|SigIgn|SigBlk)" /proc/self/status; cat /proc/self/cgroup /proc/self/limits /proc/self/oom_score_adj
+for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOME; ls /proc/self/fd | wc -l; cat /proc/$$/stat | cut -d" " -f7`
+	for name, change := range map[string]func(*cri.ContainerConfig){
+		"root": func(*cri.ContainerConfig) {},
+		"user": func(c *cri.ContainerConfig) {
+			c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{RunAsUsername: "user", SupplementalGroups: []int64{77}}
+			c.WorkingDir, c.Linux.Resources.OomScoreAdj = "/proc", 321
+		},
+		"power": func(c *cri.ContainerConfig) {
+			c.Linux.SecurityContext.Capabilities = &cri.Capability{AddCapabilities: []string{"NET_ADMIN"}, DropCapabilities: []string{"KILL"}}
+		},
+	} {
+		c := shell(name, script+"; echo end; exec sleep 1000")
+		change(c)
+		id := r.run(sb, sandboxConfig, c)
+		r.waitUntil("the container has printed its attributes", func() bool { return strings.HasSuffix(r.output(sandboxConfig, c), "end\n") })
+		want := strings.TrimSuffix(r.output(sandboxConfig, c), "end\n")
+		if got := r.exec(id, "/bin/sh", "-c", script); got != want {
+			t.Errorf("%s: the command has\n%s\nthe container\n%s", name, got, want)
+		}
+	}
+}
+
+// TestCommandBeforeExec checks the process that the container sees before it executes the
+// command: it has only the rights of the container, which stops it there.
+func TestCommandBeforeExec(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("early", nil)
+	id := r.run(sb, sandboxConfig, attacker("attacker", "stop", 0))
+	container := "/proc/" + itoa(r.processes(id).Container)
+	for range 50 {
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() {
+			_, err := r.Service.ExecSync(ctx, id, []string{"/bin/sleep", "5"}, 0)
+			done <- err
+		}()
+		var child string
+		r.waitUntil("the command has started or is stopped", func() bool { child = r.child(id); return child != "" })
+		early := readText(filepath.Join(child, "cmdline"))
+		attributes := func(dir string) string {
+			var out []string
+			for line := range strings.Lines(readText(filepath.Join(dir, "status"))) {
+				if name, _, _ := strings.Cut(line, ":"); strings.Contains("Uid Gid Groups CapInh CapPrm CapEff CapBnd CapAmb NoNewPrivs Seccomp Seccomp_filters", name) {
+					out = append(out, line)
+				}
+			}
+			for _, link := range []string{"root", "ns/mnt", "ns/net", "ns/pid"} {
+				to, _ := os.Readlink(filepath.Join(dir, link))
+				out = append(out, to)
+			}
+			return strings.Join(out, "\n")
+		}
+		got, want := attributes(child), attributes(container)
+		cancel()
+		if err := <-done; status.Code(err) != codes.Canceled {
+			t.Errorf("canceled command: %v", err)
+		}
+		if !strings.HasPrefix(early, "berth-exec") {
+			continue // it was stopped later
+		}
+		if got != want {
+			t.Errorf("before it executes the command it has\n%s\nthe container\n%s", got, want)
+		}
+		return
+	}
+	t.Error("no command was stopped before it was executed")
+}
+
+// child returns the /proc directory of a stopped process of a command in a container, or "".
+func (r *harness) child(id string) string {
+	for _, helper := range r.helpers(id) {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(helper)))
+		for _, other := range r.allProcesses() {
+			if s, ok := shim.ReadStat(other); ok && s.Parent == pid && s.State == 'T' {
+				return "/proc/" + itoa(other)
+			}
+		}
+	}
+	return ""
+}
+
+func (r *harness) allProcesses() (pids []int) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// processes returns the process IDs of a container.
+func (r *harness) processes(id string) shim.Processes {
+	r.t.Helper()
+	ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", id))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return ids
+}
+
+func readText(file string) string {
+	text, _ := os.ReadFile(file)
+	return string(text)
+}
+
+// TestTimedOutCommandLeavesNothing checks that all processes of a command are killed when it times
+// out, including those in sessions of their own.
+func TestTimedOutCommandLeavesNothing(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("family", nil)
+	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	_, err := r.Service.ExecSync(context.Background(), id, []string{"/bin/sh", "-c", "sleep 777 & setsid sh -c 'sleep 777; true' & sleep 777"}, time.Second)
+	if status.Code(err) != codes.DeadlineExceeded {
+		t.Errorf("%v, want that it timed out", err)
+	}
+	r.waitUntil("nothing of the command is left", func() bool { return !strings.Contains(r.exec(id, "ps"), "777") })
+	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
+		t.Errorf("the container is %v", s.State)
+	}
+}
+
+// TestCommandEndsWithAgent checks that a command does not outlive the agent.
+func TestCommandEndsWithAgent(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("alone", nil)
+	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	helper, child, err := r.Runtime.AbandonCommand(context.Background(), id, []string{"sleep", "777"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{helper, child} {
+		r.waitUntil(fmt.Sprintf("process %d has exited", pid), func() bool { return processEnded(pid) })
+	}
+}
+
+// TestCommandOfExitedContainer checks that a command fails if its container exits meanwhile, and
+// that its exit is not delayed by the command.
+func TestCommandOfExitedContainer(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("short", nil)
+	for range 5 {
+		c := shell("c", "exec sleep 1000")
+		id := r.run(sb, sandboxConfig, c)
+		done := make(chan error, 1)
+		go func() {
+			for {
+				if out, err := r.Service.ExecSync(context.Background(), id, []string{"sleep", "1000"}, 20*time.Second); err != nil || out.GetExitCode() == 137 {
+					done <- err
+					return
+				}
+			}
+		}()
+		if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil && status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("%v, want exit code 137 or that the container has exited", err)
+		}
+		if err := r.Service.RemoveContainer(context.Background(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestWorkingDirectoryOutside checks that a working directory cannot be a directory of the node
+// that a process of the container has open.
+func TestWorkingDirectoryOutside(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("cwd", nil)
+	for fd := range 16 {
+		c := shell("c-"+itoa(fd), "pwd; ls -d ../../../../../"+r.Dir)
+		c.WorkingDir = "/proc/self/fd/" + itoa(fd)
+		id := r.create(sb, sandboxConfig, c)
+		if err := r.Service.StartContainer(context.Background(), id); err == nil {
+			r.WaitExited(t, id)
+			t.Errorf("working directory %s: started, output %q", c.WorkingDir, r.output(sandboxConfig, c))
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package testprogram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// attackNames are the values of -attack.
+var attackNames = []string{"stop", "kill", "ptrace", "fork", "write", "descriptors"}
+
+// attackList is the value of -attack.
+type attackList []string
+
+// Set implements flag.Value.
+func (a *attackList) Set(text string) error {
+	*a = strings.Split(text, ",")
+	for _, name := range *a {
+		if !slices.Contains(attackNames, name) {
+			return fmt.Errorf("%q: must be a list of %s", name, strings.Join(attackNames, ", "))
+		}
+	}
+	return nil
+}
+
+func (a *attackList) String() string { return strings.Join(*a, ",") }
+
+// runAttack runs one attack. Only write and descriptors return before ctx ends.
+func (w *worker) runAttack(ctx context.Context, name string) error {
+	if os.Getpid() != 1 {
+		return errors.New("requires a PID namespace of its own, because it attacks all processes that it may signal")
+	}
+	switch name {
+	case "stop":
+		return signalAll(ctx, syscall.SIGSTOP)
+	case "kill":
+		return signalAll(ctx, syscall.SIGKILL)
+	case "ptrace":
+		return traceAll(ctx)
+	case "fork":
+		return forkAlways(ctx)
+	case "write":
+		return writeEverywhere(int64(w.attackSize))
+	}
+	return openDescriptors()
+}
+
+// signalAll sends a signal to every process that this one may signal.
+func signalAll(ctx context.Context, signal syscall.Signal) error {
+	for ctx.Err() == nil {
+		for range 100 {
+			_ = syscall.Kill(-1, signal)
+		}
+		runtime.Gosched()
+	}
+	return ctx.Err()
+}
+
+// traceAll attaches to every process that this one may trace, and keeps it stopped.
+func traceAll(ctx context.Context) error {
+	runtime.LockOSThread() // a tracer is a thread
+	defer runtime.UnlockOSThread()
+	for ctx.Err() == nil {
+		dir, err := os.Open("/proc")
+		if err != nil {
+			return err
+		}
+		names, err := dir.Readdirnames(-1)
+		dir.Close()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if pid, err := strconv.Atoi(name); err == nil && pid != 1 {
+				_ = syscall.PtraceAttach(pid)
+			}
+		}
+		_, _ = syscall.Wait4(-1, nil, syscall.WNOHANG|unix.WALL, nil)
+	}
+	return ctx.Err()
+}
+
+// forkAlways keeps as many processes as it may have, each of which exits after a moment.
+func forkAlways(ctx context.Context) error {
+	attr := &syscall.ProcAttr{Env: os.Environ(), Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
+	for ctx.Err() == nil {
+		if _, err := syscall.ForkExec("/proc/self/exe", []string{programName, "sleep", "100ms"}, attr); err != nil {
+			time.Sleep(time.Millisecond)
+		}
+		for {
+			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+				break
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// writablePlaces are the files and directories that a container can usually write.
+var writablePlaces = []string{"/fill", "/tmp/fill", "/dev/fill", "/dev/shm/fill", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/dev/termination-log"}
+
+// writeEverywhere writes limit bytes to every place.
+func writeEverywhere(limit int64) error {
+	data := bytes.Repeat([]byte("berth"), chunkSize/5+1)[:chunkSize]
+	for _, name := range writablePlaces {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+		if err != nil {
+			continue
+		}
+		for left := limit; left > 0 && err == nil; left -= chunkSize {
+			_, err = f.Write(data[:min(left, chunkSize)])
+		}
+		f.Close()
+	}
+	return nil
+}
+
+// openDescriptors opens files until it may not open more, and keeps them open.
+func openDescriptors() error {
+	var held []int
+	for {
+		fd, err := syscall.Open("/dev/null", syscall.O_RDONLY, 0)
+		if err != nil {
+			break
+		}
+		held = append(held, fd)
+	}
+	if len(held) == 0 {
+		return errors.New("no file could be opened")
+	}
+	return nil
+}
