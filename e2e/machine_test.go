@@ -122,7 +122,7 @@ func (n *realNode) startAgent(t *testing.T) {
 	if n.daemon != nil {
 		args = append(args, "--runtime-endpoint", n.socket)
 	} else {
-		args = append(args, "--runtime", "embedded", "--pod-cidr", n.node.Subnet)
+		args = append(args, "--runtime", "embedded", "--insecure-registry", "127.0.0.1", "--pod-cidr", n.node.Subnet)
 	}
 	n.agent = n.start(append(args, n.agentArgs...)...)
 	n.agent.waitForOutput("Agent of node " + n.name)

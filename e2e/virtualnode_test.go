@@ -48,7 +48,7 @@ func startVirtualNodeWith(t *testing.T, runtime string, args ...string) *virtual
 	}
 	h := newTestHome(t)
 	t.Cleanup(func() { sweep(t, h.path("data/virtual")) })
-	up := slices.Concat(oneVirtualNode, []string{"--runtime", runtime}, args)
+	up := slices.Concat(oneVirtualNode, []string{"--runtime", runtime, "--insecure-registry", "127.0.0.1"}, args)
 	return &virtualNodeCluster{cluster: h.up(up...), image: image, up: up}
 }
 

@@ -32,6 +32,15 @@ func Measure(dir string) (h Usage, err error) {
 	return m.usage, m.err
 }
 
+// MeasureFile returns the blocks of a file. A file that cannot be read counts as empty.
+func MeasureFile(path string) Usage {
+	var s syscall.Stat_t
+	if err := syscall.Lstat(path, &s); err != nil {
+		return Usage{}
+	}
+	return Usage{Bytes: s.Blocks * 512, Inodes: 1}
+}
+
 // readDirBatch is the number of directory entries read at a time, since a directory may have
 // millions.
 const readDirBatch = 1024

@@ -63,7 +63,7 @@ func (e *Embedded) open(ctx context.Context, o *Options) (containerRuntime, erro
 	if err := e.setDefaults(o); err != nil {
 		return nil, err
 	}
-	images, err := store.Open(e.Images, store.Options{BuiltinDir: e.Builtin})
+	images, err := store.Open(e.Images, store.Options{BuiltinDir: e.Builtin, InsecureRegistries: o.InsecureRegistries})
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,8 @@ type Options struct {
 	PodCIDR string
 	// Port is the port of the node's server; 0 picks any.
 	Port int
+	// InsecureRegistries may use plain HTTP, as HOST or HOST:PORT. Only the embedded runtime uses them.
+	InsecureRegistries []string
 	// LowDisk is the disk reserve in MiB. With less free space the node rejects new pods.
 	LowDisk int64
 	// Fresh ignores the node's conditions in the API, because the node has a new disk.

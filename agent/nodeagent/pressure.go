@@ -37,6 +37,9 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 		ExtraCgroups: []string{o.Cgroup, pods.PodsCgroup(o.Cgroup)},
 		Cgroup:       func(p *corev1.Pod) string { return pods.Cgroup(o.Cgroup, p) },
 		LogDir:       func(p *corev1.Pod) string { return pods.LogDir(o.Logs, p) },
+		PodDir:       func(p *corev1.Pod) string { return pods.PodDir(o.Root, p.UID) },
+		Files:        func(p *corev1.Pod) []string { return pods.SharedFiles(o.Root, p) },
+		MessageDir:   func(p *corev1.Pod, container string) string { return pods.MessageDir(o.Root, p, container) },
 	})
 	n.closers = append(n.closers, n.stats.Close)
 	config := o.Kubelet.Pressure

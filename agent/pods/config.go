@@ -84,41 +84,6 @@ func containerAnnotations(pod *corev1.Pod, spec *corev1.Container, attempt uint3
 	return n
 }
 
-// implicitMounts returns the mounts that no volume provides: /etc/hosts and the termination
-// message file.
-func (p *pod) implicitMounts(c *run, spec *corev1.Container, volumes []*cri.Mount) (out []*cri.Mount, err error) {
-	const hosts = "/etc/hosts"
-	if !hasMountAt(volumes, hosts) {
-		if err := p.writeHosts(); err != nil {
-			return nil, err
-		}
-		out = append(out, &cri.Mount{ContainerPath: hosts, HostPath: p.hostsFile()})
-	}
-	if path := spec.TerminationMessagePath; path != "" && !hasMountAt(volumes, path) {
-		file := p.terminationMessageFile(p.latest().UID, c)
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-			return nil, err
-		}
-		if err := os.WriteFile(file, nil, 0o666); err != nil {
-			return nil, err
-		}
-		if err := os.Chmod(file, 0o666); err != nil { // independent of the umask: the container's user writes the file
-			return nil, err
-		}
-		out = append(out, &cri.Mount{ContainerPath: path, HostPath: file})
-	}
-	return out, nil
-}
-
-func hasMountAt(mounts []*cri.Mount, path string) bool {
-	for _, m := range mounts {
-		if m.ContainerPath == path {
-			return true
-		}
-	}
-	return false
-}
-
 // withAddresses returns a copy of the pod whose status has the addresses of the pod and the node.
 func (p *pod) withAddresses() *corev1.Pod {
 	p.mu.Lock()

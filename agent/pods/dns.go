@@ -182,7 +182,7 @@ func readResolvConf(path string) *cri.DNSConfig {
 }
 
 // hostsFile returns the path of the pod's /etc/hosts.
-func (p *pod) hostsFile() string { return filepath.Join(p.runner.podDir(p.latest().UID), "etc-hosts") }
+func (p *pod) hostsFile() string { return filepath.Join(p.runner.podDir(p.latest().UID), hostsName) }
 
 // writeHosts writes the pod's /etc/hosts with the addresses that the pod has now.
 func (p *pod) writeHosts() error {

@@ -51,7 +51,7 @@ func qosCgroups(root string) []string {
 }
 
 // podDir returns the directory of a pod.
-func (r *Runner) podDir(uid types.UID) string { return filepath.Join(r.opts.Root, "pods", string(uid)) }
+func (r *Runner) podDir(uid types.UID) string { return PodDir(r.opts.Root, uid) }
 
 // podKey returns a pod's name for log messages.
 func podKey(pod *corev1.Pod) string {

@@ -21,7 +21,7 @@ func (p *pod) prepare(ctx context.Context) error {
 	if done {
 		return nil
 	}
-	for _, dir := range []string{filepath.Join(r.podDir(pod.UID), "containers"), LogDir(r.opts.Logs, pod)} {
+	for _, dir := range []string{filepath.Join(r.podDir(pod.UID), messagesDir), LogDir(r.opts.Logs, pod)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}

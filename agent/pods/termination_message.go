@@ -22,7 +22,7 @@ const (
 // terminationMessageFile returns the file that is mounted at a container's
 // terminationMessagePath.
 func (p *pod) terminationMessageFile(uid types.UID, c *run) string {
-	return filepath.Join(p.runner.podDir(uid), "containers", c.name, strconv.FormatUint(uint64(c.attempt), 10))
+	return filepath.Join(p.runner.podDir(uid), messagesDir, c.name, strconv.FormatUint(uint64(c.attempt), 10))
 }
 
 // terminationMessage returns the termination message of an exited container: the contents of its

@@ -8,22 +8,17 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"github.com/berthproject/berth/agent/diskusage"
 	"github.com/berthproject/berth/agent/volume"
 	"github.com/berthproject/berth/engine/nodepressure"
-)
-
-// Labels of CRI containers.
-const (
-	labelUID       = "io.kubernetes.pod.uid"
-	labelContainer = "io.kubernetes.container.name"
 )
 
 // diskUse is the disk usage of a pod.
 type diskUse struct {
 	at         time.Time
 	containers []containerDisk
+	files      nodepressure.FsStats // that all containers share
 	volumes    []volume.Usage
 	total      int64 // bytes of ephemeral storage
 }
@@ -34,30 +29,44 @@ type containerDisk struct {
 	rootfs, logs nodepressure.FsStats
 }
 
-// Measure measures the disk usage of the pods: it walks their logs and volumes and reads their
-// writable layers from the runtime, which can be slow. If a part fails, the others are still
+// Measure measures the disk usage of the pods: it walks their logs, files and volumes and reads
+// their writable layers from the runtime, which can be slow. If a part fails, the others are still
 // measured.
 func (p *Pods) Measure(ctx context.Context, list []*corev1.Pod) error {
-	layers, err := p.layers(ctx)
+	layers, err := p.layers(ctx, nil)
 	errs := []error{err}
 	for _, pod := range list {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		use, err := p.measure(pod, layers[string(pod.UID)])
-		errs = append(errs, err)
-		p.mu.Lock()
-		if e := p.entries[pod.UID]; e != nil {
-			e.disk = use
-		} else {
-			p.entries[pod.UID] = &podEntry{path: p.opts.Cgroup(pod), disk: use}
-		}
-		p.mu.Unlock()
+		errs = append(errs, p.store(ctx, pod, layers[string(pod.UID)]))
 	}
 	p.mu.Lock()
 	p.measured = time.Now()
 	p.mu.Unlock()
 	return errors.Join(errs...)
+}
+
+// MeasurePod measures the disk usage of one pod.
+func (p *Pods) MeasurePod(ctx context.Context, pod *corev1.Pod) error {
+	layers, err := p.layers(ctx, map[string]string{labelUID: string(pod.UID)})
+	if err != nil {
+		return err
+	}
+	return p.store(ctx, pod, layers[string(pod.UID)])
+}
+
+// store measures a pod and keeps the result for Observe.
+func (p *Pods) store(ctx context.Context, pod *corev1.Pod, layers containerLayers) error {
+	use, err := p.measure(ctx, pod, layers)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.entries[pod.UID]; e != nil {
+		e.disk = use
+	} else {
+		p.entries[pod.UID] = &podEntry{path: p.opts.Cgroup(pod), disk: use}
+	}
+	return err
 }
 
 // Measured returns when Measure last finished, or zero.
@@ -67,50 +76,28 @@ func (p *Pods) Measured() time.Time {
 	return p.measured
 }
 
-// layers returns the writable layers by pod and container, of the newest instance.
-func (p *Pods) layers(ctx context.Context) (map[string]map[string]nodepressure.FsStats, error) {
-	if p.opts.Containers == nil {
-		return nil, nil
-	}
-	list, err := p.opts.Containers.ListContainerStats(ctx, nil)
-	if err != nil {
-		return nil, fmt.Errorf("reading writable layers of containers: %w", err)
-	}
-	out := map[string]map[string]nodepressure.FsStats{}
-	newest := map[[2]string]uint32{}
-	for _, c := range list {
-		labels := c.GetAttributes().GetLabels()
-		uid, name := labels[labelUID], labels[labelContainer]
-		attempt := c.GetAttributes().GetMetadata().GetAttempt()
-		if w := c.GetWritableLayer(); w == nil || newest[[2]string{uid, name}] > attempt {
-			continue
-		}
-		newest[[2]string{uid, name}] = attempt
-		if out[uid] == nil {
-			out[uid] = map[string]nodepressure.FsStats{}
-		}
-		out[uid][name] = layer(c.WritableLayer)
-	}
-	return out, nil
-}
-
-func layer(w *cri.FilesystemUsage) nodepressure.FsStats {
-	return nodepressure.FsStats{Known: true, Bytes: int64(w.GetUsedBytes().GetValue()), Inodes: int64(w.GetInodesUsed().GetValue())}
-}
-
 // measure measures one pod.
-func (p *Pods) measure(pod *corev1.Pod, layers map[string]nodepressure.FsStats) (*diskUse, error) {
+func (p *Pods) measure(ctx context.Context, pod *corev1.Pod, layers containerLayers) (*diskUse, error) {
 	use := &diskUse{at: time.Now()}
-	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			c := containerDisk{name: list[i].Name, rootfs: layers[list[i].Name]}
-			if p.opts.LogDir != nil {
-				h := MeasureDir(filepath.Join(p.opts.LogDir(pod), c.name))
-				c.logs = nodepressure.FsStats{Known: true, Bytes: h.Bytes, Inodes: h.Inodes}
-			}
-			use.containers = append(use.containers, c)
-			use.total += c.rootfs.Bytes + c.logs.Bytes
+	for _, name := range containerNames(pod) {
+		c := containerDisk{name: name, rootfs: layers.usage[name]}
+		for _, id := range layers.running[name] {
+			add(&c.rootfs, p.deletedFiles(ctx, pod, id))
 		}
+		if p.opts.LogDir != nil {
+			add(&c.logs, MeasureDir(filepath.Join(p.opts.LogDir(pod), name)))
+		}
+		if p.opts.MessageDir != nil {
+			add(&c.logs, MeasureDir(p.opts.MessageDir(pod, name)))
+		}
+		use.containers = append(use.containers, c)
+		use.total += c.rootfs.Bytes + c.logs.Bytes
+	}
+	if p.opts.Files != nil {
+		for _, file := range p.opts.Files(pod) {
+			add(&use.files, diskusage.MeasureFile(file))
+		}
+		use.total += use.files.Bytes
 	}
 	if p.opts.Volumes == nil {
 		return use, nil
@@ -127,9 +114,27 @@ func (p *Pods) measure(pod *corev1.Pod, layers map[string]nodepressure.FsStats) 
 	return use, nil
 }
 
+// add adds a measurement to the usage of a file system.
+func add(to *nodepressure.FsStats, u DirUsage) {
+	*to = nodepressure.FsStats{Known: true, Bytes: to.Bytes + u.Bytes, Inodes: to.Inodes + u.Inodes}
+}
+
+// containerNames returns the names of all containers of a pod.
+func containerNames(pod *corev1.Pod) (out []string) {
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			out = append(out, list[i].Name)
+		}
+	}
+	for i := range pod.Spec.EphemeralContainers {
+		out = append(out, pod.Spec.EphemeralContainers[i].Name)
+	}
+	return out
+}
+
 // addTo adds the disk usage to the stats of a pod.
 func (d *diskUse) addTo(s *nodepressure.PodStats) {
-	s.EphemeralKnown, s.Ephemeral = true, d.total
+	s.EphemeralKnown, s.Ephemeral, s.Files = true, d.total, d.files
 	for _, c := range d.containers {
 		at := -1
 		for i := range s.Containers {

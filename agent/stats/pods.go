@@ -11,6 +11,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/volume"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/internal/conversion"
@@ -25,12 +26,23 @@ type Options struct {
 	ExtraCgroups []string
 	// LogDir returns the log directory of a pod; nil: logs are not measured.
 	LogDir func(*corev1.Pod) string
+	// PodDir returns the agent's directory of a pod. Deleted files on its file system count while a
+	// container has them open; nil: they are not measured.
+	PodDir func(*corev1.Pod) string
+	// Files returns the files that the agent mounts into all containers of a pod; nil: none.
+	Files func(*corev1.Pod) []string
+	// MessageDir returns the directory of a container's termination messages; nil: they are not
+	// measured.
+	MessageDir func(pod *corev1.Pod, container string) string
 	// Volumes measures a pod's volumes; nil: volumes are not measured.
 	Volumes interface {
 		Usage(types.UID) ([]volume.Usage, error)
 	}
-	// Containers returns writable layers; nil: layers are not measured.
+	// Containers measures writable layers; nil: layers are not measured.
 	Containers interface {
+		ListContainers(context.Context, *cri.ContainerFilter) ([]*cri.Container, error)
+		// WritableLayer measures now. It may return Unimplemented.
+		WritableLayer(ctx context.Context, id string) (runtime.Layer, error)
 		ListContainerStats(context.Context, *cri.ContainerStatsFilter) ([]*cri.ContainerStats, error)
 	}
 }

@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 	v1alpha1 "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
+	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/agent/volume"
 	"github.com/berthproject/berth/internal/testkit"
@@ -105,19 +108,35 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 }
 
 // disks fakes the runtime and the volumes.
-type disks struct{ dir string }
+type disks struct {
+	dir      string
+	noLayers bool // the runtime reports its last figures only
+}
 
-func (d disks) ListContainerStats(context.Context, *cri.ContainerStatsFilter) ([]*cri.ContainerStats, error) {
-	of := func(uid string, attempt uint32, bytes uint64) *cri.ContainerStats {
-		return &cri.ContainerStats{
-			Attributes: &cri.ContainerAttributes{
-				Metadata: &cri.ContainerMetadata{Name: "main", Attempt: attempt},
-				Labels:   map[string]string{"io.kubernetes.pod.uid": uid, "io.kubernetes.container.name": "main"},
-			},
-			WritableLayer: &cri.FilesystemUsage{UsedBytes: &cri.UInt64Value{Value: bytes}, InodesUsed: &cri.UInt64Value{Value: 3}},
-		}
+var layerBytes = map[string]int64{"old": 900, "new": 5000}
+
+func (d disks) ListContainers(context.Context, *cri.ContainerFilter) ([]*cri.Container, error) {
+	var out []*cri.Container
+	for id := range layerBytes {
+		out = append(out, &cri.Container{Id: id, Labels: map[string]string{"io.kubernetes.pod.uid": "u1", "io.kubernetes.container.name": "main"}})
 	}
-	return []*cri.ContainerStats{of("u1", 1, 5000), of("u1", 0, 900)}, nil
+	return out, nil
+}
+
+func (d disks) WritableLayer(_ context.Context, id string) (runtime.Layer, error) {
+	if d.noLayers {
+		return runtime.Layer{}, status.Error(codes.Unimplemented, "no layers")
+	}
+	return runtime.Layer{Key: id, Bytes: layerBytes[id], Inodes: 3}, nil
+}
+
+func (d disks) ListContainerStats(context.Context, *cri.ContainerStatsFilter) (out []*cri.ContainerStats, err error) {
+	list, _ := d.ListContainers(context.Background(), nil)
+	for _, c := range list {
+		out = append(out, &cri.ContainerStats{Attributes: &cri.ContainerAttributes{Id: c.Id, Labels: c.Labels},
+			WritableLayer: &cri.FilesystemUsage{UsedBytes: &cri.UInt64Value{Value: uint64(layerBytes[c.Id])}, InodesUsed: &cri.UInt64Value{Value: 3}}})
+	}
+	return out, nil
 }
 
 func (d disks) Usage(types.UID) ([]volume.Usage, error) {
@@ -126,9 +145,14 @@ func (d disks) Usage(types.UID) ([]volume.Usage, error) {
 }
 
 func TestMeasure(t *testing.T) {
+	t.Run("layers", func(t *testing.T) { testMeasure(t, false) })
+	t.Run("reported layers", func(t *testing.T) { testMeasure(t, true) })
+}
+
+func testMeasure(t *testing.T, noLayers bool) {
 	n := fixtures.NewForTest(t, 512*mi, 600)
 	dir := t.TempDir()
-	for name, bytes := range map[string]int{"logs/main/0.log": 8192, "data/file": 4096} {
+	for name, bytes := range map[string]int{"logs/main/0.log": 8192, "data/file": 4096, "messages/main/0": 4096, "hosts": 8192} {
 		name = filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -137,9 +161,11 @@ func TestMeasure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := disks{filepath.Join(dir, "data")}
+	d := disks{filepath.Join(dir, "data"), noLayers}
 	s := stats.NewPods(stats.Options{
 		Host: n.Host, Cgroup: n.Cgroup, LogDir: func(*corev1.Pod) string { return filepath.Join(dir, "logs") }, Volumes: d, Containers: d,
+		Files:      func(*corev1.Pod) []string { return []string{filepath.Join(dir, "hosts"), filepath.Join(dir, "none")} },
+		MessageDir: func(_ *corev1.Pod, container string) string { return filepath.Join(dir, "messages", container) },
 	})
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
 	pod.UID, pod.Name = "u1", "one"
@@ -151,15 +177,16 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.Observe(list, never)[0].Stats
-	logs, data := stats.MeasureDir(filepath.Join(dir, "logs/main")).Bytes, stats.MeasureDir(d.dir).Bytes
-	if logs < 8192 || data < 4096 {
-		t.Fatalf("walked %d and %d bytes", logs, data)
+	logs := stats.MeasureDir(filepath.Join(dir, "logs/main")).Bytes + stats.MeasureDir(filepath.Join(dir, "messages/main")).Bytes
+	data := stats.MeasureDir(d.dir).Bytes
+	if logs < 8192+4096 || data < 4096 || got.Files.Bytes != 8192 || got.Files.Inodes != 1 {
+		t.Fatalf("measured %d and %d bytes, files %+v", logs, data, got.Files)
 	}
-	// The layer of the newest attempt counts; memory volumes do not.
-	if !got.EphemeralKnown || got.Ephemeral != 5000+logs+data {
-		t.Errorf("ephemeral storage %d, want %d", got.Ephemeral, 5000+logs+data)
+	// The layers of all attempts count; memory volumes do not.
+	if !got.EphemeralKnown || got.Ephemeral != 5900+logs+data+8192 {
+		t.Errorf("ephemeral storage %d, want %d", got.Ephemeral, 5900+logs+data+8192)
 	}
-	if c := got.Containers; len(c) != 1 || c[0].RootFs.Bytes != 5000 || c[0].RootFs.Inodes != 3 || c[0].Logs.Bytes != logs {
+	if c := got.Containers; len(c) != 1 || c[0].RootFs.Bytes != 5900 || c[0].RootFs.Inodes != 6 || c[0].Logs.Bytes != logs {
 		t.Errorf("containers %+v", c)
 	}
 	if v := got.Volumes; len(v) != 2 || v[0].Bytes != data || v[1].Bytes != 77 {

@@ -116,7 +116,7 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 // Flags that are valid only with --simulated, or only without it.
 var (
 	simulatedOnlyFlags = []string{"node-cpu", "node-memory", "nodes-file"}
-	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb"}
+	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb", "insecure-registry"}
 )
 
 func (f *agentFlags) validate(flags *pflag.FlagSet) error {

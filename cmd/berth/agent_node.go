@@ -28,6 +28,7 @@ type localNodeFlags struct {
 	address, podCIDR        string
 	port                    int
 	lowDisk                 int64
+	insecureRegistries      []string
 	endpointSet             bool // --runtime-endpoint or the kubelet file set it
 }
 
@@ -46,6 +47,7 @@ func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.podCIDR, "pod-cidr", "", "pod CIDR for the Node's spec, if the runtime's network has one; the embedded runtime defaults to a free /24 of 10.192.0.0/11")
 	flags.IntVar(&f.port, "port", server.Port, "port for logs, exec and metrics; 0 for a free one")
 	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", localnodes.DefaultLowDisk, "the node accepts no new pods if the image or root filesystem has fewer MiB available")
+	insecureRegistryFlag(flags, &f.insecureRegistries)
 }
 
 // applyKubeletConfig sets what the KubeletConfiguration has and no flag overrides.
@@ -73,7 +75,7 @@ func printWarnings(w io.Writer, warnings []string) {
 // configuration files are added by the caller.
 func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
 	o := nodeagent.Options{Name: name, Root: f.rootDir, Logs: f.logDir, Cgroup: f.cgroup, Labels: f.labels, Address: f.address, PodCIDR: f.podCIDR,
-		Port: f.port, LowDisk: f.lowDisk}
+		Port: f.port, LowDisk: f.lowDisk, InsecureRegistries: f.insecureRegistries}
 	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
 		return o, fmt.Errorf("--node-name %q: %s", name, bad[0])
 	}
@@ -104,7 +106,7 @@ func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
 	if !strings.HasPrefix(f.rootDir, "/") || f.logDir != "" && !strings.HasPrefix(f.logDir, "/") {
 		return o, fmt.Errorf("--root-dir %q, --log-dir %q: must be absolute paths", f.rootDir, f.logDir)
 	}
-	return o, validateLowDisk(f.lowDisk)
+	return o, cmp.Or(validateLowDisk(f.lowDisk), validateInsecureRegistries(f.insecureRegistries))
 }
 
 // validateLowDisk validates --low-diskspace-threshold-mb.

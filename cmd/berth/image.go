@@ -21,6 +21,7 @@ import (
 type imageFlags struct {
 	rootDir, storeDir string
 	output            string
+	insecure          []string // registries
 }
 
 // imageCommand returns `berth image`.
@@ -54,7 +55,7 @@ func (f *imageFlags) pullCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pull NAME...", Short: "Pull images from their registries", Args: cli.AtLeastOneArg("image pull", "image", "busybox:1"),
 		Long: `Pulls images from their registries, for this machine's platform. Plain HTTP is
-used only for registries on this machine.`,
+used only for registries of --insecure-registry.`,
 		Example: `  berth image pull busybox:1
   berth image pull --username ann --password-stdin \
     registry.example.org/team/app:v2 < password`,
@@ -82,6 +83,7 @@ used only for registries on this machine.`,
 	}
 	cmd.Flags().StringVar(&user, "username", "", "registry user")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "read the password from standard input")
+	insecureRegistryFlag(cmd.Flags(), &f.insecure)
 	return cmd
 }
 
@@ -198,6 +200,9 @@ func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, err
 	if err := cli.ValidateOutput(f.output); err != nil {
 		return nil, err
 	}
+	if err := validateInsecureRegistries(f.insecure); err != nil {
+		return nil, err
+	}
 	if os.Geteuid() != 0 {
 		return nil, errors.New("images belong to root: run this command as root")
 	}
@@ -212,7 +217,7 @@ func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, err
 	if !hasImages(dir) && !mayMake {
 		return nil, fmt.Errorf("%s: no images found: --root-dir must be the directory of an agent that uses the embedded runtime", dir)
 	}
-	return store.Open(dir, store.Options{})
+	return store.Open(dir, store.Options{InsecureRegistries: f.insecure})
 }
 
 // defaultImagesDir returns the image directory of `berth agent` or of `berth up

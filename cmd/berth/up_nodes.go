@@ -38,8 +38,9 @@ type upLocalNodes struct {
 	memory, disk      string
 	inodes            int64
 	lowDisk           int64
-	virtualDir        string // of the virtual nodes
-	dataDir           string // as given by --data-dir
+	insecure          []string // registries
+	virtualDir        string   // of the virtual nodes
+	dataDir           string   // as given by --data-dir
 	ephemeral         bool
 	nodeName          string // of the real node
 
@@ -64,6 +65,7 @@ func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node (a sparse file)")
 	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", localnodes.DefaultLowDisk, "a real or virtual node accepts no new pods if its disk has fewer MiB available")
+	insecureRegistryFlag(flags, &f.insecure)
 	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0 for ext4's default")
 }
 
@@ -86,7 +88,7 @@ func (f *upLocalNodes) validate() error {
 	if err := f.checkFlagDependencies(); err != nil {
 		return err
 	}
-	if err := validateLowDisk(f.lowDisk); err != nil {
+	if err := cmp.Or(validateLowDisk(f.lowDisk), validateInsecureRegistries(f.insecure)); err != nil {
 		return err
 	}
 	if err := f.checkSizes(memory.Value(), disk.Value()); err != nil {
@@ -270,7 +272,7 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
 		config, err := nodeClientConfig(server, name)
-		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk,
+		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, InsecureRegistries: f.insecure,
 			Nodes: settings.Berth.Nodes, Kubelet: settings.Kubelet, Pressure: settings.Berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.realNode {

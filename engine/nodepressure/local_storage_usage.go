@@ -4,8 +4,8 @@ package nodepressure
 func usedBytes(f *FsStats) int64  { return f.Bytes }
 func usedInodes(f *FsStats) int64 { return f.Inodes }
 
-// localUsage returns the pod's usage of the signal's filesystem: logs and local volumes are on
-// nodefs, writable layers on containerfs.
+// localUsage returns the pod's usage of the signal's filesystem: logs, files
+// and local volumes are on nodefs, writable layers on containerfs.
 func (m *Machine) localUsage(s Signal, p *Pod, of func(*FsStats) int64) (sum int64) {
 	l := m.config.Layout
 	layers, rest := true, true // a single disk
@@ -26,7 +26,11 @@ func (m *Machine) localUsage(s Signal, p *Pod, of func(*FsStats) int64) (sum int
 			sum += of(&c.Logs)
 		}
 	}
-	if !rest || p.EvictionSpec == nil {
+	if !rest {
+		return sum
+	}
+	sum += of(&p.Stats.Files)
+	if p.EvictionSpec == nil {
 		return sum
 	}
 	for i := range p.EvictionSpec.Volumes {

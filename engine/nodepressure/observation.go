@@ -51,11 +51,13 @@ type PodStats struct {
 	MemoryKnown bool
 	Memory      int64 // bytes of the working set
 	Processes   int64
-	// Ephemeral is the bytes of all local storage: containers, logs, emptyDirs on disk, etc-hosts.
+	// Ephemeral is the bytes of all local storage: containers, logs, emptyDirs on disk, Files.
 	EphemeralKnown bool
 	Ephemeral      int64
-	Containers     []ContainerStats
-	Volumes        []VolumeStats
+	// Files are the files that all containers share, such as /etc/hosts.
+	Files      FsStats
+	Containers []ContainerStats
+	Volumes    []VolumeStats
 }
 
 // ContainerStats is the usage of a container.

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -22,8 +23,8 @@ type Auth struct {
 	Username, Password, IdentityToken, RegistryToken string
 }
 
-// Pull pulls an image from its registry and returns it. Plain HTTP is allowed only on this
-// machine. A nil auth is anonymous; progress may be nil.
+// Pull pulls an image from its registry and returns it. Plain HTTP is allowed only for
+// Options.InsecureRegistries. A nil auth is anonymous; progress may be nil.
 func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Progress) (Image, error) {
 	full, err := fullName(image)
 	if err != nil {
@@ -41,7 +42,7 @@ func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Pro
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	src, err := fetchManifest(ctx, full, auth, stallTransport{secureTransport{remote.DefaultTransport}, s.stallTimeout, cancel})
+	src, err := fetchManifest(ctx, full, auth, s.insecure, stallTransport{secureTransport{remote.DefaultTransport, s.insecure}, s.stallTimeout, cancel})
 	if err != nil {
 		return Image{}, fmt.Errorf("image %s: %w", full, contextCause(ctx, err))
 	}
@@ -61,8 +62,8 @@ func contextCause(ctx context.Context, err error) error {
 }
 
 // fetchManifest reads manifest and configuration. Layers are read when opened, while ctx lasts.
-func fetchManifest(ctx context.Context, full string, auth *Auth, by stallTransport) (*imageSource, error) {
-	ref, err := name.ParseReference(full)
+func fetchManifest(ctx context.Context, full string, auth *Auth, insecure []string, by stallTransport) (*imageSource, error) {
+	ref, err := parseReference(full, insecure)
 	if err != nil {
 		return nil, err
 	}
@@ -184,13 +185,29 @@ func (w *stallReader) Read(p []byte) (int, error) {
 	return w.ReadCloser.Read(p)
 }
 
-// secureTransport rejects plain HTTP to other machines.
-type secureTransport struct{ http.RoundTripper }
+// secureTransport rejects plain HTTP to registries that are not listed.
+type secureTransport struct {
+	http.RoundTripper
+	insecure []string
+}
 
 func (g secureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	host := req.URL.Hostname()
-	if ip := net.ParseIP(host); req.URL.Scheme != "https" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("%s: plain HTTP is allowed only for registries on this machine", req.URL.Host)
+	if req.URL.Scheme != "https" && !slices.Contains(g.insecure, req.URL.Host) && !slices.Contains(g.insecure, req.URL.Hostname()) {
+		return nil, fmt.Errorf("%s: plain HTTP is allowed only for registries of --insecure-registry", req.URL.Host)
 	}
 	return g.RoundTripper.RoundTrip(req)
+}
+
+// parseReference parses a full name. Registries that are listed as insecure may use plain HTTP.
+func parseReference(full string, insecure []string) (name.Reference, error) {
+	ref, err := name.ParseReference(full)
+	if err != nil {
+		return nil, err
+	}
+	host := ref.Context().RegistryStr()
+	alone, _, _ := strings.Cut(host, ":")
+	if slices.Contains(insecure, host) || slices.Contains(insecure, alone) {
+		return name.ParseReference(full, name.Insecure)
+	}
+	return ref, nil
 }

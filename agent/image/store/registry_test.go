@@ -139,11 +139,24 @@ func TestImageService(t *testing.T) {
 	empty(t, s.Store)
 }
 
-func TestPlainHTTPIsLoopbackOnly(t *testing.T) {
-	s := open(t, store.Options{})
-	// A documentation address: nothing answers, and plain HTTP is refused.
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+// TestPlainHTTPNeedsAnOption checks that plain HTTP is used only for listed registries: not for
+// others on this machine, nor after a redirect.
+func TestPlainHTTPNeedsAnOption(t *testing.T) {
+	r := serve(t, map[string]v1.Image{"1": build(t, []oci.File{{Path: "/a", Mode: 0o644}})})
+	for _, tc := range []struct {
+		insecure []string
+		want     string
+	}{
+		{[]string{}, r.Host() + ": plain HTTP is allowed only"},
+		{[]string{"localhost", "127.0.0.1:1"}, r.Host() + ": plain HTTP is allowed only"},
+		{[]string{"127.0.0.1"}, ""},
+		{[]string{r.Host()}, ""},
+	} {
+		s := open(t, store.Options{InsecureRegistries: tc.insecure})
+		if _, err := s.Pull(t.Context(), r.Host()+"/team/app:1", nil, nil); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("with %q: %v, want %q", tc.insecure, err, tc.want)
+		}
+	}
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v2/" {
 			return
@@ -151,7 +164,7 @@ func TestPlainHTTPIsLoopbackOnly(t *testing.T) {
 		http.Redirect(w, r, "http://registry.invalid"+r.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer elsewhere.Close()
-	_, err := s.Pull(ctx, strings.TrimPrefix(elsewhere.URL, "http://")+"/team/app:1", nil, nil)
+	_, err := open(t, store.Options{}).Pull(t.Context(), strings.TrimPrefix(elsewhere.URL, "http://")+"/team/app:1", nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "registry.invalid: plain HTTP is allowed only") {
 		t.Errorf("%v", err)
 	}
@@ -163,7 +176,7 @@ func TestConcurrentPulls(t *testing.T) {
 	two := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})
 	r := serve(t, map[string]v1.Image{"1": one})
 	s := open(t, store.Options{})
-	second, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{MinFree: -1}}) // as in another process
+	second, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{MinFree: -1}, InsecureRegistries: []string{"127.0.0.1"}}) // as in another process
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,9 @@ type Options struct {
 	// BuiltinDir is the store with the built-in images, if not this one. Stores on several disks of
 	// a machine can share it.
 	BuiltinDir string
+	// InsecureRegistries are the registries that may use plain HTTP, as HOST or HOST:PORT. All others
+	// must use HTTPS, also on this machine.
+	InsecureRegistries []string
 	// StallTimeout is how long a registry may send nothing; default 2 min.
 	StallTimeout time.Duration
 }
@@ -43,6 +46,7 @@ type Store struct {
 	builtin      *Store     // store of the built-in images; nil: this one
 	layers       keyedMutex // layers being unpacked by this process
 	stallTimeout time.Duration
+	insecure     []string
 }
 
 // Open creates the store's directory if necessary and removes what killed processes left.
@@ -51,7 +55,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, limits: o.Limits, stallTimeout: cmp.Or(o.StallTimeout, 2*time.Minute)}
+	s := &Store{dir: dir, limits: o.Limits, insecure: o.InsecureRegistries, stallTimeout: cmp.Or(o.StallTimeout, 2*time.Minute)}
 	if err := s.makeDirs(); err != nil {
 		return nil, fmt.Errorf("image store %s: %w", dir, err)
 	}

@@ -25,6 +25,9 @@ func open(t *testing.T, o store.Options) *store.Store {
 	if o.Limits.MinFree == 0 {
 		o.Limits.MinFree = -1 // even if the disk is nearly full
 	}
+	if o.InsecureRegistries == nil {
+		o.InsecureRegistries = []string{"127.0.0.1"}
+	}
 	s, err := store.Open(filepath.Join(t.TempDir(), "images"), o)
 	if err != nil {
 		t.Fatal(err)

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
-	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
 )
 
 // shmSize is the size of /dev/shm in bytes: containerd's default.
@@ -26,7 +26,7 @@ func (s *sandbox) writeFiles() error {
 	if err := os.WriteFile(filepath.Join(s.dir, "hostname"), []byte(hostname+"\n"), 0o644); err != nil {
 		return err
 	}
-	resolv := resolvConf(s.record.Config.GetDnsConfig())
+	resolv := runtime.ResolvConf(s.record.Config.GetDnsConfig())
 	if resolv == "" {
 		own, err := os.ReadFile("/etc/resolv.conf")
 		if err != nil && !os.IsNotExist(err) {
@@ -68,22 +68,4 @@ func (s *sandbox) unmountShm() error {
 		return nil
 	}
 	return fmt.Errorf("unmounting %s: %w", s.shmDir(), err)
-}
-
-// resolvConf returns the resolv.conf for a DNSConfig, or "".
-func resolvConf(d *cri.DNSConfig) string {
-	if d == nil || len(d.Servers)+len(d.Searches)+len(d.Options) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	if len(d.Searches) > 0 {
-		fmt.Fprintf(&b, "search %s\n", strings.Join(d.Searches, " "))
-	}
-	for _, s := range d.Servers {
-		fmt.Fprintf(&b, "nameserver %s\n", s)
-	}
-	if len(d.Options) > 0 {
-		fmt.Fprintf(&b, "options %s\n", strings.Join(d.Options, " "))
-	}
-	return b.String()
 }

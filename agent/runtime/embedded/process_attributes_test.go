@@ -49,7 +49,7 @@ func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
 		is := false
 		switch code {
 		case opLoad:
-			a = map[uint32]uint32{offsetNumber: call, offsetArch: machine, offsetCloneFlags: flags}[k]
+			a = map[uint32]uint32{offsetNumber: call, offsetArch: machine, offsetFirstArgument: flags}[k]
 			continue
 		case opReturn:
 			return k
@@ -90,6 +90,10 @@ func TestFilter(t *testing.T) {
 		{"fork", usual, auditArch, unix.SYS_CLONE, unix.CLONE_VM | unix.CLONE_VFORK, unix.SECCOMP_RET_ALLOW},
 		{"a user namespace", usual, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER, retEPERM},
 		{"a user namespace of an admin", admin, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER, unix.SECCOMP_RET_ALLOW},
+		{"a socket", usual, auditArch, unix.SYS_SOCKET, unix.AF_INET, unix.SECCOMP_RET_ALLOW},
+		{"a virtual machine's socket", usual, auditArch, unix.SYS_SOCKET, unix.AF_VSOCK, retEPERM},
+		{"a virtual machine's socket of an admin", admin, auditArch, unix.SYS_SOCKET, unix.AF_VSOCK, retEPERM},
+		{"a call with the number of vsock", usual, auditArch, unix.AF_VSOCK, unix.AF_VSOCK, unix.SECCOMP_RET_ALLOW},
 		{"clone3", usual, auditArch, unix.SYS_CLONE3, 0, retENOSYS},
 		{"another machine", usual, auditArch + 1, unix.SYS_READ, 0, unix.SECCOMP_RET_KILL_PROCESS},
 	} {

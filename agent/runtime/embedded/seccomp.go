@@ -53,7 +53,7 @@ const (
 	retENOSYS = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 
 	// Offsets in struct seccomp_data.
-	offsetNumber, offsetArch, offsetCloneFlags = 0, 4, 16
+	offsetNumber, offsetArch, offsetFirstArgument = 0, 4, 16
 )
 
 // seccompFilter returns the seccomp program for a container with these capabilities.
@@ -76,12 +76,19 @@ func seccompFilter(capabilities uint64) []byte {
 			p.emit(opReturn, 0, 0, retEPERM)
 		}
 	}
+	// Sockets of virtual machines reach the hypervisor and are in no namespace. The kernel reads only
+	// the lower half of the argument, as this filter does.
+	p.emit(opJumpEqual, 0, 4, unix.SYS_SOCKET)
+	p.emit(opLoad, 0, 0, offsetFirstArgument)
+	p.emit(opJumpEqual, 0, 1, unix.AF_VSOCK)
+	p.emit(opReturn, 0, 0, retEPERM)
+	p.emit(opReturn, 0, 0, unix.SECCOMP_RET_ALLOW)
 	if !hasAnyCapability("SYS_ADMIN", capabilities) {
 		// A filter cannot read the flags of clone3. Without it libraries fall back to clone.
 		p.emit(opJumpEqual, 0, 1, unix.SYS_CLONE3)
 		p.emit(opReturn, 0, 0, retENOSYS)
 		p.emit(opJumpEqual, 0, 3, unix.SYS_CLONE)
-		p.emit(opLoad, 0, 0, offsetCloneFlags)
+		p.emit(opLoad, 0, 0, offsetFirstArgument)
 		p.emit(opJumpBits, 0, 1, namespaceFlags)
 		p.emit(opReturn, 0, 0, retEPERM)
 	}

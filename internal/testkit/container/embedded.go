@@ -47,7 +47,7 @@ func StartEmbedded(t testing.TB, withNetwork bool, change func(*embedded.Options
 		change(&o)
 	}
 	if o.Images == nil {
-		o.Images, err = store.Open(filepath.Join(filepath.Dir(o.Dir), "images"), store.Options{Limits: store.Limits{MinFree: -1}})
+		o.Images, err = store.Open(filepath.Join(filepath.Dir(o.Dir), "images"), store.Options{Limits: store.Limits{MinFree: -1}, InsecureRegistries: []string{"127.0.0.1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
