@@ -11,6 +11,7 @@ const (
 	LimitRanger                  = "LimitRanger"
 	ServiceAccount               = "ServiceAccount"
 	TaintNodesByCondition        = "TaintNodesByCondition"
+	PodSecurity                  = "PodSecurity"
 	Priority                     = "Priority"
 	DefaultTolerationSeconds     = "DefaultTolerationSeconds"
 	DefaultStorageClass          = "DefaultStorageClass"
@@ -24,7 +25,7 @@ const (
 // Order is the order in which the plugins run. ResourceQuota is last because it charges what the
 // others have admitted.
 var Order = []string{
-	LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, DefaultStorageClass,
+	LimitRanger, ServiceAccount, TaintNodesByCondition, PodSecurity, Priority, DefaultTolerationSeconds, DefaultStorageClass,
 	StorageObjectInUseProtection, PersistentVolumeClaimResize, RuntimeClass, PodTopologyLabels, ResourceQuota,
 }
 
@@ -45,4 +46,5 @@ func Register(plugins *admission.Plugins, tolerationSeconds NodeTolerationSecond
 	} {
 		plugins.Register(name, func(io.Reader) (admission.Interface, error) { return build() })
 	}
+	plugins.Register(PodSecurity, newPodSecurity)
 }
