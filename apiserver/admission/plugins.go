@@ -42,9 +42,9 @@ func Register(plugins *admission.Plugins, tolerationSeconds NodeTolerationSecond
 		PersistentVolumeClaimResize:  func() (admission.Interface, error) { return newPersistentVolumeClaimResize(), nil },
 		RuntimeClass:                 func() (admission.Interface, error) { return newRuntimeClass(), nil },
 		PodTopologyLabels:            func() (admission.Interface, error) { return newPodTopologyLabels(), nil },
-		ResourceQuota:                newQuota,
 	} {
 		plugins.Register(name, func(io.Reader) (admission.Interface, error) { return build() })
 	}
 	plugins.Register(PodSecurity, newPodSecurity)
+	plugins.Register(ResourceQuota, newQuota)
 }
