@@ -40,7 +40,7 @@ func configureAdmission(c *genericapiserver.Config, o Options, client kubernetes
 			return fmt.Errorf("--disable-admission-plugins %q: unknown admission plugin: want one of %v", name, admissionOrder)
 		}
 	}
-	config, err := admission.ReadAdmissionConfiguration(names, "", nil)
+	config, err := readAdmissionConfiguration(o.AdmissionConfigFile)
 	if err != nil {
 		return err
 	}

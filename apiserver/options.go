@@ -36,6 +36,9 @@ type Options struct {
 	ServiceClusterIPRange string
 	// DisableAdmissionPlugins names admission plugins to disable.
 	DisableAdmissionPlugins []string
+	// AdmissionConfigFile is the path of an AdmissionConfiguration (apiserver.config.k8s.io/v1).
+	// Empty means the defaults of each plugin.
+	AdmissionConfigFile string
 	// MaxRequestsInFlight limits concurrent reads, MaxMutatingRequestsInFlight concurrent writes.
 	// Requests above the limit are rejected with 429. Long-running requests do not count.
 	MaxRequestsInFlight, MaxMutatingRequestsInFlight int

@@ -4,6 +4,7 @@
 //	LimitRanger                   default requests and limits, minima and maxima of a namespace
 //	ServiceAccount                default service account, and the volume with its token
 //	TaintNodesByCondition         not-ready taint of new nodes
+//	PodSecurity                   Pod Security Standards by labels of the namespace
 //	Priority                      priority of pods by class; a single default class
 //	DefaultTolerationSeconds      tolerations for not-ready and unreachable nodes
 //	DefaultStorageClass           storage class of claims without a class

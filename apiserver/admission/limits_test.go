@@ -57,7 +57,7 @@ func TestQuotas(t *testing.T) {
 		"fits":            {namespace: "ns", requests: "1"},
 		"other namespace": {namespace: "free"},
 	} {
-		plugin, err := newQuota()
+		plugin, err := newQuota(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ const (
 	LimitRanger                  = "LimitRanger"
 	ServiceAccount               = "ServiceAccount"
 	TaintNodesByCondition        = "TaintNodesByCondition"
+	PodSecurity                  = "PodSecurity"
 	Priority                     = "Priority"
 	DefaultTolerationSeconds     = "DefaultTolerationSeconds"
 	DefaultStorageClass          = "DefaultStorageClass"
@@ -24,7 +25,7 @@ const (
 // Order is the order in which the plugins run. ResourceQuota is last because it charges what the
 // others have admitted.
 var Order = []string{
-	LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, DefaultStorageClass,
+	LimitRanger, ServiceAccount, TaintNodesByCondition, PodSecurity, Priority, DefaultTolerationSeconds, DefaultStorageClass,
 	StorageObjectInUseProtection, PersistentVolumeClaimResize, RuntimeClass, PodTopologyLabels, ResourceQuota,
 }
 
@@ -41,8 +42,9 @@ func Register(plugins *admission.Plugins, tolerationSeconds NodeTolerationSecond
 		PersistentVolumeClaimResize:  func() (admission.Interface, error) { return newPersistentVolumeClaimResize(), nil },
 		RuntimeClass:                 func() (admission.Interface, error) { return newRuntimeClass(), nil },
 		PodTopologyLabels:            func() (admission.Interface, error) { return newPodTopologyLabels(), nil },
-		ResourceQuota:                newQuota,
 	} {
 		plugins.Register(name, func(io.Reader) (admission.Interface, error) { return build() })
 	}
+	plugins.Register(PodSecurity, newPodSecurity)
+	plugins.Register(ResourceQuota, newQuota)
 }

@@ -65,7 +65,7 @@ func coreKinds() []Kind {
 				Default:  core.DefaultResourceQuota,
 				Validate: core.ValidateResourceQuota, ValidateUpdate: core.ValidateResourceQuotaUpdate, ValidateStatus: core.ValidateResourceQuotaStatusUpdate,
 			}.hooks(),
-			HasStatus: true, ReturnDeleted: true, StoredOnly: true,
+			HasStatus: true, ReturnDeleted: true,
 		},
 	}
 }

@@ -77,6 +77,7 @@ func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.StringVar(&o.EtcdKeyFile, "etcd-keyfile", "", "PEM file of the key of --etcd-certfile")
 	flags.StringVar(&o.ServiceClusterIPRange, "service-cluster-ip-range", o.ServiceClusterIPRange, "CIDR of Service cluster IPs")
 	flags.StringSliceVar(&o.DisableAdmissionPlugins, "disable-admission-plugins", nil, "admission plugins to disable")
+	flags.StringVar(&o.AdmissionConfigFile, "admission-control-config-file", "", "file with an AdmissionConfiguration: options of PodSecurity and ResourceQuota")
 	flags.Int64Var(&o.NodeTolerationSeconds.NotReady, "default-not-ready-toleration-seconds", o.NodeTolerationSeconds.NotReady, "tolerationSeconds for node.kubernetes.io/not-ready of pods without that toleration")
 	flags.Int64Var(&o.NodeTolerationSeconds.Unreachable, "default-unreachable-toleration-seconds", o.NodeTolerationSeconds.Unreachable, "tolerationSeconds for node.kubernetes.io/unreachable of pods without that toleration")
 	flags.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight, "maximum concurrent read requests; further requests get 429")

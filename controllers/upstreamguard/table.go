@@ -24,6 +24,7 @@ var upstreamControllers = map[string][]string{
 	"job":                   {"job-controller", "ttl-after-finished-controller"},
 	"cronjob":               {"cronjob-controller"},
 	"endpoints":             {"endpoints-controller", "endpointslice-controller", "endpointslice-mirroring-controller"},
+	"resourcequota":         {"resourcequota-controller"},
 	"volume":                {"persistentvolume-binder-controller", "persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller"},
 }
 

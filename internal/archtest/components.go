@@ -41,6 +41,7 @@ var components = []component{
 	{"internal/conversion", 4, "converts API objects to the engine's model, one way"},
 	{"internal/journal", 4, "stores displacement records and scheduling decisions on disk"},
 	{"internal/metrics", 4, "metrics that several processes export"},
+	{"internal/quota", 4, "what objects use of a ResourceQuota"},
 	{"internal/rungroup", 4, "runs the components of one process and stops all when one stops"},
 	{"engine/scheduling", 3, "the scheduling machine: composes queue, cluster, placement and preemption"},
 	{"engine/descheduling", 2, "descheduler strategies, planned moves and their execution"},

@@ -147,7 +147,10 @@ func TestOnlyCommandLinksTheServer(t *testing.T) {
 	// uses. The library does not contain a server.
 	asks := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"},
 		// The metrics servers serve, authenticate and authorize with the library of the Kubernetes components.
-		"controllers/metricsserver": {"k8s.io/apiserver/pkg"}}
+		"controllers/metricsserver": {"k8s.io/apiserver/pkg"},
+		// The arithmetic of quotas is a library without a server.
+		"internal/quota":            {"k8s.io/apiserver/pkg/quota", "k8s.io/apiserver/pkg/admission", "k8s.io/kubectl/pkg/util/qos"},
+		"controllers/resourcequota": {"k8s.io/apiserver/pkg/quota"}}
 	for _, f := range parseModule(t) {
 		if inComponents(f.pkg, may) {
 			continue

@@ -20,6 +20,7 @@ import (
 	"github.com/berthproject/berth/controllers/namespace"
 	"github.com/berthproject/berth/controllers/nodelifecycle"
 	"github.com/berthproject/berth/controllers/podgc"
+	"github.com/berthproject/berth/controllers/resourcequota"
 	"github.com/berthproject/berth/controllers/serviceaccount"
 	"github.com/berthproject/berth/controllers/tainteviction"
 	"github.com/berthproject/berth/controllers/volume"
@@ -106,6 +107,9 @@ var Controllers = []controller{
 	}},
 	{"volume", func(ctx context.Context, w controllerContext) error {
 		return volume.Run(ctx, w.client, w.informers, w.log)
+	}},
+	{"resourcequota", func(ctx context.Context, w controllerContext) error {
+		return resourcequota.Run(ctx, w.quietClient, w.metadata, w.informers, w.log)
 	}},
 	{RecordsController, runDisplacementRecords},
 	{"endpoints", func(ctx context.Context, w controllerContext) error {

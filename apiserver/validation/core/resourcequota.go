@@ -48,6 +48,7 @@ func quotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 		if !slices.Contains(quotaScopes, scope) {
 			errs = append(errs, field.Invalid(path.Child("scopes"), spec.Scopes, "unsupported scope"))
 		}
+		errs = append(errs, scopeOfResources(scope, spec, path.Child("scopes"), spec.Scopes)...)
 	}
 	for _, pair := range [][2]corev1.ResourceQuotaScope{
 		{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
@@ -58,17 +59,53 @@ func quotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
 		}
 	}
 	if spec.ScopeSelector != nil {
-		errs = append(errs, scopeSelector(spec.ScopeSelector, path.Child("scopeSelector", "matchExpressions"))...)
+		errs = append(errs, scopeSelector(spec, path.Child("scopeSelector", "matchExpressions"))...)
 	}
 	return errs
 }
 
-func scopeSelector(s *corev1.ScopeSelector, path *field.Path) field.ErrorList {
+// scopeOfResources rejects a scope that the limited resources are never in. Resources outside the
+// standard quota resources are not checked.
+func scopeOfResources(scope corev1.ResourceQuotaScope, spec *corev1.ResourceQuotaSpec, path *field.Path, value any) field.ErrorList {
+	for _, name := range checks.SortedKeys(spec.Hard) {
+		if standardQuota[name] && !isInScope(name, scope) {
+			return field.ErrorList{field.Invalid(path, value, "unsupported scope applied to resource")}
+		}
+	}
+	return nil
+}
+
+func isInScope(name corev1.ResourceName, scope corev1.ResourceQuotaScope) bool {
+	isClaim := name == corev1.ResourcePersistentVolumeClaims || name == corev1.ResourceRequestsStorage
+	switch scope {
+	case corev1.ResourceQuotaScopeBestEffort:
+		return name == corev1.ResourcePods
+	case corev1.ResourceQuotaScopeVolumeAttributesClass:
+		return isClaim
+	case corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeNotBestEffort,
+		corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity:
+		return !isClaim && !countedObjects[name]
+	}
+	return true
+}
+
+// countedObjects are the standard quota resources that count objects other than pods and claims.
+var countedObjects = map[corev1.ResourceName]bool{
+	corev1.ResourceQuotas: true, corev1.ResourceServices: true, corev1.ResourceReplicationControllers: true, corev1.ResourceSecrets: true,
+	corev1.ResourceConfigMaps: true, corev1.ResourceServicesNodePorts: true, corev1.ResourceServicesLoadBalancers: true,
+}
+
+func scopeSelector(spec *corev1.ResourceQuotaSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for i, e := range s.MatchExpressions {
+	for i, e := range spec.ScopeSelector.MatchExpressions {
 		at := path.Index(i)
 		if !slices.Contains(quotaScopes, e.ScopeName) {
 			errs = append(errs, field.Invalid(at.Child("scopeName"), e.ScopeName, "unsupported scope"))
+		}
+		errs = append(errs, scopeOfResources(e.ScopeName, spec, at.Child("scopeName"), e.ScopeName)...)
+		if e.ScopeName != corev1.ResourceQuotaScopePriorityClass && e.ScopeName != corev1.ResourceQuotaScopeVolumeAttributesClass && e.Operator != corev1.ScopeSelectorOpExists {
+			errs = append(errs, field.Invalid(at.Child("operator"), e.Operator,
+				"must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"))
 		}
 		switch e.Operator {
 		case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:

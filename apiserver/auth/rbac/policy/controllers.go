@@ -57,6 +57,7 @@ func clusterControllerRules() map[string][]rbacv1.PolicyRule {
 			allow("get list watch", core, "namespaces"), allow("update", core, "namespaces/finalize", "namespaces/status"),
 			allow("delete deletecollection get list", "*", "*"),
 		},
+		"resourcequota-controller":      {allow("list watch", "*", "*"), allow("update", core, "resourcequotas/status")},
 		"service-account-controller":    {allow("create", core, "serviceaccounts"), allow(read, core, "namespaces")},
 		"root-ca-cert-publisher":        {allow("create update", core, "configmaps"), allow(read, core, "namespaces")},
 		"generic-garbage-collector":     {allow("delete get list patch update watch", "*", "*")},

@@ -1,0 +1,152 @@
+package resourcequota
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+const (
+	workers = 5
+	// settleTime is how long a quota must not have been charged before its usage is lowered.
+	settleTime = time.Second
+	// resync is the interval at which every quota is counted, in case an event was lost or a resource was not served.
+	resync = time.Minute
+)
+
+// controller reconciles quotas.
+type controller struct {
+	client kubernetes.Interface
+	queue  *workqueue.Queue[types.NamespacedName]
+	quotas corelisters.ResourceQuotaLister
+	usage  *usage
+
+	mu     sync.Mutex
+	charge map[types.NamespacedName]charge
+}
+
+// charge is the last change of a quota by others.
+type charge struct {
+	version string // resourceVersion of the last seen state
+	at      time.Time
+}
+
+// Run reconciles all quotas until ctx is done. It starts factory. Run returns an error only if it cannot start.
+func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+	quotas := factory.Core().V1().ResourceQuotas()
+	c := &controller{client: client, quotas: quotas.Lister(), charge: map[types.NamespacedName]charge{}}
+	c.queue = workqueue.New("resource_quota_controller_resource_changes", "Computing the usage of the quota", log, c.sync)
+	c.usage = newUsage(ctx, client.Discovery(), objects, factory, c.enqueueNamespace)
+	if err := workqueue.Watch(quotas.Informer(), c.handleQuota); err != nil {
+		return err
+	}
+	if err := c.usage.watch(factory); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	synced := append([]cache.InformerSynced{quotas.Informer().HasSynced}, c.usage.synced...)
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return nil
+	}
+	c.queue.Run(ctx, workers)
+	return nil
+}
+
+func (c *controller) handleQuota(old, now *corev1.ResourceQuota) {
+	if now != nil {
+		c.queue.Add(types.NamespacedName{Namespace: now.Namespace, Name: now.Name})
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.charge, types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
+}
+
+// enqueueNamespace enqueues the quotas of a namespace.
+func (c *controller) enqueueNamespace(namespace string) {
+	all, _ := c.quotas.ResourceQuotas(namespace).List(labels.Everything())
+	for _, q := range all {
+		c.queue.Add(types.NamespacedName{Namespace: namespace, Name: q.Name})
+	}
+}
+
+// sync writes the usage of a quota if it differs from the status. It returns when to count again.
+func (c *controller) sync(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
+	q, err := c.quotas.ResourceQuotas(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	counted, countErr := c.usage.of(ctx, q)
+	wait := c.settle(key, q.ResourceVersion)
+	used := corev1.ResourceList{}
+	for name := range q.Spec.Hard {
+		before, had := q.Status.Used[name]
+		now, has := counted[name]
+		switch {
+		case !has && had, has && had && wait > 0 && before.Cmp(now) > 0:
+			used[name] = before
+		case has:
+			used[name] = now
+		}
+	}
+	after := resync
+	if wait > 0 {
+		after = wait
+	}
+	status := corev1.ResourceQuotaStatus{Hard: q.Spec.Hard.DeepCopy(), Used: used}
+	if equality.Semantic.DeepEqual(status, q.Status) {
+		return after, countErr
+	}
+	if err := c.write(ctx, key, q, status); err != nil {
+		return 0, err
+	}
+	return after, countErr
+}
+
+// write writes the status. It returns a conflict error if the quota was charged meanwhile.
+func (c *controller) write(ctx context.Context, key types.NamespacedName, q *corev1.ResourceQuota, status corev1.ResourceQuotaStatus) error {
+	changed := &corev1.ResourceQuota{ObjectMeta: q.ObjectMeta, Spec: q.Spec, Status: status}
+	written, err := c.client.CoreV1().ResourceQuotas(key.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.charge[key]
+	last.version = written.ResourceVersion
+	c.charge[key] = last
+	return nil
+}
+
+// settle returns how long the usage must not be lowered: until settleTime after the last change by others.
+func (c *controller) settle(key types.NamespacedName, version string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, found := c.charge[key]
+	if !found || last.version != version {
+		last = charge{version: version, at: time.Now()}
+		c.charge[key] = last
+	}
+	return max(0, settleTime-time.Since(last.at))
+}

@@ -1,0 +1,11 @@
+// Package resourcequota maintains the status of ResourceQuotas: the limits of the spec and what the objects of the
+// namespace use. Admission in the API server charges new objects; this controller counts what exists, and releases
+// what was deleted.
+//
+// It counts pods, Services and claims from shared informers, and the objects of count/RESOURCE.GROUP from watches of
+// their metadata, which it starts for the resources that quotas count.
+//
+// Invariants: the usage in the status is lowered only if the quota was not charged for a second. Until then, objects
+// may be admitted that the caches do not have yet. kube-controller-manager lowers it at once, so that concurrent
+// creates can exceed a quota.
+package resourcequota
