@@ -7,7 +7,7 @@
 //	kinds          table of the served kinds
 //	scheme         types and codecs of the table
 //	openapi        generated OpenAPI definitions
-//	customresources  CustomResourceDefinitions and custom resources
+//	customresources CustomResourceDefinitions and custom resources
 //	aggregation    APIServices, merged discovery and OpenAPI
 //	registry       generic strategy and storage of a kind
 //	subresource    binding, eviction, scale, service allocation, namespace deletion
