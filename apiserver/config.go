@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	extensions "k8s.io/apiextensions-apiserver/pkg/apiserver"
 	"k8s.io/apimachinery/pkg/util/sets"
 	openapinamer "k8s.io/apiserver/pkg/endpoints/openapi"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -16,7 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericfilters "k8s.io/apiserver/pkg/server/filters"
 	"k8s.io/apiserver/pkg/server/healthz"
-	"k8s.io/apiserver/pkg/server/routes"
+	aggregatorscheme "k8s.io/kube-aggregator/pkg/apiserver/scheme"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/openapi"
@@ -34,12 +35,12 @@ func newConfig(o Options, set *scheme.Set, backend *store.Backend) *genericapise
 	c.EffectiveVersion = effectiveVersion()
 	c.MaxRequestsInFlight = o.MaxRequestsInFlight
 	c.MaxMutatingRequestsInFlight = o.MaxMutatingRequestsInFlight
-	c.EnableIndex = false // installNotFoundHandler serves the index
+	c.EnableIndex = false // notFoundHandler serves the index
 	c.LongRunningFunc = isLongRunning
-	namer := openapinamer.NewDefinitionNamer(set.External)
-	c.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
+	namer := openapinamer.NewDefinitionNamer(set.External, extensions.Scheme, aggregatorscheme.Scheme)
+	c.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.Definitions, namer)
 	c.OpenAPIConfig.Info.Title = "Kubernetes"
-	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
+	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.Definitions, namer)
 	c.OpenAPIV3Config.Info.Title = "Kubernetes"
 	c.AddHealthChecks(healthz.NamedCheck("etcd", func(r *http.Request) error { return backend.Check(r.Context()) }))
 	c.AddReadyzChecks(healthz.NamedCheck("etcd-space", func(*http.Request) error { return backend.CheckWritable() }))
@@ -90,19 +91,4 @@ func configureServingTLS(c *genericapiserver.Config, authority *pki.Authority, n
 	}
 	c.ExternalAddress = listener.Addr().String()
 	return nil
-}
-
-// installNotFoundHandler serves paths without a handler: a plain 404 under /api and /apis, as
-// kube-apiserver does for unknown groups, and the list of paths elsewhere.
-func installNotFoundHandler(server *genericapiserver.GenericAPIServer) {
-	paths := server.Handler.NonGoRestfulMux
-	routes.Index{}.Install(server, paths)
-	index := routes.IndexLister{StatusCode: http.StatusNotFound, PathProvider: server}
-	paths.NotFoundHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/api/") || strings.HasPrefix(r.URL.Path, "/apis/") {
-			http.NotFound(w, r)
-			return
-		}
-		index.ServeHTTP(w, r)
-	}))
 }

@@ -1,11 +1,14 @@
 // Package apiserver is a Kubernetes API server on etcd, for kubectl, client-go and Berth's own
-// controllers. It is built on k8s.io/apiserver.
+// controllers. It is built on k8s.io/apiserver, k8s.io/apiextensions-apiserver and
+// k8s.io/kube-aggregator.
 //
 // New assembles a Server from these packages, and Run serves:
 //
 //	kinds          table of the served kinds
 //	scheme         types and codecs of the table
 //	openapi        generated OpenAPI definitions
+//	customresources CustomResourceDefinitions and custom resources
+//	aggregation    APIServices, merged discovery and OpenAPI
 //	registry       generic strategy and storage of a kind
 //	subresource    binding, eviction, scale, service allocation, namespace deletion
 //	podproxy       logs, exec and proxying to node agents and pods
@@ -29,7 +32,5 @@
 //   - In-process requests use the same handlers as requests from the network.
 //   - All state is in etcd or in DATA-DIR/pki, so several servers can share an etcd.
 //
-// Differences from Kubernetes: no API aggregation, no admission webhooks, no custom resource
-// definitions, and a limit of requests in flight instead of priority and fairness.
-// docs/reference/differences.md has the full list.
+// docs/reference/differences.md has the differences from Kubernetes.
 package apiserver

@@ -32,9 +32,13 @@ func (s *Server) Run(ctx context.Context) error {
 		s.Close()
 		return err
 	}
-	prepared := s.generic.PrepareRun()
+	prepared, err := s.chain.aggregator.PrepareRun()
+	if err != nil {
+		s.Close()
+		return err
+	}
 	go s.signalReady(ctx)
-	err := prepared.RunWithContext(ctx)
+	err = prepared.Run(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("serving on %s: %w", s.Address(), err)
 	}

@@ -36,7 +36,8 @@ type Server struct {
 	loopback         *loopbackTransport
 	loopbackConfig   *rest.Config
 	client           kubernetes.Interface
-	generic          *genericapiserver.GenericAPIServer
+	generic          *genericapiserver.GenericAPIServer // the built-in kinds
+	chain            *chain
 	ready            chan struct{}
 	serviceIP        net.IP
 	advertised       net.IP // nil: no address
@@ -67,8 +68,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 
 // Close releases what New acquired. Run does so itself.
 func (s *Server) Close() {
-	if s.generic != nil {
-		s.generic.Destroy()
+	if s.chain != nil {
+		s.chain.destroy()
 	}
 	_ = s.listener.Close()
 	if s.backend != nil {
@@ -103,7 +104,8 @@ func (s *Server) assemble(ctx context.Context) error {
 		return err
 	}
 	c := newConfig(s.options, set, s.backend)
-	c.RESTOptionsGetter = store.Options{Backend: s.backend, Scheme: set.Scheme, Codecs: set.Codecs, Uncached: uncachedResources(table), Counter: c.StorageObjectCountTracker}
+	stored := store.Options{Backend: s.backend, Scheme: set.Scheme, Codecs: set.Codecs, Uncached: uncachedResources(table), Counter: c.StorageObjectCountTracker}
+	c.RESTOptionsGetter = stored
 	if err := configureServingTLS(c, s.authority, s.certificateNames(), s.listener); err != nil {
 		return err
 	}
@@ -119,15 +121,16 @@ func (s *Server) assemble(ctx context.Context) error {
 	if err := configureAdmission(c, s.options, s.client, shared); err != nil {
 		return err
 	}
-	if s.generic, err = c.Complete(shared).New("berth", genericapiserver.NewEmptyDelegate()); err != nil {
+	if s.chain, err = newChain(c, shared, stored); err != nil {
 		return err
 	}
-	s.generic.ShutdownTimeout = shutdownTimeout
-	installNotFoundHandler(s.generic)
+	if err := s.chain.serveBuiltIn(); err != nil {
+		return err
+	}
+	s.generic = s.chain.builtIn
 	if err := s.serveIssuerDiscovery(); err != nil {
 		return err
 	}
-	s.loopback.setHandler(s.generic.Handler)
 	storages, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStoredOnly: s.options.StoredOnlyWarnings,
 		StrictResourceVersions: s.options.StrictResourceVersions}, s.virtualStorage)
 	if err != nil {
@@ -140,7 +143,15 @@ func (s *Server) assemble(ctx context.Context) error {
 	if err := storages.install(s.generic, set); err != nil {
 		return err
 	}
-	return s.addPostStartHooks()
+	if err := s.addPostStartHooks(); err != nil {
+		return err
+	}
+	if err := s.chain.aggregate(s.authority, storages.versions); err != nil {
+		return err
+	}
+	s.chain.aggregator.GenericAPIServer.ShutdownTimeout = shutdownTimeout
+	s.loopback.setHandler(s.chain.handler())
+	return nil
 }
 
 func uncachedResources(table []kinds.Kind) sets.Set[schema.GroupResource] {

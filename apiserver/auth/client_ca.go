@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"time"
 
@@ -12,40 +13,64 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/auth/rbac/policy"
 )
 
 const clientCAKey = "client-ca-file"
 
-// publishClientCA writes the client CA to the ConfigMap that delegated authentication reads, for
-// example in kube-scheduler.
-func (s *Security) publishClientCA(ctx context.Context) error {
-	ca, err := os.ReadFile(s.options.ClientCAFile)
+// delegatedAuthentication returns how other servers authenticate requests: client certificates,
+// and requests that this server forwards, with the user in headers.
+func (s *Security) delegatedAuthentication() (map[string]string, error) {
+	clientCA, err := os.ReadFile(s.options.ClientCAFile)
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := s.options.CA.FrontProxy()
+	if err != nil {
+		return nil, err
+	}
+	proxyCA, err := os.ReadFile(proxy.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{
+		clientCAKey:                          string(clientCA),
+		"requestheader-client-ca-file":       string(proxyCA),
+		"requestheader-allowed-names":        `["` + pki.FrontProxyUser + `"]`,
+		"requestheader-username-headers":     `["X-Remote-User"]`,
+		"requestheader-uid-headers":          `["X-Remote-Uid"]`,
+		"requestheader-group-headers":        `["X-Remote-Group"]`,
+		"requestheader-extra-headers-prefix": `["X-Remote-Extra-"]`,
+	}, nil
+}
+
+// publishAuthentication writes delegatedAuthentication to the ConfigMap that other servers read,
+// for example kube-scheduler and aggregated API servers.
+func (s *Security) publishAuthentication(ctx context.Context) error {
+	want, err := s.delegatedAuthentication()
 	if err != nil {
 		return err
 	}
-	maps := s.options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
-	found, err := maps.Get(ctx, policy.AuthenticationConfigMap, metav1.GetOptions{})
+	configMaps := s.options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
+	found, err := configMaps.Get(ctx, policy.AuthenticationConfigMap, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		_, err = maps.Create(ctx, &corev1.ConfigMap{
+		_, err = configMaps.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: policy.AuthenticationConfigMap, Namespace: metav1.NamespaceSystem},
-			Data:       map[string]string{clientCAKey: string(ca)},
+			Data:       want,
 		}, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) { // another server with the same CA, or one that reports the conflict
 			err = nil
 		}
-	case err == nil && found.Data[clientCAKey] != string(ca):
-		if found.Data[clientCAKey] != "" {
+	case err == nil && !maps.Equal(found.Data, want):
+		if found.Data[clientCAKey] != want[clientCAKey] && found.Data[clientCAKey] != "" {
 			klog.ErrorS(nil, "The store has the client CA of another certificate authority: credentials that one server has signed are invalid for the other. "+
 				"API servers that share an etcd need the same pki directory: copy it before the first start", "configmap", policy.AuthenticationConfigMap)
 		}
 		found = found.DeepCopy()
-		if found.Data == nil {
-			found.Data = map[string]string{}
-		}
-		found.Data[clientCAKey] = string(ca)
-		_, err = maps.Update(ctx, found, metav1.UpdateOptions{})
+		found.Data = want
+		_, err = configMaps.Update(ctx, found, metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return fmt.Errorf("writing the client CA to configmap %s/%s: %w", metav1.NamespaceSystem, policy.AuthenticationConfigMap, err)

@@ -153,7 +153,7 @@ func (s *Security) Bootstrap(ctx context.Context) error {
 	if err := rbac.Bootstrap(ctx, s.options.Client); err != nil {
 		return err
 	}
-	if err := s.publishClientCA(ctx); err != nil {
+	if err := s.publishAuthentication(ctx); err != nil {
 		return err
 	}
 	return s.waitForSync(ctx)

@@ -31,14 +31,23 @@ type Options struct {
 	Codecs  serializer.CodecFactory
 	// Uncached resources have no watch cache.
 	Uncached sets.Set[schema.GroupResource]
+	// GroupPrefix stores objects below GROUP/RESOURCE instead of RESOURCE, as kube-apiserver does
+	// for CustomResourceDefinitions and APIServices.
+	GroupPrefix bool
 	// Counter tracks the number of objects of each resource.
 	Counter flowcontrolrequest.StorageObjectCountTracker
 }
 
 var _ generic.RESTOptionsGetter = Options{}
 
-// mediaType returns protobuf, or JSON for types without protobuf such as Berth's own.
-func mediaType(example runtime.Object) string {
+// mediaType returns protobuf, or JSON for types without protobuf such as Berth's own. example may
+// be of an internal type.
+func (o Options) mediaType(example runtime.Object, version schema.GroupVersion) string {
+	if found, _, err := o.Scheme.ObjectKinds(example); err == nil && len(found) > 0 {
+		if stored, err := o.Scheme.New(version.WithKind(found[0].Kind)); err == nil {
+			example = stored
+		}
+	}
 	if _, ok := example.(interface{ Marshal() ([]byte, error) }); ok {
 		return runtime.ContentTypeProtobuf
 	}
@@ -53,7 +62,7 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 	}
 	cfg := storagebackend.NewDefaultConfig(prefix, nil)
 	codec, versioner, err := serverstorage.NewStorageCodec(serverstorage.StorageCodecConfig{
-		StorageMediaType:  mediaType(example),
+		StorageMediaType:  o.mediaType(example, versions[0]),
 		StorageSerializer: o.Codecs,
 		StorageVersion:    versions[0],
 		MemoryVersion:     schema.GroupVersion{Group: resource.Group, Version: runtime.APIVersionInternal},
@@ -63,16 +72,25 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 		return generic.RESTOptions{}, err
 	}
 	cfg.Codec, cfg.EncodeVersioner = untypedCodec{codec}, versioner
+	path := resourcePrefix(resource)
+	if o.GroupPrefix {
+		path = resource.Group + "/" + resource.Resource
+	}
+	return o.restOptions(cfg, resource, path), nil
+}
+
+// restOptions returns the options that all resources share.
+func (o Options) restOptions(cfg *storagebackend.Config, resource schema.GroupResource, path string) generic.RESTOptions {
 	cfg.StorageObjectCountTracker = o.Counter
 	return generic.RESTOptions{
 		StorageConfig:             cfg.ForResource(resource),
 		Decorator:                 o.decorate,
 		EnableGarbageCollection:   true,
 		DeleteCollectionWorkers:   4,
-		ResourcePrefix:            resourcePrefix(resource),
+		ResourcePrefix:            path,
 		CountMetricPollPeriod:     time.Minute,
 		StorageObjectCountTracker: o.Counter,
-	}, nil
+	}
 }
 
 // resourcePrefix returns the key prefix of a resource, as in kube-apiserver. It appears in messages

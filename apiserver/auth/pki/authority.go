@@ -94,19 +94,9 @@ func (a *Authority) loadCA() error {
 }
 
 func (a *Authority) renewCA() error {
-	now := a.now()
-	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: "berth-ca"},
-		NotBefore:             now.Add(-backdate),
-		NotAfter:              now.Add(caLifetime),
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-		DNSNames:              []string{"berth-ca"},
-	}
-	cert, err := sign(template, template, &a.key.PublicKey, a.key)
+	cert, err := a.signCA("berth-ca", a.key)
 	if err != nil {
-		return fmt.Errorf("creating the CA certificate: %w", err)
+		return err
 	}
 	if err := WriteFileAtomic(a.path("ca.crt"), encodeCert(cert.Raw)); err != nil {
 		return err
@@ -117,11 +107,35 @@ func (a *Authority) renewCA() error {
 	return nil
 }
 
+// signCA returns a self-signed CA certificate for key.
+func (a *Authority) signCA(name string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+	now := a.now()
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: name},
+		NotBefore:             now.Add(-backdate),
+		NotAfter:              now.Add(caLifetime),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+		DNSNames:              []string{name},
+	}
+	cert, err := sign(template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, fmt.Errorf("creating the CA certificate %s: %w", name, err)
+	}
+	return cert, nil
+}
+
 // issue signs a leaf certificate for pub. It does not outlive the CA certificate.
 func (a *Authority) issue(template *x509.Certificate, pub *ecdsa.PublicKey) (*x509.Certificate, error) {
 	a.mu.RLock()
 	ca := a.cert
 	a.mu.RUnlock()
+	return a.issueFrom(ca, a.key, template, pub)
+}
+
+// issueFrom signs a leaf certificate with another CA of this authority.
+func (a *Authority) issueFrom(ca *x509.Certificate, key *ecdsa.PrivateKey, template *x509.Certificate, pub *ecdsa.PublicKey) (*x509.Certificate, error) {
 	now := a.now()
 	template.NotBefore = now.Add(-backdate)
 	template.NotAfter = now.Add(leafLifetime)
@@ -130,7 +144,7 @@ func (a *Authority) issue(template *x509.Certificate, pub *ecdsa.PublicKey) (*x5
 	}
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.BasicConstraintsValid = true
-	return sign(template, ca, pub, a.key)
+	return sign(template, ca, pub, key)
 }
 
 func sign(template, parent *x509.Certificate, pub *ecdsa.PublicKey, key *ecdsa.PrivateKey) (*x509.Certificate, error) {

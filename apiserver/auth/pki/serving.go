@@ -97,7 +97,7 @@ func (a *Authority) isSignedByCA(cert *x509.Certificate) bool {
 	return cert.CheckSignatureFrom(a.cert) == nil
 }
 
-// RunRenewal checks and renews the CA and the serving certificate every interval until ctx is done.
+// RunRenewal checks and renews the CA, the serving certificate and that of FrontProxy every interval until ctx is done.
 // It passes errors to report and retries. The generic server reloads the files itself.
 func (a *Authority) RunRenewal(ctx context.Context, interval time.Duration, names AltNames, report func(error)) {
 	tick := time.NewTicker(interval)
@@ -111,6 +111,9 @@ func (a *Authority) RunRenewal(ctx context.Context, interval time.Duration, name
 		err := a.loadCA()
 		if err == nil {
 			_, _, err = a.ServingPair(names)
+		}
+		if err == nil {
+			_, err = a.FrontProxy()
 		}
 		if err != nil {
 			report(err)

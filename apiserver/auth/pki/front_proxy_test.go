@@ -1,0 +1,36 @@
+package pki
+
+import (
+	"bytes"
+	"crypto/x509"
+	"testing"
+	"time"
+)
+
+func TestFrontProxy(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	a := open(t, dir, now)
+	files, err := a.FrontProxy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := read(t, files.CertFile)
+	clients := x509.VerifyOptions{KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	if cert := verify(t, read(t, files.CAFile), first, now, clients); cert.Subject.CommonName != FrontProxyUser {
+		t.Errorf("common name is %q, want %q", cert.Subject.CommonName, FrontProxyUser)
+	}
+	if parsed, err := parseCert(first); err != nil || a.isSignedByCA(parsed) {
+		t.Errorf("the CA of clients signed the certificate of the front proxy (%v)", err)
+	}
+	if again, err := a.FrontProxy(); err != nil || !bytes.Equal(first, read(t, again.CertFile)) {
+		t.Errorf("a current certificate was replaced (%v)", err)
+	}
+	later := now.Add(leafLifetime * 9 / 10)
+	if _, err := open(t, dir, later).FrontProxy(); err != nil {
+		t.Fatal(err)
+	}
+	if verify(t, read(t, files.CAFile), read(t, files.CertFile), later.Add(leafLifetime/2), clients); bytes.Equal(first, read(t, files.CertFile)) {
+		t.Error("the certificate was not renewed in the last third of its life")
+	}
+}

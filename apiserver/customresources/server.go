@@ -1,0 +1,46 @@
+package customresources
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	extensions "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	serverstorage "k8s.io/apiserver/pkg/server/storage"
+	"k8s.io/apiserver/pkg/util/webhook"
+
+	"github.com/berthproject/berth/apiserver/store"
+)
+
+// Options configures New.
+type Options struct {
+	// Server is the configuration that all servers of the chain share. New changes it.
+	Server *genericapiserver.RecommendedConfig
+	// Store has the backend. New sets its scheme and codecs.
+	Store store.Options
+	// Services and Authentication connect to conversion webhooks.
+	Services       webhook.ServiceResolver
+	Authentication webhook.AuthenticationInfoResolverWrapper
+	// Next gets the requests for paths that are not those of a custom resource.
+	Next genericapiserver.DelegationTarget
+}
+
+// New returns the server of CustomResourceDefinitions and custom resources.
+func New(o Options) (*extensions.CustomResourceDefinitions, error) {
+	definitions := o.Store
+	definitions.Scheme, definitions.Codecs, definitions.GroupPrefix = extensions.Scheme, extensions.Codecs, true
+	o.Server.RESTOptionsGetter = definitions
+	o.Server.MergedResourceConfig = serverstorage.NewResourceConfig()
+	o.Server.MergedResourceConfig.EnableVersions(apiextensionsv1.SchemeGroupVersion)
+	config := extensions.Config{GenericConfig: o.Server, ExtraConfig: extensions.ExtraConfig{
+		CRDRESTOptionsGetter: store.UnstructuredOptions{Options: o.Store},
+		MasterCount:          1,
+		ServiceResolver:      o.Services,
+		AuthResolverWrapper:  o.Authentication,
+	}}
+	server, err := config.Complete().New(o.Next)
+	if err != nil {
+		return nil, fmt.Errorf("server of custom resources: %w", err)
+	}
+	return server, nil
+}
