@@ -166,6 +166,11 @@ func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 	if err := netlink.LinkSetUp(pair); err != nil {
 		return fmt.Errorf("device %s: %w", attrs.Name, err)
 	}
+	// A pod may be the endpoint of its own connection to a Service; the bridge then returns packets
+	// to the port from which they came.
+	if err := netlink.LinkSetHairpin(pair, true); err != nil {
+		return fmt.Errorf("device %s: hairpin mode: %w", attrs.Name, err)
+	}
 	nsHandle, err := netlink.NewHandleAt(ns, unix.NETLINK_ROUTE)
 	if err != nil {
 		return err

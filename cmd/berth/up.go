@@ -32,6 +32,7 @@ type upOptions struct {
 	server      apiserver.Options
 	simulated   localnodes.Flags
 	local       upLocalNodes
+	services    upServices
 	descheduler upDescheduler
 	ephemeral   bool
 	seed        uint64
@@ -88,6 +89,7 @@ killed process are removed at the next start.`,
 	f.IntVar(&o.simulated.Count, "nodes", 3, "number of simulated nodes")
 	o.simulated.AddFlags(f)
 	o.local.addFlags(f)
+	o.services.addFlags(f)
 	o.descheduler.addFlags(f)
 	f.StringVar(&o.simulated.Openb, "openb-nodes", "", "OpenB node list (CSV) to simulate")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep no data after the command ends")
@@ -108,7 +110,7 @@ func (o *upOptions) prepareNodes(tell io.Writer, settings settings.Settings) (er
 		return err
 	}
 	o.local.addNetworkNotes(&settings.Kubelet)
-	return nil
+	return o.services.prepare(&o.local)
 }
 
 func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Settings) error {
@@ -188,6 +190,9 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 			return 0, err
 		}
 		s.Start(p)
+	}
+	if err := o.services.start(p, config, &o.local); err != nil {
+		return 0, err
 	}
 	if err := o.local.start(p, server, settings); err != nil {
 		return 0, err

@@ -31,6 +31,9 @@ func Scheduler() Identity { return Identity{Name: "system:kube-scheduler"} }
 // ControllerManager returns the identity of kube-controller-manager, which Berth's controllers use.
 func ControllerManager() Identity { return Identity{Name: "system:kube-controller-manager"} }
 
+// ServiceProxy returns the identity of kube-proxy, which Berth's service proxy uses.
+func ServiceProxy() Identity { return Identity{Name: "system:kube-proxy"} }
+
 // Node returns the identity of a node agent, which the node authorizer restricts to its node.
 func Node(name string) Identity {
 	return Identity{Name: "system:node:" + name, Groups: []string{"system:nodes"}, ServerAuth: true}

@@ -38,6 +38,13 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 			allow("get", core, "nodes"),
 			allow(read, storage, "storageclasses"),
 		},
+		// What the service proxy of a node agent reads beyond system:node.
+		"system:berth:service-proxy": {allow("list watch", core, "services"), allow("list watch", discovery, "endpointslices")},
+		// Cluster DNS resolves Services, their endpoints and pods.
+		"system:berth:cluster-dns": {
+			allow("list watch", core, "services", "pods", "nodes", "namespaces"),
+			allow("list watch", discovery, "endpointslices"),
+		},
 		// The permissions of Berth's scheduler beyond kube-scheduler's: its own Lease, priority
 		// classes and Holds, and the status of disruption budgets, in which it records the victims
 		// of preemption.

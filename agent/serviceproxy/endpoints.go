@@ -1,0 +1,153 @@
+package serviceproxy
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// endpoint is an address of a Service port.
+type endpoint struct {
+	at                 netip.AddrPort
+	ready, terminating bool
+	serving            bool
+	local              bool // on a node of this machine
+	zones, nodes       []string
+}
+
+// location says which nodes run on this machine, and in which zone.
+type location struct {
+	nodes map[string]bool
+	zone  string
+}
+
+// portKey identifies the port of an EndpointSlice by name.
+type portKey struct{ name, protocol string }
+
+// endpointsByPort returns the endpoints of the slices of one address type. The order is that of
+// the addresses. If two slices have the same address, a serving endpoint wins.
+func endpointsByPort(slicesOfService []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, here location) map[portKey][]endpoint {
+	out := map[portKey][]endpoint{}
+	for _, s := range slicesOfService {
+		if s.AddressType != family {
+			continue
+		}
+		for _, p := range s.Ports {
+			if p.Port == nil || *p.Port < 1 || *p.Port > 65535 {
+				continue
+			}
+			key := portKey{deref(p.Name, ""), string(deref(p.Protocol, "TCP"))}
+			for i := range s.Endpoints {
+				if e, ok := newEndpoint(&s.Endpoints[i], uint16(*p.Port), family, here); ok {
+					out[key] = append(out[key], e)
+				}
+			}
+		}
+	}
+	for key, all := range out {
+		slices.SortFunc(all, func(a, b endpoint) int {
+			return cmp.Or(a.at.Compare(b.at), compareBool(b.ready, a.ready), compareBool(b.serving, a.serving))
+		})
+		out[key] = slices.CompactFunc(all, func(a, b endpoint) bool { return a.at == b.at })
+	}
+	return out
+}
+
+func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.AddressType, here location) (endpoint, bool) {
+	if len(e.Addresses) == 0 {
+		return endpoint{}, false
+	}
+	// Consumers use the first address only; the API defines no meaning for the others.
+	a, err := netip.ParseAddr(e.Addresses[0])
+	if err != nil || a.Is4() != (family == discoveryv1.AddressTypeIPv4) {
+		return endpoint{}, false
+	}
+	ready := deref(e.Conditions.Ready, true)
+	out := endpoint{at: netip.AddrPortFrom(a, port), ready: ready, serving: deref(e.Conditions.Serving, ready),
+		terminating: deref(e.Conditions.Terminating, false), local: e.NodeName != nil && here.nodes[*e.NodeName]}
+	if e.Hints != nil {
+		for _, z := range e.Hints.ForZones {
+			out.zones = append(out.zones, z.Name)
+		}
+		for _, n := range e.Hints.ForNodes {
+			out.nodes = append(out.nodes, n.Name)
+		}
+	}
+	return out, true
+}
+
+// usable returns the ready endpoints. If there are none, it returns those that are terminating but
+// still serving, so that the last pods of a Service do not refuse connections.
+func usable(all []endpoint) []endpoint {
+	if ready := filter(all, func(e endpoint) bool { return e.ready }); len(ready) > 0 {
+		return ready
+	}
+	return filter(all, func(e endpoint) bool { return e.serving && e.terminating })
+}
+
+// clusterEndpoints returns the endpoints for the policy Cluster.
+func clusterEndpoints(all []endpoint, here location) []netip.AddrPort {
+	return addresses(hinted(usable(all), here))
+}
+
+// localEndpoints returns the endpoints for the policy Local.
+func localEndpoints(all []endpoint) []netip.AddrPort {
+	return addresses(usable(filter(all, func(e endpoint) bool { return e.local })))
+}
+
+// hinted returns the endpoints whose hints name this machine. If an endpoint has no hints, or no
+// endpoint is for this machine, it returns all.
+func hinted(all []endpoint, here location) []endpoint {
+	if !slices.ContainsFunc(all, func(e endpoint) bool { return len(e.nodes) == 0 }) {
+		byNode := filter(all, func(e endpoint) bool {
+			return slices.ContainsFunc(e.nodes, func(n string) bool { return here.nodes[n] })
+		})
+		if len(byNode) > 0 {
+			return byNode
+		}
+	}
+	if here.zone == "" || slices.ContainsFunc(all, func(e endpoint) bool { return len(e.zones) == 0 }) {
+		return all
+	}
+	if byZone := filter(all, func(e endpoint) bool { return slices.Contains(e.zones, here.zone) }); len(byZone) > 0 {
+		return byZone
+	}
+	return all
+}
+
+func addresses(all []endpoint) []netip.AddrPort {
+	out := make([]netip.AddrPort, len(all))
+	for i, e := range all {
+		out[i] = e.at
+	}
+	return out
+}
+
+func filter(all []endpoint, keep func(endpoint) bool) (out []endpoint) {
+	for _, e := range all {
+		if keep(e) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// deref returns *p, or the default if p is nil.
+func deref[T any](p *T, def T) T {
+	if p == nil {
+		return def
+	}
+	return *p
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}

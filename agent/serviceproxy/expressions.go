@@ -1,0 +1,238 @@
+package serviceproxy
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"slices"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/binaryutil"
+	"github.com/google/nftables/expr"
+	"golang.org/x/sys/unix"
+)
+
+// masqueradeMark is the bit in a packet's mark that requests masquerading. kube-proxy uses 0x4000.
+const masqueradeMark = 0x2000
+
+// Registers. Each has 16 bytes, so an IPv6 address and a port use one and a fourth.
+const (
+	reg1 = unix.NFT_REG_1
+	reg2 = unix.NFT_REG_2
+	reg4 = unix.NFT_REG_4
+)
+
+// after returns the register that follows an address in the given register (of 16 bytes).
+func (f family) after(register uint32) uint32 {
+	const first4 = unix.NFT_REG32_00 // registers of 4 bytes
+	words := uint32(4)
+	if f.ip4() {
+		words = 1
+	}
+	return first4 + (register-unix.NFT_REG_1)*4 + words
+}
+
+// source and destination load an address of the packet.
+func (f family) source(register uint32) expr.Any {
+	if f.ip4() {
+		return &expr.Payload{DestRegister: register, Base: expr.PayloadBaseNetworkHeader, Offset: 12, Len: 4}
+	}
+	return &expr.Payload{DestRegister: register, Base: expr.PayloadBaseNetworkHeader, Offset: 8, Len: 16}
+}
+
+func (f family) destination(register uint32) expr.Any {
+	if f.ip4() {
+		return &expr.Payload{DestRegister: register, Base: expr.PayloadBaseNetworkHeader, Offset: 16, Len: 4}
+	}
+	return &expr.Payload{DestRegister: register, Base: expr.PayloadBaseNetworkHeader, Offset: 24, Len: 16}
+}
+
+// protocolAndPort loads the protocol and the destination port.
+func protocolAndPort(register uint32) []expr.Any {
+	return []expr.Any{
+		&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: register},
+		&expr.Payload{DestRegister: register + 1, Base: expr.PayloadBaseTransportHeader, Offset: 2, Len: 2},
+	}
+}
+
+func jump(kind expr.VerdictKind, chain string) expr.Any {
+	return &expr.Verdict{Kind: kind, Chain: chain}
+}
+
+func lookup(s *nftables.Set, register uint32) *expr.Lookup {
+	return &expr.Lookup{SourceRegister: register, SetName: s.Name, SetID: s.ID}
+}
+
+// verdictMap looks up the chain to continue in.
+func verdictMap(s *nftables.Set, register uint32) expr.Any {
+	l := lookup(s, register)
+	l.IsDestRegSet, l.DestRegister = true, unix.NFT_REG_VERDICT
+	return l
+}
+
+// setMark sets the masquerade bit.
+func setMark() []expr.Any {
+	return []expr.Any{
+		&expr.Meta{Key: expr.MetaKeyMARK, Register: reg1},
+		&expr.Bitwise{SourceRegister: reg1, DestRegister: reg1, Len: 4, Mask: native(^uint32(masqueradeMark)), Xor: native(masqueradeMark)},
+		&expr.Meta{Key: expr.MetaKeyMARK, SourceRegister: true, Register: reg1},
+	}
+}
+
+func native(v uint32) []byte { return binaryutil.NativeEndian.PutUint32(v) }
+
+// bitSet continues if the register, loaded by load, has the bit.
+func bitSet(load expr.Any, bit uint32) []expr.Any {
+	return []expr.Any{load,
+		&expr.Bitwise{SourceRegister: reg1, DestRegister: reg1, Len: 4, Mask: native(bit), Xor: native(0)},
+		&expr.Cmp{Op: expr.CmpOpNeq, Register: reg1, Data: native(0)}}
+}
+
+// localAddress continues if the packet's source, or destination, is an address of this machine.
+func localAddress(source bool) []expr.Any {
+	return []expr.Any{
+		&expr.Fib{Register: reg1, ResultADDRTYPE: true, FlagSADDR: source, FlagDADDR: !source},
+		&expr.Cmp{Op: expr.CmpOpEq, Register: reg1, Data: native(unix.RTN_LOCAL)}}
+}
+
+// notLoopback continues if the destination is not a loopback address.
+func (f family) notLoopback() []expr.Any {
+	if !f.ip4() {
+		return []expr.Any{f.destination(reg1), &expr.Cmp{Op: expr.CmpOpNeq, Register: reg1, Data: netip.IPv6Loopback().AsSlice()}}
+	}
+	return []expr.Any{f.destination(reg1),
+		&expr.Bitwise{SourceRegister: reg1, DestRegister: reg1, Len: 4, Mask: []byte{255, 0, 0, 0}, Xor: make([]byte, 4)},
+		&expr.Cmp{Op: expr.CmpOpNeq, Register: reg1, Data: []byte{127, 0, 0, 0}}}
+}
+
+// dnat redirects the connection to the endpoint in reg2 and the register after it.
+func (f family) dnat() expr.Any {
+	return &expr.NAT{Type: expr.NATTypeDestNAT, Family: uint32(f), RegAddrMin: reg2, RegProtoMin: f.after(reg2)}
+}
+
+// choose loads a random endpoint into reg2.
+func (w *writer) choose(to []netip.AddrPort) []expr.Any {
+	if len(to) == 1 {
+		return []expr.Any{&expr.Immediate{Register: reg2, Data: to[0].Addr().AsSlice()},
+			&expr.Immediate{Register: w.of.family.after(reg2), Data: binary.BigEndian.AppendUint16(nil, to[0].Port())}}
+	}
+	m := lookup(w.chooseMap(to), reg4)
+	m.IsDestRegSet, m.DestRegister = true, reg2
+	return []expr.Any{&expr.Numgen{Register: reg4, Modulus: uint32(len(to)), Type: unix.NFT_NG_RANDOM}, m}
+}
+
+// Operations on a map in a rule; the kernel's names are NFT_DYNSET_OP_UPDATE and _DELETE.
+const (
+	dynsetUpdate = 1
+	dynsetDelete = 2
+)
+
+// expressions compiles a rule.
+func (w *writer) expressions(r rule) []expr.Any {
+	f := w.of.family
+	switch r.do {
+	case actMasquerade:
+		return setMark()
+	case actGoto:
+		return []expr.Any{jump(expr.VerdictGoto, r.chain)}
+	case actGotoFromPods:
+		return []expr.Any{f.source(reg1), lookup(w.sets[podCIDRSet], reg1), jump(expr.VerdictGoto, r.chain)}
+	case actFromMachine:
+		return append(append(localAddress(true), setMark()...), jump(expr.VerdictGoto, r.chain))
+	case actGotoFrom:
+		s := w.anonymousSet(&nftables.Set{Interval: true, KeyType: f.addressType()}, intervals(r.prefixes))
+		return []expr.Any{f.source(reg1), lookup(s, reg1), jump(expr.VerdictGoto, r.chain)}
+	case actDrop:
+		return []expr.Any{jump(expr.VerdictDrop, "")}
+	case actReuse:
+		return w.reuse(r)
+	case actRemember:
+		out := append([]expr.Any{f.source(reg1)}, w.choose(r.endpoints)...)
+		m := expr.Dynset{SrcRegKey: reg1, SrcRegData: reg2, SetName: r.affinity}
+		forget, enter := m, m
+		// An update keeps the value of an existing element, which may be an endpoint that is gone.
+		forget.Operation, enter.Operation, enter.Timeout = dynsetDelete, dynsetUpdate, r.timeout
+		return append(out, &forget, &enter, f.dnat())
+	}
+	return append(w.choose(r.endpoints), f.dnat())
+}
+
+// reuse sends a known client to its endpoint, if the Service still has it, and extends the entry.
+func (w *writer) reuse(r rule) []expr.Any {
+	f := w.of.family
+	var valid []nftables.SetElement
+	for _, e := range r.endpoints {
+		valid = append(valid, nftables.SetElement{Key: encodeEndpoint(e)})
+	}
+	known := w.anonymousSet(&nftables.Set{KeyType: f.endpointType()}, valid)
+	return []expr.Any{f.source(reg1),
+		&expr.Lookup{SourceRegister: reg1, SetName: r.affinity, IsDestRegSet: true, DestRegister: reg2},
+		lookup(known, reg2),
+		&expr.Dynset{SrcRegKey: reg1, SrcRegData: reg2, SetName: r.affinity, Operation: dynsetUpdate, Timeout: r.timeout},
+		f.dnat()}
+}
+
+// fixedRule is a rule of a chain that every table has.
+type fixedRule struct {
+	chain, text string
+	exprs       []expr.Any
+}
+
+// fixedChains are the chains that every table has, with the hook of base chains.
+var fixedChains = []struct {
+	name     string
+	hook     *nftables.ChainHook
+	priority *nftables.ChainPriority
+}{
+	{preroutingTo, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest},
+	{outputTo, nftables.ChainHookOutput, nftables.ChainPriorityNATDest},
+	{masqueradeTo, nftables.ChainHookPostrouting, nftables.ChainPriorityNATSource},
+	{servicesName, nil, nil}, {rejectChain, nil, nil}, {dropChain, nil, nil},
+}
+
+// fixedRules returns the rules that every table has.
+func (w *writer) fixedRules() []fixedRule {
+	f := w.of.family
+	reject := &expr.Reject{Type: unix.NFT_REJECT_ICMP_UNREACH, Code: 3} // port unreachable
+	if !f.ip4() {
+		reject.Code = 4
+	}
+	dnated := bitSet(&expr.Ct{Key: expr.CtKeySTATUS, Register: reg1}, 1<<5)
+	fullyRandom := &expr.Masq{FullyRandom: true}
+	clusterIP := []expr.Any{f.destination(reg1), lookup(w.sets[clusterIPSet], reg1)}
+	notFromPods := lookup(w.sets[podCIDRSet], reg1)
+	notFromPods.Invert = true
+	rules := []fixedRule{
+		{preroutingTo, "jump services", []expr.Any{jump(expr.VerdictJump, servicesName)}},
+		{outputTo, "jump services", []expr.Any{jump(expr.VerdictJump, servicesName)}},
+	}
+	if len(w.of.podCIDRs) > 0 {
+		rules = append(rules, fixedRule{servicesName, "cluster IP, not from pods, mark for masquerade", slices.Concat(clusterIP, []expr.Any{f.source(reg1), notFromPods}, setMark())})
+	}
+	rules = append(rules,
+		fixedRule{servicesName, "chain of the Service IP", slices.Concat([]expr.Any{f.destination(reg1)}, protocolAndPort(f.after(reg1)), []expr.Any{verdictMap(w.sets[serviceIPMap], reg1)})},
+		fixedRule{servicesName, "cluster IP, other port, reject", slices.Concat(clusterIP, []expr.Any{reject})},
+		fixedRule{servicesName, "chain of the node port", slices.Concat(localAddress(false), f.notLoopback(), protocolAndPort(unix.NFT_REG32_00), []expr.Any{verdictMap(w.sets[nodePortMap], reg1)})},
+		fixedRule{rejectChain, "reject", []expr.Any{reject}},
+		fixedRule{dropChain, "drop", []expr.Any{jump(expr.VerdictDrop, "")}},
+		fixedRule{masqueradeTo, "marked, masquerade", append(bitSet(&expr.Meta{Key: expr.MetaKeyMARK, Register: reg1}, masqueradeMark), fullyRandom)},
+		fixedRule{masqueradeTo, "hairpin, masquerade", slices.Concat(dnated, []expr.Any{f.source(reg1), f.destination(f.after(reg1)), lookup(w.sets[hairpinSet], reg1), fullyRandom})},
+	)
+	if w.of.masqueradePods {
+		rules = append(rules, fixedRule{masqueradeTo, "pod to pod, masquerade", slices.Concat(dnated, []expr.Any{f.source(reg1), lookup(w.sets[podCIDRSet], reg1),
+			f.destination(reg1), lookup(w.sets[podCIDRSet], reg1), fullyRandom})})
+	}
+	return rules
+}
+
+func (w *writer) addFixedChains() {
+	for _, c := range fixedChains {
+		chain := w.chain(c.name)
+		if c.hook != nil {
+			chain.Type, chain.Hooknum, chain.Priority = nftables.ChainTypeNAT, c.hook, c.priority
+		}
+		w.conn.AddChain(chain)
+	}
+	for _, r := range w.fixedRules() {
+		w.addRule(w.chain(r.chain), r.text, r.exprs)
+	}
+}

@@ -1,0 +1,263 @@
+package serviceproxy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// element is an element of a set or map. The key is in the kernel's encoding.
+type element struct{ set, key string }
+
+// fragment is the part of a table that one Service needs.
+type fragment struct {
+	chains   map[string][]rule
+	elements map[element]string // value: the chain, "" in sets
+	// rank of each element: a cluster IP has precedence over an external IP of another Service.
+	external map[element]bool
+	affinity map[string]bool // names of affinity maps
+	udp      []udpPort
+}
+
+// udpPort is an address at which a UDP port of a Service is reached, and its endpoints.
+// An invalid address stands for all addresses of this machine (a node port).
+type udpPort struct {
+	at        netip.Addr
+	port      uint16
+	endpoints []netip.AddrPort
+}
+
+// emptyFragment returns a fragment without content.
+func emptyFragment() *fragment {
+	return &fragment{chains: map[string][]rule{}, elements: map[element]string{}, external: map[element]bool{}, affinity: map[string]bool{}}
+}
+
+// protocols maps the protocols of Services to those of IP.
+var protocols = map[corev1.Protocol]uint8{corev1.ProtocolTCP: unix.IPPROTO_TCP, corev1.ProtocolUDP: unix.IPPROTO_UDP, corev1.ProtocolSCTP: unix.IPPROTO_SCTP}
+
+// newFragment returns the rules of a Service in one IP family.
+func newFragment(s *corev1.Service, all []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, here location) *fragment {
+	f := emptyFragment()
+	ip4 := family == discoveryv1.AddressTypeIPv4
+	clusterIP := addressOf(s.Spec.ClusterIPs, s.Spec.ClusterIP, ip4)
+	if !clusterIP.IsValid() || s.Spec.Type == corev1.ServiceTypeExternalName {
+		return f
+	}
+	f.elements[element{clusterIPSet, string(clusterIP.AsSlice())}] = ""
+	byPort := endpointsByPort(all, family, here)
+	for i := range s.Spec.Ports {
+		p := &s.Spec.Ports[i]
+		protocol, ok := protocols[p.Protocol]
+		if !ok {
+			continue
+		}
+		b := portBuilder{fragment: f, service: s, port: p, protocol: protocol, name: fmt.Sprintf("%s/%s/%s/%d", s.Namespace, s.Name, strings.ToLower(string(p.Protocol)), p.Port)}
+		eps := byPort[portKey{p.Name, string(p.Protocol)}]
+		b.cluster, b.local = clusterEndpoints(eps, here), localEndpoints(eps)
+		b.build(clusterIP, ip4)
+		for _, e := range eps {
+			a := e.at.Addr().AsSlice()
+			f.elements[element{hairpinSet, string(a) + string(a)}] = ""
+		}
+	}
+	return f
+}
+
+// addressOf returns the first address of the family, or an invalid one.
+func addressOf(all []string, first string, ip4 bool) netip.Addr {
+	for _, text := range append(slices.Clone(all), first) {
+		if a, err := netip.ParseAddr(text); err == nil && a.Is4() == ip4 {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
+// portBuilder adds a port of a Service to a fragment.
+type portBuilder struct {
+	*fragment
+	service        *corev1.Service
+	port           *corev1.ServicePort
+	protocol       uint8
+	name           string
+	cluster, local []netip.AddrPort
+}
+
+func (b *portBuilder) build(clusterIP netip.Addr, ip4 bool) {
+	s := b.service
+	internal := b.distribution("cluster", b.cluster)
+	used := b.cluster
+	if deref(s.Spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster) == corev1.ServiceInternalTrafficPolicyLocal {
+		internal, used = b.localDistribution(), b.local
+	}
+	b.add(clusterIP, internal, false, used)
+
+	externals := externalAddresses(s, ip4)
+	balancers := loadBalancerAddresses(s, ip4)
+	if len(externals)+len(balancers) == 0 && b.port.NodePort == 0 {
+		return
+	}
+	used = b.cluster
+	if s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
+		used = b.local
+	}
+	entry := b.externalEntry()
+	for _, a := range externals {
+		b.add(a, entry, true, used)
+	}
+	for _, a := range balancers {
+		b.add(a, b.restricted(entry, ip4), true, used)
+	}
+	if b.port.NodePort != 0 {
+		b.elements[element{nodePortMap, nodePortKey(b.protocol, uint16(b.port.NodePort))}] = entry
+		b.addUDP(netip.Addr{}, uint16(b.port.NodePort), used)
+	}
+}
+
+// add enters an address of the Service with the chain that handles it.
+func (b *portBuilder) add(a netip.Addr, chain string, external bool, used []netip.AddrPort) {
+	e := element{serviceIPMap, serviceIPKey(a, b.protocol, uint16(b.port.Port))}
+	if _, exists := b.elements[e]; exists {
+		return
+	}
+	b.elements[e] = chain
+	if external {
+		b.external[e] = true
+	}
+	b.addUDP(a, uint16(b.port.Port), used)
+}
+
+func (b *portBuilder) addUDP(a netip.Addr, port uint16, used []netip.AddrPort) {
+	if b.protocol == unix.IPPROTO_UDP {
+		b.udp = append(b.udp, udpPort{a, port, used})
+	}
+}
+
+// distribution returns the chain that chooses one of the endpoints, and adds it.
+func (b *portBuilder) distribution(kind string, to []netip.AddrPort) string {
+	if len(to) == 0 {
+		return rejectChain
+	}
+	name := kind + "-" + b.name
+	if _, exists := b.chains[name]; exists {
+		return name
+	}
+	choose := rule{do: actDistribute, endpoints: to}
+	if b.service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
+		b.chains[name] = []rule{choose}
+		return name
+	}
+	m := "clients-" + name
+	b.affinity[m] = true
+	timeout := affinityTimeout(b.service)
+	// If the map is full, the second rule does not apply, and the client has no affinity.
+	b.chains[name] = []rule{{do: actReuse, endpoints: to, affinity: m, timeout: timeout}, {do: actRemember, endpoints: to, affinity: m, timeout: timeout}, choose}
+	return name
+}
+
+// localDistribution returns the chain for the policy Local. Without local endpoints packets are
+// dropped, so that the client tries another node.
+func (b *portBuilder) localDistribution() string {
+	if len(b.local) == 0 && len(b.cluster) > 0 {
+		return dropChain
+	}
+	return b.distribution("local", b.local)
+}
+
+// externalEntry returns the chain for node ports and external addresses, and adds it.
+func (b *portBuilder) externalEntry() string {
+	cluster := b.distribution("cluster", b.cluster)
+	if cluster == rejectChain {
+		return rejectChain
+	}
+	name := "external-" + b.name
+	if b.service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+		b.chains[name] = []rule{{do: actMasquerade}, {do: actGoto, chain: cluster}}
+		return name
+	}
+	// Clients in the cluster reach all endpoints. Others reach the local ones and keep their address.
+	b.chains[name] = []rule{{do: actGotoFromPods, chain: cluster}, {do: actFromMachine, chain: cluster}, {do: actGoto, chain: b.localDistribution()}}
+	return name
+}
+
+// restricted returns the chain that admits loadBalancerSourceRanges to entry, or entry.
+func (b *portBuilder) restricted(entry string, ip4 bool) string {
+	if len(b.service.Spec.LoadBalancerSourceRanges) == 0 {
+		return entry
+	}
+	var from []netip.Prefix
+	for _, text := range b.service.Spec.LoadBalancerSourceRanges {
+		if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil && p.Addr().Is4() == ip4 {
+			from = append(from, p.Masked())
+		}
+	}
+	name := "sources-" + b.name
+	b.chains[name] = []rule{{do: actDrop}}
+	if from = withoutOverlaps(from); len(from) > 0 {
+		b.chains[name] = []rule{{do: actGotoFrom, prefixes: from, chain: entry}, {do: actDrop}}
+	}
+	return name
+}
+
+// withoutOverlaps removes prefixes that others contain, because an interval set refuses them.
+func withoutOverlaps(all []netip.Prefix) (out []netip.Prefix) {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b netip.Prefix) int {
+		if a.Bits() != b.Bits() {
+			return a.Bits() - b.Bits()
+		}
+		return a.Addr().Compare(b.Addr())
+	})
+	for _, p := range all {
+		if !slices.ContainsFunc(out, func(q netip.Prefix) bool { return q.Overlaps(p) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func affinityTimeout(s *corev1.Service) time.Duration {
+	if c := s.Spec.SessionAffinityConfig; c != nil && c.ClientIP != nil && c.ClientIP.TimeoutSeconds != nil && *c.ClientIP.TimeoutSeconds > 0 {
+		return time.Duration(*c.ClientIP.TimeoutSeconds) * time.Second
+	}
+	return time.Duration(corev1.DefaultClientIPServiceAffinitySeconds) * time.Second
+}
+
+func externalAddresses(s *corev1.Service, ip4 bool) (out []netip.Addr) {
+	for _, text := range s.Spec.ExternalIPs {
+		if a, err := netip.ParseAddr(text); err == nil && a.Is4() == ip4 {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// loadBalancerAddresses returns the addresses at which packets of the load balancer arrive.
+func loadBalancerAddresses(s *corev1.Service, ip4 bool) (out []netip.Addr) {
+	if s.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return nil
+	}
+	for _, in := range s.Status.LoadBalancer.Ingress {
+		if a, err := netip.ParseAddr(in.IP); err == nil && a.Is4() == ip4 && deref(in.IPMode, corev1.LoadBalancerIPModeVIP) == corev1.LoadBalancerIPModeVIP {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// serviceIPKey encodes a key of serviceIPMap. Each field is padded to 4 bytes.
+func serviceIPKey(a netip.Addr, protocol uint8, port uint16) string {
+	return string(append(a.AsSlice(), nodePortKey(protocol, port)...))
+}
+
+// nodePortKey encodes a key of nodePortMap.
+func nodePortKey(protocol uint8, port uint16) string {
+	return string(binary.BigEndian.AppendUint16([]byte{protocol, 0, 0, 0}, port)) + "\x00\x00"
+}

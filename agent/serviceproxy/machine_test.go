@@ -1,0 +1,203 @@
+package serviceproxy
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// machine is a bridge with pods in the test's network namespace.
+type machine struct {
+	t    *testing.T
+	net  *network.Network
+	pods map[string]*testPod
+}
+
+// testPod is a network namespace that answers connections with its name.
+type testPod struct {
+	name string
+	ip   netip.Addr
+	ns   netns.NsHandle
+}
+
+func newMachine(t *testing.T) *machine {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		testkit.SkipOrFail(t, "root", "network namespaces")
+	}
+	if err := Check(); err != nil {
+		testkit.SkipOrFail(t, "nftables", err.Error())
+	}
+	o := network.Options{Dir: filepath.Join(t.TempDir(), "ips"), CIDR: "198.51.100.0/26", Bridge: "svcbr"}
+	n, err := network.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = network.Remove(t.Context(), o) })
+	prepareKernel()
+	// Packets of the machine need a route to the Service's address before it is rewritten.
+	link, _ := netlink.LinkByName(o.Bridge)
+	_, all, _ := net.ParseCIDR("0.0.0.0/0")
+	_ = netlink.RouteReplace(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: all, Gw: net.ParseIP("198.51.100.60"), Src: net.ParseIP("198.51.100.1")})
+	t.Cleanup(func() { _ = Remove() })
+	return &machine{t: t, net: n, pods: map[string]*testPod{}}
+}
+
+// inside runs f in the namespace of a pod.
+func (p *testPod) inside(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if err := netns.Set(p.ns); err != nil {
+			done <- err
+			return
+		}
+		done <- f()
+	}()
+	return <-done
+}
+
+// pod starts a pod that answers TCP and UDP at 8080 with its name and the client's address.
+func (m *machine) pod(name string) *testPod {
+	m.t.Helper()
+	made := make(chan netns.NsHandle, 1)
+	go func() {
+		runtime.LockOSThread()
+		ns, err := netns.New()
+		if err != nil {
+			m.t.Error(err)
+		}
+		made <- ns
+	}()
+	p := &testPod{name: name, ns: <-made}
+	file := os.NewFile(uintptr(p.ns), name)
+	m.t.Cleanup(func() { _ = file.Close() })
+	var err error
+	if p.ip, err = m.net.Attach(name, file); err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _ = m.net.Detach(name) })
+	var l net.Listener
+	var u *net.UDPConn
+	if err := p.inside(func() (err error) {
+		if l, err = net.Listen("tcp4", ":8080"); err == nil {
+			u, err = net.ListenUDP("udp4", &net.UDPAddr{Port: 8080})
+		}
+		return err
+	}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { _ = l.Close(); _ = u.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			from, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+			_, _ = io.WriteString(c, name+" "+from)
+			_ = c.Close()
+		}
+	}()
+	go func() {
+		for b := make([]byte, 64); ; {
+			_, from, err := u.ReadFromUDPAddrPort(b)
+			if err != nil {
+				return
+			}
+			_, _ = u.WriteToUDPAddrPort([]byte(name), from)
+		}
+	}()
+	m.pods[name] = p
+	return p
+}
+
+// ask connects from a pod, or from the machine if p is nil, and returns the answer.
+func (m *machine) ask(p *testPod, address string) (answer string, err error) {
+	f := func() error {
+		c, err := net.DialTimeout("tcp4", address, 2*time.Second)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+		text, err := io.ReadAll(c)
+		answer = string(text)
+		return err
+	}
+	if p == nil {
+		return answer, f()
+	}
+	err = p.inside(f)
+	return answer, err
+}
+
+// service returns a Service with the cluster IP 10.96.7.7 and TCP port 80.
+func service(change func(*corev1.Service)) *corev1.Service {
+	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}, Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.96.7.7", ClusterIPs: []string{"10.96.7.7"}, SessionAffinity: corev1.ServiceAffinityNone,
+		Ports: []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80}}}}
+	if change != nil {
+		change(s)
+	}
+	return s
+}
+
+// slice returns the EndpointSlice of service with ready endpoints at port 8080.
+func slice(protocol corev1.Protocol, eps ...discoveryv1.Endpoint) []*discoveryv1.EndpointSlice {
+	name, port := "http", int32(8080)
+	return []*discoveryv1.EndpointSlice{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web-1", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &protocol}}, Endpoints: eps}}
+}
+
+// on returns an endpoint on a node. state is ready, serving (and terminating) or ended.
+func on(node string, ip netip.Addr, state string) discoveryv1.Endpoint {
+	ready, serving, terminating := state == "ready", state != "ended", state != "ready"
+	return discoveryv1.Endpoint{Addresses: []string{ip.String()}, NodeName: &node, Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &serving, Terminating: &terminating}}
+}
+
+func (m *machine) commit(r *ruleset) {
+	m.t.Helper()
+	if err := r.commit(); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// newTestRuleset returns a ruleset of a machine with node n1.
+func newTestRuleset() *ruleset {
+	r := newRuleset(false)
+	r.here = location{nodes: map[string]bool{"n1": true}}
+	r.setPodCIDRs([]netip.Prefix{netip.MustParsePrefix("198.51.100.0/26")})
+	return r
+}
+
+// answers asks n times and returns how often each pod answered.
+func (m *machine) answers(from *testPod, address string, n int) map[string]int {
+	m.t.Helper()
+	out := map[string]int{}
+	for range n {
+		text, err := m.ask(from, address)
+		if err != nil {
+			text = "error: " + err.Error()
+		}
+		var name string
+		_, _ = fmt.Sscan(text, &name)
+		out[name]++
+	}
+	return out
+}

@@ -1,0 +1,250 @@
+package serviceproxy
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// verifyInterval is how often the proxy checks that no other program has changed its tables.
+	verifyInterval = 5 * time.Second
+	// retryDelay is the delay after a failed transaction, and between attempts to become the proxy.
+	retryDelay = time.Second
+)
+
+// Options configures a proxy.
+type Options struct {
+	Client kubernetes.Interface
+	// Nodes are the names of the nodes on this machine.
+	Nodes []string
+	// KeepRules leaves the tables in place when Run ends, because pods keep running.
+	KeepRules bool
+	Log       klog.Logger
+}
+
+// Proxy routes the traffic of Services on this machine.
+type Proxy struct {
+	opts     Options
+	rules    *ruleset
+	health   *healthChecks
+	services cache.Indexer
+	slices   cache.Indexer
+	nodes    cache.Indexer
+
+	mu      sync.Mutex
+	dirty   map[string]bool // Services
+	moved   bool            // a node of this machine has changed
+	wake    chan struct{}
+	stale   []*staleFlows // by table; of changes not yet in the kernel
+}
+
+// New returns a proxy. It does nothing until Run.
+func New(o Options) *Proxy {
+	return &Proxy{opts: o, health: &healthChecks{log: o.Log, servers: map[string]*healthServer{}}, dirty: map[string]bool{}, wake: make(chan struct{}, 1)}
+}
+
+// Run runs the proxy until ctx is done. If another process is this network namespace's proxy, Run
+// waits until it ends.
+func (p *Proxy) Run(ctx context.Context) error {
+	unlock, err := p.lock(ctx)
+	if err != nil || unlock == nil {
+		return err
+	}
+	defer unlock()
+	bridged := prepareKernel()
+	if !bridged {
+		p.opts.Log.Info("The kernel has no br_netfilter; pods of this machine see the bridge's address instead of the client's on connections through Services")
+	}
+	p.rules = newRuleset(!bridged)
+	p.rules.here = location{nodes: map[string]bool{}}
+	for _, n := range p.opts.Nodes {
+		p.rules.here.nodes[n] = true
+	}
+	if err := p.watch(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	p.opts.Log.Info("Service proxy started", "nodes", p.opts.Nodes)
+	p.loop(ctx)
+	p.health.close()
+	if p.opts.KeepRules {
+		return nil
+	}
+	return Remove()
+}
+
+// loop applies changes until ctx is done.
+func (p *Proxy) loop(ctx context.Context) {
+	check := time.NewTicker(verifyInterval)
+	defer check.Stop()
+	for {
+		if err := p.sync(); err != nil {
+			p.opts.Log.Error(err, "Failed to apply the rules of Services; retrying", "delay", retryDelay)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(retryDelay):
+				continue
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		case <-check.C:
+			p.checkTables()
+		}
+	}
+}
+
+// checkTables makes the next sync replace the tables if another program has changed them.
+func (p *Proxy) checkTables() {
+	changed, err := p.rules.tampered()
+	if err != nil {
+		p.opts.Log.Error(err, "Failed to check the nftables tables")
+	}
+	if changed {
+		p.opts.Log.Info("Another program has changed the nftables tables of the service proxy; replacing them", "table", tableName)
+		p.rules.replaceTables()
+	}
+}
+
+// sync computes the rules of changed Services and writes them in one transaction.
+func (p *Proxy) sync() error {
+	p.mu.Lock()
+	keys, moved := p.dirty, p.moved
+	p.dirty, p.moved = map[string]bool{}, false
+	p.mu.Unlock()
+	if moved && p.updateLocation() {
+		for _, key := range p.services.ListKeys() {
+			keys[key] = true
+		}
+	}
+	for len(p.stale) < len(p.rules.tables) {
+		p.stale = append(p.stale, newStaleFlows())
+	}
+	for key := range keys {
+		service, all := p.lookUp(key)
+		before := make([]*fragment, len(p.rules.tables))
+		for i, t := range p.rules.tables {
+			before[i] = t.fragments[key]
+		}
+		p.rules.set(key, service, all)
+		for i, t := range p.rules.tables {
+			now := t.fragments[key]
+			if now == nil {
+				now = emptyFragment()
+			}
+			p.stale[i].add(before[i], now)
+		}
+		port, local := healthPort(service, all, p.rules.here)
+		p.health.set(key, port, local)
+	}
+	if err := p.rules.commit(); err != nil {
+		return err
+	}
+	for i, t := range p.rules.tables {
+		p.stale[i].delete(t.family, p.opts.Log)
+	}
+	p.stale = nil
+	return nil
+}
+
+// lookUp returns a Service, nil if the proxy does not handle it, with its EndpointSlices.
+func (p *Proxy) lookUp(key string) (*corev1.Service, []*discoveryv1.EndpointSlice) {
+	object, exists, err := p.services.GetByKey(key)
+	if err != nil || !exists {
+		return nil, nil
+	}
+	s := object.(*corev1.Service)
+	if s.Labels[proxyNameLabel] != "" || s.Spec.ClusterIP == corev1.ClusterIPNone {
+		return nil, nil
+	}
+	objects, err := p.slices.ByIndex(serviceIndex, key)
+	if err != nil {
+		return nil, nil
+	}
+	var all []*discoveryv1.EndpointSlice
+	for _, o := range objects {
+		all = append(all, o.(*discoveryv1.EndpointSlice))
+	}
+	return s, all
+}
+
+// updateLocation reads the nodes of this machine. It reports whether the zone has changed.
+func (p *Proxy) updateLocation() bool {
+	var cidrs []netip.Prefix
+	zone := ""
+	for _, name := range p.opts.Nodes {
+		object, exists, err := p.nodes.GetByKey(name)
+		if err != nil || !exists {
+			continue
+		}
+		n := object.(*corev1.Node)
+		for _, text := range append([]string{n.Spec.PodCIDR}, n.Spec.PodCIDRs...) {
+			if c, err := netip.ParsePrefix(text); err == nil {
+				cidrs = append(cidrs, c)
+			}
+		}
+		if zone == "" {
+			zone = n.Labels[corev1.LabelTopologyZone]
+		}
+	}
+	p.rules.setPodCIDRs(cidrs)
+	changed := zone != p.rules.here.zone
+	p.rules.here.zone = zone
+	return changed
+}
+
+// markDirty enqueues a Service.
+func (p *Proxy) markDirty(key string) {
+	p.mu.Lock()
+	p.dirty[key] = true
+	p.mu.Unlock()
+	p.poke()
+}
+
+// markMoved enqueues the nodes of this machine.
+func (p *Proxy) markMoved() {
+	p.mu.Lock()
+	p.moved = true
+	p.mu.Unlock()
+	p.poke()
+}
+
+func (p *Proxy) poke() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// lock waits until this process is the only proxy of the network namespace. It returns nil if ctx
+// ends first. An abstract Unix socket belongs to the namespace and disappears with the process.
+func (p *Proxy) lock(ctx context.Context) (unlock func(), err error) {
+	for waiting := false; ; waiting = true {
+		unlock, busy, err := tryLock()
+		if err != nil {
+			return nil, fmt.Errorf("service proxy: %w", err)
+		}
+		if !busy {
+			return unlock, nil
+		}
+		if !waiting {
+			p.opts.Log.Info("Another process is the service proxy of this machine; waiting until it ends")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-time.After(retryDelay):
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package serviceproxy
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// action is what a rule does.
+type action int
+
+const (
+	actMasquerade   action = iota // mark the connection, so that it gets the machine's address
+	actGoto                       // continue in chain
+	actGotoFromPods               // continue in chain if a pod of this machine sent the packet
+	actFromMachine                // mark if this machine sent the packet, and continue in chain
+	actGotoFrom                   // continue in chain if the source is in prefixes
+	actDrop
+	actDistribute // choose an endpoint at random
+	actReuse      // the endpoint that the affinity map has for the client
+	actRemember   // choose an endpoint at random and enter it in the affinity map
+)
+
+// rule is a rule in a chain of a Service. Rules with equal texts are equal.
+type rule struct {
+	do        action
+	chain     string
+	prefixes  []netip.Prefix
+	endpoints []netip.AddrPort
+	affinity  string // name of the map
+	timeout   time.Duration
+}
+
+// String returns the rule in the style of nft.
+func (r rule) String() string {
+	to := joined(r.endpoints)
+	switch r.do {
+	case actMasquerade:
+		return "mark for masquerade"
+	case actGoto:
+		return "goto " + r.chain
+	case actGotoFromPods:
+		return "saddr @" + podCIDRSet + " goto " + r.chain
+	case actFromMachine:
+		return "saddr type local, mark for masquerade, goto " + r.chain
+	case actGotoFrom:
+		return "saddr { " + joined(r.prefixes) + " } goto " + r.chain
+	case actDrop:
+		return "drop"
+	case actReuse:
+		return fmt.Sprintf("dnat to saddr map @%s in { %s } timeout %v", r.affinity, to, r.timeout)
+	case actRemember:
+		return fmt.Sprintf("update @%s, dnat to { %s } timeout %v", r.affinity, to, r.timeout)
+	}
+	return "dnat to { " + to + " }"
+}
+
+func joined[T fmt.Stringer](all []T) string {
+	words := make([]string, len(all))
+	for i, v := range all {
+		words[i] = v.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+func equalRules(a, b []rule) bool {
+	return slices.EqualFunc(a, b, func(a, b rule) bool { return a.do == b.do && a.String() == b.String() })
+}
+
+// Names in both tables.
+const (
+	tableName = "berth-proxy"
+
+	serviceIPMap = "service-ips"   // IP, protocol, port to chain
+	nodePortMap  = "node-ports"    // protocol, port to chain
+	clusterIPSet = "cluster-ips"   // all cluster IPs
+	hairpinSet   = "hairpin"       // endpoint, endpoint: connections of an endpoint to itself
+	podCIDRSet   = "local-pods"    // pod CIDRs of the nodes of this machine
+	rejectChain  = "reject"        // a Service without endpoints
+	dropChain    = "drop"          // the policy Local without local endpoints
+	servicesName = "services"      // looks up the Service of a packet
+	masqueradeTo = "masquerade"    // postrouting
+	preroutingTo = "to-services"   // prerouting
+	outputTo     = "host-services" // output
+)

@@ -1,0 +1,232 @@
+package serviceproxy
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// claims are the Services that want an element, with the chain of each. Several may claim one
+// external IP and port.
+type claims map[string]string
+
+// winner returns the chain of the element. The names of claims start with their rank, so that a
+// Service that only lists another's cluster IP as an external IP never wins.
+func (c claims) winner() (chain string, ok bool) {
+	first := ""
+	for of := range c {
+		if first == "" || of < first {
+			first = of
+		}
+	}
+	return c[first], first != ""
+}
+
+// table holds the content that a table should have, the content that it has, and what differs.
+type table struct {
+	family family
+	// fragments by Service.
+	fragments map[string]*fragment
+	chains    map[string][]rule
+	elements  map[element]claims
+	affinity  map[string]bool
+	podCIDRs  []netip.Prefix
+	// masqueradePods is set if the kernel does not pass bridged packets to the tables.
+	masqueradePods bool
+
+	applied         contents
+	changedChains   map[string]bool
+	changedElements map[element]bool
+	rebuild         bool // the table must be replaced
+}
+
+// contents is the content of a table in the kernel.
+type contents struct {
+	chains   map[string][]rule
+	elements map[element]string
+	affinity map[string]bool
+	podCIDRs []netip.Prefix
+}
+
+func newTable(f family) *table {
+	t := &table{family: f, fragments: map[string]*fragment{}, chains: map[string][]rule{}, elements: map[element]claims{}, affinity: map[string]bool{}, rebuild: true}
+	t.clearChanges()
+	return t
+}
+
+func (t *table) clearChanges() {
+	t.changedChains, t.changedElements = map[string]bool{}, map[element]bool{}
+}
+
+// set replaces the fragment of a Service; an empty fragment removes it.
+func (t *table) set(service string, f *fragment) {
+	old := t.fragments[service]
+	if old == nil {
+		old = emptyFragment()
+	}
+	for name, rules := range old.chains {
+		if now, kept := f.chains[name]; !kept || !equalRules(rules, now) {
+			t.changedChains[name] = true
+			delete(t.chains, name)
+		}
+	}
+	for name, rules := range f.chains {
+		if before, had := old.chains[name]; !had || !equalRules(rules, before) {
+			t.changedChains[name] = true
+			t.chains[name] = rules
+		}
+	}
+	for m := range old.affinity {
+		delete(t.affinity, m)
+	}
+	for m := range f.affinity {
+		t.affinity[m] = true
+	}
+	for e := range old.elements {
+		t.release(e, claimName(service, old.external[e]))
+	}
+	for e, chain := range f.elements {
+		t.claim(e, claimName(service, f.external[e]), chain)
+	}
+	if t.fragments[service] = f; len(f.elements) == 0 {
+		delete(t.fragments, service)
+	}
+}
+
+func claimName(service string, external bool) string {
+	if external {
+		return "1 " + service
+	}
+	return "0 " + service
+}
+
+func (t *table) claim(e element, of, chain string) {
+	if t.elements[e] == nil {
+		t.elements[e] = claims{}
+	}
+	t.elements[e][of] = chain
+	t.changedElements[e] = true
+}
+
+func (t *table) release(e element, of string) {
+	delete(t.elements[e], of)
+	if len(t.elements[e]) == 0 {
+		delete(t.elements, e)
+	}
+	t.changedElements[e] = true
+}
+
+// setPodCIDRs sets the pod CIDRs of this machine's nodes. It ignores those of the other family.
+func (t *table) setPodCIDRs(all []netip.Prefix) {
+	var own []netip.Prefix
+	for _, p := range all {
+		if p.Addr().Is4() == t.family.ip4() {
+			own = append(own, p.Masked())
+		}
+	}
+	own = withoutOverlaps(own)
+	if (len(own) == 0) != (len(t.podCIDRs) == 0) {
+		t.rebuild = true // one of the fixed rules needs pod CIDRs
+	}
+	t.podCIDRs = own
+}
+
+// wanted returns the content that the table should have.
+func (t *table) wanted() contents {
+	c := contents{chains: map[string][]rule{}, elements: map[element]string{}, affinity: map[string]bool{}, podCIDRs: t.podCIDRs}
+	for name, rules := range t.chains {
+		c.chains[name] = rules
+	}
+	for e, all := range t.elements {
+		c.elements[e], _ = all.winner()
+	}
+	for m := range t.affinity {
+		c.affinity[m] = true
+	}
+	return c
+}
+
+// update is the difference between two contents.
+type update struct {
+	addedChains, changedChains, removedChains []string
+	removedElements, addedElements            map[string][]string // keys by set
+	chainOf                                   map[element]string  // of added elements
+	addedAffinity, removedAffinity            []string
+	podCIDRs                                  bool
+}
+
+func (u *update) empty() bool {
+	return len(u.addedChains)+len(u.changedChains)+len(u.removedChains)+len(u.removedElements)+len(u.addedElements)+len(u.addedAffinity)+len(u.removedAffinity) == 0 && !u.podCIDRs
+}
+
+// changes returns what has changed since the last transaction, in a stable order.
+func (t *table) changes() update {
+	u := update{removedElements: map[string][]string{}, addedElements: map[string][]string{}, chainOf: map[element]string{}}
+	for name := range t.changedChains {
+		now, want := t.chains[name]
+		before, has := t.applied.chains[name]
+		switch {
+		case want && !has:
+			u.addedChains = append(u.addedChains, name)
+		case !want && has:
+			u.removedChains = append(u.removedChains, name)
+		case want && !equalRules(now, before):
+			u.changedChains = append(u.changedChains, name)
+		}
+	}
+	for e := range t.changedElements {
+		now, want := t.elements[e].winner()
+		before, has := t.applied.elements[e]
+		if has && (!want || now != before) {
+			u.removedElements[e.set] = append(u.removedElements[e.set], e.key)
+		}
+		if want && (!has || now != before) {
+			u.addedElements[e.set] = append(u.addedElements[e.set], e.key)
+			u.chainOf[e] = now
+		}
+	}
+	for name := range t.changedChains {
+		m := "clients-" + name
+		switch {
+		case t.affinity[m] && !t.applied.affinity[m]:
+			u.addedAffinity = append(u.addedAffinity, m)
+		case !t.affinity[m] && t.applied.affinity[m]:
+			u.removedAffinity = append(u.removedAffinity, m)
+		}
+	}
+	u.podCIDRs = !slices.Equal(t.podCIDRs, t.applied.podCIDRs)
+	for _, list := range [][]string{u.addedChains, u.changedChains, u.removedChains, u.addedAffinity, u.removedAffinity} {
+		slices.Sort(list)
+	}
+	return u
+}
+
+// committed records that the update is in the kernel.
+func (t *table) committed(u update) {
+	if t.rebuild {
+		t.applied, t.rebuild = t.wanted(), false
+		t.clearChanges()
+		return
+	}
+	for _, name := range u.removedChains {
+		delete(t.applied.chains, name)
+	}
+	for _, name := range slices.Concat(u.addedChains, u.changedChains) {
+		t.applied.chains[name] = t.chains[name]
+	}
+	for set, keys := range u.removedElements {
+		for _, k := range keys {
+			delete(t.applied.elements, element{set, k})
+		}
+	}
+	for e, chain := range u.chainOf {
+		t.applied.elements[e] = chain
+	}
+	for _, m := range u.removedAffinity {
+		delete(t.applied.affinity, m)
+	}
+	for _, m := range u.addedAffinity {
+		t.applied.affinity[m] = true
+	}
+	t.applied.podCIDRs = t.podCIDRs
+	t.clearChanges()
+}
