@@ -53,7 +53,7 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 				t.Errorf("the other pod was blocked by %+v, want %q", h, tc.held)
 			}
 			var text strings.Builder
-			if err := r.Text(&text, true); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
+			if err := r.Text(&text, TextOptions{Preview: true}); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
 				strings.Contains(text.String(), "makes no other") || strings.Contains(text.String(), "gone for good") {
 				t.Errorf("%v\n%s", err, text.String())
 			}
@@ -108,7 +108,7 @@ func TestInterruptedDrainHasNoExitCode(t *testing.T) {
 		t.Fatalf("%v\n%+v", err, r)
 	}
 	var text strings.Builder
-	if err := r.Text(&text, false); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods can never move.\n") {
+	if err := r.Text(&text, TextOptions{}); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods can never move.\n") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	if data, err := r.JSON(); err != nil || !strings.Contains(string(data), `"exitCode": 1`) || !strings.Contains(string(data), `"stopped": true`) {

@@ -90,7 +90,7 @@ func TestDrainErrors(t *testing.T) {
 		"drain n1 --what-if -f " + file:                "--force evicts them: default/lone",
 		"drain n9 --what-if --force -f " + file:        "node n9: not found among 2 nodes",
 		"drain n1 -f " + file:                          "a dump cannot be drained",
-		"drain n1 --what-if -o xml -f " + file:         `-o "xml": must be text, json or yaml`,
+		"drain n1 --what-if -o xml -f " + file:         `--output "xml": must be text, wide, name, json or yaml`,
 		"drain n1 --timeout -3s":                       "must not be negative",
 		"drain n1 --what-if --pod-selector a=b,=c":     `--pod-selector "a=b,=c"`,
 		"drain n1 --what-if -f /does/not/exist":        "/does/not/exist",

@@ -42,6 +42,7 @@ var components = []component{
 	{"internal/journal", 4, "stores displacement records and scheduling decisions on disk"},
 	{"internal/metrics", 4, "metrics that several processes export"},
 	{"internal/rungroup", 4, "runs the components of one process and stops all when one stops"},
+	{"internal/table", 4, "tables of text, with columns for wide output"},
 	{"engine/scheduling", 3, "the scheduling machine: composes queue, cluster, placement and preemption"},
 	{"engine/descheduling", 2, "descheduler strategies, planned moves and their execution"},
 	{"engine/displacement", 2, "causes, policies and records of displacements"},
