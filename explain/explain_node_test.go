@@ -68,11 +68,11 @@ rejected
 	var got struct {
 		Node      string
 		Resources []struct{ Requested, Allocatable int64 }
-		Takes     []string
-		Refuses   []struct{ Pod, Plugin string }
+		Fits      []string
+		Rejected  []struct{ Pod, Plugin string }
 		Holds     []struct{ Type, Owner string }
 	}
-	if err != nil || json.Unmarshal(data, &got) != nil || got.Resources[0].Requested != 2500 || len(got.Takes) != 2 || got.Refuses[0].Plugin != "NodeResourcesFit" && got.Refuses[0].Plugin != "TaintToleration" || got.Holds[0].Owner != "ReplicaSet/web" {
+	if err != nil || json.Unmarshal(data, &got) != nil || got.Resources[0].Requested != 2500 || len(got.Fits) != 2 || got.Rejected[0].Plugin != "NodeResourcesFit" && got.Rejected[0].Plugin != "TaintToleration" || got.Holds[0].Owner != "ReplicaSet/web" {
 		t.Errorf("%v: %s", err, data)
 	}
 	if ExplainNode(s, nil, 1, "none", nil) != nil {

@@ -101,7 +101,7 @@ func (a *NodeExplanation) writePods(b *strings.Builder, o TextOptions) {
 func podState(p *model.Pod) string {
 	switch {
 	case p.Deleting:
-		return "leaving"
+		return "terminating"
 	case p.Ready:
 		return "ready"
 	case p.Phase == model.Running:

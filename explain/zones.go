@@ -13,7 +13,7 @@ import (
 // Zones are the failure domains of a cluster with their unready nodes.
 type Zones struct {
 	// AllUnready: no zone has a ready node, so no node is tainted.
-	AllUnready bool   `json:"allLost"`
+	AllUnready bool   `json:"allUnready"`
 	Zones      []Zone `json:"zones"`
 }
 
@@ -24,10 +24,10 @@ type Zone struct {
 	Nodes int    `json:"nodes"` // nodes that count for the state
 	Ready int    `json:"ready"`
 	// EverySeconds is the interval of NoExecute taints; 0: no taints, for Reason.
-	EverySeconds float64       `json:"everySeconds"`
-	Reason       string        `json:"why,omitempty"`
+	EverySeconds float64       `json:"taintIntervalSeconds"`
+	Reason       string        `json:"reason,omitempty"`
 	LastTaint    time.Time     `json:"lastTaint,omitzero"`
-	UnreadyNodes []UnreadyNode `json:"lost,omitempty"`
+	UnreadyNodes []UnreadyNode `json:"unreadyNodes,omitempty"`
 }
 
 // UnreadyNode is a node that is not ready: it has a NoExecute taint, or waits for it.
@@ -36,8 +36,8 @@ type UnreadyNode struct {
 	Ready         string    `json:"ready"` // status of the Ready condition
 	Since         time.Time `json:"since,omitzero"`
 	Tainted       time.Time `json:"tainted,omitzero"`
-	QueuePosition int       `json:"place,omitempty"` // 1: the next one
-	TaintAt       time.Time `json:"turn,omitzero"`   // expected time; zero: never
+	QueuePosition int       `json:"queuePosition,omitempty"` // 1: the next one
+	TaintAt       time.Time `json:"taintAt,omitzero"`        // expected time; zero: never
 }
 
 // ZonesOf returns the zones of the nodes.

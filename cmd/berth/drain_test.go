@@ -53,7 +53,7 @@ func TestDrainWhatIfFromDump(t *testing.T) {
 		t.Errorf("%d, %v\n%s", code, err, out)
 	}
 	out, code, _ = berth("drain", "n1", "n2", "n1", "--what-if", "--force", "-f", file, "-o", "json")
-	if code != 3 || !strings.Contains(out, `"exitCode": 3`) || !strings.Contains(out, `"why": "0/2 nodes are available: 2 node(s) were unschedulable.`) {
+	if code != 3 || !strings.Contains(out, `"exitCode": 3`) || !strings.Contains(out, `"pendingReason": "0/2 nodes are available: 2 node(s) were unschedulable.`) {
 		t.Errorf("%d\n%s", code, out)
 	}
 }
