@@ -76,7 +76,7 @@ func (s *session) previewDrain(ctx context.Context, node string, o drain.Options
 // showDrain prints the result of a drain or preview.
 func (s *session) showDrain(r *drain.Result, preview bool) error {
 	var text strings.Builder
-	if err := r.Text(&text, preview); err != nil {
+	if err := r.Text(&text, drain.TextOptions{Preview: preview}); err != nil {
 		return err
 	}
 	s.printBlock(text.String())

@@ -37,7 +37,7 @@ func (s *session) showRecords(ctx context.Context, n int) error {
 		return err
 	}
 	var text strings.Builder
-	if err := explain.EvictionsText(&text, list, time.Now(), 0); err != nil {
+	if err := explain.EvictionsText(&text, list, explain.TextOptions{Now: time.Now()}); err != nil {
 		return err
 	}
 	s.printIndented("berth evictions -n %s:", Namespace)

@@ -16,22 +16,22 @@ type BlockKind string
 
 // The kinds of blocks.
 const (
-	ByWorkload  BlockKind = "pace"          // another pod of the workload is first
-	ByBudget    BlockKind = "budget"        // a disruption budget
-	ByReturn    BlockKind = "straight back" // the replacement would return to a drained node
-	ByAPIServer BlockKind = "server"        // any other refusal by the API server
+	ByWorkload  BlockKind = "workload"  // another pod of the workload is first
+	ByBudget    BlockKind = "budget"    // a disruption budget
+	ByReturn    BlockKind = "return"    // the replacement would return to a drained node
+	ByAPIServer BlockKind = "apiServer" // any other refusal by the API server
 )
 
 // Block is why a pod on a drained node is not evicted now.
 type Block struct {
 	Kind   BlockKind `json:"kind"`
 	Budget string    `json:"budget,omitempty"` // namespace/name
-	Reason string    `json:"why"`
+	Reason string    `json:"reason"`
 	// Permanent: the block remains until a user changes Field.
-	Permanent bool   `json:"never"`
+	Permanent bool   `json:"permanent"`
 	Field     string `json:"field,omitempty"`
 	// ClearedBy is what clears the block; empty if it is permanent or not known.
-	ClearedBy string `json:"until,omitempty"`
+	ClearedBy string `json:"clearedBy,omitempty"`
 }
 
 // workloadBlock returns the block of a workload that waits for a replacement.

@@ -90,7 +90,7 @@ func line(p *Pod) string {
 		s += " " + p.To
 	}
 	if p.Block != nil {
-		s += fmt.Sprintf(" %s never=%v", p.Block.Kind, p.Block.Permanent)
+		s += fmt.Sprintf(" %s permanent=%v", p.Block.Kind, p.Block.Permanent)
 	}
 	return s + fmt.Sprintf(" round=%d", p.Round)
 }
@@ -106,7 +106,7 @@ func lines(r *Result) string {
 func TestOnePodPerWorkloadAndRound(t *testing.T) {
 	r := foretell(t, Options{IgnoreDaemonSets: true}, node("n1", 4000), node("n2", 2000), node("n3", 1000),
 		pod("web", "web-1", "n1", 500), pod("web", "web-2", "n1", 500), pod("web", "web-3", "n1", 500), pod("db", "db-1", "n1", 500))
-	want := "default/db-1 moves n2 round=1\ndefault/web-1 moves n2 round=1\ndefault/web-2 moves n3 round=2\ndefault/web-3 moves n2 round=3"
+	want := "default/db-1 moved n2 round=1\ndefault/web-1 moved n2 round=1\ndefault/web-2 moved n3 round=2\ndefault/web-3 moved n2 round=3"
 	if got := lines(r); got != want || r.ExitCode() != 0 || r.Rounds != 3 {
 		t.Errorf("exit %d, %d rounds:\n%s\nwant\n%s", r.ExitCode(), r.Rounds, got, want)
 	}
@@ -178,7 +178,7 @@ func TestOptionsCheck(t *testing.T) {
 		}
 	}
 	r, err := Preview(c, []string{"n1"}, Options{Force: true, DeleteEmptyDirData: true, IgnoreDaemonSets: true})
-	if err != nil || lines(r) != "default/data moves n2 round=1\ndefault/lone goes round=1" || len(r.Skipped) != 2 {
+	if err != nil || lines(r) != "default/data moved n2 round=1\ndefault/lone removed round=1" || len(r.Skipped) != 2 {
 		t.Errorf("%v\n%+v", err, r)
 	}
 }
@@ -187,7 +187,7 @@ func TestPodThatWouldReturnIsBlocked(t *testing.T) {
 	back := pod("back", "back-1", "n1", 900)
 	back.Spec.Tolerations = []model.Toleration{{Op: model.TolExists}}
 	r := foretell(t, Options{}, node("n1", 4000), node("n2", 1000), pod("other", "other-1", "n2", 500), back)
-	if got := lines(r); got != "default/back-1 held straight back never=true round=0" || r.ExitCode() != 4 {
+	if got := lines(r); got != "default/back-1 blocked return permanent=true round=0" || r.ExitCode() != 4 {
 		t.Errorf("exit %d: %s", r.ExitCode(), got)
 	}
 }
@@ -196,7 +196,7 @@ func TestSurgePodReplaces(t *testing.T) {
 	objects := []any{node("n1", 4000), node("n2", 2000), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)),
 		pod("rest", "rest-1", "n1", 500), guard("rest", maxUnavailable(0))}
 	r := foretell(t, Options{Surge: true}, objects...)
-	if got := lines(r); got != "default/web-1 moves n2 round=1\ndefault/rest-1 held budget never=true round=0" || !r.Pods[0].Surged {
+	if got := lines(r); got != "default/web-1 moved n2 round=1\ndefault/rest-1 blocked budget permanent=true round=0" || !r.Pods[0].Surged {
 		t.Errorf("%s\n%+v", got, r.Pods)
 	}
 	full := foretell(t, Options{Surge: true}, node("n1", 4000), node("n2", 400), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)))

@@ -12,11 +12,11 @@ type Outcome string
 
 // The outcomes.
 const (
-	OutcomeMoved       Outcome = "moves"   // its replacement is scheduled
-	OutcomeRemoved     Outcome = "goes"    // it has no replacement
-	OutcomePending     Outcome = "pending" // its replacement is pending
-	OutcomeBlocked     Outcome = "held"    // it is not evicted
-	OutcomeTerminating Outcome = "leaving" // it was terminating before, or is evicted and not gone yet
+	OutcomeMoved       Outcome = "moved"       // its replacement is scheduled
+	OutcomeRemoved     Outcome = "removed"     // it has no replacement
+	OutcomePending     Outcome = "pending"     // its replacement is pending
+	OutcomeBlocked     Outcome = "blocked"     // it is not evicted
+	OutcomeTerminating Outcome = "terminating" // it was terminating before, or is evicted and not deleted yet
 )
 
 // Result is the result of a drain.
@@ -24,11 +24,11 @@ type Result struct {
 	Nodes   []string     `json:"nodes"`
 	Rounds  int          `json:"rounds"`
 	Pods    []Pod        `json:"pods"` // in the order of eviction; blocked ones last
-	Skipped []SkippedPod `json:"stay,omitempty"`
+	Skipped []SkippedPod `json:"skipped,omitempty"`
 	// Preempted are pods on other nodes that replacements preempt.
 	Preempted []PreemptedPod `json:"preempted,omitempty"`
 	// Interrupted: the drain ended early, for example by Ctrl-C.
-	Interrupted bool `json:"stopped,omitempty"`
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // Pod is the result for a pod of a drained node.
@@ -45,33 +45,33 @@ type Pod struct {
 	Ready       bool   `json:"ready,omitempty"` // the replacement is Ready
 	Surged      bool   `json:"surged,omitempty"`
 	// Gone: a terminating pod is gone.
-	Gone bool `json:"gone,omitempty"`
+	Gone bool `json:"deleted,omitempty"`
 	// Uncertain: the result depends on timing because pods of equal priority compete for the same
 	// capacity.
 	Uncertain bool `json:"uncertain,omitempty"`
 	// FirstBlock is its first block, Block the last one.
-	FirstBlock *Block `json:"held,omitempty"`
+	FirstBlock *Block `json:"firstBlock,omitempty"`
 	Block      *Block `json:"block,omitempty"`
 	// PendingReason is why the replacement is pending. Permanent: no node could run it even if
 	// empty, until Field changes. Suggestions are what would help.
-	PendingReason string   `json:"why,omitempty"`
-	Permanent     bool     `json:"never,omitempty"`
+	PendingReason string   `json:"pendingReason,omitempty"`
+	Permanent     bool     `json:"permanent,omitempty"`
 	Field         string   `json:"field,omitempty"`
-	Suggestions   []string `json:"remedies,omitempty"`
+	Suggestions   []string `json:"suggestions,omitempty"`
 }
 
 // SkippedPod is a pod that is not evicted by design.
 type SkippedPod struct {
 	Pod    string     `json:"pod"`
 	Node   string     `json:"node"`
-	Reason SkipReason `json:"why"`
+	Reason SkipReason `json:"reason"`
 }
 
 // PreemptedPod is a preempted pod.
 type PreemptedPod struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
-	By   string `json:"by"`
+	By   string `json:"preemptor"`
 }
 
 // ExitCode returns 0 if all pods moved or are gone, 3 if some wait, and 4 if some can never

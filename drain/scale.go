@@ -194,8 +194,8 @@ func (d *Drain) removeReplacementAnnotation(ctx context.Context, e Evict) {
 }
 
 // annotate writes the replacement annotation of a pod; nil deletes it.
-func (d *Drain) annotate(ctx context.Context, p *model.Pod, standIn any) error {
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID, "annotations": map[string]any{conversion.ExpectedReplacementAnnotation: standIn}}})
+func (d *Drain) annotate(ctx context.Context, p *model.Pod, replacement any) error {
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID, "annotations": map[string]any{conversion.ExpectedReplacementAnnotation: replacement}}})
 	if err != nil {
 		return err
 	}

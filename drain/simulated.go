@@ -160,7 +160,7 @@ func (w *simulatedCluster) terminateForNominated() bool {
 }
 
 // evict decides as the eviction API does. A pod with a surge pod is not replaced.
-func (w *simulatedCluster) evict(p, standIn *model.Pod) (ok bool, words string) {
+func (w *simulatedCluster) evict(p, replacement *model.Pod) (ok bool, words string) {
 	w.now = w.now.Add(w.timing.stepDuration) // so that later pods are queued later
 	is := w.view.Pod(p.UID)
 	if is == nil {
@@ -173,7 +173,7 @@ func (w *simulatedCluster) evict(p, standIn *model.Pod) (ok bool, words string) 
 	for _, b := range verdict.Debits {
 		w.putBudget(budget.Debit(b, is, w.now))
 	}
-	w.deletePod(is, "EvictionByEvictionAPI", standIn == nil || w.view.Pod(standIn.UID) == nil)
+	w.deletePod(is, "EvictionByEvictionAPI", replacement == nil || w.view.Pod(replacement.UID) == nil)
 	w.runScheduler()
 	return true, ""
 }

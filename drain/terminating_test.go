@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// leavingPod returns a terminating pod.
-func leavingPod(app, name, node string) *model.Pod {
+// terminatingPod returns a terminating pod.
+func terminatingPod(app, name, node string) *model.Pod {
 	p := pod(app, name, node, 100)
 	p.Deleting = true
 	return p
@@ -27,17 +27,17 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 	starting := pod("web", "web-4", "n2", 100) // the replacement of web-1
 	starting.Ready, starting.Created, starting.Started = false, start.Add(-time.Second), time.Time{}
 	ordinal := func(p *model.Pod) *model.Pod { p.Owner.Kind = "StatefulSet"; return p }
-	moved := "default/web-2 moves n2 round=1\ndefault/web-1 leaving round=0"
+	moved := "default/web-2 moved n2 round=1\ndefault/web-1 terminating round=0"
 	gone := "default/web-1 is gone, which is terminating"
 	for name, tc := range map[string]struct {
 		objects     []any
 		lines, held string
 	}{
-		"replaced on the same node": {[]any{leavingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), pod("web", "web-4", "n2", 100)}, moved, ""},
-		"evicted by an interrupted drain": {[]any{leavingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), starting,
+		"replaced on the same node": {[]any{terminatingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), pod("web", "web-4", "n2", 100)}, moved, ""},
+		"evicted by an interrupted drain": {[]any{terminatingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), starting,
 			guard("web", maxUnavailable(1))}, moved, gone},
-		"a StatefulSet": {[]any{ordinal(leavingPod("web", "web-1", "n1")), ordinal(pod("web", "web-2", "n1", 100)), ordinal(pod("web", "web-3", "n2", 100))}, moved, gone},
-		"no other pod":  {[]any{leavingPod("web", "web-1", "n1")}, "default/web-1 leaving round=0", ""},
+		"a StatefulSet": {[]any{ordinal(terminatingPod("web", "web-1", "n1")), ordinal(pod("web", "web-2", "n1", 100)), ordinal(pod("web", "web-3", "n2", 100))}, moved, gone},
+		"no other pod":  {[]any{terminatingPod("web", "web-1", "n1")}, "default/web-1 terminating round=0", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clusterOf(t, append([]any{node("n1", 4000), node("n2", 4000)}, tc.objects...)...)
@@ -53,7 +53,7 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 				t.Errorf("the other pod was blocked by %+v, want %q", h, tc.held)
 			}
 			var text strings.Builder
-			if err := r.Text(&text, true); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
+			if err := r.Text(&text, TextOptions{Preview: true}); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
 				strings.Contains(text.String(), "makes no other") || strings.Contains(text.String(), "gone for good") {
 				t.Errorf("%v\n%s", err, text.String())
 			}
@@ -108,10 +108,10 @@ func TestInterruptedDrainHasNoExitCode(t *testing.T) {
 		t.Fatalf("%v\n%+v", err, r)
 	}
 	var text strings.Builder
-	if err := r.Text(&text, false); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods can never move.\n") {
+	if err := r.Text(&text, TextOptions{}); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods can never move.\n") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
-	if data, err := r.JSON(); err != nil || !strings.Contains(string(data), `"exitCode": 1`) || !strings.Contains(string(data), `"stopped": true`) {
+	if data, err := r.JSON(); err != nil || !strings.Contains(string(data), `"exitCode": 1`) || !strings.Contains(string(data), `"interrupted": true`) {
 		t.Errorf("%v\n%s", err, data)
 	}
 }

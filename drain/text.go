@@ -1,23 +1,32 @@
 package drain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/berthproject/berth/internal/table"
 )
 
-// Text writes the result as text; foretold marks a preview.
-func (r *Result) Text(w io.Writer, foretold bool) error {
+// TextOptions are the options of a result as text.
+type TextOptions struct {
+	Preview bool // the drain was simulated
+	Wide    bool // more columns
+}
+
+// Text writes the result as text.
+func (r *Result) Text(w io.Writer, o TextOptions) error {
 	var b strings.Builder
-	r.writeHeadline(&b, foretold)
+	preview := o.Preview
+	r.writeHeadline(&b, preview)
 	if len(r.Pods) > 0 {
 		b.WriteString("\n")
-		r.writeTable(&b)
+		r.writeTable(&b, o.Wide)
 	}
 	for i := range r.Pods {
-		r.Pods[i].writeReasons(&b, foretold)
+		r.Pods[i].writeReasons(&b, preview)
 	}
 	if r.anyUncertain() {
 		b.WriteString("\nUncertain results depend on timing: pods of equal priority compete for the same capacity.\n")
@@ -28,7 +37,7 @@ func (r *Result) Text(w io.Writer, foretold bool) error {
 			fmt.Fprintf(&b, "  %s on %s, for %s\n", p.Pod, p.Node, p.By)
 		}
 	}
-	b.WriteString("\n" + r.verdict(foretold) + "\n")
+	b.WriteString("\n" + r.verdict(preview) + "\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -45,7 +54,7 @@ func (r *Result) JSON() ([]byte, error) {
 	}{r, code}, "", "  ")
 }
 
-func (r *Result) writeHeadline(b *strings.Builder, foretold bool) {
+func (r *Result) writeHeadline(b *strings.Builder, preview bool) {
 	noun, words := "node ", []string{}
 	if len(r.Nodes) > 1 {
 		noun = "nodes "
@@ -72,7 +81,7 @@ func (r *Result) writeHeadline(b *strings.Builder, foretold bool) {
 		words = []string{"no pods"}
 	}
 	fmt.Fprintf(b, "%s%s: %s", noun, strings.Join(r.Nodes, ", "), strings.Join(words, ", "))
-	if r.Rounds > 0 && foretold {
+	if r.Rounds > 0 && preview {
 		rounds := "rounds"
 		if r.Rounds == 1 {
 			rounds = "round"
@@ -85,32 +94,23 @@ func (r *Result) writeHeadline(b *strings.Builder, foretold bool) {
 var outcomeText = map[Outcome]string{OutcomeMoved: "moved", OutcomeRemoved: "removed", OutcomePending: "pending", OutcomeBlocked: "blocked", OutcomeTerminating: "already terminating"}
 
 // writeTable writes a row per pod.
-func (r *Result) writeTable(b *strings.Builder) {
-	var rows strings.Builder
-	t := tabwriter.NewWriter(&rows, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "ROUND\tPOD\tOWNER\tFROM\tTO\tNOTE")
+func (r *Result) writeTable(b *strings.Builder, wide bool) {
+	t := table.New(table.Columns("ROUND", "POD", "OWNER", "FROM", "TO", "NOTE"), table.WideColumns("REPLACEMENT", "READY"))
 	for i := range r.Pods {
 		p := &r.Pods[i]
-		round, to, note := "-", p.To, p.note()
+		round, ready, note := "-", "-", p.note()
 		if p.Round > 0 {
 			round = fmt.Sprint(p.Round)
-		}
-		if to == "" {
-			to = "-"
 		}
 		if p.Uncertain {
 			note = strings.TrimPrefix(note+"; uncertain", "; ")
 		}
-		owner := p.Owner
-		if owner == "" {
-			owner = "-"
+		if p.Replacement != "" {
+			ready = map[bool]string{true: "yes", false: "no"}[p.Ready]
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", round, p.Pod, owner, p.From, to, note)
+		t.AddRow(round, p.Pod, cmp.Or(p.Owner, "-"), p.From, cmp.Or(p.To, "-"), note, cmp.Or(p.Replacement, "-"), ready)
 	}
-	_ = t.Flush()
-	for line := range strings.Lines(rows.String()) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
+	_ = t.Write(b, wide)
 }
 
 // note returns the last column.
@@ -145,10 +145,10 @@ func (p *Pod) note() string {
 }
 
 // writeReasons writes the details below the table.
-func (p *Pod) writeReasons(b *strings.Builder, foretold bool) {
+func (p *Pod) writeReasons(b *strings.Builder, preview bool) {
 	switch {
 	case p.Outcome == OutcomePending:
-		if foretold {
+		if preview {
 			fmt.Fprintf(b, "\nThe replacement of %s would be pending: %s\n", p.Pod, p.PendingReason)
 		} else {
 			fmt.Fprintf(b, "\n%s, the replacement of %s, is pending: %s\n", p.Replacement, p.Pod, p.PendingReason)
@@ -168,7 +168,7 @@ func (p *Pod) writeReasons(b *strings.Builder, foretold bool) {
 }
 
 // verdict returns the last line, with the exit code unless the drain was interrupted.
-func (r *Result) verdict(foretold bool) string {
+func (r *Result) verdict(preview bool) string {
 	code := r.ExitCode()
 	exits := fmt.Sprintf(" (exit code %d).", code)
 	if r.Interrupted {
@@ -179,11 +179,11 @@ func (r *Result) verdict(foretold bool) string {
 		return "Some pods can never move" + exits
 	case code == 3:
 		return "Some pods are waiting" + exits
-	case r.Count(OutcomeTerminating) > 0 && foretold:
+	case r.Count(OutcomeTerminating) > 0 && preview:
 		return "All pods will be gone."
 	case r.Count(OutcomeTerminating) > 0:
 		return "All pods are gone."
-	case foretold:
+	case preview:
 		return "All pods move."
 	}
 	return "All pods have moved."

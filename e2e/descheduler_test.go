@@ -135,10 +135,10 @@ func TestDeschedulerCommand(t *testing.T) {
 	_, before := c.podsPerNode("db")
 	dry := h.run(append(slices.Clone(args), "--dry-run", "-o", "json")...)
 	var report struct {
-		Places struct{ Held bool }
+		HoldSupport struct{ Supported bool }
 		Moves  []struct{ Pod, From, To, Strategy string }
 	}
-	if err := json.Unmarshal([]byte(dry.stdout), &report); err != nil || dry.code != 0 || !report.Places.Held || len(report.Moves) != 1 ||
+	if err := json.Unmarshal([]byte(dry.stdout), &report); err != nil || dry.code != 0 || !report.HoldSupport.Supported || len(report.Moves) != 1 ||
 		report.Moves[0].From != "n1" || report.Moves[0].Strategy != "RemoveDuplicates" {
 		t.Fatalf("a dry run: %v, %s", err, dry)
 	}

@@ -27,16 +27,16 @@ func TestExplainSuggestions(t *testing.T) {
 	has(t, text, "NodeAffinity rejects 3 nodes", "a node's labels change (NodeAffinity)", "add label disk=ssd to ", "drop disk=ssd from the pod's nodeSelector")
 	has(t, c.explain("picky", "--nodes"), "NodeAffinity rejects 3 nodes")
 	var got struct {
-		Remedies []struct {
+		Suggestions []struct {
 			Changes []struct{ Kind, Node, Key, Value string }
 		}
 	}
-	if err := json.Unmarshal([]byte(c.explain("picky", "-o", "json")), &got); err != nil || len(got.Remedies) == 0 {
+	if err := json.Unmarshal([]byte(c.explain("picky", "-o", "json")), &got); err != nil || len(got.Suggestions) == 0 {
 		t.Fatalf("%v: %+v", err, got)
 	}
-	change := got.Remedies[0].Changes[0]
+	change := got.Suggestions[0].Changes[0]
 	if change.Kind != "SetLabel" {
-		t.Fatalf("the first remedy is %+v", change)
+		t.Fatalf("the first suggestion is %+v", change)
 	}
 	node := func(more ...string) string {
 		r := c.testHome.run(append([]string{"explain", "node", change.Node, "--kubeconfig", c.kubeconfig}, more...)...)

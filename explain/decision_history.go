@@ -45,9 +45,9 @@ func (g DeletedPod) Text(w io.Writer) error {
 // JSON returns the explanation as JSON. The names of fields are stable.
 func (g DeletedPod) JSON() ([]byte, error) {
 	return json.MarshalIndent(struct {
-		Pod       string                  `json:"pod"`
-		Displaced []*journal.Displacement `json:"displaced,omitempty"`
-		Decided   []journal.Decision      `json:"decided"`
+		Pod           string                  `json:"pod"`
+		Displacements []*journal.Displacement `json:"displacements,omitempty"`
+		Decisions     []journal.Decision      `json:"decisions"`
 	}{g.Pod, g.Displacements, append([]journal.Decision{}, g.Decisions...)}, "", "  ")
 }
 

@@ -68,10 +68,10 @@ func TestDecisionHistoryOrder(t *testing.T) {
 	}
 	data, err := a.JSON()
 	var view struct {
-		UID     string
-		Decided []journal.Decision
+		UID       string
+		Decisions []journal.Decision
 	}
-	if err != nil || json.Unmarshal(data, &view) != nil || view.UID != "now" || len(view.Decided) != 31 || view.Decided[0].UID != "now" || view.Decided[10].UID != "old" || view.Decided[30].UID != "older" {
+	if err != nil || json.Unmarshal(data, &view) != nil || view.UID != "now" || len(view.Decisions) != 31 || view.Decisions[0].UID != "now" || view.Decisions[10].UID != "old" || view.Decisions[30].UID != "older" {
 		t.Errorf("%v: %s", err, data)
 	}
 	p.UID = "new" // no decision about it yet

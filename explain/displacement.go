@@ -10,24 +10,25 @@ import (
 
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/table"
 )
 
-// EvictionsText writes a table of displacements, limited to most entries if most is
-// positive.
-func EvictionsText(w io.Writer, list []*journal.Displacement, now time.Time, most int) error {
+// EvictionsText writes a table of displacements.
+func EvictionsText(w io.Writer, list []*journal.Displacement, o TextOptions) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d displaced%s\n", len(list), byCause(list))
 	if len(list) > 0 {
-		t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(t, "AGO\tPOD\tNODE\tCAUSE\tREQUESTED BY\tBUDGETS\tREPLACEMENT\tREADY AFTER")
-		for i, d := range list {
-			if most > 0 && i == most {
-				fmt.Fprintf(t, "and %d more (--all shows them)\n", len(list)-i)
-				break
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", ageOf(now, d.Time), oneLine(d.Pod.Key()), orDash(oneLine(d.Node)), oneLine(d.Cause), orDash(requestedBy(d)), budgetsOf(d), replacementOf(d), readyAfter(d))
+		t := table.New(table.Columns("AGO", "POD", "NODE", "CAUSE", "REQUESTED BY", "BUDGETS", "REPLACEMENT", "READY AFTER"),
+			table.WideColumns("OWNER", "DELETED AFTER", "MESSAGE"))
+		shown := o.limited(len(list))
+		for _, d := range list[:shown] {
+			t.AddRow(ageOf(o.Now, d.Time), oneLine(d.Pod.Key()), orDash(oneLine(d.Node)), oneLine(d.Cause), orDash(requestedBy(d)), budgetsOf(d), replacementOf(d), readyAfter(d),
+				ownerOf(d), deletedAfter(d), orDash(oneLine(d.Message)))
 		}
-		_ = t.Flush()
+		_ = t.Write(&b, o.Wide)
+		if more := len(list) - shown; more > 0 {
+			fmt.Fprintf(&b, "and %d more (--all shows them)\n", more)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -105,6 +106,20 @@ func readyAfter(d *journal.Displacement) string {
 		return "-"
 	}
 	return formatElapsed(d.Time, *d.Replacement.Ready)
+}
+
+func ownerOf(d *journal.Displacement) string {
+	if d.Owner == nil {
+		return "-"
+	}
+	return oneLine(d.Owner.Kind + "/" + d.Owner.Name)
+}
+
+func deletedAfter(d *journal.Displacement) string {
+	if d.Gone == nil {
+		return "-"
+	}
+	return formatElapsed(d.Time, *d.Gone)
 }
 
 // formatElapsed formats a duration in seconds, the resolution of most API times.

@@ -30,7 +30,7 @@ func displacedBy() []*journal.Displacement {
 
 func TestEvictionsText(t *testing.T) {
 	var b strings.Builder
-	if err := EvictionsText(&b, displacedBy(), displacedAt.Add(5*time.Minute), 1); err != nil {
+	if err := EvictionsText(&b, displacedBy(), TextOptions{Now: displacedAt.Add(5 * time.Minute), Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
 	want := `2 displaced: 1 by Preemption, 1 by Pressure
@@ -83,7 +83,7 @@ func TestForgedRecords(t *testing.T) {
 		{Time: displacedAt, Pod: pod, Node: evil, Cause: evil, For: &pod, Writer: evil, Replacement: &journal.Replacement{Name: evil}},
 	}
 	var b strings.Builder
-	err := EvictionsText(&b, forged, displacedAt, 2)
+	err := EvictionsText(&b, forged, TextOptions{Now: displacedAt, Limit: 2})
 	for _, d := range forged {
 		err = errors.Join(err, DisplacementText(&b, d, 0, displacedAt), DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{d}}.Text(&b))
 	}

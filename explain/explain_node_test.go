@@ -38,7 +38,7 @@ func TestExplainNode(t *testing.T) {
 	a := ExplainNode(s, func(*model.Pod) *framework.Profile { return profile }, 1, "n7", pods)
 	a.Conditions = []Condition{{Type: "Ready", Status: "True"}, {Type: "MemoryPressure", Status: "True", Reason: "Low", Message: "90Mi left", Since: now.Add(-3 * time.Minute)}}
 	var b strings.Builder
-	if err := a.Text(&b, now, false); err != nil {
+	if err := a.Text(&b, TextOptions{Now: now, Limit: 15}); err != nil {
 		t.Fatal(err)
 	}
 	want := `node n7
@@ -68,11 +68,11 @@ rejected
 	var got struct {
 		Node      string
 		Resources []struct{ Requested, Allocatable int64 }
-		Takes     []string
-		Refuses   []struct{ Pod, Plugin string }
+		Fits      []string
+		Rejected  []struct{ Pod, Plugin string }
 		Holds     []struct{ Type, Owner string }
 	}
-	if err != nil || json.Unmarshal(data, &got) != nil || got.Resources[0].Requested != 2500 || len(got.Takes) != 2 || got.Refuses[0].Plugin != "NodeResourcesFit" && got.Refuses[0].Plugin != "TaintToleration" || got.Holds[0].Owner != "ReplicaSet/web" {
+	if err != nil || json.Unmarshal(data, &got) != nil || got.Resources[0].Requested != 2500 || len(got.Fits) != 2 || got.Rejected[0].Plugin != "NodeResourcesFit" && got.Rejected[0].Plugin != "TaintToleration" || got.Holds[0].Owner != "ReplicaSet/web" {
 		t.Errorf("%v: %s", err, data)
 	}
 	if ExplainNode(s, nil, 1, "none", nil) != nil {
@@ -93,7 +93,7 @@ func TestSortPendingPods(t *testing.T) {
 	}
 	SortPendingPods(list)
 	var b strings.Builder
-	if err := QueueText(&b, list, now, 4); err != nil {
+	if err := QueueText(&b, list, TextOptions{Now: now, Limit: 4}); err != nil {
 		t.Fatal(err)
 	}
 	want := `5 waiting: 1 nominated, 2 new, 1 unschedulable, 1 gated

@@ -95,20 +95,20 @@ Each of these makes the pod fit (verified on a copy of the cluster)
 		t.Fatal(err)
 	}
 	var view struct {
-		Remedies []struct {
-			Words, Node string
-			Changes     []struct {
+		Suggestions []struct {
+			Message, Node string
+			Changes       []struct {
 				Kind, Node, Key string
 				Amount          int64
 			}
 		}
-		Preemption struct{ Outcome string }
-		Wakes      []struct{ Plugin string }
+		Preemption      struct{ Outcome string }
+		RequeueTriggers []struct{ Plugin string }
 	}
 	if err := json.Unmarshal(data, &view); err != nil {
 		t.Fatal(err)
 	}
-	if c := view.Remedies[0].Changes[0]; c.Kind != "FreeResource" || c.Node != "n7" || c.Key != "cpu" || c.Amount != 300 || view.Preemption.Outcome != "noneHelps" || len(view.Wakes) != 3 {
+	if c := view.Suggestions[0].Changes[0]; c.Kind != "FreeResource" || c.Node != "n7" || c.Key != "cpu" || c.Amount != 300 || view.Preemption.Outcome != "noCandidates" || len(view.RequeueTriggers) != 3 {
 		t.Errorf("%s", data)
 	}
 }

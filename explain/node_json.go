@@ -6,18 +6,18 @@ import (
 )
 
 type nodeExplanationView struct {
-	Node       string           `json:"node"`
-	Ready      bool             `json:"ready"`
-	Cordoned   bool             `json:"cordoned"`
-	Taints     []string         `json:"taints,omitempty"`
-	Conditions []conditionView  `json:"conditions,omitempty"`
-	Resources  []resourceView   `json:"resources"`
-	Pods       []placedView     `json:"pods"`
-	Nominated  []string         `json:"nominated,omitempty"`
-	Holds      []holdView       `json:"holds,omitempty"`
-	Takes      []string         `json:"takes,omitempty"`
-	Refused    []refusedPodView `json:"refuses,omitempty"`
-	Unasked    int              `json:"unasked,omitempty"`
+	Node         string           `json:"node"`
+	Ready        bool             `json:"ready"`
+	Cordoned     bool             `json:"cordoned"`
+	Taints       []string         `json:"taints,omitempty"`
+	Conditions   []conditionView  `json:"conditions,omitempty"`
+	Resources    []resourceView   `json:"resources"`
+	Pods         []placedView     `json:"pods"`
+	Nominated    []string         `json:"nominated,omitempty"`
+	Holds        []holdView       `json:"holds,omitempty"`
+	Fits         []string         `json:"fits,omitempty"`
+	Rejected     []refusedPodView `json:"rejected,omitempty"`
+	NotEvaluated int              `json:"notEvaluated,omitempty"`
 }
 
 type conditionView struct {
@@ -60,7 +60,7 @@ type refusedPodView struct {
 // JSON returns the explanation as JSON. The names of fields are stable.
 func (a *NodeExplanation) JSON() ([]byte, error) {
 	v := nodeExplanationView{Node: a.Node.Name, Ready: a.Node.Ready, Cordoned: a.Node.Unschedulable, Pods: []placedView{},
-		Nominated: keys(a.Nominated), Takes: a.Fits, Unasked: a.NotEvaluated}
+		Nominated: keys(a.Nominated), Fits: a.Fits, NotEvaluated: a.NotEvaluated}
 	for i := range a.Node.Taints {
 		v.Taints = append(v.Taints, taintText(&a.Node.Taints[i]))
 	}
@@ -77,7 +77,7 @@ func (a *NodeExplanation) JSON() ([]byte, error) {
 		v.Holds = append(v.Holds, holdView{h.Key(), h.Type.String(), h.Owner.Kind + "/" + h.Owner.Name, h.Cause, h.Count, h.Until})
 	}
 	for i := range a.Rejected {
-		v.Refused = append(v.Refused, refusedPodView{a.Rejected[i].Pod, newVerdictView(&a.Rejected[i].Verdict)})
+		v.Rejected = append(v.Rejected, refusedPodView{a.Rejected[i].Pod, newVerdictView(&a.Rejected[i].Verdict)})
 	}
 	return json.MarshalIndent(v, "", "  ")
 }

@@ -9,13 +9,11 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/table"
 )
 
-// maxPods is the number of a node's pods that a text shows.
-const maxPods = 15
-
-// Text writes the explanation as text. all disables limits.
-func (a *NodeExplanation) Text(w io.Writer, now time.Time, all bool) error {
+// Text writes the explanation as text.
+func (a *NodeExplanation) Text(w io.Writer, o TextOptions) error {
 	var b strings.Builder
 	b.WriteString("node " + a.Node.Name)
 	if a.Node.Unschedulable {
@@ -25,11 +23,11 @@ func (a *NodeExplanation) Text(w io.Writer, now time.Time, all bool) error {
 		b.WriteString(", not ready")
 	}
 	b.WriteString("\n")
-	a.writeState(&b, now)
+	a.writeState(&b, o.Now)
 	a.writeResources(&b)
-	a.writePods(&b, all)
-	a.writeReservations(&b, now)
-	a.writePending(&b, all)
+	a.writePods(&b, o)
+	a.writeReservations(&b, o.Now)
+	a.writePending(&b, o.Limit == 0)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -78,29 +76,32 @@ func (a *NodeExplanation) writeResources(b *strings.Builder) {
 	_ = t.Flush()
 }
 
-func (a *NodeExplanation) writePods(b *strings.Builder, all bool) {
+func (a *NodeExplanation) writePods(b *strings.Builder, o TextOptions) {
 	if len(a.Pods) == 0 {
 		b.WriteString("\nno pods\n")
 		return
 	}
 	b.WriteString("\n")
-	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "POD\tPRIORITY\tCPU\tMEMORY\tSTATE")
-	for i, p := range a.Pods {
-		if i == maxPods && !all {
-			fmt.Fprintf(t, "and %d smaller ones (--pods shows all)\n", len(a.Pods)-i)
-			break
+	t := table.New(table.Columns("POD", "PRIORITY", "CPU", "MEMORY", "STATE"), table.WideColumns("EPHEMERAL-STORAGE", "OWNER"))
+	shown := o.limited(len(a.Pods))
+	for _, p := range a.Pods[:shown] {
+		r, owner := &p.Spec.Requests, "-"
+		if p.Owner.Kind != "" {
+			owner = p.Owner.Kind + "/" + p.Owner.Name
 		}
-		r := &p.Spec.Requests
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", p.Key(), p.Spec.Priority, FormatQuantity("cpu", r.MilliCPU), FormatQuantity("memory", r.Memory), podState(p))
+		t.AddRow(p.Key(), fmt.Sprint(p.Spec.Priority), FormatQuantity("cpu", r.MilliCPU), FormatQuantity("memory", r.Memory), podState(p),
+			FormatQuantity("ephemeral-storage", r.Ephemeral), owner)
 	}
-	_ = t.Flush()
+	_ = t.Write(b, o.Wide)
+	if more := len(a.Pods) - shown; more > 0 {
+		fmt.Fprintf(b, "and %d smaller ones (--pods shows all)\n", more)
+	}
 }
 
 func podState(p *model.Pod) string {
 	switch {
 	case p.Deleting:
-		return "leaving"
+		return "terminating"
 	case p.Ready:
 		return "ready"
 	case p.Phase == model.Running:

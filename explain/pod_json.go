@@ -10,26 +10,26 @@ import (
 // JSON returns the explanation as JSON, in the schema of conformance/scheduling's `expect`
 // with additional fields. The names of fields are stable.
 func (a *PodExplanation) JSON() ([]byte, error) {
-	v := explanationView{recordView: newRecordView(a.Record, a.Node), NodeUnknown: a.NodeMissing, Troubles: a.Problems, Nominated: a.Nominated, Leaving: keys(a.TerminatingVictims), Extenders: a.Extenders}
+	v := explanationView{recordView: newRecordView(a.Record, a.Node), NodeUnknown: a.NodeMissing, Problems: a.Problems, Nominated: a.Nominated, TerminatingVictims: keys(a.TerminatingVictims), Extenders: a.Extenders}
 	waiting := a.Node == "" && (a.Record.Outcome == decision.Infeasible || a.Record.Outcome == decision.Gated)
 	if waiting {
 		for _, w := range RequeueTriggers(a.Record.UnschedulablePlugins) {
-			v.Wakes = append(v.Wakes, triggerView{w.Plugin.String(), w.Events})
+			v.RequeueTriggers = append(v.RequeueTriggers, triggerView{w.Plugin.String(), w.Events})
 		}
 	}
 	if p := a.Preemption; p != nil {
-		v.Preemption = &preemptionView{Tried: preemptionOutcomeNames[p.Outcome], Node: p.Node, Victims: keys(p.Victims), Violations: p.Violations, Error: p.Error}
+		v.Preemption = &preemptionView{Outcome: preemptionOutcomeNames[p.Outcome], Node: p.Node, Victims: keys(p.Victims), Violations: p.Violations, Error: p.Error}
 	}
 	if a.Suggestions != nil {
-		v.Remedies, v.Tried = []suggestionView{}, &a.Suggestions.Trials
+		v.Suggestions, v.Trials = []suggestionView{}, &a.Suggestions.Trials
 		for i := range a.Suggestions.Suggestions {
-			v.Remedies = append(v.Remedies, newSuggestionView(a.Pod, &a.Suggestions.Suggestions[i]))
+			v.Suggestions = append(v.Suggestions, newSuggestionView(a.Pod, &a.Suggestions.Suggestions[i]))
 		}
 		for i := range a.Suggestions.VerdictsWhenEmpty {
-			v.Empty = append(v.Empty, newNodeView(&a.Suggestions.VerdictsWhenEmpty[i]))
+			v.EmptyNodes = append(v.EmptyNodes, newNodeView(&a.Suggestions.VerdictsWhenEmpty[i]))
 		}
 	}
-	v.UID, v.Decided = a.uid(), slices.Concat(decisionsByUID(a.Decisions, a.uid())...)
+	v.UID, v.Decisions = a.uid(), slices.Concat(decisionsByUID(a.Decisions, a.uid())...)
 	return json.MarshalIndent(v, "", "  ")
 }
 
@@ -43,7 +43,7 @@ type recordView struct {
 	PreFilter      *verdictView `json:"preFilter,omitempty"`
 	PreFilterNodes []string     `json:"preFilterNodes,omitempty"`
 	NominatedFirst bool         `json:"nominatedFirst,omitempty"`
-	HeldFirst      bool         `json:"heldFirst,omitempty"`
+	ReservedFirst  bool         `json:"reservedFirst,omitempty"`
 	Nodes          []nodeView   `json:"nodes,omitempty"`
 	Top            []string     `json:"top,omitempty"`
 	Choice         string       `json:"choice,omitempty"`
@@ -75,15 +75,15 @@ type numbers struct {
 	Want    int64  `json:"want,omitempty"`
 	Used    int64  `json:"used,omitempty"`
 	Have    int64  `json:"have,omitempty"`
-	Who     string `json:"who,omitempty"`
-	Words   string `json:"words"`
+	Object  string `json:"object,omitempty"`
+	Message string `json:"message"`
 }
 
 func newRecordView(rec *decision.Record, node string) *recordView {
 	v := &recordView{
 		Pod: rec.Pod, Node: node, Profile: rec.Profile, Outcome: rec.Outcome.String(), Message: rec.Error,
 		PreEnqueue: newVerdictView(rec.PreEnqueue), PreFilter: newVerdictView(rec.PreFilter),
-		PreFilterNodes: rec.PreFilterNodes, NominatedFirst: rec.NominatedFirst, HeldFirst: rec.ReservedFirst, Top: rec.Top, Choice: rec.Choice,
+		PreFilterNodes: rec.PreFilterNodes, NominatedFirst: rec.NominatedFirst, ReservedFirst: rec.ReservedFirst, Top: rec.Top, Choice: rec.Choice,
 	}
 	for i := range rec.Nodes {
 		v.Nodes = append(v.Nodes, newNodeView(&rec.Nodes[i]))

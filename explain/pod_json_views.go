@@ -10,27 +10,27 @@ import (
 // explanationView is the JSON of a PodExplanation. The names of fields are stable.
 type explanationView struct {
 	*recordView
-	UID         string             `json:"uid,omitempty"`
-	NodeUnknown bool               `json:"nodeUnknown,omitempty"` // the node of the bound pod does not exist
-	Troubles    []string           `json:"troubles,omitempty"`    // reported by the node
-	Nominated   string             `json:"nominatedNode,omitempty"`
-	Leaving     []string           `json:"waitsForVictims,omitempty"`
-	Extenders   bool               `json:"extendersNotAsked,omitempty"`
-	Wakes       []triggerView      `json:"wakes,omitempty"`
-	Preemption  *preemptionView    `json:"preemption,omitempty"`
-	Remedies    []suggestionView   `json:"remedies,omitempty"` // cheapest first
-	Tried       *int               `json:"remediesTried,omitempty"`
-	Empty       []nodeView         `json:"emptyNodes,omitempty"` // only if the pod fits no empty node
-	Decided     []journal.Decision `json:"decided,omitempty"`    // from a scheduler's journal: about this pod, then about deleted pods of its name
+	UID                string             `json:"uid,omitempty"`
+	NodeUnknown        bool               `json:"nodeUnknown,omitempty"` // the node of the bound pod does not exist
+	Problems           []string           `json:"problems,omitempty"`    // reported by the node
+	Nominated          string             `json:"nominatedNode,omitempty"`
+	TerminatingVictims []string           `json:"terminatingVictims,omitempty"`
+	Extenders          bool               `json:"extendersNotCalled,omitempty"`
+	RequeueTriggers    []triggerView      `json:"requeueTriggers,omitempty"`
+	Preemption         *preemptionView    `json:"preemption,omitempty"`
+	Suggestions        []suggestionView   `json:"suggestions,omitempty"` // cheapest first
+	Trials             *int               `json:"suggestionsTried,omitempty"`
+	EmptyNodes         []nodeView         `json:"emptyNodes,omitempty"` // only if the pod fits no empty node
+	Decisions          []journal.Decision `json:"decisions,omitempty"`  // from a scheduler's journal: about this pod, then about deleted pods of its name
 }
 
 type triggerView struct {
 	Plugin string   `json:"plugin"`
-	When   []string `json:"when,omitempty"`
+	Events []string `json:"events,omitempty"`
 }
 
 type preemptionView struct {
-	Tried      string   `json:"outcome"`
+	Outcome    string   `json:"outcome"`
 	Node       string   `json:"node,omitempty"`
 	Victims    []string `json:"victims,omitempty"`
 	Violations int      `json:"pdbViolations,omitempty"`
@@ -38,15 +38,15 @@ type preemptionView struct {
 }
 
 var preemptionOutcomeNames = map[decision.PreemptionOutcome]string{
-	decision.PreemptionNotTried: "notTried", decision.PreemptionPolicyNever: "never", decision.PreemptionVictimsTerminating: "waitsForVictims",
-	decision.PreemptionNoCandidates: "noneHelps", decision.PreemptionNominated: "nominated", decision.PreemptionFailed: "error",
+	decision.PreemptionNotTried: "notTried", decision.PreemptionPolicyNever: "policyNever", decision.PreemptionVictimsTerminating: "victimsTerminating",
+	decision.PreemptionNoCandidates: "noCandidates", decision.PreemptionNominated: "nominated", decision.PreemptionFailed: "error",
 }
 
 type suggestionView struct {
-	Words   string       `json:"words"`
+	Message string       `json:"message"`
 	Node    string       `json:"node"` // node for the pod
 	Cost    int64        `json:"cost"`
-	Untried int          `json:"alikeNotTried,omitempty"` // number of nodes with the same verdict that were not tried
+	Untried int          `json:"similarNodesNotTried,omitempty"` // number of nodes with the same verdict that were not tried
 	Changes []changeView `json:"changes"`
 }
 
@@ -66,7 +66,7 @@ type changeView struct {
 }
 
 func newSuggestionView(pod *model.Pod, r *remediation.Suggestion) suggestionView {
-	v := suggestionView{Words: SuggestionText(pod, r), Node: r.Node, Cost: r.Cost, Untried: r.Untried}
+	v := suggestionView{Message: SuggestionText(pod, r), Node: r.Node, Cost: r.Cost, Untried: r.Untried}
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		w := changeView{Kind: c.Kind.String(), Node: c.Node, Key: c.Key, Value: c.Value, Amount: c.Amount, Constraint: c.Index}

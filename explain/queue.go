@@ -7,8 +7,9 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/berthproject/berth/internal/table"
 )
 
 // PendingPod is a pod without a node as the API shows it. The API has neither attempts nor
@@ -44,8 +45,8 @@ func SortPendingPods(list []PendingPod) {
 	})
 }
 
-// QueueText writes a table of pending pods, limited to most entries if most is positive.
-func QueueText(w io.Writer, list []PendingPod, now time.Time, most int) error {
+// QueueText writes a table of pending pods.
+func QueueText(w io.Writer, list []PendingPod, o TextOptions) error {
 	var b strings.Builder
 	counts := map[string]int{}
 	for _, p := range list {
@@ -63,16 +64,15 @@ func QueueText(w io.Writer, list []PendingPod, now time.Time, most int) error {
 	}
 	b.WriteString("\n")
 	if len(list) > 0 {
-		t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-		fmt.Fprintln(t, "POD\tPRIORITY\tSTATE\tSINCE\tAGE\tWAITS FOR")
-		for i, p := range list {
-			if most > 0 && i == most {
-				fmt.Fprintf(t, "and %d more (--all shows them)\n", len(list)-i)
-				break
-			}
-			fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\n", p.Pod, p.Priority, p.State, ageOf(now, p.Since), ageOf(now, p.Created), waitsFor(&p))
+		t := table.New(table.Columns("POD", "PRIORITY", "STATE", "SINCE", "AGE", "WAITS FOR"), table.WideColumns("SCHEDULER", "NOMINATED NODE"))
+		shown := o.limited(len(list))
+		for _, p := range list[:shown] {
+			t.AddRow(p.Pod, fmt.Sprint(p.Priority), p.State, ageOf(o.Now, p.Since), ageOf(o.Now, p.Created), waitsFor(&p), p.Scheduler, orDash(p.Nominated))
 		}
-		_ = t.Flush()
+		_ = t.Write(&b, o.Wide)
+		if more := len(list) - shown; more > 0 {
+			fmt.Fprintf(&b, "and %d more (--all shows them)\n", more)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -38,7 +38,7 @@ func TestEqualSuggestionsAreGrouped(t *testing.T) {
 		}
 	}
 	data, err := a.JSON()
-	if err != nil || strings.Count(string(data), `"words": "free 100m cpu on n`) != 6 || !strings.Contains(string(data), `"alikeNotTried": 4`) {
+	if err != nil || strings.Count(string(data), `"message": "free 100m cpu on n`) != 6 || !strings.Contains(string(data), `"similarNodesNotTried": 4`) {
 		t.Errorf("%v: %s", err, data)
 	}
 	both := misfit()

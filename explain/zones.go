@@ -1,20 +1,19 @@
 package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/berthproject/berth/engine/nodelifecycle"
+	"github.com/berthproject/berth/internal/table"
 )
 
 // Zones are the failure domains of a cluster with their unready nodes.
 type Zones struct {
 	// AllUnready: no zone has a ready node, so no node is tainted.
-	AllUnready bool   `json:"allLost"`
+	AllUnready bool   `json:"allUnready"`
 	Zones      []Zone `json:"zones"`
 }
 
@@ -25,10 +24,10 @@ type Zone struct {
 	Nodes int    `json:"nodes"` // nodes that count for the state
 	Ready int    `json:"ready"`
 	// EverySeconds is the interval of NoExecute taints; 0: no taints, for Reason.
-	EverySeconds float64       `json:"everySeconds"`
-	Reason       string        `json:"why,omitempty"`
+	EverySeconds float64       `json:"taintIntervalSeconds"`
+	Reason       string        `json:"reason,omitempty"`
 	LastTaint    time.Time     `json:"lastTaint,omitzero"`
-	UnreadyNodes []UnreadyNode `json:"lost,omitempty"`
+	UnreadyNodes []UnreadyNode `json:"unreadyNodes,omitempty"`
 }
 
 // UnreadyNode is a node that is not ready: it has a NoExecute taint, or waits for it.
@@ -37,8 +36,8 @@ type UnreadyNode struct {
 	Ready         string    `json:"ready"` // status of the Ready condition
 	Since         time.Time `json:"since,omitzero"`
 	Tainted       time.Time `json:"tainted,omitzero"`
-	QueuePosition int       `json:"place,omitempty"` // 1: the next one
-	TaintAt       time.Time `json:"turn,omitzero"`   // expected time; zero: never
+	QueuePosition int       `json:"queuePosition,omitempty"` // 1: the next one
+	TaintAt       time.Time `json:"taintAt,omitzero"`        // expected time; zero: never
 }
 
 // ZonesOf returns the zones of the nodes.
@@ -88,40 +87,43 @@ func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, all bool) stri
 	return "the rate is 0"
 }
 
-// ZonesText writes zones as a table.
-func ZonesText(w io.Writer, zones *Zones, now time.Time) error {
+// ZonesText writes zones and their unready nodes as tables.
+func ZonesText(w io.Writer, zones *Zones, o TextOptions) error {
 	var b strings.Builder
 	if zones.AllUnready {
 		b.WriteString("No zone has a ready node: no node is tainted and no pod evicted.\n")
 	}
-	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "ZONE\tSTATE\tREADY\tTAINTED\tQUEUED\tRATE")
-	lost := 0
+	zoneTable := table.New(table.Columns("ZONE", "STATE", "READY", "TAINTED", "QUEUED", "RATE"), table.WideColumns("LAST TAINT"))
+	nodeTable := table.New(table.Columns("UNREADY NODE", "ZONE", "READY", "FOR", "NOEXECUTE TAINT"), table.WideColumns("SINCE", "TAINT AT"))
+	unready := 0
 	for i := range zones.Zones {
 		z := &zones.Zones[i]
 		tainted := 0
 		for _, n := range z.UnreadyNodes {
+			at := n.TaintAt
 			if n.QueuePosition == 0 {
 				tainted++
+				at = n.Tainted
 			}
+			nodeTable.AddRow(n.Name, zoneName(z), n.Ready, ageOf(o.Now, n.Since), taintTimeText(&n, o.Now), timeOrDash(n.Since), timeOrDash(at))
 		}
-		lost += len(z.UnreadyNodes)
-		fmt.Fprintf(t, "%s\t%s\t%d of %d\t%d\t%d\t%s\n", zoneName(z), z.State, z.Ready, z.Nodes, tainted, len(z.UnreadyNodes)-tainted, rateText(z))
+		unready += len(z.UnreadyNodes)
+		zoneTable.AddRow(zoneName(z), z.State, fmt.Sprintf("%d of %d", z.Ready, z.Nodes), fmt.Sprint(tainted), fmt.Sprint(len(z.UnreadyNodes)-tainted), rateText(z), timeOrDash(z.LastTaint))
 	}
-	_ = t.Flush()
-	if lost > 0 {
+	_ = zoneTable.Write(&b, o.Wide)
+	if unready > 0 {
 		b.WriteString("\n")
-		fmt.Fprintln(t, "UNREADY NODE\tZONE\tREADY\tFOR\tNOEXECUTE TAINT")
-		for i := range zones.Zones {
-			z := &zones.Zones[i]
-			for _, n := range z.UnreadyNodes {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", n.Name, zoneName(z), n.Ready, ageOf(now, n.Since), taintTimeText(&n, now))
-			}
-		}
-		_ = t.Flush()
+		_ = nodeTable.Write(&b, o.Wide)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func timeOrDash(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 func zoneName(z *Zone) string {
@@ -151,6 +153,3 @@ func taintTimeText(n *UnreadyNode, now time.Time) string {
 	}
 	return fmt.Sprintf("position %d, in %s", n.QueuePosition, ageOf(n.TaintAt, now))
 }
-
-// ZonesJSON returns zones as JSON.
-func ZonesJSON(zones *Zones) ([]byte, error) { return json.MarshalIndent(zones, "", "  ") }

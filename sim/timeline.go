@@ -7,10 +7,10 @@ import (
 
 // Line is a line of the timeline.
 type Line struct {
-	At     time.Duration `json:"at"`   // since the start
-	Actor  string        `json:"who"`  // scheduler, agent, scenario, fault, ...
-	Action string        `json:"what"` // bind, reject, preempt, start, ...
-	Object string        `json:"on"`   // namespace/name of the object
+	At     time.Duration `json:"at"`     // since the start
+	Actor  string        `json:"actor"`  // scheduler, agent, scenario, fault, ...
+	Action string        `json:"action"` // bind, reject, preempt, start, ...
+	Object string        `json:"object"` // namespace/name of the object
 	Text   string        `json:"text"`
 }
 

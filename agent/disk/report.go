@@ -23,10 +23,10 @@ const (
 // Report lists what uses the disks of a node. Sizes are in bytes.
 type Report struct {
 	Node        string       `json:"node"`
-	At          time.Time    `json:"at"`
+	At          time.Time    `json:"time"`
 	FileSystems []FileSystem `json:"fileSystems"`
 	// Consumers are sorted by size, largest first.
-	Consumers []Consumer `json:"holders"`
+	Consumers []Consumer `json:"consumers"`
 	// Unknown lists what could not be measured, and why.
 	Unknown []string `json:"unknown,omitempty"`
 }

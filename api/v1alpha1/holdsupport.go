@@ -10,14 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A scheduler that supports Holds says so in the Lease HoldSupportNamespace/HoldSupportLease. Without that support
+// A scheduler advertises its support of Holds in the Lease HoldSupportNamespace/HoldSupportLease. Without that support
 // no Reserve Hold must be created for the pods of the scheduler, since nothing would use the reserved room.
 const (
 	HoldSupportNamespace = metav1.NamespaceSystem
 	HoldSupportLease     = "berth-scheduler"
 	// HoldSupportAnnotation holds the identity of the Lease holder at the time of writing and the scheduler names that
 	// it serves. The Lease may have another holder since.
-	HoldSupportAnnotation = "berth.dev/honours-holds"
+	HoldSupportAnnotation = "berth.dev/hold-support"
+	// formerHoldSupportAnnotation is its name in version 0.1.0, which is read, too.
+	formerHoldSupportAnnotation = "berth.dev/honours-holds"
 )
 
 // AdvertiseHoldSupport records in a Lease that its holder supports Holds for the pods of these schedulers.
@@ -27,7 +29,16 @@ func AdvertiseHoldSupport(l *coordinationv1.Lease, schedulers []string) {
 	if l.Annotations == nil {
 		l.Annotations = map[string]string{}
 	}
+	delete(l.Annotations, formerHoldSupportAnnotation)
 	l.Annotations[HoldSupportAnnotation] = leaseHolder(l) + " " + strings.Join(slices.Sorted(slices.Values(schedulers)), ",")
+}
+
+// WithdrawHoldSupport undoes AdvertiseHoldSupport.
+//
+// +k8s:openapi-gen=false
+func WithdrawHoldSupport(l *coordinationv1.Lease) {
+	delete(l.Annotations, HoldSupportAnnotation)
+	delete(l.Annotations, formerHoldSupportAnnotation)
 }
 
 // HoldSupport returns the schedulers for whose pods the holder of a Lease supports Holds. If there are none, why is
@@ -35,19 +46,31 @@ func AdvertiseHoldSupport(l *coordinationv1.Lease, schedulers []string) {
 //
 // +k8s:openapi-gen=false
 func HoldSupport(l *coordinationv1.Lease, now time.Time) (schedulers []string, why string) {
-	who, names, _ := strings.Cut(l.Annotations[HoldSupportAnnotation], " ")
+	writer, names := advertisement(l)
 	name := "the Lease " + l.Namespace + "/" + l.Name
 	switch {
 	case names == "":
 		return nil, name + " does not advertise Hold support"
 	case leaseHolder(l) == "":
 		return nil, name + " has no holder: no scheduler with Hold support is running"
-	case leaseHolder(l) != who:
-		return nil, fmt.Sprintf("%s was written by %s and is now held by %s", name, who, leaseHolder(l))
+	case leaseHolder(l) != writer:
+		return nil, fmt.Sprintf("%s was written by %s and is now held by %s", name, writer, leaseHolder(l))
 	case l.Spec.RenewTime == nil || !now.Before(l.Spec.RenewTime.Add(leaseDuration(l))):
 		return nil, name + " has expired: no scheduler with Hold support is running, or clocks differ"
 	}
 	return strings.Split(names, ","), ""
+}
+
+// advertisement returns the scheduler names in the annotation and the Lease holder that wrote it. If both names of the
+// annotation are present, the one that the current holder wrote is valid.
+func advertisement(l *coordinationv1.Lease) (writer, names string) {
+	for _, annotation := range []string{HoldSupportAnnotation, formerHoldSupportAnnotation} {
+		w, n, _ := strings.Cut(l.Annotations[annotation], " ")
+		if names == "" || n != "" && w == leaseHolder(l) {
+			writer, names = w, n
+		}
+	}
+	return writer, names
 }
 
 // leaseHolder returns the holder of a Lease, or "".

@@ -32,7 +32,13 @@ func TestHoldSupport(t *testing.T) {
 			l.Spec.RenewTime.Time, l.Spec.LeaseDurationSeconds = now.Add(-time.Minute), new(int32(90))
 		}, ""},
 		"it was never renewed": {func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil }, "has expired"},
-		"its clock is ahead":   {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(time.Hour) }, ""},
+		"annotation of version 0.1.0": {func(l *coordinationv1.Lease) {
+			l.Annotations = map[string]string{"berth.dev/honours-holds": "me default-scheduler,second"}
+		}, ""},
+		"written by version 0.1.0 last": {func(l *coordinationv1.Lease) {
+			l.Annotations = map[string]string{HoldSupportAnnotation: "former default-scheduler", "berth.dev/honours-holds": "me default-scheduler,second"}
+		}, ""},
+		"its clock is ahead": {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(time.Hour) }, ""},
 	} {
 		got, why := HoldSupport(lease(tc.change), now)
 		if (tc.why == "") != slices.Equal(got, []string{"default-scheduler", "second"}) || !strings.Contains(why, tc.why) || (why == "") != (tc.why == "") {

@@ -45,7 +45,6 @@ func addCompletions(root *cobra.Command) {
 		"berth load --namespace":      completeNamespaces,
 		"berth agent --node-name":     completeNodes,
 	}
-	outputs := cobra.FixedCompletions([]cobra.Completion{cli.OutputText, cli.OutputJSON, cli.OutputYAML}, cobra.ShellCompDirectiveNoFileComp)
 	var add func(cmd *cobra.Command)
 	add = func(cmd *cobra.Command) {
 		path := cmd.CommandPath()
@@ -56,9 +55,6 @@ func addCompletions(root *cobra.Command) {
 			if command, flag, _ := strings.Cut(name, " --"); command == path {
 				_ = cmd.RegisterFlagCompletionFunc(flag, f)
 			}
-		}
-		if cmd.Flags().Lookup("output") != nil && path != "berth config" {
-			_ = cmd.RegisterFlagCompletionFunc("output", outputs)
 		}
 		for _, c := range cmd.Commands() {
 			add(c)

@@ -56,7 +56,10 @@ func TestCompletion(t *testing.T) {
 		"evictions -n |s":          "shop",
 		"evictions --node |n":      "n1 n2",
 		"evictions --cause |Pree":  "Preemption",
-		"queue -o |":               "text json yaml",
+		"queue -o |":               "text wide name json yaml",
+		"version -o |":             "text json yaml",
+		"config -o |":              "yaml json",
+		"image ls -o |":            "text wide json yaml",
 		"kubectl |cluster-i":       "cluster-info",
 	} {
 		before, prefix, _ := strings.Cut(line, "|")

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/spf13/cobra"
 
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -13,10 +11,11 @@ import (
 // configCommand returns `berth config`, which prints the effective BerthConfiguration.
 func configCommand() *cobra.Command {
 	var files []string
-	var output string
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Print every BerthConfiguration option with its value and meaning",
+		Long:  "Prints every BerthConfiguration option with its value. YAML has the meaning of\neach option as a comment.",
 		Example: `  berth config > berth.yaml
   berth config --config berth.yaml -o json`,
 		Args: cobra.NoArgs,
@@ -25,18 +24,13 @@ func configCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			switch output {
-			case "yaml":
-				return config.Print(cmd.OutOrStdout(), settings.Berth)
-			case "json":
-				enc := json.NewEncoder(cmd.OutOrStdout())
-				enc.SetIndent("", "  ")
-				return enc.Encode(settings.Berth)
+			if output.String() == cli.OutputYAML {
+				return config.Print(cmd.OutOrStdout(), settings.Berth) // with comments
 			}
-			return fmt.Errorf("-o %q: must be yaml or json", output)
+			return output.Print(cmd.OutOrStdout(), cli.Printable{Object: settings.Berth})
 		},
 	}
 	settings.AddFlag(cmd.Flags(), &files)
-	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "output format: yaml (with comments) or json")
+	cli.AddOutputFlag(cmd, cmd.Flags(), &output, cli.OutputYAML, cli.OutputJSON)
 	return cmd
 }

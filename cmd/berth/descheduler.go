@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
@@ -31,7 +30,7 @@ type deschedulerFlags struct {
 	dryRun, noMetrics bool
 	address           string
 	port              int
-	output            string
+	output            cli.Output
 	elect             bool
 	election          leaderelection.Election
 }
@@ -85,12 +84,13 @@ Exits with 0 if all moves were made or none was needed, 3 if some were not made,
 			return f.run(cmd)
 		},
 	}
-	f.addFlags(cmd.Flags())
+	f.addFlags(cmd)
 	cmd.AddCommand(deschedulerConvertCommand())
 	return cmd
 }
 
-func (f *deschedulerFlags) addFlags(flags *pflag.FlagSet) {
+func (f *deschedulerFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the descheduler's credential (default: the cluster of berth up, or the pod's service account)")
 	flags.StringVar(&f.kubeconfig, "client-connection-kubeconfig", "", "the same as --kubeconfig")
 	flags.Float32Var(&f.qps, "client-connection-qps", 0, "maximum requests per second; 0 for no limit")
@@ -101,7 +101,7 @@ func (f *deschedulerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.interval, "interval", 0, "time between runs; 0 for a single run")
 	flags.DurationVar(&f.interval, "descheduling-interval", 0, "the same as --interval")
 	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration of a single run, and of its wait for another one; 0 for none")
-	cli.AddOutputFlag(flags, &f.output)
+	cli.AddOutputFlag(cmd, flags, &f.output, cli.OutputText, cli.OutputWide, cli.OutputName, cli.OutputJSON, cli.OutputYAML)
 	flags.StringVar(&f.address, "bind-address", "127.0.0.1", "with --interval: HTTPS address for /livez, /readyz, /metrics and /configz; the last two require permission to get the path")
 	flags.IntVar(&f.port, "secure-port", deschedulerPort, "port for --bind-address; 0 to serve nothing. If the default is taken, another one is used")
 	flags.BoolVar(&f.noMetrics, "disable-metrics", false, "do not serve metrics")
@@ -122,9 +122,6 @@ func (f *deschedulerFlags) addFlags(flags *pflag.FlagSet) {
 func (f *deschedulerFlags) validate() error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if err := cli.ValidateOutput(f.output); err != nil {
-		errs = append(errs, err)
-	}
 	if m := descheduler.Mode(f.mode); m != descheduler.Planned && m != descheduler.Compatible {
 		fault("--mode %q: must be %s or %s", f.mode, descheduler.Planned, descheduler.Compatible)
 	}
@@ -162,13 +159,11 @@ func (f *deschedulerFlags) callbacks(out, errs io.Writer) (planned func(*desched
 }
 
 func (f *deschedulerFlags) print(w io.Writer, r *descheduler.Report) error {
-	if f.output == cli.OutputYAML && f.interval > 0 {
-		fmt.Fprintln(w, "---") // one document for each report
+	out := cli.Printable{Object: cli.JSONText(r.JSON), Kind: "Pod", Text: r.Text}
+	for i := range r.Moves {
+		out.Names = append(out.Names, r.Moves[i].Pod)
 	}
-	if f.output != cli.OutputText {
-		return cli.PrintObject(w, f.output, cli.JSONText(r.JSON))
-	}
-	return r.Text(w)
+	return f.output.Print(w, out)
 }
 
 // finish prints the report of a single run and returns the error with its exit code.

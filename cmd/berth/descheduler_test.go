@@ -29,7 +29,7 @@ func TestDeschedulerOnceExitCodes(t *testing.T) {
 		"beside another":          {nil, &upstreamguard.AlreadyRunningError{}, 2},
 		"the API does not answer": {nil, errors.New("no route to host"), 1},
 	} {
-		err := (&deschedulerFlags{output: "text"}).finish(io.Discard, tc.report, tc.err)
+		err := (&deschedulerFlags{}).finish(io.Discard, tc.report, tc.err)
 		code := 0
 		if err != nil {
 			code = cli.ExitCode(err)

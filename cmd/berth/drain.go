@@ -28,7 +28,7 @@ type drainFlags struct {
 	grace    int64
 	timeout  time.Duration
 	whatIf   bool
-	output   string
+	output   cli.Output
 }
 
 // drainCommand returns `berth drain`.
@@ -73,7 +73,7 @@ an object changes, 1 on other errors.`,
 	flags.StringVar(&f.selector, "pod-selector", "", "evict only pods that this label selector matches")
 	flags.Int64Var(&f.grace, "grace-period", -1, "termination grace period in seconds; negative for the pod's own")
 	flags.DurationVar(&f.timeout, "timeout", 0, "maximum duration; 0 to continue as long as waiting can help")
-	cli.AddOutputFlag(flags, &f.output)
+	cli.AddOutputFlag(cmd, flags, &f.output, cli.OutputText, cli.OutputWide, cli.OutputName, cli.OutputJSON, cli.OutputYAML)
 	return cmd
 }
 
@@ -117,9 +117,6 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 }
 
 func (f *drainFlags) validate() error {
-	if err := cli.ValidateOutput(f.output); err != nil {
-		return err
-	}
 	if len(f.source.dumps) > 0 && !f.whatIf {
 		return errors.New("-f: a dump cannot be drained: add --what-if or remove -f")
 	}
@@ -197,10 +194,14 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 }
 
 func (f *drainFlags) print(w io.Writer, r *drain.Result) error {
-	if f.output != cli.OutputText {
-		return cli.PrintObject(w, f.output, cli.JSONText(r.JSON))
+	out := cli.Printable{Object: cli.JSONText(r.JSON), Kind: "Pod"}
+	for i := range r.Pods {
+		out.Names = append(out.Names, r.Pods[i].Pod)
 	}
-	return r.Text(w, f.whatIf)
+	out.Text = func(w io.Writer, wide bool) error {
+		return r.Text(w, drain.TextOptions{Preview: f.whatIf, Wide: wide})
+	}
+	return f.output.Print(w, out)
 }
 
 // dedupe removes repeated names.

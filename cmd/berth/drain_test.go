@@ -53,7 +53,7 @@ func TestDrainWhatIfFromDump(t *testing.T) {
 		t.Errorf("%d, %v\n%s", code, err, out)
 	}
 	out, code, _ = berth("drain", "n1", "n2", "n1", "--what-if", "--force", "-f", file, "-o", "json")
-	if code != 3 || !strings.Contains(out, `"exitCode": 3`) || !strings.Contains(out, `"why": "0/2 nodes are available: 2 node(s) were unschedulable.`) {
+	if code != 3 || !strings.Contains(out, `"exitCode": 3`) || !strings.Contains(out, `"pendingReason": "0/2 nodes are available: 2 node(s) were unschedulable.`) {
 		t.Errorf("%d\n%s", code, out)
 	}
 }
@@ -90,7 +90,7 @@ func TestDrainErrors(t *testing.T) {
 		"drain n1 --what-if -f " + file:                "--force evicts them: default/lone",
 		"drain n9 --what-if --force -f " + file:        "node n9: not found among 2 nodes",
 		"drain n1 -f " + file:                          "a dump cannot be drained",
-		"drain n1 --what-if -o xml -f " + file:         `-o "xml": must be text, json or yaml`,
+		"drain n1 --what-if -o xml -f " + file:         `--output "xml": must be text, wide, name, json or yaml`,
 		"drain n1 --timeout -3s":                       "must not be negative",
 		"drain n1 --what-if --pod-selector a=b,=c":     `--pod-selector "a=b,=c"`,
 		"drain n1 --what-if -f /does/not/exist":        "/does/not/exist",

@@ -29,7 +29,7 @@ type evictionFlags struct {
 	node, owner   string
 	causes        []string
 	since         time.Duration
-	output        string
+	output        cli.Output
 	all           bool
 }
 
@@ -55,26 +55,24 @@ Exits with 0 if there are none, with 1 if neither source can be read.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	f.addFlags(cmd.Flags())
+	f.addFlags(cmd)
 	return cmd
 }
 
-func (f *evictionFlags) addFlags(flags *pflag.FlagSet) {
+func (f *evictionFlags) addFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of the pods")
 	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "list pods of all namespaces")
 	flags.StringVar(&f.node, "node", "", "only pods displaced from this node")
 	flags.StringVar(&f.owner, "owner", "", "only pods of this owner: NAME or KIND/NAME, also a Deployment")
 	flags.StringSliceVar(&f.causes, "cause", nil, "only these causes: Preemption, API, Taint, PodGC, Pressure, Admission, Shutdown")
 	flags.DurationVar(&f.since, "since", 0, "only displacements within this time, for example 90m; 0 for all")
-	cli.AddOutputFlag(flags, &f.output)
+	cli.AddOutputFlag(cmd, flags, &f.output, cli.OutputText, cli.OutputWide, cli.OutputName, cli.OutputJSON, cli.OutputYAML)
 	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("list all, not only the newest %d", maxEvictions))
 	f.source.addFlags(flags)
 }
 
 func (f *evictionFlags) run(cmd *cobra.Command) error {
-	if err := cli.ValidateOutput(f.output); err != nil {
-		return err
-	}
 	causes, err := history.ParseCauses(f.causes)
 	if err != nil {
 		return err
@@ -98,14 +96,19 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	list = filter.Apply(list)
-	if f.output != cli.OutputText {
-		return cli.PrintObject(cmd.OutOrStdout(), f.output, cli.JSONText(func() ([]byte, error) { return explain.EvictionsJSON(list) }))
-	}
-	most := maxEvictions
+	o := explain.TextOptions{Now: now, Limit: maxEvictions}
 	if f.all {
-		most = 0
+		o.Limit = 0
 	}
-	return explain.EvictionsText(cmd.OutOrStdout(), list, now, most)
+	out := cli.Printable{Object: cli.JSONText(func() ([]byte, error) { return explain.EvictionsJSON(list) }), Kind: "Pod"}
+	for _, d := range list {
+		out.Names = append(out.Names, d.Pod.Key())
+	}
+	out.Text = func(w io.Writer, wide bool) error {
+		o.Wide = wide
+		return explain.EvictionsText(w, list, o)
+	}
+	return f.output.Print(cmd.OutOrStdout(), out)
 }
 
 // recordSource is where displacement records are read from: the API, a journal, or both.

@@ -44,7 +44,8 @@ func explainCommand() *cobra.Command {
 
 func explainPodCommand() *cobra.Command {
 	var source objectSource
-	var output, kept string
+	var output cli.Output
+	var kept string
 	var nodes bool
 	cmd := &cobra.Command{
 		Use:   "pod NAMESPACE/NAME",
@@ -65,9 +66,6 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
   berth explain pod default/web-1 -f dump.yaml`,
 		Args: cli.OnePodArg("explain pod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.ValidateOutput(output); err != nil {
-				return err
-			}
 			settings, err := settings.Load(source.configs)
 			if err != nil {
 				return err
@@ -90,16 +88,16 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 					printErrors(cmd.ErrOrStderr(), fmt.Errorf("reading displacement records: %w", err))
 				}
 				if len(before)+len(displaced) > 0 {
-					return explainDeletedPod(cmd.OutOrStdout(), explain.DeletedPod{Pod: namespace + "/" + name, Decisions: before, Displacements: displaced}, output)
+					return explainDeletedPod(cmd.OutOrStdout(), explain.DeletedPod{Pod: namespace + "/" + name, Decisions: before, Displacements: displaced}, &output)
 				}
 			}
-			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, before, output, nodes)
+			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, before, &output, nodes)
 		},
 	}
 	source.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&kept, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one beside the kubeconfig)")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "list every node that rejects the pod, with numbers")
-	cli.AddOutputFlag(cmd.Flags(), &output)
+	cli.AddOutputFlag(cmd, cmd.Flags(), &output)
 	return cmd
 }
 
@@ -162,7 +160,7 @@ func (s *objectSource) decisions(warnings io.Writer, kept, namespace, name strin
 	return list, err
 }
 
-func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, before []journal.Decision, output string, nodes bool) error {
+func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, before []journal.Decision, output *cli.Output, nodes bool) error {
 	state, pods := snapshot(settings, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
 	if i < 0 && len(before) > 0 {
@@ -180,18 +178,12 @@ func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Objec
 	answer := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
 	answer.Decisions, answer.Problems = before, podProblems(findPod(objects, pods[i].Namespace, pods[i].Name))
 	answer.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
-	if output != cli.OutputText {
-		return cli.PrintObject(w, output, cli.JSONText(answer.JSON))
-	}
-	return answer.Text(w, nodes)
+	return output.Print(w, cli.Printable{Object: cli.JSONText(answer.JSON), Text: func(w io.Writer, _ bool) error { return answer.Text(w, nodes) }})
 }
 
 // explainDeletedPod prints what the journal has about a pod that no longer exists.
-func explainDeletedPod(w io.Writer, gone explain.DeletedPod, output string) error {
-	if output != cli.OutputText {
-		return cli.PrintObject(w, output, cli.JSONText(gone.JSON))
-	}
-	return gone.Text(w)
+func explainDeletedPod(w io.Writer, gone explain.DeletedPod, output *cli.Output) error {
+	return output.Print(w, cli.Printable{Object: cli.JSONText(gone.JSON), Text: func(w io.Writer, _ bool) error { return gone.Text(w) }})
 }
 
 // snapshot returns the cluster state of objects as the configured scheduler sees it.

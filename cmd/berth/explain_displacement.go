@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,7 @@ import (
 // explainDisplacementCommand returns `berth explain displacement`.
 func explainDisplacementCommand() *cobra.Command {
 	var source recordSource
-	var output string
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "displacement NAMESPACE/NAME",
 		Short: "Explain why a pod was displaced and what replaced it",
@@ -29,9 +30,6 @@ Exits with 1 if there is no record of a displacement.`,
   berth explain displacement shop/web-0 --journal /var/lib/berth/journal`,
 		Args: cli.OnePodArg("explain displacement"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.ValidateOutput(output); err != nil {
-				return err
-			}
 			namespace, name := cli.SplitPodName(args[0])
 			list, err := source.read(cmd.Context(), cmd.ErrOrStderr(), namespace, name)
 			if err != nil {
@@ -40,13 +38,13 @@ Exits with 1 if there is no record of a displacement.`,
 			if len(list) == 0 {
 				return fmt.Errorf("pod %s/%s: no displacement found in its conditions, in events of the last hour or in a journal (use NAMESPACE/NAME; `berth evictions -A` lists all)", namespace, name)
 			}
-			if output != cli.OutputText {
-				return cli.PrintObject(cmd.OutOrStdout(), output, cli.JSONText(func() ([]byte, error) { return explain.EvictionsJSON(list) }))
-			}
-			return explain.DisplacementText(cmd.OutOrStdout(), list[0], len(list)-1, time.Now())
+			return output.Print(cmd.OutOrStdout(), cli.Printable{
+				Object: cli.JSONText(func() ([]byte, error) { return explain.EvictionsJSON(list) }),
+				Text:   func(w io.Writer, _ bool) error { return explain.DisplacementText(w, list[0], len(list)-1, time.Now()) },
+			})
 		},
 	}
 	source.addFlags(cmd.Flags())
-	cli.AddOutputFlag(cmd.Flags(), &output)
+	cli.AddOutputFlag(cmd, cmd.Flags(), &output)
 	return cmd
 }

@@ -16,9 +16,12 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
+// maxNodePods is the number of a node's pods shown without --pods.
+const maxNodePods = 15
+
 func explainNodeCommand() *cobra.Command {
 	var source objectSource
-	var output string
+	var output cli.Output
 	var all, disks bool
 	cmd := &cobra.Command{
 		Use:   "node NAME",
@@ -35,11 +38,11 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
   berth explain node n7 -f dump.yaml -o json`,
 		Args: cli.ExactlyOneArg("explain node", "node", "n7"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.ValidateOutput(output); err != nil {
-				return err
-			}
 			if disks {
-				return explainNodeDisk(cmd.Context(), cmd.OutOrStdout(), source, args[0], output, all)
+				if err := output.Only("--disk", cli.OutputText, cli.OutputJSON, cli.OutputYAML); err != nil {
+					return err
+				}
+				return explainNodeDisk(cmd.Context(), cmd.OutOrStdout(), source, args[0], &output, all)
 			}
 			settings, err := settings.Load(source.configs)
 			if err != nil {
@@ -49,17 +52,17 @@ Exits with 0 whatever it reports, with 1 if the node is not found.`,
 			if err != nil {
 				return err
 			}
-			return explainNode(cmd.OutOrStdout(), settings, objects, args[0], output, all)
+			return explainNode(cmd.OutOrStdout(), settings, objects, args[0], &output, all)
 		},
 	}
 	source.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "pods", false, "list every pod; with --disk everything that uses space")
 	cmd.Flags().BoolVar(&disks, "disk", false, "report what uses the space of the node's disks")
-	cli.AddOutputFlag(cmd.Flags(), &output)
+	cli.AddOutputFlag(cmd, cmd.Flags(), &output, cli.OutputText, cli.OutputWide, cli.OutputJSON, cli.OutputYAML)
 	return cmd
 }
 
-func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Object, name, output string, all bool) error {
+func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, output *cli.Output, all bool) error {
 	state, pods := snapshot(settings, objects)
 	profiles := map[string]*framework.Profile{}
 	for _, c := range settings.Profiles() {
@@ -82,8 +85,12 @@ func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Obje
 			}
 		}
 	}
-	if output != cli.OutputText {
-		return cli.PrintObject(w, output, cli.JSONText(answer.JSON))
+	o := explain.TextOptions{Now: time.Now(), Limit: maxNodePods}
+	if all {
+		o.Limit = 0
 	}
-	return answer.Text(w, time.Now(), all)
+	return output.Print(w, cli.Printable{Object: cli.JSONText(answer.JSON), Text: func(w io.Writer, wide bool) error {
+		o.Wide = wide
+		return answer.Text(w, o)
+	}})
 }

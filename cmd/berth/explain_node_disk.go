@@ -17,7 +17,7 @@ import (
 
 // explainNodeDisk asks the node's agent, through the API server, what uses the node's
 // disks.
-func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node, output string, all bool) error {
+func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node string, output *cli.Output, all bool) error {
 	if len(source.dumps) > 0 {
 		return fmt.Errorf("explain node %s --disk: -f %s: a dump has no disk usage; remove -f", node, source.dumps[0])
 	}
@@ -42,8 +42,5 @@ func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node
 	if err := json.Unmarshal(data, &report); err != nil {
 		return fmt.Errorf("node %s: decoding disk usage: %w", node, err)
 	}
-	if output != cli.OutputText {
-		return cli.PrintObject(w, output, report)
-	}
-	return report.Text(w, all)
+	return output.Print(w, cli.Printable{Object: report, Text: func(w io.Writer, _ bool) error { return report.Text(w, all) }})
 }

@@ -20,7 +20,7 @@ import (
 // imageFlags holds the common flags of `berth image`.
 type imageFlags struct {
 	rootDir, storeDir string
-	output            string
+	output            cli.Output
 	insecure          []string // registries
 }
 
@@ -44,7 +44,7 @@ it are refused, and device files are omitted. An image may have up to 32 GiB and
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&f.rootDir, "root-dir", "", "directory of the node's agent (default: "+nodeagent.DefaultRoot+" or that of berth up --real-node, whichever has images)")
 	flags.StringVar(&f.storeDir, "store", "", "image directory (default: images in --root-dir)")
-	cli.AddOutputFlag(flags, &f.output)
+	cli.AddOutputFlag(cmd, flags, &f.output, cli.OutputText, cli.OutputWide, cli.OutputJSON, cli.OutputYAML)
 	cmd.AddCommand(f.pullCommand(), f.loadCommand(), f.listCommand(), f.removeCommand())
 	return cmd
 }
@@ -154,7 +154,7 @@ binary whenever an agent starts.`,
 			if err != nil {
 				return err
 			}
-			if err := f.printImages(cmd.OutOrStdout(), images); err != nil || f.output != cli.OutputText {
+			if err := f.printImages(cmd.OutOrStdout(), images); err != nil || !f.output.IsText() {
 				return err
 			}
 			u, err := s.Usage()
@@ -186,7 +186,7 @@ removed with the container.`,
 				if err := s.Remove(name); err != nil {
 					return err
 				}
-				if f.output == cli.OutputText {
+				if f.output.IsText() {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s removed\n", name)
 				}
 			}
@@ -197,9 +197,6 @@ removed with the container.`,
 
 // openStore opens the image store. With mayMake it creates a missing one.
 func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, error) {
-	if err := cli.ValidateOutput(f.output); err != nil {
-		return nil, err
-	}
 	if err := validateInsecureRegistries(f.insecure); err != nil {
 		return nil, err
 	}

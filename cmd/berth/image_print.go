@@ -8,10 +8,10 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"text/tabwriter"
 
 	"github.com/berthproject/berth/agent/image/store"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/table"
 )
 
 // imageJSON is an image in -o json and yaml.
@@ -27,28 +27,32 @@ type imageJSON struct {
 
 // printImages prints images as a table, JSON or YAML.
 func (f *imageFlags) printImages(out io.Writer, images []store.Image) error {
-	if f.output != cli.OutputText {
-		list := []imageJSON{}
-		for _, i := range images {
-			list = append(list, imageJSON{i.ID, append([]string{}, i.RepoTags...), append([]string{}, i.RepoDigests...), i.Bytes, i.Inodes, len(i.LowerDirs), i.Builtin})
-		}
-		return cli.PrintObject(out, f.output, list)
-	}
-	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "NAME\tID\tON DISK\tFILES\t")
+	list := []imageJSON{}
 	for _, i := range images {
-		names, note := i.RepoTags, ""
+		list = append(list, imageJSON{i.ID, append([]string{}, i.RepoTags...), append([]string{}, i.RepoDigests...), i.Bytes, i.Inodes, len(i.LowerDirs), i.Builtin})
+	}
+	return f.output.Print(out, cli.Printable{Object: list, Text: func(w io.Writer, wide bool) error { return imageTable(images).Write(w, wide) }})
+}
+
+// imageTable returns a row for each name of each image.
+func imageTable(images []store.Image) *table.Table {
+	t := table.New(table.Columns("NAME", "ID", "ON DISK", "FILES", ""), table.WideColumns("LAYERS", "DIGEST"))
+	for _, i := range images {
+		names, note, digest := i.RepoTags, "", "-"
 		if len(names) == 0 {
 			names = []string{"<none>"}
 		}
 		if i.Builtin {
 			note = "built in"
 		}
+		if len(i.RepoDigests) > 0 {
+			_, digest, _ = strings.Cut(i.RepoDigests[0], "@")
+		}
 		for _, name := range names {
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\n", name, strings.TrimPrefix(i.ID, "sha256:")[:12], formatBytes(i.Bytes), i.Inodes, note)
+			t.AddRow(name, strings.TrimPrefix(i.ID, "sha256:")[:12], formatBytes(i.Bytes), fmt.Sprint(i.Inodes), note, fmt.Sprint(len(i.LowerDirs)), digest)
 		}
 	}
-	return t.Flush()
+	return t
 }
 
 // formatBytes formats n with a binary unit.

@@ -83,11 +83,11 @@ func TestImageCommands(t *testing.T) {
 		"image is not in the store":                 {"rm", root, "team/app:1"},
 		"no images found: --root-dir must be":       {"ls", "--root-dir=" + t.TempDir()},
 		"--username and --password-stdin: use both": {"pull", root, "--username=ann", pulled},
-		"UNAUTHORIZED":                    {"pull", root, pulled},
-		`-o "xml"`:                        {"ls", root, "-o", "xml"},
-		"no such file or directory":       {"load", root, filepath.Join(dir, "none.tar")},
-		"invalid reference format":        {"pull", root, "Team App"},
-		"not a tar archive: unexpected E": {"load", root, "-"},
+		"UNAUTHORIZED":                     {"pull", root, pulled},
+		`must be text, wide, json or yaml`: {"ls", root, "-o", "xml"},
+		"no such file or directory":        {"load", root, filepath.Join(dir, "none.tar")},
+		"invalid reference format":         {"pull", root, "Team App"},
+		"not a tar archive: unexpected E":  {"load", root, "-"},
 	} {
 		if out, err := image(t, args...); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: %v, %s; want an error with %q", args, err, out, words)

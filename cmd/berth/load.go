@@ -18,7 +18,8 @@ import (
 
 // loadCommand returns `berth load`.
 func loadCommand() *cobra.Command {
-	var kubeconfig, list, output string
+	var kubeconfig, list string
+	var output cli.Output
 	var limit int
 	o := load.Options{Namespace: "default", Settle: 30 * time.Second}
 	cmd := &cobra.Command{
@@ -34,9 +35,6 @@ func loadCommand() *cobra.Command {
 				return errors.New("--openb-pods: must name an OpenB pod list (CSV)")
 			case o.Rate < 0:
 				return fmt.Errorf("--rate %g: must not be negative; 0 for no limit", o.Rate)
-			}
-			if err := cli.ValidateOutput(output); err != nil {
-				return err
 			}
 			config, err := cli.ClientConfig(kubeconfig, "berth-load")
 			if err != nil {
@@ -54,9 +52,9 @@ func loadCommand() *cobra.Command {
 			o.Progress = func(p load.Progress) {
 				bar.Show(p.Placed+p.Unschedulable, p.Total, fmt.Sprintf("created %d, placed %d, unschedulable %d", p.Created, p.Placed, p.Unschedulable))
 			}
-			return printLoadSummary(cmd.OutOrStdout(), output, func() (*load.Summary, error) {
+			return printLoadSummary(cmd.OutOrStdout(), &output, func() (*load.Summary, error) {
 				defer bar.Done()
-				if output == cli.OutputText {
+				if output.IsText() {
 					fmt.Fprintf(cmd.OutOrStdout(), "Creating %d pods of %s in namespace %s; assumptions:\n  - %s\n", len(o.Pods), list, o.Namespace, strings.Join(load.Assumptions, "\n  - "))
 				}
 				return load.Run(klog.NewContext(cmd.Context(), klog.Background()), o)
@@ -70,17 +68,14 @@ func loadCommand() *cobra.Command {
 	f.StringVarP(&o.Namespace, "namespace", "n", o.Namespace, "namespace of the pods")
 	f.DurationVar(&o.Settle, "settle", o.Settle, "stop waiting if no pod was placed or reported unschedulable for this long")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
-	cli.AddOutputFlag(f, &output)
+	cli.AddOutputFlag(cmd, f, &output)
 	return cmd
 }
 
-func printLoadSummary(w io.Writer, output string, run func() (*load.Summary, error)) error {
+func printLoadSummary(w io.Writer, output *cli.Output, run func() (*load.Summary, error)) error {
 	s, err := run()
 	if err != nil {
 		return err
 	}
-	if output != cli.OutputText {
-		return cli.PrintObject(w, output, s)
-	}
-	return s.Print(w)
+	return output.Print(w, cli.Printable{Object: s, Text: func(w io.Writer, _ bool) error { return s.Print(w) }})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,8 @@ const maxQueued = 50
 // queueCommand returns `berth queue`.
 func queueCommand() *cobra.Command {
 	var dumps []string
-	var kubeconfig, output string
+	var kubeconfig string
+	var output cli.Output
 	var all bool
 	var debug debugEndpoint
 	cmd := &cobra.Command{
@@ -40,11 +42,8 @@ Exits with 0 if no pod is pending, with 1 if the pods cannot be read.`,
   berth queue --scheduler https://127.0.0.1:10259 --token-file token`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.ValidateOutput(output); err != nil {
-				return err
-			}
 			if debug.url != "" {
-				return debug.printQueue(cmd.Context(), cmd.OutOrStdout(), output)
+				return debug.printQueue(cmd.Context(), cmd.OutOrStdout(), &output)
 			}
 			pods, err := pendingPods(cmd.Context(), kubeconfig, dumps)
 			if err != nil {
@@ -55,23 +54,32 @@ Exits with 0 if no pod is pending, with 1 if the pods cannot be read.`,
 				list = append(list, queueEntry(p))
 			}
 			explain.SortPendingPods(list)
-			if output != cli.OutputText {
-				return cli.PrintObject(cmd.OutOrStdout(), output, cli.JSONText(func() ([]byte, error) { return explain.QueueJSON(list) }))
-			}
-			most := maxQueued
+			o := explain.TextOptions{Now: time.Now(), Limit: maxQueued}
 			if all {
-				most = 0
+				o.Limit = 0
 			}
-			return explain.QueueText(cmd.OutOrStdout(), list, time.Now(), most)
+			return printQueue(cmd.OutOrStdout(), &output, list, o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
-	cli.AddOutputFlag(f, &output)
+	cli.AddOutputFlag(cmd, f, &output, cli.OutputText, cli.OutputWide, cli.OutputName, cli.OutputJSON, cli.OutputYAML)
 	f.BoolVar(&all, "all", false, fmt.Sprintf("list all pods, not only the first %d", maxQueued))
 	debug.addFlags(f)
 	return cmd
+}
+
+func printQueue(w io.Writer, output *cli.Output, list []explain.PendingPod, o explain.TextOptions) error {
+	out := cli.Printable{Object: cli.JSONText(func() ([]byte, error) { return explain.QueueJSON(list) }), Kind: "Pod"}
+	for i := range list {
+		out.Names = append(out.Names, list[i].Pod)
+	}
+	out.Text = func(w io.Writer, wide bool) error {
+		o.Wide = wide
+		return explain.QueueText(w, list, o)
+	}
+	return output.Print(w, out)
 }
 
 // pendingPods returns the unfinished pods without a node.

@@ -34,8 +34,11 @@ func (d *debugEndpoint) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&d.insecure, "insecure-skip-tls-verify", false, "do not verify the scheduler's certificate")
 }
 
-// printQueue prints the scheduler's own view of the queue, as text, JSON or YAML.
-func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output string) error {
+// printQueue prints the scheduler's own view of the queue.
+func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output *cli.Output) error {
+	if err := output.Only("--scheduler", cli.OutputText, cli.OutputName, cli.OutputJSON, cli.OutputYAML); err != nil {
+		return err
+	}
 	target, err := url.Parse(d.url)
 	if err != nil || target.Scheme != "https" || target.Host == "" {
 		return fmt.Errorf("--scheduler %q: must be https://HOST:PORT", d.url)
@@ -45,9 +48,9 @@ func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output stri
 		return err
 	}
 	target = target.JoinPath("debug", "queue")
-	target.RawQuery = "format=" + output
-	if output == cli.OutputYAML {
-		target.RawQuery = "format=" + cli.OutputJSON
+	target.RawQuery = "format=" + cli.OutputJSON
+	if output.IsText() {
+		target.RawQuery = "format=" + cli.OutputText
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
@@ -72,14 +75,22 @@ func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output stri
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("--scheduler %s: %s: %s", target.Redacted(), resp.Status, bytes.TrimSpace(body))
 	}
-	if output == cli.OutputYAML {
-		return cli.PrintObject(w, output, json.RawMessage(body))
+	var queue struct {
+		Pods []struct{ Pod string }
 	}
-	if !bytes.HasSuffix(body, []byte("\n")) {
-		body = append(body, '\n')
+	out := cli.Printable{Object: json.RawMessage(body), Kind: "Pod", Text: func(w io.Writer, _ bool) error {
+		_, err := fmt.Fprintf(w, "%s\n", bytes.TrimSuffix(body, []byte("\n")))
+		return err
+	}}
+	if !output.IsText() {
+		if err := json.Unmarshal(body, &queue); err != nil {
+			return fmt.Errorf("--scheduler %s: decoding the queue: %w", target.Redacted(), err)
+		}
 	}
-	_, err = w.Write(body)
-	return err
+	for _, p := range queue.Pods {
+		out.Names = append(out.Names, p.Pod)
+	}
+	return output.Print(w, out)
 }
 
 func (d *debugEndpoint) newClient() (*http.Client, string, error) {

@@ -25,7 +25,8 @@ import (
 type simulateFlags struct {
 	files, configs            []string
 	scenario, journal, replay string
-	timeline, output          string
+	timeline                  string
+	output                    cli.Output
 	until                     time.Duration
 	seed                      uint64
 	lag, latency              time.Duration
@@ -68,7 +69,7 @@ violated.`,
 	flags.StringVar(&f.journal, "journal", "", "`file` for the scheduler's inputs and effects, as JSON lines")
 	flags.StringVar(&f.replay, "replay", "", "journal `file` to replay; compares every effect")
 	flags.StringVar(&f.timeline, "timeline", "auto", "timeline to print: all, none, or auto for the first 100 lines")
-	cli.AddOutputFlag(flags, &f.output)
+	cli.AddOutputFlag(cmd, flags, &f.output)
 	settings.AddFlag(flags, &f.configs)
 	f.openb.addFlags(flags)
 	return cmd
@@ -94,9 +95,6 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 }
 
 func (f *simulateFlags) validate(timed bool) error {
-	if err := cli.ValidateOutput(f.output); err != nil {
-		return err
-	}
 	switch {
 	case f.timeline != "auto" && f.timeline != "all" && f.timeline != "none":
 		return fmt.Errorf("--timeline %q: must be auto, all or none", f.timeline)
@@ -236,19 +234,18 @@ func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) e
 	case "auto":
 		shown = lines[:min(len(lines), 100)]
 	}
-	if f.output != cli.OutputText {
-		return cli.PrintObject(w, f.output, map[string]any{"timeline": shown, "timelineLines": len(lines), "summary": s})
-	}
-	for _, l := range shown {
-		fmt.Fprintln(w, strings.TrimRight(l.String(), " "))
-	}
-	if len(shown) > 0 && len(shown) < len(lines) {
-		fmt.Fprintf(w, "... and %d more lines (--timeline all)\n", len(lines)-len(shown))
-	}
-	if len(shown) > 0 {
-		fmt.Fprintln(w)
-	}
-	return s.Print(w)
+	return f.output.Print(w, cli.Printable{Object: map[string]any{"timeline": shown, "timelineLines": len(lines), "summary": s}, Text: func(w io.Writer, _ bool) error {
+		for _, l := range shown {
+			fmt.Fprintln(w, strings.TrimRight(l.String(), " "))
+		}
+		if len(shown) > 0 && len(shown) < len(lines) {
+			fmt.Fprintf(w, "... and %d more lines (--timeline all)\n", len(lines)-len(shown))
+		}
+		if len(shown) > 0 {
+			fmt.Fprintln(w)
+		}
+		return s.Print(w)
+	}})
 }
 
 // replayJournal replays a journal and compares the effects.
@@ -270,9 +267,8 @@ func (f *simulateFlags) replayJournal(w io.Writer, o sim.Options) error {
 	if r.FirstDifference > 0 {
 		return fmt.Errorf("%s:%d: effects differ\n  recorded: %s\n  now:      %s", f.replay, r.FirstDifference, r.Want, r.Got)
 	}
-	if f.output != cli.OutputText {
-		return cli.PrintObject(w, f.output, map[string]any{"same": true, "steps": r.Steps, "effects": r.Effects})
-	}
-	_, err = fmt.Fprintf(w, "Identical: %d steps produced the %d recorded effects.\n", r.Steps, r.Effects)
-	return err
+	return f.output.Print(w, cli.Printable{Object: map[string]any{"same": true, "steps": r.Steps, "effects": r.Effects}, Text: func(w io.Writer, _ bool) error {
+		_, err := fmt.Fprintf(w, "Identical: %d steps produced the %d recorded effects.\n", r.Steps, r.Effects)
+		return err
+	}})
 }

@@ -43,7 +43,7 @@ func TestSimulateErrors(t *testing.T) {
 		want string
 	}{
 		"nothing":            {nil, "set -f, --scenario"},
-		"output":             {[]string{"-f", dump, "-o", "xml"}, `-o "xml": must be text, json or yaml`},
+		"output":             {[]string{"-f", dump, "-o", "xml"}, `must be text, json or yaml`},
 		"timeline":           {[]string{"-f", dump, "--timeline", "some"}, `--timeline "some": must be auto, all or none`},
 		"until":              {[]string{"-f", dump, "--until", "-1s"}, "--until -1s: must be above 0"},
 		"lag":                {[]string{"-f", dump, "--lag", "-1s"}, "must not be negative"},

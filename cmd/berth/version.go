@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"strings"
 
@@ -26,7 +27,7 @@ type buildVersion struct {
 
 // versionCommand returns `berth version`.
 func versionCommand() *cobra.Command {
-	var output string
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit, date and the version of the Kubernetes API",
@@ -34,19 +35,14 @@ func versionCommand() *cobra.Command {
   berth version -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.ValidateOutput(output); err != nil {
-				return err
-			}
 			v := currentVersion()
-			if output != cli.OutputText {
-				return cli.PrintObject(cmd.OutOrStdout(), output, v)
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "berth version %s\ncommit: %s\ndate: %s\n",
-				v, cmp.Or(v.Commit, "unknown"), cmp.Or(v.Date, "unknown"))
-			return err
+			return output.Print(cmd.OutOrStdout(), cli.Printable{Object: v, Text: func(w io.Writer, _ bool) error {
+				_, err := fmt.Fprintf(w, "berth version %s\ncommit: %s\ndate: %s\n", v, cmp.Or(v.Commit, "unknown"), cmp.Or(v.Date, "unknown"))
+				return err
+			}})
 		},
 	}
-	cli.AddOutputFlag(cmd.Flags(), &output)
+	cli.AddOutputFlag(cmd, cmd.Flags(), &output)
 	return cmd
 }
 

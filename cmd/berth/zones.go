@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,8 @@ import (
 // zonesCommand returns `berth zones`.
 func zonesCommand() *cobra.Command {
 	var dumps, configs []string
-	var kubeconfig, output string
+	var kubeconfig string
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "zones",
 		Short: "List zones with their lost nodes and the time of taint eviction",
@@ -36,9 +38,6 @@ Exits with 0 if no node is lost, with 1 if the nodes cannot be read.`,
   berth zones -f nodes.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.ValidateOutput(output); err != nil {
-				return err
-			}
 			settings, err := settings.Load(configs)
 			if err != nil {
 				return err
@@ -49,16 +48,22 @@ Exits with 0 if no node is lost, with 1 if the nodes cannot be read.`,
 			}
 			now := time.Now()
 			zones := explain.ZonesOf(nodes, settings.Berth.NodeLifecycle.Options(), now)
-			if output != cli.OutputText {
-				return cli.PrintObject(cmd.OutOrStdout(), output, cli.JSONText(func() ([]byte, error) { return explain.ZonesJSON(zones) }))
+			out := cli.Printable{Object: zones, Kind: "Node"}
+			for _, z := range zones.Zones {
+				for _, n := range z.UnreadyNodes {
+					out.Names = append(out.Names, n.Name)
+				}
 			}
-			return explain.ZonesText(cmd.OutOrStdout(), zones, now)
+			out.Text = func(w io.Writer, wide bool) error {
+				return explain.ZonesText(w, zones, explain.TextOptions{Now: now, Wide: wide})
+			}
+			return output.Print(cmd.OutOrStdout(), out)
 		},
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&dumps, "file", "f", nil, "dump `file` of kubectl get -o yaml or -o json to read instead of a cluster; may be repeated")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster (default: KUBECONFIG, else the cluster of berth up)")
-	cli.AddOutputFlag(f, &output)
+	cli.AddOutputFlag(cmd, f, &output, cli.OutputText, cli.OutputWide, cli.OutputName, cli.OutputJSON, cli.OutputYAML)
 	settings.AddFlag(f, &configs)
 	return cmd
 }

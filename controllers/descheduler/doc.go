@@ -10,7 +10,7 @@
 // backs off after failed moves.
 //
 // Each report and a metric state whether nodes can be reserved (HoldSupport): Holds are served,
-// this user may create them, and the pod's scheduler declares in a Lease (v1alpha1.HonourLease)
+// this user may create them, and the pod's scheduler declares in a Lease (v1alpha1.HoldSupportLease)
 // that it honors them. Pods of other schedulers move only if no node that their scheduler may
 // choose is the one they leave.
 //

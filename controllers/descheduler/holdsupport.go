@@ -20,26 +20,26 @@ import (
 // HoldSupport is whether the node of a move can be reserved until the replacement is
 // scheduled.
 type HoldSupport struct {
-	Held   bool   `json:"held"`
-	Reason string `json:"why,omitempty"` // empty: for all pods
+	Supported bool   `json:"supported"`
+	Reason    string `json:"reason,omitempty"` // empty: for all pods
 	// UnsupportedSchedulers are the schedulers that do not honor Holds while others do.
-	UnsupportedSchedulers []string `json:"notHeldFor,omitempty"`
+	UnsupportedSchedulers []string `json:"unsupportedSchedulers,omitempty"`
 }
 
 // String returns the support in a line.
 func (p HoldSupport) String() string {
 	const b = "a pod moves only if its scheduler cannot choose its current node again"
-	if p.Held && len(p.UnsupportedSchedulers) > 0 {
+	if p.Supported && len(p.UnsupportedSchedulers) > 0 {
 		return "nodes are reserved with Holds, except for pods of " + strings.Join(p.UnsupportedSchedulers, ", ") + ": " + b
 	}
-	if p.Held {
+	if p.Supported {
 		return "nodes are reserved with Holds, which the scheduler honors"
 	}
 	return "nodes are not reserved: " + p.Reason + "; " + b
 }
 
 func (p HoldSupport) mode() planning.Mode {
-	if p.Held {
+	if p.Supported {
 		return planning.WithHolds
 	}
 	return planning.WithoutHolds
@@ -71,16 +71,16 @@ func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clus
 	if err != nil {
 		return HoldSupport{Reason: "reading whether the scheduler honors Holds: " + err.Error()}
 	}
-	honour, why := v1alpha1.HoldSupport(l, now)
+	honoring, why := v1alpha1.HoldSupport(l, now)
 	if why != "" {
 		return HoldSupport{Reason: "no scheduler declares support for Holds: " + why}
 	}
 	all := w.schedulers()
-	others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honour, s) })
+	others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honoring, s) })
 	if len(others) > 0 && len(others) == len(all) {
-		return HoldSupport{Reason: fmt.Sprintf("pods use the schedulers %s, but Holds are honored by %s only", strings.Join(others, ", "), strings.Join(honour, ", "))}
+		return HoldSupport{Reason: fmt.Sprintf("pods use the schedulers %s, but Holds are honored by %s only", strings.Join(others, ", "), strings.Join(honoring, ", "))}
 	}
-	return HoldSupport{Held: true, UnsupportedSchedulers: others}
+	return HoldSupport{Supported: true, UnsupportedSchedulers: others}
 }
 
 // schedulers returns the schedulers of the pods that could move.

@@ -60,10 +60,10 @@ func TestDetectHoldSupport(t *testing.T) {
 		other.Spec.SchedulerName = "other"
 		w.upsert(conversion.New().Pod(other))
 		beside := detectHoldSupport(t.Context(), client, w, now)
-		if p.Held && (!beside.Held || !beside.unsupportedSet()["other"] || len(beside.UnsupportedSchedulers) > 1 || !strings.Contains(beside.String(), "except for pods of other")) {
+		if p.Supported && (!beside.Supported || !beside.unsupportedSet()["other"] || len(beside.UnsupportedSchedulers) > 1 || !strings.Contains(beside.String(), "except for pods of other")) {
 			t.Errorf("%s: with another scheduler: %+v", name, beside)
 		}
-		if p.Held != (tc.why == "") || !strings.Contains(p.Reason, tc.why) || p.Held != (p.Reason == "") {
+		if p.Supported != (tc.why == "") || !strings.Contains(p.Reason, tc.why) || p.Supported != (p.Reason == "") {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

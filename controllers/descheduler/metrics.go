@@ -15,7 +15,7 @@ type Metrics struct {
 	evictions, deprecatedEvictions               *prometheus.CounterVec
 	loopDuration, deprecatedLoopDuration         prometheus.Histogram
 	strategyDuration, deprecatedStrategyDuration *prometheus.HistogramVec
-	placesHeld                                   prometheus.Gauge
+	holdSupport, deprecatedHoldSupport           prometheus.Gauge
 	moves                                        *prometheus.CounterVec
 	refusals                                     *prometheus.GaugeVec
 }
@@ -34,14 +34,15 @@ func NewMetrics(into prometheus.Registerer) (*Metrics, error) {
 		deprecatedLoopDuration:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_descheduler_loop_duration_seconds", Help: old + "see descheduler_loop_duration_seconds.", Buckets: buckets}),
 		strategyDuration:           prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_strategy_duration_seconds", Help: "Time that a strategy took.", Buckets: buckets}, strategy),
 		deprecatedStrategyDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_descheduler_strategy_duration_seconds", Help: old + "see descheduler_strategy_duration_seconds.", Buckets: buckets}, strategy),
-		placesHeld:                 prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_places_held", Help: "1 if the target nodes of all moves can be reserved with Holds, else 0."}),
+		holdSupport:                prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_hold_support", Help: "1 if the target nodes of all moves can be reserved with Holds, else 0."}),
+		deprecatedHoldSupport:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_places_held", Help: "Deprecated: see berth_descheduler_hold_support."}),
 		moves:                      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "berth_descheduler_moves_total", Help: "Number of finished planned moves, by outcome."}, []string{"outcome"}),
-		refusals:                   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "berth_descheduler_refused", Help: "Number of candidates that the last plan refused, by reason."}, []string{"why"}),
+		refusals:                   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "berth_descheduler_refused", Help: "Number of candidates that the last plan refused, by reason."}, []string{"reason"}),
 	}
 	for _, o := range finalOutcomes {
 		c.moves.WithLabelValues(o.String())
 	}
-	return c, metrics.Register(into, newBuildInfo(), c.evictions, c.deprecatedEvictions, c.loopDuration, c.deprecatedLoopDuration, c.strategyDuration, c.deprecatedStrategyDuration, c.placesHeld, c.moves, c.refusals)
+	return c, metrics.Register(into, newBuildInfo(), c.evictions, c.deprecatedEvictions, c.loopDuration, c.deprecatedLoopDuration, c.strategyDuration, c.deprecatedStrategyDuration, c.holdSupport, c.deprecatedHoldSupport, c.moves, c.refusals)
 }
 
 // finalOutcomes are the outcomes of finished moves.
@@ -72,11 +73,12 @@ func (c *Metrics) observeRound(r *Report) {
 	if r.Mode != Planned {
 		return
 	}
-	held := 0.0
-	if r.HoldSupport.Held && len(r.HoldSupport.UnsupportedSchedulers) == 0 {
-		held = 1
+	supported := 0.0
+	if r.HoldSupport.Supported && len(r.HoldSupport.UnsupportedSchedulers) == 0 {
+		supported = 1
 	}
-	c.placesHeld.Set(held)
+	c.holdSupport.Set(supported)
+	c.deprecatedHoldSupport.Set(supported)
 	c.refusals.Reset()
 	for why, n := range r.RefusalCounts {
 		c.refusals.WithLabelValues(why).Set(float64(n))

@@ -65,7 +65,7 @@ func TestReportIsBounded(t *testing.T) {
 		r.Moves = append(r.Moves, MoveReport{Pod: fmt.Sprint("ns/", i)})
 	}
 	var b strings.Builder
-	if err := r.Text(&b); err != nil {
+	if err := r.Text(&b, false); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")

@@ -17,21 +17,21 @@ type Report struct {
 	Mode   Mode          `json:"mode"`
 	DryRun bool          `json:"dryRun"`
 	// HoldSupport is set in planned mode.
-	HoldSupport *HoldSupport `json:"places,omitempty"`
+	HoldSupport *HoldSupport `json:"holdSupport,omitempty"`
 	// SkippedReason is why the round did nothing; FailedProfiles could not run.
-	SkippedReason  string          `json:"idle,omitempty"`
-	FailedProfiles []FailedProfile `json:"broken,omitempty"`
+	SkippedReason  string          `json:"skippedReason,omitempty"`
+	FailedProfiles []FailedProfile `json:"failedProfiles,omitempty"`
 	// Moves are the planned moves or, in compatible mode, the evictions, in order.
 	Moves []MoveReport `json:"moves"`
 	// Refusals are the first refused candidates; RefusalCounts counts all by reason.
-	Refusals      []Refusal      `json:"refused"`
-	RefusalCounts map[string]int `json:"refusedByReason"`
+	Refusals      []Refusal      `json:"refusals"`
+	RefusalCounts map[string]int `json:"refusalsByReason"`
 }
 
 // FailedProfile is a profile that could not run.
 type FailedProfile struct {
 	Profile string `json:"profile"`
-	Reason  string `json:"why"`
+	Reason  string `json:"reason"`
 }
 
 // MoveReport is a planned or executed move.
@@ -44,20 +44,20 @@ type MoveReport struct {
 	Profile  string `json:"profile"`
 	Reason   string `json:"reason,omitempty"`
 	// PossibleNodes are, without Holds, the nodes that the scheduler may choose.
-	PossibleNodes []string `json:"mayGoTo,omitempty"`
+	PossibleNodes []string `json:"possibleNodes,omitempty"`
 	Gain          *Gain    `json:"gain,omitempty"`
 	Budgets       []Budget `json:"budgets,omitempty"`
-	WaitReason    string   `json:"waits,omitempty"` // for which budget
+	WaitReason    string   `json:"waitReason,omitempty"` // for which budget
 	// Outcome is the result, OutcomeReason its reason; Node is the node of the replacement.
 	Outcome       string `json:"outcome,omitempty"`
-	OutcomeReason string `json:"why,omitempty"`
+	OutcomeReason string `json:"outcomeReason,omitempty"`
 	Replacement   string `json:"replacement,omitempty"`
 	Node          string `json:"node,omitempty"`
 }
 
 // Gain is the change of the strategy's metric.
 type Gain struct {
-	Metric string `json:"of"`
+	Metric string `json:"metric"`
 	Before int64  `json:"before"`
 	After  int64  `json:"after"`
 }
@@ -76,8 +76,8 @@ type Refusal struct {
 	Node     string `json:"node"`
 	Strategy string `json:"strategy"`
 	Profile  string `json:"profile"`
-	Reason   string `json:"why"`
-	Message  string `json:"words"`
+	Reason   string `json:"reason"`
+	Message  string `json:"message"`
 }
 
 // addResult adds the result of the strategies.

@@ -6,7 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
+
+	"github.com/berthproject/berth/internal/table"
 )
 
 // maxRefusalLines limits the refusals printed per reason and maxTableRows the moves; JSON
@@ -16,8 +17,8 @@ const (
 	maxTableRows    = 200
 )
 
-// Text writes the report as text.
-func (r *Report) Text(w io.Writer) error {
+// Text writes the report as text, with more columns if wide is set.
+func (r *Report) Text(w io.Writer, wide bool) error {
 	var b strings.Builder
 	r.writeHeadline(&b)
 	for _, x := range r.FailedProfiles {
@@ -28,7 +29,7 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	if len(r.Moves) > 0 {
 		b.WriteString("\n")
-		r.writeTable(&b)
+		r.writeTable(&b, wide)
 		r.writeWaits(&b)
 	}
 	r.writeRefusals(&b)
@@ -56,9 +57,7 @@ func (r *Report) writeHeadline(b *strings.Builder) {
 }
 
 // writeTable writes a row per pod.
-func (r *Report) writeTable(b *strings.Builder) {
-	var cells strings.Builder
-	t := tabwriter.NewWriter(&cells, 0, 8, 2, ' ', 0)
+func (r *Report) writeTable(b *strings.Builder, wide bool) {
 	over := slices.ContainsFunc(r.Moves, func(m MoveReport) bool { return m.Outcome != "" })
 	head := []string{"POD", "FROM"}
 	if r.Mode == Planned {
@@ -71,7 +70,7 @@ func (r *Report) writeTable(b *strings.Builder) {
 	if over {
 		head = append(head, "OUTCOME")
 	}
-	fmt.Fprintln(t, strings.Join(head, "\t"))
+	t := table.New(table.Columns(head...), table.WideColumns("OWNER", "PROFILE", "REPLACEMENT"))
 	for i := range r.Moves[:min(len(r.Moves), maxTableRows)] {
 		m := &r.Moves[i]
 		row := []string{m.Pod, m.From}
@@ -83,12 +82,9 @@ func (r *Report) writeTable(b *strings.Builder) {
 		if over {
 			row = append(row, dash(m.formatOutcome()))
 		}
-		fmt.Fprintln(t, strings.Join(row, "\t"))
+		t.AddRow(append(row, dash(m.Owner), m.Profile, dash(m.Replacement))...)
 	}
-	_ = t.Flush()
-	for line := range strings.Lines(cells.String()) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
+	_ = t.Write(b, wide)
 	if more := len(r.Moves) - maxTableRows; more > 0 {
 		fmt.Fprintf(b, "and %d more\n", more)
 	}

@@ -18,16 +18,16 @@ import (
 type decisionView struct {
 	Time    time.Time `json:"time"`
 	UID     string    `json:"uid"`
-	What    string    `json:"what"`              // see view
+	Action  string    `json:"action"`            // see view
 	Attempt int       `json:"attempt,omitempty"` // 1 for the first
 	Node    string    `json:"node,omitempty"`
 	Message string    `json:"message,omitempty"`
-	// Rules are the plugins that rejected the pod.
-	Rules   []string `json:"rules,omitempty"`
+	// Plugins are the plugins that rejected the pod.
+	Plugins []string `json:"plugins,omitempty"`
 	Victims []string `json:"victims,omitempty"` // namespace/name
 	// Outcome is the result of the API request, or empty while it is unknown.
 	Outcome string `json:"outcome,omitempty"`
-	Why     string `json:"why,omitempty"` // empty if the outcome is Done
+	Reason  string `json:"reason,omitempty"` // empty if the outcome is Done
 }
 
 // debugPod serves the latest decisions about a pod.
@@ -50,35 +50,35 @@ func (t *trace) view() decisionView {
 	step := decisionView{Time: t.decided, UID: t.pod.UID}
 	switch e := t.effect.(type) {
 	case scheduling.Bind:
-		step.What, step.Attempt, step.Node = "bind", e.Attempt, e.Node
+		step.Action, step.Attempt, step.Node = "bind", e.Attempt, e.Node
 	case scheduling.ReportBound:
-		step.What, step.Attempt, step.Node = "report bound", e.Attempt, e.Node
+		step.Action, step.Attempt, step.Node = "report bound", e.Attempt, e.Node
 	case scheduling.BindVolumes:
-		step.What, step.Node = "prepare volumes", e.Node
+		step.Action, step.Node = "prepare volumes", e.Node
 	case scheduling.ReportUnschedulable:
-		step.What, step.Attempt, step.Message = "reject", e.Attempt, explain.Message(e.Summary)
-		step.Rules = ruleNames(e.Summary.UnschedulablePlugins)
+		step.Action, step.Attempt, step.Message = "reject", e.Attempt, explain.Message(e.Summary)
+		step.Plugins = pluginNames(e.Summary.UnschedulablePlugins)
 	case scheduling.ReportGated:
-		step.What, step.Message, step.Rules = "gate", explain.GatedMessage(e.Verdict), []string{e.Verdict.Plugin.String()}
+		step.Action, step.Message, step.Plugins = "gate", explain.GatedMessage(e.Verdict), []string{e.Verdict.Plugin.String()}
 	case scheduling.Preempt:
-		step.What, step.Node, step.Victims = "preempt", e.Plan.Node, podKeys(e.Plan.Victims)
+		step.Action, step.Node, step.Victims = "preempt", e.Plan.Node, podKeys(e.Plan.Victims)
 	case scheduling.ClearNomination:
-		step.What = "clear nomination"
+		step.Action = "clear nomination"
 	case scheduling.CallExtenders:
-		step.What, step.Message = "call extenders", fmt.Sprintf("%d nodes", len(e.Nodes))
+		step.Action, step.Message = "call extenders", fmt.Sprintf("%d nodes", len(e.Nodes))
 	case scheduling.MissedWakeup:
-		step.What, step.Node, step.Rules = "missed wake-up", e.Node, ruleNames(e.Rules)
+		step.Action, step.Node, step.Plugins = "missed wake-up", e.Node, pluginNames(e.Rules)
 	case scheduling.CallPreemptionExtenders:
-		step.What, step.Message = "call extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
+		step.Action, step.Message = "call extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
 	}
 	if !t.executed.IsZero() {
-		step.Outcome, step.Why = t.result.String(), t.reason
+		step.Outcome, step.Reason = t.result.String(), t.reason
 	}
 	return step
 }
 
-// ruleNames returns the names of a set of plugins, in plugin order.
-func ruleNames(set decision.PluginSet) []string {
+// pluginNames returns the names of a set of plugins, in plugin order.
+func pluginNames(set decision.PluginSet) []string {
 	var out []string
 	for r := decision.NoPlugin + 1; r < decision.NumPlugins; r++ {
 		if set.Has(r) {
@@ -98,20 +98,20 @@ func podKeys(pods []*model.Pod) []string {
 
 func printDecisions(w io.Writer, steps []decisionView) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "TIME\tWHAT\tATTEMPT\tNODE\tOUTCOME\tMESSAGE")
+	fmt.Fprintln(t, "TIME\tACTION\tATTEMPT\tNODE\tOUTCOME\tMESSAGE")
 	for _, s := range steps {
 		message := s.Message
 		if len(s.Victims) > 0 {
 			message = "victims " + strings.Join(s.Victims, ", ")
 		}
-		if s.Why != "" {
-			message = strings.TrimPrefix(message+"; "+s.Why, "; ")
+		if s.Reason != "" {
+			message = strings.TrimPrefix(message+"; "+s.Reason, "; ")
 		}
 		attempt := ""
 		if s.Attempt > 0 {
 			attempt = fmt.Sprint(s.Attempt)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Time.UTC().Format(time.RFC3339), s.What, orDash(attempt), orDash(s.Node), orDash(s.Outcome), message)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Time.UTC().Format(time.RFC3339), s.Action, orDash(attempt), orDash(s.Node), orDash(s.Outcome), message)
 	}
 	_ = t.Flush()
 }

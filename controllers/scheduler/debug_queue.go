@@ -22,18 +22,18 @@ type queueView struct {
 
 // queuedPodView is a pending pod.
 type queuedPodView struct {
-	Pod      string     `json:"pod"` // namespace/name
-	UID      string     `json:"uid"`
-	Priority int32      `json:"priority"`
-	Pool     string     `json:"pool"`
-	Attempts int        `json:"attempts"`
-	First    time.Time  `json:"first"`                // first time in the queue
-	Since    time.Time  `json:"since"`                // last attempt, or entry into the queue
-	Backoff  *time.Time `json:"backoffEnd,omitempty"` // no attempt before this time
-	// Rules are the plugins that rejected or gate the pod. Wakes are the events that could make it schedulable.
-	Rules  []string `json:"rules,omitempty"`
-	Wakes  []string `json:"wakes,omitempty"`
-	Equals int      `json:"equals"` // number of pods, including this one, in the same equivalence class
+	Pod           string     `json:"pod"` // namespace/name
+	UID           string     `json:"uid"`
+	Priority      int32      `json:"priority"`
+	Pool          string     `json:"pool"`
+	Attempts      int        `json:"attempts"`
+	FirstEnqueued time.Time  `json:"firstEnqueued"`        // first time in the queue
+	Since         time.Time  `json:"since"`                // last attempt, or entry into the queue
+	Backoff       *time.Time `json:"backoffEnd,omitempty"` // no attempt before this time
+	// Plugins are those that rejected or gate the pod. RequeueTriggers are the events that could make it schedulable.
+	Plugins         []string `json:"plugins,omitempty"`
+	RequeueTriggers []string `json:"requeueTriggers,omitempty"`
+	EquivalentPods  int      `json:"equivalentPods"` // number of pods, including this one, in the same equivalence class
 }
 
 // debugQueue serves the pending pods and the events that they wait for. ?pool= selects one queue.
@@ -61,7 +61,7 @@ func (s *scheduler) debugQueue(w http.ResponseWriter, r *http.Request) {
 
 func newQueuedPodView(p queue.PendingPod) queuedPodView {
 	out := queuedPodView{Pod: p.Key(), UID: p.UID, Priority: p.Priority, Pool: p.Pool.String(), Attempts: p.Attempts,
-		First: p.FirstEnqueued, Since: p.Since, Rules: ruleNames(p.UnschedulablePlugins), Equals: p.GroupSize}
+		FirstEnqueued: p.FirstEnqueued, Since: p.Since, Plugins: pluginNames(p.UnschedulablePlugins), EquivalentPods: p.GroupSize}
 	if !p.BackoffEnd.IsZero() {
 		out.Backoff = &p.BackoffEnd
 	}
@@ -69,7 +69,7 @@ func newQueuedPodView(p queue.PendingPod) queuedPodView {
 	for _, wake := range explain.RequeueTriggers(p.UnschedulablePlugins) {
 		for _, when := range wake.Events {
 			if !seen[when] {
-				out.Wakes = append(out.Wakes, when)
+				out.RequeueTriggers = append(out.RequeueTriggers, when)
 			}
 			seen[when] = true
 		}
@@ -85,14 +85,14 @@ func printQueue(w io.Writer, p *queueView) {
 		return
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "POD\tPOOL\tPRIORITY\tATTEMPTS\tWAITS\tTRIED\tNOT BEFORE\tRULES")
+	fmt.Fprintln(t, "POD\tPOOL\tPRIORITY\tATTEMPTS\tWAITS\tTRIED\tNOT BEFORE\tPLUGINS")
 	for _, q := range p.Pods {
 		before := ""
 		if q.Backoff != nil {
 			before = q.Backoff.Sub(p.Time).Round(time.Second).String()
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s ago\t%s\t%s\n", q.Pod, q.Pool, q.Priority, q.Attempts, p.Time.Sub(q.First).Round(time.Second),
-			p.Time.Sub(q.Since).Round(time.Second), orDash(before), orDash(strings.Join(q.Rules, ",")))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s ago\t%s\t%s\n", q.Pod, q.Pool, q.Priority, q.Attempts, p.Time.Sub(q.FirstEnqueued).Round(time.Second),
+			p.Time.Sub(q.Since).Round(time.Second), orDash(before), orDash(strings.Join(q.Plugins, ",")))
 	}
 	_ = t.Flush()
 }

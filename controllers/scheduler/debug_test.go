@@ -36,7 +36,7 @@ func TestDebugPod(t *testing.T) {
 		}
 		var course []string
 		for _, d := range got.Decisions {
-			course = append(course, d.What+" "+d.Outcome)
+			course = append(course, d.Action+" "+d.Outcome)
 		}
 		if strings.Join(course, ", ") != "reject done, preempt done, bind done" && strings.Join(course, ", ") != "preempt done, reject done, bind done" {
 			t.Errorf("decisions %q", course)
@@ -71,8 +71,8 @@ func TestDebugQueue(t *testing.T) {
 		if err := json.Unmarshal(page.Body.Bytes(), &got); err != nil || len(got.Pods) != 2 || got.Counts["gated"] != 1 || got.Counts["unschedulable"] != 1 {
 			t.Fatalf("%v %s", err, page.Body)
 		}
-		if p := got.Pods[0]; p.Pod != "default/big" || p.Pool != "unschedulable" || p.Priority != 7 || p.Attempts != 1 || p.Equals != 1 ||
-			!slices.Contains(p.Rules, "NodeResourcesFit") || !slices.Contains(p.Wakes, "a node is added") || got.Time.Sub(p.First) != time.Minute {
+		if p := got.Pods[0]; p.Pod != "default/big" || p.Pool != "unschedulable" || p.Priority != 7 || p.Attempts != 1 || p.EquivalentPods != 1 ||
+			!slices.Contains(p.Plugins, "NodeResourcesFit") || !slices.Contains(p.RequeueTriggers, "a node is added") || got.Time.Sub(p.FirstEnqueued) != time.Minute {
 			t.Errorf("%+v", p)
 		}
 		if text := getPath(s, "/debug/queue?pool=gated").Body.String(); !strings.Contains(text, "1 unschedulable, 1 gated") || !strings.Contains(text, "default/gated") || strings.Contains(text, "default/big") {

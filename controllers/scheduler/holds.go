@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// watchHolds makes the scheduler honour Holds if the API serves them, and logs if it does not.
+// watchHolds makes the scheduler honor Holds if the API serves them, and logs if it does not.
 func (s *scheduler) watchHolds() error {
 	client, err := v1alpha1.NewClient(clientConfig(s.o.Config))
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *scheduler) withdrawHoldSupport() error {
 	case l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity != s.identity:
 		return nil
 	}
-	delete(l.Annotations, v1alpha1.HoldSupportAnnotation)
+	v1alpha1.WithdrawHoldSupport(l)
 	if !s.usesElectionLease() {
 		l.Spec.HolderIdentity = nil
 	}

@@ -72,8 +72,8 @@ func (h *journalWriter) run(ctx context.Context) {
 // journalEntry converts a trace to its journal form.
 func journalEntry(t trace) journal.Decision {
 	s := t.view()
-	return journal.Decision{Time: s.Time, Namespace: t.pod.Namespace, Name: t.pod.Name, UID: s.UID, Action: s.What, Attempt: s.Attempt,
-		Node: s.Node, Message: s.Message, Rules: s.Rules, Victims: s.Victims, Outcome: s.Outcome, Reason: s.Why}
+	return journal.Decision{Time: s.Time, Namespace: t.pod.Namespace, Name: t.pod.Name, UID: s.UID, Action: s.Action, Attempt: s.Attempt,
+		Node: s.Node, Message: s.Message, Plugins: s.Plugins, Victims: s.Victims, Outcome: s.Outcome, Reason: s.Reason}
 }
 
 // write appends decisions to the journal.

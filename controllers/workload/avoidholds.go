@@ -20,7 +20,7 @@ import (
 
 // AvoidHolds tracks the nodes that owners' pods must avoid. A nil *AvoidHolds has none.
 //
-// It matters only for pods that no scheduler places, since placement honours Holds for all others.
+// It matters only for pods that no scheduler places, since the scheduler honors Holds for all others.
 type AvoidHolds struct {
 	mu        sync.Mutex
 	held      map[ownerNode]map[string]*v1alpha1.Hold // by the name of the Hold

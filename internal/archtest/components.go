@@ -43,6 +43,7 @@ var components = []component{
 	{"internal/metrics", 4, "metrics that several processes export"},
 	{"internal/quota", 4, "what objects use of a ResourceQuota"},
 	{"internal/rungroup", 4, "runs the components of one process and stops all when one stops"},
+	{"internal/table", 4, "tables of text, with columns for wide output"},
 	{"engine/scheduling", 3, "the scheduling machine: composes queue, cluster, placement and preemption"},
 	{"engine/descheduling", 2, "descheduler strategies, planned moves and their execution"},
 	{"engine/displacement", 2, "causes, policies and records of displacements"},

@@ -4,55 +4,136 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"sigs.k8s.io/yaml"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 )
 
 // Values of --output.
 const (
 	OutputText = "text"
+	OutputWide = "wide" // text with more columns
+	OutputName = "name" // KIND/NAME of each object
 	OutputJSON = "json"
 	OutputYAML = "yaml"
 )
 
-// AddOutputFlag adds -o, --output. The default is text.
-func AddOutputFlag(flags *pflag.FlagSet, output *string) {
-	flags.StringVarP(output, "output", "o", OutputText, "text, json or yaml")
+// Output is the value of -o, --output. The zero value is text.
+type Output struct {
+	format  string
+	formats []string // accepted
+	printer printers.ResourcePrinter
 }
 
-// ValidateOutput refuses an unknown value of --output.
-func ValidateOutput(output string) error {
-	switch output {
-	case OutputText, OutputJSON, OutputYAML:
+// AddOutputFlag adds -o, --output to flags of cmd. It accepts the formats, the first of which
+// is the default. Without formats it accepts text, json and yaml.
+func AddOutputFlag(cmd *cobra.Command, flags *pflag.FlagSet, o *Output, formats ...string) {
+	if len(formats) == 0 {
+		formats = []string{OutputText, OutputJSON, OutputYAML}
+	}
+	o.format, o.formats = formats[0], formats
+	flags.VarP(o, "output", "o", alternatives(formats))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // fails only for unknown flags
+}
+
+// alternatives returns "a, b or c".
+func alternatives(list []string) string {
+	last := len(list) - 1
+	if last <= 0 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}
+
+// String implements pflag.Value.
+func (o *Output) String() string { return o.format }
+
+// Type implements pflag.Value.
+func (o *Output) Type() string { return "format" }
+
+// Set implements pflag.Value. It returns an error if the command does not accept the format.
+func (o *Output) Set(format string) error {
+	if !slices.Contains(o.formats, format) {
+		return fmt.Errorf("must be %s", alternatives(o.formats))
+	}
+	o.format = format
+	return nil
+}
+
+// Only returns an error if the format is none of those that a command has with another flag.
+func (o *Output) Only(flag string, formats ...string) error {
+	if slices.Contains(formats, o.format) {
 		return nil
 	}
-	return fmt.Errorf("-o %q: must be text, json or yaml", output)
+	return fmt.Errorf("--output %q: must be %s with %s", o.format, alternatives(formats), flag)
 }
 
-// PrintObject prints object as JSON, or as YAML if output is [OutputYAML]. Both have the
-// field names of the object's JSON.
-func PrintObject(w io.Writer, output string, object any) error {
-	data, err := marshal(object)
-	if err != nil {
-		return err
+// IsText reports whether the output is text.
+func (o *Output) IsText() bool {
+	return o.format == "" || o.format == OutputText || o.format == OutputWide
+}
+
+// Printable is what a command prints. It needs the fields of the formats that the command
+// accepts.
+type Printable struct {
+	Text   func(w io.Writer, wide bool) error
+	Object any      // for json and yaml
+	Kind   string   // of Names
+	Names  []string // NAME or NAMESPACE/NAME, for name
+}
+
+// Print writes p in the requested format. If it is called again, YAML documents are separated.
+func (o *Output) Print(w io.Writer, p Printable) (err error) {
+	if o.IsText() {
+		return p.Text(w, o.format == OutputWide)
 	}
-	data = append(data, '\n')
-	if output == OutputYAML {
-		if data, err = yaml.JSONToYAML(data); err != nil {
+	if o.printer == nil {
+		if o.printer, err = newPrinter(o.format); err != nil {
 			return err
 		}
 	}
-	_, err = w.Write(data)
-	return err
+	if o.format == OutputName {
+		return o.printNames(w, p)
+	}
+	data, err := marshal(p.Object)
+	if err != nil {
+		return err
+	}
+	return o.printer.PrintObj(&runtime.Unknown{Raw: data}, w)
 }
 
-// JSONText is a function that returns an object as JSON, for [PrintObject].
+// newPrinter returns kubectl's printer of a format.
+func newPrinter(format string) (printers.ResourcePrinter, error) {
+	if format == OutputName {
+		return genericclioptions.NewNamePrintFlags("").ToPrinter(format)
+	}
+	return genericclioptions.NewJSONYamlPrintFlags().ToPrinter(format)
+}
+
+func (o *Output) printNames(w io.Writer, p Printable) error {
+	for _, name := range p.Names {
+		object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name[strings.LastIndex(name, "/")+1:]}}
+		object.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: p.Kind})
+		if err := o.printer.PrintObj(object, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// JSONText is a function that returns an object as JSON, for [Printable].
 type JSONText func() ([]byte, error)
 
 func marshal(object any) ([]byte, error) {
 	if text, ok := object.(JSONText); ok {
-		return text() // its layout is kept
+		return text()
 	}
-	return json.MarshalIndent(object, "", "  ")
+	return json.Marshal(object)
 }

@@ -17,7 +17,10 @@ import (
 // ExpectedReplacementAnnotation names the replacement that the owner has created in advance for a pod that is about
 // to be deleted. `berth drain --surge` writes it, so that the owner does not create another replacement before its
 // replicas are set back. The value is that of ExpectedReplacement.
-const ExpectedReplacementAnnotation = "drain.berth.dev/stand-in"
+const ExpectedReplacementAnnotation = "drain.berth.dev/expected-replacement"
+
+// formerReplacementAnnotation is its name in version 0.1.0, which is read, too.
+const formerReplacementAnnotation = "drain.berth.dev/stand-in"
 
 // ExpectedReplacement returns the annotation value for a replacement that is valid for one generation of the owner.
 // Any change of the owner, such as of its replicas, ends it, also if the writer has stopped.
@@ -55,7 +58,7 @@ func WorkloadPod(p *corev1.Pod) workload.Pod {
 	if n, err := strconv.ParseInt(p.Annotations[corev1.PodDeletionCost], 10, 32); err == nil {
 		out.Cost = int32(n)
 	}
-	out.ExpectedReplacement, out.ReplacementGeneration = parseExpectedReplacement(p.Annotations[ExpectedReplacementAnnotation])
+	out.ExpectedReplacement, out.ReplacementGeneration = parseExpectedReplacement(cmp.Or(p.Annotations[ExpectedReplacementAnnotation], p.Annotations[formerReplacementAnnotation]))
 	for i := range p.Status.ContainerStatuses {
 		out.Restarts = max(out.Restarts, p.Status.ContainerStatuses[i].RestartCount)
 	}

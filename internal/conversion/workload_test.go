@@ -86,14 +86,16 @@ func TestDeploymentAnnotations(t *testing.T) {
 }
 
 func TestExpectedReplacement(t *testing.T) {
-	type said struct {
-		name  string
-		until int64
+	type replacement struct {
+		name       string
+		generation int64
 	}
-	for value, want := range map[string]said{"": {}, ExpectedReplacement("web-b", 7): {"web-b", 7}, "web-b": {"web-b", 0}, "web-b@": {"web-b", 0}, "web-b@x": {"web-b", 0}} {
-		p := WorkloadPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{ExpectedReplacementAnnotation: value}}})
-		if got := (said{p.ExpectedReplacement, p.ReplacementGeneration}); got != want {
-			t.Errorf("%q: %v, want %v", value, got, want)
+	for value, want := range map[string]replacement{"": {}, ExpectedReplacement("web-b", 7): {"web-b", 7}, "web-b": {"web-b", 0}, "web-b@": {"web-b", 0}, "web-b@x": {"web-b", 0}} {
+		for _, annotation := range []string{ExpectedReplacementAnnotation, "drain.berth.dev/stand-in"} {
+			p := WorkloadPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation: value}}})
+			if got := (replacement{p.ExpectedReplacement, p.ReplacementGeneration}); got != want {
+				t.Errorf("%s=%q: %v, want %v", annotation, value, got, want)
+			}
 		}
 	}
 }

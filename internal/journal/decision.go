@@ -18,14 +18,14 @@ type Decision struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       string    `json:"uid"`
-	Action    string    `json:"what"`              // bind, reject, preempt, ...
+	Action    string    `json:"action"`            // bind, reject, preempt, ...
 	Attempt   int       `json:"attempt,omitempty"` // from 1
 	Node      string    `json:"node,omitempty"`
 	Message   string    `json:"message,omitempty"` // as in the pod's event
-	Rules     []string  `json:"rules,omitempty"`   // that rejected the pod
+	Plugins   []string  `json:"plugins,omitempty"` // that rejected the pod
 	Victims   []string  `json:"victims,omitempty"` // namespace/name
 	Outcome   string    `json:"outcome,omitempty"` // of the request
-	Reason    string    `json:"why,omitempty"`     // empty on success
+	Reason    string    `json:"reason,omitempty"`  // empty on success
 }
 
 // Decisions appends decisions of one writer to a directory, which may also hold displacements.

@@ -15,7 +15,7 @@ func TestDecisionsSurviveReopen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.Append(Decision{Time: at.Add(time.Second), Namespace: "ns", Name: "p", UID: "u", Action: "bind", Node: "n1", Attempt: 2},
-		Decision{Time: at, Namespace: "ns", Name: "p", UID: "u", Action: "reject", Message: "0/1 nodes are available", Rules: []string{"NodeResourcesFit"}},
+		Decision{Time: at, Namespace: "ns", Name: "p", UID: "u", Action: "reject", Message: "0/1 nodes are available", Plugins: []string{"NodeResourcesFit"}},
 		Decision{Time: at, Namespace: "other", Name: "p"}, Decision{Time: at, Namespace: "ns", Name: "pp"}); err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,9 @@ type Displacement struct {
 	// Reason and Message are those of the DisruptionTarget condition.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	By      string `json:"by,omitempty"`   // requester: a user or a component
-	For     *Pod   `json:"for,omitempty"`  // the preemptor
-	Rule    string `json:"rule,omitempty"` // with numbers
+	By      string `json:"requestedBy,omitempty"` // requester: a user or a component
+	For     *Pod   `json:"preemptor,omitempty"`   // the preemptor
+	Rule    string `json:"rule,omitempty"`        // with numbers
 	// Budgets are the effects on disruption budgets.
 	Budgets      []Budget `json:"budgets,omitempty"`
 	GraceSeconds *int64   `json:"graceSeconds,omitempty"` // absent: the pod's own
@@ -36,9 +36,9 @@ type Displacement struct {
 	Writer string `json:"writer,omitempty"`
 	// Reconstructed: the record was not written by the displacing component but derived later from
 	// the pod's condition and events.
-	Reconstructed bool `json:"afterwards,omitempty"`
+	Reconstructed bool `json:"reconstructed,omitempty"`
 
-	Gone        *time.Time   `json:"gone,omitempty"` // when the end of the pod was observed
+	Gone        *time.Time   `json:"deleted,omitempty"` // when the end of the pod was observed
 	Replacement *Replacement `json:"replacement,omitempty"`
 }
 

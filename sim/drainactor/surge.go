@@ -61,13 +61,13 @@ func (d *Drainer) removeReplacementAnnotation(e drain.Evict) {
 }
 
 // annotate sets the replacement annotation of a pod; "" deletes it.
-func (d *Drainer) annotate(e drain.Evict, standIn string) {
+func (d *Drainer) annotate(e drain.Evict, replacement string) {
 	_ = d.w.API().Update(store.Pods, e.Pod.Key(), store.Precondition{UID: e.Pod.UID}, func(o store.Object) error {
 		notes := maps.Clone(o.GetAnnotations())
 		if notes == nil {
 			notes = map[string]string{}
 		}
-		if notes[conversion.ExpectedReplacementAnnotation] = standIn; standIn == "" {
+		if notes[conversion.ExpectedReplacementAnnotation] = replacement; replacement == "" {
 			delete(notes, conversion.ExpectedReplacementAnnotation)
 		}
 		o.SetAnnotations(notes)

@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the version in the header of a journal.
-const Version = "berth.dev/journal/v1"
+const Version = "berth.dev/journal/v2"
 
 // header is the first line.
 type header struct {
@@ -21,12 +21,12 @@ type header struct {
 
 // stepLine is a line between header and footer.
 type stepLine struct {
-	At      int64             `json:"at"`
-	Fresh   bool              `json:"fresh,omitempty"`
-	Limit   int               `json:"limit"`
-	In      []input           `json:"in,omitempty"`
-	Effects []json.RawMessage `json:"effects,omitempty"`
-	Wake    int64             `json:"wake"`
+	At        int64             `json:"at"`
+	Restarted bool              `json:"restarted,omitempty"`
+	Limit     int               `json:"limit"`
+	In        []input           `json:"in,omitempty"`
+	Effects   []json.RawMessage `json:"effects,omitempty"`
+	Wake      int64             `json:"wake"`
 }
 
 // footer is the last line, with the number of steps and effects.
@@ -38,28 +38,28 @@ type footer struct {
 // footerPrefix is the prefix of the last line only.
 const footerPrefix = `{"end":`
 
-// input is an event: an object that was put or deleted, or an outcome.
+// input is an event: an object that was created, updated or deleted, or an outcome.
 type input struct {
-	Put     store.Kind        `json:"put,omitempty"`
+	Upsert  store.Kind        `json:"upsert,omitempty"`
 	Object  json.RawMessage   `json:"object,omitempty"`
-	Gone    store.Kind        `json:"gone,omitempty"`
+	Delete  store.Kind        `json:"delete,omitempty"`
 	Key     string            `json:"key,omitempty"`
 	UID     string            `json:"uid,omitempty"`
-	Answer  uint64            `json:"answer,omitempty"`
+	Effect  uint64            `json:"effect,omitempty"` // that has the outcome Result
 	Result  string            `json:"result,omitempty"`
-	Why     string            `json:"why,omitempty"`
+	Reason  string            `json:"reason,omitempty"`
 	Budgets []json.RawMessage `json:"budgets,omitempty"`
 }
 
 // effectLine is an effect.
 type effectLine struct {
-	Do      string   `json:"do"`
+	Kind    string   `json:"kind"`
 	ID      uint64   `json:"id"`
 	Pod     string   `json:"pod"`
 	UID     string   `json:"uid"`
 	Node    string   `json:"node,omitempty"`
 	Attempt int      `json:"attempt,omitempty"`
-	Again   bool     `json:"again,omitempty"`
+	Retry   bool     `json:"retry,omitempty"`
 	Text    string   `json:"text,omitempty"`
 	Choice  int      `json:"choice,omitempty"`
 	Victims []string `json:"victims,omitempty"`
@@ -69,23 +69,23 @@ type effectLine struct {
 
 type debit struct {
 	Budget    string   `json:"budget"`
-	Paid      []string `json:"paid,omitempty"`
+	Granted   []string `json:"granted,omitempty"`
 	Overruled []string `json:"overruled,omitempty"`
 }
 
 // encodeEffect encodes an effect.
 func encodeEffect(e scheduling.Effect) ([]byte, error) {
 	pod := sim.PodOf(e)
-	out := effectLine{Do: sim.RequestKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}
+	out := effectLine{Kind: sim.RequestKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}
 	switch e := e.(type) {
 	case scheduling.Bind:
-		out.Node, out.Attempt, out.Again = e.Node, e.Attempt, e.Retry
+		out.Node, out.Attempt, out.Retry = e.Node, e.Attempt, e.Retry
 	case scheduling.ReportUnschedulable:
-		out.Attempt, out.Again, out.Text = e.Attempt, e.Retry, explain.Message(e.Summary)
+		out.Attempt, out.Retry, out.Text = e.Attempt, e.Retry, explain.Message(e.Summary)
 	case scheduling.ReportGated:
 		out.Text = explain.GatedMessage(e.Verdict)
 	case scheduling.Preempt:
-		out.Node, out.Choice, out.Again = e.Plan.Node, e.Choice, e.Retry
+		out.Node, out.Choice, out.Retry = e.Plan.Node, e.Choice, e.Retry
 		out.preemption(e.Plan)
 	case scheduling.BindVolumes:
 		out.Node = e.Node
@@ -104,6 +104,6 @@ func (out *effectLine) preemption(p *decision.Preemption) {
 		out.Victims = append(out.Victims, v.Key())
 	}
 	for _, d := range p.Debits {
-		out.Debits = append(out.Debits, debit{Budget: store.Key(d.Budget.Namespace, d.Budget.Name), Paid: d.Granted, Overruled: d.Overruled})
+		out.Debits = append(out.Debits, debit{Budget: store.Key(d.Budget.Namespace, d.Budget.Name), Granted: d.Granted, Overruled: d.Overruled})
 	}
 }

@@ -109,10 +109,10 @@ func (p *player) runStep(n int, line []byte) error {
 	if err := decodeStrict(line, &s); err != nil {
 		return err
 	}
-	if s.Limit < 0 || p.machine == nil && !s.Fresh {
-		return fmt.Errorf("limit: %d, fresh: %v: want a limit that is not negative, and the first step fresh", s.Limit, s.Fresh)
+	if s.Limit < 0 || p.machine == nil && !s.Restarted {
+		return fmt.Errorf("limit: %d, restarted: %v: limit must not be negative, and restarted must be true in the first step", s.Limit, s.Restarted)
 	}
-	if s.Fresh {
+	if s.Restarted {
 		p.machine, p.view = scheduling.New(p.o.MachineConfig()), sim.NewConverter()
 	}
 	var events []scheduling.Event
@@ -156,29 +156,29 @@ func elementAt(list []json.RawMessage, i int) string {
 // decodeEvent returns the event of an input.
 func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 	switch {
-	case in.Put != "":
-		o := store.NewObject(in.Put)
+	case in.Upsert != "":
+		o := store.NewObject(in.Upsert)
 		if o == nil {
-			return nil, fmt.Errorf("put: %q: not a kind that scheduling reads", in.Put)
+			return nil, fmt.Errorf("upsert: %q: not a kind that scheduling reads", in.Upsert)
 		}
 		if err := json.Unmarshal(in.Object, o); err != nil {
 			return nil, fmt.Errorf("object: %w", err)
 		}
 		return p.view.Compile(o), nil
-	case in.Gone != "":
-		o := sim.Identity(in.Gone, in.Key, in.UID)
+	case in.Delete != "":
+		o := sim.Identity(in.Delete, in.Key, in.UID)
 		if o == nil {
-			return nil, fmt.Errorf("gone: %q: not a kind that scheduling reads", in.Gone)
+			return nil, fmt.Errorf("delete: %q: not a kind that scheduling reads", in.Delete)
 		}
 		return scheduling.Remove{Object: o}, nil
-	case in.Answer != 0:
+	case in.Effect != 0:
 		return p.decodeOutcome(in)
 	}
-	return nil, fmt.Errorf("want one of put, gone and answer")
+	return nil, fmt.Errorf("must have one of upsert, delete and effect")
 }
 
 func (p *player) decodeOutcome(in *input) (scheduling.Event, error) {
-	out := scheduling.Outcome{ID: in.Answer, Reason: in.Why}
+	out := scheduling.Outcome{ID: in.Effect, Reason: in.Reason}
 	for out.Result = scheduling.Done; out.Result.String() != in.Result; out.Result++ {
 		if out.Result == scheduling.Unknown {
 			return nil, fmt.Errorf("result: %q: want done, refused, conflict or unknown", in.Result)

@@ -70,7 +70,7 @@ func TestReplayGivesTheSameEffects(t *testing.T) {
 
 func TestTamperedJournal(t *testing.T) {
 	text := journal(t, 3)
-	i := strings.Index(text, `"do":"bind"`)
+	i := strings.Index(text, `"kind":"bind"`)
 	if i < 0 {
 		t.Fatal("the journal contains no bind")
 	}
@@ -108,11 +108,11 @@ func TestInvalidJournals(t *testing.T) {
 		"other options": {`{"journal":"` + Version + `","options":"x"}` + "\n", "use the same --config"},
 		"no JSON":       {head + "hello\n", "journal:2: "},
 		"unknown field": {head + `{"at":1,"limits":3}` + "\n", "limits"},
-		"not fresh":     {head + `{"at":1,"limit":3,"wake":0}` + "\n", "the first step fresh"},
-		"unknown kind":  {head + `{"at":1,"fresh":true,"limit":3,"wake":0,"in":[{"put":"cats","object":{}}]}` + "\n", `put: "cats"`},
-		"bad object":    {head + `{"at":1,"fresh":true,"limit":3,"wake":0,"in":[{"put":"pods","object":{"spec":3}}]}` + "\n", "in[0]: object"},
-		"bad result":    {head + `{"at":1,"fresh":true,"limit":3,"wake":0,"in":[{"answer":3,"result":"maybe"}]}` + "\n", `result: "maybe"`},
-		"no input":      {head + `{"at":1,"fresh":true,"limit":3,"wake":0,"in":[{}]}` + "\n", "want one of put, gone and answer"},
+		"not restarted": {head + `{"at":1,"limit":3,"wake":0}` + "\n", "restarted must be true in the first step"},
+		"unknown kind":  {head + `{"at":1,"restarted":true,"limit":3,"wake":0,"in":[{"upsert":"cats","object":{}}]}` + "\n", `upsert: "cats"`},
+		"bad object":    {head + `{"at":1,"restarted":true,"limit":3,"wake":0,"in":[{"upsert":"pods","object":{"spec":3}}]}` + "\n", "in[0]: object"},
+		"bad result":    {head + `{"at":1,"restarted":true,"limit":3,"wake":0,"in":[{"effect":3,"result":"maybe"}]}` + "\n", `result: "maybe"`},
+		"no input":      {head + `{"at":1,"restarted":true,"limit":3,"wake":0,"in":[{}]}` + "\n", "must have one of upsert, delete and effect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Run("journal", strings.NewReader(tc.text), o); err == nil || !strings.Contains(err.Error(), tc.want) {

@@ -34,7 +34,7 @@ func (j *Writer) Record(s *sim.Step) {
 	if j.err != nil {
 		return
 	}
-	out := stepLine{At: s.Now.UnixNano(), Fresh: s.Restarted, Limit: s.Limit, Wake: unixNano(s.Wake)}
+	out := stepLine{At: s.Now.UnixNano(), Restarted: s.Restarted, Limit: s.Limit, Wake: unixNano(s.Wake)}
 	for i := range s.Inputs {
 		in, err := encodeInput(&s.Inputs[i])
 		if err != nil {
@@ -85,12 +85,12 @@ func encodeEffects(effects []scheduling.Effect) (out []json.RawMessage, err erro
 func encodeInput(in *sim.Input) (out input, err error) {
 	switch e := in.Event.(type) {
 	case scheduling.Remove:
-		out.Gone, out.Key, out.UID = removedObject(e.Object)
+		out.Delete, out.Key, out.UID = removedObject(e.Object)
 		return out, nil
 	case scheduling.Outcome:
-		out.Answer, out.Result, out.Why = e.ID, e.Result.String(), e.Reason
+		out.Effect, out.Result, out.Reason = e.ID, e.Result.String(), e.Reason
 	default:
-		out.Put = store.KindOf(in.Object)
+		out.Upsert = store.KindOf(in.Object)
 	}
 	if in.Object != nil {
 		if out.Object, err = json.Marshal(in.Object); err != nil {

@@ -38,7 +38,7 @@ type Summary struct {
 	// invariant.
 	FailedExpectations []string `json:"failedExpectations,omitempty"`
 	Violation          string   `json:"violation,omitempty"`
-	Events             int      `json:"things"` // number of executed events
+	Events             int      `json:"events"` // number of executed events
 }
 
 // Reason is why pods are pending at the end.

@@ -20,7 +20,7 @@ func TestReturnedPodBacksOff(t *testing.T) {
 		}
 		s.step(1, want)
 		s.completeAll()
-		s.expectOutcome(`web-1 over returned "x/web-2, the replacement of x/web-1, was scheduled to a again"`)
+		s.expectOutcome(`web-1 finished returned "x/web-2, the replacement of x/web-1, was scheduled to a again"`)
 		again := moveIn(mode, "web-2", 1000)
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{again}})
 		s.removePod("web-1")

@@ -170,7 +170,7 @@ func TestMoveWithHold(t *testing.T) {
 	s.step(1, "")
 	s.setPod(s.pod("web-2", "b", 1000))
 	s.step(1, "")
-	s.expectOutcome(`web-1 over moved ""`)
+	s.expectOutcome(`web-1 finished moved ""`)
 	if s.m.HasInProgress() {
 		t.Error("busy without a move")
 	}
@@ -256,14 +256,14 @@ func TestTimeouts(t *testing.T) {
 	s.removePod("web-1")
 	s.step(1, "")
 	s.step(31, "release b: its move has finished")
-	s.expectOutcome(`web-1 over not replaced "ReplicaSet web created no replacement within 30s"`)
+	s.expectOutcome(`web-1 finished not replaced "ReplicaSet web created no replacement within 30s"`)
 
 	s = startMove(t, planning.WithHolds)
 	s.setPod(s.pod("web-2", "", 1000))
 	s.removePod("web-1")
 	s.step(1, "")
 	s.step(61, "release b: its move has finished")
-	s.expectOutcome(`web-1 over unplaced "its replacement x/web-2 was not scheduled within 1m0s"`)
+	s.expectOutcome(`web-1 finished unscheduled "its replacement x/web-2 was not scheduled within 1m0s"`)
 
 	s = startMove(t, planning.WithoutHolds)
 	on := s.pod("web-2", "b", 1000)
@@ -271,7 +271,7 @@ func TestTimeouts(t *testing.T) {
 	s.setPod(on)
 	s.step(1, "")
 	s.step(301, "")
-	s.expectOutcome(`web-1 over not ready "its replacement x/web-2 was not Ready within 5m0s"`)
+	s.expectOutcome(`web-1 finished not ready "its replacement x/web-2 was not Ready within 5m0s"`)
 }
 
 func TestBudgetIsCheckedAgainBeforeEviction(t *testing.T) {
@@ -311,7 +311,7 @@ func TestExpiredPlanIsNotStarted(t *testing.T) {
 	s.setPod(s.pod("web-0", "", 1000)) // its workload is busy
 	s.step(0, "")
 	s.step(1801, "")
-	s.expectOutcome(`web-1 over given up "the plan is more than 30m0s old: a pod of the same workload, x/web-0, is unscheduled"`)
+	s.expectOutcome(`web-1 finished abandoned "the plan is more than 30m0s old: a pod of the same workload, x/web-0, is unscheduled"`)
 }
 
 func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
@@ -325,7 +325,7 @@ func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
 			continue
 		}
 		s.step(0, "")
-		s.expectOutcome(`web-1 over given up "the scheduler would now put its replacement back on a"`)
+		s.expectOutcome(`web-1 finished abandoned "the scheduler would now put its replacement back on a"`)
 	}
 }
 
@@ -341,7 +341,7 @@ func TestReplacementOfReplacement(t *testing.T) {
 	s.removePod("web-2")
 	s.setPod(s.pod("web-3", "a", 1000))
 	s.step(1, "")
-	s.expectOutcome(`web-1 over returned "x/web-3, the replacement of x/web-1, was scheduled to a again"`)
+	s.expectOutcome(`web-1 finished returned "x/web-3, the replacement of x/web-1, was scheduled to a again"`)
 }
 
 // A Hold must not expire before the replacement can exist, even if its creation takes long.

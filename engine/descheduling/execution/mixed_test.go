@@ -56,5 +56,5 @@ func TestReplacementBeforeEvictionResult(t *testing.T) {
 	}
 	s.step(1, "")
 	s.step(1, "release b: its move has finished")
-	s.expectOutcome(`web-1 over moved ""`)
+	s.expectOutcome(`web-1 finished moved ""`)
 }

@@ -24,7 +24,7 @@ const (
 
 // String returns the stage in a word.
 func (s Stage) String() string {
-	return [...]string{"waiting", "holding", "evicting", "leaving", "replaced", "placed", "over"}[s]
+	return [...]string{"waiting", "holding", "evicting", "terminating", "replaced", "placed", "finished"}[s]
 }
 
 // Outcome is the result of a move.
@@ -45,7 +45,7 @@ const (
 
 // String returns the outcome in a word.
 func (o Outcome) String() string {
-	return [...]string{"", "moved", "elsewhere", "returned", "not ready", "unplaced", "not replaced", "cleaned up", "given up"}[o]
+	return [...]string{"", "moved", "elsewhere", "returned", "not ready", "unscheduled", "not replaced", "cleaned up", "abandoned"}[o]
 }
 
 // Move is the execution of a planned move.

@@ -15,7 +15,7 @@ const (
 )
 
 // String returns the mode in a word.
-func (m Mode) String() string { return [...]string{"held", "unheld"}[m] }
+func (m Mode) String() string { return [...]string{"with Holds", "without Holds"}[m] }
 
 // Plan is the result of a round.
 type Plan struct {
@@ -80,7 +80,7 @@ const (
 
 // String returns the reason as text.
 func (w RefusalReason) String() string {
-	return [...]string{"gone", "no controller", "pod of a DaemonSet", "unknown scheduler", "failed before", "fits no other node",
+	return [...]string{"pod deleted", "no controller", "pod of a DaemonSet", "unknown scheduler", "failed before", "fits no other node",
 		"would return", "no gain", "budget never allows it", "limit reached", "plan is full", "group incomplete"}[w]
 }
 

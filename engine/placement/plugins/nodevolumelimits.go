@@ -154,11 +154,11 @@ func attachmentOf(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, 
 		return attachment{}
 	}
 	driver := class.Provisioner
-	if standIn, inTree := migratedProvisioners[driver]; inTree {
+	if csiDriver, inTree := migratedProvisioners[driver]; inTree {
 		if !migratedOn(csi, driver) {
 			return attachment{}
 		}
-		driver = standIn
+		driver = csiDriver
 	}
 	return attachment{driver, "\x00" + claim.Namespace + "/" + claim.Name}
 }

@@ -1,0 +1,18 @@
+package explain
+
+import "time"
+
+// TextOptions are the options of a text with tables.
+type TextOptions struct {
+	Now   time.Time
+	Limit int  // maximum rows of a table; 0 for all
+	Wide  bool // more columns
+}
+
+// limited returns how many of n rows to show.
+func (o TextOptions) limited(n int) int {
+	if o.Limit > 0 {
+		return min(n, o.Limit)
+	}
+	return n
+}
