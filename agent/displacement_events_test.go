@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/berthproject/berth/agent"
-	"github.com/berthproject/berth/controllers/displacementrecords"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -40,8 +39,8 @@ func TestRejectionHasRecord(t *testing.T) {
 				t.Fatalf("%s: %d events, %v", name, len(list.Items), err)
 			}
 			e := list.Items[0]
-			rec := displacementrecords.FromEvent(&e)
-			if rec == nil || rec.Cause != "Admission" || rec.Writer != executor.NodeAgent || rec.Reconstructed || rec.Reason != tc.reason || e.Labels[journal.Label] != "Admission" {
+			rec, err := journal.ParseDisplacement(e.Annotations[journal.Annotation])
+			if err != nil || e.Name != executor.RecordEventName("p", "p") || rec.Cause != "Admission" || rec.Writer != executor.NodeAgent || rec.Reconstructed || rec.Reason != tc.reason || e.Labels[journal.Label] != "Admission" {
 				t.Errorf("%s: %+v, labels %v", name, rec, e.Labels)
 			}
 			if e.Reason != tc.reason || e.Source.Component != "kubelet" || e.Type != corev1.EventTypeWarning {

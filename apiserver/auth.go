@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
@@ -76,10 +77,11 @@ func (s *Server) virtualStorage(storages *storageSet) map[schema.GroupVersion]ma
 }
 
 // displacementMetrics counts the evictions of all API servers of this process. It is registered in
-// the legacy registry, which /metrics exposes.
+// the legacy registry, which /metrics exposes, with the metrics about the process.
 var displacementMetrics = sync.OnceValue(func() *metrics.Displacements {
 	d := metrics.NewDisplacements()
-	legacyregistry.RawMustRegister(d)
+	legacyregistry.RawMustRegister(d, metrics.KubernetesBuildInfo())
+	utilfeature.DefaultMutableFeatureGate.AddMetrics() // kubernetes_feature_enabled
 	return d
 })
 

@@ -294,3 +294,16 @@ func TestKubernetesEndpointsFollowServer(t *testing.T) {
 		s.stop()
 	}
 }
+
+func TestProcessMetrics(t *testing.T) {
+	s := start(t)
+	body, err := clientset(t, s.LoopbackConfig()).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nkubernetes_build_info{", "git_version=\"" + apiserver.KubernetesVersion + "\"", "\nkubernetes_feature_enabled{"} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("/metrics has no %q", want)
+		}
+	}
+}

@@ -3,12 +3,12 @@ package apiserver
 import (
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/component-base/compatibility"
+
+	"github.com/berthproject/berth/internal/metrics"
 )
 
-// KubernetesVersion is the version that /version reports. It is a constant and not set by the
-// linker, so that `go run` builds a server that kubectl understands. The suffix distinguishes it
-// from a Kubernetes server.
-const KubernetesVersion = "v1.37.2+berth"
+// KubernetesVersion is the version that /version reports.
+const KubernetesVersion = metrics.KubernetesVersion
 
 const kubernetesMinor = "1.37"
 

@@ -144,7 +144,7 @@ func (r *displacementRecorder) observeEvent(e *eventsv1.Event) {
 	if !c.Avoids() || slices.ContainsFunc(r.evictions[p], func(t enginedisplacement.Eviction) bool { return t.UID == d.Pod.UID }) {
 		return
 	}
-	t := enginedisplacement.Eviction{UID: d.Pod.UID, Cause: c, At: d.Time}
+	t := enginedisplacement.Eviction{UID: d.Pod.UID, Cause: c.AvoidCause(d.Message), At: d.Time}
 	if d.Pod.Created != nil {
 		t.Created = *d.Pod.Created
 	}

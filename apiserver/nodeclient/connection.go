@@ -53,6 +53,8 @@ type Connection struct {
 	URL *url.URL
 	// Transport is shared between connections.
 	Transport *http.Transport
+	// Simulated reports whether the node's pods have no processes.
+	Simulated bool
 }
 
 // URLFor returns the URL of a path of the agent.
@@ -80,7 +82,7 @@ func (a *ConnectionGetter) ForNode(node *corev1.Node) (Connection, error) {
 	if err != nil {
 		return Connection{}, apierrors.NewBadRequest(err.Error())
 	}
-	return Connection{URL: base, Transport: a.transport(commonName, base.Host)}, nil
+	return Connection{URL: base, Transport: a.transport(commonName, base.Host), Simulated: strings.HasPrefix(node.Status.NodeInfo.ContainerRuntimeVersion, "simulated://")}, nil
 }
 
 func (a *ConnectionGetter) transport(commonName, host string) *http.Transport {

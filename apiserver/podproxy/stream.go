@@ -78,13 +78,23 @@ func (s Connector) Attach() rest.Storage {
 		}}
 }
 
+// agent returns the connection to the pod's node agent. The error for a simulated pod is returned
+// here: after the upgrade, clients cannot decode one.
+func (s Connector) agent(ctx context.Context, pod *corev1.Pod, unsupported string) (nodeclient.Connection, error) {
+	agent, err := s.Nodes.Get(ctx, pod.Spec.NodeName)
+	if err == nil && agent.Simulated {
+		err = apierrors.NewBadRequest(fmt.Sprintf("pod %q on node %q is simulated: %s", pod.Name, pod.Spec.NodeName, unsupported))
+	}
+	return agent, err
+}
+
 // connectProcess proxies the streams of a process in a container.
 func (s Connector) connectProcess(ctx context.Context, pod *corev1.Pod, what, name string, query url.Values, want streams.Options, responder rest.Responder) (http.Handler, error) {
 	name, err := resolveContainer(pod, name)
 	if err != nil {
 		return nil, err
 	}
-	agent, err := s.Nodes.Get(ctx, pod.Spec.NodeName)
+	agent, err := s.agent(ctx, pod, "exec and attach are not supported")
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +112,7 @@ func (s Connector) connectProcess(ctx context.Context, pod *corev1.Pod, what, na
 func (s Connector) PortForward() rest.Storage {
 	return &streamREST{s, func() runtime.Object { return &corev1.PodPortForwardOptions{} },
 		func(ctx context.Context, pod *corev1.Pod, options runtime.Object, responder rest.Responder) (http.Handler, error) {
-			agent, err := s.Nodes.Get(ctx, pod.Spec.NodeName)
+			agent, err := s.agent(ctx, pod, "port-forward is not supported")
 			if err != nil {
 				return nil, err
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/internal/cli"
@@ -75,12 +76,15 @@ func newKubeconfig(dataDir string, id pki.Identity) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--data-dir %s: no cluster was started there: %w", dataDir, err)
 	}
-	server := ""
+	cluster := &clientcmdapi.Cluster{}
 	for _, c := range admin.Clusters {
-		server = c.Server
+		cluster = c
 	}
-	authority, err := pki.Open(filepath.Join(dataDir, "pki"), nil)
-	if err != nil {
+	authority, err := pki.OpenExisting(filepath.Join(dataDir, "pki"))
+	switch {
+	case err == nil && !authority.Owns(cluster.CertificateAuthorityData), errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("--data-dir %s: the directory does not have the CA of the cluster at %s: `berth up --ephemeral` keeps it elsewhere; start the cluster without --ephemeral", dataDir, cluster.Server)
+	case err != nil:
 		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "berth-credentials-")
@@ -89,7 +93,7 @@ func newKubeconfig(dataDir string, id pki.Identity) ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	file := cli.KubeconfigPath(dir)
-	if err := authority.Kubeconfig(file, server, id); err != nil {
+	if err := authority.Kubeconfig(file, cluster.Server, id); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(file)

@@ -186,7 +186,7 @@ func (k *controller) desired(p ownerNode, have *v1alpha1.Hold) (w desiredHold, e
 	for _, o := range found {
 		rec := o.(*entry).rec
 		c, _ := recordCause(rec)
-		t := displacement.Eviction{UID: rec.Pod.UID, Cause: c, At: rec.Time}
+		t := displacement.Eviction{UID: rec.Pod.UID, Cause: c.AvoidCause(rec.Message), At: rec.Time}
 		if rec.Pod.Created != nil {
 			t.Created = *rec.Pod.Created
 		}

@@ -31,6 +31,7 @@ func (s *scheduler) server() *metricsserver.Server {
 // protectedHandler serves the paths that require authorization.
 func (s *scheduler) protectedHandler() http.Handler {
 	mux := metricsserver.NewMux(s.metrics.registry, s.o.EffectiveConfig, "leader_election_", "rest_client_")
+	mux.HandleFunc("GET /metrics/resources", s.serveResourceMetrics)
 	mux.HandleFunc("GET /debug/queue", s.debugQueue)
 	mux.HandleFunc("GET /debug/pods/{namespace}/{name}", s.debugPod)
 	if s.o.Profiling {

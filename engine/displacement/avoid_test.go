@@ -107,7 +107,13 @@ func TestCauseFromStatus(t *testing.T) {
 			t.Errorf("%q, %q: %v, want %v", tc.condition, tc.reason, got, tc.want)
 		}
 	}
+	if c := Admission.AvoidCause("Pod was rejected: The node had condition: [DiskPressure]. "); c != Pressure {
+		t.Errorf("pods avoid the node because of %v", c)
+	}
 	for _, c := range Causes() {
+		if c.AvoidCause("Pod was rejected: Node didn't have enough resource: cpu") != c {
+			t.Errorf("%v changed", c)
+		}
 		if of, ok := ParseCause(c.String()); !ok || of != c || c.Reason() == "" {
 			t.Errorf("%v: %v, %v", c, of, ok)
 		}

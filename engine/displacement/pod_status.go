@@ -15,7 +15,7 @@ func CauseFromStatus(condition, reason, message string) Cause {
 			return c
 		}
 	}
-	rejected := strings.HasPrefix(message, "Pod was rejected") || condition == "" && strings.HasPrefix(message, "The node had condition")
+	rejected := strings.HasPrefix(message, "Pod was rejected") || condition == "" && strings.HasPrefix(message, pressureRejection)
 	switch {
 	case reason == "Terminated" && condition == reasonKubelet, reason == "NodeShutdown":
 		return Shutdown
@@ -29,4 +29,16 @@ func CauseFromStatus(condition, reason, message string) Cause {
 		return Admission
 	}
 	return None
+}
+
+// pressureRejection starts the kubelet's message for a pod that it rejects because of node pressure.
+const pressureRejection = "The node had condition: ["
+
+// AvoidCause returns the cause of the Avoid Hold that follows from a displacement with the given
+// message. A pod that was rejected because of node pressure can return when the pressure ends.
+func (c Cause) AvoidCause(message string) Cause {
+	if c == Admission && strings.Contains(message, pressureRejection) {
+		return Pressure
+	}
+	return c
 }

@@ -90,10 +90,10 @@ var Controllers = []controller{
 		return statefulset.Run(ctx, w.client, w.informers, w.avoid, w.log)
 	}},
 	{"job", func(ctx context.Context, w controllerContext) error {
-		return job.Run(ctx, w.client, w.informers, w.avoid, w.log)
+		return job.Run(ctx, w.client, w.informers, w.avoid, w.status.Registry, w.log)
 	}},
 	{"cronjob", func(ctx context.Context, w controllerContext) error {
-		return cronjob.Run(ctx, w.client, w.informers, w.log)
+		return cronjob.Run(ctx, w.client, w.informers, w.status.Registry, w.log)
 	}},
 	{"disruption", func(ctx context.Context, w controllerContext) error {
 		scales, err := disruption.NewScaleClient(w.config, w.client.Discovery())

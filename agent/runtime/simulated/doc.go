@@ -4,8 +4,9 @@
 //
 // Annotations of a pod:
 //
-//	sim.berth.dev/run-seconds      how long containers run; default: until stopped.
-//	                               Init containers other than sidecars exit immediately by default.
+//	sim.berth.dev/run-seconds      how long containers run; default: until stopped. Those of Jobs and
+//	                               Helm hooks exit after 1 s by default, init containers other than
+//	                               sidecars immediately.
 //	sim.berth.dev/exit-code        exit code, 0 to 255; default: 0
 //	sim.berth.dev/stop-seconds     how long containers take to stop; default: 0
 //	sim.berth.dev/prestop-seconds  how long a preStop hook takes; default: its sleep action, or 0

@@ -1,11 +1,13 @@
 package simulated
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/runtime"
@@ -80,9 +82,17 @@ func (r *Runtime) run(pod *corev1.Pod, container string, passed time.Duration) {
 	}
 }
 
+// jobRunTime is how long the containers of Jobs run by default.
+const jobRunTime = time.Second
+
 // exitPlan returns when and how a container exits, according to the annotations.
 func exitPlan(pod *corev1.Pod, container string) (ends bool, after time.Duration, code int32) {
-	ends = isInitContainer(pod, container)
+	switch {
+	case isInitContainer(pod, container):
+		ends = true
+	case runsToCompletion(pod):
+		ends, after = isContainer(pod, container), jobRunTime
+	}
 	if _, ok := annotation(pod, container, RunSeconds); ok {
 		if after, ends = annotationSeconds(pod, container, RunSeconds); !ends {
 			return true, 0, exitCodeStartError
@@ -123,6 +133,24 @@ func parseSeconds(text string) (d time.Duration, ok bool) {
 		return 0, false
 	}
 	return time.Duration(s * float64(time.Second)), true
+}
+
+// runsToCompletion reports whether the pod belongs to a Job, or is a hook or test of a Helm chart.
+// A sidecar of such a pod runs until it is stopped.
+func runsToCompletion(pod *corev1.Pod) bool {
+	if _, hook := pod.Annotations[helmHook]; hook && pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+		return true
+	}
+	owner := metav1.GetControllerOfNoCopy(pod)
+	return owner != nil && owner.Kind == "Job"
+}
+
+// helmHook is the annotation of the objects that Helm creates as hooks.
+const helmHook = "helm.sh/hook"
+
+// isContainer reports whether the container is neither an init container nor a sidecar.
+func isContainer(pod *corev1.Pod, container string) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
 }
 
 func isInitContainer(pod *corev1.Pod, container string) bool {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"math/big"
@@ -49,6 +50,27 @@ func Open(dir string, now func() time.Time) (*Authority, error) {
 	}
 	a.signing, err = loadOrCreateKey(a.path("sa.key"), false)
 	return a, err
+}
+
+// OpenExisting loads the authority from dir like Open, but returns an error that wraps
+// os.ErrNotExist if there is none.
+func OpenExisting(dir string) (*Authority, error) {
+	for _, name := range []string{"ca.crt", "ca.key"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return nil, fmt.Errorf("loading the certificate authority: %w", err)
+		}
+	}
+	return Open(dir, nil)
+}
+
+// Owns reports whether a CA certificate in PEM form has the key of the authority.
+func (a *Authority) Owns(certificate []byte) bool {
+	block, _ := pem.Decode(certificate)
+	if block == nil {
+		return false
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	return err == nil && a.key.PublicKey.Equal(cert.PublicKey)
 }
 
 // CAFile returns the path of the CA certificate, which also verifies client certificates.

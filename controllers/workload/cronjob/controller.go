@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -36,6 +37,7 @@ type controller struct {
 	jobs   cache.SharedIndexInformer
 	dedup  *shared.EventDeduplicator
 	events record.EventRecorder
+	skew   prometheus.Histogram // of Job creations
 	queue  *workqueue.Queue[types.NamespacedName]
 
 	mu          sync.Mutex
@@ -49,17 +51,21 @@ type lastCreate struct{ due, at time.Time }
 const cacheLagTimeout = 10 * time.Second
 
 // Run creates Jobs until ctx is done. It starts factory, which supplies CronJobs and
-// Jobs. It returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+// Jobs. Metrics are registered with registerer, which may be nil. Run returns an error only if it cannot start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, registerer prometheus.Registerer, log klog.Logger) error {
+	skew, err := newMetrics(registerer)
+	if err != nil {
+		return err
+	}
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
 	crons, jobs := factory.Batch().V1().CronJobs(), factory.Batch().V1().Jobs().Informer()
-	s := &controller{client: client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: events, lastCreates: map[types.UID]lastCreate{}}
+	s := &controller{skew: skew, client: client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: events, lastCreates: map[types.UID]lastCreate{}}
 	s.queue = workqueue.New("cronjob", "Reconciling the CronJob", log, s.sync)
 	if err := shared.IndexByController(jobs); err != nil {
 		return err
 	}
-	err := workqueue.Watch(crons.Informer(), func(old, now *batchv1.CronJob) {
+	err = workqueue.Watch(crons.Informer(), func(old, now *batchv1.CronJob) {
 		if now != nil {
 			s.queue.Add(shared.KeyOf(now))
 			return

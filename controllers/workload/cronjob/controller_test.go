@@ -18,7 +18,7 @@ import (
 )
 
 var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) error {
-	return Run(ctx, s.Clientset, factory, klog.Background())
+	return Run(ctx, s.Clientset, factory, nil, klog.Background())
 }}
 
 func add(s *workloadtest.Env, edits ...func(*batchv1.CronJobSpec)) {

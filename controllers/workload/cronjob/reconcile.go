@@ -117,6 +117,7 @@ func (r *reconciliation) createJob(ctx context.Context, due time.Time, replace b
 	switch {
 	case err == nil:
 		r.events.Eventf(r.old, corev1.EventTypeNormal, shared.SuccessfulCreate, "Created job %v", created.Name)
+		r.skew.Observe(max(0, created.CreationTimestamp.Sub(due).Seconds()))
 	case apierrors.IsAlreadyExists(err):
 		// The Job was created before a crash and is missing in the status, or another object has the name.
 		if created, err = r.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{}); err != nil {

@@ -18,12 +18,12 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// apply plans and executes the changes for a Job with these pods.
-func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv1.Job, pods []*corev1.Pod) (wake time.Time, err error) {
+// apply plans and executes the changes for a Job with these pods. action names the changes for metrics.
+func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv1.Job, pods []*corev1.Pod) (wake time.Time, action string, err error) {
 	now := time.Now()
 	machine, err := conversion.Job(job)
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, actionTracking, err
 	}
 	seen := make([]workload.JobPod, len(pods))
 	for i, p := range pods {
@@ -32,6 +32,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 	}
 	plan := machine.Plan(now, seen)
 	held := s.holdBack(job, &plan, now)
+	action = actionOf(&plan)
 	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
 		p := pods[plan.Delete[i].Pod]
 		if plan.Delete[i].RemoveFinalizer && isTracked(p) {
@@ -46,20 +47,34 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 		pod.Name = pod.GenerateName + rand.String(5)
 		return s.pods.Create(ctx, owner, pod)
 	})
+	if len(plan.Create) > 0 {
+		s.metrics.observeCreations(job, &plan.Status, made, len(plan.Create)-made)
+	}
 	plan.Status.Active -= int32(len(plan.Create) - made)
 	if shared.IsNamespaceTerminating(createErr) {
 		createErr = nil // the namespace controller deletes the rest
 	}
 	if err := s.updateStatus(ctx, job, &plan); err != nil {
-		return time.Time{}, errors.Join(deleteErr, createErr, err)
+		return time.Time{}, action, errors.Join(deleteErr, createErr, err)
 	}
 	// The finalizers are removed after the status update, which counts the pods.
 	_, untrackErr := shared.SlowStartBatch(len(plan.RemoveFinalizers), func(i int) error { return s.untrack(ctx, pods[plan.RemoveFinalizers[i]]) })
 	if err := errors.Join(deleteErr, createErr, untrackErr); err != nil {
-		return time.Time{}, err
+		return time.Time{}, action, err
 	}
 	expires, err := s.deleteExpired(ctx, job, &plan.Status, now)
-	return earliest(plan.Wake, held, expires), err
+	return earliest(plan.Wake, held, expires), action, err
+}
+
+// actionOf returns the action of a plan.
+func actionOf(plan *workload.JobPlan) string {
+	switch {
+	case len(plan.Create) > 0:
+		return actionCreated
+	case len(plan.Delete) > 0:
+		return actionDeleted
+	}
+	return actionTracking
 }
 
 // earliest returns the earliest non-zero time.
@@ -107,6 +122,7 @@ func (s *controller) updateStatus(ctx context.Context, job *batchv1.Job, plan *w
 		return err
 	}
 	s.writes.record(job)
+	s.metrics.observeStatus(old, job)
 	for _, e := range plan.Events {
 		kind := corev1.EventTypeNormal
 		if e.Warning {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,14 +43,20 @@ type controller struct {
 	dedup       *shared.EventDeduplicator
 	untracked   *untrackedPods
 	writes      *writeCache
+	metrics     *jobMetrics
 	events      record.EventRecorder
 	queue       *workqueue.Queue[types.NamespacedName]
 	orphanQueue *workqueue.Queue[types.NamespacedName] // pods whose Job does not exist
 }
 
 // Run reconciles Jobs until ctx is done. It starts factory, which supplies Jobs and pods. avoid supplies Avoid Holds
-// and may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
+// and may be nil. Metrics are registered with registerer, which may be nil. Run returns an error only if it cannot
+// start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, registerer prometheus.Registerer, log klog.Logger) error {
+	metrics, err := newMetrics(registerer)
+	if err != nil {
+		return err
+	}
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
 	pods, err := shared.NewPods(client, factory, events)
@@ -57,7 +64,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return err
 	}
 	jobs := factory.Batch().V1().Jobs()
-	s := &controller{client: client, lister: jobs.Lister(), pods: pods, podInformer: factory.Core().V1().Pods().Informer(), avoidHolds: avoid, events: events, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache()}
+	s := &controller{client: client, lister: jobs.Lister(), pods: pods, podInformer: factory.Core().V1().Pods().Informer(), avoidHolds: avoid, events: events, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), metrics: metrics}
 	s.queue = workqueue.New("job", "Reconciling the Job", log, s.sync)
 	s.orphanQueue = workqueue.New("job_orphan_pod", "Releasing an orphaned pod", log, s.releaseOrphan)
 	if err := s.watch(jobs.Informer()); err != nil {
@@ -158,6 +165,8 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if err != nil {
 		return 0, err
 	}
-	wake, err := s.apply(ctx, owner, job, pods)
+	start := time.Now()
+	wake, action, err := s.apply(ctx, owner, job, pods)
+	s.metrics.observeSync(job, action, start, err)
 	return shared.EarliestRequeue(s.pods.RequeueAfter(job.UID), wake), err
 }

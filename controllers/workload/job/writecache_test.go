@@ -74,7 +74,8 @@ func newControllerWithStaleCache(t *testing.T, client *fake.Clientset, job *batc
 	if err := podCache.GetIndexer().Add(pod); err != nil {
 		t.Fatal(err)
 	}
-	return &controller{client: client, lister: batchlisters.NewJobLister(jobs), pods: pods, podInformer: podCache, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), events: events}
+	m, _ := newMetrics(nil)
+	return &controller{metrics: m, client: client, lister: batchlisters.NewJobLister(jobs), pods: pods, podInformer: podCache, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), events: events}
 }
 
 func TestWriteCacheYieldsToFreshCache(t *testing.T) {
