@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
 // hostileConfig limits the processes of a pod, as an administrator who runs such pods does.
-const hostileConfig = noEvictionConfig + "podPidsLimit: 64\ncontainerLogMaxSize: 1Mi\n"
+const hostileConfig = noEvictionConfig + "podPidsLimit: 24\ncontainerLogMaxSize: 1Mi\n"
 
 // hostileArgs are the arguments of the attackers: one pod each, in turn.
 var hostileArgs = []string{
@@ -39,7 +38,7 @@ spec:
   - name: main
     image: berth.dev/workload:1
     args: [%s]
-    resources: {requests: {cpu: 1m, memory: 1Mi}, limits: {cpu: 20m, memory: 48Mi}}
+    resources: {requests: {cpu: 1m, memory: 1Mi}, limits: {cpu: %s, memory: 48Mi}}
     securityContext: {runAsUser: %d, capabilities: {drop: [ALL]}}
     readinessProbe: {exec: {command: [/workload, "true"]}, timeoutSeconds: 1, periodSeconds: %d}
     lifecycle: {preStop: {exec: {command: [/workload, sleep, 1m]}}}
@@ -62,9 +61,9 @@ func TestHostilePods(t *testing.T) {
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
 	}
-	pods, duration, period, limit := len(hostileArgs), 5*time.Second, 1, 20*time.Second
+	pods, cpu, duration, period, limit := len(hostileArgs), "50m", 3*time.Second, 1, 20*time.Second
 	if soaking() {
-		pods, duration, period, limit = 50, 2*time.Minute, 5, time.Second
+		pods, cpu, duration, period, limit = 50, "20m", 2*time.Minute, 5, time.Second
 	} else {
 		t.Parallel()
 	}
@@ -84,7 +83,7 @@ func TestHostilePods(t *testing.T) {
 
 	var manifests strings.Builder
 	for i := range pods {
-		fmt.Fprintf(&manifests, hostilePod, i, hostileArgs[i%len(hostileArgs)], 1000*(i/len(hostileArgs)%2), period)
+		fmt.Fprintf(&manifests, hostilePod, i, hostileArgs[i%len(hostileArgs)], cpu, 1000*(i/len(hostileArgs)%2), period)
 	}
 	c.mustKubectl("apply", "-f", h.write("pods.yaml", manifests.String()))
 	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Running", "pod", "-l", "app=hostile", "--timeout=240s")
@@ -116,33 +115,41 @@ func (c *cluster) interruptedExec(pod string, command ...string) {
 // watchLive requests /livez until the test ends, and fails the test if an answer takes longer than
 // limit. It returns a function that returns the longest time so far.
 func (c *cluster) watchLive(limit time.Duration) (slowest func() time.Duration) {
-	client, err := kubernetes.NewForConfig(rest.CopyConfig(c.config()))
+	client, err := kubernetes.NewForConfig(c.config())
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	const timeout = 30 * time.Second // of a server that does not answer at all
 	ctx, cancel := context.WithCancel(context.Background())
+	begin := time.Now()
 	var longest atomic.Int64
+	var late []string // when an answer was late
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
 			start := time.Now()
-			limited, stop := context.WithTimeout(ctx, limit)
+			limited, stop := context.WithTimeout(ctx, timeout)
 			_, err := client.Discovery().RESTClient().Get().AbsPath("/livez").DoRaw(limited)
 			stop()
 			if ctx.Err() != nil {
 				return
 			}
-			if err != nil {
-				c.t.Errorf("/livez: %v after %v", err, time.Since(start))
+			took := time.Since(start)
+			if longest.Store(max(longest.Load(), int64(took))); err != nil || took > limit {
+				late = append(late, fmt.Sprintf("at %v: %v after %v", start.Sub(begin).Round(time.Second), err, took.Round(time.Millisecond)))
 			}
-			longest.Store(max(longest.Load(), int64(time.Since(start))))
 			select {
 			case <-ctx.Done():
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
 	}()
-	c.t.Cleanup(func() { cancel(); <-ended })
+	c.t.Cleanup(func() {
+		cancel()
+		if <-ended; len(late) > 0 {
+			c.t.Errorf("%d answers of /livez failed or took longer than %v:\n%s", len(late), limit, strings.Join(late, "\n"))
+		}
+	})
 	return func() time.Duration { return time.Duration(longest.Load()) }
 }

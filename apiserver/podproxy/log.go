@@ -71,20 +71,20 @@ func (l *LogREST) Get(ctx context.Context, name string, options runtime.Object) 
 		return nil, err
 	}
 	if pod.Spec.NodeName == "" {
-		return &genericrest.LocationStreamer{ContentType: "text/plain"}, nil
+		return &logStreamer{&genericrest.LocationStreamer{ContentType: "text/plain"}}, nil
 	}
 	agent, err := l.Nodes.Get(ctx, pod.Spec.NodeName)
 	if err != nil {
 		return nil, err
 	}
-	return &genericrest.LocationStreamer{
+	return &logStreamer{&genericrest.LocationStreamer{
 		Location:        agent.URLFor(fmt.Sprintf("/containerLogs/%s/%s/%s", pod.Namespace, pod.Name, containerName), logQuery(o)),
 		Transport:       agent.Transport,
 		ContentType:     "text/plain",
 		Flush:           o.Follow,
 		ResponseChecker: genericrest.NewGenericHttpResponseChecker(corev1.Resource("pods/log"), name),
 		RedirectChecker: genericrest.PreventRedirects,
-	}, nil
+	}}, nil
 }
 
 // logQuery returns the query of the request to the node agent.

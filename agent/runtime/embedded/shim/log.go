@@ -8,7 +8,8 @@ import (
 // maxLine is the maximum length of a log line before it is split: containerd's default.
 const maxLine = 16 << 10
 
-// containerLog is a container's log: lines "TIME stdout F text", and "P" parts of long lines.
+// containerLog is a container's log: lines "TIME stdout F text", and "P" for parts of long lines and
+// for a last line without a line break.
 type containerLog struct {
 	path   string
 	fd     int
@@ -83,11 +84,11 @@ func (l *containerLog) append(s *stream, text []byte) {
 	l.flush()
 }
 
-// flushLine writes an incomplete last line.
+// flushLine writes an incomplete last line, as a part: readers add no line break.
 func (l *containerLog) flushLine(s *stream) {
 	if s.length > 0 && l.fd >= 0 {
 		l.buffer = l.buffer[:0]
-		l.appendLine(time.Now().UTC(), s, 'F')
+		l.appendLine(time.Now().UTC(), s, 'P')
 		l.flush()
 	}
 }
