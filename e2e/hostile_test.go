@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// hostileConfig limits the processes of a pod, as an administrator who runs such pods does.
+const hostileConfig = noEvictionConfig + "podPidsLimit: 24\ncontainerLogMaxSize: 1Mi\n"
+
+// hostileArgs are the arguments of the attackers: one pod each, in turn.
+var hostileArgs = []string{
+	`"-attack=stop"`, `"-attack=kill"`, `"-attack=fork"`, `"-attack=ptrace"`, `"-attack=descriptors"`,
+	`"-attack=write", "-attack-size=1Mi", "-after=3s", "-exit=1"`, // also a termination message of that size
+	`"-lines=-1", "-line-rate=50", "-line-size=16000"`,
+	`"-attack=stop,kill,fork,ptrace,write,descriptors", "-attack-size=1Mi"`,
+}
+
+// hostilePod is a pod without capabilities and without a token, in which commands are probed.
+const hostilePod = `---
+apiVersion: v1
+kind: Pod
+metadata: {name: hostile-%d, labels: {app: hostile}}
+spec:
+  terminationGracePeriodSeconds: 1
+  automountServiceAccountToken: false
+  containers:
+  - name: main
+    image: berth.dev/workload:1
+    args: [%s]
+    resources: {requests: {cpu: 1m, memory: 1Mi}, limits: {cpu: %s, memory: 48Mi}}
+    securityContext: {runAsUser: %d, capabilities: {drop: [ALL]}}
+    readinessProbe: {exec: {command: [/workload, "true"]}, timeoutSeconds: 1, periodSeconds: %d}
+    lifecycle: {preStop: {exec: {command: [/workload, sleep, 1m]}}}
+`
+
+const innocentPod = `---
+apiVersion: v1
+kind: Pod
+metadata: {name: innocent}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+  - {name: main, image: "berth.dev/workload:1", args: ["-listen=:80"]}
+`
+
+// TestHostilePods runs pods on one node that stop, kill, trace and fork processes, fill every
+// writable place, exhaust file descriptors and write long logs and termination messages. The API
+// server answers throughout, commands in another pod run, and the pods can be deleted.
+func TestHostilePods(t *testing.T) {
+	if err := embedded.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "embedded runtime", err.Error())
+	}
+	pods, cpu, duration, period, limit := len(hostileArgs), "50m", 3*time.Second, 1, 20*time.Second
+	if soaking() {
+		pods, cpu, duration, period, limit = 50, "20m", 2*time.Minute, 5, time.Second
+	} else {
+		t.Parallel()
+	}
+	h := newTestHome(t)
+	root := h.path("data/agent")
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := embedded.Cleanup(ctx, embedded.Options{Dir: filepath.Join(root, "runtime"), Bridge: bridgeOf(root)}); err != nil {
+			t.Errorf("leftovers of the node's runtime: %v", err)
+		}
+	})
+	c := h.up("--real-node", "--runtime", "embedded", "--config", h.write("hostile.yaml", hostileConfig))
+	c.mustKubectl("apply", "-f", h.write("innocent.yaml", innocentPod))
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/innocent", "--timeout=60s")
+	slowest := c.watchLive(limit)
+
+	var manifests strings.Builder
+	for i := range pods {
+		fmt.Fprintf(&manifests, hostilePod, i, hostileArgs[i%len(hostileArgs)], cpu, 1000*(i/len(hostileArgs)%2), period)
+	}
+	c.mustKubectl("apply", "-f", h.write("pods.yaml", manifests.String()))
+	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Running", "pod", "-l", "app=hostile", "--timeout=240s")
+	for end := time.Now().Add(duration); time.Now().Before(end); {
+		if out := c.mustKubectl("exec", "innocent", "--", "/workload", "echo", "well"); out != "well\n" {
+			t.Fatalf("command in the innocent pod: %q", out)
+		}
+		c.interruptedExec("hostile-0", "/workload", "true")
+	}
+	c.mustKubectl("wait", "--for=condition=Ready=false", "pod/hostile-0", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "-l", "app=hostile", "--timeout=240s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/innocent", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "innocent", "--timeout=60s")
+	t.Logf("soak: slowest answer of /livez with %d hostile pods: %v", pods, slowest())
+}
+
+// interruptedExec runs a command in a pod that may not answer. It kills kubectl after two seconds.
+func (c *cluster) interruptedExec(pod string, command ...string) {
+	c.t.Helper()
+	cmd := c.command(append([]string{"kubectl", "--kubeconfig", c.kubeconfig, "exec", pod, "--"}, command...)...)
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	timer := time.AfterFunc(2*time.Second, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	_ = cmd.Wait() // the result depends on when the pod stops the command
+}
+
+// watchLive requests /livez until the test ends, and fails the test if an answer takes longer than
+// limit. It returns a function that returns the longest time so far.
+func (c *cluster) watchLive(limit time.Duration) (slowest func() time.Duration) {
+	client, err := kubernetes.NewForConfig(c.config())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	const timeout = 30 * time.Second // of a server that does not answer at all
+	ctx, cancel := context.WithCancel(context.Background())
+	begin := time.Now()
+	var longest atomic.Int64
+	var late []string // when an answer was late
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			start := time.Now()
+			limited, stop := context.WithTimeout(ctx, timeout)
+			_, err := client.Discovery().RESTClient().Get().AbsPath("/livez").DoRaw(limited)
+			stop()
+			if ctx.Err() != nil {
+				return
+			}
+			took := time.Since(start)
+			if longest.Store(max(longest.Load(), int64(took))); err != nil || took > limit {
+				late = append(late, fmt.Sprintf("at %v: %v after %v", start.Sub(begin).Round(time.Second), err, took.Round(time.Millisecond)))
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	c.t.Cleanup(func() {
+		cancel()
+		if <-ended; len(late) > 0 {
+			c.t.Errorf("%d answers of /livez failed or took longer than %v:\n%s", len(late), limit, strings.Join(late, "\n"))
+		}
+	})
+	return func() time.Duration { return time.Duration(longest.Load()) }
+}
