@@ -99,3 +99,18 @@ func reserveConfig(mib int64) nodepressure.DiskReserveConfig {
 	}
 	return r
 }
+
+// minDiskReserve is what must stay free when the capacity of a claim is reserved.
+const minDiskReserve = 1 << 30
+
+// diskReserve returns how much of a file system with this capacity must stay free when the capacity
+// of a claim is reserved on it: enough that the claim itself causes no disk pressure.
+func (o *Options) diskReserve(capacity int64) int64 {
+	reserve := int64(minDiskReserve)
+	for _, t := range o.Kubelet.Pressure.Thresholds {
+		if t.Signal == nodepressure.NodeFsAvailable {
+			reserve = max(reserve, t.Value.Of(capacity).Amount)
+		}
+	}
+	return reserve
+}

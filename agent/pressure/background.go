@@ -116,11 +116,12 @@ func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, 
 	})
 }
 
-// anyDiskLimits reports whether a pod has a limit on local storage.
+// anyDiskLimits reports whether a pod has, or may have, a limit on local storage.
 func anyDiskLimits(list []*corev1.Pod) bool {
 	for _, p := range list {
 		for i := range p.Spec.Volumes {
-			if e := p.Spec.Volumes[i].EmptyDir; e != nil && e.SizeLimit != nil {
+			v := &p.Spec.Volumes[i]
+			if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil || v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
 				return true
 			}
 		}

@@ -262,7 +262,7 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
 	}
 	if !o.ephemeral {
-		return o.server.DataDir, func() {}, nil
+		return o.server.DataDir, func() { unmountVolumes(o.server.DataDir, false) }, nil
 	}
 	before, _ := os.ReadDir(o.server.DataDir)
 	lock, err := store.Lock(o.server.DataDir)
@@ -277,6 +277,7 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 	o.server.DataDir = dir
 	return dir, func() {
 		_ = os.Remove(o.server.Kubeconfig)
+		unmountVolumes(dir, true)
 		_ = os.RemoveAll(dir)
 		if len(before) == 0 { // the directory was created for the lock
 			_ = os.Remove(lock.Name())

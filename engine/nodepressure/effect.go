@@ -27,7 +27,7 @@ type Evict struct {
 	Message string // of the status and of the pod's event Evicted
 	Grace   int64  // seconds; overrides the pod's
 	// Cause is the metric label: the signal, or the limit that was exceeded (emptydirfs.limit,
-	// ephemeralpodfs.limit, ephemeralcontainerfs.limit).
+	// persistentvolumeclaim.limit, ephemeralpodfs.limit, ephemeralcontainerfs.limit).
 	Cause string
 	// Annotations of the event; nil without figures of the pod.
 	Annotations []model.Label
@@ -63,4 +63,5 @@ const (
 	CauseEmptyDir              = "emptydirfs.limit"
 	CausePodStorage            = "ephemeralpodfs.limit"
 	CauseContainerStorage      = "ephemeralcontainerfs.limit"
+	CauseClaim                 = "persistentvolumeclaim.limit" // not in the kubelet
 )
