@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/pressure"
@@ -46,6 +47,7 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 		Collect: func(ctx context.Context, containers, images bool) error {
 			return n.collector.Reclaim(ctx, containers, images)
 		},
+		Purge:  func(pod types.UID) { n.runner.Purge(pod) },
 		Events: n.events, Log: o.Log, Metrics: metrics,
 	})
 	return err

@@ -9,7 +9,6 @@ import (
 // synchronize reads, decides and acts once. It returns the time until the next check.
 func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.Time, by string) time.Duration {
 	s.opts.Metrics.countSync(by)
-	s.lastSync = now
 	s.observe(now)
 	s.opts.Metrics.observe(&s.obs)
 	s.mu.Lock()

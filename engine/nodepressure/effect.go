@@ -36,6 +36,7 @@ type Evict struct {
 	Condition bool
 
 	lastUsage int64 // of memory or processes
+	origin    evictionOrigin
 }
 
 // NoVictim reports that a threshold is met and no pod may be evicted for it.
