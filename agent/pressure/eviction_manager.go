@@ -28,11 +28,13 @@ type Manager struct {
 	converter *conversion.Converter
 
 	// mu guards the fields that the agent reads while the loop runs.
-	mu          sync.Mutex
-	machine     *nodepressure.Machine
-	reserve     *nodepressure.DiskReserve
-	terminating map[types.UID]termination
-	lastKilled  time.Time
+	mu      sync.Mutex
+	machine *nodepressure.Machine
+	reserve *nodepressure.DiskReserve
+	// reportedReserve is set after the reserve's first decision.
+	reportedReserve bool
+	terminating     map[types.UID]termination
+	lastKilled      time.Time
 	// State of background tasks.
 	measuring, collected bool
 	measurements         int           // completed measurements

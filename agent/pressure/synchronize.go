@@ -30,7 +30,7 @@ func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.
 		s.execute(ctx, wg, now, e)
 	}
 	if outOfDisk {
-		s.agent.Report(s.opts.Node)
+		s.reportOutOfDisk()
 	}
 	s.killStragglers(now)
 	s.moveAlarm(now)

@@ -104,6 +104,9 @@ func (o *upOptions) prepareNodes(tell io.Writer, settings settings.Settings) (er
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	o.local.setDefaults(o.server.DataDir, o.ephemeral)
+	if k := &settings.Kubelet; k.LowDiskSpaceThresholdMB != nil && !o.local.flags.Changed(lowDiskFlag) {
+		o.local.lowDisk = *k.LowDiskSpaceThresholdMB
+	}
 	if err := o.local.fallBackToSimulated(tell, o.local.validate()); err != nil {
 		return err
 	}
