@@ -56,9 +56,9 @@ func fillDir(t *testing.T, dir string, n int) (int, error) {
 	return done, nil
 }
 
-// TestClaimCapacity writes 100 MiB to a claim of 10 MiB. The claim must be full at its capacity,
+// TestSoakClaimCapacity writes 100 MiB to a claim of 10 MiB. The claim must be full at its capacity,
 // keep its data, and not keep setuid programs or devices that work.
-func TestClaimCapacity(t *testing.T) {
+func TestSoakClaimCapacity(t *testing.T) {
 	rounds := 1
 	if os.Getenv("BERTH_SOAK") != "" {
 		rounds = 10
