@@ -61,10 +61,23 @@ func (n *constrainedNode) testInodeEviction(t *testing.T) {
 	n.checkOnlyEviction(t, "hoarder", "inodes", corev1.NodeDiskPressure)
 }
 
-// testDiskEviction fills the disk completely. Another pod uses more inodes.
+// writablePlaces are files that a container can write, on the node's disk.
+var writablePlaces = []string{"/scratch/file", "/etc/hosts", "/dev/termination-log", "/layer", "/etc/resolv.conf", "/etc/hostname"}
+
+// testDiskEviction fills the disk completely, in each place that a container can write. Another pod
+// uses more inodes. Only the writer is evicted, and its space is free soon.
 func (n *constrainedNode) testDiskEviction(t *testing.T) {
-	n.makePod(t, "writer", withScratch, "-listen=:80", "-write=1Gi", "-write-to=/scratch/file")
-	n.checkOnlyEviction(t, "writer", "ephemeral-storage", corev1.NodeDiskPressure)
+	places, rounds := writablePlaces[:3], 1
+	if soaking() {
+		places, rounds = writablePlaces, 10
+	}
+	for round := range rounds {
+		for i, place := range places {
+			name := fmt.Sprintf("writer-%d-%d", round, i)
+			n.makePod(t, name, withScratch, "-listen=:80", "-write=1Gi", "-write-to="+place)
+			n.checkOnlyEviction(t, name, "ephemeral-storage", corev1.NodeDiskPressure)
+		}
+	}
 }
 
 // testImageGCByInodes checks that an unused image with many files is removed when the disk has few free inodes.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/berthproject/berth/agent/mounts"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
@@ -43,7 +44,19 @@ type testHome struct {
 	dir string
 }
 
-func newTestHome(t testing.TB) testHome { return testHome{t, t.TempDir()} }
+func newTestHome(t testing.TB) testHome {
+	h := testHome{t, t.TempDir()}
+	t.Cleanup(func() { // claims of a killed cluster
+		points, err := mounts.At(h.dir + "/data/volumes")
+		if err == nil {
+			err = mounts.Unmount(points, true)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
 
 func (h testHome) path(name string) string { return filepath.Join(h.dir, name) }
 

@@ -112,6 +112,10 @@ func (h *Host) killListed(path string, sent map[int]bool) (fresh int, err error)
 	return fresh, err
 }
 
+// Freeze freezes the cgroup and returns a function that thaws it. It waits at most 20 ms; where the
+// kernel has no freezer it has no effect. Kill kills the frozen processes, and they exit when thawed.
+func (h *Host) Freeze(path string) (thaw func()) { return h.freeze(path) }
+
 // killFrozen calls killListed while the cgroup is frozen.
 func (h *Host) killFrozen(path string, sent map[int]bool) (int, error) {
 	thaw := h.freeze(path)

@@ -67,7 +67,10 @@ func (n *node) build(ctx context.Context) (err error) {
 		o.Log.Error(err, "Failed to save node name and runtime", "node", o.Name)
 	}
 	n.closers = append(n.closers, n.startEvents())
-	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, Log: o.Log}); err != nil {
+	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, DiskReserve: o.diskReserve, Log: o.Log,
+		Event: func(pod *corev1.Pod, eventType, reason, message string) {
+			n.recordEvent(pod, "", eventType, reason, message)
+		}}); err != nil {
 		return err
 	}
 	if err := n.newPressure(ctx); err != nil {

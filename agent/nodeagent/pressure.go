@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/pressure"
@@ -51,11 +53,12 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 	n.registry.MustRegister(metrics)
 	n.pressure, err = pressure.New(pressure.Options{
 		Node: o.Name, Host: n.host, Cgroup: o.Cgroup, Pods: pods.PodsCgroup(o.Cgroup),
-		Config: config, Reserve: reserveConfig(o.LowDisk), Stats: n.stats,
-		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.imageFs,
+		Config: config, Reserve: n.reserveConfig(), Stats: n.stats,
+		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.containerFs,
 		Collect: func(ctx context.Context, containers, images bool) error {
 			return n.collector.Reclaim(ctx, containers, images)
 		},
+		Purge:  func(pod types.UID) { n.runner.Purge(pod) },
 		Events: n.events, Log: o.Log, Metrics: metrics,
 	})
 	return err
@@ -69,16 +72,33 @@ func (n *node) findFilesystems(ctx context.Context) (layout nodepressure.Layout,
 	}
 	n.nodeFs = stats.NewDisk(n.opts.Root)
 	n.imageFs = n.nodeFs
-	for _, f := range info.GetImageFilesystems() {
-		if dir := f.GetFsId().GetMountpoint(); dir != "" {
-			if layout.DedicatedImageFs, err = onDifferentFilesystems(n.opts.Root, dir); err != nil {
-				return layout, fmt.Errorf("node %s: %w", n.opts.Name, err)
-			}
-			n.imageFs = stats.NewDisk(dir)
-			break
+	if dir := mountpoint(info.GetImageFilesystems()); dir != "" {
+		if layout.DedicatedImageFs, err = onDifferentFilesystems(n.opts.Root, dir); err != nil {
+			return layout, fmt.Errorf("node %s: %w", n.opts.Name, err)
+		}
+		n.imageFs = stats.NewDisk(dir)
+	}
+	n.containerFs = n.imageFs
+	if dir := mountpoint(info.GetContainerFilesystems()); dir != "" && layout.DedicatedImageFs {
+		other, err := onDifferentFilesystems(n.opts.Root, dir)
+		if err != nil {
+			return layout, fmt.Errorf("node %s: %w", n.opts.Name, err)
+		}
+		if !other { // writable layers are with the pods' other files, apart from the images
+			layout.DedicatedContainerFs, n.containerFs = true, n.nodeFs
 		}
 	}
 	return layout, nil
+}
+
+// mountpoint returns the directory of the first file system that has one, or "".
+func mountpoint(list []*cri.FilesystemUsage) string {
+	for _, f := range list {
+		if dir := f.GetFsId().GetMountpoint(); dir != "" {
+			return dir
+		}
+	}
+	return ""
 }
 
 // newSummarizer returns the source of the Summary API.
@@ -86,7 +106,7 @@ func (n *node) newSummarizer() *stats.Summarizer {
 	o := &n.opts
 	return &stats.Summarizer{Node: o.Name, Host: n.host, Cgroup: o.Cgroup, PodsCgroup: pods.PodsCgroup(o.Cgroup),
 		List: func() []*corev1.Pod { return n.agent.Pods(o.Name) }, Pods: n.stats,
-		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.imageFs, Started: n.started}
+		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.containerFs, Started: n.started}
 }
 
 // onDifferentFilesystems reports whether two directories are on different file systems.
@@ -101,11 +121,27 @@ func onDifferentFilesystems(a, b string) (bool, error) {
 	return at.Dev != bt.Dev, nil
 }
 
-// reserveConfig converts a reserve in MiB to a configuration for both file systems.
-func reserveConfig(mib int64) nodepressure.DiskReserveConfig {
-	r := nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}
+// reserveConfig returns the disk reserve of both file systems.
+func (n *node) reserveConfig() nodepressure.DiskReserveConfig {
+	r := nodepressure.DiskReserveConfig{TransitionPeriod: n.opts.Kubelet.OutOfDiskTransition}
 	for f := range r.Bytes {
-		r.Bytes[f] = mib << 20
+		r.Bytes[f] = n.opts.LowDisk << 20
 	}
+	r.Dirs[nodepressure.ImageFs], r.Dirs[nodepressure.RootFs] = n.imageFs.Dir(), n.nodeFs.Dir()
 	return r
+}
+
+// minDiskReserve is what must stay free when the capacity of a claim is reserved.
+const minDiskReserve = 1 << 30
+
+// diskReserve returns how much of a file system with this capacity must stay free when the capacity
+// of a claim is reserved on it: enough that the claim itself causes no disk pressure.
+func (o *Options) diskReserve(capacity int64) int64 {
+	reserve := int64(minDiskReserve)
+	for _, t := range o.Kubelet.Pressure.Thresholds {
+		if t.Signal == nodepressure.NodeFsAvailable {
+			reserve = max(reserve, t.Value.Of(capacity).Amount)
+		}
+	}
+	return reserve
 }

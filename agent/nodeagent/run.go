@@ -47,11 +47,11 @@ type node struct {
 	health   runtimeHealth
 	started  time.Time
 	// nodeFs is the file system of the agent's directory, imageFs that of images. They may be equal.
-	nodeFs, imageFs *stats.Disk
-	collector       *gc.Collector
-	disk            *disk.Reporter
-	lastImages      atomic.Pointer[[]corev1.ContainerImage]
-	closers         []func() // undo build, in reverse order
+	nodeFs, imageFs, containerFs *stats.Disk
+	collector                    *gc.Collector
+	disk                         *disk.Reporter
+	lastImages                   atomic.Pointer[[]corev1.ContainerImage]
+	closers                      []func() // undo build, in reverse order
 }
 
 // Run runs the node until ctx ends. Pods keep running.

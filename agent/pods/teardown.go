@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 type teardown struct {
 	requested bool // no container may start or run
 	remove    bool // remove logs, directories and dead containers too
+	purge     bool // remove what uses disk space; the pod stays known
 	running   bool // a goroutine performs it
 	released  bool // resources are released, and that is reported
 }
@@ -50,7 +53,7 @@ func (p *pod) runTeardown() {
 	p.workers.Wait()
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, maxRetryDelay) {
 		p.mu.Lock()
-		remove, free := p.teardown.remove, p.teardown.released
+		remove, purge, free := p.teardown.remove, p.teardown.purge, p.teardown.released
 		p.mu.Unlock()
 		var err error
 		if !free {
@@ -61,10 +64,13 @@ func (p *pod) runTeardown() {
 				p.mu.Unlock()
 			}
 		}
-		if err == nil && remove {
+		switch {
+		case err == nil && remove:
 			err = p.remove()
+		case err == nil && purge:
+			err = p.purge()
 		}
-		if err == nil && p.finishTeardown(remove) {
+		if err == nil && p.finishTeardown(remove, purge) {
 			return
 		}
 		if r.ctx.Err() != nil {
@@ -77,12 +83,12 @@ func (p *pod) runTeardown() {
 	}
 }
 
-// finishTeardown ends the teardown unless a removal was requested in the meantime.
-func (p *pod) finishTeardown(removed bool) bool {
+// finishTeardown ends the teardown unless more was requested in the meantime.
+func (p *pod) finishTeardown(removed, purged bool) bool {
 	r := p.runner
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.teardown.remove != removed {
+	if p.teardown.remove != removed || p.teardown.purge != purged {
 		return false
 	}
 	p.teardown.running = false
@@ -209,26 +215,65 @@ func (r *Runner) removeCgroups(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
+// Purge releases the resources of a terminated pod and deletes its containers, logs and files, so
+// that their disk space is free. The kubelet also deletes the containers of evicted pods.
+func (r *Runner) Purge(uid types.UID) {
+	p := r.lookup(uid)
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	p.teardown.purge = true
+	p.mu.Unlock()
+	p.startTeardown(false)
+}
+
+// purge deletes what uses disk space.
+func (p *pod) purge() error {
+	r, pod := p.runner, p.latest()
+	if err := p.removeContainers(); err != nil {
+		return err
+	}
+	errs := []error{os.RemoveAll(LogDir(r.opts.Logs, pod)), os.RemoveAll(filepath.Join(r.podDir(pod.UID), messagesDir))}
+	for _, file := range SharedFiles(r.opts.Root, pod) {
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // remove removes what release leaves: containers, sandboxes, logs and the pod's directory.
 func (p *pod) remove() error {
 	r, pod := p.runner, p.latest()
-	all, err := r.listExisting(r.ctx, map[string]string{podUIDLabel: string(pod.UID)})
+	if err := p.removeContainers(); err != nil {
+		return err
+	}
+	return errors.Join(r.removeDir(pod.UID), os.RemoveAll(LogDir(r.opts.Logs, pod)))
+}
+
+// removeContainers removes the dead containers and sandboxes of the pod.
+func (p *pod) removeContainers() error {
+	r, uid := p.runner, p.latest().UID
+	all, err := r.listExisting(r.ctx, map[string]string{podUIDLabel: string(uid)})
 	if err != nil {
 		return err
 	}
-	if f := all[pod.UID]; f != nil {
-		for _, c := range f.containers {
-			if err := r.opts.Service.RemoveContainer(r.ctx, c.GetId()); err != nil && !isNotFound(err) {
-				return err
-			}
-		}
-		for _, b := range f.sandboxes {
-			if err := r.removeSandbox(b.GetId()); err != nil {
-				return err
-			}
+	f := all[uid]
+	if f == nil {
+		return nil
+	}
+	for _, c := range f.containers {
+		if err := r.opts.Service.RemoveContainer(r.ctx, c.GetId()); err != nil && !isNotFound(err) {
+			return err
 		}
 	}
-	return errors.Join(r.removeDir(pod.UID), os.RemoveAll(LogDir(r.opts.Logs, pod)))
+	for _, b := range f.sandboxes {
+		if err := r.removeSandbox(b.GetId()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeDir removes a pod's directory. It fails if a volume is still mounted.

@@ -34,9 +34,9 @@ var writablePlaces = map[string]string{
 	"dead-container":      "if [ ! -e /work/restarted ]; then fill /data; touch /work/restarted; exit 1; fi",
 }
 
-// TestWritablePlacesAreCounted fills all places that a container can write. Their bytes must count
-// as ephemeral storage, within 5 %.
-func TestWritablePlacesAreCounted(t *testing.T) {
+// TestSoakWritablePlaces fills all places that a container can write. Their bytes must count
+// as ephemeral storage, within 5 %, and be free after Purge.
+func TestSoakWritablePlaces(t *testing.T) {
 	rounds := 1
 	if os.Getenv("BERTH_SOAK") != "" {
 		rounds = 10
@@ -88,7 +88,34 @@ func fillWritablePlaces(t *testing.T, g *harness, round int) {
 	}
 	for _, pod := range list {
 		g.waitUntil("the pod is released", func() bool { return g.lives[pod.UID].released })
+		g.runner.Purge(pod.UID)
+		g.waitUntilPurged(pod)
 		g.runner.Forget(pod.UID)
 		g.waitUntilRealPodGone(pod)
+	}
+}
+
+// waitUntilPurged waits until nothing of a pod uses disk space.
+func (g *harness) waitUntilPurged(pod *corev1.Pod) {
+	g.t.Helper()
+	left := func() (out []string) {
+		for _, path := range append(SharedFiles(g.opts.Root, pod), LogDir(g.runner.opts.Logs, pod), filepath.Join(g.runner.podDir(pod.UID), messagesDir)) {
+			if _, err := os.Lstat(path); err == nil {
+				out = append(out, path)
+			}
+		}
+		all, err := g.runner.listExisting(g.t.Context(), nil)
+		if err != nil || all[pod.UID] != nil {
+			out = append(out, fmt.Sprintf("%v, %v", all[pod.UID], err))
+		}
+		return out
+	}
+	for end := time.Now().Add(20 * time.Second); len(left()) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			g.t.Fatalf("%s still has %v", pod.Name, left())
+		}
+	}
+	if g.runner.lookup(pod.UID) == nil {
+		g.t.Errorf("%s is forgotten", pod.Name)
 	}
 }

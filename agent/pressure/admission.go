@@ -43,3 +43,21 @@ func (s *Manager) Taints() []corev1.Taint {
 	}
 	return []corev1.Taint{{Key: nodepressure.TaintOutOfDisk, Effect: corev1.TaintEffectNoSchedule}}
 }
+
+// reportOutOfDisk reports a change of OutOfDisk in the node's status, in the log and as an event.
+func (s *Manager) reportOutOfDisk() {
+	s.agent.Report(s.opts.Node)
+	s.mu.Lock()
+	is, first := s.reserve.Condition().True, !s.reportedReserve
+	s.reportedReserve = true
+	_, message := s.reserve.ConditionText()
+	s.mu.Unlock()
+	switch {
+	case is:
+		s.opts.Log.Info("Node is out of disk space and rejects new pods", "node", s.opts.Node, "message", message)
+		s.recordNodeEvent("NodeOutOfDisk", message)
+	case !first: // an agent starts with the condition false
+		s.opts.Log.Info("Node has sufficient disk space again", "node", s.opts.Node)
+		s.recordNodeEvent("NodeHasSufficientDisk", message)
+	}
+}

@@ -16,6 +16,12 @@ import (
 const (
 	measureIntervalWithLimits = 10 * time.Second
 	measureInterval           = time.Minute
+	// shrinkBytes is how much less space may be available since the last measurement, if pods have
+	// limits, before the pods are measured again.
+	shrinkBytes = 16 << 20
+	// A measurement because of shrinkBytes starts minMeasureInterval after the last one, or ten times
+	// its duration.
+	minMeasureInterval = time.Second
 	// maxDiskUsageAge is the maximum age of disk usage on which an eviction is based.
 	maxDiskUsageAge = 10 * time.Second
 )
@@ -83,7 +89,7 @@ func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, 
 	if s.hasDiskLimits.Load() {
 		every = measureIntervalWithLimits
 	}
-	measure := s.measureNow || now.Sub(s.lastMeasure) >= every
+	measure := s.measureNow || now.Sub(s.lastMeasure) >= every || s.hasDiskLimits.Load() && s.spaceShrinks(now)
 	prepare := now.Sub(s.lastPrepare) >= measureIntervalWithLimits
 	if !measure && !prepare {
 		return
@@ -97,9 +103,10 @@ func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, 
 	}
 	s.lastPrepare, s.measureNow = now, false
 	if measure {
-		s.lastMeasure = now
+		s.lastMeasure, s.lastAvailable = now, s.availableBytes()
 	}
 	wg.Go(func() {
+		start := time.Now()
 		list := s.agent.Pods(s.opts.Node)
 		s.opts.Stats.Prepare(list)
 		s.hasDiskLimits.Store(anyDiskLimits(list))
@@ -110,6 +117,7 @@ func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, 
 		s.measuring = false
 		if measure {
 			s.measurements++
+			s.measureDuration = time.Since(start)
 		}
 		s.mu.Unlock()
 		if measure {
@@ -118,11 +126,26 @@ func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, 
 	})
 }
 
-// anyDiskLimits reports whether a pod has a limit on local storage.
+// spaceShrinks reports whether the disks have much less space available than at the last
+// measurement, so that a pod may exceed a limit.
+func (s *Manager) spaceShrinks(now time.Time) bool {
+	s.mu.Lock()
+	pause := max(minMeasureInterval, 10*s.measureDuration)
+	s.mu.Unlock()
+	return now.Sub(s.lastMeasure) >= pause && s.lastAvailable-s.availableBytes() >= shrinkBytes
+}
+
+// availableBytes returns the available space of the disks that pods fill.
+func (s *Manager) availableBytes() int64 {
+	return s.obs.Signals[nodepressure.NodeFsAvailable].Available + s.obs.Signals[nodepressure.ContainerFsAvailable].Available
+}
+
+// anyDiskLimits reports whether a pod has, or may have, a limit on local storage.
 func anyDiskLimits(list []*corev1.Pod) bool {
 	for _, p := range list {
 		for i := range p.Spec.Volumes {
-			if e := p.Spec.Volumes[i].EmptyDir; e != nil && e.SizeLimit != nil {
+			v := &p.Spec.Volumes[i]
+			if v.EmptyDir != nil && v.EmptyDir.SizeLimit != nil || v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
 				return true
 			}
 		}

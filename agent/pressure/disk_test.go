@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/pressure"
@@ -52,14 +55,18 @@ func newScratch(t *testing.T) *scratch {
 
 // Usage measures a pod's directory.
 func (s *scratch) Usage(uid types.UID) ([]volume.Usage, error) {
-	h := stats.MeasureDir(filepath.Join(s.dir, string(uid)))
+	dir := string(uid)
+	if strings.HasPrefix(dir, "writer-") {
+		dir = "growing" // its process writes there, and does not know its UID
+	}
+	h := stats.MeasureDir(filepath.Join(s.dir, dir))
 	return []volume.Usage{{Name: "data", Local: true, Bytes: h.Bytes, Inodes: h.Inodes}}, nil
 }
 
 // Pods removes the directories of evicted pods, as the agent does.
 func (s *scratch) Pods(node string) []*corev1.Pod {
 	list := s.Node.Pods(node)
-	live := map[string]bool{"garbage": true}
+	live := map[string]bool{"garbage": true, "growing": true}
 	for _, p := range list {
 		live[string(p.UID)] = true
 	}
@@ -206,5 +213,54 @@ func TestInodePressure(t *testing.T) {
 	waitUntil(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
 	if names := s.EvictedNames(); len(names) != 1 || names[0] != "inodes" {
 		t.Errorf("%v were evicted instead of the one with the inodes alone", names)
+	}
+}
+
+// TestSoakDiskEvictionMessage evicts a pod that keeps writing while garbage is collected. The usage
+// in the message must be what the pod has written in the end, within 5 %.
+func TestSoakDiskEvictionMessage(t *testing.T) {
+	t.Parallel()
+	rounds := 1
+	if os.Getenv("BERTH_SOAK") != "" {
+		rounds = 10
+	}
+	for range rounds {
+		testDiskEvictionMessage(t)
+	}
+}
+
+func testDiskEvictionMessage(t *testing.T) {
+	s := newScratch(t)
+	purged := make(chan types.UID, 1)
+	disk := stats.NewDisk(s.dir)
+	if err := os.Mkdir(filepath.Join(s.dir, "growing"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, stop := newManagerWithAgent(t, s.Node, s, disks(), func(o *pressure.Options) {
+		o.Stats, o.NodeFs, o.ImageFs, o.ContainerFs = s.Stats, disk, disk, disk
+		o.Collect = func(ctx context.Context, containers, images bool) error {
+			err := s.collect(ctx, containers, images)
+			time.Sleep(500 * time.Millisecond) // a real collection takes time, too
+			return err
+		}
+		o.Purge = func(pod types.UID) { purged <- pod }
+	})
+	defer stop()
+	data := filepath.Join(s.dir, "growing", "data")
+	writer := start(t, s.Node, fixtures.Spec{Name: "writer", Args: []string{"-write=31Mi", "-write-rate=5Mi", "-write-to=" + data, "-after=1h"}})
+	<-writer.Exited()
+	waitUntil(t, "the eviction is reported", func() bool { return len(s.Evicted()) > 0 })
+	wrote := stats.MeasureDir(filepath.Join(s.dir, "growing")).Bytes
+	message := s.Evicted()[0].Message
+	found := regexp.MustCompile(`Volume data was using (\w+)\.`).FindStringSubmatch(message)
+	if found == nil {
+		t.Fatalf("message %q", message)
+	}
+	used := resource.MustParse(found[1])
+	if n := used.Value(); n < wrote*95/100 || n > wrote*105/100 {
+		t.Errorf("message %q, but %d bytes were written", message, wrote)
+	}
+	if uid := <-purged; uid != writer.Object.UID {
+		t.Errorf("purged %s", uid)
 	}
 }

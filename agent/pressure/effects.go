@@ -20,7 +20,11 @@ const repeatInterval = 10 * time.Second
 func (s *Manager) execute(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Effect) {
 	switch e := e.(type) {
 	case nodepressure.Evict:
-		s.evict(now, &e)
+		if usesDisk(e.Cause) {
+			s.evictForDisk(ctx, wg, now, e)
+		} else {
+			s.evict(now, &e)
+		}
 	case nodepressure.ReclaimNodeResources:
 		s.collectGarbage(ctx, wg, e)
 	case nodepressure.ThresholdMet:
@@ -48,32 +52,62 @@ func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
 	if pod == nil {
 		return // no longer on the node
 	}
-	_, signal := nodepressure.ParseSignal(e.Cause)
-	hard := e.Grace <= maxHardGraceSeconds && signal
-	d := termination{by: now.Add(time.Duration(e.Grace) * time.Second)}
+	hard := isHard(e)
+	s.setTerminating(pod.UID, now, e)
 	var err error
 	if hard {
-		d = termination{by: now, cgroup: s.opts.Stats.Cgroup(pod)}
-		err = s.opts.Host.Kill(d.cgroup)
-		killed := time.Now()
-		s.lastKilled = killed
-		s.opts.Metrics.reaction.Observe(killed.Sub(s.lastSync).Seconds())
-		if s.opts.OnKill != nil {
-			s.opts.OnKill(pod, killed)
-		}
+		err = s.kill(pod, now)
+	}
+	s.agent.Evict(NewEviction(pod, e, hard, func() { s.podTerminated(pod.UID) }))
+	s.reportEviction(pod, now, e, err)
+}
+
+// isHard reports whether the manager kills the pod itself.
+func isHard(e *nodepressure.Evict) bool {
+	_, signal := nodepressure.ParseSignal(e.Cause)
+	return e.Grace <= maxHardGraceSeconds && signal
+}
+
+// setTerminating records that a pod is being evicted.
+func (s *Manager) setTerminating(pod types.UID, now time.Time, e *nodepressure.Evict) {
+	by := now
+	if !isHard(e) {
+		by = now.Add(time.Duration(e.Grace) * time.Second)
 	}
 	s.mu.Lock()
-	s.terminating[pod.UID] = d
-	s.mu.Unlock()
-	s.agent.Evict(NewEviction(pod, e, hard, func() { s.podTerminated(pod.UID) }))
+	defer s.mu.Unlock()
+	s.terminating[pod] = termination{by: by}
+}
+
+// kill kills the cgroup of a terminating pod, and from now on what enters it.
+func (s *Manager) kill(pod *corev1.Pod, decided time.Time) error {
+	cgroup := s.opts.Stats.Cgroup(pod)
+	err := s.opts.Host.Kill(cgroup)
+	killed := time.Now()
+	s.opts.Metrics.reaction.Observe(killed.Sub(decided).Seconds())
+	if s.opts.OnKill != nil {
+		s.opts.OnKill(pod, killed)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastKilled = killed
+	if d, ok := s.terminating[pod.UID]; ok {
+		d.cgroup = cgroup
+		s.terminating[pod.UID] = d
+	}
+	return err
+}
+
+// reportEviction reports an eviction in the log, in metrics and as an event. err is why the pod's
+// cgroup could not be killed.
+func (s *Manager) reportEviction(pod *corev1.Pod, decided time.Time, e *nodepressure.Evict, err error) {
 	if err != nil { // the agent still stops it through the runtime
 		s.opts.Log.Error(err, "Evicted pod's cgroup could not be killed", "pod", e.Pod.Namespace+"/"+e.Pod.Name)
 	}
 	s.opts.Metrics.evictions.WithLabelValues(e.Cause).Inc()
-	s.opts.Metrics.statsAge.WithLabelValues(e.Cause).Observe(time.Since(now).Seconds())
+	s.opts.Metrics.statsAge.WithLabelValues(e.Cause).Observe(time.Since(decided).Seconds())
 	s.opts.Log.Info("Evicted pod", "pod", e.Pod.Namespace+"/"+e.Pod.Name, "cause", e.Cause, "graceSeconds", e.Grace, "message", e.Message)
 	RecordEviction(s.opts.Events, pod, e)
-	s.remeasure(e.Cause)
 }
 
 // podTerminated is called when no process of an evicted pod is left.
@@ -97,19 +131,22 @@ func (s *Manager) observedPod(uid types.UID) *corev1.Pod {
 // killStragglers kills processes that entered the cgroups of killed pods: containers that were
 // just starting.
 func (s *Manager) killStragglers(now time.Time) {
+	s.mu.Lock()
 	if now.Sub(s.lastKilled) < 200*time.Millisecond {
+		s.mu.Unlock()
 		return
 	}
-	s.mu.Lock()
 	var paths []string
 	for _, d := range s.terminating {
 		if d.cgroup != "" {
 			paths = append(paths, d.cgroup)
 		}
 	}
+	if len(paths) > 0 {
+		s.lastKilled = now
+	}
 	s.mu.Unlock()
 	for _, path := range paths {
-		s.lastKilled = now
 		s.logError("kill", s.opts.Host.Kill(path))
 	}
 }

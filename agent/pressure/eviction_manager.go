@@ -30,13 +30,17 @@ type Manager struct {
 	converter *conversion.Converter
 
 	// mu guards the fields that the agent reads while the loop runs.
-	mu          sync.Mutex
-	machine     *nodepressure.Machine
-	reserve     *nodepressure.DiskReserve
-	terminating map[types.UID]termination
+	mu      sync.Mutex
+	machine *nodepressure.Machine
+	reserve *nodepressure.DiskReserve
+	// reportedReserve is set after the reserve's first decision.
+	reportedReserve bool
+	terminating     map[types.UID]termination
+	lastKilled      time.Time
 	// State of background tasks.
 	measuring, collected bool
-	measurements         int // completed measurements
+	measurements         int           // completed measurements
+	measureDuration      time.Duration // of the last measurement
 	lastErrors           map[string]string
 
 	agent Agent
@@ -55,12 +59,11 @@ type Manager struct {
 	requiredMeasurements int                           // measurements required before a decision on disk signals
 	diskLow              bool                          // a disk was low at the last check
 	reclaimFailedUntil   [model.NumPressures]time.Time // no pod could be evicted; do not report again until then
-	lastSync             time.Time
-	lastKilled           time.Time
 	lastAlarmMove        time.Time
 	// measureNow requests an immediate measurement.
 	measureNow               bool
 	lastMeasure, lastPrepare time.Time
+	lastAvailable            int64       // bytes of the disks at lastMeasure
 	hasDiskLimits            atomic.Bool // a pod has a limit on local storage
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
@@ -34,6 +35,9 @@ type Options struct {
 	NodeFs, ImageFs, ContainerFs *stats.Disk
 	// Collect deletes dead containers and unused images. Optional.
 	Collect func(ctx context.Context, containers, images bool) error
+	// Purge deletes the data of an evicted pod without processes, so that its disk space is free.
+	// Optional.
+	Purge func(pod types.UID)
 	// Events records events about the node and its pods. Optional.
 	Events record.EventRecorder
 	Log    klog.Logger

@@ -11,7 +11,6 @@ import (
 // synchronize reads, decides and acts once. It returns the time until the next check.
 func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.Time, by string) time.Duration {
 	s.opts.Metrics.countSync(by)
-	s.lastSync = now
 	s.observe(now)
 	s.opts.Metrics.observe(&s.obs)
 	s.mu.Lock()
@@ -33,7 +32,7 @@ func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.
 		s.execute(ctx, wg, now, e)
 	}
 	if outOfDisk {
-		s.agent.Report(s.opts.Node)
+		s.reportOutOfDisk()
 	}
 	s.killStragglers(now)
 	s.moveAlarm(now)

@@ -151,7 +151,7 @@ func (d *diskUse) addTo(s *nodepressure.PodStats) {
 	for i := range d.volumes {
 		v := &d.volumes[i]
 		s.Volumes = append(s.Volumes, nodepressure.VolumeStats{
-			Name: v.Name, FsStats: nodepressure.FsStats{Known: true, Bytes: v.Bytes, Inodes: v.Inodes},
+			Name: v.Name, Claim: v.Claim, Limit: v.Limit, FsStats: nodepressure.FsStats{Known: true, Bytes: v.Bytes, Inodes: v.Inodes},
 		})
 	}
 }

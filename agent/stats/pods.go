@@ -117,6 +117,22 @@ func (p *Pods) Observe(list []*corev1.Pod, terminatesBy func(types.UID) time.Tim
 	return p.out
 }
 
+// PodStats returns the usage of a pod: memory and processes now, disk usage as last measured. It
+// returns nil if nothing is known.
+func (p *Pods) PodStats(uid types.UID) *nodepressure.PodStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.entries[uid]
+	if e == nil {
+		return nil
+	}
+	var s nodepressure.PodStats
+	if !e.read(p.opts.Host, !p.measured.IsZero(), &s) {
+		return nil
+	}
+	return &s
+}
+
 // Cgroup returns the cgroup of a pod.
 func (p *Pods) Cgroup(pod *corev1.Pod) string { return p.opts.Cgroup(pod) }
 

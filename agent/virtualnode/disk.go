@@ -5,7 +5,6 @@ package virtualnode
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/berthproject/berth/agent/loopdisk"
 	"github.com/berthproject/berth/agent/mounts"
 )
 
@@ -46,7 +46,7 @@ func makeDisk(image, dir string, bytes, inodes int64) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return mountLoop(file, dir)
+	return loopdisk.Mount(file, dir, unix.MS_NOATIME)
 }
 
 // findMkfs returns the path of mkfs.ext4.
@@ -56,51 +56,6 @@ func findMkfs() (string, error) {
 		return "", errors.New("mkfs.ext4 not found: virtual nodes require it (Debian package e2fsprogs)")
 	}
 	return program, nil
-}
-
-// mountLoop mounts a disk image at dir. The loop device is released with the mount.
-func mountLoop(file *os.File, dir string) error {
-	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("loop devices: %w", err)
-	}
-	defer control.Close()
-	// Another process may take the free device first: retry.
-	for range 50 {
-		index, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
-		if err != nil {
-			return fmt.Errorf("loop devices: getting a free device: %w", err)
-		}
-		name := fmt.Sprintf("/dev/loop%d", index)
-		device, err := openLoop(name, index)
-		if err != nil {
-			return err
-		}
-		config := unix.LoopConfig{Fd: uint32(file.Fd())}
-		config.Info.Flags = unix.LO_FLAGS_AUTOCLEAR
-		err = unix.IoctlLoopConfigure(int(device.Fd()), &config)
-		if err == nil {
-			err = unix.Mount(name, dir, "ext4", unix.MS_NOATIME, "")
-		}
-		_ = device.Close()
-		if err == nil || !errors.Is(err, unix.EBUSY) {
-			return wrapError(err, "mounting %s at %s", name, dir)
-		}
-	}
-	return errors.New("loop devices: all attempts failed, other processes took each free device")
-}
-
-// openLoop opens a loop device and creates its device file if there is no udev.
-func openLoop(name string, index int) (*os.File, error) {
-	device, err := os.OpenFile(name, os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		const loopMajor = 7
-		if err := unix.Mknod(name, unix.S_IFBLK|0o660, int(unix.Mkdev(loopMajor, uint32(index)))); err != nil && !errors.Is(err, unix.EEXIST) {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		device, err = os.OpenFile(name, os.O_RDWR, 0)
-	}
-	return device, err
 }
 
 // unmountBelow unmounts all mounts at dir or below, latest first.

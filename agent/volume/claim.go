@@ -48,9 +48,16 @@ func (v *Volumes) resolveClaim(ctx context.Context, pod *corev1.Pod, volume *cor
 	if err := storage.CheckNodeAffinity(pv, v.opts.Node().Labels); err != nil {
 		return mountedVolume{}, fmt.Errorf("MountVolume.NodeAffinity check failed for volume %q : %w", pv.Name, err)
 	}
+	var limit int64
+	overLimit := false
+	if isProvisioned(pv) {
+		if limit, overLimit, err = v.mountProvisioned(pod, pv); err != nil {
+			return mountedVolume{}, err
+		}
+	}
 	m, err := v.resolvePersistentVolume(pv, fsGroup(pod))
-	m.claim = claim.Name
-	m.readOnly = volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ReadOnly
+	m.claim, m.limit = claim.Name, limit
+	m.readOnly = overLimit || volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ReadOnly
 	return m, err
 }
 

@@ -36,6 +36,7 @@ func (v *Volumes) Teardown(uid types.UID) error {
 			return fmt.Errorf("volumes of pod %s: %w", uid, err)
 		}
 	}
+	v.releaseProvisioned(uid)
 	v.mu.Lock()
 	delete(v.pods, uid)
 	v.mu.Unlock()

@@ -20,6 +20,9 @@ type Usage struct {
 	Memory bool
 	// Claim is the name of the PersistentVolumeClaim, "" if none.
 	Claim string
+	// Limit is the capacity of a claim that the pod must not exceed; 0 if its file system enforces it,
+	// or if there is none.
+	Limit int64
 	// SizeLimit of an emptyDir, 0 if none.
 	SizeLimit int64
 	// Bytes and Inodes in use.
@@ -60,7 +63,7 @@ func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
 }
 
 func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
-	u := Usage{Name: volume.Name, Memory: m.tmpfs, Claim: m.claim, Local: m.claim == "" && !m.tmpfs}
+	u := Usage{Name: volume.Name, Memory: m.tmpfs, Claim: m.claim, Limit: m.limit, Local: m.claim == "" && !m.tmpfs}
 	if e := volume.EmptyDir; e != nil && e.SizeLimit != nil {
 		u.SizeLimit = e.SizeLimit.Value()
 	}
@@ -71,6 +74,12 @@ func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
 	size := s.Frsize
 	u.Capacity, u.Available = int64(s.Blocks)*size, int64(s.Bavail)*size
 	u.TotalInodes, u.FreeInodes = int64(s.Files), int64(s.Ffree)
+	if u.Limit > 0 {
+		usage, err := diskusage.Measure(m.hostPath)
+		u.Bytes, u.Inodes, u.Capacity = usage.Bytes, usage.Inodes, u.Limit
+		u.Available = max(min(u.Available, u.Limit-u.Bytes), 0)
+		return u, err
+	}
 	if !u.Local { // a file system of its own, or one that is not measured by file
 		u.Bytes, u.Inodes = int64(s.Blocks-s.Bfree)*size, int64(s.Files-s.Ffree)
 		return u, nil

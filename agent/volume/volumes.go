@@ -26,7 +26,12 @@ type Options struct {
 	// Node returns the node object: its labels are checked for local volumes, and its allocatable
 	// is the default of resourceFieldRef limits.
 	Node func() *corev1.Node
-	Log  klog.Logger
+	// DiskReserve returns how much of a file system with this capacity must stay free, in bytes, when
+	// the capacity of a claim is reserved on it. Optional; the default is 1 GiB.
+	DiskReserve func(capacity int64) int64
+	// Event records an event about a pod. Optional.
+	Event func(pod *corev1.Pod, eventType, reason, message string)
+	Log   klog.Logger
 }
 
 // Volumes manages the volumes of all pods of a node. Methods may be called concurrently for
@@ -39,6 +44,10 @@ type Volumes struct {
 
 	mu   sync.Mutex
 	pods map[types.UID]*podVolumes
+
+	claimMu sync.Mutex // held while volumes of Berth's provisioner are mounted and unmounted
+	// claimUsers are the pods that use such a volume, by directory.
+	claimUsers map[string]map[types.UID]bool
 }
 
 // podVolumes is the state of a prepared pod.
@@ -64,6 +73,7 @@ type mountedVolume struct {
 	measured   bool   // Usage measures it
 	tmpfs      bool   // on a tmpfs
 	claim      string // name of the claim
+	limit      int64  // capacity of a claim that Usage must measure by file; 0: none
 }
 
 // New creates the root directory.
@@ -79,7 +89,8 @@ func New(opts Options) (*Volumes, error) {
 	if root, err = filepath.Abs(root); err != nil {
 		return nil, err
 	}
-	return &Volumes{opts: opts, root: root, now: time.Now, wake: make(chan struct{}, 1), pods: map[types.UID]*podVolumes{}}, nil
+	return &Volumes{opts: opts, root: root, now: time.Now, wake: make(chan struct{}, 1), pods: map[types.UID]*podVolumes{},
+		claimUsers: map[string]map[types.UID]bool{}}, nil
 }
 
 // Error reports why volumes are not ready, with the reason and message of the kubelet's event.

@@ -46,7 +46,7 @@ func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.address, "node-ip", "", "IP address of the node (default: that of the default route)")
 	flags.StringVar(&f.podCIDR, "pod-cidr", "", "pod CIDR for the Node's spec, if the runtime's network has one; the embedded runtime defaults to a free /24 of 10.192.0.0/11")
 	flags.IntVar(&f.port, "port", server.Port, "port for logs, exec and metrics; 0 for a free one")
-	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", localnodes.DefaultLowDisk, "the node accepts no new pods if the image or root filesystem has fewer MiB available")
+	flags.Int64Var(&f.lowDisk, lowDiskFlag, localnodes.DefaultLowDisk, "the node accepts no new pods if the image or root filesystem has fewer MiB available")
 	insecureRegistryFlag(flags, &f.insecureRegistries)
 }
 
@@ -58,6 +58,9 @@ func (f *localNodeFlags) applyKubeletConfig(flags *pflag.FlagSet, k *config.Kube
 	}
 	if !flags.Changed("port") {
 		f.port = int(k.Port)
+	}
+	if k.LowDiskSpaceThresholdMB != nil && !flags.Changed(lowDiskFlag) {
+		f.lowDisk = *k.LowDiskSpaceThresholdMB
 	}
 	if k.CgroupRoot != "" && !flags.Changed("cgroup") {
 		f.cgroup = k.CgroupRoot
@@ -108,6 +111,9 @@ func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
 	}
 	return o, cmp.Or(validateLowDisk(f.lowDisk), validateInsecureRegistries(f.insecureRegistries))
 }
+
+// lowDiskFlag is the kubelet's former flag for the disk reserve.
+const lowDiskFlag = "low-diskspace-threshold-mb"
 
 // validateLowDisk validates --low-diskspace-threshold-mb.
 func validateLowDisk(mib int64) error {

@@ -106,6 +106,9 @@ func (o *upOptions) prepareNodes(tell io.Writer, settings settings.Settings) (er
 		return fmt.Errorf("--data-dir: %w", err)
 	}
 	o.local.setDefaults(o.server.DataDir, o.ephemeral)
+	if k := &settings.Kubelet; k.LowDiskSpaceThresholdMB != nil && !o.local.flags.Changed(lowDiskFlag) {
+		o.local.lowDisk = *k.LowDiskSpaceThresholdMB
+	}
 	if err := o.local.fallBackToSimulated(tell, o.local.validate()); err != nil {
 		return err
 	}
@@ -267,7 +270,7 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
 	}
 	if !o.ephemeral {
-		return o.server.DataDir, func() {}, nil
+		return o.server.DataDir, func() { unmountVolumes(o.server.DataDir, false) }, nil
 	}
 	before, _ := os.ReadDir(o.server.DataDir)
 	lock, err := store.Lock(o.server.DataDir)
@@ -282,6 +285,7 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 	o.server.DataDir = dir
 	return dir, func() {
 		_ = os.Remove(o.server.Kubeconfig)
+		unmountVolumes(dir, true)
 		_ = os.RemoveAll(dir)
 		if len(before) == 0 { // the directory was created for the lock
 			_ = os.Remove(lock.Name())

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/agent/mounts"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/controllers/volume/localprovisioner"
 	"github.com/berthproject/berth/internal/cli"
@@ -43,5 +44,24 @@ func startDefaultStorage(p *rungroup.Group, config *rest.Config, dir string) err
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("storageclass %s: %w", localprovisioner.ClassName, err)
 	}
-	return startProvisioner(p, cli.Impersonate(config, pki.Component("local-directory").Name), filepath.Join(dir, "volumes"))
+	return startProvisioner(p, cli.Impersonate(config, pki.Component("local-directory").Name), filepath.Join(dir, volumesDir))
 }
+
+// unmountVolumes unmounts the claims of a data directory, which agents on this machine have
+// mounted. With detach it includes those that running pods use.
+func unmountVolumes(dir string, detach bool) {
+	dir, err := filepath.EvalSymlinks(filepath.Join(dir, volumesDir)) // as in mountinfo
+	if err != nil {
+		return
+	}
+	points, err := mounts.At(dir)
+	if err != nil || len(points) == 0 {
+		return
+	}
+	if err := mounts.Unmount(points, detach); err != nil {
+		klog.Background().Info("Claims stay mounted", "directory", dir, "err", err.Error())
+	}
+}
+
+// volumesDir is the directory of claims in the data directory.
+const volumesDir = "volumes"

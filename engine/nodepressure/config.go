@@ -49,11 +49,14 @@ type Options struct {
 	// NegativeGraceIsPods: a negative MaxPodGrace means the pod's own grace period, as documented;
 	// otherwise the pod is killed immediately.
 	NegativeGraceIsPods bool
+	// NameVolumes: the message of an eviction for disk space names the volume, or the files, that use
+	// more than the pod's containers.
+	NameVolumes bool
 }
 
 // AllOptions returns all options enabled.
 func AllOptions() Options {
-	return Options{ConfirmPageCache: true, Forecast: true, CountTerminating: true, RankInodes: true, CountRootFs: true, NegativeGraceIsPods: true}
+	return Options{ConfirmPageCache: true, Forecast: true, CountTerminating: true, RankInodes: true, CountRootFs: true, NegativeGraceIsPods: true, NameVolumes: true}
 }
 
 // Value is an amount or a share of the capacity.

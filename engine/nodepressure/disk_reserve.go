@@ -2,6 +2,7 @@ package nodepressure
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -26,6 +27,8 @@ type FsSpace struct{ Capacity, Available int64 }
 // DiskReserveConfig is how much must be free.
 type DiskReserveConfig struct {
 	Bytes [NumFilesystems]int64 // 0: not checked
+	// Dirs are directories on the filesystems, for messages; "": not named.
+	Dirs [NumFilesystems]string
 	// TransitionPeriod is the minimum duration of OutOfDisk.
 	TransitionPeriod time.Duration
 }
@@ -46,7 +49,8 @@ type DiskReserve struct {
 	errs      [NumFilesystems]error
 	readAt    [NumFilesystems]time.Time
 	condition Condition
-	decided   bool // condition was set once
+	shortage  string // describes why the condition is true; "": restored
+	decided   bool   // condition was set once
 }
 
 // NewDiskReserve returns a reserve that reads figures with read, at most every 2 s. Negative
@@ -106,20 +110,35 @@ func (r *DiskReserve) space(now time.Time, f Filesystem) (FsSpace, error) {
 // Admit reports whether a new pod is admitted; if not, with the reason and message of its status.
 // No pod is exempt.
 func (r *DiskReserve) Admit(now time.Time) (ok bool, reason, message string) {
-	if low, _, _ := r.BelowReserve(now); low {
-		return false, ReasonOutOfDisk, messageOutOfDisk
+	if low, f, _ := r.BelowReserve(now); low {
+		return false, ReasonOutOfDisk, messageOutOfDisk + " " + r.describe(f)
 	}
 	return true, "", ""
+}
+
+// describe names a filesystem, its available space and the threshold.
+func (r *DiskReserve) describe(f Filesystem) string {
+	name := f.String()
+	if dir := r.config.Dirs[f]; dir != "" {
+		name += " (" + dir + ")"
+	}
+	return fmt.Sprintf("The %s has %s available, below the threshold of %s.", name, Bytes(r.spaces[f].Available), Bytes(r.config.Bytes[f]))
 }
 
 // Update updates the condition OutOfDisk and reports whether it changed. It becomes true
 // immediately, and false once there is space and the transition period has passed.
 func (r *DiskReserve) Update(now time.Time) (changed bool) {
-	low, _, _ := r.BelowReserve(now)
+	low, f, _ := r.BelowReserve(now)
+	if low && r.shortage == "" {
+		r.shortage = r.describe(f)
+	}
 	if r.decided && (low == r.condition.True || !low && now.Sub(r.condition.Since) < r.config.TransitionPeriod) {
 		return false
 	}
 	r.decided, r.condition = true, Condition{True: low, Since: now}
+	if !low {
+		r.shortage = ""
+	}
 	return true
 }
 
@@ -129,10 +148,11 @@ func (r *DiskReserve) Restore(c Condition) { r.decided, r.condition = true, c }
 // Condition returns OutOfDisk. While it is true the node has TaintOutOfDisk with effect NoSchedule.
 func (r *DiskReserve) Condition() Condition { return r.condition }
 
-// ConditionText returns the condition's reason and message.
+// ConditionText returns the condition's reason and message, with the figures of the time at which it
+// became true.
 func (r *DiskReserve) ConditionText() (reason, message string) {
 	if r.condition.True {
-		return "KubeletOutOfDisk", "out of disk space"
+		return "KubeletOutOfDisk", strings.TrimSpace("out of disk space. " + r.shortage)
 	}
 	return "KubeletHasSufficientDisk", "kubelet has sufficient disk space available"
 }

@@ -28,7 +28,7 @@ func TestDiskReserveCachesSpace(t *testing.T) {
 	r, figures, _, read := disks(t)
 	figures[ImageFs].Available = DefaultDiskReserve - 1
 	for ms := 0; ms < 4000; ms += 500 {
-		if ok, reason, message := r.Admit(at(ms)); ok || reason != "OutOfDisk" || message != "cannot be started due to lack of disk space." {
+		if ok, reason, message := r.Admit(at(ms)); ok || reason != "OutOfDisk" || message != "cannot be started due to lack of disk space. The image filesystem has 268435455 available, below the threshold of 256Mi." {
 			t.Errorf("admitted %v, %s: %s", ok, reason, message)
 		}
 	}
@@ -70,13 +70,17 @@ func TestOutOfDiskTransitionPeriod(t *testing.T) {
 	if !r.Update(at(0)) || is(0) {
 		t.Error("the condition is not known to be false")
 	}
-	figures[RootFs].Available = 0
+	figures[RootFs].Available = 1 << 20
+	r.config.Dirs[RootFs] = "/data"
 	if !is(10_000) {
-		t.Error("not out of disk with 0 bytes")
+		t.Error("not out of disk with 1 MiB")
 	}
 	figures[RootFs].Available = 50 << 30
 	if ok, _, _ := r.Admit(at(20_000)); !ok {
 		t.Error("a pod is refused while there is space: only the taint and the condition stay")
+	}
+	if reason, message := r.ConditionText(); reason != "KubeletOutOfDisk" || message != "out of disk space. The root filesystem (/data) has 1Mi available, below the threshold of 256Mi." {
+		t.Errorf("%s: %s", reason, message)
 	}
 	if !is(20_000) || !is(309_000) {
 		t.Error("out of disk is over before 5 minutes")

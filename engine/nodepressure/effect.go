@@ -27,7 +27,7 @@ type Evict struct {
 	Message string // of the status and of the pod's event Evicted
 	Grace   int64  // seconds; overrides the pod's
 	// Cause is the metric label: the signal, or the limit that was exceeded (emptydirfs.limit,
-	// ephemeralpodfs.limit, ephemeralcontainerfs.limit).
+	// persistentvolumeclaim.limit, ephemeralpodfs.limit, ephemeralcontainerfs.limit).
 	Cause string
 	// Annotations of the event; nil without figures of the pod.
 	Annotations []model.Label
@@ -36,6 +36,7 @@ type Evict struct {
 	Condition bool
 
 	lastUsage int64 // of memory or processes
+	origin    evictionOrigin
 }
 
 // NoVictim reports that a threshold is met and no pod may be evicted for it.
@@ -63,4 +64,5 @@ const (
 	CauseEmptyDir              = "emptydirfs.limit"
 	CausePodStorage            = "ephemeralpodfs.limit"
 	CauseContainerStorage      = "ephemeralcontainerfs.limit"
+	CauseClaim                 = "persistentvolumeclaim.limit" // not in the kubelet
 )

@@ -6,7 +6,7 @@ import (
 )
 
 // evictOverLimits evicts all pods over a limit of their local storage: the size of an emptyDir,
-// also in memory, the pod's limit, or a container's.
+// also in memory, the capacity of a claim, the pod's limit, or a container's.
 func (m *Machine) evictOverLimits(now time.Time, pods []Pod) (effects []Effect) {
 	for i := range pods {
 		p := &pods[i]
@@ -26,6 +26,11 @@ func (m *Machine) overLimit(p *Pod) (cause, message string) {
 		v := &p.EvictionSpec.Volumes[i]
 		if v.SizeLimit != nil && p.Stats.volume(v.Name).Bytes > v.SizeLimit.Amount {
 			return CauseEmptyDir, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, v.SizeLimit)
+		}
+	}
+	for i := range p.Stats.Volumes {
+		if v := &p.Stats.Volumes[i]; v.Limit > 0 && v.Bytes > v.Limit {
+			return CauseClaim, fmt.Sprintf("Usage %s of PersistentVolumeClaim %q exceeds its capacity %s. ", Bytes(v.Bytes), v.Claim, Bytes(v.Limit))
 		}
 	}
 	if l := p.EvictionSpec.EphemeralLimit; l != nil && p.Stats.Ephemeral > l.Amount {

@@ -7,6 +7,15 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
+// evictionOrigin is what the message of an eviction for a threshold is made of, apart from figures of
+// the pod.
+type evictionOrigin struct {
+	shortage    string // of the node; "": not for a threshold
+	signal      Signal
+	spec        *EvictionSpec
+	nameVolumes bool
+}
+
 // evict returns the eviction of a pod for a threshold.
 func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
 	stat := &o.Signals[t.Signal]
@@ -15,17 +24,57 @@ func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
 	if t.Signal.decimal() {
 		has.Format = Decimal
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "The node was low on resource: %s. Threshold quantity: %s, available: %s. ", t.Signal.Resource(), need, has)
+	text := fmt.Sprintf("The node was low on resource: %s. Threshold quantity: %s, available: %s. ", t.Signal.Resource(), need, has)
 	if m.forecast.exhausts && t.Signal == MemoryAvailable && has.Amount >= need.Amount {
-		fmt.Fprintf(&b, "It grew by %s in %s. ", Bytes(m.forecast.projectedUse>>20<<20), forecastHorizon)
+		text += fmt.Sprintf("It grew by %s in %s. ", Bytes(m.forecast.projectedUse>>20<<20), forecastHorizon)
 	}
-	e := Evict{Pod: p.Pod, Grace: m.gracePeriod(t, p), Cause: t.Signal.String(), Condition: true}
+	e := Evict{Pod: p.Pod, Message: text, Grace: m.gracePeriod(t, p), Cause: t.Signal.String(), Condition: true,
+		origin: evictionOrigin{shortage: text, signal: t.Signal, spec: p.EvictionSpec, nameVolumes: m.config.Options.NameVolumes}}
 	if p.Stats != nil {
-		e.Annotations, e.lastUsage = describeConsumers(&b, t.Signal, p), p.Stats.usageOf(t.Signal)
+		e.lastUsage = p.Stats.usageOf(t.Signal)
+		e.Update(p.Stats)
+	}
+	return e
+}
+
+// Update sets the pod's usage in the message and the annotations of an eviction for a threshold. It
+// has no effect on other evictions.
+func (e *Evict) Update(stats *PodStats) {
+	if e.origin.shortage == "" || stats == nil {
+		return
+	}
+	var b strings.Builder
+	b.WriteString(e.origin.shortage)
+	p := Pod{Pod: e.Pod, EvictionSpec: e.origin.spec, Stats: stats}
+	e.Annotations = describeConsumers(&b, e.origin.signal, &p)
+	if e.origin.nameVolumes && e.origin.signal.Resource() == EphemeralStorage {
+		describeVolumes(&b, &p)
 	}
 	e.Message = b.String()
-	return e
+}
+
+// describeVolumes adds to the message the local volume, or the shared files, of a pod that use more
+// than its containers.
+func describeVolumes(b *strings.Builder, p *Pod) {
+	used := p.Stats.Files.Bytes
+	what := "Files of the pod outside of its containers, such as /etc/hosts, were"
+	local := map[string]bool{}
+	if p.EvictionSpec != nil {
+		for i := range p.EvictionSpec.Volumes {
+			local[p.EvictionSpec.Volumes[i].Name] = p.EvictionSpec.Volumes[i].Local
+		}
+	}
+	for i := range p.Stats.Volumes {
+		if v := &p.Stats.Volumes[i]; local[v.Name] && v.Bytes > used {
+			used, what = v.Bytes, fmt.Sprintf("Volume %s was", v.Name)
+		}
+	}
+	for i := range p.Stats.Containers {
+		if c := &p.Stats.Containers[i]; c.RootFs.Bytes+c.Logs.Bytes >= used {
+			return
+		}
+	}
+	fmt.Fprintf(b, "%s using %s. ", what, Bytes(used))
 }
 
 // describeConsumers adds to the message what in the pod exceeds its request, and returns it as

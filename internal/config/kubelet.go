@@ -27,6 +27,10 @@ const (
 type Kubelet struct {
 	// Pressure has no Layout, which the node detects, and no Options.
 	Pressure nodepressure.Config
+	// LowDiskSpaceThresholdMB is the disk reserve in MiB, nil if it is not set. OutOfDiskTransition is
+	// the minimum duration of the condition OutOfDisk.
+	LowDiskSpaceThresholdMB *int64
+	OutOfDiskTransition     time.Duration
 
 	KubeReserved, SystemReserved             corev1.ResourceList // includes pid
 	KubeReservedCgroup, SystemReservedCgroup string
@@ -108,10 +112,12 @@ func ReadKubelet(d Document) (Kubelet, error) {
 	}
 	f := &diagnostics{}
 	var c kubeletv1beta1.KubeletConfiguration
-	f.decode("", d.JSON, &c)
+	rest, diskSpace := f.takeDiskSpace(d.JSON)
+	f.decode("", rest, &c)
 	k := compileKubelet(f, &c)
+	f.compileDiskSpace(&k, diskSpace)
 	k.Warnings = f.warnings
-	if idle := ignoredKubeletFields(d.JSON); len(idle) > 0 {
+	if idle := ignoredKubeletFields(rest); len(idle) > 0 {
 		k.Warnings = append(k.Warnings, "no effect here: "+strings.Join(idle, ", "))
 	}
 	for i := range f.errs {

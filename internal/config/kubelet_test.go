@@ -69,12 +69,13 @@ maxParallelImagePulls: 4
 authentication: {anonymous: {enabled: false}}
 logging: {verbosity: 3, flushFrequency: 5s}
 memorySwap: {swapBehavior: NoSwap}
+lowDiskSpaceThresholdMB: 512
 `)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if k.KubeReserved.Memory().String() != "1Gi" || k.PodPidsLimit != 4096 || k.RegisterWithTaints[0].Key != "a" || k.Logs.MaxSize != 5<<20 ||
-		k.Images.MaximumAge != 48*time.Hour || k.SerializeImagePulls || k.Pressure.TransitionPeriod != 5*time.Minute {
+		k.Images.MaximumAge != 48*time.Hour || k.SerializeImagePulls || k.Pressure.TransitionPeriod != 5*time.Minute || *k.LowDiskSpaceThresholdMB != 512 || k.OutOfDiskTransition != 5*time.Minute {
 		t.Errorf("read %+v", k)
 	}
 	want := []ShutdownPriority{{0, 30 * time.Second}, {2000000000, 10 * time.Second}}
@@ -86,6 +87,17 @@ memorySwap: {swapBehavior: NoSwap}
 	}
 	if len(k.Warnings) != 1 || !strings.HasSuffix(k.Warnings[0], "c.yaml: no effect here: authentication, logging, memorySwap") {
 		t.Errorf("warnings %q", k.Warnings)
+	}
+}
+
+func TestOutOfDiskTransition(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"evictionPressureTransitionPeriod: 30s":                                    30 * time.Second,
+		"evictionPressureTransitionPeriod: 30s\noutOfDiskTransitionFrequency: 10s": 10 * time.Second,
+	} {
+		if k, err := readKubelet(t, text); err != nil || k.OutOfDiskTransition != want || len(k.Warnings) > 0 {
+			t.Errorf("%s: %v, %v, %q; want %v", text, k.OutOfDiskTransition, err, k.Warnings, want)
+		}
 	}
 }
 
@@ -109,6 +121,9 @@ func TestInvalidKubeletFiles(t *testing.T) {
 		"evictionMinimumReclaim: {memory.available: 200%}":                 "must be <= 100%",
 		"evictionPressureTransitionPeriod: -1m":                            "evictionPressureTransitionPeriod: -1m0s: must be 0 or more",
 		"evictionPressureTransitionPeriod: soon":                           `evictionPressureTransitionPeriod: "soon": must be a duration`,
+		"lowDiskSpaceThresholdMB: -1":                                      "lowDiskSpaceThresholdMB: -1: must be a number of MiB of 0 or more",
+		"lowDiskSpaceThresholdMB: much":                                    `lowDiskSpaceThresholdMB: "much": must be a whole number`,
+		"outOfDiskTransitionFrequency: -1s":                                "outOfDiskTransitionFrequency: -1s: must be 0 or more",
 		"evictionhard: {}":                                                 "evictionhard: unknown field; did you mean evictionHard?",
 		"kubeReserved: {cpus: 1}":                                          "kubeReserved.cpus",
 		"kubeReserved: {cpu: \"-1\"}":                                      "kubeReserved.cpu: -1: must be 0 or more",

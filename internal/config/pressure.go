@@ -11,6 +11,7 @@ type Pressure struct {
 	RankInodes          bool `json:"rankInodes" doc:"Whether pods are ranked by inodes alone when inodes run out. false: the bytes of their storage requests are subtracted from the inodes, as in the kubelet."`
 	CountRootFs         bool `json:"countRootFs" doc:"Whether a container's writable layer counts against its ephemeral storage limit also if images have a separate filesystem (kubernetes#139205)."`
 	NegativeGraceIsPods bool `json:"negativeGraceIsPods" doc:"Whether a negative evictionMaxPodGracePeriod means the pod's own grace period, as documented. false: the pod is killed at once (kubernetes#118172)."`
+	NameVolumes         bool `json:"nameVolumes" doc:"Whether the message of an eviction for disk space also names the pod's volume, or its files such as /etc/hosts, if it uses more than each container. false: it names containers only, as in the kubelet."`
 }
 
 func defaultPressure() Pressure { return Pressure(nodepressure.AllOptions()) }

@@ -4,11 +4,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/api/v1alpha1"
 )
 
 const (
 	// ProvisionerName is the name of the provisioner in storage classes.
-	ProvisionerName = "berth.dev/local-directory"
+	ProvisionerName = v1alpha1.LocalProvisioner
 	// ClassName is the class that `berth up` creates.
 	ClassName = "berth-local"
 )

@@ -11,5 +11,6 @@
 //     another, and a retry finds its own directory.
 //   - A volume is read from the API server before its data is deleted.
 //
-// All nodes run on the local machine, as simulated nodes do. The requested size is not enforced.
+// All nodes run on the local machine, as simulated nodes do. The node's agent enforces the capacity:
+// it reserves it in a disk image, DIRECTORY.img, and mounts that on the directory.
 package localprovisioner

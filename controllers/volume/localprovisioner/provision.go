@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/utils/ptr"
+
+	"github.com/berthproject/berth/api/v1alpha1"
 )
 
 // finalizer keeps a volume object until its directory is removed. Upstream's provisioners
@@ -92,7 +94,8 @@ func checkSupported(c *corev1.PersistentVolumeClaim, class *storagev1.StorageCla
 func volumeFor(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, path, host string) *corev1.PersistentVolume {
 	policy := ptr.Deref(class.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
 	v := &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: volumeName(c.UID), Annotations: map[string]string{volume.AnnDynamicallyProvisioned: ProvisionerName}},
+		ObjectMeta: metav1.ObjectMeta{Name: volumeName(c.UID), Annotations: map[string]string{
+			volume.AnnDynamicallyProvisioned: ProvisionerName, v1alpha1.VolumeImageAnnotation: "true"}},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity:    corev1.ResourceList{corev1.ResourceStorage: c.Spec.Resources.Requests[corev1.ResourceStorage]},
 			AccessModes: c.Spec.AccessModes, VolumeMode: c.Spec.VolumeMode, MountOptions: class.MountOptions,

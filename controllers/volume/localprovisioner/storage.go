@@ -7,6 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/api/v1alpha1"
 )
 
 // storage manages the root directory. The directory must not be moved while in use.
@@ -21,7 +25,7 @@ func openStorage(path string) (*storage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(path, 0o711); err != nil { //nolint:gosec // pods pass through it
+	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(path)
@@ -39,7 +43,12 @@ func (s *storage) create(node, name string) (string, error) {
 	if err := checkNames(node, name); err != nil {
 		return "", err
 	}
-	if err := s.root.MkdirAll(node, 0o711); err != nil {
+	// Pods may create setuid files in the world-writable directories below, so other users of the
+	// machine must not reach them.
+	if err := s.root.MkdirAll(node, 0o700); err != nil {
+		return "", err
+	}
+	if err := s.root.Chmod(node, 0o700); err != nil { // of an older version
 		return "", err
 	}
 	at := filepath.Join(node, name)
@@ -52,16 +61,34 @@ func (s *storage) create(node, name string) (string, error) {
 	return filepath.Join(s.path, at), nil
 }
 
-// remove deletes a volume's directory with its content. A missing directory is no error.
+// remove deletes a volume's directory with its content and its disk image. A missing directory is
+// no error.
 func (s *storage) remove(node, name string) error {
 	if err := checkNames(node, name); err != nil {
 		return err
 	}
-	err := s.root.RemoveAll(filepath.Join(node, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err := unmountAll(filepath.Join(s.path, node, name)); err != nil {
+		return err
 	}
-	return err
+	for _, suffix := range []string{"", v1alpha1.VolumeImageSuffix, v1alpha1.VolumeImageSuffix + ".new", v1alpha1.VolumePlainSuffix} {
+		if err := s.root.RemoveAll(filepath.Join(node, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// unmountAll unmounts what an agent on this machine has mounted at a volume's directory.
+func unmountAll(dir string) error {
+	for {
+		err := unix.Unmount(dir, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)
+		switch {
+		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EPERM): // not mounted, or not by this user
+			return nil
+		case err != nil:
+			return fmt.Errorf("unmounting %s: %w", dir, err)
+		}
+	}
 }
 
 // nodeOf returns the node of a volume's directory. It returns an error for a path that create would not have

@@ -1,0 +1,103 @@
+package loopdisk_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/loopdisk"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// mount mounts an image until the test ends.
+func mount(t *testing.T, image string) string {
+	t.Helper()
+	if err := loopdisk.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "loop devices", err.Error())
+	}
+	rw, err := os.OpenFile(image, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rw.Close()
+	dir := t.TempDir()
+	if err := loopdisk.Mount(rw, dir, unix.MS_NOSUID|unix.MS_NODEV); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, 0) })
+	return dir
+}
+
+// TestCreate checks disks of several sizes: they hold nearly their size and no more, do not grow
+// on the outer disk, and pass e2fsck if it is installed.
+func TestCreate(t *testing.T) {
+	for _, mib := range []int64{1, 10, 16, 100, 129, 300} {
+		t.Run(fmt.Sprint(mib), func(t *testing.T) {
+			image := filepath.Join(t.TempDir(), "disk")
+			if err := loopdisk.Create(image, mib<<20-100); errors.Is(err, loopdisk.ErrUnsupported) {
+				testkit.SkipOrFail(t, "fallocate", err.Error())
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			blocks := func() int64 {
+				var s unix.Stat_t
+				if err := unix.Stat(image, &s); err != nil || s.Size != mib<<20 {
+					t.Fatalf("size %d, %v", s.Size, err)
+				}
+				return s.Blocks * 512
+			}
+			if before := blocks(); before < mib<<20 {
+				t.Errorf("%d bytes are reserved", before)
+			}
+			dir := mount(t, image)
+			if info, err := os.Stat(dir); err != nil || info.Mode() != os.ModeDir|0o777 {
+				t.Errorf("the root has mode %v, %v", info.Mode(), err)
+			}
+			f, err := os.Create(filepath.Join(dir, "file"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, piece := int64(0), make([]byte, 64<<10)
+			for err == nil && n <= mib<<20 {
+				var m int
+				m, err = f.Write(piece)
+				n += int64(m)
+			}
+			_ = f.Close()
+			if !errors.Is(err, unix.ENOSPC) || n > mib<<20 || n < mib<<20*6/10 {
+				t.Errorf("wrote %d bytes, %v", n, err)
+			}
+			if err := unix.Unmount(dir, 0); err != nil {
+				t.Fatal(err)
+			}
+			if after := blocks(); after > mib<<20+64<<10 {
+				t.Errorf("%d bytes are in use", after)
+			}
+			if fsck, err := exec.LookPath("e2fsck"); err == nil {
+				if out, err := exec.Command(fsck, "-fn", image).CombinedOutput(); err != nil {
+					t.Errorf("%v: %s", err, out)
+				}
+			}
+		})
+	}
+}
+
+// TestMountTwice checks that a file that is mounted already is not put on a second loop device.
+func TestMountTwice(t *testing.T) {
+	image := filepath.Join(t.TempDir(), "disk")
+	if err := loopdisk.Create(image, 4<<20); err != nil {
+		testkit.SkipOrFail(t, "fallocate", err.Error())
+	}
+	one, two := mount(t, image), mount(t, image)
+	if err := os.WriteFile(filepath.Join(one, "file"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(two, "file")); err != nil || string(text) != "text" {
+		t.Errorf("%q, %v", text, err)
+	}
+}

@@ -1,0 +1,71 @@
+package pressure
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/nodepressure"
+)
+
+// maxFreeze bounds how long a pod is frozen to measure it.
+const maxFreeze = 2 * time.Second
+
+// usesDisk reports whether evictions for a cause free disk space: those for disk signals and for
+// limits on local storage.
+func usesDisk(cause string) bool {
+	signal, ok := nodepressure.ParseSignal(cause)
+	return !ok || signal.Pressure() == nodepressure.NodeFsAvailable.Pressure()
+}
+
+// evictForDisk evicts a pod that uses disk space. Since it was selected it may have written much
+// more, so it is measured again for the message, in the background. A pod that is killed without a
+// grace period is frozen meanwhile. When the pod has terminated, its data is deleted.
+func (s *Manager) evictForDisk(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Evict) {
+	pod := s.observedPod(types.UID(e.Pod.UID))
+	if pod == nil {
+		return // no longer on the node
+	}
+	s.setTerminating(pod.UID, now, &e)
+	s.remeasure(e.Cause)
+	wg.Go(func() {
+		hard, thaw := isHard(&e), func() {}
+		if hard {
+			thaw = s.opts.Host.Freeze(s.opts.Stats.Cgroup(pod))
+		}
+		s.measureVictim(ctx, pod)
+		e.Update(s.opts.Stats.PodStats(pod.UID))
+		// The agent must know of the eviction before the containers exit, or it restarts them.
+		s.agent.Evict(NewEviction(pod, &e, hard, func() {
+			s.podTerminated(pod.UID)
+			if s.opts.Purge != nil {
+				s.opts.Purge(pod.UID)
+			}
+		}))
+		var err error
+		if hard {
+			err = s.kill(pod, now)
+		}
+		thaw()
+		s.reportEviction(pod, now, &e, err)
+	})
+}
+
+// measureVictim measures the disk usage of a pod, but does not wait longer than maxFreeze.
+func (s *Manager) measureVictim(ctx context.Context, pod *corev1.Pod) {
+	ctx, cancel := context.WithTimeout(ctx, maxFreeze)
+	done := make(chan error, 1)
+	go func() {
+		defer cancel()
+		done <- s.opts.Stats.MeasurePod(ctx, pod)
+	}()
+	select {
+	case err := <-done:
+		s.logError("evicted pod's disk", err)
+	case <-ctx.Done():
+	}
+}

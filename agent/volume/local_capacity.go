@@ -1,0 +1,180 @@
+package volume
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	storage "k8s.io/component-helpers/storage/volume"
+
+	"github.com/berthproject/berth/agent/diskusage"
+	"github.com/berthproject/berth/agent/loopdisk"
+	"github.com/berthproject/berth/agent/mounts"
+	"github.com/berthproject/berth/api/v1alpha1"
+)
+
+// defaultDiskReserve is what a disk image leaves free on its file system by default.
+const defaultDiskReserve = 1 << 30
+
+// localMountFlags are the flags of volumes of Berth's provisioner. Programs of one pod must not get
+// rights in another, or on the node.
+const localMountFlags = unix.MS_NOSUID | unix.MS_NODEV
+
+// isProvisioned reports whether Berth's provisioner made the volume.
+func isProvisioned(pv *corev1.PersistentVolume) bool {
+	return pv.Annotations[storage.AnnDynamicallyProvisioned] == v1alpha1.LocalProvisioner && pv.Spec.Local != nil
+}
+
+// mountProvisioned mounts a volume of Berth's provisioner at its directory for the pod: a disk image
+// with the volume's capacity, or, if there is none, the directory itself. Such a directory is
+// measured instead; limit is its capacity then, and it is read-only if the limit is exceeded.
+func (v *Volumes) mountProvisioned(pod *corev1.Pod, pv *corev1.PersistentVolume) (limit int64, readOnly bool, err error) {
+	dir, err := filepath.EvalSymlinks(pv.Spec.Local.Path) // as in mountinfo
+	if info, e := os.Lstat(dir); err != nil || e != nil || !info.IsDir() {
+		return 0, false, fmt.Errorf("PV %s: path %q does not exist or is not a directory", pv.Name, pv.Spec.Local.Path)
+	}
+	v.claimMu.Lock()
+	defer v.claimMu.Unlock()
+	capacity := pv.Spec.Capacity[corev1.ResourceStorage]
+	why, err := v.mountLocal(pv, dir, capacity.Value())
+	if err != nil {
+		return 0, false, fmt.Errorf("PV %s: %w", pv.Name, err)
+	}
+	if v.claimUsers[dir] == nil {
+		v.claimUsers[dir] = map[types.UID]bool{}
+	}
+	v.claimUsers[dir][pod.UID] = true
+	if why == nil || capacity.Value() <= 0 {
+		return 0, false, nil
+	}
+	usage, err := diskusage.Measure(dir)
+	if err != nil {
+		return 0, false, fmt.Errorf("PV %s: measuring %s: %w", pv.Name, dir, err)
+	}
+	readOnly = usage.Bytes > capacity.Value()
+	effect := "the agent measures the usage and evicts pods that exceed it"
+	if readOnly {
+		effect = fmt.Sprintf("%d bytes are in use, so the volume is read-only", usage.Bytes)
+	}
+	v.recordEvent(pod, "VolumeCapacityNotReserved", fmt.Sprintf("The capacity %s of volume %s is not reserved (%v): %s", capacity.String(), pv.Name, why, effect))
+	return capacity.Value(), readOnly, nil
+}
+
+// mountLocal mounts the disk image of a volume, or the directory itself if why is not nil. v.claimMu
+// must be held.
+func (v *Volumes) mountLocal(pv *corev1.PersistentVolume, dir string, capacity int64) (why, err error) {
+	points, err := mounts.At(dir)
+	if err != nil {
+		return nil, err
+	}
+	image := dir + v1alpha1.VolumeImageSuffix
+	_, missing := os.Lstat(image)
+	if len(points) == 0 && missing != nil {
+		if why, err = v.createImage(pv, dir, image, capacity); err != nil {
+			return nil, err
+		}
+		_, missing = os.Lstat(image)
+	} else if missing != nil {
+		why = errPlainDirectory
+	}
+	switch {
+	case len(points) > 0:
+		return why, nil
+	case missing != nil:
+		return why, mountSelf(dir)
+	}
+	return nil, mountImage(image, dir)
+}
+
+var errPlainDirectory = errors.New("its data is in a plain directory")
+
+// createImage creates the disk image of a new volume. It returns why the directory itself must be
+// used.
+func (v *Volumes) createImage(pv *corev1.PersistentVolume, dir, image string, capacity int64) (why, err error) {
+	mark := dir + v1alpha1.VolumePlainSuffix
+	_, unmarked := os.Lstat(mark)
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case pv.Annotations[v1alpha1.VolumeImageAnnotation] != "true" || unmarked == nil || len(entries) > 0:
+		return errPlainDirectory, nil
+	}
+	if why = loopdisk.CheckRequirements(); why == nil {
+		if err = v.checkSpace(dir, loopdisk.RoundSize(capacity)); err != nil {
+			return nil, err
+		}
+		if err = loopdisk.Create(image, capacity); err == nil || !errors.Is(err, loopdisk.ErrUnsupported) {
+			return nil, err
+		}
+		why = err
+	}
+	// The directory gets data, so that no later agent may hide it below an image.
+	return why, os.WriteFile(mark, nil, 0o600)
+}
+
+// checkSpace returns an error if reserving size bytes leaves too little space.
+func (v *Volumes) checkSpace(dir string, size int64) error {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return fmt.Errorf("file system of %s: %w", dir, err)
+	}
+	capacity, available, reserve := int64(s.Blocks)*s.Frsize, int64(s.Bavail)*s.Frsize, int64(defaultDiskReserve)
+	if v.opts.DiskReserve != nil {
+		reserve = v.opts.DiskReserve(capacity)
+	}
+	if available-size < reserve {
+		return fmt.Errorf("reserving %d bytes on the file system of %s: %d bytes are available, and %d must stay free", size, dir, available, reserve)
+	}
+	return nil
+}
+
+// mountImage mounts a disk image.
+func mountImage(image, dir string) error {
+	f, err := os.OpenFile(image, os.O_RDWR|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return loopdisk.Mount(f, dir, localMountFlags)
+}
+
+// mountSelf mounts a directory on itself, to set mount flags.
+func mountSelf(dir string) error {
+	if err := unix.Mount(dir, dir, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mounting %s: %w", dir, err)
+	}
+	if err := unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|localMountFlags, ""); err != nil {
+		return errors.Join(fmt.Errorf("setting mount flags of %s: %w", dir, err), unmount(dir))
+	}
+	return nil
+}
+
+// releaseProvisioned unmounts the volumes that only this pod used. A busy one stays mounted: a
+// second mount of a disk image would be on another device.
+func (v *Volumes) releaseProvisioned(pod types.UID) {
+	v.claimMu.Lock()
+	defer v.claimMu.Unlock()
+	for dir, users := range v.claimUsers {
+		if !users[pod] {
+			continue
+		}
+		if delete(users, pod); len(users) > 0 {
+			continue
+		}
+		delete(v.claimUsers, dir)
+		if err := unix.Unmount(dir, unix.UMOUNT_NOFOLLOW); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+			v.opts.Log.Info("Volume stays mounted", "directory", dir, "err", err.Error())
+		}
+	}
+}
+
+func (v *Volumes) recordEvent(pod *corev1.Pod, reason, message string) {
+	if v.opts.Event != nil {
+		v.opts.Event(pod, corev1.EventTypeWarning, reason, message)
+	}
+}

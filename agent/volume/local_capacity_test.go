@@ -1,0 +1,160 @@
+package volume
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	storage "k8s.io/component-helpers/storage/volume"
+
+	"github.com/berthproject/berth/agent/loopdisk"
+	"github.com/berthproject/berth/agent/mounts"
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// provisioned returns a claim of 10 MiB as Berth's provisioner makes it.
+func provisioned(t *testing.T) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "pv")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	claim, pv := bound("db", dir)
+	pv.Annotations = map[string]string{storage.AnnDynamicallyProvisioned: v1alpha1.LocalProvisioner, v1alpha1.VolumeImageAnnotation: "true"}
+	pv.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Mi")}
+	return claim, pv, dir
+}
+
+func requireLoop(t *testing.T) {
+	t.Helper()
+	if err := loopdisk.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "loop devices", err.Error())
+	}
+}
+
+// fillDir writes up to n bytes and returns how many fit.
+func fillDir(t *testing.T, dir string, n int) (int, error) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, "data"))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	done, piece := 0, make([]byte, 1<<20)
+	for ; done < n; done += len(piece) {
+		if _, err := f.Write(piece); err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// TestSoakClaimCapacity writes 100 MiB to a claim of 10 MiB. The claim must be full at its capacity,
+// keep its data, and not keep setuid programs or devices that work.
+func TestSoakClaimCapacity(t *testing.T) {
+	rounds := 1
+	if os.Getenv("BERTH_SOAK") != "" {
+		rounds = 10
+	}
+	for range rounds {
+		claim, pv, dir := provisioned(t)
+		h := newFixture(t, claim, pv)
+		requireLoop(t)
+		one, two := podWith(claimVolume("data", "db")), podWith(claimVolume("data", "db"))
+		two.UID = "second"
+		h.prepare(one)
+		h.prepare(two)
+		if n, err := fillDir(t, dir, 100<<20); !errors.Is(err, unix.ENOSPC) || n < 8<<20 || n > 10<<20 {
+			t.Errorf("wrote %d bytes, %v; want ENOSPC before 10 MiB", n, err)
+		}
+		var s unix.Statfs_t
+		if err := unix.Statfs(dir, &s); err != nil || s.Flags&unix.ST_NOSUID == 0 || s.Flags&unix.ST_NODEV == 0 {
+			t.Errorf("mounted with flags %x, %v; want nosuid and nodev", s.Flags, err)
+		}
+		if u := usages(t, h, one)["data"]; u.Capacity <= 8<<20 || u.Capacity > 10<<20 || u.Bytes < 8<<20 || u.Limit != 0 {
+			t.Errorf("usage %+v", u)
+		}
+		for i, pod := range []*corev1.Pod{one, two} {
+			if points, _ := mounts.At(dir); len(points) != 1 {
+				t.Errorf("%d mounts before pod %d is removed", len(points), i)
+			}
+			if err := h.Teardown(pod.UID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if points, err := mounts.At(dir); len(points) != 0 || err != nil {
+			t.Errorf("still mounted: %v, %v", points, err)
+		}
+		h.restart(h.opts.Root)
+		h.prepare(one)
+		if info, err := os.Stat(filepath.Join(dir, "data")); err != nil || info.Size() < 8<<20 {
+			t.Errorf("the data is gone: %v", err)
+		}
+		if err := h.Teardown(one.UID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestClaimWithoutImage checks volumes of earlier versions, whose data is in the directory: the data
+// stays, its size is measured, and the volume is read-only while it exceeds the capacity.
+func TestClaimWithoutImage(t *testing.T) {
+	claim, pv, dir := provisioned(t)
+	delete(pv.Annotations, v1alpha1.VolumeImageAnnotation)
+	h := newFixture(t, claim, pv)
+	var events []string
+	h.opts.Event = func(_ *corev1.Pod, _, reason, message string) { events = append(events, reason+": "+message) }
+	pod := podWith(claimVolume("data", "db"))
+	for _, tc := range []struct {
+		bytes    int
+		readOnly bool
+		event    string
+	}{
+		{4 << 20, false, "its data is in a plain directory): the agent measures the usage"},
+		{12 << 20, true, "bytes are in use, so the volume is read-only"},
+	} {
+		if n, err := fillDir(t, dir, tc.bytes); n != tc.bytes {
+			t.Fatal(err)
+		}
+		h.prepare(pod)
+		m, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
+		if err != nil || m[0].Readonly != tc.readOnly {
+			t.Errorf("with %d bytes: mounted %v, %v", tc.bytes, m, err)
+		}
+		if last := events[len(events)-1]; !strings.Contains(last, tc.event) {
+			t.Errorf("event %s, want %s", last, tc.event)
+		}
+		if u := usages(t, h, pod)["data"]; u.Limit != 10<<20 || u.Bytes < int64(tc.bytes) || u.Capacity != 10<<20 || u.Local {
+			t.Errorf("usage %+v", u)
+		}
+		var s unix.Statfs_t
+		if err := unix.Statfs(dir, &s); err != nil || s.Flags&unix.ST_NOSUID == 0 {
+			t.Errorf("mounted with flags %x, %v; want nosuid", s.Flags, err)
+		}
+		if err := h.Teardown(pod.UID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestClaimLeavesSpace checks that a claim whose capacity would fill the disk is refused.
+func TestClaimLeavesSpace(t *testing.T) {
+	claim, pv, dir := provisioned(t)
+	h := newFixture(t, claim, pv)
+	requireLoop(t)
+	h.opts.DiskReserve = func(capacity int64) int64 { return capacity }
+	err := h.Prepare(context.Background(), podWith(claimVolume("data", "db")))
+	if err == nil || !strings.Contains(err.Error(), "reserving 10485760 bytes on the file system of "+dir) {
+		t.Errorf("%v", err)
+	}
+	if left, _ := filepath.Glob(dir + ".*"); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}

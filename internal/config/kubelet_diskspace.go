@@ -1,0 +1,57 @@
+package config
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// diskSpaceFields are fields of the kubelet's former disk-space manager, which
+// KubeletConfiguration v1beta1 does not have.
+type diskSpaceFields struct {
+	LowDiskSpaceThresholdMB      *int64           `json:"lowDiskSpaceThresholdMB,omitempty"`
+	OutOfDiskTransitionFrequency *metav1.Duration `json:"outOfDiskTransitionFrequency,omitempty"`
+}
+
+// diskSpaceFieldNames are the names of diskSpaceFields.
+var diskSpaceFieldNames = []string{"lowDiskSpaceThresholdMB", "outOfDiskTransitionFrequency"}
+
+// takeDiskSpace decodes diskSpaceFields and returns the file without them.
+func (f *diagnostics) takeDiskSpace(js []byte) (rest []byte, out diskSpaceFields) {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(js, &all) != nil {
+		return js, out // decoding the rest reports the error
+	}
+	own := map[string]json.RawMessage{}
+	for _, name := range diskSpaceFieldNames {
+		if v, ok := all[name]; ok {
+			own[name] = v
+			delete(all, name)
+		}
+	}
+	if len(own) == 0 {
+		return js, out
+	}
+	text, err := json.Marshal(own)
+	if err != nil {
+		return js, out
+	}
+	f.decode("", text, &out)
+	if text, err = json.Marshal(all); err != nil {
+		return js, out
+	}
+	return text, out
+}
+
+// compileDiskSpace sets the disk reserve. Its condition lasts as long as those of node pressure
+// unless the file says otherwise.
+func (f *diagnostics) compileDiskSpace(k *Kubelet, c diskSpaceFields) {
+	k.LowDiskSpaceThresholdMB, k.OutOfDiskTransition = c.LowDiskSpaceThresholdMB, k.Pressure.TransitionPeriod
+	if n := c.LowDiskSpaceThresholdMB; n != nil && (*n < 0 || *n > 1<<40) {
+		f.errorf("lowDiskSpaceThresholdMB: %d: must be a number of MiB of 0 or more; 0 keeps no reserve", *n)
+	}
+	if d := c.OutOfDiskTransitionFrequency; d != nil {
+		k.OutOfDiskTransition = d.Duration
+		f.requireNonNegative("outOfDiskTransitionFrequency", d.Duration)
+	}
+}
