@@ -15,13 +15,14 @@
 //	validation     the same for all other kinds
 //	tables         columns of kubectl get
 //	admission      built-in admission plugins
+//	fairness       priority and fairness, bodies of requests
 //	auth           certificates, tokens, RBAC and node authorizer
 //	store          embedded or external etcd
 //
 // A request passes these steps:
 //
-//	authentication -> limit of requests in flight -> authorization -> decoding and defaulting ->
-//	mutating admission -> strategy -> validating admission -> etcd
+//	authentication -> authorization -> reading the body -> priority and fairness ->
+//	decoding and defaulting -> mutating admission -> strategy -> validating admission -> etcd
 //
 // Invariants:
 //
@@ -29,7 +30,7 @@
 //   - In-process requests use the same handlers as requests from the network.
 //   - All state is in etcd or in DATA-DIR/pki, so several servers can share an etcd.
 //
-// Differences from Kubernetes: no API aggregation, no admission webhooks, no custom resource
-// definitions, and a limit of requests in flight instead of priority and fairness.
+// Differences from Kubernetes: no API aggregation, no admission webhooks, and no custom
+// resource definitions.
 // docs/reference/differences.md has the full list.
 package apiserver
