@@ -18,13 +18,14 @@
 //	validation     the same for all other kinds
 //	tables         columns of kubectl get
 //	admission      built-in admission plugins
+//	fairness       priority and fairness, bodies of requests
 //	auth           certificates, tokens, RBAC and node authorizer
 //	store          embedded or external etcd
 //
 // A request passes these steps:
 //
-//	authentication -> limit of requests in flight -> authorization -> decoding and defaulting ->
-//	mutating admission -> strategy -> validating admission -> etcd
+//	authentication -> authorization -> reading the body -> priority and fairness ->
+//	decoding and defaulting -> mutating admission -> strategy -> validating admission -> etcd
 //
 // Invariants:
 //

@@ -39,8 +39,8 @@ type Options struct {
 	// AdmissionConfigFile is the path of an AdmissionConfiguration (apiserver.config.k8s.io/v1).
 	// Empty means the defaults of each plugin.
 	AdmissionConfigFile string
-	// MaxRequestsInFlight limits concurrent reads, MaxMutatingRequestsInFlight concurrent writes.
-	// Requests above the limit are rejected with 429. Long-running requests do not count.
+	// MaxRequestsInFlight and MaxMutatingRequestsInFlight together are the number of concurrent
+	// requests, which priority levels share. Long-running requests do not count.
 	MaxRequestsInFlight, MaxMutatingRequestsInFlight int
 	// StoredOnlyWarnings returns a warning when an object of a stored-only kind is created.
 	StoredOnlyWarnings bool

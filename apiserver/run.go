@@ -99,6 +99,9 @@ func (s *Server) addPostStartHooks() error {
 	if err := s.generic.AddPostStartHook("berth-bootstrap", s.bootstrap); err != nil {
 		return err
 	}
+	if err := s.generic.AddPostStartHook("berth-fairness", s.keepFairness); err != nil {
+		return err
+	}
 	return s.generic.AddPostStartHook("berth-keep-access", func(hook genericapiserver.PostStartHookContext) error {
 		go s.security.Run(hook)
 		go s.serviceAllocator.RunRepair(hook)

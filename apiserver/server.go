@@ -18,6 +18,7 @@ import (
 
 	"github.com/berthproject/berth/apiserver/auth"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/apiserver/fairness"
 	"github.com/berthproject/berth/apiserver/kinds"
 	"github.com/berthproject/berth/apiserver/registry"
 	"github.com/berthproject/berth/apiserver/scheme"
@@ -121,6 +122,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	if err := configureAdmission(c, s.options, s.client, shared); err != nil {
 		return err
 	}
+	fairness.Configure(c, s.client, shared)
 	if s.chain, err = newChain(c, shared, stored); err != nil {
 		return err
 	}

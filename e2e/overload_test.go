@@ -11,85 +11,36 @@ import (
 	"time"
 )
 
-// TestOverload checks that with all request slots in use, requests are rejected with 429
-// and Retry-After, and health checks and the administrator are still served.
+// TestOverload checks that requests whose bodies do not end, and more readers than the server has
+// seats, do not keep others from being served.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
 	c := h.server("--max-requests-inflight", "1", "--max-mutating-requests-inflight", "2")
 	s := newAPIClients(t, c)
-	t.Run("writes", func(t *testing.T) {
-		free := s.holdWrites(t, 2)
-		defer free()
-		eventually(t, happenWithin, func() error { return s.checkTooManyRequests(t, http.MethodPost, roles) })
-		checkAlive(t, s.anonymous)
-		c.mustKubectl("create", "configmap", "by-admin")
-		got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, "")
-		if err != nil || got.code != http.StatusOK {
-			t.Errorf("a read while all places for writes are taken: %v, %+v", err, got)
-		}
-	})
-	t.Run("reads", func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		var readers sync.WaitGroup
-		for range 8 {
-			readers.Go(func() {
-				for ctx.Err() == nil {
-					_, _ = s.viewer.call(ctx, http.MethodGet, "/openapi/v2", nil, "")
-				}
-			})
-		}
-		defer readers.Wait()
-		defer stop()
-		refusals := 0
-		eventually(t, happenWithin, func() error {
-			checkAlive(t, s.anonymous)
-			err := s.checkTooManyRequests(t, http.MethodGet, "/openapi/v2")
-			if err == nil {
-				refusals++
+	free := s.holdWrites(t, 8)
+	defer free()
+	ctx, stop := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for range 8 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = s.roleMaker.call(ctx, http.MethodGet, "/openapi/v2", nil, "")
 			}
-			if refusals < 20 {
-				return fmt.Errorf("%d reads were refused; the last was %v", refusals, err)
-			}
-			return nil
 		})
-	})
-	eventually(t, happenWithin, func() error { // normal operation afterwards
-		got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, "")
-		if err == nil && got.code != http.StatusOK {
-			err = unexpectedResponse{got}
+	}
+	defer readers.Wait()
+	defer stop()
+	for i := range 10 {
+		checkAlive(t, s.anonymous)
+		c.mustKubectl("create", "configmap", fmt.Sprint("by-admin-", i))
+		if got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, ""); err != nil || got.code != http.StatusOK {
+			t.Errorf("a read by another user: %v, %+v", err, got)
 		}
-		return err
-	})
-	if r := c.kubectl("get", "pods"); r.code != 0 {
-		t.Error(r)
 	}
 }
 
-// unexpectedResponse is a response with an unexpected code.
-type unexpectedResponse struct{ apiResponse }
-
-func (o unexpectedResponse) Error() string {
-	return "answered " + http.StatusText(o.code) + ": " + shortened(o.message)
-}
-
-// checkTooManyRequests returns nil if a request was rejected with 429 and a Retry-After.
-func (s *apiClients) checkTooManyRequests(t *testing.T, method, path string) error {
-	t.Helper()
-	got, err := s.roleMaker.call(t.Context(), method, path, asJSON, "{}")
-	if err != nil {
-		return err
-	}
-	if got.code != http.StatusTooManyRequests {
-		return unexpectedResponse{got}
-	}
-	if got.header.Get("Retry-After") == "" {
-		t.Error("429 without Retry-After")
-	}
-	return nil
-}
-
-// holdWrites occupies request slots with requests whose bodies do not end until free is
+// holdWrites opens requests whose bodies do not end until free is
 // called.
 func (s *apiClients) holdWrites(t *testing.T, places int) (free func()) {
 	t.Helper()

@@ -80,8 +80,8 @@ func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.StringVar(&o.AdmissionConfigFile, "admission-control-config-file", "", "file with an AdmissionConfiguration: options of PodSecurity and ResourceQuota")
 	flags.Int64Var(&o.NodeTolerationSeconds.NotReady, "default-not-ready-toleration-seconds", o.NodeTolerationSeconds.NotReady, "tolerationSeconds for node.kubernetes.io/not-ready of pods without that toleration")
 	flags.Int64Var(&o.NodeTolerationSeconds.Unreachable, "default-unreachable-toleration-seconds", o.NodeTolerationSeconds.Unreachable, "tolerationSeconds for node.kubernetes.io/unreachable of pods without that toleration")
-	flags.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight, "maximum concurrent read requests; further requests get 429")
-	flags.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight, "maximum concurrent write requests; further requests get 429")
+	flags.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight, "part of the concurrent requests that priority levels share, with --max-mutating-requests-inflight")
+	flags.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight, "part of the concurrent requests that priority levels share, with --max-requests-inflight")
 	flags.BoolVar(&o.StoredOnlyWarnings, "stored-only-warnings", o.StoredOnlyWarnings, "return a warning when an object of a kind is created that no controller handles")
 	flags.BoolVar(&o.StrictResourceVersions, "strict-resource-versions", o.StrictResourceVersions, "reject non-numeric resource versions with 400 or 422; kube-apiserver answers some with 500")
 }

@@ -53,8 +53,8 @@ type APIServer struct {
 	StoredOnlyWarnings          bool     `json:"storedOnlyWarnings" doc:"Whether creating an object of a kind that no controller handles returns a warning."`
 	StrictResourceVersions      bool     `json:"strictResourceVersions" doc:"Whether watches and updates reject non-numeric resource versions with 400 or 422; kube-apiserver answers 500."`
 	DisableAdmissionPlugins     []string `json:"disableAdmissionPlugins" doc:"Admission plugins to disable, by upstream's names."`
-	MaxRequestsInFlight         int      `json:"maxRequestsInFlight" doc:"Maximum concurrent read requests, at least 1. Further requests get 429 with Retry-After."`
-	MaxMutatingRequestsInFlight int      `json:"maxMutatingRequestsInFlight" doc:"Maximum concurrent write requests, at least 1."`
+	MaxRequestsInFlight         int      `json:"maxRequestsInFlight" doc:"Part of the concurrent requests that priority levels share, at least 1. The total is the sum with maxMutatingRequestsInFlight."`
+	MaxMutatingRequestsInFlight int      `json:"maxMutatingRequestsInFlight" doc:"Part of the concurrent requests that priority levels share, at least 1."`
 
 	DefaultNotReadyTolerationSeconds    int `json:"defaultNotReadyTolerationSeconds" doc:"tolerationSeconds for node.kubernetes.io/not-ready of pods without that toleration, 0 to 31536000."`
 	DefaultUnreachableTolerationSeconds int `json:"defaultUnreachableTolerationSeconds" doc:"tolerationSeconds for node.kubernetes.io/unreachable, 0 to 31536000."`

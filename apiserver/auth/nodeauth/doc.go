@@ -16,6 +16,7 @@
 //
 //   - A node cannot read an object that none of its pods references.
 //   - The access ends with the last such pod.
+//   - A node cannot write displacement records about other nodes, pods or owners.
 //   - A node cannot change other nodes, its labels below node-restriction.kubernetes.io/, or its
 //     taints after registration.
 //

@@ -8,6 +8,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apiserver/pkg/admission"
@@ -85,6 +86,8 @@ func (r *Restriction) Validate(ctx context.Context, a admission.Attributes, _ ad
 		return admitClaim(node, a)
 	case corev1.Resource("serviceaccounts"):
 		return r.admitToken(ctx, node, a)
+	case corev1.Resource("events"), eventsv1.Resource("events"):
+		return r.admitRecord(ctx, node, a)
 	case coordinationv1.Resource("leases"):
 		return admitLease(node, a)
 	case storagev1.Resource("csinodes"):

@@ -1,0 +1,96 @@
+package fairness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+const (
+	// bodyTimeout is the time in which a client must send the body of a request.
+	bodyTimeout = 30 * time.Second
+	// maxBytesPerUser and maxBytes limit the bodies of unfinished requests in memory.
+	maxBytesPerUser, maxBytes = 32 << 20, 256 << 20
+	// chunk is how many bytes are read between two checks of the limits.
+	chunk = 64 << 10
+)
+
+// errTooManyBytes means that the bodies of a user's unfinished requests exceed the limit.
+var errTooManyBytes = errors.New("the bodies of unfinished requests exceed the limit")
+
+// withBody reads the body of a request before the handler runs. limit is the maximum size; the
+// handler answers 413 to a larger body, whose rest is not read here.
+func withBody(handler http.Handler, isLongRunning request.LongRunningRequestCheck, serializer runtime.NegotiatedSerializer, budget *bodyBudget, limit int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		info, found := request.RequestInfoFrom(r.Context())
+		if !found || r.Body == nil || r.Body == http.NoBody || isLongRunning(r, info) {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		name := ""
+		if user, found := request.UserFrom(r.Context()); found {
+			name = user.GetName()
+		}
+		charge := budget.open(name)
+		defer charge.close()
+		deadlines := http.NewResponseController(w)
+		limited := deadlines.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil // in-process requests have no deadline
+		body, err := readBody(r.Body, limit, charge)
+		if limited && err == nil {
+			_ = deadlines.SetReadDeadline(time.Time{}) // for the next request on the connection
+		}
+		if err != nil {
+			w.Header().Set("Connection", "close")
+			responsewriters.ErrorNegotiated(bodyError(err), serializer, schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}, w, r)
+			return
+		}
+		r.Body = io.NopCloser(body)
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// readBody reads at most one byte more than limit.
+func readBody(from io.Reader, limit int64, charge *bodyCharge) (*bytes.Buffer, error) {
+	if limit <= 0 {
+		limit = 1 << 62
+	}
+	body := &bytes.Buffer{}
+	for int64(body.Len()) <= limit {
+		n, err := io.CopyN(body, from, min(chunk, limit+1-int64(body.Len())))
+		if !charge.add(n) {
+			return nil, errTooManyBytes
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return body, nil
+}
+
+// bodyError returns the answer to a request whose body was not read.
+func bodyError(err error) error {
+	switch {
+	case errors.Is(err, errTooManyBytes):
+		return apierrors.NewTooManyRequests(err.Error()+", try again later", 1)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusRequestTimeout, Reason: metav1.StatusReasonTimeout,
+			Message: fmt.Sprintf("the request body did not arrive within %v", bodyTimeout),
+		}}
+	}
+	return apierrors.NewBadRequest(fmt.Sprintf("reading the request body: %v", err))
+}

@@ -1,0 +1,165 @@
+package fairness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// keepInterval is how often the configuration is compared.
+	keepInterval = time.Minute
+	// keepWorkers is the number of concurrent writes. One at a time, a start would wait for twenty
+	// disk syncs.
+	keepWorkers = 8
+)
+
+// Run maintains the configuration until ctx is done.
+func Run(ctx context.Context, client kubernetes.Interface) {
+	tick := time.NewTicker(keepInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := Keep(ctx, client); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Failed to maintain priority levels and flow schemas; retrying", "interval", keepInterval)
+		}
+	}
+}
+
+// Keep creates missing objects of the configuration, updates those that users have not taken over,
+// and deletes those that an earlier release created.
+func Keep(ctx context.Context, client kubernetes.Interface) error {
+	levels := client.FlowcontrolV1().PriorityLevelConfigurations()
+	wantedLevels := map[string]wanted[*flowcontrolv1.PriorityLevelConfiguration]{}
+	addAll(wantedLevels, true, bootstrap.MandatoryPriorityLevelConfigurations...)
+	addAll(wantedLevels, false, bootstrap.SuggestedPriorityLevelConfigurations...)
+	currentLevels, err := levels.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("listing priority levels: %w", err)
+	}
+	err = reconcile(ctx, "priority level", levels, wantedLevels, pointers(currentLevels.Items), func(into, from *flowcontrolv1.PriorityLevelConfiguration) bool {
+		spec := from.Spec.DeepCopy()
+		if spec.Exempt != nil && into.Spec.Exempt != nil {
+			spec.Exempt = into.Spec.Exempt // users may change the shares of the exempt level
+		}
+		same := equality.Semantic.DeepEqual(into.Spec, *spec)
+		into.Spec = *spec
+		return same
+	})
+	schemas := client.FlowcontrolV1().FlowSchemas()
+	wantedSchemas := map[string]wanted[*flowcontrolv1.FlowSchema]{}
+	addAll(wantedSchemas, true, bootstrap.MandatoryFlowSchemas...)
+	addAll(wantedSchemas, false, append(berthFlowSchemas(), bootstrap.SuggestedFlowSchemas...)...)
+	currentSchemas, listErr := schemas.List(ctx, metav1.ListOptions{})
+	if listErr != nil {
+		return errors.Join(err, fmt.Errorf("listing flow schemas: %w", listErr))
+	}
+	return errors.Join(err, reconcile(ctx, "flow schema", schemas, wantedSchemas, pointers(currentSchemas.Items), func(into, from *flowcontrolv1.FlowSchema) bool {
+		same := equality.Semantic.DeepEqual(into.Spec, from.Spec)
+		into.Spec = *from.Spec.DeepCopy()
+		return same
+	}))
+}
+
+// wanted is an object of the configuration.
+type wanted[T any] struct {
+	object    T
+	mandatory bool // users cannot take it over
+}
+
+type object[T any] interface {
+	metav1.Object
+	DeepCopy() T
+}
+
+func addAll[T object[T]](to map[string]wanted[T], mandatory bool, objects ...T) {
+	for _, o := range objects {
+		to[o.GetName()] = wanted[T]{o, mandatory}
+	}
+}
+
+func pointers[T any](items []T) []*T {
+	out := make([]*T, len(items))
+	for i := range items {
+		out[i] = &items[i]
+	}
+	return out
+}
+
+// writer is the part of a typed client that reconcile uses.
+type writer[T any] interface {
+	Create(ctx context.Context, object T, options metav1.CreateOptions) (T, error)
+	Update(ctx context.Context, object T, options metav1.UpdateOptions) (T, error)
+	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
+}
+
+// reconcile makes the current objects equal to the wanted ones. setSpec copies a specification and
+// reports whether it was the same.
+func reconcile[T object[T]](ctx context.Context, kind string, client writer[T], want map[string]wanted[T], current []T, setSpec func(into, from T) bool) error {
+	var tasks []func() error
+	missing := map[string]bool{}
+	for name := range want {
+		missing[name] = true
+	}
+	for _, o := range current {
+		w, found := want[o.GetName()]
+		delete(missing, o.GetName())
+		switch {
+		case !found && o.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey] == "true":
+			tasks = append(tasks, func() error {
+				return ignore(client.Delete(ctx, o.GetName(), metav1.DeleteOptions{}), apierrors.IsNotFound)
+			})
+		case found && (w.mandatory || isAutoUpdated(o)):
+			changed := o.DeepCopy()
+			if setSpec(changed, w.object) {
+				continue
+			}
+			tasks = append(tasks, func() error {
+				_, err := client.Update(ctx, changed, metav1.UpdateOptions{})
+				return ignore(err, apierrors.IsConflict) // another server writes the same
+			})
+		}
+	}
+	for name := range missing {
+		tasks = append(tasks, func() error {
+			_, err := client.Create(ctx, want[name].object.DeepCopy(), metav1.CreateOptions{})
+			return ignore(err, apierrors.IsAlreadyExists)
+		})
+	}
+	errs := make([]error, len(tasks))
+	workqueue.ParallelizeUntil(ctx, keepWorkers, len(tasks), func(i int) { errs[i] = tasks[i]() })
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("writing a %s: %w", kind, err)
+	}
+	return nil
+}
+
+// isAutoUpdated reports whether users have left an object to the server. Without the annotation, it
+// is an object that was never changed.
+func isAutoUpdated(o metav1.Object) bool {
+	if value, found := o.GetAnnotations()[flowcontrolv1.AutoUpdateAnnotationKey]; found {
+		return value == "true"
+	}
+	return o.GetGeneration() == 1
+}
+
+func ignore(err error, is func(error) bool) error {
+	if is(err) {
+		return nil
+	}
+	return err
+}
