@@ -18,6 +18,7 @@
 //	validation     the same for all other kinds
 //	tables         columns of kubectl get
 //	admission      built-in admission plugins
+//	policystatus   type checks of ValidatingAdmissionPolicies
 //	auth           certificates, tokens, RBAC and node authorizer
 //	store          embedded or external etcd
 //
