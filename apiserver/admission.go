@@ -5,30 +5,27 @@ import (
 	"slices"
 
 	"k8s.io/apiserver/pkg/admission"
-	"k8s.io/apiserver/pkg/admission/initializer"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	genericapiserver "k8s.io/apiserver/pkg/server"
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 
 	plugins "github.com/berthproject/berth/apiserver/admission"
 	"github.com/berthproject/berth/apiserver/auth"
 )
 
 // admissionOrder lists the admission plugins in the order in which they run.
-var admissionOrder = slices.Concat(
+var admissionOrder = withDynamicPlugins(slices.Concat(
 	[]string{lifecycle.PluginName},
 	auth.PluginNames(),
 	plugins.Order,
-)
+))
 
 // configureAdmission builds the admission chain from the enabled plugins.
-func configureAdmission(c *genericapiserver.Config, o Options, client kubernetes.Interface, shared informers.SharedInformerFactory) error {
+func configureAdmission(c *genericapiserver.Config, o Options, d *dynamicAdmission) error {
 	registered := admission.NewPlugins()
 	lifecycle.Register(registered)
 	auth.RegisterPlugins(registered)
 	plugins.Register(registered, o.NodeTolerationSeconds)
+	d.register(registered)
 	var names []string
 	for _, name := range admissionOrder {
 		if !slices.Contains(o.DisableAdmissionPlugins, name) {
@@ -44,8 +41,6 @@ func configureAdmission(c *genericapiserver.Config, o Options, client kubernetes
 	if err != nil {
 		return err
 	}
-	// The dynamic client and the REST mapper are nil: only policy and webhook plugins need them.
-	init := initializer.New(client, nil, shared, c.Authorization.Authorizer, utilfeature.DefaultFeatureGate, c.EffectiveVersion, c.DrainedNotify(), nil)
-	c.AdmissionControl, err = registered.NewFromPlugins(names, config, admission.PluginInitializers{init}, nil)
+	c.AdmissionControl, err = registered.NewFromPlugins(names, config, d.inits, nil)
 	return err
 }

@@ -37,6 +37,8 @@ type chain struct {
 	extensions *extensions.CustomResourceDefinitions
 	builtIn    *genericapiserver.GenericAPIServer
 	aggregator *aggregator.APIAggregator
+	// registered reports whether the built-in groups are registered.
+	registered func() bool
 }
 
 func newChain(c *genericapiserver.Config, shared informers.SharedInformerFactory, options store.Options) (*chain, error) {
@@ -107,6 +109,7 @@ func (c *chain) aggregate(authority *pki.Authority, versions []schema.GroupVersi
 	if err != nil {
 		return err
 	}
+	c.registered = registrar.Registered
 	c.notFound.setPaths(c.aggregator.GenericAPIServer)
 	return c.aggregator.GenericAPIServer.AddPostStartHook("berth-register-groups", func(hook genericapiserver.PostStartHookContext) error {
 		if err := registrar.Run(hook); err != nil && !errors.Is(err, hook.Err()) {

@@ -3,6 +3,7 @@ package apiserver_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -152,10 +153,10 @@ func TestCustomResources(t *testing.T) {
 		}
 		eventually(t, "the definition and its group are gone", func(ctx context.Context) error {
 			if _, err := client.Get(ctx, definition.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-				return apierrors.NewConflict(schema.GroupResource{}, definition.Name, err)
+				return fmt.Errorf("definition %s: %v", definition.Name, err)
 			}
 			if _, err := clientset(t, config).Discovery().ServerResourcesForGroupVersion("example.com/v1"); !apierrors.IsNotFound(err) {
-				return apierrors.NewConflict(schema.GroupResource{}, "example.com/v1", err)
+				return fmt.Errorf("example.com/v1 in discovery: %v", err)
 			}
 			return nil
 		})
@@ -275,7 +276,7 @@ func testCustomDiscovery(t *testing.T, server running) {
 				return err
 			}
 			if !slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == "example.com" }) {
-				return apierrors.NewNotFound(schema.GroupResource{Resource: "groups"}, "example.com")
+				return fmt.Errorf("no group example.com (without aggregation: %v)", legacy)
 			}
 		}
 		return nil
@@ -288,7 +289,7 @@ func testCustomDiscovery(t *testing.T, server running) {
 		eventually(t, path, func(ctx context.Context) error {
 			data, err := client.RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(ctx)
 			if err == nil && !strings.Contains(string(data), want) {
-				err = apierrors.NewNotFound(schema.GroupResource{Resource: path}, want)
+				err = fmt.Errorf("%s lacks %q", path, want)
 			}
 			return err
 		})

@@ -19,6 +19,7 @@
 //	tables         columns of kubectl get
 //	admission      built-in admission plugins
 //	fairness       priority and fairness, bodies of requests
+//	policystatus   type checks of ValidatingAdmissionPolicies
 //	auth           certificates, tokens, RBAC and node authorizer
 //	store          embedded or external etcd
 //

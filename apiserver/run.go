@@ -105,6 +105,7 @@ func (s *Server) addPostStartHooks() error {
 	return s.generic.AddPostStartHook("berth-keep-access", func(hook genericapiserver.PostStartHookContext) error {
 		go s.security.Run(hook)
 		go s.serviceAllocator.RunRepair(hook)
+		go s.dynamicAdmission.run(hook)
 		go runKubernetesServiceController(hook, s.client, s.serviceIP.String(), s.listenPort())
 		go s.authority.RunRenewal(hook, certificateRenewInterval, s.certificateNames(), func(err error) {
 			klog.ErrorS(err, "Failed to renew certificates; retrying", "interval", certificateRenewInterval)

@@ -39,6 +39,7 @@ type Server struct {
 	client           kubernetes.Interface
 	generic          *genericapiserver.GenericAPIServer // the built-in kinds
 	chain            *chain
+	dynamicAdmission *dynamicAdmission
 	ready            chan struct{}
 	serviceIP        net.IP
 	advertised       net.IP // nil: no address
@@ -119,7 +120,10 @@ func (s *Server) assemble(ctx context.Context) error {
 	if err := s.configureAuth(c, shared); err != nil {
 		return err
 	}
-	if err := configureAdmission(c, s.options, s.client, shared); err != nil {
+	if s.dynamicAdmission, err = newDynamicAdmission(c, s.loopbackConfig, s.client, shared); err != nil {
+		return err
+	}
+	if err := configureAdmission(c, s.options, s.dynamicAdmission); err != nil {
 		return err
 	}
 	fairness.Configure(c, s.client, shared)
@@ -153,6 +157,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	}
 	s.chain.aggregator.GenericAPIServer.ShutdownTimeout = shutdownTimeout
 	s.loopback.setHandler(s.chain.handler())
+	s.dynamicAdmission.schemas.setChain(s.chain)
 	return nil
 }
 

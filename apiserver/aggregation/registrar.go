@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -61,14 +60,17 @@ func (r *Registrar) Run(ctx context.Context) error {
 		r.register.AddAPIServiceToSyncOnStart(service)
 	}
 	go r.groupAdder.run(ctx, func() { go r.run(workers, ctx.Done()) })
-	return wait.PollUntilContextCancel(ctx, syncInterval, true, func(context.Context) (bool, error) {
-		for _, service := range r.local {
-			if _, err := r.services.Get(service.Name); apierrors.IsNotFound(err) {
-				return false, nil
-			}
+	return wait.PollUntilContextCancel(ctx, syncInterval, true, func(context.Context) (bool, error) { return r.Registered(), nil })
+}
+
+// Registered reports whether the APIServices of all built-in versions exist.
+func (r *Registrar) Registered() bool {
+	for _, service := range r.local {
+		if _, err := r.services.Get(service.Name); err != nil {
+			return false
 		}
-		return true, nil
-	})
+	}
+	return true
 }
 
 // localServices returns the APIServices of the built-in versions. The first group has the highest

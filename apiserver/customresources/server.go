@@ -5,6 +5,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	extensions "k8s.io/apiextensions-apiserver/pkg/apiserver"
+	"k8s.io/apimachinery/pkg/util/sets"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	"k8s.io/apiserver/pkg/util/webhook"
@@ -29,6 +30,9 @@ type Options struct {
 func New(o Options) (*extensions.CustomResourceDefinitions, error) {
 	definitions := o.Store
 	definitions.Scheme, definitions.Codecs, definitions.GroupPrefix = extensions.Scheme, extensions.Codecs, true
+	// Each definition is written about six times until it is established. The history of a watch
+	// cache would keep all these versions: several megabytes per definition.
+	definitions.Uncached = sets.New(apiextensionsv1.Resource("customresourcedefinitions"))
 	o.Server.RESTOptionsGetter = definitions
 	o.Server.MergedResourceConfig = serverstorage.NewResourceConfig()
 	o.Server.MergedResourceConfig.EnableVersions(apiextensionsv1.SchemeGroupVersion)

@@ -1,0 +1,90 @@
+package policystatus
+
+import (
+	"context"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/cel/openapi/resolver"
+	"k8s.io/client-go/discovery"
+	informers "k8s.io/client-go/informers/admissionregistration/v1"
+	"k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/admissionregistration/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+// Controller updates the status of policies.
+type Controller struct {
+	client   kubernetes.Interface
+	policies listers.ValidatingAdmissionPolicyLister
+	synced   cache.InformerSynced
+	checker  *validating.TypeChecker
+	queue    workqueue.TypedRateLimitingInterface[string]
+}
+
+// New returns a controller for the policies of the informer. schemas and mapper resolve the kinds
+// that policies match.
+func New(client kubernetes.Interface, policies informers.ValidatingAdmissionPolicyInformer, schemas discovery.DiscoveryInterface, mapper meta.RESTMapper) (*Controller, error) {
+	c := &Controller{
+		client: client, policies: policies.Lister(), synced: policies.Informer().HasSynced,
+		checker: &validating.TypeChecker{SchemaResolver: &resolver.ClientDiscoveryResolver{Discovery: schemas}, RestMapper: mapper},
+		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](50*time.Millisecond, time.Minute)),
+	}
+	enqueue := func(obj any) {
+		if m, err := meta.Accessor(obj); err == nil {
+			c.queue.Add(m.GetName())
+		}
+	}
+	_, err := policies.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, obj any) { enqueue(obj) }})
+	return c, err
+}
+
+// Run checks policies until ctx is done.
+func (c *Controller) Run(ctx context.Context) {
+	defer c.queue.ShutDown()
+	if !cache.WaitForCacheSync(ctx.Done(), c.synced) {
+		return
+	}
+	context.AfterFunc(ctx, c.queue.ShutDown)
+	for {
+		name, shutdown := c.queue.Get()
+		if shutdown {
+			return
+		}
+		if err := c.sync(ctx, name); err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Failed to write the status of a policy; retrying", "policy", name)
+			c.queue.AddRateLimited(name)
+		} else {
+			c.queue.Forget(name)
+		}
+		c.queue.Done(name)
+	}
+}
+
+// sync checks a policy whose spec changed since the last check.
+func (c *Controller) sync(ctx context.Context, name string) error {
+	policy, err := c.policies.Get(name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if policy.Status.ObservedGeneration == policy.Generation && policy.Status.TypeChecking != nil {
+		return nil
+	}
+	policy = policy.DeepCopy()
+	policy.Status.TypeChecking = &admissionregistrationv1.TypeChecking{ExpressionWarnings: c.checker.Check(policy)}
+	policy.Status.ObservedGeneration = policy.Generation
+	_, err = c.client.AdmissionregistrationV1().ValidatingAdmissionPolicies().UpdateStatus(ctx, policy, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // the informer reports the newer policy
+	}
+	return err
+}
