@@ -28,7 +28,9 @@ type Options struct {
 	Nodes []string
 	// KeepRules leaves the tables in place when Run ends, because pods keep running.
 	KeepRules bool
-	Log       klog.Logger
+	// Yield removes the tables while another service proxy has rules on this machine.
+	Yield bool
+	Log   klog.Logger
 }
 
 // Proxy routes the traffic of Services on this machine.
@@ -40,11 +42,11 @@ type Proxy struct {
 	slices   cache.Indexer
 	nodes    cache.Indexer
 
-	mu      sync.Mutex
-	dirty   map[string]bool // Services
-	moved   bool            // a node of this machine has changed
-	wake    chan struct{}
-	stale   []*staleFlows // by table; of changes not yet in the kernel
+	mu    sync.Mutex
+	dirty map[string]bool // Services
+	moved bool            // a node of this machine has changed
+	wake  chan struct{}
+	stale []*staleFlows // by table; of changes not yet in the kernel
 }
 
 // New returns a proxy. It does nothing until Run.
@@ -100,7 +102,36 @@ func (p *Proxy) loop(ctx context.Context) {
 			return
 		case <-p.wake:
 		case <-check.C:
+			if p.opts.Yield && !p.waitForForeign(ctx) {
+				return
+			}
 			p.checkTables()
+		}
+	}
+}
+
+// waitForForeign removes the tables and waits while another service proxy has rules on this
+// machine. It returns false if ctx ends first.
+func (p *Proxy) waitForForeign(ctx context.Context) bool {
+	for waiting := false; ; waiting = true {
+		other := ForeignProxy()
+		if other == "" {
+			if waiting {
+				p.opts.Log.Info("The other service proxy is gone; routing Services again")
+				p.rules.replaceTables()
+			}
+			return true
+		}
+		if !waiting {
+			p.opts.Log.Info("Another service proxy runs on this machine; removing the rules of this one", "found", other)
+			if err := Remove(); err != nil {
+				p.opts.Log.Error(err, "Failed to remove the rules")
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(verifyInterval):
 		}
 	}
 }
