@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -44,6 +45,9 @@ type Options struct {
 	LowDisk int64
 	// Fresh ignores the node's conditions in the API, because the node has a new disk.
 	Fresh bool
+	// AwaitEndpoints blocks until Services send no new connections to the addresses of a pod, or ctx
+	// ends. Optional.
+	AwaitEndpoints func(ctx context.Context, addresses []string)
 	// OnStart is called once with a description of how the node runs. Optional.
 	OnStart func(words string)
 	// OnStop is called once after a regular stop with the number of pods that keep running. Optional.

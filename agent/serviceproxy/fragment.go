@@ -24,6 +24,7 @@ type fragment struct {
 	external map[element]bool
 	affinity map[string]bool // names of affinity maps
 	udp      []udpPort
+	routed   map[netip.Addr]bool // endpoints that get new connections
 }
 
 // udpPort is an address at which a UDP port of a Service is reached, and its endpoints.
@@ -36,7 +37,7 @@ type udpPort struct {
 
 // emptyFragment returns a fragment without content.
 func emptyFragment() *fragment {
-	return &fragment{chains: map[string][]rule{}, elements: map[element]string{}, external: map[element]bool{}, affinity: map[string]bool{}}
+	return &fragment{chains: map[string][]rule{}, elements: map[element]string{}, external: map[element]bool{}, affinity: map[string]bool{}, routed: map[netip.Addr]bool{}}
 }
 
 // protocols maps the protocols of Services to those of IP.
@@ -144,6 +145,9 @@ func (b *portBuilder) addUDP(a netip.Addr, port uint16, used []netip.AddrPort) {
 func (b *portBuilder) distribution(kind string, to []netip.AddrPort) string {
 	if len(to) == 0 {
 		return rejectChain
+	}
+	for _, e := range to {
+		b.routed[e.Addr()] = true
 	}
 	name := kind + "-" + b.name
 	if _, exists := b.chains[name]; exists {

@@ -42,16 +42,17 @@ type Proxy struct {
 	slices   cache.Indexer
 	nodes    cache.Indexer
 
-	mu    sync.Mutex
-	dirty map[string]bool // Services
-	moved bool            // a node of this machine has changed
-	wake  chan struct{}
-	stale []*staleFlows // by table; of changes not yet in the kernel
+	mu     sync.Mutex
+	dirty  map[string]bool // Services
+	moved  bool            // a node of this machine has changed
+	wake   chan struct{}
+	stale  []*staleFlows // by table; of changes not yet in the kernel
+	routes *routes
 }
 
 // New returns a proxy. It does nothing until Run.
 func New(o Options) *Proxy {
-	return &Proxy{opts: o, health: &healthChecks{log: o.Log, servers: map[string]*healthServer{}}, dirty: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &Proxy{opts: o, health: &healthChecks{log: o.Log, servers: map[string]*healthServer{}}, dirty: map[string]bool{}, wake: make(chan struct{}, 1), routes: newRoutes()}
 }
 
 // Run runs the proxy until ctx is done. If another process is this network namespace's proxy, Run
@@ -175,6 +176,7 @@ func (p *Proxy) sync() error {
 				now = emptyFragment()
 			}
 			p.stale[i].add(before[i], now)
+			p.routes.replace(before[i], now)
 		}
 		port, local := healthPort(service, all, p.rules.here)
 		p.health.set(key, port, local)
@@ -186,6 +188,7 @@ func (p *Proxy) sync() error {
 		p.stale[i].delete(t.family, p.opts.Log)
 	}
 	p.stale = nil
+	p.routes.apply()
 	return nil
 }
 

@@ -209,7 +209,7 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	o.OnStop = func(pods int) {
 		printRemainingPods(out, f.name, pods, "`berth agent` finds them when it restarts; delete pods to stop them")
 	}
-	stop, err := f.startServices(ctx, out, config, &o.Kubelet)
+	stop, err := f.startServices(ctx, out, config, &o)
 	if err != nil {
 		return err
 	}

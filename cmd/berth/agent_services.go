@@ -11,17 +11,18 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/serviceproxy"
 	"github.com/berthproject/berth/dns"
 	"github.com/berthproject/berth/internal/cli"
-	"github.com/berthproject/berth/internal/config"
 )
 
 // startServices starts the service proxy of a node's machine, and makes pods use the cluster's
 // DNS server if the kubelet configuration names none. The rules remain when the agent stops,
 // because the pods do. The caller must call stop.
-func (f *agentFlags) startServices(ctx context.Context, out io.Writer, c *rest.Config, k *config.Kubelet) (stop func(), err error) {
+func (f *agentFlags) startServices(ctx context.Context, out io.Writer, c *rest.Config, o *nodeagent.Options) (stop func(), err error) {
 	stop = func() {}
+	k := &o.Kubelet
 	run, note, err := chooseServiceProxy(f.serviceProxy)
 	if err != nil {
 		return stop, err
@@ -50,7 +51,11 @@ func (f *agentFlags) startServices(ctx context.Context, out io.Writer, c *rest.C
 	if !run {
 		return stop, nil
 	}
-	proxy := serviceproxy.New(serviceproxy.Options{Client: client, Nodes: []string{f.name}, KeepRules: true, Yield: f.serviceProxy == switchAuto, Log: klog.Background()})
+	proxy, err := newServiceProxy(c, []string{f.name}, serviceproxy.Options{KeepRules: true, Yield: f.serviceProxy == switchAuto})
+	if err != nil {
+		return stop, err
+	}
+	o.AwaitEndpoints = proxy.AwaitUnrouted
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {

@@ -135,9 +135,12 @@ func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNode
 		return nil
 	}
 	if u.runProxy {
-		if err := startServiceProxy(p, cli.Impersonate(c, pki.ServiceProxy().Name), local.nodeNames(), serviceproxy.Options{KeepRules: local.realNode, Yield: u.proxy == switchAuto}); err != nil {
+		proxy, err := newServiceProxy(cli.Impersonate(c, pki.ServiceProxy().Name), local.nodeNames(), serviceproxy.Options{KeepRules: local.realNode, Yield: u.proxy == switchAuto})
+		if err != nil {
 			return err
 		}
+		local.awaitEndpoints = proxy.AwaitUnrouted
+		p.Start("service proxy", proxy.Run)
 	}
 	admin, err := kubernetes.NewForConfig(c)
 	if err != nil {
@@ -177,15 +180,14 @@ func (u *upServices) withoutDNS(reason error, local *upLocalNodes, k *config.Kub
 	return nil
 }
 
-// startServiceProxy starts the service proxy of these nodes. The caller sets KeepRules and Yield.
-func startServiceProxy(p *rungroup.Group, config *rest.Config, nodes []string, o serviceproxy.Options) error {
-	c := rest.CopyConfig(config)
+// newServiceProxy returns the service proxy of these nodes. The caller sets KeepRules and Yield.
+func newServiceProxy(c *rest.Config, nodes []string, o serviceproxy.Options) (*serviceproxy.Proxy, error) {
+	c = rest.CopyConfig(c)
 	c.QPS = -1
 	client, err := kubernetes.NewForConfig(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o.Client, o.Nodes, o.Log = client, nodes, klog.Background()
-	p.Start("service proxy", serviceproxy.New(o).Run)
-	return nil
+	return serviceproxy.New(o), nil
 }
