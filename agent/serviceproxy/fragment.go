@@ -1,6 +1,7 @@
 package serviceproxy
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -19,7 +20,7 @@ type element struct{ set, key string }
 // fragment is the part of a table that one Service needs.
 type fragment struct {
 	chains   map[string][]rule
-	elements map[element]string // value: the chain, "" in sets
+	elements map[element]string // value: the chain, the endpoint in endpointMap, "" in sets
 	// rank of each element: a cluster IP has precedence over an external IP of another Service.
 	external map[element]bool
 	affinity map[string]bool // names of affinity maps
@@ -146,23 +147,27 @@ func (b *portBuilder) distribution(kind string, to []netip.AddrPort) string {
 	if len(to) == 0 {
 		return rejectChain
 	}
-	for _, e := range to {
-		b.routed[e.Addr()] = true
-	}
 	name := kind + "-" + b.name
 	if _, exists := b.chains[name]; exists {
 		return name
 	}
-	choose := rule{do: actDistribute, endpoints: to}
+	for i, e := range to {
+		b.routed[e.Addr()] = true
+		b.elements[element{endpointMap, endpointKey(name, i)}] = encodeEndpoint(e)
+	}
+	choose := rule{do: actDistribute, chain: name, count: len(to)}
 	if b.service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
 		b.chains[name] = []rule{choose}
 		return name
+	}
+	for _, e := range to {
+		b.elements[element{memberSet, chainID(name) + encodeEndpoint(e)}] = ""
 	}
 	m := "clients-" + name
 	b.affinity[m] = true
 	timeout := affinityTimeout(b.service)
 	// If the map is full, the second rule does not apply, and the client has no affinity.
-	b.chains[name] = []rule{{do: actReuse, endpoints: to, affinity: m, timeout: timeout}, {do: actRemember, endpoints: to, affinity: m, timeout: timeout}, choose}
+	b.chains[name] = []rule{{do: actReuse, chain: name, affinity: m, timeout: timeout}, {do: actRemember, chain: name, count: len(to), affinity: m, timeout: timeout}, choose}
 	return name
 }
 
@@ -259,6 +264,26 @@ func loadBalancerAddresses(s *corev1.Service, ip4 bool) (out []netip.Addr) {
 // serviceIPKey encodes a key of serviceIPMap. Each field is padded to 4 bytes.
 func serviceIPKey(a netip.Addr, protocol uint8, port uint16) string {
 	return string(append(a.AsSlice(), nodePortKey(protocol, port)...))
+}
+
+// chainIDLength is the length of a chain's identifier in keys.
+const chainIDLength = 12
+
+// chainID returns the identifier of a chain in keys: a hash for which users cannot find collisions.
+func chainID(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return string(sum[:chainIDLength])
+}
+
+// endpointKey encodes a key of endpointMap. The number is in the machine's byte order, as the
+// kernel's random numbers are.
+func endpointKey(chain string, i int) string {
+	return string(binary.NativeEndian.AppendUint32([]byte(chainID(chain)), uint32(i)))
+}
+
+// encodeEndpoint returns address and port, padded to 4 bytes each.
+func encodeEndpoint(e netip.AddrPort) string {
+	return string(append(binary.BigEndian.AppendUint16(e.Addr().AsSlice(), e.Port()), 0, 0))
 }
 
 // nodePortKey encodes a key of nodePortMap.

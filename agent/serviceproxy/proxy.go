@@ -30,7 +30,9 @@ type Options struct {
 	KeepRules bool
 	// Yield removes the tables while another service proxy has rules on this machine.
 	Yield bool
-	Log   klog.Logger
+	// MinSync is the minimum time between two transactions.
+	MinSync time.Duration
+	Log     klog.Logger
 }
 
 // Proxy routes the traffic of Services on this machine.
@@ -96,6 +98,12 @@ func (p *Proxy) loop(ctx context.Context) {
 				return
 			case <-time.After(retryDelay):
 				continue
+			}
+		}
+		if p.opts.MinSync > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(p.opts.MinSync):
 			}
 		}
 		select {

@@ -51,7 +51,7 @@ func (f *agentFlags) startServices(ctx context.Context, out io.Writer, c *rest.C
 	if !run {
 		return stop, nil
 	}
-	proxy, err := newServiceProxy(c, []string{f.name}, serviceproxy.Options{KeepRules: true, Yield: f.serviceProxy == switchAuto})
+	proxy, err := newServiceProxy(c, []string{f.name}, serviceproxy.Options{KeepRules: true, Yield: f.serviceProxy == switchAuto, MinSync: serviceSync(o.Nodes)})
 	if err != nil {
 		return stop, err
 	}

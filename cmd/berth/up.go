@@ -194,7 +194,7 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 		}
 		s.Start(p)
 	}
-	if err := o.services.start(p, config, &o.local, &settings.Kubelet); err != nil {
+	if err := o.services.start(p, config, &o.local, &settings); err != nil {
 		return 0, err
 	}
 	if err := o.local.start(p, server, settings); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
@@ -18,6 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // Values of --service-proxy and --dns.
@@ -130,12 +132,13 @@ func clusterDNSAddress(serviceRange string) (netip.Addr, error) {
 }
 
 // start starts the service proxy and cluster DNS.
-func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNodes, k *config.Kubelet) error {
+func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNodes, set *settings.Settings) error {
+	k := &set.Kubelet
 	if !local.enabled() {
 		return nil
 	}
 	if u.runProxy {
-		proxy, err := newServiceProxy(cli.Impersonate(c, pki.ServiceProxy().Name), local.nodeNames(), serviceproxy.Options{KeepRules: local.realNode, Yield: u.proxy == switchAuto})
+		proxy, err := newServiceProxy(cli.Impersonate(c, pki.ServiceProxy().Name), local.nodeNames(), serviceproxy.Options{KeepRules: local.realNode, Yield: u.proxy == switchAuto, MinSync: serviceSync(set.Berth.Nodes)})
 		if err != nil {
 			return err
 		}
@@ -161,6 +164,11 @@ func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNode
 	o := dns.Options{Client: client, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf, Own: []netip.Addr{u.dnsIP}, Log: klog.Background()}
 	p.Start("cluster DNS", func(ctx context.Context) error { return dns.Run(ctx, o, admin) })
 	return nil
+}
+
+// serviceSync returns the minimum time between two updates of the service proxy.
+func serviceSync(n config.Nodes) time.Duration {
+	return time.Duration(n.ServiceSyncMilliseconds) * time.Millisecond
 }
 
 // withoutDNS continues without cluster DNS, unless a flag demands it. Pods use the cluster's

@@ -66,6 +66,7 @@ type Nodes struct {
 	LeaseRenewalSeconds int `json:"leaseRenewalSeconds" doc:"Interval at which an agent renews its node's Lease, 1 to 3600; well below nodeLifecycle.gracePeriodSeconds."`
 
 	EndpointTimeoutMilliseconds int `json:"endpointTimeoutMilliseconds" doc:"Maximum time that the service proxy may take to stop sending connections to a pod that is being deleted, before its containers get SIGTERM; 0 to 30000. 0 sends SIGTERM at once, as the kubelet does. At most half of the grace period is used."`
+	ServiceSyncMilliseconds     int `json:"serviceSyncMilliseconds" doc:"Minimum time between two updates of the service proxy's rules, 0 to 60000. kube-proxy's minSyncPeriod is 1000."`
 }
 
 // Default returns the default configuration.
@@ -101,6 +102,7 @@ func (c *Berth) Validate() []error {
 	within("apiServer.defaultUnreachableTolerationSeconds", c.APIServer.DefaultUnreachableTolerationSeconds, 0, 31536000)
 	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
 	within("nodes.endpointTimeoutMilliseconds", c.Nodes.EndpointTimeoutMilliseconds, 0, 30000)
+	within("nodes.serviceSyncMilliseconds", c.Nodes.ServiceSyncMilliseconds, 0, 60000)
 	within("nodes.leaseRenewalSeconds", c.Nodes.LeaseRenewalSeconds, 1, 3600)
 	errs = append(errs, c.validateLifecycle(within)...)
 	c.Holds.validate(within)
