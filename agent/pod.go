@@ -108,7 +108,7 @@ func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Eve
 		return nil
 	}
 	if !equality.Semantic.DeepEqual(was.Labels, object.Labels) || !equality.Semantic.DeepEqual(was.Annotations, object.Annotations) ||
-		!equality.Semantic.DeepEqual(&was.Spec, &object.Spec) {
+		!equality.Semantic.DeepEqual(&was.Spec, &object.Spec) || (was.DeletionTimestamp == nil) != (object.DeletionTimestamp == nil) {
 		a.runtime.Update(object)
 	}
 	if limit := object.Spec.ActiveDeadlineSeconds; !ptr.Equal(limit, was.Spec.ActiveDeadlineSeconds) {

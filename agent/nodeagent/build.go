@@ -163,6 +163,7 @@ func (n *node) newRunner(report func(runtime.Report)) (err error) {
 		DNS:       pods.DNS{Servers: k.ClusterDNS, NoCluster: o.NoClusterDNS, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf},
 		PidsLimit: pidsLimit(k), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota, UnsafeSysctls: k.AllowedUnsafeSysctls,
 		LogSize: k.Logs.MaxSize, LogFiles: int(k.Logs.MaxFiles), PortInUse: network.FindListener,
+		AwaitEndpoints: o.AwaitEndpoints, EndpointTimeout: time.Duration(o.Nodes.EndpointTimeoutMilliseconds) * time.Millisecond,
 	}, report)
 	return err
 }

@@ -1,6 +1,7 @@
 package nodeagent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -48,6 +49,9 @@ type Options struct {
 	Fresh bool
 	// NoClusterDNS tells that no cluster DNS can exist, so that pods get no warning about it.
 	NoClusterDNS bool
+	// AwaitEndpoints blocks until Services send no new connections to the addresses of a pod, or ctx
+	// ends. Optional.
+	AwaitEndpoints func(ctx context.Context, addresses []string)
 	// OnStart is called once with a description of how the node runs. Optional.
 	OnStart func(words string)
 	// OnStop is called once after a regular stop with the number of pods that keep running. Optional.

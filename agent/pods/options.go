@@ -1,9 +1,11 @@
 package pods
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"path/filepath"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -40,6 +42,11 @@ type Options struct {
 	// Event records an event about a pod. Optional.
 	Event func(pod *corev1.Pod, container, eventType, reason, message string)
 	Log   klog.Logger
+	// AwaitEndpoints blocks until Services send no new connections to the addresses of a pod that is
+	// being deleted, or ctx ends. Containers are asked to stop after that. Optional.
+	AwaitEndpoints func(ctx context.Context, addresses []string)
+	// EndpointTimeout bounds AwaitEndpoints; so does half of the grace period.
+	EndpointTimeout time.Duration
 	// PortInUse describes the process that listens on a port of the machine, or returns "". A pod's
 	// host port would cut that process off. Optional.
 	PortInUse func(protocol string, address netip.Addr, port uint16) string

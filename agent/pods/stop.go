@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"context"
 	"path"
 	"slices"
 	"time"
@@ -51,7 +52,28 @@ func (p *pod) stopAsync(c *run) {
 	if grace == 0 {
 		grace = maxGraceSeconds * time.Second
 	}
-	p.runner.startWorker(func() { p.stopUntilExited(c, kill, grace) })
+	p.runner.startWorker(func() {
+		if !kill {
+			p.awaitEndpoints()
+		}
+		p.stopUntilExited(c, kill, grace)
+	})
+}
+
+// awaitEndpoints blocks until Services send no new connections to a pod that is being deleted.
+// Otherwise a container that closes its listener on SIGTERM would refuse some.
+func (p *pod) awaitEndpoints() {
+	o := &p.runner.opts
+	pod := p.latest()
+	if o.AwaitEndpoints == nil || pod.DeletionTimestamp == nil || pod.Spec.HostNetwork {
+		return
+	}
+	p.mu.Lock()
+	addresses := slices.Clone(p.sandbox.addresses)
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(p.ctx, min(o.EndpointTimeout, gracePeriod(pod)/2))
+	defer cancel()
+	o.AwaitEndpoints(ctx, addresses)
 }
 
 // stopUntilExited stops a container and retries until it has exited, since the runtime may be

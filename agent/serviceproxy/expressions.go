@@ -1,7 +1,6 @@
 package serviceproxy
 
 import (
-	"encoding/binary"
 	"net/netip"
 	"slices"
 
@@ -109,15 +108,17 @@ func (f family) dnat() expr.Any {
 	return &expr.NAT{Type: expr.NATTypeDestNAT, Family: uint32(f), RegAddrMin: reg2, RegProtoMin: f.after(reg2)}
 }
 
-// choose loads a random endpoint into reg2.
-func (w *writer) choose(to []netip.AddrPort) []expr.Any {
-	if len(to) == 1 {
-		return []expr.Any{&expr.Immediate{Register: reg2, Data: to[0].Addr().AsSlice()},
-			&expr.Immediate{Register: w.of.family.after(reg2), Data: binary.BigEndian.AppendUint16(nil, to[0].Port())}}
-	}
-	m := lookup(w.chooseMap(to), reg4)
-	m.IsDestRegSet, m.DestRegister = true, reg2
-	return []expr.Any{&expr.Numgen{Register: reg4, Modulus: uint32(len(to)), Type: unix.NFT_NG_RANDOM}, m}
+// loadID loads the identifier of a chain. The rest of the last of the four words is free.
+func loadID(register uint32, chain string) expr.Any {
+	return &expr.Immediate{Register: register, Data: []byte(chainID(chain))}
+}
+
+// choose loads a random endpoint of a chain into reg2. It uses reg4.
+func (w *writer) choose(r rule) []expr.Any {
+	const number = unix.NFT_REG32_15 // the last word of reg4
+	l := lookup(w.sets[endpointMap], reg4)
+	l.IsDestRegSet, l.DestRegister = true, reg2
+	return []expr.Any{loadID(reg4, r.chain), &expr.Numgen{Register: number, Modulus: uint32(r.count), Type: unix.NFT_NG_RANDOM}, l}
 }
 
 // Operations on a map in a rule; the kernel's names are NFT_DYNSET_OP_UPDATE and _DELETE.
@@ -146,28 +147,24 @@ func (w *writer) expressions(r rule) []expr.Any {
 	case actReuse:
 		return w.reuse(r)
 	case actRemember:
-		out := append([]expr.Any{f.source(reg1)}, w.choose(r.endpoints)...)
+		out := append([]expr.Any{f.source(reg1)}, w.choose(r)...)
 		m := expr.Dynset{SrcRegKey: reg1, SrcRegData: reg2, SetName: r.affinity}
 		forget, enter := m, m
 		// An update keeps the value of an existing element, which may be an endpoint that is gone.
 		forget.Operation, enter.Operation, enter.Timeout = dynsetDelete, dynsetUpdate, r.timeout
 		return append(out, &forget, &enter, f.dnat())
 	}
-	return append(w.choose(r.endpoints), f.dnat())
+	return append(w.choose(r), f.dnat())
 }
 
-// reuse sends a known client to its endpoint, if the Service still has it, and extends the entry.
+// reuse sends a known client to its endpoint, if the chain still has it, and extends the entry.
 func (w *writer) reuse(r rule) []expr.Any {
+	const id = unix.NFT_REG32_01 // the three words before reg2, so that the key of memberSet is contiguous
 	f := w.of.family
-	var valid []nftables.SetElement
-	for _, e := range r.endpoints {
-		valid = append(valid, nftables.SetElement{Key: encodeEndpoint(e)})
-	}
-	known := w.anonymousSet(&nftables.Set{KeyType: f.endpointType()}, valid)
-	return []expr.Any{f.source(reg1),
-		&expr.Lookup{SourceRegister: reg1, SetName: r.affinity, IsDestRegSet: true, DestRegister: reg2},
-		lookup(known, reg2),
-		&expr.Dynset{SrcRegKey: reg1, SrcRegData: reg2, SetName: r.affinity, Operation: dynsetUpdate, Timeout: r.timeout},
+	return []expr.Any{f.source(reg4),
+		&expr.Lookup{SourceRegister: reg4, SetName: r.affinity, IsDestRegSet: true, DestRegister: reg2},
+		loadID(id, r.chain), lookup(w.sets[memberSet], id),
+		&expr.Dynset{SrcRegKey: reg4, SrcRegData: reg2, SetName: r.affinity, Operation: dynsetUpdate, Timeout: r.timeout},
 		f.dnat()}
 }
 

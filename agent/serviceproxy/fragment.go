@@ -1,6 +1,7 @@
 package serviceproxy
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -19,11 +20,12 @@ type element struct{ set, key string }
 // fragment is the part of a table that one Service needs.
 type fragment struct {
 	chains   map[string][]rule
-	elements map[element]string // value: the chain, "" in sets
+	elements map[element]string // value: the chain, the endpoint in endpointMap, "" in sets
 	// rank of each element: a cluster IP has precedence over an external IP of another Service.
 	external map[element]bool
 	affinity map[string]bool // names of affinity maps
 	udp      []udpPort
+	routed   map[netip.Addr]bool // endpoints that get new connections
 }
 
 // udpPort is an address at which a UDP port of a Service is reached, and its endpoints.
@@ -36,7 +38,7 @@ type udpPort struct {
 
 // emptyFragment returns a fragment without content.
 func emptyFragment() *fragment {
-	return &fragment{chains: map[string][]rule{}, elements: map[element]string{}, external: map[element]bool{}, affinity: map[string]bool{}}
+	return &fragment{chains: map[string][]rule{}, elements: map[element]string{}, external: map[element]bool{}, affinity: map[string]bool{}, routed: map[netip.Addr]bool{}}
 }
 
 // protocols maps the protocols of Services to those of IP.
@@ -149,16 +151,23 @@ func (b *portBuilder) distribution(kind string, to []netip.AddrPort) string {
 	if _, exists := b.chains[name]; exists {
 		return name
 	}
-	choose := rule{do: actDistribute, endpoints: to}
+	for i, e := range to {
+		b.routed[e.Addr()] = true
+		b.elements[element{endpointMap, endpointKey(name, i)}] = encodeEndpoint(e)
+	}
+	choose := rule{do: actDistribute, chain: name, count: len(to)}
 	if b.service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
 		b.chains[name] = []rule{choose}
 		return name
+	}
+	for _, e := range to {
+		b.elements[element{memberSet, chainID(name) + encodeEndpoint(e)}] = ""
 	}
 	m := "clients-" + name
 	b.affinity[m] = true
 	timeout := affinityTimeout(b.service)
 	// If the map is full, the second rule does not apply, and the client has no affinity.
-	b.chains[name] = []rule{{do: actReuse, endpoints: to, affinity: m, timeout: timeout}, {do: actRemember, endpoints: to, affinity: m, timeout: timeout}, choose}
+	b.chains[name] = []rule{{do: actReuse, chain: name, affinity: m, timeout: timeout}, {do: actRemember, chain: name, count: len(to), affinity: m, timeout: timeout}, choose}
 	return name
 }
 
@@ -255,6 +264,26 @@ func loadBalancerAddresses(s *corev1.Service, ip4 bool) (out []netip.Addr) {
 // serviceIPKey encodes a key of serviceIPMap. Each field is padded to 4 bytes.
 func serviceIPKey(a netip.Addr, protocol uint8, port uint16) string {
 	return string(append(a.AsSlice(), nodePortKey(protocol, port)...))
+}
+
+// chainIDLength is the length of a chain's identifier in keys.
+const chainIDLength = 12
+
+// chainID returns the identifier of a chain in keys: a hash for which users cannot find collisions.
+func chainID(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return string(sum[:chainIDLength])
+}
+
+// endpointKey encodes a key of endpointMap. The number is in the machine's byte order, as the
+// kernel's random numbers are.
+func endpointKey(chain string, i int) string {
+	return string(binary.NativeEndian.AppendUint32([]byte(chainID(chain)), uint32(i)))
+}
+
+// encodeEndpoint returns address and port, padded to 4 bytes each.
+func encodeEndpoint(e netip.AddrPort) string {
+	return string(append(binary.BigEndian.AppendUint16(e.Addr().AsSlice(), e.Port()), 0, 0))
 }
 
 // nodePortKey encodes a key of nodePortMap.

@@ -11,11 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/nftables/expr"
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
 
 	"github.com/berthproject/berth/agent/network"
 	"github.com/berthproject/berth/internal/testkit"
@@ -130,7 +134,7 @@ func (m *machine) pod(name string) *testPod {
 // ask connects from a pod, or from the machine if p is nil, and returns the answer.
 func (m *machine) ask(p *testPod, address string) (answer string, err error) {
 	f := func() error {
-		c, err := net.DialTimeout("tcp4", address, 2*time.Second)
+		c, err := net.DialTimeout("tcp4", address, 500*time.Millisecond)
 		if err != nil {
 			return err
 		}
@@ -201,3 +205,9 @@ func (m *machine) answers(from *testPod, address string, n int) map[string]int {
 	}
 	return out
 }
+
+type exprAny = expr.Any
+
+const verdictDrop = expr.VerdictDrop
+
+func newLog(t *testing.T) klog.Logger { return ktesting.NewLogger(t, ktesting.NewConfig()) }

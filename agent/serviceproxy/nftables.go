@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/google/nftables"
-	"github.com/google/nftables/binaryutil"
 	"github.com/google/nftables/expr"
 	"github.com/mdlayher/netlink"
 	"golang.org/x/sys/unix"
@@ -50,6 +49,14 @@ func (f family) endpointType() nftables.SetDatatype {
 	return nftables.MustConcatSetType(f.addressType(), nftables.TypeInetService)
 }
 
+// chainKeyType is the type of a chain's identifier and a number in keys. Only its length matters.
+var chainKeyType = nftables.MustConcatSetType(nftables.TypeInteger, nftables.TypeInteger, nftables.TypeInteger, nftables.TypeInteger)
+
+// memberType returns the type of a chain's identifier, an address and a port.
+func (f family) memberType() nftables.SetDatatype {
+	return nftables.MustConcatSetType(nftables.TypeInteger, nftables.TypeInteger, nftables.TypeInteger, f.addressType(), nftables.TypeInetService)
+}
+
 // connect opens a connection to nftables whose operations cannot block for long.
 func connect() (*nftables.Conn, error) {
 	return nftables.New(nftables.WithSockOptions(
@@ -74,6 +81,8 @@ func newWriter(conn *nftables.Conn, t *table) *writer {
 		{Name: serviceIPMap, IsMap: true, KeyType: nftables.MustConcatSetType(address, protocol, port), DataType: nftables.TypeVerdict},
 		{Name: nodePortMap, IsMap: true, KeyType: nftables.MustConcatSetType(protocol, port), DataType: nftables.TypeVerdict},
 		{Name: clusterIPSet, KeyType: address},
+		{Name: endpointMap, IsMap: true, KeyType: chainKeyType, DataType: t.family.endpointType()},
+		{Name: memberSet, KeyType: t.family.memberType()},
 		{Name: hairpinSet, KeyType: nftables.MustConcatSetType(address, address)},
 		{Name: podCIDRSet, KeyType: address, Interval: true},
 	} {
@@ -170,28 +179,32 @@ func (w *writer) addAffinity(name string) {
 		KeyType: w.of.family.addressType(), DataType: w.of.family.endpointType()}, nil))
 }
 
-// addElements adds elements. Those of maps lead to chains.
-func (w *writer) addElements(keys map[string][]string, chains map[element]string) {
+// addElements adds elements with their values.
+func (w *writer) addElements(keys map[string][]string, values map[element]string) {
 	for _, set := range slices.Sorted(maps.Keys(keys)) {
-		w.eachBatch(set, keys[set], chains, w.conn.SetAddElements)
+		w.eachBatch(set, keys[set], values, w.conn.SetAddElements)
 	}
 }
 
 // batchElements is the number of elements per message: the length of an attribute has 16 bits.
 const batchElements = 100
 
-func (w *writer) eachBatch(set string, keys []string, chains map[element]string, do func(*nftables.Set, []nftables.SetElement) error) {
+func (w *writer) eachBatch(set string, keys []string, values map[element]string, do func(*nftables.Set, []nftables.SetElement) error) {
 	slices.Sort(keys)
 	for batch := range slices.Chunk(keys, batchElements) {
-		var values []nftables.SetElement
+		var elements []nftables.SetElement
 		for _, k := range batch {
 			v := nftables.SetElement{Key: []byte(k)}
-			if chain := chains[element{set, k}]; chain != "" {
+			chain := values[element{set, k}]
+			switch {
+			case set == endpointMap:
+				v.Val = []byte(chain)
+			case chain != "":
 				v.VerdictData = &expr.Verdict{Kind: expr.VerdictGoto, Chain: chain}
 			}
-			values = append(values, v)
+			elements = append(elements, v)
 		}
-		w.check(do(w.sets[set], values))
+		w.check(do(w.sets[set], elements))
 	}
 }
 
@@ -244,20 +257,6 @@ func (w *writer) anonymousSet(s *nftables.Set, vals []nftables.SetElement) *nfta
 	s.Table, s.Anonymous, s.Constant = w.table, true, true
 	w.check(w.conn.AddSet(s, vals))
 	return s
-}
-
-// chooseMap returns a map from 0, 1, ... to endpoints.
-func (w *writer) chooseMap(to []netip.AddrPort) *nftables.Set {
-	var vals []nftables.SetElement
-	for i, e := range to {
-		vals = append(vals, nftables.SetElement{Key: binaryutil.NativeEndian.PutUint32(uint32(i)), Val: encodeEndpoint(e)})
-	}
-	return w.anonymousSet(&nftables.Set{IsMap: true, KeyType: nftables.TypeInteger, DataType: w.of.family.endpointType()}, vals)
-}
-
-// encodeEndpoint returns address and port, padded to 4 bytes each.
-func encodeEndpoint(e netip.AddrPort) []byte {
-	return append(binary.BigEndian.AppendUint16(e.Addr().AsSlice(), e.Port()), 0, 0)
 }
 
 // Remove removes both tables. It is idempotent.

@@ -28,7 +28,11 @@ type Options struct {
 	Nodes []string
 	// KeepRules leaves the tables in place when Run ends, because pods keep running.
 	KeepRules bool
-	Log       klog.Logger
+	// Yield removes the tables while another service proxy has rules on this machine.
+	Yield bool
+	// MinSync is the minimum time between two transactions.
+	MinSync time.Duration
+	Log     klog.Logger
 }
 
 // Proxy routes the traffic of Services on this machine.
@@ -40,16 +44,17 @@ type Proxy struct {
 	slices   cache.Indexer
 	nodes    cache.Indexer
 
-	mu      sync.Mutex
-	dirty   map[string]bool // Services
-	moved   bool            // a node of this machine has changed
-	wake    chan struct{}
-	stale   []*staleFlows // by table; of changes not yet in the kernel
+	mu     sync.Mutex
+	dirty  map[string]bool // Services
+	moved  bool            // a node of this machine has changed
+	wake   chan struct{}
+	stale  []*staleFlows // by table; of changes not yet in the kernel
+	routes *routes
 }
 
 // New returns a proxy. It does nothing until Run.
 func New(o Options) *Proxy {
-	return &Proxy{opts: o, health: &healthChecks{log: o.Log, servers: map[string]*healthServer{}}, dirty: map[string]bool{}, wake: make(chan struct{}, 1)}
+	return &Proxy{opts: o, health: &healthChecks{log: o.Log, servers: map[string]*healthServer{}}, dirty: map[string]bool{}, wake: make(chan struct{}, 1), routes: newRoutes()}
 }
 
 // Run runs the proxy until ctx is done. If another process is this network namespace's proxy, Run
@@ -95,12 +100,47 @@ func (p *Proxy) loop(ctx context.Context) {
 				continue
 			}
 		}
+		if p.opts.MinSync > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(p.opts.MinSync):
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.wake:
 		case <-check.C:
+			if p.opts.Yield && !p.waitForForeign(ctx) {
+				return
+			}
 			p.checkTables()
+		}
+	}
+}
+
+// waitForForeign removes the tables and waits while another service proxy has rules on this
+// machine. It returns false if ctx ends first.
+func (p *Proxy) waitForForeign(ctx context.Context) bool {
+	for waiting := false; ; waiting = true {
+		other := ForeignProxy()
+		if other == "" {
+			if waiting {
+				p.opts.Log.Info("The other service proxy is gone; routing Services again")
+				p.rules.replaceTables()
+			}
+			return true
+		}
+		if !waiting {
+			p.opts.Log.Info("Another service proxy runs on this machine; removing the rules of this one", "found", other)
+			if err := Remove(); err != nil {
+				p.opts.Log.Error(err, "Failed to remove the rules")
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(verifyInterval):
 		}
 	}
 }
@@ -144,6 +184,7 @@ func (p *Proxy) sync() error {
 				now = emptyFragment()
 			}
 			p.stale[i].add(before[i], now)
+			p.routes.replace(before[i], now)
 		}
 		port, local := healthPort(service, all, p.rules.here)
 		p.health.set(key, port, local)
@@ -155,6 +196,7 @@ func (p *Proxy) sync() error {
 		p.stale[i].delete(t.family, p.opts.Log)
 	}
 	p.stale = nil
+	p.routes.apply()
 	return nil
 }
 

@@ -25,17 +25,16 @@ const (
 
 // rule is a rule in a chain of a Service. Rules with equal texts are equal.
 type rule struct {
-	do        action
-	chain     string
-	prefixes  []netip.Prefix
-	endpoints []netip.AddrPort
-	affinity  string // name of the map
-	timeout   time.Duration
+	do       action
+	chain    string // to continue in, or whose endpoints are used
+	prefixes []netip.Prefix
+	count    int    // number of endpoints
+	affinity string // name of the map
+	timeout  time.Duration
 }
 
 // String returns the rule in the style of nft.
 func (r rule) String() string {
-	to := joined(r.endpoints)
 	switch r.do {
 	case actMasquerade:
 		return "mark for masquerade"
@@ -50,11 +49,11 @@ func (r rule) String() string {
 	case actDrop:
 		return "drop"
 	case actReuse:
-		return fmt.Sprintf("dnat to saddr map @%s in { %s } timeout %v", r.affinity, to, r.timeout)
+		return fmt.Sprintf("dnat to saddr map @%s if an endpoint of %s, timeout %v", r.affinity, r.chain, r.timeout)
 	case actRemember:
-		return fmt.Sprintf("update @%s, dnat to { %s } timeout %v", r.affinity, to, r.timeout)
+		return fmt.Sprintf("update @%s, dnat to one of %d endpoints of %s, timeout %v", r.affinity, r.count, r.chain, r.timeout)
 	}
-	return "dnat to { " + to + " }"
+	return fmt.Sprintf("dnat to one of %d endpoints of %s", r.count, r.chain)
 }
 
 func joined[T fmt.Stringer](all []T) string {
@@ -76,6 +75,8 @@ const (
 	serviceIPMap = "service-ips"   // IP, protocol, port to chain
 	nodePortMap  = "node-ports"    // protocol, port to chain
 	clusterIPSet = "cluster-ips"   // all cluster IPs
+	endpointMap  = "endpoints"     // chain, number to endpoint
+	memberSet    = "members"       // chain, endpoint: of Services with session affinity
 	hairpinSet   = "hairpin"       // endpoint, endpoint: connections of an endpoint to itself
 	podCIDRSet   = "local-pods"    // pod CIDRs of the nodes of this machine
 	rejectChain  = "reject"        // a Service without endpoints

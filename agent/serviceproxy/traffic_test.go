@@ -1,8 +1,11 @@
 package serviceproxy
 
 import (
+	"net"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -28,8 +31,281 @@ func TestClusterIP(t *testing.T) {
 		t.Errorf("from an endpoint: %v, want answers of itself, too", got)
 	}
 	for _, p := range []*testPod{client, nil} {
-		if text, err := m.ask(p, "10.96.7.7:81"); err == nil || !strings.Contains(err.Error(), "refused") {
-			t.Errorf("port 81: %q, %v, want refused", text, err)
+		m.refused(p, "10.96.7.7:81")
+	}
+	// Without endpoints the port refuses, with a terminating one it serves, and a deleted Service
+	// leaves no rule.
+	r.set("default/web", service(nil), nil)
+	m.commit(r)
+	m.refused(client, "10.96.7.7:80")
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "serving"), on("n1", b.ip, "ended")))
+	m.commit(r)
+	if got := m.answers(client, "10.96.7.7:80", 10); got["a"] != 10 {
+		t.Errorf("with one terminating endpoint: %v, want a", got)
+	}
+	r.set("default/web", nil, nil)
+	m.commit(r)
+	if c := r.tables[0].applied; len(c.chains)+len(c.elements) != 0 {
+		t.Errorf("after the deletion: %v", c)
+	}
+	m.checkApplied(r)
+}
+
+// refused expects that a connection is refused at once.
+func (m *machine) refused(p *testPod, address string) {
+	m.t.Helper()
+	if text, err := m.ask(p, address); err == nil || !strings.Contains(err.Error(), "refused") {
+		m.t.Errorf("%s: %q, %v, want refused", address, text, err)
+	}
+}
+
+// dropped expects that a connection gets no answer.
+func (m *machine) dropped(p *testPod, address string) {
+	m.t.Helper()
+	if text, err := m.ask(p, address); err == nil || !strings.Contains(err.Error(), "timeout") {
+		m.t.Errorf("%s: %q, %v, want no answer", address, text, err)
+	}
+}
+
+// checkApplied expects that the kernel has the applied content.
+func (m *machine) checkApplied(r *ruleset) {
+	m.t.Helper()
+	for _, table := range r.tables {
+		if same, err := table.verify(); err != nil || !same {
+			m.t.Errorf("table of family %d differs from what was applied: %v", table.family, err)
 		}
+	}
+}
+
+// Node ports, external IPs and load balancer IPs follow externalTrafficPolicy.
+func TestExternalTraffic(t *testing.T) {
+	m := newMachine(t)
+	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	local := func(s *corev1.Service) {
+		s.Spec.Type, s.Spec.Ports[0].NodePort = corev1.ServiceTypeLoadBalancer, 30080
+		s.Spec.ExternalIPs = []string{"203.0.113.5"}
+		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "203.0.113.6"}}
+		s.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/26", "198.51.100.0/28"}
+		s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
+	}
+	cluster := func(s *corev1.Service) {
+		local(s)
+		s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
+	}
+	endpoints := slice(corev1.ProtocolTCP, on("n1", a.ip, "ready"), on("n2", b.ip, "ready"))
+	r := newTestRuleset()
+	r.set("default/web", service(cluster), endpoints)
+	m.commit(r)
+	for _, at := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
+		if got := m.answers(client, at, 20); got["a"] == 0 || got["b"] == 0 || got["a"]+got["b"] != 20 {
+			t.Errorf("policy Cluster, %s: %v", at, got)
+		}
+	}
+	m.checkApplied(r)
+	// Without local pod CIDRs the client counts as outside the cluster.
+	r.setPodCIDRs(nil)
+	r.set("default/web", service(local), endpoints)
+	m.commit(r)
+	for _, at := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
+		if got := m.answers(client, at, 10); got["a"] != 10 {
+			t.Errorf("policy Local, %s: %v, want the local endpoint a", at, got)
+		}
+	}
+	if text, err := m.ask(client, "198.51.100.1:30080"); err != nil || !strings.HasSuffix(text, " "+client.ip.String()) {
+		t.Errorf("policy Local: %q, %v, want the client's address", text, err)
+	}
+	if got := m.answers(nil, "198.51.100.1:30080", 20); got["a"] == 0 || got["b"] == 0 {
+		t.Errorf("policy Local from the machine itself: %v, want all endpoints", got)
+	}
+	r.set("default/web", service(local), slice(corev1.ProtocolTCP, on("n2", b.ip, "ready")))
+	m.commit(r)
+	m.dropped(client, "198.51.100.1:30080")
+	r.set("default/web", service(func(s *corev1.Service) { cluster(s); s.Spec.LoadBalancerSourceRanges = []string{"203.0.113.0/24"} }), endpoints)
+	m.commit(r)
+	m.dropped(client, "203.0.113.6:80")
+	r.set("default/web", service(cluster), nil)
+	m.commit(r)
+	m.refused(client, "198.51.100.1:30080")
+	m.checkApplied(r)
+}
+
+// internalTrafficPolicy Local uses the endpoints of this machine only.
+func TestInternalTrafficPolicy(t *testing.T) {
+	m := newMachine(t)
+	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	s := service(func(s *corev1.Service) {
+		local := corev1.ServiceInternalTrafficPolicyLocal
+		s.Spec.InternalTrafficPolicy = &local
+	})
+	r := newTestRuleset()
+	r.set("default/web", s, slice(corev1.ProtocolTCP, on("n1", a.ip, "ready"), on("n2", b.ip, "ready")))
+	m.commit(r)
+	if got := m.answers(client, "10.96.7.7:80", 10); got["a"] != 10 {
+		t.Errorf("answers: %v, want a", got)
+	}
+	r.set("default/web", s, slice(corev1.ProtocolTCP, on("n2", b.ip, "ready")))
+	m.commit(r)
+	m.dropped(client, "10.96.7.7:80")
+}
+
+// A client keeps its endpoint until the endpoint is gone, and then keeps the new one.
+func TestSessionAffinity(t *testing.T) {
+	m := newMachine(t)
+	client, other := m.pod("client"), m.pod("other")
+	pods := []*testPod{m.pod("a"), m.pod("b"), m.pod("c")}
+	s := service(func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP })
+	r := newTestRuleset()
+	without := func(name string) {
+		all := slice(corev1.ProtocolTCP)
+		for _, p := range pods {
+			if p.name != name {
+				all[0].Endpoints = append(all[0].Endpoints, on("n1", p.ip, "ready"))
+			}
+		}
+		r.set("default/web", s, all)
+		m.commit(r)
+	}
+	// only returns the pod that answers all of ten connections.
+	only := func(from *testPod) string {
+		t.Helper()
+		got := m.answers(from, "10.96.7.7:80", 10)
+		for name, n := range got {
+			if n == 10 && name != "error:" {
+				return name
+			}
+		}
+		t.Errorf("answers: %v, want 10 of one pod", got)
+		return ""
+	}
+	without("")
+	first := only(client)
+	only(other)
+	without(first)
+	second := only(client)
+	if second == first {
+		t.Errorf("%s answers after its removal", first)
+	}
+	without("")
+	if third := only(client); third != second {
+		t.Errorf("the client moved from %s to %s although %s is still there", second, third, second)
+	}
+	r.set("default/web", nil, nil)
+	m.commit(r)
+	m.checkApplied(r)
+}
+
+// A UDP client that keeps sending from one port follows the endpoints.
+func TestUDP(t *testing.T) {
+	m := newMachine(t)
+	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	s := service(func(s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolUDP })
+	r := newTestRuleset()
+	use := func(p *testPod) {
+		before := r.tables[0].fragments["default/web"]
+		r.set("default/web", s, slice(corev1.ProtocolUDP, on("n1", p.ip, "ready")))
+		m.commit(r)
+		stale := newStaleFlows()
+		stale.add(before, r.tables[0].fragments["default/web"])
+		stale.delete(ipv4, newLog(t))
+	}
+	use(a)
+	var c net.Conn
+	if err := client.inside(func() (err error) { c, err = net.Dial("udp4", "10.96.7.7:80"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	answer := func() string {
+		b := make([]byte, 64)
+		for range 5 {
+			_, _ = c.Write([]byte("?"))
+			_ = c.SetReadDeadline(time.Now().Add(time.Second))
+			if n, err := c.Read(b); err == nil {
+				return string(b[:n])
+			}
+		}
+		return ""
+	}
+	for _, p := range []*testPod{a, b, a} {
+		use(p)
+		if got := answer(); got != p.name {
+			t.Errorf("answer of %q, want %q", got, p.name)
+		}
+	}
+}
+
+// The proxy finds changes of other programs in its tables and replaces them.
+func TestTampering(t *testing.T) {
+	m := newMachine(t)
+	client, a := m.pod("client"), m.pod("a")
+	r := newTestRuleset()
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready")))
+	m.commit(r)
+	if changed, err := r.tampered(); changed || err != nil {
+		t.Fatalf("untouched tables: %v, %v", changed, err)
+	}
+	for name, change := range map[string]func(w *writer){
+		"table deleted":   func(w *writer) { w.conn.DelTable(w.table) },
+		"chain flushed":   func(w *writer) { w.conn.FlushChain(w.chain("cluster-default/web/tcp/80")) },
+		"elements gone":   func(w *writer) { w.conn.FlushSet(w.sets[serviceIPMap]) },
+		"rule added":      func(w *writer) { w.addRule(w.chain(servicesName), "x", []exprAny{jump(verdictDrop, "")}) },
+		"element added":   func(w *writer) { w.addElements(map[string][]string{clusterIPSet: {"\x01\x02\x03\x04"}}, nil) },
+		"pod CIDRs empty": func(w *writer) { w.conn.FlushSet(w.sets[podCIDRSet]) },
+	} {
+		conn, err := connect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(newWriter(conn, r.tables[0]))
+		if err := conn.Flush(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if changed, err := r.tampered(); !changed || err != nil {
+			t.Errorf("%s: found %v, %v", name, changed, err)
+		}
+		r.replaceTables()
+		m.commit(r)
+		if got := m.answers(client, "10.96.7.7:80", 3); got["a"] != 3 {
+			t.Errorf("%s: afterwards %v", name, got)
+		}
+		if changed, err := r.tampered(); changed || err != nil {
+			t.Errorf("%s: replaced tables: %v, %v", name, changed, err)
+		}
+	}
+}
+
+// A Service that lists another's cluster IP as an external IP does not get its traffic.
+func TestStolenClusterIP(t *testing.T) {
+	m := newMachine(t)
+	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	thief := service(func(s *corev1.Service) {
+		s.Name, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = "thief", "10.96.7.8", []string{"10.96.7.8"}, []string{"10.96.7.7"}
+	})
+	r := newTestRuleset()
+	r.set("default/a-thief", thief, slice(corev1.ProtocolTCP, on("n1", b.ip, "ready")))
+	m.commit(r)
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready")))
+	m.commit(r)
+	if got := m.answers(client, "10.96.7.7:80", 10); got["a"] != 10 {
+		t.Errorf("answers: %v, want a", got)
+	}
+	r.set("default/a-thief", nil, nil)
+	m.commit(r)
+	m.checkApplied(r)
+	if got := m.answers(client, "10.96.7.7:80", 5); got["a"] != 5 {
+		t.Errorf("answers: %v, want a", got)
+	}
+}
+
+// Without br_netfilter pods reach each other through a Service by masquerading.
+func TestWithoutBridgeNetfilter(t *testing.T) {
+	m := newMachine(t)
+	client, a := m.pod("client"), m.pod("a")
+	r := newRuleset(true)
+	r.here = location{nodes: map[string]bool{"n1": true}}
+	r.setPodCIDRs([]netip.Prefix{netip.MustParsePrefix("198.51.100.0/26")})
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready")))
+	m.commit(r)
+	if text, err := m.ask(client, "10.96.7.7:80"); err != nil || text != "a 198.51.100.1" {
+		t.Errorf("answer %q, %v: want the bridge's address", text, err)
 	}
 }

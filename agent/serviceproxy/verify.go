@@ -135,13 +135,13 @@ func (t *table) verifyElements() (bool, error) {
 	}
 	w := newWriter(conn, t)
 	found := 0
-	for _, name := range []string{serviceIPMap, nodePortMap, clusterIPSet, hairpinSet} {
+	for _, name := range []string{serviceIPMap, nodePortMap, clusterIPSet, hairpinSet, endpointMap, memberSet} {
 		elements, err := conn.GetSetElements(w.sets[name])
 		if err != nil {
 			return false, nil // the set is missing
 		}
 		for _, e := range elements {
-			if _, ok := t.applied.elements[element{name, string(e.Key)}]; !ok {
+			if value, ok := t.applied.elements[element{name, string(e.Key)}]; !ok || name == endpointMap && value != string(e.Val) {
 				return false, nil
 			}
 		}

@@ -40,10 +40,12 @@ func runCommand(args []string, out, errOut io.Writer) int {
 		if d, err = time.ParseDuration(args[0]); err == nil {
 			time.Sleep(d)
 		}
+	case name == "requests" && len(args) >= 3:
+		err = sendRequests(args[0], args[1], args[2:], out)
 	case name == "get" && len(args) == 1:
 		err = httpGet(args[0], out)
 	default:
-		fmt.Fprintf(errOut, "workload: %s with %d arguments: expected flags (see -help), or true, false, exit CODE, echo WORDS, env, cat FILES, exists FILE, touch FILE, remove FILE, sleep DURATION, get URL\n", name, len(args))
+		fmt.Fprintf(errOut, "workload: %s with %d arguments: expected flags (see -help), or true, false, exit CODE, echo WORDS, env, cat FILES, exists FILE, touch FILE, remove FILE, sleep DURATION, get URL, requests RATE DURATION URLS\n", name, len(args))
 		return 2
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -40,6 +41,7 @@ type flags struct {
 	after         time.Duration
 	ignoreSIGTERM bool
 	stopDelay     time.Duration
+	graceful      bool
 }
 
 func (f *flags) declare(s *flag.FlagSet) {
@@ -76,6 +78,7 @@ func (f *flags) declare(s *flag.FlagSet) {
 	s.BoolVar(&f.ignoreSIGTERM, "ignore-sigterm", false, "do not exit on SIGTERM")
 	s.BoolVar(&f.ignoreSIGTERM, "deaf", false, "deprecated: use -ignore-sigterm")
 	s.DurationVar(&f.stopDelay, "stop-delay", 0, "time from SIGTERM to the exit")
+	s.BoolVar(&f.graceful, "graceful", false, "on SIGTERM close the listener, answer the requests that have begun, and exit")
 	s.DurationVar(&f.stopDelay, "last-words", 0, "deprecated: use -stop-delay")
 }
 
@@ -108,6 +111,7 @@ type worker struct {
 	mappings    [][]byte
 	exitCodes   chan int // receives an exit code
 	started     time.Time
+	server      *http.Server
 }
 
 func (w *worker) run() int {
@@ -138,6 +142,7 @@ func (w *worker) run() int {
 			if w.ignoreSIGTERM {
 				continue
 			}
+			w.finishRequests(ctx)
 			time.Sleep(w.stopDelay)
 			return w.exit
 		}

@@ -24,10 +24,18 @@ func (w *worker) serveHTTP(ctx context.Context) error {
 	mux.HandleFunc("POST /exit", w.serveExit)
 	mux.HandleFunc("POST /memory", w.serveMemory)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	w.server = server
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() { _ = server.Serve(listener) }()
 	w.printf("listening at %v", listener.Addr())
 	return nil
+}
+
+// finishRequests closes the listener and waits for the requests that have begun.
+func (w *worker) finishRequests(ctx context.Context) {
+	if w.graceful && w.server != nil {
+		_ = w.server.Shutdown(ctx)
+	}
 }
 
 func (w *worker) serveHostname(out http.ResponseWriter, _ *http.Request) {

@@ -33,6 +33,7 @@ type agentFlags struct {
 	kubeletOff       bool
 	nodes            localnodes.Flags
 	local            localNodeFlags
+	serviceProxy     serviceSwitch
 }
 
 // agentCommand returns `berth agent`, which runs a node agent, simulated nodes or the
@@ -79,6 +80,7 @@ func (f *agentFlags) addFlags(flags *pflag.FlagSet, host string) {
 	flags.BoolVar(&f.guard, "guard", false, "only evict, next to the kubelet that runs the node")
 	flags.BoolVar(&f.kubeletOff, "kubelet-eviction-off", false, "with --guard: do not check that the kubelet evicts only for disk signals")
 	f.local.addFlags(flags)
+	addServiceProxyFlag(flags, &f.serviceProxy)
 	f.nodes.AddFlags(flags)
 	settings.AddFlag(flags, &f.configs)
 }
@@ -116,7 +118,7 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 // Flags that are valid only with --simulated, or only without it.
 var (
 	simulatedOnlyFlags = []string{"node-cpu", "node-memory", "nodes-file"}
-	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb", "insecure-registry"}
+	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb", "insecure-registry", "service-proxy"}
 )
 
 func (f *agentFlags) validate(flags *pflag.FlagSet) error {
@@ -207,6 +209,11 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	o.OnStop = func(pods int) {
 		printRemainingPods(out, f.name, pods, "`berth agent` finds them when it restarts; delete pods to stop them")
 	}
+	stop, err := f.startServices(ctx, out, config, &o)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	go releaseMemory(ctx)
 	return nodeagent.Run(ctx, o)
 }

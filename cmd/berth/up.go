@@ -74,7 +74,7 @@ killed process are removed at the next start.`,
 			}
 			applyServerConfig(cmd.Flags(), &o.server, settings)
 			printWarnings(cmd.ErrOrStderr(), settings.Kubelet.Warnings)
-			if err := o.prepareNodes(cmd.ErrOrStderr(), settings); err != nil {
+			if err := o.prepareNodes(cmd.ErrOrStderr(), &settings); err != nil {
 				return err
 			}
 			if o.local.enabled() && !cmd.Flags().Changed("nodes") {
@@ -101,7 +101,7 @@ killed process are removed at the next start.`,
 
 // prepareNodes selects the real and virtual nodes and their directories. It prints what
 // they lack.
-func (o *upOptions) prepareNodes(tell io.Writer, settings settings.Settings) (err error) {
+func (o *upOptions) prepareNodes(tell io.Writer, settings *settings.Settings) (err error) {
 	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
@@ -112,8 +112,11 @@ func (o *upOptions) prepareNodes(tell io.Writer, settings settings.Settings) (er
 	if err := o.local.fallBackToSimulated(tell, o.local.validate()); err != nil {
 		return err
 	}
+	if err := o.services.prepare(&o.local, o.server.ServiceClusterIPRange, &settings.Kubelet); err != nil {
+		return err
+	}
 	o.local.addNetworkNotes(&settings.Kubelet)
-	return o.services.prepare(&o.local)
+	return nil
 }
 
 func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Settings) error {
@@ -194,7 +197,7 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 		}
 		s.Start(p)
 	}
-	if err := o.services.start(p, config, &o.local); err != nil {
+	if err := o.services.start(p, config, &o.local, &settings); err != nil {
 		return 0, err
 	}
 	if err := o.local.start(p, server, settings); err != nil {

@@ -47,7 +47,9 @@ type upLocalNodes struct {
 	size     virtualnode.Options // from memory and disk
 	embedded embeddedNodes
 	notes    []string // printed with the nodes
-	flags    *pflag.FlagSet
+	// awaitEndpoints blocks until Services send no new connections to a pod's addresses.
+	awaitEndpoints func(ctx context.Context, addresses []string)
+	flags          *pflag.FlagSet
 }
 
 // simulatedTaint keeps pods that do not tolerate it off simulated nodes when there are
@@ -272,7 +274,7 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
 		config, err := nodeClientConfig(server, name)
-		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, InsecureRegistries: f.insecure,
+		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, InsecureRegistries: f.insecure, AwaitEndpoints: f.awaitEndpoints,
 			Nodes: settings.Berth.Nodes, Kubelet: settings.Kubelet, Pressure: settings.Berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.realNode {

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
@@ -11,8 +15,11 @@ import (
 
 	"github.com/berthproject/berth/agent/serviceproxy"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/dns"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // Values of --service-proxy and --dns.
@@ -67,45 +74,128 @@ func chooseServiceProxy(s serviceSwitch) (run bool, note string, err error) {
 
 // upServices holds the flags of `berth up` for Services and DNS on its nodes.
 type upServices struct {
-	proxy    serviceSwitch
-	runProxy bool
+	proxy, dns serviceSwitch
+	runProxy   bool
+	dnsIP      netip.Addr // cluster IP of cluster DNS; invalid if it does not run
+	setDNS     bool       // the kubelet configuration names no DNS server of its own
 }
 
 func (u *upServices) addFlags(flags *pflag.FlagSet) {
 	addServiceProxyFlag(flags, &u.proxy)
+	u.dns = switchAuto
+	flags.Var(&u.dns, "dns", "cluster DNS for the pods of real and virtual nodes: on, off, or auto: on if the service proxy runs and the cluster has no other DNS server")
 }
 
-// prepare decides what runs, and notes what pods lack.
-func (u *upServices) prepare(local *upLocalNodes) (err error) {
+// prepare decides what runs, notes what pods lack, and sets the DNS server of pods.
+func (u *upServices) prepare(local *upLocalNodes, serviceRange string, k *config.Kubelet) (err error) {
 	if !local.enabled() {
 		return nil
 	}
 	var note string
 	u.runProxy, note, err = chooseServiceProxy(u.proxy)
+	if err != nil {
+		return err
+	}
 	if note != "" {
 		local.notes = append(local.notes, note)
 	}
-	return err
-}
-
-// start starts the service proxy.
-func (u *upServices) start(p *rungroup.Group, config *rest.Config, local *upLocalNodes) error {
-	if !u.runProxy {
+	if u.dns == switchOff || u.dns == switchAuto && !u.runProxy {
 		return nil
 	}
-	return startServiceProxy(p, cli.Impersonate(config, pki.ServiceProxy().Name), local.nodeNames(), local.realNode)
+	if u.dnsIP, err = clusterDNSAddress(serviceRange); err != nil {
+		return err
+	}
+	if u.setDNS = len(k.ClusterDNS) == 0; u.setDNS {
+		k.ClusterDNS = []string{u.dnsIP.String()}
+	}
+	k.ClusterDomain = cmp.Or(k.ClusterDomain, defaultClusterDomain)
+	return nil
 }
 
-// startServiceProxy starts the service proxy of these nodes. keepRules leaves its rules in
-// place when it ends.
-func startServiceProxy(p *rungroup.Group, config *rest.Config, nodes []string, keepRules bool) error {
-	c := rest.CopyConfig(config)
+// defaultClusterDomain is the default of the kubelet's clusterDomain in most clusters.
+const defaultClusterDomain = "cluster.local"
+
+// clusterDNSAddress returns the tenth address of the range of cluster IPs, as kubeadm does.
+func clusterDNSAddress(serviceRange string) (netip.Addr, error) {
+	p, err := netip.ParsePrefix(serviceRange)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("--service-cluster-ip-range %q: %w", serviceRange, err)
+	}
+	a := p.Masked().Addr()
+	for range 10 {
+		a = a.Next()
+	}
+	if !p.Contains(a) || !p.Contains(a.Next()) {
+		return netip.Addr{}, fmt.Errorf("--service-cluster-ip-range %s: has no tenth address for cluster DNS: use a larger range or --dns off", serviceRange)
+	}
+	return a, nil
+}
+
+// start starts the service proxy and cluster DNS.
+func (u *upServices) start(p *rungroup.Group, c *rest.Config, local *upLocalNodes, set *settings.Settings) error {
+	k := &set.Kubelet
+	if !local.enabled() {
+		return nil
+	}
+	if u.runProxy {
+		proxy, err := newServiceProxy(cli.Impersonate(c, pki.ServiceProxy().Name), local.nodeNames(), serviceproxy.Options{KeepRules: local.realNode, Yield: u.proxy == switchAuto, MinSync: serviceSync(set.Berth.Nodes)})
+		if err != nil {
+			return err
+		}
+		local.awaitEndpoints = proxy.AwaitUnrouted
+		p.Start("service proxy", proxy.Run)
+	}
+	admin, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		return err
+	}
+	if !u.dnsIP.IsValid() {
+		return dns.Unregister(p.Ctx, admin)
+	}
+	if err := dns.Register(p.Ctx, admin, u.dnsIP); err != nil {
+		return u.withoutDNS(err, local, k)
+	}
+	c = cli.Impersonate(c, pki.Component("cluster-dns").Name)
 	c.QPS = -1
 	client, err := kubernetes.NewForConfig(c)
 	if err != nil {
 		return err
 	}
-	proxy := serviceproxy.New(serviceproxy.Options{Client: client, Nodes: nodes, KeepRules: keepRules, Log: klog.Background()})
-	p.Start("service proxy", func(ctx context.Context) error { return proxy.Run(ctx) })
+	o := dns.Options{Client: client, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf, Own: []netip.Addr{u.dnsIP}, Log: klog.Background()}
+	p.Start("cluster DNS", func(ctx context.Context) error { return dns.Run(ctx, o, admin) })
 	return nil
+}
+
+// serviceSync returns the minimum time between two updates of the service proxy.
+func serviceSync(n config.Nodes) time.Duration {
+	return time.Duration(n.ServiceSyncMilliseconds) * time.Millisecond
+}
+
+// withoutDNS continues without cluster DNS, unless a flag demands it. Pods use the cluster's
+// other DNS server, if there is one.
+func (u *upServices) withoutDNS(reason error, local *upLocalNodes, k *config.Kubelet) error {
+	if u.dns == switchOn {
+		return fmt.Errorf("--dns on: %w", reason)
+	}
+	local.notes = append(local.notes, "cluster DNS is off: "+reason.Error())
+	if !u.setDNS {
+		return nil
+	}
+	k.ClusterDNS = nil
+	if other := (*dns.ForeignError)(nil); errors.As(reason, &other) && other.ClusterIP != "" {
+		k.ClusterDNS = []string{other.ClusterIP}
+	}
+	return nil
+}
+
+// newServiceProxy returns the service proxy of these nodes. The caller sets KeepRules and Yield.
+func newServiceProxy(c *rest.Config, nodes []string, o serviceproxy.Options) (*serviceproxy.Proxy, error) {
+	c = rest.CopyConfig(c)
+	c.QPS = -1
+	client, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	o.Client, o.Nodes, o.Log = client, nodes, klog.Background()
+	return serviceproxy.New(o), nil
 }

@@ -27,6 +27,7 @@ var components = []component{
 	{"agent", 6, "the node agent: pod workers, container runtimes, volumes, probes, node pressure, eviction"},
 	{"apiserver", 6, "the Kubernetes API on etcd: kinds, validation, admission, authentication, subresources"},
 	{"controllers", 6, "the controllers, one folder each, and the runners of scheduler and descheduler"},
+	{"dns", 6, "cluster DNS: the Kubernetes DNS specification from informers, forwarding"},
 	{"drain", 6, "`berth drain`: plans, previews and performs the evacuation of nodes"},
 	{"load", 6, "`berth load`: creates the pods of a trace and reports what became of them"},
 	{"sim", 6, "the simulator: virtual clock, in-memory API, faults, invariants, scenarios, replay"},

@@ -64,6 +64,9 @@ type APIServer struct {
 type Nodes struct {
 	StatusWriters       int `json:"statusWriters" doc:"Maximum concurrent status updates of simulated nodes, 1 to 1000."`
 	LeaseRenewalSeconds int `json:"leaseRenewalSeconds" doc:"Interval at which an agent renews its node's Lease, 1 to 3600; well below nodeLifecycle.gracePeriodSeconds."`
+
+	EndpointTimeoutMilliseconds int `json:"endpointTimeoutMilliseconds" doc:"Maximum time that the service proxy may take to stop sending connections to a pod that is being deleted, before its containers get SIGTERM; 0 to 30000. 0 sends SIGTERM at once, as the kubelet does. At most half of the grace period is used."`
+	ServiceSyncMilliseconds     int `json:"serviceSyncMilliseconds" doc:"Minimum time between two updates of the service proxy's rules, 0 to 60000. kube-proxy's minSyncPeriod is 1000."`
 }
 
 // Default returns the default configuration.
@@ -74,7 +77,7 @@ func Default() Berth {
 			Preemption: Preemption{LedgerBudgets: true, PreferMovableVictims: true, VictimsTimeoutSeconds: 600}},
 		APIServer: APIServer{StoredOnlyWarnings: true, StrictResourceVersions: true, DisableAdmissionPlugins: []string{}, MaxRequestsInFlight: 400, MaxMutatingRequestsInFlight: 200,
 			DefaultNotReadyTolerationSeconds: 300, DefaultUnreachableTolerationSeconds: 300},
-		Nodes: Nodes{StatusWriters: 16, LeaseRenewalSeconds: 10},
+		Nodes: Nodes{StatusWriters: 16, LeaseRenewalSeconds: 10, EndpointTimeoutMilliseconds: 2000},
 
 		Budgets: defaultBudgets(), NodeLifecycle: defaultLifecycle(), PodGC: PodGC{TerminatedThreshold: 12500}, Holds: defaultHolds(), Pressure: defaultPressure(),
 	}
@@ -98,6 +101,8 @@ func (c *Berth) Validate() []error {
 	within("apiServer.defaultNotReadyTolerationSeconds", c.APIServer.DefaultNotReadyTolerationSeconds, 0, 31536000)
 	within("apiServer.defaultUnreachableTolerationSeconds", c.APIServer.DefaultUnreachableTolerationSeconds, 0, 31536000)
 	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
+	within("nodes.endpointTimeoutMilliseconds", c.Nodes.EndpointTimeoutMilliseconds, 0, 30000)
+	within("nodes.serviceSyncMilliseconds", c.Nodes.ServiceSyncMilliseconds, 0, 60000)
 	within("nodes.leaseRenewalSeconds", c.Nodes.LeaseRenewalSeconds, 1, 3600)
 	errs = append(errs, c.validateLifecycle(within)...)
 	c.Holds.validate(within)

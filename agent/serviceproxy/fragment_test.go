@@ -1,0 +1,175 @@
+package serviceproxy
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+var testLocation = location{nodes: map[string]bool{"n1": true}, zone: "z1"}
+
+// text returns the chains of a fragment, and where each address leads.
+func (f *fragment) text() string {
+	var lines []string
+	for name, rules := range f.chains {
+		for i, r := range rules {
+			lines = append(lines, fmt.Sprintf("%s %d: %s", name, i+1, r))
+		}
+	}
+	for e, chain := range f.elements {
+		switch {
+		case e.set == nodePortMap:
+			lines = append(lines, "node port: "+chain)
+		case e.set == endpointMap:
+			for name := range f.chains {
+				for i := range 9 {
+					if e.key == endpointKey(name, i) {
+						a, _ := netip.AddrFromSlice([]byte(chain[:len(chain)-4]))
+						lines = append(lines, fmt.Sprintf("%s endpoint %d: %s", name, i, a))
+					}
+				}
+			}
+		case e.set == serviceIPMap:
+			a, _ := netip.AddrFromSlice([]byte(e.key[:len(e.key)-8]))
+			lines = append(lines, a.String()+": "+chain)
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func TestFragment(t *testing.T) {
+	a, b := netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.1.0.2")
+	both := slice(corev1.ProtocolTCP, on("n2", b, "ready"), on("n1", a, "ready"))
+	nodePort := func(policy corev1.ServiceExternalTrafficPolicy) func(*corev1.Service) {
+		return func(s *corev1.Service) {
+			s.Spec.Type, s.Spec.Ports[0].NodePort, s.Spec.ExternalTrafficPolicy = corev1.ServiceTypeNodePort, 30080, policy
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*corev1.Service)
+		slices []*discoveryv1.EndpointSlice
+		want   string
+	}{
+		"cluster IP":   {nil, both, "10.96.7.7: cluster-default/web/tcp/80\ncluster-default/web/tcp/80 1: dnat to one of 2 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: 10.1.0.1\ncluster-default/web/tcp/80 endpoint 1: 10.1.0.2"},
+		"no endpoints": {nil, nil, "10.96.7.7: reject"},
+		"only terminating endpoints serve": {nil, slice(corev1.ProtocolTCP, on("n1", a, "serving"), on("n1", b, "ended")),
+			"10.96.7.7: cluster-default/web/tcp/80\ncluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: 10.1.0.1"},
+		"a ready endpoint replaces terminating ones": {nil, slice(corev1.ProtocolTCP, on("n1", a, "serving"), on("n1", b, "ready")),
+			"10.96.7.7: cluster-default/web/tcp/80\ncluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: 10.1.0.2"},
+		"affinity": {func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP }, slice(corev1.ProtocolTCP, on("n1", a, "ready")),
+			`10.96.7.7: cluster-default/web/tcp/80
+cluster-default/web/tcp/80 1: dnat to saddr map @clients-cluster-default/web/tcp/80 if an endpoint of cluster-default/web/tcp/80, timeout 3h0m0s
+cluster-default/web/tcp/80 2: update @clients-cluster-default/web/tcp/80, dnat to one of 1 endpoints of cluster-default/web/tcp/80, timeout 3h0m0s
+cluster-default/web/tcp/80 3: dnat to one of 1 endpoints of cluster-default/web/tcp/80
+cluster-default/web/tcp/80 endpoint 0: 10.1.0.1`},
+		"node port": {nodePort(corev1.ServiceExternalTrafficPolicyCluster), slice(corev1.ProtocolTCP, on("n1", a, "ready")),
+			`10.96.7.7: cluster-default/web/tcp/80
+cluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80
+cluster-default/web/tcp/80 endpoint 0: 10.1.0.1
+external-default/web/tcp/80 1: mark for masquerade
+external-default/web/tcp/80 2: goto cluster-default/web/tcp/80
+node port: external-default/web/tcp/80`},
+		"node port with policy Local": {nodePort(corev1.ServiceExternalTrafficPolicyLocal), both,
+			`10.96.7.7: cluster-default/web/tcp/80
+cluster-default/web/tcp/80 1: dnat to one of 2 endpoints of cluster-default/web/tcp/80
+cluster-default/web/tcp/80 endpoint 0: 10.1.0.1
+cluster-default/web/tcp/80 endpoint 1: 10.1.0.2
+external-default/web/tcp/80 1: saddr @local-pods goto cluster-default/web/tcp/80
+external-default/web/tcp/80 2: saddr type local, mark for masquerade, goto cluster-default/web/tcp/80
+external-default/web/tcp/80 3: goto local-default/web/tcp/80
+local-default/web/tcp/80 1: dnat to one of 1 endpoints of local-default/web/tcp/80
+local-default/web/tcp/80 endpoint 0: 10.1.0.1
+node port: external-default/web/tcp/80`},
+		"headless":      {func(s *corev1.Service) { s.Spec.ClusterIP, s.Spec.ClusterIPs = "None", []string{"None"} }, both, ""},
+		"external name": {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, both, ""},
+	} {
+		if got := newFragment(service(c.change), c.slices, discoveryv1.AddressTypeIPv4, testLocation).text(); got != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
+		}
+	}
+}
+
+func TestIPv6Fragment(t *testing.T) {
+	s := service(func(s *corev1.Service) { s.Spec.ClusterIPs = []string{"10.96.7.7", "fd00::7"} })
+	six := slice(corev1.ProtocolTCP, on("n1", netip.MustParseAddr("fd01::1"), "ready"))
+	six[0].AddressType = discoveryv1.AddressTypeIPv6
+	all := append(slice(corev1.ProtocolTCP, on("n1", netip.MustParseAddr("10.1.0.1"), "ready")), six...)
+	want := "cluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: fd01::1\nfd00::7: cluster-default/web/tcp/80"
+	if got := newFragment(s, all, discoveryv1.AddressTypeIPv6, testLocation).text(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// Endpoints with hints for this zone or node are preferred, unless one has no hint.
+func TestHints(t *testing.T) {
+	at := func(last byte, zone, node string) endpoint {
+		e := endpoint{at: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, last}), 80), ready: true, serving: true}
+		if zone != "" {
+			e.zones = []string{zone}
+		}
+		if node != "" {
+			e.nodes = []string{node}
+		}
+		return e
+	}
+	for name, c := range map[string]struct {
+		all  []endpoint
+		want int
+	}{
+		"zone":           {[]endpoint{at(1, "z1", ""), at(2, "z2", "")}, 1},
+		"node":           {[]endpoint{at(1, "z1", "n2"), at(2, "z1", "n1"), at(3, "z1", "n3")}, 1},
+		"other node":     {[]endpoint{at(1, "z1", "n2"), at(2, "z2", "n3")}, 1},
+		"missing hint":   {[]endpoint{at(1, "z1", ""), at(2, "", "")}, 2},
+		"no endpoint":    {[]endpoint{at(1, "z2", ""), at(2, "z3", "")}, 2},
+		"without hints":  {[]endpoint{at(1, "", ""), at(2, "", "")}, 2},
+		"not ready ones": {[]endpoint{at(1, "z1", ""), {at: at(9, "", "").at}}, 1},
+	} {
+		if got := clusterEndpoints(c.all, testLocation); len(got) != c.want {
+			t.Errorf("%s: %v, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestHealthCheck(t *testing.T) {
+	a, b := netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.1.0.2")
+	s := service(func(s *corev1.Service) {
+		s.Spec.Type, s.Spec.ExternalTrafficPolicy, s.Spec.HealthCheckNodePort = corev1.ServiceTypeLoadBalancer, corev1.ServiceExternalTrafficPolicyLocal, 32000
+	})
+	for want, all := range map[int][]*discoveryv1.EndpointSlice{
+		1: slice(corev1.ProtocolTCP, on("n1", a, "ready"), on("n2", b, "ready")),
+		0: slice(corev1.ProtocolTCP, on("n1", a, "serving")),
+	} {
+		port, local := healthPort(s, all, testLocation)
+		if port != 32000 || local != want {
+			t.Errorf("port %d, %d local endpoints, want %d", port, local, want)
+		}
+		answer := httptest.NewRecorder()
+		(&healthServer{service: "default/web", local: local}).ServeHTTP(answer, nil)
+		var body struct{ LocalEndpoints int }
+		if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil || body.LocalEndpoints != want || (answer.Code == http.StatusOK) != (want > 0) {
+			t.Errorf("%d local endpoints: status %d, %s, %v", want, answer.Code, answer.Body, err)
+		}
+	}
+}
+
+func TestIntervals(t *testing.T) {
+	got := withoutOverlaps([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.0/24")})
+	if fmt.Sprint(got) != "[10.0.0.0/8 192.0.2.0/24]" {
+		t.Errorf("prefixes %v", got)
+	}
+	if e := intervals(got); len(e) != 4 || netip.AddrFrom4([4]byte(e[1].Key)).String() != "11.0.0.0" {
+		t.Errorf("intervals %v", e)
+	}
+	if e := intervals([]netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}); len(e) != 1 {
+		t.Errorf("intervals of all addresses: %v", e)
+	}
+}

@@ -1,0 +1,92 @@
+package serviceproxy
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// settleDelay is added after an endpoint is out of this machine's tables. Proxies of other machines
+// get the same change at the same time, and packets are under way.
+const settleDelay = 50 * time.Millisecond
+
+// routes counts the Services that send new connections to an endpoint.
+type routes struct {
+	mu      sync.Mutex
+	inUse   map[netip.Addr]int
+	pending map[netip.Addr]int // changes that are not yet in the kernel
+	changed chan struct{}      // closed at the next apply
+}
+
+func newRoutes() *routes {
+	return &routes{inUse: map[netip.Addr]int{}, pending: map[netip.Addr]int{}, changed: make(chan struct{})}
+}
+
+// replace records that a Service's rules will change.
+func (r *routes) replace(old, now *fragment) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old != nil {
+		for a := range old.routed {
+			r.pending[a]--
+		}
+	}
+	for a := range now.routed {
+		r.pending[a]++
+	}
+}
+
+// apply records that all changes are in the kernel.
+func (r *routes) apply() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for a, n := range r.pending {
+		if r.inUse[a] += n; r.inUse[a] == 0 {
+			delete(r.inUse, a)
+		}
+	}
+	clear(r.pending)
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// uses reports whether a Service sends new connections to one of the addresses, and returns a
+// channel that is closed when that may have changed.
+func (r *routes) uses(addresses []netip.Addr) (bool, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range addresses {
+		if r.inUse[a] > 0 {
+			return true, r.changed
+		}
+	}
+	return false, r.changed
+}
+
+// AwaitUnrouted blocks until no Service sends new connections to the addresses, or ctx ends. It
+// returns at once if none did.
+func (p *Proxy) AwaitUnrouted(ctx context.Context, texts []string) {
+	var addresses []netip.Addr
+	for _, text := range texts {
+		if a, err := netip.ParseAddr(text); err == nil {
+			addresses = append(addresses, a)
+		}
+	}
+	used, changed := p.routes.uses(addresses)
+	if !used {
+		return
+	}
+	for used {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+		used, changed = p.routes.uses(addresses)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(settleDelay):
+	}
+}

@@ -1,0 +1,76 @@
+package testprogram
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// maxFailuresShown bounds the failures that sendRequests prints.
+const maxFailuresShown = 20
+
+// sendRequests sends GET requests at a rate per second for a duration, to the URLs in turn, each on
+// a connection of its own. It prints the failures and a summary.
+func sendRequests(rateText, durationText string, urls []string, out io.Writer) error {
+	rate, err := strconv.Atoi(rateText)
+	if err != nil || rate < 1 || rate > 100_000 {
+		return fmt.Errorf("rate %q: must be a number from 1 to 100000", rateText)
+	}
+	duration, err := time.ParseDuration(durationText)
+	if err != nil {
+		return err
+	}
+	r := requester{out: out, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	var running sync.WaitGroup
+	end := time.Now().Add(duration)
+	sent := 0
+	for ; time.Now().Before(end); sent++ {
+		url := urls[sent%len(urls)]
+		running.Go(func() { r.request(url) })
+		<-tick.C
+	}
+	running.Wait()
+	fmt.Fprintf(out, "sent %d failed %d\n", sent, r.failed)
+	return nil
+}
+
+// requester counts failed requests.
+type requester struct {
+	client *http.Client
+
+	mu     sync.Mutex
+	out    io.Writer
+	failed int
+}
+
+func (r *requester) request(url string) {
+	err := r.get(url)
+	if err == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed++; r.failed <= maxFailuresShown {
+		fmt.Fprintf(r.out, "%s %v\n", time.Now().Format("15:04:05.000"), err)
+	}
+}
+
+func (r *requester) get(url string) error {
+	reply, err := r.client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reply.Body.Close() }()
+	if _, err := io.Copy(io.Discard, reply.Body); err != nil {
+		return fmt.Errorf("reading the answer of %s: %w", url, err)
+	}
+	if reply.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, reply.Status)
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+// Package dns is the cluster's DNS server. It serves the Kubernetes DNS specification (version
+// 1.1.0) from informers, and forwards other names to the name servers of the machine.
+//
+//	query ── limits ── name in the cluster's domain? ── zone: Services, endpoints, pods
+//	                                          └─ no ── forwarder: /etc/resolv.conf
+//
+// The zone (zone.go, service_records.go) computes answers from the informers' caches and has no
+// state of its own. Pods are hostile clients: queries, TCP connections and forwarded queries are
+// limited in total and per client, and clients outside private networks are refused. The forwarder
+// never asks itself: it skips its own addresses, and detects longer loops by a probe.
+//
+// Register publishes the server as the Service kube-dns in kube-system.
+package dns

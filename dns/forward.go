@@ -1,0 +1,143 @@
+package dns
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// upstreamTimeout bounds the wait for one name server, and resolv.conf lists at most three.
+	upstreamTimeout = 2 * time.Second
+	maxUpstreams    = 3
+	// reloadInterval is how often the file of the name servers is checked for changes.
+	reloadInterval = 5 * time.Second
+	// probeSuffix ends the names of loop probes.
+	probeSuffix = ".loop-probe.berth.invalid."
+)
+
+// errNoUpstream means that no name server is left to ask.
+var errNoUpstream = errors.New("no upstream name server")
+
+// forwarder asks the name servers of a resolv.conf.
+type forwarder struct {
+	file string
+	port string // of the name servers
+	// isOwn reports whether an address is the server's.
+	isOwn func(netip.AddrPort) bool
+	log   klog.Logger
+
+	mu      sync.Mutex
+	checked time.Time
+	changed time.Time // modification time of the file
+	servers []netip.AddrPort
+	probes  map[string]netip.AddrPort // names of probes, with the name server that was sent each
+}
+
+// upstreams returns the name servers, after reading a changed file.
+func (f *forwarder) upstreams() []netip.AddrPort {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Since(f.checked) < reloadInterval {
+		return f.servers
+	}
+	f.checked = time.Now()
+	info, err := os.Stat(f.file)
+	if err != nil || info.ModTime().Equal(f.changed) {
+		return f.servers
+	}
+	text, err := os.ReadFile(f.file)
+	if err != nil {
+		return f.servers
+	}
+	f.changed, f.servers = info.ModTime(), nil
+	f.probes = map[string]netip.AddrPort{}
+	for _, a := range parseNameservers(string(text)) {
+		port, _ := strconv.ParseUint(f.port, 10, 16)
+		at := netip.AddrPortFrom(a, uint16(port))
+		if f.isOwn(at) || len(f.servers) == maxUpstreams {
+			continue
+		}
+		f.servers = append(f.servers, at)
+		name := strconv.FormatUint(rand.Uint64(), 36) + probeSuffix
+		f.probes[name] = at
+		go f.probe(name, at)
+	}
+	f.log.Info("Cluster DNS forwards other names", "file", f.file, "nameservers", f.servers)
+	return f.servers
+}
+
+// parseNameservers returns the addresses of the name servers in a resolv.conf.
+func parseNameservers(text string) (out []netip.Addr) {
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[0] != "nameserver" {
+			continue
+		}
+		if a, err := netip.ParseAddr(fields[1]); err == nil && !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// probe asks a name server for a name that only this server knows.
+func (f *forwarder) probe(name string, at netip.AddrPort) {
+	m := new(dns.Msg).SetQuestion(name, dns.TypeHINFO)
+	c := dns.Client{Timeout: upstreamTimeout}
+	_, _, _ = c.Exchange(m, at.String())
+}
+
+// isProbe reports whether the name is a probe. If it is one of this server's, the name server that
+// was asked leads back here and is not used any more.
+func (f *forwarder) isProbe(name string) bool {
+	if !strings.HasSuffix(name, probeSuffix) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if at, own := f.probes[name]; own {
+		f.servers = slices.DeleteFunc(slices.Clone(f.servers), func(s netip.AddrPort) bool { return s == at })
+		f.log.Info("A name server forwards to cluster DNS; it is not used", "nameserver", at, "file", f.file)
+	}
+	return true
+}
+
+// exchange forwards a query to the first name server that answers.
+func (f *forwarder) exchange(query *dns.Msg, network string) (*dns.Msg, error) {
+	asked := query.Copy()
+	asked.Id = dns.Id()
+	err := errNoUpstream
+	for _, at := range f.upstreams() {
+		c := dns.Client{Net: network, Timeout: upstreamTimeout, UDPSize: dns.MinMsgSize}
+		if opt := asked.IsEdns0(); opt != nil {
+			c.UDPSize = max(dns.MinMsgSize, opt.UDPSize())
+		}
+		var reply *dns.Msg
+		reply, _, err = c.Exchange(asked, at.String())
+		if err == nil && !sameQuestion(asked, reply) {
+			err = errors.New("the name server answered another question")
+		}
+		if err == nil && reply.Rcode != dns.RcodeServerFailure && reply.Rcode != dns.RcodeRefused {
+			reply.Id = query.Id
+			return reply, nil
+		}
+		if err == nil {
+			err = errors.New("the name server answered " + dns.RcodeToString[reply.Rcode])
+		}
+	}
+	return nil, err
+}
+
+func sameQuestion(a, b *dns.Msg) bool {
+	return len(b.Question) == 1 && strings.EqualFold(a.Question[0].Name, b.Question[0].Name) && a.Question[0].Qtype == b.Question[0].Qtype
+}

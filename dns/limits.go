@@ -1,0 +1,99 @@
+package dns
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+)
+
+// Limits of work in progress. A pod that sends more gets no answer, which affects only that pod.
+const (
+	maxQueries, maxQueriesPerClient         = 4096, 256
+	maxForwarded, maxForwardedPerClient     = 1024, 64
+	maxConnections, maxConnectionsPerClient = 1024, 32
+)
+
+// limiter bounds work in progress, in total and per client.
+type limiter struct {
+	total, perClient int
+	mu               sync.Mutex
+	active           map[netip.Addr]int
+	all              int
+}
+
+func newLimiter(total, perClient int) *limiter {
+	return &limiter{total: total, perClient: perClient, active: map[netip.Addr]int{}}
+}
+
+// start reports whether the client may start another piece of work, which ends with end.
+func (l *limiter) start(client netip.Addr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all >= l.total || l.active[client] >= l.perClient {
+		return false
+	}
+	l.all++
+	l.active[client]++
+	return true
+}
+
+func (l *limiter) end(client netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all--
+	if l.active[client]--; l.active[client] == 0 {
+		delete(l.active, client)
+	}
+}
+
+// limitedListener closes connections above the limit.
+type limitedListener struct {
+	net.Listener
+	limit *limiter
+}
+
+// Accept implements net.Listener.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		from := addressOf(c.RemoteAddr())
+		if l.limit.start(from) {
+			return &limitedConn{Conn: c, end: sync.OnceFunc(func() { l.limit.end(from) })}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// limitedConn releases its place when it is closed.
+type limitedConn struct {
+	net.Conn
+	end func()
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	c.end()
+	return c.Conn.Close()
+}
+
+// addressOf returns the IP address of a UDP or TCP address.
+func addressOf(a net.Addr) netip.Addr {
+	switch a := a.(type) {
+	case *net.UDPAddr:
+		return a.AddrPort().Addr().Unmap()
+	case *net.TCPAddr:
+		return a.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
+
+// carrierGradeNAT is shared address space, which clusters also use for pods.
+var carrierGradeNAT = netip.MustParsePrefix("100.64.0.0/10")
+
+// isPrivate reports whether an address is from a network without a route on the Internet.
+func isPrivate(a netip.Addr) bool {
+	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carrierGradeNAT.Contains(a)
+}

@@ -1,0 +1,119 @@
+package dns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+)
+
+// preferredPort is the server's port if it is free. Port 53 belongs to the machine's resolver.
+const preferredPort = 10053
+
+// idleTimeout closes TCP connections without queries.
+const idleTimeout = 8 * time.Second
+
+// Options configures a server.
+type Options struct {
+	// Client watches Services, EndpointSlices, pods, namespaces and nodes.
+	Client kubernetes.Interface
+	// Domain is the cluster's domain, such as cluster.local.
+	Domain string
+	// ResolvConf names the file with the name servers for other names.
+	ResolvConf string
+	// Own are further addresses of the server: cluster IPs of its Service.
+	Own []netip.Addr
+	Log klog.Logger
+}
+
+// Listener is an open address of a server: the same port for UDP and TCP.
+type Listener struct {
+	udp net.PacketConn
+	tcp net.Listener
+}
+
+// Listen opens an address at the preferred port or, if it is taken, at another.
+func Listen(at netip.Addr) (*Listener, error) {
+	l, err := listen(netip.AddrPortFrom(at, preferredPort))
+	for range 10 {
+		if err == nil {
+			return l, nil
+		}
+		l, err = listen(netip.AddrPortFrom(at, 0)) // the TCP port may be taken for UDP
+	}
+	return nil, fmt.Errorf("cluster DNS: %w", err)
+}
+
+func listen(at netip.AddrPort) (*Listener, error) {
+	tcp, err := net.Listen("tcp", at.String())
+	if err != nil {
+		return nil, err
+	}
+	port := tcp.Addr().(*net.TCPAddr).AddrPort().Port()
+	udp, err := net.ListenPacket("udp", netip.AddrPortFrom(at.Addr(), port).String())
+	if err != nil {
+		_ = tcp.Close()
+		return nil, err
+	}
+	return &Listener{udp, tcp}, nil
+}
+
+// Address returns the address and port.
+func (l *Listener) Address() netip.AddrPort { return l.tcp.Addr().(*net.TCPAddr).AddrPort() }
+
+// Close closes the address.
+func (l *Listener) Close() error { return errors.Join(l.udp.Close(), l.tcp.Close()) }
+
+// Server answers DNS queries.
+type Server struct{ handler *handler }
+
+// NewServer returns a server. It watches the cluster until ctx is done, and returns after it has
+// the current state.
+func NewServer(ctx context.Context, o Options) (*Server, error) {
+	s, err := newStore(ctx, o.Client)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{&handler{
+		zone: &zone{store: s, domain: dns.Fqdn(strings.ToLower(o.Domain))},
+		forward: &forwarder{file: o.ResolvConf, port: "53", log: o.Log, isOwn: func(at netip.AddrPort) bool {
+			for _, own := range o.Own {
+				if own == at.Addr() {
+					return true
+				}
+			}
+			return false
+		}},
+		queries: newLimiter(maxQueries, maxQueriesPerClient), forwarded: newLimiter(maxForwarded, maxForwardedPerClient), log: o.Log,
+	}}, nil
+}
+
+// Serve answers queries until ctx is done. It closes the listener.
+func (s *Server) Serve(ctx context.Context, l *Listener) error {
+	servers := []*dns.Server{
+		{PacketConn: l.udp, Handler: s.handler, UDPSize: dns.MinMsgSize * 8},
+		{Listener: &limitedListener{l.tcp, newLimiter(maxConnections, maxConnectionsPerClient)}, Handler: s.handler,
+			ReadTimeout: upstreamTimeout, WriteTimeout: upstreamTimeout, IdleTimeout: func() time.Duration { return idleTimeout }},
+	}
+	ended := make(chan error, len(servers))
+	for _, one := range servers {
+		go func() { ended <- one.ActivateAndServe() }()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-ended:
+	}
+	_ = l.Close()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("cluster DNS at %s: %w", l.Address(), err)
+}
