@@ -71,7 +71,7 @@ func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
 	size := s.Frsize
 	u.Capacity, u.Available = int64(s.Blocks)*size, int64(s.Bavail)*size
 	u.TotalInodes, u.FreeInodes = int64(s.Files), int64(s.Ffree)
-	if !u.Local { // a file system of its own, or one that is not measured by file
+	if !u.Local { // a separate file system, or one that is not measured by file
 		u.Bytes, u.Inodes = int64(s.Blocks-s.Bfree)*size, int64(s.Files-s.Ffree)
 		return u, nil
 	}
