@@ -127,7 +127,7 @@ func (v *evictionVector) differences() []string {
 
 // mismatches compares an expected result with the actual one.
 func (e *evictionExpectation) mismatches(v *evictionVector, thresholds []nodepressure.Threshold, err error, rounds []json.RawMessage) (out []string) {
-	if told := fmt.Sprint(err); err == nil && e.Error != "" || err != nil && told != e.Error {
+	if message := fmt.Sprint(err); err == nil && e.Error != "" || err != nil && message != e.Error {
 		return []string{fmt.Sprintf("parsed with error %v, want %q", err, e.Error)}
 	}
 	if len(v.Rounds) == 0 && err == nil {

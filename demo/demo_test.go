@@ -58,7 +58,7 @@ func TestFailedActIsReported(t *testing.T) {
 // The next act starts once the node has reported the pressure of this act and its end.
 func TestNodesAreResetBetweenActs(t *testing.T) {
 	at := time.Unix(1000, 0)
-	for name, told := range map[string]struct {
+	for name, tc := range map[string]struct {
 		status corev1.ConditionStatus
 		since  time.Time
 		taints []corev1.Taint
@@ -69,13 +69,13 @@ func TestNodesAreResetBetweenActs(t *testing.T) {
 		"tainted":      {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{{Key: corev1.TaintNodeDiskPressure}}, "node n has taint " + corev1.TaintNodeDiskPressure},
 		"over":         {corev1.ConditionFalse, at.Add(time.Second), []corev1.Taint{Taint}, ""},
 	} {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: told.taints}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: tc.taints}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
 			{Type: corev1.NodeReady, Status: corev1.ConditionTrue},
-			{Type: corev1.NodeDiskPressure, Status: told.status, LastTransitionTime: metav1.NewTime(told.since)},
+			{Type: corev1.NodeDiskPressure, Status: tc.status, LastTransitionTime: metav1.NewTime(tc.since)},
 		}}}
 		s := &session{Options: Options{Nodes: []string{"n"}}, client: fake.NewClientset(node), pressure: &nodePressure{node: "n", condition: corev1.NodeDiskPressure, since: at}}
-		if got := s.blockedReason(t.Context()); got != told.want {
-			t.Errorf("%s: %q, want %q", name, got, told.want)
+		if got := s.blockedReason(t.Context()); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (s *session) comparePreview(preview, result *drain.Result) error {
 	if preview.Rounds != result.Rounds {
 		return fmt.Errorf("%d rounds were previewed, %d needed", preview.Rounds, result.Rounds)
 	}
-	s.printIndented("Both replacements run where the preview said, in %d rounds.", result.Rounds)
+	s.printIndented("Both replacements run on the previewed nodes, in %d rounds.", result.Rounds)
 	return nil
 }
 

@@ -48,13 +48,13 @@ func TestPreviewMatchesRunSoak(t *testing.T) {
 		if failures >= 50 || !deadline.IsZero() && time.Now().After(deadline) {
 			break
 		}
-		foretold, is, err := twice(first + i)
+		preview, is, err := previewAndDrain(first + i)
 		if errors.Is(err, drain.ErrPreemptionLoop) {
 			circles++
 			continue
 		}
 		if err == nil {
-			err = differ(foretold, is)
+			err = differ(preview, is)
 		}
 		if err != nil {
 			failures++
@@ -66,19 +66,19 @@ func TestPreviewMatchesRunSoak(t *testing.T) {
 		for j := range is.Pods {
 			count[is.Pods[j].Outcome]++
 		}
-		for j := range foretold.Pods {
-			if foretold.Pods[j].Uncertain {
+		for j := range preview.Pods {
+			if preview.Pods[j].Uncertain {
 				uncertain++
 			}
 		}
-		if lines(foretold, nil) != lines(is, nil) {
+		if lines(preview, nil) != lines(is, nil) {
 			otherwise++
 		}
 	}
 	if most := 20 + pods/20; uncertain > most {
 		t.Errorf("of %d pods %d are uncertain, want at most %d", pods, uncertain, most)
 	}
-	fmt.Printf("soak: drains of %d random clusters were as foretold, %d were not, in %d the scheduler goes round in circles; of %d pods %d moved, %d were pending, %d held; of %d it was said that they are not certain, and in %d clusters some of these came otherwise\n",
+	fmt.Printf("soak: drains of %d random clusters matched the preview, %d did not, in %d preemption does not end; of %d pods %d moved, %d were pending, %d were blocked; %d were marked as uncertain, and in %d clusters some of these differed\n",
 		done, failures, circles, pods, count[drain.OutcomeMoved], count[drain.OutcomePending], count[drain.OutcomeBlocked], uncertain, otherwise)
 }
 
@@ -94,8 +94,8 @@ func number(t *testing.T, name string, otherwise int64) int64 {
 	return n
 }
 
-// twice previews the drain of a cluster and then performs it.
-func twice(seed int64) (foretold, is *drain.Result, err error) {
+// previewAndDrain previews the drain of a cluster and then performs it.
+func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 	d := draw(seed)
 	o, err := sim.Defaults()
 	if err != nil {
@@ -133,7 +133,7 @@ func twice(seed int64) (foretold, is *drain.Result, err error) {
 	case a.result == nil:
 		return nil, nil, fmt.Errorf("the drain has not ended after %v", ends)
 	}
-	return a.foretold, a.result, nil
+	return a.preview, a.result, nil
 }
 
 // actor previews a drain of a simulated cluster and starts it.
@@ -143,7 +143,7 @@ type actor struct {
 	nodes     []string
 	options   drain.Options
 	scheduler drain.Scheduler
-	foretold  *drain.Result
+	preview   *drain.Result
 	result    *drain.Result
 	err       error
 }
@@ -157,7 +157,7 @@ func (a *actor) begin() {
 	}
 	c := drain.Cluster{Now: a.w.Now(), Scheduler: a.scheduler}
 	c.Read(objects)
-	if a.foretold, a.err = drain.Preview(c, a.nodes, a.options); a.err != nil {
+	if a.preview, a.err = drain.Preview(c, a.nodes, a.options); a.err != nil {
 		return
 	}
 	d, err := drainactor.New(a.w, a.nodes, a.options, a.scheduler)
@@ -172,21 +172,21 @@ func (a *actor) begin() {
 }
 
 // differ returns the first difference between the certain parts of two results.
-func differ(foretold, is *drain.Result) error {
+func differ(preview, is *drain.Result) error {
 	uncertain := map[string]bool{}
-	for i := range foretold.Pods {
-		if p := &foretold.Pods[i]; p.Uncertain {
+	for i := range preview.Pods {
+		if p := &preview.Pods[i]; p.Uncertain {
 			uncertain[p.Pod] = true
 		}
 	}
-	want, got := lines(foretold, uncertain), lines(is, uncertain)
-	if want == got && (len(uncertain) > 0 || foretold.ExitCode() == is.ExitCode()) {
+	want, got := lines(preview, uncertain), lines(is, uncertain)
+	if want == got && (len(uncertain) > 0 || preview.ExitCode() == is.ExitCode()) {
 		return nil
 	}
 	if os.Getenv("BERTH_TRACE") != "" {
-		want += fmt.Sprintf("preempted: %v", foretold.Preempted)
+		want += fmt.Sprintf("preempted: %v", preview.Preempted)
 	}
-	return fmt.Errorf("previewed (exit %d)\n%s\nbut got (exit %d)\n%s", foretold.ExitCode(), want, is.ExitCode(), got)
+	return fmt.Errorf("previewed (exit %d)\n%s\nbut got (exit %d)\n%s", preview.ExitCode(), want, is.ExitCode(), got)
 }
 
 // lines describes the results of all pods except some.
@@ -199,10 +199,10 @@ func lines(r *drain.Result, but map[string]bool) string {
 		}
 		fmt.Fprintf(&b, "  %s %s %s round=%d", p.Pod, p.Outcome, p.To, p.Round)
 		if p.Block != nil {
-			fmt.Fprintf(&b, " %s %s never=%v", p.Block.Kind, p.Block.Budget, p.Block.Permanent)
+			fmt.Fprintf(&b, " %s %s permanent=%v", p.Block.Kind, p.Block.Budget, p.Block.Permanent)
 		}
 		if p.FirstBlock != nil && os.Getenv("BERTH_TRACE") != "" {
-			fmt.Fprintf(&b, " first held by %s %s: %s, until %s", p.FirstBlock.Kind, p.FirstBlock.Budget, p.FirstBlock.Reason, p.FirstBlock.ClearedBy)
+			fmt.Fprintf(&b, " first blocked by %s %s: %s, until %s", p.FirstBlock.Kind, p.FirstBlock.Budget, p.FirstBlock.Reason, p.FirstBlock.ClearedBy)
 		}
 		b.WriteString("\n")
 	}

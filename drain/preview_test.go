@@ -74,7 +74,7 @@ func clusterOf(t *testing.T, objects ...any) Cluster {
 	return c
 }
 
-func foretell(t *testing.T, o Options, objects ...any) *Result {
+func preview(t *testing.T, o Options, objects ...any) *Result {
 	t.Helper()
 	r, err := Preview(clusterOf(t, objects...), []string{"n1"}, o)
 	if err != nil {
@@ -104,7 +104,7 @@ func lines(r *Result) string {
 }
 
 func TestOnePodPerWorkloadAndRound(t *testing.T) {
-	r := foretell(t, Options{IgnoreDaemonSets: true}, node("n1", 4000), node("n2", 2000), node("n3", 1000),
+	r := preview(t, Options{IgnoreDaemonSets: true}, node("n1", 4000), node("n2", 2000), node("n3", 1000),
 		pod("web", "web-1", "n1", 500), pod("web", "web-2", "n1", 500), pod("web", "web-3", "n1", 500), pod("db", "db-1", "n1", 500))
 	want := "default/db-1 moved n2 round=1\ndefault/web-1 moved n2 round=1\ndefault/web-2 moved n3 round=2\ndefault/web-3 moved n2 round=3"
 	if got := lines(r); got != want || r.ExitCode() != 0 || r.Rounds != 3 {
@@ -135,7 +135,7 @@ func TestPermanentBlocksNameTheField(t *testing.T) {
 			"spec.unhealthyPodEvictionPolicy of budget default/ill: AlwaysAllow"},
 		"no controller": {[]any{lone, guard("lone", maxUnavailable(1))}, "spec.minAvailable of budget default/lone: a number"},
 	} {
-		r := foretell(t, Options{Force: true}, append([]any{node("n1", 4000), node("n2", 4000)}, c.objects...)...)
+		r := preview(t, Options{Force: true}, append([]any{node("n1", 4000), node("n2", 4000)}, c.objects...)...)
 		p := &r.Pods[0]
 		if c.field == "" {
 			if p.Outcome != OutcomeMoved || r.ExitCode() != 0 {
@@ -153,7 +153,7 @@ func TestPendingReplacementsAreExplained(t *testing.T) {
 	big := pod("big", "big-1", "n1", 3000)
 	picky := pod("picky", "picky-1", "n1", 100)
 	picky.Spec.NodeSelector.Labels = model.Labels{{Key: framework.HostnameKey, Value: "n1"}}
-	r := foretell(t, Options{}, node("n1", 4000), node("n2", 4000), big, picky, pod("other", "other-1", "n2", 2000))
+	r := preview(t, Options{}, node("n1", 4000), node("n2", 4000), big, picky, pod("other", "other-1", "n2", 2000))
 	want := "default/big-1 pending round=1\ndefault/picky-1 pending round=1"
 	if got := lines(r); got != want || r.ExitCode() != 4 {
 		t.Errorf("exit %d\n%s", r.ExitCode(), got)
@@ -186,7 +186,7 @@ func TestOptionsCheck(t *testing.T) {
 func TestPodThatWouldReturnIsBlocked(t *testing.T) {
 	back := pod("back", "back-1", "n1", 900)
 	back.Spec.Tolerations = []model.Toleration{{Op: model.TolExists}}
-	r := foretell(t, Options{}, node("n1", 4000), node("n2", 1000), pod("other", "other-1", "n2", 500), back)
+	r := preview(t, Options{}, node("n1", 4000), node("n2", 1000), pod("other", "other-1", "n2", 500), back)
 	if got := lines(r); got != "default/back-1 blocked return permanent=true round=0" || r.ExitCode() != 4 {
 		t.Errorf("exit %d: %s", r.ExitCode(), got)
 	}
@@ -195,11 +195,11 @@ func TestPodThatWouldReturnIsBlocked(t *testing.T) {
 func TestSurgePodReplaces(t *testing.T) {
 	objects := []any{node("n1", 4000), node("n2", 2000), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)),
 		pod("rest", "rest-1", "n1", 500), guard("rest", maxUnavailable(0))}
-	r := foretell(t, Options{Surge: true}, objects...)
+	r := preview(t, Options{Surge: true}, objects...)
 	if got := lines(r); got != "default/web-1 moved n2 round=1\ndefault/rest-1 blocked budget permanent=true round=0" || !r.Pods[0].Surged {
 		t.Errorf("%s\n%+v", got, r.Pods)
 	}
-	full := foretell(t, Options{Surge: true}, node("n1", 4000), node("n2", 400), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)))
+	full := preview(t, Options{Surge: true}, node("n1", 4000), node("n2", 400), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)))
 	if b := full.Pods[0].Block; b == nil || !strings.Contains(b.Reason, "the additional pod cannot be scheduled") {
 		t.Errorf("%s: %+v", lines(full), b)
 	}

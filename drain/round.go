@@ -101,7 +101,7 @@ func (m *Machine) returnsTo(v *View, p *model.Pod) string {
 	if !ok || p.Owner.UID == "" {
 		return ""
 	}
-	q := newReplica(p, p.Name+"-foretold", "foretold/"+p.UID)
+	q := newReplica(p, p.Name+"-preview", "preview/"+p.UID)
 	gone := v.State.Fork()
 	gone.RemovePod(p.UID)
 	for _, node := range []string{chooseNode(m.placers[profile.Name], q), chooseNode(profile.NewPlacer(gone), q)} {

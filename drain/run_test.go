@@ -77,16 +77,16 @@ func (l *live) drain(o Options) *Drain {
 
 func TestRun(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("web", "web-b", "n1"), livePod("db", "db-a", "n1"))
-	var said []string
+	var progress []string
 	d := l.drain(Options{})
-	d.OnProgress = func(s string) { said = append(said, s) }
+	d.OnProgress = func(s string) { progress = append(progress, s) }
 	r, err := d.Run(t.Context())
 	if err != nil || r.ExitCode() != 0 || r.Count(OutcomeMoved) != 3 || r.Rounds != 2 {
 		t.Fatalf("%v\n%+v", err, r)
 	}
 	n, _ := l.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
-	if !n.Spec.Unschedulable || said[0] != "node n1 is cordoned" || !strings.HasPrefix(said[len(said)-1], "[3/3] default/web-b is replaced by default/web-") {
-		t.Errorf("cordoned: %v, progress\n%s", n.Spec.Unschedulable, strings.Join(said, "\n"))
+	if !n.Spec.Unschedulable || progress[0] != "node n1 is cordoned" || !strings.HasPrefix(progress[len(progress)-1], "[3/3] default/web-b is replaced by default/web-") {
+		t.Errorf("cordoned: %v, progress\n%s", n.Spec.Unschedulable, strings.Join(progress, "\n"))
 	}
 }
 
@@ -171,9 +171,9 @@ func TestLeftoverSurgeIsUndone(t *testing.T) {
 func TestSurgeScalesUpAndDown(t *testing.T) {
 	two := int32(2)
 	l := newLive(t, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: appsv1.StatefulSetSpec{Replicas: &two}})
-	var said []string
+	var progress []string
 	d := l.drain(Options{})
-	d.OnProgress = func(s string) { said = append(said, s) }
+	d.OnProgress = func(s string) { progress = append(progress, s) }
 	p := &model.Pod{Namespace: "default", Name: "db-0", UID: "db-0", NodeName: "n1", Owner: model.Owner{Kind: "StatefulSet", Name: "db"}}
 	now := func() *appsv1.StatefulSet {
 		o, err := l.AppsV1().StatefulSets("default").Get(t.Context(), "db", metav1.GetOptions{})
@@ -202,8 +202,8 @@ func TestSurgeScalesUpAndDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	scale("down from where another client has set it", d.scaleDown, 2)
-	if o := now(); len(o.Labels)+len(o.Annotations) != 0 || !strings.Contains(said[len(said)-1], "keeps its 2 replicas") {
-		t.Errorf("%v, %v, progress %q", o.Labels, o.Annotations, said)
+	if o := now(); len(o.Labels)+len(o.Annotations) != 0 || !strings.Contains(progress[len(progress)-1], "keeps its 2 replicas") {
+		t.Errorf("%v, %v, progress %q", o.Labels, o.Annotations, progress)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestReplacementAnnotation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLive(t, liveNode("n1"), livePod("web", "web-a", "n1"), &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Generation: 7}})
-			told := func() string {
+			annotation := func() string {
 				o, err := l.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "default", "web-a")
 				if err != nil {
 					t.Error(err)
@@ -245,7 +245,7 @@ func TestReplacementAnnotation(t *testing.T) {
 				return o.(*corev1.Pod).Annotations[conversion.ExpectedReplacementAnnotation]
 			}
 			l.refuse = func(string) error {
-				if got := told(); got != tc.asked {
+				if got := annotation(); got != tc.asked {
 					t.Errorf("annotation before the eviction: %q, want %q", got, tc.asked)
 				}
 				return tc.refuse
@@ -256,8 +256,8 @@ func TestReplacementAnnotation(t *testing.T) {
 			if err := d.runAction(t.Context(), Evict{Pod: p, SurgePod: &model.Pod{Name: "web-b"}}); err != nil {
 				t.Error(err)
 			}
-			if tc.refuse != nil && told() != "" {
-				t.Errorf("not evicted, but has annotation %q", told())
+			if tc.refuse != nil && annotation() != "" {
+				t.Errorf("not evicted, but has annotation %q", annotation())
 			}
 		})
 	}

@@ -222,7 +222,7 @@ func (w *simulatedCluster) replacePod(p *model.Pod) {
 	if p.Owner.Kind != "StatefulSet" {
 		name += "-again-" + strconv.Itoa(w.serial)
 	}
-	q := newReplica(p, name, "foretold/"+strconv.Itoa(w.serial)+"/"+p.UID)
+	q := newReplica(p, name, "preview/"+strconv.Itoa(w.serial)+"/"+p.UID)
 	q.Created = w.now
 	w.recreateClaims(p, q)
 	w.put(q)

@@ -84,7 +84,7 @@ func (w *simulatedCluster) prepareClaims(e scheduling.BindVolumes) {
 		w.bindClaim(b.Claim, b.Volume)
 	}
 	for _, c := range e.Plan.Provision {
-		v := &model.PersistentVolume{Name: "foretold-" + c.Namespace + "-" + c.Name, Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Block: c.Block, Phase: "Bound"}
+		v := &model.PersistentVolume{Name: "preview-" + c.Namespace + "-" + c.Name, Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Block: c.Block, Phase: "Bound"}
 		if id, ok := w.view.State.NodeID(e.Node); ok {
 			if host, ok := w.view.State.Node(id).Model.Labels.Get(framework.HostnameKey); ok {
 				v.Affinity = &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: framework.HostnameKey, Values: []string{host}}}}}}

@@ -73,10 +73,10 @@ func TestTerminatingPodsAreAwaited(t *testing.T) {
 		}
 		return nil
 	}
-	var said []string
+	var progress []string
 	d := l.drain(Options{})
 	d.OnProgress = func(s string) {
-		if said = append(said, s); strings.Contains(s, "web-b is replaced") {
+		if progress = append(progress, s); strings.Contains(s, "web-b is replaced") {
 			if err := l.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "default", "web-a"); err != nil && !apierrors.IsNotFound(err) {
 				t.Error(err)
 			}
@@ -86,7 +86,7 @@ func TestTerminatingPodsAreAwaited(t *testing.T) {
 	if err != nil || r.ExitCode() != 0 || r.Count(OutcomeMoved) != 1 || r.Count(OutcomeTerminating) != 1 || r.Count(OutcomeRemoved) != 0 {
 		t.Fatalf("%v\n%+v", err, r)
 	}
-	all := strings.Join(said, "\n")
+	all := strings.Join(progress, "\n")
 	if strings.Contains(all, "web-a is evicted") || !strings.Contains(all, "[0/2] default/web-a is already terminating") || !strings.Contains(all, "[2/2] default/web-a is gone") {
 		t.Error(all)
 	}

@@ -172,7 +172,7 @@ func (k *killTest) waitSettled(t *testing.T) {
 }
 
 // checkRanOnce checks that no container ran twice. A container that ends by itself was
-// started at most once. Another one is restarted only as its status says, if its runtime
+// started at most once. Another one is restarted only according to its status, if its runtime
 // died while it started, and runs once now.
 func (k *killTest) checkRanOnce(t *testing.T) {
 	t.Helper()

@@ -136,7 +136,7 @@ func TestDeschedulerCommand(t *testing.T) {
 	dry := h.run(append(slices.Clone(args), "--dry-run", "-o", "json")...)
 	var report struct {
 		HoldSupport struct{ Supported bool }
-		Moves  []struct{ Pod, From, To, Strategy string }
+		Moves       []struct{ Pod, From, To, Strategy string }
 	}
 	if err := json.Unmarshal([]byte(dry.stdout), &report); err != nil || dry.code != 0 || !report.HoldSupport.Supported || len(report.Moves) != 1 ||
 		report.Moves[0].From != "n1" || report.Moves[0].Strategy != "RemoveDuplicates" {

@@ -39,6 +39,6 @@ func TestGuardDeployment(t *testing.T) {
 	}
 	// No kubelet has created cgroups here.
 	if r := h.run(append(args, "--kubelet-eviction-off", "--cgroup", "/nowhere")...); r.code != 1 || !strings.Contains(r.stderr, "/nowhere/kubepods does not exist") {
-		t.Errorf("beside a kubelet that is said to be off: %s", r)
+		t.Errorf("with a kubelet that is declared off: %s", r)
 	}
 }

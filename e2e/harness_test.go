@@ -69,7 +69,7 @@ func (h testHome) write(name, content string) string {
 	return h.path(name)
 }
 
-// command returns a berth command with arguments and an environment of its own.
+// command returns a berth command with its own arguments and environment.
 func (h testHome) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(testkit.Binary(h.t), args...)
 	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+h.path("state"), "TMPDIR="+h.dir, "KUBECONFIG=", "NO_COLOR=1")
@@ -166,7 +166,7 @@ func (h testHome) startIn(by []string, args ...string) *process {
 		p.kill()
 		if h.t.Failed() {
 			text := p.out.String()
-			h.t.Logf("berth %s said:\n%s", strings.Join(args, " "), text[max(0, len(text)-4000):])
+			h.t.Logf("output of berth %s:\n%s", strings.Join(args, " "), text[max(0, len(text)-4000):])
 		}
 	})
 	return p
@@ -184,7 +184,7 @@ func (p *process) waitForOutput(words string) string {
 		default:
 		}
 		if !strings.Contains(p.out.String(), words) {
-			return fmt.Errorf("%s has not said %q, but: %s", p.cmd, words, p.out.String())
+			return fmt.Errorf("%s has not printed %q, but: %s", p.cmd, words, p.out.String())
 		}
 		return nil
 	})

@@ -43,7 +43,7 @@ func TestSoakIdleCost(t *testing.T) {
 		}
 	}
 	share := float64(cpuTime(t, pid)-before) / float64(measured) * 100
-	fmt.Printf("soak: an agent with %d idle pods takes %.2f %% of a core, %d MiB of its own and %d MiB of its file\n", pods, share, own>>20, file>>20)
+	fmt.Printf("soak: an agent with %d idle pods takes %.2f %% of a core, %d MiB private and %d MiB of its file\n", pods, share, own>>20, file>>20)
 	if share > 2 || own+file > 60<<20 {
 		t.Errorf("an agent with %d idle pods takes %.2f %% of a core and %d MiB, more than 2 %% and 60 MiB", pods, share, (own+file)>>20)
 	}

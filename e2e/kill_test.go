@@ -89,7 +89,7 @@ func killRound(t *testing.T, after int) {
 	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once, and running\n", acknowledged, boundBefore, arriving)
 }
 
-// protobuf returns a fast client with a connection of its own.
+// protobuf returns a fast client with its own connection.
 func (c *cluster) protobuf() kubernetes.Interface {
 	c.t.Helper()
 	config := c.config()

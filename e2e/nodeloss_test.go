@@ -142,9 +142,9 @@ func (c *cluster) checkLossTiming(t *testing.T, config string) {
 	c.json(&n, "get", "node", "a1")
 	silent := readyOf(&n).LastTransitionTime.Sub(lease.Spec.RenewTime.Time)
 	if silent < lossGrace-time.Second { // times of conditions have whole seconds
-		t.Errorf("given up %s after its last renewal, before %s were over", silent, lossGrace)
+		t.Errorf("lost %s after its last renewal, before the grace period of %s", silent, lossGrace)
 	}
-	t.Logf("given up %.1f s after its last renewal; the grace is %s", silent.Seconds(), lossGrace)
+	t.Logf("lost %.1f s after its last renewal; the grace period is %s", silent.Seconds(), lossGrace)
 	r := c.testHome.run("zones", "--kubeconfig", c.kubeconfig, "--config", config, "-o", "json")
 	var zones explain.Zones
 	if err := json.Unmarshal([]byte(r.stdout), &zones); err != nil || len(zones.Zones) != 1 || len(zones.Zones[0].UnreadyNodes) != 1 || zones.Zones[0].UnreadyNodes[0].Tainted.IsZero() || zones.Zones[0].UnreadyNodes[0].Name != "a1" {
@@ -175,7 +175,7 @@ func (c *cluster) waitForTaintEvictions(names ...string) {
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, names) {
-			return fmt.Errorf("leaving are %v, want %v", got, names)
+			return fmt.Errorf("terminating are %v, want %v", got, names)
 		}
 		return nil
 	})

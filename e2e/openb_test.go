@@ -45,7 +45,7 @@ func openb(t *testing.T, file string) string {
 
 // TestOpenB fills a cluster of OpenB's 1,523 nodes with its 8,152 pods through the API,
 // and checks the reported summary with a recount. It must run alone: without enough CPU,
-// nodes miss their Leases and pods are placed later than the summary says.
+// nodes miss their Leases and pods are placed later than in the summary.
 func TestOpenB(t *testing.T) {
 	nodesFile, podsFile := openb(t, "openb_node_list_all_node.csv"), openb(t, "openb_pod_list_default.csv")
 	h := newTestHome(t)
@@ -228,7 +228,7 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 	}
 }
 
-// admits reports whether the required node affinity of a pod allows a node. It knows the
+// admits reports whether the required node affinity of a pod allows a node. It supports the
 // operator In, the only one in the load.
 func admits(t *testing.T, p *corev1.Pod, n *corev1.Node) bool {
 	t.Helper()

@@ -40,8 +40,8 @@ func TestQuickStart(t *testing.T) {
 		}
 		checkNodeCapacity(t, c.pods(), c.nodes())
 	})
-	t.Run("explain says why", func(t *testing.T) { checkExplain(t, c) })
-	t.Run("it says what happened", func(t *testing.T) {
+	t.Run("explain", func(t *testing.T) { checkExplain(t, c) })
+	t.Run("events", func(t *testing.T) {
 		events := c.mustKubectl("get", "events", "--field-selector", "reason=Scheduled")
 		if n := strings.Count(events, "Successfully assigned default/"); n != examplePods {
 			t.Errorf("%d Scheduled events, want %d: %s", n, examplePods, events)

@@ -12,7 +12,7 @@ import (
 )
 
 // bind creates the Binding, through an extender that binds if one is interested, and records the Scheduled event.
-// For a repeated Bind the machine emits a Bound effect instead, since only the machine can tell whether the first
+// For a repeated Bind the machine emits a Bound effect instead, since only the machine can determine whether the first
 // request was granted.
 func (a *Executor) bind(ctx context.Context, e scheduling.Bind) scheduling.Outcome {
 	out, handled := a.o.Extenders.Bind(ctx, e)

@@ -31,9 +31,9 @@
 // 10 and by the weight; preemption; and binding. An error of an extender that is not ignorable makes the call
 // Refused, with the extender, the verb and the error; other errors are reported and ignored. Pods and, for
 // extenders that are not nodeCacheCapable, nodes are sent as the API returns them, from a watch that runs only
-// while extenders are configured. Extender calls have workers of their own, so a slow extender delays only its pods.
+// while extenders are configured. Extender calls have separate workers, so a slow extender delays only its pods.
 //
 // Differences from kube-scheduler: a node that an extender neither keeps nor gives a reason for is rejected with a
-// reason that says so; a victim with the preemptor's priority or above is not accepted; a FailedScheduling event
+// reason that names it; a victim with the preemptor's priority or above is not accepted; a FailedScheduling event
 // with a new message is a new event and not part of the same series, so that the newest reason is visible.
 package executor

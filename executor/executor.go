@@ -51,7 +51,7 @@ type Executor struct {
 	o             Options
 	seed          maphash.Seed
 	queues        []chan scheduling.Effect
-	extenderQueue chan scheduling.Effect // calls to extenders, which may be slow, have a queue of their own
+	extenderQueue chan scheduling.Effect // calls to extenders, which may be slow, have a separate queue
 	pending       atomic.Int64
 	displacer     Displacer
 }

@@ -137,8 +137,8 @@ func DisplacementText(w io.Writer, d *journal.Displacement, earlier int, now tim
 	}
 	fmt.Fprintf(&b, " at %s, %s ago\n", d.Time.UTC().Format(time.DateTime+" MST"), ageOf(now, d.Time))
 	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	for _, said := range displacementLines(d) {
-		fmt.Fprintf(t, "  %s\t%s\n", said[0], oneLine(said[1]))
+	for _, line := range displacementLines(d) {
+		fmt.Fprintf(t, "  %s\t%s\n", line[0], oneLine(line[1]))
 	}
 	_ = t.Flush()
 	if earlier > 0 {

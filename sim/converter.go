@@ -22,7 +22,7 @@ type Input struct {
 }
 
 // Converter converts watch events to scheduler events as package informers does: it converts
-// objects, leaves out finished pods and adds deletions after a list.
+// objects, omits finished pods and adds deletions after a list.
 type Converter struct {
 	intake    *conversion.Converter
 	knownUIDs map[store.Kind]map[string]string // by key

@@ -34,7 +34,7 @@ func (d *descheduler) runAction(a execution.Action) {
 		d.machine.HandleResult(d.w.now, a.ActionID(), got)
 		d.steps.schedule(0)
 	}
-	said := func(err error) {
+	finish := func(err error) {
 		if err != nil {
 			answer(execution.Result{Message: err.Error(), Permanent: apierrors.IsForbidden(err)})
 			return
@@ -44,10 +44,10 @@ func (d *descheduler) runAction(a execution.Action) {
 	switch a := a.(type) {
 	case execution.Reserve:
 		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("capacity on %s is reserved for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
-		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, said)
+		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
 	case execution.Avoid:
 		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s avoid %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.now).Round(time.Second), a.Move.Reason))
-		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, said)
+		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
 	case execution.Release:
 		d.w.log(d.name, "release", a.Hold.Key(), fmt.Sprintf("the Hold on %s for pods of %s is released: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
 		d.request("hold", a.Hold.Key(), func() error {
@@ -56,7 +56,7 @@ func (d *descheduler) runAction(a execution.Action) {
 				return nil
 			}
 			return err
-		}, said)
+		}, finish)
 	case execution.Evict:
 		m := a.Move.Move
 		d.evict(m.Pod, m.Strategy, func(got EvictionResponse) {

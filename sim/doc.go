@@ -16,7 +16,7 @@
 //	descheduler                             the descheduler, planned or compatible
 //	audit                                   the invariants (see Invariants)
 //
-// Each actor knows only what its own watches delivered. A killed actor loses its state and
+// Each actor has only the objects that its own watches delivered. A killed actor loses its state and
 // restarts from a list. Invariants are checked after every commit and every scheduler step; the
 // first Violation ends the run.
 //

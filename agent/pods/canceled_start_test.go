@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/fake"
 )
 
-// cancelsStart is a runtime that gives up the first start of a container when the caller's
+// cancelsStart is a runtime that abandons the first start of a container when the caller's
 // context ends, as containerd does.
 type cancelsStart struct {
 	*fake.Service

@@ -33,7 +33,7 @@ const reasonRefusedByRuntime = "RefusedByRuntime"
 func isPortTaken(err error) bool { return errors.Is(err, network.ErrPortTaken) }
 
 // sandboxError describes why the sandbox was not created. Permanent errors get a waiting reason
-// of their own instead of ContainerCreating.
+// instead of ContainerCreating.
 func sandboxError(err error) error {
 	switch {
 	case isUnsupported(err):

@@ -23,7 +23,7 @@ var innocents = map[string]func(file string) []string{
 	"hot": func(file string) []string {
 		return []string{"-write=380Mi", "-write-to=" + file, "-read=" + file, "-reads=4"}
 	},
-	"hot for ever": func(file string) []string {
+	"permanently hot": func(file string) []string {
 		return []string{"-write=380Mi", "-write-to=" + file, "-read=" + file, "-reads=0"}
 	},
 }
@@ -38,7 +38,7 @@ func TestPageCacheDoesNotEvict(t *testing.T) {
 
 // TestActivePageCacheEvicts disables the option: the kubelet's calculation applies.
 func TestActivePageCacheEvicts(t *testing.T) {
-	if n := evictions(t, "hot for ever", nodepressure.Options{}, 1); n == 0 {
+	if n := evictions(t, "permanently hot", nodepressure.Options{}, 1); n == 0 {
 		t.Error("no eviction, where the kubelet's working set is above the threshold")
 	}
 }
@@ -57,7 +57,7 @@ func TestSoakPageCache(t *testing.T) {
 		t.Logf("soak: %s page cache: %d evictions in %d runs with confirmation", name, n, runs)
 	}
 	// Whether the dirty writer is evicted without the option depends on the phase of writeback.
-	for _, name := range []string{"dirty", "hot for ever"} {
+	for _, name := range []string{"dirty", "permanently hot"} {
 		n := evictions(t, name, nodepressure.Options{}, runs)
 		t.Logf("soak: %s page cache: %d evictions in %d runs without confirmation", name, n, runs)
 	}

@@ -80,7 +80,7 @@ func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
 		u.Available = max(min(u.Available, u.Limit-u.Bytes), 0)
 		return u, err
 	}
-	if !u.Local { // a file system of its own, or one that is not measured by file
+	if !u.Local { // a separate file system, or one that is not measured by file
 		u.Bytes, u.Inodes = int64(s.Blocks-s.Bfree)*size, int64(s.Files-s.Ffree)
 		return u, nil
 	}

@@ -82,7 +82,7 @@ func TestServiceTypeChange(t *testing.T) {
 	now.Spec.Ports[0].NodePort = 0
 	network.PrepareServiceForUpdate(now, old)
 	if got := now.Spec.Ports[0].NodePort; got != 30001 {
-		t.Errorf("left out: node port %d, want the one it had", got)
+		t.Errorf("omitted: node port %d, want the previous one", got)
 	}
 	now.Spec.Type, now.Spec.ExternalName = corev1.ServiceTypeExternalName, "a.b"
 	network.PrepareServiceForUpdate(now, old)

@@ -44,12 +44,12 @@ func TestContainerPorts(t *testing.T) {
 
 func TestContainerEnv(t *testing.T) {
 	checkFaults(t, []fault{
-		{"a name may hold all but an equals sign", `spec: {containers: [{name: c, image: x, env: [{name: "a b.c", value: v}]}]}`, nil},
-		{"an unknown field cannot be told", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.foo}}}]}]}`,
+		{"a name may contain anything except =", `spec: {containers: [{name: c, image: x, env: [{name: "a b.c", value: v}]}]}`, nil},
+		{"unknown field", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.foo}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.foo": error converting fieldPath: field label not supported: spec.foo`}},
-		{"all labels at once are for files", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.labels}}}]}]}`,
+		{"all labels are for volumes only", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.labels}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "metadata.labels": supported values: "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"`}},
-		{"one label can be told", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: "metadata.labels['a/b']"}}}]}]}`, nil},
+		{"one label", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: "metadata.labels['a/b']"}}}]}]}`, nil},
 		{"cpu divisor is 1 or 1m", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: "2"}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "limits.cpu": only divisor's values 1m and 1 are supported with the cpu resource`}},
 		{"envFrom needs a source", `spec: {containers: [{name: c, image: x, envFrom: [{prefix: A}]}]}`,

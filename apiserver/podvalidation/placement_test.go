@@ -30,7 +30,7 @@ func TestAffinity(t *testing.T) {
 
 func TestTopologySpreadConstraints(t *testing.T) {
 	checkFaults(t, []fault{
-		{"what to do when it cannot be met is said", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, labelSelector: {}}]}`,
+		{"whenUnsatisfiable is required", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, labelSelector: {}}]}`,
 			[]string{`spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`}},
 		{"keys need a selector", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [a]}]}`,
 			[]string{`spec.topologySpreadConstraints[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set`}},

@@ -57,7 +57,7 @@ In planned mode a pod is evicted only if the scheduler would place its
 replacement on another node and that brings the strategy closer to its goal. One
 pod of a workload moves at a time, and moves wait for disruption budgets. A move
 that did not help is not repeated soon. If Berth's scheduler places the pods,
-the target is reserved for the replacement; the report says whether it is. If
+the target is reserved for the replacement, which the report shows. If
 pods use other scheduler profiles than the default, pass the scheduler's
 configuration with --config.
 

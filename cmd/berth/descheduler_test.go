@@ -15,7 +15,7 @@ import (
 // TestDeschedulerOnceExitCodes checks the exit code of each outcome of a single run.
 func TestDeschedulerOnceExitCodes(t *testing.T) {
 	made := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}}}
-	left := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}, {Outcome: "given up"}}}
+	left := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}, {Outcome: "abandoned"}}}
 	for name, tc := range map[string]struct {
 		report *descheduler.Report
 		err    error

@@ -125,7 +125,7 @@ func TestDefaultImagesDir(t *testing.T) {
 				t.Errorf("%s, want those of %s", got, tc.want)
 			}
 			if said := strings.Contains(notes.String(), "--root-dir "+up); said != tc.said {
-				t.Errorf("it says %q, want word of the other one: %v", notes.String(), tc.said)
+				t.Errorf("notes %q, want the other directory: %v", notes.String(), tc.said)
 			}
 		})
 	}

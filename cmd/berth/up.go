@@ -210,7 +210,7 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 }
 
 // startControlPlane starts the scheduler, the controllers and the descheduler, each with
-// the permissions of its own user. authority issues the certificates for metrics. at has
+// the permissions of its user. authority issues the certificates for metrics. at has
 // the listeners for metrics.
 func startControlPlane(p *rungroup.Group, config *rest.Config, authority *pki.Authority, settings settings.Settings, moves *upDescheduler, at upOutput, log *logFile) error {
 	settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process

@@ -19,7 +19,7 @@ import (
 
 func TestDetectHoldSupport(t *testing.T) {
 	now := time.Now()
-	says := func(schedulers ...string) *coordinationv1.Lease {
+	lease := func(schedulers ...string) *coordinationv1.Lease {
 		at := metav1.NewMicroTime(now)
 		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("it"), RenewTime: &at}}
 		v1alpha1.AdvertiseHoldSupport(l, schedulers)
@@ -32,12 +32,12 @@ func TestDetectHoldSupport(t *testing.T) {
 		fails  bool
 		why    string
 	}{
-		"Berth's scheduler":         {true, says("default-scheduler"), true, false, ""},
-		"Holds not served":          {false, says("default-scheduler"), true, false, "does not serve Holds"},
-		"not allowed":               {true, says("default-scheduler"), false, false, "may not create Holds"},
+		"Berth's scheduler":         {true, lease("default-scheduler"), true, false, ""},
+		"Holds not served":          {false, lease("default-scheduler"), true, false, "does not serve Holds"},
+		"not allowed":               {true, lease("default-scheduler"), false, false, "may not create Holds"},
 		"no Berth scheduler":        {true, nil, true, false, "Lease kube-system/berth-scheduler does not exist"},
-		"pods of another scheduler": {true, says("berth-scheduler"), true, false, "pods use the schedulers default-scheduler, but Holds are honored by berth-scheduler only"},
-		"Lease not readable":        {true, says("default-scheduler"), true, true, "no route to host"},
+		"pods of another scheduler": {true, lease("berth-scheduler"), true, false, "pods use the schedulers default-scheduler, but Holds are honored by berth-scheduler only"},
+		"Lease not readable":        {true, lease("default-scheduler"), true, true, "no route to host"},
 	} {
 		client := fake.NewClientset()
 		if tc.lease != nil {

@@ -48,7 +48,7 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 	}
 	waits, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var over atomic.Bool // set once: either the Lease is acquired or the wait is given up
+	var over atomic.Bool // set once: either the Lease is acquired or the wait has ended
 	giveUp := func(why error) {
 		if over.CompareAndSwap(false, true) {
 			stop(why)

@@ -16,14 +16,14 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
-// said is the last progress line of a run.
-var said atomic.Value
+// lastProgress is the last progress line of a run.
+var lastProgress atomic.Value
 
 // single executes a run of the given duration and returns when its work started and ended.
 func single(t *testing.T, api *fake.Clientset, name string, patience, takes time.Duration) (from, to time.Time, err error) {
 	e := OneShotElection()
 	e.Identity = name
-	s := OneShot{Election: e, Leases: api, Gate: leaderelection.NewGate(e.RenewDeadline), Timeout: patience, OnProgress: func(line string) { t.Log(line); said.Store(line) }}
+	s := OneShot{Election: e, Leases: api, Gate: leaderelection.NewGate(e.RenewDeadline), Timeout: patience, OnProgress: func(line string) { t.Log(line); lastProgress.Store(line) }}
 	err = s.Run(t.Context(), func(ctx context.Context) error {
 		from = time.Now()
 		select {
@@ -83,14 +83,14 @@ func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
 			lasts  int32
 			waits  bool
 		}{{"once_other", 15, true}, {"other", 15, false}, {"other", 137, false}} {
-			said.Store("")
+			lastProgress.Store("")
 			api, began := heldBy(tc.holder, tc.lasts), time.Now()
 			from, _, err := single(t, api, "me", 0, time.Second)
 			var busy *upstreamguard.AlreadyRunningError
 			if errors.As(err, &busy) == tc.waits || tc.waits && (err != nil || from.Sub(began) > 20*time.Second) || !tc.waits && time.Since(began) > time.Second {
 				t.Errorf("a Lease of %s of %d s: %v after %v, began at %v", tc.holder, tc.lasts, err, time.Since(began), from)
 			}
-			if line := said.Load(); tc.waits != (line == "waiting for Lease kube-system/descheduler held by once_other, which expires in 15 s unless renewed") {
+			if line := lastProgress.Load(); tc.waits != (line == "waiting for Lease kube-system/descheduler held by once_other, which expires in 15 s unless renewed") {
 				t.Errorf("holder %s: progress %q", tc.holder, line)
 			}
 		}

@@ -17,7 +17,7 @@ import (
 const metricsTimeout = 30 * time.Second
 
 // readUsage returns the usage of nodes and pods from metrics.k8s.io. Nodes without metrics are
-// left out.
+// omitted.
 func readUsage(ctx context.Context, client metricsclient.Interface, w *clusterState) (*descheduling.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
 	defer cancel()

@@ -107,7 +107,7 @@ func TestHoldDurationIsBounded(t *testing.T) {
 	}
 }
 
-// A Hold requires an owner with pods in the namespace and names it as they do, whatever the record says.
+// A Hold requires an owner with pods in the namespace and names it as they do, regardless of the record.
 func TestHoldRequiresExistingOwner(t *testing.T) {
 	b := newHoldHarness(t)
 	at := ownerNode{"ns", "new", "n1"}

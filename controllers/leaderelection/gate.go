@@ -18,7 +18,7 @@ var errNotHeld = errors.New("request not sent: the Lease is not held")
 // Gate lets requests pass while a Lease is held. Create it with NewGate.
 type Gate struct {
 	validity time.Duration
-	lost     context.Context // done when the gate has closed for good
+	lost     context.Context // done when the gate has closed permanently
 	shut     context.CancelFunc
 
 	mu          sync.Mutex

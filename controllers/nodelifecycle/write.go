@@ -159,7 +159,7 @@ func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Durati
 	}
 	_, err = h.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsConflict(err) {
-		return 0, nil // replaced by another pod, which has an event of its own
+		return 0, nil // replaced by another pod, which gets another event
 	}
 	if err != nil {
 		return 0, ignoreNotFound(err)

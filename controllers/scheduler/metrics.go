@@ -12,7 +12,7 @@ import (
 	count "github.com/berthproject/berth/internal/metrics"
 )
 
-// metrics has kube-scheduler's names, in a registry of its own. Histograms have
+// metrics has kube-scheduler's names, in a separate registry. Histograms have
 // its buckets, and finer ones below its smallest bucket where Berth is faster.
 type metrics struct {
 	registry        *prometheus.Registry

@@ -49,7 +49,7 @@ func (w *testCluster) usage(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]string{}
-	for _, n := range nodes.Items { // s2 has no metrics and is left out
+	for _, n := range nodes.Items { // s2 has no metrics and is omitted
 		found[n.Name] = formatUsage(n.Usage)
 	}
 	if fmt.Sprint(found) != "map[n1:250m 64Mi s1:1 1Gi]" {

@@ -103,7 +103,7 @@ func withEntry(b *model.Budget) {
 // A retried request does not wait for its own entry.
 func TestOwnEntryIsAccepted(t *testing.T) {
 	if got := checkEviction(budget.Evictions{OwnEntries: []string{"b"}}, nil, withEntry); got != "granted" {
-		t.Errorf("of its own booking: %s, want granted", got)
+		t.Errorf("after its own debit: %s, want granted", got)
 	}
 	if got := checkEviction(budget.Evictions{OwnEntries: []string{"a"}}, nil, withEntry); !strings.HasPrefix(got, "refused") {
 		t.Errorf("of another budget's booking: %s, want refused", got)

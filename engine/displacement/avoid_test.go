@@ -12,7 +12,7 @@ func at(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 
 func TestAvoidBackoffDoubles(t *testing.T) {
 	b := Backoff{First: 10 * time.Second, Max: 10 * time.Minute}
-	thrown := func(created, gone int) Eviction {
+	evicted := func(created, gone int) Eviction {
 		return Eviction{UID: "u", Cause: Pressure, Created: at(created), At: at(gone)}
 	}
 	for name, tc := range map[string]struct {
@@ -20,12 +20,12 @@ func TestAvoidBackoffDoubles(t *testing.T) {
 		count int32
 		until int
 	}{
-		"once":                                  {[]Eviction{thrown(0, 5)}, 1, 15},
-		"several at once":                       {[]Eviction{thrown(0, 5), thrown(1, 5), thrown(2, 6)}, 1, 15},
-		"came back":                             {[]Eviction{thrown(0, 5), thrown(16, 17)}, 2, 37},
-		"came back and back, told in any order": {[]Eviction{thrown(38, 40), thrown(16, 17), thrown(0, 5)}, 3, 80},
-		"long after":                            {[]Eviction{thrown(0, 5), thrown(16, 17), thrown(600, 700)}, 1, 710},
-		"not for ever":                          {series(b, 12), 12, 0},
+		"once":                              {[]Eviction{evicted(0, 5)}, 1, 15},
+		"several at once":                   {[]Eviction{evicted(0, 5), evicted(1, 5), evicted(2, 6)}, 1, 15},
+		"evicted twice":                     {[]Eviction{evicted(0, 5), evicted(16, 17)}, 2, 37},
+		"evicted three times, in any order": {[]Eviction{evicted(38, 40), evicted(16, 17), evicted(0, 5)}, 3, 80},
+		"much later":                        {[]Eviction{evicted(0, 5), evicted(16, 17), evicted(600, 700)}, 1, 710},
+		"at most the maximum":               {series(b, 12), 12, 0},
 	} {
 		a, ok := b.Avoid(tc.list)
 		if !ok || a.Count != tc.count || tc.until != 0 && !a.Until.Equal(at(tc.until)) {
@@ -36,7 +36,7 @@ func TestAvoidBackoffDoubles(t *testing.T) {
 		}
 	}
 	if _, ok := b.Avoid([]Eviction{{UID: "u", Cause: Preemption, At: at(1)}, {UID: "v", Cause: API, At: at(1)}}); ok {
-		t.Error("an owner is kept off a node that it was asked to leave")
+		t.Error("an Avoid Hold was created for a preemption or an eviction request")
 	}
 }
 

@@ -5,7 +5,7 @@ import "github.com/berthproject/berth/engine/model"
 // Cause is why a pod is displaced.
 type Cause uint8
 
-// The causes. Drains and descheduling use the eviction API; the requester tells them apart.
+// The causes. Drains and descheduling use the eviction API; the requester distinguishes them.
 const (
 	None       Cause = iota
 	Preemption       // a pod of higher priority needs its resources

@@ -6,7 +6,7 @@ import "strings"
 // (empty if that is not True), and the pod's own reason and message. None means that the pod was not
 // displaced.
 //
-// The kubelet uses one condition reason for every cause. The pod's own reason tells them apart: Evicted for
+// The kubelet uses one condition reason for every cause. The pod's own reason distinguishes them: Evicted for
 // pressure, Terminated or NodeShutdown for a shutdown, Preempting for a critical pod admitted in its place.
 // A rejected pod has no condition; one that a node under pressure rejected has the reason Evicted, too.
 func CauseFromStatus(condition, reason, message string) Cause {

@@ -28,7 +28,7 @@ type PersistentVolume struct {
 	ResourceVersion string
 }
 
-// CSIVolume is a volume as a CSI driver knows it.
+// CSIVolume identifies a volume of a CSI driver.
 type CSIVolume struct {
 	Driver string
 	Handle string

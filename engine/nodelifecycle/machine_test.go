@@ -13,7 +13,7 @@ import (
 const expelled = "unreachable:NoExecute"
 
 func TestOneOfFiftyNodesFails(t *testing.T) {
-	w := newWorld(t, 50)
+	w := newSimulatedCluster(t, 50)
 	w.run(100 * time.Second)
 	w.log = nil
 	w.stop("a", 1, false) // its last renewal was at 100 s
@@ -44,11 +44,11 @@ func TestTaintRates(t *testing.T) {
 		"two of three are not partly lost": {[]int{3}, 2, time.Minute, []string{"150 a00", "160 a01"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, tc.zones...)
+			w := newSimulatedCluster(t, tc.zones...)
 			w.run(100 * time.Second)
 			w.stop("a", tc.lost, false)
 			w.run(50*time.Second + tc.after)
-			got := w.told("+" + expelled)
+			got := w.logged("+" + expelled)
 			if len(got) > 3 {
 				got = got[:3]
 			}
@@ -60,7 +60,7 @@ func TestTaintRates(t *testing.T) {
 }
 
 func TestFullDisruptionOfAllZonesRemovesTaints(t *testing.T) {
-	w := newWorld(t, 4)
+	w := newSimulatedCluster(t, 4)
 	w.run(100 * time.Second)
 	w.stop("a", 1, false)
 	w.run(100 * time.Second)
@@ -76,31 +76,31 @@ func TestFullDisruptionOfAllZonesRemovesTaints(t *testing.T) {
 	w.log = nil
 	w.run(10 * time.Minute)
 	// One node is back at 310 s; three of four are not ready in a small zone, so none is tainted yet.
-	if got := w.told("+" + expelled); len(got) != 0 {
+	if got := w.logged("+" + expelled); len(got) != 0 {
 		t.Errorf("tainted %v", got)
 	}
 	w.alive["a02"] = true
 	w.run(10 * time.Minute)
-	if got := w.told("+" + expelled); !slices.Equal(got, []string{"911 a00", "921 a01"}) {
+	if got := w.logged("+" + expelled); !slices.Equal(got, []string{"911 a00", "921 a01"}) {
 		t.Errorf("tainted %v", got)
 	}
 }
 
 func TestGraceRestartsAfterFullDisruption(t *testing.T) {
-	w := newWorld(t, 2)
+	w := newSimulatedCluster(t, 2)
 	w.run(100 * time.Second)
 	w.stop("a", 2, false)
 	w.run(100 * time.Second)
 	w.alive["a01"] = true // heartbeat at 210 s
 	w.run(100 * time.Second)
-	got := w.told("+" + expelled)
+	got := w.logged("+" + expelled)
 	if len(got) != 1 || got[0] < "260" {
 		t.Errorf("tainted %v, want it no earlier than a grace after 210 s", got)
 	}
 }
 
 func TestStartIsQuiet(t *testing.T) {
-	w := newWorld(t, 6)
+	w := newSimulatedCluster(t, 6)
 	w.run(100 * time.Second)
 	w.stop("a", 2, false)
 	w.run(50*time.Second + time.Second) // marked, and the first tainted
@@ -113,17 +113,17 @@ func TestStartIsQuiet(t *testing.T) {
 	w.log = nil
 	w.restart()
 	w.run(49 * time.Second)
-	if w.has(expelled) != before || len(w.told("unknown")) != 0 {
+	if w.has(expelled) != before || len(w.logged("unknown")) != 0 {
 		t.Errorf("within the first grace: %v", w.log)
 	}
 	w.run(30 * time.Second)
-	if got := w.told("unknown"); len(got) != 2 {
+	if got := w.logged("unknown"); len(got) != 2 {
 		t.Errorf("marked %v", got)
 	}
 }
 
 func TestOwnDelayIsNotNodeSilence(t *testing.T) {
-	w := newWorld(t, 6)
+	w := newSimulatedCluster(t, 6)
 	w.run(100 * time.Second)
 	w.log = nil
 	w.now = w.now.Add(10 * time.Minute) // stopped together with all nodes
@@ -134,13 +134,13 @@ func TestOwnDelayIsNotNodeSilence(t *testing.T) {
 	w.wake = w.now
 	w.stop("a", 1, false)
 	w.run(2 * time.Minute)
-	if got := w.told("unknown"); len(got) != 1 || !strings.Contains(got[0], "a00") {
+	if got := w.logged("unknown"); len(got) != 1 || !strings.Contains(got[0], "a00") {
 		t.Errorf("marked %v", got)
 	}
 }
 
 func TestTaintKeepsTimeAcrossStatusChange(t *testing.T) {
-	w := newWorld(t, 6)
+	w := newSimulatedCluster(t, 6)
 	w.run(100 * time.Second)
 	w.ready["a00"] = False
 	w.run(20 * time.Second)
@@ -158,12 +158,12 @@ func TestTaintKeepsTimeAcrossStatusChange(t *testing.T) {
 }
 
 func TestNodeWithoutStatusBecomesUnknown(t *testing.T) {
-	w := newWorld(t, 3)
+	w := newSimulatedCluster(t, 3)
 	w.run(100 * time.Second)
 	n := &Node{Name: "new", UID: "u", Zone: "r/a", Created: w.now,
 		Taints: []model.TimedTaint{{Taint: model.Taint{Key: TaintNotReady, Effect: model.NoSchedule}}}}
 	w.nodes["new"] = n
-	w.tell(*n)
+	w.send(*n)
 	w.run(60 * time.Second)
 	if n.Ready() != Absent || len(n.Taints) != 1 {
 		t.Errorf("it is %v, %v", n.Ready(), n.Taints)
@@ -175,19 +175,19 @@ func TestNodeWithoutStatusBecomesUnknown(t *testing.T) {
 }
 
 func TestFailedUpdatesBackOff(t *testing.T) {
-	w := newWorld(t, 6)
+	w := newSimulatedCluster(t, 6)
 	w.run(100 * time.Second)
 	tries := 0
 	w.fail = func() bool { tries++; return tries < 4 }
 	w.stop("a", 1, false)
 	w.run(2 * time.Minute)
-	if w.has(expelled) != 1 || len(w.told("unknown")) != 1 {
+	if w.has(expelled) != 1 || len(w.logged("unknown")) != 1 {
 		t.Errorf("after %d tries: %v", tries, w.log)
 	}
 }
 
 func TestForeignTaintsAreKept(t *testing.T) {
-	w := newWorld(t, 6)
+	w := newSimulatedCluster(t, 6)
 	n := w.nodes["a00"]
 	foreign := []model.TimedTaint{
 		{Taint: model.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: model.NoSchedule}},
@@ -196,7 +196,7 @@ func TestForeignTaintsAreKept(t *testing.T) {
 	}
 	n.Taints = append(slices.Clone(foreign), model.TimedTaint{Taint: model.Taint{Key: TaintPIDPressure, Effect: model.NoSchedule}})
 	n.Unschedulable = true
-	w.tell(*n)
+	w.send(*n)
 	w.run(time.Minute)
 	want := append(slices.Clone(foreign), model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: zero})
 	if fmt.Sprint(n.Taints) != fmt.Sprint(want) {

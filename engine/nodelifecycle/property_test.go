@@ -13,7 +13,7 @@ func TestRandomEvents(t *testing.T) {
 	for seed := range int64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := random(seed)
-			w := newWorld(t, 1+r.Intn(8), r.Intn(5), r.Intn(70)*r.Intn(2))
+			w := newSimulatedCluster(t, 1+r.Intn(8), r.Intn(5), r.Intn(70)*r.Intn(2))
 			w.lag = time.Duration(r.Intn(3)*700) * time.Millisecond
 			w.fail = func() bool { return r.Intn(5) == 0 }
 			w.run(30 * time.Second)
@@ -31,7 +31,7 @@ func TestRandomEvents(t *testing.T) {
 }
 
 // happen applies a random event.
-func happen(r *rand.Rand, w *world) {
+func happen(r *rand.Rand, w *simulatedCluster) {
 	names := w.names()
 	some := names[r.Intn(len(names))]
 	switch r.Intn(9) {
@@ -41,7 +41,7 @@ func happen(r *rand.Rand, w *world) {
 	case 1:
 		if len(names) > 1 {
 			delete(w.nodes, some)
-			w.tell(NodeDeleted{some})
+			w.send(NodeDeleted{some})
 		}
 	case 2:
 		if w.nodes["b99"] == nil {
@@ -51,7 +51,7 @@ func happen(r *rand.Rand, w *world) {
 		w.ready[some] = []Status{True, False}[r.Intn(2)]
 	case 4:
 		w.nodes[some].Unschedulable = !w.nodes[some].Unschedulable
-		w.tell(*w.nodes[some])
+		w.send(*w.nodes[some])
 	case 5:
 		w.stop([]string{"a", "b", "c"}[r.Intn(3)], r.Intn(80), false)
 	case 6:
@@ -64,7 +64,7 @@ func happen(r *rand.Rand, w *world) {
 }
 
 // rationed checks RateLimited. Delays shift single events, so it compares the mean.
-func rationed(t *testing.T, w *world) {
+func rationed(t *testing.T, w *simulatedCluster) {
 	for zone, at := range w.turns {
 		if len(at) > 1 && w.fastest(at) < w.o.TaintInterval {
 			t.Fatalf("zone %s: turns at %v", zone, at)
@@ -73,21 +73,21 @@ func rationed(t *testing.T, w *world) {
 }
 
 // fastest returns the mean time between taints, from the first and the last.
-func (w *world) fastest(at []time.Time) time.Duration {
+func (w *simulatedCluster) fastest(at []time.Time) time.Duration {
 	span := at[len(at)-1].Sub(at[0]) + 2*w.lag + lastRetry
 	return span / time.Duration(len(at)-1)
 }
 
 // settled checks LostInTime, NoneWhenAllDown, the condition taints and ZonesFromObjects after a
 // quiet time.
-func settled(t *testing.T, w *world) {
+func settled(t *testing.T, w *simulatedCluster) {
 	var list []Node
 	for _, name := range w.names() {
 		list = append(list, *w.nodes[name])
 	}
 	zones, all := ComputeZones(list, w.o, w.now)
 	if mine, down := w.m.Zones(); down != all || len(mine) != len(zones) {
-		t.Fatalf("the machine knows %d zones, all lost %v; the objects tell %d, %v", len(mine), down, len(zones), all)
+		t.Fatalf("the machine has %d zones, all lost %v; the objects have %d, %v", len(mine), down, len(zones), all)
 	} else {
 		for i := range zones {
 			if mine[i].Name != zones[i].Name || mine[i].State != zones[i].State || mine[i].TaintInterval != zones[i].TaintInterval ||

@@ -53,8 +53,8 @@ func TestUnreadableSpaceAdmitsPods(t *testing.T) {
 			if ok, _, _ := r.Admit(at(0)); !ok {
 				t.Error("a pod is refused")
 			}
-			if _, _, told := r.BelowReserve(at(1)); len(told) != 1 {
-				t.Errorf("errors %v", told)
+			if _, _, errs := r.BelowReserve(at(1)); len(errs) != 1 {
+				t.Errorf("errors %v", errs)
 			}
 			figures[RootFs].Available = 0
 			if ok, _, _ := r.Admit(at(3000)); ok {

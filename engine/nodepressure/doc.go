@@ -17,7 +17,7 @@
 //
 // Invariants:
 //
-//   - A Step evicts at most one pod for a threshold. All pods over a limit of their own local storage are
+//   - A Step evicts at most one pod for a threshold. All pods over their local storage limits are
 //     evicted together, and that Step handles no threshold.
 //   - Critical pods (static, mirror, system priority classes) are never evicted.
 //   - Figures that are not newer than in the previous Step evict no pod.

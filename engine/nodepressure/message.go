@@ -81,11 +81,11 @@ func describeVolumes(b *strings.Builder, p *Pod) {
 // annotations.
 func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Label) {
 	resource := s.Resource()
-	tell := func(what, name string, used, request Quantity) {
+	add := func(what, name string, used, request Quantity) {
 		fmt.Fprintf(b, "%s %s was using %s, request is %s, has larger consumption of %s. ", what, name, used, request, resource)
 	}
 	if t := p.EvictionSpec; t != nil && t.PodMemory != nil && resource == Memory && p.Stats.MemoryKnown { // reported even below its request
-		tell("Pod", p.Name, Bytes(p.Stats.Memory), *t.PodMemory)
+		add("Pod", p.Name, Bytes(p.Stats.Memory), *t.PodMemory)
 		notes = append(notes, model.Label{Key: AnnotationPod, Value: p.Name}, model.Label{Key: AnnotationPodUsage, Value: Bytes(p.Stats.Memory).String()})
 	}
 	var names, usages []string
@@ -101,7 +101,7 @@ func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Labe
 			want = request.Ephemeral
 		}
 		if used > want.Amount {
-			tell("Container", c.Name, Bytes(used), want)
+			add("Container", c.Name, Bytes(used), want)
 			names, usages = append(names, c.Name), append(usages, Bytes(used).String())
 		}
 	}

@@ -116,7 +116,7 @@ func TestTerminatedPodLimits(t *testing.T) {
 		}
 		for _, x := range removals {
 			if more := append(slices.Clone(kept), x.Pod); len(New(o).Collect(zero, more, []Node{{Name: "n", Ready: true}})) == 0 && x.Reason == Evicted {
-				t.Fatalf("seed %d: %s need not go", seed, x.Pod.Name)
+				t.Fatalf("seed %d: %s must not be deleted", seed, x.Pod.Name)
 			}
 		}
 	}

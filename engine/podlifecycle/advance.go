@@ -130,8 +130,8 @@ func (r *containerRun) archive() {
 	r.restarts++
 }
 
-// allTerminated reports whether no container will run again: all have terminated for good, or an
-// init container has failed for good.
+// allTerminated reports whether no container will run again: all have terminated without a restart, or an
+// init container has failed without a restart.
 func (m *Machine) allTerminated() bool {
 	if m.terminal() || m.initFailed() {
 		return true

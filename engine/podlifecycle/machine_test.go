@@ -34,8 +34,8 @@ func words(es []Effect) string {
 	return strings.Join(out, ", ")
 }
 
-// story drives a machine through lines "seconds event: effects".
-func story(t *testing.T, l *Machine, lines ...string) {
+// machineTest drives a machine through lines "seconds event: effects".
+func machineTest(t *testing.T, l *Machine, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
 		var at int
@@ -109,7 +109,7 @@ func names(s ...string) (out []Container) {
 
 func TestInitContainerOrder(t *testing.T) {
 	l := New(Spec{Init: names("a", "+s", "b"), Containers: names("x", "y"), RestartPolicy: Never})
-	story(t, l,
+	machineTest(t, l,
 		"0 : start a",
 		"1 up a:",
 		"2 exit a 0: start s",
@@ -127,7 +127,7 @@ func TestInitContainerOrder(t *testing.T) {
 
 func TestRestartsBackOff(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Always})
-	story(t, l,
+	machineTest(t, l,
 		"0 : start x", "1 up x:",
 		"2 exit x 1: start x", // the first restart is immediate
 		"3 up x:", "4 exit x 1:", "13 :", "14 : start x",
@@ -141,7 +141,7 @@ func TestRestartsBackOff(t *testing.T) {
 
 func TestInitFailureWithRestartPolicyNever(t *testing.T) {
 	l := New(Spec{Init: names("a"), Containers: names("x"), RestartPolicy: Never})
-	story(t, l, "0 : start a", "1 up a:", "2 exit a 3: over")
+	machineTest(t, l, "0 : start a", "1 up a:", "2 exit a 3: over")
 	if l.Phase() != Failed {
 		t.Errorf("phase %v, want Failed", l.Phase())
 	}
@@ -149,7 +149,7 @@ func TestInitFailureWithRestartPolicyNever(t *testing.T) {
 
 func TestDeletionBeforeStart(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Always})
-	story(t, l, "0 delete 30: over, gone", "1 :")
+	machineTest(t, l, "0 delete 30: over, gone", "1 :")
 	if l.Phase() != Failed {
 		t.Errorf("phase %v, want Failed", l.Phase())
 	}
@@ -157,7 +157,7 @@ func TestDeletionBeforeStart(t *testing.T) {
 
 func TestDeletionDuringInit(t *testing.T) {
 	l := New(Spec{Init: names("a"), Containers: names("x"), RestartPolicy: Always})
-	story(t, l, "0 : start a", "1 up a:", "2 delete 30: stop a", "3 exit a 0: over, gone")
+	machineTest(t, l, "0 : start a", "1 up a:", "2 delete 30: stop a", "3 exit a 0: over, gone")
 	if l.Phase() != Failed {
 		t.Errorf("phase %v, want Failed", l.Phase())
 	}
@@ -165,5 +165,5 @@ func TestDeletionDuringInit(t *testing.T) {
 
 func TestResume(t *testing.T) {
 	l := Resume(Spec{Containers: names("x"), RestartPolicy: Always}, Running, []Status{{Name: "x", State: ContainerRunning, StartedAt: t0, Restarts: 2}})
-	story(t, l, "1 :", "2 exit x 1:", "21 :", "22 : start x")
+	machineTest(t, l, "1 :", "2 exit x 1:", "21 :", "22 : start x")
 }

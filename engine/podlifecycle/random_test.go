@@ -129,7 +129,7 @@ func (p *randomPod) check(effects []Effect, wake time.Time) string {
 		}
 	}
 	if p.over != p.l.Stopped() {
-		return "over, and it was not said"
+		return "terminated without a report"
 	}
 	if p.fails && p.l.Stopped() && p.l.Phase() != Failed {
 		return fmt.Sprintf("made to fail, and over with phase %v", p.l.Phase())

@@ -4,7 +4,7 @@ import "testing"
 
 func TestDeletionStopsThenKills(t *testing.T) {
 	l := New(Spec{Init: names("+s"), Containers: names("x", "y"), RestartPolicy: Always})
-	story(t, l,
+	machineTest(t, l,
 		"0 : start s", "1 up s: start x, start y", "2 up x;up y:",
 		"10 delete 30: stop x, stop y",
 		"11 exit x 0:",
@@ -17,14 +17,14 @@ func TestDeletionStopsThenKills(t *testing.T) {
 
 func TestSidecarsStopLastInReverseOrder(t *testing.T) {
 	l := New(Spec{Init: names("+r", "+s"), Containers: names("x"), RestartPolicy: Always})
-	story(t, l,
+	machineTest(t, l,
 		"0 : start r", "1 up r: start s", "2 up s: start x", "3 up x:",
 		"10 delete 30: stop x", "12 exit x 0: stop s", "13 exit s 0: stop r", "14 exit r 0: over, gone")
 }
 
 func TestPreStopCountsAgainstGracePeriod(t *testing.T) {
 	l := New(Spec{Init: names("+!s"), Containers: names("!x", "y"), RestartPolicy: Always})
-	story(t, l,
+	machineTest(t, l,
 		"0 : start s", "1 up s: start x, start y", "2 up x;up y:",
 		"10 delete 30: hook x, stop y, hook s", // a sidecar's hook runs immediately
 		"15 exit y 0:",
@@ -36,28 +36,28 @@ func TestPreStopCountsAgainstGracePeriod(t *testing.T) {
 
 func TestPreStopOverrunLeavesTwoSeconds(t *testing.T) {
 	l := New(Spec{Containers: names("!x"), RestartPolicy: Always})
-	story(t, l,
+	machineTest(t, l,
 		"0 : start x", "1 up x:", "10 delete 5: hook x", "14 :", "15 : stop x", "16 hooked x:", "17 : kill x", "18 exit x 137: over, gone")
 }
 
 func TestShorterGracePeriodKillsEarlier(t *testing.T) {
 	l := New(Spec{Containers: names("x", "!y"), RestartPolicy: Always})
-	story(t, l,
+	machineTest(t, l,
 		"0 : start x, start y", "1 up x;up y:", "10 delete 60: stop x, hook y", "20 delete 5:", "25 : kill x, stop y", "27 : kill y", "28 exit x 137;exit y 137: over, gone")
 }
 
 func TestZeroGracePeriodIsTwoSeconds(t *testing.T) {
 	l := New(Spec{Containers: names("!x"), RestartPolicy: Always})
-	story(t, l, "0 : start x", "1 up x:", "10 delete 0: stop x", "12 : kill x", "13 exit x 137: over, gone")
+	machineTest(t, l, "0 : start x", "1 up x:", "10 delete 0: stop x", "12 : kill x", "13 exit x 137: over, gone")
 }
 
 func TestDeletedPodIsReadyUntilContainerEnds(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Always})
-	story(t, l, "0 : start x", "1 up x:", "10 delete 30: stop x")
+	machineTest(t, l, "0 : start x", "1 up x:", "10 delete 30: stop x")
 	if !l.Ready() {
 		t.Error("it still serves, and is not ready")
 	}
-	story(t, l, "15 exit x 0: over, gone")
+	machineTest(t, l, "15 exit x 0: over, gone")
 	if l.Ready() {
 		t.Error("it has ended, and is ready")
 	}
@@ -65,7 +65,7 @@ func TestDeletedPodIsReadyUntilContainerEnds(t *testing.T) {
 
 func TestSidecarsOfFinishedPodHaveGracePeriod(t *testing.T) {
 	l := New(Spec{Init: names("+s"), Containers: names("x"), RestartPolicy: Never, Grace: 5e9})
-	story(t, l, "0 : start s", "1 up s: start x", "2 up x:", "10 exit x 0: stop s", "14 :", "15 : kill s", "16 exit s 137: over")
+	machineTest(t, l, "0 : start s", "1 up s: start x", "2 up x:", "10 exit x 0: stop s", "14 :", "15 : kill s", "16 exit s 137: over")
 	if l.Phase() != Succeeded {
 		t.Errorf("phase %v, want Succeeded", l.Phase())
 	}

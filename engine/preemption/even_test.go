@@ -9,10 +9,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evenWorld returns a cluster of nearly equal nodes and a few preemptors, so that small differences
+// newEvenCluster returns a cluster of nearly equal nodes and a few preemptors, so that small differences
 // decide and the same preemptors recur while little changes.
-func evenWorld(seed uint64) (w *world, preemptors []*model.PodSpec) {
-	w = &world{Rand: rand.New(rand.NewPCG(seed, 78)), state: cluster.New(), even: true}
+func newEvenCluster(seed uint64) (w *randomCluster, preemptors []*model.PodSpec) {
+	w = &randomCluster{Rand: rand.New(rand.NewPCG(seed, 78)), state: cluster.New(), even: true}
 	w.nodes = w.IntN(6) + 2
 	for i := range w.nodes {
 		w.state.UpsertNode(&model.Node{Name: fmt.Sprintf("n%02d", i), AllocatablePods: 110,
@@ -34,7 +34,7 @@ func evenWorld(seed uint64) (w *world, preemptors []*model.PodSpec) {
 }
 
 // evenChange changes a pod's status or a budget, or replaces a pod.
-func (w *world) evenChange() {
+func (w *randomCluster) evenChange() {
 	i := w.IntN(len(w.pods))
 	p := *w.pods[i]
 	switch w.IntN(9) {

@@ -52,7 +52,7 @@ func TestFuzzPlannerTracksChanges(t *testing.T) {
 }
 
 func fuzzEven(t *testing.T, seed uint64, seen *resultCounts) {
-	w, specs := evenWorld(seed)
+	w, specs := newEvenCluster(seed)
 	p := profile()
 	o := preemption.Options{LedgerBudgets: w.chance(0.7), PreferMovable: w.chance(0.5)}
 	planner := preemption.NewPlanner(w.state, p, seed, o)
@@ -85,7 +85,7 @@ func fuzzEven(t *testing.T, seed uint64, seen *resultCounts) {
 type resultCounts struct{ plans, nominated, columned, guarded, debits, waits, violations, clears int }
 
 func fuzzWorld(t *testing.T, seed uint64, seen *resultCounts) {
-	w := newWorld(seed)
+	w := newRandomCluster(seed)
 	p := profile()
 	o := preemption.Options{LedgerBudgets: w.chance(0.6), PreferMovable: w.chance(0.6)}
 	planner := preemption.NewPlanner(w.state, p, seed, o)

@@ -13,10 +13,10 @@ import (
 )
 
 // hold creates a Hold for or against a random owner, or ends one.
-func (w *world) hold() { w.holdFor(w.specs) }
+func (w *randomCluster) hold() { w.holdFor(w.specs) }
 
 // holdFor is hold with reservations for one of the specifications.
-func (w *world) holdFor(specs []*model.PodSpec) {
+func (w *randomCluster) holdFor(specs []*model.PodSpec) {
 	t, owner, node := model.HoldType(w.IntN(2)), one(w, "web", "db"), fmt.Sprintf("n%02d", w.IntN(w.nodes))
 	h := &model.Hold{Namespace: "default", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node, Count: 1, Until: epoch}
 	if w.chance(0.3) {
@@ -39,7 +39,7 @@ func TestFuzzPlannerEqualsReferenceWithHolds(t *testing.T) {
 	var seen resultCounts
 	avoided := 0
 	for seed := range uint64(worlds) {
-		w := newWorld(seed + 1<<32)
+		w := newRandomCluster(seed + 1<<32)
 		p := profile()
 		o := preemption.Options{LedgerBudgets: w.chance(0.6), PreferMovable: w.chance(0.6)}
 		planner := preemption.NewPlanner(w.state, p, seed, o)

@@ -94,23 +94,23 @@ func TestEligibility(t *testing.T) {
 	if got, _ := build(t, full).preempt(t, never, preemption.Options{}); got != "never" {
 		t.Errorf("preemptionPolicy Never: got %q", got)
 	}
-	for name, c := range map[string]struct {
+	for name, tc := range map[string]struct {
 		deleting  bool
 		disrupted string
 		want      string
 	}{
-		"the victim still leaves":          {true, "PreemptionByScheduler", "waits"},
-		"it leaves for another reason":     {true, "DeletionByTaintManager", "n1: a"},
-		"it is marked, but does not leave": {false, "PreemptionByScheduler", "n1: a"},
+		"the victim is terminating":               {true, "PreemptionByScheduler", "waits"},
+		"it terminates for another reason":        {true, "DeletionByTaintManager", "n1: a"},
+		"it has the condition and is not deleted": {false, "PreemptionByScheduler", "n1: a"},
 	} {
-		world := build(t, full)
-		victim := *world.pods["b"]
-		victim.Deleting, victim.DisruptionReason = c.deleting, c.disrupted
-		world.put(&victim)
+		c := build(t, full)
+		victim := *c.pods["b"]
+		victim.Deleting, victim.DisruptionReason = tc.deleting, tc.disrupted
+		c.put(&victim)
 		pod := high(t, 4000)
 		pod.NominatedNodeName = "n2"
-		if got, _ := world.preempt(t, pod, preemption.Options{}); got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		if got, _ := c.preempt(t, pod, preemption.Options{}); got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
 }

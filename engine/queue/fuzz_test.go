@@ -100,14 +100,14 @@ func compare(t *testing.T, r *rand.Rand, steps int) {
 		what := randomStep(r, q, w, toy, now)
 		for _, rec := range w.pods {
 			if got := q.PoolOf(rec.UID); got != rec.pool {
-				t.Fatalf("step %d (%s): %s is in %v, the reference says %v", step, what, rec.UID, got, rec.pool)
+				t.Fatalf("step %d (%s): %s is in %v, the reference has %v", step, what, rec.UID, got, rec.pool)
 			}
 		}
 		if len(q.pods) != len(w.pods) {
 			t.Fatalf("step %d (%s): %d pods, the reference has %d", step, what, len(q.pods), len(w.pods))
 		}
 		if got, want := q.NextWakeup(now), w.nextWakeup(now); !got.Equal(want) {
-			t.Fatalf("step %d (%s): next wake-up %v, the reference says %v", step, what, got, want)
+			t.Fatalf("step %d (%s): next wake-up %v, the reference has %v", step, what, got, want)
 		}
 		now = now.Add([]time.Duration{0, 0, 100 * time.Millisecond, time.Second, 20 * time.Second}[r.Intn(5)])
 	}

@@ -16,7 +16,7 @@ type QueueingHints interface {
 	MayFit(plugins decision.PluginSet, node string) (may bool, also decision.PluginSet)
 }
 
-// alwaysQueue implements QueueingHints for pods without hints of their own: every
+// alwaysQueue implements QueueingHints for pods without hints: every
 // registered event queues the pod.
 type alwaysQueue func(decision.PluginSet) decision.ClusterEvents
 

@@ -16,7 +16,7 @@ type Config struct {
 	// without QueueingHints. Nil: all events.
 	EventsToRegister func(decision.PluginSet) decision.ClusterEvents
 	// QueueingHints returns the hints of a pod and a comparable key; pods with equal keys are
-	// scheduled alike. If the function or the hints are nil, the pod is in a group of its own.
+	// scheduled alike. If the function or the hints are nil, the pod is alone in its group.
 	QueueingHints func(uid string) (key any, k QueueingHints)
 }
 

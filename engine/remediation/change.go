@@ -18,7 +18,7 @@ const (
 	SetLabel                       // Key=Value on Node, where it is Old; empty: not there
 	RemoveLabel                    // Key on Node
 	RemoveTaint                    // Taint, on Node
-	AddNode                        // like Node, empty; Larger if it needs more than that one has, as Size says
+	AddNode                        // like Node, empty; Larger if it needs more than that one has, see Size
 	RaisePodLimit                  // of Node to Amount
 	InstallDriver                  // the CSI driver Key on Node
 	EndHold                        // the Avoid named Key in the pod's namespace, on Node

@@ -29,15 +29,15 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 		ends time.Duration // after the eviction; 0: never
 	}{
 		"for 20 seconds":                          {nil, 20 * time.Second},
-		"until the node says that it is not":      {nodeWithPressure(memory, false, later), time.Second},
-		"not ended by what it said before":        {nodeWithPressure(memory, false, t0), 20 * time.Second},
+		"until the node reports no pressure":      {nodeWithPressure(memory, false, later), time.Second},
+		"not ended by an earlier report":          {nodeWithPressure(memory, false, t0), 20 * time.Second},
 		"not ended by word of another pressure":   {nodeWithPressure(model.DiskPressure, false, later), 20 * time.Second},
 		"not ended by a condition without taint":  {nodeWithPressure(memory, true, later), 20 * time.Second},
 		"then by the taint that the node has got": {nodeWithPressure(memory, true, later, memory.Taint()), 0},
 	} {
 		for _, order := range []string{"node first", "pod first"} {
 			t.Run(name+", "+order, func(t *testing.T) {
-				s := newPlacementStory(t)
+				s := newPlacementTest(t)
 				s.step("", Remove{&model.Node{Name: "n1"}})
 				n, out := nodeWithPressure(memory, false, time.Time{}), evictedPod("n2", t0)
 				if order == "node first" {
@@ -72,13 +72,13 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 }
 
 func TestOldEvictionsAssumeNoPressure(t *testing.T) {
-	s := newPlacementStory(t)
+	s := newPlacementTest(t)
 	s.step("bind:web:n1", evictedPod("n1", t0.Add(-20*time.Second)), ofOwner("web", "web", 100))
 }
 
 // Otherwise a client that may write pod status could block a node for years.
 func TestFutureEvictionTimeIsClamped(t *testing.T) {
-	s := newPlacementStory(t)
+	s := newPlacementTest(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", nodeWithPressure(model.MemoryPressure, false, time.Time{}), evictedPod("n2", t0.Add(1000*time.Hour)))
 	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
@@ -87,7 +87,7 @@ func TestFutureEvictionTimeIsClamped(t *testing.T) {
 }
 
 func TestAssumedPressureEndsWithNodeDeletion(t *testing.T) {
-	s := newPlacementStory(t)
+	s := newPlacementTest(t)
 	s.step("", evictedPod("n1", t0))
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.wait(21 * time.Second)

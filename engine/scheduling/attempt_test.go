@@ -12,22 +12,22 @@ import (
 
 var t0 = time.Unix(1000, 0)
 
-// story drives a machine and checks its effects in short form.
-type story struct {
+// machineTest drives a machine and checks its effects in short form.
+type machineTest struct {
 	t    *testing.T
 	m    *Machine
 	now  time.Time
 	last []Effect
 }
 
-func newStory(t *testing.T) *story {
-	s := &story{t: t, m: newMachine(), now: t0}
+func newMachineTest(t *testing.T) *machineTest {
+	s := &machineTest{t: t, m: newMachine(), now: t0}
 	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}})
 	return s
 }
 
 // step applies events and checks the effects, as words such as "bind:a:n1 refresh:a".
-func (s *story) step(want string, events ...Event) {
+func (s *machineTest) step(want string, events ...Event) {
 	s.t.Helper()
 	effects, _ := s.m.Step(s.now, events, 10)
 	s.last = append([]Effect(nil), effects...)
@@ -70,13 +70,13 @@ func (s *story) step(want string, events ...Event) {
 }
 
 // answer returns an outcome for the nth effect of the last step.
-func (s *story) answer(n int, r Result) Outcome {
+func (s *machineTest) answer(n int, r Result) Outcome {
 	return Outcome{ID: s.last[n].EffectID(), Result: r, Reason: "why"}
 }
 
-func (s *story) wait(d time.Duration) { s.now = s.now.Add(d) }
+func (s *machineTest) wait(d time.Duration) { s.now = s.now.Add(d) }
 
-func (s *story) where(uid string, want queue.Pool) {
+func (s *machineTest) expectPool(uid string, want queue.Pool) {
 	s.t.Helper()
 	if got := s.m.queue.PoolOf(uid); got != want {
 		s.t.Fatalf("%s is in %q, want %q", uid, got, want)
@@ -88,7 +88,7 @@ func small(name, node string) *model.Pod {
 }
 
 func TestUnknownBindIsRefreshedAndRetried(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("bind:a:n1", small("a", ""))
 	first := s.answer(0, Done)
 	s.step("refresh:a", s.answer(0, Unknown))
@@ -114,14 +114,14 @@ func TestUnknownBindIsRefreshedAndRetried(t *testing.T) {
 }
 
 // unbound answers the last step's RefreshPod with an unbound pod.
-func (s *story) unbound(name string) Outcome {
+func (s *machineTest) unbound(name string) Outcome {
 	o := s.answer(0, Done)
 	o.Pod = small(name, "")
 	return o
 }
 
 // exhaustBinds makes a pod's Binds fail until no more are sent.
-func (s *story) exhaustBinds(name string) {
+func (s *machineTest) exhaustBinds(name string) {
 	s.t.Helper()
 	s.step("bind:"+name+":n1", small(name, ""))
 	s.step("refresh:"+name, s.answer(0, Unknown))
@@ -141,7 +141,7 @@ func (s *story) exhaustBinds(name string) {
 // A failing Bind is retried a few times with increasing delays. The attempt fails once no Bind can
 // succeed any more.
 func TestBindRetriesAreExhausted(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.exhaustBinds("a")
 	s.step("", s.unbound("a"))
 	s.step("report:b:unschedulable", small("b", ""))
@@ -151,12 +151,12 @@ func TestBindRetriesAreExhausted(t *testing.T) {
 	s.step("refresh:a")
 	s.step("report:a:error bind:b:n1", s.unbound("a"))
 	s.rejects(`binding to node "n1" failed: why`)
-	s.where("a", queue.ErrorBackoff)
+	s.expectPool("a", queue.ErrorBackoff)
 }
 
 // A refresh sent while a Bind may still succeed is not conclusive.
 func TestRefreshSentBeforeUncertaintyEnds(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.exhaustBinds("a")
 	s.wait(s.m.cfg.BindTimeout - s.m.cfg.RetryInterval - 1)
 	s.step("", s.answer(0, Unknown))
@@ -169,8 +169,8 @@ func TestRefreshSentBeforeUncertaintyEnds(t *testing.T) {
 
 // A Bind without an outcome that succeeded is reported once, unless a later outcome reports it.
 func TestReportBoundWithoutBindOutcome(t *testing.T) {
-	for name, play := range map[string]func(*story, Outcome){
-		"the answer is lost, a look tells": func(s *story, first Outcome) {
+	for name, run := range map[string]func(*machineTest, Outcome){
+		"outcome unknown, refresh finds the binding": func(s *machineTest, first Outcome) {
 			first.Result = Unknown
 			s.step("refresh:a", first)
 			found := s.answer(0, Done)
@@ -181,36 +181,36 @@ func TestReportBoundWithoutBindOutcome(t *testing.T) {
 				t.Errorf("it is %+v", b)
 			}
 		},
-		"the watch tells, then the answer is lost": func(s *story, first Outcome) {
+		"watch event, then outcome unknown": func(s *machineTest, first Outcome) {
 			s.step("", small("a", "n1"))
 			first.Result = Unknown
 			s.step("bound:a:n1", first)
 		},
-		"the watch tells, then the answer says so": func(s *story, first Outcome) {
+		"watch event, then outcome done": func(s *machineTest, first Outcome) {
 			s.step("", small("a", "n1"))
 			s.step("", first)
 		},
-		"the answer is lost, that to another says so": func(s *story, first Outcome) {
+		"outcome unknown, the retry succeeds": func(s *machineTest, first Outcome) {
 			first.Result = Unknown
 			s.step("refresh:a", first)
 			s.step("bind:a:n1", s.unbound("a"))
 			s.step("bound:a:n1", s.answer(0, Done))
 		},
-		"bound to another node": func(s *story, first Outcome) {
+		"bound to another node": func(s *machineTest, first Outcome) {
 			first.Result = Unknown
 			s.step("refresh:a", first)
 			s.step("", small("a", "n2"))
 		},
-		"it is gone when the answer is lost": func(s *story, first Outcome) {
+		"deleted before the outcome is unknown": func(s *machineTest, first Outcome) {
 			s.step("", small("a", "n1"), Remove{small("a", "")})
 			first.Result = Unknown
 			s.step("", first)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newMachineTest(t)
 			s.step("bind:a:n1", small("a", ""))
-			play(s, s.answer(0, Done))
+			run(s, s.answer(0, Done))
 			s.step("", small("a", "n1"))
 			if len(s.m.attemptsByEffect)+len(s.m.attempts) != 0 {
 				t.Errorf("something is waited for: %v %v", s.m.attemptsByEffect, s.m.attempts)
@@ -220,10 +220,10 @@ func TestReportBoundWithoutBindOutcome(t *testing.T) {
 }
 
 func TestUnconfirmedBoundPodIsRefreshed(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("bind:a:n1", small("a", ""))
 	s.step("", s.answer(0, Done))
-	s.where("a", queue.NotQueued)
+	s.expectPool("a", queue.NotQueued)
 	s.wait(s.m.cfg.ConfirmTimeout)
 	s.step("refresh:a")
 	s.step("", s.answer(0, Unknown))
@@ -237,37 +237,37 @@ func TestUnconfirmedBoundPodIsRefreshed(t *testing.T) {
 }
 
 func TestRefusedBindForgetsPod(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("bind:a:n1", small("a", ""))
 	refused := s.answer(0, Refused)
 	s.step("report:b:unschedulable", small("b", ""))
 	s.wait(3 * time.Second)
 	s.step("report:a:error bind:b:n1", refused)
-	s.where("a", queue.ErrorBackoff)
+	s.expectPool("a", queue.ErrorBackoff)
 }
 
 func TestOnlySpecChangesRequeue(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("report:a:unschedulable", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)})
 	s.step("", s.answer(0, Done), &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000), UnschedulableReason: "Unschedulable"})
-	s.where("a", queue.Unschedulable)
+	s.expectPool("a", queue.Unschedulable)
 	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Ready: true, Allocatable: model.Resources{MilliCPU: 900}})
-	s.where("a", queue.Unschedulable)
+	s.expectPool("a", queue.Unschedulable)
 	s.wait(2 * time.Second)
 	s.step("bind:a:n1", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(900)})
 }
 
 func TestGatedPodEntersQueueWithoutGates(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	gated := small("a", "")
 	gated.Spec = &model.PodSpec{SchedulerName: "default-scheduler", Gates: []string{"g"}}
 	s.step("gated:a:SchedulingGates", gated)
-	s.where("a", queue.Gated)
+	s.expectPool("a", queue.Gated)
 	s.step("bind:a:n1", s.answer(0, Done), small("a", ""))
 }
 
 func TestForeignPodsAreIgnored(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	foreign, dying, done := small("a", ""), small("b", ""), small("c", "")
 	foreign.Spec = &model.PodSpec{SchedulerName: "other"}
 	dying.Deleting = true
@@ -277,14 +277,14 @@ func TestForeignPodsAreIgnored(t *testing.T) {
 	dying = small("d", "")
 	dying.Deleting = true
 	s.step("", dying, s.answer(0, Conflict))
-	s.where("d", queue.NotQueued)
+	s.expectPool("d", queue.NotQueued)
 	if fmt.Sprint(s.m.Depths()) != fmt.Sprint(queue.Depths{}) {
 		t.Errorf("the queue holds %+v", s.m.Depths())
 	}
 }
 
 func TestUnwrittenReportIsRetried(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	p := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)}
 	s.step("report:a:unschedulable", p)
 	s.step("", s.answer(0, Unknown))
@@ -308,9 +308,9 @@ func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 		"refused": {Refused, "bound:a:n1"},
 		"lost":    {Unknown, "bound:a:n1"},
 	} {
-		for when, watch := range map[string]bool{"the watch tells first": true, "another Bind's answer tells first": false} {
+		for when, watch := range map[string]bool{"watch event first": true, "outcome of another Bind first": false} {
 			t.Run(name+", "+when, func(t *testing.T) {
-				s := newStory(t)
+				s := newMachineTest(t)
 				s.step("bind:a:n1", small("a", ""))
 				first := s.answer(0, tc.result)
 				s.wait(s.m.cfg.BindTimeout)
@@ -330,7 +330,7 @@ func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 		}
 	}
 	t.Run("it comes before the pod is seen", func(t *testing.T) {
-		s := newStory(t)
+		s := newMachineTest(t)
 		s.step("bind:a:n1", small("a", ""))
 		first := s.answer(0, Done)
 		s.wait(s.m.cfg.BindTimeout)
@@ -342,7 +342,7 @@ func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 
 // A conflict of a second Bind is not conclusive about the first.
 func TestConflictKeepsUncertainBind(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("bind:a:n1", small("a", ""))
 	s.step("refresh:a", s.answer(0, Unknown))
 	s.step("bind:a:n1", s.unbound("a"))

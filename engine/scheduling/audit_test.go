@@ -52,7 +52,7 @@ func TestAuditFindsMissedWakeup(t *testing.T) {
 	}
 	missed, ok := effects[0].(MissedWakeup)
 	if !ok || missed.Node != "n" || missed.Pod.UID != "p" || !missed.Rules.Has(decision.NodeResourcesFit) {
-		t.Errorf("the audit says %+v", effects[0])
+		t.Errorf("the audit reports %+v", effects[0])
 	}
 	if bind, ok := effects[1].(Bind); !ok || bind.Node != "n" {
 		t.Errorf("then comes %+v", effects[1])

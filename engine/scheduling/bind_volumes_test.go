@@ -11,9 +11,9 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// stored returns a story with all plugins, two nodes, a volume on n1 and a claim "c" on it. Claims
+// stored returns a machineTest with all plugins, two nodes, a volume on n1 and a claim "c" on it. Claims
 // of class "made" can be provisioned anywhere.
-func stored(t *testing.T, limit time.Duration) *story {
+func stored(t *testing.T, limit time.Duration) *machineTest {
 	t.Helper()
 	cfg := framework.DefaultConfig()
 	cfg.VolumeBindTimeout = limit
@@ -23,7 +23,7 @@ func stored(t *testing.T, limit time.Duration) *story {
 	}
 	c := DefaultConfig()
 	c.Profiles, c.AuditInterval = []profiles.Profile{profiles.New(p, 1, 0)}, 0
-	s := &story{t: t, m: New(c), now: t0}
+	s := &machineTest{t: t, m: New(c), now: t0}
 	host := func(n string) model.Labels {
 		return model.Labels{{Key: framework.HostnameKey, Value: n}}
 	}
@@ -51,14 +51,14 @@ func using(name string, claims ...string) *model.Pod {
 	return p
 }
 
-func (s *story) rejects(words string) {
+func (s *machineTest) rejects(words string) {
 	s.t.Helper()
 	for _, e := range s.last {
 		if r, ok := e.(ReportUnschedulable); ok && strings.Contains(r.Summary.Error, words) {
 			return
 		}
 	}
-	s.t.Errorf("no rejection says %q: %+v", words, s.last)
+	s.t.Errorf("no rejection has %q: %+v", words, s.last)
 }
 
 func TestBindAfterVolumesAreBound(t *testing.T) {
@@ -89,7 +89,7 @@ func TestUnboundPVCTimesOut(t *testing.T) {
 	s.wait(time.Second)
 	s.step("report:a:error volumes:b:n1", using("b", "d"))
 	s.rejects("not bound within 10m0s")
-	s.where("a", queue.ErrorBackoff)
+	s.expectPool("a", queue.ErrorBackoff)
 	if s.m.state.VolumePlan("a") != nil {
 		t.Error("the plan is still assumed")
 	}
@@ -116,7 +116,7 @@ func TestBindVolumesOutcomes(t *testing.T) {
 		if tc.words != "" {
 			s.rejects(tc.words)
 		}
-		s.where("a", queue.ErrorBackoff)
+		s.expectPool("a", queue.ErrorBackoff)
 		if s.m.state.Assumed("a") || s.m.state.VolumePlan("a") != nil {
 			t.Errorf("%s: something is assumed still", tc.result)
 		}

@@ -21,7 +21,7 @@ func TestOlderBudgetOutcomeIsIgnored(t *testing.T) {
 		"deleted since":   {Remove{at("7", 1)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			s := newMachineTest(t)
 			s.step("report:high:unschedulable preempt:high:n1", at("7", 1), ranked("low", "n1", 0), ranked("high", "", 5))
 			refused := s.answer(1, Refused)
 			refused.Budgets = []*model.Budget{at("99", 0)}

@@ -20,12 +20,12 @@ func sized(cpu int64) *model.Node {
 }
 
 func TestRejectionCorrectsCapacity(t *testing.T) {
-	s := newPlacementStory(t)
+	s := newPlacementTest(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", sized(1000), notTaken("n2", 50, t0))
 	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
 	if n := s.m.ReportedNode("n2"); n.Allocatable.MilliCPU != 1000 {
-		t.Errorf("it is said to have reported %d", n.Allocatable.MilliCPU)
+		t.Errorf("reported %d", n.Allocatable.MilliCPU)
 	}
 	s.step("bind:small:n2", ofOwner("small", "small", 40))
 	s.now = t0.Add(20*time.Second - time.Millisecond)
@@ -38,7 +38,7 @@ func TestRejectionCorrectsCapacity(t *testing.T) {
 }
 
 func TestResizedNodeDropsCorrection(t *testing.T) {
-	s := newPlacementStory(t)
+	s := newPlacementTest(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", sized(1000), notTaken("n2", 50, t0))
 	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
@@ -51,7 +51,7 @@ func TestResizedNodeDropsCorrection(t *testing.T) {
 
 // A node that is as full as its pods add up to gets no correction.
 func TestFullNodeGetsNoCorrection(t *testing.T) {
-	s := newPlacementStory(t)
+	s := newPlacementTest(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	there := ofOwner("there", "there", 900)
 	there.NodeName = "n2"

@@ -20,12 +20,12 @@ func TestPVCRequeuesWaitingPod(t *testing.T) {
 	}
 	cfg := DefaultConfig()
 	cfg.Profiles = []profiles.Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) profiles.Placer { return profiles.New(profile, 1, 0).NewPlacer(s) }}}
-	s := &story{t: t, m: New(cfg), now: t0}
+	s := &machineTest{t: t, m: New(cfg), now: t0}
 	waiting := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: &model.PodSpec{
 		SchedulerName: "default-scheduler", ResourceClaims: []model.PodResourceClaim{{Name: "gpu", Claim: "c"}},
 	}}
 	s.step("gated:a:DynamicResources", waiting)
-	s.where("a", queue.Gated)
+	s.expectPool("a", queue.Gated)
 	before := s.last[0].(ReportGated).Verdict.Reasons[0].String()
 	s.step("gated:a:DynamicResources", &model.ResourceClaim{Namespace: "ns", Name: "c"})
 	if after := s.last[0].(ReportGated).Verdict.Reasons[0].String(); after == before {
@@ -39,7 +39,7 @@ func TestPVCRequeuesWaitingPod(t *testing.T) {
 
 // Only nominations of this scheduler's pods reserve resources.
 func TestForeignNominationsReserveNothing(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	nominated := func(uid, scheduler string) *model.Pod {
 		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, NominatedNodeName: "n2",
 			Spec: &model.PodSpec{SchedulerName: scheduler, NeverPreempts: true, Requests: model.Resources{MilliCPU: 5000}}}

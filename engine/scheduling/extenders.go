@@ -120,7 +120,7 @@ func (m *Machine) handleNoExtenderNodes(now time.Time, q *extenderCall, pod *mod
 }
 
 // extenderVerdict returns the verdict for a node that an extender refused. The pod fits there by
-// all other plugins, so evicting pods cannot help as far as they can tell. Preemption therefore
+// all other plugins, so for them evicting pods cannot help. Preemption therefore
 // skips the node; upstream tries it and finds no victims.
 func extenderVerdict(node string, failed []FailedNode) decision.Verdict {
 	v := decision.Verdict{Plugin: decision.NoPlugin, Code: decision.UnschedulableAndUnresolvable}

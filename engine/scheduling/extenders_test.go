@@ -12,9 +12,9 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// newExtenderStory returns a story with nodes of one and two cores and extenders interested in
+// newExtenderTest returns a machineTest with nodes of one and two cores and extenders interested in
 // every pod.
-func newExtenderStory(t *testing.T, victims bool) *story {
+func newExtenderTest(t *testing.T, victims bool) *machineTest {
 	t.Helper()
 	profile, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
@@ -28,7 +28,7 @@ func newExtenderStory(t *testing.T, victims bool) *story {
 	}
 	cfg := DefaultConfig()
 	cfg.Profiles = []profiles.Profile{p}
-	s := &story{t: t, m: New(cfg), now: t0}
+	s := &machineTest{t: t, m: New(cfg), now: t0}
 	for i, name := range []string{"n1", "n2"} {
 		s.step("", &model.Node{Name: name, UID: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: int64(1000 * (i + 1)), Memory: 1 << 30}})
 	}
@@ -36,20 +36,20 @@ func newExtenderStory(t *testing.T, victims bool) *story {
 }
 
 // answers returns the outcome of the last step's only effect.
-func (s *story) answers(o Outcome) Outcome {
+func (s *machineTest) answers(o Outcome) Outcome {
 	o.ID = s.last[0].EffectID()
 	return o
 }
 
 func TestExtenderScoresDecide(t *testing.T) {
-	s := newExtenderStory(t, false)
+	s := newExtenderTest(t, false)
 	s.step("extenders:a:n1,n2", small("a", ""))
-	s.where("a", queue.InFlight)
+	s.expectPool("a", queue.InFlight)
 	s.step("bind:a:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}}))
 }
 
 func TestNodeFilledDuringExtenderCall(t *testing.T) {
-	s := newExtenderStory(t, false)
+	s := newExtenderTest(t, false)
 	s.step("extenders:a:n1,n2", small("a", ""))
 	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}})
 	s.step("extenders:a:n2", small("b", "n1"), o)
@@ -57,7 +57,7 @@ func TestNodeFilledDuringExtenderCall(t *testing.T) {
 }
 
 func TestExtenderRefusalIsReportedAndRequeued(t *testing.T) {
-	s := newExtenderStory(t, false)
+	s := newExtenderTest(t, false)
 	s.step("extenders:a:n1,n2", small("a", ""))
 	s.step("report:a:unschedulable", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}, {Node: "n2", Reason: "cold"}}}}))
 	counts := s.last[0].(ReportUnschedulable).Summary.ReasonCounts
@@ -69,7 +69,7 @@ func TestExtenderRefusalIsReportedAndRequeued(t *testing.T) {
 }
 
 func TestExtenderRefusesReservedNode(t *testing.T) {
-	s := newExtenderStory(t, false)
+	s := newExtenderTest(t, false)
 	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
 	h.Created, h.Placeholder = t0, &model.Pod{Namespace: "x", Name: h.Name, UID: "hold", Owner: h.Owner, NominatedNodeName: "n1", Placeholder: true, Spec: &model.PodSpec{}}
 	s.step("extenders:web:n1", h, ofOwner("web", "web", 100))
@@ -78,31 +78,31 @@ func TestExtenderRefusesReservedNode(t *testing.T) {
 }
 
 func TestExtenderErrorFailsAttempt(t *testing.T) {
-	for name, end := range map[string]func(*story) []Event{
-		"refused":   func(s *story) []Event { return []Event{s.answers(Outcome{Result: Refused, Reason: "500"})} },
-		"no answer": func(s *story) []Event { s.wait(s.m.cfg.ExtenderTimeout); return nil },
+	for name, end := range map[string]func(*machineTest) []Event{
+		"refused":   func(s *machineTest) []Event { return []Event{s.answers(Outcome{Result: Refused, Reason: "500"})} },
+		"no answer": func(s *machineTest) []Event { s.wait(s.m.cfg.ExtenderTimeout); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newExtenderStory(t, false)
+			s := newExtenderTest(t, false)
 			s.step("extenders:a:n1,n2", small("a", ""))
 			s.step("report:a:error", end(s)...)
-			s.where("a", queue.ErrorBackoff)
+			s.expectPool("a", queue.ErrorBackoff)
 		})
 	}
 }
 
 func TestNoExtenderCallForDeletedPod(t *testing.T) {
-	s := newExtenderStory(t, false)
+	s := newExtenderTest(t, false)
 	s.step("extenders:a:n1,n2", small("a", ""))
 	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 0}}}})
 	dying := small("a", "")
 	dying.Deleting = true
 	s.step("", dying, o)
-	s.where("a", queue.NotQueued)
+	s.expectPool("a", queue.NotQueued)
 }
 
 func TestExtendersChooseVictims(t *testing.T) {
-	s := newExtenderStory(t, true)
+	s := newExtenderTest(t, true)
 	high := small("high", "")
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
 	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
@@ -115,10 +115,10 @@ func TestExtendersChooseVictims(t *testing.T) {
 	}
 }
 
-// asksVictims returns a story with a call about the infeasible pod "high".
-func asksVictims(t *testing.T) *story {
+// asksVictims returns a machineTest with a call about the infeasible pod "high".
+func asksVictims(t *testing.T) *machineTest {
 	t.Helper()
-	s, high := newExtenderStory(t, true), small("high", "")
+	s, high := newExtenderTest(t, true), small("high", "")
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
 	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
 	s.step("preemptextenders:high:n1,n2", high)
@@ -139,7 +139,7 @@ func TestStaleExtenderVictimsAreKept(t *testing.T) {
 
 // A refused node still fits by the plugins; it must not be offered forever.
 func TestExtenderRefusedNodeIsNotFeasible(t *testing.T) {
-	s := newExtenderStory(t, true)
+	s := newExtenderTest(t, true)
 	s.m.profiles["default-scheduler"].WantsExtenders = s.m.profiles["default-scheduler"].WantsPreemptionExtenders
 	s.step("", small("a", "n1"))
 	high := small("high", "")
@@ -151,7 +151,7 @@ func TestExtenderRefusedNodeIsNotFeasible(t *testing.T) {
 
 // The same for a reserved node.
 func TestExtenderRefusedReservedNodeIsNotFeasible(t *testing.T) {
-	s := newExtenderStory(t, true)
+	s := newExtenderTest(t, true)
 	s.m.profiles["default-scheduler"].WantsExtenders = s.m.profiles["default-scheduler"].WantsPreemptionExtenders
 	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
 	h.Created, h.Placeholder = t0, ofOwner(h.Name, "web", 900)

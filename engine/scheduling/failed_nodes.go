@@ -59,7 +59,7 @@ func (m *Machine) nodeFailed(uid, node string) bool {
 }
 
 // findCandidates returns the preemption candidates for an infeasible pod and the selected one.
-// Failed nodes are left out if there are others.
+// Failed nodes are omitted if there are others.
 func (m *Machine) findCandidates(pod *model.Pod, placer profiles.Explainer, rec *decision.Record) ([]profiles.Candidate, *decision.Preemption) {
 	all, p := placer.FindCandidates(pod, rec)
 	if p.Outcome != decision.PreemptionNominated {

@@ -14,7 +14,7 @@ func core(name string) *model.Node {
 }
 
 // addCostlierNodes adds nodes n2 and n3, where preemption needs one victim more.
-func (s *story) addCostlierNodes() {
+func (s *machineTest) addCostlierNodes() {
 	s.t.Helper()
 	s.m.Step(s.now, []Event{core("n2"), halved("b1", "n2"), halved("b2", "n2"), core("n3"), tenth("c1"), tenth("c2"), tenth("c3")}, 10)
 }
@@ -32,7 +32,7 @@ func tenth(name string) *model.Pod {
 }
 
 // leave completes a Preempt; the watch shows terminating victims.
-func (s *story) leave(n int, want string) {
+func (s *machineTest) leave(n int, want string) {
 	s.t.Helper()
 	events := []Event{s.answer(n, Done)}
 	for _, v := range s.last[n].(Preempt).Plan.Victims {
@@ -49,16 +49,16 @@ func whole(name string) *model.Pod {
 }
 
 func TestFailedNodesAreTriedLast(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("", ranked("low", "n1", 0))
 	s.addCostlierNodes()
 	s.step("report:high:unschedulable preempt:high:n1", whole("high"))
 	s.leave(1, "")
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step("clear:high report:high:unschedulable preempt:high:n2")
-	told := s.answer(0, Done)
+	done := s.answer(0, Done)
 	s.leave(2, "")
-	s.step("", told)
+	s.step("", done)
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step("clear:high report:high:unschedulable preempt:high:n3")
 	s.leave(2, "")
@@ -79,7 +79,7 @@ func TestFailedNodesWithExtenders(t *testing.T) {
 		300: {"report:high:unschedulable preempt:high:n1", "clear:high report:high:unschedulable preempt:high:n2"},
 		400: {"preemptextenders:high:n1,n2", "clear:high preemptextenders:high:n2"},
 	} {
-		s := newStory(t)
+		s := newMachineTest(t)
 		high := small("high", "")
 		high.Spec = specOf(specKey{cpu: cpu, priority: 5})
 		wide := core("n1")
@@ -100,7 +100,7 @@ func TestFailedNodesWithExtenders(t *testing.T) {
 
 // A timeout during an extender call takes effect after the call.
 func TestVictimsTimeoutDuringExtenderCall(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	high := small("high", "")
 	high.Spec = specOf(specKey{cpu: 300, priority: 5})
 	full := ranked("low", "n1", 0)
@@ -140,7 +140,7 @@ func TestHugeGracePeriodDoesNotOverflow(t *testing.T) {
 }
 
 func TestPreemptWithoutOutcomeIsAbandoned(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("report:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), core("n2"), halved("b1", "n2"), halved("b2", "n2"), ranked("high", "", 5))
 	events, node := []Event{s.answer(1, Unknown)}, ""
 	for end := s.now.Add(s.m.cfg.VictimsTimeout + 2*s.m.cfg.RetryInterval); !s.now.After(end); s.wait(time.Second) {
@@ -192,16 +192,16 @@ func TestRefusedPreemptChoosesAnotherNode(t *testing.T) {
 		t.Errorf("choice number %d goes past budgets, and none had refused anything", e.Choice)
 	}
 	s.step("clear:high report:high:error report:high:unschedulable", s.answer(1, Refused))
-	told := s.answer(0, Done)
+	done := s.answer(0, Done)
 	s.wait(s.m.cfg.BindTimeout - 1)
-	s.step("report:high:unschedulable", told, core("n3"), tenth("c1"), tenth("c2"), tenth("c3"))
+	s.step("report:high:unschedulable", done, core("n3"), tenth("c1"), tenth("c2"), tenth("c3"))
 	s.wait(1)
 	s.step("report:high:unschedulable preempt:high:n3") // only the timeout has passed
 }
 
 // A refused choice does not wait forever for another preemptor's victims.
 func TestRefusedPreemptWaitsForOtherVictims(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	other, low, high := small("other", "n1"), small("low", "n1"), small("high", "")
 	other.Spec, low.Spec, high.Spec = spec(300), spec(700), specOf(specKey{cpu: 1000, priority: 5})
 	s.step("report:high:unschedulable preempt:high:n1", withDisruptionTarget(other), low, high)

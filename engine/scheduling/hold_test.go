@@ -18,8 +18,8 @@ func heldNode(t model.HoldType, owner, node string, until time.Time) *model.Hold
 		Cause: "Pressure", Count: 1, Until: until}
 }
 
-// newPlacementStory returns a story of a machine with all plugins.
-func newPlacementStory(t *testing.T) *story {
+// newPlacementTest returns a machineTest of a machine with all plugins.
+func newPlacementTest(t *testing.T) *machineTest {
 	t.Helper()
 	p, err := framework.NewProfile(framework.DefaultConfig())
 	if err != nil {
@@ -27,7 +27,7 @@ func newPlacementStory(t *testing.T) *story {
 	}
 	cfg := DefaultConfig()
 	cfg.Profiles = []profiles.Profile{profiles.New(p, 1, 0)}
-	s := &story{t: t, m: New(cfg), now: t0}
+	s := &machineTest{t: t, m: New(cfg), now: t0}
 	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}})
 	return s
 }
@@ -38,11 +38,11 @@ func ofOwner(name, owner string, cpu int64) *model.Pod {
 }
 
 func TestHoldEndsByTimeAndDeletion(t *testing.T) {
-	s := newPlacementStory(t)
+	s := newPlacementTest(t)
 	end := t0.Add(time.Minute)
 	h := heldNode(model.Avoid, "web", "n1", end)
 	s.step("bind:db:n1 report:web:unschedulable", h, ofOwner("web", "web", 100), ofOwner("db", "db", 100))
-	s.where("web", queue.Unschedulable)
+	s.expectPool("web", queue.Unschedulable)
 	if wake := s.m.nextWake(s.now); wake.IsZero() || wake.After(end) {
 		t.Errorf("wake is %v, want the end of the hold at %v", wake, end)
 	}
@@ -55,7 +55,7 @@ func TestHoldEndsByTimeAndDeletion(t *testing.T) {
 }
 
 func TestUsedReservationRequeuesPods(t *testing.T) {
-	s := newPlacementStory(t)
+	s := newPlacementTest(t)
 	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
 	h.Created = t0
 	h.Placeholder = ofOwner("hold", "web", 800)

@@ -17,10 +17,10 @@ func ranked(name, node string, priority int32) *model.Pod {
 	return p
 }
 
-// full returns a story whose node n1 is full with "low" and has "high" nominated to it.
-func full(t *testing.T) *story {
+// full returns a machineTest whose node n1 is full with "low" and has "high" nominated to it.
+func full(t *testing.T) *machineTest {
 	t.Helper()
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("report:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), ranked("high", "", 5))
 	return s
 }
@@ -29,7 +29,7 @@ func TestPreemptorActivatesWhenLastVictimIsGone(t *testing.T) {
 	s := full(t)
 	done := s.answer(1, Done)
 	s.step("", withDisruptionTarget(ranked("low", "n1", 0)), done)
-	s.where("high", queue.Unschedulable)
+	s.expectPool("high", queue.Unschedulable)
 	s.step("bind:high:n1", Remove{ranked("low", "n1", 0)}) // no backoff
 	if len(s.m.nominations)+len(s.m.markedVictims) != 0 {
 		t.Errorf("%d nominations, %d victims are left", len(s.m.nominations), len(s.m.markedVictims))
@@ -108,7 +108,7 @@ func TestNominationEndsWithPod(t *testing.T) {
 	dying.Deleting = true
 	s.step("", nominated)
 	s.step("clear:high", &dying)
-	s.where("high", queue.NotQueued)
+	s.expectPool("high", queue.NotQueued)
 	id, _ := s.m.state.NodeID("n1")
 	if n := s.m.state.Nominated(id); len(n) != 0 {
 		t.Errorf("%v hold room still", n)
@@ -116,7 +116,7 @@ func TestNominationEndsWithPod(t *testing.T) {
 }
 
 func TestPreemptingAssumedPods(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	claim := func(name string) *model.Pod {
 		p := small(name, "")
 		p.Spec = specOf(specKey{cpu: 600, claim: "c-" + name})
@@ -130,12 +130,12 @@ func TestPreemptingAssumedPods(t *testing.T) {
 	if s.m.state.Assumed("a") || s.m.attempts["a"] != nil {
 		t.Error("the attempt goes on")
 	}
-	s.where("a", queue.Unschedulable)
+	s.expectPool("a", queue.Unschedulable)
 	s.step("bind:high:n1", s.answer(2, Done))
 }
 
 func TestVictimWithBindInFlightIsDeleted(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("bind:a:n1", ranked("a", "", 0))
 	bind := s.answer(0, Done)
 	s.step("report:high:unschedulable preempt:high:n1", ranked("high", "", 5))
@@ -151,14 +151,14 @@ func TestVictimWithBindInFlightIsDeleted(t *testing.T) {
 
 // A new process finds a nominated pod and a victim with the condition that was not deleted.
 func TestUnfinishedPreemptionIsAdopted(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	victim, high := ranked("low", "n1", 0), ranked("high", "", 5)
 	victim.DisruptionReason, high.NominatedNodeName = displacement.Preemption.Reason(), "n1"
 	s.step("report:high:unschedulable preempt:high:n1", victim, high)
 	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 || len(e.Plan.Debits) != 0 {
 		t.Errorf("it is %+v", e.Plan)
 	}
-	s = newStory(t)
+	s = newMachineTest(t)
 	s.step("report:high:unschedulable", withDisruptionTarget(victim), high)
 	if p := s.last[0].(ReportUnschedulable).Summary.Preemption; p.Outcome != decision.PreemptionVictimsTerminating {
 		t.Errorf("preemption is %+v", p)

@@ -13,7 +13,7 @@ import (
 func TestNoPodLostOrBoundTwice(t *testing.T) {
 	for seed := range int64(300) {
 		if !t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			w := newWorld(t, seed)
+			w := newSimulatedCluster(t, seed)
 			for range 4 {
 				w.addNode(1000 + 500*w.r.Int63n(4))
 			}
@@ -29,7 +29,7 @@ func TestNoPodLostOrBoundTwice(t *testing.T) {
 }
 
 // disturb changes the cluster at random.
-func (w *world) disturb() {
+func (w *simulatedCluster) disturb() {
 	switch w.r.Intn(8) {
 	case 0, 1, 2:
 		k := specKey{cpu: 100 + 100*w.r.Int63n(5), priority: int32(w.r.Intn(w.priorities))}
@@ -64,7 +64,7 @@ func (w *world) disturb() {
 
 // restart creates a machine from a list. Outcomes for the old machine are lost, Binds in flight are
 // not.
-func (w *world) restart() {
+func (w *simulatedCluster) restart() {
 	w.m, w.due, w.lag = newMachine(), nil, nil
 	n := len(w.nodes)
 	sizes := w.nodes
@@ -100,7 +100,7 @@ func (w *world) restart() {
 func nodeName(i int) string { return string([]byte{'n', '0' + byte(i/10), '0' + byte(i%10)}) }
 
 // settle waits until nothing is in flight. Then no pending pod fits or can preempt.
-func (w *world) settle() {
+func (w *simulatedCluster) settle() {
 	w.noFaults = true
 	for range 800 {
 		w.step()
@@ -148,7 +148,7 @@ func TestSameEventsSameEffects(t *testing.T) {
 	for seed := range int64(20) {
 		var ends [2]map[string]string
 		for i := range ends {
-			w := newWorld(t, seed)
+			w := newSimulatedCluster(t, seed)
 			w.addNode(3000)
 			w.addNode(2000)
 			for range 200 {

@@ -23,7 +23,7 @@ type reservationWorld struct {
 }
 
 func newReservationWorld(t *testing.T, seed uint64) *reservationWorld {
-	s := &reservationWorld{Rand: rand.New(rand.NewPCG(seed, 11)), m: newPlacementStory(t).m, now: t0, on: map[string]*model.Pod{}}
+	s := &reservationWorld{Rand: rand.New(rand.NewPCG(seed, 11)), m: newPlacementTest(t).m, now: t0, on: map[string]*model.Pod{}}
 	var events []Event
 	for _, name := range []string{"n1", "n2", "n3"} {
 		n := &model.Node{Name: name, UID: name, AllocatablePods: 20, Allocatable: model.Resources{MilliCPU: 2000, Memory: 1 << 34}}

@@ -4,7 +4,7 @@ import "testing"
 
 // RefreshPod reads the API, which may be ahead of the watch.
 func TestStaleWatchDoesNotUnbindRefreshedPod(t *testing.T) {
-	s := newStory(t)
+	s := newMachineTest(t)
 	s.step("bind:a:n1", small("a", ""))
 	s.step("refresh:a", s.answer(0, Unknown))
 	seen := s.answer(0, Done)

@@ -69,9 +69,9 @@ type step struct {
 	wake   int // 0: none
 }
 
-func play(t *testing.T, m *Machine, story []step) {
+func play(t *testing.T, m *Machine, machineTest []step) {
 	t.Helper()
-	for _, s := range story {
+	for _, s := range machineTest {
 		effects, wake := m.Step(at(s.second), s.events)
 		if got := words(effects); got != s.want {
 			t.Errorf("at %d s: %q, want %q", s.second, got, s.want)
@@ -86,10 +86,10 @@ func events(e ...Event) []Event { return e }
 
 func TestDueTimes(t *testing.T) {
 	edited := func(s int64) Pod { return on("n", "p", tol("a", s)) }
-	for name, story := range map[string][]step{
+	for name, machineTest := range map[string][]step{
 		"a pod that does not bear the taint goes at once": {
 			{10, events(on("n", "p"), tainted("n", "a@10")), "evict p by a due 10", 0}},
-		"one that bears it for ever stays": {
+		"tolerated without a limit": {
 			{10, events(on("n", "p", tol("a", -1)), tainted("n", "a@10")), "", 0}},
 		"one that bears it for a while goes then": {
 			{10, events(on("n", "p", tol("a", 300)), tainted("n", "a@10")), "", 310}, {310, nil, "evict p by a due 310", 0}, {400, nil, "", 0}},
@@ -121,13 +121,13 @@ func TestDueTimes(t *testing.T) {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70},
 			{20, events(Pod{Namespace: "ns", Name: "p", UID: "other", Node: "n", Bound: at(20), Tolerations: edited(60).Tolerations}), "", 80}},
 	} {
-		t.Run(name, func(t *testing.T) { play(t, New(Options{}, zero), story) })
+		t.Run(name, func(t *testing.T) { play(t, New(Options{}, zero), machineTest) })
 	}
 }
 
 func TestFixedDueTimes(t *testing.T) {
 	edited := func(s int64) Pod { return on("n", "p", tol("a", s), tol("b", 20)) }
-	for name, story := range map[string][]step{
+	for name, machineTest := range map[string][]step{
 		"edits come too late": {
 			{10, events(edited(60), tainted("n", "a@0")), "", 70}, {30, events(edited(600)), "", 70}, {40, events(edited(1)), "", 70}},
 		"so does the end of one of two taints": {
@@ -137,7 +137,7 @@ func TestFixedDueTimes(t *testing.T) {
 		"nor does a taint that is not borne": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(tainted("n", "a@10", "c@20")), "evict p by c due 20", 0}},
 	} {
-		t.Run(name, func(t *testing.T) { play(t, New(Options{FixedDueTime: true}, zero), story) })
+		t.Run(name, func(t *testing.T) { play(t, New(Options{FixedDueTime: true}, zero), machineTest) })
 	}
 }
 

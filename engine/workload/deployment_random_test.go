@@ -13,8 +13,8 @@ type fakeSet struct {
 	specs  []int32 // replicas by generation; the controller has seen the first
 	young  int32   // unavailable pods
 	mature int32   // available pods
-	// told is the status that the Deployment controller sees.
-	told     [2]int32 // actual, available
+	// observed is the status that the Deployment controller sees.
+	observed [2]int32 // actual, available
 	toldSeen int      // generations behind
 
 }
@@ -58,7 +58,7 @@ func (f *fakeSet) act(r *rand.Rand) {
 
 // report writes the status.
 func (f *fakeSet) report() {
-	f.told = [2]int32{f.actual(), f.mature}
+	f.observed = [2]int32{f.actual(), f.mature}
 	f.set.Observed = len(f.specs) == 1
 }
 
@@ -78,7 +78,7 @@ func (w *fakeDeployment) view() []Set {
 	for i, f := range w.sets {
 		s := f.set
 		s.Current = w.of[i] == w.template
-		s.Actual, s.Ready, s.Available = f.told[0], f.told[1], f.told[1]
+		s.Actual, s.Ready, s.Available = f.observed[0], f.observed[1], f.observed[1]
 		out = append(out, s)
 	}
 	return out
@@ -161,7 +161,7 @@ func (w *fakeDeployment) change() {
 				n := 1 + int32(w.r.Intn(int(f.young)))
 				f.young -= n
 				f.mature += n
-				f.told = [2]int32{f.actual(), f.mature} // the controller sees this immediately
+				f.observed = [2]int32{f.actual(), f.mature} // the controller sees this immediately
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func TestRolloutKeepsLimitsAndCompletes(t *testing.T) {
 
 func show(sets []*fakeSet) (out string) {
 	for _, f := range sets {
-		out += fmt.Sprintf("%s: young %d, mature %d, asked for %v, told %v; ", f.set.Name, f.young, f.mature, f.specs, f.told)
+		out += fmt.Sprintf("%s: young %d, mature %d, asked for %v, observed %v; ", f.set.Name, f.young, f.mature, f.specs, f.observed)
 	}
 	return out
 }

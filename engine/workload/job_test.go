@@ -122,7 +122,7 @@ func TestJobPlan(t *testing.T) {
 		"a number that is not wanted goes": {basic(indexed), "a/7 b/1", "~a"},
 		"a failed number is tried again":   {basic(perIndex), "a/0:x b/1", "+0/1"},
 		"the old pod stays until then":     {basic(perIndex), "a/0:x c/0/1 b/1", "!a"},
-		"a number is given up":             {basic(perIndex), "a/0/1:x b/1", "+2 !a"},
+		"an index fails":                   {basic(perIndex), "a/0/1:x b/1", "+2 !a"},
 		"all ended, some failed":           {basic(perIndex), "a/0/1:x b/1:ok c/2:ok", "!b !c !a FailureTarget/FailedIndexes"},
 		"too many numbers failed":          {basic(perIndex, func(j *Job) { j.MaxFailedIndexes = 0 }), "a/0/1:x b/1", "-b !a FailureTarget/MaxFailedIndexesExceeded"},
 		"a pod of yore is not counted":     {basic(), "a:ok,free b", "+"},

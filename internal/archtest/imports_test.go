@@ -198,7 +198,7 @@ func TestNoGenericNames(t *testing.T) {
 	for _, f := range parseModule(t) {
 		stem := strings.TrimSuffix(strings.TrimSuffix(f.name, ".go"), "_test")
 		if banned[path.Base(f.pkg)] || banned[stem] {
-			t.Errorf("%s/%s: a name that says nothing; name the idea", f.pkg, f.name)
+			t.Errorf("%s/%s: a name without meaning; name the file after its content", f.pkg, f.name)
 		}
 	}
 }

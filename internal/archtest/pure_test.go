@@ -39,7 +39,7 @@ func TestEngineImports(t *testing.T) {
 	for _, f := range engineFiles(t) {
 		for _, imp := range f.imports() {
 			if !pureImports[imp] && !strings.HasPrefix(imp, Module+"/engine/") {
-				t.Errorf("%s/%s imports %s: the engine does no I/O, keeps no lock and knows no Kubernetes", f.pkg, f.name, imp)
+				t.Errorf("%s/%s imports %s: the engine does no I/O, holds no lock and imports no Kubernetes", f.pkg, f.name, imp)
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func TestEngineHasNoGlobalState(t *testing.T) {
 			}
 		}
 	}
-	// A name with an object of its own is a local variable that shadows the package variable,
+	// A name with an object is a local variable that shadows the package variable,
 	// unless it is the object of the table.
 	global := func(f *file, n *ast.Ident) bool {
 		if n == nil || !globals[f.pkg][n.Name] {

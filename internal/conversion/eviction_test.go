@@ -22,7 +22,7 @@ func TestEvictionPressure(t *testing.T) {
 		"storage": {corev1.PodStatus{Message: "The node was low on resource: ephemeral-storage. "}, &model.NodeEviction{Pressure: model.DiskPressure, At: at.Time}},
 		"inodes":  {corev1.PodStatus{Message: "The node was low on resource: inodes. "}, &model.NodeEviction{Pressure: model.DiskPressure, At: at.Time}},
 		"pids":    {corev1.PodStatus{Message: "The node was low on resource: pids."}, &model.NodeEviction{Pressure: model.PIDPressure, At: at.Time}},
-		"an exceeded limit of its own does not reject the node": {corev1.PodStatus{Message: "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "}, nil},
+		"the pod's own limit does not reject the node": {corev1.PodStatus{Message: "Pod ephemeral local storage usage exceeds the total limit of containers 1Gi. "}, nil},
 		"another reason": {corev1.PodStatus{Reason: "NodeAffinity", Message: "The node was low on resource: memory. "}, nil},
 		"it runs":        {corev1.PodStatus{Phase: corev1.PodRunning, Message: "The node was low on resource: memory. "}, nil},
 	} {

@@ -73,7 +73,7 @@ func CheckCRI(asked, endpoint string) error {
 
 // UseEmbedded reports whether pods run in the embedded runtime. dir is its directory, ""
 // for a disk that is still to be made. cri is why a CRI runtime cannot be used; named is
-// set if the user named an endpoint. The error says what each runtime lacks.
+// set if the user named an endpoint. The error names what each runtime lacks.
 func UseEmbedded(asked string, named bool, cri error, dir string) (bool, error) {
 	if named && asked == RuntimeAuto {
 		asked = runtimeCRI

@@ -79,7 +79,7 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 		}
 	}
 	if why := EmbeddedReason(nil); why == "" {
-		t.Error("it is not said why")
+		t.Error("the reason is missing")
 	}
 }
 

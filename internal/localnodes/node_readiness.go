@@ -87,7 +87,7 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 	}
 	bar := cli.ProgressBar{W: os.Stderr}
 	defer bar.Done()
-	say, said := time.Now().Add(progressInterval), ""
+	say, printed := time.Now().Add(progressInterval), ""
 	// Listing thousands of nodes takes the server a while: poll less often.
 	pause := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
 	for tick := time.NewTicker(pause); ; {
@@ -99,9 +99,9 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 		if len(names) > 100 {
 			bar.Show(ready, len(names), "nodes ready")
 		} else if time.Now().After(say) {
-			if now := describeUnreadyNode(ctx, client, names); now != said {
+			if now := describeUnreadyNode(ctx, client, names); now != printed {
 				fmt.Fprintln(os.Stderr, "berth: still waiting:", now)
-				said = now
+				printed = now
 			}
 			say = time.Now().Add(progressInterval)
 		}

@@ -1,7 +1,7 @@
 // Command run compares the cost of Berth and of kube-scheduler, v1.36.3, in one run.
 //
 // `make bench-parity` runs it. It builds both sides, gives the same workload to each,
-// alternating (A B A B ...), in processes of their own on the same CPUs, and prints the
+// alternating (A B A B ...), in separate processes on the same CPUs, and prints the
 // cost of each, the ratio with its spread over the rounds, and the ratio to the goals. It
 // asserts nothing, because other load on the machine changes the results.
 //

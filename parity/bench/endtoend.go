@@ -45,7 +45,7 @@ func (b *bench) endToEnd() error {
 	}
 	fmt.Printf("\nEnd to end: a fresh `berth server` for each row, 32 creators at full speed, everything on the same CPUs;\n" +
 		"creation to binding as seen in one watch; CPU and memory are the scheduler process's\n\n")
-	fmt.Println("| shape | nodes | pods | who | bound/s | created/s | p50 ms | p99 ms | CPU us/pod | server's CPU us/pod | MiB peak | nodes used / most on one |")
+	fmt.Println("| shape | nodes | pods | client | bound/s | created/s | p50 ms | p99 ms | CPU us/pod | server's CPU us/pod | MiB peak | nodes used / most on one |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 	var v verdicts
 	for _, s := range endToEndShapes() {
@@ -116,7 +116,7 @@ func summarizeArrivals(all []*arrival, of func(*arrival) float64) summary {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// measureScheduler runs a workload with one of the three, with a server of its own.
+// measureScheduler runs a workload with one of the three, with a separate server.
 func (b *bench) measureScheduler(commands map[string]string, who string, w *workload.Workload) (*arrival, error) {
 	s, err := b.serve(commands[berth])
 	if err != nil {

@@ -45,7 +45,7 @@ func (b *bench) serve(berth string) (*server, error) {
 	return s, err
 }
 
-// newClient returns a client without rate limits and with a connection of its own.
+// newClient returns a client without rate limits and with its own connection.
 // Otherwise client-go shares one among clients with the same configuration.
 func newClient(kubeconfig string) (kubernetes.Interface, error) {
 	c, err := clientcmd.BuildConfigFromFlags("", kubeconfig)

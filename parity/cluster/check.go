@@ -104,7 +104,7 @@ func (c *cluster) check(ctx context.Context, f *findings, played *fakeController
 			placed++
 		}
 	}
-	fmt.Printf("%d placed, %d of them by preemption of %d victims, %d refused and told why, %d with claims of volumes\n",
+	fmt.Printf("%d placed, %d of them by preemption of %d victims, %d refused with a reason, %d with claims of volumes\n",
 		placed, len(byApp["high"]), len(played.deleted), len(byApp["too-big"]), len(byApp["volume"]))
 	return nil
 }
@@ -177,10 +177,10 @@ func (f *findings) checkVolumes(pods []*corev1.Pod, claims []corev1.PersistentVo
 
 // checkVictims checks that each victim got the condition and one event.
 func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.Event, played *fakeControllers) {
-	told := map[string]int{}
+	counts := map[string]int{}
 	for _, e := range events {
 		if e.Reason == "Preempted" {
-			told[e.InvolvedObject.Name]++
+			counts[e.InvolvedObject.Name]++
 		}
 	}
 	if gone, left := len(played.deleted), len(byApp["low"]); gone+left != fullNodes*victims || gone != len(byApp["high"]) {
@@ -190,8 +190,8 @@ func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.
 		if !played.markedVictims[name] {
 			f.errorf("%s was deleted without the condition DisruptionTarget", name)
 		}
-		if told[name] != 1 {
-			f.errorf("%s was deleted with %d events Preempted, want 1", name, told[name])
+		if counts[name] != 1 {
+			f.errorf("%s was deleted with %d events Preempted, want 1", name, counts[name])
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (f *findings) checkEvents(byApp map[string][]*corev1.Pod, events []corev1.E
 			}
 		}
 	}
-	fmt.Println("a refusal as told:", failed["too-big-0"])
+	fmt.Println("message of a refusal:", failed["too-big-0"])
 }
 
 // checkExplain runs berth explain for a pending and a placed pod.

@@ -64,7 +64,7 @@ func (c *cluster) runController(ctx context.Context, f *findings, berth, module 
 		}
 	}
 	if p.HasOutput("orbidden") || p.Exited() {
-		f.errorf("the controllers said: %s", p.Tail())
+		f.errorf("output of the controllers: %s", p.Tail())
 	}
 	return nil
 }

@@ -223,13 +223,13 @@ func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, seen *disru
 		if err != nil {
 			return err.Error()
 		}
-		told := map[string]int{}
+		counts := map[string]int{}
 		for _, e := range events.Items {
-			told[e.InvolvedObject.Name]++
+			counts[e.InvolvedObject.Name]++
 		}
 		for _, p := range before.Items {
-			if told[p.Name] != 1 || seen.get(p.Name) != taintManager {
-				return fmt.Sprintf("%s left the tainted node with %d events TaintManagerEviction, and for the reason %q", p.Name, told[p.Name], seen.get(p.Name))
+			if counts[p.Name] != 1 || seen.get(p.Name) != taintManager {
+				return fmt.Sprintf("%s left the tainted node with %d events TaintManagerEviction, and for the reason %q", p.Name, counts[p.Name], seen.get(p.Name))
 			}
 		}
 		return ""

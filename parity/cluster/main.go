@@ -80,7 +80,7 @@ func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, m
 	}
 	from := time.Now()
 	if err := c.createPods(ctx, patience); err != nil {
-		return errors.Join(err, fmt.Errorf("the scheduler said: %s", p.Tail()))
+		return errors.Join(err, fmt.Errorf("output of the scheduler: %s", p.Tail()))
 	}
 	fmt.Printf("%d nodes; the pods were placed or refused %v after the first was made\n", nodes+fullNodes, time.Since(from).Round(10*time.Millisecond))
 	admin, err := c.kubeconfig("admin", &api.AuthInfo{ClientCertificate: c.authority.file("admin.crt"), ClientKey: c.authority.file("admin.key")})
@@ -96,7 +96,7 @@ func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, m
 	}
 	checkExplain(ctx, found, berth, admin, c.authority.file("config.yaml"))
 	if p.HasOutput("forbidden") || p.Exited() {
-		found.errorf("the scheduler said: %s", p.Tail())
+		found.errorf("output of the scheduler: %s", p.Tail())
 	}
 	return c.runController(ctx, found, berth, module)
 }

@@ -21,7 +21,7 @@ const (
 	quietFor      = 10 * time.Second
 )
 
-// runDescheduler runs berth descheduler, with the rights of deploy/descheduler.yaml, beside the real kube-scheduler, which knows no
+// runDescheduler runs berth descheduler, with the rights of deploy/descheduler.yaml, next to the real kube-scheduler, which supports no
 // Holds. Replacements come from berth controller's loop of replica sets.
 func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module string) error {
 	if err := c.clear(ctx); err != nil {
@@ -98,7 +98,7 @@ func (c *cluster) runScenario(ctx context.Context, f *findings, g scenario, d ti
 	}
 	time.Sleep(d)
 	if p.Exited() || p.HasOutput("orbidden") {
-		f.errorf("%s: the descheduler said: %s", g.name, p.Tail())
+		f.errorf("%s: output of the descheduler: %s", g.name, p.Tail())
 	}
 	if len(args) < 5 && !p.HasOutput("nodes are not reserved") {
 		f.errorf("%s: it does not report that nodes are not reserved: %s", g.name, p.Tail())

@@ -1,7 +1,7 @@
 // Command descheduler compares the cost of Berth's descheduling and of the Kubernetes
 // descheduler, v0.36.0, in one run.
 //
-// `make bench-parity` runs it. It is a module of its own, because the descheduler uses
+// `make bench-parity` runs it. It is a separate module, because the descheduler uses
 // other versions of the libraries than the rest of parity. It makes clusters (shapes.go),
 // writes each to a file, and runs the Kubernetes descheduler (this program with -peer) and
 // Berth (bench/descheduler of the main module) on it, alternating, in processes of their

@@ -27,7 +27,7 @@ func (v *vector) evaluate() error {
 		return err
 	}
 	defer r.stop()
-	// Some plugins have informer handlers of their own that are not waited for, so a result
+	// Some plugins register informer handlers without waiting for them, so a result
 	// counts only when it is repeated.
 	var before []byte
 	for range 50 {
@@ -92,9 +92,9 @@ func (r *testScheduler) gated(ctx context.Context, by string) (*expectation, err
 			if plugin.Name() != by {
 				return nil, fmt.Errorf("gated by %s, but %s refuses", by, plugin.Name())
 			}
-			told := newRefusal(s)
-			told.Plugin = plugin.Name()
-			return &expectation{Outcome: "gated", PreEnqueue: told}, nil
+			verdict := newRefusal(s)
+			verdict.Plugin = plugin.Name()
+			return &expectation{Outcome: "gated", PreEnqueue: verdict}, nil
 		}
 	}
 	return nil, fmt.Errorf("gated by %s, but no plugin refuses", by)
@@ -171,19 +171,19 @@ func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, narrowed *fwk.Pre
 		return nodes[at : at+1], nil
 	}
 	for _, n := range nodes {
-		told := nodeResult{Name: n.Node().Name}
-		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(told.Name) && told.Name != own {
-			told.Plugin, told.Code = "PreFilterResult", fwk.UnschedulableAndUnresolvable.String()
+		node := nodeResult{Name: n.Node().Name}
+		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(node.Name) && node.Name != own {
+			node.Plugin, node.Code = "PreFilterResult", fwk.UnschedulableAndUnresolvable.String()
 		} else if s := a.fw.RunFilterPluginsWithNominatedPods(a.ctx, a.state, a.pod, n); s.IsSuccess() {
-			told.Feasible = true
+			node.Feasible = true
 			feasible = append(feasible, n)
 		} else if s.IsRejected() {
 			r := newRefusal(s)
-			told.Plugin, told.Code, told.Reasons = r.Plugin, r.Code, r.Reasons
+			node.Plugin, node.Code, node.Reasons = r.Plugin, r.Code, r.Reasons
 		} else {
 			return nil, fmt.Errorf("filter: %w", s.AsError())
 		}
-		e.Nodes = append(e.Nodes, told)
+		e.Nodes = append(e.Nodes, node)
 	}
 	slices.SortFunc(e.Nodes, func(a, b nodeResult) int { return cmp.Compare(a.Name, b.Name) })
 	return feasible, nil
@@ -204,7 +204,7 @@ func (a *attempt) check(e *expectation, feasible []fwk.NodeInfo, unfit *framewor
 		n := &e.Nodes[i]
 		s := unfit.Diagnosis.NodeToStatus.Get(n.Name)
 		if s.Code().String() != n.Code || n.Plugin != "PreFilterResult" && s.Plugin() != n.Plugin {
-			return fmt.Errorf("%s refuses a node, the scheduler said %s", n.Plugin, s.Plugin())
+			return fmt.Errorf("%s rejects a node, the scheduler reports %s", n.Plugin, s.Plugin())
 		}
 	}
 	return nil

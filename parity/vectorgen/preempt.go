@@ -42,8 +42,8 @@ func (a *attempt) preempt(e *expectation, unfit *framework.FitError) error {
 	if !a.fw.HasPostFilterPlugins() || !slices.ContainsFunc(a.fw.ListPlugins().PostFilter.Enabled, func(p config.Plugin) bool { return p.Name == defaultpreemption.Name }) {
 		return nil
 	}
-	told := &preemptionResult{Outcome: "none"}
-	e.Preemption = told
+	out := &preemptionResult{Outcome: "none"}
+	e.Preemption = out
 	pl, err := defaultpreemption.New(a.ctx, &config.DefaultPreemptionArgs{MinCandidateNodesPercentage: 100, MinCandidateNodesAbsolute: 1000},
 		a.fw, feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate))
 	if err != nil {
@@ -51,16 +51,16 @@ func (a *attempt) preempt(e *expectation, unfit *framework.FitError) error {
 	}
 	statuses := unfit.Diagnosis.NodeToStatus
 	if ok, _ := pl.PodEligibleToPreemptOthers(a.ctx, a.pod, statuses.Get(a.pod.Status.NominatedNodeName)); ok && e.PreFilter == nil {
-		candidates, err := a.dryRun(told, pl, statuses)
+		candidates, err := a.dryRun(out, pl, statuses)
 		if err != nil {
 			return err
 		}
 		if len(candidates) > 0 {
-			told.selectCandidates(a.ctx, pl, candidates)
+			out.selectCandidates(a.ctx, pl, candidates)
 			return nil
 		}
 	}
-	// The plugin looks up the pod, which was left out because it was passed directly.
+	// The plugin looks up the pod, which was omitted because it was passed directly.
 	if err := a.fw.SharedInformerFactory().Core().V1().Pods().Informer().GetIndexer().Update(a.pod); err != nil {
 		return err
 	}
@@ -68,15 +68,15 @@ func (a *attempt) preempt(e *expectation, unfit *framework.FitError) error {
 	if status.IsSuccess() {
 		return errors.New("PostFilter succeeds without a candidate")
 	}
-	told.Message = status.Message()
-	told.ClearsNomination = a.pod.Status.NominatedNodeName != "" && result != nil && result.NominatingInfo != nil &&
+	out.Message = status.Message()
+	out.ClearsNomination = a.pod.Status.NominatedNodeName != "" && result != nil && result.NominatingInfo != nil &&
 		result.Mode() == fwk.ModeOverride && result.NominatedNodeName == ""
-	unfit.Diagnosis.PostFilterMsg = told.Message
+	unfit.Diagnosis.PostFilterMsg = out.Message
 	e.Message = unfit.Error()
 	return nil
 }
 
-func (a *attempt) dryRun(told *preemptionResult, pl *defaultpreemption.DefaultPreemption, statuses *framework.NodeToStatus) ([]preemption.Candidate, error) {
+func (a *attempt) dryRun(out *preemptionResult, pl *defaultpreemption.DefaultPreemption, statuses *framework.NodeToStatus) ([]preemption.Candidate, error) {
 	nodes, err := statuses.NodesForStatusCode(a.fw.SnapshotSharedLister().NodeInfos(), fwk.Unschedulable)
 	if err != nil || len(nodes) == 0 {
 		return nil, err
@@ -97,27 +97,27 @@ func (a *attempt) dryRun(told *preemptionResult, pl *defaultpreemption.DefaultPr
 			one.Victims = append(one.Victims, v.Namespace+"/"+v.Name)
 		}
 		slices.Sort(one.Victims)
-		told.Candidates = append(told.Candidates, one)
+		out.Candidates = append(out.Candidates, one)
 	}
 	for _, n := range nodes {
 		if name := n.Node().Name; !is[name] {
 			r := newRefusal(why.Get(name))
-			told.Nodes = append(told.Nodes, nodeResult{Name: name, Plugin: r.Plugin, Code: r.Code, Reasons: r.Reasons})
+			out.Nodes = append(out.Nodes, nodeResult{Name: name, Plugin: r.Plugin, Code: r.Code, Reasons: r.Reasons})
 		}
 	}
-	slices.SortFunc(told.Candidates, func(a, b candidateResult) int { return cmp.Compare(a.Node, b.Node) })
-	slices.SortFunc(told.Nodes, func(a, b nodeResult) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out.Candidates, func(a, b candidateResult) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(out.Nodes, func(a, b nodeResult) int { return cmp.Compare(a.Name, b.Name) })
 	return candidates, nil
 }
 
 // selectCandidates lets the plugin choose often enough to see every node that it may
 // choose.
-func (told *preemptionResult) selectCandidates(ctx context.Context, pl *defaultpreemption.DefaultPreemption, candidates []preemption.Candidate) {
-	told.Outcome = "nominated"
+func (out *preemptionResult) selectCandidates(ctx context.Context, pl *defaultpreemption.DefaultPreemption, candidates []preemption.Candidate) {
+	out.Outcome = "nominated"
 	for range max(64, selectionsPerCandidate*len(candidates)) {
-		if name := pl.Evaluator.SelectCandidate(ctx, candidates).Name(); !slices.Contains(told.Nominated, name) {
-			told.Nominated = append(told.Nominated, name)
+		if name := pl.Evaluator.SelectCandidate(ctx, candidates).Name(); !slices.Contains(out.Nominated, name) {
+			out.Nominated = append(out.Nominated, name)
 		}
 	}
-	slices.Sort(told.Nominated)
+	slices.Sort(out.Nominated)
 }

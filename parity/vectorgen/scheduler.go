@@ -100,7 +100,7 @@ func (v *vector) configuration() (*config.KubeSchedulerConfiguration, error) {
 	return cfg, nil
 }
 
-// decode reads the objects. A pod that is passed directly is left out, because the
+// decode reads the objects. A pod that is passed directly is omitted, because the
 // scheduler would treat it as an assigned pod.
 func (v *vector) decode() (objects []runtime.Object, pod *corev1.Pod, err error) {
 	decoder := clientscheme.Codecs.UniversalDeserializer()

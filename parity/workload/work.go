@@ -93,7 +93,7 @@ func Read(file string) (*Workload, error) {
 	return w, json.Unmarshal(raw, w)
 }
 
-// SetIdentity gives a pod a name and a UID of its own.
+// SetIdentity sets the name and the UID of a pod.
 func SetIdentity(pod *corev1.Pod, name string) {
 	pod.Name = name
 	pod.UID = types.UID("b1946ac9-2492-4d23-8f9c-" + name)

@@ -35,11 +35,11 @@ func (d *Drainer) scale(p *model.Pod, by int32) {
 			return nil
 		})
 	}
-	said := ""
+	message := ""
 	if err != nil {
-		said = err.Error()
+		message = err.Error()
 	}
-	d.machine.HandleSurge(d.w.Now(), said)
+	d.machine.HandleSurge(d.w.Now(), message)
 	d.schedule(d.PollDelay(responseInterval))
 }
 

@@ -65,11 +65,11 @@ func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.W
 	s.Configure(&o)
 	s.perturbation.apply(&o)
 	r := &run{s: s, result: &Result{}, perturbation: s.perturbation, o: o}
-	tell := o.OnLine
+	onLine := o.OnLine
 	o.OnLine = func(l sim.Line) {
 		r.result.Timeline = append(r.result.Timeline, l)
-		if tell != nil {
-			tell(l)
+		if onLine != nil {
+			onLine(l)
 		}
 	}
 	r.w = sim.New(o)

@@ -79,7 +79,7 @@ type Options struct {
 	Policy  Policy
 	// Containers is optional; without it only images are collected.
 	Containers Containers
-	// IsPodFinished reports whether a pod has terminated for good; optional.
+	// IsPodFinished reports whether a pod has terminated and does not restart; optional.
 	IsPodFinished func(uid types.UID) bool
 	// VolumeImages returns the images that pods use as volumes; optional.
 	VolumeImages func() []string

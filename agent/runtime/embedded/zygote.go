@@ -64,7 +64,7 @@ func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 }
 
 // requestCopy requests a fork. Without an answer it is unknown whether there is one: the
-// container is given up and the zygote is killed, so that the next request does not wait. An
+// container is abandoned and the zygote is killed: the next request must not wait. An
 // unclaimed shim does not start its container.
 func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 	if err := s.startZygote(); err != nil {

@@ -1,5 +1,5 @@
 // Package simulated is a runtime without processes. Containers start immediately, run as long as
-// an annotation of their pod says, and exit with the code in another one. Thousands of nodes run
+// an annotation of their pod sets, and exit with the code in another one. Thousands of nodes run
 // in one process.
 //
 // Annotations of a pod:

@@ -3,7 +3,7 @@
 //
 //	StatefulSets, pods, claims (caches) ──▶ Claim, revisions ──▶ Plan ──▶ claims, pods ──▶ status
 //
-// Claims are created before the pod that uses them and outlive it, unless the retention policy says otherwise. In
+// Claims are created before the pod that uses them and outlive it, unless the retention policy deletes them. In
 // that case the StatefulSet or the surplus pod becomes their owner, before the pod is deleted, and they are
 // deleted with it. A pod is not created while a claim of its ordinal is being deleted with the predecessor.
 //

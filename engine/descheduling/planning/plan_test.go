@@ -98,8 +98,8 @@ func TestRefusalReasons(t *testing.T) {
 	memory := NewMoveBackoff()
 	memory.RecordFailure(now.Add(-time.Minute), BackoffKey{"web", "a", "S"}, "it came back")
 	avoid := &model.Hold{Namespace: "x", Name: AvoidHoldName("web", "a"), Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: HoldCause, Until: now.Add(time.Hour)}
-	thrown := *avoid
-	thrown.Name, thrown.Cause = "a", "Pressure" // sorts before the other Hold
+	evicted := *avoid
+	evicted.Name, evicted.Cause = "a", "Pressure" // sorts before the other Hold
 	more := func(*descheduling.Node) descheduling.Gain {
 		return descheduling.Gain{Before: 2, After: 2, Metric: "pods"}
 	}
@@ -116,7 +116,7 @@ func TestRefusalReasons(t *testing.T) {
 		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), why: DaemonSetPod, words: "DaemonSet web"},
 		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), why: UnknownScheduler, words: `"odd"`},
 		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it came back; backing off until 1970-01-12T13:55:40Z"},
-		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &thrown), why: BackingOff, words: "Hold " + avoid.Name},
+		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &evicted), why: BackingOff, words: "Hold " + avoid.Name},
 		"no capacity":       {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: NoOtherNode, words: "no other node"},
 		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), why: WouldReturn, words: "back on a, with a score"},
 		"equal node":        {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: WithoutHolds, why: WouldReturn, words: "a"},

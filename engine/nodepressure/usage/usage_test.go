@@ -58,7 +58,7 @@ func TestInvalidScripts(t *testing.T) {
 		}
 	}
 	if _, err := ParseNode("cache=1"); err == nil {
-		t.Error("a node has page cache of its own")
+		t.Error("the node has page cache")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 )
 
-// Classes that differ only in values of few nodes, such as pods of their own app or an
+// Classes that differ only in values of few nodes, such as pods of the same app or an
 // image, share the score cache of their base class, which ignores these values. Each
 // decision takes these exception nodes out of the shared cache, evaluates them
 // individually and puts them back. So many apps of few sizes need few caches, and a new

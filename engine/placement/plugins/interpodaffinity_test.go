@@ -31,19 +31,19 @@ func TestInterPodAffinity(t *testing.T) {
 		pod   build.PodOption
 		want  string
 	}{
-		"affinity reaches the whole domain only":            {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db")), "b" + farOff + "; c" + farOff},
-		"it needs pods":                                     {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "db")), "a" + farOff + "; b" + farOff + "; c" + farOff},
-		"the first of its own kind may go to any domain":    {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "web")), "c" + farOff},
-		"but not once there is one":                         {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.Near("zone", "web")), "b" + farOff + "; c" + farOff},
-		"one on a node without the key does not count":      {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.Near("zone", "web")), "c" + farOff},
-		"a pod must match all terms":                        {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db"), build.Near(framework.HostnameKey, "web")), "a" + farOff + "; b" + farOff + "; c" + farOff},
-		"anti-affinity keeps off the domain":                {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db")), "a" + tooNear},
-		"nodes without the key are free":                    {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.Near("zone", "db")), ""},
-		"the anti-affinity of others counts as well":        {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))), build.App("web"), "b" + unwanted},
-		"unless it means others":                            {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "db"))), build.App("web"), ""},
-		"a term without selector matches no pod":            {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", nowhere)), ""},
-		"affinity is looked at before anti-affinity":        {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) { with(build.Near("zone", "z"))(p); without(build.Near("zone", "db"))(p) }, "a" + farOff + "; b" + farOff + "; c" + farOff},
-		"own anti-affinity is looked at before the other's": {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.Near("zone", "web"))), without(build.Near("zone", "db")), "a" + tooNear},
+		"affinity reaches the whole domain only":               {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db")), "b" + farOff + "; c" + farOff},
+		"it needs pods":                                        {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "db")), "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"the first pod of a self-affine group fits any domain": {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "web")), "c" + farOff},
+		"but not once there is one":                            {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.Near("zone", "web")), "b" + farOff + "; c" + farOff},
+		"one on a node without the key does not count":         {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.Near("zone", "web")), "c" + farOff},
+		"a pod must match all terms":                           {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db"), build.Near(framework.HostnameKey, "web")), "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"anti-affinity keeps off the domain":                   {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db")), "a" + tooNear},
+		"nodes without the key are free":                       {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.Near("zone", "db")), ""},
+		"the anti-affinity of others counts as well":           {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))), build.App("web"), "b" + unwanted},
+		"unless it means others":                               {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "db"))), build.App("web"), ""},
+		"a term without selector matches no pod":               {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", nowhere)), ""},
+		"affinity is looked at before anti-affinity":           {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) { with(build.Near("zone", "z"))(p); without(build.Near("zone", "db"))(p) }, "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"own anti-affinity is looked at before the other's":    {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.Near("zone", "web"))), without(build.Near("zone", "db")), "a" + tooNear},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(append(zones, tc.there)...), build.Pod("p", build.App("web"), tc.pod))), tc.want)
@@ -120,18 +120,18 @@ func TestInterPodScore(t *testing.T) {
 		config func(*framework.Config)
 		want   string
 	}{
-		"preferred company draws":                 {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=0 c=0"},
-		"each pod counts":                         {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=100 c=0"},
-		"avoided company puts off":                {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.Near("zone", "db")), hard(1), "a=0 b=200 c=200"},
-		"what others prefer counts":               {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
-		"what others avoid counts":                {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
-		"what others require counts":              {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
-		"by the profile's weight":                 {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
-		"not with weight 0":                       {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web")))}, build.App("web"), hard(0), ""},
-		"nothing to say, nothing scored":          {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, build.App("web"), hard(1), ""},
-		"others' preferences can be ignored":      {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), ignore, ""},
-		"but not for pods with some of their own": {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, prefers(1, build.Near("zone", "no")), ignore, "a=200 b=0 c=0"},
-		"sums that cancel out are still scored":   {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) { prefers(2, build.Near("zone", "db"))(p); avoids(2, build.Near("zone", "db"))(p) }, hard(1), "a=0 b=0 c=0"},
+		"preferred company draws":               {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=0 c=0"},
+		"each pod counts":                       {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=100 c=0"},
+		"avoided company puts off":              {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.Near("zone", "db")), hard(1), "a=0 b=200 c=200"},
+		"what others prefer counts":             {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
+		"what others avoid counts":              {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
+		"what others require counts":            {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
+		"by the profile's weight":               {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
+		"not with weight 0":                     {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web")))}, build.App("web"), hard(0), ""},
+		"nothing to say, nothing scored":        {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, build.App("web"), hard(1), ""},
+		"others' preferences can be ignored":    {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), ignore, ""},
+		"not for pods with preferred terms":     {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, prefers(1, build.Near("zone", "no")), ignore, "a=200 b=0 c=0"},
+		"sums that cancel out are still scored": {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) { prefers(2, build.Near("zone", "db"))(p); avoids(2, build.Near("zone", "db"))(p) }, hard(1), "a=0 b=0 c=0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := decide(t, build.NewState(append(tc.there, zones...)...), build.Pod("p", build.App("web"), tc.pod), tc.config)

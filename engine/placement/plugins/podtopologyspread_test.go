@@ -78,7 +78,7 @@ func TestNodeInclusionPolicies(t *testing.T) {
 		"what the affinity refuses does not set the minimum": {overZones(), inAB, build.Zone("z3"), outside},
 		"unless it is to be ignored":                         {overZones(ignoreAffinity), inAB, build.Zone("z3"), "a" + skewed + "; b" + skewed + "; " + outside},
 		"what taints refuse sets the minimum":                {overZones(), build.App("web"), func(n *model.Node) { build.Zone("z3")(n); build.Tainted("t", "", model.NoSchedule)(n) }, "a" + skewed + "; b" + skewed + "; " + taint},
-		"with nodeTaintsPolicy Honor":                   {overZones(honorTaints), build.App("web"), func(n *model.Node) { build.Zone("z3")(n); build.Tainted("t", "", model.NoSchedule)(n) }, taint},
+		"with nodeTaintsPolicy Honor":                        {overZones(honorTaints), build.App("web"), func(n *model.Node) { build.Zone("z3")(n); build.Tainted("t", "", model.NoSchedule)(n) }, taint},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(append(web, build.Node("a", build.Zone("z1"), pool), build.Node("b", build.Zone("z2"), pool), build.Node("c", tc.last))...)

@@ -138,7 +138,7 @@ func Events(p decision.Plugin) decision.ClusterEvents {
 }
 
 // EventsToRegister returns the events of a set of plugins; all events for the empty set, which
-// says nothing about the rejection.
+// does not concern the rejection.
 func EventsToRegister(rejectedBy decision.PluginSet) decision.ClusterEvents {
 	if rejectedBy == 0 {
 		return decision.AnyEvent

@@ -29,7 +29,7 @@ func TestQueueingHintsUseCurrentGroups(t *testing.T) {
 	left := decision.Delta{Events: decision.PodRemoved, Old: runningPod("n1", "web", 100, 0)}
 	_, w := e.Hints(pod)
 	if h, _, _ := w.Hint(bySpread, &left); h != decision.QueueSkip {
-		t.Fatalf("without a group of its own: %v", h)
+		t.Fatalf("without a separate group: %v", h)
 	}
 	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "web", Selector: build.Sel("app", model.In, "web")})
 	_, w = e.Hints(pod)

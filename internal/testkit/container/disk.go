@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// Disk returns a directory with an ext4 file system of its own, of the given bytes and
+// Disk returns a directory on a new ext4 file system of the given bytes and
 // inodes (0 for the default of mkfs). It exists until the test ends. Start a runtime on it
 // after this call, so that the runtime is removed first.
 func Disk(t testing.TB, bytes, inodes int64) string {

@@ -1,4 +1,4 @@
-// Package container gives tests a containerd or an embedded runtime of their own, with
+// Package container gives each test its own containerd or embedded runtime, with
 // images to run in it. It builds the images from the workload program (agent/testprogram)
 // and a static busybox.
 //

@@ -114,7 +114,7 @@ func (r *Harness) WaitForLog(t testing.TB, pod, words string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Log(t, pod), words); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("pod %s has not said %q within a minute, but: %s", pod, words, r.Log(t, pod))
+			t.Fatalf("pod %s has not printed %q within a minute, but: %s", pod, words, r.Log(t, pod))
 		}
 	}
 }

@@ -22,7 +22,7 @@ type metric struct{ kind, labels, help string }
 
 // Metrics formats a Markdown table of the metrics of collectors. A registry is a collector, too. A
 // description has no type, so every metric needs a sample, or its vector must be passed as well.
-// The metrics go_* and process_* are left out, because they depend on the Go version.
+// The metrics go_* and process_* are omitted, because they depend on the Go version.
 func Metrics(t testing.TB, collectors ...prometheus.Collector) string {
 	t.Helper()
 	found := map[string]metric{}

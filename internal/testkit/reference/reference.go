@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated documents in docs/reference")
 
-// Check compares a file in docs/reference with its generated text. The first line of the file says how
+// Check compares a file in docs/reference with its generated text. The first line of the file has the command
 // it is generated. With -update it writes the file.
 func Check(t testing.TB, name, text string) {
 	t.Helper()

@@ -54,7 +54,7 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
   sandbox_image = ` + q(o.sandboxImage()) + `
   disable_tcp_service = true
   stream_server_address = "127.0.0.1"
-  # Root in a container of its own may lack the right to lower a score.
+  # Root in another container may lack the right to lower a score.
   restrict_oom_score_adj = true
   # Network namespaces are mounted where Destroy looks for them.
   netns_mounts_under_state_dir = true

@@ -15,7 +15,7 @@
 // Invariants:
 //
 //   - A shim starts its container only after the agent has claimed the shim (Go), so never one
-//     that the agent has given up. If the agent exits before, the shim removes DIR/lock: the
+//     that the agent has abandoned. If the agent exits before, the shim removes DIR/lock: the
 //     container was not started.
 //   - If the lock is free, DIR/exit exists, unless the shim was killed. In that case the
 //     container is killed as well, by the kernel if possible, otherwise by the agent.

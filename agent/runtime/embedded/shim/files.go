@@ -32,7 +32,7 @@ const (
 )
 
 // Go is the byte that claims a shim. The shim then starts its container. Without it, a shim could
-// start a container that the agent has given up after a timeout.
+// start a container that the agent has abandoned after a timeout.
 const Go = 'g'
 
 // Config configures a shim.

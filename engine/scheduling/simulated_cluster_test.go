@@ -21,9 +21,9 @@ func newMachine() *Machine {
 	return New(cfg)
 }
 
-// world is the API server as the machine sees it: it grants Binds, loses outcomes and reports
+// simulatedCluster is the API server as the machine sees it: it grants Binds, loses outcomes and reports
 // changes late.
-type world struct {
+type simulatedCluster struct {
 	t     *testing.T
 	r     *rand.Rand
 	m     *Machine
@@ -50,8 +50,8 @@ type lateBind struct {
 	sent time.Time
 }
 
-func newWorld(t *testing.T, seed int64) *world {
-	return &world{t: t, priorities: 1 + int(seed%3), volumes: seed%2 == 1, r: rand.New(rand.NewSource(seed)), m: newMachine(), now: time.Unix(1000, 0),
+func newSimulatedCluster(t *testing.T, seed int64) *simulatedCluster {
+	return &simulatedCluster{t: t, priorities: 1 + int(seed%3), volumes: seed%2 == 1, r: rand.New(rand.NewSource(seed)), m: newMachine(), now: time.Unix(1000, 0),
 		pods: map[string]*model.Pod{}, nodes: map[string]int64{}, binds: map[string]string{}, held: map[string]string{},
 		budget: model.Budget{Namespace: "ns", Name: "b", DisruptionsAllowed: 1}, claims: map[string]*model.PersistentVolumeClaim{}}
 }
@@ -77,13 +77,13 @@ func specOf(k specKey) *model.PodSpec {
 	return specs[k]
 }
 
-func (w *world) addNode(cpu int64) {
+func (w *simulatedCluster) addNode(cpu int64) {
 	name := fmt.Sprintf("n%02d", len(w.nodes))
 	w.nodes[name] = cpu
 	w.lag = append(w.lag, &model.Node{Name: name, UID: name, Allocatable: model.Resources{MilliCPU: cpu}, AllocatablePods: 110})
 }
 
-func (w *world) addPod(k specKey) {
+func (w *simulatedCluster) addPod(k specKey) {
 	uid := fmt.Sprintf("u%04d", len(w.order))
 	w.order = append(w.order, uid)
 	if k.claim != "" {
@@ -95,16 +95,16 @@ func (w *world) addPod(k specKey) {
 	w.reportPod(uid)
 }
 
-func (w *world) reportPod(uid string) { w.lag = append(w.lag, w.pods[uid]) }
+func (w *simulatedCluster) reportPod(uid string) { w.lag = append(w.lag, w.pods[uid]) }
 
-func (w *world) change(uid string, f func(*model.Pod)) {
+func (w *simulatedCluster) change(uid string, f func(*model.Pod)) {
 	p := *w.pods[uid]
 	f(&p)
 	w.pods[uid] = &p
 	w.reportPod(uid)
 }
 
-func (w *world) removePod(uid string) {
+func (w *simulatedCluster) removePod(uid string) {
 	if w.pods[uid] != nil {
 		delete(w.pods, uid)
 		delete(w.held, uid)
@@ -113,7 +113,7 @@ func (w *world) removePod(uid string) {
 }
 
 // grant applies the API's rule that a pod is bound once.
-func (w *world) grant(b Bind) Result {
+func (w *simulatedCluster) grant(b Bind) Result {
 	p := w.pods[b.Pod.UID]
 	switch {
 	case p == nil:
@@ -132,7 +132,7 @@ func (w *world) grant(b Bind) Result {
 	return Done
 }
 
-func (w *world) carryOut(effects []Effect) {
+func (w *simulatedCluster) carryOut(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Bind:
@@ -165,7 +165,7 @@ func (w *world) carryOut(effects []Effect) {
 	}
 }
 
-func (w *world) carryOutBind(b Bind) {
+func (w *simulatedCluster) carryOutBind(b Bind) {
 	fate := w.r.Intn(10)
 	if w.noFaults {
 		fate = 9
@@ -186,7 +186,7 @@ func (w *world) carryOutBind(b Bind) {
 }
 
 // step delivers some pending messages and steps the machine.
-func (w *world) step() {
+func (w *simulatedCluster) step() {
 	if len(w.late) > 0 && w.r.Intn(3) == 0 {
 		if w.now.Sub(w.late[0].sent) < w.m.cfg.BindTimeout { // the API server times out, too
 			w.grant(w.late[0].Bind)
@@ -213,7 +213,7 @@ func (w *world) step() {
 }
 
 // check checks the invariants.
-func (w *world) check() {
+func (w *simulatedCluster) check() {
 	used := map[string]int64{}
 	for _, uid := range w.order {
 		if p := w.pods[uid]; p != nil {

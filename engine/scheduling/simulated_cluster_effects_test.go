@@ -10,11 +10,11 @@ import (
 )
 
 // fails reports a fault, once in n calls.
-func (w *world) fails(n int) bool { return !w.noFaults && w.r.Intn(n) == 0 }
+func (w *simulatedCluster) fails(n int) bool { return !w.noFaults && w.r.Intn(n) == 0 }
 
 // checkReservedRoom checks that a bind does not use resources reserved for a pod of higher
 // priority.
-func (w *world) checkReservedRoom(b Bind) {
+func (w *simulatedCluster) checkReservedRoom(b Bind) {
 	id, ok := w.m.state.NodeID(b.Node)
 	if a := w.m.attempts[b.Pod.UID]; !ok || b.Retry || a == nil || a.volumePlan != nil { // it used the resources before
 		return
@@ -46,7 +46,7 @@ func roomsTaken(effects []Effect) (n int) {
 }
 
 // carryOutPreempt carries out a Preempt in full, in part or not at all, with or without an outcome.
-func (w *world) carryOutPreempt(e Preempt) {
+func (w *simulatedCluster) carryOutPreempt(e Preempt) {
 	for _, v := range e.Plan.Victims {
 		if v.Spec.Priority >= e.Pod.Spec.Priority {
 			w.t.Fatalf("pod %s of priority %d is a victim of %s, which has %d", v.UID, v.Spec.Priority, e.Pod.UID, e.Pod.Spec.Priority)
@@ -85,7 +85,7 @@ func (w *world) carryOutPreempt(e Preempt) {
 }
 
 // displace does the first steps of a Preempt: nominate, debit, mark, delete.
-func (w *world) displace(e Preempt, steps int) Outcome {
+func (w *simulatedCluster) displace(e Preempt, steps int) Outcome {
 	p := w.pods[e.Pod.UID]
 	if p == nil {
 		return Outcome{Result: Conflict}
@@ -115,7 +115,7 @@ func (w *world) displace(e Preempt, steps int) Outcome {
 }
 
 // answer returns the extenders' answer: some nodes removed, an error, or a delay.
-func (w *world) answer(e CallExtenders) Outcome {
+func (w *simulatedCluster) answer(e CallExtenders) Outcome {
 	o := Outcome{ID: e.ID, ExtenderResult: &ExtenderResult{}}
 	if w.fails(5) {
 		o.Result = Result(1 + w.r.Intn(3))
@@ -131,7 +131,7 @@ func (w *world) answer(e CallExtenders) Outcome {
 	return o
 }
 
-func (w *world) answerVictims(e CallPreemptionExtenders) Outcome {
+func (w *simulatedCluster) answerVictims(e CallPreemptionExtenders) Outcome {
 	o := Outcome{ID: e.ID}
 	if w.fails(5) {
 		o.Result = Result(1 + w.r.Intn(3))
@@ -145,7 +145,7 @@ func (w *world) answerVictims(e CallPreemptionExtenders) Outcome {
 }
 
 // debit debits the budget.
-func (w *world) debit(e Preempt) Outcome {
+func (w *simulatedCluster) debit(e Preempt) Outcome {
 	b := w.budget
 	b.Disrupted = slices.Clone(b.Disrupted)
 	for _, d := range e.Plan.Debits {
@@ -161,12 +161,12 @@ func (w *world) debit(e Preempt) Outcome {
 	return Outcome{}
 }
 
-func (w *world) setBudget(b model.Budget) {
+func (w *simulatedCluster) setBudget(b model.Budget) {
 	w.budget = b
 	w.lag = append(w.lag, &b)
 }
 
-func (w *world) unnominate(e ClearNomination) Result {
+func (w *simulatedCluster) unnominate(e ClearNomination) Result {
 	if w.fails(4) {
 		return Unknown
 	}
@@ -178,7 +178,7 @@ func (w *world) unnominate(e ClearNomination) Result {
 }
 
 // carryOutPrepare assigns claims to nodes; volumes appear in the watch.
-func (w *world) carryOutPrepare(e BindVolumes) {
+func (w *simulatedCluster) carryOutPrepare(e BindVolumes) {
 	o := Outcome{ID: e.ID, Result: Unknown}
 	if w.fails(3) {
 		o.Result = Result(w.r.Intn(4))
@@ -206,7 +206,7 @@ func (w *world) carryOutPrepare(e BindVolumes) {
 }
 
 // completeDeletions completes some deletions.
-func (w *world) completeDeletions() {
+func (w *simulatedCluster) completeDeletions() {
 	for _, uid := range w.order {
 		if p := w.pods[uid]; p != nil && p.Deleting && w.r.Intn(8) == 0 {
 			w.removePod(uid)

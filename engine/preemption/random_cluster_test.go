@@ -14,25 +14,25 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// world is a random cluster whose pods are created, changed and deleted.
-type world struct {
+// randomCluster is a random cluster whose pods are created, changed and deleted.
+type randomCluster struct {
 	*rand.Rand
 	state  *cluster.State
 	specs  []*model.PodSpec
 	pods   []*model.Pod // assigned or pending
 	serial int
 	nodes  int
-	even   bool // see evenWorld
+	even   bool // see newEvenCluster
 }
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func one[T any](w *world, values ...T) T { return values[w.IntN(len(values))] }
+func one[T any](w *randomCluster, values ...T) T { return values[w.IntN(len(values))] }
 
-func (w *world) chance(p float64) bool { return w.Float64() < p }
+func (w *randomCluster) chance(p float64) bool { return w.Float64() < p }
 
-func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 77)), state: cluster.New()}
+func newRandomCluster(seed uint64) *randomCluster {
+	w := &randomCluster{Rand: rand.New(rand.NewPCG(seed, 77)), state: cluster.New()}
 	w.nodes = w.IntN(12) + 2
 	if w.chance(0.1) {
 		w.nodes += 30
@@ -53,7 +53,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-func (w *world) node(i int) {
+func (w *randomCluster) node(i int) {
 	n := &model.Node{Name: fmt.Sprintf("n%02d", i), AllocatablePods: one[int64](w, 110, 6, 4, 3),
 		Allocatable: model.Resources{MilliCPU: one[int64](w, 4000, 2000, 1000), Memory: one[int64](w, 8, 4, 2) << 30, Ephemeral: 10 << 30}}
 	labels := map[string]string{framework.HostnameKey: n.Name, "zone": one(w, "a", "b")}
@@ -68,7 +68,7 @@ func (w *world) node(i int) {
 	w.state.UpsertNode(n)
 }
 
-func (w *world) spec() *model.PodSpec {
+func (w *randomCluster) spec() *model.PodSpec {
 	s := &model.PodSpec{SchedulerName: one(w, "default-scheduler", "default-scheduler", "default-scheduler", "other"),
 		Priority: one[int32](w, -5, 0, 0, 5, 5, 10, 100, 100), NeverPreempts: w.chance(0.05)}
 	s.Requests = model.Resources{MilliCPU: one[int64](w, 0, 100, 300, 500, 500, 1000, 2500), Memory: one[int64](w, 0, 1, 1, 2, 3) << 29}
@@ -96,7 +96,7 @@ func (w *world) spec() *model.PodSpec {
 }
 
 // rarely adds to a specification what limits the nodes or relates them to one pod.
-func (w *world) rarely(s *model.PodSpec) {
+func (w *randomCluster) rarely(s *model.PodSpec) {
 	if w.chance(0.06) {
 		name := model.Requirement{Key: "metadata.name", Op: model.In, Values: []string{one(w, "n00", "n01", "n03", "gone")}}
 		s.NodeSelector.HasRequired = true
@@ -108,7 +108,7 @@ func (w *world) rarely(s *model.PodSpec) {
 }
 
 // claims creates the claims that pods use: one for a single pod, one for several.
-func (w *world) claims() {
+func (w *randomCluster) claims() {
 	for name, modes := range map[string]model.AccessModes{"alone": model.ReadWriteOncePod, "shared": model.ReadWriteMany} {
 		w.state.UpsertPV(&model.PersistentVolume{Name: "pv-" + name, AccessModes: modes, Claim: model.ClaimRef{Namespace: "default", Name: name}})
 		w.state.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "default", Name: name, VolumeName: "pv-" + name, Bound: true, AccessModes: modes})
@@ -119,7 +119,7 @@ func of(key, value string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}
 }
 
-func (w *world) pod() *model.Pod {
+func (w *randomCluster) pod() *model.Pod {
 	w.serial++
 	p := &model.Pod{Namespace: one(w, "default", "default", "team"), Name: fmt.Sprintf("p%d", w.serial), UID: fmt.Sprintf("uid-%d", w.IntN(1<<30)),
 		Labels: model.LabelsOf(map[string]string{"app": one(w, "a", "b", "c")}), Spec: one(w, w.specs...)}
@@ -130,9 +130,9 @@ func (w *world) pod() *model.Pod {
 }
 
 // run assigns a new pod to some node.
-func (w *world) run() { w.runOn(w.IntN(w.nodes)) }
+func (w *randomCluster) run() { w.runOn(w.IntN(w.nodes)) }
 
-func (w *world) runOn(node int) {
+func (w *randomCluster) runOn(node int) {
 	p := w.pod()
 	p.NodeName = fmt.Sprintf("n%02d", node)
 	p.Phase, p.Ready = model.Running, w.chance(0.8)
@@ -144,7 +144,7 @@ func (w *world) runOn(node int) {
 }
 
 // wait adds a pending pod, sometimes nominated.
-func (w *world) wait() *model.Pod {
+func (w *randomCluster) wait() *model.Pod {
 	p := w.pod()
 	if w.chance(0.3) {
 		p.NominatedNodeName = fmt.Sprintf("n%02d", w.IntN(w.nodes+1))
@@ -154,7 +154,7 @@ func (w *world) wait() *model.Pod {
 	return p
 }
 
-func (w *world) budget() {
+func (w *randomCluster) budget() {
 	b := &model.Budget{Namespace: one(w, "default", "team"), Name: fmt.Sprintf("b%d", w.IntN(4)), DisruptionsAllowed: int32(w.IntN(4)),
 		DesiredHealthy: int32(w.IntN(one(w, 3, 12))), Generation: 1, ObservedGeneration: one[int64](w, 1, 1, 1, 0)}
 	switch w.IntN(6) {
@@ -175,7 +175,7 @@ func (w *world) budget() {
 }
 
 // change makes one random change.
-func (w *world) change() {
+func (w *randomCluster) change() {
 	if w.even {
 		w.evenChange()
 		return

@@ -13,8 +13,8 @@ import (
 
 var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// world is an API server with nodes, their agents, and a machine that is called at its wake times.
-type world struct {
+// simulatedCluster is an API server with nodes, their agents, and a machine that is called at its wake times.
+type simulatedCluster struct {
 	t     *testing.T
 	o     Options
 	m     *Machine
@@ -38,8 +38,8 @@ type delayedCall struct {
 	f  func()
 }
 
-func newWorld(t *testing.T, zones ...int) *world {
-	w := &world{t: t, o: Defaults(), now: zero, nodes: map[string]*Node{}, alive: map[string]bool{}, ready: map[string]Status{},
+func newSimulatedCluster(t *testing.T, zones ...int) *simulatedCluster {
+	w := &simulatedCluster{t: t, o: Defaults(), now: zero, nodes: map[string]*Node{}, alive: map[string]bool{}, ready: map[string]Status{},
 		fail: func() bool { return false }, turns: map[string][]time.Time{}, lines: map[string]time.Duration{}}
 	w.restart()
 	for z, count := range zones {
@@ -51,14 +51,14 @@ func newWorld(t *testing.T, zones ...int) *world {
 }
 
 // restart creates a machine from a list.
-func (w *world) restart() {
+func (w *simulatedCluster) restart() {
 	w.m, w.wake, w.todo = New(w.o, w.now), w.now, nil
 	for _, name := range w.names() {
-		w.tell(*w.nodes[name])
+		w.send(*w.nodes[name])
 	}
 }
 
-func (w *world) names() []string {
+func (w *simulatedCluster) names() []string {
 	var out []string
 	for name := range w.nodes {
 		out = append(out, name)
@@ -67,14 +67,14 @@ func (w *world) names() []string {
 	return out
 }
 
-func (w *world) add(name, zone string) {
+func (w *simulatedCluster) add(name, zone string) {
 	n := &Node{Name: name, UID: "u-" + name, Zone: zone, Created: w.now}
 	w.nodes[name], w.alive[name], w.ready[name] = n, true, True
 	w.post(n)
 }
 
 // post is a status report of an agent.
-func (w *world) post(n *Node) {
+func (w *simulatedCluster) post(n *Node) {
 	for _, kind := range kubeletConditions {
 		s := False
 		if kind == Ready {
@@ -82,10 +82,10 @@ func (w *world) post(n *Node) {
 		}
 		w.condition(n, Condition{Type: kind, Status: s, Heartbeat: w.now, Transition: w.now})
 	}
-	w.tell(*n)
+	w.send(*n)
 }
 
-func (w *world) condition(n *Node, c Condition) {
+func (w *simulatedCluster) condition(n *Node, c Condition) {
 	n.Conditions = slices.Clone(n.Conditions)
 	for i := range n.Conditions {
 		if old := &n.Conditions[i]; old.Type == c.Type {
@@ -99,18 +99,18 @@ func (w *world) condition(n *Node, c Condition) {
 	n.Conditions = append(n.Conditions, c)
 }
 
-func (w *world) tell(e Event) {
+func (w *simulatedCluster) send(e Event) {
 	effects, wake := w.m.Step(w.now, []Event{e})
 	w.wake = wake
-	w.carryOut(effects)
+	w.execute(effects)
 }
 
-func (w *world) later(d time.Duration, f func()) {
+func (w *simulatedCluster) later(d time.Duration, f func()) {
 	w.todo = append(w.todo, delayedCall{w.now.Add(d), f})
 	slices.SortStableFunc(w.todo, func(a, b delayedCall) int { return a.at.Compare(b.at) })
 }
 
-func (w *world) carryOut(effects []Effect) {
+func (w *simulatedCluster) execute(effects []Effect) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case MarkUnknown:
@@ -139,7 +139,7 @@ func (w *world) carryOut(effects []Effect) {
 }
 
 // effect applies a change to a node if it still exists.
-func (w *world) effect(name string, taints bool, f func(*Node)) {
+func (w *simulatedCluster) effect(name string, taints bool, f func(*Node)) {
 	n := w.nodes[name]
 	if n == nil {
 		return
@@ -151,9 +151,9 @@ func (w *world) effect(name string, taints bool, f func(*Node)) {
 			f(n)
 		}
 		w.later(w.lag, func() {
-			w.tell(Outcome{Node: name, UID: uid, IsTaintUpdate: taints, Failed: failed})
+			w.send(Outcome{Node: name, UID: uid, IsTaintUpdate: taints, Failed: failed})
 			if n := w.nodes[name]; n != nil {
-				w.tell(*n)
+				w.send(*n)
 			}
 		})
 	})
@@ -163,12 +163,12 @@ func short(t *model.Taint) string {
 	return strings.TrimPrefix(t.Key, "node.kubernetes.io/") + ":" + t.Effect.String()
 }
 
-func (w *world) note(node, what string) {
+func (w *simulatedCluster) note(node, what string) {
 	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(zero).Seconds()), node, what))
 }
 
 // run advances time. Live agents renew their Lease every 10 s.
-func (w *world) run(d time.Duration) {
+func (w *simulatedCluster) run(d time.Duration) {
 	end := w.now.Add(d)
 	for {
 		next := end
@@ -185,7 +185,7 @@ func (w *world) run(d time.Duration) {
 			w.now = next
 		}
 		if w.now.Truncate(10 * time.Second).Equal(w.now) {
-			w.beat()
+			w.heartbeat()
 		}
 		for len(w.todo) > 0 && !w.todo[0].at.After(w.now) {
 			f := w.todo[0].f
@@ -198,7 +198,7 @@ func (w *world) run(d time.Duration) {
 				w.t.Fatalf("asks to be called again at once, at %v", w.now)
 			}
 			w.wake = wake
-			w.carryOut(effects)
+			w.execute(effects)
 		}
 		if !w.now.Before(end) && (len(w.todo) == 0 || w.todo[0].at.After(w.now)) {
 			return
@@ -206,10 +206,10 @@ func (w *world) run(d time.Duration) {
 	}
 }
 
-func (w *world) beat() {
+func (w *simulatedCluster) heartbeat() {
 	for _, name := range w.names() {
 		if w.alive[name] {
-			w.tell(LeaseRenewed{name, w.now})
+			w.send(LeaseRenewed{name, w.now})
 			if n := w.nodes[name]; n.Ready() != w.ready[name] {
 				w.post(n)
 			}
@@ -218,7 +218,7 @@ func (w *world) beat() {
 }
 
 // stop silences the first count nodes of a zone.
-func (w *world) stop(zone string, count int, alive bool) {
+func (w *simulatedCluster) stop(zone string, count int, alive bool) {
 	for _, name := range w.names() {
 		if strings.HasPrefix(name, zone) && count > 0 {
 			w.alive[name] = alive
@@ -228,7 +228,7 @@ func (w *world) stop(zone string, count int, alive bool) {
 }
 
 // has counts the nodes with a taint.
-func (w *world) has(what string) (count int) {
+func (w *simulatedCluster) has(what string) (count int) {
 	for _, n := range w.nodes {
 		for i := range n.Taints {
 			if short(&n.Taints[i].Taint) == what {
@@ -239,8 +239,8 @@ func (w *world) has(what string) (count int) {
 	return count
 }
 
-// told returns the first lines of the log that end in a word.
-func (w *world) told(what string) (out []string) {
+// logged returns the first lines of the log that end in a word.
+func (w *simulatedCluster) logged(what string) (out []string) {
 	for _, line := range w.log {
 		if strings.HasSuffix(line, " "+what) {
 			out = append(out, strings.TrimSuffix(line, " "+what))
