@@ -161,7 +161,7 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 	if err != nil {
 		return err
 	}
-	nodes, err := localnodes.NewSimulated(config, list, settings, answer)
+	nodes, err := localnodes.NewSimulated(config, list, settings, answer, podCIDRTimeout(config, settings))
 	if err != nil {
 		return err
 	}
@@ -204,6 +204,8 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	o.OnStart = func(words string) {
 		fmt.Fprintf(out, "Agent of node %s at %s: %s. Press Ctrl-C to stop; pods keep running.\n", f.name, config.Host, words)
 	}
+	o.PodCIDRTimeout = podCIDRTimeout(config, settings)
+	o.OnWait = func(words string) { fmt.Fprintf(out, "berth: node %s waits: %s\n", f.name, words) }
 	o.OnStop = func(pods int) {
 		printRemainingPods(out, f.name, pods, "`berth agent` finds them when it restarts; delete pods to stop them")
 	}

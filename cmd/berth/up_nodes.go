@@ -174,7 +174,7 @@ func (f *upLocalNodes) chooseRuntimes() error {
 // addNetworkNotes records which network features the pods will lack.
 func (f *upLocalNodes) addNetworkNotes(k *config.Kubelet) {
 	if _, err := exec.LookPath("iptables"); err != nil && (f.realNode && f.embedded.realNode || f.virtualNodes > 0 && f.embedded.virtualNodes) {
-		f.notes = append(f.notes, "iptables is not installed: pods cannot reach other machines and have no host ports")
+		f.notes = append(f.notes, "iptables is not installed: pods have no host ports")
 	}
 	if err := pods.CheckNameservers(k.ResolvConf); err != nil && f.enabled() && len(k.ClusterDNS) == 0 {
 		f.notes = append(f.notes, err.Error())
@@ -274,7 +274,7 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
 		config, err := nodeClientConfig(server, name)
-		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk,
+		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, PodCIDRTimeout: localnodes.PodCIDRTimeout(&settings, true),
 			Nodes: settings.Berth.Nodes, Kubelet: settings.Kubelet, Pressure: settings.Berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.realNode {
