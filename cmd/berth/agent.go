@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,7 +88,11 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if err := f.validate(cmd.Flags()); err != nil {
 		return err
 	}
-	settings, err := settings.Load(f.configs)
+	fields, err := f.local.kubelet.fields()
+	if err != nil {
+		return err
+	}
+	settings, err := settings.LoadOverridden(f.configs, fields)
 	if err != nil {
 		return err
 	}
@@ -116,7 +121,7 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 // Flags that are valid only with --simulated, or only without it.
 var (
 	simulatedOnlyFlags = []string{"node-cpu", "node-memory", "nodes-file"}
-	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb"}
+	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb"}
 )
 
 func (f *agentFlags) validate(flags *pflag.FlagSet) error {
@@ -128,7 +133,7 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	}
 	not, why := simulatedOnlyFlags, "applies to simulated nodes: add --simulated"
 	if f.simulated {
-		not, why = realOnlyFlags, "applies to a real node: remove it or --simulated"
+		not, why = slices.Concat(realOnlyFlags, kubeletRealFlags), "applies to a real node: remove it or --simulated"
 	}
 	for _, name := range not {
 		if flags.Changed(name) {
@@ -151,6 +156,10 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 	if err != nil {
 		return err
 	}
+	if err := f.local.kubelet.validateLabels(); err != nil {
+		return err
+	}
+	localnodes.ApplyKubelet(list, &settings.Kubelet, f.local.kubelet.labels)
 	if f.name == "" && f.nodes.File == "" {
 		return errors.New("--node-name: must be set, for example to the host name")
 	}
@@ -198,7 +207,7 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	if err := checkNodePermission(ctx, config, f.name); err != nil {
 		return err
 	}
-	o.Taints = append(o.Taints, settings.Kubelet.RegisterWithTaints...)
+	o.Taints = settings.Kubelet.RegisterWithTaints
 	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.Berth.Nodes, klog.Background()
 	o.Config, o.Kubelet, o.Pressure = config, settings.Kubelet, settings.Berth.Pressure.Options()
 	o.OnStart = func(words string) {

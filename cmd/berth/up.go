@@ -89,7 +89,11 @@ killed process are removed at the next start.`,
 
 // load reads the configuration files, which flags override, and selects the nodes.
 func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
-	s, err := settings.Load(o.configs)
+	fields, err := o.local.kubelet.fields()
+	if err != nil {
+		return settings.Settings{}, err
+	}
+	s, err := settings.LoadOverridden(o.configs, fields)
 	if err != nil {
 		return s, err
 	}
@@ -135,6 +139,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 	if err != nil {
 		return err
 	}
+	localnodes.ApplyKubelet(nodes, &settings.Kubelet, o.local.kubelet.labels)
 	if o.local.enabled() {
 		for _, n := range nodes {
 			n.Spec.Taints = append(n.Spec.Taints, simulatedTaint)

@@ -49,6 +49,7 @@ type upLocalNodes struct {
 	size     virtualnode.Options // from memory and disk
 	embedded embeddedNodes
 	notes    []string // printed with the nodes
+	kubelet  kubeletFlags
 	flags    *pflag.FlagSet
 }
 
@@ -67,6 +68,7 @@ func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node (a sparse file)")
 	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", localnodes.DefaultLowDisk, "a real or virtual node accepts no new pods if its disk has fewer MiB available")
+	f.kubelet.addFlags(flags)
 	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0 for ext4's default")
 }
 
@@ -89,7 +91,7 @@ func (f *upLocalNodes) validate() error {
 	if err := f.checkFlagDependencies(); err != nil {
 		return err
 	}
-	if err := validateLowDisk(f.lowDisk); err != nil {
+	if err := errors.Join(validateLowDisk(f.lowDisk), f.kubelet.validateLabels()); err != nil {
 		return err
 	}
 	if err := f.checkSizes(memory.Value(), disk.Value()); err != nil {
@@ -200,8 +202,12 @@ func (f *upLocalNodes) checkRuntime() error {
 // checkFlagDependencies refuses flags whose kind of node is not enabled.
 func (f *upLocalNodes) checkFlagDependencies() error {
 	asks := map[string]bool{"real-node": f.realNode, "virtual-nodes": f.virtualNodes > 0, "real-node or --virtual-nodes": f.enabled()}
-	for flag, of := range map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
-		"runtime-endpoint": "real-node", "root-dir": "real-node", "runtime": "real-node or --virtual-nodes", "allow-simulated": "real-node or --virtual-nodes"} {
+	needs := map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
+		"runtime-endpoint": "real-node", "root-dir": "real-node", "runtime": "real-node or --virtual-nodes", "allow-simulated": "real-node or --virtual-nodes"}
+	for _, flag := range kubeletRealFlags {
+		needs[flag] = "real-node or --virtual-nodes"
+	}
+	for flag, of := range needs {
 		asked := asks[of]
 		if f.flags != nil && f.flags.Changed(flag) && !asked {
 			return fmt.Errorf("--%s: has no effect without --%s", flag, of)
@@ -274,7 +280,7 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
 		config, err := nodeClientConfig(server, name)
-		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, PodCIDRTimeout: localnodes.PodCIDRTimeout(&settings, true),
+		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, Labels: f.kubelet.labels, Taints: settings.Kubelet.RegisterWithTaints, PodCIDRTimeout: localnodes.PodCIDRTimeout(&settings, true),
 			Nodes: settings.Berth.Nodes, Kubelet: settings.Kubelet, Pressure: settings.Berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.realNode {
