@@ -72,10 +72,7 @@ func New(opts Options) (*Agent, error) {
 		if a.nodes[want.Name] != nil {
 			return nil, fmt.Errorf("node %q: duplicate name", want.Name)
 		}
-		n := &node{manifest: want, hasRuntime: hasRuntime, addresses: opts.Addresses, reportedAddresses: want.Status.Addresses, statusChanged: make(chan struct{}, 1)}
-		if n.addresses == nil {
-			n.addresses = func() []corev1.NodeAddress { return want.Status.Addresses }
-		}
+		n := newNode(want, hasRuntime, i, &opts)
 		if opts.Pressure != nil {
 			n.pressure = opts.Pressure(want.Name)
 		}
@@ -92,6 +89,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	defer wg.Wait()
 	a.ctx = ctx
 	for _, n := range a.nodes {
+		if n.localPodCIDR != "" && a.opts.PodCIDRTimeout > 0 {
+			wg.Go(func() { a.waitForPodCIDR(ctx, n, n.localPodCIDR) })
+		}
 		wg.Go(func() {
 			a.recordNodeStart(n)
 			a.registerWithAPIServer(ctx, n)

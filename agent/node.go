@@ -26,8 +26,11 @@ type node struct {
 	manifest   *corev1.Node          // from the options, with defaults
 	hasRuntime bool                  // false: simulated
 	lease      *coordinationv1.Lease // as last written
-	podIPs     ipAllocator           // of a simulated node; used only by the loop
-	observed   *corev1.Node          // manifest merged with labels, taints and resources of others; used only by the loop
+	// localPodCIDR is the range of a simulated node that the cluster allocates none for.
+	localPodCIDR    string
+	observedPodCIDR atomic.Value // string; the range in the API
+	podIPs          ipAllocator  // of a simulated node; used only by the loop
+	observed        *corev1.Node // manifest merged with labels, taints and resources of others; used only by the loop
 
 	addresses         func() []corev1.NodeAddress // current addresses
 	reportedAddresses []corev1.NodeAddress        // addresses in pod statuses; used only by the loop
@@ -39,6 +42,27 @@ type node struct {
 	unschedulable      bool          // as last recorded in an event; used only by the loop
 	shuttingDown       atomic.Bool   // shutdown has begun, and may be complete
 	shutdown           *nodeShutdown // shutdown in progress; used only by the loop
+}
+
+// newNode returns the node with the given index and a complete manifest.
+func newNode(manifest *corev1.Node, hasRuntime bool, index int, opts *Options) *node {
+	n := &node{manifest: manifest, hasRuntime: hasRuntime, addresses: opts.Addresses, statusChanged: make(chan struct{}, 1)}
+	if !hasRuntime && manifest.Spec.PodCIDR == "" {
+		n.localPodCIDR = localPodCIDR(opts.Nodes[0].Name, index)
+		if opts.PodCIDRTimeout == 0 {
+			manifest.Spec.PodCIDR, manifest.Spec.PodCIDRs = n.localPodCIDR, []string{n.localPodCIDR}
+		}
+	}
+	n.observedPodCIDR.Store(manifest.Spec.PodCIDR)
+	switch {
+	case n.addresses != nil:
+	case hasRuntime:
+		n.addresses = func() []corev1.NodeAddress { return manifest.Status.Addresses }
+	default:
+		n.addresses = n.simulatedAddresses
+	}
+	n.reportedAddresses = n.addresses()
+	return n
 }
 
 // registerWithAPIServer registers the node. It retries with backoff until it succeeds or ctx is
@@ -180,6 +204,7 @@ func (a *Agent) handleNode(seen *corev1.Node) {
 	if n == nil {
 		return
 	}
+	a.observePodCIDR(n, seen)
 	a.syncAddresses(n)
 	a.recordSchedulable(n, seen.Spec.Unschedulable)
 	now := *n.manifest

@@ -49,8 +49,8 @@ func (a *Agent) nodeConditions(n *node, was []corev1.NodeCondition, now metav1.T
 // readyCondition returns the Ready condition of a node.
 func (a *Agent) readyCondition(n *node) corev1.NodeCondition {
 	c := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"}
-	var err error
-	if a.opts.Ready != nil {
+	err := a.podCIDRError(n)
+	if err == nil && a.opts.Ready != nil {
 		err = a.opts.Ready(n.manifest.Name)
 	}
 	switch {

@@ -79,28 +79,17 @@ func completeManifest(n *corev1.Node, index int) (*corev1.Node, error) {
 		}
 	}
 	if !hasContainerRuntime(n) {
-		fillSimulated(n, index)
+		fillSimulated(n)
 	}
 	return n, nil
 }
 
 // fillSimulated sets the fields that an agent of a real node detects.
-func fillSimulated(n *corev1.Node, index int) {
-	if n.Spec.PodCIDR == "" {
-		n.Spec.PodCIDR = fmt.Sprintf("10.%d.%d.0/24", 64+(index/256)%64, index%256)
-		n.Spec.PodCIDRs = []string{n.Spec.PodCIDR}
-	}
-	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: n.Name}, {Type: corev1.NodeInternalIP, Address: simulatedAddress(index)}}
+func fillSimulated(n *corev1.Node) {
 	n.Status.NodeInfo = corev1.NodeSystemInfo{
 		OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: Version,
 		ContainerRuntimeVersion: "simulated://1", OSImage: "simulated", KernelVersion: kernelVersion(),
 	}
-}
-
-// simulatedAddress returns the fictional address of a simulated node.
-func simulatedAddress(index int) string {
-	index++ // skip the network address .0
-	return fmt.Sprintf("10.%d.%d.%d", 128+(index>>16)&63, (index>>8)&255, index&255)
 }
 
 func kernelVersion() string {

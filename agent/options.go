@@ -45,6 +45,12 @@ type Options struct {
 	// Addresses returns the current addresses of the only node; default: those of its manifest.
 	// Call Report when they change.
 	Addresses func() []corev1.NodeAddress
+	// PodCIDRTimeout is how long simulated nodes without spec.podCIDR wait until the cluster
+	// allocates one. Then they set a range of their own; 0: at once; negative: never.
+	PodCIDRTimeout time.Duration
+	// PodCIDR is the range that the only, real node's network uses, "" if another program manages
+	// the network. The node is not ready if spec.podCIDR is another one.
+	PodCIDR string
 	// Images returns the image list for the node status; nil: the list is empty.
 	Images func(node string) []corev1.ContainerImage
 

@@ -51,7 +51,7 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 	p := &pod{object: object, node: n}
 	a.pods[object.UID] = p
 	if !n.hasRuntime {
-		p.addresses = n.podIPs.allocate(n.manifest.Spec.PodCIDR, object)
+		p.addresses = n.podIPs.allocate(n.podCIDR(), object)
 	}
 	spec := conversion.PodLifecycleSpec(&object.Spec)
 	spec.MaxBackoff = a.opts.MaxContainerRestartPeriod

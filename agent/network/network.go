@@ -49,11 +49,13 @@ func Open(o Options) (*Network, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("network %s: %w", o.Bridge, err)
 	}
-	if err := n.makeBridge(); err != nil {
-		return nil, fmt.Errorf("network %s: %w", o.Bridge, err)
+	for _, step := range []func() error{n.makeBridge, n.removeStaleAddresses, enableForwarding} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("network %s: %w", o.Bridge, err)
+		}
 	}
 	if err := ensureRules(o.Bridge, n.prefix); err != nil {
-		o.Log.Info("Pods can reach only each other and this node", "bridge", o.Bridge, "err", err.Error())
+		o.Log.Info("Pods may not reach other machines", "bridge", o.Bridge, "err", err.Error())
 	}
 	return n, nil
 }
@@ -71,6 +73,22 @@ func (n *Network) lastAssigned() netip.Addr {
 
 // gateway returns the bridge's IP.
 func (n *Network) gateway() netip.Addr { return n.prefix.Addr().Next() }
+
+// EnsureBridge creates a bridge with the first address of a pod network that another program
+// manages, and lets the machine forward packets.
+func EnsureBridge(name, cidr string) error {
+	prefix, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return fmt.Errorf("network %s: CIDR %q: must be a network, e.g. 10.88.3.0/24", name, cidr)
+	}
+	n := &Network{opts: Options{Bridge: name}, prefix: prefix.Masked()}
+	for _, step := range []func() error{n.makeBridge, enableForwarding} {
+		if err := step(); err != nil {
+			return fmt.Errorf("network %s: %w", name, err)
+		}
+	}
+	return nil
+}
 
 func (n *Network) makeBridge() error {
 	link, err := netlink.LinkByName(n.opts.Bridge)
@@ -94,10 +112,46 @@ func (n *Network) makeBridge() error {
 	if err := netlink.AddrReplace(link, n.withPrefixLength(n.gateway())); err != nil {
 		return fmt.Errorf("setting the bridge address %s: %w", n.gateway(), err)
 	}
+	if err := joinPodGroup(link); err != nil {
+		return fmt.Errorf("setting the bridge's group: %w", err)
+	}
 	if err := netlink.LinkSetUp(link); err != nil {
 		return fmt.Errorf("setting the bridge up: %w", err)
 	}
 	return nil
+}
+
+// removeStaleAddresses removes the bridge's addresses of earlier ranges in which no pod has an IP.
+// Pods of an earlier range keep working.
+func (n *Network) removeStaleAddresses() error {
+	link, err := netlink.LinkByName(n.opts.Bridge)
+	if err != nil {
+		return err
+	}
+	addrs, err := netlink.AddrList(link, unix.AF_INET)
+	if err != nil {
+		return err
+	}
+	owned, err := n.assignments()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range addrs {
+		p, err := netip.ParsePrefix(addrs[i].IPNet.String())
+		if err != nil || p.Masked() == n.prefix {
+			continue
+		}
+		used := false
+		for file := range owned {
+			ip, err := netip.ParseAddr(filepath.Base(file))
+			used = used || err == nil && p.Contains(ip)
+		}
+		if !used {
+			errs = append(errs, netlink.AddrDel(link, &addrs[i]))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (n *Network) withPrefixLength(a netip.Addr) *netlink.Addr {
@@ -283,7 +337,8 @@ func linkExists(name string) bool {
 // ipForwardFile enables IP forwarding.
 const ipForwardFile = "/proc/sys/net/ipv4/ip_forward"
 
-// enableForwarding enables IP forwarding.
+// enableForwarding enables IP forwarding, without which pods reach neither pods of other nodes on
+// this machine nor other machines.
 func enableForwarding() error {
 	text, err := os.ReadFile(ipForwardFile)
 	if err == nil && strings.TrimSpace(string(text)) == strconv.Itoa(1) {

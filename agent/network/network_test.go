@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,6 +102,51 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// A network that is opened with another range assigns IPs in it, and keeps the address for pods of the earlier range.
+func TestNewRange(t *testing.T) {
+	o, n := open(t)
+	if _, err := n.Attach("old", namespace(t)); err != nil {
+		t.Fatal(err)
+	}
+	addresses := func() (out []string) {
+		d, err := net.InterfaceByName(o.Bridge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := d.Addrs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range list {
+			if p := netip.MustParsePrefix(a.String()); p.Addr().Is4() {
+				out = append(out, p.String())
+			}
+		}
+		slices.Sort(out)
+		return out
+	}
+	o.CIDR = "198.51.100.128/29"
+	n, err := network.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := n.Attach("new", namespace(t)); err != nil || a.String() != "198.51.100.130" {
+		t.Errorf("attached: %v, %v, want 198.51.100.130", a, err)
+	}
+	if got, want := addresses(), []string{"198.51.100.1/29", "198.51.100.129/29"}; !slices.Equal(got, want) {
+		t.Errorf("the bridge has %v, want %v", got, want)
+	}
+	if err := n.Detach("old"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := network.Open(o); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := addresses(), []string{"198.51.100.129/29"}; !slices.Equal(got, want) {
+		t.Errorf("without old pods the bridge has %v, want %v", got, want)
+	}
+}
+
 // A failed Attach releases the IP.
 func TestNoNamespace(t *testing.T) {
 	o, n := open(t)
@@ -127,5 +173,8 @@ func TestBadOptions(t *testing.T) {
 	_, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "198.51.100.0/29", Bridge: "lo"})
 	if err == nil || !strings.Contains(err.Error(), "not a bridge") {
 		t.Errorf("%v, want the device refused", err)
+	}
+	if addrs, err := net.InterfaceAddrs(); err != nil || len(addrs) == 0 || addrs[0].String() != "127.0.0.1/8" {
+		t.Errorf("the refused device lost its address: %v, %v", addrs, err)
 	}
 }

@@ -12,16 +12,16 @@ import (
 // maxRemoveAttempts bounds retries when other programs change rules concurrently.
 const maxRemoveAttempts = 5
 
-// RemoveRules removes the iptables rules of the networks that ours selects, whether created by
+// RemoveRules removes the firewall rules of the networks that ours selects, whether created by
 // this package or by CNI plugins, and their per-pod chains. id is the sandbox ID, "" for rules
 // of a whole network.
 func RemoveRules(ctx context.Context, ours func(network, id string) bool) error {
+	errs := []error{removeTables(ours)}
 	for _, table := range []string{"nat", "filter"} {
-		if _, err := removeRules(ctx, table, ours); err != nil {
-			return err
-		}
+		_, err := removeRules(ctx, table, ours)
+		errs = append(errs, err)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // removeRules returns the input given to iptables-restore.

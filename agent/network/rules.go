@@ -53,18 +53,23 @@ func commentArgs(bridge, id string) []string {
 var errNoIptables = errors.New("iptables is not on PATH")
 
 // ensureRules adds the missing rules for traffic between pods and other networks. The forward
-// rules are needed if the default policy is DROP, which Docker sets when it starts, perhaps
-// later.
+// rules are needed if the default policy of iptables is DROP, which Docker sets when it starts,
+// perhaps later. An iptables rule masquerades if the kernel has no nftables, but then also packets
+// to pods of other nodes on this machine.
 func ensureRules(bridge string, prefix netip.Prefix) error {
-	if _, err := exec.LookPath("iptables"); err != nil {
-		return fmt.Errorf("%w: install it for pods to reach other networks", errNoIptables)
-	}
-	if err := enableForwarding(); err != nil {
+	err := Masquerade(bridge, prefix)
+	if _, missing := exec.LookPath("iptables"); missing != nil {
 		return err
 	}
-	var errs []error
 	// The loopback rule is renewed for a bridge that had host ports before.
-	for _, r := range append(forwardRules(bridge), masqueradeRule(bridge, prefix), loopbackRule(bridge)) {
+	rules := append(forwardRules(bridge), loopbackRule(bridge))
+	var errs []error
+	if err != nil {
+		rules = append(rules, masqueradeRule(bridge, prefix))
+	} else { // of an earlier version
+		errs = append(errs, masqueradeRule(bridge, prefix).remove())
+	}
+	for _, r := range rules {
 		errs = append(errs, r.ensure())
 	}
 	return errors.Join(errs...)
@@ -82,6 +87,14 @@ func (r rule) ensure() error {
 		verb = "-I"
 	}
 	return iptables(append([]string{"-w", "-t", r.table, verb, r.chain}, r.args...))
+}
+
+// remove removes the rule if it exists.
+func (r rule) remove() error {
+	if iptables(append([]string{"-w", "-t", r.table, "-C", r.chain}, r.args...)) != nil {
+		return nil
+	}
+	return iptables(append([]string{"-w", "-t", r.table, "-D", r.chain}, r.args...))
 }
 
 func iptables(args []string) error {

@@ -54,14 +54,16 @@ func (n *node) build(ctx context.Context) (err error) {
 	if n.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	if err := n.connectRuntime(ctx); err != nil {
-		return err
-	}
 	if n.listener, err = server.Listen(net.JoinHostPort("", strconv.Itoa(o.Port))); err != nil {
 		return err
 	}
-	if n.object, err = o.newNode(ctx, n.host, n.runtime, n.listener.Addr().(*net.TCPAddr).Port); err != nil {
+	if n.object, err = o.newNode(n.host, n.listener.Addr().(*net.TCPAddr).Port); err != nil {
 		return err
+	}
+	for _, step := range []func(context.Context) error{n.setPodCIDR, n.startRuntime, n.connectRuntime, n.setRuntimeVersion} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	if err := errors.Join(saveName(o.Root, o.Name), o.saveRuntime()); err != nil { // a full disk must not prevent the agent from freeing space
 		o.Log.Error(err, "Failed to save node name and runtime", "node", o.Name)
@@ -92,6 +94,17 @@ func (n *node) current() *corev1.Node {
 	return &now
 }
 
+// startRuntime starts the container runtime of a virtual node.
+func (n *node) startRuntime(ctx context.Context) error {
+	if n.opts.startRuntime == nil {
+		return nil
+	}
+	if err := n.opts.startRuntime(ctx, &n.opts); err != nil {
+		return fmt.Errorf("node %s: %w", n.opts.Name, err)
+	}
+	return nil
+}
+
 func (n *node) connectRuntime(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -116,7 +129,7 @@ func (n *node) newAgent() error {
 	a, err := agent.New(agent.Options{
 		Client: n.client, Nodes: []*corev1.Node{n.object}, StatusWriters: o.Nodes.StatusWriters,
 		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, StatusInterval: o.Kubelet.NodeStatusReport,
-		Pressure: n.pressureFor, Ready: n.health.ready, Addresses: o.addresses, Images: n.images,
+		PodCIDR: n.networkPodCIDR(), Pressure: n.pressureFor, Ready: n.health.ready, Addresses: o.addresses, Images: n.images,
 		AllowedUnsafeSysctls: o.Kubelet.AllowedUnsafeSysctls, MaxContainerRestartPeriod: o.Kubelet.MaxRestartDelay, Shutdown: shutdownClasses(o.Kubelet.Shutdown),
 		Log: o.Log, Events: n.events, NodeEvents: n.events, Metrics: metrics,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {

@@ -31,18 +31,21 @@ var (
 )
 
 // setDefaults fills empty fields.
-func (e *Embedded) setDefaults(o *Options) (err error) {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(o.Root))
-	for field, value := range map[*string]string{&e.Dir: filepath.Join(o.Root, "runtime"), &e.Images: filepath.Join(o.Root, "images"), &e.Bridge: fmt.Sprintf("berth-%08x", h.Sum32())} {
+func (e *Embedded) setDefaults(o *Options) {
+	for field, value := range map[*string]string{&e.Dir: filepath.Join(o.Root, "runtime"), &e.Images: filepath.Join(o.Root, "images"), &e.Bridge: defaultBridge(o.Root)} {
 		if *field == "" {
 			*field = value
 		}
 	}
-	if o.PodCIDR == "" {
-		o.PodCIDR, err = loadOrPickSubnet(filepath.Join(o.Root, "pod-cidr"), h.Sum32())
-	}
-	return err
+}
+
+// defaultBridge returns the bridge of the agent with the directory.
+func defaultBridge(root string) string { return fmt.Sprintf("berth-%08x", hash(root)) }
+
+func hash(text string) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text))
+	return h.Sum32()
 }
 
 // loadOrPickSubnet returns the subnet in file. If there is none it picks a subnet that is unused
@@ -60,9 +63,7 @@ func loadOrPickSubnet(file string, start uint32) (string, error) {
 
 // open opens the embedded runtime with the built-in images and adopts running containers.
 func (e *Embedded) open(ctx context.Context, o *Options) (containerRuntime, error) {
-	if err := e.setDefaults(o); err != nil {
-		return nil, err
-	}
+	e.setDefaults(o)
 	images, err := store.Open(e.Images, store.Options{BuiltinDir: e.Builtin, InsecureRegistries: o.InsecureRegistries})
 	if err != nil {
 		return nil, err

@@ -19,19 +19,16 @@ import (
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/cgroup"
-	"github.com/berthproject/berth/agent/runtime"
 )
 
 // newNode returns the Node object to register.
-func (o *Options) newNode(ctx context.Context, host *cgroup.Host, service runtime.Service, port int) (*corev1.Node, error) {
+// The container runtime may not run yet.
+func (o *Options) newNode(host *cgroup.Host, port int) (*corev1.Node, error) {
 	n := &corev1.Node{}
 	n.Name = o.Name
 	n.Labels = map[string]string{corev1.LabelHostname: o.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: goruntime.GOARCH}
 	maps.Copy(n.Labels, o.Labels)
 	n.Spec.Taints = o.Taints
-	if n.Spec.PodCIDR = o.PodCIDR; o.PodCIDR != "" {
-		n.Spec.PodCIDRs = []string{o.PodCIDR}
-	}
 	var err error
 	if n.Status.Capacity, err = o.capacity(host); err != nil {
 		return nil, err
@@ -42,17 +39,22 @@ func (o *Options) newNode(ctx context.Context, host *cgroup.Host, service runtim
 	}
 	n.Status.Addresses = o.addresses()
 	n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
-	version, err := service.Version(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("node %s: reading the version of the container runtime at %s: %w", o.Name, o.Endpoint, err)
-	}
 	n.Status.NodeInfo = corev1.NodeSystemInfo{
 		OperatingSystem: "linux", Architecture: goruntime.GOARCH, KubeletVersion: agent.Version,
-		ContainerRuntimeVersion: version.RuntimeName + "://" + version.RuntimeVersion,
-		OSImage:                 osImage(), KernelVersion: firstLine("/proc/sys/kernel/osrelease"),
+		OSImage: osImage(), KernelVersion: firstLine("/proc/sys/kernel/osrelease"),
 		MachineID: firstLine("/etc/machine-id"), BootID: firstLine("/proc/sys/kernel/random/boot_id"), SystemUUID: strings.ToLower(firstLine("/sys/class/dmi/id/product_uuid")),
 	}
 	return n, nil
+}
+
+// setRuntimeVersion sets the version of the container runtime in the Node object.
+func (n *node) setRuntimeVersion(ctx context.Context) error {
+	version, err := n.runtime.Version(ctx)
+	if err != nil {
+		return fmt.Errorf("node %s: reading the version of the container runtime at %s: %w", n.opts.Name, n.opts.Endpoint, err)
+	}
+	n.object.Status.NodeInfo.ContainerRuntimeVersion = version.RuntimeName + "://" + version.RuntimeVersion
+	return nil
 }
 
 // checkAllocatable returns an error if reservations and thresholds leave nothing for pods.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
@@ -37,8 +38,12 @@ type Options struct {
 	Taints []corev1.Taint
 	// Address is the node's internal IP. The default is the machine's address.
 	Address string
-	// PodCIDR is the subnet of the pods, if known.
+	// PodCIDR is the range of pod addresses to register the node with, "" if the cluster allocates
+	// one.
 	PodCIDR string
+	// PodCIDRTimeout is how long the node waits for a range, if its network needs one, until it
+	// chooses one itself; 0: it does not wait; negative: forever.
+	PodCIDRTimeout time.Duration
 	// Port is the port of the node's server; 0 picks any.
 	Port int
 	// InsecureRegistries may use plain HTTP, as HOST or HOST:PORT. Only the embedded runtime uses them.
@@ -54,6 +59,8 @@ type Options struct {
 	AwaitEndpoints func(ctx context.Context, addresses []string)
 	// OnStart is called once with a description of how the node runs. Optional.
 	OnStart func(words string)
+	// OnWait is called if the node waits for a range, with the reason. Optional.
+	OnWait func(words string)
 	// OnStop is called once after a regular stop with the number of pods that keep running. Optional.
 	OnStop func(pods int)
 	// Nodes configures the agent.
@@ -62,6 +69,14 @@ type Options struct {
 	Kubelet  config.Kubelet
 	Pressure nodepressure.Options
 	Log      klog.Logger
+
+	// startRuntime starts a container runtime whose network is PodCIDR and sets Endpoint. Optional.
+	startRuntime func(ctx context.Context, o *Options) error
+	// virtualBridge is the bridge of that network.
+	virtualBridge string
+	// rangeAddress selects the first address of PodCIDR, which the bridge has, as the node's internal
+	// IP, so that nodes on one machine have different ones.
+	rangeAddress bool
 }
 
 func (o *Options) validate() error {
@@ -81,6 +96,9 @@ func (o *Options) validate() error {
 	}
 	if o.OnStart == nil {
 		o.OnStart = func(string) {}
+	}
+	if o.OnWait == nil {
+		o.OnWait = func(string) {}
 	}
 	if o.OnStop == nil {
 		o.OnStop = func(int) {}

@@ -5,10 +5,10 @@ package nodeagent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
+	"github.com/berthproject/berth/agent/network"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/agent/virtualnode"
 )
@@ -31,23 +31,30 @@ func RunVirtual(ctx context.Context, pool *virtualnode.Pool, size virtualnode.Op
 		defer cancel()
 		err = errors.Join(err, node.Remove(ctx))
 	}()
-	o.Cgroup, o.PodCIDR = node.Cgroup, node.Subnet
+	o.Cgroup, o.rangeAddress = node.Cgroup, true
 	o.NoClusterDNS = true // no Service proxy leads to it
 	o.Root, o.Logs, o.Fresh = filepath.Join(node.Disk, "agent"), "", true
 	if o.Embedded != nil {
 		o.Embedded = &Embedded{Dir: node.RuntimeDir(), Images: filepath.Join(node.Disk, "images"), Builtin: pool.ImageDir(), Bridge: node.Bridge}
 		return Run(ctx, o) // removing the node stops all processes
 	}
-	daemon, socket, err := containerd.Start(ctx, containerd.Options{
-		Dir: filepath.Join(node.Disk, "containerd"), State: node.RunDir, PodCIDR: node.Subnet, Bridge: node.Bridge})
-	if err != nil {
-		return fmt.Errorf("virtual node %s: %w", o.Name, err)
+	var daemon *containerd.Daemon
+	o.startRuntime = func(ctx context.Context, o *Options) (err error) {
+		// The bridge has the node's address, also before the first pod.
+		if err := network.EnsureBridge(node.Bridge, o.PodCIDR); err != nil {
+			return err
+		}
+		daemon, o.Endpoint, err = containerd.Start(ctx, containerd.Options{
+			Dir: filepath.Join(node.Disk, "containerd"), State: node.RunDir, PodCIDR: o.PodCIDR, Bridge: node.Bridge})
+		return err
 	}
+	o.virtualBridge = node.Bridge
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
-		defer cancel()
-		err = errors.Join(err, daemon.Destroy(ctx))
+		if daemon != nil {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+			defer cancel()
+			err = errors.Join(err, daemon.Destroy(ctx))
+		}
 	}()
-	o.Endpoint = socket
 	return Run(ctx, o)
 }

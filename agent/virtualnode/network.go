@@ -55,6 +55,28 @@ func overlaps(prefix netip.Prefix, addrs []net.Addr) bool {
 	return false
 }
 
+// DeviceWithin returns a network device of this machine, other than the named one, whose network
+// lies in the prefix: the kernel could not tell it from that of the prefix. It returns "" if there
+// is none.
+func DeviceWithin(prefix netip.Prefix, except string) (string, error) {
+	devices, err := net.Interfaces()
+	if err != nil {
+		return "", fmt.Errorf("network devices of this machine: %w", err)
+	}
+	for _, d := range devices {
+		addrs, err := d.Addrs()
+		if d.Name == except || err != nil { // a device that was just removed
+			continue
+		}
+		for _, a := range addrs {
+			if other, err := netip.ParsePrefix(a.String()); err == nil && prefix.Contains(other.Addr().Unmap()) && other.Bits() >= prefix.Bits() {
+				return d.Name, nil
+			}
+		}
+	}
+	return "", nil
+}
+
 // removeBridges removes all bridges of the pool.
 func (p *Pool) removeBridges() error {
 	all, err := net.Interfaces()

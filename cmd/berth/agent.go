@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,11 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if err := f.validate(cmd.Flags()); err != nil {
 		return err
 	}
-	settings, err := settings.Load(f.configs)
+	fields, err := f.local.kubelet.fields()
+	if err != nil {
+		return err
+	}
+	settings, err := settings.LoadOverridden(f.configs, fields)
 	if err != nil {
 		return err
 	}
@@ -118,7 +123,7 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 // Flags that are valid only with --simulated, or only without it.
 var (
 	simulatedOnlyFlags = []string{"node-cpu", "node-memory", "nodes-file"}
-	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb", "insecure-registry", "service-proxy"}
+	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb", "insecure-registry", "service-proxy"}
 )
 
 func (f *agentFlags) validate(flags *pflag.FlagSet) error {
@@ -130,7 +135,7 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	}
 	not, why := simulatedOnlyFlags, "applies to simulated nodes: add --simulated"
 	if f.simulated {
-		not, why = realOnlyFlags, "applies to a real node: remove it or --simulated"
+		not, why = slices.Concat(realOnlyFlags, kubeletRealFlags), "applies to a real node: remove it or --simulated"
 	}
 	for _, name := range not {
 		if flags.Changed(name) {
@@ -153,6 +158,10 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 	if err != nil {
 		return err
 	}
+	if err := f.local.kubelet.validateLabels(); err != nil {
+		return err
+	}
+	localnodes.ApplyKubelet(list, &settings.Kubelet, f.local.kubelet.labels)
 	if f.name == "" && f.nodes.File == "" {
 		return errors.New("--node-name: must be set, for example to the host name")
 	}
@@ -163,7 +172,7 @@ func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *re
 	if err != nil {
 		return err
 	}
-	nodes, err := localnodes.NewSimulated(config, list, settings, answer)
+	nodes, err := localnodes.NewSimulated(config, list, settings, answer, podCIDRTimeout(config, settings))
 	if err != nil {
 		return err
 	}
@@ -200,12 +209,14 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	if err := checkNodePermission(ctx, config, f.name); err != nil {
 		return err
 	}
-	o.Taints = append(o.Taints, settings.Kubelet.RegisterWithTaints...)
+	o.Taints = settings.Kubelet.RegisterWithTaints
 	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.Berth.Nodes, klog.Background()
 	o.Config, o.Kubelet, o.Pressure = config, settings.Kubelet, settings.Berth.Pressure.Options()
 	o.OnStart = func(words string) {
 		fmt.Fprintf(out, "Agent of node %s at %s: %s. Press Ctrl-C to stop; pods keep running.\n", f.name, config.Host, words)
 	}
+	o.PodCIDRTimeout = podCIDRTimeout(config, settings)
+	o.OnWait = func(words string) { fmt.Fprintf(out, "berth: node %s waits: %s\n", f.name, words) }
 	o.OnStop = func(pods int) {
 		printRemainingPods(out, f.name, pods, "`berth agent` finds them when it restarts; delete pods to stop them")
 	}

@@ -23,8 +23,7 @@ import (
 type localNodeFlags struct {
 	runtime, endpoint       string
 	rootDir, logDir, cgroup string
-	labels                  map[string]string
-	taints                  []string
+	kubelet                 kubeletFlags
 	address, podCIDR        string
 	port                    int
 	lowDisk                 int64
@@ -41,8 +40,7 @@ func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.rootDir, "root-dir", nodeagent.DefaultRoot, "directory for pod volumes, files and logs")
 	flags.StringVar(&f.logDir, "log-dir", "", "directory for pod logs (default: log/pods in --root-dir)")
 	flags.StringVar(&f.cgroup, "cgroup", "/", "cgroup of the node, below the cgroup mount points; its limits are the node's capacity")
-	flags.StringToStringVar(&f.labels, "node-labels", nil, "labels of the Node, for example a=b,c=d")
-	flags.StringSliceVar(&f.taints, "register-with-taints", nil, "taints of the Node, for example key=value:NoSchedule")
+	f.kubelet.addFlags(flags)
 	flags.StringVar(&f.address, "node-ip", "", "IP address of the node (default: that of the default route)")
 	flags.StringVar(&f.podCIDR, "pod-cidr", "", "pod CIDR for the Node's spec, if the runtime's network has one; the embedded runtime defaults to a free /24 of 10.192.0.0/11")
 	flags.IntVar(&f.port, "port", server.Port, "port for logs, exec and metrics; 0 for a free one")
@@ -77,22 +75,13 @@ func printWarnings(w io.Writer, warnings []string) {
 // options validates the flags and returns the node agent's options. Credentials and
 // configuration files are added by the caller.
 func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
-	o := nodeagent.Options{Name: name, Root: f.rootDir, Logs: f.logDir, Cgroup: f.cgroup, Labels: f.labels, Address: f.address, PodCIDR: f.podCIDR,
+	o := nodeagent.Options{Name: name, Root: f.rootDir, Logs: f.logDir, Cgroup: f.cgroup, Labels: f.kubelet.labels, Address: f.address, PodCIDR: f.podCIDR,
 		Port: f.port, LowDisk: f.lowDisk, InsecureRegistries: f.insecureRegistries}
 	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
 		return o, fmt.Errorf("--node-name %q: %s", name, bad[0])
 	}
-	for k, v := range f.labels {
-		if bad := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)); len(bad) > 0 {
-			return o, fmt.Errorf("--node-labels %s=%s: %s", k, v, bad[0])
-		}
-	}
-	for _, t := range f.taints {
-		taint, err := parseTaint(t)
-		if err != nil {
-			return o, fmt.Errorf("--register-with-taints %q: %w", t, err)
-		}
-		o.Taints = append(o.Taints, taint)
+	if err := f.kubelet.validateLabels(); err != nil {
+		return o, err
 	}
 	if f.address != "" && net.ParseIP(f.address) == nil {
 		return o, fmt.Errorf("--node-ip %q: must be an IP address", f.address)

@@ -25,6 +25,7 @@ func TestLocalNodeFlags(t *testing.T) {
 		"--low-diskspace-threshold-mb=-1":    "--low-diskspace-threshold-mb -1: must be a number of MiB of 0 or more",
 		"--node-cpu=4":                       "--node-cpu applies to simulated nodes: add --simulated",
 		"--simulated --cgroup=/a":            "--cgroup applies to a real node: remove it or --simulated",
+		"--simulated --cluster-dns=10.0.0.1": "--cluster-dns applies to a real node: remove it or --simulated",
 		"--simulated --guard":                "--guard and --simulated",
 		"--kubelet-eviction-off":             "--kubelet-eviction-off: has no effect without --guard",
 	} {
@@ -40,6 +41,9 @@ func TestLocalNodeFlags(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := f.validate(flags)
+			if err == nil {
+				_, err = f.local.kubelet.fields()
+			}
 			if err == nil {
 				_, err = f.local.options("n7")
 			}

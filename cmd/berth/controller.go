@@ -31,6 +31,7 @@ type controllerFlags struct {
 	configs, upstreamOff                           []string
 	elect                                          bool
 	election                                       leaderelection.Election
+	nodeIPAM                                       nodeIPAMFlags
 }
 
 // controllerCommand returns `berth controller`.
@@ -68,6 +69,7 @@ func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential (default: the cluster of berth up)")
 	flags.StringVar(&f.volumeDir, "volume-directory", "", "provision volumes of "+localprovisioner.ProvisionerName+" below this directory (default: do not provision)")
 	flags.StringSliceVar(&f.upstreamOff, "upstream-off", nil, "`controllers` that are disabled in kube-controller-manager")
+	f.nodeIPAM.addFlags(flags, "CIDR of Service cluster IPs, which pod ranges must not overlap")
 	e := &f.election
 	flags.BoolVar(&f.elect, "leader-elect", true, "run only while holding the leader election Lease")
 	flags.StringVar(&e.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the Lease")
@@ -86,6 +88,9 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	}
 	settings, err := settings.Load(f.configs)
 	if err != nil {
+		return err
+	}
+	if err := f.nodeIPAM.apply(&settings.Berth.NodeIPAM); err != nil {
 		return err
 	}
 	config, err := cli.ClientConfig(f.kubeconfig, "berth-controller")

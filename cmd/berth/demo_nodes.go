@@ -116,7 +116,7 @@ func (c *demoNodeSet) startSimulatedNodes(p *rungroup.Group) ([]*corev1.Node, er
 	if err != nil {
 		return nil, err
 	}
-	s, err := localnodes.NewSimulated(config, nodes, c.settings, answer)
+	s, err := localnodes.NewSimulated(config, nodes, c.settings, answer, podCIDRTimeout(config, c.settings))
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
 		if err != nil {
 			return err
 		}
-		o := nodeagent.Options{Name: node, Config: config, LowDisk: demoLowDisk, Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint},
+		o := nodeagent.Options{Name: node, Config: config, LowDisk: demoLowDisk, PodCIDRTimeout: podCIDRTimeout(config, c.settings), Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint},
 			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.Berth.Nodes, Kubelet: c.settings.Kubelet, Pressure: c.settings.Berth.Pressure.Options(), Log: klog.Background()}
 		size := virtualnode.Options{Index: i, Memory: demoMemory, Disk: demoDisk}
 		p.Start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.virtualDir, size, o) })

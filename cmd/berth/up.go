@@ -34,6 +34,7 @@ type upOptions struct {
 	local       upLocalNodes
 	services    upServices
 	descheduler upDescheduler
+	nodeIPAM    nodeIPAMFlags
 	ephemeral   bool
 	seed        uint64
 	configs     []string
@@ -65,22 +66,10 @@ killed process are removed at the next start.`,
   berth kubectl get nodes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := settings.Load(o.configs)
+			settings, err := o.load(cmd)
 			if err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("seed") {
-				settings.Berth.Scheduler.Seed = o.seed
-			}
-			applyServerConfig(cmd.Flags(), &o.server, settings)
-			printWarnings(cmd.ErrOrStderr(), settings.Kubelet.Warnings)
-			if err := o.prepareNodes(cmd.ErrOrStderr(), &settings); err != nil {
-				return err
-			}
-			if o.local.enabled() && !cmd.Flags().Changed("nodes") {
-				o.simulated.Count = 0
-			}
-			o.simulated.SizeSet = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
 			return runUp(cmd.Context(), cmd.OutOrStdout(), o, settings)
 		},
 	}
@@ -91,12 +80,42 @@ killed process are removed at the next start.`,
 	o.local.addFlags(f)
 	o.services.addFlags(f)
 	o.descheduler.addFlags(f)
+	o.nodeIPAM.addFlags(f, "")
 	f.StringVar(&o.simulated.Openb, "openb-nodes", "", "OpenB node list (CSV) to simulate")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep no data after the command ends")
 	f.Uint64Var(&o.seed, "seed", 0, "seed for the choice between nodes of equal score (overrides scheduler.seed of --config)")
 	settings.AddFlag(f, &o.configs)
 	journalFlag(f, &o.journal, "journal in the data directory")
 	return cmd
+}
+
+// load reads the configuration files, which flags override, and selects the nodes.
+func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
+	fields, err := o.local.kubelet.fields()
+	if err != nil {
+		return settings.Settings{}, err
+	}
+	s, err := settings.LoadOverridden(o.configs, fields)
+	if err != nil {
+		return s, err
+	}
+	if cmd.Flags().Changed("seed") {
+		s.Berth.Scheduler.Seed = o.seed
+	}
+	applyServerConfig(cmd.Flags(), &o.server, s)
+	s.Berth.NodeIPAM.ServiceClusterIPRange = o.server.ServiceClusterIPRange
+	if err := o.nodeIPAM.apply(&s.Berth.NodeIPAM); err != nil {
+		return s, err
+	}
+	printWarnings(cmd.ErrOrStderr(), s.Kubelet.Warnings)
+	if err := o.prepareNodes(cmd.ErrOrStderr(), &s); err != nil {
+		return s, err
+	}
+	if o.local.enabled() && !cmd.Flags().Changed("nodes") {
+		o.simulated.Count = 0
+	}
+	o.simulated.SizeSet = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
+	return s, nil
 }
 
 // prepareNodes selects the real and virtual nodes and their directories. It prints what
@@ -128,6 +147,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 	if err != nil {
 		return err
 	}
+	localnodes.ApplyKubelet(nodes, &settings.Kubelet, o.local.kubelet.labels)
 	if o.local.enabled() {
 		for _, n := range nodes {
 			n.Spec.Taints = append(n.Spec.Taints, simulatedTaint)
@@ -191,7 +211,7 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 		if err != nil {
 			return 0, err
 		}
-		s, err := localnodes.NewSimulated(cli.Impersonate(config, pki.SimulatedNodes().Name), nodes, settings, answer)
+		s, err := localnodes.NewSimulated(cli.Impersonate(config, pki.SimulatedNodes().Name), nodes, settings, answer, localnodes.PodCIDRTimeout(&settings, true))
 		if err != nil {
 			return 0, err
 		}

@@ -49,6 +49,7 @@ type upLocalNodes struct {
 	notes    []string // printed with the nodes
 	// awaitEndpoints blocks until Services send no new connections to a pod's addresses.
 	awaitEndpoints func(ctx context.Context, addresses []string)
+	kubelet        kubeletFlags
 	flags          *pflag.FlagSet
 }
 
@@ -68,6 +69,7 @@ func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node (a sparse file)")
 	flags.Int64Var(&f.lowDisk, lowDiskFlag, localnodes.DefaultLowDisk, "a real or virtual node accepts no new pods if its disk has fewer MiB available")
 	insecureRegistryFlag(flags, &f.insecure)
+	f.kubelet.addFlags(flags)
 	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0 for ext4's default")
 }
 
@@ -90,7 +92,7 @@ func (f *upLocalNodes) validate() error {
 	if err := f.checkFlagDependencies(); err != nil {
 		return err
 	}
-	if err := cmp.Or(validateLowDisk(f.lowDisk), validateInsecureRegistries(f.insecure)); err != nil {
+	if err := errors.Join(validateLowDisk(f.lowDisk), validateInsecureRegistries(f.insecure), f.kubelet.validateLabels()); err != nil {
 		return err
 	}
 	if err := f.checkSizes(memory.Value(), disk.Value()); err != nil {
@@ -175,7 +177,7 @@ func (f *upLocalNodes) chooseRuntimes() error {
 // addNetworkNotes records which network features the pods will lack.
 func (f *upLocalNodes) addNetworkNotes(k *config.Kubelet) {
 	if _, err := exec.LookPath("iptables"); err != nil && (f.realNode && f.embedded.realNode || f.virtualNodes > 0 && f.embedded.virtualNodes) {
-		f.notes = append(f.notes, "iptables is not installed: pods cannot reach other machines and have no host ports")
+		f.notes = append(f.notes, "iptables is not installed: pods have no host ports")
 	}
 	if err := localnodes.CheckNameservers(k.ResolvConf); err != nil && f.enabled() && len(k.ClusterDNS) == 0 {
 		f.notes = append(f.notes, err.Error())
@@ -201,8 +203,12 @@ func (f *upLocalNodes) checkRuntime() error {
 // checkFlagDependencies refuses flags whose kind of node is not enabled.
 func (f *upLocalNodes) checkFlagDependencies() error {
 	asks := map[string]bool{"real-node": f.realNode, "virtual-nodes": f.virtualNodes > 0, "real-node or --virtual-nodes": f.enabled()}
-	for flag, of := range map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
-		"runtime-endpoint": "real-node", "root-dir": "real-node", "runtime": "real-node or --virtual-nodes", "allow-simulated": "real-node or --virtual-nodes"} {
+	needs := map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
+		"runtime-endpoint": "real-node", "root-dir": "real-node", "runtime": "real-node or --virtual-nodes", "allow-simulated": "real-node or --virtual-nodes"}
+	for _, flag := range kubeletRealFlags {
+		needs[flag] = "real-node or --virtual-nodes"
+	}
+	for flag, of := range needs {
 		asked := asks[of]
 		if f.flags != nil && f.flags.Changed(flag) && !asked {
 			return fmt.Errorf("--%s: has no effect without --%s", flag, of)
@@ -274,7 +280,7 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
 		config, err := nodeClientConfig(server, name)
-		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, InsecureRegistries: f.insecure, AwaitEndpoints: f.awaitEndpoints,
+		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk, InsecureRegistries: f.insecure, AwaitEndpoints: f.awaitEndpoints, Labels: f.kubelet.labels, Taints: settings.Kubelet.RegisterWithTaints, PodCIDRTimeout: localnodes.PodCIDRTimeout(&settings, true),
 			Nodes: settings.Berth.Nodes, Kubelet: settings.Kubelet, Pressure: settings.Berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.realNode {

@@ -10,6 +10,7 @@ import (
 // --controllers. Controllers that are not in the map exist only in Berth.
 var upstreamControllers = map[string][]string{
 	"nodelifecycle":         {"node-lifecycle-controller"},
+	"nodeipam":              {"node-ipam-controller"},
 	"taints":                {"taint-eviction-controller"},
 	"podgc":                 {"pod-garbage-collector-controller"},
 	"disruption":            {"disruption-controller"},

@@ -10,7 +10,7 @@ import (
 // pureImports lists the packages of the standard library that the engine may import.
 var pureImports = map[string]bool{
 	"fmt": true, "errors": true, "time": true, "slices": true, "maps": true, "cmp": true, "iter": true, "sort": true,
-	"strings": true, "strconv": true, "math": true, "math/bits": true, "container/heap": true, "bytes": true,
+	"strings": true, "strconv": true, "math": true, "math/bits": true, "container/heap": true, "bytes": true, "net/netip": true,
 }
 
 // impureCalls lists functions of these packages that have side effects.

@@ -22,6 +22,7 @@ type Berth struct {
 	Budgets    Budgets   `json:"budgets" doc:"Evictions through the API, under disruption budgets."`
 
 	NodeLifecycle NodeLifecycle `json:"nodeLifecycle" doc:"When nodes count as lost, and how fast they get NoExecute taints."`
+	NodeIPAM      NodeIPAM      `json:"nodeIPAM" doc:"Pod ranges of nodes."`
 	Taints        Taints        `json:"taints" doc:"Taint eviction."`
 	PodGC         PodGC         `json:"podGC" doc:"Garbage collection of terminated pods."`
 	Holds         Holds         `json:"holds" doc:"Avoid Holds: an owner's pods avoid a node that evicted one of them."`
@@ -79,7 +80,7 @@ func Default() Berth {
 			DefaultNotReadyTolerationSeconds: 300, DefaultUnreachableTolerationSeconds: 300},
 		Nodes: Nodes{StatusWriters: 16, LeaseRenewalSeconds: 10, EndpointTimeoutMilliseconds: 2000},
 
-		Budgets: defaultBudgets(), NodeLifecycle: defaultLifecycle(), PodGC: PodGC{TerminatedThreshold: 12500}, Holds: defaultHolds(), Pressure: defaultPressure(),
+		Budgets: defaultBudgets(), NodeLifecycle: defaultLifecycle(), NodeIPAM: defaultNodeIPAM(), PodGC: PodGC{TerminatedThreshold: 12500}, Holds: defaultHolds(), Pressure: defaultPressure(),
 	}
 }
 
@@ -107,6 +108,9 @@ func (c *Berth) Validate() []error {
 	errs = append(errs, c.validateLifecycle(within)...)
 	c.Holds.validate(within)
 	errs = append(errs, c.Budgets.validate()...)
+	if err := c.NodeIPAM.Validate(); err != nil {
+		errs = append(errs, err)
+	}
 	for i, p := range c.APIServer.DisableAdmissionPlugins {
 		if p == "" || slices.Index(c.APIServer.DisableAdmissionPlugins, p) != i {
 			errs = append(errs, fmt.Errorf("apiServer.disableAdmissionPlugins[%d]: %q: must be the name of a plugin, without duplicates", i, p))

@@ -18,6 +18,7 @@ import (
 	"github.com/berthproject/berth/controllers/endpoints"
 	"github.com/berthproject/berth/controllers/garbagecollector"
 	"github.com/berthproject/berth/controllers/namespace"
+	"github.com/berthproject/berth/controllers/nodeipam"
 	"github.com/berthproject/berth/controllers/nodelifecycle"
 	"github.com/berthproject/berth/controllers/podgc"
 	"github.com/berthproject/berth/controllers/resourcequota"
@@ -62,6 +63,7 @@ var Controllers = []controller{
 	{"nodelifecycle", func(ctx context.Context, w controllerContext) error {
 		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.Berth.NodeLifecycle.Options(), w.status.Registry, w.log)
 	}},
+	{"nodeipam", runNodeIPAM},
 	{"taints", func(ctx context.Context, w controllerContext) error {
 		return tainteviction.Run(ctx, w.client, w.informers, w.displacer(tainteviction.Component), w.settings.TaintEvictionOptions(), w.status.Registry, w.log)
 	}},
@@ -165,6 +167,20 @@ func runDisplacementRecords(ctx context.Context, w controllerContext) error {
 		o.Backoff = displacement.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Max: time.Duration(c.MostSeconds) * time.Second}
 	}
 	return displacementrecords.Run(ctx, o)
+}
+
+// runNodeIPAM runs the controller of pod ranges, unless it is disabled.
+func runNodeIPAM(ctx context.Context, w controllerContext) error {
+	c := w.settings.Berth.NodeIPAM
+	if !c.AllocateNodeCIDRs {
+		<-ctx.Done()
+		return nil
+	}
+	o, err := c.Options(nodeipam.ClusterStart(ctx, w.client))
+	if err != nil {
+		return err
+	}
+	return nodeipam.Run(ctx, w.client, w.informers, o, w.log)
 }
 
 // displacer returns the displacer of a controller, with the name of the upstream component

@@ -33,8 +33,8 @@ type simulatedNodes struct {
 }
 
 // NewSimulated returns the agent of simulated nodes. answer has the certificates of its
-// server.
-func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options) (*simulatedNodes, error) {
+// server. podCIDRTimeout is that of [PodCIDRTimeout].
+func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options, podCIDRTimeout time.Duration) (*simulatedNodes, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
@@ -52,7 +52,7 @@ func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 	}
 	o := settings.Berth.Nodes
 	s.agent, err = agent.New(agent.Options{
-		Client: client, Nodes: nodes, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(), NodeEvents: events,
+		Client: client, Nodes: nodes, PodCIDRTimeout: podCIDRTimeout, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(), NodeEvents: events,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }, Pressure: s.pressure.Node,
 	})
 	return s, err

@@ -32,7 +32,10 @@ func AddFlag(flags *pflag.FlagSet, files *[]string) {
 }
 
 // Load reads configuration files. The kind of each document decides how it is read.
-func Load(files []string) (Settings, error) {
+func Load(files []string) (Settings, error) { return LoadOverridden(files, nil) }
+
+// LoadOverridden is Load, but the fields of kubelet replace those of the KubeletConfiguration.
+func LoadOverridden(files []string, kubelet map[string]any) (Settings, error) {
 	s := Settings{Berth: config.Default(), Scheduler: config.DefaultKubeScheduler(), Kubelet: config.DefaultKubelet()}
 	docs, err := config.Documents(files)
 	if unread := (*fs.PathError)(nil); errors.As(err, &unread) {
@@ -53,7 +56,7 @@ func Load(files []string) (Settings, error) {
 		case config.SchedulerKind:
 			s.Scheduler, err = config.ReadKubeScheduler(d)
 		case config.KubeletKind:
-			s.Kubelet, err = config.ReadKubelet(d)
+			s.Kubelet, err = readKubelet(&d, kubelet)
 		default:
 			err = config.UnsupportedKindError(d)
 		}
@@ -61,7 +64,22 @@ func Load(files []string) (Settings, error) {
 			return s, err
 		}
 	}
-	return s, nil
+	if _, read := seen[config.KubeletKind]; !read && len(kubelet) > 0 {
+		s.Kubelet, err = readKubelet(nil, kubelet)
+	}
+	return s, err
+}
+
+// readKubelet reads a KubeletConfiguration with overridden fields. d is nil if there is none.
+func readKubelet(d *config.Document, fields map[string]any) (config.Kubelet, error) {
+	if len(fields) == 0 {
+		return config.ReadKubelet(*d)
+	}
+	merged, err := config.OverrideKubelet(d, fields)
+	if err != nil {
+		return config.Kubelet{}, err
+	}
+	return config.ReadKubelet(merged)
 }
 
 // Effective returns the effective configuration for /configz.

@@ -87,7 +87,7 @@ func cniConfig(o Options) ([]byte, error) {
 		"cniVersion": "0.4.0",
 		"name":       o.Bridge,
 		"plugins": []object{{
-			"type": "bridge", "bridge": o.Bridge, "isGateway": true, "ipMasq": true, "hairpinMode": true,
+			"type": "bridge", "bridge": o.Bridge, "isGateway": true, "hairpinMode": true,
 			"ipam": object{
 				"type": "host-local", "dataDir": filepath.Join(o.Dir, "addresses"),
 				"ranges": [][]object{{{"subnet": o.PodCIDR}}},

@@ -50,6 +50,9 @@ func Start(ctx context.Context, o Options) (*Daemon, string, error) {
 	if err := protectLoopback(o); err != nil {
 		return nil, "", err
 	}
+	if err := masquerade(o); err != nil {
+		return nil, "", fmt.Errorf("containerd: %w", err)
+	}
 	config, err := writeConfig(o)
 	if err != nil {
 		return nil, "", fmt.Errorf("containerd: configuration: %w", err)

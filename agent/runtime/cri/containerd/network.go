@@ -20,6 +20,16 @@ import (
 // cniResultDir is where CNI plugins store their results, independent of the configuration.
 const cniResultDir = "/var/lib/cni/results"
 
+// masquerade gives packets from pods to other networks, but not to pods of other nodes on this
+// machine, the machine's address. CNI's bridge plugin would not make the difference.
+func masquerade(o Options) error {
+	prefix, err := netip.ParsePrefix(o.PodCIDR)
+	if err != nil || !prefix.Addr().Is4() {
+		return nil // no network, or IPv6
+	}
+	return rules.Masquerade(o.Bridge, prefix)
+}
+
 // protectLoopback blocks access from pods to services on the host's loopback addresses. CNI's
 // portmap plugin lets the bridge accept such packets and does not drop them.
 func protectLoopback(o Options) error {

@@ -1,0 +1,166 @@
+package network_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// openWithoutIptables opens a network on a machine without iptables.
+func openWithoutIptables(t *testing.T, index int) *network.Network {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		testkit.SkipOrFail(t, "root", "network devices are made by root")
+	}
+	t.Setenv("PATH", t.TempDir())
+	o := network.Options{Dir: filepath.Join(t.TempDir(), "addresses"), CIDR: fmt.Sprintf("198.18.%d.0/24", index), Bridge: fmt.Sprintf("bm%d-%d", os.Getpid()%100000, index), Log: klog.Background()}
+	n, err := network.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := network.Remove(context.Background(), o); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+// listenIn returns the port of a listener in a network namespace, and the source addresses of its connections.
+func listenIn(t *testing.T, ns *os.File) (port int, from <-chan string) {
+	t.Helper()
+	var l net.Listener
+	if err := inNamespace(ns, func() (err error) { l, err = net.Listen("tcp4", ":0"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	sources := make(chan string, 10)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			sources <- c.RemoteAddr().(*net.TCPAddr).IP.String()
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().(*net.TCPAddr).Port, sources
+}
+
+// Pods of two nodes on one machine without iptables reach each other by their own addresses.
+func TestPodsOfTwoNodes(t *testing.T) {
+	var namespaces []*os.File
+	var addresses []netip.Addr
+	for i := range 2 {
+		ns := namespaceBefore(t)
+		a, err := openWithoutIptables(t, i).Attach(fmt.Sprint("pod", i), ns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		namespaces, addresses = append(namespaces, ns), append(addresses, a)
+	}
+	for i := range 2 {
+		port, from := listenIn(t, namespaces[1-i])
+		if err := dialFrom(namespaces[i], fmt.Sprintf("%s:%d", addresses[1-i], port), 10*time.Second); err != nil {
+			t.Fatalf("the pod of node %d does not reach the other: %v", i, err)
+		}
+		if got := <-from; got != addresses[i].String() {
+			t.Errorf("the pod of node %d has source address %s, want its own, %s", i, got, addresses[i])
+		}
+	}
+}
+
+// namespaceBefore is namespace with the test's PATH, which openWithoutIptables empties.
+func namespaceBefore(t *testing.T) *os.File {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		testkit.SkipOrFail(t, "root", "network devices are made by root")
+	}
+	t.Setenv("PATH", originalPath)
+	return namespace(t)
+}
+
+var originalPath = os.Getenv("PATH")
+
+// Other machines see the address of this one.
+func TestMasquerade(t *testing.T) {
+	elsewhere, ns := namespaceBefore(t), namespaceBefore(t)
+	attrs := netlink.NewLinkAttrs()
+	attrs.Name = fmt.Sprintf("bx%d", os.Getpid()%100000)
+	link := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(int(elsewhere.Fd()))}
+	if err := netlink.LinkAdd(link); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = netlink.LinkDel(link) })
+	up := func(link netlink.Link, err error, address string) error {
+		if err != nil {
+			return err
+		}
+		a, err := netlink.ParseAddr(address)
+		if err == nil {
+			err = netlink.AddrAdd(link, a)
+		}
+		if err == nil {
+			err = netlink.LinkSetUp(link)
+		}
+		return err
+	}
+	if err := up(link, nil, "198.51.100.1/30"); err != nil {
+		t.Fatal(err)
+	}
+	if err := inNamespace(elsewhere, func() error {
+		peer, err := netlink.LinkByName("eth0")
+		return up(peer, err, "198.51.100.2/30")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	port, from := listenIn(t, elsewhere)
+	if _, err := openWithoutIptables(t, 0).Attach("pod", ns); err != nil {
+		t.Fatal(err)
+	}
+	if err := dialFrom(ns, fmt.Sprintf("198.51.100.2:%d", port), 10*time.Second); err != nil {
+		t.Fatalf("the pod does not reach the other machine: %v", err)
+	}
+	if got := <-from; got != "198.51.100.1" {
+		t.Errorf("the source address is %s, want this machine's", got)
+	}
+}
+
+// EnsureBridge is idempotent, and the bridge has the first address of the range.
+func TestEnsureBridge(t *testing.T) {
+	if os.Geteuid() != 0 {
+		testkit.SkipOrFail(t, "root", "network devices are made by root")
+	}
+	name := fmt.Sprintf("be%d", os.Getpid()%100000)
+	t.Cleanup(func() {
+		if err := network.Remove(context.Background(), network.Options{Dir: filepath.Join(t.TempDir(), "none"), Bridge: name}); err != nil {
+			t.Error(err)
+		}
+	})
+	for range 2 {
+		if err := network.EnsureBridge(name, "198.18.7.0/24"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addrs, err := netlink.AddrList(link, unix.AF_INET)
+	if err != nil || len(addrs) != 1 || addrs[0].IPNet.String() != "198.18.7.1/24" {
+		t.Errorf("addresses %v, %v, want 198.18.7.1/24", addrs, err)
+	}
+}

@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"net/netip"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The pod range of a node is spec.podCIDR of its Node object. A controller sets it; agents may
+// set it where no controller does.
+
+// NoPodCIDRMessage is the message of the Ready condition of a node that waits for a range.
+const NoPodCIDRMessage = "spec.podCIDR is not set: no controller has allocated a range of pod addresses yet (`berth controller nodeipam`, or kube-controller-manager with --allocate-node-cidrs)"
+
+// localPodCIDR returns a range for a simulated node that the cluster allocates none for. It depends
+// on the first node's name, so that several agents rarely use the same ranges.
+func localPodCIDR(first string, index int) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(first))
+	index = (int(h.Sum32()%16384) + index) % 16384
+	return fmt.Sprintf("10.%d.%d.0/24", 64+index/256, index%256)
+}
+
+// podCIDR returns the node's pod range, "" while it has none.
+func (n *node) podCIDR() string {
+	cidr, _ := n.observedPodCIDR.Load().(string)
+	return cidr
+}
+
+// podCIDRError returns why the node cannot run pods on its range, or nil.
+func (a *Agent) podCIDRError(n *node) error {
+	switch observed := n.podCIDR(); {
+	case !n.hasRuntime && observed == "":
+		return fmt.Errorf("%s", NoPodCIDRMessage)
+	case n.hasRuntime && a.opts.PodCIDR != "" && observed != "" && observed != a.opts.PodCIDR:
+		return fmt.Errorf("spec.podCIDR is %s, but the pods' network is %s: restart the agent", observed, a.opts.PodCIDR)
+	}
+	return nil
+}
+
+// simulatedAddresses returns the addresses of a simulated node. Its internal IP is the first
+// address of its pod range, which no pod gets.
+func (n *node) simulatedAddresses() []corev1.NodeAddress {
+	out := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: n.manifest.Name}}
+	if p, err := netip.ParsePrefix(n.podCIDR()); err == nil {
+		out = append(out, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: p.Masked().Addr().Next().String()})
+	}
+	return out
+}
+
+// observePodCIDR applies the range in the API's node object. Pods of a simulated node that have
+// no IP get one.
+func (a *Agent) observePodCIDR(n *node, seen *corev1.Node) {
+	if seen.Spec.PodCIDR == "" || seen.Spec.PodCIDR == n.podCIDR() {
+		return
+	}
+	n.observedPodCIDR.Store(seen.Spec.PodCIDR)
+	a.Report(n.manifest.Name)
+	if n.hasRuntime {
+		return
+	}
+	for _, p := range a.pods {
+		if p.node == n && len(p.addresses) == 0 && p.reserved {
+			p.addresses = n.podIPs.allocate(n.podCIDR(), p.object)
+			a.queueStatus(p)
+		}
+	}
+}
+
+// waitForPodCIDR sets a range of the simulated node's own if the cluster allocates none within
+// the timeout.
+func (a *Agent) waitForPodCIDR(ctx context.Context, n *node, local string) {
+	timeout := time.NewTimer(a.opts.PodCIDRTimeout)
+	defer timeout.Stop()
+	for n.podCIDR() == "" {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timeout.C:
+		}
+		timeout.Reset(statusRetryDelay)
+		if n.podCIDR() != "" {
+			return
+		}
+		if err := SetPodCIDR(ctx, a.opts.Client.CoreV1().Nodes().Patch, n.manifest.Name, local); err != nil && ctx.Err() == nil {
+			a.opts.Log.Error(err, "Failed to set a podCIDR, retrying", "node", n.manifest.Name, "podCIDR", local)
+		} else {
+			a.opts.Log.Info("The cluster allocates no podCIDR; the node uses a range of its own", "node", n.manifest.Name, "podCIDR", local)
+		}
+	}
+}
+
+// PatchNode is the Patch method of a client for nodes.
+type PatchNode func(ctx context.Context, name string, kind types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*corev1.Node, error)
+
+// SetPodCIDR sets the range of a node that has none. It fails if the node has another one.
+func SetPodCIDR(ctx context.Context, patch PatchNode, name, cidr string) error {
+	data, err := json.Marshal(map[string]any{"spec": map[string]any{"podCIDR": cidr, "podCIDRs": []string{cidr}}})
+	if err != nil {
+		return err
+	}
+	_, err = patch(ctx, name, types.StrategicMergePatchType, data, metav1.PatchOptions{})
+	return err
+}

@@ -1,0 +1,118 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+)
+
+// startNode runs the agent of a simulated node; stop ends it.
+func startNode(t *testing.T, api *fake.Clientset, name string, timeout time.Duration) (stop func()) {
+	t.Helper()
+	a, err := agent.New(agent.Options{
+		Client: api, Nodes: []*corev1.Node{agent.NewNode(name, resource.MustParse("8"), resource.MustParse("16Gi"))}, Log: klog.Background(), PodCIDRTimeout: timeout,
+		Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- a.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// nodeState returns a node's range, its internal IP, and the message of its Ready condition if it is not ready.
+func nodeState(t *testing.T, api *fake.Clientset, name string) (cidr, address, waits string) {
+	t.Helper()
+	time.Sleep(time.Second)
+	synctest.Wait()
+	n, err := api.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+			waits = c.Message
+		}
+	}
+	for _, a := range n.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			address = a.Address
+		}
+	}
+	return n.Spec.PodCIDR, address, waits
+}
+
+// TestWaitsForPodCIDR checks that a node is ready only with a range of the cluster, and uses it for
+// its own address and those of its pods, also after a restart.
+func TestWaitsForPodCIDR(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		early := bound("early", "n0", nil)
+		api := fake.NewClientset(early)
+		stop := startNode(t, api, "n0", -1)
+		time.Sleep(time.Hour)
+		if cidr, address, waits := nodeState(t, api, "n0"); cidr != "" || address != "" || !strings.Contains(waits, "spec.podCIDR is not set") {
+			t.Errorf("without a range: podCIDR %q, address %q, waits: %q", cidr, address, waits)
+		}
+		if err := agent.SetPodCIDR(t.Context(), api.CoreV1().Nodes().Patch, "n0", "10.200.7.0/24"); err != nil {
+			t.Fatal(err)
+		}
+		if _, address, waits := nodeState(t, api, "n0"); address != "10.200.7.1" || waits != "" {
+			t.Errorf("with a range: address %q, waits: %q", address, waits)
+		}
+		if p := get(t, api, "early"); p.Status.PodIP != "10.200.7.2" || p.Status.HostIP != "10.200.7.1" {
+			t.Errorf("the pod has IP %q and host IP %q", p.Status.PodIP, p.Status.HostIP)
+		}
+		stop()
+		stop = startNode(t, api, "n0", -1)
+		defer stop()
+		later := bound("later", "n0", nil)
+		later.UID = "uid-later"
+		if _, err := api.CoreV1().Pods("default").Create(t.Context(), later, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, address, waits := nodeState(t, api, "n0"); address != "10.200.7.1" || waits != "" {
+			t.Errorf("after a restart: address %q, waits: %q", address, waits)
+		}
+		if p := get(t, api, "later"); p.Status.PodIP != "10.200.7.3" {
+			t.Errorf("the second pod has IP %q", p.Status.PodIP)
+		}
+	})
+}
+
+// TestLocalPodCIDR checks that nodes of two agents get different ranges where no controller allocates them.
+func TestLocalPodCIDR(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset()
+		for _, name := range []string{"n0", "m0"} {
+			defer startNode(t, api, name, 10*time.Second)()
+		}
+		if cidr, _, waits := nodeState(t, api, "n0"); cidr != "" || waits == "" {
+			t.Errorf("at first: podCIDR %q, waits: %q", cidr, waits)
+		}
+		time.Sleep(10 * time.Second)
+		one, at, waits := nodeState(t, api, "n0")
+		two, other, _ := nodeState(t, api, "m0")
+		if one == "" || one == two || at == "" || at == other || waits != "" {
+			t.Errorf("podCIDRs %q and %q, addresses %q and %q, waits: %q", one, two, at, other, waits)
+		}
+	})
+}

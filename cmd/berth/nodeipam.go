@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/localnodes"
+	"github.com/berthproject/berth/internal/settings"
+)
+
+// nodeIPAMFlags holds kube-controller-manager's flags of the pod ranges of nodes.
+type nodeIPAMFlags struct {
+	config.NodeIPAM
+	flags *pflag.FlagSet
+}
+
+// addFlags adds the flags. services is the usage of --service-cluster-ip-range, empty if the command has the flag.
+func (f *nodeIPAMFlags) addFlags(flags *pflag.FlagSet, services string) {
+	f.flags = flags
+	defaults := config.Default().NodeIPAM
+	flags.BoolVar(&f.AllocateNodeCIDRs, "allocate-node-cidrs", defaults.AllocateNodeCIDRs, "set spec.podCIDR of nodes that have none (overrides nodeIPAM of --config, as the next flags)")
+	flags.StringVar(&f.ClusterCIDR, "cluster-cidr", defaults.ClusterCIDR, "IPv4 CIDR of the pod ranges of nodes")
+	flags.IntVar(&f.NodeCIDRMaskSize, "node-cidr-mask-size", defaults.NodeCIDRMaskSize, "prefix length of a node's pod range")
+	if services != "" {
+		flags.StringVar(&f.ServiceClusterIPRange, "service-cluster-ip-range", defaults.ServiceClusterIPRange, services)
+	}
+}
+
+// apply overrides the configuration by the given flags and validates the result.
+func (f *nodeIPAMFlags) apply(c *config.NodeIPAM) error {
+	for name, set := range map[string]func(){
+		"allocate-node-cidrs":      func() { c.AllocateNodeCIDRs = f.AllocateNodeCIDRs },
+		"cluster-cidr":             func() { c.ClusterCIDR = f.ClusterCIDR },
+		"node-cidr-mask-size":      func() { c.NodeCIDRMaskSize = f.NodeCIDRMaskSize },
+		"service-cluster-ip-range": func() { c.ServiceClusterIPRange = f.ServiceClusterIPRange },
+	} {
+		if f.flags.Changed(name) {
+			set()
+		}
+	}
+	if err := c.Validate(); err != nil {
+		return fmt.Errorf("--cluster-cidr, --node-cidr-mask-size: %w", err)
+	}
+	return nil
+}
+
+// podCIDRTimeout returns how long an agent waits for podCIDRs. An API server that does not
+// answer yet counts as Berth's.
+func podCIDRTimeout(config *rest.Config, s settings.Settings) time.Duration {
+	own, _, err := isBerthServer(config)
+	return localnodes.PodCIDRTimeout(&s, own || err != nil)
+}

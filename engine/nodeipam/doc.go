@@ -1,0 +1,15 @@
+// Package nodeipam allocates the pod ranges of nodes from the cluster's CIDR.
+//
+//	Claim(node, range)         the node's spec has the range
+//	Allocate(node, held)       a free range for a node without one
+//	Release(node)              the node is deleted
+//
+// Ranges have equal size and are allocated in ascending order. A released range is used again as late as possible. A
+// node of the same name gets its earlier range again if that is free, so that its network remains.
+//
+// Invariants, each with a test:
+//
+//   - Disjoint: no allocated range overlaps a range that another node claimed, whatever its size.
+//   - Held: a range that held rejects, because pods have addresses in it, is not allocated.
+//   - Exhaustive: Allocate fails only if no range is free.
+package nodeipam

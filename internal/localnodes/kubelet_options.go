@@ -1,0 +1,33 @@
+package localnodes
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// ApplyKubelet applies a KubeletConfiguration and --node-labels to simulated nodes: taints,
+// labels, and unless a manifest has its own, the number of pods and the reservations.
+func ApplyKubelet(nodes []*corev1.Node, k *config.Kubelet, labels map[string]string) {
+	for _, n := range nodes {
+		n.Spec.Taints = append(n.Spec.Taints, k.RegisterWithTaints...)
+		if len(labels) > 0 {
+			all := maps.Clone(labels)
+			maps.Copy(all, n.Labels)
+			n.Labels = all
+		}
+		if n.Status.Capacity == nil || n.Status.Allocatable != nil {
+			continue
+		}
+		if _, set := n.Status.Capacity[corev1.ResourcePods]; !set {
+			n.Status.Capacity[corev1.ResourcePods] = *resource.NewQuantity(int64(k.MaxPods), resource.DecimalSI)
+		}
+		if len(k.KubeReserved)+len(k.SystemReserved) > 0 {
+			n.Status.Allocatable = agent.Allocatable(n.Status.Capacity, k.KubeReserved, k.SystemReserved)
+		}
+	}
+}
