@@ -1,3 +1,5 @@
+//go:build linux
+
 package serviceproxy
 
 import (
@@ -9,9 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 )
 
 const (
@@ -20,20 +20,6 @@ const (
 	// retryDelay is the delay after a failed transaction, and between attempts to become the proxy.
 	retryDelay = time.Second
 )
-
-// Options configures a proxy.
-type Options struct {
-	Client kubernetes.Interface
-	// Nodes are the names of the nodes on this machine.
-	Nodes []string
-	// KeepRules leaves the tables in place when Run ends, because pods keep running.
-	KeepRules bool
-	// Yield removes the tables while another service proxy has rules on this machine.
-	Yield bool
-	// MinSync is the minimum time between two transactions.
-	MinSync time.Duration
-	Log     klog.Logger
-}
 
 // Proxy routes the traffic of Services on this machine.
 type Proxy struct {

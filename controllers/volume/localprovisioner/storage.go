@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
@@ -76,19 +74,6 @@ func (s *storage) remove(node, name string) error {
 		}
 	}
 	return nil
-}
-
-// unmountAll unmounts what an agent on this machine has mounted at a volume's directory.
-func unmountAll(dir string) error {
-	for {
-		err := unix.Unmount(dir, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)
-		switch {
-		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EPERM): // not mounted, or not by this user
-			return nil
-		case err != nil:
-			return fmt.Errorf("unmounting %s: %w", dir, err)
-		}
-	}
 }
 
 // nodeOf returns the node of a volume's directory. It returns an error for a path that create would not have

@@ -1,0 +1,22 @@
+package serviceproxy
+
+import (
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+)
+
+// Options configures a proxy.
+type Options struct {
+	Client kubernetes.Interface
+	// Nodes are the names of the nodes on this machine.
+	Nodes []string
+	// KeepRules leaves the tables in place when Run ends, because pods keep running.
+	KeepRules bool
+	// Yield removes the tables while another service proxy has rules on this machine.
+	Yield bool
+	// MinSync is the minimum time between two transactions.
+	MinSync time.Duration
+	Log     klog.Logger
+}
