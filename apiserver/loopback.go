@@ -35,7 +35,7 @@ func (l *loopbackTransport) clientConfig(token string) *rest.Config {
 		Transport:   l,
 		BearerToken: token,
 		QPS:         -1,
-		// Warnings are for people. A caller that wants them sets a handler on its copy.
+		// Warnings are for users. A caller that needs them sets a handler on its copy.
 		WarningHandler: rest.NoWarnings{},
 		UserAgent:      "berth/in-process",
 		ContentConfig: rest.ContentConfig{

@@ -40,7 +40,7 @@ func diskPressure(ctx context.Context, s *session) error {
 		return err
 	}
 	s.printIndented("Now %s writes %s a second into its own layer; %s of disk space are available on %s.", pod.Name, formatBytes(writeRate), formatBytes(before.diskFree), node)
-	asked := time.Now()
+	start := time.Now()
 	t, err := s.increaseUsage(ctx, pod, []string{s.Program, "-write=64Gi", fmt.Sprintf("-write-rate=%d", writeRate), "-write-to=/filling"}, func(age time.Duration) string {
 		return fmt.Sprintf("memory=16Mi;disk=0@%s,%d@%s", age, 60*writeRate, age+time.Minute)
 	})
@@ -48,14 +48,14 @@ func diskPressure(ctx context.Context, s *session) error {
 		return err
 	}
 	defer t.stop()
-	if err := s.awaitImageDeletion(ctx, pod, t, asked); err != nil {
+	if err := s.awaitImageDeletion(ctx, pod, t, start); err != nil {
 		return err
 	}
 	s.printIndented("It keeps writing, and there is nothing left to delete.")
-	if err := s.awaitEviction(ctx, pod, corev1.NodeDiskPressure, t, asked); err != nil {
+	if err := s.awaitEviction(ctx, pod, corev1.NodeDiskPressure, t, start); err != nil {
 		return err
 	}
-	return s.awaitReplacement(ctx, "writer", pod, asked)
+	return s.awaitReplacement(ctx, "writer", pod, start)
 }
 
 // createUnusedImage returns a node with an image that no pod uses.
@@ -119,7 +119,7 @@ func (s *session) imageOn(ctx context.Context, node string) (*corev1.ContainerIm
 }
 
 // awaitImageDeletion waits until the node has deleted unused images while the writer runs.
-func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *usageIncrease, asked time.Time) error {
+func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *usageIncrease, start time.Time) error {
 	least, now := int64(1)<<62, nodeStats{}
 	var fault error
 	err := s.pods.waitFor(ctx, func() string {
@@ -136,7 +136,7 @@ func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *us
 	if err := errors.Join(err, fault); err != nil {
 		return err
 	}
-	s.printIndented("%s later, with %s available, the node has deleted unused images: %s are available, and %s still runs.", formatDuration(time.Since(asked)), formatBytes(least), formatBytes(now.diskFree), pod.Name)
+	s.printIndented("%s later, with %s available, the node has deleted unused images: %s are available, and %s still runs.", formatDuration(time.Since(start)), formatBytes(least), formatBytes(now.diskFree), pod.Name)
 	if !s.RunsProcesses {
 		return nil
 	}

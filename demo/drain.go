@@ -44,13 +44,13 @@ func drainNode(ctx context.Context, s *session) error {
 		return err
 	}
 	defer s.uncordon(ctx, node)
-	asked := time.Now()
+	start := time.Now()
 	d := drain.Drain{Client: s.client, Holds: s.holds, Scheduler: s.Scheduler, Nodes: []string{node}, Options: options, Timeouts: drain.DefaultTimeouts(), Timeout: waitTimeout}
 	result, err := d.Run(ctx)
 	if err != nil {
 		return err
 	}
-	s.printIndented("berth drain %s, done after %s:", node, formatDuration(time.Since(asked)))
+	s.printIndented("berth drain %s, done after %s:", node, formatDuration(time.Since(start)))
 	if err := s.showDrain(result, false); err != nil {
 		return err
 	}

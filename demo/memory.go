@@ -38,9 +38,9 @@ func memoryPressure(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.printIndented("%s requests 64Mi on %s, beside a pod of steady that keeps within its request; %s of memory are available there.", pod.Name, pod.Spec.NodeName, formatBytes(before.memoryFree))
+	s.printIndented("%s requests 64Mi on %s, next to a pod of steady that stays within its request; %s of memory are available there.", pod.Name, pod.Spec.NodeName, formatBytes(before.memoryFree))
 	s.printIndented("Now %s takes %s a second.", pod.Name, formatBytes(leakRate))
-	asked := time.Now()
+	start := time.Now()
 	t, err := s.increaseUsage(ctx, pod, []string{s.Program, "-memory=64Gi", fmt.Sprintf("-memory-rate=%d", leakRate)}, func(age time.Duration) string {
 		return fmt.Sprintf("memory=%d@%s,%d@%s", 32*mib, age, 32*mib+10*leakRate, age+10*time.Second)
 	})
@@ -48,7 +48,7 @@ func memoryPressure(ctx context.Context, s *session) error {
 		return err
 	}
 	defer t.stop()
-	if err := s.awaitEviction(ctx, pod, corev1.NodeMemoryPressure, t, asked); err != nil {
+	if err := s.awaitEviction(ctx, pod, corev1.NodeMemoryPressure, t, start); err != nil {
 		return err
 	}
 	if err := s.showReaction(ctx, pod.Spec.NodeName); err != nil {
@@ -58,14 +58,14 @@ func memoryPressure(ctx context.Context, s *session) error {
 		return err
 	}
 	s.printIndented("No pod of steady was touched: none restarted, none evicted.")
-	if err := s.awaitReplacement(ctx, "leaky", pod, asked); err != nil {
+	if err := s.awaitReplacement(ctx, "leaky", pod, start); err != nil {
 		return err
 	}
 	return s.showRecords(ctx, 1)
 }
 
 // awaitEviction waits until the node has evicted a pod.
-func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *usageIncrease, asked time.Time) error {
+func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *usageIncrease, start time.Time) error {
 	var was podTimes
 	if err := s.pods.waitFor(ctx, func() string {
 		if was = s.pods.get(pod.UID); was.failed.IsZero() {
@@ -86,7 +86,7 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short core
 			s.pressure.since = c.LastTransitionTime.Add(-time.Second)
 		}
 	}
-	s.printIndented("%s later the API has it as %s, %s:", formatDuration(was.failed.Sub(asked)), status.Phase, status.Reason)
+	s.printIndented("%s later the API has it as %s, %s:", formatDuration(was.failed.Sub(start)), status.Phase, status.Reason)
 	s.printBlock(strings.TrimSpace(status.Message))
 	return nil
 }
@@ -129,7 +129,7 @@ func (s *session) checkUnaffected(pods []podTimes) error {
 }
 
 // awaitReplacement waits for the replacement of an evicted pod.
-func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.Pod, asked time.Time) error {
+func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.Pod, start time.Time) error {
 	next, err := s.pods.waitReady(ctx, app, 1)
 	if err != nil {
 		return err
@@ -138,6 +138,6 @@ func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.
 	if to == pod.Spec.NodeName {
 		return fmt.Errorf("the replacement %s was scheduled to %s, which had just evicted %s", next[0].pod.Name, to, pod.Name)
 	}
-	s.printIndented("Its replacement %s was bound to %s after %s and Ready after %s.", next[0].pod.Name, to, formatDuration(next[0].bound.Sub(asked)), formatDuration(next[0].ready.Sub(asked)))
+	s.printIndented("Its replacement %s was bound to %s after %s and Ready after %s.", next[0].pod.Name, to, formatDuration(next[0].bound.Sub(start)), formatDuration(next[0].ready.Sub(start)))
 	return nil
 }

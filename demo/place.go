@@ -25,7 +25,7 @@ const (
 // placePods: pods are spread; a pod that fits nowhere is explained, and the suggestion helps.
 func placePods(ctx context.Context, s *session) error {
 	s.printIndented("A Deployment of %d pods that spread over the nodes (maxSkew 1), each listening at port 80:", webs)
-	asked := time.Now()
+	start := time.Now()
 	if err := s.createDeployment(ctx, deployment{name: "web", replicas: webs, memory: webSize, usage: 16 * mib, spread: true, port: 80}); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func placePods(ctx context.Context, s *session) error {
 		return err
 	}
 	s.printIndented("all were bound after %s and Ready after %s.",
-		formatDuration(latest(pods, func(p podTimes) time.Time { return p.bound }).Sub(asked)), formatDuration(latest(pods, func(p podTimes) time.Time { return p.ready }).Sub(asked)))
+		formatDuration(latest(pods, func(p podTimes) time.Time { return p.bound }).Sub(start)), formatDuration(latest(pods, func(p podTimes) time.Time { return p.ready }).Sub(start)))
 	if err := s.showSpread(pods); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *session) showUnschedulable(ctx context.Context) error {
 	if err := s.showExplanation(ctx, large.pod); err != nil {
 		return err
 	}
-	asked := time.Now()
+	start := time.Now()
 	if err := s.scale(ctx, "web", webs/2); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (s *session) showUnschedulable(ctx context.Context) error {
 		return err
 	}
 	large = s.pods.get(large.pod.UID)
-	s.printIndented("web is scaled to %d: %s later large is bound to %s, %s later it is Ready.", webs/2, formatDuration(large.bound.Sub(asked)), large.pod.Spec.NodeName, formatDuration(large.ready.Sub(asked)))
+	s.printIndented("web is scaled to %d: %s later large is bound to %s, %s later it is Ready.", webs/2, formatDuration(large.bound.Sub(start)), large.pod.Spec.NodeName, formatDuration(large.ready.Sub(start)))
 	return nil
 }
 

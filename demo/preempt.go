@@ -37,7 +37,7 @@ func preemptPods(ctx context.Context, s *session) error {
 	}
 	s.printIndented("3 pods of ledger, whose budget allows no disruption, and 6 of batch request %s each: %s of %s on each node.", formatBytes(part), formatBytes(3*part), formatBytes(room))
 	s.printIndented("urgent, of priority %d where theirs is %d, requests %s and fits nowhere.", highPriority, lowPriority, formatBytes(part))
-	asked := time.Now()
+	start := time.Now()
 	if err := s.createDeployment(ctx, deployment{name: "urgent", replicas: 1, memory: part, usage: 16 * mib, priority: highClass}); err != nil {
 		return err
 	}
@@ -50,13 +50,13 @@ func preemptPods(ctx context.Context, s *session) error {
 	for _, p := range batch {
 		if now := s.pods.get(p.pod.UID); !now.deleted.IsZero() {
 			victims = append(victims, p.pod.Name)
-			s.printIndented("%s later %s on %s is being deleted,", formatDuration(now.deleted.Sub(asked)), p.pod.Name, p.pod.Spec.NodeName)
+			s.printIndented("%s later %s on %s is being deleted,", formatDuration(now.deleted.Sub(start)), p.pod.Name, p.pod.Spec.NodeName)
 			if p.pod.Spec.NodeName != u.pod.Spec.NodeName {
 				return fmt.Errorf("urgent was bound to %s", u.pod.Spec.NodeName)
 			}
 		}
 	}
-	s.printIndented("%s later urgent is bound to %s, %s later it is Ready.", formatDuration(u.bound.Sub(asked)), u.pod.Spec.NodeName, formatDuration(u.ready.Sub(asked)))
+	s.printIndented("%s later urgent is bound to %s, %s later it is Ready.", formatDuration(u.bound.Sub(start)), u.pod.Spec.NodeName, formatDuration(u.ready.Sub(start)))
 	if err := s.checkUnaffected(ledger); err != nil {
 		return err
 	}

@@ -208,7 +208,7 @@ func (d *Drain) annotate(ctx context.Context, p *model.Pod, replacement any) err
 
 // undoSurge removes the marks and, if the replicas are still those of the surge, one replica.
 func (d *Drain) undoSurge(ctx context.Context, s *scalable) error {
-	n, done := s.current(), fmt.Sprintf("%s keeps its %d replicas: another client changed them in the meantime", s.name, s.current())
+	n, done := s.current(), fmt.Sprintf("%s keeps its %d replicas: another client changed them", s.name, s.current())
 	if s.isSurged() {
 		n, done = max(n-1, 0), s.name+" has its previous number of replicas"
 	}

@@ -39,7 +39,7 @@ type appliedDebit struct {
 	before, after   int32
 }
 
-// Debit books victims in their disruption budgets, with one update per budget and in the order of the budget names.
+// Debit debits victims in their disruption budgets, with one update per budget and in the order of the budget names.
 // If a budget does not allow a debit and overrule is false, Debit refunds the earlier debits and returns a
 // *RefusedError. The returned entries go into the displacement records; the key is "namespace/name" of the victim.
 //
@@ -80,7 +80,7 @@ func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims 
 	return entries, nil
 }
 
-// debitOne books victims in one budget. refusal is the budget that does not allow the debit.
+// debitOne debits victims in one budget. refusal is the budget that does not allow the debit.
 // A deleted budget protects no pod.
 func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*model.Pod, overrule bool) (got appliedDebit, refusal *policyv1.PodDisruptionBudget, err error) {
 	client := d.Client.PolicyV1().PodDisruptionBudgets(x.Budget.Namespace)
@@ -98,7 +98,7 @@ func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*m
 			return got, b, nil
 		}
 		if len(got.debited)+len(got.overruled) == 0 {
-			return got, nil, nil // every victim was booked earlier
+			return got, nil, nil // every victim was debited earlier
 		}
 		now := metav1.NewTime(d.Now())
 		if b.Status.DisruptedPods == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// Displacer is the only code path that displaces pods. It debits disruption budgets if asked to, sets the
+// Displacer is the only code path that displaces pods. It debits disruption budgets if requested, sets the
 // DisruptionTarget condition, writes the event and the journal line, and deletes the pod. Every step is idempotent,
 // also when another process repeats it after a crash.
 type Displacer struct {

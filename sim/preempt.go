@@ -81,7 +81,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 		}
 		if len(due) > allowed && !overrules {
 			r.budgets = append(r.budgets, b)
-			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are asked for", b.Namespace, b.Name, allowed, len(due)), 0)
+			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are requested", b.Namespace, b.Name, allowed, len(due)), 0)
 		}
 		t := budgetDebit{budget: d.Budget}
 		for _, name := range slices.Concat(due, d.Overruled) {

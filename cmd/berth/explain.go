@@ -95,7 +95,7 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 		},
 	}
 	source.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&kept, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one beside the kubeconfig)")
+	cmd.Flags().StringVar(&kept, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one next to the kubeconfig)")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "list every node that rejects the pod, with numbers")
 	cli.AddOutputFlag(cmd, cmd.Flags(), &output)
 	return cmd

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// explainNodeDisk asks the node's agent, through the API server, what uses the node's
+// explainNodeDisk requests from the node's agent, through the API server, what uses the node's
 // disks.
 func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node string, output *cli.Output, all bool) error {
 	if len(source.dumps) > 0 {

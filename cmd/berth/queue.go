@@ -30,10 +30,10 @@ func queueCommand() *cobra.Command {
 		Use:   "queue",
 		Short: "List pending pods and what they wait for",
 		Long: `Lists the pods without a node in scheduling order, with what each waits for,
-from the API of any cluster or from dumps (-f). With --scheduler it asks Berth's
-scheduler, which also has the queue, attempts, backoff and the plugins that
-rejected a pod. The scheduler must serve metrics (--metrics-bind-address), and
-the bearer token must have permission to get /debug/queue.
+from the API of any cluster or from dumps (-f). With --scheduler it queries
+Berth's scheduler, which also has the queue, attempts, backoff and the plugins
+that rejected a pod. The scheduler must serve metrics (--metrics-bind-address),
+and the bearer token must have permission to get /debug/queue.
 
 Exits with 0 if no pod is pending, with 1 if the pods cannot be read.`,
 		Example: `  berth queue

@@ -94,7 +94,7 @@ func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output *cli
 }
 
 func (d *debugEndpoint) newClient() (*http.Client, string, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: d.insecure} //nolint:gosec // asked for by name
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: d.insecure} //nolint:gosec // set by a flag
 	if d.ca != "" {
 		pem, err := os.ReadFile(d.ca)
 		if err != nil {

@@ -109,7 +109,7 @@ type embeddedNodes struct{ realNode, virtualNodes bool }
 // demands a particular runtime.
 type unavailableError struct {
 	error
-	flag string // that asks for the nodes
+	flag string // that requests the nodes
 }
 
 // fallBackToSimulated prints an unavailableError as a warning and clears the nodes. It

@@ -136,9 +136,9 @@ func impossibleReason(b *model.Budget, p *model.Pod) string {
 	case b.Owned || b.SyncError != "":
 		return ""
 	case b.MaxUnavailable.Set && b.MaxUnavailable.Value <= 0:
-		return "spec.maxUnavailable is 0: raise it, or delete the budget meanwhile"
+		return "spec.maxUnavailable is 0: raise it, or delete the budget"
 	case b.MinAvailable.Percent && b.MinAvailable.Value >= 100:
-		return "spec.minAvailable is 100%: lower it, or delete the budget meanwhile"
+		return "spec.minAvailable is 100%: lower it, or delete the budget"
 	case b.ExpectedPods == 0 && p.Owner == (model.Owner{}) && (b.MaxUnavailable.Set || b.MinAvailable.Percent):
 		return "its pods have no controller with a replica count: set spec.minAvailable to a number instead"
 	}

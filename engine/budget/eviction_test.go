@@ -146,8 +146,8 @@ func TestCheckForbidsImpossibleEviction(t *testing.T) {
 		budget func(*model.Budget)
 		want   string
 	}{
-		"none may miss":      {nil, none, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget meanwhile"},
-		"all must be there":  {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable = percent(100) }, "forbidden: The disruption budget b can never allow it: spec.minAvailable is 100%: lower it, or delete the budget meanwhile"},
+		"none may miss":      {nil, none, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget"},
+		"all must be there":  {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable = percent(100) }, "forbidden: The disruption budget b can never allow it: spec.minAvailable is 100%: lower it, or delete the budget"},
 		"no controller":      {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { none(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller with a replica count: set spec.minAvailable to a number instead"},
 		"there is one more":  {nil, func(b *model.Budget) { none(b); b.DisruptionsAllowed = 1 }, "granted for b"},
 		"a program's budget": {nil, func(b *model.Budget) { none(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},

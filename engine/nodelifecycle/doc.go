@@ -26,7 +26,7 @@
 //   - RateLimited: two queued nodes of a zone are never tainted closer together than its rate allows.
 //   - NoneWhenAllDown: while no node of any zone is ready, none has a NoExecute taint of this machine.
 //   - StartIsQuiet, OwnDelay: time before the machine started, and time in which it was not called although
-//     it had asked to be, does not count as silence of a node.
+//     its requested wake-up time, does not count as silence of a node.
 //   - OnlyManaged: other taints are not modified, among them the cloud provider's uninitialized and shutdown,
 //     and out-of-service.
 //   - ZonesFromObjects: ComputeZones of the objects predicts what the machine does.

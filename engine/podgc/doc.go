@@ -3,7 +3,7 @@
 //	Collect(now, pods, nodes) -> removals, each pod once, by the first rule that applies
 //
 //	OutOfService  terminating on a node that is not ready and has the out-of-service taint
-//	Orphan        its node has been missing for Quarantine; the controller asks the API server before it acts
+//	Orphan        its node has been missing for Quarantine; the controller checks with the API server before it acts
 //	Unscheduled   terminating and never bound
 //	Terminated    finished, and more than Threshold pods are: evicted pods first, then the oldest
 //	Evicted       evicted, and its owner has more than EvictedCap evicted pods, or it is older than EvictedTTL

@@ -13,7 +13,7 @@
 //	                                 preStop hooks; then
 //	                                 containers, then sidecars in reverse order;
 //	                                 at the end of the grace period all that are left are killed,
-//	                                 at least 2 s after they were asked to stop
+//	                                 at least 2 s after the stop request
 //
 // A pod is Running once each container has run. It becomes Failed only when nothing of it runs any more,
 // because it holds resources until then. The startup probe runs alone until it has passed. A terminating
@@ -26,9 +26,9 @@
 //   - an init container starts only after all before it have succeeded (sidecars: run and have passed their
 //     startup probe);
 //   - a pod that has stopped has no running container and starts none;
-//   - nothing is killed before the grace period ends and 2 s after it was asked to stop, except by a failure
+//   - nothing is killed before the grace period ends and 2 s after its stop request, except by a failure
 //     with KillNow;
-//   - within the grace period, a sidecar is asked to stop after all later containers have terminated;
+//   - within the grace period, a sidecar gets a stop request after all later containers have terminated;
 //   - only running containers are probed, and no probe runs twice at once;
 //   - the first restart is immediate, the next follow after 10 s doubling to 5 min; running for twice the
 //     longest delay resets it.

@@ -83,7 +83,7 @@ type RunPreStop struct {
 	Until     time.Time
 }
 
-// Stop asks a container to stop by Until. A container that is starting must not start.
+// Stop requests that a container stops by Until. A container that is starting must not start.
 type Stop struct {
 	Container string
 	Until     time.Time

@@ -55,7 +55,7 @@ func (m *Machine) killAll() (effects []Effect) {
 
 // stopNext stops containers and init containers at once, then the sidecars one by one in reverse
 // order. preStop hooks, also those of sidecars, run at once and share the deadline with what
-// follows. At the deadline all remaining containers are asked to stop. running reports whether
+// follows. At the deadline all remaining containers get a stop request. running reports whether
 // something still runs.
 func (m *Machine) stopNext(now time.Time, effects []Effect) (_ []Effect, wake time.Time, running bool) {
 	stop := func(r *containerRun, turn bool) {

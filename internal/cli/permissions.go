@@ -51,7 +51,7 @@ func currentUser(ctx context.Context, client kubernetes.Interface) string {
 	return me.Status.UserInfo.Username
 }
 
-// CredentialNode returns the node that a credential belongs to, or "". It asks the server
+// CredentialNode returns the node that a credential belongs to, or "". It queries the server
 // only if the credential is not a certificate, because an agent may start before the
 // server.
 func CredentialNode(ctx context.Context, config *rest.Config) string {

@@ -97,7 +97,7 @@ func (r *pluginReader) usesMetrics(in *metricsUtilization) bool {
 	case in.Source != "" && in.Source != kubernetesMetrics:
 		r.argErrorf("metricsUtilization.source: %q: must be %s", in.Source, kubernetesMetrics)
 	case !r.hasMetrics:
-		r.errorf("metricsProviders: must have - source: %s, which %s.metricsUtilization asks for", kubernetesMetrics, r.path)
+		r.errorf("metricsProviders: must have - source: %s, which %s.metricsUtilization requires", kubernetesMetrics, r.path)
 	}
 	return true
 }

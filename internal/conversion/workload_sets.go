@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 )
 
-// DaemonSet converts a DaemonSet that wants a pod on the given number of nodes. hash is that of its template.
+// DaemonSet converts a DaemonSet with a desired pod on the given number of nodes. hash is that of its template.
 // Percentages are of the nodes, rounded up.
 func DaemonSet(ds *appsv1.DaemonSet, hash string, desired int) workload.DaemonSet {
 	out := workload.DaemonSet{

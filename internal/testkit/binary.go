@@ -63,7 +63,7 @@ func build() (string, error) {
 }
 
 // statSources calls stat on every source file of the module. The go command records which
-// files a test looks at, so it does not take the result of a test of the binary from its
+// files that a test reads, so it does not take the result of a test of the binary from its
 // cache after a source file has changed.
 func statSources() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()

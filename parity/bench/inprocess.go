@@ -36,7 +36,7 @@ func (v *verdicts) print(o *options) {
 }
 
 // inProcess measures the shapes, with a kube-scheduler that samples nodes and one that
-// looks at all nodes.
+// evaluates all nodes.
 func (b *bench) inProcess() error {
 	sides, err := b.sides(kube, berth, shell)
 	if err != nil {

@@ -33,7 +33,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each side does each work")
 	flag.StringVar(&only, "only", "", "regular expression: shapes to measure")
 	flag.StringVar(&o.parts, "parts", "inprocess,memory,openb,endtoend", "what to measure")
-	flag.StringVar(&o.cpus, "cpus", "", "CPUs to pin both sides to, as taskset wants them; empty: all")
+	flag.StringVar(&o.cpus, "cpus", "", "CPUs to pin both sides to, in the format of taskset; empty: all")
 	flag.StringVar(&o.berth, "berth", "..", "folder of Berth's module")
 	flag.IntVar(&o.nodes, "nodes", 5000, "nodes of the in-process cluster")
 	flag.StringVar(&o.keep, "keep", "", "folder to write the works to, to be given to peer or inprocess by hand; nothing is measured in process then")

@@ -39,7 +39,7 @@ func (b *bench) openB() error {
 	for _, n := range w.Nodes {
 		there += gpus(n.Status.Allocatable)
 	}
-	fmt.Printf("\nOpenB in process: %d nodes, %d pods in batches of %d, %d GPUs asked of %d; evictions immediate, victims arrive again at once\n\n",
+	fmt.Printf("\nOpenB in process: %d nodes, %d pods in batches of %d, %d GPUs requested of %d; evictions immediate, victims arrive again at once\n\n",
 		len(w.Nodes), len(w.Pods), w.Batch, asked, there)
 	fmt.Println("| | kube-scheduler | berth |\n|---|---|---|")
 	rows := []struct {

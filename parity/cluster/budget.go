@@ -56,7 +56,7 @@ func (c *cluster) checkBudgetDebits(ctx context.Context, f *findings, played *fa
 		}
 	}
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != len(played.deleted) {
-		f.errorf("budget %s: allows %d more and books %d, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(played.deleted))
+		f.errorf("budget %s: allows %d more and lists %d, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(played.deleted))
 	}
 	return nil
 }

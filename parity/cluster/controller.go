@@ -79,7 +79,7 @@ func (c *cluster) credential(ctx context.Context, d *deployed, name string) (str
 	return c.kubeconfig(name, &api.AuthInfo{Token: token.Status.Token})
 }
 
-// refusals checks that berth controller starts nothing beside a valid Lease of
+// refusals checks that berth controller starts nothing next to a valid Lease of
 // kube-controller-manager.
 func (c *cluster) refusals(ctx context.Context, f *findings, berth, kubeconfig string) error {
 	leases, name := c.client.CoordinationV1().Leases("kube-system"), "kube-controller-manager"
@@ -96,7 +96,7 @@ func (c *cluster) refusals(ctx context.Context, f *findings, berth, kubeconfig s
 		cmd := exec.CommandContext(ctx, berth, append(append([]string{"controller"}, strings.Fields(args)...), "--kubeconfig", kubeconfig)...)
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), want) {
-			f.errorf("berth controller %s beside a live Lease: code %d, want 2 and %q: %s", args, code, want, out)
+			f.errorf("berth controller %s with a live Lease: code %d, want 2 and %q: %s", args, code, want, out)
 			continue
 		}
 		fmt.Printf("berth controller %s: refused: %s", args, out)

@@ -11,7 +11,7 @@
 // step of the volume controller for a binding.
 //
 // For the second part it holds a Lease as kube-controller-manager does (no controller may
-// start beside it), renews the Leases of all nodes except one, and taints another.
+// start next to it), renews the Leases of all nodes except one, and taints another.
 //
 // For the third part kube-scheduler places the pods. `berth descheduler`, which then
 // cannot use Holds, must not move pods without effect in five cases in which other

@@ -53,7 +53,7 @@ func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module
 	if err != nil {
 		return err
 	}
-	fmt.Println("berth descheduler beside the real kube-scheduler: evictions, and those whose pod came back to its node")
+	fmt.Println("berth descheduler with the real kube-scheduler: evictions, and those whose pod returned to its node")
 	for _, g := range scenarios() {
 		policy := filepath.Join(module, "sim", "thrashing", "testdata", g.policy)
 		planned, err := c.runScenario(ctx, f, g, plannedFor, berth, "--policy-config-file", policy, "--kubeconfig", kubeconfig)

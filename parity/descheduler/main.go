@@ -30,7 +30,7 @@ func main() {
 	flag.BoolVar(&o.quick, "quick", false, "a smoke test: small clusters, one round; its figures mean nothing")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often each side does each work")
 	flag.StringVar(&only, "only", "", "regular expression: works to do")
-	flag.StringVar(&o.cpu, "cpu", "0", "the CPU to pin both sides to, as taskset wants it")
+	flag.StringVar(&o.cpu, "cpu", "0", "the CPU to pin both sides to, in the format of taskset")
 	flag.StringVar(&o.berth, "berth", "../..", "folder of Berth's module")
 	flag.StringVar(&o.keep, "keep", "", "folder to write the works to, to be given to either side by hand; nothing is measured then")
 	flag.StringVar(&file, "peer", "", "file of a work that the real descheduler does in this process; its result is printed")

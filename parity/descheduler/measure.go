@@ -87,7 +87,7 @@ func (b *bench) prepare() error {
 
 func (b *bench) head() {
 	fmt.Print("The real descheduler v0.36.0, its strategies alone, and Berth's, on the same snapshots, by the processes' own meters. CPU seconds of one pass, medians and\n" +
-		"the spread of the rounds. Compatible: Berth evicts what the descheduler would. Planned: each move is found by the scheduler's own placement, booked, and gains.\n\n")
+		"the spread of the rounds. Compatible: Berth evicts what the descheduler would. Planned: each move is found by the scheduler's own placement, debited, and gains.\n\n")
 	fmt.Println("| work | nodes | pods | descheduler CPU s | compatible CPU s | times less | aim | planned CPU s | times less | evictions: descheduler / compatible / planned (left alone) | allocations | MiB peak |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 }

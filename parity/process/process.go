@@ -1,4 +1,4 @@
-// Package process builds commands and runs them beside the program that measures or
+// Package process builds commands and runs them next to the program that measures or
 // checks. It keeps their output. It stops them when the program ends in order.
 package process
 

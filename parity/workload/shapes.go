@@ -11,7 +11,7 @@ import (
 type Shape struct {
 	Name string
 	Pods int     // measured, at 5,000 nodes, where kube-scheduler samples
-	All  int     // the same, where it looks at all nodes
+	All  int     // the same, where it evaluates all nodes
 	Aim  float64 // goal: how many times less CPU Berth uses
 	make func(w *Workload, pods int)
 }

@@ -15,8 +15,8 @@ import (
 // Workload is the input of a scheduler.
 type Workload struct {
 	Name string
-	// Percentage is kube-scheduler's percentageOfNodesToScore: 0 samples, 100 looks at all
-	// nodes. Berth always looks at all nodes.
+	// Percentage is kube-scheduler's percentageOfNodesToScore: 0 samples, 100 evaluates all
+	// nodes. Berth always evaluates all nodes.
 	Percentage int32
 	Nodes      []*corev1.Node
 	Services   []*corev1.Service

@@ -2,7 +2,7 @@
 // schedulable. It corresponds to kube-scheduler's QueueingHint functions.
 //
 // A Provider returns the Hints of a pod. Hints implements queue.QueueingHints: the scheduling
-// queue asks for the events to register, for the hint of an event, and whether a node may
+// queue gets the events to register, for the hint of an event, and whether a node may
 // still fit the pod. A hint may be positive although the pod does not fit, but it must not
 // miss an event. A fuzz test of engine/scheduling checks this.
 package queueinghints

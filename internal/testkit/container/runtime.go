@@ -102,7 +102,7 @@ func (r *Containerd) remove(t testing.TB, o containerd.Options) {
 	r.removeFiles(t, ctx)
 }
 
-// removeFiles removes what a test may have created beside the runtime.
+// removeFiles removes what a test may have created next to the runtime.
 func (r *Harness) removeFiles(t testing.TB, ctx context.Context) {
 	if host, err := cgroup.Detect(); err != nil {
 		t.Errorf("cgroups: %v", err)
