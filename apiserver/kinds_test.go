@@ -58,6 +58,12 @@ var content = map[string]string{
 	"MutatingAdmissionPolicy":          `{"spec":{"matchConstraints":` + neverMatches + `,"reinvocationPolicy":"Never","mutations":[{"patchType":"JSONPatch","jsonPatch":{"expression":"[JSONPatch{op: \"remove\", path: \"/x\"}]"}}]}}`,
 	"ValidatingAdmissionPolicyBinding": `{"spec":{"policyName":"x","validationActions":["Deny"]}}`,
 	"MutatingAdmissionPolicyBinding":   `{"spec":{"policyName":"x"}}`,
+	"Ingress":                          `{"spec":{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}}}`,
+	"IngressClass":                     `{"spec":{"controller":"example.com/c"}}`,
+	"NetworkPolicy":                    `{"spec":{"podSelector":{}}}`,
+	"ServiceCIDR":                      `{"spec":{"cidrs":["10.1.0.0/16"]}}`,
+	"IPAddress":                        `{"metadata":{"name":"10.1.0.1"},"spec":{"parentRef":{"resource":"services","namespace":"default","name":"s"}}}`,
+	"VolumeAttributesClass":            `{"driverName":"example.com","parameters":{"a":"b"}}`,
 	"LimitRange":                       `{"spec":{"limits":[]}}`,
 	"ResourceQuota":                    `{"spec":{"hard":{"pods":"100"}}}`,
 }
@@ -82,7 +88,9 @@ func fixture(k kinds.Kind) *unstructured.Unstructured {
 	}
 	u := &unstructured.Unstructured{Object: object}
 	u.SetGroupVersionKind(k.GroupVersionKind())
-	u.SetName("x-" + strings.ToLower(k.Kind))
+	if u.GetName() == "" {
+		u.SetName("x-" + strings.ToLower(k.Kind))
+	}
 	return u
 }
 
