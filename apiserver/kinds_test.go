@@ -60,6 +60,12 @@ var content = map[string]string{
 	"MutatingAdmissionPolicyBinding":   `{"spec":{"policyName":"x"}}`,
 	"FlowSchema":                       `{"spec":{"priorityLevelConfiguration":{"name":"global-default"}}}`,
 	"PriorityLevelConfiguration":       `{"spec":{"type":"Limited","limited":{"limitResponse":{"type":"Reject"}}}}`,
+	"Ingress":                          `{"spec":{"defaultBackend":{"service":{"name":"s","port":{"number":80}}}}}`,
+	"IngressClass":                     `{"spec":{"controller":"example.com/c"}}`,
+	"NetworkPolicy":                    `{"spec":{"podSelector":{}}}`,
+	"ServiceCIDR":                      `{"spec":{"cidrs":["10.1.0.0/16"]}}`,
+	"IPAddress":                        `{"metadata":{"name":"10.1.0.1"},"spec":{"parentRef":{"resource":"services","namespace":"default","name":"s"}}}`,
+	"VolumeAttributesClass":            `{"driverName":"example.com","parameters":{"a":"b"}}`,
 	"LimitRange":                       `{"spec":{"limits":[]}}`,
 	"ResourceQuota":                    `{"spec":{"hard":{"pods":"100"}}}`,
 }
@@ -84,7 +90,9 @@ func fixture(k kinds.Kind) *unstructured.Unstructured {
 	}
 	u := &unstructured.Unstructured{Object: object}
 	u.SetGroupVersionKind(k.GroupVersionKind())
-	u.SetName("x-" + strings.ToLower(k.Kind))
+	if u.GetName() == "" {
+		u.SetName("x-" + strings.ToLower(k.Kind))
+	}
 	return u
 }
 

@@ -53,9 +53,9 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// webhookService starts a webhook behind the Service default/hook. Only an EndpointSlice has its
+// webhookService serves handler behind the Service default/hook. Only an EndpointSlice has its
 // address.
-func webhookService(t *testing.T, server running, client kubernetes.Interface) admissionregistrationv1.WebhookClientConfig {
+func webhookService(t *testing.T, server running, client kubernetes.Interface, handler http.HandlerFunc) admissionregistrationv1.WebhookClientConfig {
 	t.Helper()
 	address := machineAddress(t)
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
@@ -70,9 +70,9 @@ func webhookService(t *testing.T, server running, client kubernetes.Interface) a
 	if err != nil {
 		t.Fatal(err)
 	}
-	hook := httptest.NewUnstartedServer(http.HandlerFunc(answer))
+	hook := httptest.NewUnstartedServer(handler)
 	hook.Listener = listener
-	hook.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	hook.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 	hook.StartTLS()
 	t.Cleanup(func() {
 		hook.CloseClientConnections()
@@ -131,7 +131,7 @@ func registration(name, path string, to admissionregistrationv1.WebhookClientCon
 func TestWebhooks(t *testing.T) {
 	server := start(t)
 	client := clientset(t, server.LoopbackConfig())
-	service := webhookService(t, server, client)
+	service := webhookService(t, server, client, answer)
 	down := "https://127.0.0.1:1/"
 	var list []admissionregistrationv1.ValidatingWebhook
 	for _, policy := range []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail, admissionregistrationv1.Ignore} {

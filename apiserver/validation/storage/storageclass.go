@@ -135,3 +135,20 @@ var deprecatedNodeLabels = map[string]string{
 	"failure-domain.beta.kubernetes.io/zone":   `v1.17; use "topology.kubernetes.io/zone" instead`,
 	"beta.kubernetes.io/instance-type":         `v1.17; use "node.kubernetes.io/instance-type" instead`,
 }
+
+// ValidateVolumeAttributesClass validates a new class.
+func ValidateVolumeAttributesClass(c *storagev1.VolumeAttributesClass) field.ErrorList {
+	errs := checks.ObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, provisioner(c.DriverName, field.NewPath("driverName"))...)
+	if len(c.Parameters) == 0 {
+		return append(errs, field.Required(field.NewPath("parameters"), "must contain at least one key/value pair"))
+	}
+	return append(errs, parameters(c.Parameters, field.NewPath("parameters"))...)
+}
+
+// ValidateVolumeAttributesClassUpdate rejects changes of driver and parameters.
+func ValidateVolumeAttributesClassUpdate(c, old *storagev1.VolumeAttributesClass) field.ErrorList {
+	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, checks.Immutable(c.DriverName, old.DriverName, field.NewPath("driverName"))...)
+	return append(errs, checks.Immutable(c.Parameters, old.Parameters, field.NewPath("parameters"))...)
+}

@@ -1,0 +1,75 @@
+package networking
+
+import (
+	"net/netip"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// ValidateServiceCIDR validates a new range: one CIDR, or one for each IP family.
+func ValidateServiceCIDR(c *networkingv1.ServiceCIDR) field.ErrorList {
+	errs := checks.ObjectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	path := field.NewPath("spec", "cidrs")
+	if len(c.Spec.CIDRs) == 0 {
+		return append(errs, field.Required(path, "at least one CIDR required"))
+	}
+	if len(c.Spec.CIDRs) > 2 {
+		return append(errs, field.Invalid(path, c.Spec, "may only hold up to 2 values"))
+	}
+	families := map[bool]bool{}
+	for i, text := range c.Spec.CIDRs {
+		errs = append(errs, validation.IsValidCIDR(path.Index(i), text)...)
+		if prefix, err := netip.ParsePrefix(text); err == nil {
+			families[prefix.Addr().Is4()] = true
+		}
+	}
+	if len(errs) == 0 && len(families) < len(c.Spec.CIDRs) {
+		errs = append(errs, field.Invalid(path, c.Spec, "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"))
+	}
+	return errs
+}
+
+// ValidateServiceCIDRUpdate validates an update. The CIDRs are immutable.
+func ValidateServiceCIDRUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList {
+	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	return append(errs, checks.Immutable(c.Spec.CIDRs, old.Spec.CIDRs, field.NewPath("spec", "cidrs"))...)
+}
+
+// ValidateServiceCIDRStatusUpdate validates an update of the status.
+func ValidateServiceCIDRStatusUpdate(c, old *networkingv1.ServiceCIDR) field.ErrorList {
+	return checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+}
+
+// ValidateIPAddress validates a new address. Its name is the address in canonical form.
+func ValidateIPAddress(a *networkingv1.IPAddress) field.ErrorList {
+	errs := checks.ObjectMeta(&a.ObjectMeta, false, func(name string, _ bool) []string {
+		var texts []string
+		for _, err := range validation.IsValidIP(nil, name) {
+			texts = append(texts, err.Detail)
+		}
+		return texts
+	})
+	path := field.NewPath("spec", "parentRef")
+	ref := a.Spec.ParentRef
+	if ref == nil {
+		return append(errs, field.Required(path, ""))
+	}
+	if ref.Resource == "" {
+		errs = append(errs, field.Required(path.Child("resource"), ""))
+	}
+	if ref.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	}
+	return errs
+}
+
+// ValidateIPAddressUpdate validates an update. The parent is immutable.
+func ValidateIPAddressUpdate(a, old *networkingv1.IPAddress) field.ErrorList {
+	errs := checks.ObjectMetaUpdate(&a.ObjectMeta, &old.ObjectMeta)
+	return append(errs, checks.Immutable(a.Spec.ParentRef, old.Spec.ParentRef, field.NewPath("spec", "parentRef"))...)
+}
