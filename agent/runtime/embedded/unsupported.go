@@ -57,9 +57,13 @@ func checkNamespacesSupported(n *cri.NamespaceOption) error {
 	return nil
 }
 
-// checkContainerSupported returns an error if a field of the container is not supported.
-func checkContainerSupported(config *cri.ContainerConfig) error {
+// checkContainerSupported returns an error if a field of the container is not supported in a
+// sandbox.
+func checkContainerSupported(config *cri.ContainerConfig, sharedProcesses bool) error {
 	s := config.GetLinux().GetSecurityContext()
+	if bits, err := capabilities(s.GetCapabilities()); err == nil && sharedProcesses && hasAnyCapability("SYS_PTRACE", bits) {
+		return unsupported("securityContext.capabilities SYS_PTRACE with spec.shareProcessNamespace", "the container could trace processes that start other containers of the pod, which still have the node's rights")
+	}
 	if s.GetPrivileged() {
 		return unsupported("securityContext.privileged", "a privileged container would have root access to the node")
 	}
