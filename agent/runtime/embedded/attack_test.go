@@ -145,3 +145,20 @@ func TestStartInHostilePod(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 }
+
+// TestForwardToHostileListener checks that a connection to a listener that does not answer fails
+// in time.
+func TestForwardToHostileListener(t *testing.T) {
+	r := newHarness(t, true)
+	sb, sandboxConfig := r.createSandbox("listener", nil)
+	c := attacker("attacker", "listen", 0)
+	c.Linux.SecurityContext = nil // port 81 requires a capability
+	r.run(sb, sandboxConfig, c)
+	r.waitUntil("its queue is full", func() bool { return strings.Contains(r.output(sandboxConfig, c), "attack listen done") })
+	if err := r.Runtime.Dial(sb, 81, time.Second); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
+		t.Errorf("connection to a full listener: %v, want no answer", err)
+	}
+	if err := r.Runtime.Dial(sb, 82, time.Second); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("connection to a closed port: %v, want that it was refused", err)
+	}
+}
