@@ -21,13 +21,10 @@ func Measure(dir string) (h Usage, err error) {
 	if err != nil {
 		return h, err
 	}
-	defer root.Close()
-	m := walker{root: root, hardLinked: map[uint64]bool{}}
-	for m.pending = []string{"."}; len(m.pending) > 0; {
-		last := len(m.pending) - 1
-		dir := m.pending[last]
-		m.pending = m.pending[:last]
-		m.visitDir(dir)
+	m := walker{hardLinked: map[uint64]bool{}}
+	m.push(&base{Root: root}, ".", 0)
+	for len(m.pending) > 0 {
+		m.visitNext()
 	}
 	return m.usage, m.err
 }
@@ -47,12 +44,67 @@ const readDirBatch = 1024
 
 // walker is the state of a measurement.
 type walker struct {
-	root       *os.Root
-	pending    []string        // directories to visit
+	pending    []pendingDir    // directories to visit
 	hardLinked map[uint64]bool // inodes with several links that are already counted
 	device     uint64          // of the tree; 0: not known yet
 	usage      Usage
 	err        error
+}
+
+// base is an open directory from which directories below it are opened. The last of them closes
+// it.
+type base struct {
+	*os.Root
+	uses int
+}
+
+func (b *base) release() {
+	if b.uses--; b.uses == 0 {
+		_ = b.Close()
+	}
+}
+
+// pendingDir is a directory to visit, by its path below a base.
+type pendingDir struct {
+	base  *base
+	path  string
+	depth int // below the base
+}
+
+// maxDepth is the maximum depth below a base. Opening a path takes time for each of its elements, so
+// without new bases the time for nested directories would be quadratic.
+const maxDepth = 32
+
+func (m *walker) push(from *base, path string, depth int) {
+	from.uses++
+	m.pending = append(m.pending, pendingDir{from, path, depth})
+}
+
+// visitNext visits one pending directory.
+func (m *walker) visitNext() {
+	last := len(m.pending) - 1
+	next := m.pending[last]
+	m.pending = m.pending[:last]
+	m.visitDir(next)
+	next.base.release()
+}
+
+// rebase returns an equal pendingDir without depth, if dir is deep. own describes the directory,
+// which may have been replaced meanwhile.
+func (m *walker) rebase(dir pendingDir, own fs.FileInfo) pendingDir {
+	if dir.depth < maxDepth {
+		return dir
+	}
+	root, err := dir.base.OpenRoot(dir.path)
+	if err != nil {
+		m.recordError(err)
+		return dir
+	}
+	if info, err := root.Stat("."); err != nil || !os.SameFile(info, own) {
+		_ = root.Close()
+		return dir
+	}
+	return pendingDir{base: &base{Root: root}, path: "."}
 }
 
 func (m *walker) recordError(err error) {
@@ -62,8 +114,8 @@ func (m *walker) recordError(err error) {
 }
 
 // visitDir counts a directory and its files, unless it is on another file system.
-func (m *walker) visitDir(dir string) {
-	f, err := m.root.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+func (m *walker) visitDir(dir pendingDir) {
+	f, err := dir.base.OpenFile(dir.path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		m.recordError(err)
 		return
@@ -77,11 +129,14 @@ func (m *walker) visitDir(dir string) {
 	if !m.count(own) {
 		return
 	}
+	dir = m.rebase(dir, own)
+	dir.base.uses++ // also a new base without directories is closed
+	defer dir.base.release()
 	for {
 		entries, err := f.ReadDir(readDirBatch)
 		for _, e := range entries {
 			if e.IsDir() {
-				m.pending = append(m.pending, path.Join(dir, e.Name()))
+				m.push(dir.base, path.Join(dir.path, e.Name()), dir.depth+1)
 				continue
 			}
 			info, err := e.Info()

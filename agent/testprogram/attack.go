@@ -17,7 +17,7 @@ import (
 )
 
 // attackNames are the values of -attack.
-var attackNames = []string{"stop", "kill", "ptrace", "fork", "write", "descriptors"}
+var attackNames = []string{"stop", "kill", "ptrace", "fork", "write", "descriptors", "listen"}
 
 // attackList is the value of -attack.
 type attackList []string
@@ -35,7 +35,8 @@ func (a *attackList) Set(text string) error {
 
 func (a *attackList) String() string { return strings.Join(*a, ",") }
 
-// runAttack runs one attack. Only write and descriptors return before ctx ends.
+// runAttack runs one attack. Only write, descriptors and listen return before
+// ctx ends.
 func (w *worker) runAttack(ctx context.Context, name string) error {
 	if os.Getpid() != 1 {
 		return errors.New("requires a PID namespace of its own, because it attacks all processes that it may signal")
@@ -51,6 +52,8 @@ func (w *worker) runAttack(ctx context.Context, name string) error {
 		return forkAlways(ctx)
 	case "write":
 		return writeEverywhere(int64(w.attackSize))
+	case "listen":
+		return listenWithoutAccepting()
 	}
 	return openDescriptors()
 }
@@ -137,6 +140,31 @@ func openDescriptors() error {
 	}
 	if len(held) == 0 {
 		return errors.New("no file could be opened")
+	}
+	return nil
+}
+
+// listenWithoutAccepting listens on 127.0.0.1:81 and fills the queue of connections.
+func listenWithoutAccepting() error {
+	address := &unix.SockaddrInet4{Port: 81, Addr: [4]byte{127, 0, 0, 1}}
+	listener, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	if err := unix.Bind(listener, address); err != nil {
+		return err
+	}
+	if err := unix.Listen(listener, 0); err != nil {
+		return err
+	}
+	for range 16 {
+		client, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
+		if err != nil {
+			return err
+		}
+		if err := unix.Connect(client, address); err != nil && err != unix.EINPROGRESS {
+			return err
+		}
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func run(pods int) (err error) {
 	if err := host.Create(n.group, cgroup.Limits{}); err != nil {
 		return err
 	}
-	var starts, execs, ends []time.Duration
+	var starts, ends []time.Duration
 	for i := range pods {
 		start := time.Now()
 		if err := n.start(ctx, i); err != nil {
@@ -83,12 +83,9 @@ func run(pods int) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, id := range n.mains {
-		start := time.Now()
-		if out, err := n.runtime.ExecSync(ctx, id, []string{"/workload", "true"}, time.Minute); err != nil || out.GetExitCode() != 0 {
-			return fmt.Errorf("exec: %v %w", out, err)
-		}
-		execs = append(execs, time.Since(start))
+	execs, err := n.runCommands(ctx)
+	if err != nil {
+		return err
 	}
 	for _, id := range n.ids {
 		start := time.Now()
@@ -165,6 +162,22 @@ func (n *node) start(ctx context.Context, i int) error {
 	}
 	n.mains = append(n.mains, id)
 	return n.runtime.StartContainer(ctx, id)
+}
+
+// runCommands runs a command in each container and returns the times.
+func (n *node) runCommands(ctx context.Context) (times []time.Duration, err error) {
+	for _, id := range n.mains {
+		start := time.Now()
+		out, err := n.runtime.ExecSync(ctx, id, []string{"/workload", "true"}, time.Minute)
+		if err != nil {
+			return nil, err
+		}
+		if out.GetExitCode() != 0 {
+			return nil, fmt.Errorf("command in container %s: %v", id, out)
+		}
+		times = append(times, time.Since(start))
+	}
+	return times, nil
 }
 
 // shimMemory returns VmRSS of each shim that this process has started, and VmHWM, its

@@ -14,6 +14,8 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit/container"
 )
 
 // attackRuns is the number of commands that are started in each attacker.
@@ -112,4 +114,51 @@ func (r *harness) sleepers(group string) (out []string) {
 		}
 	}
 	return out
+}
+
+// TestStartInHostilePod checks that the start of a container fails within its limit if another one
+// in the same PID namespace stops its processes, and that nothing of it stays.
+func TestStartInHostilePod(t *testing.T) {
+	t.Parallel()
+	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 3 * time.Second }), t}
+	r.LoadWorkload(t)
+	sb, sandboxConfig := r.createSandbox("shared", func(c *cri.PodSandboxConfig) {
+		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
+	})
+	c := shell("attacker", "echo begun; while true; do kill -STOP -1; done")
+	r.run(sb, sandboxConfig, c)
+	r.waitUntil("it attacks", func() bool { return r.output(sandboxConfig, c) != "" })
+	id := r.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
+	if err := r.Service.StartContainer(context.Background(), id); err == nil {
+		t.Log("the container was started between two signals")
+	} else if !strings.Contains(err.Error(), "timed out after 3s") {
+		t.Errorf("start of the container: %v, want that it timed out", err)
+	} else if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.Reason != "StartError" {
+		t.Errorf("the container is %v, %s, want it exited with StartError", s.State, s.Reason)
+	} else {
+		r.waitUntil("its process is dead", func() bool { return processEnded(r.processes(id).Container) })
+	}
+	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
+		t.Error(err)
+	}
+	if left := r.leftovers(); len(left) != 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestForwardToHostileListener checks that a connection to a listener that does not answer fails
+// in time.
+func TestForwardToHostileListener(t *testing.T) {
+	r := newHarness(t, true)
+	sb, sandboxConfig := r.createSandbox("listener", nil)
+	c := attacker("attacker", "listen", 0)
+	c.Linux.SecurityContext = nil // port 81 requires a capability
+	r.run(sb, sandboxConfig, c)
+	r.waitUntil("its queue is full", func() bool { return strings.Contains(r.output(sandboxConfig, c), "attack listen done") })
+	if err := r.Runtime.Dial(sb, 81, time.Second); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
+		t.Errorf("connection to a full listener: %v, want no answer", err)
+	}
+	if err := r.Runtime.Dial(sb, 82, time.Second); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("connection to a closed port: %v, want that it was refused", err)
+	}
 }

@@ -93,7 +93,10 @@ func (c *container) launch(r *Runtime, sb *sandbox) error {
 		r.recordExit(c, exit)
 		return err
 	}
-	p.kill(syscall.SIGKILL) // its children die with it
+	p.kill(syscall.SIGKILL) // its children die with it, unless another container of a shared PID namespace stops them early
+	if ids, err := shim.ReadProcesses(c.dir); err == nil {
+		killProcess(ids.Container, ids.Start)
+	}
 	return err
 }
 

@@ -29,7 +29,7 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	if s == nil {
 		return "", notFound("sandbox", sandbox)
 	}
-	if err := checkContainerSupported(config); err != nil {
+	if err := checkContainerSupported(config, s.sharesPIDNamespace()); err != nil {
 		return "", err
 	}
 	s.opMu.Lock() // prevents the removal of the sandbox
@@ -113,8 +113,13 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	}
 	err := c.launch(r, s)
 	var start *StartError
-	if errors.As(err, &start) {
-		<-c.exited // until the shim is done
+	if errors.As(err, &start) { // until the shim is done
+		late := time.NewTimer(killTimeout)
+		defer late.Stop()
+		select {
+		case <-c.exited:
+		case <-late.C: // the kernel hangs
+		}
 	}
 	if err != nil {
 		return status.Errorf(codes.Unknown, "starting container %s: %v", c.record.Config.GetMetadata().GetName(), err)

@@ -13,11 +13,11 @@ import (
 )
 
 // dial connects to a port on the sandbox's loopback address.
-func (s *sandbox) dial(port int32) (net.Conn, error) {
+func (s *sandbox) dial(port int32, limit time.Duration) (net.Conn, error) {
 	var errs []error
 	for _, to := range []unix.Sockaddr{&unix.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}},
 		&unix.SockaddrInet6{Port: int(port), Addr: [16]byte{15: 1}}} {
-		conn, err := s.dialTo(to)
+		conn, err := s.dialTo(to, limit)
 		if err == nil {
 			return conn, nil
 		}
@@ -31,7 +31,7 @@ func (s *sandbox) dial(port int32) (net.Conn, error) {
 	return nil, errors.Join(errs...)
 }
 
-func (s *sandbox) dialTo(to unix.Sockaddr) (net.Conn, error) {
+func (s *sandbox) dialTo(to unix.Sockaddr, limit time.Duration) (net.Conn, error) {
 	family := unix.AF_INET
 	if _, ok := to.(*unix.SockaddrInet6); ok {
 		family = unix.AF_INET6
@@ -42,7 +42,7 @@ func (s *sandbox) dialTo(to unix.Sockaddr) (net.Conn, error) {
 	}
 	f := os.NewFile(uintptr(fd), "port "+strconv.Itoa(family))
 	defer f.Close()
-	if err := connect(f, to, dialTimeout); err != nil {
+	if err := connect(f, to, limit); err != nil {
 		return nil, err
 	}
 	return net.FileConn(f)

@@ -15,7 +15,7 @@ func TestDialRefused(t *testing.T) {
 	s := &sandbox{record: sandboxRecord{Config: &cri.PodSandboxConfig{Linux: &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{
 		NamespaceOptions: &cri.NamespaceOption{Network: cri.NamespaceMode_NODE}}}}}}
 	want := fmt.Sprintf("connection refused: no process in the pod listens on 127.0.0.1:%d", port)
-	if _, err := s.dial(port); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+	if _, err := s.dial(port, dialTimeout); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v, want %q", err, want)
 	}
 }

@@ -18,6 +18,17 @@
 // not support: privileged, hostPID, user namespaces, AppArmor, SELinux, runtime classes and
 // seccomp profiles.
 //
+// Containers are hostile. The agent never joins a namespace that has processes of a pod, and never
+// waits without a limit for a process in one. What does is small and can be killed from outside:
+//
+//	exec, exec probes, hooks     berth-exec, outside of the container's PID namespace (package containerinit)
+//	start in a shared PID ns     berth-shim, outside of it; Options.StartLimit
+//	port-forward                 a thread of the agent, which creates a socket in the network namespace
+//	                             and leaves it again; it does not fork, and connects with a deadline
+//	start of a sandbox           a fork of the agent, alone in new namespaces; Options.StartLimit
+//	stop, removal                pidfd and cgroup; killTimeout
+//	attach, log rotation         the shim's socket, which is not in the container
+//
 // Invariants:
 //
 //   - Each started container gets an exit status, whichever process is killed. Without its shim a

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"os"
+	"time"
 )
 
 // AbandonCommand starts a command and then behaves like an agent that was killed: it closes its end
@@ -14,4 +15,13 @@ func (r *Runtime) AbandonCommand(ctx context.Context, id string, args []string) 
 	}
 	p.release()
 	return p.helper.pid, p.child, nil
+}
+
+// Dial connects to a port of a sandbox.
+func (r *Runtime) Dial(sandbox string, port int32, limit time.Duration) error {
+	conn, err := r.findSandbox(sandbox).dial(port, limit)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }

@@ -185,7 +185,7 @@ func (s streamer) PortForward(ctx context.Context, sandbox string, port int32, s
 	if sb == nil {
 		return notFound("sandbox", sandbox)
 	}
-	conn, err := sb.dial(port)
+	conn, err := sb.dial(port, min(dialTimeout, s.opts.startLimit()))
 	if err != nil {
 		return fmt.Errorf("port %d of pod %s: %w", port, sb.record.Config.GetMetadata().GetName(), err)
 	}

@@ -73,9 +73,13 @@ func selinuxEnabled() bool {
 	return unix.Statfs("/sys/fs/selinux", &fs) == nil && fs.Type == unix.SELINUX_MAGIC
 }
 
-// checkContainerSupported returns an error if a field of the container is not supported.
-func checkContainerSupported(config *cri.ContainerConfig) error {
+// checkContainerSupported returns an error if a field of the container is not supported in a
+// sandbox.
+func checkContainerSupported(config *cri.ContainerConfig, sharedProcesses bool) error {
 	s := config.GetLinux().GetSecurityContext()
+	if bits, err := capabilities(s.GetCapabilities()); err == nil && sharedProcesses && hasAnyCapability("SYS_PTRACE", bits) {
+		return unsupported("securityContext.capabilities SYS_PTRACE with spec.shareProcessNamespace", "the container could trace processes that start other containers of the pod, which still have the node's rights")
+	}
 	if s.GetPrivileged() {
 		return unsupported("securityContext.privileged", "a privileged container would have root access to the node")
 	}

@@ -67,7 +67,15 @@ func TestUnsupportedFields(t *testing.T) {
 			t.Errorf("%s: %v, want a refusal by that name", want, err)
 		}
 	}
+	shared, sharedConfig := r.createSandbox("shared", func(c *cri.PodSandboxConfig) {
+		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
+	})
 	c := config("no")
+	c.Linux.SecurityContext.Capabilities = &cri.Capability{AddCapabilities: []string{"SYS_PTRACE"}}
+	if _, err := r.Service.CreateContainer(ctx, shared, c, sharedConfig); err == nil || !strings.Contains(err.Error(), "SYS_PTRACE with spec.shareProcessNamespace") {
+		t.Errorf("a tracer in a shared PID namespace: %v, want a refusal", err)
+	}
+	c = config("no")
 	c.Devices = []*cri.Device{{HostPath: "/dev/null", ContainerPath: "/dev/disk", Permissions: "r"}}
 	if _, err := r.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), "volumeDevices of a read-only volume") {
 		t.Errorf("a disk to be read only: %v, want a refusal", err)
