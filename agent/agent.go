@@ -95,6 +95,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		wg.Go(func() {
 			a.recordNodeStart(n)
 			a.registerWithAPIServer(ctx, n)
+			a.delayHeartbeats(ctx, n)
 			a.runHeartbeats(ctx, n)
 		})
 	}

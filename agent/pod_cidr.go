@@ -74,6 +74,29 @@ func (a *Agent) observePodCIDR(n *node, seen *corev1.Node) {
 	}
 }
 
+// heartbeatDelay is how long a simulated node waits for its range before it renews its Lease. It is
+// below the time after which a node without heartbeats is lost.
+const heartbeatDelay = 20 * time.Second
+
+// delayHeartbeats blocks until the simulated node has a range, so that the Leases of thousands of
+// nodes do not delay the registration of others, but not longer than heartbeatDelay.
+func (a *Agent) delayHeartbeats(ctx context.Context, n *node) {
+	delay := time.NewTimer(heartbeatDelay)
+	defer delay.Stop()
+	for !n.hasRuntime && n.podCIDR() == "" {
+		select {
+		case <-ctx.Done():
+			return
+		case <-delay.C:
+			return
+		case <-n.statusChanged:
+			if n.podCIDR() != "" {
+				a.Report(n.manifest.Name) // the first heartbeat writes the range's address
+			}
+		}
+	}
+}
+
 // waitForPodCIDR sets a range of the simulated node's own if the cluster allocates none within
 // the timeout.
 func (a *Agent) waitForPodCIDR(ctx context.Context, n *node, local string) {

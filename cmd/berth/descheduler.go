@@ -95,7 +95,7 @@ func (f *deschedulerFlags) addFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.kubeconfig, "client-connection-kubeconfig", "", "the same as --kubeconfig")
 	flags.Float32Var(&f.qps, "client-connection-qps", 0, "maximum requests per second; 0 for no limit")
 	flags.IntVar(&f.burst, "client-connection-burst", 0, "maximum burst of requests")
-	flags.StringVar(&f.policyFile, "policy-config-file", "", "DeschedulerPolicy `file` (default: eight strategies, see above)")
+	flags.StringVar(&f.policyFile, "policy-config-file", "", "`file` with a DeschedulerPolicy, a ConfigMap with one in the key policy.yaml, or the values of the descheduler's chart (default: eight strategies, see above)")
 	flags.StringVar(&f.mode, "mode", string(descheduler.Planned), "planned: move only pods whose replacement gets a better node; compatible: evict what the Kubernetes descheduler evicts")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "evict nothing; print what would be moved, what not, and why")
 	flags.DurationVar(&f.interval, "interval", 0, "time between runs; 0 for a single run")

@@ -18,7 +18,7 @@ reads. It prints a warning for each converted field.`,
 		Example: `  berth descheduler convert old-policy.yaml > policy.yaml`,
 		Args:    cli.ExactlyOneArg("descheduler convert", "policy file", "old-policy.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := policyDocument(args[0])
+			d, err := config.DeschedulerDocument(args[0])
 			if err != nil {
 				return err
 			}

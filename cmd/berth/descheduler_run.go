@@ -139,23 +139,11 @@ func readPolicy(file string) (config.Descheduler, error) {
 	if file == "" {
 		return config.DefaultDescheduler(), nil
 	}
-	d, err := policyDocument(file)
+	d, err := config.DeschedulerDocument(file)
 	if err != nil {
 		return config.Descheduler{}, err
 	}
 	return config.ReadDescheduler(d, config.DeschedulerReadOptions{})
-}
-
-// policyDocument returns the only document of a policy file.
-func policyDocument(file string) (config.Document, error) {
-	docs, err := config.Documents([]string{file})
-	if err != nil {
-		return config.Document{}, err
-	}
-	if len(docs) != 1 || docs[0].Kind != config.DeschedulerKind {
-		return config.Document{}, fmt.Errorf("%s: has %d documents, must have one %s", file, len(docs), config.DeschedulerKind)
-	}
-	return docs[0], nil
 }
 
 // deschedulerReadiness is the state that /readyz reports.

@@ -49,6 +49,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	cmd.SetFlagErrorFunc(cli.FlagError)
+	addVerbosity(cmd.PersistentFlags())
 	cli.SetHelpWidth(cmd)
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), deschedulerCommand(), agentCommand(),
 		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(),

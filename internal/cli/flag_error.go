@@ -21,6 +21,9 @@ var flagTypeText = map[string]string{
 func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
+		if hint := upstreamHint(cmd.Name(), unknown.GetSpecifiedName()); hint != "" {
+			return errors.New(hint)
+		}
 		return fmt.Errorf("%w%s; see `%s --help`", err, suggestFlags(cmd.Flags(), unknown), cmd.CommandPath())
 	}
 	var invalid *pflag.InvalidValueError

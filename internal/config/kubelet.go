@@ -140,6 +140,9 @@ var supportedKubeletFields = []string{"apiVersion", "kind", "address", "allowedU
 	"registerWithTaints", "resolvConf", "seccompDefault", "serializeImagePulls", "shutdownGracePeriod", "shutdownGracePeriodByPodPriority",
 	"shutdownGracePeriodCriticalPods", "systemReserved", "systemReservedCgroup"}
 
+// HasKubeletEffect reports whether a field of a KubeletConfiguration has an effect.
+func HasKubeletEffect(field string) bool { return slices.Contains(supportedKubeletFields, field) }
+
 // ignoredKubeletFields returns the fields of a file that have no effect.
 func ignoredKubeletFields(js []byte) []string {
 	var values map[string]any
@@ -148,6 +151,6 @@ func ignoredKubeletFields(js []byte) []string {
 	}
 	known := fieldsOf(reflect.TypeFor[kubeletv1beta1.KubeletConfiguration]())
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(name string) bool {
-		return known[name] == nil || slices.Contains(supportedKubeletFields, name)
+		return known[name] == nil || HasKubeletEffect(name)
 	})
 }
