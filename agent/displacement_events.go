@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -23,6 +24,22 @@ func DisplacementAnnotations(p *corev1.Pod, cause displacement.Cause, reason, me
 		return nil // the record controller reconstructs it
 	}
 	return map[string]string{journal.Annotation: text}
+}
+
+// DisplacementEvents returns a recorder that passes events about displaced pods to r and drops
+// others, for thousands of simulated nodes.
+func DisplacementEvents(r record.EventRecorder) record.EventRecorder { return displacementEvents{r: r} }
+
+type displacementEvents struct {
+	discardRecorder
+	r record.EventRecorder
+}
+
+// AnnotatedEventf implements record.EventRecorder.
+func (d displacementEvents) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventType, reason, format string, args ...any) {
+	if annotations[journal.Annotation] != "" {
+		d.r.AnnotatedEventf(object, annotations, eventType, reason, format, args...)
+	}
 }
 
 // NewEventSink returns a sink that stores events in the API. An event with a displacement record

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -48,6 +49,25 @@ func TestRejectionHasRecord(t *testing.T) {
 			}
 			broadcaster.Shutdown()
 			stop()
+		}
+	})
+}
+
+// Simulated nodes record displacements only.
+func TestDisplacementEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, events := fake.NewClientset(pod("p", withRequests("100", "1Gi"))), record.NewFakeRecorder(10)
+		_, stop := startAgent(t, api, func(o *agent.Options) { o.Events = agent.DisplacementEvents(events) })
+		defer stop()
+		waitBriefly()
+		create(t, api, bound("q", "n0", nil))
+		waitBriefly()
+		if err := api.CoreV1().Pods("default").Delete(t.Context(), "q", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		waitBriefly()
+		if got := recorded(events); len(got) != 1 || !strings.HasPrefix(got[0], "Warning OutOfcpu ") {
+			t.Errorf("events %q", got)
 		}
 	})
 }

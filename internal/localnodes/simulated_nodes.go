@@ -52,7 +52,7 @@ func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 	}
 	o := settings.Berth.Nodes
 	s.agent, err = agent.New(agent.Options{
-		Client: client, Nodes: nodes, PodCIDRTimeout: podCIDRTimeout, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(), NodeEvents: events,
+		Client: client, Nodes: nodes, PodCIDRTimeout: podCIDRTimeout, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(), Events: agent.DisplacementEvents(events), NodeEvents: events,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }, Pressure: s.pressure.Node,
 	})
 	return s, err
