@@ -14,6 +14,6 @@
 // loopback addresses, which route_localnet of a bridge with host ports would allow. When rules
 // are removed, their conntrack entries are deleted.
 //
-// There are no Service IPs and no network policies. Without iptables there are no host ports,
-// and pods reach only each other and the node.
+// Package serviceproxy routes Service IPs. There are no network policies. Without iptables there
+// are no host ports, and pods reach only each other, Services and the node.
 package network

@@ -29,6 +29,15 @@ func ignoreBusy(err error) error {
 	return err
 }
 
+// Running reports whether a process is the proxy of this network namespace.
+func Running() bool {
+	unlock, busy, err := tryLock()
+	if err == nil && !busy {
+		unlock()
+	}
+	return busy
+}
+
 // RemoveUnused removes the tables that an earlier proxy has left, unless a proxy is running.
 func RemoveUnused() error {
 	unlock, busy, err := tryLock()

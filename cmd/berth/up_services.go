@@ -92,6 +92,10 @@ func (u *upServices) prepare(local *upLocalNodes, serviceRange string, k *config
 		return nil
 	}
 	var note string
+	if u.proxy == switchAuto && serviceproxy.Running() {
+		local.notes = append(local.notes, "another cluster's service proxy runs on this machine: pods of this cluster have no Services and no cluster DNS")
+		return nil
+	}
 	u.runProxy, note, err = chooseServiceProxy(u.proxy)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestSELinuxOptions(t *testing.T) {
 		t.Errorf("sandbox: %v", err)
 	}
 	container := &cri.ContainerConfig{Linux: &cri.LinuxContainerConfig{SecurityContext: &cri.LinuxContainerSecurityContext{SelinuxOptions: o}}}
-	if err := checkContainerSupported(container); err != nil {
+	if err := checkContainerSupported(container, false); err != nil {
 		t.Errorf("container: %v", err)
 	}
 }

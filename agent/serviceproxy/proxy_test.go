@@ -1,0 +1,147 @@
+package serviceproxy
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/nftables"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+// runProxy runs a proxy of node n1 until the returned function is called.
+func (m *machine) runProxy(client *fake.Clientset, change func(*Options)) (p *Proxy, stop func()) {
+	m.t.Helper()
+	o := Options{Client: client, Nodes: []string{"n1"}, Log: newLog(m.t)}
+	if change != nil {
+		change(&o)
+	}
+	p = New(o)
+	ctx, cancel := context.WithCancel(m.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	return p, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			m.t.Error(err)
+		}
+	}
+}
+
+// eventually waits for a state that the proxy reaches by itself.
+func (m *machine) eventually(what string, reached func() bool) {
+	m.t.Helper()
+	for range 200 {
+		if reached() {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	m.t.Fatalf("not reached in time: %s", what)
+}
+
+func hasTable(t *testing.T, name string) bool {
+	t.Helper()
+	conn, err := connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := conn.ListTables()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range tables {
+		if one.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// The proxy follows the API, lets a second proxy wait, and removes its tables at the end.
+func TestProxy(t *testing.T) {
+	m := newMachine(t)
+	pod, a, b := m.pod("client"), m.pod("a"), m.pod("b")
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: corev1.NodeSpec{PodCIDR: "198.51.100.0/26"}}
+	client := fake.NewClientset(node, service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready"))[0])
+	p, stop := m.runProxy(client, nil)
+	answersOf := func(want string) func() bool {
+		return func() bool { return m.answers(pod, "10.96.7.7:80", 1)[want] == 1 }
+	}
+	m.eventually("the Service works", answersOf("a"))
+	_, stopSecond := m.runProxy(client, nil)
+	if !Running() {
+		t.Error("no proxy is running")
+	}
+	slices := client.DiscoveryV1().EndpointSlices("default")
+	update := func(eps ...discoveryv1.Endpoint) {
+		t.Helper()
+		if _, err := slices.Update(t.Context(), slice(corev1.ProtocolTCP, eps...)[0], metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update(on("n1", a.ip, "serving"), on("n1", b.ip, "ready"))
+	p.AwaitUnrouted(t.Context(), []string{a.ip.String()})
+	if got := m.answers(pod, "10.96.7.7:80", 10); got["b"] != 10 {
+		t.Errorf("after AwaitUnrouted: %v, want only b", got)
+	}
+	if err := client.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	m.eventually("the deleted Service does not answer", func() bool { return !answersOf("b")() })
+	stop()
+	m.eventually("the second proxy takes over", func() bool { return Running() && hasTable(t, tableName) })
+	stopSecond()
+	if hasTable(t, tableName) || Running() {
+		t.Error("the proxy has left its table, or runs")
+	}
+}
+
+// With KeepRules the tables remain; RemoveUnused removes them, but not those of a running proxy.
+func TestKeepRules(t *testing.T) {
+	m := newMachine(t)
+	_, stop := m.runProxy(fake.NewClientset(), func(o *Options) { o.KeepRules = true })
+	m.eventually("the table exists", func() bool { return hasTable(t, tableName) })
+	if err := RemoveUnused(); err != nil || !hasTable(t, tableName) {
+		t.Errorf("RemoveUnused removed the table of a running proxy: %v", err)
+	}
+	stop()
+	if !hasTable(t, tableName) {
+		t.Error("the table is gone")
+	}
+	if err := RemoveUnused(); err != nil || hasTable(t, tableName) {
+		t.Errorf("RemoveUnused left the table: %v", err)
+	}
+}
+
+// kube-proxy is found by its rules.
+func TestForeignProxy(t *testing.T) {
+	m := newMachine(t)
+	if found := ForeignProxy(); found != "" {
+		t.Errorf("found %q on a machine without one", found)
+	}
+	for _, c := range []struct{ table, chain, want string }{
+		{"kube-proxy", "services", "nftables table kube-proxy"},
+		{"nat", "KUBE-SERVICES", "iptables chain KUBE-SERVICES"},
+	} {
+		conn, err := connect()
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		table := conn.AddTable(&nftables.Table{Name: c.table, Family: nftables.TableFamilyIPv4})
+		conn.AddChain(&nftables.Chain{Table: table, Name: c.chain})
+		if err := conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if found := ForeignProxy(); found != c.want {
+			t.Errorf("found %q, want %q", found, c.want)
+		}
+		conn.DelTable(table)
+		if err := conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,247 @@
+package dns
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/miekg/dns"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+func canonicalAddress(t *testing.T, text string) netip.Addr {
+	t.Helper()
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// serve starts the server at a loopback address.
+func serve(t *testing.T, s *Server) string {
+	t.Helper()
+	l, err := listen(netip.MustParseAddrPort("127.0.0.1:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return l.Address().String()
+}
+
+// upstream starts a name server with an answer to all queries and returns its port.
+func upstream(t *testing.T, answer dns.HandlerFunc) string {
+	t.Helper()
+	l, err := listen(netip.MustParseAddrPort("127.0.0.1:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*dns.Server{{PacketConn: l.udp, Handler: answer}, {Listener: l.tcp, Handler: answer}} {
+		go func() { _ = s.ActivateAndServe() }()
+		t.Cleanup(func() { _ = s.Shutdown() })
+	}
+	return fmt.Sprint(l.Address().Port())
+}
+
+func resolvConf(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "resolv.conf")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func ask(t *testing.T, network, at, name string, kind uint16, change func(*dns.Msg)) *dns.Msg {
+	t.Helper()
+	m := new(dns.Msg).SetQuestion(name, kind)
+	if change != nil {
+		change(m)
+	}
+	c := dns.Client{Net: network, UDPSize: dns.MaxMsgSize}
+	reply, _, err := c.Exchange(m, at)
+	if err != nil {
+		t.Fatalf("%s %s: %v", network, name, err)
+	}
+	return reply
+}
+
+// Names outside the domain, and aliases to them, are forwarded over the client's protocol.
+func TestForwarding(t *testing.T) {
+	port := upstream(t, func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}, A: net.IPv4(192, 0, 2, 1)}}
+		if w.LocalAddr().Network() == "tcp" {
+			m.Answer[0].(*dns.A).A = net.IPv4(192, 0, 2, 2)
+		}
+		_ = w.WriteMsg(m)
+	})
+	s := testServer(t, resolvConf(t, "# comment\nsearch x\nnameserver 127.0.0.1\nnameserver bad\n"))
+	s.handler.forward.port = port
+	at := serve(t, s)
+	for network, want := range map[string]string{"udp": "192.0.2.1", "tcp": "192.0.2.2"} {
+		if got := summary(ask(t, network, at, "example.com.", dns.TypeA, nil).Answer); got != want {
+			t.Errorf("%s: %q, want %q", network, got, want)
+		}
+		if got := summary(ask(t, network, at, "out.shop.svc.cluster.local.", dns.TypeA, nil).Answer); got != want+" | example.com." {
+			t.Errorf("alias over %s: %q", network, got)
+		}
+	}
+	if got := summary(ask(t, "udp", at, "1.2.0.192.in-addr.arpa.", dns.TypePTR, nil).Answer); got != "192.0.2.1" {
+		t.Errorf("an address outside the cluster is not forwarded: %q", got)
+	}
+}
+
+// A name server that forwards to cluster DNS is found and not used; neither is cluster DNS itself.
+func TestForwardingLoop(t *testing.T) {
+	var back atomic.Value // address of cluster DNS
+	var asked atomic.Int32
+	port := upstream(t, func(w dns.ResponseWriter, q *dns.Msg) {
+		asked.Add(1)
+		reply, _, err := new(dns.Client).Exchange(q, back.Load().(string))
+		if err != nil {
+			reply = new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)
+		}
+		_ = w.WriteMsg(reply)
+	})
+	s := testServer(t, resolvConf(t, "nameserver 127.0.0.1\nnameserver 127.0.0.2\n"))
+	f := s.handler.forward
+	f.port = port
+	f.isOwn = func(a netip.AddrPort) bool { return a.Addr() == netip.MustParseAddr("127.0.0.2") }
+	back.Store(serve(t, s))
+	if got := f.upstreams(); len(got) != 1 {
+		t.Fatalf("name servers %v, want all but the own address", got)
+	}
+	for f.upstreams() != nil && len(f.upstreams()) > 0 { // until the probe arrives
+		_ = ask(t, "udp", back.Load().(string), "web.shop.svc.cluster.local.", dns.TypeA, nil)
+	}
+	before := asked.Load()
+	if got := ask(t, "udp", back.Load().(string), "example.com.", dns.TypeA, nil); got.Rcode != dns.RcodeServerFailure || asked.Load() != before {
+		t.Errorf("%s after %d more queries to the looping name server", dns.RcodeToString[got.Rcode], asked.Load()-before)
+	}
+}
+
+// Large answers are truncated over UDP according to EDNS, and complete over TCP.
+func TestTruncation(t *testing.T) {
+	name, port, tcp := "http", int32(80), corev1.ProtocolTCP
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "many", Labels: map[string]string{discoveryv1.LabelServiceName: "db"}},
+		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &tcp}}}
+	for i := range 200 {
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{netip.AddrFrom4([4]byte{10, 2, 0, byte(i)}).String()}})
+	}
+	s, err := NewServer(t.Context(), Options{Client: fake.NewClientset(append(objects(), slice)...), Domain: "cluster.local", ResolvConf: "/nonexistent"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := serve(t, s)
+	const query = "db.shop.svc.cluster.local."
+	for size, limit := range map[uint16]int{0: 512, 700: 700, 4096: maxUDPSize} {
+		reply := ask(t, "udp", at, query, dns.TypeA, func(m *dns.Msg) {
+			if size > 0 {
+				m.SetEdns0(size, false)
+			}
+		})
+		reply.Compress = true // as on the wire
+		if n := reply.Len(); n > limit || n < limit-100 || !reply.Truncated || (reply.IsEdns0() != nil) != (size > 0) {
+			t.Errorf("EDNS size %d: %d bytes, truncated %v, OPT %v", size, n, reply.Truncated, reply.IsEdns0())
+		}
+	}
+	if reply := ask(t, "tcp", at, query, dns.TypeA, nil); len(reply.Answer) != 202 || reply.Truncated {
+		t.Errorf("TCP: %d answers, truncated %v", len(reply.Answer), reply.Truncated)
+	}
+	if reply := ask(t, "udp", at, query, dns.TypeA, func(m *dns.Msg) { m.SetEdns0(4096, false); m.IsEdns0().SetVersion(1) }); reply.Rcode != dns.RcodeBadVers {
+		t.Errorf("EDNS version 1: %s", dns.RcodeToString[reply.Rcode])
+	}
+}
+
+// One client cannot use up the places of all.
+func TestLimits(t *testing.T) {
+	l := newLimiter(3, 2)
+	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")
+	if !l.start(a) || !l.start(a) || l.start(a) || !l.start(b) || l.start(c) {
+		t.Error("limits are not enforced")
+	}
+	for _, from := range []netip.Addr{a, a, b} {
+		l.end(from)
+	}
+	if l.all != 0 || len(l.active) != 0 || !l.start(c) {
+		t.Errorf("after the end: %d, %v", l.all, l.active)
+	}
+	// A client that holds idle TCP connections gets no more of them; others do.
+	s := testServer(t, "/nonexistent")
+	at := serve(t, s)
+	for range maxConnectionsPerClient {
+		idle, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = idle.Close() }()
+	}
+	other := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	c1 := dns.Client{Net: "tcp", Dialer: &other}
+	if _, _, err := c1.Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), at); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+	if _, _, err := (&dns.Client{Net: "tcp"}).Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), at); err == nil {
+		t.Error("the client has more connections than the limit")
+	}
+}
+
+// The Service is created once, is moved with the range of cluster IPs, and is left to other servers.
+func TestRegister(t *testing.T) {
+	client := fake.NewClientset()
+	ctx := t.Context()
+	for _, ip := range []string{"10.96.0.10", "10.96.0.10", "10.97.0.10"} {
+		if err := Register(ctx, client, netip.MustParseAddr(ip)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := client.CoreV1().Services(serviceNamespace).Get(ctx, ServiceName, metav1.GetOptions{})
+		if err != nil || s.Spec.ClusterIP != ip {
+			t.Errorf("service has IP %s, %v, want %s", s.Spec.ClusterIP, err, ip)
+		}
+	}
+	for _, at := range []string{"192.0.2.1:10053", "192.0.2.2:10054", "[2001:db8::1]:10053"} {
+		if err := Publish(ctx, client, netip.MustParseAddrPort(at)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := client.DiscoveryV1().EndpointSlices(serviceNamespace).Get(ctx, sliceName, metav1.GetOptions{})
+		if err != nil || !strings.Contains(at, s.Endpoints[0].Addresses[0]) || len(s.Ports) != 2 {
+			t.Errorf("slice for %s: %v, %v", at, s, err)
+		}
+	}
+	if err := Unregister(ctx, client); err != nil {
+		t.Fatal(err)
+	}
+	foreign := newService(netip.MustParseAddr("10.96.0.99"))
+	foreign.Labels = nil
+	if _, err := client.CoreV1().Services(serviceNamespace).Create(ctx, foreign, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	err := Register(ctx, client, netip.MustParseAddr("10.96.0.10"))
+	if other, ok := err.(*ForeignError); !ok || other.ClusterIP != "10.96.0.99" {
+		t.Errorf("Register next to another server: %v", err)
+	}
+	if err := Unregister(ctx, client); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().Services(serviceNamespace).Get(ctx, ServiceName, metav1.GetOptions{}); err != nil {
+		t.Errorf("the other server's Service is gone: %v", err)
+	}
+}

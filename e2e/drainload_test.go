@@ -1,0 +1,164 @@
+package e2e
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/serviceproxy"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// loadedApp is an application that stops gracefully, behind a Service, and a client on node v3.
+const loadedApp = `apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: urgent}
+value: 1000
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 10
+      topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}]
+      containers:
+      - {name: main, image: "berth.dev/workload:1", args: ["-listen=:8080", "-graceful"], resources: {requests: {memory: 60Mi}}, readinessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {type: NodePort, selector: {app: web}, ports: [{name: http, port: 80, targetPort: 8080, nodePort: 30080}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: client}
+spec: {nodeName: v3, containers: [{name: main, image: "berth.dev/workload:1", args: ["-listen=:8080"]}]}
+`
+
+// preemptor fills the memory of node v2.
+const preemptor = `apiVersion: v1
+kind: Pod
+metadata: {name: urgent}
+spec:
+  priorityClassName: urgent
+  terminationGracePeriodSeconds: 1
+  nodeSelector: {kubernetes.io/hostname: v2}
+  containers: [{name: main, image: "berth.dev/workload:1", args: ["-listen=:8080"], resources: {requests: {memory: 800Mi}}}]
+`
+
+// TestDrainUnderLoad sends 500 requests per second through a Service's name and a node port while
+// a node is drained, pods are evicted by a taint and preempted, and a rollout replaces all. No
+// request fails. With BERTH_SOAK the test also measures two usual orders of events.
+func TestDrainUnderLoad(t *testing.T) {
+	if err := embedded.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "embedded runtime", err.Error())
+	}
+	if err := serviceproxy.Check(); err != nil {
+		testkit.SkipOrFail(t, "nftables", err.Error())
+	}
+	if !inOwnNetwork(t) {
+		return
+	}
+	t.Run("Berth", func(t *testing.T) {
+		failed, report := drainUnderLoad(t, "")
+		if failed != "0" {
+			t.Errorf("failed requests: %s", failed)
+		}
+		t.Log(report)
+	})
+	if os.Getenv("BERTH_SOAK") == "" {
+		return
+	}
+	for name, nodes := range map[string]string{
+		"SIGTERM at the same time":                  "{endpointTimeoutMilliseconds: 0}",
+		"SIGTERM at once and rules once per second": "{endpointTimeoutMilliseconds: 0, serviceSyncMilliseconds: 1000}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, report := drainUnderLoad(t, nodes)
+			t.Log(report)
+		})
+	}
+}
+
+// drainUnderLoad returns the number of failed requests and the client's report.
+func drainUnderLoad(t *testing.T, nodes string) (failed, report string) {
+	h := newTestHome(t)
+	t.Cleanup(func() { sweep(t, h.path("data/virtual")) })
+	args := []string{"--virtual-nodes", "3", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi", "--runtime", "embedded", "--service-proxy", "on", "--dns", "on"}
+	if nodes != "" {
+		args = append(args, "--config", h.write("nodes.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nnodes: "+nodes+"\n"))
+	}
+	c := h.up(args...)
+	c.mustKubectl("apply", "-f", c.write("app.yaml", loadedApp))
+	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/client", "--timeout=60s")
+	address := netip.MustParseAddr(strings.TrimSpace(c.mustKubectl("get", "pod", "client", "-o", "jsonpath={.status.podIP}")))
+	gateway := netip.PrefixFrom(address, 24).Masked().Addr().Next() // an address of the machine
+	reports := make(chan string, 1)
+	go func() {
+		r := c.kubectl("exec", "client", "--", "/workload", "requests", "500", "12s", "http://web.default.svc.cluster.local/", fmt.Sprintf("http://%s:30080/", gateway))
+		reports <- r.stdout + r.stderr
+	}()
+	time.Sleep(500 * time.Millisecond) // requests under way
+	c.mustKubectl("drain", "v1", "--ignore-daemonsets", "--force", "--delete-emptydir-data")
+	c.mustKubectl("uncordon", "v1")
+	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
+	c.mustKubectl("taint", "nodes", "v2", "maintenance=now:NoExecute")
+	c.mustKubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
+	c.mustKubectl("taint", "nodes", "v2", "maintenance=now:NoExecute-")
+	c.mustKubectl("rollout", "restart", "deployment/web")
+	c.mustKubectl("rollout", "status", "deployment/web", "--timeout=60s")
+	c.mustKubectl("apply", "-f", c.write("preemptor.yaml", preemptor))
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/urgent", "--timeout=60s")
+	report = <-reports
+	match := regexp.MustCompile(`sent (\d+) failed (\d+)`).FindStringSubmatch(report)
+	if match == nil {
+		t.Fatalf("the client's report: %s", report)
+	}
+	if code := c.proc.stop(); code != 0 {
+		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())
+	}
+	return match[2], report
+}
+
+// inOwnNetwork runs the test in a new network namespace, because one machine has one service
+// proxy and tests run in parallel. It reports whether this process is the one in the namespace.
+func inOwnNetwork(t *testing.T) bool {
+	t.Helper()
+	const inside = "BERTH_OWN_NETWORK"
+	if os.Getenv(inside) != "" {
+		lo, err := netlink.LinkByName("lo")
+		if err == nil {
+			err = netlink.LinkSetUp(lo)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return true
+	}
+	t.Parallel()
+	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), inside+"=1", testkit.BuiltEnv+"="+filepath.Dir(testkit.Binary(t)))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("in its own network: %v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+	return false
+}
