@@ -123,7 +123,9 @@ func (n *constrainedNode) checkOnlyEviction(t *testing.T, name, of string, condi
 		t.Errorf("pod %s was evicted with %q, want %s to be named", name, p.Status.Message, of)
 	}
 	n.evicted++
+	reported := time.Now()
 	n.waitForCondition(t, condition, corev1.ConditionFalse)
+	t.Logf("%s: the pressure is over %d ms after the eviction was reported", name, time.Since(reported).Milliseconds())
 	n.checkSurvivors(t)
 }
 

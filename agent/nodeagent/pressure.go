@@ -56,7 +56,8 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 		Config: config, Reserve: n.reserveConfig(), Stats: n.stats,
 		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.containerFs,
 		Collect: func(ctx context.Context, containers, images bool) error {
-			return n.collector.Reclaim(ctx, containers, images)
+			// Terminated containers also keep images, even if their layers are on another file system.
+			return n.collector.Reclaim(ctx, containers || images, images)
 		},
 		Purge:  func(pod types.UID) { n.runner.Purge(pod) },
 		Events: n.events, Log: o.Log, Metrics: metrics,

@@ -58,7 +58,7 @@ func (v *Volumes) mountProvisioned(pod *corev1.Pod, pv *corev1.PersistentVolume)
 	readOnly = usage.Bytes > capacity.Value()
 	effect := "the agent measures the usage and evicts pods that exceed it"
 	if readOnly {
-		effect = fmt.Sprintf("%d bytes are in use, so the volume is read-only", usage.Bytes)
+		effect = fmt.Sprintf("%d bytes are in use, so the volume is read-only until data is deleted or its spec.capacity is raised", usage.Bytes)
 	}
 	v.recordEvent(pod, "VolumeCapacityNotReserved", fmt.Sprintf("The capacity %s of volume %s is not reserved (%v): %s", capacity.String(), pv.Name, why, effect))
 	return capacity.Value(), readOnly, nil
