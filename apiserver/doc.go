@@ -16,6 +16,7 @@
 //	tables         columns of kubectl get
 //	admission      built-in admission plugins
 //	fairness       priority and fairness, bodies of requests
+//	audit          audit log and webhook
 //	auth           certificates, tokens, RBAC and node authorizer
 //	store          embedded or external etcd
 //
