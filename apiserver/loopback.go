@@ -54,7 +54,7 @@ func (l *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	if handler == nil {
 		return nil, fmt.Errorf("the API server has not started yet")
 	}
-	inner := req.Clone(req.Context())
+	inner := req.Clone(valuelessContext{req.Context()})
 	inner.RequestURI = req.URL.RequestURI()
 	inner.RemoteAddr = "127.0.0.1:0"
 	inner.Host = req.URL.Host
@@ -71,6 +71,18 @@ func (l *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error)
 		return nil, err
 	}
 	return newResponse(req, w.code, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
+}
+
+// valuelessContext has no values. A handler may call the server with the context of its own request,
+// whose values, such as the audit event, must not reach the inner request.
+type valuelessContext struct{ context.Context }
+
+// Value implements context.Context.
+func (valuelessContext) Value(any) any { return nil }
+
+// AfterFunc makes derived contexts follow this one without a goroutine each.
+func (c valuelessContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
 }
 
 // serveRecovered calls the handler and returns a panic, which would abort a connection, as an

@@ -7,7 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"k8s.io/apiserver/pkg/server/options"
+
 	"github.com/berthproject/berth/apiserver/admission"
+	"github.com/berthproject/berth/apiserver/audit"
 	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/engine/budget"
 )
@@ -39,6 +42,12 @@ type Options struct {
 	// AdmissionConfigFile is the path of an AdmissionConfiguration (apiserver.config.k8s.io/v1).
 	// Empty means the defaults of each plugin.
 	AdmissionConfigFile string
+	// Audit configures the audit log and webhook. Without a policy file nothing is recorded.
+	Audit *options.AuditOptions
+	// EncryptionConfigFile is the path of an EncryptionConfiguration (apiserver.config.k8s.io/v1).
+	// Empty means no encryption. EncryptionConfigReload reads it again when it changes.
+	EncryptionConfigFile   string
+	EncryptionConfigReload bool
 	// MaxRequestsInFlight and MaxMutatingRequestsInFlight together are the number of concurrent
 	// requests, which priority levels share. Long-running requests do not count.
 	MaxRequestsInFlight, MaxMutatingRequestsInFlight int
@@ -61,6 +70,7 @@ func DefaultOptions() Options {
 		ServiceClusterIPRange:       "10.96.0.0/16",
 		MaxRequestsInFlight:         400,
 		MaxMutatingRequestsInFlight: 200,
+		Audit:                       options.NewAuditOptions(),
 		StoredOnlyWarnings:          true,
 		StrictResourceVersions:      true,
 		NodeTolerationSeconds:       admission.DefaultNodeTolerationSeconds(),
@@ -100,6 +110,9 @@ func (o Options) validate() error {
 	}
 	if o.MaxRequestsInFlight <= 0 || o.MaxMutatingRequestsInFlight <= 0 {
 		return fmt.Errorf("max requests in flight are %d and %d (mutating): want more than 0", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)
+	}
+	if err := audit.Validate(o.Audit); err != nil {
+		return err
 	}
 	for _, server := range o.EtcdServers {
 		if u, err := url.Parse(server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

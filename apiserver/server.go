@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/berthproject/berth/apiserver/audit"
 	"github.com/berthproject/berth/apiserver/auth"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/fairness"
@@ -106,7 +107,13 @@ func (s *Server) assemble(ctx context.Context) error {
 		return err
 	}
 	c := newConfig(s.options, set, s.backend)
-	stored := store.Options{Backend: s.backend, Scheme: set.Scheme, Codecs: set.Codecs, Uncached: uncachedResources(table), Counter: c.StorageObjectCountTracker}
+	if err := configureEncryption(c, s.options); err != nil {
+		return err
+	}
+	if err := audit.Configure(c, s.options.Audit); err != nil {
+		return err
+	}
+	stored := store.Options{Backend: s.backend, Transformers: c.ResourceTransformers, Scheme: set.Scheme, Codecs: set.Codecs, Uncached: uncachedResources(table), Counter: c.StorageObjectCountTracker}
 	c.RESTOptionsGetter = stored
 	if err := configureServingTLS(c, s.authority, s.certificateNames(), s.listener); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/storage/storagebackend/factory"
+	"k8s.io/apiserver/pkg/storage/value"
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 	flowcontrolrequest "k8s.io/apiserver/pkg/util/flowcontrol/request"
 	"k8s.io/client-go/tools/cache"
@@ -29,6 +30,8 @@ type Options struct {
 	Backend *Backend
 	Scheme  *runtime.Scheme
 	Codecs  serializer.CodecFactory
+	// Transformers encrypt and decrypt stored objects. nil means no encryption.
+	Transformers value.ResourceTransformers
 	// Uncached resources have no watch cache.
 	Uncached sets.Set[schema.GroupResource]
 	// GroupPrefix stores objects below GROUP/RESOURCE instead of RESOURCE, as kube-apiserver does
@@ -117,7 +120,7 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 	versioner := storage.APIObjectVersioner{}
 	client, endWatches := o.Backend.newResourceClient()
 	raw, err := etcd3.New(client, o.Backend.compactor, c.Codec, newFunc, newListFunc, c.Prefix, resourcePrefix,
-		c.GroupResource, identity.NewEncryptCheckTransformer(), c.LeaseManagerConfig,
+		c.GroupResource, o.transformer(c.GroupResource), c.LeaseManagerConfig,
 		etcd3.NewDefaultDecoder(c.Codec, versioner), versioner)
 	if err != nil {
 		endWatches()
@@ -154,6 +157,14 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 		cached.Stop()
 		closeRaw()
 	}), nil
+}
+
+// transformer returns the transformer of a resource.
+func (o Options) transformer(resource schema.GroupResource) value.Transformer {
+	if o.Transformers == nil {
+		return identity.NewEncryptCheckTransformer()
+	}
+	return o.Transformers.TransformerForResource(resource)
 }
 
 // untypedCodec clears apiVersion and kind of decoded objects, as conversion to an internal type

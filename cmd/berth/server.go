@@ -53,6 +53,23 @@ creates in each namespace.`,
 	return cmd
 }
 
+// addAuditFlags adds the flags of the audit log, the audit webhook and encryption at rest.
+func addAuditFlags(flags *pflag.FlagSet, o *apiserver.Options) {
+	a := o.Audit
+	flags.StringVar(&a.PolicyFile, "audit-policy-file", "", "file with an audit Policy; without it nothing is recorded")
+	flags.StringVar(&a.LogOptions.Path, "audit-log-path", "", "file of the audit log; - for standard output")
+	flags.IntVar(&a.LogOptions.MaxAge, "audit-log-maxage", a.LogOptions.MaxAge, "days to keep old files of the audit log")
+	flags.IntVar(&a.LogOptions.MaxBackups, "audit-log-maxbackup", a.LogOptions.MaxBackups, "number of old files of the audit log to keep; 0: no limit")
+	flags.IntVar(&a.LogOptions.MaxSize, "audit-log-maxsize", a.LogOptions.MaxSize, "megabytes of the audit log before it is rotated")
+	flags.BoolVar(&a.LogOptions.Compress, "audit-log-compress", false, "compress old files of the audit log")
+	flags.StringVar(&a.LogOptions.Format, "audit-log-format", a.LogOptions.Format, "format of the audit log: json or legacy")
+	flags.StringVar(&a.LogOptions.BatchOptions.Mode, "audit-log-mode", a.LogOptions.BatchOptions.Mode, "when the log is written: batch, blocking (before the response) or blocking-strict (else the request fails)")
+	flags.StringVar(&a.WebhookOptions.ConfigFile, "audit-webhook-config-file", "", "kubeconfig of the audit webhook")
+	flags.StringVar(&a.WebhookOptions.BatchOptions.Mode, "audit-webhook-mode", a.WebhookOptions.BatchOptions.Mode, "when events are sent: batch, blocking or blocking-strict")
+	flags.StringVar(&o.EncryptionConfigFile, "encryption-provider-config", "", "file with an EncryptionConfiguration: how objects are encrypted in etcd")
+	flags.BoolVar(&o.EncryptionConfigReload, "encryption-provider-config-automatic-reload", false, "read --encryption-provider-config again when it changes")
+}
+
 // newServer creates an API server. It prints a line if etcd does not answer within a
 // second.
 func newServer(ctx context.Context, o apiserver.Options, w io.Writer) (*apiserver.Server, error) {
@@ -82,6 +99,7 @@ func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.Int64Var(&o.NodeTolerationSeconds.Unreachable, "default-unreachable-toleration-seconds", o.NodeTolerationSeconds.Unreachable, "tolerationSeconds for node.kubernetes.io/unreachable of pods without that toleration")
 	flags.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight, "part of the concurrent requests that priority levels share, with --max-mutating-requests-inflight")
 	flags.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight, "part of the concurrent requests that priority levels share, with --max-requests-inflight")
+	addAuditFlags(flags, o)
 	flags.BoolVar(&o.StoredOnlyWarnings, "stored-only-warnings", o.StoredOnlyWarnings, "return a warning when an object of a kind is created that no controller handles")
 	flags.BoolVar(&o.StrictResourceVersions, "strict-resource-versions", o.StrictResourceVersions, "reject non-numeric resource versions with 400 or 422; kube-apiserver answers some with 500")
 }

@@ -1,0 +1,75 @@
+package audit
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/server/options"
+)
+
+// gate is a backend that blocks while it is closed.
+type gate struct {
+	audit.Backend
+	open   chan struct{}
+	events chan *auditinternal.Event
+}
+
+func (g gate) ProcessEvents(events ...*auditinternal.Event) bool {
+	<-g.open
+	for _, e := range events {
+		g.events <- e
+	}
+	return true
+}
+
+func (gate) String() string { return "gate" }
+
+// A blocked backend delays one request for two seconds and further requests not at all. No event is
+// lost once the backend continues.
+func TestBlockedBackend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate{open: make(chan struct{}), events: make(chan *auditinternal.Event, 10)}
+		b := newBoundedBackend(g, false)
+		start := time.Now()
+		for i, want := range []time.Duration{maxDelay, maxDelay, maxDelay} {
+			if !b.ProcessEvents(&auditinternal.Event{}) {
+				t.Errorf("request %d fails", i)
+			}
+			if got := time.Since(start); got != want {
+				t.Errorf("request %d ends after %v, want %v", i, got, want)
+			}
+		}
+		if newBoundedBackend(g, true).ProcessEvents(&auditinternal.Event{}) {
+			t.Error("in strict mode, a request whose event is not written must fail")
+		}
+		close(g.open)
+		synctest.Wait()
+		if len(g.events) != 4 || b.isBlocked() {
+			t.Errorf("%d events after the backend continued, want 4; blocked: %t", len(g.events), b.isBlocked())
+		}
+		start = time.Now()
+		if b.ProcessEvents(&auditinternal.Event{}); time.Since(start) != 0 {
+			t.Errorf("a request takes %v after the backend continued", time.Since(start))
+		}
+	})
+}
+
+func TestValidate(t *testing.T) {
+	for want, change := range map[string]func(*options.AuditOptions){
+		"":                    func(*options.AuditOptions) {},
+		"--audit-policy-file": func(o *options.AuditOptions) { o.LogOptions.Path = "log" },
+		"invalid audit log mode soon": func(o *options.AuditOptions) {
+			o.PolicyFile, o.LogOptions.Path, o.LogOptions.BatchOptions.Mode = "p", "log", "soon"
+		},
+	} {
+		o := options.NewAuditOptions()
+		change(o)
+		if err := Validate(o); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
