@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/klog/v2"
 
@@ -110,6 +111,11 @@ func (s *Server) addPostStartHooks() error {
 		go s.authority.RunRenewal(hook, certificateRenewInterval, s.certificateNames(), func(err error) {
 			klog.ErrorS(err, "Failed to renew certificates; retrying", "interval", certificateRenewInterval)
 		})
+		go wait.UntilWithContext(hook, func(context.Context) {
+			if err := s.writeKubeconfig(); err != nil {
+				klog.ErrorS(err, "Failed to renew the admin kubeconfig; retrying", "interval", certificateRenewInterval)
+			}
+		}, certificateRenewInterval)
 		return nil
 	})
 }

@@ -6,13 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
-
-// renewBefore is the remaining lifetime at which the client certificate is renewed.
-const renewBefore = 30 * 24 * time.Hour
 
 // clientIdentity is the client certificate of this server towards node agents. The key is never
 // written to disk.
@@ -20,7 +16,7 @@ type clientIdentity struct {
 	authority *pki.Authority
 
 	mu   sync.Mutex
-	cert *tls.Certificate
+	cert *pki.Renewing
 }
 
 // tlsConfig returns the TLS configuration for an agent with the common name.
@@ -57,22 +53,16 @@ func (i *clientIdentity) verify(s tls.ConnectionState, commonName string) error 
 	return nil
 }
 
-// clientCertificate returns the client certificate, which is created on first use and before it
-// expires.
+// clientCertificate returns the client certificate, which is created on first use.
 func (i *clientIdentity) clientCertificate() (*tls.Certificate, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.cert != nil && time.Until(i.cert.Leaf.NotAfter) > renewBefore {
-		return i.cert, nil
+	if i.cert == nil {
+		cert, err := i.authority.RenewingClient(pki.KubeletClient())
+		if err != nil {
+			return nil, err
+		}
+		i.cert = cert
 	}
-	certPEM, keyPEM, err := i.authority.ClientPEM(pki.KubeletClient())
-	if err != nil {
-		return nil, err
-	}
-	cert, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		return nil, err
-	}
-	i.cert = &cert
-	return i.cert, nil
+	return i.cert.Certificate(), nil
 }

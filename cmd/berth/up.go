@@ -256,13 +256,9 @@ func startControlPlane(p *rungroup.Group, config *rest.Config, authority *pki.Au
 }
 
 // servingCertificate returns a serving certificate of a component on this machine, signed
-// by the cluster's CA.
+// by the cluster's CA. It is renewed before it expires.
 func servingCertificate(authority *pki.Authority, component string) (metricsserver.Certificate, error) {
-	certPEM, keyPEM, err := authority.ServingPEM(component, pki.APIServerAltNames(nil))
-	if err != nil {
-		return nil, err
-	}
-	return metricsserver.NewCertificate(certPEM, keyPEM)
+	return authority.RenewingServing(component, pki.APIServerAltNames(nil))
 }
 
 // applyServerConfig sets what the configuration file has and no flag overrides.

@@ -109,6 +109,7 @@ func (a *Authority) loadCA() error {
 	a.mu.Lock()
 	a.cert = cert
 	a.mu.Unlock()
+	observe("ca", cert)
 	if needsRenewal(cert, a.now()) {
 		return a.renewCA()
 	}
@@ -126,6 +127,7 @@ func (a *Authority) renewCA() error {
 	a.mu.Lock()
 	a.cert = cert
 	a.mu.Unlock()
+	observe("ca", cert)
 	return nil
 }
 
@@ -182,10 +184,14 @@ func sign(template, parent *x509.Certificate, pub *ecdsa.PublicKey, key *ecdsa.P
 	return x509.ParseCertificate(der)
 }
 
-// needsRenewal reports whether less than a third of the certificate's lifetime is left.
+// needsRenewal reports whether 70 to 90 % of the certificate's lifetime have passed. The serial
+// number, which is random, selects the share, so that certificates of one day are not renewed at
+// once.
 func needsRenewal(cert *x509.Certificate, now time.Time) bool {
+	const steps = 1000
+	step := new(big.Int).Mod(cert.SerialNumber, big.NewInt(steps)).Int64()
 	life := cert.NotAfter.Sub(cert.NotBefore)
-	return cert.NotAfter.Sub(now) < life/3
+	return now.Sub(cert.NotBefore) > life/10*7+life/5/steps*time.Duration(step)
 }
 
 // loadOrCreateKey reads the key at path and creates it if it is missing. If needed is set, a

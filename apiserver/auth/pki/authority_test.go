@@ -108,7 +108,7 @@ func TestServingPairNames(t *testing.T) {
 	}
 	again("same names", start.AddDate(0, 1, 0), false)
 	again("a new address", start, true, "192.0.2.7")
-	again("two thirds of its life over", start.AddDate(0, 9, 0), true, "192.0.2.7")
+	again("91 % of its life over", start.AddDate(0, 11, 0), true, "192.0.2.7")
 }
 
 func TestRenewedCAVerifiesOldCertificates(t *testing.T) {
@@ -181,7 +181,7 @@ func TestKubeconfigIsReusedWhileCurrent(t *testing.T) {
 		t.Error("the kubeconfig was not renewed after the server address changed")
 	}
 	second := write(start, "https://127.0.0.1:7443", Node("n1"))
-	if bytes.Equal(second, write(start.AddDate(0, 9, 0), "https://127.0.0.1:7443", Node("n1"))) {
+	if bytes.Equal(second, write(start.AddDate(0, 11, 0), "https://127.0.0.1:7443", Node("n1"))) {
 		t.Error("the kubeconfig was not renewed before its certificate expires")
 	}
 }

@@ -33,8 +33,8 @@ func TestRunRenewal(t *testing.T) {
 		if !bytes.Equal(first, after(leafLifetime/2)) {
 			t.Error("renewed in its first half")
 		}
-		if bytes.Equal(first, after(leafLifetime/4)) {
-			t.Error("not renewed in its last third")
+		if bytes.Equal(first, after(leafLifetime/100*41)) {
+			t.Error("not renewed after 91 % of its life")
 		}
 		if len(failures) != 0 {
 			t.Errorf("failures: %v", failures)

@@ -58,6 +58,7 @@ func (a *Authority) ServingPair(names AltNames) (certFile, keyFile string, err e
 		return "", "", err
 	}
 	if err == nil && a.isValidServingCert(cert, key, names) {
+		observe("apiserver", cert)
 		return certFile, keyFile, nil
 	}
 	cert, err = a.issue(&x509.Certificate{
@@ -69,6 +70,7 @@ func (a *Authority) ServingPair(names AltNames) (certFile, keyFile string, err e
 	if err != nil {
 		return "", "", fmt.Errorf("creating the serving certificate: %w", err)
 	}
+	observe("apiserver", cert)
 	return certFile, keyFile, WriteFileAtomic(certFile, encodeCert(cert.Raw))
 }
 

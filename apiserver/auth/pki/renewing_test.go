@@ -1,0 +1,79 @@
+package pki
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/component-base/metrics/legacyregistry"
+)
+
+// Certificates are renewed between 70 and 90 % of their life, not all at once.
+func TestRenewing(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now := start
+	a, err := Open(t.TempDir(), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	renewedAt := map[int]bool{} // percent of the life
+	for range 20 {
+		now = start
+		r, err := a.RenewingServing("kube-scheduler", APIServerAltNames(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _ := r.CurrentCertKeyContent()
+		for percent := 1; ; percent++ {
+			now = start.Add(leafLifetime * time.Duration(percent) / 100)
+			if current, _ := r.CurrentCertKeyContent(); !bytes.Equal(first, current) {
+				renewedAt[percent] = true
+				break
+			}
+			if percent == 100 {
+				t.Fatal("not renewed before it expired")
+			}
+		}
+		if leaf := r.Certificate().Leaf; !leaf.NotBefore.After(start) {
+			t.Errorf("the renewed certificate is valid from %v", leaf.NotBefore)
+		}
+	}
+	for percent := range renewedAt {
+		if percent < 70 || percent > 91 {
+			t.Errorf("renewed at %d %% of its life", percent)
+		}
+	}
+	if len(renewedAt) < 3 {
+		t.Errorf("20 certificates are renewed at the same times: %v", renewedAt)
+	}
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "berth_certificate_not_after_timestamp_seconds" {
+			return
+		}
+	}
+	t.Error("no metric of the expiry")
+}
+
+// A certificate that cannot be renewed stays in use.
+func TestRenewalFailureKeepsCertificate(t *testing.T) {
+	now := time.Now()
+	a, err := Open(t.TempDir(), func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := a.RenewingClient(KubeletClient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := r.Certificate()
+	r.issue = func() ([]byte, []byte, error) { return nil, nil, errors.New("no disk") }
+	now = now.Add(leafLifetime * 95 / 100)
+	if r.Certificate() != before {
+		t.Error("the certificate was replaced")
+	}
+}
