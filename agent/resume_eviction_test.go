@@ -36,10 +36,10 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 	}{
 		"soft threshold":           {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", true, 60 * time.Second, nil},
 		"no node pressure manager": {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", false, 100 * time.Second, nil},
-		"for a critical one":       {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second, nil},
+		"for a critical pod":       {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second, nil},
 		"shutdown":                 {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, nil},
-		"a short one":              {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 70 * time.Second, shutdown.DefaultClasses(80*time.Second, 10*time.Second)},
-		"a long one":               {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, shutdown.DefaultClasses(200*time.Second, 10*time.Second)},
+		"short grace period":       {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 70 * time.Second, shutdown.DefaultClasses(80*time.Second, 10*time.Second)},
+		"long grace period":        {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, shutdown.DefaultClasses(200*time.Second, 10*time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -53,14 +53,14 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 		grace int64
 		takes time.Duration // until the object is deleted
 	}{
-		"it obeys":                      {nil, map[string]string{simulated.StopSeconds: "4"}, 30, 4 * time.Second},
-		"it does not obey":              {nil, map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
-		"its hook counts":               {hook(10), map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
-		"it obeys after its hook":       {hook(10), map[string]string{simulated.StopSeconds: "4"}, 30, 14 * time.Second},
-		"its hook takes all":            {hook(29), map[string]string{simulated.PreStopSeconds: "400"}, 30, 30 * time.Second},
-		"its hook takes all, it no end": {hook(29), map[string]string{simulated.PreStopSeconds: "400", simulated.StopSeconds: "400"}, 30, 32 * time.Second},
-		"it ends by itself":             {nil, map[string]string{simulated.RunSeconds: "10", simulated.StopSeconds: "400"}, 30, 5 * time.Second},
-		"it is given no time":           {nil, map[string]string{simulated.StopSeconds: "400"}, 0, 2 * time.Second},
+		"exits on SIGTERM":                               {nil, map[string]string{simulated.StopSeconds: "4"}, 30, 4 * time.Second},
+		"ignores SIGTERM":                                {nil, map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
+		"its hook counts":                                {hook(10), map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
+		"exits on SIGTERM after the hook":                {hook(10), map[string]string{simulated.StopSeconds: "4"}, 30, 14 * time.Second},
+		"its hook takes all":                             {hook(29), map[string]string{simulated.PreStopSeconds: "400"}, 30, 30 * time.Second},
+		"hook uses the grace period, SIGTERM is ignored": {hook(29), map[string]string{simulated.PreStopSeconds: "400", simulated.StopSeconds: "400"}, 30, 32 * time.Second},
+		"exits without SIGTERM":                          {nil, map[string]string{simulated.RunSeconds: "10", simulated.StopSeconds: "400"}, 30, 5 * time.Second},
+		"grace period 0":                                 {nil, map[string]string{simulated.StopSeconds: "400"}, 0, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

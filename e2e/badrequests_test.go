@@ -53,8 +53,8 @@ var unauthorizedRequests = []badRequest{
 	{"node lists secrets", func(s *apiClients) apiClient { return s.node }, "GET", "/api/v1/namespaces/default/secrets", nil, "", 403, []string{`"system:node:n1"`}},
 	{"node deletes a foreign pod", func(s *apiClients) apiClient { return s.node }, "DELETE", pods + "/on-n2", nil, "", 403, []string{`pods "on-n2" is forbidden`, `node "n1"`}},
 	{"node untaints itself", func(s *apiClients) apiClient { return s.node }, "PATCH", "/api/v1/nodes/n1", contentTypeHeader("application/merge-patch+json"), `{"spec":{"taints":[]}}`, 403, []string{`node "n1" is not allowed to modify taints`}},
-	{"role of more rights than one's own", func(s *apiClients) apiClient { return s.roleMaker }, "POST", roles, asJSON, `{"metadata":{"name":"more"},"rules":[{"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}]}`, 403, []string{"attempting to grant RBAC permissions not currently held", "secrets", "get"}},
-	{"binding of more rights than one's own", func(s *apiClients) apiClient { return s.roleMaker }, "POST", bindings, asJSON, `{"metadata":{"name":"more"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"role-maker","namespace":"default"}]}`, 403, []string{"attempting to grant RBAC permissions not currently held"}},
+	{"role with more rights than the user", func(s *apiClients) apiClient { return s.roleMaker }, "POST", roles, asJSON, `{"metadata":{"name":"more"},"rules":[{"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}]}`, 403, []string{"attempting to grant RBAC permissions not currently held", "secrets", "get"}},
+	{"binding with more rights than the user", func(s *apiClients) apiClient { return s.roleMaker }, "POST", bindings, asJSON, `{"metadata":{"name":"more"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"role-maker","namespace":"default"}]}`, 403, []string{"attempting to grant RBAC permissions not currently held"}},
 }
 
 // invalidQueries are requests with invalid paths and parameters.
@@ -97,7 +97,7 @@ var invalidBodies = []badRequest{
 	{"garbage merge patch", nil, "PATCH", there, contentTypeHeader("application/merge-patch+json"), "{]", 400, nil},
 	{"garbage strategic patch", nil, "PATCH", there, contentTypeHeader("application/strategic-merge-patch+json"), "{]", 400, nil},
 	{"garbage apply patch", nil, "PATCH", there + "?fieldManager=me", contentTypeHeader("application/apply-patch+yaml"), "a: [", 400, []string{"yaml"}},
-	{"JSON patch of what is not there", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), `[{"op":"replace","path":"/data/b/c","value":"d"}]`, 422, []string{"due to an error in our request"}},
+	{"JSON patch of a missing field", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), `[{"op":"replace","path":"/data/b/c","value":"d"}]`, 422, []string{"due to an error in our request"}},
 	{"JSON patch whose test fails", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), `[{"op":"test","path":"/data/a","value":"z"}]`, 422, []string{"due to an error in our request"}},
 	{"apply without a manager", nil, "PATCH", there, contentTypeHeader("application/apply-patch+yaml"), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"}}`, 422, []string{"fieldManager", "Required value"}},
 	{"wrong content type", nil, "POST", configMaps, contentTypeHeader("text/plain"), "{}", 415, []string{"accepted media types include: application/json"}},
@@ -115,8 +115,8 @@ var invalidBodies = []badRequest{
 	{"resource version of letters", nil, "PUT", there, asJSON, `{"metadata":{"name":"there","resourceVersion":"abc"}}`, 422, []string{"resourceVersion", `"abc"`}},
 	{"resource version of old", nil, "PUT", there, asJSON, `{"metadata":{"name":"there","resourceVersion":"1"}}`, 409, []string{`configmaps "there"`, "modified"}},
 	{"unknown propagation", nil, "DELETE", there + "?propagationPolicy=Sideways", nil, "", 422, []string{"propagationPolicy", `"Sideways"`, `"Orphan"`}},
-	{"pod of nothing", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{}}`, 422, []string{"spec.containers: Required value"}},
-	{"pod that wants less than nothing", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","resources":{"requests":{"cpu":"-1"}}}]}}`, 422, []string{"spec.containers[0].resources.requests[cpu]", `"-1"`, "greater than or equal to 0"}},
+	{"empty pod", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{}}`, 422, []string{"spec.containers: Required value"}},
+	{"pod with negative requests", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","resources":{"requests":{"cpu":"-1"}}}]}}`, 422, []string{"spec.containers[0].resources.requests[cpu]", `"-1"`, "greater than or equal to 0"}},
 	{"pod with a port of letters", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","ports":[{"containerPort":"http"}]}]}}`, 400, []string{"containerPort"}},
 	{"bound twice", nil, "POST", pods + "/on-n1/binding", asJSON, `{"metadata":{"name":"on-n1"},"target":{"kind":"Node","name":"n2"}}`, 409, []string{"on-n1", `already assigned to node "n1"`}},
 	{"moved by update", nil, "PATCH", pods + "/on-n1", contentTypeHeader("application/merge-patch+json"), `{"spec":{"nodeName":"n2"}}`, 422, []string{"spec: Forbidden: pod updates may not change fields other than"}},

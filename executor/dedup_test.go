@@ -24,7 +24,7 @@ func TestDisplacementIsCountedOnce(t *testing.T) {
 		errs           []error // errors of the first requests
 		after          bool    // the write succeeds despite the error
 	}{
-		"nothing fails":                        {},
+		"no failure":                           {},
 		"the deletion fails":                   {verb: "delete", resource: "pods", errs: []error{lost, busy, lost}},
 		"the event fails":                      {verb: "create", resource: "events", errs: []error{lost, busy, lost}},
 		"the answer about the event is lost":   {verb: "create", resource: "events", errs: []error{lost}, after: true},

@@ -196,7 +196,7 @@ func TestPreemptOutcomes(t *testing.T) {
 		want                scheduling.Result
 		deleted             bool
 	}{
-		"nothing fails":                {want: scheduling.Done, deleted: true},
+		"no failure":                   {want: scheduling.Done, deleted: true},
 		"another writer of the budget": {"update", "poddisruptionbudgets", "status", conflict, 3, scheduling.Done, true},
 		"too many other writers":       {"update", "poddisruptionbudgets", "status", conflict, 1000, scheduling.Unknown, false},
 		"no right to debit":            {"update", "poddisruptionbudgets", "status", forbidden, 1000, scheduling.Done, true},

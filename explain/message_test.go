@@ -19,7 +19,7 @@ func TestMessage(t *testing.T) {
 				count(3, decision.NodeResourcesFit, decision.ReasonInsufficient, "cpu"),
 				count(10, decision.NodeResourcesFit, decision.ReasonTooManyPods, "")}},
 			"0/13 nodes are available: 10 Too many pods, 3 Insufficient cpu."},
-		"one reason of two rows is one part": {
+		"equal reasons of two rows are merged": {
 			decision.Summary{Outcome: decision.Infeasible, Nodes: 3, ReasonCounts: []decision.ReasonCount{
 				count(1, decision.NodeResourcesFit, decision.ReasonInsufficient, "cpu"),
 				{Plugin: decision.NodeResourcesFit, Code: decision.UnschedulableAndUnresolvable, Reason: decision.Reason{Kind: decision.ReasonInsufficient, Subject: "cpu"}, Nodes: 2}}},

@@ -37,10 +37,10 @@ func capacity() corev1.ResourceList {
 func TestAllocatable(t *testing.T) {
 	// As in the kubelet, 10% is a 32-bit float, so the result is one byte less than expected.
 	for name, tc := range map[string]struct{ fields, cpu, memory, disk string }{
-		"defaults":     {``, "2", "1948Mi", "943718399"},
-		"reservations": {`,"kubeReserved":{"cpu":"200m","memory":"100Mi"},"systemReserved":{"memory":"100Mi"}`, "1800m", "1748Mi", "943718399"},
-		"soft ones":    {`,"evictionHard":{},"evictionSoft":{"memory.available":"500Mi"},"evictionSoftGracePeriod":{"memory.available":"1m"}`, "2", "2Gi", "1000Mi"},
-		"all of it":    {`,"systemReserved":{"memory":"3Gi"}`, "2", "0", "943718399"},
+		"defaults":               {``, "2", "1948Mi", "943718399"},
+		"reservations":           {`,"kubeReserved":{"cpu":"200m","memory":"100Mi"},"systemReserved":{"memory":"100Mi"}`, "1800m", "1748Mi", "943718399"},
+		"soft thresholds":        {`,"evictionHard":{},"evictionSoft":{"memory.available":"500Mi"},"evictionSoftGracePeriod":{"memory.available":"1m"}`, "2", "2Gi", "1000Mi"},
+		"complete configuration": {`,"systemReserved":{"memory":"3Gi"}`, "2", "0", "943718399"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := allocatable(kubelet(t, tc.fields), capacity())

@@ -43,22 +43,22 @@ func TestContainerConfig(t *testing.T) {
 	config, owner := createdConfigs(t, g, pod)
 	s := config.GetLinux().GetSecurityContext()
 	for what, ok := range map[string]bool{
-		"command":           slices.Equal(config.Command, []string{"run", "1"}) && slices.Equal(config.Args, []string{"1", "$(Y)"}) && config.WorkingDir == "/srv",
-		"terminal":          config.Tty && config.Stdin && !config.StdinOnce,
-		"labels":            config.Labels["app"] == "web" && config.Labels[containerNameLabel] == "a" && config.Labels[podUIDLabel] == "uid-web" && config.Labels[nodeLabel] == "n1",
-		"annotations":       config.Annotations[restartCountAnnotation] == "0" && config.Annotations[gracePeriodAnnotation] == "7",
-		"log path":          config.LogPath == "a/0.log" && strings.HasSuffix(owner.LogDirectory, "/default_web_uid-web"),
-		"user":              s.RunAsUser.GetValue() == 9 && s.RunAsGroup.GetValue() == 2 && slices.Equal(s.SupplementalGroups, []int64{3, 4}),
-		"confinement":       s.ReadonlyRootfs && s.NoNewPrivs && !s.Privileged && len(s.MaskedPaths) > 0,
-		"capabilities":      slices.Equal(s.Capabilities.AddCapabilities, []string{"NET_ADMIN"}) && slices.Equal(s.Capabilities.DropCapabilities, []string{"ALL"}),
-		"seccomp":           s.Seccomp.ProfileType == cri.SecurityProfile_Unconfined,
-		"namespaces":        s.NamespaceOptions.Pid == cri.NamespaceMode_CONTAINER && s.NamespaceOptions.Network == cri.NamespaceMode_POD,
-		"sandbox":           owner.Hostname == "front" && owner.Linux.Sysctls["net.ipv4.tcp_syncookies"] == "1" && owner.Linux.SecurityContext.RunAsUser.GetValue() == 1,
-		"ports":             len(owner.PortMappings) == 1 && owner.PortMappings[0].HostPort == 8080 && owner.PortMappings[0].ContainerPort == 80,
-		"termination file":  hasMountAt(config.Mounts, "/dev/termination-log"),
-		"hosts file":        hasMountAt(config.Mounts, "/etc/hosts"),
-		"oom score":         config.Linux.Resources.OomScoreAdj == 1000,
-		"shares of nothing": config.Linux.Resources.CpuShares == 2,
+		"command":          slices.Equal(config.Command, []string{"run", "1"}) && slices.Equal(config.Args, []string{"1", "$(Y)"}) && config.WorkingDir == "/srv",
+		"terminal":         config.Tty && config.Stdin && !config.StdinOnce,
+		"labels":           config.Labels["app"] == "web" && config.Labels[containerNameLabel] == "a" && config.Labels[podUIDLabel] == "uid-web" && config.Labels[nodeLabel] == "n1",
+		"annotations":      config.Annotations[restartCountAnnotation] == "0" && config.Annotations[gracePeriodAnnotation] == "7",
+		"log path":         config.LogPath == "a/0.log" && strings.HasSuffix(owner.LogDirectory, "/default_web_uid-web"),
+		"user":             s.RunAsUser.GetValue() == 9 && s.RunAsGroup.GetValue() == 2 && slices.Equal(s.SupplementalGroups, []int64{3, 4}),
+		"confinement":      s.ReadonlyRootfs && s.NoNewPrivs && !s.Privileged && len(s.MaskedPaths) > 0,
+		"capabilities":     slices.Equal(s.Capabilities.AddCapabilities, []string{"NET_ADMIN"}) && slices.Equal(s.Capabilities.DropCapabilities, []string{"ALL"}),
+		"seccomp":          s.Seccomp.ProfileType == cri.SecurityProfile_Unconfined,
+		"namespaces":       s.NamespaceOptions.Pid == cri.NamespaceMode_CONTAINER && s.NamespaceOptions.Network == cri.NamespaceMode_POD,
+		"sandbox":          owner.Hostname == "front" && owner.Linux.Sysctls["net.ipv4.tcp_syncookies"] == "1" && owner.Linux.SecurityContext.RunAsUser.GetValue() == 1,
+		"ports":            len(owner.PortMappings) == 1 && owner.PortMappings[0].HostPort == 8080 && owner.PortMappings[0].ContainerPort == 80,
+		"termination file": hasMountAt(config.Mounts, "/dev/termination-log"),
+		"hosts file":       hasMountAt(config.Mounts, "/etc/hosts"),
+		"oom score":        config.Linux.Resources.OomScoreAdj == 1000,
+		"shares of 0":      config.Linux.Resources.CpuShares == 2,
 	} {
 		if !ok {
 			t.Errorf("%s is wrong in %v and %v", what, config, owner)
@@ -168,10 +168,10 @@ func TestLimits(t *testing.T) {
 		requests, limits []corev1.ResourceList
 		want             cgroup.Limits
 	}{
-		"best effort":       {requests: []corev1.ResourceList{nil}, limits: []corev1.ResourceList{nil}, want: cgroup.Limits{CPUShares: 2, Pids: 100}},
-		"all limited":       {requests: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), list("cpu", "500m", "memory", "1Gi")}, limits: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), list("cpu", "500m", "memory", "1Gi")}, want: cgroup.Limits{CPUShares: 1536, CPUQuota: 150000, Memory: 2 << 30, Pids: 100}},
-		"one not limited":   {requests: []corev1.ResourceList{list("cpu", "1"), nil}, limits: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), nil}, want: cgroup.Limits{CPUShares: 1024, Pids: 100}},
-		"the least of CPUs": {requests: []corev1.ResourceList{list("cpu", "1m")}, limits: []corev1.ResourceList{list("cpu", "1m")}, want: cgroup.Limits{CPUShares: 2, CPUQuota: 1000, Pids: 100}},
+		"best effort":                 {requests: []corev1.ResourceList{nil}, limits: []corev1.ResourceList{nil}, want: cgroup.Limits{CPUShares: 2, Pids: 100}},
+		"all limited":                 {requests: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), list("cpu", "500m", "memory", "1Gi")}, limits: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), list("cpu", "500m", "memory", "1Gi")}, want: cgroup.Limits{CPUShares: 1536, CPUQuota: 150000, Memory: 2 << 30, Pids: 100}},
+		"a container without a limit": {requests: []corev1.ResourceList{list("cpu", "1"), nil}, limits: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), nil}, want: cgroup.Limits{CPUShares: 1024, Pids: 100}},
+		"the least of CPUs":           {requests: []corev1.ResourceList{list("cpu", "1m")}, limits: []corev1.ResourceList{list("cpu", "1m")}, want: cgroup.Limits{CPUShares: 2, CPUQuota: 1000, Pids: 100}},
 	} {
 		pod := testPod("web")
 		for i := range tc.requests {

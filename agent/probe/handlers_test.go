@@ -61,19 +61,19 @@ func TestHTTP(t *testing.T) {
 		kind   outcome
 		want   string // part of the message
 	}{
-		"ok":                 {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(port)}, success, ""},
-		"399":                {corev1.HTTPGetAction{Path: "/399", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
-		"400":                {corev1.HTTPGetAction{Path: "/400", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 400"},
-		"500":                {corev1.HTTPGetAction{Path: "500", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 500"},
-		"named port":         {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("web")}, success, ""},
-		"unknown name":       {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("x")}, unknown, `couldn't find port: "x" is not a port of container "main"`},
-		"bad number":         {corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt(70000)}, unknown, "invalid port number: 70000; must be from 1 to 65535"},
-		"followed":           {corev1.HTTPGetAction{Path: "/here", Port: intstr.FromInt(port)}, failure, "statuscode: 500"},
-		"in circles":         {corev1.HTTPGetAction{Path: "/round", Port: intstr.FromInt(port)}, failure, "stopped after 10 redirects"},
-		"to elsewhere":       {corev1.HTTPGetAction{Path: "/away", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
-		"https":              {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls), Scheme: corev1.URISchemeHTTPS}, success, ""},
-		"plain to https":     {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls)}, failure, "statuscode: 400"},
-		"connection refused": {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(1)}, failure, "connection refused"},
+		"ok":                       {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(port)}, success, ""},
+		"399":                      {corev1.HTTPGetAction{Path: "/399", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
+		"400":                      {corev1.HTTPGetAction{Path: "/400", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 400"},
+		"500":                      {corev1.HTTPGetAction{Path: "500", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 500"},
+		"named port":               {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("web")}, success, ""},
+		"unknown name":             {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("x")}, unknown, `couldn't find port: "x" is not a port of container "main"`},
+		"bad number":               {corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt(70000)}, unknown, "invalid port number: 70000; must be from 1 to 65535"},
+		"followed":                 {corev1.HTTPGetAction{Path: "/here", Port: intstr.FromInt(port)}, failure, "statuscode: 500"},
+		"in circles":               {corev1.HTTPGetAction{Path: "/round", Port: intstr.FromInt(port)}, failure, "stopped after 10 redirects"},
+		"redirect to another host": {corev1.HTTPGetAction{Path: "/away", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
+		"https":                    {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls), Scheme: corev1.URISchemeHTTPS}, success, ""},
+		"plain to https":           {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls)}, failure, "statuscode: 400"},
+		"connection refused":       {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(1)}, failure, "connection refused"},
 	} {
 		a := probeHTTP(t.Context(), &tc.action, c, host)
 		if a.outcome != tc.kind || !strings.Contains(a.message, tc.want) || tc.want == "" && a.message != "" {

@@ -252,9 +252,9 @@ func TestWritePayloadRepairs(t *testing.T) {
 	for name, corrupt := range map[string]func(dir string) error{
 		"no link to a file":    func(dir string) error { return os.Remove(filepath.Join(dir, "a")) },
 		"half a swap":          func(dir string) error { return os.Symlink("nowhere", filepath.Join(dir, newDataDirName)) },
-		"current is gone":      func(dir string) error { return os.Remove(filepath.Join(dir, dataDirName)) },
+		"current link deleted": func(dir string) error { return os.Remove(filepath.Join(dir, dataDirName)) },
 		"version half written": func(dir string) error { return os.Mkdir(filepath.Join(dir, "..version-1"), 0o700) },
-		"version is gone": func(dir string) error {
+		"version directory deleted": func(dir string) error {
 			now, _ := os.Readlink(filepath.Join(dir, dataDirName))
 			return os.RemoveAll(filepath.Join(dir, now))
 		},

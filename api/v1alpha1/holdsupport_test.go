@@ -23,15 +23,15 @@ func TestHoldSupport(t *testing.T) {
 		change func(*coordinationv1.Lease)
 		why    string
 	}{
-		"advertised":         {func(*coordinationv1.Lease) {}, ""},
-		"no annotation":      {func(l *coordinationv1.Lease) { l.Annotations = nil }, "does not advertise Hold support"},
-		"no holder":          {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("") }, "has no holder"},
-		"another has it now": {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("kube") }, "now held by kube"},
-		"it is not renewed":  {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(-15 * time.Second) }, "has expired"},
-		"it lasts longer": {func(l *coordinationv1.Lease) {
+		"advertised":     {func(*coordinationv1.Lease) {}, ""},
+		"no annotation":  {func(l *coordinationv1.Lease) { l.Annotations = nil }, "does not advertise Hold support"},
+		"no holder":      {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("") }, "has no holder"},
+		"another holder": {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("kube") }, "now held by kube"},
+		"not renewed":    {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(-15 * time.Second) }, "has expired"},
+		"longer duration": {func(l *coordinationv1.Lease) {
 			l.Spec.RenewTime.Time, l.Spec.LeaseDurationSeconds = now.Add(-time.Minute), new(int32(90))
 		}, ""},
-		"it was never renewed": {func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil }, "has expired"},
+		"never renewed": {func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil }, "has expired"},
 		"annotation of version 0.1.0": {func(l *coordinationv1.Lease) {
 			l.Annotations = map[string]string{"berth.dev/honours-holds": "me default-scheduler,second"}
 		}, ""},

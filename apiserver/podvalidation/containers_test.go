@@ -33,7 +33,7 @@ func TestContainerPorts(t *testing.T) {
 	checkFaults(t, []fault{
 		{"port 0 is a missing port", `spec: {containers: [{name: c, image: x, ports: [{containerPort: 0}]}]}`,
 			[]string{`spec.containers[0].ports[0].containerPort: Required value`}},
-		{"two containers cannot have one port of the host",
+		{"host port used twice",
 			`spec: {containers: [{name: c, image: x, ports: [{containerPort: 1, hostPort: 9}]}, {name: d, image: x, ports: [{containerPort: 2, hostPort: 9}]}]}`,
 			[]string{`spec.containers[1].ports[0].hostPort: Duplicate value: "TCP//9"`}},
 		{"in the host's network a port is its own host port", `spec: {hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 1}]}]}`, nil},

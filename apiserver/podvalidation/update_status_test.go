@@ -34,7 +34,7 @@ func TestTerminatedContainersStayTerminated(t *testing.T) {
 		want       []string
 	}{
 		{"not where the pod always restarts", ``, 0, nil},
-		{"where it never does", `spec: {restartPolicy: Never}`, 1, []string{refused}},
+		{"restartPolicy Never", `spec: {restartPolicy: Never}`, 1, []string{refused}},
 		{"not after a failure where that is retried", `spec: {restartPolicy: OnFailure}`, 1, nil},
 		{"after success where failures are retried", `spec: {restartPolicy: OnFailure}`, 0, []string{refused}},
 		{"not where the container's own policy restarts it",

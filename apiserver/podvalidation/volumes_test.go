@@ -18,7 +18,7 @@ func TestVolumes(t *testing.T) {
 			[]string{`spec.volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: 60: may not specify a duration less than 10 minutes`}},
 		{"a file is projected once", `spec: {volumes: [{name: v, projected: {sources: [{secret: {name: s, items: [{key: k, path: f}]}}, {configMap: {name: m, items: [{key: k, path: f}]}}]}}]}`,
 			[]string{`spec.volumes[0].projected: Invalid value: "m": conflicting duplicate paths`}},
-		{"a claim template asks for storage", `spec: {volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}}}]}`,
+		{"a claim template must request storage", `spec: {volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce]}}}}]}`,
 			[]string{`spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources[storage]: Required value`}},
 		{"an image volume names its image", `spec: {volumes: [{name: v, image: {}}]}`,
 			[]string{`spec.volumes[0].image.reference: Required value`}},

@@ -57,10 +57,10 @@ func TestPodRow(t *testing.T) {
 		"pending": {spec: two, status: corev1.PodStatus{Phase: corev1.PodPending}, want: "0/2|Pending|0"},
 		"gated": {spec: two, status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated}}}, want: "0/2|SchedulingGated|0"},
-		"one crashed before": {spec: two, status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+		"one container crashed before": {spec: two, status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
 			{Name: "a", Ready: true, State: running, RestartCount: 2, LastTerminationState: done("Error", 1)}, {Name: "b", Ready: true, State: running}}},
 			want: "2/2|Running|2 (120m ago)"},
-		"one completed": {spec: two, status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
+		"one container completed": {spec: two, status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{
 			{Name: "a", State: done("Completed", 0)}, {Name: "b", Ready: true, State: running}}}, want: "1/2|NotReady|0"},
 		"exit code":   {spec: two, status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "a", State: done("", 3)}}}, want: "0/2|ExitCode:3|0"},
 		"evicted":     {spec: two, status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}, deleted: true, want: "0/2|Evicted|0"},

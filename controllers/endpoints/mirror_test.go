@@ -148,14 +148,14 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 		subsets []corev1.EndpointSubset
 		want    string
 	}{
-		"many addresses are in one":         {[]corev1.EndpointSubset{{Addresses: at(many...), Ports: ports("a")}}, "IPv4 a:97/TCP 150 addresses"},
+		"many addresses in one slice":       {[]corev1.EndpointSubset{{Addresses: at(many...), Ports: ports("a")}}, "IPv4 a:97/TCP 150 addresses"},
 		"equal ports are together":          {[]corev1.EndpointSubset{{Addresses: at("1.0.0.2"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.1"), Ports: ports("b", "a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1 1.0.0.2"},
 		"equal addresses are together":      {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("b")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1"},
 		"a port in part of them is apart":   {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.2"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1 1.0.0.2; IPv4 b:98/TCP 1.0.0.1"},
 		"once not ready is not ready":       {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1(not ready)"},
 		"ready at one port only":            {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("b")}}, "IPv4 a:97/TCP 1.0.0.1(not ready); IPv4 b:98/TCP 1.0.0.1"},
 		"without ports":                     {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.2")}}, "IPv4 1.0.0.1 1.0.0.2"},
-		"without ports in one of the two":   {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1"},
+		"without ports in one subset":       {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1"},
 		"one address of two pods of a name": {[]corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "1"}}, {IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "2"}}}}}, "IPv4 1.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 		judgedBy time.Time
 		alive    bool
 	}{
-		"as it was judged":          {renewed, false},
+		"unchanged":                 {renewed, false},
 		"renewed since":             {renewed.Add(-time.Minute), true},
 		"judged by no renewal ever": {time.Time{}, false},
 	} {

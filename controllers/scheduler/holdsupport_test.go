@@ -35,10 +35,10 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 	}{
 		"the Lease is made":                        {nil, nil, false},
 		"ours is renewed":                          {held("me", time.Minute), nil, false},
-		"one that ran out is taken":                {held("another", time.Hour), nil, false},
-		"one of another scheduler is left alone":   {held("another", time.Second), nil, true},
+		"expired Lease":                            {held("another", time.Hour), nil, false},
+		"another scheduler's Lease":                {held("another", time.Second), nil, true},
 		"the Lease of the election gets the words": {held("me", time.Second), same, false},
-		"it leads by another Lease":                {nil, &Election{Namespace: "kube-system", Name: "kube-scheduler"}, false},
+		"election with another Lease":              {nil, &Election{Namespace: "kube-system", Name: "kube-scheduler"}, false},
 	} {
 		client := fake.NewClientset()
 		if tc.existing != nil {

@@ -37,10 +37,10 @@ func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 		"its clock is ahead":           {loops: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, refused: "controller taints"},
 		"its clock is behind":          {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, refused: "controller taints"},
 		"gone":                         {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute},
-		"long gone":                    {loops: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
+		"expired long ago":             {loops: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
 		"given back":                   {loops: []string{"taints"}, ago: time.Second},
 		"all twins are off":            {loops: []string{"taints", "podgc"}, off: []string{"taints", "podgc"}, holder: "kcm_1", ago: time.Second},
-		"one twin is off":              {loops: []string{"taints", "podgc"}, off: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "controller podgc"},
+		"one equivalent is off":        {loops: []string{"taints", "podgc"}, off: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "controller podgc"},
 		"loops without twins may stay": {loops: []string{"records"}, holder: "kcm_1", ago: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,11 +13,11 @@ func TestSelects(t *testing.T) {
 		labels   map[string]string
 		want     bool
 	}{
-		"what it names":          {&metav1.LabelSelector{MatchLabels: web}, web, true},
+		"matching labels":        {&metav1.LabelSelector{MatchLabels: web}, web, true},
 		"another":                {&metav1.LabelSelector{MatchLabels: web}, map[string]string{"app": "db"}, false},
 		"all, but not unlabeled": {&metav1.LabelSelector{}, nil, false},
 		"none":                   {nil, web, false},
-		"what cannot be read":    {&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}}, web, false},
+		"invalid selector":       {&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: "Like"}}}, web, false},
 	} {
 		if got := Selects(tc.selector, &metav1.ObjectMeta{Labels: tc.labels}); got != tc.want {
 			t.Errorf("%s: %v", name, got)

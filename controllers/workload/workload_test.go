@@ -49,14 +49,14 @@ func TestClaim(t *testing.T) {
 		actions string
 		err     string
 	}{
-		"adopts and releases":   {owner: o, own: "mine alone", actions: "alone former"},
-		"terminating: neither":  {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine former"},
-		"a deleted pod":         {owner: o, fails: map[string]error{"alone": apierrors.NewNotFound(corev1.Resource("pods"), "alone")}, own: "mine", actions: "alone former"},
-		"one that is not let":   {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", actions: "alone former", err: "adopting alone: no"},
-		"a release that fails":  {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", actions: "alone former", err: "releasing former: no"},
-		"released by another":   {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", actions: "alone former"},
-		"really it is to go":    {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted"},
-		"really it was another": {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced"},
+		"adopts and releases":  {owner: o, own: "mine alone", actions: "alone former"},
+		"terminating: neither": {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine former"},
+		"a deleted pod":        {owner: o, fails: map[string]error{"alone": apierrors.NewNotFound(corev1.Resource("pods"), "alone")}, own: "mine", actions: "alone former"},
+		"forbidden":            {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", actions: "alone former", err: "adopting alone: no"},
+		"a release that fails": {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", actions: "alone former", err: "releasing former: no"},
+		"released by another":  {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", actions: "alone former"},
+		"deleted in the API":   {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted"},
+		"replaced in the API":  {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var actions []string
@@ -90,10 +90,10 @@ func newReplacedOwner(edit func(*appsv1.ReplicaSet)) *Owner {
 
 func TestSlowStartBatch(t *testing.T) {
 	for name, tc := range map[string]struct{ n, failAt, tried, done int }{
-		"all go well":            {20, -1, 20, 20},
-		"the first fails":        {20, 0, 1, 0},
-		"one of the third batch": {20, 4, 7, 6},
-		"nothing to do":          {0, -1, 0, 0},
+		"all go well":                {20, -1, 20, 20},
+		"the first fails":            {20, 0, 1, 0},
+		"failure in the third batch": {20, 4, 7, 6},
+		"nothing to do":              {0, -1, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tried := make(chan int, tc.n)

@@ -53,12 +53,12 @@ func TestAllowed(t *testing.T) {
 		healthy       int32
 		ledger, stale int32
 	}{
-		"status and count agree":             {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 5, 2, 2},
-		"the status is behind: one has died": {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 4, 1, 2},
-		"the status is behind: one has come": {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 9, 2, 2},
-		"fewer than desired":                 {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 1, 0, 2},
-		"the status is of an older budget":   {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3, Generation: 2, ObservedGeneration: 1}, 5, 0, 2},
-		"no status":                          {model.Budget{}, 5, 0, 0},
+		"status and count agree":           {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 5, 2, 2},
+		"stale status: a pod failed":       {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 4, 1, 2},
+		"stale status: a pod was added":    {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 9, 2, 2},
+		"fewer than desired":               {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 1, 0, 2},
+		"the status is of an older budget": {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3, Generation: 2, ObservedGeneration: 1}, 5, 0, 2},
+		"no status":                        {model.Budget{}, 5, 0, 0},
 	} {
 		if got := budget.Ledger.Allowed(&c.b, c.healthy); got != c.ledger {
 			t.Errorf("%s: the ledger allows %d, want %d", name, got, c.ledger)

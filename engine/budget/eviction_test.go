@@ -55,8 +55,8 @@ func TestCheck(t *testing.T) {
 		budget func(*model.Budget)
 		want   string
 	}{
-		"it is allowed":       {nil, nil, "granted for b"},
-		"it is not":           {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
+		"allowed":             {nil, nil, "granted for b"},
+		"not allowed":         {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
 		"too few are healthy": {nil, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 }, "refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
 		"the count failed":    {nil, func(b *model.Budget) { exhausted(b); b.SyncError = "why" }, "refused: The disruption budget b does not allow evicting pods currently because it failed sync: why"},
 		"an old status":       {nil, func(b *model.Budget) { b.Generation = 1 }, "refused: The disruption budget b is still being processed by the server. in 10s"},
@@ -70,7 +70,7 @@ func TestCheck(t *testing.T) {
 		"unready":        {unready, exhausted, "granted guarded"},
 		"unready, not met": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 },
 			"refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
-		"unready, nothing wanted": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy, b.DesiredHealthy = 0, 0 },
+		"unready, 0 desired": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy, b.DesiredHealthy = 0, 0 },
 			"refused: The disruption budget b needs 0 healthy pods and has 0 currently"},
 		"unready, always allowed": {unready, func(b *model.Budget) {
 			exhausted(b)
@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 		"entry of another request": {nil, withEntry, "refused: Another eviction of the pod is in progress; the disruption budget b has an entry for it in 1s"},
 		"booked and marked":        {func(p *model.Pod) { p.DisruptionReason = "EvictionByEvictionAPI" }, withEntry, "granted"},
 		"paid long ago":            {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
-		"it never will": {nil, func(b *model.Budget) {
+		"never allowed": {nil, func(b *model.Budget) {
 			exhausted(b)
 			b.MinAvailable, b.MaxUnavailable = model.IntOrPercent{}, amount(0)
 		},
@@ -146,12 +146,12 @@ func TestCheckForbidsImpossibleEviction(t *testing.T) {
 		budget func(*model.Budget)
 		want   string
 	}{
-		"none may miss":      {nil, none, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget"},
-		"all must be there":  {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable = percent(100) }, "forbidden: The disruption budget b can never allow it: spec.minAvailable is 100%: lower it, or delete the budget"},
-		"no controller":      {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { none(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller with a replica count: set spec.minAvailable to a number instead"},
-		"there is one more":  {nil, func(b *model.Budget) { none(b); b.DisruptionsAllowed = 1 }, "granted for b"},
-		"a program's budget": {nil, func(b *model.Budget) { none(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
-		"it only waits":      {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
+		"maxUnavailable 0":          {nil, none, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget"},
+		"minAvailable 100%":         {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable = percent(100) }, "forbidden: The disruption budget b can never allow it: spec.minAvailable is 100%: lower it, or delete the budget"},
+		"no controller":             {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { none(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller with a replica count: set spec.minAvailable to a number instead"},
+		"one pod more than desired": {nil, func(b *model.Budget) { none(b); b.DisruptionsAllowed = 1 }, "granted for b"},
+		"a program's budget":        {nil, func(b *model.Budget) { none(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
+		"temporarily refused":       {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
 	} {
 		if got := checkEviction(end, c.pod, c.budget); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

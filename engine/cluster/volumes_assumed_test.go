@@ -210,17 +210,17 @@ func TestVolumePlanCompletion(t *testing.T) {
 		ready bool
 		lost  string
 	}{
-		"nothing yet": {func(s *State) {}, false, ""},
-		"reserved":    {func(s *State) { s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref}) }, false, ""},
-		"bound":       {func(s *State) { s.UpsertPVC(bound) }, true, ""},
+		"unbound":  {func(s *State) {}, false, ""},
+		"reserved": {func(s *State) { s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref}) }, false, ""},
+		"bound":    {func(s *State) { s.UpsertPVC(bound) }, true, ""},
 		"bound, volume not known": {func(s *State) {
 			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.VolumeName, c.Bound = "w", true }))
 		}, false, ""},
-		"bound elsewhere": {func(s *State) {
+		"bound to another volume": {func(s *State) {
 			s.UpsertPVC(bound)
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref, Affinity: on("2")})
 		}, true, `persistentvolumeclaim "c" was bound to persistentvolume "v", which node "n" does not reach`},
-		"volume gone": {func(s *State) { s.RemovePV("v") }, false, `persistentvolume "v" is gone`},
+		"volume deleted": {func(s *State) { s.RemovePV("v") }, false, `persistentvolume "v" is gone`},
 		"volume taken": {func(s *State) {
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: model.ClaimRef{Namespace: "x", Name: "d"}})
 		}, false, `persistentvolume "v" is not reserved for persistentvolumeclaim "c" any more`},
@@ -228,7 +228,7 @@ func TestVolumePlanCompletion(t *testing.T) {
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref})
 			s.UpsertPV(&model.PersistentVolume{Name: "v"})
 		}, false, `persistentvolume "v" is not reserved for persistentvolumeclaim "c" any more`},
-		"claim gone": {func(s *State) { s.RemovePVC("x", "c") }, false, `persistentvolumeclaim "c" is gone`},
+		"claim deleted": {func(s *State) { s.RemovePVC("x", "c") }, false, `persistentvolumeclaim "c" is gone`},
 		"another claim": {func(s *State) { s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.UID = "c2" })) },
 			false, `persistentvolumeclaim "c" is gone`},
 		"other selected node": {func(s *State) {

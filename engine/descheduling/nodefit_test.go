@@ -23,7 +23,7 @@ func TestNodeFit(t *testing.T) {
 		{"cordoned", model.PodSpec{}, func(n *Node) { n.Unschedulable = true }, false},
 		{"selector", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, nil, false},
 		{"selected", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, func(n *Node) { n.Labels = web }, true},
-		{"affinity to nothing", model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true}}, nil, false},
+		{"affinity without terms", model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true}}, nil, false},
 		{"NoSchedule", model.PodSpec{}, taint(model.NoSchedule), false},
 		{"NoExecute", model.PodSpec{}, taint(model.NoExecute), false},
 		{"PreferNoSchedule", model.PodSpec{}, taint(model.PreferNoSchedule), true},
@@ -36,7 +36,7 @@ func TestNodeFit(t *testing.T) {
 		{"devices taken", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 2}}}}, func(n *Node) {
 			n.Allocatable.Scalars = []model.Scalar{{Name: "gpu", Amount: 2}}
 		}, false},
-		{"as many pods as it takes", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 2 }, true},
+		{"maximum number of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 2 }, true},
 		{"full of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 1 }, false},
 		{"apart from a pod there", apart, func(n *Node) { n.Labels = model.LabelsOf(map[string]string{"host": "2"}) }, false},
 		{"apart, by a label that is not there", apart, nil, true},

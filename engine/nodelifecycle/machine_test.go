@@ -36,10 +36,10 @@ func TestTaintRates(t *testing.T) {
 		after time.Duration
 		want  []string
 	}{
-		"a normal zone: one in 10 s":       {[]int{50}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
-		"a large one that is partly lost":  {[]int{60}, 40, 5 * time.Minute, []string{"150 a00", "250 a01", "350 a02"}},
-		"a small one that is partly lost":  {[]int{50}, 40, time.Hour, nil},
-		"a lost zone of two: one in 10 s":  {[]int{3, 3}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
+		"normal zone: one node in 10 s":           {[]int{50}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
+		"large zone, partially lost":              {[]int{60}, 40, 5 * time.Minute, []string{"150 a00", "250 a01", "350 a02"}},
+		"small zone, partially lost":              {[]int{50}, 40, time.Hour, nil},
+		"one of two zones lost: one node in 10 s": {[]int{3, 3}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
 		"all zones":                        {[]int{50}, 50, time.Hour, nil},
 		"two of three are not partly lost": {[]int{3}, 2, time.Minute, []string{"150 a00", "160 a01"}},
 	} {

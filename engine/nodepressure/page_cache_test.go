@@ -122,9 +122,9 @@ func TestForecast(t *testing.T) {
 		"one step":               {[]int64{1900, 150, 150, 150}, true, -1},
 		"off":                    {[]int64{1900, 1400, 900, 400, 150}, false, -1},
 		"off, but below":         {[]int64{1900, 1400, 900, 400, 50}, false, 4},
-		"falls and comes back":   {[]int64{1900, 1400, 1800, 1300, 1700}, true, -1},
+		"falls and rises again":  {[]int64{1900, 1400, 1800, 1300, 1700}, true, -1},
 		"fast, but slowing down": {[]int64{900, 840, 830, 825, 820}, true, -1},
-		"it is as good as full":  {[]int64{103, 102, 101, 100}, true, -1},
+		"almost full":            {[]int64{103, 102, 101, 100}, true, -1},
 		"two figures of a time?": {[]int64{800}, true, -1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,8 +40,8 @@ func TestMemoryEvictionDuringReclaim(t *testing.T) {
 
 func TestReclaimCancelsEviction(t *testing.T) {
 	for name, o := range map[string]*Observation{
-		"enough":   full(9000, 50, 1000, using("a", 50)),
-		"pod gone": full(9000, 5, 1000, using("b", 50)),
+		"enough":      full(9000, 50, 1000, using("a", 50)),
+		"pod deleted": full(9000, 5, 1000, using("b", 50)),
 	} {
 		m := diskAndMemory()
 		m.Step(at(0), full(0, 5, 1000, using("a", 50)))

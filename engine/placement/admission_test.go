@@ -25,12 +25,12 @@ func TestAdmissionCheck(t *testing.T) {
 		want string // reasons
 		says string // within the first message
 	}{
-		"it fits":               {build.Node("n"), build.Pod("p", build.Requests(1000, 1<<30)), "", ""},
+		"fits":                  {build.Node("n"), build.Pod("p", build.Requests(1000, 1<<30)), "", ""},
 		"all that is too much":  {build.Node("n", crowded), build.Pod("p", build.Requests(3600, 7<<30)), "OutOfpods OutOfcpu OutOfmemory", "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1"},
 		"how much":              {build.Node("n"), build.Pod("p", build.Requests(3600, 0)), "OutOfcpu", "Node didn't have enough resource: cpu, requested: 3600, used: 500, capacity: 4000"},
 		"a resource unknown":    {build.Node("n"), build.Pod("p", scalar("example.com/x", 3)), "", ""},
-		"huge pages it has not": {build.Node("n"), build.Pod("p", scalar("hugepages-2Mi", 3)), "OutOfhugepages-2Mi", ""},
-		"a label it has not":    {build.Node("n"), build.Pod("p", wants("zone", "a")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
+		"missing huge pages":    {build.Node("n"), build.Pod("p", scalar("hugepages-2Mi", 3)), "OutOfhugepages-2Mi", ""},
+		"missing label":         {build.Node("n"), build.Pod("p", wants("zone", "a")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
 		"a port that is taken":  {build.Node("n"), build.Pod("p", port(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
 		"another port":          {build.Node("n"), build.Pod("p", port(81)), "", ""},
 		"another node's":        {build.Node("n"), build.Pod("p", build.OnNode("m")), "NodeName", ""},

@@ -20,7 +20,7 @@ func TestNodeShouldRunDaemonPod(t *testing.T) {
 		"a soft taint":             {taint: model.Taint{Key: "x", Effect: model.PreferNoSchedule}, may: true, stay: true},
 		"a taint against new pods": {taint: model.Taint{Key: "x", Effect: model.NoSchedule}, stay: true},
 		"a taint against all pods": {taint: model.Taint{Key: "x", Effect: model.NoExecute}},
-		"a taint that it tolerates": {taint: model.Taint{Key: "x", Effect: model.NoExecute},
+		"tolerated taint": {taint: model.Taint{Key: "x", Effect: model.NoExecute},
 			spec: model.PodSpec{Tolerations: []model.Toleration{{Key: "x", Op: model.TolExists}}}, may: true, stay: true},
 	} {
 		n := &model.Node{Name: "a"}

@@ -22,12 +22,12 @@ func TestOutcomes(t *testing.T) {
 		pod  *model.Pod
 		want string
 	}{
-		"a pod that fits is scheduled":       {build.Pod("p"), "scheduled"},
-		"of another scheduler it is ignored": {build.Pod("p", foreign, gated), "ignored"},
-		"finished it is ignored":             {build.Pod("p", func(p *model.Pod) { p.Phase = model.Failed }, dying), "ignored"},
-		"dying it is skipped":                {build.Pod("p", dying), "skipped"},
-		"gates come before that":             {build.Pod("p", dying, gated), "gated SchedulingGates: waiting for scheduling gates: [b a]"},
-		"device claims hold it":              {build.Pod("p", claims(model.PodResourceClaim{Name: "c", Claim: "x"})), `gated DynamicResources: could not find ResourceClaim "default/x"`},
+		"a pod that fits is scheduled": {build.Pod("p"), "scheduled"},
+		"pod of another scheduler":     {build.Pod("p", foreign, gated), "ignored"},
+		"finished pod":                 {build.Pod("p", func(p *model.Pod) { p.Phase = model.Failed }, dying), "ignored"},
+		"terminating pod":              {build.Pod("p", dying), "skipped"},
+		"gates come before that":       {build.Pod("p", dying, gated), "gated SchedulingGates: waiting for scheduling gates: [b a]"},
+		"pod with device claims":       {build.Pod("p", claims(model.PodResourceClaim{Name: "c", Claim: "x"})), `gated DynamicResources: could not find ResourceClaim "default/x"`},
 		"templates of them, too": {build.Pod("p", claims(model.PodResourceClaim{Name: "c", Template: "x"})),
 			`gated DynamicResources: pod "default/p": ResourceClaim not created yet`},
 		"so does a group": {build.Pod("p", build.Spec(func(s *model.PodSpec) { s.SchedulingGroup = "g" })),

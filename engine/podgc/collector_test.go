@@ -59,15 +59,15 @@ func TestRules(t *testing.T) {
 		pods []Pod
 		want string
 	}{
-		"out of service, and being deleted": {Options{}, pods("a@out deleting", "b@out", "c@down deleting", "d@odd deleting"), "a"},
-		"never bound, and being deleted":    {Options{}, pods("a@ deleting", "b@", "c@up deleting"), "a"},
-		"too many have ended":               {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up finished age=7", "d@up"), "b"},
-		"evicted ones first":                {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up evicted age=1", "d@up evicted age=2"), "d c"},
-		"no threshold":                      {Options{}, pods("a@up finished", "b@up evicted"), ""},
-		"a cap for each owner":              {Options{EvictedCap: 1}, pods("a@up evicted owner=x age=5", "b@up evicted owner=x age=4", "c@up evicted owner=y", "d@up finished owner=x"), "a"},
-		"pods without an owner are one":     {Options{EvictedCap: 1}, pods("a@up evicted age=5", "b@up evicted age=4"), "a"},
-		"age of evicted pods":               {Options{EvictedTTL: time.Minute}, pods("a@up evicted age=60", "b@up evicted age=59", "c@up finished age=100"), "a"},
-		"the first rule counts":             {Options{Threshold: 1}, pods("a@out deleting finished", "b@up finished"), "a"},
+		"out of service, and being deleted":    {Options{}, pods("a@out deleting", "b@out", "c@down deleting", "d@odd deleting"), "a"},
+		"never bound, and being deleted":       {Options{}, pods("a@ deleting", "b@", "c@up deleting"), "a"},
+		"too many have ended":                  {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up finished age=7", "d@up"), "b"},
+		"evicted pods first":                   {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up evicted age=1", "d@up evicted age=2"), "d c"},
+		"no threshold":                         {Options{}, pods("a@up finished", "b@up evicted"), ""},
+		"a cap for each owner":                 {Options{EvictedCap: 1}, pods("a@up evicted owner=x age=5", "b@up evicted owner=x age=4", "c@up evicted owner=y", "d@up finished owner=x"), "a"},
+		"pods without an owner form one group": {Options{EvictedCap: 1}, pods("a@up evicted age=5", "b@up evicted age=4"), "a"},
+		"age of evicted pods":                  {Options{EvictedTTL: time.Minute}, pods("a@up evicted age=60", "b@up evicted age=59", "c@up finished age=100"), "a"},
+		"the first rule counts":                {Options{Threshold: 1}, pods("a@out deleting finished", "b@up finished"), "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := names(New(tc.o).Collect(zero, tc.pods, nodes)); got != tc.want {

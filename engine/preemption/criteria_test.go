@@ -107,7 +107,7 @@ func TestCriteria(t *testing.T) {
 			"n1": {"a 10 4000 1"}, "n2": {"b 5 2000 1", "c 5 2000 1"}}, 4000, "n2: b c"},
 		"then the smallest sum": {map[string][]string{
 			"n1": {"a 5 2000 1", "b 5 2000 1"}, "n2": {"c 5 2000 1", "d 4 2000 1"}}, 4000, "n2: c d"},
-		"a sum counts victims before it weighs them": {map[string][]string{
+		"sum of priorities with an offset per victim": {map[string][]string{
 			"n1": {"a 5 2000 1", "b -9 2000 1"}, "n2": {"c 5 4000 1"}}, 4000, "n2: c"},
 		"then the latest of the earliest starts of the highest": {map[string][]string{
 			"n1": {"a 5 2000 1", "b 5 2000 9"}, "n2": {"c 5 2000 3", "d 5 2000 4"}}, 4000, "n2: c d"},
@@ -119,7 +119,7 @@ func TestCriteria(t *testing.T) {
 			"n1": {"a 5 1000 1", "b 4 1000 1", "c 3 1000 1", "d 2 1000 1"}}, 1500, "n1: c d"},
 		"of equals the oldest": {map[string][]string{
 			"n1": {"a 5 1000 3", "b 5 1000 1", "c 5 1000 2", "d 5 1000 4"}}, 1500, "n1: a d"},
-		"who is too large to come back goes alone": {map[string][]string{
+		"only the pod that cannot be reprieved": {map[string][]string{
 			"n1": {"a 5 3000 1", "b 4 500 1", "c 3 500 1"}}, 2000, "n1: a"},
 		"equal priority is no victim": {map[string][]string{
 			"n1": {"a 1000 4000 1"}, "n2": {"b 1000 2000 1", "c 5 2000 1"}}, 3000, "none"},

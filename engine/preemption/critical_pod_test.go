@@ -53,11 +53,11 @@ func TestVictimsForCriticalPod(t *testing.T) {
 	}{
 		"no victims":                    {[]*model.Pod{asking("g1", 2000, 2000, 0)}, ""},
 		"a best effort pod is no room":  {[]*model.Pod{asking("b1", 0, 0, 0), asking("u1", 2000, 2000, 0), asking("g1", 2000, 2000, 0)}, "u1"},
-		"who is enough leaves alone":    {[]*model.Pod{asking("u1", 500, 500, 0), asking("g1", 3500, 3500, 0)}, "g1"},
-		"guaranteed ones at last":       {[]*model.Pod{asking("u1", 600, 600, 0), asking("g1", 500, 500, 0), asking("g2", 2900, 2900, 0)}, "u1 g1"},
+		"one sufficient victim":         {[]*model.Pod{asking("u1", 500, 500, 0), asking("g1", 3500, 3500, 0)}, "g1"},
+		"guaranteed pods last":          {[]*model.Pod{asking("u1", 600, 600, 0), asking("g1", 500, 500, 0), asking("g2", 2900, 2900, 0)}, "u1 g1"},
 		"the nearest":                   {[]*model.Pod{asking("u1", 3000, 0, 0), asking("u2", 400, 3000, 0), asking("u3", 600, 1000, 0)}, "u3 u1"},
 		"of equals the smaller":         {[]*model.Pod{asking("u1", 2000, 2200, 0), asking("u2", 2000, 1800, 0)}, "u2"},
-		"critical ones stay":            {[]*model.Pod{asking("u1", 4000, 4000, systemCritical)}, "no"},
+		"critical pods are not victims": {[]*model.Pod{asking("u1", 4000, 4000, systemCritical)}, "no"},
 		"unless they are less critical": {[]*model.Pod{asking("u1", 4000, 4000, systemCritical-1)}, "u1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ func TestOlderBudgetOutcomeIsIgnored(t *testing.T) {
 		since Event // what the watch has shown since, or nil
 		want  *model.Budget
 	}{
-		"nothing since":   {nil, at("99", 0)},
+		"no change since": {nil, at("99", 0)},
 		"a change before": {at("98", 3), at("99", 0)},
 		"a change since":  {at("100", 2), at("100", 2)},
 		"deleted since":   {Remove{at("7", 1)}, nil},

@@ -87,11 +87,11 @@ func events(e ...Event) []Event { return e }
 func TestDueTimes(t *testing.T) {
 	edited := func(s int64) Pod { return on("n", "p", tol("a", s)) }
 	for name, machineTest := range map[string][]step{
-		"a pod that does not bear the taint goes at once": {
+		"not tolerated: evicted immediately": {
 			{10, events(on("n", "p"), tainted("n", "a@10")), "evict p by a due 10", 0}},
 		"tolerated without a limit": {
 			{10, events(on("n", "p", tol("a", -1)), tainted("n", "a@10")), "", 0}},
-		"one that bears it for a while goes then": {
+		"tolerationSeconds": {
 			{10, events(on("n", "p", tol("a", 300)), tainted("n", "a@10")), "", 310}, {310, nil, "evict p by a due 310", 0}, {400, nil, "", 0}},
 		"no time and less are at once": {
 			{10, events(on("n", "p", tol("a", 0)), tainted("n", "a@10")), "evict p by a due 10", 0}},
@@ -99,23 +99,23 @@ func TestDueTimes(t *testing.T) {
 			{10, events(on("n", "p", tol("a", 300), tol("b", 20)), tainted("n", "a@10", "b@10")), "", 30}},
 		"the first toleration that bears a taint counts": {
 			{10, events(on("n", "p", tol("a", 300), tol("a", 20)), tainted("n", "a@10")), "", 310}},
-		"one of two taints goes (kubernetes#90794)": {
+		"one of two taints is removed (kubernetes#90794)": {
 			{10, events(on("n", "p", tol("a", 300), tol("b", 20)), tainted("n", "a@10", "b@10")), "", 30},
 			{20, events(tainted("n", "a@10")), "", 310}},
 		"the toleration is made longer (kubernetes#102993)": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {30, events(edited(600)), "", 610}},
-		"and shorter than what is over": {
+		"tolerationSeconds reduced below the elapsed time": {
 			{10, events(edited(600), tainted("n", "a@10")), "", 610}, {100, events(edited(60)), "evict p by a due 70", 0}},
-		"the taint goes": {
+		"taint removed": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {30, events(tainted("n")), "cancel p", 0}},
-		"the pod comes later than the taint": {
+		"pod created after the taint": {
 			{10, events(tainted("n", "a@10")), "", 0},
 			{100, events(Pod{Namespace: "ns", Name: "p", UID: "u", Node: "n", Bound: at(100), Tolerations: edited(60).Tolerations}), "", 160}},
-		"a taint without a time counts from when it is seen": {
+		"taint without timeAdded": {
 			{10, events(tainted("n", "a"), edited(60)), "", 70}, {20, events(tainted("n", "a", "other@20"), edited(60)), "evict p by other due 20", 0}},
-		"the node goes": {
+		"node deleted": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(NodeDeleted{"n"}), "", 0}},
-		"the pod goes": {
+		"pod deleted": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(PodDeleted{"ns", "p"}), "", 0}},
 		"a namesake has its own time": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70},
@@ -130,7 +130,7 @@ func TestFixedDueTimes(t *testing.T) {
 	for name, machineTest := range map[string][]step{
 		"edits come too late": {
 			{10, events(edited(60), tainted("n", "a@0")), "", 70}, {30, events(edited(600)), "", 70}, {40, events(edited(1)), "", 70}},
-		"so does the end of one of two taints": {
+		"one of two taints removed": {
 			{10, events(edited(300), tainted("n", "a@10", "b@10")), "", 30}, {20, events(tainted("n", "a@10")), "", 30}},
 		"the end of all does not": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(tainted("n")), "cancel p", 0}},

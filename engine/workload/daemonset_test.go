@@ -63,19 +63,19 @@ func TestOnePodPerNode(t *testing.T) {
 		nodes, pods, want string
 		edit              func([]DaemonNode)
 	}{
-		"made where it is missing":     {nodes: "a b c", pods: "b/v2", want: "+a +c"},
-		"not where it does not belong": {nodes: "a b", want: "+b", edit: func(n []DaemonNode) { n[0].ShouldRun, n[0].ShouldContinue = false, false }},
-		"deleted where it may not stay": {nodes: "a", pods: "a/v2", want: "-p0/0",
+		"missing pod is created": {nodes: "a b c", pods: "b/v2", want: "+a +c"},
+		"no pod on other nodes":  {nodes: "a b", want: "+b", edit: func(n []DaemonNode) { n[0].ShouldRun, n[0].ShouldContinue = false, false }},
+		"pod deleted if the node does not match": {nodes: "a", pods: "a/v2", want: "-p0/0",
 			edit: func(n []DaemonNode) { n[0].ShouldRun, n[0].ShouldContinue = false, false }},
-		"left alone where it may stay":       {nodes: "a", pods: "a/v2", edit: func(n []DaemonNode) { n[0].ShouldRun = false }},
-		"waits for one that is stopped":      {nodes: "a", pods: "a/v2:-"},
-		"not for one that ended and is gone": {nodes: "a", pods: "a/v2:x,-", want: "+a"},
-		"failed ones are cleared":            {nodes: "a", pods: "a/v2:x", want: "-p0/1"},
-		"ended ones are cleared":             {nodes: "a", pods: "a/v2:ok", want: "-p0/2"},
-		"the oldest of two stays":            {nodes: "a", pods: "a/v2 a/v2", want: "-p1/3"},
-		"a bound one before one that waits":  {nodes: "a", pods: "a/v2:? a/v2", want: "-p0/3"},
-		"one for a node that is gone":        {nodes: "a", pods: "a/v2 gone/v2:?", want: "-p1/0"},
-		"too early":                          {nodes: "a b", pods: "b/v2:x", edit: func(n []DaemonNode) { n[0].NotBefore, n[1].NotBefore = noon.Add(1), noon.Add(1) }},
+		"pod kept if only NoSchedule excludes it":                  {nodes: "a", pods: "a/v2", edit: func(n []DaemonNode) { n[0].ShouldRun = false }},
+		"waits for a terminating pod":                              {nodes: "a", pods: "a/v2:-"},
+		"does not wait for a terminated pod that is being deleted": {nodes: "a", pods: "a/v2:x,-", want: "+a"},
+		"failed pods are deleted":                                  {nodes: "a", pods: "a/v2:x", want: "-p0/1"},
+		"succeeded pods are deleted":                               {nodes: "a", pods: "a/v2:ok", want: "-p0/2"},
+		"of two pods the older one stays":                          {nodes: "a", pods: "a/v2 a/v2", want: "-p1/3"},
+		"a bound pod before a pending one":                         {nodes: "a", pods: "a/v2:? a/v2", want: "-p0/3"},
+		"pod of a deleted node":                                    {nodes: "a", pods: "a/v2 gone/v2:?", want: "-p1/0"},
+		"too early":                                                {nodes: "a b", pods: "b/v2:x", edit: func(n []DaemonNode) { n[0].NotBefore, n[1].NotBefore = noon.Add(1), noon.Add(1) }},
 	} {
 		nodes := daemonNodes(tc.nodes)
 		if tc.edit != nil {
@@ -92,20 +92,20 @@ func TestDaemonSetRollout(t *testing.T) {
 		set               DaemonSet
 		nodes, pods, want string
 	}{
-		"one at a time":                              {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v1 b/v1 c/v1", "-p0/4"},
-		"not while another is made":                  {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v2:! b/v1 c/v1", ""},
-		"nor while one is missing":                   {DaemonSet{MaxUnavailable: 1}, "a b c", "b/v1 c/v1", "+a"},
-		"one without work costs nothing":             {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v2:! b/v1:! c/v1", "-p1/4"},
-		"two at a time":                              {DaemonSet{MaxUnavailable: 2}, "a b c", "a/v1 b/v1 c/v1", "-p0/4 -p1/4"},
-		"on delete: never":                           {DaemonSet{OnDelete: true}, "a b", "a/v1 b/v1", ""},
-		"a surge makes one beside":                   {DaemonSet{MaxSurge: 1}, "a b", "a/v1 b/v1", "+a"},
-		"one surge at a time":                        {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2:! b/v1", ""},
-		"the old goes when the new is there":         {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2 b/v1", "-p0/4 +b"},
-		"of two without work the new stays":          {DaemonSet{MaxSurge: 1}, "a", "a/v1:! a/v2:!", "-p0/4"},
-		"beside one without work it costs nothing":   {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2:! b/v1:!", "+b"},
-		"ready is not enough with minReadySeconds":   {DaemonSet{MaxSurge: 1, MinReady: 2 * time.Hour}, "a", "a/v1 a/v2", ""},
-		"a third one goes":                           {DaemonSet{MaxSurge: 1}, "a", "a/v1 a/v0 a/v2:!", "-p1/3"},
-		"where none could be made the old one stays": {DaemonSet{MaxUnavailable: 3}, "a tainted", "a/v1 tainted/v1", "-p0/4"},
+		"maxUnavailable 1":                              {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v1 b/v1 c/v1", "-p0/4"},
+		"maxUnavailable 1 with an unready new pod":      {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v2:! b/v1 c/v1", ""},
+		"maxUnavailable 1 with a missing pod":           {DaemonSet{MaxUnavailable: 1}, "a b c", "b/v1 c/v1", "+a"},
+		"an unavailable old pod does not count":         {DaemonSet{MaxUnavailable: 1}, "a b c", "a/v2:! b/v1:! c/v1", "-p1/4"},
+		"two at a time":                                 {DaemonSet{MaxUnavailable: 2}, "a b c", "a/v1 b/v1 c/v1", "-p0/4 -p1/4"},
+		"on delete: never":                              {DaemonSet{OnDelete: true}, "a b", "a/v1 b/v1", ""},
+		"surge creates an additional pod":               {DaemonSet{MaxSurge: 1}, "a b", "a/v1 b/v1", "+a"},
+		"maxSurge 1":                                    {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2:! b/v1", ""},
+		"old pod deleted when the new one is available": {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2 b/v1", "-p0/4 +b"},
+		"two unavailable pods: the new one stays":       {DaemonSet{MaxSurge: 1}, "a", "a/v1:! a/v2:!", "-p0/4"},
+		"surge next to an unavailable pod":              {DaemonSet{MaxSurge: 1}, "a b", "a/v1 a/v2:! b/v1:!", "+b"},
+		"ready is not enough with minReadySeconds":      {DaemonSet{MaxSurge: 1, MinReady: 2 * time.Hour}, "a", "a/v1 a/v2", ""},
+		"third pod deleted":                             {DaemonSet{MaxSurge: 1}, "a", "a/v1 a/v0 a/v2:!", "-p1/3"},
+		"old pod stays if no new one can run":           {DaemonSet{MaxUnavailable: 3}, "a tainted", "a/v1 tainted/v1", "-p0/4"},
 	} {
 		tc.set.Hash = "v2"
 		nodes := daemonNodes(tc.nodes)

@@ -59,13 +59,13 @@ func TestReplicaSetPlan(t *testing.T) {
 		wake     time.Duration
 		wakeless bool
 	}{
-		"makes what is missing":      {pods: []Pod{pod("a"), pod("b", gone), pod("c", failed)}, want: "2 held 0 []", ready: "1 1 1 1", wakeless: true},
-		"waits while it is held":     {pods: []Pod{pod("a")}, before: at(time.Minute), want: "0 held 2 []", ready: "1 1 1 0", wake: time.Minute},
-		"a pause that is over":       {pods: []Pod{pod("a")}, before: at(-time.Minute), want: "2 held 0 []", ready: "1 1 1 0", wakeless: true},
-		"young ones are unavailable": {pods: []Pod{pod("a"), pod("b", young), pod("c")}, want: "0 held 0 []", ready: "3 3 2 0", wake: 30 * time.Second},
-		"and go first":               {pods: []Pod{pod("a", func(p *Pod) { p.Cost = -5 }), pod("b", young), pod("c"), pod("d")}, want: "0 held 0 [1]", ready: "4 4 3 0", wake: 30 * time.Second},
-		"one to go does nothing":     {change: func(r *ReplicaSet) { r.Deleting = true }, want: "0 held 0 []", ready: "0 0 0 0", wakeless: true},
-		"a thousand in two plans":    {change: func(r *ReplicaSet) { r.Replicas = 1000 }, want: "500 held 0 []", ready: "0 0 0 0", wakeless: true},
+		"creates missing pods":              {pods: []Pod{pod("a"), pod("b", gone), pod("c", failed)}, want: "2 held 0 []", ready: "1 1 1 1", wakeless: true},
+		"waits for the backoff":             {pods: []Pod{pod("a")}, before: at(time.Minute), want: "0 held 2 []", ready: "1 1 1 0", wake: time.Minute},
+		"a pause that is over":              {pods: []Pod{pod("a")}, before: at(-time.Minute), want: "2 held 0 []", ready: "1 1 1 0", wakeless: true},
+		"pods younger than minReadySeconds": {pods: []Pod{pod("a"), pod("b", young), pod("c")}, want: "0 held 0 []", ready: "3 3 2 0", wake: 30 * time.Second},
+		"and go first":                      {pods: []Pod{pod("a", func(p *Pod) { p.Cost = -5 }), pod("b", young), pod("c"), pod("d")}, want: "0 held 0 [1]", ready: "4 4 3 0", wake: 30 * time.Second},
+		"terminating ReplicaSet":            {change: func(r *ReplicaSet) { r.Deleting = true }, want: "0 held 0 []", ready: "0 0 0 0", wakeless: true},
+		"a thousand in two plans":           {change: func(r *ReplicaSet) { r.Replicas = 1000 }, want: "500 held 0 []", ready: "0 0 0 0", wakeless: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rs
@@ -120,17 +120,17 @@ func TestExpectedReplacementIsNotCreatedAgain(t *testing.T) {
 		pods       []Pod
 		want       int32
 	}{
-		"it is there":         {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
-		"and one is missing":  {surged, 4, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
-		"it is set back":      {setBack, 2, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
-		"and one is lost":     {setBack, 2, []Pod{pod("a", leaving), pod("c")}, 1},
-		"and it wants more":   {setBack, 3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
-		"no generation":       {0, 3, []Pod{pod("a", leaving, unsaid), pod("b"), pod("c")}, 1},
-		"it is not there":     {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("d")}, 1},
-		"it leaves, too":      {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", func(p *Pod) { p.Deleting = true })}, 2},
-		"it has ended":        {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", ended)}, 2},
-		"what left has ended": {surged, 3, []Pod{pod("a", leaving, ended), pod("b"), pod("c")}, 1},
-		"none terminating":    {surged, 3, []Pod{pod("a", func(p *Pod) { p.ExpectedReplacement, p.ReplacementGeneration = "c", surged }), pod("b"), pod("c")}, 0},
+		"expected replacement exists":                  {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
+		"expected replacement exists, one pod missing": {surged, 4, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
+		"replicas reset":                               {setBack, 2, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
+		"replicas reset, one pod lost":                 {setBack, 2, []Pod{pod("a", leaving), pod("c")}, 1},
+		"replicas increased":                           {setBack, 3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
+		"no generation":                                {0, 3, []Pod{pod("a", leaving, unsaid), pod("b"), pod("c")}, 1},
+		"expected replacement does not exist":          {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("d")}, 1},
+		"expected replacement is terminating":          {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", func(p *Pod) { p.Deleting = true })}, 2},
+		"expected replacement has terminated":          {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", ended)}, 2},
+		"replaced pod has terminated":                  {surged, 3, []Pod{pod("a", leaving, ended), pod("b"), pod("c")}, 1},
+		"none terminating":                             {surged, 3, []Pod{pod("a", func(p *Pod) { p.ExpectedReplacement, p.ReplacementGeneration = "c", surged }), pod("b"), pod("c")}, 0},
 	} {
 		rs := ReplicaSet{Replicas: tc.replicas, Generation: tc.generation}
 		if plan := rs.Plan(t0, tc.pods, nil, time.Time{}); plan.Create != tc.want || len(plan.Delete) != 0 {

@@ -51,13 +51,13 @@ func TestAdmissionRejection(t *testing.T) {
 		reason, message string
 		want            *model.NodeEviction
 	}{
-		"too little cpu":    {"OutOfcpu", figures, &model.NodeEviction{Shortage: &model.ResourceShortage{Pod: "u", Resource: "cpu", Free: 200}}},
-		"without figures":   {"OutOfcpu", "Pod was rejected: no room", nil},
-		"under pressure":    {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure]. ", &model.NodeEviction{Pressure: model.MemoryPressure}},
-		"under several":     {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure PIDPressure]. ", &model.NodeEviction{Pressure: model.PIDPressure}},
-		"out of disk":       {"OutOfDisk", "Pod was rejected: not enough", &model.NodeEviction{Pressure: model.DiskPressure}},
-		"another reason":    {"NodeAffinity", "Pod was rejected: Predicate NodeAffinity failed", nil},
-		"it was not turned": {"OutOfcpu", figures[len("Pod was rejected: "):], nil},
+		"too little cpu":  {"OutOfcpu", figures, &model.NodeEviction{Shortage: &model.ResourceShortage{Pod: "u", Resource: "cpu", Free: 200}}},
+		"without figures": {"OutOfcpu", "Pod was rejected: no room", nil},
+		"under pressure":  {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure]. ", &model.NodeEviction{Pressure: model.MemoryPressure}},
+		"under several":   {"Evicted", "Pod was rejected: The node had condition: [MemoryPressure PIDPressure]. ", &model.NodeEviction{Pressure: model.PIDPressure}},
+		"out of disk":     {"OutOfDisk", "Pod was rejected: not enough", &model.NodeEviction{Pressure: model.DiskPressure}},
+		"another reason":  {"NodeAffinity", "Pod was rejected: Predicate NodeAffinity failed", nil},
+		"not rejected":    {"OutOfcpu", figures[len("Pod was rejected: "):], nil},
 	} {
 		got := New().Eviction(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}, Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: c.reason, Message: c.message, StartTime: &at}})
 		if c.want != nil {

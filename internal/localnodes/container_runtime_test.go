@@ -38,7 +38,7 @@ func TestUseEmbedded(t *testing.T) {
 		"CRI, which is not":      {runtimeCRI, false, none, false, "no CRI"},
 		"embedded, CRI is there": {runtimeEmbedded, false, nil, true, lacks},
 		"embedded with a socket": {runtimeEmbedded, true, nil, false, "remove --runtime-endpoint"},
-		"another one":            {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
+		"another runtime":        {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
 	} {
 		embed, err := UseEmbedded(tc.asked, tc.named, tc.cri, "")
 		switch {
@@ -63,12 +63,12 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 		cri   error
 		embed bool
 	}{
-		"nothing, CRI":                   {"", nil, false},
-		"nothing, CRI has no net":        {"", transientError{none}, true},
-		"embedded, CRI came":             {"runtime/sandboxes/s", nil, true},
-		"embedded before, CRI came":      {"runtime/sandboxes", nil, false},
-		"CRI, which does not answer now": {"runtime-endpoint", transientError{none}, false},
-		"CRI, which is gone":             {"runtime-endpoint", none, true},
+		"no earlier runtime, CRI":                    {"", nil, false},
+		"no earlier runtime, CRI without a network":  {"", transientError{none}, true},
+		"embedded with pods, CRI installed later":    {"runtime/sandboxes/s", nil, true},
+		"embedded without pods, CRI installed later": {"runtime/sandboxes", nil, false},
+		"CRI, which does not answer now":             {"runtime-endpoint", transientError{none}, false},
+		"CRI removed":                                {"runtime-endpoint", none, true},
 	} {
 		dir := t.TempDir()
 		if err := os.MkdirAll(filepath.Join(dir, tc.has), 0o700); err != nil {

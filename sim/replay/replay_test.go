@@ -86,10 +86,10 @@ func TestTruncatedJournal(t *testing.T) {
 	lines := strings.SplitAfter(journal(t, 3), "\n")
 	last := len(lines) - 2 // the text after the last newline is empty
 	for name, tc := range map[string]struct{ text, want string }{
-		"the last line":  {strings.Join(lines[:last], ""), "is truncated"},
-		"half of it":     {strings.Join(lines[:last/2], ""), "is truncated"},
-		"one before it":  {strings.Join(lines[:last-1], "") + lines[last], "lines are missing"},
-		"nothing, twice": {strings.Join(lines, "") + lines[last], "a line after the footer"},
+		"the last line": {strings.Join(lines[:last], ""), "is truncated"},
+		"truncated":     {strings.Join(lines[:last/2], ""), "is truncated"},
+		"missing line":  {strings.Join(lines[:last-1], "") + lines[last], "lines are missing"},
+		"two footers":   {strings.Join(lines, "") + lines[last], "a line after the footer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Run("journal", strings.NewReader(tc.text), options(t, 3)); err == nil || !strings.Contains(err.Error(), tc.want) {

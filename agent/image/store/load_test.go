@@ -127,11 +127,11 @@ func TestLoad(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"docker save":            {data, "docker.io/team/app:1"},
-		"docker save | gzip":     {packed.Bytes(), "docker.io/team/app:1"},
-		"an OCI layout":          {layout(t, layerOf(t, file("a", "b")), nil), "docker.io/team/app:9"},
-		"one that has no name":   {saved(t, layerOf(t, file("a", "b"))), "docker.io/library/given:latest"},
-		"one that has no layers": {saved(t), "docker.io/library/given:latest"},
+		"docker save":          {data, "docker.io/team/app:1"},
+		"docker save | gzip":   {packed.Bytes(), "docker.io/team/app:1"},
+		"an OCI layout":        {layout(t, layerOf(t, file("a", "b")), nil), "docker.io/team/app:9"},
+		"image without a name": {saved(t, layerOf(t, file("a", "b"))), "docker.io/library/given:latest"},
+		"image without layers": {saved(t), "docker.io/library/given:latest"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			images, err := s.Load(t.Context(), bytes.NewReader(c.data), "given", nil)

@@ -77,10 +77,10 @@ func layerWith(h ...header) func(*testing.T, string) []byte {
 }
 
 var paths = map[string]maliciousLayer{
-	"a name that leads out":      {layer: layerWith(file("../../escape", "x")), refused: `name contains ".."`},
-	"a name that is reused":      {layer: layerWith(file("a/../../../escape", "x")), refused: `name contains ".."`},
-	"an absolute name":           {layer: layerWith(file("/escape", "x")), contained: isFile("escape")},
-	"a link out, and through it": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/escape", "x")} }), refused: "escapes from parent"},
+	"a name that leads out":                {layer: layerWith(file("../../escape", "x")), refused: `name contains ".."`},
+	"a name that is reused":                {layer: layerWith(file("a/../../../escape", "x")), refused: `name contains ".."`},
+	"an absolute name":                     {layer: layerWith(file("/escape", "x")), contained: isFile("escape")},
+	"file through a link out of the image": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/escape", "x")} }), refused: "escapes from parent"},
 	"up by a link": {layer: layerWith(symlink("d/l", "../../../../../../../../tmp"), file("d/l/escape", "x")),
 		refused: "escapes from parent"},
 	"a file in the place of a link": {layer: entries(func(o string) []header { return []header{symlink("l", o+"/kept"), file("l", "x")} }), contained: isFile("l")},
@@ -94,8 +94,8 @@ var paths = map[string]maliciousLayer{
 		refused: "escapes from parent"},
 	"an opaque mark through a link": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/.wh..wh..opq", "")} }),
 		refused: "escapes from parent"},
-	"a whiteout of where it is":    {layer: layerWith(file("a/.wh..", "")), refused: "whiteout without a valid name"},
-	"a whiteout of what is above":  {layer: layerWith(file("a/.wh...", "")), refused: "whiteout without a valid name"},
+	"whiteout of .":                {layer: layerWith(file("a/.wh..", "")), refused: "whiteout without a valid name"},
+	"whiteout of ..":               {layer: layerWith(file("a/.wh...", "")), refused: "whiteout without a valid name"},
 	"a whiteout of a missing file": {layer: layerWith(file(".wh.nothing", ""), file("a", "")), contained: isFile("a")},
 	"a file in a file":             {layer: layerWith(file("a", ""), file("a/b", "")), refused: "is not a directory"},
 	"a root that is a link":        {layer: layerWith(symlink("./", "/")), refused: "the root of an image must be a directory"},

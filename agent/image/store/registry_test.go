@@ -76,7 +76,7 @@ func TestMaliciousRegistries(t *testing.T) {
 		"another manifest":     {ref: "@" + sum([]byte("x")).String(), change: func(s map[string][]byte, m, _, _ string) { s["team/app/manifests/"+sum([]byte("x")).String()] = s[m] }, want: "does not match requested digest"},
 		"more layers than are": {manifest: func(m *v1.Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }, want: "configuration lists 1 layers, manifest 2"},
 		"a layer of no kind":   {manifest: func(m *v1.Manifest) { m.Layers[0].MediaType = "text/html" }, want: `media type "text/html"`},
-		"a layer from elsewhere": {manifest: func(m *v1.Manifest) { m.Layers[0].URLs = []string{"http://169.254.169.254/secret"} },
+		"layer from another host": {manifest: func(m *v1.Manifest) { m.Layers[0].URLs = []string{"http://169.254.169.254/secret"} },
 			want: "only the image's own registry is supported"},
 		"a huge configuration": {manifest: func(m *v1.Manifest) { m.Config.Size = 1 << 40 }, want: "configuration has 1099511627776 bytes"},
 	} {

@@ -68,12 +68,12 @@ func TestCertificateMatches(t *testing.T) {
 		nodes []*corev1.Node
 		want  bool
 	}{
-		"none":               {tls.Certificate{}, one, false},
-		"the node's":         {cert("system:node:n1", x509.ExtKeyUsageServerAuth), one, true},
-		"a client's only":    {cert("system:node:n1", x509.ExtKeyUsageClientAuth), one, false},
-		"another node's":     {cert("system:node:n2", x509.ExtKeyUsageServerAuth), one, false},
-		"one node's for two": {cert("system:node:n1", x509.ExtKeyUsageServerAuth), two, false},
-		"that of many":       {cert(SimulatedNodesUser, x509.ExtKeyUsageServerAuth), two, true},
+		"none":                     {tls.Certificate{}, one, false},
+		"the node's":               {cert("system:node:n1", x509.ExtKeyUsageServerAuth), one, true},
+		"a client's only":          {cert("system:node:n1", x509.ExtKeyUsageClientAuth), one, false},
+		"another node's":           {cert("system:node:n2", x509.ExtKeyUsageServerAuth), one, false},
+		"one node requested twice": {cert("system:node:n1", x509.ExtKeyUsageServerAuth), two, false},
+		"that of many":             {cert(SimulatedNodesUser, x509.ExtKeyUsageServerAuth), two, true},
 	} {
 		if got := certificateMatches(tc.cert, tc.nodes); got != tc.want {
 			t.Errorf("%s: %v", name, got)

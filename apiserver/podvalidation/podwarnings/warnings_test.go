@@ -32,7 +32,7 @@ func TestPodWarnings(t *testing.T) {
 			[]string{`spec.topologySpreadConstraints[0].topologyKey: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use "topology.kubernetes.io/zone" instead`}},
 		{"no selector selects nothing", `spec: {topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, topologyKey: z}]}`,
 			[]string{`spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod`}},
-		{"a volume plugin is gone", `spec: {volumes: [{name: v, glusterfs: {endpoints: e, path: p}}]}`,
+		{"removed volume plugin", `spec: {volumes: [{name: v, glusterfs: {endpoints: e, path: p}}]}`,
 			[]string{`spec.volumes[0].glusterfs: deprecated in v1.25, non-functional in v1.26+`}},
 		{"a pull secret has no name", `spec: {imagePullSecrets: [{name: ""}]}`,
 			[]string{`spec.imagePullSecrets[0].name: invalid empty name ""`}},

@@ -34,7 +34,7 @@ func TestUpstreamEvents(t *testing.T) {
 		}), "Preemption", "default-scheduler", "n1"},
 		"the taint manager": {event("b", "TaintManagerEviction", "p", "Marking for deletion Pod ns/p", func(e *corev1.Event) { e.Source.Component = "taint-eviction-controller" }),
 			"Taint", "taint-eviction-controller", ""},
-		"which thinks better of it": {event("c", "TaintManagerEviction", "p", "Cancelling deletion of Pod ns/p", nil), "", "", ""},
+		"refused eviction": {event("c", "TaintManagerEviction", "p", "Cancelling deletion of Pod ns/p", nil), "", "", ""},
 		"a kubelet": {event("d", "Evicted", "p", "The node was low on resource: memory.", func(e *corev1.Event) {
 			e.Source = corev1.EventSource{Component: "kubelet", Host: "n2"}
 		}), "Pressure", "kubelet", "n2"},

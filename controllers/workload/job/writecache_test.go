@@ -87,11 +87,11 @@ func TestWriteCacheYieldsToFreshCache(t *testing.T) {
 		cached *batchv1.Job
 		own    bool
 	}{
-		"behind":            {job("a", "9"), true},
-		"as it was written": {job("a", "10"), false},
-		"changed since":     {job("a", "11"), false},
-		"made anew":         {job("b", "9"), false},
-		"gone":              {nil, false},
+		"behind":        {job("a", "9"), true},
+		"as written":    {job("a", "10"), false},
+		"changed since": {job("a", "11"), false},
+		"made anew":     {job("b", "9"), false},
+		"gone":          {nil, false},
 	} {
 		w, written := newWriteCache(), job("a", "10")
 		w.record(written)

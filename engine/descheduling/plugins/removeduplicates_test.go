@@ -34,7 +34,7 @@ func TestDuplicates(t *testing.T) {
 		pods []*descheduling.Pod
 		want string
 	}{
-		"three on one of three nodes":       {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1")}, want: "b c"},
+		"three pods on one of three nodes":  {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1")}, want: "b c"},
 		"two each are even":                 {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n2"), testPod("d", "n2"), testPod("e", "n3"), testPod("f", "n3")}},
 		"average rounded up":                {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n2")}, want: "c"},
 		"other images":                      {pods: []*descheduling.Pod{testPod("a", "n1", images("x")), testPod("b", "n1", images("y"))}},
@@ -46,7 +46,7 @@ func TestDuplicates(t *testing.T) {
 		"one owner in common is not enough": {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("X/x"))}},
 		"all owners in common, once":        {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("Y/y", "X/x"))}, want: "b"},
 		"no other node":                     {pods: []*descheduling.Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
-		"protected ones are not counted":    {pods: []*descheduling.Pod{testPod("a", "n1", func(p *descheduling.Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
+		"protected pods are not counted":    {pods: []*descheduling.Pod{testPod("a", "n1", func(p *descheduling.Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
 	} {
 		nodes := labeledNodes()
 		if got := evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {

@@ -37,10 +37,10 @@ func TestNodeAffinity(t *testing.T) {
 		"no terms match nothing":                   {requiring(), "a" + refused + "; b" + refused},
 		"a malformed term matches nothing":         {requiring(model.NodeSelectorTerm{Labels: gt("8").Labels, Malformed: true}), "a" + refused + "; b" + refused},
 		"NotIn metadata.name does not narrow":      {requiring(named(model.NotIn, "a")), "a" + refused},
-		"a preference demands nothing": {build.Spec(func(s *model.PodSpec) {
+		"preferred terms do not filter": {build.Spec(func(s *model.PodSpec) {
 			s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 1, Term: build.LabelIn("disk", "x")}}
 		}), ""},
-		"a label NotIn is met where it is not there": {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.NotIn, Values: []string{"16"}}}}), "a" + refused},
+		"NotIn matches a missing label": {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.NotIn, Values: []string{"16"}}}}), "a" + refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", tc.pod))), tc.want)
@@ -55,10 +55,10 @@ func TestNodeNamesLimitTheSearch(t *testing.T) {
 		names string
 		want  string
 	}{
-		"to the named ones":                {[]model.NodeSelectorTerm{named(model.In, "b")}, "[b]", "a PreFilterResult (UAU)"},
-		"known or not":                     {[]model.NodeSelectorTerm{named(model.In, "z")}, "[z]", "a PreFilterResult (UAU); b PreFilterResult (UAU)"},
-		"to all that any term does":        {[]model.NodeSelectorTerm{named(model.In, "b"), named(model.In, "a")}, "[a b]", ""},
-		"within a term to the common ones": {[]model.NodeSelectorTerm{both}, "[b]", "a PreFilterResult (UAU)"},
+		"by node name":                        {[]model.NodeSelectorTerm{named(model.In, "b")}, "[b]", "a PreFilterResult (UAU)"},
+		"known or not":                        {[]model.NodeSelectorTerm{named(model.In, "z")}, "[z]", "a PreFilterResult (UAU); b PreFilterResult (UAU)"},
+		"to all that any term does":           {[]model.NodeSelectorTerm{named(model.In, "b"), named(model.In, "a")}, "[a b]", ""},
+		"intersection of the names in a term": {[]model.NodeSelectorTerm{both}, "[b]", "a PreFilterResult (UAU)"},
 		"only if every term does": {[]model.NodeSelectorTerm{named(model.In, "b"), build.LabelIn("disk", "x")}, "[]",
 			"a NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"},
 	} {

@@ -30,15 +30,15 @@ func TestNodeResourcesFit(t *testing.T) {
 		pod  build.PodOption
 		want string
 	}{
-		"what is left to the last unit fits":     {gpus(1), build.Requests(3000, 6*gib), ""},
-		"one unit more does not":                 {gpus(1), build.Requests(3001, 0), "a NodeResourcesFit (U): Insufficient cpu"},
-		"all that is short is named, in order":   {crowded, build.Requests(3001, 7*gib), "a NodeResourcesFit (U): Too many pods, Insufficient cpu, Insufficient memory"},
-		"above allocatable is not resolvable":    {gpus(1), build.Requests(4001, 7*gib), "a NodeResourcesFit (UAU): Insufficient cpu, Insufficient memory"},
-		"all of the node is not above it":        {gpus(1), build.Requests(4000, 0), "a NodeResourcesFit (U): Insufficient cpu"},
-		"what the node has not is above it":      {gpus(0), scalar("example.com/gpu", 1), "a NodeResourcesFit (UAU): Insufficient example.com/gpu"},
-		"a scalar of zero is not asked for":      {gpus(0), scalar("example.com/gpu", 0), ""},
-		"ephemeral storage counts":               {gpus(0), ephemeral, "a NodeResourcesFit (UAU): Insufficient ephemeral-storage"},
-		"a pod that asks nothing needs its slot": {crowded, build.Requests(0, 0), "a NodeResourcesFit (U): Too many pods"},
+		"request equal to the free amount":      {gpus(1), build.Requests(3000, 6*gib), ""},
+		"request above the free amount":         {gpus(1), build.Requests(3001, 0), "a NodeResourcesFit (U): Insufficient cpu"},
+		"all that is short is named, in order":  {crowded, build.Requests(3001, 7*gib), "a NodeResourcesFit (U): Too many pods, Insufficient cpu, Insufficient memory"},
+		"above allocatable is not resolvable":   {gpus(1), build.Requests(4001, 7*gib), "a NodeResourcesFit (UAU): Insufficient cpu, Insufficient memory"},
+		"request equal to allocatable":          {gpus(1), build.Requests(4000, 0), "a NodeResourcesFit (U): Insufficient cpu"},
+		"resource that the node lacks":          {gpus(0), scalar("example.com/gpu", 1), "a NodeResourcesFit (UAU): Insufficient example.com/gpu"},
+		"scalar request of 0":                   {gpus(0), scalar("example.com/gpu", 0), ""},
+		"ephemeral storage counts":              {gpus(0), ephemeral, "a NodeResourcesFit (UAU): Insufficient ephemeral-storage"},
+		"pod without requests needs a pod slot": {crowded, build.Requests(0, 0), "a NodeResourcesFit (U): Too many pods"},
 		"scalars come last, by name": {gpus(0), func(p *model.Pod) { scalar("z.io/b", 1)(p); scalar("a.io/b", 1)(p) },
 			"a NodeResourcesFit (UAU): Insufficient a.io/b, Insufficient z.io/b"},
 	} {
@@ -84,15 +84,15 @@ func TestFitScore(t *testing.T) {
 		pod    *model.Pod
 		want   string
 	}{
-		"least: the mean of what is free":           {strategy(framework.LeastAllocated, cpu, memory), build.Pod("p", build.Requests(1000, gib)), "a=68 b=84"},
-		"most: the mean of what is used":            {strategy(framework.MostAllocated, cpu, memory), build.Pod("p", build.Requests(1000, gib)), "a=31 b=15"},
-		"ratio: read off the line":                  {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(1000, gib)), "a=100 b=50"},
-		"ratio: falling parts of the line":          {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(2000, gib)), "a=70 b=100"},
-		"ratio: what scores nothing does not weigh": {strategy(framework.RequestedToCapacityRatio, cpu, memory), build.Pod("p", build.Requests(1000, 0)), "a=43 b=50"},
-		"a scalar counts where there is some":       {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib), scalar("example.com/gpu", 4)), "a=16"},
-		"but not for pods that want none":           {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib)), "a=50 b=75"},
-		"without any resource to look at all are 0": {strategy(framework.LeastAllocated, gpu), build.Pod("p", build.Requests(1000, gib)), "a=0 b=0"},
-		"the pod counts as itself where it differs": {strategy(framework.LeastAllocated, cpu), build.Pod("p", build.Requests(1000, gib), build.Spec(func(s *model.PodSpec) { s.ScoringIncoming = &model.Resources{} })), "a=75 b=100"},
+		"LeastAllocated: mean of the free shares":                            {strategy(framework.LeastAllocated, cpu, memory), build.Pod("p", build.Requests(1000, gib)), "a=68 b=84"},
+		"MostAllocated: mean of the used shares":                             {strategy(framework.MostAllocated, cpu, memory), build.Pod("p", build.Requests(1000, gib)), "a=31 b=15"},
+		"ratio: read off the line":                                           {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(1000, gib)), "a=100 b=50"},
+		"ratio: falling parts of the line":                                   {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(2000, gib)), "a=70 b=100"},
+		"RequestedToCapacityRatio: resources without a score have no weight": {strategy(framework.RequestedToCapacityRatio, cpu, memory), build.Pod("p", build.Requests(1000, 0)), "a=43 b=50"},
+		"a scalar counts where there is some":                                {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib), scalar("example.com/gpu", 4)), "a=16"},
+		"but not for pods that want none":                                    {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib)), "a=50 b=75"},
+		"no resources: score 0":                                              {strategy(framework.LeastAllocated, gpu), build.Pod("p", build.Requests(1000, gib)), "a=0 b=0"},
+		"the pod's own requests":                                             {strategy(framework.LeastAllocated, cpu), build.Pod("p", build.Requests(1000, gib), build.Spec(func(s *model.PodSpec) { s.ScoringIncoming = &model.Resources{} })), "a=75 b=100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "points", build.Points(decide(t, s, tc.pod, tc.config), decision.NodeResourcesFit), tc.want)
@@ -118,10 +118,10 @@ func TestBalanceScoresTheImprovement(t *testing.T) {
 		pod  *model.Pod
 		want string
 	}{
-		"in proportion to the node leaves it as it is": {build.Pod("p", build.Requests(2000, 4*gib)), "a=75 b=75"}, // b: 50 % difference before and after
-		"cpu alone tips it":                            {build.Pod("p", build.Requests(2000, 0)), "a=62 b=62"},     // a: 100 to 75; b: 75 to 50
-		"memory alone rights it":                       {build.Pod("p", build.Requests(0, 4*gib)), "a=62 b=87"},
-		"asking for nothing of it is not scored":       {build.Pod("p", scalar("example.com/x", 0)), ""},
+		"request in proportion to the node": {build.Pod("p", build.Requests(2000, 4*gib)), "a=75 b=75"}, // b: 50 % difference before and after
+		"cpu only":                          {build.Pod("p", build.Requests(2000, 0)), "a=62 b=62"},     // a: 100 to 75; b: 75 to 50
+		"memory only":                       {build.Pod("p", build.Requests(0, 4*gib)), "a=62 b=87"},
+		"no request of the resource":        {build.Pod("p", scalar("example.com/x", 0)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "points", build.Points(decide(t, s, tc.pod), decision.NodeResourcesBalancedAllocation), tc.want)

@@ -19,24 +19,24 @@ func TestNominatedPodsCountUnlessTheyHaveLowerPriority(t *testing.T) {
 		nominee, pod *model.Pod
 		want         string
 	}{
-		"one of higher priority counts":  {build.Pod("x", nominated("a", 2), build.Requests(3000, 0)), build.Pod("p", build.Requests(2000, 0), nominated("", 1)), full},
-		"one of equal priority counts":   {build.Pod("x", nominated("a", 1), build.Requests(3000, 0)), build.Pod("p", build.Requests(2000, 0), nominated("", 1)), full},
-		"one of lower priority does not": {build.Pod("x", nominated("a", 0), build.Requests(3000, 0)), build.Pod("p", build.Requests(2000, 0), nominated("", 1)), ""},
-		"the pod does not count itself":  {build.Pod("p", nominated("a", 1), build.Requests(3000, 0)), build.Pod("p", build.Requests(3000, 0), nominated("a", 1)), ""},
-		"affinity cannot rely on one": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", with(build.Near(framework.HostnameKey, "db"))),
+		"higher priority":               {build.Pod("x", nominated("a", 2), build.Requests(3000, 0)), build.Pod("p", build.Requests(2000, 0), nominated("", 1)), full},
+		"equal priority":                {build.Pod("x", nominated("a", 1), build.Requests(3000, 0)), build.Pod("p", build.Requests(2000, 0), nominated("", 1)), full},
+		"lower priority":                {build.Pod("x", nominated("a", 0), build.Requests(3000, 0)), build.Pod("p", build.Requests(2000, 0), nominated("", 1)), ""},
+		"the pod does not count itself": {build.Pod("p", nominated("a", 1), build.Requests(3000, 0)), build.Pod("p", build.Requests(3000, 0), nominated("a", 1)), ""},
+		"affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", with(build.Near(framework.HostnameKey, "db"))),
 			"a" + farOff},
-		"anti-affinity respects one": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", without(build.Near(framework.HostnameKey, "db"))), "a" + tooNear},
+		"anti-affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", without(build.Near(framework.HostnameKey, "db"))), "a" + tooNear},
 		"and its anti-affinity": {build.Pod("x", nominated("a", 1), without(build.Near(framework.HostnameKey, "web"))), build.Pod("p", build.App("web"), build.Spec(func(s *model.PodSpec) {
 			s.AntiAffinity = []model.PodAffinityTerm{build.Near(framework.HostnameKey, "none")}
 		})), "a" + unwanted},
 		"ports are taken": {build.Pod("x", nominated("a", 1), build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: plugins.AnyIP, Protocol: "TCP", Port: 80}} })),
 			build.Pod("p", build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: plugins.AnyIP, Protocol: "TCP", Port: 80}} })),
 			"a NodePorts (U): node(s) didn't have free ports for the requested pod ports"},
-		"spread counts it in its domain": {build.Pod("x", nominated("a", 1), build.App("web")), build.Pod("p", build.App("web"), spreads(overZones())), "a" + skewed},
+		"topology spread": {build.Pod("x", nominated("a", 1), build.App("web")), build.Pod("p", build.App("web"), spreads(overZones())), "a" + skewed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(build.Node("a", build.Zone("z1")), tc.nominee)
-			if name == "spread counts it in its domain" {
+			if name == "topology spread" {
 				s.UpsertNode(build.Node("b", build.Zone("z2")))
 			}
 			build.Expect(t, "verdicts", build.Verdicts(decide(t, s, tc.pod)), tc.want)

@@ -41,7 +41,7 @@ func TestHardSpread(t *testing.T) {
 		"an empty cluster takes the first":       {nil, overZones(), build.App("web"), ""},
 		"the fuller domain is refused":           {one, overZones(), build.App("web"), "a" + skewed},
 		"a pod that does not count itself may":   {one, overZones(), build.App("db"), ""},
-		"maxSkew 2 bears one more":               {one, overZones(skew2), build.App("web"), ""},
+		"maxSkew 2":                              {one, overZones(skew2), build.App("web"), ""},
 		"terminating pods do not count":          {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), dying)}, overZones(), build.App("web"), ""},
 		"pods of other namespaces do not count":  {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), elsewhere)}, overZones(), build.App("web"), ""},
 		"too few domains put the minimum at 0":   {append(one, build.Pod("y", build.OnNode("b"), build.App("web"))), overZones(minDomains), build.App("web"), "a" + skewed + "; b" + skewed},
@@ -75,10 +75,10 @@ func TestNodeInclusionPolicies(t *testing.T) {
 		last build.NodeOption // of node c, which is empty
 		want string
 	}{
-		"what the affinity refuses does not set the minimum": {overZones(), inAB, build.Zone("z3"), outside},
-		"unless it is to be ignored":                         {overZones(ignoreAffinity), inAB, build.Zone("z3"), "a" + skewed + "; b" + skewed + "; " + outside},
-		"what taints refuse sets the minimum":                {overZones(), build.App("web"), func(n *model.Node) { build.Zone("z3")(n); build.Tainted("t", "", model.NoSchedule)(n) }, "a" + skewed + "; b" + skewed + "; " + taint},
-		"with nodeTaintsPolicy Honor":                        {overZones(honorTaints), build.App("web"), func(n *model.Node) { build.Zone("z3")(n); build.Tainted("t", "", model.NoSchedule)(n) }, taint},
+		"nodeAffinityPolicy Honor":    {overZones(), inAB, build.Zone("z3"), outside},
+		"nodeAffinityPolicy Ignore":   {overZones(ignoreAffinity), inAB, build.Zone("z3"), "a" + skewed + "; b" + skewed + "; " + outside},
+		"nodeTaintsPolicy Ignore":     {overZones(), build.App("web"), func(n *model.Node) { build.Zone("z3")(n); build.Tainted("t", "", model.NoSchedule)(n) }, "a" + skewed + "; b" + skewed + "; " + taint},
+		"with nodeTaintsPolicy Honor": {overZones(honorTaints), build.App("web"), func(n *model.Node) { build.Zone("z3")(n); build.Tainted("t", "", model.NoSchedule)(n) }, taint},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(append(web, build.Node("a", build.Zone("z1"), pool), build.Node("b", build.Zone("z2"), pool), build.Node("c", tc.last))...)
@@ -129,10 +129,10 @@ func TestDefaultConstraints(t *testing.T) {
 		pod    build.PodOption
 		scored bool
 	}{
-		"a Service that selects it":            {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), true},
-		"not one that does not":                {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "db")}, build.App("web"), false},
-		"not one without selector":             {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s"}, build.App("web"), false},
-		"not one of another namespace":         {model.SpreadGroup{Kind: "Service", Namespace: "other", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), false},
+		"a matching Service":                   {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), true},
+		"a Service that does not match":        {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "db")}, build.App("web"), false},
+		"a Service without a selector":         {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s"}, build.App("web"), false},
+		"a Service of another namespace":       {model.SpreadGroup{Kind: "Service", Namespace: "other", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), false},
 		"its ReplicaSet":                       {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "apps/v1"), true},
 		"its ReplicationController":            {model.SpreadGroup{Kind: "ReplicationController", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicationController", "v1"), true},
 		"not a ReplicaSet of another API":      {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "extensions/v1beta1"), false},

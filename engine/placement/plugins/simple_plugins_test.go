@@ -47,8 +47,8 @@ func TestNodePorts(t *testing.T) {
 		want string
 	}{
 		"same address, protocol and number clash": {port("127.0.0.1", "TCP", 80), taken},
-		"all addresses clash with one":            {port(plugins.AnyIP, "TCP", 80), taken},
-		"one address clashes with all":            {port("10.0.0.1", "UDP", 53), taken},
+		"0.0.0.0 conflicts with an address":       {port(plugins.AnyIP, "TCP", 80), taken},
+		"an address conflicts with 0.0.0.0":       {port("10.0.0.1", "UDP", 53), taken},
 		"another address is free":                 {port("10.0.0.1", "TCP", 80), ""},
 		"another protocol is free":                {port("127.0.0.1", "UDP", 80), ""},
 		"another number is free":                  {port(plugins.AnyIP, "TCP", 81), ""},
@@ -86,8 +86,8 @@ func TestImageLocality(t *testing.T) {
 		pod  build.PodOption
 		want string
 	}{
-		"an image counts by how many nodes have it":  {uses(1, "big"), "a=48 b=48 c=0 d=0"}, // 500 of 23..1000
-		"below the floor an image is worth nothing":  {uses(1, "small"), "a=0 b=0 c=0 d=0"}, // 20 MiB
+		"image score by number of nodes":             {uses(1, "big"), "a=48 b=48 c=0 d=0"}, // 500 of 23..1000
+		"image below the minimum size":               {uses(1, "small"), "a=0 b=0 c=0 d=0"}, // 20 MiB
 		"more containers raise the ceiling":          {uses(2, "big"), "a=24 b=24 c=0 d=0"}, // 500 of 23..2000
 		"an image used twice counts twice":           {uses(1, "big", "big"), "a=100 b=100 c=0 d=0"},
 		"an image volume does not raise the ceiling": {uses(1, "small", "big"), "a=49 b=48 c=0 d=0"}, // 505

@@ -21,17 +21,17 @@ func TestTaintToleration(t *testing.T) {
 		tol  model.Toleration
 		want string
 	}{
-		"a NoSchedule taint refuses":               {node: gpu, want: refused},
-		"a NoExecute taint refuses":                {node: build.Tainted("gpu", "a10", model.NoExecute), want: refused},
-		"a PreferNoSchedule taint does not":        {node: build.Tainted("gpu", "a10", model.PreferNoSchedule)},
-		"an equal value tolerates":                 {node: gpu, tol: model.Toleration{Key: "gpu", Value: "a10"}},
-		"another value does not":                   {node: gpu, tol: model.Toleration{Key: "gpu", Value: "t4"}, want: refused},
-		"Exists tolerates every value":             {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolExists}},
-		"Exists without key tolerates all":         {node: gpu, tol: model.Toleration{Op: model.TolExists}},
-		"another effect does not tolerate":         {node: gpu, tol: model.Toleration{Op: model.TolExists, Effect: model.NoExecute}, want: refused},
-		"an unknown operator tolerates nothing":    {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolInvalid, Value: "a10"}, want: refused},
-		"Gt tolerates nothing unless switched on":  {node: build.Tainted("sla", "9", model.NoSchedule), tol: model.Toleration{Key: "sla", Op: model.TolGt, Value: "5"}, want: refused},
-		"equality of a number is one of its words": {node: build.Tainted("sla", "09", model.NoSchedule), tol: model.Toleration{Key: "sla", Value: "9"}, want: refused},
+		"a NoSchedule taint refuses":            {node: gpu, want: refused},
+		"a NoExecute taint refuses":             {node: build.Tainted("gpu", "a10", model.NoExecute), want: refused},
+		"a PreferNoSchedule taint does not":     {node: build.Tainted("gpu", "a10", model.PreferNoSchedule)},
+		"an equal value tolerates":              {node: gpu, tol: model.Toleration{Key: "gpu", Value: "a10"}},
+		"another value does not":                {node: gpu, tol: model.Toleration{Key: "gpu", Value: "t4"}, want: refused},
+		"Exists tolerates every value":          {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolExists}},
+		"Exists without key tolerates all":      {node: gpu, tol: model.Toleration{Op: model.TolExists}},
+		"another effect does not tolerate":      {node: gpu, tol: model.Toleration{Op: model.TolExists, Effect: model.NoExecute}, want: refused},
+		"an unknown operator tolerates nothing": {node: gpu, tol: model.Toleration{Key: "gpu", Op: model.TolInvalid, Value: "a10"}, want: refused},
+		"Gt is disabled":                        {node: build.Tainted("sla", "9", model.NoSchedule), tol: model.Toleration{Key: "sla", Op: model.TolGt, Value: "5"}, want: refused},
+		"Equal compares text":                   {node: build.Tainted("sla", "09", model.NoSchedule), tol: model.Toleration{Key: "sla", Value: "9"}, want: refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(build.Node("a", tc.node)), build.Pod("p", tolerating(tc.tol)))), tc.want)
@@ -48,13 +48,13 @@ func TestNumericTolerationsCompareTheTaintWithTheToleration(t *testing.T) {
 		want        bool
 	}{
 		"Gt bears a taint above":         {model.TolGt, "950", "900", true},
-		"Gt does not bear an equal one":  {model.TolGt, "900", "900", false},
+		"Gt: equal value":                {model.TolGt, "900", "900", false},
 		"Lt bears a taint below":         {model.TolLt, "-1", "0", true},
-		"Lt does not bear one above":     {model.TolLt, "1", "0", false},
+		"Lt: greater value":              {model.TolLt, "1", "0", false},
 		"words are no numbers":           {model.TolGt, "many", "1", false},
 		"leading zeros are not accepted": {model.TolGt, "010", "1", false},
 		"nor is a plus sign":             {model.TolGt, "10", "+1", false},
-		"nor what exceeds 64 bits":       {model.TolGt, "9223372036854775808", "1", false},
+		"value above 64 bits":            {model.TolGt, "9223372036854775808", "1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(build.Node("a", build.Tainted("sla", tc.taint, model.NoExecute)))

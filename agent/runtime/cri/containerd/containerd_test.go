@@ -74,7 +74,7 @@ func TestValidateOptions(t *testing.T) {
 // help or, if its state is lost, without.
 func TestCleanup(t *testing.T) {
 	for name, corrupt := range map[string]func(containerd.Options) error{
-		"as it was left": func(containerd.Options) error { return nil },
+		"unchanged": func(containerd.Options) error { return nil },
 		"with lost database": func(o containerd.Options) error {
 			return os.RemoveAll(filepath.Join(o.Dir, "root", "io.containerd.metadata.v1.bolt"))
 		},
