@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func TestCommandBeforeExec(t *testing.T) {
 		attributes := func(dir string) string {
 			var out []string
 			for line := range strings.Lines(readText(filepath.Join(dir, "status"))) {
-				if name, _, _ := strings.Cut(line, ":"); strings.Contains("Uid Gid Groups CapInh CapPrm CapEff CapBnd CapAmb NoNewPrivs Seccomp Seccomp_filters", name) {
+				if name, _, _ := strings.Cut(line, ":"); slices.Contains([]string{"Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Seccomp_filters"}, name) {
 					out = append(out, line)
 				}
 			}
