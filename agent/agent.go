@@ -94,7 +94,6 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		wg.Go(func() {
 			a.registerWithAPIServer(ctx, n)
-			a.delayHeartbeats(ctx, n)
 			a.runHeartbeats(ctx, n)
 		})
 	}
