@@ -95,7 +95,6 @@ func (a *Agent) Run(ctx context.Context) error {
 		wg.Go(func() {
 			a.recordNodeStart(n)
 			a.registerWithAPIServer(ctx, n)
-			a.delayHeartbeats(ctx, n)
 			a.runHeartbeats(ctx, n)
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,6 +27,7 @@ type node struct {
 	lease      *coordinationv1.Lease // as last written
 	// localPodCIDR is the range of a simulated node that the cluster allocates none for.
 	localPodCIDR    string
+	started         time.Time
 	observedPodCIDR atomic.Value // string; the range in the API
 	podIPs          ipAllocator  // of a simulated node; used only by the loop
 	observed        *corev1.Node // manifest merged with labels, taints and resources of others; used only by the loop
@@ -46,7 +46,7 @@ type node struct {
 
 // newNode returns the node with the given index and a complete manifest.
 func newNode(manifest *corev1.Node, hasRuntime bool, index int, opts *Options) *node {
-	n := &node{manifest: manifest, hasRuntime: hasRuntime, addresses: opts.Addresses, statusChanged: make(chan struct{}, 1)}
+	n := &node{started: time.Now(), manifest: manifest, hasRuntime: hasRuntime, addresses: opts.Addresses, statusChanged: make(chan struct{}, 1)}
 	if !hasRuntime && manifest.Spec.PodCIDR == "" {
 		n.localPodCIDR = localPodCIDR(opts.Nodes[0].Name, index)
 		if opts.PodCIDRTimeout == 0 {
@@ -59,7 +59,7 @@ func newNode(manifest *corev1.Node, hasRuntime bool, index int, opts *Options) *
 	case hasRuntime:
 		n.addresses = func() []corev1.NodeAddress { return manifest.Status.Addresses }
 	default:
-		n.addresses = n.simulatedAddresses
+		n.addresses = func() []corev1.NodeAddress { return simulatedAddresses(manifest.Name, n.podCIDR()) }
 	}
 	n.reportedAddresses = n.addresses()
 	return n
@@ -83,8 +83,7 @@ func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { a.runLeaseRenewal(ctx, n) })
-	// Spread the reports of nodes that started together.
-	next := time.NewTimer(time.Duration(rand.Int63n(int64(a.opts.StatusInterval))))
+	next := time.NewTimer(a.firstStatus(n))
 	defer next.Stop()
 	for {
 		select {
@@ -132,6 +131,9 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	}
 	if err != nil {
 		return err
+	}
+	if !n.hasRuntime && n.podCIDR() == "" { // the watch has not delivered the range yet
+		want.Status.Addresses = simulatedAddresses(want.Name, have.Spec.PodCIDR)
 	}
 	if r, ok := n.pressure.(ConditionRestorer); ok && !n.conditionsRestored.Swap(true) {
 		r.RestoreConditions(have.Status.Conditions)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"math/rand"
 	"net/netip"
 	"time"
 
@@ -34,10 +35,27 @@ func (n *node) podCIDR() string {
 	return cidr
 }
 
+// podCIDRGrace is how long a simulated node without a range is ready. Usually it gets one within
+// milliseconds; a further status write of each node would delay the start of thousands of nodes.
+const podCIDRGrace = 20 * time.Second
+
+// immediateReports is the number of nodes up to which the address of a new range is written at
+// once. The writes of more nodes are spread.
+const immediateReports = 100
+
+// firstStatus returns the delay of the status write after the registration. Nodes that started
+// together are spread. A node without a range reports its address, or that it still has none.
+func (a *Agent) firstStatus(n *node) time.Duration {
+	if !n.hasRuntime && n.podCIDR() == "" {
+		return podCIDRGrace + time.Duration(rand.Int63n(int64(len(a.nodes))*int64(10*time.Millisecond)))
+	}
+	return time.Duration(rand.Int63n(int64(a.opts.StatusInterval)))
+}
+
 // podCIDRError returns why the node cannot run pods on its range, or nil.
 func (a *Agent) podCIDRError(n *node) error {
 	switch observed := n.podCIDR(); {
-	case !n.hasRuntime && observed == "":
+	case !n.hasRuntime && observed == "" && time.Since(n.started) >= podCIDRGrace:
 		return fmt.Errorf("%s", NoPodCIDRMessage)
 	case n.hasRuntime && a.opts.PodCIDR != "" && observed != "" && observed != a.opts.PodCIDR:
 		return fmt.Errorf("spec.podCIDR is %s, but the pods' network is %s: restart the agent", observed, a.opts.PodCIDR)
@@ -47,9 +65,9 @@ func (a *Agent) podCIDRError(n *node) error {
 
 // simulatedAddresses returns the addresses of a simulated node. Its internal IP is the first
 // address of its pod range, which no pod gets.
-func (n *node) simulatedAddresses() []corev1.NodeAddress {
-	out := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: n.manifest.Name}}
-	if p, err := netip.ParsePrefix(n.podCIDR()); err == nil {
+func simulatedAddresses(name, cidr string) []corev1.NodeAddress {
+	out := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}}
+	if p, err := netip.ParsePrefix(cidr); err == nil {
 		out = append(out, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: p.Masked().Addr().Next().String()})
 	}
 	return out
@@ -62,7 +80,9 @@ func (a *Agent) observePodCIDR(n *node, seen *corev1.Node) {
 		return
 	}
 	n.observedPodCIDR.Store(seen.Spec.PodCIDR)
-	a.Report(n.manifest.Name)
+	if n.hasRuntime || len(a.nodes) <= immediateReports || time.Since(n.started) >= podCIDRGrace {
+		a.Report(n.manifest.Name)
+	}
 	if n.hasRuntime {
 		return
 	}
@@ -70,29 +90,6 @@ func (a *Agent) observePodCIDR(n *node, seen *corev1.Node) {
 		if p.node == n && len(p.addresses) == 0 && p.reserved {
 			p.addresses = n.podIPs.allocate(n.podCIDR(), p.object)
 			a.queueStatus(p)
-		}
-	}
-}
-
-// heartbeatDelay is how long a simulated node waits for its range before it renews its Lease. It is
-// below the time after which a node without heartbeats is lost.
-const heartbeatDelay = 20 * time.Second
-
-// delayHeartbeats blocks until the simulated node has a range, so that the Leases of thousands of
-// nodes do not delay the registration of others, but not longer than heartbeatDelay.
-func (a *Agent) delayHeartbeats(ctx context.Context, n *node) {
-	delay := time.NewTimer(heartbeatDelay)
-	defer delay.Stop()
-	for !n.hasRuntime && n.podCIDR() == "" {
-		select {
-		case <-ctx.Done():
-			return
-		case <-delay.C:
-			return
-		case <-n.statusChanged:
-			if n.podCIDR() != "" {
-				a.Report(n.manifest.Name) // the first heartbeat writes the range's address
-			}
 		}
 	}
 }

@@ -61,7 +61,7 @@ func nodeState(t *testing.T, api *fake.Clientset, name string) (cidr, address, w
 	return n.Spec.PodCIDR, address, waits
 }
 
-// TestWaitsForPodCIDR checks that a node is ready only with a range of the cluster, and uses it for
+// TestWaitsForPodCIDR checks that a node without a range does not stay ready, and uses that of the cluster for
 // its own address and those of its pods, also after a restart.
 func TestWaitsForPodCIDR(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -105,8 +105,8 @@ func TestLocalPodCIDR(t *testing.T) {
 		for _, name := range []string{"n0", "m0"} {
 			defer startNode(t, api, name, 10*time.Second)()
 		}
-		if cidr, _, waits := nodeState(t, api, "n0"); cidr != "" || waits == "" {
-			t.Errorf("at first: podCIDR %q, waits: %q", cidr, waits)
+		if cidr, address, _ := nodeState(t, api, "n0"); cidr != "" || address != "" {
+			t.Errorf("at first: podCIDR %q, address %q", cidr, address)
 		}
 		time.Sleep(10 * time.Second)
 		one, at, waits := nodeState(t, api, "n0")
