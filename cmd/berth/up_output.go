@@ -120,6 +120,9 @@ func (l upOutput) printNodes(w io.Writer, o *upOptions, simulated []*corev1.Node
 	for _, note := range o.local.notes {
 		fmt.Fprintf(w, "  \t\t%s\n", note)
 	}
+	if words := o.services.describe(); words != "" {
+		fmt.Fprintf(w, "  services\t%s\t\n", words)
+	}
 	if len(simulated) > 0 || !o.local.enabled() {
 		fmt.Fprintf(w, "  nodes\t%d simulated\t%s\n", len(simulated), formatNodeSizes(simulated))
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -116,6 +117,18 @@ func (u *upServices) prepare(local *upLocalNodes, serviceRange string, k *config
 	return nil
 }
 
+// describe returns what runs, or "".
+func (u *upServices) describe() string {
+	var words []string
+	if u.runProxy {
+		words = append(words, "routed by nftables")
+	}
+	if u.dnsIP.IsValid() {
+		words = append(words, "cluster DNS at "+u.dnsIP.String())
+	}
+	return strings.Join(words, ", ")
+}
+
 // defaultClusterDomain is the default of the kubelet's clusterDomain in most clusters.
 const defaultClusterDomain = "cluster.local"
 
@@ -181,6 +194,7 @@ func (u *upServices) withoutDNS(reason error, local *upLocalNodes, k *config.Kub
 	if u.dns == switchOn {
 		return fmt.Errorf("--dns on: %w", reason)
 	}
+	u.dnsIP = netip.Addr{}
 	local.notes = append(local.notes, "cluster DNS is off: "+reason.Error())
 	if !u.setDNS {
 		return nil
