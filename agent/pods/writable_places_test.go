@@ -1,9 +1,11 @@
 package pods
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,12 +69,12 @@ func fillWritablePlaces(t *testing.T, g *harness, round int) {
 		pod.Spec.Volumes = []corev1.Volume{{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 		c := &pod.Spec.Containers[0]
 		c.VolumeMounts = []corev1.VolumeMount{{Name: "work", MountPath: "/work"}}
-		c.Command = []string{"/bin/sh", "-c", "fill() { dd if=/dev/urandom of=$1 bs=1M count=${2:-24} 2>/dev/null; }; " + script + "; echo written; exec sleep 1000"}
+		c.Command = []string{"/bin/sh", "-c", "fill() { dd if=/dev/zero of=$1 bs=1M count=${2:-24} 2>/dev/null; }; " + script + "; echo written; exec sleep 1000"}
 		list = append(list, pod)
 		g.admit(pod)
 	}
 	for _, pod := range list {
-		g.log(pod, "a", "written")
+		g.waitUntilWritten(pod)
 	}
 	if err := s.Measure(t.Context(), list); err != nil {
 		t.Fatal(err)
@@ -92,6 +94,24 @@ func fillWritablePlaces(t *testing.T, g *harness, round int) {
 		g.waitUntilPurged(pod)
 		g.runner.Forget(pod.UID)
 		g.waitUntilRealPodGone(pod)
+	}
+}
+
+// waitUntilWritten waits for the last line of the script, which can take long on a busy disk.
+func (g *harness) waitUntilWritten(pod *corev1.Pod) {
+	g.t.Helper()
+	logs, text := filepath.Join(LogDir(g.runner.opts.Logs, pod), "a", "*.log"), []byte("written")
+	written := func() bool {
+		files, _ := filepath.Glob(logs)
+		return slices.ContainsFunc(files, func(file string) bool {
+			got, _ := os.ReadFile(file)
+			return bytes.Contains(got, text)
+		})
+	}
+	for end := time.Now().Add(3 * time.Minute); !written(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			g.t.Fatalf("%s has not written its files", pod.Name)
+		}
 	}
 }
 

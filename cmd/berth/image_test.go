@@ -64,7 +64,7 @@ func TestImageCommands(t *testing.T) {
 		want string
 	}{
 		{[]string{"load", root, file}, "docker.io/team/app:1"},
-		{[]string{"pull", root, "--username=ann", "--password-stdin", pulled}, pulled},
+		{[]string{"pull", root, "--username=ann", "--password-stdin", "--insecure-registry=" + registry.Host(), pulled}, pulled},
 		{[]string{"ls", root}, "1 image(s) use 8.0 KiB in 2 files"},
 		{[]string{"rm", root, pulled}, pulled + " removed"},
 		{[]string{"ls", "--store=" + filepath.Join(dir, "images"), "-o", "json"}, `"docker.io/team/app:1"`},
@@ -83,7 +83,9 @@ func TestImageCommands(t *testing.T) {
 		"image is not in the store":                 {"rm", root, "team/app:1"},
 		"no images found: --root-dir must be":       {"ls", "--root-dir=" + t.TempDir()},
 		"--username and --password-stdin: use both": {"pull", root, "--username=ann", pulled},
-		"UNAUTHORIZED":                     {"pull", root, pulled},
+		"UNAUTHORIZED":                     {"pull", root, "--insecure-registry=127.0.0.1", pulled},
+		"plain HTTP is allowed only":       {"pull", root, pulled},
+		`--insecure-registry "http://a"`:   {"pull", root, "--insecure-registry=http://a", pulled},
 		`must be text, wide, json or yaml`: {"ls", root, "-o", "xml"},
 		"no such file or directory":        {"load", root, filepath.Join(dir, "none.tar")},
 		"invalid reference format":         {"pull", root, "Team App"},
