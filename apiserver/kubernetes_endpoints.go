@@ -143,13 +143,13 @@ func groupServers(servers []netip.AddrPort) (groups []serverGroup) {
 
 // writeEndpoints creates, updates or deletes the Endpoints.
 func (k *kubernetesEndpoints) writeEndpoints(ctx context.Context, groups []serverGroup) error {
-	client := k.client.CoreV1().Endpoints(metav1.NamespaceDefault) //nolint:staticcheck // clients still read Endpoints
-	want := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{       //nolint:staticcheck // see above
+	client := k.client.CoreV1().Endpoints(metav1.NamespaceDefault)
+	want := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{
 		Name: "kubernetes", Namespace: metav1.NamespaceDefault, Labels: map[string]string{discoveryv1.LabelSkipMirror: "true"}}}
 	for _, g := range groups {
-		s := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "https", Port: g.port, Protocol: corev1.ProtocolTCP}}} //nolint:staticcheck // see above
+		s := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "https", Port: g.port, Protocol: corev1.ProtocolTCP}}}
 		for _, ip := range g.addresses {
-			s.Addresses = append(s.Addresses, corev1.EndpointAddress{IP: ip}) //nolint:staticcheck // see above
+			s.Addresses = append(s.Addresses, corev1.EndpointAddress{IP: ip})
 		}
 		want.Subsets = append(want.Subsets, s)
 	}

@@ -42,7 +42,7 @@ func (a announcements) Announced(context.Context, string) (values []string, err 
 func advertised(t *testing.T, client kubernetes.Interface) string {
 	t.Helper()
 	var lines []string
-	all, err := client.CoreV1().Endpoints("default").List(t.Context(), metav1.ListOptions{}) //nolint:staticcheck // clients still read Endpoints
+	all, err := client.CoreV1().Endpoints("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
