@@ -35,9 +35,12 @@ func (n *node) podCIDR() string {
 	return cidr
 }
 
-// podCIDRGrace is how long a simulated node without a range is ready. Usually it gets one within
-// milliseconds; a further status write of each node would delay the start of thousands of nodes.
-const podCIDRGrace = 20 * time.Second
+// podCIDRGrace returns how long a simulated node without a range is ready. Usually it gets one within
+// milliseconds; a further status write of each node would delay the start of thousands of nodes,
+// which get more time.
+func (a *Agent) podCIDRGrace() time.Duration {
+	return 20*time.Second + time.Duration(len(a.nodes))*20*time.Millisecond
+}
 
 // immediateReports is the number of nodes up to which the address of a new range is written at
 // once. The writes of more nodes are spread.
@@ -47,7 +50,7 @@ const immediateReports = 100
 // together are spread. A node without a range reports its address, or that it still has none.
 func (a *Agent) firstStatus(n *node) time.Duration {
 	if !n.hasRuntime && n.podCIDR() == "" {
-		return podCIDRGrace + time.Duration(rand.Int63n(int64(len(a.nodes))*int64(10*time.Millisecond)))
+		return a.podCIDRGrace() + time.Duration(rand.Int63n(int64(len(a.nodes))*int64(10*time.Millisecond)))
 	}
 	return time.Duration(rand.Int63n(int64(a.opts.StatusInterval)))
 }
@@ -55,7 +58,7 @@ func (a *Agent) firstStatus(n *node) time.Duration {
 // podCIDRError returns why the node cannot run pods on its range, or nil.
 func (a *Agent) podCIDRError(n *node) error {
 	switch observed := n.podCIDR(); {
-	case !n.hasRuntime && observed == "" && time.Since(n.started) >= podCIDRGrace:
+	case !n.hasRuntime && observed == "" && time.Since(n.started) >= a.podCIDRGrace():
 		return fmt.Errorf("%s", NoPodCIDRMessage)
 	case n.hasRuntime && a.opts.PodCIDR != "" && observed != "" && observed != a.opts.PodCIDR:
 		return fmt.Errorf("spec.podCIDR is %s, but the pods' network is %s: restart the agent", observed, a.opts.PodCIDR)
@@ -80,7 +83,7 @@ func (a *Agent) observePodCIDR(n *node, seen *corev1.Node) {
 		return
 	}
 	n.observedPodCIDR.Store(seen.Spec.PodCIDR)
-	if n.hasRuntime || len(a.nodes) <= immediateReports || time.Since(n.started) >= podCIDRGrace {
+	if n.hasRuntime || len(a.nodes) <= immediateReports || time.Since(n.started) >= a.podCIDRGrace() {
 		a.Report(n.manifest.Name)
 	}
 	if n.hasRuntime {
