@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/registry/generic"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -144,16 +145,8 @@ func (s *Server) assemble(ctx context.Context) error {
 	if err := s.serveIssuerDiscovery(); err != nil {
 		return err
 	}
-	storages, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStoredOnly: s.options.StoredOnlyWarnings,
-		StrictResourceVersions: s.options.StrictResourceVersions}, s.virtualStorage)
+	storages, err := s.installKinds(table, set, c.RESTOptionsGetter)
 	if err != nil {
-		return err
-	}
-	services := storages.store(corev1.Resource("services"))
-	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, s.options.ServiceClusterIPRange, s.backend); err != nil {
-		return err
-	}
-	if err := storages.install(s.generic, set); err != nil {
 		return err
 	}
 	if err := s.addPostStartHooks(); err != nil {
@@ -166,6 +159,20 @@ func (s *Server) assemble(ctx context.Context) error {
 	s.loopback.setHandler(s.chain.handler())
 	s.dynamicAdmission.schemas.setChain(s.chain)
 	return nil
+}
+
+// installKinds serves the kinds of the table.
+func (s *Server) installKinds(table []kinds.Kind, set *scheme.Set, stored generic.RESTOptionsGetter) (*storageSet, error) {
+	storages, err := newStorages(table, registry.Config{Options: stored, Typer: set.Scheme, WarnStoredOnly: s.options.StoredOnlyWarnings,
+		StrictResourceVersions: s.options.StrictResourceVersions}, s.virtualStorage)
+	if err != nil {
+		return nil, err
+	}
+	services := storages.store(corev1.Resource("services"))
+	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, s.options.ServiceClusterIPRange, s.backend); err != nil {
+		return nil, err
+	}
+	return storages, storages.install(s.generic, set)
 }
 
 func uncachedResources(table []kinds.Kind) sets.Set[schema.GroupResource] {
