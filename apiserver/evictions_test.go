@@ -192,7 +192,7 @@ func TestEvictionRecordAndV1beta1Eviction(t *testing.T) {
 	}
 	ev := list.Items[0]
 	text := ev.Annotations[journal.Annotation]
-	if ev.Reason != "EvictionByEvictionAPI" || ev.Regarding.UID != p.UID || !strings.Contains(text, `"budgets":[{"name":"b","before":1,"after":0}]`) || !strings.Contains(text, `"by":"system:apiserver for berth drain","rule":"node n1 is drained"`) {
+	if ev.Reason != "EvictionByEvictionAPI" || ev.Regarding.UID != p.UID || !strings.Contains(text, `"budgets":[{"name":"b","before":1,"after":0}]`) || !strings.Contains(text, `"requestedBy":"system:apiserver for berth drain","rule":"node n1 is drained"`) {
 		t.Errorf("event %+v", ev)
 	}
 }

@@ -17,7 +17,7 @@ func TestSimulatedPodLimits(t *testing.T) {
 		return []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "calm"}}}
 	}}
 	for want, request := range map[string]func(http.ResponseWriter, *http.Request, *Node){
-		"no logs": s.logs, "exec and attach are not supported": s.exec, "port-forward is not supported": s.portForward,
+		"it has no logs": s.logs, "exec and attach are not supported": s.exec, "port-forward is not supported": s.portForward,
 	} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 		r.SetPathValue("namespace", "default")

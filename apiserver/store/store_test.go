@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 )
@@ -164,6 +165,13 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 		if _, err := client.Delete(t.Context(), key(i+1)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	// Pages that a concurrent read transaction holds are free after it only.
+	for range 50 {
+		if err := backend.reclaim(t.Context()); err != nil || backend.spaceError() == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 	if err := errors.Join(backend.reclaim(t.Context()), backend.spaceError(), put()); err != nil {
 		t.Errorf("after half of the objects were deleted: %v", err)

@@ -151,6 +151,7 @@ func TestIncomingPodsByEvent(t *testing.T) {
 		change(func(n *corev1.Node) {
 			n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
 		})
+		time.Sleep(time.Second) // the watch of nodes may lag behind that of pods
 		create(t, client, "kept-off", "100m")
 		create(t, client, "changed", "100m")
 		create(t, client, "huge", "64")
