@@ -49,6 +49,7 @@ type demoNodeSet struct {
 	names           []string
 	simulatedReason string // why the nodes are simulated; empty if they are not
 	virtualDir      *virtualnode.Pool
+	registry        string // HOST:PORT on loopback that serves ballast over plain HTTP
 	ballast         string // image reference, see demo.Options
 	close           func()
 }

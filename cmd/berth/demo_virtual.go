@@ -74,7 +74,8 @@ func (c *demoNodeSet) prepareVirtualNodes(ctx context.Context) (err error) {
 	server := &http.Server{Handler: registry.New(registry.Logger(stdlog.New(io.Discard, "", 0))), ReadHeaderTimeout: discoveryTimeout}
 	go func() { _ = server.Serve(listener) }()
 	c.close = func() { _ = server.Close() }
-	if c.ballast, err = pushBallastImage(listener.Addr().String()); err != nil {
+	c.registry = listener.Addr().String()
+	if c.ballast, err = pushBallastImage(c.registry); err != nil {
 		c.close()
 	}
 	return err
@@ -106,7 +107,7 @@ func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
 		if err != nil {
 			return err
 		}
-		o := nodeagent.Options{Name: node, Config: config, LowDisk: demoLowDisk, PodCIDRTimeout: podCIDRTimeout(config, c.settings), Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint},
+		o := nodeagent.Options{Name: node, Config: config, LowDisk: demoLowDisk, PodCIDRTimeout: podCIDRTimeout(config, c.settings), Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint}, InsecureRegistries: []string{c.registry},
 			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.Berth.Nodes, Kubelet: c.settings.Kubelet, Pressure: c.settings.Berth.Pressure.Options(), Log: klog.Background()}
 		size := virtualnode.Options{Index: i, Memory: demoMemory, Disk: demoDisk}
 		p.Start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.virtualDir, size, o) })
