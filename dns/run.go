@@ -2,6 +2,7 @@ package dns
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -45,8 +46,7 @@ func (s *Server) serveAddress(ctx context.Context, o Options, admin kubernetes.I
 	go func() { ended <- s.Serve(ctx, l) }()
 	if err := Publish(ctx, admin, l.Address()); err != nil {
 		cancel()
-		<-ended
-		return err
+		return errors.Join(err, <-ended)
 	}
 	o.Log.Info("Cluster DNS started", "address", l.Address())
 	for tick := time.NewTicker(addressInterval); ; {

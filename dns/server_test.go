@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -175,8 +176,12 @@ func TestTruncation(t *testing.T) {
 func TestLimits(t *testing.T) {
 	l := newLimiter(3, 2)
 	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")
-	if !l.start(a) || !l.start(a) || l.start(a) || !l.start(b) || l.start(c) {
-		t.Error("limits are not enforced")
+	var started []bool
+	for _, from := range []netip.Addr{a, a, a, b, c} {
+		started = append(started, l.start(from))
+	}
+	if want := []bool{true, true, false, true, false}; !slices.Equal(started, want) {
+		t.Errorf("started %v, want %v", started, want)
 	}
 	for _, from := range []netip.Addr{a, a, b} {
 		l.end(from)

@@ -27,10 +27,10 @@ func (f *fragment) text() string {
 		}
 	}
 	for e, chain := range f.elements {
-		switch {
-		case e.set == nodePortMap:
+		switch e.set {
+		case nodePortMap:
 			lines = append(lines, "node port: "+chain)
-		case e.set == endpointMap:
+		case endpointMap:
 			for name := range f.chains {
 				for i := range 9 {
 					if e.key == endpointKey(name, i) {
@@ -39,7 +39,7 @@ func (f *fragment) text() string {
 					}
 				}
 			}
-		case e.set == serviceIPMap:
+		case serviceIPMap:
 			a, _ := netip.AddrFromSlice([]byte(e.key[:len(e.key)-8]))
 			lines = append(lines, a.String()+": "+chain)
 		}
