@@ -16,6 +16,7 @@ import (
 
 	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/agent/serviceproxy"
+	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
@@ -70,6 +71,9 @@ func TestDrainUnderLoad(t *testing.T) {
 	}
 	if err := serviceproxy.Check(); err != nil {
 		testkit.SkipOrFail(t, "nftables", err.Error())
+	}
+	if err := virtualnode.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "virtual nodes", err.Error())
 	}
 	if !inOwnNetwork(t) {
 		return
