@@ -38,7 +38,7 @@ func TestProbeOfHostilePod(t *testing.T) {
 			a := &pod.Spec.Containers[0]
 			a.Command = []string{"/bin/sh", "-c", "while [ ! -e /dev/shm/go ]; do sleep 0.05; done; exec /workload -attack=stop"}
 			a.SecurityContext = &corev1.SecurityContext{RunAsUser: &user, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
-			a.ReadinessProbe = &corev1.Probe{TimeoutSeconds: 1, PeriodSeconds: 1, SuccessThreshold: 1, FailureThreshold: 1,
+			a.ReadinessProbe = &corev1.Probe{TimeoutSeconds: 5, PeriodSeconds: 1, SuccessThreshold: 1, FailureThreshold: 1,
 				ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/true"}}}}
 			g.admit(pod)
 			ready := func() bool {
