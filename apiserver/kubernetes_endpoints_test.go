@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,20 +18,29 @@ import (
 )
 
 // announcements is an announcer in memory.
-type announcements map[string]time.Time
+type announcements struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
 
-func (a announcements) Announce(_ context.Context, _, value string, ttl time.Duration) error {
-	a[value] = time.Now().Add(ttl)
+func (a *announcements) Announce(_ context.Context, _, value string, ttl time.Duration) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.until[value] = time.Now().Add(ttl)
 	return nil
 }
 
-func (a announcements) Withdraw(_ context.Context, _, value string) error {
-	delete(a, value)
+func (a *announcements) Withdraw(_ context.Context, _, value string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.until, value)
 	return nil
 }
 
-func (a announcements) Announced(context.Context, string) (values []string, err error) {
-	for v, until := range a {
+func (a *announcements) Announced(context.Context, string) (values []string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for v, until := range a.until {
 		if time.Now().Before(until) {
 			values = append(values, v)
 		}
@@ -68,7 +78,7 @@ func advertised(t *testing.T, client kubernetes.Interface) string {
 
 func TestKubernetesEndpointsOfSeveralServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, shared := fake.NewClientset(), announcements{}
+		client, shared := fake.NewClientset(), &announcements{until: map[string]time.Time{}}
 		ctx, crash := context.WithCancel(t.Context())
 		server := func(ctx context.Context, at string) *kubernetesEndpoints {
 			k := &kubernetesEndpoints{announcer: shared, client: client, self: netip.MustParseAddrPort(at)}

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func serveStream(handler http.Handler, req *http.Request) (*http.Response, error
 	pipe := newBufferedPipe()
 	w := &streamingResponseWriter{header: http.Header{}, pipe: pipe, headerWritten: make(chan struct{})}
 	go func() {
-		err := serveRecovered(handler, w, req.WithContext(ctx))
+		err := cmp.Or(serveRecovered(handler, w, req.WithContext(ctx)), context.Cause(ctx)) // a canceled stream does not end with io.EOF
 		w.WriteHeader(http.StatusOK)
 		pipe.closeWrite(err) // nil ends the stream with io.EOF
 		cancel()
