@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,6 +102,9 @@ func (q *quotaAdmission) mayHaveQuota(namespace string) bool {
 	return err != nil || len(all) > 0
 }
 
+// quotaTimeout bounds a request of the evaluator, whose interface passes no context.
+const quotaTimeout = 10 * time.Second
+
 // quotaAccessor reads and charges quotas for the evaluator.
 type quotaAccessor struct{ plugin *quotaAdmission }
 
@@ -114,7 +118,9 @@ func (a quotaAccessor) GetQuotas(namespace string) ([]corev1.ResourceQuota, erro
 	if !a.plugin.mayHaveQuota(namespace) {
 		return nil, nil
 	}
-	list, err := a.plugin.client.CoreV1().ResourceQuotas(namespace).List(context.TODO(), metav1.ListOptions{})
+	ctx, cancel := context.WithTimeout(context.Background(), quotaTimeout)
+	defer cancel()
+	list, err := a.plugin.client.CoreV1().ResourceQuotas(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("error resolving quota: %w", err)
 	}
@@ -126,6 +132,8 @@ func (a quotaAccessor) GetQuotas(namespace string) ([]corev1.ResourceQuota, erro
 
 // UpdateQuotaStatus charges a quota. It returns a conflict error if the quota has changed.
 func (a quotaAccessor) UpdateQuotaStatus(charged *corev1.ResourceQuota) error {
-	_, err := a.plugin.client.CoreV1().ResourceQuotas(charged.Namespace).UpdateStatus(context.TODO(), charged, metav1.UpdateOptions{})
+	ctx, cancel := context.WithTimeout(context.Background(), quotaTimeout)
+	defer cancel()
+	_, err := a.plugin.client.CoreV1().ResourceQuotas(charged.Namespace).UpdateStatus(ctx, charged, metav1.UpdateOptions{})
 	return err
 }
