@@ -79,7 +79,8 @@ func TestDrainUnderLoad(t *testing.T) {
 		return
 	}
 	t.Run("Berth", func(t *testing.T) {
-		failed, report := drainUnderLoad(t, "")
+		// The maximum wait is longer than the default, because other tests load the machine.
+		failed, report := drainUnderLoad(t, "{endpointTimeoutMilliseconds: 5000}")
 		if failed != "0" {
 			t.Errorf("failed requests: %s", failed)
 		}

@@ -70,7 +70,7 @@ func TestUpRealNode(t *testing.T) {
 		t.Errorf("restored %s after %d restarts, want %s after none", again.ContainerID, again.RestartCount, first.ContainerID)
 	}
 	c.mustKubectl("delete", "pod", "web", "--timeout=60s")
-	if code := c.proc.stop(); code != 0 || strings.Contains(c.proc.out.String(), "runs on") {
+	if code := c.proc.stop(); code != 0 || strings.Contains(c.proc.out.String(), "running") {
 		t.Errorf("exit code %d: %s", code, c.proc.out.String())
 	}
 	for _, dir := range []string{"runtime/containers", "runtime/sandboxes", "images/uses", "pods"} {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -78,7 +79,7 @@ func (f *flags) declare(s *flag.FlagSet) {
 	s.BoolVar(&f.ignoreSIGTERM, "ignore-sigterm", false, "do not exit on SIGTERM")
 	s.BoolVar(&f.ignoreSIGTERM, "deaf", false, "deprecated: use -ignore-sigterm")
 	s.DurationVar(&f.stopDelay, "stop-delay", 0, "time from SIGTERM to the exit")
-	s.BoolVar(&f.graceful, "graceful", false, "on SIGTERM close the listener, answer the requests that have begun, and exit")
+	s.BoolVar(&f.graceful, "graceful", false, "on SIGTERM accept the connections that wait, close the listener, answer the requests, and exit")
 	s.DurationVar(&f.stopDelay, "last-words", 0, "deprecated: use -stop-delay")
 }
 
@@ -112,6 +113,8 @@ type worker struct {
 	exitCodes   chan int // receives an exit code
 	started     time.Time
 	server      *http.Server
+	listener    *net.TCPListener
+	served      chan struct{} // closed when the server accepts no more connections
 }
 
 func (w *worker) run() int {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -166,6 +167,30 @@ func TestHTTP(t *testing.T) {
 
 // request makes an HTTP request. It ignores errors, because the program may exit before it
 // responds.
+// TestGraceful checks that a connection opened before SIGTERM gets its answer, and that the program
+// then exits.
+func TestGraceful(t *testing.T) {
+	p := start(t, "-listen=127.0.0.1:0", "-graceful")
+	address := strings.TrimPrefix(p.until(t, "listening at "), "listening at ")
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.until(t, "received terminated")
+	fmt.Fprintf(conn, "GET /healthz HTTP/1.0\r\n\r\n")
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.Contains(string(answer), "200 OK") {
+		t.Errorf("answer %q, error %v", answer, err)
+	}
+	if code := p.code(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func request(t *testing.T, method, url string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)

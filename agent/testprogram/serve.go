@@ -2,6 +2,7 @@ package testprogram
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -24,18 +25,40 @@ func (w *worker) serveHTTP(ctx context.Context) error {
 	mux.HandleFunc("POST /exit", w.serveExit)
 	mux.HandleFunc("POST /memory", w.serveMemory)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	w.server = server
+	w.server, w.listener, w.served = server, listener.(*net.TCPListener), make(chan struct{})
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() { _ = server.Serve(listener) }()
+	go func() {
+		defer close(w.served)
+		_ = server.Serve(endingListener{w.listener})
+	}()
 	w.printf("listening at %v", listener.Addr())
 	return nil
 }
 
-// finishRequests closes the listener and waits for the requests that have begun.
+// backlogTime is the time in which the program accepts the connections that wait when SIGTERM
+// arrives. The kernel resets those that are not accepted when the listener is closed.
+const backlogTime = 200 * time.Millisecond
+
+// finishRequests accepts the connections that wait, closes the listener and waits for the requests
+// that have begun.
 func (w *worker) finishRequests(ctx context.Context) {
-	if w.graceful && w.server != nil {
-		_ = w.server.Shutdown(ctx)
+	if !w.graceful || w.server == nil {
+		return
 	}
+	_ = w.listener.SetDeadline(time.Now().Add(backlogTime))
+	<-w.served // Shutdown does not wait for a connection that Serve has accepted but not yet registered.
+	_ = w.server.Shutdown(ctx)
+}
+
+// endingListener is closed when its deadline passes. http.Server repeats Accept after a timeout.
+type endingListener struct{ *net.TCPListener }
+
+func (l endingListener) Accept() (net.Conn, error) {
+	conn, err := l.TCPListener.Accept()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, net.ErrClosed
+	}
+	return conn, err
 }
 
 func (w *worker) serveHostname(out http.ResponseWriter, _ *http.Request) {
