@@ -34,9 +34,9 @@ type Agent struct {
 	shutdowns    *mailbox[*nodeShutdown]
 	writeResults chan writeResult
 	writes       chan statusWrite
-	// requestSlots limits concurrent registrations and Lease renewals, so that thousands of nodes
-	// do not starve other clients of the API server.
-	requestSlots chan struct{}
+	// Concurrent registrations and status writes, and concurrent Lease renewals, are limited, so that thousands of nodes
+	// do not overload the API server. A Lease does not wait for the registration of other nodes.
+	statusSlots, leaseSlots chan struct{}
 
 	converter *conversion.Converter
 	state     *cluster.State // the nodes, and the pods that hold resources on them
@@ -60,7 +60,7 @@ func New(opts Options) (*Agent, error) {
 		nodeEvents: make(chan *corev1.Node, 16), nodeReads: newMailbox[nodeRead](),
 		reports: newMailbox[runtime.Report](), evictions: newMailbox[Eviction](), shutdowns: newMailbox[*nodeShutdown](),
 		claims: newClaimPoller(opts.Client), claimsReady: make(chan types.UID, 256),
-		writeResults: make(chan writeResult, 256), writes: make(chan statusWrite), requestSlots: make(chan struct{}, 30),
+		writeResults: make(chan writeResult, 256), writes: make(chan statusWrite), statusSlots: make(chan struct{}, 20), leaseSlots: make(chan struct{}, 10),
 		converter: conversion.New(), state: cluster.New(), pods: map[types.UID]*pod{}, preemptors: map[types.UID]*pod{},
 	}
 	for i, want := range opts.Nodes {

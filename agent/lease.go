@@ -46,25 +46,29 @@ func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 // renewLease creates or updates the node's Lease. It caches the last written object, so that a
 // renewal is one request.
 func (a *Agent) renewLease(ctx context.Context, n *node) error {
-	a.requestSlots <- struct{}{}
-	defer func() { <-a.requestSlots }()
+	a.leaseSlots <- struct{}{}
+	defer func() { <-a.leaseSlots }()
 	leases := a.opts.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	if n.lease == nil {
-		have, err := leases.Get(ctx, n.manifest.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			have, err = leases.Create(ctx, &coordinationv1.Lease{
-				ObjectMeta: metav1.ObjectMeta{Name: n.manifest.Name, Namespace: corev1.NamespaceNodeLease},
-				Spec: coordinationv1.LeaseSpec{
-					HolderIdentity:       &n.manifest.Name,
-					LeaseDurationSeconds: ptr.To(int32(leaseDurationRenewals * a.opts.LeaseRenewal / time.Second)),
-					RenewTime:            ptr.To(metav1.NowMicro()),
-				},
-			}, metav1.CreateOptions{})
+		created, err := leases.Create(ctx, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: n.manifest.Name, Namespace: corev1.NamespaceNodeLease},
+			Spec: coordinationv1.LeaseSpec{
+				HolderIdentity:       &n.manifest.Name,
+				LeaseDurationSeconds: ptr.To(int32(leaseDurationRenewals * a.opts.LeaseRenewal / time.Second)),
+				RenewTime:            ptr.To(metav1.NowMicro()),
+			},
+		}, metav1.CreateOptions{})
+		if err == nil {
+			n.lease = created
+			return nil
 		}
-		if err != nil {
+		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
-		n.lease = have
+		if n.lease, err = leases.Get(ctx, n.manifest.Name, metav1.GetOptions{}); err != nil {
+			n.lease = nil
+			return err
+		}
 	}
 	next := n.lease.DeepCopy()
 	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.manifest.Name, ptr.To(metav1.NowMicro())

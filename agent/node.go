@@ -37,6 +37,7 @@ type node struct {
 
 	pressure           PressureManager // nil: node pressure is not watched
 	conditionsRestored atomic.Bool     // pressure has the conditions that the API had at start
+	registered         atomic.Bool     // the API has, or had, the node
 	activePods         activePods
 	statusChanged      chan struct{} // capacity 1: signals that the status must be written soon
 	unschedulable      bool          // as last recorded in an event; used only by the loop
@@ -107,8 +108,8 @@ const statusRetryDelay = 10 * time.Second
 // syncNodeStatus creates the node, or updates labels, capacity and conditions of the existing
 // one. It keeps what other clients set.
 func (a *Agent) syncNodeStatus(ctx context.Context, n *node) error {
-	a.requestSlots <- struct{}{}
-	defer func() { <-a.requestSlots }()
+	a.statusSlots <- struct{}{}
+	defer func() { <-a.statusSlots }()
 	// Other clients may taint or label the node at the same time.
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return a.updateNodeStatus(ctx, n) })
 }
@@ -121,15 +122,8 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	if a.opts.Images != nil {
 		want.Status.Images = a.opts.Images(want.Name)
 	}
-	have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		if _, err = nodes.Create(ctx, want, metav1.CreateOptions{}); err == nil {
-			n.conditionsRestored.Store(true) // a new node has no conditions to restore
-			a.recordStatusChanges(n, nil, &want.Status)
-		}
-		return err
-	}
-	if err != nil {
+	have, err := a.getOrCreate(ctx, n, want)
+	if err != nil || have == nil {
 		return err
 	}
 	if !n.hasRuntime && n.podCIDR() == "" { // the watch has not delivered the range yet
@@ -160,6 +154,28 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 		a.recordStatusChanges(n, was, &have.Status)
 	}
 	return err
+}
+
+// getOrCreate returns the node of the API, or nil if it creates the node. The first call creates
+// first, because most nodes that register are new: thousands may register together.
+func (a *Agent) getOrCreate(ctx context.Context, n *node, want *corev1.Node) (*corev1.Node, error) {
+	nodes := a.opts.Client.CoreV1().Nodes()
+	if n.registered.Load() {
+		if have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return have, err
+		}
+	}
+	_, err := nodes.Create(ctx, want, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		n.registered.Store(true)
+		return nodes.Get(ctx, want.Name, metav1.GetOptions{})
+	}
+	if err == nil {
+		n.registered.Store(true)
+		n.conditionsRestored.Store(true) // a new node has no conditions to restore
+		a.recordStatusChanges(n, nil, &want.Status)
+	}
+	return nil, err
 }
 
 // metadataPatch returns a merge patch with the labels and annotations of want that differ in have,
