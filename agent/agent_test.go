@@ -87,9 +87,9 @@ func TestPodsFollowAnnotations(t *testing.T) {
 		want  corev1.PodPhase
 		code  int32
 	}{
-		"ends well":             {map[string]string{simulated.RunSeconds: "30"}, corev1.PodSucceeded, 0},
-		"ends badly":            {map[string]string{simulated.RunSeconds: "30", simulated.ExitCode: "3"}, corev1.PodFailed, 3},
-		"an annotation of ours": {map[string]string{simulated.RunSeconds: "soon"}, corev1.PodFailed, 128},
+		"ends well":          {map[string]string{simulated.RunSeconds: "30"}, corev1.PodSucceeded, 0},
+		"ends badly":         {map[string]string{simulated.RunSeconds: "30", simulated.ExitCode: "3"}, corev1.PodFailed, 3},
+		"a Berth annotation": {map[string]string{simulated.RunSeconds: "soon"}, corev1.PodFailed, 128},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

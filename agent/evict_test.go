@@ -85,7 +85,7 @@ func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 		a.Evict(agent.Eviction{Pod: "p", Reason: "Again", Done: func() { over.Store(true) }})
 		waitBriefly()
 		if p := get(t, api, "p").Status; !over.Load() || p.Reason != "Evicted" {
-			t.Errorf("evicting a terminated pod: done %v, reason %s", over.Load(), p.Reason)
+			t.Errorf("Evict of a terminated pod: done %v, reason %s", over.Load(), p.Reason)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func TestReplacedPodIsTerminated(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		if got := a.Pods("n0"); len(got) != 1 || got[0].UID != "second" {
-			t.Errorf("the node has %d pods, want the second alone", len(got))
+			t.Errorf("the node has %d pods, want only the second", len(got))
 		}
 		cancel()
 		_ = <-done

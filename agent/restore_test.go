@@ -15,14 +15,14 @@ func TestFinalStatusIsKept(t *testing.T) {
 		was, found podlifecycle.Status
 		want       string
 	}{
-		"the same end":  {ended(2, "OOMKilled"), ended(2, ""), "OOMKilled"},
-		"a later end":   {ended(2, "OOMKilled"), ended(3, ""), ""},
-		"an end since":  {up, ended(0, "OOMKilled"), "OOMKilled"},
-		"an end untold": {podlifecycle.Status{Name: "b"}, ended(0, "OOMKilled"), "OOMKilled"},
+		"the same termination":                {ended(2, "OOMKilled"), ended(2, ""), "OOMKilled"},
+		"a later termination":                 {ended(2, "OOMKilled"), ended(3, ""), ""},
+		"terminated since the restart":        {up, ended(0, "OOMKilled"), "OOMKilled"},
+		"a termination that was not reported": {podlifecycle.Status{Name: "b"}, ended(0, "OOMKilled"), "OOMKilled"},
 	} {
 		got := mergeStatuses([]podlifecycle.Status{tc.was}, []podlifecycle.Status{tc.found})
 		if s := got[len(got)-1]; s.Name != "a" || s.State != podlifecycle.ContainerTerminated || s.Exit.Reason != tc.want {
-			t.Errorf("%s: %+v, want an end with %q", name, s, tc.want)
+			t.Errorf("%s: %+v, want a termination with %q", name, s, tc.want)
 		}
 	}
 }

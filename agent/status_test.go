@@ -139,7 +139,7 @@ func TestStatusFromRuntimeReports(t *testing.T) {
 		checkNotReady(t, &p, "ReadinessGatesNotReady", `corresponding condition of pod readiness gate "example.com/open" does not exist.`)
 		s.event(podlifecycle.Exited{Container: "c", Code: 137, Reason: "OOMKilled", Message: "last words"})
 		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.State.Terminated == nil || c.State.Terminated.Reason != "OOMKilled" || c.State.Terminated.ContainerID != "containerd://1" || c.RestartCount != 0 {
-			t.Errorf("after its end: %+v", c)
+			t.Errorf("after its termination: %+v", c)
 		}
 		s.report(runtime.Report{Pod: "p", Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://2"}})
 		s.event(podlifecycle.Started{Container: "c"})
@@ -308,7 +308,7 @@ func TestNodeStatusKeepsForeignFields(t *testing.T) {
 			t.Errorf("%v, labels %v", n.Status.Allocatable, n.Labels)
 		}
 		if len(n.Spec.Taints) != 1 || n.Spec.Taints[0].Key != "theirs" {
-			t.Errorf("taints %v: those of a node that was registered are not its agent's", n.Spec.Taints)
+			t.Errorf("taints %v: want none: the agent must not taint a registered node", n.Spec.Taints)
 		}
 		if len(n.Status.Images) != 1 || n.Status.NodeInfo.ContainerRuntimeVersion != "containerd://1.6" {
 			t.Errorf("images %v", n.Status.Images)

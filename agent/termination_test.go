@@ -55,9 +55,9 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 	}{
 		"exits on SIGTERM":                               {nil, map[string]string{simulated.StopSeconds: "4"}, 30, 4 * time.Second},
 		"ignores SIGTERM":                                {nil, map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
-		"its hook counts":                                {hook(10), map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
+		"the hook uses a part of the grace period":       {hook(10), map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
 		"exits on SIGTERM after the hook":                {hook(10), map[string]string{simulated.StopSeconds: "4"}, 30, 14 * time.Second},
-		"its hook takes all":                             {hook(29), map[string]string{simulated.PreStopSeconds: "400"}, 30, 30 * time.Second},
+		"the hook uses the whole grace period":           {hook(29), map[string]string{simulated.PreStopSeconds: "400"}, 30, 30 * time.Second},
 		"hook uses the grace period, SIGTERM is ignored": {hook(29), map[string]string{simulated.PreStopSeconds: "400", simulated.StopSeconds: "400"}, 30, 32 * time.Second},
 		"exits without SIGTERM":                          {nil, map[string]string{simulated.RunSeconds: "10", simulated.StopSeconds: "400"}, 30, 5 * time.Second},
 		"grace period 0":                                 {nil, map[string]string{simulated.StopSeconds: "400"}, 0, 2 * time.Second},
@@ -134,7 +134,7 @@ func TestForceDeletionKillsContainers(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if p := get(t, api, "p"); p.UID != "next" || !isReady(p) {
-			t.Errorf("the next pod of its name: %+v", p.Status)
+			t.Errorf("the next pod with this name: %+v", p.Status)
 		}
 	})
 }

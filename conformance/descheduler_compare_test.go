@@ -42,7 +42,7 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor
 	}
 	for _, want := range e.Attempted {
 		if !slices.Contains(evictor.attempted, want) {
-			reportf("the eviction of %s, which would be refused, is not asked for", want)
+			reportf("the eviction of %s, which would be refused, is not requested", want)
 		}
 	}
 	if e.Grace != nil && (policy.Grace == nil || *policy.Grace != *e.Grace) {

@@ -106,7 +106,7 @@ func (v *evictionVector) differences() []string {
 		v.ExpectAnyOf = append(v.ExpectAnyOf, *v.Expect)
 	}
 	if len(v.ExpectAnyOf) == 0 {
-		return []string{"nothing is expected"}
+		return []string{"the vector expects nothing"}
 	}
 	e := config.Eviction{Hard: v.Config.Hard, Soft: v.Config.Soft, SoftGracePeriod: v.Config.SoftGrace, MinimumReclaim: v.Config.MinimumReclaim}
 	thresholds, err := e.Thresholds(v.Config.Enforce)
@@ -138,7 +138,7 @@ func (e *evictionExpectation) mismatches(v *evictionVector, thresholds []nodepre
 		}
 	}
 	if len(e.Rounds) != len(rounds) {
-		return append(out, fmt.Sprintf("%d rounds came, %d are expected", len(rounds), len(e.Rounds)))
+		return append(out, fmt.Sprintf("%d rounds, want %d", len(rounds), len(e.Rounds)))
 	}
 	for i := range e.Rounds {
 		if got, want := canonical(rounds[i]), canonical(e.Rounds[i]); got != want {

@@ -114,7 +114,7 @@ func TestPodTracker(t *testing.T) {
 	}
 	if err := c.waitFor(t.Context(), func() string {
 		if len(c.list("")) > 0 {
-			return "it is still there"
+			return "the image still exists"
 		}
 		return ""
 	}); err != nil {

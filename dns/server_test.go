@@ -128,7 +128,7 @@ func TestForwardingLoop(t *testing.T) {
 	f.isOwn = func(a netip.AddrPort) bool { return a.Addr() == netip.MustParseAddr("127.0.0.2") }
 	back.Store(serve(t, s))
 	if got := f.upstreams(); len(got) != 1 {
-		t.Fatalf("name servers %v, want all but the own address", got)
+		t.Fatalf("name servers %v, want all except the server's own address", got)
 	}
 	for f.upstreams() != nil && len(f.upstreams()) > 0 { // until the probe arrives
 		_ = ask(t, "udp", back.Load().(string), "web.shop.svc.cluster.local.", dns.TypeA, nil)

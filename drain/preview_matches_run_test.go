@@ -76,7 +76,7 @@ func TestPreviewMatchesRunSoak(t *testing.T) {
 		}
 	}
 	if most := 20 + pods/20; uncertain > most {
-		t.Errorf("of %d pods %d are uncertain, want at most %d", pods, uncertain, most)
+		t.Errorf("%d of %d pods are uncertain, want at most %d", uncertain, pods, most)
 	}
 	fmt.Printf("soak: drains of %d random clusters matched the preview, %d did not, in %d preemption does not end; of %d pods %d moved, %d were pending, %d were blocked; %d were marked as uncertain, and in %d clusters some of these differed\n",
 		done, failures, circles, pods, count[drain.OutcomeMoved], count[drain.OutcomePending], count[drain.OutcomeBlocked], uncertain, otherwise)

@@ -123,8 +123,8 @@ func TestPermanentBlocksNameTheField(t *testing.T) {
 		objects []any
 		field   string
 	}{
-		"maxUnavailable 0":    {[]any{pod("web", "web-1", "n1", 100), guard("web", maxUnavailable(0))}, "spec.maxUnavailable of budget default/web: 1 or more"},
-		"minAvailable is all": {[]any{pod("web", "web-1", "n1", 100), guard("web", minAvailable(1))}, "spec.minAvailable of budget default/web: lower"},
+		"maxUnavailable 0":                 {[]any{pod("web", "web-1", "n1", 100), guard("web", maxUnavailable(0))}, "spec.maxUnavailable of budget default/web: 1 or more"},
+		"minAvailable equals the replicas": {[]any{pod("web", "web-1", "n1", 100), guard("web", minAvailable(1))}, "spec.minAvailable of budget default/web: lower"},
 		"minAvailable 100%": {[]any{pod("web", "web-1", "n1", 100), guard("web", func(b *model.Budget) { b.MinAvailable = model.IntOrPercent{Set: true, Percent: true, Value: 100} })},
 			"less than 100%"},
 		"a pod that is not Ready": {[]any{unready(), pod("ill", "ill-2", "n2", 100), pod("ill", "ill-3", "n2", 100), guard("ill", minAvailable(2)),

@@ -139,10 +139,10 @@ func TestLeftoverSurgeIsUndone(t *testing.T) {
 		replicas, after int32
 		keepsMarks      bool
 	}{
-		"unchanged":           {node: "n1", made: "3", replicas: 3, after: 2},
-		"scaled down already": {node: "n1", made: "4", replicas: 3, after: 3},
-		"scaled up meanwhile": {node: "n1", made: "4", replicas: 9, after: 9},
-		"for another node":    {node: "n7", made: "3", replicas: 3, after: 3, keepsMarks: true},
+		"unchanged":                   {node: "n1", made: "3", replicas: 3, after: 2},
+		"scaled down already":         {node: "n1", made: "4", replicas: 3, after: 3},
+		"scaled up by another client": {node: "n1", made: "4", replicas: 9, after: 9},
+		"for another node":            {node: "n7", made: "3", replicas: 3, after: 3, keepsMarks: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mark := metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "rs-web", Labels: map[string]string{SurgeLabel: "gone"},
@@ -195,13 +195,13 @@ func TestSurgeScalesUpAndDown(t *testing.T) {
 	scale("up again", d.scaleUp, 3)
 	scale("down", d.scaleDown, 2)
 	scale("down again", d.scaleDown, 2)
-	scale("up once more", d.scaleUp, 3)
+	scale("surge for the second pod", d.scaleUp, 3)
 	set := now()
 	set.Spec.Replicas = &two
 	if _, err := l.AppsV1().StatefulSets("default").Update(t.Context(), set, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	scale("down from where another client has set it", d.scaleDown, 2)
+	scale("scaled from a value that another client has set", d.scaleDown, 2)
 	if o := now(); len(o.Labels)+len(o.Annotations) != 0 || !strings.Contains(progress[len(progress)-1], "keeps its 2 replicas") {
 		t.Errorf("%v, %v, progress %q", o.Labels, o.Annotations, progress)
 	}

@@ -40,6 +40,6 @@ func TestUndoneSurgeHasNoReplacement(t *testing.T) {
 	x.setStage(requested, time.Time{})
 	m.HandleEviction(time.Unix(1000, 0), "a", EvictionResult{Message: "no", Permanent: true})
 	if x.Surged || x.Replacement != nil {
-		t.Errorf("finally refused, but replaced by %v", x.Replacement)
+		t.Errorf("refused permanently, but replaced by %v", x.Replacement)
 	}
 }

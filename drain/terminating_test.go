@@ -54,7 +54,7 @@ func TestTerminatingPodsAreNotMoved(t *testing.T) {
 			}
 			var text strings.Builder
 			if err := r.Text(&text, TextOptions{Preview: true}); err != nil || !strings.Contains(text.String(), "was already terminating\n") || !strings.HasSuffix(text.String(), "\nAll pods will be gone.\n") ||
-				strings.Contains(text.String(), "makes no other") || strings.Contains(text.String(), "gone for good") {
+				strings.Contains(text.String(), "creates no other pod") || strings.Contains(text.String(), "deleted permanently") {
 				t.Errorf("%v\n%s", err, text.String())
 			}
 		})

@@ -59,18 +59,18 @@ var unauthorizedRequests = []badRequest{
 
 // invalidQueries are requests with invalid paths and parameters.
 var invalidQueries = []badRequest{
-	{"watch from nowhere", nil, "GET", pods + "?watch=1&resourceVersion=abc", nil, "", 400, []string{`"abc"`, "resourceVersion"}},
+	{"watch with an invalid version", nil, "GET", pods + "?watch=1&resourceVersion=abc", nil, "", 400, []string{`"abc"`, "resourceVersion"}},
 	{"watch from the future", nil, "GET", pods + "?resourceVersion=999999999999", nil, "", 504, []string{"Too large resource version: 999999999999"}},
-	{"watch for no time", nil, "GET", pods + "?watch=1&timeoutSeconds=soon", nil, "", 400, []string{`"soon"`}},
-	{"list limit of letters", nil, "GET", pods + "?limit=many", nil, "", 400, []string{`"many"`}},
-	{"continue of garbage", nil, "GET", pods + "?limit=1&continue=garbage", nil, "", 400, []string{"continue key is not valid"}},
+	{"watch with a zero timeout", nil, "GET", pods + "?watch=1&timeoutSeconds=soon", nil, "", 400, []string{`"soon"`}},
+	{"non-numeric list limit", nil, "GET", pods + "?limit=many", nil, "", 400, []string{`"many"`}},
+	{"malformed continue token", nil, "GET", pods + "?limit=1&continue=garbage", nil, "", 400, []string{"continue key is not valid"}},
 	{"match without version", nil, "GET", pods + "?resourceVersionMatch=Exact", nil, "", 422, []string{"resourceVersionMatch", "Forbidden", "unless resourceVersion is provided"}},
 	{"unknown match", nil, "GET", pods + "?resourceVersion=1&resourceVersionMatch=Roughly", nil, "", 422, []string{"resourceVersionMatch", `"Roughly"`, `"Exact"`}},
 	{"initial events without watch", nil, "GET", pods + "?sendInitialEvents=true", nil, "", 422, []string{"sendInitialEvents", "Forbidden"}},
 	{"field selector, unknown field", nil, "GET", pods + "?fieldSelector=spec.colour%3Dred", nil, "", 400, []string{"field label not supported: spec.colour"}},
 	{"field selector, no operator", nil, "GET", pods + "?fieldSelector=colour", nil, "", 400, []string{"'colour'", "invalid"}},
 	{"label selector", nil, "GET", pods + "?labelSelector=a+in+(b", nil, "", 400, []string{"unable to parse requirement", "',' or ')'"}},
-	{"timeout of letters", nil, "GET", pods + "?timeout=soon", nil, "", 400, []string{"timeout", "soon"}},
+	{"non-numeric timeout", nil, "GET", pods + "?timeout=soon", nil, "", 400, []string{"timeout", "soon"}},
 	{"unknown dry run", nil, "POST", configMaps + "?dryRun=Some", asJSON, `{"metadata":{"name":"x"}}`, 422, []string{"dryRun", `"Some"`, `"All"`}},
 	{"unknown field validation", nil, "POST", configMaps + "?fieldValidation=Loose", asJSON, `{"metadata":{"name":"x"}}`, 422, []string{"fieldValidation", `"Loose"`, `"Strict"`}},
 	{"field manager too long", nil, "POST", configMaps + "?fieldManager=" + strings.Repeat("m", 200), asJSON, `{"metadata":{"name":"x"}}`, 422, []string{"fieldManager", "128"}},
@@ -82,7 +82,7 @@ var invalidQueries = []badRequest{
 	{"wrong method on an object", nil, "POST", there, asJSON, "{}", 405, []string{"does not allow this method"}},
 	{"unknown method", nil, "BREW", pods, nil, "", 405, nil},
 	{"path traversal", nil, "GET", configMaps + "/..%2f..%2f..%2fnodes", nil, "", 404, nil},
-	{"address too long", nil, "GET", pods + "?labelSelector=" + strings.Repeat("a", 2<<20), nil, "", 431, nil},
+	{"URL too long", nil, "GET", pods + "?labelSelector=" + strings.Repeat("a", 2<<20), nil, "", 431, nil},
 	{"unknown media type", nil, "GET", pods, map[string]string{"Accept": "application/x-berth"}, "", 406, []string{"application/json", "application/vnd.kubernetes.protobuf"}},
 }
 
@@ -92,11 +92,11 @@ var invalidBodies = []badRequest{
 	{"garbage JSON", nil, "POST", configMaps, asJSON, "\x00\xff{{{", 400, []string{"invalid character"}},
 	{"garbage YAML", nil, "POST", configMaps, contentTypeHeader("application/yaml"), "a: [\x01", 400, []string{"yaml"}},
 	{"garbage protobuf", nil, "POST", configMaps, contentTypeHeader("application/vnd.kubernetes.protobuf"), "k8s\x00\xff\xff\xff\xff", 400, nil},
-	{"protobuf without its mark", nil, "POST", configMaps, contentTypeHeader("application/vnd.kubernetes.protobuf"), "nonsense", 400, []string{"protobuf"}},
-	{"garbage JSON patch", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), "{]", 400, nil},
-	{"garbage merge patch", nil, "PATCH", there, contentTypeHeader("application/merge-patch+json"), "{]", 400, nil},
-	{"garbage strategic patch", nil, "PATCH", there, contentTypeHeader("application/strategic-merge-patch+json"), "{]", 400, nil},
-	{"garbage apply patch", nil, "PATCH", there + "?fieldManager=me", contentTypeHeader("application/apply-patch+yaml"), "a: [", 400, []string{"yaml"}},
+	{"protobuf without its prefix", nil, "POST", configMaps, contentTypeHeader("application/vnd.kubernetes.protobuf"), "nonsense", 400, []string{"protobuf"}},
+	{"malformed JSON patch", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), "{]", 400, nil},
+	{"malformed merge patch", nil, "PATCH", there, contentTypeHeader("application/merge-patch+json"), "{]", 400, nil},
+	{"malformed strategic patch", nil, "PATCH", there, contentTypeHeader("application/strategic-merge-patch+json"), "{]", 400, nil},
+	{"malformed apply patch", nil, "PATCH", there + "?fieldManager=me", contentTypeHeader("application/apply-patch+yaml"), "a: [", 400, []string{"yaml"}},
 	{"JSON patch of a missing field", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), `[{"op":"replace","path":"/data/b/c","value":"d"}]`, 422, []string{"due to an error in our request"}},
 	{"JSON patch whose test fails", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), `[{"op":"test","path":"/data/a","value":"z"}]`, 422, []string{"due to an error in our request"}},
 	{"apply without a manager", nil, "PATCH", there, contentTypeHeader("application/apply-patch+yaml"), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"}}`, 422, []string{"fieldManager", "Required value"}},
@@ -109,15 +109,15 @@ var invalidBodies = []badRequest{
 	{"wrong namespace in the body", nil, "POST", configMaps, asJSON, `{"metadata":{"name":"x","namespace":"kube-system"}}`, 400, []string{"namespace of the provided object does not match the namespace sent on the request"}},
 	{"wrong name in the body", nil, "PUT", there, asJSON, `{"metadata":{"name":"here"}}`, 400, []string{"(here)", "(there)"}},
 	{"no name", nil, "POST", configMaps, asJSON, `{"metadata":{}}`, 422, []string{"name or generateName is required"}},
-	{"name of nonsense", nil, "POST", configMaps, asJSON, `{"metadata":{"name":"../etc"}}`, 422, []string{"metadata.name", `"../etc"`, "RFC 1123"}},
-	{"namespace that is not there", nil, "POST", "/api/v1/namespaces/ghost/configmaps", asJSON, `{"metadata":{"name":"x"}}`, 404, []string{`namespaces "ghost" not found`}},
+	{"invalid name", nil, "POST", configMaps, asJSON, `{"metadata":{"name":"../etc"}}`, 422, []string{"metadata.name", `"../etc"`, "RFC 1123"}},
+	{"missing namespace", nil, "POST", "/api/v1/namespaces/ghost/configmaps", asJSON, `{"metadata":{"name":"x"}}`, 404, []string{`namespaces "ghost" not found`}},
 	{"another object's uid", nil, "DELETE", there, asJSON, `{"preconditions":{"uid":"00000000-0000-0000-0000-000000000000"}}`, 409, []string{`ConfigMap "there"`, "UID in the precondition (00000000-0000-0000-0000-000000000000) does not match"}},
-	{"resource version of letters", nil, "PUT", there, asJSON, `{"metadata":{"name":"there","resourceVersion":"abc"}}`, 422, []string{"resourceVersion", `"abc"`}},
-	{"resource version of old", nil, "PUT", there, asJSON, `{"metadata":{"name":"there","resourceVersion":"1"}}`, 409, []string{`configmaps "there"`, "modified"}},
+	{"non-numeric resource version", nil, "PUT", there, asJSON, `{"metadata":{"name":"there","resourceVersion":"abc"}}`, 422, []string{"resourceVersion", `"abc"`}},
+	{"outdated resource version", nil, "PUT", there, asJSON, `{"metadata":{"name":"there","resourceVersion":"1"}}`, 409, []string{`configmaps "there"`, "modified"}},
 	{"unknown propagation", nil, "DELETE", there + "?propagationPolicy=Sideways", nil, "", 422, []string{"propagationPolicy", `"Sideways"`, `"Orphan"`}},
 	{"empty pod", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{}}`, 422, []string{"spec.containers: Required value"}},
 	{"pod with negative requests", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","resources":{"requests":{"cpu":"-1"}}}]}}`, 422, []string{"spec.containers[0].resources.requests[cpu]", `"-1"`, "greater than or equal to 0"}},
-	{"pod with a port of letters", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","ports":[{"containerPort":"http"}]}]}}`, 400, []string{"containerPort"}},
+	{"pod with a non-numeric port", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","ports":[{"containerPort":"http"}]}]}}`, 400, []string{"containerPort"}},
 	{"bound twice", nil, "POST", pods + "/on-n1/binding", asJSON, `{"metadata":{"name":"on-n1"},"target":{"kind":"Node","name":"n2"}}`, 409, []string{"on-n1", `already assigned to node "n1"`}},
 	{"moved by update", nil, "PATCH", pods + "/on-n1", contentTypeHeader("application/merge-patch+json"), `{"spec":{"nodeName":"n2"}}`, 422, []string{"spec: Forbidden: pod updates may not change fields other than"}},
 }
@@ -157,7 +157,7 @@ func TestBadRequests(t *testing.T) {
 		t.Errorf("the config map is now: %v, %s", err, got.message)
 	}
 	if list := c.mustKubectl("get", "configmaps", "-o", "name"); strings.Contains(list, "configmap/x") || strings.Contains(list, "configmap/big") {
-		t.Errorf("something refused was stored: %s", list)
+		t.Errorf("a refused object was stored: %s", list)
 	}
 }
 

@@ -32,28 +32,28 @@ func TestCommandErrors(t *testing.T) {
 		"no port":                      {[]string{"up", "--data-dir", dir, "--listen", "localhost"}, []string{"--listen", `"localhost"`, "HOST:PORT"}},
 		"data directory is a file":     {[]string{"up", "--data-dir", h.write("file", ""), "--listen", "127.0.0.1:0"}, []string{"--data-dir", "file", "not a directory"}},
 		"negative nodes":               {up("--nodes", "-1"), []string{"--nodes -1", "between 0 and 20000"}},
-		"node of no size":              {up("--node-cpu", "many"), []string{"--node-cpu", `"many"`, "such as 8"}},
+		"node without a size":          {up("--node-cpu", "many"), []string{"--node-cpu", `"many"`, "such as 8"}},
 		"node without arguments":       {up("--node-memory", "0"), []string{"--node-memory", `"0"`, "above 0"}},
 		"nodes file missing":           {up("--nodes-file", h.path("none.yaml")), []string{"none.yaml", "no such file"}},
 		"nodes file of pods in a list": {up("--nodes-file", h.write("list.yaml", "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod}]\n")), []string{"list.yaml", "items[0]", `"Pod"`}},
 		"nodes file of pods":           {up("--nodes-file", "../examples/pods.yaml"), []string{"pods.yaml", "document 1", "must be v1 Node"}},
-		"nodes file of nonsense":       {up("--nodes-file", h.write("bad.yaml", "apiVersion: v1\nkind: Node\nmetadata: {nam: n1}\n")), []string{"bad.yaml", "document 1", "nam"}},
+		"malformed nodes file":         {up("--nodes-file", h.write("bad.yaml", "apiVersion: v1\nkind: Node\nmetadata: {nam: n1}\n")), []string{"bad.yaml", "document 1", "nam"}},
 		"empty nodes file":             {up("--nodes-file", h.write("empty.yaml", "---\n")), []string{"empty.yaml", "no Node"}},
 		"nodes file, duplicate name":   {up("--nodes-file", h.write("twice.yaml", duplicateNodes)), []string{`"n1"`, "duplicate"}},
 		"two sources of nodes":         {up("--nodes-file", "x", "--openb-nodes", "y"), []string{"--nodes-file", "--openb-nodes", "only one"}},
-		"OpenB nodes of nonsense":      {up("--openb-nodes", h.write("bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn1,-4,1,0,\n")), []string{"bad.csv:2", "cpu_milli", `"-4"`}},
+		"malformed OpenB nodes":        {up("--openb-nodes", h.write("bad.csv", "sn,cpu_milli,memory_mib,gpu,model\nn1,-4,1,0,\n")), []string{"bad.csv:2", "cpu_milli", `"-4"`}},
 		"unknown option":               {up("--config", h.write("opt.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nscheduler: {sed: 4}\n")), []string{"opt.yaml", "sed"}},
 		"option out of range":          {up("--config", h.write("rng.yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nscheduler: {bindWorkers: 0}\n")), []string{"rng.yaml", "scheduler.bindWorkers", "0", "between 1 and 1000"}},
 		"not a configuration":          {up("--config", h.write("pod.yaml", "apiVersion: v1\nkind: Pod\n")), []string{"pod.yaml", "Pod", "BerthConfiguration"}},
 		"unknown flag":                 {up("--node", "3"), []string{"--node"}},
 		"unknown command":              {[]string{"harbour"}, []string{`"harbour"`}},
-		"word too many":                {up("now"), []string{`"now"`}},
+		"extra argument":               {up("now"), []string{`"now"`}},
 		"scheduler, no cluster":        {[]string{"scheduler"}, []string{"no cluster in", "berth up", "--kubeconfig"}},
 		"scheduler, bad election":      {[]string{"scheduler", "--kubeconfig", h.write("none.kubeconfig", fakeKubeconfig), "--leader-elect-lease-duration", "1s", "--leader-elect-renew-deadline", "2s"}, []string{"lease", "1s", "2s"}},
 		"kubeconfig missing":           {[]string{"controller", "--kubeconfig", h.path("none")}, []string{"--kubeconfig", "none", "no such file"}},
 		"kubectl, no cluster":          {[]string{"kubectl", "get", "pods"}, []string{"no cluster in", "berth up"}},
 		"load without arguments":       {[]string{"load"}, []string{"--openb-pods"}},
-		"load of nonsense":             {[]string{"load", "--kubeconfig", h.path("none.kubeconfig"), "--openb-pods", h.write("pods.csv", "name,cpu\n")}, []string{"pods.csv", "no column", "cpu_milli"}},
+		"load, malformed list":         {[]string{"load", "--kubeconfig", h.path("none.kubeconfig"), "--openb-pods", h.write("pods.csv", "name,cpu\n")}, []string{"pods.csv", "no column", "cpu_milli"}},
 		"load, output":                 {[]string{"load", "--openb-pods", "x", "-o", "xml"}, []string{"-o", `"xml"`, "text, json or yaml"}},
 		"explain, output":              {[]string{"explain", "pod", "x", "-o", "xml"}, []string{"-o", `"xml"`, "text, json or yaml"}},
 		"explain, no dump":             {[]string{"explain", "pod", "x", "-f", h.path("none")}, []string{"none", "no such file"}},
@@ -153,12 +153,12 @@ func TestConfigReadsBack(t *testing.T) {
 	}
 	again := h.run("config", "--config", h.write("berth.yaml", printed.stdout))
 	if again.stdout != printed.stdout {
-		t.Errorf("printed, read and printed again it differs: %s", again)
+		t.Errorf("configuration differs after a round trip: %s", again)
 	}
 	changed := strings.Replace(printed.stdout, "seed: 0", "seed: 42", 1)
 	data := h.run("config", "-o", "json", "--config", h.write("seed.yaml", changed))
 	if data.code != 0 || !strings.Contains(data.stdout, `"seed": 42`) {
-		t.Errorf("a changed seed is not read: %s", data)
+		t.Errorf("a changed seed is ignored: %s", data)
 	}
 	both := changed + "---\napiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: [{schedulerName: tight, pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated}}}]}]\n"
 	c := h.up("--config", h.write("both.yaml", both))

@@ -65,7 +65,7 @@ func checkRefusesBesideKCM(t *testing.T, c *cluster, credential string) {
 	r := c.testHome.run("controller", "taints", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
 	for _, words := range []string{"berth: controller taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
 		if r.code != 2 || !strings.Contains(r.stderr, words) {
-			t.Errorf("beside a live Lease: want code 2 and %q: %s", words, r)
+			t.Errorf("with a live Lease: want code 2 and %q: %s", words, r)
 		}
 	}
 	c.mustKubectl("delete", "lease", "-n", "kube-system", "kube-controller-manager")

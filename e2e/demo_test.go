@@ -92,7 +92,7 @@ func TestDemoStopped(t *testing.T) {
 			t.Errorf("%v: it ended with %d: %s", how, code, d.out.String())
 		}
 		if left := c.mustKubectl("get", "namespaces,nodes,priorityclasses,leases", "-A"); strings.Contains(left, "demo") {
-			t.Errorf("%v: left: %s", how, left)
+			t.Errorf("%v: remaining: %s", how, left)
 		}
 		checkDemoCleanup(t, c.testHome)
 	}

@@ -89,7 +89,7 @@ func TestUpDescheduler(t *testing.T) {
 	from := rounds()
 	eventually(t, happenWithin, func() error {
 		if n := rounds(); n < from+3 {
-			return fmt.Errorf("%d rounds since", n-from)
+			return fmt.Errorf("%d runs since", n-from)
 		}
 		return nil
 	})
@@ -97,7 +97,7 @@ func TestUpDescheduler(t *testing.T) {
 		t.Errorf("pods moved after they were spread; now %s", on)
 	}
 	if r := h.run("descheduler", "--kubeconfig", c.kubeconfig); r.code != 2 || !strings.Contains(r.stderr, "Lease kube-system/descheduler, held by berth-up") {
-		t.Errorf("beside another descheduler: %s", r)
+		t.Errorf("next to another descheduler: %s", r)
 	}
 	if out := c.mustKubectl("get", "events"); !strings.Contains(out, "Descheduled") || !strings.Contains(out, "RemoveDuplicates: 4 copies of ReplicaSet default/web-") {
 		t.Errorf("events: %s", out)
@@ -151,7 +151,7 @@ func TestDeschedulerCommand(t *testing.T) {
 	run.waitForOutput("is evicted from n1")
 	run.kill()
 	if n := len(c.holds()); n != 1 {
-		t.Fatalf("%d holds after a kill in the middle, want the one of the move", n)
+		t.Fatalf("%d holds after the descheduler was killed during a move, want the one of the move", n)
 	}
 	// Its Lease has the time at which it would have ended. The next run waits until then.
 	if holder := c.mustKubectl("get", "lease", "-n", "kube-system", "descheduler", "-o", "jsonpath={.spec.holderIdentity}"); !strings.HasPrefix(holder, "once_") {

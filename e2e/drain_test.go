@@ -145,7 +145,7 @@ func (r *budgetRecounter) see(p *corev1.Pod, gone bool) {
 	for i := range r.all {
 		r.counts++
 		if s := &r.all[i]; r.healthy(s) < s.keeps {
-			r.violations = append(r.violations, fmt.Sprintf("after pod %s (gone %v): budget %s keeps %d, %d are healthy", p.Name, gone, s.name, s.keeps, r.healthy(s)))
+			r.violations = append(r.violations, fmt.Sprintf("after pod %s (deleted %v): budget %s requires %d, %d are healthy", p.Name, gone, s.name, s.keeps, r.healthy(s)))
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestDrain(t *testing.T) {
 			if p.Spec.NodeName == n && p.DeletionTimestamp == nil {
 				left++
 				if p.Labels["app"] != "app-18" {
-					t.Errorf("pod %s is left on %s", p.Name, n)
+					t.Errorf("pod %s remains on %s", p.Name, n)
 				}
 			}
 		}

@@ -28,7 +28,7 @@ func (n *constrainedNode) testMemoryEviction(t *testing.T) {
 		for {
 			select {
 			case <-stop:
-				result <- fmt.Sprintf("above the threshold for %.1f ms, by %d MiB at most", float64(below.Sub(crossed).Microseconds())/1000, max(0, most-level)>>20)
+				result <- fmt.Sprintf("above the threshold for %.1f ms by at most %d MiB", float64(below.Sub(crossed).Microseconds())/1000, max(0, most-level)>>20)
 				return
 			case <-time.After(time.Millisecond):
 			}
@@ -167,7 +167,7 @@ func (n *constrainedNode) hasImage(t *testing.T, ref string, want bool) {
 			}
 		}
 		if has != want {
-			return fmt.Errorf("image %s is there: %v, want %v: %v", ref, has, want, node.Status.Images)
+			return fmt.Errorf("image %s exists: %v, want %v: %v", ref, has, want, node.Status.Images)
 		}
 		return nil
 	})

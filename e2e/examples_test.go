@@ -48,7 +48,7 @@ func (c *cluster) images(app, image string, want int) {
 		for i := range pods.Items {
 			p := &pods.Items[i]
 			if p.DeletionTimestamp != nil {
-				return fmt.Errorf("%s is still there", p.Name)
+				return fmt.Errorf("%s still exists", p.Name)
 			}
 			if p.Spec.Containers[0].Image != image || !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 				return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
@@ -115,7 +115,7 @@ func testRollback(t *testing.T, c *cluster) {
 		t.Errorf("a rollout that cannot succeed has: %s", r)
 	}
 	if ready := c.mustKubectl("get", "deployment", "web", "-o", "jsonpath={.status.availableReplicas}"); ready != "6" {
-		t.Errorf("while a rollout is stuck %s pods are available, want 6", ready)
+		t.Errorf("during a stuck rollout %s pods are available, want 6", ready)
 	}
 	c.mustKubectl("rollout", "undo", "deployment/web", "--to-revision=1")
 	c.mustKubectl("rollout", "undo", "statefulset/store")

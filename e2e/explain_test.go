@@ -57,7 +57,7 @@ func TestExplainSuggestions(t *testing.T) {
 	has(t, node("-o", "json"), `"pod": "default/picky"`, `"allocatable"`)
 	has(t, c.testHome.run("queue", "--kubeconfig", c.kubeconfig).stdout, "0 waiting")
 	if r := c.testHome.run("explain", "node", "missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "node missing: not found among 3 nodes") {
-		t.Errorf("explain of a node that is not there: %s", r)
+		t.Errorf("explain of a missing node: %s", r)
 	}
 }
 

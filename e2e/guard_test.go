@@ -35,10 +35,10 @@ func TestGuardDeployment(t *testing.T) {
 	}
 	args := []string{"agent", "--guard", "--kubeconfig", c.kubeconfig, "--node-name", "n1", "--config", file}
 	if r := h.run(args...); r.code != 2 || !strings.Contains(r.stderr, "--kubelet-eviction-off") {
-		t.Errorf("beside a kubelet that does not answer: %s", r)
+		t.Errorf("next to a kubelet that does not respond: %s", r)
 	}
 	// No kubelet has created cgroups here.
 	if r := h.run(append(args, "--kubelet-eviction-off", "--cgroup", "/nowhere")...); r.code != 1 || !strings.Contains(r.stderr, "/nowhere/kubepods does not exist") {
-		t.Errorf("with a kubelet that is declared off: %s", r)
+		t.Errorf("with --kubelet-eviction-off: %s", r)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func TestSoakIdleCost(t *testing.T) {
 	const pods, measured = 100, time.Minute
 	if os.Getenv("BERTH_SOAK") == "" {
-		t.Skip("for make soak: it takes minutes, and a machine that does little else")
+		t.Skip("make soak runs it: it takes minutes and needs an otherwise idle machine")
 	}
 	k := newNodeMachine(t).newKillTest(t, false)
 	for i := range pods {

@@ -15,7 +15,7 @@ import (
 func TestInvalidAgents(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		testkit.SkipOrFail(t, "root", "agents of real nodes are asked")
+		testkit.SkipOrFail(t, "root", "checks agents of real nodes")
 	}
 	h := newTestHome(t)
 	c := h.server("--disable-admission-plugins", "ServiceAccount")
@@ -45,37 +45,37 @@ func TestInvalidAgents(t *testing.T) {
 		args  []string
 		words []string
 	}{
-		"threshold below zero":     {kubelet("below", `evictionHard: {memory.available: "-1"}`), []string{"below.yaml", "evictionHard.memory.available", `"-1"`, "must be positive"}},
-		"a command line's form":    {kubelet("form", `evictionHard: {"memory.available<-1": "1"}`), []string{"form.yaml", "memory.available<-1"}},
-		"over a hundred percent":   {kubelet("percent", `evictionHard: {nodefs.available: 101%}`), []string{"percent.yaml", "evictionHard.nodefs.available", "101%", "<= 100%"}},
-		"soft without a grace":     {kubelet("soft", `evictionSoft: {memory.available: 1Gi}`), []string{"soft.yaml", "evictionSoft.memory.available", "grace period must be specified"}},
-		"grace below zero":         {kubelet("grace", `evictionSoftGracePeriod: {memory.available: -1s}`), []string{"grace.yaml", "evictionSoftGracePeriod", "-1s"}},
-		"unknown signal":           {kubelet("signal", `evictionHard: {memory.free: 1Gi}`), []string{"signal.yaml", "unsupported eviction signal memory.free"}},
-		"unknown field":            {kubelet("field", `evictionHardest: {}`), []string{"field.yaml", "evictionHardest", "unknown field"}},
-		"images, upside down":      {kubelet("images", `imageGCLowThresholdPercent: 90`), []string{"images.yaml", "imageGCLowThresholdPercent", "90", "85"}},
-		"reserved below zero":      {kubelet("reserved", `systemReserved: {memory: "-1"}`), []string{"reserved.yaml", "systemReserved.memory", "-1"}},
-		"shutdown, upside down":    {kubelet("shutdown", "shutdownGracePeriod: 5s\nshutdownGracePeriodCriticalPods: 6s"), []string{"shutdown.yaml", "shutdownGracePeriodCriticalPods", "6s", "5s"}},
-		"no number of pods":        {kubelet("pods", `maxPods: many`), []string{"pods.yaml", "maxPods", `"many"`, "whole number"}},
-		"disk reserve below zero":  {agent("--low-diskspace-threshold-mb", "-1"), []string{"--low-diskspace-threshold-mb", "-1", "0 or more"}},
-		"no container runtime":     {agent("--runtime-endpoint", "unix:///nowhere.sock"), []string{"--runtime-endpoint", "unix:///nowhere.sock", "--simulated"}},
-		"no such effect":           {agent("--register-with-taints", "a=b:NoSleep"), []string{"--register-with-taints", "a=b:NoSleep", "NoSchedule"}},
-		"no label":                 {agent("--node-labels", "a=b c"), []string{"--node-labels", "a=b c"}},
-		"no address":               {agent("--node-ip", "here"), []string{"--node-ip", "here", "IP address"}},
-		"no network":               {agent("--pod-cidr", "10.0.0.0"), []string{"--pod-cidr", "10.0.0.0", "CIDR"}},
-		"no port":                  {agent("--port", "70000"), []string{"--port", "70000", "65535"}},
-		"cgroup is no path":        {agent("--cgroup", "nodes"), []string{"--cgroup", `"nodes"`}},
-		"directory is relative":    {agent("--root-dir", "here"), []string{"--root-dir", `"here"`, "absolute"}},
-		"another's credential":     {agent("--node-name", "n2"), []string{"n2", "credential"}},
-		"both kinds of node":       {agent("--simulated"), []string{"real node", "--simulated"}},
-		"size of a node that runs": {agent("--node-cpu", "4"), []string{"--node-cpu", "--simulated"}},
-		"virtual nodes below zero": {up("--virtual-nodes", "-1"), []string{"--virtual-nodes", "-1", "0 and 100"}},
-		"virtual memory in words":  {up("--virtual-nodes", "1", "--virtual-memory", "much"), []string{"--virtual-memory", "much", "2Gi"}},
-		"no runtime for this node": {up("--real-node", "--runtime-endpoint", "unix:///nowhere.sock"), []string{"--real-node", "unix:///nowhere.sock", "--virtual-nodes"}},
+		"negative threshold":                    {kubelet("below", `evictionHard: {memory.available: "-1"}`), []string{"below.yaml", "evictionHard.memory.available", `"-1"`, "must be positive"}},
+		"the form of the command line":          {kubelet("form", `evictionHard: {"memory.available<-1": "1"}`), []string{"form.yaml", "memory.available<-1"}},
+		"more than 100 %":                       {kubelet("percent", `evictionHard: {nodefs.available: 101%}`), []string{"percent.yaml", "evictionHard.nodefs.available", "101%", "<= 100%"}},
+		"soft threshold without a grace period": {kubelet("soft", `evictionSoft: {memory.available: 1Gi}`), []string{"soft.yaml", "evictionSoft.memory.available", "grace period must be specified"}},
+		"negative grace period":                 {kubelet("grace", `evictionSoftGracePeriod: {memory.available: -1s}`), []string{"grace.yaml", "evictionSoftGracePeriod", "-1s"}},
+		"unknown signal":                        {kubelet("signal", `evictionHard: {memory.free: 1Gi}`), []string{"signal.yaml", "unsupported eviction signal memory.free"}},
+		"unknown field":                         {kubelet("field", `evictionHardest: {}`), []string{"field.yaml", "evictionHardest", "unknown field"}},
+		"image thresholds reversed":             {kubelet("images", `imageGCLowThresholdPercent: 90`), []string{"images.yaml", "imageGCLowThresholdPercent", "90", "85"}},
+		"negative reservation":                  {kubelet("reserved", `systemReserved: {memory: "-1"}`), []string{"reserved.yaml", "systemReserved.memory", "-1"}},
+		"shutdown grace periods reversed":       {kubelet("shutdown", "shutdownGracePeriod: 5s\nshutdownGracePeriodCriticalPods: 6s"), []string{"shutdown.yaml", "shutdownGracePeriodCriticalPods", "6s", "5s"}},
+		"negative maxPods":                      {kubelet("pods", `maxPods: many`), []string{"pods.yaml", "maxPods", `"many"`, "whole number"}},
+		"negative disk reserve":                 {agent("--low-diskspace-threshold-mb", "-1"), []string{"--low-diskspace-threshold-mb", "-1", "0 or more"}},
+		"no container runtime":                  {agent("--runtime-endpoint", "unix:///nowhere.sock"), []string{"--runtime-endpoint", "unix:///nowhere.sock", "--simulated"}},
+		"unknown taint effect":                  {agent("--register-with-taints", "a=b:NoSleep"), []string{"--register-with-taints", "a=b:NoSleep", "NoSchedule"}},
+		"no label":                              {agent("--node-labels", "a=b c"), []string{"--node-labels", "a=b c"}},
+		"no address":                            {agent("--node-ip", "here"), []string{"--node-ip", "here", "IP address"}},
+		"no network":                            {agent("--pod-cidr", "10.0.0.0"), []string{"--pod-cidr", "10.0.0.0", "CIDR"}},
+		"no port":                               {agent("--port", "70000"), []string{"--port", "70000", "65535"}},
+		"cgroup is not a path":                  {agent("--cgroup", "nodes"), []string{"--cgroup", `"nodes"`}},
+		"directory is relative":                 {agent("--root-dir", "here"), []string{"--root-dir", `"here"`, "absolute"}},
+		"another's credential":                  {agent("--node-name", "n2"), []string{"n2", "credential"}},
+		"both kinds of node":                    {agent("--simulated"), []string{"real node", "--simulated"}},
+		"size flags for a real node":            {agent("--node-cpu", "4"), []string{"--node-cpu", "--simulated"}},
+		"negative number of virtual nodes":      {up("--virtual-nodes", "-1"), []string{"--virtual-nodes", "-1", "0 and 100"}},
+		"virtual memory is not a quantity":      {up("--virtual-nodes", "1", "--virtual-memory", "much"), []string{"--virtual-memory", "much", "2Gi"}},
+		"runtime flag for simulated nodes":      {up("--real-node", "--runtime-endpoint", "unix:///nowhere.sock"), []string{"--real-node", "unix:///nowhere.sock", "--virtual-nodes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := h.run(tc.args...)
 			if r.code != 1 || strings.Contains(r.stderr, "panic") || strings.Contains(r.stderr, "goroutine") {
-				t.Errorf("want code 1 and words; %s", r)
+				t.Errorf("want code 1 and a message; %s", r)
 			}
 			for _, w := range tc.words {
 				if !strings.Contains(r.stderr, w) {

@@ -20,7 +20,7 @@ func TestKubectl(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *cluster){
 		"get": kubectlGet, "describe": kubectlDescribe, "apply": kubectlApply, "server-side apply": kubectlServerSide, "diff": kubectlDiff,
 		"patch": kubectlPatch, "label and annotate": kubectlLabel, "taint and cordon": kubectlTaint, "scale": kubectlScale, "rollout": kubectlRollout, "cascade": kubectlCascade,
-		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "top": kubectlTop, "what is not there": kubectlUnsupported, "delete": kubectlDelete,
+		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "top": kubectlTop, "missing objects": kubectlUnsupported, "delete": kubectlDelete,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, &cluster{testHome{t, c.dir}, c.proc, c.kubeconfig}) })
 	}
@@ -131,12 +131,12 @@ func kubectlDiff(t *testing.T, c *cluster) {
 	file := c.write("diff.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: differs}\ndata: {a: old}\n")
 	c.mustKubectl("apply", "-f", file)
 	if r := diff(file); r.code != 0 || r.stdout != "" {
-		t.Errorf("diff of what is Identical: %s", r)
+		t.Errorf("diff without changes: %s", r)
 	}
 	c.write("diff.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: differs}\ndata: {a: new}\n")
 	r := diff(file)
 	if r.code != 1 {
-		t.Errorf("diff of what differs ends with code %d: %s", r.code, r)
+		t.Errorf("diff with changes exits with code %d: %s", r.code, r)
 	}
 	has(t, r.stdout, "-  a: old", "+  a: new")
 }
@@ -201,7 +201,7 @@ func kubectlScale(t *testing.T, c *cluster) {
 	c.mustKubectl("wait", "--for=jsonpath={.spec.replicas}=3", "deployment/scaled", "--timeout=10s")
 	c.mustKubectl("rollout", "status", "deployment/scaled", "--timeout=60s")
 	if r := c.kubectl("wait", "--for=condition=ReplicaFailure", "deployment/scaled", "--timeout=0"); r.code != 1 {
-		t.Errorf("wait for what is not: %s", r)
+		t.Errorf("wait for a missing object: %s", r)
 	}
 }
 
@@ -222,7 +222,7 @@ func kubectlExplain(t *testing.T, c *cluster) {
 func kubectlAuth(t *testing.T, c *cluster) {
 	has(t, c.mustKubectl("auth", "can-i", "create", "pods"), "yes")
 	if r := c.kubectl("auth", "can-i", "create", "pods", "--as", "someone"); r.code != 1 || !strings.HasPrefix(r.stdout, "no") {
-		t.Errorf("auth can-i of someone: %s", r)
+		t.Errorf("auth can-i without permission: %s", r)
 	}
 	c.mustKubectl("create", "rolebinding", "someone", "--clusterrole=edit", "--user=someone")
 	eventually(t, happenWithin, func() error {

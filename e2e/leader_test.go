@@ -59,7 +59,7 @@ func TestTwoSchedulers(t *testing.T) {
 	if took > leaseDuration+2*retryPeriod+10*time.Second {
 		t.Errorf("the second scheduler took over %s after the kill", took)
 	}
-	t.Logf("took over %.1f s after the kill; the lease lasts %s, tries come every %s", took.Seconds(), leaseDuration, retryPeriod)
+	t.Logf("took over %.1f s after the kill; the lease lasts %s, the retry period is %s", took.Seconds(), leaseDuration, retryPeriod)
 	c.wave("after")
 	eventually(t, happenWithin, func() error { return c.placed(30) })
 	checkSingleLeader(t, c, next)

@@ -25,7 +25,7 @@ func newNetworkHosts(t testing.TB, n int) *networkHosts {
 	t.Helper()
 	for _, tool := range []string{"ip", "nsenter"} {
 		if _, err := exec.LookPath(tool); err != nil || os.Getuid() != 0 {
-			testkit.SkipOrFail(t, "network namespaces", "root, ip and nsenter are needed to make them")
+			testkit.SkipOrFail(t, "network namespaces", "creating network hosts requires root, ip and nsenter")
 		}
 	}
 	pid := os.Getpid()

@@ -142,9 +142,9 @@ func (c *cluster) checkLossTiming(t *testing.T, config string) {
 	c.json(&n, "get", "node", "a1")
 	silent := readyOf(&n).LastTransitionTime.Sub(lease.Spec.RenewTime.Time)
 	if silent < lossGrace-time.Second { // times of conditions have whole seconds
-		t.Errorf("lost %s after its last renewal, before the grace period of %s", silent, lossGrace)
+		t.Errorf("NotReady %s after the last renewal, before the grace period of %s", silent, lossGrace)
 	}
-	t.Logf("lost %.1f s after its last renewal; the grace period is %s", silent.Seconds(), lossGrace)
+	t.Logf("NotReady %.1f s after the last renewal; the grace period is %s", silent.Seconds(), lossGrace)
 	r := c.testHome.run("zones", "--kubeconfig", c.kubeconfig, "--config", config, "-o", "json")
 	var zones explain.Zones
 	if err := json.Unmarshal([]byte(r.stdout), &zones); err != nil || len(zones.Zones) != 1 || len(zones.Zones[0].UnreadyNodes) != 1 || zones.Zones[0].UnreadyNodes[0].Tainted.IsZero() || zones.Zones[0].UnreadyNodes[0].Name != "a1" {

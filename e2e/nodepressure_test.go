@@ -37,7 +37,7 @@ func TestRealNodes(t *testing.T) {
 	}
 	t.Run("containerd", func(t *testing.T) {
 		if !soaking() {
-			t.Skip("for make soak: it takes longer than with the embedded runtime")
+			t.Skip("make soak runs it: it takes longer than with the embedded runtime")
 		}
 		m.testNodePressure(t, false)
 	})
@@ -120,12 +120,12 @@ func (n *constrainedNode) checkOnlyEviction(t *testing.T, name, of string, condi
 	t.Helper()
 	p := n.waitForPhase(t, name, corev1.PodFailed, "Evicted")
 	if !strings.Contains(p.Status.Message, "The node was low on resource: "+of) {
-		t.Errorf("pod %s was evicted with %q, want %s to be named", name, p.Status.Message, of)
+		t.Errorf("pod %s was evicted with %q, want a message that names %s", name, p.Status.Message, of)
 	}
 	n.evicted++
 	reported := time.Now()
 	n.waitForCondition(t, condition, corev1.ConditionFalse)
-	t.Logf("%s: the pressure is over %d ms after the eviction was reported", name, time.Since(reported).Milliseconds())
+	t.Logf("%s: the pressure ended %d ms after the eviction was reported", name, time.Since(reported).Milliseconds())
 	n.checkSurvivors(t)
 }
 

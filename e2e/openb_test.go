@@ -66,8 +66,8 @@ func TestOpenB(t *testing.T) {
 		t.Fatalf("%d nodes, %d pods; the summary counts %d, %d of them unexplained", len(nodes), len(pods), s.Total, s.Unexplained)
 	}
 	accounts := checkNodeCapacity(t, pods, nodes)
-	t.Run("the summary is true", func(t *testing.T) { checkSummary(t, s, pods, accounts) })
-	t.Run("each pending pod waits for a true reason", func(t *testing.T) {
+	t.Run("the summary matches the API", func(t *testing.T) { checkSummary(t, s, pods, accounts) })
+	t.Run("the reason of each pending pod is correct", func(t *testing.T) {
 		checked := map[string]bool{}
 		for i := range pods {
 			if p := &pods[i]; p.Spec.NodeName == "" && !t.Failed() {
@@ -198,7 +198,7 @@ func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, 
 		}
 		lacks := a.insufficient(want)
 		if len(lacks) == 0 {
-			t.Errorf("pod %s waits, but node %s has room for it: %q", p.Name, name, message)
+			t.Errorf("pod %s is pending, but fits node %s: %q", p.Name, name, message)
 			return
 		}
 		for _, res := range lacks {

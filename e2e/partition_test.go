@@ -134,7 +134,7 @@ func testPartition(t *testing.T, least time.Duration) {
 		t.Fatalf("n1 runs %v, and %v of web according to the API; want one of web and four others", before, lost)
 	}
 
-	t.Logf("all runs after %.1f s", time.Since(start).Seconds())
+	t.Logf("all pods run after %.1f s", time.Since(start).Seconds())
 	start = time.Now()
 	c.hosts.disconnect(1)
 	c.waitForNode("n1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
@@ -143,14 +143,14 @@ func testPartition(t *testing.T, least time.Duration) {
 	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=60s")
 	time.Sleep(least - time.Since(start)) // the minimum duration of the partition
 	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
-		t.Errorf("while it is cut off n1 runs %v, want %v", got, before)
+		t.Errorf("while disconnected n1 runs %v, want %v", got, before)
 	}
-	t.Logf("soak: n1 was cut off for %.1f s", time.Since(start).Seconds())
+	t.Logf("soak: n1 was disconnected for %.1f s", time.Since(start).Seconds())
 
 	c.hosts.reconnect(1)
 	joined := time.Now()
 	c.waitForNode("n1", corev1.ConditionTrue)
-	t.Logf("n1 is ready again %.1f s after it was joined again", time.Since(joined).Seconds())
+	t.Logf("n1 is Ready %.1f s after it was reconnected", time.Since(joined).Seconds())
 	c.mustKubectl("wait", "--for=delete", "pod/leaves", "pod/soon", "--timeout=60s")
 	eventually(t, happenWithin, func() error {
 		got := c.running(1)
@@ -166,7 +166,7 @@ func testPartition(t *testing.T, least time.Duration) {
 	})
 	c.ready(c.expectReady("never", "elsewhere"))
 	c.checkNoOtherPods(1)
-	t.Logf("soak: all is as it should be %.1f s after it was joined again", time.Since(joined).Seconds())
+	t.Logf("soak: the expected state is reached %.1f s after n1 was reconnected", time.Since(joined).Seconds())
 }
 
 // webOn returns the names of the pods of web on a node.
@@ -210,13 +210,13 @@ func (c *partitionedCluster) checkNoOtherPods(node int) {
 		}
 		for _, b := range boxes {
 			if !want[b.Metadata.Uid] {
-				return fmt.Errorf("the sandbox of %s is left", b.Metadata.Name)
+				return fmt.Errorf("the sandbox of %s remains", b.Metadata.Name)
 			}
 		}
 		dirs, err := os.ReadDir(c.runtimes[node-1].Dir + "/a/pods")
 		for _, d := range dirs {
 			if !want[d.Name()] {
-				return fmt.Errorf("the directory of pod %s is left", d.Name())
+				return fmt.Errorf("the directory of pod %s remains", d.Name())
 			}
 		}
 		return err

@@ -117,7 +117,7 @@ func (c *virtualNodeCluster) testVolumeTypes(t *testing.T) {
 	sh("touch /memory/sick")
 	eventually(t, happenWithin, func() error {
 		if s := c.get("all").Status.ContainerStatuses[0]; s.RestartCount == 0 {
-			return fmt.Errorf("sick and not restarted: %+v", s)
+			return fmt.Errorf("unhealthy and not restarted: %+v", s)
 		}
 		return nil
 	})

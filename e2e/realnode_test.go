@@ -75,11 +75,11 @@ func TestUpRealNode(t *testing.T) {
 	}
 	for _, dir := range []string{"runtime/containers", "runtime/sandboxes", "images/uses", "pods"} {
 		if left, _ := os.ReadDir(filepath.Join(root, dir)); len(left) > 0 {
-			t.Errorf("left in %s: %v", dir, left)
+			t.Errorf("remaining in %s: %v", dir, left)
 		}
 	}
 	if _, err := net.InterfaceByName(bridgeOf(root)); err == nil {
-		t.Error("the pods' bridge is left")
+		t.Error("the pods' bridge remains")
 	}
 }
 

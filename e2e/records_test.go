@@ -51,12 +51,12 @@ func TestRecords(t *testing.T) {
 	c = h.up(args...)
 	c.recordsComplete(t, before.Items, victim.Spec.NodeName, other)
 	if held := c.mustKubectl("get", "holds", "-A", "-o", "jsonpath={.items[*].spec.node}"); strings.Contains(held, victim.Spec.NodeName) {
-		t.Errorf("a node that was drained is avoided: %s", held)
+		t.Errorf("pods avoid a drained node: %s", held)
 	}
 	c.mustKubectl("taint", "node", other, "broken-")
 	eventually(t, happenWithin, func() error {
 		if held := c.mustKubectl("get", "holds", "-A", "-o", "name"); held != "" {
-			return fmt.Errorf("holds without cause: %s", held)
+			return fmt.Errorf("unexpected Holds: %s", held)
 		}
 		return nil
 	})
@@ -68,7 +68,7 @@ func TestRecords(t *testing.T) {
 	out := h.run("explain", "displacement", "default/"+victim.Name, "--kubeconfig", c.kubeconfig)
 	has(t, out.stdout, "was displaced from node "+victim.Spec.NodeName, "its eviction was requested through the API", "kubernetes-admin", "web allowed", "ready after")
 	if r := h.run("explain", "displacement", "default/missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "no displacement found") {
-		t.Errorf("of a pod that never was: %s", r)
+		t.Errorf("of a pod that never existed: %s", r)
 	}
 }
 

@@ -31,11 +31,11 @@ func TestReproducible(t *testing.T) {
 		one := explain(1, 5, pod, "-o", "json")
 		for range 3 {
 			if eight := explain(8, 5, pod, "-o", "json"); eight != one {
-				t.Errorf("%s: one processor and eight differ:\n%s\n%s", pod, one, eight)
+				t.Errorf("%s: results with one and eight processors differ:\n%s\n%s", pod, one, eight)
 			}
 		}
 		if a, b := explain(1, 5, pod), explain(8, 5, pod); a != b {
-			t.Errorf("%s: one processor and eight differ:\n%s\n%s", pod, a, b)
+			t.Errorf("%s: results with one and eight processors differ:\n%s\n%s", pod, a, b)
 		}
 	}
 	choices := map[string]bool{}
@@ -52,7 +52,7 @@ func TestReproducible(t *testing.T) {
 			without = rest
 		}
 		if rest != without {
-			t.Errorf("seed %d changes more than the choice:\n%s\n%s", seed, without, rest)
+			t.Errorf("seed %d changes more than the choice among equal nodes:\n%s\n%s", seed, without, rest)
 		}
 	}
 	if len(choices) < 2 {

@@ -49,10 +49,10 @@ func (c *virtualNodeCluster) testFollowLogs(t *testing.T) {
 		t.Errorf("the last line with its time: %q", got)
 	}
 	if r := c.kubectl("logs", "web", "--previous"); r.code != 1 || !strings.Contains(r.stderr, `previous terminated container "main" in pod "web" not found`) {
-		t.Errorf("logs of before: %s", r)
+		t.Errorf("logs of the previous container: %s", r)
 	}
 	if r := c.kubectl("logs", "web", "-c", "ghost"); r.code != 1 || !strings.Contains(r.stderr, "container ghost is not valid for pod web") {
-		t.Errorf("logs of a container that is not: %s", r)
+		t.Errorf("logs of a missing container: %s", r)
 	}
 }
 
@@ -91,7 +91,7 @@ func (c *virtualNodeCluster) testExec(t *testing.T) {
 		t.Errorf("a command that fails: %s", r)
 	}
 	if r := c.kubectl("exec", "web", "--", "frob"); r.code == 0 || !strings.Contains(r.stderr, "frob") {
-		t.Errorf("a command that is not: %s", r)
+		t.Errorf("a missing command: %s", r)
 	}
 	for variant, e := range c.terminals(t, "web", "exec", &corev1.PodExecOptions{Command: []string{"sh", "-c", "test -t 1 && echo a terminal"}, Stdout: true, TTY: true}) {
 		var out bytes.Buffer
@@ -178,7 +178,7 @@ func (c *virtualNodeCluster) testMetrics(t *testing.T) {
 		r := c.kubectl("top", "pods", "--no-headers", "--containers")
 		for _, pod := range []string{"talks", "web"} {
 			if !strings.Contains(r.stdout, pod+" ") {
-				return fmt.Errorf("%s is not in: %s", pod, r)
+				return fmt.Errorf("%s is missing in: %s", pod, r)
 			}
 		}
 		return nil

@@ -68,13 +68,13 @@ func TestTermination(t *testing.T) {
 	for _, pod := range []string{"polite", "deaf", "forced", "away"} {
 		c.waitForEndpoint(pod, serving)
 	}
-	t.Run("a hook and a program that need 5 s get them", func(t *testing.T) { c.checkTermination(t, "polite", 5*time.Second) })
-	t.Run("a program that does not stop is killed", func(t *testing.T) { c.checkTermination(t, "deaf", 3*time.Second) })
-	t.Run("force does not wait", func(t *testing.T) {
+	t.Run("a hook and a program may use 5 s each", func(t *testing.T) { c.checkTermination(t, "polite", 5*time.Second) })
+	t.Run("a program that ignores SIGTERM is killed", func(t *testing.T) { c.checkTermination(t, "deaf", 3*time.Second) })
+	t.Run("force deletion does not wait", func(t *testing.T) {
 		c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0", "--timeout=60s")
 		c.waitForEndpoint("forced", "none")
 	})
-	t.Run("a node that is cut off", func(t *testing.T) {
+	t.Run("a disconnected node", func(t *testing.T) {
 		far.kill()
 		c.mustKubectl("delete", "pod", "away", "--wait=false")
 		c.waitForEndpoint("away", "ready=false serving=true terminating=true")

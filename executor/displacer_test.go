@@ -118,7 +118,7 @@ func TestRefundIsNotSpentTwice(t *testing.T) {
 }
 
 func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
-	conflict := apierrors.NewConflict(pods, "a", errors.New("another uid, or version"))
+	conflict := apierrors.NewConflict(pods, "a", errors.New("another UID or resourceVersion"))
 	namesake := lowPriorityPod("a")
 	namesake.UID = "another"
 	for name, x := range map[string]struct {
@@ -126,9 +126,9 @@ func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
 		version  string
 		done     bool
 	}{
-		"a namesake":           {namesake, "", true},
-		"of another version":   {lowPriorityPod("a"), "7", false},
-		"written all the time": {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
+		"a namesake":              {namesake, "", true},
+		"another resourceVersion": {lowPriorityPod("a"), "7", false},
+		"modified continuously":   {lowPriorityPod("a"), "", false}, // the client gives up after five conflicts
 		"a pod of the same name with the observed version": {namesake, "7", false},
 	} {
 		d, client, _ := newTestDisplacer(t, x.existing)

@@ -53,7 +53,7 @@ func TestBindOutcomes(t *testing.T) {
 		want scheduling.Result
 	}{
 		"granted":                         {nil, podOnNode("u1", ""), scheduling.Done},
-		"on that node already":            {conflict, podOnNode("u1", "n1"), scheduling.Done},
+		"already on that node":            {conflict, podOnNode("u1", "n1"), scheduling.Done},
 		"on another node":                 {conflict, podOnNode("u1", "n2"), scheduling.Conflict},
 		"deleted, reported as a conflict": {conflict, nil, scheduling.Conflict},
 		"gone":                            {apierrors.NewNotFound(pods, "web"), nil, scheduling.Refused},
@@ -61,7 +61,7 @@ func TestBindOutcomes(t *testing.T) {
 		"server timed out":                {apierrors.NewTimeoutError("slow", 1), podOnNode("u1", ""), scheduling.Unknown},
 		"server failed":                   {apierrors.NewInternalError(errors.New("etcd")), podOnNode("u1", ""), scheduling.Unknown},
 		"connection lost":                 {errors.New("EOF"), podOnNode("u1", ""), scheduling.Unknown},
-		"no answer within a time":         {context.DeadlineExceeded, podOnNode("u1", ""), scheduling.Unknown},
+		"timeout":                         {context.DeadlineExceeded, podOnNode("u1", ""), scheduling.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects []runtime.Object

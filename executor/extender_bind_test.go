@@ -79,8 +79,8 @@ func TestExtenderProcessPreemption(t *testing.T) {
 		answer any
 		want   string // victims of n1, or a part of the error
 	}{
-		"other victims of the node": {meta("n1", 0, "v2", "v1", "v2"), "v2 v1"},
-		"a node less":               {meta("n1", 1, "v1"), "v1"},
+		"other victims on the node": {meta("n1", 0, "v2", "v1", "v2"), "v2 v1"},
+		"one node removed":          {meta("n1", 1, "v1"), "v1"},
 		"no node":                   {"{}", ""},
 		"unknown node":              {meta("n7", 0, "v1"), `node "n7" was not in the request`},
 		"unknown victim":            {meta("n1", 0, "v9"), `victim with UID "v9": not found on node "n1"`},
@@ -88,7 +88,7 @@ func TestExtenderProcessPreemption(t *testing.T) {
 		"negative":                  {meta("n1", -1, "v1"), "NumPDBViolations: -1: must not be negative"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, d := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: name != "a node less"}, func(string, []string) any { return tc.answer })
+			e, d := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: name != "one node removed"}, func(string, []string) any { return tc.answer })
 			x, _ := newTestExtenders(t, e)
 			out := x.ProcessPreemption(t.Context(), request)
 			if out.Result != scheduling.Done {

@@ -156,11 +156,11 @@ func TestPreemptBudgetRefused(t *testing.T) {
 		want   scheduling.Result
 		allow  int32
 	}{
-		"once":                  {1, policyv1.PodDisruptionBudgetStatus{}, scheduling.Refused, 0},
-		"overruled at the last": {2, policyv1.PodDisruptionBudgetStatus{}, scheduling.Done, 0},
-		"paid before":           {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: clock}}}, scheduling.Done, 0},
-		"paid for a namesake":   {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: clock.Add(-time.Hour)}}}, scheduling.Refused, 0},
-		"status out of date":    {1, policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 5, ObservedGeneration: -1}, scheduling.Refused, 5},
+		"once":                                 {1, policyv1.PodDisruptionBudgetStatus{}, scheduling.Refused, 0},
+		"overruled for the last victim":        {2, policyv1.PodDisruptionBudgetStatus{}, scheduling.Done, 0},
+		"paid before":                          {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: clock}}}, scheduling.Done, 0},
+		"debited for a pod with the same name": {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: clock.Add(-time.Hour)}}}, scheduling.Refused, 0},
+		"outdated status":                      {1, policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 5, ObservedGeneration: -1}, scheduling.Refused, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			second := budgetAllowing("y", 0)
@@ -199,9 +199,9 @@ func TestPreemptOutcomes(t *testing.T) {
 		"no failure":                   {want: scheduling.Done, deleted: true},
 		"another writer of the budget": {"update", "poddisruptionbudgets", "status", conflict, 3, scheduling.Done, true},
 		"too many other writers":       {"update", "poddisruptionbudgets", "status", conflict, 1000, scheduling.Unknown, false},
-		"no right to debit":            {"update", "poddisruptionbudgets", "status", forbidden, 1000, scheduling.Done, true},
-		"no right to delete":           {"delete", "pods", "", apierrors.NewForbidden(pods, "a", nil), 1000, scheduling.Refused, false},
-		"lost on the way":              {"delete", "pods", "", errors.New("EOF"), 1000, scheduling.Unknown, false},
+		"not allowed to debit":         {"update", "poddisruptionbudgets", "status", forbidden, 1000, scheduling.Done, true},
+		"not allowed to delete":        {"delete", "pods", "", apierrors.NewForbidden(pods, "a", nil), 1000, scheduling.Refused, false},
+		"response lost":                {"delete", "pods", "", errors.New("EOF"), 1000, scheduling.Unknown, false},
 		"the event is refused":         {"create", "events", "", apierrors.NewForbidden(pods, "a", nil), 1000, scheduling.Done, true},
 		"the pod is deleted":           {"patch", "pods", "status", apierrors.NewNotFound(pods, "a"), 1000, scheduling.Conflict, false},
 	} {

@@ -64,16 +64,16 @@ func TestPrepareOutcomes(t *testing.T) {
 		want    scheduling.Result
 		patches int
 	}{
-		"both to do":                         {newVolume(unchanged), newClaim("d1", ""), scheduling.Done, 2},
-		"both done before":                   {newVolume(reservedFor("c1", "c")), newClaim("d1", "n1"), scheduling.Done, 0},
-		"the volume names the claim":         {newVolume(reservedFor("", "c")), newClaim("d1", "n1"), scheduling.Done, 1},
-		"the volume is another's":            {newVolume(reservedFor("x", "x")), newClaim("d1", ""), scheduling.Conflict, 0},
-		"the volume is a namesake's":         {newVolume(reservedFor("x", "c")), newClaim("d1", ""), scheduling.Conflict, 0},
-		"the volume has changed":             {newVolume(func(v *corev1.PersistentVolume) { v.ResourceVersion = "9" }), newClaim("d1", ""), scheduling.Conflict, 0},
-		"no volume":                          {nil, newClaim("d1", ""), scheduling.Refused, 0},
-		"no claim, the volume remains bound": {newVolume(unchanged), nil, scheduling.Refused, 1},
-		"a namesake of the claim":            {newVolume(unchanged), newClaim("other", ""), scheduling.Conflict, 1},
-		"another node was selected":          {newVolume(unchanged), newClaim("d1", "n2"), scheduling.Conflict, 1},
+		"both writes missing":                               {newVolume(unchanged), newClaim("d1", ""), scheduling.Done, 2},
+		"both already written":                              {newVolume(reservedFor("c1", "c")), newClaim("d1", "n1"), scheduling.Done, 0},
+		"the volume names the claim":                        {newVolume(reservedFor("", "c")), newClaim("d1", "n1"), scheduling.Done, 1},
+		"the volume is bound to another claim":              {newVolume(reservedFor("x", "x")), newClaim("d1", ""), scheduling.Conflict, 0},
+		"the volume is bound to a claim with the same name": {newVolume(reservedFor("x", "c")), newClaim("d1", ""), scheduling.Conflict, 0},
+		"the volume has changed":                            {newVolume(func(v *corev1.PersistentVolume) { v.ResourceVersion = "9" }), newClaim("d1", ""), scheduling.Conflict, 0},
+		"no volume":                                         {nil, newClaim("d1", ""), scheduling.Refused, 0},
+		"no claim, the volume remains bound":                {newVolume(unchanged), nil, scheduling.Refused, 1},
+		"a new claim with the same name":                    {newVolume(unchanged), newClaim("other", ""), scheduling.Conflict, 1},
+		"another node was selected":                         {newVolume(unchanged), newClaim("d1", "n2"), scheduling.Conflict, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects []runtime.Object

@@ -76,7 +76,7 @@ rejected
 		t.Errorf("%v: %s", err, data)
 	}
 	if ExplainNode(s, nil, 1, "none", nil) != nil {
-		t.Error("a node that is not there has an answer")
+		t.Error("a missing node has an explanation")
 	}
 }
 

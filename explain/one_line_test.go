@@ -9,7 +9,7 @@ func TestOneLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain, größer":          "plain, größer",
 		"panic\n\tat x\n":        "panic;  at x",
-		"\x1b[2Jall is well":     `\x1b[2Jall is well`,
+		"\x1b[2Jall good":        `\x1b[2Jall good`,
 		"a\u202eb\x00":           `a\u202eb\x00`,
 		strings.Repeat("x", 301): strings.Repeat("x", 300) + " ...",
 	} {

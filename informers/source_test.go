@@ -62,7 +62,7 @@ func TestListThenWatch(t *testing.T) {
 		<-f.Synced()
 		first := f.Take(nil)
 		if got := len(first); got != 2 {
-			t.Errorf("the lists gave %d events (%s), want 2", got, formatEvents(first))
+			t.Errorf("the lists produced %d events (%s), want 2", got, formatEvents(first))
 		}
 		synctest.Wait()
 		pods := client.CoreV1().Pods("ns")
@@ -76,7 +76,7 @@ func TestListThenWatch(t *testing.T) {
 		synctest.Wait()
 		<-f.Ready()
 		if got, want := formatEvents(f.Take(nil)), " +b:2 -a:1"; got != want {
-			t.Errorf("the watch gave%s, want%s", got, want)
+			t.Errorf("the watch produced%s, want%s", got, want)
 		}
 		cancel()
 		<-done
@@ -174,11 +174,11 @@ func TestRelistEmitsMissedDeletions(t *testing.T) {
 	f.Take(nil)
 	must(l.Replace([]any{pod("b", "2"), pod("c", "33")}, "7"))
 	if got, want := formatEvents(f.Take(nil)), " +b:2 -c:3 +c:33 -a:1"; got != want {
-		t.Errorf("the new list gave%s, want%s", got, want)
+		t.Errorf("the new list produced%s, want%s", got, want)
 	}
 	must(l.Delete(pod("a", "1")))
 	if got := f.Take(nil); len(got) != 0 {
-		t.Errorf("a second deletion gave%s", formatEvents(got))
+		t.Errorf("a second deletion produced%s", formatEvents(got))
 	}
 	if err := l.Add(&corev1.Node{}); err == nil {
 		t.Error("a node in the pod store is not an error")

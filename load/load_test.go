@@ -59,7 +59,7 @@ func TestReadPods(t *testing.T) {
 		t.Errorf("models %v", values)
 	}
 	if pods, _ := ReadPods(file, 1); len(pods) != 1 {
-		t.Errorf("limit 1 gave %d pods", len(pods))
+		t.Errorf("limit 1 created %d pods", len(pods))
 	}
 }
 

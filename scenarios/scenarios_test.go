@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-var rewrite = flag.Bool("rewrite", false, "record the timelines anew")
+var rewrite = flag.Bool("rewrite", false, "rewrite the recorded timelines")
 
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("*.txt")

@@ -102,7 +102,7 @@ func killForkBomb(t *testing.T, h *cgroup.Host) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	waitUntil(t, "the bomb has gone off", func() bool {
+	waitUntil(t, "the fork bomb has started", func() bool {
 		n, err := g.Pids()
 		return err == nil && n > 100
 	})
@@ -146,7 +146,7 @@ func countOOMKills(t *testing.T, h *cgroup.Host) {
 		}
 		defer g.Close()
 		if want > 0 {
-			waitUntil(t, "the kernel has killed", func() bool { n, _ := g.OOMKills(); return n >= want })
+			waitUntil(t, "the kernel has killed a process", func() bool { n, _ := g.OOMKills(); return n >= want })
 		} else if n, err := g.OOMKills(); err != nil || n != want {
 			t.Errorf("%s: %d kills, %v, want %d", name, n, err, want)
 		}

@@ -49,7 +49,7 @@ func host(t testing.TB) *cgroup.Host {
 		testkit.SkipOrFail(t, "cgroups", err.Error())
 	}
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "cgroups are made by root")
+		testkit.SkipOrFail(t, "root", "creating cgroups requires root")
 	}
 	return h
 }

@@ -36,6 +36,6 @@ func TestMeasure(t *testing.T) {
 		t.Errorf("%+v, %v, want one file and one link more than %+v", after, err, before)
 	}
 	if h, err := diskusage.Measure(filepath.Join(dir, "none")); h != (diskusage.Usage{}) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("of what is not there: %+v, %v", h, err)
+		t.Errorf("of a missing directory: %+v, %v", h, err)
 	}
 }

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 func machine(t *testing.T) (*cgroup.Host, string, Layout) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "cgroups are made by root")
+		testkit.SkipOrFail(t, "root", "creating cgroups requires root")
 	}
 	h, err := cgroup.Detect()
 	if err != nil {

@@ -55,7 +55,7 @@ func (b *fixture) ensure(uid, name string, policy corev1.PullPolicy) (string, *p
 	id, err := b.puller.Ensure(context.Background(), pod(uid), &corev1.Container{Name: "c", Image: name, ImagePullPolicy: policy}, nil)
 	var w *pods.WaitingError
 	if err != nil && !errors.As(err, &w) {
-		w = &pods.WaitingError{Reason: "not a Wait", Message: err.Error()}
+		w = &pods.WaitingError{Reason: "not a wait", Message: err.Error()}
 	}
 	return id, w
 }
@@ -77,16 +77,16 @@ func TestPolicies(t *testing.T) {
 		pulls         int
 		reason, event string
 	}{
-		"absent, if not present":       {image: "app:1", policy: corev1.PullIfNotPresent, pulls: 1, event: "Successfully pulled image \"app:1\" in 0s (0s including waiting). Image size: 1048576 bytes."},
-		"present, if not present":      {image: "app:1", policy: corev1.PullIfNotPresent, existing: "app:1", event: "Container image \"app:1\" already present on machine and can be accessed by the pod"},
-		"present, always":              {image: "app:1", policy: corev1.PullAlways, existing: "app:1", pulls: 1, event: "Pulling image \"app:1\""},
-		"present, never":               {image: "app:1", policy: corev1.PullNever, existing: "app:1", event: "already present"},
-		"absent, never":                {image: "app:1", policy: corev1.PullNever, reason: "ErrImageNeverPull", event: "Container image \"app:1\" is not present with pull policy of Never"},
-		"no tag, no policy is always":  {image: "app", existing: "app:latest", pulls: 1},
-		"a tag, no policy is if not":   {image: "app:1", existing: "app:1"},
-		"no tag, if not present":       {image: "app", policy: corev1.PullIfNotPresent, existing: "app:latest"},
-		"no name":                      {image: "App:1", policy: corev1.PullAlways, reason: "InvalidImageName", event: "Failed to apply default image tag \"App:1\": couldn't parse image name \"App:1\": invalid reference format: repository name (library/App) must be lowercase"},
-		"a name that is not one, else": {image: "app::", policy: corev1.PullAlways, reason: "InvalidImageName", event: "invalid reference format"},
+		"absent, if not present":             {image: "app:1", policy: corev1.PullIfNotPresent, pulls: 1, event: "Successfully pulled image \"app:1\" in 0s (0s including waiting). Image size: 1048576 bytes."},
+		"present, if not present":            {image: "app:1", policy: corev1.PullIfNotPresent, existing: "app:1", event: "Container image \"app:1\" already present on machine and can be accessed by the pod"},
+		"present, always":                    {image: "app:1", policy: corev1.PullAlways, existing: "app:1", pulls: 1, event: "Pulling image \"app:1\""},
+		"present, never":                     {image: "app:1", policy: corev1.PullNever, existing: "app:1", event: "already present"},
+		"absent, never":                      {image: "app:1", policy: corev1.PullNever, reason: "ErrImageNeverPull", event: "Container image \"app:1\" is not present with pull policy of Never"},
+		"no tag, no policy is always":        {image: "app", existing: "app:latest", pulls: 1},
+		"a tag, no policy is if not":         {image: "app:1", existing: "app:1"},
+		"no tag, if not present":             {image: "app", policy: corev1.PullIfNotPresent, existing: "app:latest"},
+		"no name":                            {image: "App:1", policy: corev1.PullAlways, reason: "InvalidImageName", event: "Failed to apply default image tag \"App:1\": couldn't parse image name \"App:1\": invalid reference format: repository name (library/App) must be lowercase"},
+		"an invalid name with another error": {image: "app::", policy: corev1.PullAlways, reason: "InvalidImageName", event: "invalid reference format"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newFixture(nil)
@@ -125,7 +125,7 @@ func TestBackOff(t *testing.T) {
 			t.Fatalf("after failure %d: %+v, want ImagePullBackOff", i, w)
 		}
 		if got := w.RetryAt.Sub(b.now); got != want*time.Second {
-			t.Errorf("after failure %d the pause is %v, want %ds", i, got, want)
+			t.Errorf("after failure %d the backoff is %v, want %ds", i, got, want)
 		}
 		b.now = w.RetryAt
 	}
@@ -142,7 +142,7 @@ func TestBackOff(t *testing.T) {
 	_, _ = b.ensure("r", "app:1", corev1.PullAlways)
 	_, _ = b.ensure("p", "app:1", corev1.PullAlways)
 	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.RetryAt.Sub(b.now) != 10*time.Second {
-		t.Errorf("%+v, want a pause of 10 s", w)
+		t.Errorf("%+v, want a backoff of 10 s", w)
 	}
 	if !slices.Contains(b.events, "c Failed: Error: ImagePullBackOff") || !slices.Contains(b.events, "c BackOff: Back-off pulling image \"app:1\"") {
 		t.Errorf("events %q lack those of the kubelet", b.events)

@@ -45,13 +45,13 @@ func TestProtectLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := dialFrom(ns, l.Addr().String(), 10*time.Second); err != nil {
-		t.Errorf("without the rule: %v, want success, else the test is void", err)
+		t.Errorf("without the rule: %v, want success, otherwise the test proves nothing", err)
 	}
 	if _, err := network.Open(o); err != nil {
 		t.Fatal(err)
 	}
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
-		t.Error("opened again, the pod reaches a listener on the host's loopback address")
+		t.Error("after reopening, the pod reaches a listener on the host's loopback address")
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 func openWithoutIptables(t *testing.T, index int) *network.Network {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "network devices are made by root")
+		testkit.SkipOrFail(t, "root", "creating network devices requires root")
 	}
 	t.Setenv("PATH", t.TempDir())
 	o := network.Options{Dir: filepath.Join(t.TempDir(), "addresses"), CIDR: fmt.Sprintf("198.18.%d.0/24", index), Bridge: fmt.Sprintf("bm%d-%d", os.Getpid()%100000, index), Log: klog.Background()}
@@ -87,7 +87,7 @@ func TestPodsOfTwoNodes(t *testing.T) {
 func namespaceBefore(t *testing.T) *os.File {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "network devices are made by root")
+		testkit.SkipOrFail(t, "root", "creating network devices requires root")
 	}
 	t.Setenv("PATH", originalPath)
 	return namespace(t)
@@ -142,7 +142,7 @@ func TestMasquerade(t *testing.T) {
 // EnsureBridge is idempotent, and the bridge has the first address of the range.
 func TestEnsureBridge(t *testing.T) {
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "network devices are made by root")
+		testkit.SkipOrFail(t, "root", "creating network devices requires root")
 	}
 	name := fmt.Sprintf("be%d", os.Getpid()%100000)
 	t.Cleanup(func() {

@@ -23,7 +23,7 @@ import (
 func open(t *testing.T) (network.Options, *network.Network) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "network devices are made by root")
+		testkit.SkipOrFail(t, "root", "creating network devices requires root")
 	}
 	o := network.Options{Dir: filepath.Join(t.TempDir(), "addresses"), CIDR: "198.51.100.0/29", Bridge: fmt.Sprintf("bn%d", os.Getpid()), Log: klog.Background()}
 	t.Cleanup(func() {
@@ -64,7 +64,7 @@ func namespace(t *testing.T) *os.File {
 func TestAddresses(t *testing.T) {
 	o, n := open(t)
 	if again, err := network.Open(o); err != nil || again == nil {
-		t.Fatalf("opened again: %v", err)
+		t.Fatalf("reopened: %v", err)
 	}
 	ns := namespace(t)
 	a, err := n.Attach("one-with-a-long-id", ns)
@@ -93,7 +93,7 @@ func TestAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 1 || left[0].Name() != "198.51.100.3" {
-		t.Errorf("after Sweep: %v, %v are assigned, want 198.51.100.3 alone", left, err)
+		t.Errorf("after Sweep: %v, %v are assigned, want only 198.51.100.3", left, err)
 	}
 	for range 2 {
 		if err := n.Detach("two"); err != nil {
@@ -143,7 +143,7 @@ func TestNewRange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := addresses(), []string{"198.51.100.129/29"}; !slices.Equal(got, want) {
-		t.Errorf("without old pods the bridge has %v, want %v", got, want)
+		t.Errorf("without pods the bridge has %v, want %v", got, want)
 	}
 }
 

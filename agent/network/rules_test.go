@@ -17,7 +17,7 @@ func fakeIptables(t *testing.T, status string, programs ...string) (calls func()
 	t.Helper()
 	dir := t.TempDir()
 	for _, p := range programs {
-		text := "#!/bin/sh\necho \"$0 $*\" >> " + dir + "/asked\necho no luck >&2\nexit " + status + "\n"
+		text := "#!/bin/sh\necho \"$0 $*\" >> " + dir + "/asked\necho refused >&2\nexit " + status + "\n"
 		if err := os.WriteFile(filepath.Join(dir, p), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func TestUnreadableRules(t *testing.T) {
 	if _, err := os.Stat("/proc/net/netfilter"); err != nil {
 		testkit.SkipOrFail(t, "netfilter", "the kernel has no firewall")
 	}
-	if err := network.RemoveRules(context.Background(), all); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "no luck") {
+	if err := network.RemoveRules(context.Background(), all); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("%v, want the error of iptables-save", err)
 	}
 	t.Setenv("PATH", t.TempDir())
@@ -69,7 +69,7 @@ func TestUnknownRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := calls(); strings.Count(text, " -C ") != 4 || strings.Contains(text, " -I ") || strings.Contains(text, " -A ") {
-			t.Errorf("calls:\n%swant 4 times -C alone", text)
+			t.Errorf("calls:\n%swant only -C, 4 times", text)
 		}
 		if err := network.Remove(context.Background(), o); err != nil {
 			t.Error(err)

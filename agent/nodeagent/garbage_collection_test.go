@@ -38,14 +38,14 @@ func TestPodFinished(t *testing.T) {
 		}
 		n := &node{opts: Options{Name: "n"}, agent: a}
 		if n.podFinished("runs") || n.podFinished("done") {
-			t.Error("a pod is finished before the pods are known")
+			t.Error("a pod counts as finished before the pods are listed")
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- a.Run(ctx) }()
 		time.Sleep(time.Second)
 		if n.podFinished("runs") || !n.podFinished("done") || n.podFinished("unknown") {
-			t.Errorf("finished: runs %v, done %v, unknown %v; want done alone", n.podFinished("runs"), n.podFinished("done"), n.podFinished("unknown"))
+			t.Errorf("finished: runs %v, done %v, unknown %v; want only done", n.podFinished("runs"), n.podFinished("done"), n.podFinished("unknown"))
 		}
 		cancel()
 		t.Log(<-ended)

@@ -93,7 +93,7 @@ func TestCheckAllocatable(t *testing.T) {
 func TestUsedRuntime(t *testing.T) {
 	root := t.TempDir()
 	if UsedCRI(root) || UsedEmbedded(root) {
-		t.Error("a directory that is new has pods")
+		t.Error("a new directory has pods")
 	}
 	if err := (&Options{Root: root, Endpoint: "unix:///x"}).saveRuntime(); err != nil || !UsedCRI(root) {
 		t.Errorf("after a runtime that speaks CRI: %v", err)

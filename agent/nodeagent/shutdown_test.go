@@ -28,10 +28,10 @@ func TestShutdownStopsPodsFirst(t *testing.T) {
 		takes time.Duration
 		phase corev1.PodPhase
 	}{
-		"the agent ends":     {false, 30 * time.Second, 0, corev1.PodRunning},
-		"the machine ends":   {true, 30 * time.Second, 10 * time.Second, corev1.PodFailed},
-		"pods have no time":  {true, 0, 0, corev1.PodRunning},
-		"pods have too long": {true, 5 * time.Second, 5 * time.Second, corev1.PodFailed},
+		"only the agent stops":     {false, 30 * time.Second, 0, corev1.PodRunning},
+		"the machine shuts down":   {true, 30 * time.Second, 10 * time.Second, corev1.PodFailed},
+		"no grace period for pods": {true, 0, 0, corev1.PodRunning},
+		"a pod exceeds the limit":  {true, 5 * time.Second, 5 * time.Second, corev1.PodFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -93,12 +93,12 @@ func TestNonRoot(t *testing.T) {
 		image *cri.Image
 		want  string
 	}{
-		"a user is given":          {user: ptr(int64(5)), image: image(0)},
-		"root is given":            {user: ptr(int64(0)), image: image(5), want: "container's runAsUser breaks non-root policy"},
-		"the image has a number":   {image: image(1000)},
-		"the image is root's":      {image: image(0), want: "container has runAsNonRoot and image will run as root"},
-		"the image has no setting": {image: &cri.Image{}, want: "container has runAsNonRoot and image will run as root"},
-		"the image has a name":     {image: &cri.Image{Username: "www"}, want: "container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root"},
+		"runAsUser is set":             {user: ptr(int64(5)), image: image(0)},
+		"runAsUser is 0":               {user: ptr(int64(0)), image: image(5), want: "container's runAsUser breaks non-root policy"},
+		"the image has a numeric user": {image: image(1000)},
+		"the image runs as root":       {image: image(0), want: "container has runAsNonRoot and image will run as root"},
+		"the image has no user":        {image: &cri.Image{}, want: "container has runAsNonRoot and image will run as root"},
+		"the image has a user name":    {image: &cri.Image{Username: "www"}, want: "container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root"},
 	} {
 		pod := testPod("web", "a")
 		pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: ptr(true), RunAsUser: tc.user}
@@ -135,12 +135,12 @@ func TestOOMScores(t *testing.T) {
 			s.Containers[0].Resources.Limits = list("cpu", "1", "memory", "1Gi")
 			s.Containers[0].Resources.Requests = s.Containers[0].Resources.Limits
 		}, want: -997},
-		"node critical":                   {change: func(s *corev1.PodSpec) { s.Priority = ptr(int32(systemNodeCritical)) }, want: -997},
-		"a quarter":                       {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "2Gi") }, want: 750},
-		"more than all":                   {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "9Gi") }, want: 3},
-		"minimal":                         {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "1") }, want: 999},
-		"cpu only":                        {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("cpu", "1") }, want: 999},
-		"the pod's request is shared out": {change: func(s *corev1.PodSpec) { s.Resources = &corev1.ResourceRequirements{Requests: list("memory", "2Gi")} }, want: 750},
+		"node critical":                {change: func(s *corev1.PodSpec) { s.Priority = ptr(int32(systemNodeCritical)) }, want: -997},
+		"a quarter":                    {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "2Gi") }, want: 750},
+		"more than the node has":       {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "9Gi") }, want: 3},
+		"minimal":                      {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "1") }, want: 999},
+		"cpu only":                     {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("cpu", "1") }, want: 999},
+		"the pod's request is divided": {change: func(s *corev1.PodSpec) { s.Resources = &corev1.ResourceRequirements{Requests: list("memory", "2Gi")} }, want: 750},
 		"sidecar with a smaller request": {init: true, want: 500, change: func(s *corev1.PodSpec) {
 			s.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: sidecar}}
 			s.Containers[0].Resources.Requests = list("memory", "4Gi")
@@ -171,7 +171,7 @@ func TestLimits(t *testing.T) {
 		"best effort":                 {requests: []corev1.ResourceList{nil}, limits: []corev1.ResourceList{nil}, want: cgroup.Limits{CPUShares: 2, Pids: 100}},
 		"all limited":                 {requests: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), list("cpu", "500m", "memory", "1Gi")}, limits: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), list("cpu", "500m", "memory", "1Gi")}, want: cgroup.Limits{CPUShares: 1536, CPUQuota: 150000, Memory: 2 << 30, Pids: 100}},
 		"a container without a limit": {requests: []corev1.ResourceList{list("cpu", "1"), nil}, limits: []corev1.ResourceList{list("cpu", "1", "memory", "1Gi"), nil}, want: cgroup.Limits{CPUShares: 1024, Pids: 100}},
-		"the least of CPUs":           {requests: []corev1.ResourceList{list("cpu", "1m")}, limits: []corev1.ResourceList{list("cpu", "1m")}, want: cgroup.Limits{CPUShares: 2, CPUQuota: 1000, Pids: 100}},
+		"the minimum CPU shares":      {requests: []corev1.ResourceList{list("cpu", "1m")}, limits: []corev1.ResourceList{list("cpu", "1m")}, want: cgroup.Limits{CPUShares: 2, CPUQuota: 1000, Pids: 100}},
 	} {
 		pod := testPod("web")
 		for i := range tc.requests {

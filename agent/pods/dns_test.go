@@ -28,19 +28,19 @@ func TestDNS(t *testing.T) {
 		spec corev1.PodSpec
 		want string // servers | searches | options
 	}{
-		"cluster first":                   {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:5"},
-		"the node's":                      {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.53|lan|timeout:1"},
-		"with the node's network":         {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, HostNetwork: true}, "192.0.2.53|lan|timeout:1"},
-		"the cluster's, in that network":  {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirstWithHostNet, HostNetwork: true}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:5"},
-		"a cluster without DNS":           {DNS{ResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst}, "192.0.2.53|lan|timeout:1"},
-		"a node without a file":           {DNS{ResolvConf: conf + ".none"}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||"},
-		"local resolver":                  {DNS{ResolvConf: local, UpstreamResolvConf: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
-		"which its own network reaches":   {DNS{ResolvConf: local, UpstreamResolvConf: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, HostNetwork: true}, "127.0.0.53 ::1 0.0.0.0||trust-ad"},
-		"without upstream servers":        {DNS{ResolvConf: local, UpstreamResolvConf: local}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||trust-ad"},
-		"servers beside such a resolver":  {DNS{ResolvConf: behind, UpstreamResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
-		"none but its own":                {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSNone, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.1"}, Searches: []string{"x"}}}, "1.1.1.1|x|"},
-		"its own options win":             {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, DNSConfig: &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: &value}, {Name: "edns0"}}}}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:2 edns0"},
-		"more servers than a file may be": {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}, "192.0.2.53 1.1.1.1 1.1.1.2|lan|timeout:1"},
+		"cluster first":                             {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:5"},
+		"the node's":                                {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.53|lan|timeout:1"},
+		"host network":                              {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, HostNetwork: true}, "192.0.2.53|lan|timeout:1"},
+		"cluster DNS with host network":             {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirstWithHostNet, HostNetwork: true}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:5"},
+		"a cluster without DNS":                     {DNS{ResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst}, "192.0.2.53|lan|timeout:1"},
+		"a node without resolv.conf":                {DNS{ResolvConf: conf + ".none"}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||"},
+		"local resolver":                            {DNS{ResolvConf: local, UpstreamResolvConf: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
+		"a loopback resolver with host network":     {DNS{ResolvConf: local, UpstreamResolvConf: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, HostNetwork: true}, "127.0.0.53 ::1 0.0.0.0||trust-ad"},
+		"without upstream servers":                  {DNS{ResolvConf: local, UpstreamResolvConf: local}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||trust-ad"},
+		"other servers next to a loopback resolver": {DNS{ResolvConf: behind, UpstreamResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
+		"only the pod's own":                        {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSNone, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.1"}, Searches: []string{"x"}}}, "1.1.1.1|x|"},
+		"the pod's options take precedence":         {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, DNSConfig: &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: &value}, {Name: "edns0"}}}}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:2 edns0"},
+		"more servers than resolv.conf may have":    {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}, "192.0.2.53 1.1.1.1 1.1.1.2|lan|timeout:1"},
 	} {
 		pod := testPod("web")
 		pod.Spec = tc.spec
@@ -94,7 +94,7 @@ func TestHostname(t *testing.T) {
 		"": {Spec: corev1.PodSpec{HostNetwork: true}},
 	} {
 		if got := hostname(pod, "cluster.local"); got != want {
-			t.Errorf("%s is called %q, want %q", pod.Name, got, want)
+			t.Errorf("%s has host name %q, want %q", pod.Name, got, want)
 		}
 	}
 }

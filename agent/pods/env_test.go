@@ -112,7 +112,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for _, name := range []string{"NOKEY", "NOMAP", "X_no=name", "HEADLESS_SERVICE_HOST"} {
 		if v, ok := got[name]; ok {
-			t.Errorf("%s is there: %q", name, v)
+			t.Errorf("%s is set: %q", name, v)
 		}
 	}
 	off := false

@@ -111,9 +111,9 @@ func TestOOMKilledNeedsEvidence(t *testing.T) {
 		evidence bool
 		want     string
 	}{
-		"runtime status without evidence": {code: 137, want: "a=ended(137 )"},
-		"exit code 0 marked as OOMKilled": {code: 0, evidence: true, want: "a=ended(0 )"},
-		"evidence and the code":           {code: 137, evidence: true, want: "a=ended(137 OOMKilled)"},
+		"runtime status without a kernel record": {code: 137, want: "a=ended(137 )"},
+		"exit code 0 marked as OOMKilled":        {code: 0, evidence: true, want: "a=ended(0 )"},
+		"kernel record and exit code":            {code: 137, evidence: true, want: "a=ended(137 OOMKilled)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newHarness(t)
@@ -219,7 +219,7 @@ func TestDeadContainers(t *testing.T) {
 	g.waitForStates(pod, "a=up#1")
 	dead, err := g.runner.Dead(t.Context())
 	if err != nil || len(dead) != 1 || dead[0].ID != first.ID || dead[0].PodDeleted || dead[0].Container != "a" {
-		t.Fatalf("dead are %+v, %v", dead, err)
+		t.Fatalf("dead containers are %+v, %v", dead, err)
 	}
 	if err := g.runner.RemoveDead(t.Context(), dead[0]); err != nil {
 		t.Fatal(err)
@@ -228,6 +228,6 @@ func TestDeadContainers(t *testing.T) {
 		t.Errorf("the log of the removed pod remains: %v", err)
 	}
 	if dead, err = g.runner.Dead(t.Context()); err != nil || len(dead) != 0 {
-		t.Errorf("dead are %+v, %v", dead, err)
+		t.Errorf("dead containers are %+v, %v", dead, err)
 	}
 }

@@ -81,7 +81,7 @@ func TestProbesFollowContainer(t *testing.T) {
 	g.service.Exit("web", "a", 1, "")
 	g.waitUntil("its next run is probed", func() bool { return p.has("Readiness a#1 true") })
 	g.delete(pod, time.Second)
-	g.waitUntil("it is probed no more", func() bool { return g.lives[pod.UID].released && p.has("no Readiness a") })
+	g.waitUntil("it is not probed any more", func() bool { return g.lives[pod.UID].released && p.has("no Readiness a") })
 }
 
 // TestProbesResumeAfterRestart blocks the runtime: the probe is requested before the container is

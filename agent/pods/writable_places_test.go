@@ -136,6 +136,6 @@ func (g *harness) waitUntilPurged(pod *corev1.Pod) {
 		}
 	}
 	if g.runner.lookup(pod.UID) == nil {
-		g.t.Errorf("%s is forgotten", pod.Name)
+		g.t.Errorf("%s is not counted", pod.Name)
 	}
 }

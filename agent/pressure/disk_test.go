@@ -170,7 +170,7 @@ func TestDiskPressure(t *testing.T) {
 	s.fill(t, string(large.Object.UID), 12*mi)
 	sh := watchDisk(t, s)
 	if r := sh.Admit(small.Object); r != nil {
-		t.Fatalf("refused with room: %+v", r)
+		t.Fatalf("rejected although space is available: %+v", r)
 	}
 	// 20 of 32 MiB are in use. 28 MiB exceed the threshold only together with the garbage.
 	s.fill(t, string(large.Object.UID), 8*mi)
@@ -183,7 +183,7 @@ func TestDiskPressure(t *testing.T) {
 		t.Fatalf("%v were evicted although garbage collection freed enough", names)
 	}
 	s.fill(t, string(large.Object.UID), 64*mi) // until the disk is full
-	waitUntil(t, "pods are refused", func() bool { return sh.Admit(small.Object) != nil })
+	waitUntil(t, "pods are rejected", func() bool { return sh.Admit(small.Object) != nil })
 	if taints := sh.Taints(); condition(sh, "OutOfDisk") == "True" && (len(taints) != 1 || taints[0].Effect != corev1.TaintEffectNoSchedule) {
 		t.Errorf("taints %v", taints)
 	}
@@ -194,7 +194,7 @@ func TestDiskPressure(t *testing.T) {
 		return sh.Admit(small.Object) == nil && condition(sh, "DiskPressure") == "False" && condition(sh, "OutOfDisk") == "False" && len(sh.Taints()) == 0
 	})
 	if names := s.EvictedNames(); len(names) != 1 || names[0] != "large" {
-		t.Errorf("%v were evicted instead of the large one alone", names)
+		t.Errorf("%v were evicted instead of only the large one", names)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestInodePressure(t *testing.T) {
 	s.Pods("")
 	waitUntil(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
 	if names := s.EvictedNames(); len(names) != 1 || names[0] != "inodes" {
-		t.Errorf("%v were evicted instead of the one with the inodes alone", names)
+		t.Errorf("%v were evicted instead of only the one with the inodes", names)
 	}
 }
 

@@ -123,7 +123,7 @@ func testMemoryHog(t *testing.T, n *fixtures.Node) {
 		t.Errorf("%d kills by the kernel, %v", kills, err)
 	}
 	if names := n.EvictedNames(); len(names) != 1 || names[0] != "hog" {
-		t.Errorf("%v were evicted instead of the hog alone", names)
+		t.Errorf("%v were evicted instead of only the hog", names)
 	}
 	e := n.Evicted()[0]
 	if !e.Immediate || e.Reason != "Evicted" || e.Condition == nil {

@@ -37,9 +37,9 @@ func testForkBomb(t *testing.T) {
 	<-bomb.Exited()
 	waitUntil(t, "the eviction is reported", func() bool { return len(n.Evicted()) > 0 })
 	if names := n.EvictedNames(); len(names) != 1 || names[0] != "bomb" {
-		t.Errorf("%v were evicted instead of the bomb alone", names)
+		t.Errorf("%v were evicted instead of only the fork bomb", names)
 	}
-	waitUntil(t, "the node has processes again", func() bool {
+	waitUntil(t, "the node has free process IDs again", func() bool {
 		pids, err := n.Host.Procs(n.Cgroup(bomb.Object))
 		return err == nil && len(pids) == 0
 	})
@@ -93,7 +93,7 @@ func TestSynchronizeDoesNotAllocate(t *testing.T) {
 	defer s.Close()
 	l := s.Manual(n)
 	if allocs := testing.AllocsPerRun(200, func() { l.Synchronize() }); allocs > 0 {
-		t.Errorf("a look allocates %v times", allocs)
+		t.Errorf("a sync allocates %v times", allocs)
 	}
 }
 

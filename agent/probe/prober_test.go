@@ -197,7 +197,7 @@ func TestStopped(t *testing.T) {
 		before := len(b.probed)
 		b.advance(time.Minute)
 		if len(b.probed) != before || len(b.probes)+len(b.queue) != 0 {
-			t.Errorf("%d questions after the end, %d probes kept", len(b.probed)-before, len(b.probes))
+			t.Errorf("%d requests after the end, %d probes kept", len(b.probed)-before, len(b.probes))
 		}
 		b.stop()
 	})
@@ -220,7 +220,7 @@ func TestRestartSpreads(t *testing.T) {
 			seconds[d.Truncate(time.Second).String()]++
 		}
 		if len(b.probed) < 100 || len(seconds) < 10 || slices.Max([]int{seconds["0s"], seconds["5s"], seconds["9s"]}) > 30 {
-			t.Errorf("%d questions, by seconds: %v", len(b.probed), seconds)
+			t.Errorf("%d requests, by second: %v", len(b.probed), seconds)
 		}
 	})
 }

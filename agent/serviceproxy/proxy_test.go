@@ -96,7 +96,7 @@ func TestProxy(t *testing.T) {
 	m.eventually("the second proxy takes over", func() bool { return Running() && hasTable(t, tableName) })
 	stopSecond()
 	if hasTable(t, tableName) || Running() {
-		t.Error("the proxy has left its table, or runs")
+		t.Error("the proxy has not removed its table, or still runs")
 	}
 }
 

@@ -30,7 +30,7 @@ func TestClusterIP(t *testing.T) {
 		t.Errorf("from the machine: %v", got)
 	}
 	if got := m.answers(a, "10.96.7.7:80", 20); got["a"] == 0 || got["a"]+got["b"] != 20 {
-		t.Errorf("from an endpoint: %v, want answers of itself, too", got)
+		t.Errorf("from an endpoint: %v, want responses from itself, too", got)
 	}
 	for _, p := range []*testPod{client, nil} {
 		m.refused(p, "10.96.7.7:81")

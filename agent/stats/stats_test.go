@@ -195,7 +195,7 @@ func testMeasure(t *testing.T, noLayers bool) {
 	later := pod.DeepCopy()
 	later.UID = "u2"
 	if got := s.Observe(append(list, later), never)[1].Stats; !got.EphemeralKnown || got.Ephemeral != 0 {
-		t.Errorf("a later pod: %+v", got)
+		t.Errorf("a pod created later: %+v", got)
 	}
 }
 
@@ -248,16 +248,16 @@ func TestDiskUsageIsCached(t *testing.T) {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	if u, _ := d.Usage(at.Add(1999 * time.Millisecond)); !u.At.Equal(at) {
-		t.Error("read again within 2 s")
+		t.Error("read twice within 2 s")
 	}
 	if u, _ := d.Usage(at.Add(2 * time.Second)); u.At.Equal(at) {
-		t.Error("not read after 2 s")
+		t.Error("not read again after 2 s")
 	}
 	if u, _ := d.Refresh(at.Add(2001 * time.Millisecond)); !u.At.Equal(at.Add(2001 * time.Millisecond)) {
-		t.Error("not read afresh")
+		t.Error("not read again")
 	}
 	if _, err := stats.NewDisk("/no/such/directory").Usage(at); err == nil {
-		t.Error("no error of a directory that is not there")
+		t.Error("no error for a missing directory")
 	}
 }
 

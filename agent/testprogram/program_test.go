@@ -89,7 +89,7 @@ func TestMemory(t *testing.T) {
 	p.until(t, "memory")
 	p.until(t, "memory")
 	if kb := p.status(t, "RssAnon"); kb < 64<<10 || kb > 100<<10 {
-		t.Errorf("%d KiB of anonymous memory, want 64 Mi and a little", kb)
+		t.Errorf("%d KiB of anonymous memory, want slightly more than 64 Mi", kb)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 func newPool(t *testing.T) *Pool {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.SkipOrFail(t, "root", "virtual nodes are made of cgroups and mounts")
+		testkit.SkipOrFail(t, "root", "virtual nodes consist of cgroups and mounts")
 	}
 	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
 		testkit.SkipOrFail(t, "mkfs.ext4", err.Error())
@@ -187,7 +187,7 @@ func TestCreateReplacesNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := os.Lstat(filepath.Join(n.Disk, "left")); err == nil {
-			t.Error("a file of the first one is there")
+			t.Error("a file of the first disk exists")
 		}
 		if err := os.WriteFile(filepath.Join(n.Disk, "left"), nil, 0o600); err != nil {
 			t.Fatal(err)

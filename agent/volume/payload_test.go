@@ -145,10 +145,10 @@ func TestModesAndOwners(t *testing.T) {
 		a, b, token fs.FileMode
 		uid, gid    uint32 // of the token
 	}{
-		"no common user": {a: 0o400, b: 0o755, token: 0o644},
-		"a user":         {user: ptr.To(int64(1000)), a: 0o400, b: 0o755, token: 0o600, uid: 1000},
-		"a group":        {group: ptr.To(int64(2000)), a: 0o440, b: 0o755, token: 0o640, gid: 2000},
-		"both":           {user: ptr.To(int64(1000)), group: ptr.To(int64(2000)), a: 0o440, b: 0o755, token: 0o640, gid: 2000},
+		"containers with different users": {a: 0o400, b: 0o755, token: 0o644},
+		"a user":                          {user: ptr.To(int64(1000)), a: 0o400, b: 0o755, token: 0o600, uid: 1000},
+		"a group":                         {group: ptr.To(int64(2000)), a: 0o440, b: 0o755, token: 0o640, gid: 2000},
+		"both":                            {user: ptr.To(int64(1000)), group: ptr.To(int64(2000)), a: 0o440, b: 0o755, token: 0o640, gid: 2000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := podWith(source, token)
@@ -162,7 +162,7 @@ func TestModesAndOwners(t *testing.T) {
 				}
 				s := info.Sys().(*syscall.Stat_t)
 				if file == "token" && (s.Uid != tc.uid || s.Gid != tc.gid) {
-					t.Errorf("the token is %d:%d's, want %d:%d", s.Uid, s.Gid, tc.uid, tc.gid)
+					t.Errorf("the token's owner is %d:%d, want %d:%d", s.Uid, s.Gid, tc.uid, tc.gid)
 				}
 			}
 			if err := h.Teardown(pod.UID); err != nil {

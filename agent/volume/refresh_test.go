@@ -74,7 +74,7 @@ func TestFilesAreRefreshed(t *testing.T) {
 	}
 	h.UpdatePod(relabelled) // no change
 	if len(h.wake) != 0 {
-		t.Error("an update without a change wakes the loop")
+		t.Error("an update without a change triggers a refresh")
 	}
 	h.refresh(ctx, true)
 	if h.gets() != reads+1 {
@@ -251,7 +251,7 @@ func TestWritePayloadRepairs(t *testing.T) {
 	p := payload{"a": {data: []byte("1"), mode: 0o644}}
 	for name, corrupt := range map[string]func(dir string) error{
 		"no link to a file":    func(dir string) error { return os.Remove(filepath.Join(dir, "a")) },
-		"half a swap":          func(dir string) error { return os.Symlink("nowhere", filepath.Join(dir, newDataDirName)) },
+		"interrupted swap":     func(dir string) error { return os.Symlink("nowhere", filepath.Join(dir, newDataDirName)) },
 		"current link deleted": func(dir string) error { return os.Remove(filepath.Join(dir, dataDirName)) },
 		"version half written": func(dir string) error { return os.Mkdir(filepath.Join(dir, "..version-1"), 0o700) },
 		"version directory deleted": func(dir string) error {

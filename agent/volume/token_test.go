@@ -17,7 +17,7 @@ import (
 func TestTokenAgesDuringSuspend(t *testing.T) {
 	client, now := fake.NewClientset(), time.Now()
 	if !strings.Contains(now.String(), "m=+") {
-		t.Fatalf("%v is no time of both clocks", now)
+		t.Fatalf("%v does not have both clocks", now)
 	}
 	client.PrependReactor("create", "serviceaccounts", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, &authenticationv1.TokenRequest{Status: authenticationv1.TokenRequestStatus{Token: "t", ExpirationTimestamp: metav1.NewTime(now.Add(time.Hour))}}, nil

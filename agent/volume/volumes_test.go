@@ -50,7 +50,7 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 			t.Errorf("%s contains %q after a restart", name, got)
 		}
 		if info, err := os.Stat(h.path(pod, name)); err != nil || info.Mode().Perm() != 0o700 {
-			t.Errorf("%s is %v (%v) after a restart, want it as it was left", name, info.Mode(), err)
+			t.Errorf("%s is %v (%v) after a restart, want it unchanged", name, info.Mode(), err)
 		}
 	}
 	points, err := mounts.At(h.root)

@@ -14,7 +14,7 @@ func TestEveryControllerIsAccountedFor(t *testing.T) {
 	seen := map[string]bool{}
 	for _, name := range controllerNames() {
 		if seen[name] || !upstreamguard.Known(name) {
-			t.Errorf("loop %s is there twice, or is not in controllers/upstreamguard", name)
+			t.Errorf("controller %s is listed twice, or is missing in controllers/upstreamguard", name)
 		}
 		seen[name] = true
 	}

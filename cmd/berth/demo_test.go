@@ -34,12 +34,12 @@ func TestPrintRemainingPods(t *testing.T) {
 	f.setDefaults("/there", false)
 	printRemainingPods(&out, "m", 0, f.remainingPodsHint("m"))
 	if out.Len() > 0 {
-		t.Errorf("of no pods: %q", out.String())
+		t.Errorf("without pods: %q", out.String())
 	}
 	printRemainingPods(&out, "m", 2, f.remainingPodsHint("m"))
 	for _, words := range []string{"node m: 2 pods keep running; berth up --real-node --data-dir /there continues", "--kubeconfig /there/kubeconfig delete pods"} {
 		if text := out.String(); !strings.Contains(text, words) {
-			t.Errorf("of two: %q, want %q in it", text, words)
+			t.Errorf("with two nodes: %q, want %q in it", text, words)
 		}
 	}
 	f.setDefaults("/there", true)

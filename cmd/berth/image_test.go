@@ -104,10 +104,10 @@ func TestDefaultImagesDir(t *testing.T) {
 		want      string
 		said      bool
 	}{
-		"berth agent's alone": {agent: true, want: "agent"},
-		"berth up's alone":    {up: true, want: "up"},
-		"both":                {agent: true, up: true, want: "agent", said: true},
-		"none":                {want: "agent", said: true},
+		"only the directory of berth agent": {agent: true, want: "agent"},
+		"only the directory of berth up":    {up: true, want: "up"},
+		"both":                              {agent: true, up: true, want: "agent", said: true},
+		"none":                              {want: "agent", said: true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()

@@ -20,6 +20,6 @@ func TestTerminationSignals(t *testing.T) {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
 	if hears() {
-		t.Error("a terminal that is closed ends what was started with nohup")
+		t.Error("SIGHUP ends a process that was started with nohup")
 	}
 }

@@ -54,17 +54,17 @@ func TestRealNodeKeepsItsName(t *testing.T) {
 	home := t.TempDir()
 	f := upLocalNodes{realNode: true, runtime: localnodes.RuntimeAuto, endpoint: defaultEndpoint}
 	if f.setDefaults(home, false); f.nodeName != hostNodeName() {
-		t.Errorf("the first time it is %q, want %q", f.nodeName, hostNodeName())
+		t.Errorf("first node name %q, want %q", f.nodeName, hostNodeName())
 	}
 	if err := errors.Join(os.Mkdir(filepath.Join(home, "agent"), 0o755), os.WriteFile(filepath.Join(home, "agent", "node-name"), []byte("as-it-was\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if f.setDefaults(home, false); !slices.Equal(f.nodeNames(), []string{"as-it-was"}) {
-		t.Errorf("after a change of its name it is %v", f.nodeNames())
+		t.Errorf("after a change of the host name: %v", f.nodeNames())
 	}
 	f.nodeName = "my_laptop"
 	if err := f.chooseRuntimes(); err == nil || !strings.Contains(err.Error(), `--real-node: the host name "my_laptop" is not a valid node name`) {
-		t.Errorf("of a name that no node can have: %v", err)
+		t.Errorf("with an invalid host name: %v", err)
 	}
 }
 

@@ -71,6 +71,6 @@ func TestReportIsBounded(t *testing.T) {
 	lines := strings.Split(b.String(), "\n")
 	if len(r.Refusals) != 1000 || len(lines) > 220 || !strings.Contains(b.String(), "\nand 2800 more\n") || !strings.Contains(b.String(), "\nNot moved: not evicted (3000)\n") ||
 		!strings.Contains(b.String(), "\n  and 2995 more\n") {
-		t.Errorf("%d refusals kept; %d lines: %s", len(r.Refusals), len(lines), b.String()[len(b.String())-300:])
+		t.Errorf("%d refusals recorded; %d lines: %s", len(r.Refusals), len(lines), b.String()[len(b.String())-300:])
 	}
 }

@@ -47,14 +47,14 @@ func TestFromEventTrustsOwnNamespaceOnly(t *testing.T) {
 		rename string
 		want   time.Time // zero: no record
 	}{
-		"its own":           {func(*journal.Displacement) {}, "", at},
-		"of a long name":    {func(d *journal.Displacement) { d.Pod.Name = strings.Repeat("x", 253) }, "", at},
-		"of long ago":       {func(d *journal.Displacement) { d.Time = at.Add(-time.Hour) }, "", at.Add(-time.Hour)},
-		"a clock ahead":     {func(d *journal.Displacement) { d.Time = at.Add(time.Hour) }, "", time.Unix(1e6+1, 0)},
-		"another namespace": {func(d *journal.Displacement) { d.Pod.Namespace = "b" }, "", time.Time{}},
-		"another name":      {func(*journal.Displacement) {}, "p.0", time.Time{}},
-		"another pod":       {func(*journal.Displacement) {}, executor.RecordEventName("p", "v"), time.Time{}},
-		"no record":         {func(d *journal.Displacement) { d.Cause = "" }, "", time.Time{}},
+		"its own":               {func(*journal.Displacement) {}, "", at},
+		"with a long name":      {func(d *journal.Displacement) { d.Pod.Name = strings.Repeat("x", 253) }, "", at},
+		"an old displacement":   {func(d *journal.Displacement) { d.Time = at.Add(-time.Hour) }, "", at.Add(-time.Hour)},
+		"a clock that is ahead": {func(d *journal.Displacement) { d.Time = at.Add(time.Hour) }, "", time.Unix(1e6+1, 0)},
+		"another namespace":     {func(d *journal.Displacement) { d.Pod.Namespace = "b" }, "", time.Time{}},
+		"another name":          {func(*journal.Displacement) {}, "p.0", time.Time{}},
+		"another pod":           {func(*journal.Displacement) {}, executor.RecordEventName("p", "v"), time.Time{}},
+		"no record":             {func(d *journal.Displacement) { d.Cause = "" }, "", time.Time{}},
 	} {
 		e := writeRecordEvent(t, "a", at, x.change)
 		if x.rename != "" {
@@ -102,7 +102,7 @@ func TestHoldDurationIsBounded(t *testing.T) {
 		_ = b.controller.records.Delete(e)
 		b.sweepHolds(t.Context())
 		if again := b.step(); b.one() != nil || again < 0 {
-			t.Errorf("%v: hold %+v, looked at again in %v", c, b.one(), again)
+			t.Errorf("%v: Hold %+v, requeued after %v", c, b.one(), again)
 		}
 	}
 }

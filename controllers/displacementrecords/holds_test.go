@@ -150,7 +150,7 @@ func TestHoldBackoffGrowsAndExpires(t *testing.T) {
 	}
 	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
 	if again := b.step(); b.one() == nil || again <= 0 {
-		t.Fatal("the taint is back within the time, and the hold is not")
+		t.Fatal("the taint returned before the end of the Hold, but the Hold did not")
 	}
 	_ = b.nodes.Delete(b.node)
 	b.step()

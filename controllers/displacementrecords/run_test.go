@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if h := store.one(); h != nil {
-			t.Errorf("the pressure is over, the hold is not: %+v", h)
+			t.Errorf("the pressure has ended but the Hold remains: %+v", h)
 		}
 		cancel()
 		if err := <-ended; err != nil {

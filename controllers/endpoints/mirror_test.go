@@ -72,13 +72,13 @@ func TestMirroring(t *testing.T) {
 			}
 		}
 		if w.settle(); w.mirrors() != before {
-			t.Errorf("after others have deleted them: %s", w.mirrors())
+			t.Errorf("after another client has deleted them: %s", w.mirrors())
 		}
 		e, _ := w.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
 		e.Subsets[0].NotReadyAddresses, e.Subsets[0].Addresses = nil, e.Subsets[0].Addresses[:1]
 		w.write(e)
 		if got := w.mirrors(); got != "IPv4 sql:5432/TCP 192.0.2.7" {
-			t.Errorf("with one address left: %s", got)
+			t.Errorf("with one remaining address: %s", got)
 		}
 		if err := w.api.CoreV1().Endpoints("default").Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
@@ -148,15 +148,15 @@ func TestMirroredSlicesMatchUpstream(t *testing.T) {
 		subsets []corev1.EndpointSubset
 		want    string
 	}{
-		"many addresses in one slice":       {[]corev1.EndpointSubset{{Addresses: at(many...), Ports: ports("a")}}, "IPv4 a:97/TCP 150 addresses"},
-		"equal ports are together":          {[]corev1.EndpointSubset{{Addresses: at("1.0.0.2"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.1"), Ports: ports("b", "a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1 1.0.0.2"},
-		"equal addresses are together":      {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("b")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1"},
-		"a port in part of them is apart":   {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.2"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1 1.0.0.2; IPv4 b:98/TCP 1.0.0.1"},
-		"once not ready is not ready":       {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1(not ready)"},
-		"ready at one port only":            {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("b")}}, "IPv4 a:97/TCP 1.0.0.1(not ready); IPv4 b:98/TCP 1.0.0.1"},
-		"without ports":                     {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.2")}}, "IPv4 1.0.0.1 1.0.0.2"},
-		"without ports in one subset":       {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1"},
-		"one address of two pods of a name": {[]corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "1"}}, {IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "2"}}}}}, "IPv4 1.0.0.1"},
+		"many addresses in one slice":                    {[]corev1.EndpointSubset{{Addresses: at(many...), Ports: ports("a")}}, "IPv4 a:97/TCP 150 addresses"},
+		"equal ports are together":                       {[]corev1.EndpointSubset{{Addresses: at("1.0.0.2"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.1"), Ports: ports("b", "a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1 1.0.0.2"},
+		"equal addresses are together":                   {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("b")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1"},
+		"ports of some addresses form their own subset":  {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.2"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1 1.0.0.2; IPv4 b:98/TCP 1.0.0.1"},
+		"an address that is not ready once is not ready": {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1(not ready)"},
+		"ready at one port only":                         {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("b")}}, "IPv4 a:97/TCP 1.0.0.1(not ready); IPv4 b:98/TCP 1.0.0.1"},
+		"without ports":                                  {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.2")}}, "IPv4 1.0.0.1 1.0.0.2"},
+		"without ports in one subset":                    {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1"},
+		"one address of two pods with the same name":     {[]corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "1"}}, {IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "2"}}}}}, "IPv4 1.0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runController(t, newForeignEndpoints(func(e *corev1.Endpoints) { e.Subsets = tc.subsets }), func(w *harness) {

@@ -52,12 +52,12 @@ func TestGraphEnqueues(t *testing.T) {
 	enqueue("the owner", g.upsert(toObject(newMetadata("owner"))), "")
 	enqueue("nothing new", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "")
 	enqueue("the owner waits", g.upsert(toObject(deletingWith(newMetadata("owner"), metav1.FinalizerDeleteDependents))), "a b owner")
-	enqueue("a dependent blocks no more", g.upsert(toObject(newMetadata("a", "owner", "other"))), "a owner")
-	enqueue("a dependent goes", g.remove("b"), "owner")
-	enqueue("the owner goes", g.remove("owner"), "a")
-	enqueue("an owner that is to let go", g.upsert(toObject(deletingWith(newMetadata("other"), metav1.FinalizerOrphanDependents))), "other")
-	enqueue("the last dependent goes", g.remove("a"), "")
-	enqueue("what is not there goes", g.remove("a"), "")
+	enqueue("a dependent no longer blocks", g.upsert(toObject(newMetadata("a", "owner", "other"))), "a owner")
+	enqueue("a dependent is deleted", g.remove("b"), "owner")
+	enqueue("the owner is deleted", g.remove("owner"), "a")
+	enqueue("an owner with orphan propagation", g.upsert(toObject(deletingWith(newMetadata("other"), metav1.FinalizerOrphanDependents))), "other")
+	enqueue("the last dependent is deleted", g.remove("a"), "")
+	enqueue("an absent object is deleted", g.remove("a"), "")
 	if len(g.dependents) != 0 || len(g.objects) != 1 {
 		t.Errorf("left over: %v %v", g.dependents, g.objects)
 	}

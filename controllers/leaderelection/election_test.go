@@ -105,7 +105,7 @@ func (c *partition) put(api *fake.Clientset) {
 }
 
 func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
-	for name, hangs := range map[string]bool{"between requests": false, "with a request under way": true} {
+	for name, hangs := range map[string]bool{"between requests": false, "with a request in flight": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api, c, e := fake.NewSimpleClientset(), &partition{takes: 300 * time.Millisecond}, Default("berth-controller")
@@ -151,7 +151,7 @@ func TestGateDoesNotRelyOnTimer(t *testing.T) {
 		g.timer.Stop()
 		time.Sleep(10 * time.Second)
 		if g.isOpen() {
-			t.Error("open after its time")
+			t.Error("open after the renew deadline")
 		}
 		g.renewed(time.Now())
 		if g.isOpen() {

@@ -99,6 +99,6 @@ func TestRestClientMetrics(t *testing.T) {
 	w := httptest.NewRecorder()
 	NewMux(prometheus.NewRegistry(), nil, "rest_client_").ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if !strings.Contains(w.Body.String(), "rest_client_requests_total{code=\"404\"") {
-		t.Errorf("the page has %q", w.Body.String())
+		t.Errorf("the page contains %q", w.Body.String())
 	}
 }

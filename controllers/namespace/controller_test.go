@@ -125,7 +125,7 @@ func TestContentIsDeletedBeforeFinalizer(t *testing.T) {
 		t.Fatalf("first pass: requeue after %v, error %v, finalized %d; want to wait %v", requeueAfter, err, r.finalized, defaultFinalizeDelay)
 	}
 	if r.has(t, "pods", "p") || r.has(t, "configmaps", "c") {
-		t.Error("content is left")
+		t.Error("content remains")
 	}
 	r.now = began.Add(defaultFinalizeDelay)
 	if requeueAfter, err = r.sync(t.Context(), "a"); err != nil || requeueAfter != 0 || r.finalized != 1 {
@@ -161,13 +161,13 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 		kind corev1.NamespaceConditionType
 	}{
 		"discovery": {
-			set:  func(r *harness) { r.discovery = errors.New("metrics.k8s.io is away") },
+			set:  func(r *harness) { r.discovery = errors.New("metrics.k8s.io is unavailable") },
 			kind: corev1.NamespaceDeletionDiscoveryFailure,
 		},
 		"deletion": {
 			set: func(r *harness) {
 				r.objects.PrependReactor("delete", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
-					return true, nil, fmt.Errorf("metrics.k8s.io is away")
+					return true, nil, fmt.Errorf("metrics.k8s.io is unavailable")
 				})
 			},
 			kind: corev1.NamespaceDeletionContentFailure,

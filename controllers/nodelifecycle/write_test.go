@@ -24,9 +24,9 @@ func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 		judgedBy time.Time
 		alive    bool
 	}{
-		"unchanged":                 {renewed, false},
-		"renewed since":             {renewed.Add(-time.Minute), true},
-		"judged by no renewal ever": {time.Time{}, false},
+		"unchanged":                  {renewed, false},
+		"renewed since":              {renewed.Add(-time.Minute), true},
+		"judged without any renewal": {time.Time{}, false},
 	} {
 		n, at := node("a"), metav1.NewMicroTime(renewed)
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: corev1.NamespaceNodeLease}, Spec: coordinationv1.LeaseSpec{RenewTime: &at}}

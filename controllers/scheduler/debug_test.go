@@ -142,7 +142,7 @@ func TestDecisionCacheIsBounded(t *testing.T) {
 	tr.onExecuted(time.Unix(1, 0), scheduling.Bind{ID: 2}, scheduling.Outcome{}) // evicted from the cache
 	got := tr.forPod("ns", "fits")
 	if len(got) != decisionCacheSize || got[0].effect.EffectID() != n+2-decisionCacheSize || got[decisionCacheSize-1].effect.EffectID() != n+1 {
-		t.Errorf("%d are kept, from %d to %d", len(got), got[0].effect.EffectID(), got[len(got)-1].effect.EffectID())
+		t.Errorf("%d decisions, from %d to %d", len(got), got[0].effect.EffectID(), got[len(got)-1].effect.EffectID())
 	}
 	for _, g := range got {
 		if g.result != scheduling.Refused || g.reason != "no" {
@@ -150,7 +150,7 @@ func TestDecisionCacheIsBounded(t *testing.T) {
 		}
 	}
 	if len(tr.forPod("ns", "waits")) != 1 {
-		t.Error("a burst of placements evicted it")
+		t.Error("a burst of placements evicted the rejection")
 	}
 }
 

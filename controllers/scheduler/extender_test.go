@@ -95,7 +95,7 @@ func TestExtendersAreCalledInOrder(t *testing.T) {
 	}
 	d.mu.Unlock()
 	create(t, client, "wants", "1", wants("x.io/device"))
-	eventually(t, "wants is on n3", func() bool { return get(t, client, "wants").Spec.NodeName == "n3" })
+	eventually(t, "wants is bound to n3", func() bool { return get(t, client, "wants").Spec.NodeName == "n3" })
 	if n := values(scrape(s, "good").Body.String())[`berth_scheduler_extender_failures_total{extender="http://127.0.0.1:1",verb="filter"}`]; n != "1" {
 		t.Errorf("%q failures of the unavailable ignorable extender are counted", n)
 	}

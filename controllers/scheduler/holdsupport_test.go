@@ -33,12 +33,12 @@ func TestAdvertiseHoldSupport(t *testing.T) {
 		election *Election
 		fails    bool
 	}{
-		"the Lease is made":                        {nil, nil, false},
-		"ours is renewed":                          {held("me", time.Minute), nil, false},
-		"expired Lease":                            {held("another", time.Hour), nil, false},
-		"another scheduler's Lease":                {held("another", time.Second), nil, true},
-		"the Lease of the election gets the words": {held("me", time.Second), same, false},
-		"election with another Lease":              {nil, &Election{Namespace: "kube-system", Name: "kube-scheduler"}, false},
+		"the Lease is created":                          {nil, nil, false},
+		"the scheduler's Lease is renewed":              {held("me", time.Minute), nil, false},
+		"expired Lease":                                 {held("another", time.Hour), nil, false},
+		"another scheduler's Lease":                     {held("another", time.Second), nil, true},
+		"the leader election Lease gets the annotation": {held("me", time.Second), same, false},
+		"election with another Lease":                   {nil, &Election{Namespace: "kube-system", Name: "kube-scheduler"}, false},
 	} {
 		client := fake.NewClientset()
 		if tc.existing != nil {
@@ -77,7 +77,7 @@ func TestAdvertiseHoldSupportServedLater(t *testing.T) {
 		s, stop := start(t, client, client, nil)
 		checkReported := func(when string, want bool) {
 			t.Helper()
-			names, reason := []string(nil), "there is no Lease"
+			names, reason := []string(nil), "the Lease does not exist"
 			if l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{}); err == nil {
 				names, reason = v1alpha1.HoldSupport(l, time.Now())
 			}
@@ -97,7 +97,7 @@ func TestAdvertiseHoldSupportServedLater(t *testing.T) {
 			s.holdsServed.Store(false)
 			time.Sleep(advertiseInterval)
 			synctest.Wait()
-			checkReported("when they are served no more", false)
+			checkReported("when they are no longer served", false)
 		}
 		s.holdsServed.Store(true)
 		time.Sleep(advertiseInterval)

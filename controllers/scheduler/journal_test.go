@@ -14,7 +14,7 @@ import (
 
 func bound(i int) trace {
 	p := &model.Pod{Namespace: "ns", Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i)}
-	return trace{decided: time.Unix(int64(i), 0), pod: p, effect: scheduling.Bind{Pod: p, Node: "n1", Attempt: 3}, executed: time.Unix(int64(i), 0), result: scheduling.Conflict, reason: "it is another"}
+	return trace{decided: time.Unix(int64(i), 0), pod: p, effect: scheduling.Bind{Pod: p, Node: "n1", Attempt: 3}, executed: time.Unix(int64(i), 0), result: scheduling.Conflict, reason: "it is another node"}
 }
 
 func TestJournalIsFlushedOnShutdown(t *testing.T) {
@@ -39,7 +39,7 @@ func TestJournalIsFlushedOnShutdown(t *testing.T) {
 	if err != nil || len(faults) != 0 || len(list) != 1 {
 		t.Fatalf("%+v, %v, %v", list, faults, err)
 	}
-	if d := list[0]; d.Action != "bind" || d.Node != "n1" || d.Attempt != 3 || d.UID != "u42" || d.Outcome != scheduling.Conflict.String() || d.Reason != "it is another" || d.Time.Unix() != 42 {
+	if d := list[0]; d.Action != "bind" || d.Node != "n1" || d.Attempt != 3 || d.UID != "u42" || d.Outcome != scheduling.Conflict.String() || d.Reason != "it is another node" || d.Time.Unix() != 42 {
 		t.Errorf("%+v", d)
 	}
 }

@@ -29,7 +29,7 @@ func TestBindWithLostResponseIsCounted(t *testing.T) {
 			if _, _, err := binds.React(a); err != nil {
 				return true, nil, err
 			}
-			return true, nil, apierrors.NewTimeoutError("the answer is lost", 1)
+			return true, nil, apierrors.NewTimeoutError("the response is lost", 1)
 		})
 		create(t, client, "web", "1")
 		s, stop := start(t, client, client, nil)

@@ -158,7 +158,7 @@ func TestLeaderFailover(t *testing.T) {
 		create(t, client, "a", "1")
 		time.Sleep(time.Minute)
 		if get(t, client, "a").Spec.NodeName == "" || !first.leads() || second.leads() {
-			t.Fatalf("the first does not lead: %v %v", first.leads(), second.leads())
+			t.Fatalf("the first is not the leader: %v %v", first.leads(), second.leads())
 		}
 		broken.Store(true)
 		time.Sleep(e1.RenewDeadline + e1.RetryPeriod) // there is no leader

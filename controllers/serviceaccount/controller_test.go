@@ -59,8 +59,8 @@ func hasRootCA(client kubernetes.Interface, ns string) func(context.Context) boo
 func TestActiveNamespacesGetDefaults(t *testing.T) {
 	client := fake.NewClientset(namespace("old", corev1.NamespaceActive), namespace("dying", corev1.NamespaceTerminating))
 	start(t, client)
-	eventually(t, "account in a namespace that was there", hasAccount(client, "old"))
-	eventually(t, "root CA in a namespace that was there", hasRootCA(client, "old"))
+	eventually(t, "account in an existing namespace", hasAccount(client, "old"))
+	eventually(t, "root CA in an existing namespace", hasRootCA(client, "old"))
 	if _, err := client.CoreV1().Namespaces().Create(t.Context(), namespace("new", corev1.NamespaceActive), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

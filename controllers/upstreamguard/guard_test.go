@@ -32,16 +32,16 @@ func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 		renews     bool // renewed during the check by a holder whose clock is behind
 		refused    string
 	}{
-		"no manager ever":              {loops: []string{"taints"}},
-		"live":                         {loops: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, refused: "controllers taints, disruption"},
-		"its clock is ahead":           {loops: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, refused: "controller taints"},
-		"its clock is behind":          {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, refused: "controller taints"},
-		"gone":                         {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute},
-		"expired long ago":             {loops: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
-		"given back":                   {loops: []string{"taints"}, ago: time.Second},
-		"all twins are off":            {loops: []string{"taints", "podgc"}, off: []string{"taints", "podgc"}, holder: "kcm_1", ago: time.Second},
-		"one equivalent is off":        {loops: []string{"taints", "podgc"}, off: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "controller podgc"},
-		"loops without twins may stay": {loops: []string{"records"}, holder: "kcm_1", ago: time.Second},
+		"no Lease":                         {loops: []string{"taints"}},
+		"live":                             {loops: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, refused: "controllers taints, disruption"},
+		"its clock is ahead":               {loops: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, refused: "controller taints"},
+		"its clock is behind":              {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, refused: "controller taints"},
+		"gone":                             {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute},
+		"expired Lease":                    {loops: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
+		"given back":                       {loops: []string{"taints"}, ago: time.Second},
+		"all upstream controllers are off": {loops: []string{"taints", "podgc"}, off: []string{"taints", "podgc"}, holder: "kcm_1", ago: time.Second},
+		"one upstream controller is off":   {loops: []string{"taints", "podgc"}, off: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "controller podgc"},
+		"controllers without an upstream counterpart keep running": {loops: []string{"records"}, holder: "kcm_1", ago: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
 				case tc.refused == "" && err != nil, tc.refused != "" && (!errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), tc.refused)):
 					t.Errorf("got %v, want %q", err, tc.refused)
 				case err != nil && (!strings.Contains(err.Error(), "--controllers=*,-") || !strings.Contains(err.Error(), "--upstream-off=") || !strings.Contains(err.Error(), "kcm_1")):
-					t.Errorf("the message lacks the remedy: %v", err)
+					t.Errorf("the message does not say what to do: %v", err)
 				}
 				time.Sleep(time.Minute)
 			})

@@ -23,10 +23,10 @@ func TestCheckNotRunning(t *testing.T) {
 		lease *coordinationv1.Lease
 		busy  bool
 	}{
-		"never ran":        {nil, false},
-		"running":          {lease("pod-1", time.Minute), true},
-		"he has ended":     {lease("", time.Second), false},
-		"he died long ago": {lease("pod-1", time.Hour), false},
+		"never ran":                  {nil, false},
+		"running":                    {lease("pod-1", time.Minute), true},
+		"the holder has released it": {lease("", time.Second), false},
+		"expired Lease":              {lease("pod-1", time.Hour), false},
 	} {
 		client := fake.NewClientset()
 		if tc.lease != nil {

@@ -52,8 +52,8 @@ func TestClaim(t *testing.T) {
 		"adopts and releases":  {owner: o, own: "mine alone", actions: "alone former"},
 		"terminating: neither": {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine former"},
 		"a deleted pod":        {owner: o, fails: map[string]error{"alone": apierrors.NewNotFound(corev1.Resource("pods"), "alone")}, own: "mine", actions: "alone former"},
-		"forbidden":            {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", actions: "alone former", err: "adopting alone: no"},
-		"a release that fails": {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", actions: "alone former", err: "releasing former: no"},
+		"forbidden":            {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", actions: "alone former", err: "adoption refused"},
+		"a failed release":     {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", actions: "alone former", err: "release refused"},
 		"released by another":  {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", actions: "alone former"},
 		"deleted in the API":   {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted"},
 		"replaced in the API":  {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced"},
@@ -90,7 +90,7 @@ func newReplacedOwner(edit func(*appsv1.ReplicaSet)) *Owner {
 
 func TestSlowStartBatch(t *testing.T) {
 	for name, tc := range map[string]struct{ n, failAt, tried, done int }{
-		"all go well":                {20, -1, 20, 20},
+		"all succeed":                {20, -1, 20, 20},
 		"the first fails":            {20, 0, 1, 0},
 		"failure in the third batch": {20, 4, 7, 6},
 		"nothing to do":              {0, -1, 0, 0},
@@ -132,21 +132,21 @@ func TestPendingWritesUntilObserved(t *testing.T) {
 	w.expectCreate("me", unanswered)
 	w.expectCreate("other", others)
 	check("made", names(), "a false")
-	check("made, and in the cache before it is seen", names(own), "a false")
+	check("created, and in the cache before it is observed", names(own), "a false")
 	w.confirmCreate(own)
 	old := pod("a", "web")
 	old.UID = "old"
 	w.observe(old, true)
-	check("an older one of the name is gone", names(), "a false")
+	check("an older pod of this name is deleted", names(), "a false")
 	w.observe(own, false)
-	check("seen, and gone again", names())
+	check("observed, and then deleted", names())
 	w.expectDelete("me", own)
 	check("deleted", names(own), "a true")
 	if own.DeletionTimestamp != nil {
 		t.Error("the cache's pod was changed")
 	}
 	w.observe(own, false)
-	check("an old word on it", names(own), "a true")
+	check("an outdated label", names(own), "a true")
 	w.observe(own, true)
 	check("it leaves", names(own), "a false")
 }
@@ -168,12 +168,12 @@ func TestNotBefore(t *testing.T) {
 		}
 		look("without a hold", now, 10*time.Second, "n1 failed immediately with Evicted")
 		a.onHold(nil, hold, now)
-		look("the hold counts", now, time.Minute, "avoided after Pressure")
-		look("and ends by itself", now.Add(2*time.Minute), 0, "")
+		look("the Hold determines the backoff", now, time.Minute, "avoided after Pressure")
+		look("the Hold expires", now.Add(2*time.Minute), 0, "")
 		a.onHold(hold, nil, now.Add(5*time.Second))
-		look("it is lifted, and what was before forgiven", now.Add(5*time.Second), 0, "")
+		look("lifting the Hold resets earlier failures", now.Add(5*time.Second), 0, "")
 		failures = append(failures, workload.PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now.Add(6 * time.Second), FailedAt: now.Add(7 * time.Second)})
-		look("but not what came later", now.Add(7*time.Second), 17*time.Second, "Evicted")
+		look("lifting the Hold does not reset later failures", now.Add(7*time.Second), 17*time.Second, "Evicted")
 		if !slices.Equal(listeners, []string{"ReplicaSet ns/web", "ReplicaSet ns/web"}) {
 			t.Errorf("OnChange calls %q", listeners)
 		}
@@ -196,7 +196,7 @@ func TestHoldLiftedBesideExpiredOne(t *testing.T) {
 		a.onHold(nil, hold("pressure", time.Minute), now)
 		a.onHold(hold("pressure", time.Minute), nil, now)
 		if got := !a.LiftedAt("me", "n1").IsZero(); got != want {
-			t.Errorf("beside one that ends in %v: lifted is %v", other, got)
+			t.Errorf("next to a Hold that ends in %v: lifted is %v", other, got)
 		}
 	}
 }

@@ -74,10 +74,10 @@ func (w *testCluster) usage(t *testing.T) {
 		t.Errorf("one pod: %+v, %v", one, err)
 	}
 	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "s2", metav1.GetOptions{}); !apierrors.IsServiceUnavailable(err) {
-		t.Errorf("a node that does not measure: %v", err)
+		t.Errorf("a node without metrics: %v", err)
 	}
 	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "ghost", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("a node that is not: %v", err)
+		t.Errorf("a missing node: %v", err)
 	}
 	var table metav1.Table
 	err = w.client.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(t.Context()).Into(&table)

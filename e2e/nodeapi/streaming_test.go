@@ -125,7 +125,7 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 		t.Errorf("after a restart: %q", got)
 	}
 	if got := read(corev1.PodLogOptions{Container: "main", Previous: true}); got != "one\ntwo\nthree\n" {
-		t.Errorf("of before the restart: %q", got)
+		t.Errorf("log of the previous container: %q", got)
 	}
 }
 

@@ -33,16 +33,16 @@ func TestCovers(t *testing.T) {
 		"no selector":          {nil, web, "default", false, false},
 		"an empty selector":    {everyone, web, "default", true, false},
 		"an empty selector and a pod without labels": {everyone, nil, "default", true, false},
-		"a label that must not be, and none there":   {notWeb, nil, "default", true, false},
-		"a label that must not be, and others":       {notWeb, map[string]string{"tier": "a"}, "default", true, true},
+		"DoesNotExist and no such label":             {notWeb, nil, "default", true, false},
+		"DoesNotExist and other labels":              {notWeb, map[string]string{"tier": "a"}, "default", true, true},
 	} {
 		b := &model.Budget{Namespace: c.namespace, Selector: c.selector}
 		p := pod("p", c.labels)
 		if got := budget.Ledger.Covers(b, p); got != c.ledger {
-			t.Errorf("%s: the ledger says %v", name, got)
+			t.Errorf("%s: the ledger matches: %v", name, got)
 		}
 		if got := budget.StatusOnly.Covers(b, p); got != c.stale {
-			t.Errorf("%s: kube-scheduler's rule says %v", name, got)
+			t.Errorf("%s: kube-scheduler's rule matches: %v", name, got)
 		}
 	}
 }
@@ -53,12 +53,12 @@ func TestAllowed(t *testing.T) {
 		healthy       int32
 		ledger, stale int32
 	}{
-		"status and count agree":           {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 5, 2, 2},
-		"stale status: a pod failed":       {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 4, 1, 2},
-		"stale status: a pod was added":    {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 9, 2, 2},
-		"fewer than desired":               {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 1, 0, 2},
-		"the status is of an older budget": {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3, Generation: 2, ObservedGeneration: 1}, 5, 0, 2},
-		"no status":                        {model.Budget{}, 5, 0, 0},
+		"status and count agree":               {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 5, 2, 2},
+		"stale status: a pod failed":           {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 4, 1, 2},
+		"stale status: a pod was added":        {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 9, 2, 2},
+		"fewer than desired":                   {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 1, 0, 2},
+		"the status is of an older generation": {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3, Generation: 2, ObservedGeneration: 1}, 5, 0, 2},
+		"no status":                            {model.Budget{}, 5, 0, 0},
 	} {
 		if got := budget.Ledger.Allowed(&c.b, c.healthy); got != c.ledger {
 			t.Errorf("%s: the ledger allows %d, want %d", name, got, c.ledger)

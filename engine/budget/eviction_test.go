@@ -55,12 +55,12 @@ func TestCheck(t *testing.T) {
 		budget func(*model.Budget)
 		want   string
 	}{
-		"allowed":             {nil, nil, "granted for b"},
-		"not allowed":         {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
-		"too few are healthy": {nil, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 }, "refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
-		"the count failed":    {nil, func(b *model.Budget) { exhausted(b); b.SyncError = "why" }, "refused: The disruption budget b does not allow evicting pods currently because it failed sync: why"},
-		"an old status":       {nil, func(b *model.Budget) { b.Generation = 1 }, "refused: The disruption budget b is still being processed by the server. in 10s"},
-		"a negative number":   {nil, func(b *model.Budget) { b.DisruptionsAllowed = -1 }, "forbidden: pdb disruptions allowed is negative"},
+		"allowed":                   {nil, nil, "granted for b"},
+		"not allowed":               {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
+		"too few are healthy":       {nil, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 }, "refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
+		"the status has SyncFailed": {nil, func(b *model.Budget) { exhausted(b); b.SyncError = "why" }, "refused: The disruption budget b does not allow evicting pods currently because it failed sync: why"},
+		"an outdated status":        {nil, func(b *model.Budget) { b.Generation = 1 }, "refused: The disruption budget b is still being processed by the server. in 10s"},
+		"a negative number":         {nil, func(b *model.Budget) { b.DisruptionsAllowed = -1 }, "forbidden: pdb disruptions allowed is negative"},
 		"too many entries": {nil, func(b *model.Budget) { b.Disrupted = make([]string, 2001) },
 			"forbidden: DisruptedPods map too big - too many evictions not confirmed by PDB controller"},
 		"a pending pod":  {func(p *model.Pod) { p.Phase = model.Pending }, exhausted, "granted guarded"},
@@ -68,7 +68,7 @@ func TestCheck(t *testing.T) {
 		"a deleting pod": {func(p *model.Pod) { p.Deleting = true }, exhausted, "granted"},
 		"another's pod":  {func(p *model.Pod) { p.Labels = nil }, exhausted, "granted"},
 		"unready":        {unready, exhausted, "granted guarded"},
-		"unready, not met": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 },
+		"unready, budget not met": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 },
 			"refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
 		"unready, 0 desired": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy, b.DesiredHealthy = 0, 0 },
 			"refused: The disruption budget b needs 0 healthy pods and has 0 currently"},
@@ -81,8 +81,8 @@ func TestCheck(t *testing.T) {
 			b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Minute)}
 		}, "granted"},
 		"entry of another request": {nil, withEntry, "refused: Another eviction of the pod is in progress; the disruption budget b has an entry for it in 1s"},
-		"booked and marked":        {func(p *model.Pod) { p.DisruptionReason = "EvictionByEvictionAPI" }, withEntry, "granted"},
-		"paid long ago":            {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
+		"debited and marked":       {func(p *model.Pod) { p.DisruptionReason = "EvictionByEvictionAPI" }, withEntry, "granted"},
+		"debited long ago":         {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
 		"never allowed": {nil, func(b *model.Budget) {
 			exhausted(b)
 			b.MinAvailable, b.MaxUnavailable = model.IntOrPercent{}, amount(0)
@@ -106,7 +106,7 @@ func TestOwnEntryIsAccepted(t *testing.T) {
 		t.Errorf("after its own debit: %s, want granted", got)
 	}
 	if got := checkEviction(budget.Evictions{OwnEntries: []string{"a"}}, nil, withEntry); !strings.HasPrefix(got, "refused") {
-		t.Errorf("of another budget's booking: %s, want refused", got)
+		t.Errorf("with an entry in another budget: %s, want refused", got)
 	}
 }
 
@@ -120,14 +120,14 @@ func TestCheckRecounts(t *testing.T) {
 		"status and count agree": {nil, nil, "granted for b"},
 		"the status is behind": {nil, func(b *model.Budget) { b.CurrentHealthy, b.DesiredHealthy = 4, 3 },
 			"refused: The disruption budget b needs 3 healthy pods and has 3 currently"},
-		"another was granted": {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p1"}, []time.Time{noon} },
+		"another eviction was granted": {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p1"}, []time.Time{noon} },
 			"refused: The disruption budget b needs 2 healthy pods and has 2 currently"},
-		"its namesake was": {nil, func(b *model.Budget) {
+		"the eviction of a pod with the same name was granted": {nil, func(b *model.Budget) {
 			b.Disrupted, b.DisruptedAt = []string{"p1"}, []time.Time{noon.Add(-2 * time.Hour)}
 		}, "granted for b"},
-		"unready, and met":  {unready, nil, "granted guarded"},
-		"unready, not met":  {unready, func(b *model.Budget) { b.DesiredHealthy = 3 }, "refused: The disruption budget b needs 3 healthy pods and has 2 currently"},
-		"more than counted": {nil, func(b *model.Budget) { b.DesiredHealthy, b.DisruptionsAllowed = 0, 0 }, "refused: The disruption budget b does not allow evicting pods currently"},
+		"unready, budget met":                     {unready, nil, "granted guarded"},
+		"unready, budget not met":                 {unready, func(b *model.Budget) { b.DesiredHealthy = 3 }, "refused: The disruption budget b needs 3 healthy pods and has 2 currently"},
+		"the status allows more than the pods do": {nil, func(b *model.Budget) { b.DesiredHealthy, b.DisruptionsAllowed = 0, 0 }, "refused: The disruption budget b does not allow evicting pods currently"},
 	} {
 		if got := checkEviction(recount, c.pod, c.budget); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -146,12 +146,12 @@ func TestCheckForbidsImpossibleEviction(t *testing.T) {
 		budget func(*model.Budget)
 		want   string
 	}{
-		"maxUnavailable 0":          {nil, none, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget"},
-		"minAvailable 100%":         {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable = percent(100) }, "forbidden: The disruption budget b can never allow it: spec.minAvailable is 100%: lower it, or delete the budget"},
-		"no controller":             {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { none(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller with a replica count: set spec.minAvailable to a number instead"},
-		"one pod more than desired": {nil, func(b *model.Budget) { none(b); b.DisruptionsAllowed = 1 }, "granted for b"},
-		"a program's budget":        {nil, func(b *model.Budget) { none(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
-		"temporarily refused":       {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
+		"maxUnavailable 0":            {nil, none, "forbidden: The disruption budget b can never allow it: spec.maxUnavailable is 0: raise it, or delete the budget"},
+		"minAvailable 100%":           {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable = percent(100) }, "forbidden: The disruption budget b can never allow it: spec.minAvailable is 100%: lower it, or delete the budget"},
+		"no controller":               {func(p *model.Pod) { p.Owner = model.Owner{} }, func(b *model.Budget) { none(b); b.MaxUnavailable, b.ExpectedPods = amount(1), 0 }, "forbidden: The disruption budget b can never allow it: its pods have no controller with a replica count: set spec.minAvailable to a number instead"},
+		"one pod more than desired":   {nil, func(b *model.Budget) { none(b); b.DisruptionsAllowed = 1 }, "granted for b"},
+		"a budget owned by an object": {nil, func(b *model.Budget) { none(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
+		"temporarily refused":         {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
 	} {
 		if got := checkEviction(end, c.pod, c.budget); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

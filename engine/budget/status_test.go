@@ -61,23 +61,23 @@ func TestCount(t *testing.T) {
 		pods     []*model.Pod
 		want     string // allowed/healthy/desired/expected reason events
 	}{
-		"at least three of seven":                     {amount(3), model.IntOrPercent{}, many(7, bare), "4/7/3/7 SufficientPods"},
-		"at least more than there are":                {amount(9), model.IntOrPercent{}, many(7, bare), "0/7/9/7 InsufficientPods"},
-		"at least none":                               {amount(0), model.IntOrPercent{}, many(2, bare), "2/2/0/2 SufficientPods"},
-		"no pod":                                      {amount(0), model.IntOrPercent{}, nil, "0/0/0/0 InsufficientPods NoPods"},
-		"a share is rounded up":                       {percent(45), model.IntOrPercent{}, many(7, rs), "2/7/5/10 SufficientPods"},
-		"two ReplicaSets of a Deployment":             {percent(50), model.IntOrPercent{}, append(many(3, rs), many(3, rs2)...), "1/6/5/10 SufficientPods"},
-		"two controllers":                             {percent(50), model.IntOrPercent{}, append(many(8, rs), many(1, other)...), "2/9/7/14 SufficientPods"},
-		"maxUnavailable 1":                            {model.IntOrPercent{}, amount(1), many(10, rs), "1/10/9/10 SufficientPods"},
-		"at most a share missing, rounded up":         {model.IntOrPercent{}, percent(25), many(9, rs), "2/9/7/10 SufficientPods"},
-		"more may miss than there are":                {model.IntOrPercent{}, amount(20), many(2, rs), "2/2/0/10 SufficientPods"},
-		"none may miss":                               {model.IntOrPercent{}, amount(0), many(10, rs), "0/10/10/10 InsufficientPods"},
-		"maxUnavailable 0, one pod more than desired": {model.IntOrPercent{}, amount(0), many(11, rs), "1/11/10/10 SufficientPods"},
-		"pods without a controller":                   {model.IntOrPercent{}, amount(1), many(3, bare), "0/3/0/0 InsufficientPods UnmanagedPods"},
-		"a controller without a scale":                {model.IntOrPercent{}, amount(1), append(many(3, rs), many(1, job)...), "0/0/0/0 SyncFailed CalculateExpectedPodCountFailed"},
-		"a number needs no scale":                     {amount(1), model.IntOrPercent{}, many(3, job), "2/3/1/3 SufficientPods"},
-		"neither":                                     {model.IntOrPercent{}, model.IntOrPercent{}, many(3, rs), "0/3/0/0 InsufficientPods"},
-		"pods that do not run, or die, or wait":       {amount(1), model.IntOrPercent{}, allUnhealthy(many(5, bare)), "1/2/1/5 SufficientPods"},
+		"minAvailable 3 of 7":                           {amount(3), model.IntOrPercent{}, many(7, bare), "4/7/3/7 SufficientPods"},
+		"minAvailable above the number of pods":         {amount(9), model.IntOrPercent{}, many(7, bare), "0/7/9/7 InsufficientPods"},
+		"minAvailable 0":                                {amount(0), model.IntOrPercent{}, many(2, bare), "2/2/0/2 SufficientPods"},
+		"no pod":                                        {amount(0), model.IntOrPercent{}, nil, "0/0/0/0 InsufficientPods NoPods"},
+		"a percentage is rounded up":                    {percent(45), model.IntOrPercent{}, many(7, rs), "2/7/5/10 SufficientPods"},
+		"two ReplicaSets of a Deployment":               {percent(50), model.IntOrPercent{}, append(many(3, rs), many(3, rs2)...), "1/6/5/10 SufficientPods"},
+		"two controllers":                               {percent(50), model.IntOrPercent{}, append(many(8, rs), many(1, other)...), "2/9/7/14 SufficientPods"},
+		"maxUnavailable 1":                              {model.IntOrPercent{}, amount(1), many(10, rs), "1/10/9/10 SufficientPods"},
+		"maxUnavailable as a percentage, rounded up":    {model.IntOrPercent{}, percent(25), many(9, rs), "2/9/7/10 SufficientPods"},
+		"maxUnavailable above the number of pods":       {model.IntOrPercent{}, amount(20), many(2, rs), "2/2/0/10 SufficientPods"},
+		"maxUnavailable 0":                              {model.IntOrPercent{}, amount(0), many(10, rs), "0/10/10/10 InsufficientPods"},
+		"maxUnavailable 0, one pod more than desired":   {model.IntOrPercent{}, amount(0), many(11, rs), "1/11/10/10 SufficientPods"},
+		"pods without a controller":                     {model.IntOrPercent{}, amount(1), many(3, bare), "0/3/0/0 InsufficientPods UnmanagedPods"},
+		"a controller without a scale":                  {model.IntOrPercent{}, amount(1), append(many(3, rs), many(1, job)...), "0/0/0/0 SyncFailed CalculateExpectedPodCountFailed"},
+		"a numeric minAvailable needs no scale":         {amount(1), model.IntOrPercent{}, many(3, job), "2/3/1/3 SufficientPods"},
+		"neither":                                       {model.IntOrPercent{}, model.IntOrPercent{}, many(3, rs), "0/3/0/0 InsufficientPods"},
+		"pods that are pending, terminating or unready": {amount(1), model.IntOrPercent{}, allUnhealthy(many(5, bare)), "1/2/1/5 SufficientPods"},
 	} {
 		b := &model.Budget{Namespace: "default", Name: "b", Selector: ofWeb, MinAvailable: c.min, MaxUnavailable: c.max, Generation: 2}
 		got := budget.StatusInputs{Budget: b, Pods: append(c.pods, pod("stranger", nil)), Scale: scale, Now: noon}.ComputeStatus()
@@ -137,11 +137,11 @@ func TestStaleConditionAfter(t *testing.T) {
 		left   time.Duration
 		ends   bool
 	}{
-		"by preemption":        {func(p *model.Pod) { p.DisruptionReason = "PreemptionByScheduler" }, 90 * time.Second, true},
-		"none":                 {func(*model.Pod) {}, 0, false},
-		"by the node":          {func(p *model.Pod) { p.DisruptionReason = "TerminationByKubelet" }, 0, false},
-		"deletion in progress": {func(p *model.Pod) { p.DisruptionReason, p.Deleting = "EvictionByEvictionAPI", true }, 0, false},
-		"the pod has ended":    {func(p *model.Pod) { p.DisruptionReason, p.Phase = "EvictionByEvictionAPI", model.Failed }, 0, false},
+		"by preemption":          {func(p *model.Pod) { p.DisruptionReason = "PreemptionByScheduler" }, 90 * time.Second, true},
+		"none":                   {func(*model.Pod) {}, 0, false},
+		"terminated by the node": {func(p *model.Pod) { p.DisruptionReason = "TerminationByKubelet" }, 0, false},
+		"deletion in progress":   {func(p *model.Pod) { p.DisruptionReason, p.Deleting = "EvictionByEvictionAPI", true }, 0, false},
+		"the pod has terminated": {func(p *model.Pod) { p.DisruptionReason, p.Phase = "EvictionByEvictionAPI", model.Failed }, 0, false},
 	} {
 		p := pod("p", web)
 		c.change(p)
@@ -152,6 +152,6 @@ func TestStaleConditionAfter(t *testing.T) {
 	p := pod("p", web)
 	p.DisruptionReason = "DeletionByTaintManager"
 	if left, ends := budget.StaleConditionAfter(p, noon, noon.Add(time.Hour)); left != 0 || !ends {
-		t.Errorf("long ago: %s %v", left, ends)
+		t.Errorf("expired entry: %s %v", left, ends)
 	}
 }

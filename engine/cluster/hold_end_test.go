@@ -27,7 +27,7 @@ func TestNextHoldEnd(t *testing.T) {
 				odd := func(h *model.Hold) bool { return h.Until.Unix()%2 == 1 }
 				kept := slices.DeleteFunc(s.Holds(), odd)
 				if gone := s.RemoveHolds(odd); slices.ContainsFunc(gone, func(h *model.Hold) bool { return !odd(h) }) || !slices.Equal(s.Holds(), kept) {
-					t.Fatalf("seed %d: %v went, and %v stays", seed, gone, s.Holds())
+					t.Fatalf("seed %d: %v expired, and %v remains", seed, gone, s.Holds())
 				}
 			}
 			var first time.Time

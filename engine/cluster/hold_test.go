@@ -49,16 +49,16 @@ func TestFirstReplacementUsesReservation(t *testing.T) {
 			t.Errorf("%s: %q is reserved, want %q", when, got, want)
 		}
 	}
-	is("before the victim left", "a:o b:o")
+	is("before the victim terminated", "a:o b:o")
 	s.UpsertPod(ownedPod("new", "o", "b", 10))
 	is("with a replacement on b", "a:o")
 	s.UpsertPod(ownedPod("other", "p", "a", 10))
-	is("beside a stranger", "a:o")
+	is("next to a pod of another owner", "a:o")
 	s.RemovePod("new")
 	is("without it", "a:o b:o")
 	s.UpsertPod(ownedPod("new2", "o", "c", 12))
 	if strings.Count(reserved(s), ":") != 1 {
-		t.Errorf("a replacement elsewhere leaves %q", reserved(s))
+		t.Errorf("with a replacement on another node %q remains", reserved(s))
 	}
 	if got := len(s.TakeReleased()); got == 0 {
 		t.Error("nothing was released")
@@ -74,7 +74,7 @@ func TestFirstReplacementUsesReservation(t *testing.T) {
 		t.Errorf("%d ended, %q is still reserved", len(over), reserved(s))
 	}
 	if _, ok := s.NextHoldEnd(); ok || len(s.HoldsOf("x", "o")) != 0 {
-		t.Error("something is held though all has ended")
+		t.Error("a reservation remains after all holds have ended")
 	}
 }
 

@@ -51,7 +51,7 @@ func TestPodsByOwner(t *testing.T) {
 				for _, namespace := range []string{"x", "y"} {
 					placed, waiting := ofOwner(s, namespace, owner)
 					if got := uids(s.assignedPodsOf(namespace, owner)); !slices.Equal(got, placed) {
-						t.Fatalf("seed %d, %s: pods of %s/%s with a place are %v, want %v", seed, when, namespace, owner, got, placed)
+						t.Fatalf("seed %d, %s: pods of %s/%s with a node are %v, want %v", seed, when, namespace, owner, got, placed)
 					}
 					if got := uids(s.PendingPodsOf(namespace, owner)); !slices.Equal(got, waiting) {
 						t.Fatalf("seed %d, %s: waiting pods of %s/%s are %v, want %v", seed, when, namespace, owner, got, waiting)

@@ -224,7 +224,7 @@ func TestVolumePlanCompletion(t *testing.T) {
 		"volume taken": {func(s *State) {
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: model.ClaimRef{Namespace: "x", Name: "d"}})
 		}, false, `persistentvolume "v" is not reserved for persistentvolumeclaim "c" any more`},
-		"reservation taken back": {func(s *State) {
+		"reservation removed": {func(s *State) {
 			s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref})
 			s.UpsertPV(&model.PersistentVolume{Name: "v"})
 		}, false, `persistentvolume "v" is not reserved for persistentvolumeclaim "c" any more`},

@@ -32,15 +32,15 @@ func TestNodeFit(t *testing.T) {
 		{"no room for cpu", model.PodSpec{Requests: model.Resources{MilliCPU: 3001}}, nil, false},
 		{"no room for memory", model.PodSpec{Requests: model.Resources{Memory: 8<<30 + 1}}, nil, false},
 		{"no room for storage", model.PodSpec{Requests: model.Resources{Ephemeral: 1}}, nil, false},
-		{"no such device", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}, nil, false},
+		{"unknown extended resource", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}, nil, false},
 		{"devices taken", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 2}}}}, func(n *Node) {
 			n.Allocatable.Scalars = []model.Scalar{{Name: "gpu", Amount: 2}}
 		}, false},
 		{"maximum number of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 2 }, true},
-		{"full of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 1 }, false},
-		{"apart from a pod there", apart, func(n *Node) { n.Labels = model.LabelsOf(map[string]string{"host": "2"}) }, false},
-		{"apart, by a label that is not there", apart, nil, true},
-		{"pod affinity is not looked at", model.PodSpec{Affinity: []model.PodAffinityTerm{{TopologyKey: "host"}}}, nil, true},
+		{"at the maximum number of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 1 }, false},
+		{"anti-affinity to a pod on the node", apart, func(n *Node) { n.Labels = model.LabelsOf(map[string]string{"host": "2"}) }, false},
+		{"anti-affinity with a topology key that the node lacks", apart, nil, true},
+		{"pod affinity is ignored", model.PodSpec{Affinity: []model.PodAffinityTerm{{TopologyKey: "host"}}}, nil, true},
 	} {
 		nodes := numbered(2)
 		if c.node != nil {

@@ -79,7 +79,7 @@ func TestMatchReplacements(t *testing.T) {
 	}
 	displaced[1].Replacement = "z"
 	if got := MatchReplacements("ReplicaSet", displaced, pods); got["a"] != "z" || got["b"] != "y" {
-		t.Errorf("what was known has changed: %v", got)
+		t.Errorf("the given evictions were modified: %v", got)
 	}
 }
 

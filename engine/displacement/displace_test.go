@@ -30,7 +30,7 @@ func TestPreemptionObeysBudgetsOnce(t *testing.T) {
 		t.Errorf("policy %+v", p)
 	}
 	if always := (Policy{ObeyingTries: -1}); always.Overrules(100) {
-		t.Error("a policy that always obeys overrules")
+		t.Error("a policy that always obeys budgets overruled one")
 	}
 }
 

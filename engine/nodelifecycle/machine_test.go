@@ -25,7 +25,7 @@ func TestOneOfFiftyNodesFails(t *testing.T) {
 	w.stop("a", 1, true)
 	w.run(20 * time.Second)
 	if w.has(expelled)+w.has("unreachable:NoSchedule") != 0 {
-		t.Errorf("it is back, and tainted: %v", w.nodes["a00"].Taints)
+		t.Errorf("the node is ready again but tainted: %v", w.nodes["a00"].Taints)
 	}
 }
 
@@ -36,12 +36,12 @@ func TestTaintRates(t *testing.T) {
 		after time.Duration
 		want  []string
 	}{
-		"normal zone: one node in 10 s":           {[]int{50}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
-		"large zone, partially lost":              {[]int{60}, 40, 5 * time.Minute, []string{"150 a00", "250 a01", "350 a02"}},
-		"small zone, partially lost":              {[]int{50}, 40, time.Hour, nil},
-		"one of two zones lost: one node in 10 s": {[]int{3, 3}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
-		"all zones":                        {[]int{50}, 50, time.Hour, nil},
-		"two of three are not partly lost": {[]int{3}, 2, time.Minute, []string{"150 a00", "160 a01"}},
+		"normal zone: one node in 10 s":                         {[]int{50}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
+		"large zone, partial disruption":                        {[]int{60}, 40, 5 * time.Minute, []string{"150 a00", "250 a01", "350 a02"}},
+		"small zone, partial disruption":                        {[]int{50}, 40, time.Hour, nil},
+		"full disruption of one of two zones: one node in 10 s": {[]int{3, 3}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
+		"all zones": {[]int{50}, 50, time.Hour, nil},
+		"two of three nodes are no partial disruption": {[]int{3}, 2, time.Minute, []string{"150 a00", "160 a01"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newSimulatedCluster(t, tc.zones...)
@@ -70,7 +70,7 @@ func TestFullDisruptionOfAllZonesRemovesTaints(t *testing.T) {
 	w.stop("a", 4, false)
 	w.run(100 * time.Second)
 	if _, all := w.m.Zones(); !all || w.has(expelled) != 0 {
-		t.Fatalf("all lost %v, %d nodes are tainted", all, w.has(expelled))
+		t.Fatalf("all down: %v, %d nodes are tainted", all, w.has(expelled))
 	}
 	w.alive["a03"] = true
 	w.log = nil
@@ -208,9 +208,9 @@ func TestExcludedNode(t *testing.T) {
 	nodes := []Node{{Name: "a", Excluded: true, Conditions: []Condition{{Type: Ready, Status: Unknown}}}, {Name: "b", Conditions: []Condition{{Type: Ready, Status: True}}}}
 	zones, all := ComputeZones(nodes, Defaults(), zero)
 	if all || len(zones) != 1 || zones[0].Nodes != 1 || zones[0].State != Normal || len(zones[0].Queue) != 1 {
-		t.Errorf("zones %+v, all lost %v", zones, all)
+		t.Errorf("zones %+v, all down: %v", zones, all)
 	}
 	if zones, all := ComputeZones(nil, Defaults(), zero); all || len(zones) != 0 {
-		t.Errorf("zones %+v, all lost %v of no node", zones, all)
+		t.Errorf("zones %+v, all down: %v of no node", zones, all)
 	}
 }

@@ -67,7 +67,7 @@ func happen(r *rand.Rand, w *simulatedCluster) {
 func rationed(t *testing.T, w *simulatedCluster) {
 	for zone, at := range w.turns {
 		if len(at) > 1 && w.fastest(at) < w.o.TaintInterval {
-			t.Fatalf("zone %s: turns at %v", zone, at)
+			t.Fatalf("zone %s: taint times %v", zone, at)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func settled(t *testing.T, w *simulatedCluster) {
 	}
 	zones, all := ComputeZones(list, w.o, w.now)
 	if mine, down := w.m.Zones(); down != all || len(mine) != len(zones) {
-		t.Fatalf("the machine has %d zones, all lost %v; the objects have %d, %v", len(mine), down, len(zones), all)
+		t.Fatalf("the machine has %d zones, all down: %v; the objects have %d, %v", len(mine), down, len(zones), all)
 	} else {
 		for i := range zones {
 			if mine[i].Name != zones[i].Name || mine[i].State != zones[i].State || mine[i].TaintInterval != zones[i].TaintInterval ||
@@ -103,10 +103,10 @@ func settled(t *testing.T, w *simulatedCluster) {
 			t.Errorf("%s: alive %v, ready %v", n.Name, alive, n.Ready())
 		}
 		if n.NoExecuteTaint() != nil && (all || n.Ready() == True) {
-			t.Errorf("%s: tainted, ready %v, all lost %v", n.Name, n.Ready(), all)
+			t.Errorf("%s: tainted, ready %v, all down: %v", n.Name, n.Ready(), all)
 		}
 		if r := taintUpdate(n, n.NoExecuteTaint() != nil, all, w.now); r != nil {
-			t.Errorf("%s is to be tainted anew: %+v", n.Name, r)
+			t.Errorf("%s is tainted again: %+v", n.Name, r)
 		}
 	}
 }

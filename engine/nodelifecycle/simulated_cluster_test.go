@@ -195,7 +195,7 @@ func (w *simulatedCluster) run(d time.Duration) {
 		if !w.wake.After(w.now) {
 			effects, wake := w.m.Step(w.now, nil)
 			if !wake.After(w.now) {
-				w.t.Fatalf("asks to be called again at once, at %v", w.now)
+				w.t.Fatalf("wants to be called again immediately, at %v", w.now)
 			}
 			w.wake = wake
 			w.execute(effects)

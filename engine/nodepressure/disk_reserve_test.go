@@ -33,7 +33,7 @@ func TestDiskReserveCachesSpace(t *testing.T) {
 		}
 	}
 	if *read != [NumFilesystems]int{2, 0} {
-		t.Errorf("read %v times in 4 s: the first that is low decides, each holds for 2 s", *read)
+		t.Errorf("read %v times in 4 s, want one read per 2 s of each filesystem until one is low", *read)
 	}
 	figures[ImageFs].Available, figures[RootFs].Available = DefaultDiskReserve, DefaultDiskReserve-1
 	if low, of, _ := r.BelowReserve(at(4000)); !low || of != RootFs {
@@ -51,14 +51,14 @@ func TestUnreadableSpaceAdmitsPods(t *testing.T) {
 			r, figures, errs, _ := disks(t)
 			set(&figures[ImageFs], &errs[ImageFs])
 			if ok, _, _ := r.Admit(at(0)); !ok {
-				t.Error("a pod is refused")
+				t.Error("a pod is rejected")
 			}
 			if _, _, errs := r.BelowReserve(at(1)); len(errs) != 1 {
 				t.Errorf("errors %v", errs)
 			}
 			figures[RootFs].Available = 0
 			if ok, _, _ := r.Admit(at(3000)); ok {
-				t.Error("the other filesystem is not asked")
+				t.Error("the other filesystem is not read")
 			}
 		})
 	}
@@ -68,7 +68,7 @@ func TestOutOfDiskTransitionPeriod(t *testing.T) {
 	r, figures, _, _ := disks(t)
 	is := func(ms int) bool { r.Update(at(ms)); return r.Condition().True }
 	if !r.Update(at(0)) || is(0) {
-		t.Error("the condition is not known to be false")
+		t.Error("the condition is not False")
 	}
 	figures[RootFs].Available = 1 << 20
 	r.config.Dirs[RootFs] = "/data"
@@ -77,16 +77,16 @@ func TestOutOfDiskTransitionPeriod(t *testing.T) {
 	}
 	figures[RootFs].Available = 50 << 30
 	if ok, _, _ := r.Admit(at(20_000)); !ok {
-		t.Error("a pod is refused while there is space: only the taint and the condition stay")
+		t.Error("a pod is rejected although space is available: only the taint and the condition remain")
 	}
 	if reason, message := r.ConditionText(); reason != "KubeletOutOfDisk" || message != "out of disk space. The root filesystem (/data) has 1Mi available, below the threshold of 256Mi." {
 		t.Errorf("%s: %s", reason, message)
 	}
 	if !is(20_000) || !is(309_000) {
-		t.Error("out of disk is over before 5 minutes")
+		t.Error("the OutOfDisk condition ends before 5 minutes")
 	}
 	if is(310_000) {
-		t.Error("out of disk after 5 minutes")
+		t.Error("OutOfDisk after 5 minutes")
 	}
 	reason, message := r.ConditionText()
 	if reason != "KubeletHasSufficientDisk" || message != "kubelet has sufficient disk space available" {
@@ -100,6 +100,6 @@ func TestZeroDiskReserveReadsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ok, _, _ := r.Admit(at(0)); !ok {
-		t.Error("a pod is refused")
+		t.Error("a pod is rejected")
 	}
 }

@@ -28,12 +28,12 @@ func TestHotPageCacheIsNotPressure(t *testing.T) {
 			t.Fatalf("at %d ms: %v", i*100, effects)
 		}
 		if wake.IsZero() {
-			t.Fatal("nothing is to be looked at again")
+			t.Fatal("no second measurement is due")
 		}
 	}
 	compatible := hardMemory(Options{})
 	if effects, _ := compatible.Step(at(0), cached(memory(0, 60, using("reader", 20)), 1900, 0, 0)); len(evicted(effects)) != 1 {
-		t.Errorf("with the option off: %v, want the eviction that a kubelet does", effects)
+		t.Errorf("with the option off: %v, want the kubelet's eviction", effects)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestThrashingPageCacheIsPressure(t *testing.T) {
 		effects, _ := m.Step(at(i*100), cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i)*5000, i*50))
 		if gone := evicted(effects); len(gone) > 0 {
 			if i*100 < 1000 || i*100 > 1200 {
-				t.Errorf("evicted after %d ms, want a second of evidence", i*100)
+				t.Errorf("evicted after %d ms, want confirmation during one second", i*100)
 			}
 			return
 		}
@@ -68,10 +68,10 @@ func TestRecheckWithoutCacheStatistics(t *testing.T) {
 	m := hardMemory(AllOptions())
 	effects, wake := m.Step(at(0), look(0))
 	if len(effects) > 0 || !wake.Equal(at(0).Add(cacheRecheckDelay)) {
-		t.Fatalf("first look: %v, again at %v", effects, wake)
+		t.Fatalf("first measurement: %v, next at %v", effects, wake)
 	}
 	if effects, _ = m.Step(wake, look(100)); len(evicted(effects)) != 1 {
-		t.Errorf("second look: %v", effects)
+		t.Errorf("second measurement: %v", effects)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestMemoryGrowthConsumesPageCache(t *testing.T) {
 				continue
 			}
 			if available < want-5 || available > want {
-				t.Errorf("with %d MiB of page cache it goes at %d MiB, want just below %d", active, available, want)
+				t.Errorf("with %d MiB of page cache it is evicted at %d MiB, want just below %d", active, available, want)
 			}
 			break
 		}
@@ -116,16 +116,16 @@ func TestForecast(t *testing.T) {
 		on        bool
 		want      int // index of the eviction; below 0: none
 	}{
-		"50 GiB/s":               {[]int64{1900, 1400, 900, 400, 150}, true, 2},
-		"5 GiB/s":                {[]int64{500, 450, 400, 350, 300, 250, 200, 150}, true, 5},
-		"500 MiB/s":              {[]int64{130, 125, 120, 115, 110, 105}, true, -1},
-		"one step":               {[]int64{1900, 150, 150, 150}, true, -1},
-		"off":                    {[]int64{1900, 1400, 900, 400, 150}, false, -1},
-		"off, but below":         {[]int64{1900, 1400, 900, 400, 50}, false, 4},
-		"falls and rises again":  {[]int64{1900, 1400, 1800, 1300, 1700}, true, -1},
-		"fast, but slowing down": {[]int64{900, 840, 830, 825, 820}, true, -1},
-		"almost full":            {[]int64{103, 102, 101, 100}, true, -1},
-		"two figures of a time?": {[]int64{800}, true, -1},
+		"50 GiB/s":                         {[]int64{1900, 1400, 900, 400, 150}, true, 2},
+		"5 GiB/s":                          {[]int64{500, 450, 400, 350, 300, 250, 200, 150}, true, 5},
+		"500 MiB/s":                        {[]int64{130, 125, 120, 115, 110, 105}, true, -1},
+		"one step":                         {[]int64{1900, 150, 150, 150}, true, -1},
+		"off":                              {[]int64{1900, 1400, 900, 400, 150}, false, -1},
+		"off, but below":                   {[]int64{1900, 1400, 900, 400, 50}, false, 4},
+		"falls and rises again":            {[]int64{1900, 1400, 1800, 1300, 1700}, true, -1},
+		"fast, but slowing down":           {[]int64{900, 840, 830, 825, 820}, true, -1},
+		"almost full":                      {[]int64{103, 102, 101, 100}, true, -1},
+		"two measurements with equal time": {[]int64{800}, true, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := hardMemory(Options{Forecast: tc.on})
@@ -133,7 +133,7 @@ func TestForecast(t *testing.T) {
 				o := cached(memory(i*10, a, using("hog", 2000-a)), 0, 0, 0)
 				effects, _ := m.Step(at(i*10), o)
 				if got := len(evicted(effects)) > 0; got != (i == tc.want) {
-					t.Fatalf("figure %d, %d MiB: evicts %v, want it at %d", i, a, got, tc.want)
+					t.Fatalf("measurement %d, %d MiB: evicts %v, want it at %d", i, a, got, tc.want)
 				} else if got {
 					return
 				}

@@ -127,12 +127,12 @@ func TestMachineMatchesHistory(t *testing.T) {
 				if a, ok := e.(ThresholdMet); ok {
 					announced = true
 					if a.Signal != signal {
-						t.Fatalf("seed %d, step %d: acts upon %s, want %s", seed, step, a.Signal, signal)
+						t.Fatalf("seed %d, step %d: handles %s, want %s", seed, step, a.Signal, signal)
 					}
 				}
 			}
 			if announced != due {
-				t.Fatalf("seed %d, step %d: acts %v, want %v", seed, step, announced, due)
+				t.Fatalf("seed %d, step %d: handles a threshold: %v, want %v", seed, step, announced, due)
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func FuzzMachine(f *testing.F) {
 			}
 			got, again := step(a), step(b)
 			if !reflect.DeepEqual(got, again) || a.Conditions() != b.Conditions() {
-				t.Fatalf("the same observations lead to %v and %v", got, again)
+				t.Fatalf("the same observations give %v and %v", got, again)
 			}
 			if err := check(got); err != nil {
 				t.Fatal(err)

@@ -93,7 +93,7 @@ func TestInodePressureRanksByInodes(t *testing.T) {
 	for on, want := range map[bool]string{true: "hoarder", false: "asker"} {
 		m := New(Config{Options: Options{RankInodes: on}})
 		if got := m.rank(NodeFsInodesFree, []Pod{asker, hoarder})[0].pod.Name; got != want {
-			t.Errorf("RankInodes %v: %s goes first, want %s", on, got, want)
+			t.Errorf("RankInodes %v: %s is first, want %s", on, got, want)
 		}
 	}
 }

@@ -25,16 +25,16 @@ func TestMemoryEvictionDuringReclaim(t *testing.T) {
 	a, b := using("a", 50), using("b", 500)
 	effects, _ := m.Step(at(0), full(0, 5, 1000, a, b))
 	if !slices.Contains(effects, Effect(ReclaimNodeResources{Containers: true, Images: true})) || !m.Reclaiming() {
-		t.Fatalf("no collecting: %v", effects)
+		t.Fatalf("no garbage collection: %v", effects)
 	}
 	if effects, _ = m.Step(at(1000), full(1000, 5, 1000, a, b)); len(effects) > 0 {
-		t.Errorf("disk is acted upon twice: %v", effects)
+		t.Errorf("the disk threshold is handled twice: %v", effects)
 	}
 	if effects, _ = m.Step(at(2000), full(2000, 5, 50, a, b)); !slices.Equal(evicted(effects), []string{"b"}) {
 		t.Errorf("memory: %v", effects)
 	}
 	if effects = m.Reclaimed(at(9000), full(9000, 5, 1000, a)); !slices.Equal(evicted(effects), []string{"a"}) {
-		t.Errorf("collecting was not enough, but: %v", effects)
+		t.Errorf("garbage collection freed too little, but: %v", effects)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestDiskSettlesBeforeNextEviction(t *testing.T) {
 		gone = append(gone, evicted(effects)...)
 	}
 	if !slices.Equal(gone, []string{"a"}) {
-		t.Errorf("%v went, want a alone", gone)
+		t.Errorf("%v were evicted, want only a", gone)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestConditionsSurviveRestart(t *testing.T) {
 	m := hardMemory(AllOptions())
 	m.Restore(at(0), [model.NumPressures]bool{model.MemoryPressure: true})
 	if ok, _, _ := m.Admit(&model.Pod{Spec: &model.PodSpec{BestEffort: true}}, nil); ok {
-		t.Error("a pod is taken")
+		t.Error("a pod is evicted")
 	}
 	for _, ms := range []int{1000, 59_000} {
 		if effects, _ := m.Step(at(ms), memory(ms, 1000)); len(effects) > 0 || !m.Conditions()[model.MemoryPressure].True {

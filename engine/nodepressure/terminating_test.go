@@ -66,7 +66,7 @@ func TestOneEvictionWhileMemoryIsFreed(t *testing.T) {
 			}
 		}
 		if !slices.Equal(gone, []string{"hog"}) {
-			t.Errorf("race %v: %v went, want the hog alone", race, gone)
+			t.Errorf("race %v: %v were evicted, want only the hog", race, gone)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestSecondEvictionWhenNotEnoughIsFreed(t *testing.T) {
 		a.TerminatesBy = at(0)
 		effects, _ = m.Step(at(10), memory(10, -60, a, b))
 		if gone = append(gone, evicted(effects)...); !slices.Equal(gone, want) {
-			t.Errorf("CountDying %v: %v went within 10 ms, want %v", on, gone, want)
+			t.Errorf("CountDying %v: %v were evicted within 10 ms, want %v", on, gone, want)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestWaitForVictimTimesOut(t *testing.T) {
 		a.TerminatesBy = at(0)
 		effects, wake := m.Step(at(20_000), memory(20_000, 50, a, b))
 		if len(evicted(effects)) > 0 || wake.IsZero() {
-			t.Errorf("%+v: after 20 s: %v, again at %v", o, effects, wake)
+			t.Errorf("%+v: after 20 s: %v, next at %v", o, effects, wake)
 		}
 		if effects, _ = m.Step(at(40_000), memory(40_000, 50, a, b)); !slices.Equal(evicted(effects), []string{"b"}) {
 			t.Errorf("%+v: after 40 s: %v", o, effects)

@@ -25,18 +25,18 @@ func TestAdmissionCheck(t *testing.T) {
 		want string // reasons
 		says string // within the first message
 	}{
-		"fits":                  {build.Node("n"), build.Pod("p", build.Requests(1000, 1<<30)), "", ""},
-		"all that is too much":  {build.Node("n", crowded), build.Pod("p", build.Requests(3600, 7<<30)), "OutOfpods OutOfcpu OutOfmemory", "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1"},
-		"how much":              {build.Node("n"), build.Pod("p", build.Requests(3600, 0)), "OutOfcpu", "Node didn't have enough resource: cpu, requested: 3600, used: 500, capacity: 4000"},
-		"a resource unknown":    {build.Node("n"), build.Pod("p", scalar("example.com/x", 3)), "", ""},
-		"missing huge pages":    {build.Node("n"), build.Pod("p", scalar("hugepages-2Mi", 3)), "OutOfhugepages-2Mi", ""},
-		"missing label":         {build.Node("n"), build.Pod("p", wants("zone", "a")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
-		"a port that is taken":  {build.Node("n"), build.Pod("p", port(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
-		"another port":          {build.Node("n"), build.Pod("p", port(81)), "", ""},
-		"another node's":        {build.Node("n"), build.Pod("p", build.OnNode("m")), "NodeName", ""},
-		"a taint that drives":   {build.Node("n", build.Tainted("a", "b", model.NoExecute)), build.Pod("p"), "TaintToleration", "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"},
-		"a taint that does not": {build.Node("n", build.Tainted("a", "b", model.NoSchedule)), build.Pod("p"), "", ""},
-		"a static pod's mirror": {build.Node("n", build.Tainted("a", "b", model.NoExecute)), build.Pod("p", func(p *model.Pod) { p.Mirror = true }), "", ""},
+		"fits":                       {build.Node("n"), build.Pod("p", build.Requests(1000, 1<<30)), "", ""},
+		"all insufficient resources": {build.Node("n", crowded), build.Pod("p", build.Requests(3600, 7<<30)), "OutOfpods OutOfcpu OutOfmemory", "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1"},
+		"how much":                   {build.Node("n"), build.Pod("p", build.Requests(3600, 0)), "OutOfcpu", "Node didn't have enough resource: cpu, requested: 3600, used: 500, capacity: 4000"},
+		"an unknown resource":        {build.Node("n"), build.Pod("p", scalar("example.com/x", 3)), "", ""},
+		"missing huge pages":         {build.Node("n"), build.Pod("p", scalar("hugepages-2Mi", 3)), "OutOfhugepages-2Mi", ""},
+		"missing label":              {build.Node("n"), build.Pod("p", wants("zone", "a")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
+		"a host port in use":         {build.Node("n"), build.Pod("p", port(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
+		"another port":               {build.Node("n"), build.Pod("p", port(81)), "", ""},
+		"another node's":             {build.Node("n"), build.Pod("p", build.OnNode("m")), "NodeName", ""},
+		"a NoExecute taint":          {build.Node("n", build.Tainted("a", "b", model.NoExecute)), build.Pod("p"), "TaintToleration", "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"},
+		"a NoSchedule taint":         {build.Node("n", build.Tainted("a", "b", model.NoSchedule)), build.Pod("p"), "", ""},
+		"a mirror pod":               {build.Node("n", build.Tainted("a", "b", model.NoExecute)), build.Pod("p", func(p *model.Pod) { p.Mirror = true }), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(tc.node, build.Pod("there", build.OnNode("n"), build.Requests(500, 2<<30), port(80)))
@@ -50,7 +50,7 @@ func TestAdmissionCheck(t *testing.T) {
 				t.Fatalf("denied for %q, want %q", got, tc.want)
 			}
 			if tc.says != "" && denials[0].Message != tc.says {
-				t.Errorf("says %q, want %q", denials[0].Message, tc.says)
+				t.Errorf("message %q, want %q", denials[0].Message, tc.says)
 			}
 		})
 	}

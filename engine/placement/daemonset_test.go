@@ -14,12 +14,12 @@ func TestNodeShouldRunDaemonPod(t *testing.T) {
 		taint     model.Taint
 		may, stay bool
 	}{
-		"no demands":               {may: true, stay: true},
-		"another label":            {spec: model.PodSpec{NodeSelector: ssd}},
-		"another name":             {spec: model.PodSpec{NodeSelector: named}},
-		"a soft taint":             {taint: model.Taint{Key: "x", Effect: model.PreferNoSchedule}, may: true, stay: true},
-		"a taint against new pods": {taint: model.Taint{Key: "x", Effect: model.NoSchedule}, stay: true},
-		"a taint against all pods": {taint: model.Taint{Key: "x", Effect: model.NoExecute}},
+		"no demands":       {may: true, stay: true},
+		"another label":    {spec: model.PodSpec{NodeSelector: ssd}},
+		"another name":     {spec: model.PodSpec{NodeSelector: named}},
+		"PreferNoSchedule": {taint: model.Taint{Key: "x", Effect: model.PreferNoSchedule}, may: true, stay: true},
+		"NoSchedule":       {taint: model.Taint{Key: "x", Effect: model.NoSchedule}, stay: true},
+		"NoExecute":        {taint: model.Taint{Key: "x", Effect: model.NoExecute}},
 		"tolerated taint": {taint: model.Taint{Key: "x", Effect: model.NoExecute},
 			spec: model.PodSpec{Tolerations: []model.Toleration{{Key: "x", Op: model.TolExists}}}, may: true, stay: true},
 	} {
@@ -28,7 +28,7 @@ func TestNodeShouldRunDaemonPod(t *testing.T) {
 			n.Taints = []model.Taint{tc.taint}
 		}
 		if may, stay := NodeShouldRunDaemonPod(&tc.spec, n); may != tc.may || stay != tc.stay {
-			t.Errorf("%s: may %v, stay %v, want %v, %v", name, may, stay, tc.may, tc.stay)
+			t.Errorf("%s: should run %v, continue %v, want %v, %v", name, may, stay, tc.may, tc.stay)
 		}
 	}
 }

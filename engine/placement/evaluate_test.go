@@ -22,15 +22,15 @@ func TestOutcomes(t *testing.T) {
 		pod  *model.Pod
 		want string
 	}{
-		"a pod that fits is scheduled": {build.Pod("p"), "scheduled"},
-		"pod of another scheduler":     {build.Pod("p", foreign, gated), "ignored"},
-		"finished pod":                 {build.Pod("p", func(p *model.Pod) { p.Phase = model.Failed }, dying), "ignored"},
-		"terminating pod":              {build.Pod("p", dying), "skipped"},
-		"gates come before that":       {build.Pod("p", dying, gated), "gated SchedulingGates: waiting for scheduling gates: [b a]"},
-		"pod with device claims":       {build.Pod("p", claims(model.PodResourceClaim{Name: "c", Claim: "x"})), `gated DynamicResources: could not find ResourceClaim "default/x"`},
-		"templates of them, too": {build.Pod("p", claims(model.PodResourceClaim{Name: "c", Template: "x"})),
+		"a pod that fits is scheduled":     {build.Pod("p"), "scheduled"},
+		"pod of another scheduler":         {build.Pod("p", foreign, gated), "ignored"},
+		"finished pod":                     {build.Pod("p", func(p *model.Pod) { p.Phase = model.Failed }, dying), "ignored"},
+		"terminating pod":                  {build.Pod("p", dying), "skipped"},
+		"scheduling gates take precedence": {build.Pod("p", dying, gated), "gated SchedulingGates: waiting for scheduling gates: [b a]"},
+		"pod with device claims":           {build.Pod("p", claims(model.PodResourceClaim{Name: "c", Claim: "x"})), `gated DynamicResources: could not find ResourceClaim "default/x"`},
+		"pod with a claim template": {build.Pod("p", claims(model.PodResourceClaim{Name: "c", Template: "x"})),
 			`gated DynamicResources: pod "default/p": ResourceClaim not created yet`},
-		"so does a group": {build.Pod("p", build.Spec(func(s *model.PodSpec) { s.SchedulingGroup = "g" })),
+		"pod of a scheduling group": {build.Pod("p", build.Spec(func(s *model.PodSpec) { s.SchedulingGroup = "g" })),
 			`gated GangScheduling: spec.schedulingGroup: pod group "g": pods of a group are not scheduled yet; remove the field to place the pod by itself`},
 	} {
 		t.Run(name, func(t *testing.T) {

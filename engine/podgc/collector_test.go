@@ -61,13 +61,13 @@ func TestRules(t *testing.T) {
 	}{
 		"out of service, and being deleted":    {Options{}, pods("a@out deleting", "b@out", "c@down deleting", "d@odd deleting"), "a"},
 		"never bound, and being deleted":       {Options{}, pods("a@ deleting", "b@", "c@up deleting"), "a"},
-		"too many have ended":                  {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up finished age=7", "d@up"), "b"},
+		"too many terminated pods":             {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up finished age=7", "d@up"), "b"},
 		"evicted pods first":                   {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up evicted age=1", "d@up evicted age=2"), "d c"},
 		"no threshold":                         {Options{}, pods("a@up finished", "b@up evicted"), ""},
-		"a cap for each owner":                 {Options{EvictedCap: 1}, pods("a@up evicted owner=x age=5", "b@up evicted owner=x age=4", "c@up evicted owner=y", "d@up finished owner=x"), "a"},
+		"a limit per owner":                    {Options{EvictedCap: 1}, pods("a@up evicted owner=x age=5", "b@up evicted owner=x age=4", "c@up evicted owner=y", "d@up finished owner=x"), "a"},
 		"pods without an owner form one group": {Options{EvictedCap: 1}, pods("a@up evicted age=5", "b@up evicted age=4"), "a"},
 		"age of evicted pods":                  {Options{EvictedTTL: time.Minute}, pods("a@up evicted age=60", "b@up evicted age=59", "c@up finished age=100"), "a"},
-		"the first rule counts":                {Options{Threshold: 1}, pods("a@out deleting finished", "b@up finished"), "a"},
+		"the first matching rule applies":      {Options{Threshold: 1}, pods("a@out deleting finished", "b@up finished"), "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := names(New(tc.o).Collect(zero, tc.pods, nodes)); got != tc.want {
@@ -106,13 +106,13 @@ func TestTerminatedPodLimits(t *testing.T) {
 		removals := New(o).Collect(zero, list, []Node{{Name: "n", Ready: true}})
 		for _, x := range removals {
 			if _, twice := gone[x.Pod.Name]; twice {
-				t.Fatalf("seed %d: %s goes twice", seed, x.Pod.Name)
+				t.Fatalf("seed %d: %s is removed twice", seed, x.Pod.Name)
 			}
 			gone[x.Pod.Name] = x.Reason
 		}
 		kept := slices.DeleteFunc(slices.Clone(list), func(p Pod) bool { _, g := gone[p.Name]; return g })
 		if again := New(o).Collect(zero, kept, []Node{{Name: "n", Ready: true}}); len(again) != 0 {
-			t.Fatalf("seed %d: a second sweep removes %s", seed, names(again))
+			t.Fatalf("seed %d: a second collection removes %s", seed, names(again))
 		}
 		for _, x := range removals {
 			if more := append(slices.Clone(kept), x.Pod); len(New(o).Collect(zero, more, []Node{{Name: "n", Ready: true}})) == 0 && x.Reason == Evicted {

@@ -16,7 +16,7 @@ func TestFailedPodTerminatesWithinGracePeriod(t *testing.T) {
 	l := New(Spec{Init: names("+s"), Containers: names("!x"), RestartPolicy: Always})
 	machineTest(t, l, "0 : start s", "1 up s: start x", "2 up x:", "3 fail Evicted 10: hook x", "4 hooked x: stop x")
 	if l.Phase() != Running || l.Failure() != nil {
-		t.Error("it counts as failed while it runs")
+		t.Error("the phase is Failed while a container runs")
 	}
 	machineTest(t, l, "6 fail Late 60:", "7 exit x 0: stop s", "8 exit s 0: over", "9 :")
 	failed(t, l, "Evicted")
@@ -76,7 +76,7 @@ func TestLostSandboxRestartsInitContainers(t *testing.T) {
 	l := New(spec)
 	machineTest(t, l, append(up, "5 lost: start a", "6 exit s 137;exit x 137:")...)
 	if _, cs := l.Statuses(); cs[0].State != ContainerTerminated || cs[0].BackOff {
-		t.Errorf("it waits for the init containers, not for a delay: %+v", cs[0])
+		t.Errorf("the container waits for a backoff instead of the init containers: %+v", cs[0])
 	}
 	machineTest(t, l, "7 up a:", "8 exit a 0: start s", "9 up s: start x", "10 up x:")
 	if init, cs := l.Statuses(); init[0].Restarts != 1 || cs[0].Restarts != 1 || cs[0].Last.Code != 137 || !l.Initialized() {

@@ -129,10 +129,10 @@ func (p *randomPod) check(effects []Effect, wake time.Time) string {
 		}
 	}
 	if p.over != p.l.Stopped() {
-		return "terminated without a report"
+		return "terminated without a status"
 	}
 	if p.fails && p.l.Stopped() && p.l.Phase() != Failed {
-		return fmt.Sprintf("made to fail, and over with phase %v", p.l.Phase())
+		return fmt.Sprintf("failed, but ended with phase %v", p.l.Phase())
 	}
 	return ""
 }
@@ -148,7 +148,7 @@ func (p *randomPod) applyEffect(e Effect) string {
 		}
 	case Stop:
 		if e.Container == "s" && p.now.Before(p.deadline) && (p.up["x"] || p.up["y"]) {
-			return "a sidecar is stopped before what needs it"
+			return "a sidecar is stopped before the main containers"
 		}
 		p.asked[e.Container] = p.now
 	case Kill:
@@ -165,12 +165,12 @@ func (p *randomPod) applyEffect(e Effect) string {
 		p.probes[e.Container] &^= e.Probe
 	case PodStopped:
 		if p.over || len(p.up) > 0 {
-			return fmt.Sprintf("over for the second time (%v), or while %v run", p.over, p.up)
+			return fmt.Sprintf("over twice (%v), or while %v run", p.over, p.up)
 		}
 		p.over = true
 	case PodRemoved:
 		if !p.over {
-			return "gone before it is over"
+			return "gone before over"
 		}
 	}
 	return ""
@@ -181,7 +181,7 @@ func (p *randomPod) start(e Start) string {
 	case p.up[e.Container]:
 		return e.Container + " runs twice"
 	case p.over:
-		return e.Container + " starts though all is over"
+		return e.Container + " starts after the end"
 	case e.Container == "b" && !p.up["s"] && !p.restless:
 		return "b starts without its sidecar"
 	case p.starts[e.Container] != e.Attempt:

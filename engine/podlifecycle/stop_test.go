@@ -55,11 +55,11 @@ func TestDeletedPodIsReadyUntilContainerEnds(t *testing.T) {
 	l := New(Spec{Containers: names("x"), RestartPolicy: Always})
 	machineTest(t, l, "0 : start x", "1 up x:", "10 delete 30: stop x")
 	if !l.Ready() {
-		t.Error("it still serves, and is not ready")
+		t.Error("the container still runs but is not ready")
 	}
 	machineTest(t, l, "15 exit x 0: over, gone")
 	if l.Ready() {
-		t.Error("it has ended, and is ready")
+		t.Error("the container has exited but is ready")
 	}
 }
 

@@ -117,7 +117,7 @@ func TestCriteria(t *testing.T) {
 			"n1": {"a 5 2000 3", "b 4 2000 1"}, "n2": {"c 5 2000 2", "d 4 2000 9"}}, 4000, "n1: a b"},
 		"the most important are put back first": {map[string][]string{
 			"n1": {"a 5 1000 1", "b 4 1000 1", "c 3 1000 1", "d 2 1000 1"}}, 1500, "n1: c d"},
-		"of equals the oldest": {map[string][]string{
+		"among equals the oldest": {map[string][]string{
 			"n1": {"a 5 1000 3", "b 5 1000 1", "c 5 1000 2", "d 5 1000 4"}}, 1500, "n1: a d"},
 		"only the pod that cannot be reprieved": {map[string][]string{
 			"n1": {"a 5 3000 1", "b 4 500 1", "c 3 500 1"}}, 2000, "n1: a"},

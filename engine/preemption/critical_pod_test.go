@@ -51,18 +51,18 @@ func TestVictimsForCriticalPod(t *testing.T) {
 		pods []*model.Pod
 		want string
 	}{
-		"no victims":                    {[]*model.Pod{asking("g1", 2000, 2000, 0)}, ""},
-		"a best effort pod is no room":  {[]*model.Pod{asking("b1", 0, 0, 0), asking("u1", 2000, 2000, 0), asking("g1", 2000, 2000, 0)}, "u1"},
-		"one sufficient victim":         {[]*model.Pod{asking("u1", 500, 500, 0), asking("g1", 3500, 3500, 0)}, "g1"},
-		"guaranteed pods last":          {[]*model.Pod{asking("u1", 600, 600, 0), asking("g1", 500, 500, 0), asking("g2", 2900, 2900, 0)}, "u1 g1"},
-		"the nearest":                   {[]*model.Pod{asking("u1", 3000, 0, 0), asking("u2", 400, 3000, 0), asking("u3", 600, 1000, 0)}, "u3 u1"},
-		"of equals the smaller":         {[]*model.Pod{asking("u1", 2000, 2200, 0), asking("u2", 2000, 1800, 0)}, "u2"},
-		"critical pods are not victims": {[]*model.Pod{asking("u1", 4000, 4000, systemCritical)}, "no"},
-		"unless they are less critical": {[]*model.Pod{asking("u1", 4000, 4000, systemCritical-1)}, "u1"},
+		"no victims":                                  {[]*model.Pod{asking("g1", 2000, 2000, 0)}, ""},
+		"a best-effort pod frees no request":          {[]*model.Pod{asking("b1", 0, 0, 0), asking("u1", 2000, 2000, 0), asking("g1", 2000, 2000, 0)}, "u1"},
+		"one sufficient victim":                       {[]*model.Pod{asking("u1", 500, 500, 0), asking("g1", 3500, 3500, 0)}, "g1"},
+		"guaranteed pods last":                        {[]*model.Pod{asking("u1", 600, 600, 0), asking("g1", 500, 500, 0), asking("g2", 2900, 2900, 0)}, "u1 g1"},
+		"the nearest":                                 {[]*model.Pod{asking("u1", 3000, 0, 0), asking("u2", 400, 3000, 0), asking("u3", 600, 1000, 0)}, "u3 u1"},
+		"among equals the smaller":                    {[]*model.Pod{asking("u1", 2000, 2200, 0), asking("u2", 2000, 1800, 0)}, "u2"},
+		"critical pods are not victims":               {[]*model.Pod{asking("u1", 4000, 4000, systemCritical)}, "no"},
+		"critical pods of lower priority are victims": {[]*model.Pod{asking("u1", 4000, 4000, systemCritical-1)}, "u1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := critical(pod, tc.pods...); got != tc.want {
-				t.Errorf("%q leave, want %q", got, tc.want)
+				t.Errorf("victims %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -82,17 +82,17 @@ func TestCriticalPodFitsAfterEviction(t *testing.T) {
 		if got == "no" {
 			left = slices.DeleteFunc(left, func(p *model.Pod) bool { return !isCritical(p) })
 			if critical(pod, left...) == "" {
-				t.Fatalf("seed %d: it would fit without those that are not critical", seed)
+				t.Fatalf("seed %d: it would fit without the non-critical pods", seed)
 			}
 			continue
 		}
 		if critical(pod, left...) != "" {
-			t.Fatalf("seed %d: %q leave, and it does not fit yet", seed, got)
+			t.Fatalf("seed %d: with victims %q it still does not fit", seed, got)
 		}
 		if slices.ContainsFunc(strings.Fields(got), func(n string) bool { return n[0] == 'g' }) {
 			less := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return !isCritical(p) && p.Name[0] != 'g' })
 			if critical(pod, less...) == "" {
-				t.Fatalf("seed %d: %q leave although the lesser classes would do", seed, got)
+				t.Fatalf("seed %d: victims %q although victims of lower classes suffice", seed, got)
 			}
 		}
 	}

@@ -64,8 +64,8 @@ func TestFuzzPlannerEqualsReferenceWithHolds(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("soak: %d worlds with holds, in %d plans a hold kept the pod off, %+v", worlds, avoided, seen)
+	t.Logf("soak: %d clusters with holds, in %d plans a hold excluded a node, %+v", worlds, avoided, seen)
 	if avoided < seen.plans/10 || seen.nominated < seen.plans/10 {
-		t.Errorf("the cases do not cover what they should: %d avoided, %+v", avoided, seen)
+		t.Errorf("the cases do not cover enough: %d avoided, %+v", avoided, seen)
 	}
 }

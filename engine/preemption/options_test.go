@@ -37,7 +37,7 @@ func TestDebitsCountVictimsOnly(t *testing.T) {
 		t.Fatalf("debits %v", p.Debits)
 	}
 	if got := fmt.Sprint(p.Debits[0].Granted, p.Debits[0].Overruled); got != "[a1] [a3]" {
-		t.Errorf("paid and overruled: %s of %s", got, show(p))
+		t.Errorf("debited and overruled: %s of %s", got, show(p))
 	}
 }
 

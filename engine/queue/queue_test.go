@@ -51,7 +51,7 @@ func TestUnschedulablePodWaitsForRegisteredEvent(t *testing.T) {
 	}
 	q.HandleEvent(after(5*time.Second), decision.Delta{Events: decision.PodRemoved})
 	if got := q.PoolOf("a"); got != Active {
-		t.Fatalf("after its back-off and a removal the pod is in %v", got)
+		t.Fatalf("after its backoff and a removal the pod is in %v", got)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestInFlightEventRequeuesPod(t *testing.T) {
 	q.HandleEvent(t0, decision.Delta{Events: decision.NodeAdded})
 	q.RequeueUnschedulable(t0, "a", fit)
 	if got := q.PoolOf("a"); got != Backoff {
-		t.Fatalf("the pod is in %v, want the back-off", got)
+		t.Fatalf("the pod is in %v, want backoff", got)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestErrorBackoff(t *testing.T) {
 			t.Fatalf("wakes after %v, want %v s", got, want)
 		}
 		if got := next(q, now); got != "" {
-			t.Fatal("a pod that failed was taken before its time")
+			t.Fatal("a pod left the backoff queue before its backoff ended")
 		}
 		now = q.NextWakeup(now)
 	}
@@ -87,7 +87,7 @@ func TestErrorBackoff(t *testing.T) {
 	q.RequeueUnschedulable(now, "a", 0)
 	q.HandleEvent(now, decision.Delta{Events: decision.SpreadGroupChanged}) // rejected by no plugin: any event requeues it
 	if got := next(q, now); got != "a" {
-		t.Fatal("a rejected pod is taken from the back-off when nothing is active")
+		t.Fatal("a rejected pod is popped from the backoff queue when the active queue is empty")
 	}
 }
 
@@ -103,7 +103,7 @@ func TestUnschedulableTimeout(t *testing.T) {
 		asked++
 	}
 	if got := now.Sub(t0); got != 5*time.Minute || asked != 10 {
-		t.Fatalf("flushed after %v and %d looks", got, asked)
+		t.Fatalf("flushed after %v and %d wake-ups", got, asked)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestCauseNames(t *testing.T) {
 		decision.ResourceClaimChanged: "resource.k8s.io/ResourceClaim*", decision.HoldEnded: "berth.dev/Hold*",
 	}
 	if len(changes) != decision.NumEvents {
-		t.Errorf("%d kinds of changes are looked at, there are %d", len(changes), decision.NumEvents)
+		t.Errorf("%d kinds of events are tested, there are %d", len(changes), decision.NumEvents)
 	}
 	for kind, name := range changes {
 		for done, d := range map[string]decision.Delta{"Add": {Events: kind, New: t}, "Update": {Events: kind, Old: t, New: t}, "Delete": {Events: kind, Old: t}} {

@@ -34,7 +34,7 @@ func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.
 			}
 		}
 		if left > 0 {
-			t.Fatalf("%s has not %d of %s to free", c.Node, c.Amount, c.Key)
+			t.Fatalf("%s has less than %d of %s to free", c.Node, c.Amount, c.Key)
 		}
 		return pod
 	case RunPod:
@@ -94,13 +94,13 @@ func (n *tally) counterfactual(t *testing.T, p *framework.Profile, seed uint64) 
 		}
 		after := placement.Evaluate(fork, p, seed, with)
 		if after.Outcome != decision.Scheduled {
-			t.Fatalf("seed %d: with %s the pod is still %s: %+v", seed, changesKey(r.Changes), after.Outcome, after.Nodes)
+			t.Fatalf("seed %d: after %s the pod is still %s: %+v", seed, changesKey(r.Changes), after.Outcome, after.Nodes)
 		}
 		for i := range r.Changes {
 			less := s.Fork()
 			with, possible := Apply(less, pod, removeAt(r.Changes, i))
 			if possible && placement.Evaluate(less, p, seed, with).Outcome == decision.Scheduled {
-				t.Fatalf("seed %d: %s: number %d is not needed", seed, changesKey(r.Changes), i)
+				t.Fatalf("seed %d: %s: change %d is not necessary", seed, changesKey(r.Changes), i)
 			}
 		}
 	}

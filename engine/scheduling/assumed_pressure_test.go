@@ -28,12 +28,12 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 		says *model.Node
 		ends time.Duration // after the eviction; 0: never
 	}{
-		"for 20 seconds":                          {nil, 20 * time.Second},
-		"until the node reports no pressure":      {nodeWithPressure(memory, false, later), time.Second},
-		"not ended by an earlier report":          {nodeWithPressure(memory, false, t0), 20 * time.Second},
-		"not ended by word of another pressure":   {nodeWithPressure(model.DiskPressure, false, later), 20 * time.Second},
-		"not ended by a condition without taint":  {nodeWithPressure(memory, true, later), 20 * time.Second},
-		"then by the taint that the node has got": {nodeWithPressure(memory, true, later, memory.Taint()), 0},
+		"for 20 seconds":                               {nil, 20 * time.Second},
+		"until the node reports no pressure":           {nodeWithPressure(memory, false, later), time.Second},
+		"not ended by an earlier report":               {nodeWithPressure(memory, false, t0), 20 * time.Second},
+		"not ended by a report about another pressure": {nodeWithPressure(model.DiskPressure, false, later), 20 * time.Second},
+		"not ended by a condition without taint":       {nodeWithPressure(memory, true, later), 20 * time.Second},
+		"ended by the node's taint":                    {nodeWithPressure(memory, true, later, memory.Taint()), 0},
 	} {
 		for _, order := range []string{"node first", "pod first"} {
 			t.Run(name+", "+order, func(t *testing.T) {
@@ -93,6 +93,6 @@ func TestAssumedPressureEndsWithNodeDeletion(t *testing.T) {
 	s.wait(21 * time.Second)
 	s.step("")
 	if s.m.State().NumNodes() != 0 || len(s.m.assumedPressures) != 0 {
-		t.Error("a node that is gone came back")
+		t.Error("a deleted node was restored")
 	}
 }

@@ -96,7 +96,7 @@ func TestUnknownBindIsRefreshedAndRetried(t *testing.T) {
 	unbound.Pod = small("a", "")
 	s.step("bind:a:n1", unbound)
 	if b := s.last[0].(Bind); !b.Retry {
-		t.Error("the second bind does not say that it is one")
+		t.Error("the retried Bind is not marked as a retry")
 	}
 	again := s.answer(0, Refused)
 	s.step("", first) // superseded
@@ -105,11 +105,11 @@ func TestUnknownBindIsRefreshedAndRetried(t *testing.T) {
 	}
 	s.step("", again) // the first Bind may still succeed
 	if !s.m.state.Assumed("a") {
-		t.Fatal("the room was given away while a bind may still be granted")
+		t.Fatal("the capacity was given to another pod while a Bind may still succeed")
 	}
 	s.step("bound:a:n1", small("a", "n1"))
 	if len(s.m.attempts) != 0 || s.m.state.Assumed("a") {
-		t.Error("a pod that is seen on its node still has an attempt")
+		t.Error("a pod that is observed on its node still has an attempt")
 	}
 }
 
@@ -178,7 +178,7 @@ func TestReportBoundWithoutBindOutcome(t *testing.T) {
 			s.wait(time.Second)
 			s.step("bound:a:n1", found)
 			if b := s.last[0].(ReportBound); b.Duration != time.Second || b.Attempt != 1 || !b.First.Equal(t0) {
-				t.Errorf("it is %+v", b)
+				t.Errorf("got %+v", b)
 			}
 		},
 		"watch event, then outcome unknown": func(s *machineTest, first Outcome) {
@@ -213,7 +213,7 @@ func TestReportBoundWithoutBindOutcome(t *testing.T) {
 			run(s, s.answer(0, Done))
 			s.step("", small("a", "n1"))
 			if len(s.m.attemptsByEffect)+len(s.m.attempts) != 0 {
-				t.Errorf("something is waited for: %v %v", s.m.attemptsByEffect, s.m.attempts)
+				t.Errorf("deadlines or effects remain: %v %v", s.m.attemptsByEffect, s.m.attempts)
 			}
 		})
 	}
@@ -232,7 +232,7 @@ func TestUnconfirmedBoundPodIsRefreshed(t *testing.T) {
 	gone := s.answer(0, Done)
 	s.step("", gone)
 	if s.m.state.Pod("a") != nil || len(s.m.attempts) != 0 {
-		t.Error("a pod that is gone is still known")
+		t.Error("a deleted pod is still in the state")
 	}
 }
 
@@ -291,7 +291,7 @@ func TestUnwrittenReportIsRetried(t *testing.T) {
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("report:a:unschedulable")
 	if !s.last[0].(ReportUnschedulable).Retry {
-		t.Error("the repetition does not say that it is one")
+		t.Error("the repeated report is not marked as a retry")
 	}
 	s.step("", s.answer(0, Unknown), Remove{p})
 	s.wait(s.m.cfg.RetryInterval)
@@ -324,12 +324,12 @@ func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 				s.step(tc.say, first)
 				s.step("", small("a", "n1"))
 				if len(s.m.attemptsByEffect)+len(s.m.attempts) != 0 {
-					t.Errorf("something is waited for: %v %v", s.m.attemptsByEffect, s.m.attempts)
+					t.Errorf("deadlines or effects remain: %v %v", s.m.attemptsByEffect, s.m.attempts)
 				}
 			})
 		}
 	}
-	t.Run("it comes before the pod is seen", func(t *testing.T) {
+	t.Run("the report comes before the pod is observed", func(t *testing.T) {
 		s := newMachineTest(t)
 		s.step("bind:a:n1", small("a", ""))
 		first := s.answer(0, Done)

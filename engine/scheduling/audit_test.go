@@ -55,7 +55,7 @@ func TestAuditFindsMissedWakeup(t *testing.T) {
 		t.Errorf("the audit reports %+v", effects[0])
 	}
 	if bind, ok := effects[1].(Bind); !ok || bind.Node != "n" {
-		t.Errorf("then comes %+v", effects[1])
+		t.Errorf("the next effect is %+v", effects[1])
 	}
 	if got := m.WakeupCounts(); got.MissedWakeups != 1 || got.Flushed != 0 {
 		t.Errorf("counted %+v", got)

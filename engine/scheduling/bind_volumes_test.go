@@ -118,7 +118,7 @@ func TestBindVolumesOutcomes(t *testing.T) {
 		}
 		s.expectPool("a", queue.ErrorBackoff)
 		if s.m.state.Assumed("a") || s.m.state.VolumePlan("a") != nil {
-			t.Errorf("%s: something is assumed still", tc.result)
+			t.Errorf("%s: volumes are still assumed", tc.result)
 		}
 	}
 }

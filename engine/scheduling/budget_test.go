@@ -30,7 +30,7 @@ func TestOlderBudgetOutcomeIsIgnored(t *testing.T) {
 			}
 			s.step("report:high:unschedulable preempt:high:n1", refused)
 			if got := s.m.knownBudget(at("", 0)); (got == nil) != (tc.want == nil) || got != nil && (got.ResourceVersion != tc.want.ResourceVersion || got.DisruptionsAllowed != tc.want.DisruptionsAllowed) {
-				t.Errorf("it is %+v, want %+v", got, tc.want)
+				t.Errorf("budget %+v, want %+v", got, tc.want)
 			}
 		})
 	}

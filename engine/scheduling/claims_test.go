@@ -47,7 +47,7 @@ func TestForeignNominationsReserveNothing(t *testing.T) {
 	s.step("report:ours:unschedulable", &model.Node{Name: "n2"}, nominated("ours", "default-scheduler"), nominated("theirs", "other"))
 	id, _ := s.m.State().NodeID("n2")
 	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
-		t.Errorf("nominated to n2 are %v, want ours alone", got)
+		t.Errorf("nominated to n2 are %v, want only this scheduler's pod", got)
 	}
 	if decision.ResourceClaimChanged&plugins.Events(decision.DynamicResources) == 0 {
 		t.Error("a change of device claims requeues no pod")

@@ -69,7 +69,7 @@ func TestFailedNodesAreTriedLast(t *testing.T) {
 	bound.NodeName = "n1"
 	s.step("", bound)
 	if len(s.m.failedNodes) != 0 {
-		t.Errorf("%v is remembered of a pod that has a node", s.m.failedNodes)
+		t.Errorf("failed nodes %v of a bound pod remain", s.m.failedNodes)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestVictimsTimeoutIncludesGracePeriod(t *testing.T) {
 func TestHugeGracePeriodDoesNotOverflow(t *testing.T) {
 	m := newMachine()
 	if d := m.victimsTimeout([]*model.Pod{{GraceSeconds: 1 << 62}}); d < 365*24*time.Hour {
-		t.Errorf("it is waited for %v", d)
+		t.Errorf("timeout %v", d)
 	}
 }
 
@@ -153,16 +153,16 @@ func TestPreemptWithoutOutcomeIsAbandoned(t *testing.T) {
 		}
 	}
 	if node != "n2" {
-		t.Errorf("at last room is made on %q", node)
+		t.Errorf("the last Preempt was on %q", node)
 	}
 	if s.m.state.Pod("low").Deleting {
-		t.Error("the victim of a Preempt that came to nothing counts as leaving")
+		t.Error("the victim of an abandoned Preempt counts as terminating")
 	}
 }
 
 // A pod whose Preempt is unanswered is scheduled elsewhere if it fits.
 func TestUnansweredPreemptDoesNotBlockQueue(t *testing.T) {
-	for name, asked := range map[string]bool{"when there is no answer": false, "when it comes up while it is under way": true} {
+	for name, asked := range map[string]bool{"after the outcome": false, "before the outcome": true} {
 		t.Run(name, func(t *testing.T) {
 			s := full(t)
 			unknown := s.answer(1, Unknown)
@@ -175,7 +175,7 @@ func TestUnansweredPreemptDoesNotBlockQueue(t *testing.T) {
 				s.step("clear:high bind:high:n2", core("n2"))
 			}
 			if displacement.Preemption.IsTerminating(s.m.state.Pod("low")) {
-				t.Error("the victim is still marked")
+				t.Error("the victim still counts as terminating")
 			}
 			if s.step("", s.answer(0, Done), s.answer(1, Done)); len(s.m.markedVictims) > 0 {
 				t.Errorf("%d victims are left", len(s.m.markedVictims))
@@ -189,7 +189,7 @@ func TestRefusedPreemptChoosesAnotherNode(t *testing.T) {
 	refused := s.answer(1, Refused)
 	s.step("report:high:unschedulable preempt:high:n2", core("n2"), halved("b1", "n2"), halved("b2", "n2"), refused)
 	if e := s.last[1].(Preempt); e.Choice != 1 {
-		t.Errorf("choice number %d goes past budgets, and none had refused anything", e.Choice)
+		t.Errorf("choice %d overrules budgets although no budget refused an eviction", e.Choice)
 	}
 	s.step("clear:high report:high:error report:high:unschedulable", s.answer(1, Refused))
 	done := s.answer(0, Done)

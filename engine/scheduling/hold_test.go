@@ -102,7 +102,7 @@ func (s *wakeupWorld) hold() {
 			Spec: s.specs[s.IntN(len(s.specs))]}
 	}
 	if s.what = "a hold"; s.oneIn(3) {
-		s.what = "a hold goes"
+		s.what = "a hold is deleted"
 		s.step(Remove{h})
 	} else {
 		s.step(h)

@@ -56,13 +56,13 @@ func (s *wakeupWorld) thing() Event {
 		if len(s.pods) == 0 {
 			return nil
 		}
-		s.what = "a pod goes"
+		s.what = "a pod is deleted"
 		e = s.remove(s.pods[s.IntN(len(s.pods))].UID)
 	case 6:
 		if len(s.dying) == 0 {
 			return nil
 		}
-		s.what = "a victim dies"
+		s.what = "a victim is deleted"
 		e = s.remove(s.dying[s.IntN(len(s.dying))])
 	case 7, 8:
 		if len(s.pods) == 0 {
@@ -127,7 +127,7 @@ func (s *wakeupWorld) changePod(uid string) Event {
 			s.what = "a pod's labels"
 			p.Labels = s.labels()
 		case 2:
-			s.what = "a pod is to be deleted"
+			s.what = "a pod is terminating"
 			p.Deleting = true
 		case 3:
 			s.what = "a pod is finished"
@@ -151,12 +151,12 @@ func (s *wakeupWorld) changeNode() Event {
 	fresh := s.node(i)
 	id, known := s.m.state.NodeID(fresh.Name)
 	if !known || s.oneIn(8) {
-		s.what = "a node comes, or comes back"
+		s.what = "a node is added"
 		fresh.UID = fmt.Sprint("n", s.serial)
 		return fresh
 	}
 	if s.oneIn(6) {
-		s.what = "a node goes"
+		s.what = "a node is deleted"
 		return Remove{fresh}
 	}
 	n := *s.m.state.Node(id).Model
@@ -166,7 +166,7 @@ func (s *wakeupWorld) changeNode() Event {
 	case 1:
 		s.what, n.Taints = "a node's taints", fresh.Taints
 	case 2:
-		s.what, n.Allocatable, n.AllocatablePods = "a node's room", fresh.Allocatable, fresh.AllocatablePods
+		s.what, n.Allocatable, n.AllocatablePods = "a node's allocatable resources", fresh.Allocatable, fresh.AllocatablePods
 	case 3:
 		s.what, n.Unschedulable = "a node's cordon", !n.Unschedulable
 	case 4:

@@ -50,7 +50,7 @@ func TestNominationReservesAgainstLowerPriorityOnly(t *testing.T) {
 	s.step("report:middle:unschedulable", ranked("middle", "", 3))
 	s.step("report:top:unschedulable clear:high preempt:top:n1 report:high:unschedulable report:middle:unschedulable", ranked("top", "", 9))
 	if p := s.last[2].(Preempt).Plan; len(p.Victims) != 0 {
-		t.Errorf("victims are %v, but the only one is leaving already", p.Victims)
+		t.Errorf("victims are %v, but the only one is already terminating", p.Victims)
 	}
 	s.step("report:top:unschedulable", s.answer(2, Done)) // the API object had changed
 	s.step("bind:top:n1 report:high:unschedulable report:middle:unschedulable", Remove{ranked("low", "n1", 0)})
@@ -62,7 +62,7 @@ func TestUnansweredPreemptIsRetried(t *testing.T) {
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("preempt:high:n1")
 	if e := s.last[0].(Preempt); !e.Retry || len(e.Plan.Victims) != 1 {
-		t.Errorf("it is %+v", e)
+		t.Errorf("got %+v", e)
 	}
 	s.wait(s.m.cfg.BindTimeout)
 	s.step("") // a timeout equals Unknown
@@ -76,11 +76,11 @@ func TestRefusingBudgetIsTriedTwice(t *testing.T) {
 	refused.Budgets = []*model.Budget{{Namespace: "ns", Name: "b"}}
 	s.step("report:high:unschedulable preempt:high:n1", refused)
 	if e := s.last[1].(Preempt); e.Choice != 2 || len(e.Plan.Debits) != 1 || len(e.Plan.Debits[0].Overruled) != 1 {
-		t.Errorf("it is %+v, debits %+v", e, e.Plan.Debits)
+		t.Errorf("got %+v, debits %+v", e, e.Plan.Debits)
 	}
 	s.step("clear:high report:high:error report:high:unschedulable", s.answer(1, Refused)) // then it pauses
 	if s.m.state.Pod("low").Deleting {
-		t.Error("the victim of a Preempt that was refused counts as leaving")
+		t.Error("the victim of a refused Preempt counts as terminating")
 	}
 }
 
@@ -111,7 +111,7 @@ func TestNominationEndsWithPod(t *testing.T) {
 	s.expectPool("high", queue.NotQueued)
 	id, _ := s.m.state.NodeID("n1")
 	if n := s.m.state.Nominated(id); len(n) != 0 {
-		t.Errorf("%v hold room still", n)
+		t.Errorf("%v still reserve capacity", n)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestPreemptingAssumedPods(t *testing.T) {
 		t.Errorf("victims are %v, want none: the pod was only assumed", e.Plan.Victims)
 	}
 	if s.m.state.Assumed("a") || s.m.attempts["a"] != nil {
-		t.Error("the attempt goes on")
+		t.Error("the attempt continues")
 	}
 	s.expectPool("a", queue.Unschedulable)
 	s.step("bind:high:n1", s.answer(2, Done))
@@ -144,7 +144,7 @@ func TestVictimWithBindInFlightIsDeleted(t *testing.T) {
 	}
 	s.step("", bind, s.answer(1, Done), ranked("a", "n1", 0))
 	if !displacement.Preemption.IsTerminating(s.m.state.Pod("a")) {
-		t.Error("a report from before the deletion made the victim stay")
+		t.Error("an event from before the deletion restored the victim")
 	}
 	s.step("bind:high:n1", Remove{ranked("a", "n1", 0)})
 }
@@ -156,7 +156,7 @@ func TestUnfinishedPreemptionIsAdopted(t *testing.T) {
 	victim.DisruptionReason, high.NominatedNodeName = displacement.Preemption.Reason(), "n1"
 	s.step("report:high:unschedulable preempt:high:n1", victim, high)
 	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 || len(e.Plan.Debits) != 0 {
-		t.Errorf("it is %+v", e.Plan)
+		t.Errorf("got %+v", e.Plan)
 	}
 	s = newMachineTest(t)
 	s.step("report:high:unschedulable", withDisruptionTarget(victim), high)

@@ -162,7 +162,7 @@ func TestSameEventsSameEffects(t *testing.T) {
 		}
 		for uid, node := range ends[0] {
 			if ends[1][uid] != node {
-				t.Fatalf("seed %d: pod %s went to %s and to %s", seed, uid, node, ends[1][uid])
+				t.Fatalf("seed %d: pod %s was bound to %s and to %s", seed, uid, node, ends[1][uid])
 			}
 		}
 	}

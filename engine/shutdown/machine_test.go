@@ -108,7 +108,7 @@ func TestClassBoundsGracePeriod(t *testing.T) {
 		for _, p := range []Pod{{"a", -1, 30 * time.Second}, {"b", 0, 2 * time.Hour}, {"c", 10, 2 * time.Minute}, {"d", CriticalPriority, 30 * time.Second}} {
 			stops, _, _ := New(classes, []Pod{p}).Step(time.Unix(0, 0))
 			if got := Grace(classes, p); len(stops) != 1 || got != stops[0].Grace {
-				t.Errorf("%v by %v: %v, and it is stopped so: %v", p, classes, got, stops)
+				t.Errorf("%v by %v: %v, stopped on time: %v", p, classes, got, stops)
 			}
 		}
 	}

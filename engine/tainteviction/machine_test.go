@@ -93,11 +93,11 @@ func TestDueTimes(t *testing.T) {
 			{10, events(on("n", "p", tol("a", -1)), tainted("n", "a@10")), "", 0}},
 		"tolerationSeconds": {
 			{10, events(on("n", "p", tol("a", 300)), tainted("n", "a@10")), "", 310}, {310, nil, "evict p by a due 310", 0}, {400, nil, "", 0}},
-		"no time and less are at once": {
+		"tolerationSeconds 0 and negative: immediately": {
 			{10, events(on("n", "p", tol("a", 0)), tainted("n", "a@10")), "evict p by a due 10", 0}},
 		"the shortest of two": {
 			{10, events(on("n", "p", tol("a", 300), tol("b", 20)), tainted("n", "a@10", "b@10")), "", 30}},
-		"the first toleration that bears a taint counts": {
+		"the first matching toleration counts": {
 			{10, events(on("n", "p", tol("a", 300), tol("a", 20)), tainted("n", "a@10")), "", 310}},
 		"one of two taints is removed (kubernetes#90794)": {
 			{10, events(on("n", "p", tol("a", 300), tol("b", 20)), tainted("n", "a@10", "b@10")), "", 30},
@@ -117,7 +117,7 @@ func TestDueTimes(t *testing.T) {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(NodeDeleted{"n"}), "", 0}},
 		"pod deleted": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(PodDeleted{"ns", "p"}), "", 0}},
-		"a namesake has its own time": {
+		"a pod with the same name has a separate deadline": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70},
 			{20, events(Pod{Namespace: "ns", Name: "p", UID: "other", Node: "n", Bound: at(20), Tolerations: edited(60).Tolerations}), "", 80}},
 	} {
@@ -128,13 +128,13 @@ func TestDueTimes(t *testing.T) {
 func TestFixedDueTimes(t *testing.T) {
 	edited := func(s int64) Pod { return on("n", "p", tol("a", s), tol("b", 20)) }
 	for name, machineTest := range map[string][]step{
-		"edits come too late": {
+		"changes after the deadline was computed are ignored": {
 			{10, events(edited(60), tainted("n", "a@0")), "", 70}, {30, events(edited(600)), "", 70}, {40, events(edited(1)), "", 70}},
 		"one of two taints removed": {
 			{10, events(edited(300), tainted("n", "a@10", "b@10")), "", 30}, {20, events(tainted("n", "a@10")), "", 30}},
-		"the end of all does not": {
+		"removing all taints cancels the eviction": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(tainted("n")), "cancel p", 0}},
-		"nor does a taint that is not borne": {
+		"an untolerated taint evicts immediately": {
 			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(tainted("n", "a@10", "c@20")), "evict p by c due 20", 0}},
 	} {
 		t.Run(name, func(t *testing.T) { play(t, New(Options{FixedDueTime: true}, zero), machineTest) })
@@ -157,7 +157,7 @@ func TestFailedEvictionIsRetried(t *testing.T) {
 	}
 	m.Step(now, events(tainted("n")))
 	if effects, wake := m.Step(now, failed); len(effects) != 0 || !wake.IsZero() {
-		t.Errorf("a pod that may stay is asked for again: %v, %v", effects, wake)
+		t.Errorf("a tolerated pod is checked again: %v, %v", effects, wake)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestDue(t *testing.T) {
 	}
 	for _, name := range []string{"q", "missing"} {
 		if _, _, ok := m.Due("ns", name); ok {
-			t.Errorf("%s is to leave", name)
+			t.Errorf("%s is still due", name)
 		}
 	}
 }
@@ -189,6 +189,6 @@ func TestUnusedNodesArePruned(t *testing.T) {
 	m := New(Options{}, zero)
 	m.Step(at(1), events(tainted("n"), on("n", "p"), on("ghost", "q"), NodeDeleted{"n"}, PodDeleted{"ns", "p"}, PodDeleted{"ns", "q"}))
 	if len(m.nodes)+len(m.pods)+len(m.queue) != 0 || !slices.Equal(m.queue, nil) {
-		t.Errorf("left: %d nodes, %d pods", len(m.nodes), len(m.pods))
+		t.Errorf("remaining: %d nodes, %d pods", len(m.nodes), len(m.pods))
 	}
 }

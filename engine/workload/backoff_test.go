@@ -24,15 +24,15 @@ func TestBackoffUntil(t *testing.T) {
 	}{
 		"no failures":                           {node: "n1"},
 		"the first on a named node":             {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "n1", 11},
-		"the first where any node will do":      {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "", 0},
-		"the second where any node will do":     {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 2, 3)}, "", 13},
-		"two causes are two chains":             {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "OutOfcpu", 2, 3)}, "", 0},
-		"two nodes are two chains":              {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n2", "Evicted", 2, 3)}, "", 0},
+		"the first without a node name":         {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "", 0},
+		"the second without a node name":        {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 2, 3)}, "", 13},
+		"two causes back off separately":        {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "OutOfcpu", 2, 3)}, "", 0},
+		"two nodes back off separately":         {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n2", "Evicted", 2, 3)}, "", 0},
 		"doubled by each attempt":               {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 32, 33)}, "n1", 73},
 		"pods of one attempt":                   {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 0, 2), failure("n1", "Evicted", 0, 3)}, "n1", 11},
-		"a long life forgives":                  {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700)}, "n1", 0},
+		"a long-running pod resets the backoff": {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700)}, "n1", 0},
 		"reset":                                 {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700), failure("n1", "Evicted", 701, 702)}, "n1", 712},
-		"another node's deaths do not matter":   {[]PodFailure{failure("n2", "Evicted", 0, 1)}, "n1", 0},
+		"failures on another node do not count": {[]PodFailure{failure("n2", "Evicted", 0, 1)}, "n1", 0},
 		"the order of failures does not matter": {[]PodFailure{failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 0, 1)}, "n1", 32},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestBackoffUntil(t *testing.T) {
 				want = at(time.Duration(tc.until) * time.Second)
 			}
 			if !until.Equal(want) {
-				t.Errorf("the pause ends at %v, want %v", until, want)
+				t.Errorf("the backoff ends at %v, want %v", until, want)
 			}
 		})
 	}
@@ -56,12 +56,12 @@ func TestFailuresPerHourAreBounded(t *testing.T) {
 		deaths = append(deaths, PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now})
 		until, why := BackoffUntil(deaths, "n1")
 		if !until.After(now) || until.Sub(now) > MaxBackoff || why.Cause != "Evicted" {
-			t.Fatalf("after %d deaths the pause is %v, for %+v", len(deaths), until.Sub(now), why)
+			t.Fatalf("after %d failures the backoff is %v, for %+v", len(deaths), until.Sub(now), why)
 		}
 		now = until
 	}
 	if len(deaths) != 11 { // at 0, 10 s, 30 s, 70 s, ... 630 s, then every ten minutes
-		t.Errorf("%d pods were made in an hour", len(deaths))
+		t.Errorf("%d pods were created in an hour", len(deaths))
 	}
 }
 
@@ -77,6 +77,6 @@ func TestFailureOf(t *testing.T) {
 	}
 	p.Disrupted = ""
 	if _, ok := FailureOf(&p); ok {
-		t.Error("a pod that ended by itself counts")
+		t.Error("a pod that terminated by itself counts")
 	}
 }

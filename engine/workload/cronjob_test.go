@@ -25,15 +25,15 @@ func TestCronJobPlan(t *testing.T) {
 		now  time.Time
 		want CronPlan
 	}{
-		"not due yet":                {CronJob{Created: noon}, at(59 * time.Second), CronPlan{Next: at(time.Minute)}},
-		"due":                        {CronJob{Created: noon}, at(time.Minute), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
-		"made already":               {CronJob{Created: noon, LastScheduled: at(time.Minute)}, at(61 * time.Second), CronPlan{Next: at(2 * time.Minute)}},
-		"of three only the last":     {CronJob{Created: noon}, at(200 * time.Second), CronPlan{Create: true, Due: at(3 * time.Minute), Missed: 3, Next: at(4 * time.Minute)}},
-		"of very many only the last": {CronJob{Created: noon.AddDate(-30, 0, 0)}, noon, CronPlan{Create: true, Due: noon, Missed: TooManyMissed + 1, Next: at(time.Minute)}},
-		"suspended":                  {CronJob{Created: noon, Suspend: true}, at(time.Hour), CronPlan{}},
-		"in time":                    {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(70 * time.Second), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
-		"too late":                   {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(71 * time.Second), CronPlan{DeadlineMissed: true, Due: at(time.Minute), Next: at(2 * time.Minute)}},
-		"Forbid while a job runs":    {CronJob{Created: noon, Concurrency: Forbid, Active: 1}, at(time.Minute), CronPlan{StillActive: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
+		"not due yet":                            {CronJob{Created: noon}, at(59 * time.Second), CronPlan{Next: at(time.Minute)}},
+		"due":                                    {CronJob{Created: noon}, at(time.Minute), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
+		"made already":                           {CronJob{Created: noon, LastScheduled: at(time.Minute)}, at(61 * time.Second), CronPlan{Next: at(2 * time.Minute)}},
+		"of three missed times only the last":    {CronJob{Created: noon}, at(200 * time.Second), CronPlan{Create: true, Due: at(3 * time.Minute), Missed: 3, Next: at(4 * time.Minute)}},
+		"of too many missed times only the last": {CronJob{Created: noon.AddDate(-30, 0, 0)}, noon, CronPlan{Create: true, Due: noon, Missed: TooManyMissed + 1, Next: at(time.Minute)}},
+		"suspended":                              {CronJob{Created: noon, Suspend: true}, at(time.Hour), CronPlan{}},
+		"in time":                                {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(70 * time.Second), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
+		"too late":                               {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(71 * time.Second), CronPlan{DeadlineMissed: true, Due: at(time.Minute), Next: at(2 * time.Minute)}},
+		"Forbid while a job runs":                {CronJob{Created: noon, Concurrency: Forbid, Active: 1}, at(time.Minute), CronPlan{StillActive: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
 		"Replace while a job runs": {CronJob{Created: noon, Concurrency: Replace, Active: 1}, at(time.Minute),
 			CronPlan{Create: true, Replace: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
 		"Allow while a job runs": {CronJob{Created: noon, Active: 1}, at(time.Minute), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
@@ -44,7 +44,7 @@ func TestCronJobPlan(t *testing.T) {
 		}
 	}
 	if got := (&CronJob{Schedule: never{}, Created: noon}).Plan(at(time.Hour)); got != (CronPlan{}) {
-		t.Errorf("a day that does not come: %+v, want nothing", got)
+		t.Errorf("a date that does not exist: %+v, want nothing", got)
 	}
 }
 

@@ -146,7 +146,7 @@ func TestDaemonStatus(t *testing.T) {
 		t.Errorf("status %+v, want %+v", plan.Status, want)
 	}
 	if at := noon.Add(time.Hour); !plan.Wake.Equal(at) {
-		t.Errorf("looks again at %v, want %v, when the pod on a will be available", plan.Wake, at)
+		t.Errorf("next check at %v, want %v, when the pod on a will be available", plan.Wake, at)
 	}
 }
 

@@ -192,7 +192,7 @@ func (w *fakeDeployment) settle() {
 			return
 		}
 	}
-	w.t.Fatalf("it did not end: %+v of %+v", w.d, w.view())
+	w.t.Fatalf("the rollout did not end: %+v of %+v", w.d, w.view())
 }
 
 func (w *fakeDeployment) done() bool {

@@ -44,28 +44,28 @@ func TestDeploymentPlan(t *testing.T) {
 		oldPods bool
 		want    string
 	}{
-		"the first set":                            {want: "make 10"},
-		"a second set has the room of maxSurge":    {sets: []Set{set("a", 1, 10)}, want: "make 3, a 10 to 8"},
-		"grows with the room":                      {sets: []Set{set("a", 1, 8), set("b", 2, 3, current)}, want: "b 3 to 5, a 8 to 5"},
-		"waits for new pods":                       {sets: []Set{set("a", 1, 8), set("b", 2, 5, current, unready)}},
-		"broken old pods go first":                 {sets: []Set{set("a", 1, 3, unready), set("c", 2, 6), set("b", 3, 4, current)}, want: "a 3 to 0, c 6 to 4"},
-		"new pods must prove themselves":           {sets: []Set{set("a", 1, 5, unready), set("b", 2, 5, current, unready)}, want: "b 5 to 8"},
-		"waits for notice":                         {sets: []Set{set("a", 1, 8, unseen), set("b", 2, 3, current)}},
-		"counts pods that are left":                {sets: []Set{set("a", 1, 5, leftover), set("b", 2, 5, current)}, want: "b 5 to 6, a 5 to 3"},
-		"scales down surplus":                      {sets: []Set{set("b", 2, 12, current)}, want: "b 12 to 10"},
-		"Recreate scales the old ReplicaSets down": {d: recreate, sets: []Set{set("a", 1, 10)}, oldPods: true, want: "a 10 to 0"},
-		"recreate waits for their end":             {d: recreate, sets: []Set{set("a", 1, 0)}, oldPods: true},
-		"Recreate scales the new ReplicaSet up":    {d: recreate, sets: []Set{set("a", 1, 0)}, want: "make 10"},
-		"paused":                                   {d: func(d *Deployment) { d.Paused = true }, sets: []Set{set("a", 1, 10)}},
-		"paused scales":                            {d: func(d *Deployment) { d.Paused, d.Replicas = true, 12 }, sets: []Set{set("a", 1, 10)}, want: "a 10 to 12"},
-		"scaled up in proportion":                  {d: func(d *Deployment) { d.Replicas = 20 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 14, b 5 to 9"},
-		"scaled down in proportion":                {d: func(d *Deployment) { d.Replicas = 5 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 5, b 5 to 3"},
-		"scaled to 0":                              {d: func(d *Deployment) { d.Replicas = 0 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 0, b 5 to 0"},
-		"about to go":                              {d: func(d *Deployment) { d.Deleting = true }, sets: []Set{set("a", 1, 10)}},
-		"history":                                  {d: func(d *Deployment) { d.RevisionHistoryLimit = 1 }, sets: []Set{set("a", 1, 0), set("b", 2, 0), set("c", 3, 10, current), set("d", 0, 0)}, want: "delete d, delete a"},
-		"ReplicaSets with pods are kept":           {d: func(d *Deployment) { d.RevisionHistoryLimit = 0 }, sets: []Set{set("a", 1, 0, unseen), set("c", 3, 10, current)}},
-		"of two of a template the older":           {sets: []Set{set("b", 2, 10, current), set("c", 3, 0, current)}},
-		"of two of a template the newer 0":         {sets: []Set{set("b", 2, 5, current), set("c", 3, 5, current)}, want: "b 5 to 8, c 5 to 3"},
+		"the first set": {want: "make 10"},
+		"a second ReplicaSet is limited by maxSurge":                    {sets: []Set{set("a", 1, 10)}, want: "make 3, a 10 to 8"},
+		"grows into the available surge":                                {sets: []Set{set("a", 1, 8), set("b", 2, 3, current)}, want: "b 3 to 5, a 8 to 5"},
+		"waits for new pods":                                            {sets: []Set{set("a", 1, 8), set("b", 2, 5, current, unready)}},
+		"unhealthy old pods are deleted first":                          {sets: []Set{set("a", 1, 3, unready), set("c", 2, 6), set("b", 3, 4, current)}, want: "a 3 to 0, c 6 to 4"},
+		"new pods must become available first":                          {sets: []Set{set("a", 1, 5, unready), set("b", 2, 5, current, unready)}, want: "b 5 to 8"},
+		"waits until its ReplicaSets are observed":                      {sets: []Set{set("a", 1, 8, unseen), set("b", 2, 3, current)}},
+		"counts pods that still exist":                                  {sets: []Set{set("a", 1, 5, leftover), set("b", 2, 5, current)}, want: "b 5 to 6, a 5 to 3"},
+		"scales down surplus":                                           {sets: []Set{set("b", 2, 12, current)}, want: "b 12 to 10"},
+		"Recreate scales the old ReplicaSets down":                      {d: recreate, sets: []Set{set("a", 1, 10)}, oldPods: true, want: "a 10 to 0"},
+		"Recreate waits until old pods are gone":                        {d: recreate, sets: []Set{set("a", 1, 0)}, oldPods: true},
+		"Recreate scales the new ReplicaSet up":                         {d: recreate, sets: []Set{set("a", 1, 0)}, want: "make 10"},
+		"paused":                                                        {d: func(d *Deployment) { d.Paused = true }, sets: []Set{set("a", 1, 10)}},
+		"paused scales":                                                 {d: func(d *Deployment) { d.Paused, d.Replicas = true, 12 }, sets: []Set{set("a", 1, 10)}, want: "a 10 to 12"},
+		"scaled up in proportion":                                       {d: func(d *Deployment) { d.Replicas = 20 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 14, b 5 to 9"},
+		"scaled down in proportion":                                     {d: func(d *Deployment) { d.Replicas = 5 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 5, b 5 to 3"},
+		"scaled to 0":                                                   {d: func(d *Deployment) { d.Replicas = 0 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 0, b 5 to 0"},
+		"old ReplicaSets are deleted":                                   {d: func(d *Deployment) { d.Deleting = true }, sets: []Set{set("a", 1, 10)}},
+		"history":                                                       {d: func(d *Deployment) { d.RevisionHistoryLimit = 1 }, sets: []Set{set("a", 1, 0), set("b", 2, 0), set("c", 3, 10, current), set("d", 0, 0)}, want: "delete d, delete a"},
+		"ReplicaSets with pods are kept":                                {d: func(d *Deployment) { d.RevisionHistoryLimit = 0 }, sets: []Set{set("a", 1, 0, unseen), set("c", 3, 10, current)}},
+		"two ReplicaSets of one template: the older one":                {sets: []Set{set("b", 2, 10, current), set("c", 3, 0, current)}},
+		"two ReplicaSets of one template: the newer one is scaled to 0": {sets: []Set{set("b", 2, 5, current), set("c", 3, 5, current)}, want: "b 5 to 8, c 5 to 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Deployment{Replicas: 10, MaxSurge: 3, MaxUnavailable: 2, ProgressDeadline: 10 * time.Minute, RevisionHistoryLimit: 10}
@@ -74,7 +74,7 @@ func TestDeploymentPlan(t *testing.T) {
 			}
 			p := d.Plan(t0, tc.sets, "new", tc.oldPods)
 			if got := words(p, tc.sets); got != tc.want {
-				t.Errorf("it does %q, want %q", got, tc.want)
+				t.Errorf("actions %q, want %q", got, tc.want)
 			}
 		})
 	}

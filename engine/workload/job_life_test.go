@@ -119,20 +119,20 @@ func checkCounts(t *testing.T, name string, w *jobWorld) {
 	}
 	s := &w.job.Status
 	if !s.hasCondition(JobComplete) {
-		t.Fatalf("%s: it does not end: %+v", name, *s)
+		t.Fatalf("%s: the Job does not end: %+v", name, *s)
 	}
 	if w.job.Indexed {
 		if s.Completed.String() != "0-6" || s.Succeeded != 7 {
 			t.Fatalf("%s: %d succeeded, indexes %s, want 7, 0-6", name, s.Succeeded, s.Completed)
 		}
 	} else if s.Succeeded != succeeded || succeeded != 7 {
-		t.Fatalf("%s: %d succeeded, want %d, which is to be 7", name, s.Succeeded, succeeded)
+		t.Fatalf("%s: %d succeeded, want %d (7 with all completions)", name, s.Succeeded, succeeded)
 	}
 	if s.Failed != failed {
 		t.Fatalf("%s: %d failed, want %d", name, s.Failed, failed)
 	}
 	if s.Active+s.Terminating != 0 || len(s.UncountedFailed)+len(s.UncountedSucceeded) != 0 {
-		t.Fatalf("%s: over with %+v", name, *s)
+		t.Fatalf("%s: finished with %+v", name, *s)
 	}
 }
 

@@ -102,33 +102,33 @@ func TestJobPlan(t *testing.T) {
 		job        *Job
 		pods, want string
 	}{
-		"as many as may run":                       {basic(), "", "+ +"},
-		"no more than are wanted":                  {basic(), "a:ok b:ok", "+ !a !b"},
-		"a failed pod is replaced":                 {basic(), "a:ok b", "+ !a"},
-		"done":                                     {basic(), "a:ok b:ok c:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
-		"surplus pods are deleted":                 {basic(), "a b c", "~a"},
-		"success of any pod":                       {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b", "!a"},
-		"success of any pod, all terminated":       {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b:ok", "!a !b SuccessCriteriaMet/CompletionsReached"},
-		"a failure is tried again":                 {basic(), "a:x b", "+ !a"},
-		"too many failures":                        {basic(), "a:x b:x c:x d", "-d !a !b !c FailureTarget/BackoffLimitExceeded"},
-		"a terminating pod counts as failed":       {basic(), "a:- b", "+ !a"},
-		"podReplacementPolicy Failed":              {basic(afterEnd), "a:- b", ""},
-		"suspended":                                {basic(func(j *Job) { j.Suspend = true }), "a b:ok", "~a !b Suspended/JobSuspended"},
-		"deleted: all may go":                      {basic(func(j *Job) { j.Deleting = true }), "a b:ok", "!a !b"},
-		"each number once":                         {basic(indexed), "a/1", "+0"},
-		"a number that ended well is done":         {basic(indexed), "a/0:ok b/2", "+1 !a"},
-		"all numbers ended well":                   {basic(indexed), "a/0:ok b/1:ok c/2:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
-		"duplicate index":                          {basic(indexed), "a/0 b/0:!", "~b"},
-		"index outside of completions":             {basic(indexed), "a/7 b/1", "~a"},
-		"a failed number is tried again":           {basic(perIndex), "a/0:x b/1", "+0/1"},
-		"the old pod stays until the backoff ends": {basic(perIndex), "a/0:x c/0/1 b/1", "!a"},
-		"an index fails":                           {basic(perIndex), "a/0/1:x b/1", "+2 !a"},
-		"all ended, some failed":                   {basic(perIndex), "a/0/1:x b/1:ok c/2:ok", "!b !c !a FailureTarget/FailedIndexes"},
-		"too many numbers failed":                  {basic(perIndex, func(j *Job) { j.MaxFailedIndexes = 0 }), "a/0/1:x b/1", "-b !a FailureTarget/MaxFailedIndexesExceeded"},
-		"a pod of yore is not counted":             {basic(), "a:ok,free b", "+"},
-		"restarts in place count, too":             {basic(func(j *Job) { j.CountRestarts, j.BackoffLimit = true, 0 }), "a", "+"},
-		"of some numbers success will do":          {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Count: 9}, {Indexes: Indexes{{0, 1}}, HasIndexes: true}} }), "a/0:ok b/1:ok c/2", "-c !a !b SuccessCriteriaMet/SuccessPolicy"},
-		"of a count of them":                       {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Indexes: Indexes{{0, 2}}, HasIndexes: true, Count: 1}} }), "b/1:ok c/2", "-c !b SuccessCriteriaMet/SuccessPolicy"},
+		"up to parallelism":                           {basic(), "", "+ +"},
+		"no more than the missing completions":        {basic(), "a:ok b:ok", "+ !a !b"},
+		"a failed pod is replaced":                    {basic(), "a:ok b", "+ !a"},
+		"done":                                        {basic(), "a:ok b:ok c:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
+		"surplus pods are deleted":                    {basic(), "a b c", "~a"},
+		"success of any pod":                          {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b", "!a"},
+		"success of any pod, all terminated":          {basic(func(j *Job) { j.AnyCompletion = true }), "a:ok b:ok", "!a !b SuccessCriteriaMet/CompletionsReached"},
+		"a failure is retried":                        {basic(), "a:x b", "+ !a"},
+		"too many failures":                           {basic(), "a:x b:x c:x d", "-d !a !b !c FailureTarget/BackoffLimitExceeded"},
+		"a terminating pod counts as failed":          {basic(), "a:- b", "+ !a"},
+		"podReplacementPolicy Failed":                 {basic(afterEnd), "a:- b", ""},
+		"suspended":                                   {basic(func(j *Job) { j.Suspend = true }), "a b:ok", "~a !b Suspended/JobSuspended"},
+		"deleted: all pods are released":              {basic(func(j *Job) { j.Deleting = true }), "a b:ok", "!a !b"},
+		"each index once":                             {basic(indexed), "a/1", "+0"},
+		"a succeeded index is complete":               {basic(indexed), "a/0:ok b/2", "+1 !a"},
+		"all indexes succeeded":                       {basic(indexed), "a/0:ok b/1:ok c/2:ok", "!a !b !c SuccessCriteriaMet/CompletionsReached"},
+		"duplicate index":                             {basic(indexed), "a/0 b/0:!", "~b"},
+		"index outside of completions":                {basic(indexed), "a/7 b/1", "~a"},
+		"a failed index is retried":                   {basic(perIndex), "a/0:x b/1", "+0/1"},
+		"the old pod stays until the backoff ends":    {basic(perIndex), "a/0:x c/0/1 b/1", "!a"},
+		"an index fails":                              {basic(perIndex), "a/0/1:x b/1", "+2 !a"},
+		"all indexes finished, some failed":           {basic(perIndex), "a/0/1:x b/1:ok c/2:ok", "!b !c !a FailureTarget/FailedIndexes"},
+		"too many indexes failed":                     {basic(perIndex, func(j *Job) { j.MaxFailedIndexes = 0 }), "a/0/1:x b/1", "-b !a FailureTarget/MaxFailedIndexesExceeded"},
+		"an already counted pod is not counted again": {basic(), "a:ok,free b", "+"},
+		"container restarts count, too":               {basic(func(j *Job) { j.CountRestarts, j.BackoffLimit = true, 0 }), "a", "+"},
+		"successPolicy with some indexes":             {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Count: 9}, {Indexes: Indexes{{0, 1}}, HasIndexes: true}} }), "a/0:ok b/1:ok c/2", "-c !a !b SuccessCriteriaMet/SuccessPolicy"},
+		"successPolicy with a count":                  {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Indexes: Indexes{{0, 2}}, HasIndexes: true, Count: 1}} }), "b/1:ok c/2", "-c !b SuccessCriteriaMet/SuccessPolicy"},
 	} {
 		pods := jobPods(tc.pods)
 		if got := tc.job.Plan(noon, pods).did(pods); got != tc.want {
@@ -175,19 +175,19 @@ func TestFailedPodsAreReplacedAfterBackoff(t *testing.T) {
 		pods  string
 		pause time.Duration
 	}{
-		"the first":            {basic(), "a:x,now", 10 * time.Second},
-		"the second":           {basic(), "a:x b:x,now", 20 * time.Second},
-		"a success between":    {basic(), "a:x b:ok c:x,now", 10 * time.Second},
-		"of a number":          {basic(perIndex, func(j *Job) { j.BackoffLimitPerIndex, j.Parallelism = 9, 1 }), "a/0/2:x,now", 40 * time.Second},
-		"not longer than that": {basic(perIndex, func(j *Job) { j.BackoffLimitPerIndex, j.Parallelism = 99, 1 }), "a/0/20:x,now", 10 * time.Minute},
+		"the first":           {basic(), "a:x,now", 10 * time.Second},
+		"the second":          {basic(), "a:x b:x,now", 20 * time.Second},
+		"reset by a success":  {basic(), "a:x b:ok c:x,now", 10 * time.Second},
+		"backoff of an index": {basic(perIndex, func(j *Job) { j.BackoffLimitPerIndex, j.Parallelism = 9, 1 }), "a/0/2:x,now", 40 * time.Second},
+		"capped backoff":      {basic(perIndex, func(j *Job) { j.BackoffLimitPerIndex, j.Parallelism = 99, 1 }), "a/0/20:x,now", 10 * time.Minute},
 	} {
 		pods := jobPods(tc.pods)
 		plan := tc.job.Plan(noon, pods)
 		if got := plan.Wake.Sub(noon); len(plan.Create) > 0 || got != tc.pause {
-			t.Errorf("%s: made %v, looks again in %v, want none and %v", name, plan.Create, got, tc.pause)
+			t.Errorf("%s: created %v, next check in %v, want none and %v", name, plan.Create, got, tc.pause)
 		}
 		if plan = tc.job.Plan(noon.Add(tc.pause), pods); len(plan.Create) == 0 {
-			t.Errorf("%s: nothing is made when the pause is over", name)
+			t.Errorf("%s: nothing is created after the backoff", name)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestDeadlineAndResume(t *testing.T) {
 	j := basic(func(j *Job) { j.HasDeadline, j.Deadline, j.Status.Start = true, time.Minute, noon })
 	pods := jobPods("a b")
 	if plan := j.Plan(noon.Add(59*time.Second), pods); plan.did(pods) != "" || !plan.Wake.Equal(noon.Add(time.Minute)) {
-		t.Errorf("before the deadline: did %q, looks again at %v", plan.did(pods), plan.Wake)
+		t.Errorf("before the deadline: did %q, next check at %v", plan.did(pods), plan.Wake)
 	}
 	if plan := j.Plan(noon.Add(time.Minute), pods); plan.did(pods) != "-a -b FailureTarget/DeadlineExceeded" {
 		t.Errorf("at the deadline: did %q", plan.did(pods))

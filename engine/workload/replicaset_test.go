@@ -21,24 +21,24 @@ func pod(uid string, edits ...func(*Pod)) Pod {
 func TestRank(t *testing.T) {
 	// In each pair the first pod is deleted first.
 	for name, tc := range map[string][2]Pod{
-		"not bound":             {pod("b", func(p *Pod) { p.Node = "" }), pod("a", func(p *Pod) { p.Phase = model.Pending })},
-		"pending":               {pod("b", func(p *Pod) { p.Phase = model.Pending }), pod("a", func(p *Pod) { p.Phase = model.UnknownPhase })},
-		"unknown":               {pod("b", func(p *Pod) { p.Phase = model.UnknownPhase }), pod("a")},
-		"not ready":             {pod("b", func(p *Pod) { p.Ready, p.Cost = false, 9 }), pod("a")},
-		"cheaper":               {pod("b", func(p *Pod) { p.Cost = -1 }), pod("a", func(p *Pod) { p.Node = "n2" })},
-		"on the crowded node":   {pod("b", func(p *Pod) { p.Node = "n2"; p.ReadySince = at(-time.Hour) }), pod("a")},
-		"ready for a shorter":   {pod("b", func(p *Pod) { p.ReadySince = at(-time.Second) }), pod("a", func(p *Pod) { p.Restarts = 7 })},
-		"restarted more":        {pod("b", func(p *Pod) { p.Restarts = 1 }), pod("a")},
-		"sidecars restarted":    {pod("b", func(p *Pod) { p.SidecarRestarts = 1 }), pod("a", func(p *Pod) { p.Created = at(0) })},
-		"younger":               {pod("b", func(p *Pod) { p.Created = at(-10 * time.Second) }), pod("a")},
-		"about as old: by uid":  {pod("a", func(p *Pod) { p.Created = at(-61 * time.Second) }), pod("b")},
-		"exactly as old by uid": {pod("a"), pod("b")},
+		"not bound":                            {pod("b", func(p *Pod) { p.Node = "" }), pod("a", func(p *Pod) { p.Phase = model.Pending })},
+		"pending":                              {pod("b", func(p *Pod) { p.Phase = model.Pending }), pod("a", func(p *Pod) { p.Phase = model.UnknownPhase })},
+		"unknown":                              {pod("b", func(p *Pod) { p.Phase = model.UnknownPhase }), pod("a")},
+		"not ready":                            {pod("b", func(p *Pod) { p.Ready, p.Cost = false, 9 }), pod("a")},
+		"cheaper":                              {pod("b", func(p *Pod) { p.Cost = -1 }), pod("a", func(p *Pod) { p.Node = "n2" })},
+		"on the node with more replicas":       {pod("b", func(p *Pod) { p.Node = "n2"; p.ReadySince = at(-time.Hour) }), pod("a")},
+		"ready for a shorter time":             {pod("b", func(p *Pod) { p.ReadySince = at(-time.Second) }), pod("a", func(p *Pod) { p.Restarts = 7 })},
+		"restarted more":                       {pod("b", func(p *Pod) { p.Restarts = 1 }), pod("a")},
+		"sidecars restarted":                   {pod("b", func(p *Pod) { p.SidecarRestarts = 1 }), pod("a", func(p *Pod) { p.Created = at(0) })},
+		"younger":                              {pod("b", func(p *Pod) { p.Created = at(-10 * time.Second) }), pod("a")},
+		"created in the same interval: by uid": {pod("a", func(p *Pod) { p.Created = at(-61 * time.Second) }), pod("b")},
+		"equal creation times: by uid":         {pod("a"), pod("b")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, order := range [][]Pod{{tc[0], tc[1]}, {tc[1], tc[0]}} {
 				got := RankForDeletion(t0, order, map[string]int{"n1": 1, "n2": 2})
 				if order[got[0]].UID != tc[0].UID {
-					t.Errorf("%s goes before %s", order[got[0]].UID, order[got[1]].UID)
+					t.Errorf("%s is deleted before %s", order[got[0]].UID, order[got[1]].UID)
 				}
 			}
 		})
@@ -61,11 +61,11 @@ func TestReplicaSetPlan(t *testing.T) {
 	}{
 		"creates missing pods":              {pods: []Pod{pod("a"), pod("b", gone), pod("c", failed)}, want: "2 held 0 []", ready: "1 1 1 1", wakeless: true},
 		"waits for the backoff":             {pods: []Pod{pod("a")}, before: at(time.Minute), want: "0 held 2 []", ready: "1 1 1 0", wake: time.Minute},
-		"a pause that is over":              {pods: []Pod{pod("a")}, before: at(-time.Minute), want: "2 held 0 []", ready: "1 1 1 0", wakeless: true},
+		"an expired backoff":                {pods: []Pod{pod("a")}, before: at(-time.Minute), want: "2 held 0 []", ready: "1 1 1 0", wakeless: true},
 		"pods younger than minReadySeconds": {pods: []Pod{pod("a"), pod("b", young), pod("c")}, want: "0 held 0 []", ready: "3 3 2 0", wake: 30 * time.Second},
-		"and go first":                      {pods: []Pod{pod("a", func(p *Pod) { p.Cost = -5 }), pod("b", young), pod("c"), pod("d")}, want: "0 held 0 [1]", ready: "4 4 3 0", wake: 30 * time.Second},
+		"young pods are deleted first":      {pods: []Pod{pod("a", func(p *Pod) { p.Cost = -5 }), pod("b", young), pod("c"), pod("d")}, want: "0 held 0 [1]", ready: "4 4 3 0", wake: 30 * time.Second},
 		"terminating ReplicaSet":            {change: func(r *ReplicaSet) { r.Deleting = true }, want: "0 held 0 []", ready: "0 0 0 0", wakeless: true},
-		"a thousand in two plans":           {change: func(r *ReplicaSet) { r.Replicas = 1000 }, want: "500 held 0 []", ready: "0 0 0 0", wakeless: true},
+		"a thousand pods in two plans":      {change: func(r *ReplicaSet) { r.Replicas = 1000 }, want: "500 held 0 []", ready: "0 0 0 0", wakeless: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rs
@@ -95,7 +95,7 @@ func TestReplicaFailureStaysUntilSuccess(t *testing.T) {
 		t.Errorf("the condition is %+v", f)
 	}
 	if c = c.WithReplicaFailure(at(time.Minute), "", ""); len(c) != 0 {
-		t.Errorf("what is left is %+v", c)
+		t.Errorf("remaining: %+v", c)
 	}
 }
 

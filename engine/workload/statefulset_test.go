@@ -60,8 +60,8 @@ func TestStatefulSetSteps(t *testing.T) {
 		"ordinal 0 first": {ordered, "", "+0/v2"},
 		"next ordinal when the previous one is ready": {ordered, "0/v2", "+1/v2"},
 		"not before":                                            {ordered, "0/v2:!", ""},
-		"a hole is filled first":                                {ordered, "0/v2 2/v2", "+1/v2"},
-		"ready is not enough":                                   {with(ordered, func(s *StatefulSet) { s.MinReady = 2 * time.Hour }), "0/v2", ""},
+		"a missing ordinal is created first":                    {ordered, "0/v2 2/v2", "+1/v2"},
+		"ready is not enough with minReadySeconds":              {with(ordered, func(s *StatefulSet) { s.MinReady = 2 * time.Hour }), "0/v2", ""},
 		"all at once":                                           {parallel, "1/v2:!", "+0/v2 +2/v2"},
 		"ordinals.start":                                        {with(ordered, func(s *StatefulSet) { s.Start = 5 }), "5/v2", "+6/v2"},
 		"ordinals.start increased":                              {with(parallel, func(s *StatefulSet) { s.Start = 1 }), "0/v2 1/v2 2/v2 3/v2", "-0/2"},
@@ -73,7 +73,7 @@ func TestStatefulSetSteps(t *testing.T) {
 		"scale-down waits for an unready lower ordinal":         {ordered, "0/v2 1/v2:! 2/v2 3/v2", ""},
 		"unready surplus pod is deleted":                        {ordered, "0/v2 1/v2 2/v2 3/v2:!", "-3/2"},
 		"an unready lower ordinal blocks":                       {ordered, "0/v2 1/v2 2/v2 3/v2:! 4/v2:!", ""},
-		"parallel all go":                                       {parallel, "0/v2:! 1/v2 2/v2 3/v2 4/v2", "-4/2 -3/2"},
+		"parallel: all surplus pods are deleted":                {parallel, "0/v2:! 1/v2 2/v2 3/v2 4/v2", "-4/2 -3/2"},
 		"update: highest ordinal first":                         {ordered, "0/v1 1/v1 2/v1", "-2/3"},
 		"then the next":                                         {ordered, "0/v1 1/v1 2/v2", "-1/3"},
 		"update: next one when ready":                           {ordered, "0/v1 1/v1 2/v2:!", ""},
@@ -82,10 +82,10 @@ func TestStatefulSetSteps(t *testing.T) {
 		"parallel: unready old pod first":                       {parallel, "0/v1:! 1/v1 2/v2", "-0/3"},
 		"not below the partition":                               {with(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 1/v1 2/v2", ""},
 		"missing pod below the partition gets the old revision": {with(ordered, func(s *StatefulSet) { s.Partition = 2 }), "0/v1 2/v2", "+1/v1"},
-		"OnDelete":                {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1 2/v1", ""},
-		"on delete: made as new":  {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1", "+2/v2"},
-		"terminating StatefulSet": {with(ordered, func(s *StatefulSet) { s.Deleting = true }), "0/v1", ""},
-		"duplicate ordinal":       {ordered, "0/v2 0/v2 1/v2 2/v2", "-0/4"},
+		"OnDelete": {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1 2/v1", ""},
+		"OnDelete: recreated with the new revision": {with(ordered, func(s *StatefulSet) { s.OnDelete = true }), "0/v1 1/v1", "+2/v2"},
+		"terminating StatefulSet":                   {with(ordered, func(s *StatefulSet) { s.Deleting = true }), "0/v1", ""},
+		"duplicate ordinal":                         {ordered, "0/v2 0/v2 1/v2 2/v2", "-0/4"},
 	} {
 		tc.set.Current, tc.set.Update = "v1", "v2"
 		pods := statefulPods(tc.pods)
@@ -106,7 +106,7 @@ func TestHugeStatefulSetIsPlannedInSteps(t *testing.T) {
 			want = 1
 		}
 		if len(plan.Create) != want || plan.Create[0].Ordinal != 3 || len(plan.Delete) != 0 || len(plan.ScaledDown) != 0 || plan.Status.Replicas != 3 {
-			t.Errorf("ordered %v: %d to make from %+v on, %+v to delete, status %+v", ordered, len(plan.Create), plan.Create[0], plan.Delete, plan.Status)
+			t.Errorf("ordered %v: %d to create from %+v on, %+v to delete, status %+v", ordered, len(plan.Create), plan.Create[0], plan.Delete, plan.Status)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestFailedOrdinalBacksOff(t *testing.T) {
 	pods[0].NotBefore = noon.Add(time.Minute)
 	plan := (&StatefulSet{Replicas: 1, Ordered: true, MaxUnavailable: 1, Current: "v2", Update: "v2"}).Plan(noon, pods)
 	if got := plan.did(pods); got != "" || !plan.Wake.Equal(pods[0].NotBefore) {
-		t.Errorf("did %q, looks again at %v, want nothing until %v", got, plan.Wake, pods[0].NotBefore)
+		t.Errorf("did %q, next check at %v, want nothing until %v", got, plan.Wake, pods[0].NotBefore)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestStatefulRolloutCompletes(t *testing.T) {
 				gone[d.Pod] = true
 			}
 			if ordered && len(plan.Create)+len(plan.Delete) > 1 {
-				t.Fatalf("step %d does %s at once", step, plan.did(pods))
+				t.Fatalf("step %d does %s together", step, plan.did(pods))
 			}
 			for i, p := range pods {
 				if !gone[i] {

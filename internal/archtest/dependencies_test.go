@@ -29,7 +29,7 @@ func TestDirectDependenciesHaveReasons(t *testing.T) {
 		reasoned = append(reasoned, m[1])
 	}
 	if len(direct) == 0 {
-		t.Fatal("no direct dependency found in go.mod: the reading is broken")
+		t.Fatal("no direct dependency found in go.mod: the parser is broken")
 	}
 	for _, d := range direct {
 		if !slices.Contains(reasoned, d) {
@@ -38,7 +38,7 @@ func TestDirectDependenciesHaveReasons(t *testing.T) {
 	}
 	for _, r := range reasoned {
 		if !slices.Contains(direct, r) {
-			t.Errorf("%s stands in docs/reference/dependencies.md, but is no direct dependency", r)
+			t.Errorf("%s is listed in docs/reference/dependencies.md but is not a direct dependency", r)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestLinksResolve(t *testing.T) {
 		}
 	}
 	if checked < 50 {
-		t.Fatalf("checked only %d links: the reading is broken", checked)
+		t.Fatalf("checked only %d links: the parser is broken", checked)
 	}
 }
 

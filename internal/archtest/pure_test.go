@@ -15,11 +15,11 @@ var pureImports = map[string]bool{
 
 // impureCalls lists functions of these packages that have side effects.
 var impureCalls = map[string]string{
-	"time.Now": "time arrives as an argument", "time.Since": "time arrives as an argument",
-	"time.Until": "time arrives as an argument", "time.After": "timers belong to a shell",
+	"time.Now": "time is passed as an argument", "time.Since": "time is passed as an argument",
+	"time.Until": "time is passed as an argument", "time.After": "timers belong to a shell",
 	"time.AfterFunc": "timers belong to a shell", "time.Sleep": "timers belong to a shell",
 	"time.NewTimer": "timers belong to a shell", "time.NewTicker": "timers belong to a shell",
-	"fmt.Print": "words belong to explain", "fmt.Println": "words belong to explain", "fmt.Printf": "words belong to explain",
+	"fmt.Print": "text belongs to explain", "fmt.Println": "text belongs to explain", "fmt.Printf": "text belongs to explain",
 }
 
 func engineFiles(t *testing.T) []*file {

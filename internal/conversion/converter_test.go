@@ -30,7 +30,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	const mi = 1 << 20
-	f("none asked for", `{"containers":[{},{}]}`,
+	f("no requests", `{"containers":[{},{}]}`,
 		model.Resources{}, model.Resources{MilliCPU: 200, Memory: 400 * mi})
 	f("init peak, sidecar and overhead", `{
 		"initContainers":[{"restartPolicy":"Always","resources":{"requests":{"cpu":"1","memory":"10Mi"}}},

@@ -18,14 +18,14 @@ func TestResizeUsesMaxResources(t *testing.T) {
 		name, spec, status string
 		want               int64
 	}{
-		{"actual above the rest", `"nodeName":"n",` + one,
+		{"actual resources above desired and allocated", `"nodeName":"n",` + one,
 			`"containerStatuses":[{"name":"c","allocatedResources":{"cpu":"2"},"resources":{"requests":{"cpu":"3"}}}]`, 3000},
-		{"a pending pod has none", one, actual2 + `]`, 1000},
+		{"a pending pod has no allocation", one, actual2 + `]`, 1000},
 		{"an allocation alone does not count", `"nodeName":"n",` + one, `"containerStatuses":[{"name":"c","allocatedResources":{"cpu":"2"}}]`, 1000},
 		{"per container", `"nodeName":"n",` + two, actual2 + `,{"name":"d","resources":{"requests":{"cpu":"1"}}}]`, 5000},
 		{"infeasible: desired resources do not count", `"nodeName":"n",` + two,
 			actual2 + `,{"name":"d","resources":{"requests":{"cpu":"1"}}}],"conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}]`, 3000},
-		{"init containers that end", `"nodeName":"n","initContainers":[{"name":"i","resources":{"requests":{"cpu":"2"}}}],` + one,
+		{"init containers that terminate", `"nodeName":"n","initContainers":[{"name":"i","resources":{"requests":{"cpu":"2"}}}],` + one,
 			`"initContainerStatuses":[{"name":"i","resources":{"requests":{"cpu":"4"}}}]`, 2000},
 		{"sidecars", `"nodeName":"n","initContainers":[{"name":"i","restartPolicy":"Always","resources":{"requests":{"cpu":"2"}}}],` + one,
 			`"initContainerStatuses":[{"name":"i","resources":{"requests":{"cpu":"4"}}}]`, 5000},

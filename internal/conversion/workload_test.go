@@ -16,12 +16,12 @@ func TestResolveFenceposts(t *testing.T) {
 		replicas           int32
 		wantSurge, want    int32
 	}{
-		"a quarter by default, rounded apart": {"", "", 10, 3, 2},
-		"integers":                            {"2", "3", 10, 2, 3},
-		"percentages":                         {"10%", "10%", 25, 3, 2},
-		"no step is allowed: one may be unavailable": {"0", "10%", 5, 0, 1},
-		"no more than there are":                     {"0", "7", 3, 0, 3},
-		"none":                                       {"", "", 0, 0, 0},
+		"25 % by default, rounded up and down": {"", "", 10, 3, 2},
+		"integers":                             {"2", "3", 10, 2, 3},
+		"percentages":                          {"10%", "10%", 25, 3, 2},
+		"both resolve to 0: one may be unavailable": {"0", "10%", 5, 0, 1},
+		"no more than replicas":                     {"0", "7", 3, 0, 3},
+		"none":                                      {"", "", 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &appsv1.RollingUpdateDeployment{}

@@ -26,7 +26,7 @@ func TestDecisionsSurviveReopen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprint(f, "p is no JSON\n{\"name\":\"p\"") // and a truncated line
+	fmt.Fprint(f, "p is not JSON\n{\"name\":\"p\"") // and a truncated line
 	_ = f.Close()
 	list, faults, err := ReadDecisions(dir, "ns", "p")
 	if err != nil || len(faults) != 1 || len(list) != 2 || list[0].Action != "reject" || list[1].Node != "n1" || !list[1].Time.Equal(at.Add(time.Second)) {

@@ -30,15 +30,15 @@ func TestUseEmbedded(t *testing.T) {
 		embed bool
 		words string // of the error; "" for none
 	}{
-		"auto, CRI is there":     {RuntimeAuto, false, nil, false, ""},
-		"auto, without CRI":      {RuntimeAuto, false, none, true, lacks},
-		"auto, CRI has no net":   {RuntimeAuto, false, transientError{none}, true, lacks},
-		"CRI, which has no net":  {runtimeCRI, false, transientError{none}, false, ""},
-		"auto, a socket named":   {RuntimeAuto, true, none, false, "no CRI"},
-		"CRI, which is not":      {runtimeCRI, false, none, false, "no CRI"},
-		"embedded, CRI is there": {runtimeEmbedded, false, nil, true, lacks},
-		"embedded with a socket": {runtimeEmbedded, true, nil, false, "remove --runtime-endpoint"},
-		"another runtime":        {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
+		"auto, CRI available":          {RuntimeAuto, false, nil, false, ""},
+		"auto, without CRI":            {RuntimeAuto, false, none, true, lacks},
+		"auto, CRI without a network":  {RuntimeAuto, false, transientError{none}, true, lacks},
+		"cri, without a network":       {runtimeCRI, false, transientError{none}, false, ""},
+		"auto with --runtime-endpoint": {RuntimeAuto, true, none, false, "no CRI"},
+		"cri, not available":           {runtimeCRI, false, none, false, "no CRI"},
+		"embedded, CRI available":      {runtimeEmbedded, false, nil, true, lacks},
+		"embedded with a socket":       {runtimeEmbedded, true, nil, false, "remove --runtime-endpoint"},
+		"another runtime":              {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
 	} {
 		embed, err := UseEmbedded(tc.asked, tc.named, tc.cri, "")
 		switch {
@@ -67,7 +67,7 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 		"no earlier runtime, CRI without a network":  {"", transientError{none}, true},
 		"embedded with pods, CRI installed later":    {"runtime/sandboxes/s", nil, true},
 		"embedded without pods, CRI installed later": {"runtime/sandboxes", nil, false},
-		"CRI, which does not answer now":             {"runtime-endpoint", transientError{none}, false},
+		"cri, not responding":                        {"runtime-endpoint", transientError{none}, false},
 		"CRI removed":                                {"runtime-endpoint", none, true},
 	} {
 		dir := t.TempDir()
@@ -105,7 +105,7 @@ func TestCheckCRI(t *testing.T) {
 		words  string             // of the error; "" for none
 		passes bool
 	}{
-		"all is well":         {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{network: true}) }, "", false},
+		"all good":            {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{network: true}) }, "", false},
 		"CRI is switched off": {func(*grpc.Server) {}, "does not serve CRI v1", false},
 		"no network":          {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{}) }, "NetworkReady=false: NetworkPluginNotReady: cni plugin", true},
 		"a stale socket":      {nil, "does not respond", true},
@@ -138,7 +138,7 @@ func TestCheckCRI(t *testing.T) {
 				t.Errorf("%v: passes: %t", err, passes)
 			}
 			if err := CheckCRI(runtimeEmbedded, "unix://"+socket); err != nil {
-				t.Errorf("to who asks for another one it is %v", err)
+				t.Errorf("for another runtime it is %v", err)
 			}
 		})
 	}

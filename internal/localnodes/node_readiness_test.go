@@ -14,7 +14,7 @@ func TestDescribeUnreadyNode(t *testing.T) {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: taints},
 			Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, Message: message}}}}
 	}
-	api := fake.NewClientset(node("fine", corev1.ConditionTrue, ""), node("other", corev1.ConditionFalse, "not asked about"),
+	api := fake.NewClientset(node("fine", corev1.ConditionTrue, ""), node("other", corev1.ConditionFalse, "not selected"),
 		node("netless", corev1.ConditionFalse, "container runtime NetworkReady=false: NetworkPluginNotReady"),
 		node("young", corev1.ConditionTrue, "", corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}))
 	for want, names := range map[string]map[string]bool{

@@ -48,7 +48,7 @@ func TestUsage(t *testing.T) {
 		"load balancer without node ports": {"services", &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
 			AllocateLoadBalancerNodePorts: ptr.To(false), Ports: []corev1.ServicePort{{Port: 1}, {Port: 2, NodePort: 30001}}}},
 			list("count/services", "1", "services", "1", "services.loadbalancers", "1", "services.nodeports", "1")},
-		"claim that shrinks": {"persistentvolumeclaims", &corev1.PersistentVolumeClaim{
+		"claim with a smaller request": {"persistentvolumeclaims", &corev1.PersistentVolumeClaim{
 			Spec:   corev1.PersistentVolumeClaimSpec{Resources: corev1.VolumeResourceRequirements{Requests: list("storage", "1Gi")}},
 			Status: corev1.PersistentVolumeClaimStatus{AllocatedResources: list("storage", "2Gi")}},
 			list("count/persistentvolumeclaims", "1", "persistentvolumeclaims", "1", "requests.storage", "2Gi")},

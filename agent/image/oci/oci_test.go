@@ -127,7 +127,7 @@ func TestRegistry(t *testing.T) {
 	}
 	r.SetGate(func(repository string) int { return map[string]int{"team/app": 503}[repository] })
 	if body := get("/v2/team/app/manifests/v1", 503, false); !strings.Contains(body, "Service Unavailable") {
-		t.Errorf("refused with %s", body)
+		t.Errorf("error %s", body)
 	}
 	r.SetGate(nil)
 	r.RequireLogin("ann", "pw")

@@ -170,7 +170,7 @@ func TestOpaqueRoot(t *testing.T) {
 	s := open(t, store.Options{})
 	images, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("low", "")), layerOf(t, file(".wh..wh..opq", ""), file("high", ""))), "opaque", nil)
 	if err != nil || len(images[0].LowerDirs) != 1 {
-		t.Fatalf("%+v, %v, want the upper layer alone", images, err)
+		t.Fatalf("%+v, %v, want only the upper layer", images, err)
 	}
 	// A repeated layer is mounted once: overlayfs rejects equal lower directories.
 	twice, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("low", "")), layerOf(t, file("b", "")), layerOf(t, file("low", ""))), "twice", nil)

@@ -170,16 +170,16 @@ func TestInvalidArchives(t *testing.T) {
 		"another configuration":  {replaced("config", []byte("{}")), "wrong digest: want sha256:"},
 		"another manifest":       {replaced("manifest", []byte("{}")), "wrong digest: want sha256:"},
 		"another unpacked layer": {bytes.ReplaceAll(saved(t, layer), []byte(sum(layer).Hex), []byte(sum(other).Hex)), "wrong digest of the unpacked layer: want"},
-		"a name without end":     {layerOf(t, file(strings.Repeat("n", 5000), "")), "the archive has a name of more than 4095 bytes"},
+		"a name without an end":  {layerOf(t, file(strings.Repeat("n", 5000), "")), "the archive has a name of more than 4095 bytes"},
 		"no image":               {layer, "neither manifest.json (docker save) nor index.json"},
-		"no tar file":            {[]byte("hello"), "not a tar archive"},
+		"not a tar file":         {[]byte("hello"), "not a tar archive"},
 		"another machine's":      {bytes.ReplaceAll(saved(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "image is for s39"},
-		"too many names of one layer": {layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",
+		"one layer with too many names": {layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",
 			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": slices.Repeat([]string{"l"}, 100_000)}})))), "100000 layers, the maximum is 3"},
 		"too many documents": {layerOf(t, file("config.json", strings.Repeat(" ", 8<<20)), file("manifest.json",
 			string(encode(t, slices.Repeat([]map[string]any{{"Config": "config.json"}}, 20))))), "manifests and configurations exceed"},
-		"too many layers":         {saved(t, several...), "4 layers, the maximum is 3"},
-		"a layer that is missing": {bytes.ReplaceAll(saved(t, layer), []byte("0/layer.tar\x00"), []byte("0/layer.rat\x00")), ""},
+		"too many layers": {saved(t, several...), "4 layers, the maximum is 3"},
+		"a missing layer": {bytes.ReplaceAll(saved(t, layer), []byte("0/layer.tar\x00"), []byte("0/layer.rat\x00")), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := s.Load(t.Context(), bytes.NewReader(c.data), "given", nil); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -238,13 +238,13 @@ func TestIDIsNotAName(t *testing.T) {
 		data       []byte
 		name, want string
 	}{
-		"an id by docker save":    {tagged(right.ID), "", id},
-		"an id by a layout":       {named(right.ID), "", id},
-		"an id by --name":         {saved(t, layer), right.ID, id},
-		"an id in full":           {saved(t, layer), "docker.io/library/" + right.ID, id},
-		"a digest by docker save": {tagged("nginx@" + right.ID), "", digest},
-		"a digest by a layout":    {named("nginx@" + right.ID), "", digest},
-		"a digest by --name":      {saved(t, layer), "nginx@" + right.ID, digest},
+		"an id from docker save":      {tagged(right.ID), "", id},
+		"an id from an OCI layout":    {named(right.ID), "", id},
+		"an id from --name":           {saved(t, layer), right.ID, id},
+		"a full id":                   {saved(t, layer), "docker.io/library/" + right.ID, id},
+		"a digest from docker save":   {tagged("nginx@" + right.ID), "", digest},
+		"a digest from an OCI layout": {named("nginx@" + right.ID), "", digest},
+		"a digest from --name":        {saved(t, layer), "nginx@" + right.ID, digest},
 	} {
 		if _, err := load(tc.data, tc.name); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", what, err, tc.want)

@@ -67,15 +67,15 @@ func TestMaliciousRegistries(t *testing.T) {
 		ref      string
 		want     string
 	}{
-		"another layer":   {change: func(s map[string][]byte, _, _, l string) { s[l] = other }, want: "sha256:" + sum(other).Hex},
-		"half of a layer": {change: func(s map[string][]byte, _, _, l string) { s[l] = s[l][:700] }, want: "layer 1 of 1"},
-		"no layer":        {change: func(s map[string][]byte, _, _, l string) { delete(s, l) }, want: "404 Not Found"},
+		"another layer":     {change: func(s map[string][]byte, _, _, l string) { s[l] = other }, want: "sha256:" + sum(other).Hex},
+		"a truncated layer": {change: func(s map[string][]byte, _, _, l string) { s[l] = s[l][:700] }, want: "layer 1 of 1"},
+		"no layer":          {change: func(s map[string][]byte, _, _, l string) { delete(s, l) }, want: "404 Not Found"},
 		"another configuration": {change: func(s map[string][]byte, _, c, _ string) {
 			s[c] = bytes.ReplaceAll(s[c], []byte("linux"), []byte("limux"))
 		}, want: "sha256"},
-		"another manifest":     {ref: "@" + sum([]byte("x")).String(), change: func(s map[string][]byte, m, _, _ string) { s["team/app/manifests/"+sum([]byte("x")).String()] = s[m] }, want: "does not match requested digest"},
-		"more layers than are": {manifest: func(m *v1.Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }, want: "configuration lists 1 layers, manifest 2"},
-		"a layer of no kind":   {manifest: func(m *v1.Manifest) { m.Layers[0].MediaType = "text/html" }, want: `media type "text/html"`},
+		"another manifest":                  {ref: "@" + sum([]byte("x")).String(), change: func(s map[string][]byte, m, _, _ string) { s["team/app/manifests/"+sum([]byte("x")).String()] = s[m] }, want: "does not match requested digest"},
+		"more layers than the manifest has": {manifest: func(m *v1.Manifest) { m.Layers = append(m.Layers, m.Layers[0]) }, want: "configuration lists 1 layers, manifest 2"},
+		"a layer of an unknown media type":  {manifest: func(m *v1.Manifest) { m.Layers[0].MediaType = "text/html" }, want: `media type "text/html"`},
 		"layer from another host": {manifest: func(m *v1.Manifest) { m.Layers[0].URLs = []string{"http://169.254.169.254/secret"} },
 			want: "only the image's own registry is supported"},
 		"a huge configuration": {manifest: func(m *v1.Manifest) { m.Config.Size = 1 << 40 }, want: "configuration has 1099511627776 bytes"},
@@ -111,7 +111,7 @@ func TestImageService(t *testing.T) {
 	}
 	auth := &cri.AuthConfig{Username: "ann", Password: "pw"}
 	if _, err := s.PullImage(t.Context(), &cri.ImageSpec{Image: r.Host() + "/team/app:2"}, auth, nil); status.Code(err) != codes.NotFound {
-		t.Errorf("a tag that is not there: %v", err)
+		t.Errorf("a missing tag: %v", err)
 	}
 	id, err := s.PullImage(t.Context(), spec, auth, nil)
 	if err != nil {

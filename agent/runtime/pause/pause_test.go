@@ -48,7 +48,7 @@ func TestPauseExitsOnSignals(t *testing.T) {
 // As process 1 it receives signals that the kernel would otherwise drop.
 func TestPauseExitsAsPID1(t *testing.T) {
 	if os.Getuid() != 0 {
-		testkit.SkipOrFail(t, "root", "a pid namespace is made by root")
+		testkit.SkipOrFail(t, "root", "creating a PID namespace requires root")
 	}
 	cmd := exec.Command(writeProgram(t))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}

@@ -42,10 +42,10 @@ func TestUpstreamEvents(t *testing.T) {
 		"something else":    {event("f", "Killing", "p", "Stopping container c", nil), "", "", ""},
 		"a node":            {event("g", "Evicted", "p", "", func(e *corev1.Event) { e.InvolvedObject.Kind = "Node" }), "", "", ""},
 		"another namespace": {event("i", "Evicted", "p", "", func(e *corev1.Event) { e.InvolvedObject.Namespace = "other" }), "", "", ""},
-		"a clock ahead": {event("j", "Evicted", "p", "", func(e *corev1.Event) {
+		"a clock that is ahead": {event("j", "Evicted", "p", "", func(e *corev1.Event) {
 			e.CreationTimestamp, e.EventTime = metav1.NewTime(at.Add(-time.Second)), metav1.NewMicroTime(at.AddDate(100, 0, 0))
 		}), "Pressure", "", ""},
-		"a record that is not": {event("h", "Preempted", "p", "", func(e *corev1.Event) { e.Annotations = map[string]string{journal.Annotation: "{}"} }), "", "", ""},
+		"a malformed record": {event("h", "Preempted", "p", "", func(e *corev1.Event) { e.Annotations = map[string]string{journal.Annotation: "{}"} }), "", "", ""},
 	} {
 		d := fromEvent(tc.event)
 		if tc.cause == "" {

@@ -141,12 +141,12 @@ func TestDaylightSavingTime(t *testing.T) {
 		"2026-07-10T00:00:00Z": "2026-07-10T02:30:00+02:00",
 	} {
 		if got := workload.LastDue(s, at(since), at(since).Add(20*time.Hour)); !got.Equal(at(want)) {
-			t.Errorf("after %s it is due at %v, want %s", since, got, want)
+			t.Errorf("after %s the next Job is due at %v, want %s", since, got, want)
 		}
 	}
 	// 2026-03-29: the clock jumps from 2:00 to 3:00.
 	if got := workload.LastDue(s, at("2026-03-28T12:00:00Z"), at("2026-03-30T12:00:00Z")); !got.Equal(at("2026-03-30T02:30:00+02:00")) {
-		t.Errorf("after the jump it is due at %v", got)
+		t.Errorf("after the clock jump the next Job is due at %v", got)
 	}
 	every := &batchv1.CronJob{Spec: batchv1.CronJobSpec{Schedule: "@every 90m"}}
 	every.CreationTimestamp.Time = at("2026-01-01T00:10:00Z")
@@ -154,6 +154,6 @@ func TestDaylightSavingTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := workload.LastDue(s, every.CreationTimestamp.Time, at("2026-01-01T05:00:00Z")); !got.Equal(at("2026-01-01T04:40:00Z")) {
-		t.Errorf("every 90 minutes from 0:10 it is due at %v, want 4:40", got)
+		t.Errorf("every 90 minutes from 0:10: due at %v, want 4:40", got)
 	}
 }

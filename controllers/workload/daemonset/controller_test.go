@@ -80,7 +80,7 @@ func TestRolloutAndRollback(t *testing.T) {
 		want(s, "made", "a agent:1", "b agent:1")
 		s.AddNode("c")
 		s.Settle(10 * time.Second)
-		want(s, "a node came", "a agent:1", "b agent:1", "c agent:1")
+		want(s, "a node was added", "a agent:1", "b agent:1", "c agent:1")
 		image(s, "agent:2")
 		want(s, "rolled out", "a agent:2", "b agent:2", "c agent:2")
 		if st := now(s).Status; st.DesiredNumberScheduled != 3 || st.UpdatedNumberScheduled != 3 || st.NumberAvailable != 3 {
@@ -108,7 +108,7 @@ func TestRolloutAndRollback(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Settle(10 * time.Second)
-		want(s, "a node does not bear them any more", "a agent:1", "c agent:1")
+		want(s, "a node no longer matches", "a agent:1", "c agent:1")
 	})
 }
 
@@ -134,6 +134,6 @@ func TestBackoffOnEvictingNode(t *testing.T) {
 		}
 		s.SetPodHook(nil)
 		s.Settle(15 * time.Minute)
-		want(s, "the node is well again", "a agent:1", "b agent:1")
+		want(s, "the backoff has ended", "a agent:1", "b agent:1")
 	})
 }

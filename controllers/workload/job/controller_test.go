@@ -87,7 +87,7 @@ func TestCompletionAndTTL(t *testing.T) {
 		}
 		s.Settle(2 * time.Minute)
 		if _, err := s.BatchV1().Jobs(workloadtest.Namespace).Get(t.Context(), "sum", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			t.Errorf("still exists after its TTL: %v", err)
+			t.Errorf("the Job still exists after its TTL: %v", err)
 		}
 	})
 }

@@ -120,12 +120,12 @@ func TestOrderedPodsAndClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Settle(time.Minute)
-		want(s, "one below the partition is made again as it was", "store-0 store:2", "store-1 store:2", "store-2 store:3")
+		want(s, "a pod below the partition is recreated with the old revision", "store-0 store:2", "store-1 store:2", "store-2 store:3")
 		one := int32(1)
 		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &one })
 		want(s, "scaled down", "store-0 store:2")
 		if got, all := claims(s), []string{"data-store-0", "data-store-1", "data-store-2"}; !slices.Equal(got, all) {
-			t.Errorf("the claims are %q, want %q: they stay", got, all)
+			t.Errorf("the claims are %q, want %q: claims are retained", got, all)
 		}
 	})
 }
@@ -145,12 +145,12 @@ func TestClaimRetentionPolicy(t *testing.T) {
 			t.Errorf("scaled down, the claims are %q, want %q", got, all)
 		}
 		change(s, func(set *appsv1.StatefulSet) { set.Spec.Replicas = &two })
-		want(s, "its predecessor's claim is about to go", "store-0 store:1")
+		want(s, "its predecessor's claim is terminating", "store-0 store:1")
 		if err := s.CoreV1().PersistentVolumeClaims(workloadtest.Namespace).Delete(t.Context(), "data-store-1", metav1.DeleteOptions{}); err != nil { // as the garbage collector does
 			t.Fatal(err)
 		}
 		s.Settle(time.Minute)
-		want(s, "it is gone", "store-0 store:1", "store-1 store:1")
+		want(s, "the pod is deleted", "store-0 store:1", "store-1 store:1")
 	})
 }
 

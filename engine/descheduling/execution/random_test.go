@@ -17,7 +17,7 @@ import (
 func (w *testCluster) do(a Action) {
 	fails := w.flaky && w.IntN(8) == 0
 	if fails && w.IntN(2) == 0 {
-		w.m.HandleResult(w.now, a.ActionID(), Result{Message: "the API server is not to be reached"})
+		w.m.HandleResult(w.now, a.ActionID(), Result{Message: "the API server cannot be reached"})
 		return
 	}
 	answer := Result{Done: true}
@@ -264,7 +264,7 @@ func TestNoFutileMovesWithoutOtherActors(t *testing.T) {
 		}
 		t.Logf("soak: %s: %v", mode, sum)
 		if sum[Moved] < 50 {
-			t.Errorf("%s: the test has lost its coverage: %v", mode, sum)
+			t.Errorf("%s: the test no longer covers this: %v", mode, sum)
 		}
 	}
 }
@@ -320,7 +320,7 @@ func TestInvariantsWithOtherActors(t *testing.T) {
 	t.Logf("soak: %v", sum)
 	for _, o := range []Outcome{Moved, Abandoned, PlacedElsewhere} {
 		if sum[o] == 0 {
-			t.Errorf("the test has lost its coverage: no move is %s: %v", o, sum)
+			t.Errorf("the test no longer covers this: no move is %s: %v", o, sum)
 		}
 	}
 }

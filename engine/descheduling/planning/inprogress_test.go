@@ -72,15 +72,15 @@ func TestEachPodUsesItsSchedulersProfile(t *testing.T) {
 	p := New(snap, s, Options{Now: now, Profiles: both, SchedulersWithoutHolds: map[string]bool{"other": true}})
 	p.SetExcluded(snap.Nodes[0], true) // a must be emptied, although both schedulers prefer it
 	if to, _ := p.Move("S", "p", candidate(snap, "our-1")); to == nil || to.Name != "b" || p.Plan().Moves[0].Mode != WithHolds {
-		t.Errorf("ours: to %v, %+v", to, p.Plan())
+		t.Errorf("a move of this planner: to %v, %+v", to, p.Plan())
 	}
 	if to, went := p.Move("S", "p", candidate(snap, "their-1")); went || p.Plan().Refused[0].Reason != WouldReturn && p.Plan().Refused[0].Reason != NoOtherNode {
-		t.Errorf("theirs: to %v, %+v", to, p.Plan().Refused)
+		t.Errorf("a pod of another actor: to %v, %+v", to, p.Plan().Refused)
 	}
 	s.UpsertPod(aPod("heavy-1", "a", 2900))
 	snap = snapshot(s)
 	p = New(snap, s, Options{Now: now, Profiles: both, SchedulersWithoutHolds: map[string]bool{"other": true}})
 	if to, _ := p.Move("S", "p", candidate(snap, "their-1")); to == nil || p.Plan().Moves[0].Mode != WithoutHolds || len(p.Plan().Moves[0].TopNodes) != 1 {
-		t.Errorf("theirs, with a being full: to %v, %+v", to, p.Plan())
+		t.Errorf("a pod of another actor, a full: to %v, %+v", to, p.Plan())
 	}
 }

@@ -57,7 +57,7 @@ func TestPlansMatchReferenceEvaluator(t *testing.T) {
 		moves, refused = moves+len(got.Moves), refused+len(got.Refused)
 	}
 	if t.Logf("%d moves, %d refused", moves, refused); moves < 300 || refused < 300 {
-		t.Errorf("the test has lost its coverage")
+		t.Errorf("the test no longer covers this")
 	}
 }
 

@@ -43,7 +43,7 @@ func TestInvariants(t *testing.T) {
 	}
 	for _, s := range allStrategies(rand.New(rand.NewPCG(0, 0))) {
 		if moves[s.Name()] < 10 {
-			t.Errorf("%s moved %d pods in total; the test has lost its coverage", s.Name(), moves[s.Name()])
+			t.Errorf("%s moved %d pods in total; the test no longer covers this", s.Name(), moves[s.Name()])
 		}
 	}
 }
@@ -58,7 +58,7 @@ func findViolations(s *descheduling.Snapshot, p *descheduling.Policy, moves []de
 		f := m.Pod.Details
 		switch {
 		case pods[m.Pod]:
-			out = append(out, "Filtered: "+m.Pod.Name+" went twice")
+			out = append(out, "Filtered: "+m.Pod.Name+" was evicted twice")
 		case m.Node.Name != m.Pod.NodeName || !slices.Contains(m.Node.Pods, m.Pod):
 			out = append(out, "Filtered: "+m.Pod.Name+" is not on "+m.Node.Name)
 		case f.EvictAnyway:
@@ -73,7 +73,7 @@ func findViolations(s *descheduling.Snapshot, p *descheduling.Policy, moves []de
 	over := func(limit *int, what string, counts map[string]int) {
 		for name, n := range counts {
 			if limit != nil && n > *limit {
-				out = append(out, fmt.Sprintf("Limited: %d pods of %s %s, %d may go", n, what, name, *limit))
+				out = append(out, fmt.Sprintf("Limited: %d pods of %s %s, at most %d", n, what, name, *limit))
 			}
 		}
 	}

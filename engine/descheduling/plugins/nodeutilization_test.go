@@ -34,19 +34,19 @@ func TestLowNodeUtilization(t *testing.T) {
 		nodes func([]*descheduling.Node)
 		want  string
 	}{
-		"until the target is reached":   {s: LowNodeUtilization{Thresholds: from, Targets: to}, want: "a b"},
-		"none underutilized":            {s: LowNodeUtilization{Thresholds: percents(10), Targets: to}},
-		"none overutilized":             {s: LowNodeUtilization{Thresholds: from, Targets: percents(100)}},
-		"at the threshold is below":     {s: LowNodeUtilization{Thresholds: percents(12.5), Targets: to}, want: "a b"},
-		"not more than numberOfNodes":   {s: LowNodeUtilization{Thresholds: from, Targets: to, NumberOfNodes: 1}},
-		"one per node":                  {s: LowNodeUtilization{Thresholds: from, Targets: to, PerNode: limit(1)}, want: "a"},
-		"excluded namespace":            {s: LowNodeUtilization{Thresholds: from, Targets: to, ExcludeNamespaces: []string{"default"}}},
-		"cordoned":                      {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Unschedulable = true }},
-		"taints that are not tolerated": {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k"}} }},
-		"underutilized nodes are full":  {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
-		"around the average of 54 %":    {s: LowNodeUtilization{Thresholds: percents(40), Targets: percents(20), Deviation: true}, want: "a b"},
-		"pods":                          {s: LowNodeUtilization{Thresholds: Thresholds{{"pods", 1}}, Targets: Thresholds{{"pods", 3}}}, want: "a"},
-		"metrics are missing":           {s: LowNodeUtilization{Thresholds: from, Targets: to, UseMetrics: true}},
+		"evicts until the target is reached": {s: LowNodeUtilization{Thresholds: from, Targets: to}, want: "a b"},
+		"none underutilized":                 {s: LowNodeUtilization{Thresholds: percents(10), Targets: to}},
+		"none overutilized":                  {s: LowNodeUtilization{Thresholds: from, Targets: percents(100)}},
+		"at the threshold is below":          {s: LowNodeUtilization{Thresholds: percents(12.5), Targets: to}, want: "a b"},
+		"not more than numberOfNodes":        {s: LowNodeUtilization{Thresholds: from, Targets: to, NumberOfNodes: 1}},
+		"at most one per node":               {s: LowNodeUtilization{Thresholds: from, Targets: to, PerNode: limit(1)}, want: "a"},
+		"excluded namespace":                 {s: LowNodeUtilization{Thresholds: from, Targets: to, ExcludeNamespaces: []string{"default"}}},
+		"cordoned":                           {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Unschedulable = true }},
+		"taints that are not tolerated":      {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k"}} }},
+		"underutilized nodes have no room":   {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
+		"around the average of 54 %":         {s: LowNodeUtilization{Thresholds: percents(40), Targets: percents(20), Deviation: true}, want: "a b"},
+		"pods":                               {s: LowNodeUtilization{Thresholds: Thresholds{{"pods", 1}}, Targets: Thresholds{{"pods", 3}}}, want: "a"},
+		"metrics are missing":                {s: LowNodeUtilization{Thresholds: from, Targets: to, UseMetrics: true}},
 	} {
 		nodes := numbered(3)
 		if c.nodes != nil {
@@ -78,12 +78,12 @@ func TestHighNodeUtilization(t *testing.T) {
 		change func(*descheduling.Snapshot)
 		want   string
 	}{
-		"the emptiest first":          {s: HighNodeUtilization{Thresholds: percents(30)}, want: "c d b"},
+		"the emptiest node first":     {s: HighNodeUtilization{Thresholds: percents(30)}, want: "c d b"},
 		"only pods with requests":     {s: HighNodeUtilization{Thresholds: percents(30), OnlyThresholdingResources: true}, want: "c b"},
 		"not more than numberOfNodes": {s: HighNodeUtilization{Thresholds: percents(30), NumberOfNodes: 2}},
-		"all are below":               {s: HighNodeUtilization{Thresholds: percents(100)}},
+		"all nodes are below":         {s: HighNodeUtilization{Thresholds: percents(100)}},
 		"excluded namespace":          {s: HighNodeUtilization{Thresholds: percents(30), ExcludeNamespaces: []string{"default"}}},
-		"no other node":               {s: HighNodeUtilization{Thresholds: percents(30)}, change: func(s *descheduling.Snapshot) { s.Nodes[0].Unschedulable = true }},
+		"no destination":              {s: HighNodeUtilization{Thresholds: percents(30)}, change: func(s *descheduling.Snapshot) { s.Nodes[0].Unschedulable = true }},
 	} {
 		s := testSnapshot(numbered(3), testPod("a", "n1", asks(2)), testPod("b", "n2", asks(1)), testPod("c", "n3", asks(0.5)), testPod("d", "n3"))
 		if c.change != nil {
@@ -105,8 +105,8 @@ func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
 		want   string
 	}{
 		"all are evicted":               {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, want: "b c"},
-		"one is refused":                {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, refuse: "c"},
-		"one is protected":              {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", stays)}},
+		"one eviction is refused":       {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, refuse: "c"},
+		"one pod is protected":          {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", stays)}},
 		"DaemonSet pods do not count":   {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", daemon)}, want: "b"},
 		"terminating pods do not count": {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", func(p *descheduling.Pod) { p.Deleting = true })}, want: "b"},
 	} {

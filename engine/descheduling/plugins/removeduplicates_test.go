@@ -34,19 +34,19 @@ func TestDuplicates(t *testing.T) {
 		pods []*descheduling.Pod
 		want string
 	}{
-		"three pods on one of three nodes":  {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1")}, want: "b c"},
-		"two each are even":                 {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n2"), testPod("d", "n2"), testPod("e", "n3"), testPod("f", "n3")}},
-		"average rounded up":                {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n2")}, want: "c"},
-		"other images":                      {pods: []*descheduling.Pod{testPod("a", "n1", images("x")), testPod("b", "n1", images("y"))}},
-		"images in another order":           {pods: []*descheduling.Pod{testPod("a", "n1", images("x", "y")), testPod("b", "n1", images("y", "x"))}, want: "b"},
-		"another namespace":                 {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1", elsewhere)}},
-		"another kind of the same name":     {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1", owners("Job/rs"))}},
-		"excluded kind":                     {s: RemoveDuplicates{ExcludeOwnerKinds: []string{"ReplicaSet"}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
-		"excluded namespace":                {s: RemoveDuplicates{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
-		"one owner in common is not enough": {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("X/x"))}},
-		"all owners in common, once":        {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("Y/y", "X/x"))}, want: "b"},
-		"no other node":                     {pods: []*descheduling.Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
-		"protected pods are not counted":    {pods: []*descheduling.Pod{testPod("a", "n1", func(p *descheduling.Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
+		"three pods on one of three nodes":            {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1")}, want: "b c"},
+		"two pods per node are balanced":              {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n2"), testPod("d", "n2"), testPod("e", "n3"), testPod("f", "n3")}},
+		"average rounded up":                          {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n2")}, want: "c"},
+		"other images":                                {pods: []*descheduling.Pod{testPod("a", "n1", images("x")), testPod("b", "n1", images("y"))}},
+		"images in another order":                     {pods: []*descheduling.Pod{testPod("a", "n1", images("x", "y")), testPod("b", "n1", images("y", "x"))}, want: "b"},
+		"another namespace":                           {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1", elsewhere)}},
+		"an owner of another kind with the same name": {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1", owners("Job/rs"))}},
+		"excluded kind":                               {s: RemoveDuplicates{ExcludeOwnerKinds: []string{"ReplicaSet"}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
+		"excluded namespace":                          {s: RemoveDuplicates{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
+		"one owner in common is not enough":           {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("X/x"))}},
+		"all owners in common, once":                  {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("Y/y", "X/x"))}, want: "b"},
+		"no other node":                               {pods: []*descheduling.Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
+		"protected pods are not counted":              {pods: []*descheduling.Pod{testPod("a", "n1", func(p *descheduling.Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
 	} {
 		nodes := labeledNodes()
 		if got := evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {

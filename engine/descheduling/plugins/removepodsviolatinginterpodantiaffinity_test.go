@@ -67,7 +67,7 @@ func TestAntiAffinityIndex(t *testing.T) {
 		}))
 	}
 	if found < 10000 || moved < 250 {
-		t.Errorf("only %d conflicts, %d moves; the test has lost its coverage", found, moved)
+		t.Errorf("only %d conflicts, %d moves; the test no longer covers this", found, moved)
 	}
 }
 

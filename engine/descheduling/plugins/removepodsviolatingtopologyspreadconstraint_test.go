@@ -59,17 +59,17 @@ func TestSpread(t *testing.T) {
 		pods  []*descheduling.Pod
 		gone  int
 	}{
-		"4-1-0: two":                  {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0), gone: 2},
-		"2-1-1 is within the skew":    {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 2, 1, 1)},
-		"maxSkew 3":                   {s: hard, pods: podsPerZone(spreading("web", "zone", 3), 4, 1, 1)},
-		"soft is not selected":        {s: hard, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0)},
-		"soft is selected":            {s: RemovePodsViolatingTopologySpreadConstraint{Soft: true}, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0), gone: 2},
-		"no node has the key":         {s: hard, pods: podsPerZone(spreading("web", "rack", 1), 4, 1, 0)},
-		"empty domain with a taint":   {s: hard, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0)},
-		"empty domain, taint ignored": {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0), gone: 2},
-		"empty domain, nodes ignored": {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.HonorTaints = true }), 3, 3, 0)},
-		"pods limited to two zones":   {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, pods: podsPerZone(onlyAB, 2, 2, 0)},
-		"other namespaces":            {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true, Scope: descheduling.Scope{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}}, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0)},
+		"4-1-0: two":                     {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0), gone: 2},
+		"2-1-1 is within the skew":       {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 2, 1, 1)},
+		"maxSkew 3":                      {s: hard, pods: podsPerZone(spreading("web", "zone", 3), 4, 1, 1)},
+		"ScheduleAnyway is not selected": {s: hard, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0)},
+		"ScheduleAnyway is selected":     {s: RemovePodsViolatingTopologySpreadConstraint{Soft: true}, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0), gone: 2},
+		"no node has the key":            {s: hard, pods: podsPerZone(spreading("web", "rack", 1), 4, 1, 0)},
+		"empty domain with a taint":      {s: hard, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0)},
+		"empty domain, taint ignored":    {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0), gone: 2},
+		"empty domain, nodes ignored":    {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.HonorTaints = true }), 3, 3, 0)},
+		"pods limited to two zones":      {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, pods: podsPerZone(onlyAB, 2, 2, 0)},
+		"other namespaces":               {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true, Scope: descheduling.Scope{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}}, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0)},
 	} {
 		nodes := zoned(3)
 		if c.nodes != nil {

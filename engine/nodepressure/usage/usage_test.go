@@ -115,7 +115,7 @@ func TestNodeObservation(t *testing.T) {
 			sum += after.Signals[nodepressure.ImageFsAvailable].Available - o.Signals[nodepressure.ImageFsAvailable].Available
 		}
 		if sum != 30*gi {
-			t.Errorf("%q: collecting freed %d GiB, want 30", capacity, sum/gi)
+			t.Errorf("%q: garbage collection freed %d GiB, want 30", capacity, sum/gi)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestAvoidHold(t *testing.T) {
 	build.Expect(t, "another owner's", build.Verdicts(decide(t, s, build.Pod("p", withOwner("db")))), "")
 	build.Expect(t, "no owner", build.Verdicts(decide(t, s, build.Pod("p"))), "")
 	s.ExpireHolds(time.Unix(1000, 0))
-	build.Expect(t, "after its end", build.Verdicts(decide(t, s, build.Pod("p", withOwner("web")))), "")
+	build.Expect(t, "after the Hold has ended", build.Verdicts(decide(t, s, build.Pod("p", withOwner("web")))), "")
 }
 
 func TestReserveHoldKeepsCapacity(t *testing.T) {
@@ -34,7 +34,7 @@ func TestReserveHoldKeepsCapacity(t *testing.T) {
 	s := build.NewState(build.Node("a"))
 	s.UpsertHold(build.NewHold(model.Reserve, "web", "a", build.Pod("victim", big, withPriority(5))))
 	build.Expect(t, "a stranger", build.Verdicts(decide(t, s, build.Pod("p", big, withPriority(5)))), "a NodeResourcesFit (U): Insufficient cpu")
-	build.Expect(t, "a more important one", build.Verdicts(decide(t, s, build.Pod("p", big, withPriority(6)))), "")
+	build.Expect(t, "a pod of higher priority", build.Verdicts(decide(t, s, build.Pod("p", big, withPriority(6)))), "")
 	first := build.Pod("first", big, withPriority(5), withOwner("web"))
 	build.Expect(t, "the replacement", build.Verdicts(decide(t, s, first)), "")
 	if err := s.Assume(first, "a"); err != nil {
@@ -45,7 +45,7 @@ func TestReserveHoldKeepsCapacity(t *testing.T) {
 	}
 	build.Expect(t, "beside it", build.Verdicts(decide(t, s, build.Pod("p", build.Requests(1000, 0)))), "")
 	s.Forget("first")
-	build.Expect(t, "once it is forgotten", build.Verdicts(decide(t, s, build.Pod("p", build.Requests(2000, 0), withPriority(5)))), "a NodeResourcesFit (U): Insufficient cpu")
+	build.Expect(t, "after the replacement is forgotten", build.Verdicts(decide(t, s, build.Pod("p", build.Requests(2000, 0), withPriority(5)))), "a NodeResourcesFit (U): Insufficient cpu")
 }
 
 func createdAt(at int64) build.PodOption { return func(p *model.Pod) { p.Created = time.Unix(at, 0) } }
@@ -65,16 +65,16 @@ func TestReplacementUsesReservedNode(t *testing.T) {
 	}
 	choice("a stranger", "b", createdAt(10))
 	choice("another owner's", "b", withOwner("db"), createdAt(10))
-	choice("one that was there before", "b", withOwner("web"), createdAt(9))
+	choice("a pod created before the displacement", "b", withOwner("web"), createdAt(9))
 	choice("the replacement", "a", withOwner("web"), createdAt(10))
-	choice("one that is too big for the place", "b", withOwner("web"), createdAt(10), build.Requests(2500, 0))
+	choice("a pod larger than the reservation", "b", withOwner("web"), createdAt(10), build.Requests(2500, 0))
 	if rec := decide(t, s, build.Pod("p", build.Requests(1000, 0), withOwner("web"), createdAt(10))); !rec.ReservedFirst || len(rec.Nodes) != 1 {
-		t.Errorf("the held node is not taken first: %+v", rec)
+		t.Errorf("the reserved node is not chosen first: %+v", rec)
 	}
 	if err := s.Assume(build.Pod("big", build.Requests(1500, 0), withPriority(6)), "a"); err != nil {
 		t.Fatal(err)
 	}
-	choice("the replacement, outranked", "b", withOwner("web"), createdAt(10))
+	choice("the replacement, with a pod of higher priority", "b", withOwner("web"), createdAt(10))
 	s.Forget("big")
 	s.UpsertHold(build.ForVictim(build.NewHold(model.Avoid, "web", "a", nil), "", 0))
 	choice("the replacement, if its owner avoids the node", "b", withOwner("web"), createdAt(10))
@@ -82,10 +82,10 @@ func TestReplacementUsesReservedNode(t *testing.T) {
 	if err := s.Assume(build.Pod("first", build.Requests(1000, 0), withOwner("web"), createdAt(10)), "a"); err != nil {
 		t.Fatal(err)
 	}
-	choice("the second one", "b", withOwner("web"), createdAt(11))
+	choice("the second replacement", "b", withOwner("web"), createdAt(11))
 	s.Forget("first")
 	s.ExpireHolds(time.Unix(1000, 0))
-	choice("after the end", "b", withOwner("web"), createdAt(10))
+	choice("after the Hold has ended", "b", withOwner("web"), createdAt(10))
 }
 
 func TestReservationOfStatefulSetPod(t *testing.T) {
@@ -98,7 +98,7 @@ func TestReservationOfStatefulSetPod(t *testing.T) {
 	s.UpsertHold(h)
 	of := func(p *model.Pod) { p.Owner = model.Owner{Kind: "StatefulSet", Name: "web", UID: "web"} }
 	other, namesake := build.Pod("web-2", of, createdAt(11), build.Requests(1000, 0)), build.Pod("web-1", of, createdAt(12), build.Requests(1000, 0))
-	build.Expect(t, "another pod of it", decide(t, s, other).Choice, "b")
+	build.Expect(t, "another pod of the owner", decide(t, s, other).Choice, "b")
 	if err := s.Assume(other, "b"); err != nil {
 		t.Fatal(err)
 	}

@@ -31,19 +31,19 @@ func TestInterPodAffinity(t *testing.T) {
 		pod   build.PodOption
 		want  string
 	}{
-		"affinity reaches the whole domain only":               {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db")), "b" + farOff + "; c" + farOff},
-		"affinity needs a matching pod":                        {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "db")), "a" + farOff + "; b" + farOff + "; c" + farOff},
-		"the first pod of a self-affine group fits any domain": {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "web")), "c" + farOff},
-		"self-affinity with a matching pod":                    {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.Near("zone", "web")), "b" + farOff + "; c" + farOff},
-		"pod on a node without the key":                        {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.Near("zone", "web")), "c" + farOff},
-		"a pod must match all terms":                           {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db"), build.Near(framework.HostnameKey, "web")), "a" + farOff + "; b" + farOff + "; c" + farOff},
-		"anti-affinity keeps off the domain":                   {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db")), "a" + tooNear},
-		"nodes without the key are free":                       {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.Near("zone", "db")), ""},
-		"the anti-affinity of others counts as well":           {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))), build.App("web"), "b" + unwanted},
-		"self-affinity of a pod that does not match itself":    {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "db"))), build.App("web"), ""},
-		"a term without selector matches no pod":               {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", nowhere)), ""},
-		"affinity is looked at before anti-affinity":           {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) { with(build.Near("zone", "z"))(p); without(build.Near("zone", "db"))(p) }, "a" + farOff + "; b" + farOff + "; c" + farOff},
-		"own anti-affinity is looked at before the other's":    {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.Near("zone", "web"))), without(build.Near("zone", "db")), "a" + tooNear},
+		"affinity covers the whole domain, and only that":                 {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db")), "b" + farOff + "; c" + farOff},
+		"affinity needs a matching pod":                                   {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "db")), "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"the first pod of a self-affine group fits any domain":            {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "web")), "c" + farOff},
+		"self-affinity with a matching pod":                               {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.Near("zone", "web")), "b" + farOff + "; c" + farOff},
+		"pod on a node without the key":                                   {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.Near("zone", "web")), "c" + farOff},
+		"a pod must match all terms":                                      {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db"), build.Near(framework.HostnameKey, "web")), "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"anti-affinity excludes the domain":                               {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db")), "a" + tooNear},
+		"nodes without the key are not excluded":                          {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.Near("zone", "db")), ""},
+		"anti-affinity of existing pods counts as well":                   {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))), build.App("web"), "b" + unwanted},
+		"self-affinity of a pod that does not match itself":               {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "db"))), build.App("web"), ""},
+		"a term without selector matches no pod":                          {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", nowhere)), ""},
+		"affinity is checked before anti-affinity":                        {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) { with(build.Near("zone", "z"))(p); without(build.Near("zone", "db"))(p) }, "a" + farOff + "; b" + farOff + "; c" + farOff},
+		"the pod's anti-affinity is checked before that of existing pods": {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.Near("zone", "web"))), without(build.Near("zone", "db")), "a" + tooNear},
 	} {
 		t.Run(name, func(t *testing.T) {
 			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(append(zones, tc.there)...), build.Pod("p", build.App("web"), tc.pod))), tc.want)
@@ -68,16 +68,16 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 		own   build.PodOption
 		want  string
 	}{
-		"another namespace does not count":         {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db")), ""},
-		"namespace by name":                        {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", names("red"))), "a" + tooNear},
-		"namespace by labels":                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), "a" + tooNear},
-		"namespace without the labels":             {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
-		"an empty selector means all, known or no": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(&model.Selector{}))), "a" + tooNear},
-		"namespace selector without a match":       {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(notTeam))), "a" + tooNear},
-		"even where there are labels":              {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(notTeam))), "a" + tooNear},
-		"unknown namespace":                        {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
-		"namespace labels for other pods' terms":   {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", selects(notTeam)))), build.App("web"), "a" + unwanted},
-		"namespace name for other pods' terms":     {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", names("red")))), build.App("web"), ""},
+		"another namespace does not count":                       {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db")), ""},
+		"namespace by name":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", names("red"))), "a" + tooNear},
+		"namespace by labels":                                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), "a" + tooNear},
+		"namespace without the labels":                           {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
+		"an empty selector selects all namespaces, known or not": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(&model.Selector{}))), "a" + tooNear},
+		"namespace selector without a match":                     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(notTeam))), "a" + tooNear},
+		"a nil selector selects no namespace":                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(notTeam))), "a" + tooNear},
+		"unknown namespace":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
+		"namespace labels for other pods' terms":                 {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", selects(notTeam)))), build.App("web"), "a" + unwanted},
+		"namespace name for other pods' terms":                   {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", names("red")))), build.App("web"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), model.Namespace{Name: "default"},
@@ -120,18 +120,18 @@ func TestInterPodScore(t *testing.T) {
 		config func(*framework.Config)
 		want   string
 	}{
-		"preferred company draws":               {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=0 c=0"},
-		"each pod counts":                       {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=100 c=0"},
-		"avoided company puts off":              {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.Near("zone", "db")), hard(1), "a=0 b=200 c=200"},
-		"other pods' preferred affinity":        {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
-		"other pods' preferred anti-affinity":   {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
-		"other pods' required affinity":         {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
-		"by the profile's weight":               {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
-		"not with weight 0":                     {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web")))}, build.App("web"), hard(0), ""},
-		"no terms":                              {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, build.App("web"), hard(1), ""},
-		"others' preferences can be ignored":    {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), ignore, ""},
-		"not for pods with preferred terms":     {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, prefers(1, build.Near("zone", "no")), ignore, "a=200 b=0 c=0"},
-		"sums that cancel out are still scored": {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) { prefers(2, build.Near("zone", "db"))(p); avoids(2, build.Near("zone", "db"))(p) }, hard(1), "a=0 b=0 c=0"},
+		"preferred affinity raises the score":         {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=0 c=0"},
+		"each pod counts":                             {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=100 c=0"},
+		"preferred anti-affinity lowers the score":    {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, avoids(5, build.Near("zone", "db")), hard(1), "a=0 b=200 c=200"},
+		"other pods' preferred affinity":              {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=200 b=0 c=0"},
+		"other pods' preferred anti-affinity":         {[]any{build.Pod("x", build.OnNode("a"), avoids(3, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=0 b=200 c=200"},
+		"other pods' required affinity":               {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(1), "a=100 b=200 c=0"},
+		"by the profile's weight":                     {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web"))), build.Pod("y", build.OnNode("b"), prefers(2, build.Near("zone", "web")))}, build.App("web"), hard(4), "a=200 b=100 c=0"},
+		"not with weight 0":                           {[]any{build.Pod("x", build.OnNode("a"), with(build.Near("zone", "web")))}, build.App("web"), hard(0), ""},
+		"no terms":                                    {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, build.App("web"), hard(1), ""},
+		"preferences of existing pods can be ignored": {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, build.App("web"), ignore, ""},
+		"not for pods with preferred terms":           {[]any{build.Pod("x", build.OnNode("a"), prefers(3, build.Near("zone", "web")))}, prefers(1, build.Near("zone", "no")), ignore, "a=200 b=0 c=0"},
+		"sums that cancel out are still scored":       {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) { prefers(2, build.Near("zone", "db"))(p); avoids(2, build.Near("zone", "db"))(p) }, hard(1), "a=0 b=0 c=0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := decide(t, build.NewState(append(tc.there, zones...)...), build.Pod("p", build.App("web"), tc.pod), tc.config)

@@ -28,15 +28,15 @@ func TestNodeAffinity(t *testing.T) {
 		pod  build.PodOption
 		want string
 	}{
-		"all labels of the selector must be there": {build.Spec(func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}} }), "b" + refused},
-		"terms are alternatives":                   {requiring(build.LabelIn("disk", "none"), build.LabelIn("disk", "ssd")), "b" + refused},
-		"a term is a conjunction":                  {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "disk", Op: model.Exists}, {Key: "cores", Op: model.DoesNotExist}}}), "a" + refused},
-		"Gt compares integers":                     {requiring(gt("8")), "b" + refused},
-		"Gt is strict":                             {requiring(gt("16")), "a" + refused + "; b" + refused},
-		"an empty term matches nothing":            {requiring(model.NodeSelectorTerm{}), "a" + refused + "; b" + refused},
-		"no terms match nothing":                   {requiring(), "a" + refused + "; b" + refused},
-		"a malformed term matches nothing":         {requiring(model.NodeSelectorTerm{Labels: gt("8").Labels, Malformed: true}), "a" + refused + "; b" + refused},
-		"NotIn metadata.name does not narrow":      {requiring(named(model.NotIn, "a")), "a" + refused},
+		"all labels of the selector are required": {build.Spec(func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}} }), "b" + refused},
+		"terms are alternatives":                  {requiring(build.LabelIn("disk", "none"), build.LabelIn("disk", "ssd")), "b" + refused},
+		"a term is a conjunction":                 {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "disk", Op: model.Exists}, {Key: "cores", Op: model.DoesNotExist}}}), "a" + refused},
+		"Gt compares integers":                    {requiring(gt("8")), "b" + refused},
+		"Gt is strict":                            {requiring(gt("16")), "a" + refused + "; b" + refused},
+		"an empty term matches nothing":           {requiring(model.NodeSelectorTerm{}), "a" + refused + "; b" + refused},
+		"no terms match nothing":                  {requiring(), "a" + refused + "; b" + refused},
+		"a malformed term matches nothing":        {requiring(model.NodeSelectorTerm{Labels: gt("8").Labels, Malformed: true}), "a" + refused + "; b" + refused},
+		"NotIn metadata.name does not narrow":     {requiring(named(model.NotIn, "a")), "a" + refused},
 		"preferred terms do not filter": {build.Spec(func(s *model.PodSpec) {
 			s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 1, Term: build.LabelIn("disk", "x")}}
 		}), ""},
@@ -55,11 +55,11 @@ func TestNodeNamesLimitTheSearch(t *testing.T) {
 		names string
 		want  string
 	}{
-		"by node name":                        {[]model.NodeSelectorTerm{named(model.In, "b")}, "[b]", "a PreFilterResult (UAU)"},
-		"known or not":                        {[]model.NodeSelectorTerm{named(model.In, "z")}, "[z]", "a PreFilterResult (UAU); b PreFilterResult (UAU)"},
-		"to all that any term does":           {[]model.NodeSelectorTerm{named(model.In, "b"), named(model.In, "a")}, "[a b]", ""},
-		"intersection of the names in a term": {[]model.NodeSelectorTerm{both}, "[b]", "a PreFilterResult (UAU)"},
-		"only if every term does": {[]model.NodeSelectorTerm{named(model.In, "b"), build.LabelIn("disk", "x")}, "[]",
+		"by metadata.name":                   {[]model.NodeSelectorTerm{named(model.In, "b")}, "[b]", "a PreFilterResult (UAU)"},
+		"names of missing nodes are ignored": {[]model.NodeSelectorTerm{named(model.In, "z")}, "[z]", "a PreFilterResult (UAU); b PreFilterResult (UAU)"},
+		"the union of the terms":             {[]model.NodeSelectorTerm{named(model.In, "b"), named(model.In, "a")}, "[a b]", ""},
+		"the intersection within a term":     {[]model.NodeSelectorTerm{both}, "[b]", "a PreFilterResult (UAU)"},
+		"only if every term has names": {[]model.NodeSelectorTerm{named(model.In, "b"), build.LabelIn("disk", "x")}, "[]",
 			"a NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,8 +94,8 @@ func TestPreferredNodeAffinity(t *testing.T) {
 	s := build.NewState(build.Node("a", build.Zone("z1"), build.Labelled("disk", "ssd")), build.Node("b", build.Zone("z1")), build.Node("c"))
 	z1, ssd := model.PreferredSchedulingTerm{Weight: 2, Term: build.LabelIn("zone", "z1")}, model.PreferredSchedulingTerm{Weight: 1, Term: build.LabelIn("disk", "ssd")}
 	build.Expect(t, "weights add up", build.Points(decide(t, s, build.Pod("p", prefers(z1, ssd))), decision.NodeAffinity), "a=200 b=132 c=0")
-	build.Expect(t, "nothing preferred, nothing scored", build.Points(decide(t, s, build.Pod("p")), decision.NodeAffinity), "")
-	build.Expect(t, "no node has it", build.Points(decide(t, s, build.Pod("p", prefers(model.PreferredSchedulingTerm{Weight: 5, Term: build.LabelIn("x", "y")}))), decision.NodeAffinity), "a=0 b=0 c=0")
+	build.Expect(t, "no preference: no score", build.Points(decide(t, s, build.Pod("p")), decision.NodeAffinity), "")
+	build.Expect(t, "no node matches", build.Points(decide(t, s, build.Pod("p", prefers(model.PreferredSchedulingTerm{Weight: 5, Term: build.LabelIn("x", "y")}))), decision.NodeAffinity), "a=0 b=0 c=0")
 
 	broken := build.Spec(func(s *model.PodSpec) {
 		s.ParseErrors = []model.ParseError{{Kind: model.ParseErrorPreferredNodeAffinity, Message: "no number"}}

@@ -30,15 +30,15 @@ func TestNodeResourcesFit(t *testing.T) {
 		pod  build.PodOption
 		want string
 	}{
-		"request equal to the free amount":      {gpus(1), build.Requests(3000, 6*gib), ""},
-		"request above the free amount":         {gpus(1), build.Requests(3001, 0), "a NodeResourcesFit (U): Insufficient cpu"},
-		"all that is short is named, in order":  {crowded, build.Requests(3001, 7*gib), "a NodeResourcesFit (U): Too many pods, Insufficient cpu, Insufficient memory"},
-		"above allocatable is not resolvable":   {gpus(1), build.Requests(4001, 7*gib), "a NodeResourcesFit (UAU): Insufficient cpu, Insufficient memory"},
-		"request equal to allocatable":          {gpus(1), build.Requests(4000, 0), "a NodeResourcesFit (U): Insufficient cpu"},
-		"resource that the node lacks":          {gpus(0), scalar("example.com/gpu", 1), "a NodeResourcesFit (UAU): Insufficient example.com/gpu"},
-		"scalar request of 0":                   {gpus(0), scalar("example.com/gpu", 0), ""},
-		"ephemeral storage counts":              {gpus(0), ephemeral, "a NodeResourcesFit (UAU): Insufficient ephemeral-storage"},
-		"pod without requests needs a pod slot": {crowded, build.Requests(0, 0), "a NodeResourcesFit (U): Too many pods"},
+		"request equal to the free amount":               {gpus(1), build.Requests(3000, 6*gib), ""},
+		"request above the free amount":                  {gpus(1), build.Requests(3001, 0), "a NodeResourcesFit (U): Insufficient cpu"},
+		"all insufficient resources are named, in order": {crowded, build.Requests(3001, 7*gib), "a NodeResourcesFit (U): Too many pods, Insufficient cpu, Insufficient memory"},
+		"a request above allocatable is unresolvable":    {gpus(1), build.Requests(4001, 7*gib), "a NodeResourcesFit (UAU): Insufficient cpu, Insufficient memory"},
+		"request equal to allocatable":                   {gpus(1), build.Requests(4000, 0), "a NodeResourcesFit (U): Insufficient cpu"},
+		"resource that the node lacks":                   {gpus(0), scalar("example.com/gpu", 1), "a NodeResourcesFit (UAU): Insufficient example.com/gpu"},
+		"scalar request of 0":                            {gpus(0), scalar("example.com/gpu", 0), ""},
+		"ephemeral storage counts":                       {gpus(0), ephemeral, "a NodeResourcesFit (UAU): Insufficient ephemeral-storage"},
+		"pod without requests needs a pod slot":          {crowded, build.Requests(0, 0), "a NodeResourcesFit (U): Too many pods"},
 		"scalars come last, by name": {gpus(0), func(p *model.Pod) { scalar("z.io/b", 1)(p); scalar("a.io/b", 1)(p) },
 			"a NodeResourcesFit (UAU): Insufficient a.io/b, Insufficient z.io/b"},
 	} {
@@ -63,8 +63,8 @@ func TestIgnoredResourcesAreExtendedOnes(t *testing.T) {
 			}
 		}
 	}
-	build.Expect(t, "by name and by domain", build.Verdicts(decide(t, build.NewState(build.Node("a")), build.Pod("p", want("a.io/x", "b.io/y")), ignore)), "")
-	build.Expect(t, "others are looked at", build.Verdicts(decide(t, build.NewState(build.Node("a")), build.Pod("p", want("a.io/y", "hugepages-2Mi")), ignore)),
+	build.Expect(t, "ignored by name and by domain", build.Verdicts(decide(t, build.NewState(build.Node("a")), build.Pod("p", want("a.io/x", "b.io/y")), ignore)), "")
+	build.Expect(t, "other resources are checked", build.Verdicts(decide(t, build.NewState(build.Node("a")), build.Pod("p", want("a.io/y", "hugepages-2Mi")), ignore)),
 		"a NodeResourcesFit (UAU): Insufficient a.io/y, Insufficient hugepages-2Mi")
 }
 
@@ -86,11 +86,11 @@ func TestFitScore(t *testing.T) {
 	}{
 		"LeastAllocated: mean of the free shares":                            {strategy(framework.LeastAllocated, cpu, memory), build.Pod("p", build.Requests(1000, gib)), "a=68 b=84"},
 		"MostAllocated: mean of the used shares":                             {strategy(framework.MostAllocated, cpu, memory), build.Pod("p", build.Requests(1000, gib)), "a=31 b=15"},
-		"ratio: read off the line":                                           {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(1000, gib)), "a=100 b=50"},
-		"ratio: falling parts of the line":                                   {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(2000, gib)), "a=70 b=100"},
+		"ratio: interpolated":                                                {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(1000, gib)), "a=100 b=50"},
+		"ratio: falling segments":                                            {strategy(framework.RequestedToCapacityRatio, cpu), build.Pod("p", build.Requests(2000, gib)), "a=70 b=100"},
 		"RequestedToCapacityRatio: resources without a score have no weight": {strategy(framework.RequestedToCapacityRatio, cpu, memory), build.Pod("p", build.Requests(1000, 0)), "a=43 b=50"},
-		"a scalar counts where there is some":                                {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib), scalar("example.com/gpu", 4)), "a=16"},
-		"but not for pods that want none":                                    {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib)), "a=50 b=75"},
+		"a scalar resource counts on nodes that have it":                     {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib), scalar("example.com/gpu", 4)), "a=16"},
+		"a scalar resource does not count for pods without a request":        {strategy(framework.LeastAllocated, cpu, gpu), build.Pod("p", build.Requests(1000, gib)), "a=50 b=75"},
 		"no resources: score 0":                                              {strategy(framework.LeastAllocated, gpu), build.Pod("p", build.Requests(1000, gib)), "a=0 b=0"},
 		"the pod's own requests":                                             {strategy(framework.LeastAllocated, cpu), build.Pod("p", build.Requests(1000, gib), build.Spec(func(s *model.PodSpec) { s.ScoringIncoming = &model.Resources{} })), "a=75 b=100"},
 	} {
@@ -131,5 +131,5 @@ func TestBalanceScoresTheImprovement(t *testing.T) {
 		c.Balanced = []framework.ResourceWeight{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}, {Name: "example.com/gpu", Weight: 1}}
 	}
 	r := decide(t, build.NewState(build.Node("a", gpus(4))), build.Pod("p", build.Requests(4000, 8*gib), scalar("example.com/gpu", 1)), three)
-	build.Expect(t, "of three the standard deviation counts", build.Points(r, decision.NodeResourcesBalancedAllocation), "a=57") // 1, 1, 1/4 deviate by 0.3535
+	build.Expect(t, "three resources: standard deviation", build.Points(r, decision.NodeResourcesBalancedAllocation), "a=57") // 1, 1, 1/4 deviate by 0.3535
 }

@@ -26,10 +26,10 @@ func TestNominatedPodsCountUnlessTheyHaveLowerPriority(t *testing.T) {
 		"affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", with(build.Near(framework.HostnameKey, "db"))),
 			"a" + farOff},
 		"anti-affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", without(build.Near(framework.HostnameKey, "db"))), "a" + tooNear},
-		"and its anti-affinity": {build.Pod("x", nominated("a", 1), without(build.Near(framework.HostnameKey, "web"))), build.Pod("p", build.App("web"), build.Spec(func(s *model.PodSpec) {
+		"anti-affinity of a nominated pod": {build.Pod("x", nominated("a", 1), without(build.Near(framework.HostnameKey, "web"))), build.Pod("p", build.App("web"), build.Spec(func(s *model.PodSpec) {
 			s.AntiAffinity = []model.PodAffinityTerm{build.Near(framework.HostnameKey, "none")}
 		})), "a" + unwanted},
-		"ports are taken": {build.Pod("x", nominated("a", 1), build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: plugins.AnyIP, Protocol: "TCP", Port: 80}} })),
+		"host ports of a nominated pod": {build.Pod("x", nominated("a", 1), build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: plugins.AnyIP, Protocol: "TCP", Port: 80}} })),
 			build.Pod("p", build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: plugins.AnyIP, Protocol: "TCP", Port: 80}} })),
 			"a NodePorts (U): node(s) didn't have free ports for the requested pod ports"},
 		"topology spread": {build.Pod("x", nominated("a", 1), build.App("web")), build.Pod("p", build.App("web"), spreads(overZones())), "a" + skewed},

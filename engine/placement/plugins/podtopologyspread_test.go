@@ -38,9 +38,9 @@ func TestHardSpread(t *testing.T) {
 		pod  build.PodOption
 		want string
 	}{
-		"an empty cluster takes the first":       {nil, overZones(), build.App("web"), ""},
-		"the fuller domain is refused":           {one, overZones(), build.App("web"), "a" + skewed},
-		"a pod that does not count itself may":   {one, overZones(), build.App("db"), ""},
+		"an empty cluster accepts the first pod":      {nil, overZones(), build.App("web"), ""},
+		"the fuller domain is refused":                {one, overZones(), build.App("web"), "a" + skewed},
+		"a pod that the selector does not match fits": {one, overZones(), build.App("db"), ""},
 		"maxSkew 2":                              {one, overZones(skew2), build.App("web"), ""},
 		"terminating pods do not count":          {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), dying)}, overZones(), build.App("web"), ""},
 		"pods of other namespaces do not count":  {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), elsewhere)}, overZones(), build.App("web"), ""},
@@ -108,7 +108,7 @@ func TestSoftSpread(t *testing.T) {
 		// 2 and 1 pods times ln 4: 3 and 1.
 		"emptier zones score more, without a zone 0": {[]model.SpreadConstraint{overZones(soft)}, "a=66 b=66 c=200 d=0"},
 		// Two feasible sets of four hosts: 2, 0, 1 and 0 times ln 6: 4, 0, 2, 0.
-		"hosts count for themselves": {[]model.SpreadConstraint{host}, "a=0 b=200 c=100 d=200"},
+		"each host is a domain": {[]model.SpreadConstraint{host}, "a=0 b=200 c=100 d=200"},
 		// Host weights are of the three nodes with both keys: ln 5.
 		"several constraints add up": {[]model.SpreadConstraint{overZones(soft), host}, "a=100 b=200 c=200 d=0"},
 	} {
@@ -116,7 +116,7 @@ func TestSoftSpread(t *testing.T) {
 			build.Expect(t, "points", build.Points(decide(t, s, build.Pod("p", build.App("web"), spreads(tc.cs...))), decision.PodTopologySpread), tc.want)
 		})
 	}
-	build.Expect(t, "without pods all are best", build.Points(decide(t, build.NewState(build.Node("a", build.Zone("z1"))), build.Pod("p", build.App("web"), spreads(overZones(soft)))), decision.PodTopologySpread), "a=200")
+	build.Expect(t, "without pods all nodes have the maximum", build.Points(decide(t, build.NewState(build.Node("a", build.Zone("z1"))), build.Pod("p", build.App("web"), spreads(overZones(soft)))), decision.PodTopologySpread), "a=200")
 	build.Expect(t, "without constraints nothing is scored", build.Points(decide(t, s, build.Pod("p", build.App("web"))), decision.PodTopologySpread), "")
 }
 
@@ -129,14 +129,14 @@ func TestDefaultConstraints(t *testing.T) {
 		pod    build.PodOption
 		scored bool
 	}{
-		"a matching Service":                   {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), true},
-		"a Service that does not match":        {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "db")}, build.App("web"), false},
-		"a Service without a selector":         {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s"}, build.App("web"), false},
-		"a Service of another namespace":       {model.SpreadGroup{Kind: "Service", Namespace: "other", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), false},
-		"its ReplicaSet":                       {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "apps/v1"), true},
-		"its ReplicationController":            {model.SpreadGroup{Kind: "ReplicationController", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicationController", "v1"), true},
-		"not a ReplicaSet of another API":      {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "extensions/v1beta1"), false},
-		"not a ReplicaSet that is not its own": {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "h", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "apps/v1"), false},
+		"a matching Service":                         {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), true},
+		"a Service that does not match":              {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "db")}, build.App("web"), false},
+		"a Service without a selector":               {model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s"}, build.App("web"), false},
+		"a Service of another namespace":             {model.SpreadGroup{Kind: "Service", Namespace: "other", Name: "s", Selector: build.Matches("app", "web")}, build.App("web"), false},
+		"its ReplicaSet":                             {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "apps/v1"), true},
+		"its ReplicationController":                  {model.SpreadGroup{Kind: "ReplicationController", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicationController", "v1"), true},
+		"not a ReplicaSet of another API":            {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "g", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "extensions/v1beta1"), false},
+		"not a ReplicaSet that does not own the pod": {model.SpreadGroup{Kind: "ReplicaSet", Namespace: "default", Name: "h", Selector: build.Matches("app", "web")}, owned("ReplicaSet", "apps/v1"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A node without a zone label takes part in kube-scheduler's default constraints and
@@ -156,7 +156,7 @@ func TestListedDefaultsCanBeHard(t *testing.T) {
 		model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "s", Selector: build.Matches("app", "web")})
 	r := decide(t, s, build.Pod("p", build.App("web")), listed)
 	build.Expect(t, "verdicts", build.Verdicts(r), "a"+skewed+"; c PodTopologySpread (UAU): node(s) didn't match pod topology spread constraints (missing required label)")
-	build.Expect(t, "own constraints come instead", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), spreads(overZones(soft))), listed)), "")
+	build.Expect(t, "the pod's constraints replace the defaults", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), spreads(overZones(soft))), listed)), "")
 }
 
 func TestMalformedSpreadSelectorsFailTheAttempt(t *testing.T) {
@@ -185,11 +185,11 @@ func TestNominatedPodsCountInSpreadAsTheyAre(t *testing.T) {
 		sel   *model.Selector
 		want  string
 	}{
-		"on its way out": {build.Pod("q", build.App("web"), nominated, func(p *model.Pod) { p.Deleting = true }), build.Matches("app", "web"), full},
-		"any pod":        {build.Pod("q", build.App("web"), nominated), &model.Selector{}, full},
-		"another":        {build.Pod("q", build.App("db"), nominated), build.Matches("app", "web"), ""},
-		"held by a gate": {build.Pod("q", build.App("web"), nominated, build.Spec(func(s *model.PodSpec) { s.Gates = []string{"g"} })), build.Matches("app", "web"), ""},
-		"held by a device claim": {build.Pod("q", build.App("web"), nominated, build.Spec(func(s *model.PodSpec) { s.ResourceClaims = []model.PodResourceClaim{{Claim: "c"}} })),
+		"terminating":            {build.Pod("q", build.App("web"), nominated, func(p *model.Pod) { p.Deleting = true }), build.Matches("app", "web"), full},
+		"any pod":                {build.Pod("q", build.App("web"), nominated), &model.Selector{}, full},
+		"another":                {build.Pod("q", build.App("db"), nominated), build.Matches("app", "web"), ""},
+		"with a scheduling gate": {build.Pod("q", build.App("web"), nominated, build.Spec(func(s *model.PodSpec) { s.Gates = []string{"g"} })), build.Matches("app", "web"), ""},
+		"with a device claim": {build.Pod("q", build.App("web"), nominated, build.Spec(func(s *model.PodSpec) { s.ResourceClaims = []model.PodResourceClaim{{Claim: "c"}} })),
 			build.Matches("app", "web"), ""},
 	} {
 		s := build.NewState(build.Node("a"), build.Node("b"), tt.other)

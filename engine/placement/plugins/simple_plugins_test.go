@@ -57,7 +57,7 @@ func TestNodePorts(t *testing.T) {
 			r := decide(t, s, build.Pod("p", tc.port))
 			build.Expect(t, "verdicts", build.Verdicts(r), tc.want)
 			if tc.want != "" && r.Nodes[0].Verdict.Reasons[0].Object != "default/x" {
-				t.Errorf("the pod in the way is %q, want default/x", r.Nodes[0].Verdict.Reasons[0].Object)
+				t.Errorf("the conflicting pod is %q, want default/x", r.Nodes[0].Verdict.Reasons[0].Object)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func TestTaintToleration(t *testing.T) {
 		})
 	}
 	r := decide(t, build.NewState(build.Node("a", build.Tainted("x", "", model.PreferNoSchedule), gpu)), build.Pod("p"))
-	build.Expect(t, "the taint in the way", r.Nodes[0].Verdict.Reasons[0].Subject, "gpu=a10:NoSchedule")
+	build.Expect(t, "the first untolerated taint", r.Nodes[0].Verdict.Reasons[0].Subject, "gpu=a10:NoSchedule")
 }
 
 func TestNumericTolerationsCompareTheTaintWithTheToleration(t *testing.T) {
@@ -47,14 +47,14 @@ func TestNumericTolerationsCompareTheTaintWithTheToleration(t *testing.T) {
 		taint, mine string
 		want        bool
 	}{
-		"Gt bears a taint above":         {model.TolGt, "950", "900", true},
-		"Gt: equal value":                {model.TolGt, "900", "900", false},
-		"Lt bears a taint below":         {model.TolLt, "-1", "0", true},
-		"Lt: greater value":              {model.TolLt, "1", "0", false},
-		"words are no numbers":           {model.TolGt, "many", "1", false},
-		"leading zeros are not accepted": {model.TolGt, "010", "1", false},
-		"nor is a plus sign":             {model.TolGt, "10", "+1", false},
-		"value above 64 bits":            {model.TolGt, "9223372036854775808", "1", false},
+		"Gt tolerates a greater taint value": {model.TolGt, "950", "900", true},
+		"Gt: equal value":                    {model.TolGt, "900", "900", false},
+		"Lt tolerates a smaller taint value": {model.TolLt, "-1", "0", true},
+		"Lt: greater value":                  {model.TolLt, "1", "0", false},
+		"values that are not numbers":        {model.TolGt, "many", "1", false},
+		"leading zeros are not accepted":     {model.TolGt, "010", "1", false},
+		"a plus sign is not accepted":        {model.TolGt, "10", "+1", false},
+		"value above 64 bits":                {model.TolGt, "9223372036854775808", "1", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(build.Node("a", build.Tainted("sla", tc.taint, model.NoExecute)))
@@ -69,8 +69,8 @@ func TestNumericTolerationsCompareTheTaintWithTheToleration(t *testing.T) {
 func TestFewerSoftTaintsScoreMore(t *testing.T) {
 	x, y, z := build.Tainted("x", "", model.PreferNoSchedule), build.Tainted("y", "", model.PreferNoSchedule), build.Tainted("z", "", model.PreferNoSchedule)
 	s := build.NewState(build.Node("a", x, y, z), build.Node("b", x), build.Node("c"))
-	build.Expect(t, "three of three", build.Points(decide(t, s, build.Pod("p")), decision.TaintToleration), "a=0 b=201 c=300")
+	build.Expect(t, "all taints untolerated", build.Points(decide(t, s, build.Pod("p")), decision.TaintToleration), "a=0 b=201 c=300")
 	build.Expect(t, "x tolerated", build.Points(decide(t, s, build.Pod("p", tolerating(model.Toleration{Key: "x", Op: model.TolExists}))), decision.TaintToleration), "a=0 b=300 c=300")
-	build.Expect(t, "a hard toleration bears no soft taint", build.Points(decide(t, s, build.Pod("p", tolerating(model.Toleration{Key: "x", Op: model.TolExists, Effect: model.NoSchedule}))),
+	build.Expect(t, "a NoSchedule toleration does not tolerate PreferNoSchedule", build.Points(decide(t, s, build.Pod("p", tolerating(model.Toleration{Key: "x", Op: model.TolExists, Effect: model.NoSchedule}))),
 		decision.TaintToleration), "a=0 b=201 c=300")
 }

@@ -75,7 +75,7 @@ func TestAssumedVolumesAreNotFree(t *testing.T) {
 		t.Errorf("the only volume is assumed: got %s\nwant %s", got, want)
 	}
 	if got, want := build.Verdicts(decide(t, s, build.Pod("q", uses("m")))), "n2 VolumeBinding (UAU): "+none; got != want {
-		t.Errorf("the claim is assumed to be made for n1: got %s\nwant %s", got, want)
+		t.Errorf("the claim is assumed to be provisioned for n1: got %s\nwant %s", got, want)
 	}
 	if got, want := planned(t, s, build.Pod("q", uses("c", "m")), "n1"), "on n1 c=a make:m"; got != want {
 		t.Errorf("another pod with the same claims: got %q, want %q", got, want)

@@ -108,10 +108,10 @@ func TestVolumeBindingProvisions(t *testing.T) {
 	}
 	f("anywhere", "", madeClass)
 	f("allowed topology", "n1 VolumeBinding (UAU): node(s) didn't find available persistent volumes to bind", inside)
-	f("room in one zone", "n1 VolumeBinding (UAU): node(s) did not have enough free storage", madeClass, capacity,
+	f("capacity in one zone", "n1 VolumeBinding (UAU): node(s) did not have enough free storage", madeClass, capacity,
 		&model.CSIStorageCapacity{Name: "a", Class: "made", Topology: build.Matches("zone", "z1"), Capacity: &ten},
 		&model.CSIStorageCapacity{Name: "b", Class: "made", Topology: build.Matches("zone", "z2"), Capacity: &big})
-	f("largest volume goes before free room", "n1 VolumeBinding (UAU): node(s) did not have enough free storage; n2 VolumeBinding (UAU): node(s) did not have enough free storage",
+	f("maximumVolumeSize takes precedence over capacity", "n1 VolumeBinding (UAU): node(s) did not have enough free storage; n2 VolumeBinding (UAU): node(s) did not have enough free storage",
 		madeClass, capacity, &model.CSIStorageCapacity{Name: "b", Class: "made", Topology: build.Matches("zone", "z2"), Capacity: &big, MaxSize: &ten})
 }
 
@@ -134,7 +134,7 @@ func TestVolumeRefusals(t *testing.T) {
 	f("volume gone", `VolumeZone: persistentvolume "gone" not found`, build.Pod("p", uses("c")), boundTo("c", "gone"))
 	f("lost", `VolumeBinding: persistentvolumeclaim "c" bound to non-existent persistentvolume "gone"`, build.Pod("p", uses("c")), lost)
 	f("deleting", `VolumeBinding: persistentvolumeclaim "c" is being deleted`, build.Pod("p", uses("c")), dying)
-	f("not made yet", `VolumeBinding: waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`, ephemeral)
+	f("not created yet", `VolumeBinding: waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`, ephemeral)
 	f("foreign", "VolumeBinding: PVC default/p-v was not created for pod default/p (pod is not owner)", ephemeral, claim("p-v", "made", 1))
 }
 

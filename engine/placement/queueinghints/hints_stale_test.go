@@ -34,7 +34,7 @@ func TestQueueingHintsUseCurrentGroups(t *testing.T) {
 	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "web", Selector: build.Sel("app", model.In, "web")})
 	_, w = e.Hints(pod)
 	if h, _, _ := w.Hint(bySpread, &left); h != decision.QueueForAnyNode {
-		t.Errorf("one of its group leaves: %v", h)
+		t.Errorf("a pod of its group leaves: %v", h)
 	}
 }
 

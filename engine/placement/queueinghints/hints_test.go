@@ -83,11 +83,11 @@ func TestQueueingHints(t *testing.T) {
 			decision.Delta{Events: decision.NodeAdded, New: node("n3", 900, tainted)}, decision.QueueSkip, byTaint},
 		{"fitting node added", plain, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900)) },
 			decision.Delta{Events: decision.NodeAdded, New: node("n3", 900)}, decision.QueueForNode, 0},
-		{"a label of no use", ssd, byLabels, nil, decision.Delta{Events: decision.NodeLabelsChanged, Old: node("n1", 1000), New: node("n1", 1000)}, decision.QueueSkip, byFit},
+		{"an irrelevant label", ssd, byLabels, nil, decision.Delta{Events: decision.NodeLabelsChanged, Old: node("n1", 1000), New: node("n1", 1000)}, decision.QueueSkip, byFit},
 		{"a pod that is not counted", spread, bySpread, nil, gone("db", 100, decision.PodRemoved), decision.QueueSkip, 0},
 		{"a pod that is counted", spread, bySpread, nil, gone("web", 100, decision.PodTerminating), decision.QueueForAnyNode, 0},
 		{"a pod without anti-affinity", away, byPods, nil, gone("web", 100, decision.PodRemoved), decision.QueueSkip, 0},
-		{"a pod that was in the way", away, byPods, nil, gone("db", 100, decision.PodRemoved), decision.QueueForAnyNode, 0},
+		{"a pod that anti-affinity excluded", away, byPods, nil, gone("db", 100, decision.PodRemoved), decision.QueueForAnyNode, 0},
 		{"a group of another namespace", spread, bySpread, nil,
 			decision.Delta{Events: decision.SpreadGroupChanged, New: &model.SpreadGroup{Kind: "Service", Namespace: "x"}}, decision.QueueSkip, 0},
 	} {
