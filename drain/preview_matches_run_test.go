@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/drainactor"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
@@ -97,7 +97,7 @@ func number(t *testing.T, name string, otherwise int64) int64 {
 // previewAndDrain previews the drain of a cluster and then performs it.
 func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 	d := draw(seed)
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,7 +110,7 @@ func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 	a.scheduler = drain.Scheduler{Profiles: o.Profiles, Seed: o.TieBreakSeed, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()}
 	if os.Getenv("BERTH_TRACE") != "" { // print the scenario and its timeline
 		fmt.Println(d.text(), "drain", d.drain)
-		o.OnLine = func(l sim.Line) { fmt.Println(l) }
+		o.OnLine = func(l cluster.Line) { fmt.Println(l) }
 	}
 	o.Stop = func() bool {
 		if a.w.Steps() > mostSteps {
@@ -118,7 +118,7 @@ func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 		}
 		return a.result != nil || a.err != nil
 	}
-	result, err := s.RunOn(o, ends, func(w *sim.World) error {
+	result, err := s.RunOn(o, ends, func(w *cluster.Cluster) error {
 		a.w = w
 		w.At(indexAtStart, a.begin)
 		return nil
@@ -138,7 +138,7 @@ func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 
 // actor previews a drain of a simulated cluster and starts it.
 type actor struct {
-	w         *sim.World
+	w         *cluster.Cluster
 	r         *rand.Rand
 	nodes     []string
 	options   drain.Options

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
-func options(t *testing.T) sim.Options {
+func options(t *testing.T) cluster.Options {
 	t.Helper()
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestStaleStatusOverdrawsBudgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var v *sim.Violation
+		var v *cluster.Violation
 		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetRespected" {
 			fmt.Printf("with upstream's rule, seed %d: %v\n", seed, v)
 			return

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 )
 
 // Run runs a scenario and returns its failures. An error of type *script.Error means that the
 // text is invalid.
 func Run(text string) error {
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func Shrink(text string, budget int) (string, error) {
 
 // violatedInvariant returns the name of the violated invariant, or "".
 func violatedInvariant(err error) string {
-	var v *sim.Violation
+	var v *cluster.Violation
 	if errors.As(err, &v) {
 		return v.Invariant
 	}

@@ -1,0 +1,219 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/endpointslice"
+	"k8s.io/endpointslice/util"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// endpoints is the EndpointSlice controller; it uses the same reconciler as
+// controllers/endpoints.
+type endpoints struct {
+	*client
+	queue      *workQueue
+	reconciler *endpointslice.Reconciler
+	tracker    *util.EndpointSliceTracker
+	lastSuffix map[string]int    // of slice names, by Service; survives restarts
+	lastCounts map[string][3]int // by Service
+}
+
+// endpointsPerSlice is the upstream default.
+const endpointsPerSlice = 100
+
+func newEndpoints(w *Cluster) *endpoints {
+	e := &endpoints{client: w.newClient("endpoints", store.Nodes, store.Services, store.EndpointSlices, store.Pods), lastSuffix: map[string]int{}, lastCounts: map[string][3]int{}}
+	e.queue = newWorkQueue(e.client, e.reconcile)
+	e.onStop = e.queue.reset
+	e.onSynced = func() {
+		e.tracker = util.NewEndpointSliceTracker()
+		e.reconciler = endpointslice.NewReconciler(sliceClient{e: e}, nodeLister{e: e}, endpointsPerSlice, e.tracker, nil, &record.FakeRecorder{}, "endpointslice-controller.k8s.io")
+		for _, key := range sortedKeys(e.cache[store.Services]) {
+			e.queue.add(key, 0)
+		}
+	}
+	e.onChange = func(k store.Kind, old, now store.Object) {
+		about := now
+		if now == nil {
+			about = old
+			if gone, ok := old.(*discoveryv1.EndpointSlice); ok {
+				e.tracker.HandleDeletion(gone)
+			}
+		}
+		for _, key := range sortedKeys(e.cache[store.Services]) {
+			if e.affects(key, k, about) {
+				e.queue.add(key, 0)
+			}
+		}
+	}
+	e.start()
+	return e
+}
+
+// affects reports whether a change of an object affects a Service.
+func (e *endpoints) affects(key string, k store.Kind, o store.Object) bool {
+	s, ok := e.cache[store.Services][key].(*corev1.Service)
+	if !ok {
+		return false
+	}
+	switch k {
+	case store.Services:
+		return key == keyOf(o)
+	case store.EndpointSlices:
+		return key == store.Key(o.GetNamespace(), o.GetLabels()[discoveryv1.LabelServiceName])
+	case store.Pods:
+		return o.GetNamespace() == s.Namespace && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(o.GetLabels()))
+	}
+	return true
+}
+
+// reconcile updates the slices of a Service.
+func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
+	s, ok := e.cache[store.Services][key].(*corev1.Service)
+	if !ok || s.Spec.Selector == nil {
+		done(0, nil)
+		return
+	}
+	var mine []*discoveryv1.EndpointSlice
+	for _, k := range sortedKeys(e.cache[store.EndpointSlices]) {
+		if o, ok := e.cache[store.EndpointSlices][k].(*discoveryv1.EndpointSlice); ok && e.affects(key, store.EndpointSlices, o) {
+			mine = append(mine, o)
+		}
+	}
+	if e.tracker.StaleSlices(s, mine) {
+		done(20*time.Millisecond, nil)
+		return
+	}
+	var pods []*corev1.Pod
+	for i, k := range sortedKeys(e.cache[store.Pods]) {
+		if p := e.pod(k); e.affects(key, store.Pods, p) {
+			pods = append(pods, withPodIP(p, i))
+		}
+	}
+	e.request("slices", key, func() error {
+		err := e.reconciler.Reconcile(klog.Logger{}, s, pods, mine, e.w.now)
+		e.logCounts(s)
+		return err
+	}, func(err error) { done(0, err) })
+}
+
+// withPodIP returns p with an address, as simulated agents report none.
+func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
+	q := *p
+	q.Status.PodIP = fmt.Sprintf("10.0.%d.%d", i/250, 1+i%250)
+	q.Status.PodIPs = []corev1.PodIP{{IP: q.Status.PodIP}}
+	return &q
+}
+
+// Endpoints counts the ready, terminating and serving-while-terminating endpoints of a
+// Service.
+func (w *Cluster) Endpoints(service string) (ready, terminating, serving int) {
+	for _, o := range w.api.List(store.EndpointSlices) {
+		s, ok := o.(*discoveryv1.EndpointSlice)
+		if !ok || store.Key(s.Namespace, s.Labels[discoveryv1.LabelServiceName]) != service {
+			continue
+		}
+		is := func(b *bool) bool { return b != nil && *b }
+		for i := range s.Endpoints {
+			c := &s.Endpoints[i].Conditions
+			switch {
+			case is(c.Terminating) && is(c.Serving):
+				terminating, serving = terminating+1, serving+1
+			case is(c.Terminating):
+				terminating++
+			case is(c.Ready):
+				ready++
+			}
+		}
+	}
+	return ready, terminating, serving
+}
+
+// logCounts logs the counts when they change.
+func (e *endpoints) logCounts(s *corev1.Service) {
+	ready, terminating, serving := e.w.Endpoints(keyOf(s))
+	if is := [3]int{ready, terminating, serving}; e.lastCounts[keyOf(s)] != is {
+		e.lastCounts[keyOf(s)] = is
+		e.w.log("endpoints", "slices", keyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serving)", keyOf(s), ready, terminating, serving))
+	}
+}
+
+// nodeLister lists the cached nodes.
+type nodeLister struct {
+	corelisters.NodeListerExpansion
+	e *endpoints
+}
+
+func (n nodeLister) List(labels.Selector) (out []*corev1.Node, _ error) {
+	for _, name := range sortedKeys(n.e.cache[store.Nodes]) {
+		out = append(out, n.e.node(name))
+	}
+	return out, nil
+}
+
+func (n nodeLister) Get(name string) (*corev1.Node, error) {
+	if node := n.e.node(name); node != nil {
+		return node, nil
+	}
+	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
+}
+
+// sliceClient implements the part of the API that the reconciler uses.
+type sliceClient struct {
+	kubernetes.Interface
+	discoveryclient.DiscoveryV1Interface
+	discoveryclient.EndpointSliceInterface
+	e *endpoints
+}
+
+func (c sliceClient) DiscoveryV1() discoveryclient.DiscoveryV1Interface { return c }
+
+func (c sliceClient) EndpointSlices(string) discoveryclient.EndpointSliceInterface { return c }
+
+func (c sliceClient) Create(_ context.Context, s *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
+	c.e.lastSuffix[s.GenerateName]++
+	s = s.DeepCopy()
+	s.Name, s.Generation = fmt.Sprintf("%s%d", s.GenerateName, c.e.lastSuffix[s.GenerateName]), 1
+	err := c.e.w.api.Create(s)
+	return s, err
+}
+
+func (c sliceClient) Update(_ context.Context, s *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
+	err := c.e.w.api.Update(store.EndpointSlices, keyOf(s), store.Precondition{UID: string(s.UID), ResourceVersion: s.ResourceVersion}, func(o store.Object) error {
+		if is, ok := o.(*discoveryv1.EndpointSlice); ok {
+			is.Labels, is.Annotations, is.Endpoints, is.Ports = s.Labels, s.Annotations, s.Endpoints, s.Ports
+			is.Generation++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	now, _ := c.e.w.api.Get(store.EndpointSlices, keyOf(s))
+	is, _ := now.(*discoveryv1.EndpointSlice)
+	return is, nil
+}
+
+func (c sliceClient) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
+	for _, k := range sortedKeys(c.e.cache[store.EndpointSlices]) {
+		if _, last, _ := strings.Cut(k, "/"); last == name {
+			return c.e.w.api.Delete(store.EndpointSlices, k, store.Precondition{})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+)
+
+// Line is a line of the timeline.
+type Line struct {
+	At     time.Duration `json:"at"`     // since the start
+	Actor  string        `json:"actor"`  // scheduler, agent, scenario, fault, ...
+	Action string        `json:"action"` // bind, reject, preempt, start, ...
+	Object string        `json:"object"` // namespace/name of the object
+	Text   string        `json:"text"`
+}
+
+// String returns the line as recorded in scenarios.
+func (l Line) String() string {
+	return fmt.Sprintf("%-10s %-10s %s", l.At.Round(time.Millisecond), l.Actor, l.Text)
+}
+
+func (w *Cluster) log(who, what, on, text string) {
+	w.o.OnLine(Line{w.Elapsed(), who, what, on, text})
+}
+
+// Log adds a line to the timeline.
+func (w *Cluster) Log(who, what, on, text string) { w.log(who, what, on, text) }

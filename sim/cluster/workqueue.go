@@ -1,0 +1,76 @@
+package cluster
+
+import "time"
+
+// workQueue reconciles keys, each in one run at a time, as controllers/workqueue does.
+type workQueue struct {
+	c *client
+	// reconcile processes a key and calls done: the key is requeued after again if that is not 0,
+	// or with backoff after an error.
+	reconcile func(key string, done func(again time.Duration, err error))
+
+	due        map[string]time.Time // next run
+	processing map[string]bool
+	dirty      map[string]bool // added while being processed
+	failures   map[string]int
+}
+
+func newWorkQueue(c *client, step func(string, func(time.Duration, error))) *workQueue {
+	l := &workQueue{c: c, reconcile: step}
+	l.reset()
+	return l
+}
+
+// reset clears the queue.
+func (l *workQueue) reset() {
+	l.due, l.processing, l.dirty, l.failures = map[string]time.Time{}, map[string]bool{}, map[string]bool{}, map[string]int{}
+}
+
+// add enqueues a key after d, or earlier if it is already due earlier.
+func (l *workQueue) add(key string, d time.Duration) {
+	at := l.c.w.now.Add(d)
+	if l.processing[key] && d == 0 {
+		l.dirty[key] = true
+		return
+	}
+	if was, ok := l.due[key]; ok && !was.After(at) {
+		return
+	}
+	l.due[key] = at
+	l.c.at(at, func() {
+		if due, ok := l.due[key]; ok && due.Equal(at) {
+			l.process(key)
+		}
+	})
+}
+
+// Retry backoff.
+const (
+	minRetryDelay = 5 * time.Millisecond
+	maxRetryDelay = 30 * time.Second
+)
+
+func (l *workQueue) process(key string) {
+	delete(l.due, key)
+	if l.processing[key] {
+		l.dirty[key] = true
+		return
+	}
+	l.processing[key] = true
+	l.reconcile(key, func(again time.Duration, err error) {
+		delete(l.processing, key)
+		if err != nil {
+			l.failures[key]++
+			again = min(minRetryDelay<<min(l.failures[key], 20), maxRetryDelay)
+		} else {
+			delete(l.failures, key)
+		}
+		if l.dirty[key] && err == nil {
+			again = 0
+		}
+		if again > 0 || l.dirty[key] {
+			delete(l.dirty, key)
+			l.add(key, again)
+		}
+	})
+}
