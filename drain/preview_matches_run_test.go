@@ -15,6 +15,7 @@ import (
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/drainactor"
 	"github.com/berthproject/berth/sim/script"
@@ -110,7 +111,7 @@ func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 	a.scheduler = drain.Scheduler{Profiles: o.Profiles, Seed: o.TieBreakSeed, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()}
 	if os.Getenv("BERTH_TRACE") != "" { // print the scenario and its timeline
 		fmt.Println(d.text(), "drain", d.drain)
-		o.OnLine = func(l cluster.Line) { fmt.Println(l) }
+		o.OnLine = func(l sim.Line) { fmt.Println(l) }
 	}
 	o.Stop = func() bool {
 		if a.w.Steps() > mostSteps {

@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/settings"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/replay"
 	"github.com/berthproject/berth/sim/script"
@@ -150,7 +151,7 @@ func (f *simulateFlags) buildSimulation(o cluster.Options) (*trace.Simulation, e
 	}
 	for _, obj := range objects {
 		if k, ok := obj.(store.Object); ok && store.KindOf(obj) != "" {
-			cluster.ApplyDefaults(k)
+			store.ApplyDefaults(k)
 			s.Objects = append(s.Objects, k)
 		}
 	}
@@ -186,8 +187,8 @@ func (f *simulateFlags) loadScenario() (*script.Scenario, error) {
 }
 
 func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err error) {
-	var lines []cluster.Line
-	s.Options.OnLine = func(l cluster.Line) { lines = append(lines, l) }
+	var lines []sim.Line
+	s.Options.OnLine = func(l sim.Line) { lines = append(lines, l) }
 	if f.journal != "" {
 		file, err := os.Create(f.journal)
 		if err != nil {
@@ -226,7 +227,7 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err err
 }
 
 // print writes the timeline and the summary.
-func (f *simulateFlags) print(w io.Writer, lines []cluster.Line, s *trace.Summary) error {
+func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) error {
 	shown := lines
 	switch f.timeline {
 	case "none":

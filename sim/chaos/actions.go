@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -22,8 +23,8 @@ func (f *injector) createPreemptor() {
 	p.Spec.Priority = &priority
 	p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(4+f.r.Intn(10)), resource.DecimalSI)}}}}
-	cluster.ApplyDefaults(p)
-	f.w.AdmitPod(p)
+	store.ApplyDefaults(p)
+	f.w.API().AdmitPod(p)
 	_ = f.w.API().Create(p)
 }
 
@@ -100,8 +101,8 @@ func (f *injector) injectFault() {
 			}
 		}
 	default:
-		endings := []cluster.Fault{cluster.Refuse, cluster.Conflict, cluster.RequestLost, cluster.ResponseLost, cluster.Partial}
+		endings := []sim.Fault{sim.Refuse, sim.Conflict, sim.RequestLost, sim.ResponseLost, sim.Partial}
 		effects := []string{"evict", "preempt", "mark", "tell", "delete", "status", "bind"}
-		f.w.InjectFault(cluster.FaultRule{Fault: endings[f.r.Intn(len(endings))], Request: effects[f.r.Intn(len(effects))], Times: 1 + f.r.Intn(3)})
+		f.w.InjectFault(sim.FaultRule{Fault: endings[f.r.Intn(len(endings))], Request: effects[f.r.Intn(len(effects))], Times: 1 + f.r.Intn(3)})
 	}
 }

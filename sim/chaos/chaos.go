@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
@@ -69,7 +70,7 @@ func (s *Experiment) Run() (*cluster.Cluster, error) {
 	o := s.Options
 	o.Seed = uint64(s.Seed)
 	o.Latency, o.Lag = 2*time.Millisecond, 10*time.Millisecond
-	o.Faults = cluster.Faults{Requests: 0.03, Writes: 0.02, Delays: 0.1, Repeats: 0.05, MaxDelay: 2 * time.Second}
+	o.Faults = sim.Faults{Requests: 0.03, Writes: 0.02, Delays: 0.1, Repeats: 0.05, MaxDelay: 2 * time.Second}
 	f := &injector{r: rand.New(rand.NewSource(s.Seed)), s: s}
 	result, err := text.RunOn(o, warmup, func(w *cluster.Cluster) error { f.w = w; return nil })
 	if err != nil || result.Violation != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 )
 
@@ -55,7 +56,7 @@ func TestStaleStatusOverdrawsBudgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var v *cluster.Violation
+		var v *sim.Violation
 		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetRespected" {
 			fmt.Printf("with upstream's rule, seed %d: %v\n", seed, v)
 			return

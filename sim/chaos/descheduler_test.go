@@ -9,6 +9,7 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 )
 
@@ -75,7 +76,7 @@ func TestDeschedulerOverdrawsStaleBudgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var v *cluster.Violation
+		var v *sim.Violation
 		if errors.As(w.Violation(), &v) && v.Invariant == "BudgetRespected" {
 			fmt.Printf("with upstream's rule, seed %d: %v\n", seed, v)
 			return

@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/sim/store"
 )
 
 // nodeAdmission holds the pods that each agent has admitted and that still run, regardless of
@@ -20,22 +21,22 @@ type nodeAdmission struct {
 
 // addPod counts an admitted pod.
 func (r *nodeAdmission) addPod(p *agentPod) {
-	if !p.life.Stopped() && !finished(p.object) {
-		r.state.UpsertPod(r.w.intake.Pod(p.object))
+	if !p.life.Stopped() && !store.Finished(p.object) {
+		r.state.UpsertPod(r.w.Converter().Pod(p.object))
 	}
 }
 
 // check returns why the placement rules reject a pod on its node, or nil. Critical pods are
 // never rejected.
 func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
-	r.state.UpsertNode(r.w.intake.Node(n))
+	r.state.UpsertNode(r.w.Converter().Node(n))
 	id, _ := r.state.NodeID(n.Name)
 	for _, there := range slices.Clone(r.state.Node(id).Pods) {
 		if run := r.w.agents.pods[types.UID(there.UID)]; run == nil || run.life.Stopped() {
 			r.state.RemovePod(there.UID)
 		}
 	}
-	pod := r.w.intake.Pod(p)
+	pod := r.w.Converter().Pod(p)
 	denials := placement.AdmissionCheck(r.state.Node(id), pod)
 	if len(denials) == 0 || nodepressure.Critical(pod, nil) {
 		return nil

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -18,7 +20,7 @@ import (
 // survive a restart of their agent.
 type agents struct {
 	w             *Cluster
-	reflector     *reflector
+	reflector     *sim.Reflector
 	stopped       map[string]bool // nodes whose agent is stopped
 	partitioned   map[string]bool // nodes that are partitioned from the API
 	pods          map[types.UID]*agentPod
@@ -49,51 +51,65 @@ func newAgents(w *Cluster) *agents {
 		}
 	}
 	a.heartbeats = heartbeats{w: w, silentSince: map[string]time.Time{}, reports: map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}, posting: map[string]bool{}}
-	a.reflector = w.newReflector("agents", store.Nodes, store.Pods)
-	a.reflector.filter = func(c store.Change) bool {
+	a.reflector = w.NewReflector("agents", a, store.Nodes, store.Pods)
+	a.reflector.Filter = func(c store.Change) bool {
 		p, isPod := c.Object().(*corev1.Pod)
 		return !isPod || p.Spec.NodeName != ""
 	}
-	a.reflector.onChange = func(c store.Change) {
-		switch o := c.Object().(type) {
-		case *corev1.Pod:
-			a.observePod(o, c.New == nil)
-		case *corev1.Node:
-			if c.New != nil {
-				a.observeNode(o)
-				a.nodePressures.startNode(o.Name)
-			}
-		}
-	}
-	a.reflector.onReplace = func(k store.Kind, list []store.Object) {
-		if k == store.Nodes {
-			for _, o := range list {
-				if n, ok := o.(*corev1.Node); ok {
-					a.observeNode(n)
-				}
-			}
-			return
-		}
-		there := map[types.UID]bool{}
-		var pods []*corev1.Pod
-		for _, o := range list {
-			if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
-				there[p.UID] = true
-				pods = append(pods, p)
-			}
-		}
-		slices.SortStableFunc(pods, compareAdmitted)
-		for _, p := range pods {
-			a.observePod(p, false)
-		}
-		for _, uid := range sortedKeys(a.pods) {
-			if p := a.pods[uid]; !there[uid] {
-				a.observePod(p.object, true)
-			}
-		}
-	}
-	a.reflector.start()
+	a.reflector.Start()
 	return a
+}
+
+// Change implements sim.Actor.
+func (a *agents) Change(c store.Change) {
+	switch o := c.Object().(type) {
+	case *corev1.Pod:
+		a.observePod(o, c.New == nil)
+	case *corev1.Node:
+		if c.New != nil {
+			a.observeNode(o)
+			a.nodePressures.startNode(o.Name)
+		}
+	}
+}
+
+// Replace implements sim.Actor.
+func (a *agents) Replace(k store.Kind, list []store.Object) {
+	if k == store.Nodes {
+		for _, o := range list {
+			if n, ok := o.(*corev1.Node); ok {
+				a.observeNode(n)
+			}
+		}
+		return
+	}
+	there := map[types.UID]bool{}
+	var pods []*corev1.Pod
+	for _, o := range list {
+		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
+			there[p.UID] = true
+			pods = append(pods, p)
+		}
+	}
+	slices.SortStableFunc(pods, compareAdmitted)
+	for _, p := range pods {
+		a.observePod(p, false)
+	}
+	for _, uid := range slices.Sorted(maps.Keys(a.pods)) {
+		if p := a.pods[uid]; !there[uid] {
+			a.observePod(p.object, true)
+		}
+	}
+}
+
+// Kill implements sim.Actor: it restarts every running agent.
+func (a *agents) Kill(d time.Duration) {
+	for _, o := range slices.Clone(a.w.API().List(store.Nodes)) {
+		if name := o.GetName(); !a.stopped[name] {
+			a.w.KillAgent(name)
+			a.w.After(d, func() { a.w.StartAgent(name) })
+		}
+	}
 }
 
 // KillAgent stops the agent of a node; its pods keep running.
@@ -102,10 +118,10 @@ func (w *Cluster) KillAgent(node string) {
 	a.stopped[node] = true
 	a.nodePressures.removeNode(node)
 	if _, dead := a.silentSince[node]; !dead {
-		a.silentSince[node] = w.now
+		a.silentSince[node] = w.Now()
 	}
-	w.nodeLifecycle.steps.schedule(0)
-	for _, uid := range sortedKeys(a.pods) {
+	w.nodeLifecycle.steps.Schedule(0)
+	for _, uid := range slices.Sorted(maps.Keys(a.pods)) {
 		if a.pods[uid].object.Spec.NodeName == node {
 			delete(a.pods, uid)
 		}
@@ -123,8 +139,8 @@ func (w *Cluster) StartAgent(node string) {
 		return // ReconnectNode lists
 	}
 	delete(a.silentSince, node)
-	a.postStatus(node, w.o.Latency)
-	w.after(w.o.Latency, func() { a.relist(node) })
+	a.postStatus(node, w.Latency())
+	w.After(w.Latency(), func() { a.relist(node) })
 }
 
 // observePod handles a changed pod of a node.
@@ -158,7 +174,7 @@ func (a *agents) observePod(object *corev1.Pod, gone bool) {
 	}
 	var events []podlifecycle.Event
 	if object.DeletionTimestamp != nil {
-		grace := max(object.DeletionTimestamp.Sub(a.w.now), 0)
+		grace := max(object.DeletionTimestamp.Sub(a.w.Now()), 0)
 		events = append(events, podlifecycle.Delete{Grace: grace})
 	}
 	a.step(p, events...)
@@ -191,13 +207,13 @@ func (a *agents) step(p *agentPod, events ...podlifecycle.Event) {
 	if p.gone {
 		return
 	}
-	effects, wake := p.life.Step(a.w.now, events...)
+	effects, wake := p.life.Step(a.w.Now(), events...)
 	for started := a.applyEffects(p, effects); len(started) > 0; started = a.applyEffects(p, effects) {
-		effects, wake = p.life.Step(a.w.now, started...)
+		effects, wake = p.life.Step(a.w.Now(), started...)
 	}
 	p.wakeSeq++
 	if alarm := p.wakeSeq; !wake.IsZero() {
-		a.w.at(wake, func() {
+		a.w.AtTime(wake, func() {
 			if p.wakeSeq == alarm && a.pods[p.object.UID] == p {
 				a.step(p)
 			}
@@ -240,7 +256,7 @@ func (a *agents) writeStatus(p *agentPod) {
 		return
 	}
 	p.writing, p.dirty = true, false
-	a.w.after(a.w.o.Latency, func() { a.commitStatus(p, status, news) })
+	a.w.After(a.w.Latency(), func() { a.commitStatus(p, status, news) })
 }
 
 // commitStatus performs the write unless the agent was killed in the meantime.
@@ -253,9 +269,9 @@ func (a *agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
 		p.dirty = true
 		return
 	}
-	key, pre := keyOf(p.object), store.Precondition{UID: string(p.object.UID)}
-	if a.w.faults.occurs(a.w.o.Faults.Writes, "write/"+key) {
-		a.w.after(retryDelay, func() {
+	key, pre := store.KeyOf(p.object), store.Precondition{UID: string(p.object.UID)}
+	if a.w.Faults().LosesWrite(key) {
+		a.w.After(retryDelay, func() {
 			if a.pods[p.object.UID] == p {
 				a.writeStatus(p)
 			}
@@ -263,7 +279,7 @@ func (a *agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
 		return
 	}
 	if news {
-		err := a.w.api.UpdatePod(key, pre, func(o *corev1.Pod) error {
+		err := a.w.API().UpdatePod(key, pre, func(o *corev1.Pod) error {
 			keep := o.Status
 			o.Status = status
 			o.Status.NominatedNodeName = keep.NominatedNodeName
@@ -273,14 +289,14 @@ func (a *agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
 		if err == nil {
 			a.logPhase(p.object, &status)
 			a.countEviction(p, &status)
-			if o := a.w.api.Pod(key); o != nil && o.UID == p.object.UID {
+			if o := a.w.API().Pod(key); o != nil && o.UID == p.object.UID {
 				p.object = o
 			}
 		}
 	}
 	if p.gone {
-		if a.w.api.DeletePod(key, pre, new(int64)) == nil {
-			a.w.log("agent", "gone", key, key+" is deleted from "+p.object.Spec.NodeName)
+		if a.w.API().DeletePod(key, pre, new(int64)) == nil {
+			a.w.Log("agent", "gone", key, key+" is deleted from "+p.object.Spec.NodeName)
 		}
 		return
 	}
@@ -296,6 +312,6 @@ func (a *agents) logPhase(old *corev1.Pod, status *corev1.PodStatus) {
 	}
 	words := map[corev1.PodPhase]string{corev1.PodRunning: "runs", corev1.PodSucceeded: "has succeeded", corev1.PodFailed: "has failed"}
 	if w := words[status.Phase]; w != "" {
-		a.w.log("agent", string(status.Phase), keyOf(old), keyOf(old)+" "+w+" on "+old.Spec.NodeName)
+		a.w.Log("agent", string(status.Phase), store.KeyOf(old), store.KeyOf(old)+" "+w+" on "+old.Spec.NodeName)
 	}
 }

@@ -10,20 +10,9 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
-
-// Violation is a violated invariant.
-type Violation struct {
-	Invariant string
-	At        time.Duration
-	Detail    string
-}
-
-// Error implements error.
-func (v *Violation) Error() string {
-	return fmt.Sprintf("invariant %s violated at %v: %s", v.Invariant, v.At, v.Detail)
-}
 
 // Invariants are the names and descriptions of the invariants.
 var Invariants = map[string]string{
@@ -44,8 +33,7 @@ var Invariants = map[string]string{
 
 // audit checks the invariants.
 type audit struct {
-	w         *Cluster
-	violation *Violation
+	w *Cluster
 
 	created       map[types.UID]time.Time
 	labelsChanged map[types.UID]time.Time // last label change
@@ -72,10 +60,19 @@ func newAudit(w *Cluster) *audit {
 }
 
 // fail records the first violation, which ends the run.
-func (a *audit) fail(invariant, detail string) {
-	if a.violation == nil {
-		a.violation = &Violation{Invariant: invariant, At: a.w.Elapsed(), Detail: detail}
-		a.w.log("audit", "violation", "", a.violation.Error())
+func (a *audit) fail(invariant, detail string) { a.w.Fail(invariant, detail) }
+
+// observe handles notices of actors.
+func (a *audit) observe(notice any) {
+	switch n := notice.(type) {
+	case sim.WatchLost:
+		if n.Actor == "records" && n.Kind == store.Pods {
+			a.forgiveAfterLostWatch()
+		}
+	case sim.Killed:
+		if n.Actor == "records" {
+			a.forgiveDeletedPods()
+		}
 	}
 }
 
@@ -83,16 +80,16 @@ func (a *audit) fail(invariant, detail string) {
 func (a *audit) checkCommit(c store.Change) {
 	switch {
 	case c.Kind == store.Pods && c.Old == nil:
-		a.created[c.New.GetUID()], a.labelsChanged[c.New.GetUID()] = a.w.now, a.w.now
+		a.created[c.New.GetUID()], a.labelsChanged[c.New.GetUID()] = a.w.Now(), a.w.Now()
 	case c.Kind == store.Pods && c.New == nil:
 		delete(a.openBinds, string(c.Old.GetUID())) // a deleted pod cannot be bound
 		a.forgiveIfNotObserved(c.Old.GetUID())
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		if p, ok := c.New.(*corev1.Pod); ok && old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
-			a.fail("NeverMoves", fmt.Sprintf("pod %s was on %s and is on %q", keyOf(p), old.Spec.NodeName, p.Spec.NodeName))
+			a.fail("NeverMoves", fmt.Sprintf("pod %s was on %s and is on %q", store.KeyOf(p), old.Spec.NodeName, p.Spec.NodeName))
 		} else if ok && !maps.Equal(old.Labels, p.Labels) {
-			a.labelsChanged[p.UID] = a.w.now
+			a.labelsChanged[p.UID] = a.w.Now()
 		}
 	}
 	if !a.w.o.Audit {
@@ -110,8 +107,8 @@ func (a *audit) checkStep(effects []scheduling.Effect) {
 	}
 	a.checkNominatedPods(effects)
 	a.checkPendingPods()
-	if len(effects) == 0 && a.w.now.Sub(a.compared) > compareInterval && a.w.api.Revision() != a.revision && a.w.scheduler.isIdle() {
-		a.compared, a.revision = a.w.now, a.w.api.Revision()
+	if len(effects) == 0 && a.w.Now().Sub(a.compared) > compareInterval && a.w.API().Revision() != a.revision && a.w.scheduler.isIdle() {
+		a.compared, a.revision = a.w.Now(), a.w.API().Revision()
 		a.compareWithStore(false)
 	}
 }
@@ -119,10 +116,10 @@ func (a *audit) checkStep(effects []scheduling.Effect) {
 // bindSent records a sent bind.
 func (a *audit) bindSent(r *request, node string) {
 	uid := r.pod.UID
-	p := a.w.api.Pod(r.pod.Key())
+	p := a.w.API().Pod(r.pod.Key())
 	gone := p == nil || string(p.UID) != uid // no bind can succeed any longer
 	for _, other := range a.openBinds[uid] {
-		if _, there := a.w.api.Get(store.Nodes, other); other != node && there && !gone {
+		if _, there := a.w.API().Get(store.Nodes, other); other != node && there && !gone {
 			a.fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", r.pod.Key(), node, other))
 		}
 	}

@@ -22,7 +22,7 @@ type budgetHistory struct {
 // staleness returns how long a change may be unknown to an actor that displaces pods from a
 // cache.
 func (a *audit) staleness() time.Duration {
-	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.o.Latency) + a.w.scheduler.reflector.lag + a.w.disruption.reflector.lag
+	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.Latency()) + a.w.scheduler.reflector.Lag() + a.w.disruption.Reflector().Lag()
 }
 
 // updateBudgetHistory records commits that let a budget allow fewer disruptions. Debits are
@@ -30,18 +30,18 @@ func (a *audit) staleness() time.Duration {
 func (a *audit) updateBudgetHistory(c store.Change) {
 	switch c.Kind {
 	case store.PodDisruptionBudgets:
-		key := keyOf(c.Object())
+		key := store.KeyOf(c.Object())
 		old, _ := c.Old.(*policyv1.PodDisruptionBudget)
 		b, ok := c.New.(*policyv1.PodDisruptionBudget)
 		switch {
 		case !ok:
 			delete(a.budgets, key)
 		case a.budgets[key] == nil || old == nil || old.Generation != b.Generation:
-			a.budgets[key] = &budgetHistory{lastRise: a.w.now, refunded: map[string]time.Time{}}
+			a.budgets[key] = &budgetHistory{lastRise: a.w.Now(), refunded: map[string]time.Time{}}
 		default:
 			for name := range old.Status.DisruptedPods {
 				if _, still := b.Status.DisruptedPods[name]; !still {
-					a.budgets[key].refunded[name] = a.w.now
+					a.budgets[key].refunded[name] = a.w.Now()
 				}
 			}
 		}
@@ -50,20 +50,20 @@ func (a *audit) updateBudgetHistory(c store.Change) {
 		p, _ := c.New.(*corev1.Pod)
 		for _, key := range a.w.affectedBudgets {
 			budget := a.w.budgetIndex.budgets[key]
-			o, _ := a.w.api.Get(store.PodDisruptionBudgets, key)
+			o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 			b, ok := o.(*policyv1.PodDisruptionBudget)
 			l := a.budgets[key]
 			switch {
 			case !ok || l == nil:
 			case !budget.selects(old):
-				l.lastRise = a.w.now
+				l.lastRise = a.w.Now()
 			case a.losesHealthyPod(b, budget, old, p):
-				l.lastDrop = a.w.now
+				l.lastDrop = a.w.Now()
 			}
 		}
 	case store.ReplicaSets, store.Deployments, store.StatefulSets, store.ReplicationControllers:
 		for _, l := range a.budgets {
-			l.lastRise = a.w.now // they may need more pods than before
+			l.lastRise = a.w.Now() // they may need more pods than before
 		}
 	}
 }
@@ -72,14 +72,14 @@ func (a *audit) updateBudgetHistory(c store.Change) {
 // budget.
 func (a *audit) losesHealthyPod(b *policyv1.PodDisruptionBudget, budget *indexedBudget, old, now *corev1.Pod) bool {
 	_, entered := b.Status.DisruptedPods[old.Name]
-	counts := isReady(old) && old.DeletionTimestamp == nil && !finished(old)
-	return counts && !entered && !(budget.selects(now) && isReady(now) && now.DeletionTimestamp == nil && !finished(now))
+	counts := store.PodReady(old) && old.DeletionTimestamp == nil && !store.Finished(old)
+	return counts && !entered && !(budget.selects(now) && store.PodReady(now) && now.DeletionTimestamp == nil && !store.Finished(now))
 }
 
 // disruptionsAllowed returns the number of disruptions that the stored state allows; it may be
 // negative.
 func (a *audit) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) int32 {
-	c := a.w.budgetFacts(b, a.w.budgetIndex.members(key), a.w.api.Get).ComputeStatus()
+	c := a.w.budgetFacts(b, a.w.budgetIndex.members(key), a.w.API().Get).ComputeStatus()
 	if c.Failed() || c.ExpectedPods == 0 {
 		return 0
 	}
@@ -89,9 +89,9 @@ func (a *audit) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) 
 // checkDebit checks BudgetRespected before a debit is committed: the budget must allow as many
 // disruptions as are debited. It ignores changes that the displacing actor could not know yet.
 func (a *audit) checkDebit(b *policyv1.PodDisruptionBudget, paid []string, unseen time.Duration) {
-	key := keyOf(b)
+	key := store.KeyOf(b)
 	l := a.budgets[key]
-	o, _ := a.w.api.Get(store.PodDisruptionBudgets, key)
+	o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 	before, ok := o.(*policyv1.PodDisruptionBudget)
 	if !a.w.o.Audit || l == nil || !ok {
 		return
@@ -101,7 +101,7 @@ func (a *audit) checkDebit(b *policyv1.PodDisruptionBudget, paid []string, unsee
 	}
 	a.w.counts.BudgetDebits += len(paid)
 	allows := a.disruptionsAllowed(key, before)
-	if healthy := a.countHealthy(before, paid); healthy > max(allows, 0) && a.w.now.Sub(l.lastDrop) > unseen && a.w.now.Sub(l.lastRise) > a.staleness() {
+	if healthy := a.countHealthy(before, paid); healthy > max(allows, 0) && a.w.Now().Sub(l.lastDrop) > unseen && a.w.Now().Sub(l.lastRise) > a.staleness() {
 		a.fail("BudgetRespected", fmt.Sprintf("budget %s really allows %d disruptions, and %d are debited: %v", key, allows, healthy, paid))
 	}
 }
@@ -109,8 +109,8 @@ func (a *audit) checkDebit(b *policyv1.PodDisruptionBudget, paid []string, unsee
 // countHealthy returns the number of the named pods that are healthy.
 func (a *audit) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
 	for _, name := range names {
-		p := a.w.api.Pod(store.Key(b.Namespace, name))
-		if _, entered := b.Status.DisruptedPods[name]; p != nil && !entered && p.DeletionTimestamp == nil && isReady(p) {
+		p := a.w.API().Pod(store.Key(b.Namespace, name))
+		if _, entered := b.Status.DisruptedPods[name]; p != nil && !entered && p.DeletionTimestamp == nil && store.PodReady(p) {
 			n++
 		}
 	}
@@ -122,8 +122,8 @@ func (a *audit) checkPreemption(by *model.Pod, victim *corev1.Pod, e scheduling.
 	if !a.w.o.Audit {
 		return
 	}
-	if p := a.w.api.Pod(by.Key()); p != nil && victim.Spec.Priority != nil && by.Spec.Priority <= *victim.Spec.Priority {
-		a.fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", by.Key(), by.Spec.Priority, keyOf(victim), *victim.Spec.Priority))
+	if p := a.w.API().Pod(by.Key()); p != nil && victim.Spec.Priority != nil && by.Spec.Priority <= *victim.Spec.Priority {
+		a.fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", by.Key(), by.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority))
 	}
 	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", by.Key(), e.Choice))
 	a.checkDisplacedOnce(victim)
@@ -142,19 +142,19 @@ func (a *audit) checkDisplacement(p *corev1.Pod, d *displacement) {
 
 // checkBudgetEntries checks that each budget of a displaced pod has an entry for it.
 func (a *audit) checkBudgetEntries(victim *corev1.Pod, by string) {
-	if !isReady(victim) {
+	if !store.PodReady(victim) {
 		return // unhealthy pods do not count
 	}
 	for _, key := range a.w.budgetIndex.budgetsOf(victim) {
 		l := a.budgets[key]
-		o, _ := a.w.api.Get(store.PodDisruptionBudgets, key)
+		o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 		b, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok || l == nil || a.w.now.Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.now.Sub(l.lastRise) < a.staleness() {
+		if !ok || l == nil || a.w.Now().Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.Now().Sub(l.lastRise) < a.staleness() {
 			continue
 		}
 		took, ever := l.refunded[victim.Name] // an actor may still rely on the refunded entry
-		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(ever && a.w.now.Sub(took) < a.staleness()) {
-			a.fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", keyOf(victim), by, key))
+		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(ever && a.w.Now().Sub(took) < a.staleness()) {
+			a.fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), by, key))
 		}
 	}
 }

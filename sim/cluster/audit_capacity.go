@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,14 +37,14 @@ func (a *audit) checkNodeCapacity(c store.Change) {
 	case store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		p, _ := c.New.(*corev1.Pod)
-		if c.Old != nil && old.Spec.NodeName != "" && (c.New == nil || finished(p)) {
+		if c.Old != nil && old.Spec.NodeName != "" && (c.New == nil || store.Finished(p)) {
 			delete(a.usageOf(old.Spec.NodeName).pods, old.UID)
 		}
 		if c.New != nil && c.Old != nil && old.Spec.NodeName == "" && p.Spec.NodeName != "" && a.activeBind != nil {
 			r := a.usageOf(p.Spec.NodeName)
 			r.pods[p.UID] = &a.w.scheduler.converter.Pod(p).Spec.Requests
-			if detail := r.exceeded(a.w.now); detail != "" {
-				a.fail("NodeCapacity", fmt.Sprintf("with pod %s, node %s has %s", keyOf(p), p.Spec.NodeName, detail))
+			if detail := r.exceeded(a.w.Now()); detail != "" {
+				a.fail("NodeCapacity", fmt.Sprintf("with pod %s, node %s has %s", store.KeyOf(p), p.Spec.NodeName, detail))
 			}
 		}
 	}
@@ -62,9 +64,9 @@ func (a *audit) recordNodeVersion(c store.Change) {
 	kept := r.versions[:0]
 	for _, h := range r.versions {
 		if h.until.IsZero() {
-			h.until = a.w.now.Add(versionRetention)
+			h.until = a.w.Now().Add(versionRetention)
 		}
-		if h.until.After(a.w.now) {
+		if h.until.After(a.w.Now()) {
 			kept = append(kept, h)
 		}
 	}
@@ -107,7 +109,7 @@ func (r *nodeUsage) exceeded(now time.Time) string {
 	out += check("bytes of memory", sum.Memory, func(n *model.Node) int64 { return n.Allocatable.Memory })
 	out += check("bytes of ephemeral storage", sum.Ephemeral, func(n *model.Node) int64 { return n.Allocatable.Ephemeral })
 	out += check("pods", int64(len(r.pods)), func(n *model.Node) int64 { return n.AllocatablePods })
-	for _, name := range sortedKeys(scalars) {
+	for _, name := range slices.Sorted(maps.Keys(scalars)) {
 		out += check(name, scalars[name], func(n *model.Node) int64 { return n.Allocatable.Scalar(name) })
 	}
 	return out

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,20 +27,20 @@ const recordTimeout = 5 * time.Minute
 
 // checkDisplacedOnce checks DisplacedOnce before a displacement is committed.
 func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
-	if disruptionTarget(p) == nil {
-		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", keyOf(p)))
+	if store.DisruptionTarget(p) == nil {
+		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", store.KeyOf(p)))
 	}
 	r := &a.records
-	if now := a.w.api.Pod(keyOf(p)); r.displaced[p.UID] && now != nil && now.UID == p.UID && finished(now) {
+	if now := a.w.API().Pod(store.KeyOf(p)); r.displaced[p.UID] && now != nil && now.UID == p.UID && store.Finished(now) {
 		return // the pod had finished before a late displacement
 	}
 	if r.displaced[p.UID] {
-		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced twice", keyOf(p)))
+		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced twice", store.KeyOf(p)))
 	}
 	r.displaced[p.UID] = true
 	if r.events[p.UID] == 0 {
-		r.missing[p.UID] = keyOf(p)
-		a.w.after(recordTimeout, func() {
+		r.missing[p.UID] = store.KeyOf(p)
+		a.w.After(recordTimeout, func() {
 			if key := r.missing[p.UID]; key != "" {
 				a.fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, but has no record event", key, recordTimeout))
 			}
@@ -49,24 +51,21 @@ func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
 // forgiveIfNotObserved accepts a missing record of a pod that was deleted while the recording
 // actor was down or had lost its watch.
 func (a *audit) forgiveIfNotObserved(uid types.UID) {
-	if r := a.w.recorder; r != nil && (!r.synced() || !r.reflector.streams[store.Pods].open) && a.records.missing[uid] != "" {
+	if r := a.w.recorder; (!r.IsSynced() || !r.Reflector().Watches(store.Pods)) && a.records.missing[uid] != "" {
 		a.forgiveMissingRecord(uid)
 	}
 }
 
 // forgiveAfterLostWatch does the same for pods whose last change was in flight when the watch
 // broke.
-func (a *audit) forgiveAfterLostWatch(by *reflector, k store.Kind) {
+func (a *audit) forgiveAfterLostWatch() {
 	r := a.w.recorder
-	if r == nil || by != r.reflector || k != store.Pods {
-		return
-	}
-	for _, uid := range sortedKeys(a.records.missing) {
+	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
 		key := a.records.missing[uid]
-		if p := a.w.api.Pod(key); p != nil && p.UID == uid || r.pendingRecords[string(uid)] != nil {
+		if p := a.w.API().Pod(key); p != nil && p.UID == uid || r.pendingRecords[string(uid)] != nil {
 			continue
 		}
-		if p, ok := r.cache[k][key].(*corev1.Pod); !ok || p.UID != uid || disruptionTarget(p) == nil {
+		if p, ok := r.Cached(store.Pods)[key].(*corev1.Pod); !ok || p.UID != uid || store.DisruptionTarget(p) == nil {
 			a.forgiveMissingRecord(uid)
 		}
 	}
@@ -79,8 +78,8 @@ func (a *audit) forgiveMissingRecord(uid types.UID) {
 
 // forgiveDeletedPods accepts missing records of deleted pods when the recording actor stops.
 func (a *audit) forgiveDeletedPods() {
-	for _, uid := range sortedKeys(a.records.missing) {
-		if p := a.w.api.Pod(a.records.missing[uid]); p == nil || p.UID != uid {
+	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
+		if p := a.w.API().Pod(a.records.missing[uid]); p == nil || p.UID != uid {
 			a.forgiveMissingRecord(uid)
 		}
 	}

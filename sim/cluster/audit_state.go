@@ -62,7 +62,7 @@ func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
 // checkPendingPods checks that the scheduler tracks every pending pod that it has observed.
 func (a *audit) checkPendingPods() {
 	m := a.w.scheduler.machine
-	for _, o := range a.w.api.List(store.Pods) {
+	for _, o := range a.w.API().List(store.Pods) {
 		if obj, ok := o.(*corev1.Pod); !ok || obj.Spec.NodeName != "" {
 			continue
 		}
@@ -90,16 +90,16 @@ func (a *audit) compareWithStore(atRest bool) {
 	s := a.w.scheduler
 	state := s.machine.State()
 	truth := cluster.New()
-	for _, o := range a.w.api.List(store.Nodes) {
+	for _, o := range a.w.API().List(store.Nodes) {
 		n, ok := s.converter.Compile(o).(*model.Node)
 		if ok {
 			truth.UpsertNode(n)
 		}
 	}
 	assumed := false
-	for _, o := range a.w.api.List(store.Pods) {
+	for _, o := range a.w.API().List(store.Pods) {
 		obj, ok := o.(*corev1.Pod)
-		if !ok || finished(obj) {
+		if !ok || store.Finished(obj) {
 			continue
 		}
 		p := a.compile(obj)
@@ -163,21 +163,21 @@ func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
 // activity, as containers may restart forever.
 func (w *Cluster) CheckSettled() error {
 	a := w.audit
-	for end := w.now.Add(5 * time.Minute); !w.scheduler.isIdle() && w.Next(end); {
+	for end := w.Now().Add(5 * time.Minute); !w.scheduler.isIdle() && w.Next(end); {
 	}
-	if a.violation == nil && w.scheduler.isIdle() {
+	if w.Violation() == nil && w.scheduler.isIdle() {
 		a.compareWithStore(true)
 		a.checkNoPodWouldFit()
-	} else if a.violation == nil {
+	} else if w.Violation() == nil {
 		a.fail("NoBusyLoop", fmt.Sprintf("the scheduler does not become idle: %d requests, %d watch events and %d inputs are in flight",
-			len(w.scheduler.requests), w.scheduler.reflector.inFlight, len(w.scheduler.inbox)))
+			len(w.scheduler.requests), w.scheduler.reflector.InFlight(), len(w.scheduler.inbox)))
 	}
 	return w.Violation()
 }
 
 func (a *audit) checkNoPodWouldFit() {
 	m := a.w.scheduler.machine
-	for _, o := range a.w.api.List(store.Pods) {
+	for _, o := range a.w.API().List(store.Pods) {
 		p := m.State().Pod(string(o.GetUID()))
 		if p == nil || p.NodeName != "" || p.Finished() || p.Deleting {
 			continue

@@ -15,6 +15,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -39,7 +40,7 @@ var faulty = map[string]func(t *testing.T, w *Cluster){
 		w.preemptFor("default/waits", "default/web", false)
 	},
 	"DisplacedOnce": func(_ *testing.T, w *Cluster) {
-		d := &displacement{pod: w.api.Pod("default/web")}
+		d := &displacement{pod: w.API().Pod("default/web")}
 		_ = w.deleteDisplaced(d, "another client") // without a record
 	},
 	"LowerVictims": func(_ *testing.T, w *Cluster) { w.preemptFor("default/web", "default/db", false) },
@@ -56,12 +57,12 @@ var faulty = map[string]func(t *testing.T, w *Cluster){
 		p, err := framework.NewProfile(c)
 		if err == nil {
 			w.o.Profiles = append(w.o.Profiles, p) // unknown to the machine
-			_ = w.api.Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
+			_ = w.API().Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
 		}
 	},
 	"NoBusyLoop": func(_ *testing.T, w *Cluster) {
 		for range maxSpins + 2 {
-			w.scheduler.scheduleWake(w.now)
+			w.scheduler.scheduleWake(w.Now())
 		}
 	},
 	"StateEqualsStore": func(t *testing.T, w *Cluster) {
@@ -72,7 +73,7 @@ var faulty = map[string]func(t *testing.T, w *Cluster){
 	"NoPendingPodFits": func(_ *testing.T, w *Cluster) {
 		w.hideFromScheduler(func() {
 			n := testNode("n9", "64")
-			_ = w.api.Create(n)
+			_ = w.API().Create(n)
 			m, _ := w.scheduler.converter.Compile(n).(*model.Node)
 			w.Machine().State().UpsertNode(m)
 		})
@@ -81,7 +82,7 @@ var faulty = map[string]func(t *testing.T, w *Cluster){
 	"NoPendingPodCouldPreempt": func(_ *testing.T, w *Cluster) {
 		w.hideFromScheduler(func() {
 			n, p := testNode("n9", "64"), testPod("filler", "64", -1, func(p *corev1.Pod) { p.Spec.NodeName = "n9" })
-			_, _ = w.api.Create(n), w.api.Create(p)
+			_, _ = w.API().Create(n), w.API().Create(p)
 			m, _ := w.scheduler.converter.Compile(n).(*model.Node)
 			w.Machine().State().UpsertNode(m)
 			w.Machine().State().UpsertPod(w.scheduler.converter.Pod(p))
@@ -106,7 +107,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 			if err == nil {
 				err = w.CheckSettled()
 			}
-			var v *Violation
+			var v *sim.Violation
 			if !errors.As(err, &v) || v.Invariant != name {
 				t.Errorf("%v, want a violation of %s", err, name)
 			}
@@ -129,7 +130,7 @@ func testWorld(t *testing.T) *Cluster {
 	objects := []store.Object{testNode("n1", "4"), testNode("n2", "4"), testPod("web", "3", 10, nil), testPod("db", "3", 100, nil),
 		testPod("waits", "8", 1000, nil), testPod("low", "1", -5, nil)}
 	for _, o := range objects {
-		if err := w.api.Create(o); err != nil {
+		if err := w.API().Create(o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +143,7 @@ func testWorld(t *testing.T) *Cluster {
 func testNode(name, cpu string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110")}
-	ApplyDefaults(n)
+	store.ApplyDefaults(n)
 	return n
 }
 
@@ -153,7 +154,7 @@ func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod 
 	if f != nil {
 		f(p)
 	}
-	ApplyDefaults(p)
+	store.ApplyDefaults(p)
 	return p
 }
 
@@ -163,14 +164,14 @@ func guarded(t *testing.T, w *Cluster) {
 	one := intstr.FromInt32(1)
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	b.Spec.MinAvailable, b.Spec.Selector = &one, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-	if err := w.api.Create(b); err != nil {
+	if err := w.API().Create(b); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Run(7 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	w.disruption.reflector.stop() // the status is not corrected
-	err := w.api.Update(store.PodDisruptionBudgets, "default/web", store.Precondition{}, func(o store.Object) error {
+	w.disruption.Reflector().Stop() // the status is not corrected
+	err := w.API().Update(store.PodDisruptionBudgets, "default/web", store.Precondition{}, func(o store.Object) error {
 		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 			b.Status.DisruptionsAllowed = 1
 		}
@@ -184,7 +185,7 @@ func guarded(t *testing.T, w *Cluster) {
 func (w *Cluster) preemptFor(pod, victim string, debit bool) {
 	v := w.knownToScheduler(victim)
 	plan := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: v.NodeName, Victims: []*model.Pod{v}}
-	for _, o := range w.api.List(store.PodDisruptionBudgets) {
+	for _, o := range w.API().List(store.PodDisruptionBudgets) {
 		if b, ok := w.scheduler.converter.Compile(o).(*model.Budget); ok && debit {
 			plan.Debits = []decision.Debit{{Budget: b, Granted: []string{v.Name}}}
 		}
@@ -193,20 +194,20 @@ func (w *Cluster) preemptFor(pod, victim string, debit bool) {
 }
 
 func (w *Cluster) knownToScheduler(key string) *model.Pod {
-	return w.scheduler.converter.Pod(w.api.Pod(key))
+	return w.scheduler.converter.Pod(w.API().Pod(key))
 }
 
 // hideFromScheduler makes a change that no watch delivers.
 func (w *Cluster) hideFromScheduler(f func()) {
-	hook := w.api.OnCommit
-	w.api.OnCommit = func(store.Change) {}
+	hook := w.API().OnCommit
+	w.API().OnCommit = func(store.Change) {}
 	f()
-	w.api.OnCommit = hook
+	w.API().OnCommit = hook
 }
 
 func change(t *testing.T, w *Cluster, key string, f func(*corev1.Pod)) {
 	t.Helper()
-	if err := w.api.UpdatePod(key, store.Precondition{}, func(p *corev1.Pod) error { f(p); return nil }); err != nil {
+	if err := w.API().UpdatePod(key, store.Precondition{}, func(p *corev1.Pod) error { f(p); return nil }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,7 +100,7 @@ func (v *budgetIndex) members(budget string) []*corev1.Pod {
 		return nil
 	}
 	out := make([]*corev1.Pod, 0, len(c.pods))
-	for _, key := range sortedKeys(c.pods) {
+	for _, key := range slices.Sorted(maps.Keys(c.pods)) {
 		out = append(out, c.pods[key])
 	}
 	return out

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -52,7 +53,7 @@ func (r *containers) start(pod *corev1.Pod, container string) (atOnce bool) {
 	if takes <= 0 {
 		return true
 	}
-	r.w.after(takes, func() { r.report(pod.UID, podlifecycle.Started{Container: container}) })
+	r.w.After(takes, func() { r.report(pod.UID, podlifecycle.Started{Container: container}) })
 	return false
 }
 
@@ -62,10 +63,10 @@ func (r *containers) run(pod *corev1.Pod, container string) {
 	r.starts++
 	run := r.starts
 	r.running[id] = run
-	r.startedAt[id] = r.w.now
+	r.startedAt[id] = r.w.Now()
 	r.startedPods[pod.UID] = true
 	runs, ends := annotationSeconds(pod, RunSeconds)
-	code, err := strconv.ParseInt(withDefault(pod.Annotations[ExitCode], "0"), 10, 32)
+	code, err := strconv.ParseInt(cmp.Or(pod.Annotations[ExitCode], "0"), 10, 32)
 	if err != nil || runs < 0 {
 		code, runs, ends = codeStartFailed, 0, true
 	}
@@ -84,7 +85,7 @@ func (r *containers) resume(pod *corev1.Pod, container string) {
 	id := containerID{pod.UID, container}
 	if _, ok := r.running[id]; !ok {
 		code := r.exitCodes[id]
-		r.w.after(0, func() { r.report(pod.UID, podlifecycle.Exited{Container: container, Code: code}) })
+		r.w.After(0, func() { r.report(pod.UID, podlifecycle.Exited{Container: container, Code: code}) })
 	}
 }
 
@@ -98,7 +99,7 @@ func (r *containers) preStop(pod *corev1.Pod, container string) {
 			}
 		}
 	}
-	r.w.after(max(takes, 0), func() { r.report(pod.UID, podlifecycle.PreStopDone{Container: container}) })
+	r.w.After(max(takes, 0), func() { r.report(pod.UID, podlifecycle.PreStopDone{Container: container}) })
 }
 
 func (r *containers) stop(pod *corev1.Pod, container string) {
@@ -117,7 +118,7 @@ func (r *containers) end(pod *corev1.Pod, container string, code int32) {
 
 // exitAfter ends a run after d if it is still the current one.
 func (r *containers) exitAfter(id containerID, run int, d time.Duration, code int32) {
-	r.w.after(d, func() {
+	r.w.After(d, func() {
 		if r.running[id] != run || run == 0 {
 			return
 		}
@@ -164,11 +165,4 @@ func isInit(pod *corev1.Pod, container string) bool {
 		}
 	}
 	return false
-}
-
-func withDefault(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

@@ -35,8 +35,8 @@ func NewConverter() *Converter {
 
 // OnChange appends the events of a change.
 func (v *Converter) OnChange(in []Input, c store.Change) []Input {
-	if c.New == nil || finished(c.New) {
-		return v.addNodeEviction(v.remove(in, c.Kind, keyOf(c.Object())), c.New)
+	if c.New == nil || store.Finished(c.New) {
+		return v.addNodeEviction(v.remove(in, c.Kind, store.KeyOf(c.Object())), c.New)
 	}
 	return v.upsert(in, c.Kind, c.New)
 }
@@ -45,9 +45,9 @@ func (v *Converter) OnChange(in []Input, c store.Change) []Input {
 func (v *Converter) OnReplace(in []Input, k store.Kind, list []store.Object) []Input {
 	there := make(map[string]bool, len(list))
 	for _, o := range list {
-		if !finished(o) {
+		if !store.Finished(o) {
 			in = v.upsert(in, k, o)
-			there[keyOf(o)] = true
+			there[store.KeyOf(o)] = true
 		}
 		in = v.addNodeEviction(in, o)
 	}
@@ -66,7 +66,7 @@ func (v *Converter) OnReplace(in []Input, k store.Kind, list []store.Object) []I
 
 // addNodeEviction appends the event of a pod evicted by its node.
 func (v *Converter) addNodeEviction(in []Input, o store.Object) []Input {
-	if o != nil && finished(o) {
+	if o != nil && store.Finished(o) {
 		if e := v.Compile(o); e != nil {
 			in = append(in, Input{Event: e, Object: o})
 		}
@@ -75,7 +75,7 @@ func (v *Converter) addNodeEviction(in []Input, o store.Object) []Input {
 }
 
 func (v *Converter) upsert(in []Input, k store.Kind, o store.Object) []Input {
-	key := keyOf(o)
+	key := store.KeyOf(o)
 	if uid, ok := v.knownUIDs[k][key]; ok && uid != string(o.GetUID()) {
 		in = v.remove(in, k, key)
 	}
@@ -95,20 +95,13 @@ func (v *Converter) remove(in []Input, k store.Kind, key string) []Input {
 	return append(in, Input{Event: scheduling.Remove{Object: Identity(k, key, uid)}})
 }
 
-func keyOf(o store.Object) string { return store.Key(o.GetNamespace(), o.GetName()) }
-
-func finished(o store.Object) bool {
-	p, ok := o.(*corev1.Pod)
-	return ok && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
-}
-
 // Pod converts a pod.
 func (v *Converter) Pod(p *corev1.Pod) *model.Pod { return v.intake.Pod(p) }
 
 // Compile converts an object, or returns nil if scheduling does not read it. Of a finished pod
 // it returns the eviction by its node, if any.
 func (v *Converter) Compile(o store.Object) any {
-	if p, ok := o.(*corev1.Pod); ok && finished(p) {
+	if p, ok := o.(*corev1.Pod); ok && store.Finished(p) {
 		if e := v.intake.Eviction(p); e != nil {
 			return e
 		}

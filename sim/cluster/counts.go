@@ -67,7 +67,7 @@ func (w *Cluster) countChange(c store.Change) {
 		w.counts.LastBound = w.Elapsed()
 		made, ok := w.audit.created[p.UID]
 		if w.returns.recordBinding(p, made); ok {
-			w.counts.Latencies = append(w.counts.Latencies, w.now.Sub(made))
+			w.counts.Latencies = append(w.counts.Latencies, w.Now().Sub(made))
 		}
 	}
 	if old.Status.Phase != p.Status.Phase {
@@ -86,7 +86,7 @@ func (w *Cluster) countPreemption(by *model.Pod, victim *corev1.Pod) {
 	w.counts.Displaced[enginedisplacement.Preemption]++
 	w.counts.LastPreemption = w.Elapsed()
 	depth := 1
-	if p := w.api.Pod(by.Key()); p != nil {
+	if p := w.API().Pod(by.Key()); p != nil {
 		if before, ok := w.replacer.replacementDepth[p.Name]; ok {
 			depth = before + 1
 			w.counts.Cascades++

@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -29,9 +30,10 @@ type DeschedulerOptions struct {
 
 // descheduler is the actor that runs the descheduler.
 type descheduler struct {
-	*client
+	*sim.Client
+	w            *Cluster
 	o            *DeschedulerOptions
-	steps        stepper[struct{}]
+	steps        *sim.Stepper[struct{}]
 	machine      *execution.Machine // nil in compatible mode
 	backoff      *planning.MoveBackoff
 	nextRound    time.Time
@@ -50,31 +52,38 @@ type clusterView struct {
 const deschedulerBatchWindow = 100 * time.Millisecond
 
 func newDescheduler(w *Cluster) *descheduler {
-	d := &descheduler{client: w.newClient("descheduler", store.SchedulingKinds[:]...), o: w.o.Descheduler}
-	d.steps = stepper[struct{}]{c: d.client, step: d.step}
-	d.onStop = func() {
-		d.steps.reset()
-		if d.stop != nil {
-			d.stop()
-		}
-	}
-	d.onSynced = func() {
-		d.backoff, d.cached, d.stop, d.lastMessages = planning.NewMoveBackoff(), nil, nil, map[*execution.Move]string{}
-		if !d.o.Compatible {
-			d.machine = execution.New(execution.Options{Holds: true, Profiles: d.profiles(), Seed: w.o.TieBreakSeed, Backoff: d.backoff})
-		}
-		d.nextRound = w.start.Add(d.o.InitialDelay)
-		if d.nextRound.Before(w.now) {
-			d.nextRound = w.now
-		}
-		d.steps.schedule(0)
-	}
-	d.onChange = func(store.Kind, store.Object, store.Object) {
-		d.cached = nil
-		d.steps.schedule(deschedulerBatchWindow)
-	}
-	d.start()
+	d := &descheduler{w: w, o: w.o.Descheduler}
+	d.Client = w.NewClient("descheduler", d, store.SchedulingKinds[:]...)
+	d.steps = sim.NewStepper(d.Client, d.step)
+	d.Start()
 	return d
+}
+
+// OnStop implements sim.Controller.
+func (d *descheduler) OnStop() {
+	d.steps.Reset()
+	if d.stop != nil {
+		d.stop()
+	}
+}
+
+// OnSynced implements sim.Controller.
+func (d *descheduler) OnSynced() {
+	d.backoff, d.cached, d.stop, d.lastMessages = planning.NewMoveBackoff(), nil, nil, map[*execution.Move]string{}
+	if !d.o.Compatible {
+		d.machine = execution.New(execution.Options{Holds: true, Profiles: d.profiles(), Seed: d.w.o.TieBreakSeed, Backoff: d.backoff})
+	}
+	d.nextRound = d.w.Options().Start.Add(d.o.InitialDelay)
+	if d.nextRound.Before(d.w.Now()) {
+		d.nextRound = d.w.Now()
+	}
+	d.steps.Schedule(0)
+}
+
+// OnChange implements sim.Controller.
+func (d *descheduler) OnChange(store.Kind, store.Object, store.Object) {
+	d.cached = nil
+	d.steps.Schedule(deschedulerBatchWindow)
 }
 
 func (d *descheduler) mode() planning.Mode {
@@ -103,21 +112,21 @@ func (d *descheduler) profiles() map[string]*framework.Profile {
 // clusterView returns the cached cluster.
 func (d *descheduler) clusterView() *clusterView {
 	if d.cached != nil {
-		d.cached.snapshot.Now = d.w.now
+		d.cached.snapshot.Now = d.w.Now()
 		return d.cached
 	}
 	var objects []runtime.Object
 	for _, k := range store.SchedulingKinds {
-		for _, key := range sortedKeys(d.cache[k]) {
-			objects = append(objects, d.cache[k][key])
+		for _, key := range d.Keys(k) {
+			objects = append(objects, d.Cached(k)[key])
 		}
 	}
 	var names []string
 	for _, p := range d.w.o.Profiles {
 		names = append(names, p.Name())
 	}
-	state, pods, _ := d.w.intake.Snapshot(objects, names...)
-	d.cached = &clusterView{view: execution.NewView(state), snapshot: d.w.intake.DeschedulingSnapshot(objects, d.w.now)}
+	state, pods, _ := d.w.Converter().Snapshot(objects, names...)
+	d.cached = &clusterView{view: execution.NewView(state), snapshot: d.w.Converter().DeschedulingSnapshot(objects, d.w.Now())}
 	for _, p := range pods {
 		d.cached.view.Upsert(p)
 	}
@@ -178,7 +187,7 @@ func (d *descheduler) makePlan(now time.Time) {
 		}
 	}
 	if refused := formatRefusals(made); len(made.Moves) > 0 || refused != "" {
-		d.w.log(d.name, "plan", "", fmt.Sprintf("%d moves are planned%s", len(made.Moves), refused))
+		d.w.Log(d.Name(), "plan", "", fmt.Sprintf("%d moves are planned%s", len(made.Moves), refused))
 	}
 }
 

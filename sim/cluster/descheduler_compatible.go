@@ -30,9 +30,9 @@ func (d *descheduler) runCompatible() {
 		a, ok := next()
 		if !ok {
 			d.stop = nil
-			d.steps.schedule(0)
+			d.steps.Schedule(0)
 			if evicted+refused > 0 {
-				d.w.log(d.name, "round", "", fmt.Sprintf("%d pods were evicted, %d refused", evicted, refused))
+				d.w.Log(d.Name(), "round", "", fmt.Sprintf("%d pods were evicted, %d refused", evicted, refused))
 			}
 			return
 		}

@@ -23,7 +23,7 @@ func (d *descheduler) runMachine(now time.Time) time.Time {
 	for _, x := range d.machine.Moves() {
 		if s := describeMove(x); s != "" && d.lastMessages[x] != s {
 			d.lastMessages[x] = s
-			d.w.log(d.name, x.Stage.String(), x.Pod.Key(), x.Pod.Key()+" "+s)
+			d.w.Log(d.Name(), x.Stage.String(), x.Pod.Key(), x.Pod.Key()+" "+s)
 		}
 	}
 	return wake
@@ -31,8 +31,8 @@ func (d *descheduler) runMachine(now time.Time) time.Time {
 
 func (d *descheduler) runAction(a execution.Action) {
 	answer := func(got execution.Result) {
-		d.machine.HandleResult(d.w.now, a.ActionID(), got)
-		d.steps.schedule(0)
+		d.machine.HandleResult(d.w.Now(), a.ActionID(), got)
+		d.steps.Schedule(0)
 	}
 	finish := func(err error) {
 		if err != nil {
@@ -43,15 +43,15 @@ func (d *descheduler) runAction(a execution.Action) {
 	}
 	switch a := a.(type) {
 	case execution.Reserve:
-		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("capacity on %s is reserved for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
-		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
+		d.w.Log(d.Name(), "hold", a.Move.Pod.Key(), fmt.Sprintf("capacity on %s is reserved for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
+		d.Request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
 	case execution.Avoid:
-		d.w.log(d.name, "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s avoid %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.now).Round(time.Second), a.Move.Reason))
-		d.request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
+		d.w.Log(d.Name(), "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s avoid %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.Now()).Round(time.Second), a.Move.Reason))
+		d.Request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
 	case execution.Release:
-		d.w.log(d.name, "release", a.Hold.Key(), fmt.Sprintf("the Hold on %s for pods of %s is released: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
-		d.request("hold", a.Hold.Key(), func() error {
-			err := d.w.api.Delete(store.Holds, a.Hold.Key(), store.Precondition{})
+		d.w.Log(d.Name(), "release", a.Hold.Key(), fmt.Sprintf("the Hold on %s for pods of %s is released: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
+		d.Request("hold", a.Hold.Key(), func() error {
+			err := d.w.API().Delete(store.Holds, a.Hold.Key(), store.Precondition{})
 			if apierrors.IsNotFound(err) {
 				return nil
 			}
@@ -69,12 +69,12 @@ func (d *descheduler) runAction(a execution.Action) {
 // evict requests an eviction and passes the response to then unless the descheduler was killed
 // in the meantime.
 func (d *descheduler) evict(p *model.Pod, strategy string, then func(EvictionResponse)) {
-	life := d.generation
-	d.w.Evict(EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.name, Rule: strategy, Grace: d.o.Policy.Grace}, func(a EvictionResponse) {
+	life := d.Generation()
+	d.w.Evict(EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a EvictionResponse) {
 		if a.Code == http.StatusCreated {
-			d.w.returns.recordEviction(p, d.w.now)
+			d.w.returns.recordEviction(p, d.w.Now())
 		}
-		if d.generation == life {
+		if d.Generation() == life {
 			then(a)
 		}
 	})
@@ -82,12 +82,12 @@ func (d *descheduler) evict(p *model.Pod, strategy string, then func(EvictionRes
 
 // upsertHold creates or updates a Hold.
 func (d *descheduler) upsertHold(h *model.Hold) error {
-	want := executor.NewHoldObject(h, d.name)
-	err := d.w.api.Create(want)
+	want := executor.NewHoldObject(h, d.Name())
+	err := d.w.API().Create(want)
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	return d.w.api.Update(store.Holds, h.Key(), store.Precondition{}, func(o store.Object) error {
+	return d.w.API().Update(store.Holds, h.Key(), store.Precondition{}, func(o store.Object) error {
 		if have, ok := o.(*v1alpha1.Hold); ok {
 			have.Labels, have.Spec = want.Labels, want.Spec
 		}

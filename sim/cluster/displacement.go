@@ -8,10 +8,12 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -32,19 +34,19 @@ type displacement struct {
 
 // displace displaces a pod in the order of package executor: condition, event, deletion. Each
 // step is idempotent. A pod that is gone counts as a success.
-func (c *client) displace(d displacement, then func(error)) {
-	key := keyOf(d.pod)
+func (w *Cluster) displace(c *sim.Client, d displacement, then func(error)) {
+	key := store.KeyOf(d.pod)
 	type step struct {
 		effect string
 		do     func() error
 	}
 	steps := []step{
-		{"mark", func() error { return c.w.setDisruptionTarget(&d) }},
-		{"tell", func() error { return c.w.createRecordEvent(&d.record, c.name) }},
-		{"delete", func() error { return c.w.deleteDisplaced(&d, c.name) }},
+		{"mark", func() error { return w.setDisruptionTarget(&d) }},
+		{"tell", func() error { return w.createRecordEvent(&d.record, c.Name()) }},
+		{"delete", func() error { return w.deleteDisplaced(&d, c.Name()) }},
 	}
-	if d.recordInBudgets && isReady(d.pod) && len(c.w.budgetIndex.budgetsOf(d.pod)) > 0 {
-		steps = append([]step{{"book", func() error { return c.w.recordInBudgets(&d) }}}, steps...)
+	if d.recordInBudgets && store.PodReady(d.pod) && len(w.budgetIndex.budgetsOf(d.pod)) > 0 {
+		steps = append([]step{{"book", func() error { return w.recordInBudgets(&d) }}}, steps...)
 	}
 	var next func(i int)
 	next = func(i int) {
@@ -52,11 +54,11 @@ func (c *client) displace(d displacement, then func(error)) {
 			then(nil)
 			return
 		}
-		c.request(steps[i].effect, key, steps[i].do, func(err error) {
+		c.Request(steps[i].effect, key, steps[i].do, func(err error) {
 			switch {
-			case apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !isInjectedConflict(err):
+			case apierrors.IsNotFound(err) || apierrors.IsConflict(err) && !sim.IsInjectedConflict(err):
 				then(nil) // it is gone
-			case err != nil && !(steps[i].effect == "tell" && isInjectedConflict(err)): // a rejected event does not stop the displacement
+			case err != nil && !(steps[i].effect == "tell" && sim.IsInjectedConflict(err)): // a rejected event does not stop the displacement
 				then(err)
 			default:
 				next(i + 1)
@@ -68,13 +70,13 @@ func (c *client) displace(d displacement, then func(error)) {
 
 // setDisruptionTarget sets the DisruptionTarget condition of a pod.
 func (w *Cluster) setDisruptionTarget(d *displacement) error {
-	return w.api.UpdatePod(keyOf(d.pod), store.Precondition{UID: string(d.pod.UID)}, func(p *corev1.Pod) error {
+	return w.API().UpdatePod(store.KeyOf(d.pod), store.Precondition{UID: string(d.pod.UID)}, func(p *corev1.Pod) error {
 		fails := d.markFailed && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
-		if c := disruptionTarget(p); c != nil && c.Reason == d.record.Cause.Reason() && !fails {
+		if c := store.DisruptionTarget(p); c != nil && c.Reason == d.record.Cause.Reason() && !fails {
 			return store.ErrUnchanged
 		}
 		p.Status.Conditions = store.WithCondition(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-			Reason: d.record.Cause.Reason(), Message: d.record.Message(), LastTransitionTime: metav1.NewTime(w.now)})
+			Reason: d.record.Cause.Reason(), Message: d.record.Message(), LastTransitionTime: metav1.NewTime(w.Now())})
 		if fails {
 			p.Status.Phase = corev1.PodFailed
 		}
@@ -82,29 +84,19 @@ func (w *Cluster) setDisruptionTarget(d *displacement) error {
 	})
 }
 
-// disruptionTarget returns the true DisruptionTarget condition of a pod, or nil.
-func disruptionTarget(p *corev1.Pod) *corev1.PodCondition {
-	for i := range p.Status.Conditions {
-		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			return c
-		}
-	}
-	return nil
-}
-
 // createRecordEvent creates the event with the displacement record, once per pod.
 func (w *Cluster) createRecordEvent(r *enginedisplacement.Record, writer string) error {
-	rec := journal.NewDisplacement(r, w.now, writer)
+	rec := journal.NewDisplacement(r, w.Now(), writer)
 	text, err := rec.JSON()
 	if err != nil {
 		return err
 	}
 	reason, action := r.Cause.Event()
-	err = w.api.Create(&eventsv1.Event{
+	err = w.API().Create(&eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: r.Victim.Namespace, Name: executor.RecordEventName(r.Victim.Name, r.Victim.UID),
 			Annotations: map[string]string{journal.Annotation: text}},
-		EventTime: metav1.NewMicroTime(w.now), ReportingController: writer, Reason: reason, Action: action, Type: corev1.EventTypeNormal, Note: r.EventNote(),
-		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: r.Victim.Namespace, Name: r.Victim.Name, UID: uid(r.Victim.UID)},
+		EventTime: metav1.NewMicroTime(w.Now()), ReportingController: writer, Reason: reason, Action: action, Type: corev1.EventTypeNormal, Note: r.EventNote(),
+		Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: r.Victim.Namespace, Name: r.Victim.Name, UID: types.UID(r.Victim.UID)},
 	})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
@@ -114,24 +106,24 @@ func (w *Cluster) createRecordEvent(r *enginedisplacement.Record, writer string)
 
 // deleteDisplaced deletes the pod.
 func (w *Cluster) deleteDisplaced(d *displacement, by string) error {
-	key := keyOf(d.pod)
-	p := w.api.Pod(key)
+	key := store.KeyOf(d.pod)
+	p := w.API().Pod(key)
 	if p == nil || p.UID != d.pod.UID {
 		return apierrors.NewNotFound(corev1.Resource("pods"), d.pod.Name)
 	}
 	if d.resourceVersion != "" && p.ResourceVersion != d.resourceVersion {
 		return apierrors.NewConflict(corev1.Resource("pods"), d.pod.Name, errors.New("it changed in the meantime"))
 	}
-	again := p.DeletionTimestamp != nil || finished(p) && !d.markFailed
+	again := p.DeletionTimestamp != nil || store.Finished(p) && !d.markFailed
 	if !again {
 		w.audit.checkDisplacement(p, d)
 	}
-	if err := w.api.DeletePod(key, store.Precondition{UID: string(d.pod.UID)}, d.grace); err != nil {
+	if err := w.API().DeletePod(key, store.Precondition{UID: string(d.pod.UID)}, d.grace); err != nil {
 		return err
 	}
 	if !again {
 		w.counts.Displaced[d.record.Cause]++
-		w.log(by, "displace", key, fmt.Sprintf("%s on %s %s", key, p.Spec.NodeName, d.message))
+		w.Log(by, "displace", key, fmt.Sprintf("%s on %s %s", key, p.Spec.NodeName, d.message))
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // recordInBudgets adds an entry for the pod to its budgets, regardless of what they allow.
 func (w *Cluster) recordInBudgets(d *displacement) error {
 	for _, key := range w.budgetIndex.budgetsOf(d.pod) {
-		err := w.api.Update(store.PodDisruptionBudgets, key, store.Precondition{}, func(o store.Object) error {
+		err := w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{}, func(o store.Object) error {
 			b, ok := o.(*policyv1.PodDisruptionBudget)
 			if _, there := b.Status.DisruptedPods[d.pod.Name]; !ok || there {
 				return store.ErrUnchanged
@@ -23,7 +23,7 @@ func (w *Cluster) recordInBudgets(d *displacement) error {
 			if entries == nil {
 				entries = map[string]metav1.Time{}
 			}
-			entries[d.pod.Name] = metav1.NewTime(w.now)
+			entries[d.pod.Name] = metav1.NewTime(w.Now())
 			b.Status.DisruptedPods = entries
 			if !entry.Overruled {
 				b.Status.DisruptionsAllowed--

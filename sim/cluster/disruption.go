@@ -11,65 +11,74 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // disruption is the disruption controller: it updates the status of budgets and removes
 // outdated DisruptionTarget conditions.
 type disruption struct {
-	*client
+	*sim.Client
+	w           *Cluster
 	budgetIndex *budgetIndex
-	queue       *workQueue // by budget
-	staleQueue  *workQueue // by pod
+	queue       *sim.WorkQueue // by budget
+	staleQueue  *sim.WorkQueue // by pod
 }
 
 // recountDelay is how long changes of a budget are collected.
 const recountDelay = 100 * time.Millisecond
 
 func newDisruption(w *Cluster) *disruption {
-	d := &disruption{client: w.newClient("disruption", store.ReplicationControllers, store.Deployments, store.ReplicaSets, store.StatefulSets, store.PodDisruptionBudgets, store.Pods)}
-	d.queue, d.staleQueue = newWorkQueue(d.client, d.reconcile), newWorkQueue(d.client, d.clearDisruptionTarget)
-	d.onStop = func() { d.queue.reset(); d.staleQueue.reset() }
-	d.onSynced = d.enqueueAll
-	d.onChange = func(k store.Kind, old, now store.Object) {
-		about := now
-		if now == nil {
-			about = old
-		}
-		affected := d.budgetIndex.update(k, keyOf(about), now)
-		if k != store.Pods && k != store.PodDisruptionBudgets {
-			affected = d.budgetIndex.names // the expected pods may have changed
-		}
-		for _, key := range affected {
-			d.queue.add(key, recountDelay)
-		}
-		if p, ok := now.(*corev1.Pod); ok {
-			d.enqueueStale(p)
-		}
-	}
-	d.start()
+	d := &disruption{w: w}
+	d.Client = w.NewClient("disruption", d, store.ReplicationControllers, store.Deployments, store.ReplicaSets, store.StatefulSets, store.PodDisruptionBudgets, store.Pods)
+	d.queue, d.staleQueue = sim.NewWorkQueue(d.Client, d.reconcile), sim.NewWorkQueue(d.Client, d.clearDisruptionTarget)
+	d.Start()
 	return d
 }
 
-// enqueueAll enqueues all budgets and pods.
-func (d *disruption) enqueueAll() {
+// OnStop implements sim.Controller.
+func (d *disruption) OnStop() {
+	d.queue.Reset()
+	d.staleQueue.Reset()
+}
+
+// OnChange implements sim.Controller.
+func (d *disruption) OnChange(k store.Kind, old, now store.Object) {
+	about := now
+	if now == nil {
+		about = old
+	}
+	affected := d.budgetIndex.update(k, store.KeyOf(about), now)
+	if k != store.Pods && k != store.PodDisruptionBudgets {
+		affected = d.budgetIndex.names // the expected pods may have changed
+	}
+	for _, key := range affected {
+		d.queue.Add(key, recountDelay)
+	}
+	if p, ok := now.(*corev1.Pod); ok {
+		d.enqueueStale(p)
+	}
+}
+
+// OnSynced implements sim.Controller: it enqueues all budgets and pods.
+func (d *disruption) OnSynced() {
 	d.budgetIndex = newBudgetIndex()
 	for _, k := range []store.Kind{store.PodDisruptionBudgets, store.Pods} {
-		for _, key := range sortedKeys(d.cache[k]) {
-			d.budgetIndex.update(k, key, d.cache[k][key])
+		for _, key := range d.Keys(k) {
+			d.budgetIndex.update(k, key, d.Cached(k)[key])
 		}
 	}
 	for _, key := range d.budgetIndex.names {
-		d.queue.add(key, 0)
+		d.queue.Add(key, 0)
 	}
-	for _, key := range sortedKeys(d.cache[store.Pods]) {
-		d.enqueueStale(d.pod(key))
+	for _, key := range d.Keys(store.Pods) {
+		d.enqueueStale(d.Pod(key))
 	}
 }
 
 // reconcile updates the status of a budget and creates its events.
 func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
-	b, ok := d.cache[store.PodDisruptionBudgets][key].(*policyv1.PodDisruptionBudget)
+	b, ok := d.Cached(store.PodDisruptionBudgets)[key].(*policyv1.PodDisruptionBudget)
 	if !ok {
 		done(0, nil)
 		return
@@ -78,7 +87,7 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 	for _, e := range count.Events {
 		var about store.Object = b
 		if e.Pod != nil {
-			about = d.pod(e.Pod.Key())
+			about = d.Pod(e.Pod.Key())
 		}
 		if about != nil {
 			_ = d.w.createEventOnce(about, "controllermanager", e.Reason, "", e.Note, e.Note)
@@ -89,8 +98,8 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 		done(count.RequeueAfter, nil)
 		return
 	}
-	d.request("status", key, func() error {
-		return d.w.api.Update(store.PodDisruptionBudgets, key, store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
+	d.Request("status", key, func() error {
+		return d.w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
 			if pdb, ok := o.(*policyv1.PodDisruptionBudget); ok {
 				pdb.Status = next
 			}
@@ -100,7 +109,7 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 }
 
 func (d *disruption) lookup(k store.Kind, key string) (store.Object, bool) {
-	o, ok := d.cache[k][key]
+	o, ok := d.Cached(k)[key]
 	return o, ok
 }
 
@@ -109,9 +118,9 @@ type lookup func(store.Kind, string) (store.Object, bool)
 
 // budgetFacts returns the input of a budget's status: its pods and their scales.
 func (w *Cluster) budgetFacts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find lookup) budget.StatusInputs {
-	f := budget.StatusInputs{Budget: w.intake.Budget(b), Now: w.now}
+	f := budget.StatusInputs{Budget: w.Converter().Budget(b), Now: w.Now()}
 	for _, p := range pods {
-		f.Pods = append(f.Pods, w.budgetPod(p))
+		f.Pods = append(f.Pods, w.BudgetPod(p))
 	}
 	f.Scale = func(o model.Owner) budget.Scale {
 		if strings.HasPrefix(o.UID, FakeOwnerPrefix) {
@@ -169,7 +178,7 @@ func (w *Cluster) budgetStatus(b *policyv1.PodDisruptionBudget, c *budget.Status
 		s.DisruptedPods[name] = metav1.NewTime(c.DisruptedAt[i])
 	}
 	allowed := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: c.Reason, Message: c.Message,
-		ObservedGeneration: c.ObservedGeneration, LastTransitionTime: metav1.NewTime(w.now)}
+		ObservedGeneration: c.ObservedGeneration, LastTransitionTime: metav1.NewTime(w.Now())}
 	if c.Reason == budget.SufficientPods {
 		allowed.Status = metav1.ConditionTrue
 	}
@@ -196,23 +205,23 @@ func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
 // enqueueStale enqueues a pod for when its DisruptionTarget condition expires.
 func (d *disruption) enqueueStale(p *corev1.Pod) {
 	if left, ends := d.staleAfter(p); ends {
-		d.staleQueue.add(keyOf(p), left)
+		d.staleQueue.Add(store.KeyOf(p), left)
 	}
 }
 
 // staleAfter returns the time until the pod's DisruptionTarget condition expires, and whether
 // it does.
 func (d *disruption) staleAfter(p *corev1.Pod) (time.Duration, bool) {
-	c := disruptionTarget(p)
+	c := store.DisruptionTarget(p)
 	if c == nil {
 		return 0, false
 	}
-	return budget.StaleConditionAfter(d.w.budgetPod(p), c.LastTransitionTime.Time, d.w.now)
+	return budget.StaleConditionAfter(d.w.BudgetPod(p), c.LastTransitionTime.Time, d.w.Now())
 }
 
 // clearDisruptionTarget sets an expired DisruptionTarget condition to false.
 func (d *disruption) clearDisruptionTarget(key string, done func(time.Duration, error)) {
-	p := d.pod(key)
+	p := d.Pod(key)
 	if p == nil {
 		done(0, nil)
 		return
@@ -221,21 +230,12 @@ func (d *disruption) clearDisruptionTarget(key string, done func(time.Duration, 
 		done(left, nil)
 		return
 	}
-	d.request("reset", key, func() error {
-		return d.w.api.UpdatePod(key, store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, func(o *corev1.Pod) error {
+	d.Request("reset", key, func() error {
+		return d.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, func(o *corev1.Pod) error {
 			o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget,
-				Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(d.w.now)})
-			d.w.log("disruption", "reset", key, key+" is not displaced after all")
+				Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(d.w.Now())})
+			d.w.Log("disruption", "reset", key, key+" is not displaced after all")
 			return nil
 		})
 	}, func(err error) { done(0, err) })
-}
-
-func isReady(p *corev1.Pod) bool {
-	for i := range p.Status.Conditions {
-		if c := &p.Status.Conditions[i]; c.Type == corev1.PodReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

@@ -17,22 +17,22 @@ const drainRetryInterval = 5 * time.Second
 // KubectlDrain simulates kubectl drain --ignore-daemonsets: it cordons a node and evicts its
 // pods, retries when a budget refuses, and gives up after other errors.
 func (w *Cluster) KubectlDrain(node, by string) {
-	_ = w.api.Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
+	_ = w.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
 		if n, ok := o.(*corev1.Node); ok {
 			n.Spec.Unschedulable = true
 		}
 		return nil
 	})
 	left := 0
-	for _, o := range w.api.List(store.Pods) {
+	for _, o := range w.API().List(store.Pods) {
 		p, ok := o.(*corev1.Pod)
 		if !ok || p.Spec.NodeName != node || isDaemonSetPod(p) {
 			continue
 		}
 		left++
-		w.evictUntilGone(EvictionRequest{Pod: keyOf(p), UID: string(p.UID), By: by}, func() {
+		w.evictUntilGone(EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), By: by}, func() {
 			if left--; left == 0 {
-				w.log("drain", "drained", node, "node "+node+" is drained by "+by)
+				w.Log("drain", "drained", node, "node "+node+" is drained by "+by)
 			}
 		})
 	}
@@ -42,33 +42,33 @@ func (w *Cluster) KubectlDrain(node, by string) {
 func (w *Cluster) evictUntilGone(e EvictionRequest, done func()) {
 	ask := func() { w.evictUntilGone(e, done) }
 	w.Evict(e, func(a EvictionResponse) {
-		p := w.api.Pod(e.Pod)
+		p := w.API().Pod(e.Pod)
 		switch {
 		case p == nil || string(p.UID) != e.UID:
 			done()
 		case a.Code == http.StatusTooManyRequests:
-			w.log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, a))
-			w.after(drainRetryInterval, ask)
+			w.Log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, a))
+			w.After(drainRetryInterval, ask)
 		case a.Code == 0 || a.Code == http.StatusGatewayTimeout || a.Code == http.StatusInternalServerError && a.Message == injectedRefusal:
-			w.after(drainRetryInterval, ask)
+			w.After(drainRetryInterval, ask)
 		case a.Code >= http.StatusBadRequest:
-			w.log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
+			w.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
 		default: // granted
-			w.after(time.Second, func() { w.awaitGone(e, done) })
+			w.After(time.Second, func() { w.awaitGone(e, done) })
 		}
 	})
 }
 
 // awaitGone waits until a pod is gone.
 func (w *Cluster) awaitGone(e EvictionRequest, done func()) {
-	p := w.api.Pod(e.Pod)
+	p := w.API().Pod(e.Pod)
 	switch {
 	case p == nil || string(p.UID) != e.UID:
 		done()
 	case p.DeletionTimestamp == nil:
 		w.evictUntilGone(e, done) // it was not deleted after all
 	default:
-		w.after(time.Second, func() { w.awaitGone(e, done) })
+		w.After(time.Second, func() { w.awaitGone(e, done) })
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *scheduler) requestWrites(e scheduling.Effect) []write {
 		return []write{writeStep(func(r *request) error { return r.hold(e) })}
 	case scheduling.RefreshPod:
 		return []write{writeStep(func(r *request) error {
-			r.observedPod = s.w.api.Pod(e.Pod.Key())
+			r.observedPod = s.w.API().Pod(e.Pod.Key())
 			return nil
 		})}
 	case scheduling.Preempt:
@@ -43,13 +43,13 @@ func (s *scheduler) requestWrites(e scheduling.Effect) []write {
 func (r *request) bind(e scheduling.Bind) error {
 	w := r.s.w
 	w.audit.activeBind = r
-	err := w.api.Bind(e.Pod.Key(), e.Pod.UID, e.Node)
+	err := w.API().Bind(e.Pod.Key(), e.Pod.UID, e.Node)
 	w.audit.activeBind = nil
-	if p := w.api.Pod(e.Pod.Key()); apierrors.IsConflict(err) && p != nil && string(p.UID) == e.Pod.UID && p.Spec.NodeName == e.Node {
+	if p := w.API().Pod(e.Pod.Key()); apierrors.IsConflict(err) && p != nil && string(p.UID) == e.Pod.UID && p.Spec.NodeName == e.Node {
 		return nil
 	}
 	if err == nil {
-		w.log("scheduler", "bind", e.Pod.Key(), fmt.Sprintf("%s is bound to %s (attempt %d)", e.Pod.Key(), e.Node, e.Attempt))
+		w.Log("scheduler", "bind", e.Pod.Key(), fmt.Sprintf("%s is bound to %s (attempt %d)", e.Pod.Key(), e.Node, e.Attempt))
 	}
 	return err
 }
@@ -62,7 +62,7 @@ func (r *request) reject(e scheduling.ReportUnschedulable) error {
 	text := explain.Message(e.Summary)
 	if !e.Retry {
 		r.s.w.counts.Rejections++
-		r.s.w.log("scheduler", "reject", e.Pod.Key(), e.Pod.Key()+" is unschedulable: "+text)
+		r.s.w.Log("scheduler", "reject", e.Pod.Key(), e.Pod.Key()+" is unschedulable: "+text)
 	}
 	return r.writePodScheduled(reason, text)
 }
@@ -72,20 +72,20 @@ func (r *request) hold(e scheduling.ReportGated) error {
 	if e.Verdict.Plugin == decision.SchedulingGates {
 		reason = corev1.PodReasonSchedulingGated
 	}
-	r.s.w.log("scheduler", "hold", e.Pod.Key(), e.Pod.Key()+" is gated: "+text)
+	r.s.w.Log("scheduler", "hold", e.Pod.Key(), e.Pod.Key()+" is gated: "+text)
 	return r.writePodScheduled(reason, text)
 }
 
 // writePodScheduled sets PodScheduled=False unless it is set.
 func (r *request) writePodScheduled(reason, message string) error {
-	return r.s.w.api.UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
+	return r.s.w.API().UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
 		for _, c := range p.Status.Conditions {
 			if c.Type == corev1.PodScheduled && (c.Status == corev1.ConditionTrue || c.Reason == reason && c.Message == message) {
 				return store.ErrUnchanged
 			}
 		}
 		p.Status.Conditions = store.WithCondition(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled,
-			Status: corev1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(r.s.w.now)})
+			Status: corev1.ConditionFalse, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(r.s.w.Now())})
 		return nil
 	})
 }

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,14 +21,16 @@ import (
 	"k8s.io/endpointslice/util"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // endpoints is the EndpointSlice controller; it uses the same reconciler as
 // controllers/endpoints.
 type endpoints struct {
-	*client
-	queue      *workQueue
+	*sim.Client
+	w          *Cluster
+	queue      *sim.WorkQueue
 	reconciler *endpointslice.Reconciler
 	tracker    *util.EndpointSliceTracker
 	lastSuffix map[string]int    // of slice names, by Service; survives restarts
@@ -37,43 +41,50 @@ type endpoints struct {
 const endpointsPerSlice = 100
 
 func newEndpoints(w *Cluster) *endpoints {
-	e := &endpoints{client: w.newClient("endpoints", store.Nodes, store.Services, store.EndpointSlices, store.Pods), lastSuffix: map[string]int{}, lastCounts: map[string][3]int{}}
-	e.queue = newWorkQueue(e.client, e.reconcile)
-	e.onStop = e.queue.reset
-	e.onSynced = func() {
-		e.tracker = util.NewEndpointSliceTracker()
-		e.reconciler = endpointslice.NewReconciler(sliceClient{e: e}, nodeLister{e: e}, endpointsPerSlice, e.tracker, nil, &record.FakeRecorder{}, "endpointslice-controller.k8s.io")
-		for _, key := range sortedKeys(e.cache[store.Services]) {
-			e.queue.add(key, 0)
-		}
-	}
-	e.onChange = func(k store.Kind, old, now store.Object) {
-		about := now
-		if now == nil {
-			about = old
-			if gone, ok := old.(*discoveryv1.EndpointSlice); ok {
-				e.tracker.HandleDeletion(gone)
-			}
-		}
-		for _, key := range sortedKeys(e.cache[store.Services]) {
-			if e.affects(key, k, about) {
-				e.queue.add(key, 0)
-			}
-		}
-	}
-	e.start()
+	e := &endpoints{w: w, lastSuffix: map[string]int{}, lastCounts: map[string][3]int{}}
+	e.Client = w.NewClient("endpoints", e, store.Nodes, store.Services, store.EndpointSlices, store.Pods)
+	e.queue = sim.NewWorkQueue(e.Client, e.reconcile)
+	e.Start()
 	return e
+}
+
+// OnStop implements sim.Controller.
+func (e *endpoints) OnStop() { e.queue.Reset() }
+
+// OnSynced implements sim.Controller.
+func (e *endpoints) OnSynced() {
+	e.tracker = util.NewEndpointSliceTracker()
+	e.reconciler = endpointslice.NewReconciler(sliceClient{e: e}, nodeLister{e: e}, endpointsPerSlice, e.tracker, nil, &record.FakeRecorder{}, "endpointslice-controller.k8s.io")
+	for _, key := range e.Keys(store.Services) {
+		e.queue.Add(key, 0)
+	}
+}
+
+// OnChange implements sim.Controller.
+func (e *endpoints) OnChange(k store.Kind, old, now store.Object) {
+	about := now
+	if now == nil {
+		about = old
+		if gone, ok := old.(*discoveryv1.EndpointSlice); ok {
+			e.tracker.HandleDeletion(gone)
+		}
+	}
+	for _, key := range e.Keys(store.Services) {
+		if e.affects(key, k, about) {
+			e.queue.Add(key, 0)
+		}
+	}
 }
 
 // affects reports whether a change of an object affects a Service.
 func (e *endpoints) affects(key string, k store.Kind, o store.Object) bool {
-	s, ok := e.cache[store.Services][key].(*corev1.Service)
+	s, ok := e.Cached(store.Services)[key].(*corev1.Service)
 	if !ok {
 		return false
 	}
 	switch k {
 	case store.Services:
-		return key == keyOf(o)
+		return key == store.KeyOf(o)
 	case store.EndpointSlices:
 		return key == store.Key(o.GetNamespace(), o.GetLabels()[discoveryv1.LabelServiceName])
 	case store.Pods:
@@ -84,14 +95,14 @@ func (e *endpoints) affects(key string, k store.Kind, o store.Object) bool {
 
 // reconcile updates the slices of a Service.
 func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
-	s, ok := e.cache[store.Services][key].(*corev1.Service)
+	s, ok := e.Cached(store.Services)[key].(*corev1.Service)
 	if !ok || s.Spec.Selector == nil {
 		done(0, nil)
 		return
 	}
 	var mine []*discoveryv1.EndpointSlice
-	for _, k := range sortedKeys(e.cache[store.EndpointSlices]) {
-		if o, ok := e.cache[store.EndpointSlices][k].(*discoveryv1.EndpointSlice); ok && e.affects(key, store.EndpointSlices, o) {
+	for _, k := range e.Keys(store.EndpointSlices) {
+		if o, ok := e.Cached(store.EndpointSlices)[k].(*discoveryv1.EndpointSlice); ok && e.affects(key, store.EndpointSlices, o) {
 			mine = append(mine, o)
 		}
 	}
@@ -100,13 +111,13 @@ func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
 		return
 	}
 	var pods []*corev1.Pod
-	for i, k := range sortedKeys(e.cache[store.Pods]) {
-		if p := e.pod(k); e.affects(key, store.Pods, p) {
+	for i, k := range e.Keys(store.Pods) {
+		if p := e.Pod(k); e.affects(key, store.Pods, p) {
 			pods = append(pods, withPodIP(p, i))
 		}
 	}
-	e.request("slices", key, func() error {
-		err := e.reconciler.Reconcile(klog.Logger{}, s, pods, mine, e.w.now)
+	e.Request("slices", key, func() error {
+		err := e.reconciler.Reconcile(klog.Logger{}, s, pods, mine, e.w.Now())
 		e.logCounts(s)
 		return err
 	}, func(err error) { done(0, err) })
@@ -123,7 +134,7 @@ func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
 // Endpoints counts the ready, terminating and serving-while-terminating endpoints of a
 // Service.
 func (w *Cluster) Endpoints(service string) (ready, terminating, serving int) {
-	for _, o := range w.api.List(store.EndpointSlices) {
+	for _, o := range w.API().List(store.EndpointSlices) {
 		s, ok := o.(*discoveryv1.EndpointSlice)
 		if !ok || store.Key(s.Namespace, s.Labels[discoveryv1.LabelServiceName]) != service {
 			continue
@@ -146,10 +157,10 @@ func (w *Cluster) Endpoints(service string) (ready, terminating, serving int) {
 
 // logCounts logs the counts when they change.
 func (e *endpoints) logCounts(s *corev1.Service) {
-	ready, terminating, serving := e.w.Endpoints(keyOf(s))
-	if is := [3]int{ready, terminating, serving}; e.lastCounts[keyOf(s)] != is {
-		e.lastCounts[keyOf(s)] = is
-		e.w.log("endpoints", "slices", keyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serving)", keyOf(s), ready, terminating, serving))
+	ready, terminating, serving := e.w.Endpoints(store.KeyOf(s))
+	if is := [3]int{ready, terminating, serving}; e.lastCounts[store.KeyOf(s)] != is {
+		e.lastCounts[store.KeyOf(s)] = is
+		e.w.Log("endpoints", "slices", store.KeyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serving)", store.KeyOf(s), ready, terminating, serving))
 	}
 }
 
@@ -160,14 +171,14 @@ type nodeLister struct {
 }
 
 func (n nodeLister) List(labels.Selector) (out []*corev1.Node, _ error) {
-	for _, name := range sortedKeys(n.e.cache[store.Nodes]) {
-		out = append(out, n.e.node(name))
+	for _, name := range slices.Sorted(maps.Keys(n.e.Cached(store.Nodes))) {
+		out = append(out, n.e.Node(name))
 	}
 	return out, nil
 }
 
 func (n nodeLister) Get(name string) (*corev1.Node, error) {
-	if node := n.e.node(name); node != nil {
+	if node := n.e.Node(name); node != nil {
 		return node, nil
 	}
 	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
@@ -189,12 +200,12 @@ func (c sliceClient) Create(_ context.Context, s *discoveryv1.EndpointSlice, _ m
 	c.e.lastSuffix[s.GenerateName]++
 	s = s.DeepCopy()
 	s.Name, s.Generation = fmt.Sprintf("%s%d", s.GenerateName, c.e.lastSuffix[s.GenerateName]), 1
-	err := c.e.w.api.Create(s)
+	err := c.e.w.API().Create(s)
 	return s, err
 }
 
 func (c sliceClient) Update(_ context.Context, s *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	err := c.e.w.api.Update(store.EndpointSlices, keyOf(s), store.Precondition{UID: string(s.UID), ResourceVersion: s.ResourceVersion}, func(o store.Object) error {
+	err := c.e.w.API().Update(store.EndpointSlices, store.KeyOf(s), store.Precondition{UID: string(s.UID), ResourceVersion: s.ResourceVersion}, func(o store.Object) error {
 		if is, ok := o.(*discoveryv1.EndpointSlice); ok {
 			is.Labels, is.Annotations, is.Endpoints, is.Ports = s.Labels, s.Annotations, s.Endpoints, s.Ports
 			is.Generation++
@@ -204,15 +215,15 @@ func (c sliceClient) Update(_ context.Context, s *discoveryv1.EndpointSlice, _ m
 	if err != nil {
 		return nil, err
 	}
-	now, _ := c.e.w.api.Get(store.EndpointSlices, keyOf(s))
+	now, _ := c.e.w.API().Get(store.EndpointSlices, store.KeyOf(s))
 	is, _ := now.(*discoveryv1.EndpointSlice)
 	return is, nil
 }
 
 func (c sliceClient) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
-	for _, k := range sortedKeys(c.e.cache[store.EndpointSlices]) {
+	for _, k := range slices.Sorted(maps.Keys(c.e.Cached(store.EndpointSlices))) {
 		if _, last, _ := strings.Cut(k, "/"); last == name {
-			return c.e.w.api.Delete(store.EndpointSlices, k, store.Precondition{})
+			return c.e.w.API().Delete(store.EndpointSlices, k, store.Precondition{})
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 
@@ -17,9 +18,9 @@ import (
 func (w *Cluster) createEventOnce(about store.Object, by, reason, action, note, mark string) error {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(about.GetUID()) + "\x00" + reason + "\x00" + mark))
-	err := w.api.Create(&eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: withDefault(about.GetNamespace(), metav1.NamespaceDefault), Name: fmt.Sprintf("%s.%x", about.GetName(), h.Sum64())},
-		EventTime:  metav1.NewMicroTime(w.now), ReportingController: by, Reason: reason, Action: action, Type: corev1.EventTypeNormal, Note: note,
+	err := w.API().Create(&eventsv1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: cmp.Or(about.GetNamespace(), metav1.NamespaceDefault), Name: fmt.Sprintf("%s.%x", about.GetName(), h.Sum64())},
+		EventTime:  metav1.NewMicroTime(w.Now()), ReportingController: by, Reason: reason, Action: action, Type: corev1.EventTypeNormal, Note: note,
 		Regarding: corev1.ObjectReference{Kind: string(store.KindOf(about)), Namespace: about.GetNamespace(), Name: about.GetName(), UID: about.GetUID()},
 	})
 	if apierrors.IsAlreadyExists(err) {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"github.com/berthproject/berth/engine/budget"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -74,29 +76,27 @@ const (
 // Evict sends an eviction request and passes the response to heard unless a fault loses it.
 func (w *Cluster) Evict(e EvictionRequest, heard func(EvictionResponse)) {
 	r := &eviction{w: w, request: e, stepsLeft: -1, onResponse: heard}
-	ending := w.faults.faultOf("evict", e.Pod)
-	if ending != NoFault {
-		w.log("fault", ending.String(), e.Pod, describeFault("evict", withDefault(e.By, "a client"), ending))
-	}
-	lost := func() { w.after(10*time.Second, func() { heard(EvictionResponse{}) }) }
-	switch ending {
-	case Refuse, Conflict:
-		w.after(2*w.o.Latency, func() { heard(EvictionResponse{Code: http.StatusInternalServerError, Message: injectedRefusal}) })
+	fault, after := w.Faults().OfRequest("evict", e.Pod)
+	w.LogFault(fault, "evict", cmp.Or(e.By, "a client"), e.Pod)
+	lost := func() { w.After(10*time.Second, func() { heard(EvictionResponse{}) }) }
+	switch fault {
+	case sim.Refuse, sim.Conflict:
+		w.After(2*w.Latency(), func() { heard(EvictionResponse{Code: http.StatusInternalServerError, Message: injectedRefusal}) })
 		return
-	case RequestLost:
+	case sim.RequestLost:
 		lost()
 		return
-	case ResponseLost, NeverAnswered, Delayed:
+	case sim.ResponseLost, sim.NeverAnswered, sim.Delayed:
 		r.onResponse = func(EvictionResponse) { lost() }
-	case Partial: // the server fails in the middle
-		if r.stepsLeft = w.faults.after; r.stepsLeft == 0 {
-			r.stepsLeft = 1 + int(w.faults.hash("evict/cut/"+e.Pod)%4)
+	case sim.Partial: // the server fails in the middle
+		if r.stepsLeft = after; r.stepsLeft == 0 {
+			r.stepsLeft = 1 + int(w.Faults().Hash("evict/cut/"+e.Pod)%4)
 		}
 		r.onResponse = func(EvictionResponse) {}
 		lost()
-	case NoFault:
+	case sim.NoFault:
 	}
-	w.after(w.o.Latency, r.checkBudgets)
+	w.After(w.Latency(), r.checkBudgets)
 }
 
 // then runs the next step unless a fault ends the request.
@@ -105,11 +105,11 @@ func (r *eviction) then(f func()) {
 		return
 	}
 	r.stepsLeft--
-	r.w.after(r.w.o.Latency, f)
+	r.w.After(r.w.Latency(), f)
 }
 
 func (r *eviction) respond(a EvictionResponse) {
-	r.w.after(r.w.o.Latency, func() { r.onResponse(a) })
+	r.w.After(r.w.Latency(), func() { r.onResponse(a) })
 }
 
 // fail responds with an error of the store.
@@ -125,7 +125,7 @@ func (r *eviction) fail(err error) {
 // checkBudgets decides the eviction by the current budgets and pods.
 func (r *eviction) checkBudgets() {
 	w := r.w
-	r.pod = w.api.Pod(r.request.Pod)
+	r.pod = w.API().Pod(r.request.Pod)
 	switch {
 	case r.pod == nil:
 		r.respond(EvictionResponse{Code: http.StatusNotFound, Message: "pods " + r.request.Pod + " not found"})
@@ -137,13 +137,13 @@ func (r *eviction) checkBudgets() {
 	var budgets []*model.Budget
 	var pods []*model.Pod
 	for _, key := range w.budgetIndex.budgetsOf(r.pod) {
-		if o, ok := w.api.Get(store.PodDisruptionBudgets, key); ok {
+		if o, ok := w.API().Get(store.PodDisruptionBudgets, key); ok {
 			if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
-				budgets = append(budgets, w.intake.Budget(b))
+				budgets = append(budgets, w.Converter().Budget(b))
 			}
 		}
 		for _, p := range w.budgetIndex.members(key) {
-			pods = append(pods, w.budgetPod(p))
+			pods = append(pods, w.BudgetPod(p))
 		}
 		if len(budgets) > 1 { // a pod with several budgets must be counted once
 			pods = distinct(pods)
@@ -153,7 +153,7 @@ func (r *eviction) checkBudgets() {
 	for _, t := range r.taken {
 		rules.OwnEntries = append(rules.OwnEntries, t.budget.Name)
 	}
-	v := rules.Check(w.budgetPod(r.pod), budgets, pods, w.now)
+	v := rules.Check(w.BudgetPod(r.pod), budgets, pods, w.Now())
 	switch {
 	case v.Result == budget.MultipleBudgets:
 		r.respond(EvictionResponse{Code: http.StatusInternalServerError, Message: v.Reason})
@@ -193,7 +193,7 @@ func (r *eviction) debit(v budget.Verdict, i, before int) {
 	}
 	m := v.Debits[i]
 	key := store.Key(m.Namespace, m.Name)
-	err := w.api.Update(store.PodDisruptionBudgets, key, store.Precondition{ResourceVersion: m.ResourceVersion}, func(o store.Object) error {
+	err := w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{ResourceVersion: m.ResourceVersion}, func(o store.Object) error {
 		b, ok := o.(*policyv1.PodDisruptionBudget)
 		if !ok {
 			return store.ErrUnchanged
@@ -202,11 +202,11 @@ func (r *eviction) debit(v budget.Verdict, i, before int) {
 		if entries == nil {
 			entries = map[string]metav1.Time{}
 		}
-		entries[r.pod.Name] = metav1.NewTime(w.now)
+		entries[r.pod.Name] = metav1.NewTime(w.Now())
 		r.entries = append(r.entries, enginedisplacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1})
 		b.Status.DisruptedPods = entries
 		b.Status.DisruptionsAllowed--
-		w.audit.checkDebit(b, []string{r.pod.Name}, 2*w.o.Latency)
+		w.audit.checkDebit(b, []string{r.pod.Name}, 2*w.Latency())
 		return nil
 	})
 	switch {
@@ -231,7 +231,7 @@ func (r *eviction) refund(but int) {
 // retry decides again after a change.
 func (r *eviction) retry() {
 	if r.attempts++; r.attempts < evictionAttempts {
-		r.w.after(min(maxEvictionPause, 5*time.Millisecond<<min(r.attempts, 10)), r.checkBudgets)
+		r.w.After(min(maxEvictionPause, 5*time.Millisecond<<min(r.attempts, 10)), r.checkBudgets)
 		return
 	}
 	r.abort(EvictionResponse{Code: http.StatusGatewayTimeout, Message: "the pod and its disruption budgets kept changing", RetryAfter: 10 * time.Second})
@@ -241,11 +241,11 @@ func (r *eviction) retry() {
 // must not have changed since the decision.
 func (r *eviction) setDisruptionTarget(guarded bool) {
 	d := r.newDisplacement()
-	if r.pod.DeletionTimestamp != nil || finished(r.pod) {
+	if r.pod.DeletionTimestamp != nil || store.Finished(r.pod) {
 		r.deletePod(d) // it is terminating or has finished: no displacement
 		return
 	}
-	now := r.w.api.Pod(r.request.Pod)
+	now := r.w.API().Pod(r.request.Pod)
 	if now == nil || now.UID != r.pod.UID {
 		r.abort(EvictionResponse{Code: http.StatusConflict, Message: "the pod was replaced by another one"})
 		return
@@ -258,7 +258,7 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 		r.abort(EvictionResponse{Code: http.StatusInternalServerError, Message: err.Error()})
 		return
 	}
-	if now = r.w.api.Pod(r.request.Pod); guarded && now != nil {
+	if now = r.w.API().Pod(r.request.Pod); guarded && now != nil {
 		d.resourceVersion = now.ResourceVersion
 	}
 	r.then(func() {
@@ -270,8 +270,8 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 // abort responds that nothing was done and refunds the debits, unless another actor is
 // displacing the pod and may rely on them.
 func (r *eviction) abort(a EvictionResponse) {
-	p := r.w.api.Pod(r.request.Pod)
-	if r.w.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || disruptionTarget(p) != nil) {
+	p := r.w.API().Pod(r.request.Pod)
+	if r.w.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || store.DisruptionTarget(p) != nil) {
 		r.taken, r.entries = nil, nil
 	}
 	r.refund(0)
@@ -279,8 +279,8 @@ func (r *eviction) abort(a EvictionResponse) {
 }
 
 func (r *eviction) newDisplacement() *displacement {
-	return &displacement{pod: r.pod, grace: r.request.Grace, respectsBudgets: true, message: "is evicted by " + withDefault(r.request.By, "a client"),
-		record: enginedisplacement.Record{Cause: enginedisplacement.API, Victim: r.w.model(r.pod), Node: r.pod.Spec.NodeName, Requester: r.request.By, Rule: r.request.Rule, Grace: r.request.Grace, Entries: r.entries}}
+	return &displacement{pod: r.pod, grace: r.request.Grace, respectsBudgets: true, message: "is evicted by " + cmp.Or(r.request.By, "a client"),
+		record: enginedisplacement.Record{Cause: enginedisplacement.API, Victim: r.w.Model(r.pod), Node: r.pod.Spec.NodeName, Requester: r.request.By, Rule: r.request.Rule, Grace: r.request.Grace, Entries: r.entries}}
 }
 
 func (r *eviction) deletePod(d *displacement) {

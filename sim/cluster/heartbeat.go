@@ -23,7 +23,7 @@ const statusInterval = 10 * time.Second
 
 // leaseRenewed returns when the Lease of a node was last renewed.
 func (h *heartbeats) leaseRenewed(node string) time.Time {
-	at := h.w.now
+	at := h.w.Now()
 	if died, dead := h.silentSince[node]; dead {
 		at = died
 	}
@@ -43,7 +43,7 @@ func (w *Cluster) ReportCondition(node string, kind corev1.NodeConditionType, st
 		h.reports[node] = map[corev1.NodeConditionType]corev1.ConditionStatus{}
 	}
 	h.reports[node][kind] = status
-	h.postStatus(node, w.o.Latency)
+	h.postStatus(node, w.Latency())
 }
 
 // reported returns the status of a condition that the agent reports, or "".
@@ -64,20 +64,11 @@ var reportedConditions = []corev1.NodeConditionType{corev1.NodeReady, corev1.Nod
 // isOutdated reports whether a node's conditions differ from those reported.
 func (h *heartbeats) isOutdated(n *corev1.Node) bool {
 	for _, kind := range reportedConditions {
-		if s := h.reported(n.Name, kind); s != "" && nodeConditionStatus(n, kind) != s {
+		if s := h.reported(n.Name, kind); s != "" && store.NodeConditionStatus(n, kind) != s {
 			return true
 		}
 	}
 	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Status == corev1.ConditionUnknown })
-}
-
-func nodeConditionStatus(n *corev1.Node, kind corev1.NodeConditionType) corev1.ConditionStatus {
-	for i := range n.Status.Conditions {
-		if c := &n.Status.Conditions[i]; c.Type == kind {
-			return c.Status
-		}
-	}
-	return ""
 }
 
 // observeNode corrects an outdated node status.
@@ -89,16 +80,16 @@ func (h *heartbeats) observeNode(n *corev1.Node) {
 
 // postStatus updates a node's status after d unless the agent is silent then.
 func (h *heartbeats) postStatus(node string, d time.Duration) {
-	if h.posting[node] && d > h.w.o.Latency {
+	if h.posting[node] && d > h.w.Latency() {
 		return
 	}
 	h.posting[node] = true
-	h.w.after(d, func() {
+	h.w.After(d, func() {
 		h.posting[node] = false
 		if h.isSilent(node) {
 			return
 		}
-		_ = h.w.api.Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
+		_ = h.w.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
 			n, ok := o.(*corev1.Node)
 			if !ok || !h.isOutdated(n) {
 				return store.ErrUnchanged
@@ -111,15 +102,15 @@ func (h *heartbeats) postStatus(node string, d time.Duration) {
 
 func (h *heartbeats) setConditions(n *corev1.Node) {
 	conditions := slices.Clone(n.Status.Conditions)
-	now := metav1.NewTime(h.w.now)
+	now := metav1.NewTime(h.w.Now())
 	for _, kind := range reportedConditions {
-		s, is := h.reported(n.Name, kind), nodeConditionStatus(n, kind)
+		s, is := h.reported(n.Name, kind), store.NodeConditionStatus(n, kind)
 		if s == "" && is == corev1.ConditionUnknown {
 			s = corev1.ConditionFalse
 		}
 		if s != "" && s != is {
-			conditions = setCondition(conditions, corev1.NodeCondition{Type: kind, Status: s, Reason: "Reported", LastHeartbeatTime: now, LastTransitionTime: now})
-			h.w.log("agent", "condition", n.Name, "node "+n.Name+" has "+string(kind)+"="+string(s))
+			conditions = store.WithNodeCondition(conditions, corev1.NodeCondition{Type: kind, Status: s, Reason: "Reported", LastHeartbeatTime: now, LastTransitionTime: now})
+			h.w.Log("agent", "condition", n.Name, "node "+n.Name+" has "+string(kind)+"="+string(s))
 		}
 	}
 	n.Status.Conditions = conditions

@@ -11,15 +11,17 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // nodeLifecycle is the node lifecycle controller: it detects lost nodes and taints nodes by
 // conditions. Leases are not objects here; heartbeats provide the renew times.
 type nodeLifecycle struct {
-	*client
+	*sim.Client
+	w             *Cluster
 	machine       *nodelifecycle.Machine
-	steps         stepper[nodelifecycle.Event]
+	steps         *sim.Stepper[nodelifecycle.Event]
 	pendingWrites int
 }
 
@@ -27,46 +29,61 @@ type nodeLifecycle struct {
 const leaseRenewInterval = 10 * time.Second
 
 func newNodeLifecycle(w *Cluster) *nodeLifecycle {
-	n := &nodeLifecycle{client: w.newClient("nodelifecycle", store.Nodes, store.Pods)}
-	n.steps = stepper[nodelifecycle.Event]{c: n.client, step: n.step}
-	n.onStop = func() { n.steps.reset(); n.pendingWrites = 0 }
-	n.onSynced = func() {
-		n.machine = nodelifecycle.New(w.o.NodeHealth, w.now)
-		for _, name := range sortedKeys(n.cache[store.Nodes]) {
-			n.steps.enqueue(conversion.NodeLifecycleNode(n.node(name)))
-		}
-		for _, key := range sortedKeys(n.cache[store.Pods]) {
-			n.markPodNotReady(n.pod(key))
-		}
-	}
-	n.onChange = func(k store.Kind, old, now store.Object) {
-		switch now := now.(type) {
-		case *corev1.Pod:
-			if was, ok := old.(*corev1.Pod); !ok || was.Spec.NodeName == "" {
-				n.markPodNotReady(now)
-			}
-		case *corev1.Node:
-			n.steps.enqueue(conversion.NodeLifecycleNode(now))
-			if was, ok := old.(*corev1.Node); ok && nodeReady(was) && !nodeReady(now) {
-				for _, key := range sortedKeys(n.cache[store.Pods]) {
-					n.markPodNotReady(n.pod(key))
-				}
-			}
-		case nil:
-			if k == store.Nodes {
-				n.steps.enqueue(nodelifecycle.NodeDeleted{Node: old.GetName()})
-			}
-		}
-	}
-	n.start()
+	n := &nodeLifecycle{w: w}
+	n.Client = w.NewClient("nodelifecycle", n, store.Nodes, store.Pods)
+	n.steps = sim.NewStepper(n.Client, n.step)
+	n.Start()
 	return n
+}
+
+// OnStop implements sim.Controller.
+func (n *nodeLifecycle) OnStop() {
+	n.steps.Reset()
+	n.pendingWrites = 0
+}
+
+// OnSynced implements sim.Controller.
+func (n *nodeLifecycle) OnSynced() {
+	n.machine = nodelifecycle.New(n.w.o.NodeHealth, n.w.Now())
+	for _, name := range n.Keys(store.Nodes) {
+		n.steps.Enqueue(conversion.NodeLifecycleNode(n.Node(name)))
+	}
+	for _, key := range n.Keys(store.Pods) {
+		n.markPodNotReady(n.Pod(key))
+	}
+}
+
+// OnChange implements sim.Controller.
+func (n *nodeLifecycle) OnChange(k store.Kind, old, now store.Object) {
+	switch now := now.(type) {
+	case *corev1.Pod:
+		if was, ok := old.(*corev1.Pod); !ok || was.Spec.NodeName == "" {
+			n.markPodNotReady(now)
+		}
+	case *corev1.Node:
+		n.steps.Enqueue(conversion.NodeLifecycleNode(now))
+		if was, ok := old.(*corev1.Node); ok && isReady(was) && !isReady(now) {
+			for _, key := range n.Keys(store.Pods) {
+				n.markPodNotReady(n.Pod(key))
+			}
+		}
+	case nil:
+		if k == store.Nodes {
+			n.steps.Enqueue(nodelifecycle.NodeDeleted{Node: old.GetName()})
+		}
+	}
+}
+
+// isReady reports whether a node has the condition Ready.
+func isReady(n *corev1.Node) bool {
+	return store.NodeConditionStatus(n, corev1.NodeReady) == corev1.ConditionTrue
 }
 
 func (n *nodeLifecycle) step(now time.Time, events []nodelifecycle.Event) time.Time {
 	well := true
-	for _, name := range sortedKeys(n.cache[store.Nodes]) {
+	for _, name := range n.Keys(store.Nodes) {
 		events = append(events, nodelifecycle.LeaseRenewed{Node: name, Time: n.w.agents.leaseRenewed(name)})
-		well = well && nodeReady(n.node(name)) && !n.w.agents.isSilent(name)
+		well = well && isReady(n.Node(name)) && !n.w.agents.isSilent(name)
 	}
 	effects, wake := n.machine.Step(now, events)
 	for _, e := range effects {
@@ -87,11 +104,11 @@ func (n *nodeLifecycle) step(now time.Time, events []nodelifecycle.Event) time.T
 // write changes a node unless it changed in the meantime.
 func (n *nodeLifecycle) write(name string, out nodelifecycle.Outcome, f func(*corev1.Node) bool) {
 	pre := store.Precondition{UID: out.UID}
-	if o := n.node(name); o != nil {
+	if o := n.Node(name); o != nil {
 		pre.ResourceVersion = o.ResourceVersion
 	}
-	n.request("node", name, func() error {
-		return n.w.api.Update(store.Nodes, name, pre, func(o store.Object) error {
+	n.Request("node", name, func() error {
+		return n.w.API().Update(store.Nodes, name, pre, func(o store.Object) error {
 			if node, ok := o.(*corev1.Node); !ok || !f(node) {
 				return store.ErrUnchanged
 			}
@@ -100,7 +117,7 @@ func (n *nodeLifecycle) write(name string, out nodelifecycle.Outcome, f func(*co
 	}, func(err error) {
 		n.pendingWrites--
 		out.Failed = err != nil
-		n.steps.enqueue(out)
+		n.steps.Enqueue(out)
 	})
 }
 
@@ -109,20 +126,11 @@ func (n *nodeLifecycle) markUnknown(o *corev1.Node, e nodelifecycle.MarkUnknown)
 	for _, c := range e.Conditions {
 		next := corev1.NodeCondition{Type: corev1.NodeConditionType(c.Type), Status: corev1.ConditionStatus(c.Status.String()), Reason: c.Reason,
 			Message: c.Message, LastHeartbeatTime: metav1.NewTime(c.Heartbeat), LastTransitionTime: metav1.NewTime(c.Transition)}
-		conditions = setCondition(conditions, next)
+		conditions = store.WithNodeCondition(conditions, next)
 	}
 	o.Status.Conditions = conditions
-	n.w.log("nodes", "unknown", o.Name, fmt.Sprintf("node %s has sent no heartbeat since %v: its conditions are set to Unknown", o.Name, e.SilentSince.Sub(n.w.start).Round(time.Second)))
+	n.w.Log("nodes", "unknown", o.Name, fmt.Sprintf("node %s has sent no heartbeat since %v: its conditions are set to Unknown", o.Name, e.SilentSince.Sub(n.w.Options().Start).Round(time.Second)))
 	return true
-}
-
-func setCondition(list []corev1.NodeCondition, c corev1.NodeCondition) []corev1.NodeCondition {
-	i := slices.IndexFunc(list, func(o corev1.NodeCondition) bool { return o.Type == c.Type })
-	if i < 0 {
-		return append(list, c)
-	}
-	list[i] = c
-	return list
 }
 
 func (n *nodeLifecycle) retaint(o *corev1.Node, e *nodelifecycle.UpdateTaints) bool {
@@ -141,10 +149,10 @@ func (n *nodeLifecycle) retaint(o *corev1.Node, e *nodelifecycle.UpdateTaints) b
 		o.Spec.Taints = append(o.Spec.Taints, next)
 	}
 	for i := range e.Add {
-		n.w.log("nodes", "taint", o.Name, "node "+o.Name+" is tainted with "+formatTaint(&e.Add[i].Taint))
+		n.w.Log("nodes", "taint", o.Name, "node "+o.Name+" is tainted with "+formatTaint(&e.Add[i].Taint))
 	}
 	for i := range e.Remove {
-		n.w.log("nodes", "untaint", o.Name, "node "+o.Name+" is no longer tainted with "+formatTaint(&e.Remove[i]))
+		n.w.Log("nodes", "untaint", o.Name, "node "+o.Name+" is no longer tainted with "+formatTaint(&e.Remove[i]))
 	}
 	return true
 }
@@ -153,27 +161,18 @@ func formatTaint(t *model.Taint) string { return t.Key + ":" + t.Effect.String()
 
 // markPodNotReady sets a pod on a node that is not Ready to not Ready.
 func (n *nodeLifecycle) markPodNotReady(p *corev1.Pod) {
-	node := n.node(p.Spec.NodeName)
-	if node == nil || nodeReady(node) || !isReady(p) {
+	node := n.Node(p.Spec.NodeName)
+	if node == nil || isReady(node) || !store.PodReady(p) {
 		return
 	}
-	n.request("unready", keyOf(p), func() error {
-		return n.w.api.UpdatePod(keyOf(p), store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
-			if !isReady(o) {
+	n.Request("unready", store.KeyOf(p), func() error {
+		return n.w.API().UpdatePod(store.KeyOf(p), store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
+			if !store.PodReady(o) {
 				return store.ErrUnchanged
 			}
 			o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse,
-				Reason: "NodeNotReady", LastTransitionTime: metav1.NewTime(n.w.now)})
+				Reason: "NodeNotReady", LastTransitionTime: metav1.NewTime(n.w.Now())})
 			return nil
 		})
 	}, nil)
-}
-
-func nodeReady(n *corev1.Node) bool {
-	for i := range n.Status.Conditions {
-		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
 }

@@ -71,7 +71,7 @@ func (s *nodePressures) startNode(name string) {
 func (n *nodePressure) start() {
 	if n != nil && !n.running {
 		n.running = true
-		n.w.after(0, n.check)
+		n.w.After(0, n.check)
 	}
 }
 
@@ -80,7 +80,7 @@ func (s *nodePressures) forNode(name string, used bool) *nodePressure {
 	if n := s.nodes[name]; n != nil {
 		return n
 	}
-	o, _ := s.w.api.Get(store.Nodes, name)
+	o, _ := s.w.API().Get(store.Nodes, name)
 	object, ok := o.(*corev1.Node)
 	if !ok || !used && object.Annotations[usage.Annotation] == "" && s.reported[name] == [model.NumPressures]bool{} {
 		return nil
@@ -92,7 +92,7 @@ func (s *nodePressures) forNode(name string, used bool) *nodePressure {
 		n.node.NodeScript, err = usage.ParseNode(object.Annotations[usage.Annotation])
 	}
 	if err != nil {
-		s.w.log("agent", "usage", name, "node "+name+": "+err.Error())
+		s.w.Log("agent", "usage", name, "node "+name+": "+err.Error())
 		return nil
 	}
 	config := s.w.o.Pressure
@@ -104,31 +104,22 @@ func (s *nodePressures) forNode(name string, used bool) *nodePressure {
 		return n.freeSpace[f], nil
 	})
 	if err != nil {
-		s.w.log("agent", "usage", name, "node "+name+": "+err.Error())
+		s.w.Log("agent", "usage", name, "node "+name+": "+err.Error())
 		return nil
 	}
-	n.machine.Restore(s.w.now, s.reported[name])
-	if c := conditionOf(object, outOfDisk); c != nil && c.Status == corev1.ConditionTrue {
+	n.machine.Restore(s.w.Now(), s.reported[name])
+	if c := store.NodeCondition(object, outOfDisk); c != nil && c.Status == corev1.ConditionTrue {
 		n.reserve.Restore(nodepressure.Condition{True: true, Since: c.LastTransitionTime.Time})
 	}
 	s.nodes[name] = n
 	return n
 }
 
-func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeCondition {
-	for i := range n.Status.Conditions {
-		if n.Status.Conditions[i].Type == kind {
-			return &n.Status.Conditions[i]
-		}
-	}
-	return nil
-}
-
 // scriptsOf reads a pod's usage annotations.
 func (s *nodePressures) scriptsOf(p *corev1.Pod) map[string]*usage.Script {
 	out, err := conversion.SimulatedUsage(p)
 	if err != nil {
-		s.w.log("agent", "usage", keyOf(p), keyOf(p)+": "+err.Error())
+		s.w.Log("agent", "usage", store.KeyOf(p), store.KeyOf(p)+": "+err.Error())
 	}
 	return out
 }
@@ -143,12 +134,12 @@ func (n *nodePressure) check() {
 	}
 	list, scripted := n.pods()
 	o := n.observe(list)
-	effects, wake := n.machine.Step(n.w.now, &o)
+	effects, wake := n.machine.Step(n.w.Now(), &o)
 	for _, e := range effects {
 		n.applyEffect(e)
 	}
 	n.reportConditions()
-	if n.reserve.Update(n.w.now) && (n.reserve.Condition().True || n.w.agents.reports[n.name][outOfDisk] != "") {
+	if n.reserve.Update(n.w.Now()) && (n.reserve.Condition().True || n.w.agents.reports[n.name][outOfDisk] != "") {
 		n.w.ReportCondition(n.name, outOfDisk, conditionStatus(n.reserve.Condition().True))
 	}
 	calm := n.machine.Conditions() == [model.NumPressures]nodepressure.Condition{} && !n.reserve.Condition().True
@@ -156,11 +147,11 @@ func (n *nodePressure) check() {
 		n.running = false // until a pod is added
 		return
 	}
-	next := n.w.now.Add(observeInterval)
-	if wake.After(n.w.now) && wake.Before(next) {
+	next := n.w.Now().Add(observeInterval)
+	if wake.After(n.w.Now()) && wake.Before(next) {
 		next = wake
 	}
-	n.w.at(next, n.check)
+	n.w.AtTime(next, n.check)
 }
 
 const outOfDisk = corev1.NodeConditionType(nodepressure.ReasonOutOfDisk)
@@ -180,7 +171,7 @@ func (n *nodePressure) pods() (list []*agentPod, scripted bool) {
 			scripted = scripted || len(p.scripts) > 0
 		}
 	}
-	slices.SortFunc(list, func(a, b *agentPod) int { return strings.Compare(keyOf(a.object), keyOf(b.object)) })
+	slices.SortFunc(list, func(a, b *agentPod) int { return strings.Compare(store.KeyOf(a.object), store.KeyOf(b.object)) })
 	return list, scripted
 }
 
@@ -195,13 +186,13 @@ func (n *nodePressure) observe(list []*agentPod) nodepressure.Observation {
 				running = append(running, usage.RunningContainer{Name: name, Script: p.scripts[name], Since: began})
 			}
 		}
-		uses[i] = usage.PodUsageAt(n.w.now, running, terms)
-		pods[i] = nodepressure.Pod{Pod: n.w.model(p.object), EvictionSpec: terms, Stats: uses[i].Stats(), TerminatesBy: p.terminatesBy}
+		uses[i] = usage.PodUsageAt(n.w.Now(), running, terms)
+		pods[i] = nodepressure.Pod{Pod: n.w.Model(p.object), EvictionSpec: terms, Stats: uses[i].Stats(), TerminatesBy: p.terminatesBy}
 		if d := p.object.DeletionTimestamp; d != nil && (p.terminatesBy.IsZero() || d.Time.Before(p.terminatesBy)) {
 			pods[i].TerminatesBy = d.Time
 		}
 	}
-	o := n.node.Observe(n.w.now, uses)
+	o := n.node.Observe(n.w.Now(), uses)
 	o.Pods = func() []nodepressure.Pod { return pods }
 	for f, s := range [nodepressure.NumFilesystems]nodepressure.Signal{nodepressure.ImageFs: nodepressure.ImageFsAvailable, nodepressure.RootFs: nodepressure.NodeFsAvailable} {
 		n.freeSpace[f] = nodepressure.FsSpace{Capacity: o.Signals[s].Capacity, Available: o.Signals[s].Available}

@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim/store"
 )
 
 // applyEffect executes an effect.
@@ -21,14 +22,14 @@ func (n *nodePressure) applyEffect(e nodepressure.Effect) {
 	switch e := e.(type) {
 	case nodepressure.ReclaimNodeResources:
 		what := strings.Join(slices.DeleteFunc([]string{map[bool]string{true: "dead containers"}[e.Containers], map[bool]string{true: "unused images"}[e.Images]}, func(s string) bool { return s == "" }), " and ")
-		n.w.log("agent", "collect", n.name, n.name+" deletes "+what)
-		n.w.after(collectDuration, func() { n.finishCollect(e) })
+		n.w.Log("agent", "collect", n.name, n.name+" deletes "+what)
+		n.w.After(collectDuration, func() { n.finishCollect(e) })
 	case nodepressure.Evict:
 		n.evict(&e)
 	case nodepressure.NoVictim:
 		if text := n.name + " is low on " + e.Signal.Resource() + ", but no pod may be evicted"; text != n.lastWarning {
 			n.lastWarning = text
-			n.w.log("agent", "unable", n.name, text)
+			n.w.Log("agent", "unable", n.name, text)
 		}
 	case nodepressure.ConditionChanged:
 		n.lastWarning = ""
@@ -51,10 +52,10 @@ func (n *nodePressure) finishCollect(c nodepressure.ReclaimNodeResources) {
 	if n.w.agents.nodePressures.nodes[n.name] != n {
 		return
 	}
-	n.node.Reclaim(n.w.now, c)
+	n.node.Reclaim(n.w.Now(), c)
 	list, _ := n.pods()
 	o := n.observe(list)
-	for _, e := range n.machine.Reclaimed(n.w.now, &o) {
+	for _, e := range n.machine.Reclaimed(n.w.Now(), &o) {
 		n.applyEffect(e)
 	}
 }
@@ -65,13 +66,13 @@ func (n *nodePressure) evict(e *nodepressure.Evict) {
 	if p == nil {
 		return
 	}
-	n.w.log("agent", "evict", e.Pod.Key(), fmt.Sprintf("%s is evicted from %s within %d s: %s", e.Pod.Key(), n.name, e.Grace, strings.TrimSpace(e.Message)))
+	n.w.Log("agent", "evict", e.Pod.Key(), fmt.Sprintf("%s is evicted from %s within %d s: %s", e.Pod.Key(), n.name, e.Grace, strings.TrimSpace(e.Message)))
 	if p.evicted == nil {
 		p.evicted = e
 	}
 	atOnce := e.Condition && e.Grace <= 1
-	if p.terminatesBy = n.w.now; !atOnce {
-		p.terminatesBy = n.w.now.Add(time.Duration(e.Grace) * time.Second)
+	if p.terminatesBy = n.w.Now(); !atOnce {
+		p.terminatesBy = n.w.Now().Add(time.Duration(e.Grace) * time.Second)
 	}
 	n.w.agents.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: atOnce})
 }
@@ -82,8 +83,8 @@ func (a *agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 		return
 	}
 	p.counted = true
-	now := a.w.api.Pod(keyOf(p.object))
-	if c := disruptionTarget(now); c != nil && c.Reason != nodepressure.ReasonTerminationByKubelet {
+	now := a.w.API().Pod(store.KeyOf(p.object))
+	if c := store.DisruptionTarget(now); c != nil && c.Reason != nodepressure.ReasonTerminationByKubelet {
 		return
 	}
 	a.w.counts.Displaced[enginedisplacement.Pressure]++
@@ -94,11 +95,11 @@ func (a *agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 
 // rejectionOf returns why the node rejects a pod, or nil.
 func (n *nodePressure) rejectionOf(p *corev1.Pod) *rejection {
-	if ok, reason, message := n.machine.Admit(n.w.model(p), conversion.PressureTerms(p)); !ok {
+	if ok, reason, message := n.machine.Admit(n.w.Model(p), conversion.PressureTerms(p)); !ok {
 		_, has, _ := strings.Cut(strings.TrimSuffix(message, "]. "), "[")
 		return &rejection{reason, message, has}
 	}
-	if ok, reason, message := n.reserve.Admit(n.w.now); !ok {
+	if ok, reason, message := n.reserve.Admit(n.w.Now()); !ok {
 		return &rejection{reason, message, reason}
 	}
 	return nil

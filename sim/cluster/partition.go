@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,9 +16,9 @@ func (w *Cluster) PartitionNode(node string) {
 	a := w.agents
 	a.partitioned[node] = true
 	if _, silent := a.silentSince[node]; !silent {
-		a.silentSince[node] = w.now
+		a.silentSince[node] = w.Now()
 	}
-	w.nodeLifecycle.steps.schedule(0)
+	w.nodeLifecycle.steps.Schedule(0)
 }
 
 // ReconnectNode ends PartitionNode: the agent lists its pods, stops deleted ones and writes
@@ -32,25 +33,25 @@ func (w *Cluster) ReconnectNode(node string) {
 		return // StartAgent does the rest
 	}
 	delete(a.silentSince, node)
-	a.postStatus(node, w.o.Latency)
-	w.after(w.o.Latency, func() { a.relist(node) })
+	a.postStatus(node, w.Latency())
+	w.After(w.Latency(), func() { a.relist(node) })
 }
 
 // relist makes a node's agent observe all of its current pods.
 func (a *agents) relist(node string) {
 	there := map[types.UID]bool{}
-	for _, o := range slices.Clone(a.w.api.List(store.Pods)) {
+	for _, o := range slices.Clone(a.w.API().List(store.Pods)) {
 		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName == node {
 			there[p.UID] = true
 			a.observePod(p, false)
 		}
 	}
-	for _, uid := range sortedKeys(a.pods) {
+	for _, uid := range slices.Sorted(maps.Keys(a.pods)) {
 		p := a.pods[uid]
 		switch {
 		case p.object.Spec.NodeName != node:
 		case !there[uid]:
-			a.w.log("agent", "stopped", keyOf(p.object), keyOf(p.object)+" is stopped on "+node+": it no longer exists in the API")
+			a.w.Log("agent", "stopped", store.KeyOf(p.object), store.KeyOf(p.object)+" is stopped on "+node+": it no longer exists in the API")
 			a.observePod(p.object, true)
 		case p.dirty && !p.writing:
 			a.writeStatus(p)

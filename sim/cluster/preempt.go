@@ -47,13 +47,13 @@ func preemptWrites(e scheduling.Preempt) []write {
 
 // nominate sets the nominated node; "" clears it.
 func (r *request) nominate(node string) error {
-	return r.s.w.api.UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
+	return r.s.w.API().UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
 		if p.Status.NominatedNodeName == node {
 			return store.ErrUnchanged
 		}
 		p.Status.NominatedNodeName = node
 		if node == "" {
-			r.s.w.log("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is no longer nominated")
+			r.s.w.Log("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is no longer nominated")
 		}
 		return nil
 	})
@@ -68,7 +68,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 		if entries == nil {
 			entries = map[string]metav1.Time{}
 		}
-		now := metav1.NewTime(w.now)
+		now := metav1.NewTime(w.Now())
 		var due []string
 		for _, name := range d.Granted {
 			if _, paid := entries[name]; !paid {
@@ -106,7 +106,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 func (r *request) refund() {
 	r.s.w.refund(r.taken)
 	for _, t := range r.taken {
-		if o, ok := r.s.w.api.Get(store.PodDisruptionBudgets, store.Key(t.budget.Namespace, t.budget.Name)); ok {
+		if o, ok := r.s.w.API().Get(store.PodDisruptionBudgets, store.Key(t.budget.Namespace, t.budget.Name)); ok {
 			if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 				r.budgets = append(r.budgets, b)
 			}
@@ -142,7 +142,7 @@ type budgetDebit struct {
 }
 
 func (w *Cluster) updateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudget) error) error {
-	err := w.api.Update(store.PodDisruptionBudgets, store.Key(b.Namespace, b.Name), store.Precondition{UID: b.UID}, func(o store.Object) error {
+	err := w.API().Update(store.PodDisruptionBudgets, store.Key(b.Namespace, b.Name), store.Precondition{UID: b.UID}, func(o store.Object) error {
 		pdb, ok := o.(*policyv1.PodDisruptionBudget)
 		if !ok {
 			return store.ErrUnchanged
@@ -169,9 +169,9 @@ func (r *request) createVictimEvent(v *model.Pod) error {
 // setDisruptionTarget sets the DisruptionTarget condition of a victim.
 func (r *request) setDisruptionTarget(v *model.Pod) error {
 	record := r.victimRecord(v)
-	err := r.s.w.api.UpdatePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
+	err := r.s.w.API().UpdatePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
 		p.Status.Conditions = store.WithCondition(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-			Reason: record.Cause.Reason(), Message: record.Message(), LastTransitionTime: metav1.NewTime(r.s.w.now)})
+			Reason: record.Cause.Reason(), Message: record.Message(), LastTransitionTime: metav1.NewTime(r.s.w.Now())})
 		return nil
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -183,16 +183,16 @@ func (r *request) setDisruptionTarget(v *model.Pod) error {
 // deleteVictim deletes a victim with its grace period.
 func (r *request) deleteVictim(e scheduling.Preempt, v *model.Pod) error {
 	w := r.s.w
-	old := w.api.Pod(v.Key())
+	old := w.API().Pod(v.Key())
 	if old == nil || string(old.UID) != v.UID || old.DeletionTimestamp != nil {
 		return nil // gone or terminating
 	}
 	w.audit.checkPreemption(r.pod, old, e)
-	if err := w.api.DeletePod(v.Key(), store.Precondition{UID: v.UID}, nil); err != nil {
+	if err := w.API().DeletePod(v.Key(), store.Precondition{UID: v.UID}, nil); err != nil {
 		return err
 	}
 	w.countPreemption(r.pod, old)
-	w.log("scheduler", "preempt", v.Key(), fmt.Sprintf("%s on %s is preempted by %s", v.Key(), v.NodeName, r.pod.Key()))
+	w.Log("scheduler", "preempt", v.Key(), fmt.Sprintf("%s on %s is preempted by %s", v.Key(), v.NodeName, r.pod.Key()))
 	return nil
 }
 

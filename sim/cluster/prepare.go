@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -34,7 +35,7 @@ func prepareWrites(e scheduling.BindVolumes) []write {
 
 func (r *request) bindClaim(b model.ClaimVolume) error {
 	w := r.s.w
-	return w.api.Update(store.PersistentVolumes, b.Volume.Name, store.Precondition{}, func(o store.Object) error {
+	return w.API().Update(store.PersistentVolumes, b.Volume.Name, store.Precondition{}, func(o store.Object) error {
 		v, ok := o.(*corev1.PersistentVolume)
 		if !ok {
 			return errors.New("volumes hold another kind")
@@ -45,15 +46,15 @@ func (r *request) bindClaim(b model.ClaimVolume) error {
 			}
 			return apierrors.NewConflict(corev1.Resource("persistentvolumes"), v.Name, fmt.Errorf("claim %s/%s has it", ref.Namespace, ref.Name))
 		}
-		v.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Claim.Namespace, Name: b.Claim.Name, UID: uid(b.Claim.UID)}
-		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to volume %s", b.Claim.Namespace, b.Claim.Name, r.pod.Key(), v.Name))
+		v.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Claim.Namespace, Name: b.Claim.Name, UID: types.UID(b.Claim.UID)}
+		w.Log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to volume %s", b.Claim.Namespace, b.Claim.Name, r.pod.Key(), v.Name))
 		return nil
 	})
 }
 
 func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error {
 	w := r.s.w
-	return w.api.Update(store.PersistentVolumeClaims, store.Key(c.Namespace, c.Name), store.Precondition{UID: c.UID}, func(o store.Object) error {
+	return w.API().Update(store.PersistentVolumeClaims, store.Key(c.Namespace, c.Name), store.Precondition{UID: c.UID}, func(o store.Object) error {
 		if o.GetAnnotations()[selectedNodeAnnotation] == node {
 			return store.ErrUnchanged
 		}
@@ -63,7 +64,7 @@ func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error 
 		}
 		notes[selectedNodeAnnotation] = node
 		o.SetAnnotations(notes)
-		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to a new volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
+		w.Log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to a new volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
 		return nil
 	})
 }

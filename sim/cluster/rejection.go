@@ -11,16 +11,6 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// pressureCondition returns the pressure condition that makes a node reject pods, or "".
-func pressureCondition(n *corev1.Node) corev1.NodeConditionType {
-	for _, kind := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
-		if nodeConditionStatus(n, kind) == corev1.ConditionTrue {
-			return kind
-		}
-	}
-	return ""
-}
-
 // rejection is why a node rejects a pod.
 type rejection struct{ reason, message, cause string }
 
@@ -28,7 +18,7 @@ type rejection struct{ reason, message, cause string }
 // their pressure machine; others use the reported conditions, and accept pods with requests
 // under memory pressure.
 func (a *agents) rejectionOf(p *corev1.Pod) *rejection {
-	o, _ := a.w.api.Get(store.Nodes, p.Spec.NodeName)
+	o, _ := a.w.API().Get(store.Nodes, p.Spec.NodeName)
 	n, ok := o.(*corev1.Node)
 	if !ok || p.Status.Phase != corev1.PodPending || p.Status.StartTime != nil {
 		return nil
@@ -39,7 +29,7 @@ func (a *agents) rejectionOf(p *corev1.Pod) *rejection {
 		}
 		return a.admission.check(p, n)
 	}
-	kind := pressureCondition(n)
+	kind := store.PressureCondition(n)
 	if kind == "" || kind == corev1.NodeMemoryPressure && len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0 {
 		return a.admission.check(p, n)
 	}
@@ -48,21 +38,21 @@ func (a *agents) rejectionOf(p *corev1.Pod) *rejection {
 
 // rejectPod fails a rejected pod as a kubelet does.
 func (a *agents) rejectPod(p *corev1.Pod, by *rejection) {
-	key := keyOf(p)
-	a.w.after(a.w.o.Latency, func() {
-		err := a.w.api.UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
-			if finished(o) {
+	key := store.KeyOf(p)
+	a.w.After(a.w.Latency(), func() {
+		err := a.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
+			if store.Finished(o) {
 				return store.ErrUnchanged
 			}
 			o.Status.Phase, o.Status.Reason = corev1.PodFailed, by.reason
 			o.Status.Message = "Pod was rejected: " + by.message
-			now := metav1.NewTime(a.w.now)
+			now := metav1.NewTime(a.w.Now())
 			o.Status.StartTime = &now
 			return nil
 		})
 		if err == nil {
 			a.w.counts.Rejected++
-			a.w.log("agent", "reject", key, fmt.Sprintf("%s is rejected by %s, which has %s", key, p.Spec.NodeName, by.cause))
+			a.w.Log("agent", "reject", key, fmt.Sprintf("%s is rejected by %s, which has %s", key, p.Spec.NodeName, by.cause))
 		}
 	})
 }
@@ -70,22 +60,22 @@ func (a *agents) rejectPod(p *corev1.Pod, by *rejection) {
 // EvictForPressure makes a node evict a pod for memory, ephemeral-storage or pids. It does not
 // change the node's conditions.
 func (w *Cluster) EvictForPressure(key, of string) bool {
-	p := w.api.Pod(key)
-	if p == nil || p.Spec.NodeName == "" || finished(p) || w.agents.isSilent(p.Spec.NodeName) {
+	p := w.API().Pod(key)
+	if p == nil || p.Spec.NodeName == "" || store.Finished(p) || w.agents.isSilent(p.Spec.NodeName) {
 		return false
 	}
 	w.agents.containers.forget(p)
 	delete(w.agents.pods, p.UID)
 	text := fmt.Sprintf("The node was low on resource: %s. ", of)
-	err := w.api.UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
+	err := w.API().UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
 		o.Status.Phase, o.Status.Reason, o.Status.Message = corev1.PodFailed, "Evicted", text
-		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(w.now)})
+		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(w.Now())})
 		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-			Reason: corev1.PodReasonTerminationByKubelet, Message: text, LastTransitionTime: metav1.NewTime(w.now)})
+			Reason: corev1.PodReasonTerminationByKubelet, Message: text, LastTransitionTime: metav1.NewTime(w.Now())})
 		o.Status.ContainerStatuses = slices.Clone(o.Status.ContainerStatuses)
 		for i := range o.Status.ContainerStatuses {
 			c := &o.Status.ContainerStatuses[i]
-			c.Ready, c.State = false, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: codeKill, FinishedAt: metav1.NewTime(w.now)}}
+			c.Ready, c.State = false, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: codeKill, FinishedAt: metav1.NewTime(w.Now())}}
 		}
 		return nil
 	})
@@ -93,8 +83,8 @@ func (w *Cluster) EvictForPressure(key, of string) bool {
 		return false
 	}
 	w.counts.Displaced[enginedisplacement.Pressure]++
-	w.log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, of))
-	if now := w.api.Pod(key); now != nil && w.o.Audit {
+	w.Log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, of))
+	if now := w.API().Pod(key); now != nil && w.o.Audit {
 		w.audit.checkDisplacedOnce(now)
 	}
 	return true

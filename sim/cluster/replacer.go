@@ -2,13 +2,17 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -23,7 +27,7 @@ const FakeOwnerPrefix = "owner/"
 // podReplacer is the actor that replaces annotated pods.
 type podReplacer struct {
 	w                *Cluster
-	reflector        *reflector
+	reflector        *sim.Reflector
 	disabled         bool
 	replaced         map[types.UID]bool
 	lastSeen         map[string]*corev1.Pod // by key, to detect deletions in a list
@@ -40,28 +44,38 @@ type podReplacer struct {
 func newPodReplacer(w *Cluster) *podReplacer {
 	o := &podReplacer{w: w, replaced: map[types.UID]bool{}, lastSeen: map[string]*corev1.Pod{}, replacements: map[string]int{}, victimDepth: map[types.UID]int{}, replacementDepth: map[string]int{},
 		retired: map[string]bool{}, latest: map[string]string{}, desired: map[string]map[string]labels.Set{}}
-	o.reflector = w.newReflector("owners", store.Pods)
-	o.reflector.filter = func(c store.Change) bool { return c.Object().GetAnnotations()[ReplaceAnnotation] != "" }
-	o.reflector.onChange = func(c store.Change) {
-		p, _ := c.Object().(*corev1.Pod)
-		o.observePod(p, c.New == nil)
-	}
-	o.reflector.onReplace = func(_ store.Kind, list []store.Object) {
-		there := map[string]bool{}
-		for _, obj := range list {
-			if p, ok := obj.(*corev1.Pod); ok && p.Annotations[ReplaceAnnotation] != "" {
-				there[keyOf(p)] = true
-				o.observePod(p, false)
-			}
-		}
-		for _, key := range sortedKeys(o.lastSeen) {
-			if !there[key] {
-				o.observePod(o.lastSeen[key], true)
-			}
-		}
-	}
-	o.reflector.start()
+	o.reflector = w.NewReflector("owners", o, store.Pods)
+	o.reflector.Filter = func(c store.Change) bool { return c.Object().GetAnnotations()[ReplaceAnnotation] != "" }
+	o.reflector.Start()
 	return o
+}
+
+// Change implements sim.Actor.
+func (o *podReplacer) Change(c store.Change) {
+	p, _ := c.Object().(*corev1.Pod)
+	o.observePod(p, c.New == nil)
+}
+
+// Replace implements sim.Actor.
+func (o *podReplacer) Replace(_ store.Kind, list []store.Object) {
+	there := map[string]bool{}
+	for _, obj := range list {
+		if p, ok := obj.(*corev1.Pod); ok && p.Annotations[ReplaceAnnotation] != "" {
+			there[store.KeyOf(p)] = true
+			o.observePod(p, false)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.lastSeen)) {
+		if !there[key] {
+			o.observePod(o.lastSeen[key], true)
+		}
+	}
+}
+
+// Kill implements sim.Actor. The actor knows what it has replaced after a restart.
+func (o *podReplacer) Kill(d time.Duration) {
+	o.reflector.Stop()
+	o.w.After(d, o.reflector.Start)
 }
 
 // trackDesired tracks the desired replicas of fake owners.
@@ -70,7 +84,7 @@ func (o *podReplacer) trackDesired(p *corev1.Pod, gone bool) {
 	if c == nil || !strings.HasPrefix(string(c.UID), FakeOwnerPrefix) {
 		return
 	}
-	first, _, _ := strings.Cut(keyOf(p), "-r.")
+	first, _, _ := strings.Cut(store.KeyOf(p), "-r.")
 	all := o.desired[string(c.UID)]
 	switch {
 	case gone && (p.Annotations[ReplaceAnnotation] == "" || o.disabled || o.retired[first]), p.Status.Phase == corev1.PodSucceeded:
@@ -97,7 +111,7 @@ func (o *podReplacer) recordVictim(p *corev1.Pod, depth int) { o.victimDepth[p.U
 
 // observePod replaces a pod that was deleted or failed.
 func (o *podReplacer) observePod(p *corev1.Pod, gone bool) {
-	key := keyOf(p)
+	key := store.KeyOf(p)
 	o.lastSeen[key] = p
 	if gone {
 		delete(o.lastSeen, key)
@@ -117,9 +131,9 @@ func (o *podReplacer) observePod(p *corev1.Pod, gone bool) {
 	if d, ok := o.victimDepth[p.UID]; ok {
 		o.replacementDepth[next.Name] = d
 	}
-	o.latest[first] = keyOf(next)
-	if o.w.api.Create(next) == nil {
-		o.w.log("owner", "create", keyOf(next), fmt.Sprintf("%s is created to replace %s", keyOf(next), key))
+	o.latest[first] = store.KeyOf(next)
+	if o.w.API().Create(next) == nil {
+		o.w.Log("owner", "create", store.KeyOf(next), fmt.Sprintf("%s is created to replace %s", store.KeyOf(next), key))
 	}
 }
 
@@ -138,8 +152,8 @@ func newReplacement(p *corev1.Pod, name string) *corev1.Pod {
 func (w *Cluster) Retire(key string) {
 	w.replacer.retired[key] = true
 	for _, name := range []string{key, w.replacer.latest[key]} {
-		if p := w.api.Pod(name); p != nil {
-			_ = w.api.DeletePod(name, store.Precondition{}, nil)
+		if p := w.API().Pod(name); p != nil {
+			_ = w.API().DeletePod(name, store.Precondition{}, nil)
 		}
 	}
 }

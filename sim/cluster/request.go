@@ -12,6 +12,7 @@ import (
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -28,7 +29,7 @@ type request struct {
 	taken       []budgetDebit
 	entries     map[string][]enginedisplacement.Entry // by victim's name
 	budgets     []*policyv1.PodDisruptionBudget
-	fault       Fault
+	fault       sim.Fault
 	done        bool
 }
 
@@ -41,54 +42,41 @@ func (s *scheduler) send(e scheduling.Effect) {
 		return // informational only
 	}
 	name, pod := RequestKind(e), PodOf(e)
-	r := &request{s: s, generation: s.generation, effect: e, pod: pod, sent: s.w.now, writes: s.requestWrites(e), fault: s.w.faults.faultOf(name, pod.Key()),
+	fault, _ := s.w.Faults().OfRequest(name, pod.Key())
+	r := &request{s: s, fault: fault, generation: s.generation, effect: e, pod: pod, sent: s.w.Now(), writes: s.requestWrites(e),
 		entries: map[string][]enginedisplacement.Entry{}}
-	if r.fault == Conflict && name == "bind" && len(s.w.audit.openBinds[pod.UID]) > 0 {
-		r.fault = Refuse // a server reports a conflict only after an earlier bind can no longer succeed
+	if r.fault == sim.Conflict && name == "bind" && len(s.w.audit.openBinds[pod.UID]) > 0 {
+		r.fault = sim.Refuse // a server reports a conflict only after an earlier bind can no longer succeed
 	}
 	s.requests = append(s.requests, r)
 	if b, ok := e.(scheduling.Bind); ok {
 		s.w.audit.bindSent(r, b.Node)
 	}
-	if r.fault != NoFault {
-		s.w.log("fault", r.fault.String(), pod.Key(), describeFault(name, "scheduler", r.fault))
-	}
-	at := s.w.now.Add(s.w.o.Latency)
+	s.w.LogFault(r.fault, name, "scheduler", pod.Key())
+	at := s.w.Now().Add(s.w.Latency())
 	if b := s.busyUntil[pod.UID]; b.After(at) {
 		at = b // requests about one pod keep their order
 	}
-	s.busyUntil[pod.UID] = at.Add(time.Duration(len(r.writes)-1) * s.w.o.Latency)
+	s.busyUntil[pod.UID] = at.Add(time.Duration(len(r.writes)-1) * s.w.Latency())
 	switch r.fault {
-	case Refuse:
-		s.w.at(at, func() { r.respond(scheduling.Refused, "injected failure") })
-	case Conflict:
-		s.w.at(at, func() { r.respond(scheduling.Conflict, "injected conflict") })
-	case RequestLost:
-		s.w.at(at, func() { r.respond(scheduling.Unknown, "no answer") })
-	case Delayed:
-		s.w.at(at, func() { r.respond(scheduling.Unknown, "no answer") })
+	case sim.Refuse:
+		s.w.AtTime(at, func() { r.respond(scheduling.Refused, "injected failure") })
+	case sim.Conflict:
+		s.w.AtTime(at, func() { r.respond(scheduling.Conflict, "injected conflict") })
+	case sim.RequestLost:
+		s.w.AtTime(at, func() { r.respond(scheduling.Unknown, "no answer") })
+	case sim.Delayed:
+		s.w.AtTime(at, func() { r.respond(scheduling.Unknown, "no answer") })
 		s.delayedRequests = append(s.delayedRequests, r)
-		s.w.at(at.Add(s.w.faults.requestDelay(pod.Key(), s.w.o.Machine.BindTimeout/2)), func() {
+		s.w.AtTime(at.Add(s.w.Faults().RequestDelay(pod.Key(), s.w.o.Machine.BindTimeout/2)), func() {
 			if i := slices.Index(s.delayedRequests, r); i >= 0 {
 				s.delayedRequests = slices.Delete(s.delayedRequests, i, i+1)
 				r.runAll()
 			}
 		})
 	default:
-		s.w.at(at, func() { r.run(0) })
+		s.w.AtTime(at, func() { r.run(0) })
 	}
-}
-
-var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is executed, but its response is lost", "is executed late, without a response",
-	"is executed and never gets a response", "is executed partially, without a response"}
-
-// describeFault describes an injected fault in the request of an actor. The kind "hold" is a gated
-// pod for the scheduler and a Hold for other actors.
-func describeFault(kind, actor string, f Fault) string {
-	if kind != "hold" || actor == "scheduler" {
-		kind = requestKindName(kind)
-	}
-	return "the " + kind + " request of " + actor + " " + faultText[f]
 }
 
 // run executes the ith and all later writes.
@@ -96,17 +84,17 @@ func (r *request) run(i int) {
 	if r.done {
 		return
 	}
-	if i < len(r.writes) && (r.fault != Partial || i <= len(r.writes)/2) && r.writes[i](r) {
+	if i < len(r.writes) && (r.fault != sim.Partial || i <= len(r.writes)/2) && r.writes[i](r) {
 		if i+1 < len(r.writes) {
-			r.s.w.after(r.s.w.o.Latency, func() { r.run(i + 1) })
+			r.s.w.After(r.s.w.Latency(), func() { r.run(i + 1) })
 			return
 		}
 	}
 	r.s.w.audit.bindSettled(r)
 	switch r.fault {
-	case NeverAnswered:
+	case sim.NeverAnswered:
 		r.remove()
-	case ResponseLost, Partial:
+	case sim.ResponseLost, sim.Partial:
 		r.respond(scheduling.Unknown, "no answer")
 	default:
 		r.respond(r.outcome.Result, r.outcome.Reason)
@@ -129,7 +117,7 @@ func (r *request) respond(result scheduling.Result, why string) {
 		return
 	}
 	r.remove()
-	if r.fault != Delayed {
+	if r.fault != sim.Delayed {
 		r.s.w.audit.bindSettled(r)
 	}
 	out := scheduling.Outcome{ID: r.effect.EffectID(), Result: result, Reason: why}
@@ -161,7 +149,7 @@ func (r *request) remove() {
 func (r *request) abort() {
 	r.done = true
 	r.s.w.audit.bindSettled(r)
-	if (r.fault == NoFault || r.fault == Delayed) && len(r.writes) == 1 && r.s.w.faults.hash("cut/"+r.pod.Key())%2 == 0 {
+	if (r.fault == sim.NoFault || r.fault == sim.Delayed) && len(r.writes) == 1 && r.s.w.Faults().Hash("cut/"+r.pod.Key())%2 == 0 {
 		r.runAll()
 	}
 }
@@ -214,4 +202,27 @@ func PodOf(e scheduling.Effect) *model.Pod {
 		return e.Pod
 	}
 	return &model.Pod{}
+}
+
+// RequestKind returns the name of an effect in scenarios and timelines.
+func RequestKind(e scheduling.Effect) string {
+	switch e.(type) {
+	case scheduling.Bind:
+		return "bind"
+	case scheduling.ReportUnschedulable:
+		return "reject"
+	case scheduling.ReportGated:
+		return "hold"
+	case scheduling.RefreshPod:
+		return "look"
+	case scheduling.Preempt:
+		return "preempt"
+	case scheduling.ClearNomination:
+		return "unnominate"
+	case scheduling.BindVolumes:
+		return "prepare"
+	case scheduling.ReportBound:
+		return "bound"
+	}
+	return "unknown"
 }

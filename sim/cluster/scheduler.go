@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -25,7 +26,7 @@ type scheduler struct {
 	w             *Cluster
 	machine       *scheduling.Machine // nil while stopped
 	converter     *Converter
-	reflector     *reflector
+	reflector     *sim.Reflector
 	unsynced      int // number of kinds not listed yet
 	inbox         []Input
 	events        []scheduling.Event
@@ -47,44 +48,49 @@ func newScheduler(w *Cluster) *scheduler {
 	if w.o.IgnoreHolds {
 		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k store.Kind) bool { return k == store.Holds })
 	}
-	s.reflector = w.newReflector("scheduler", kinds...)
-	s.reflector.onChange = func(c store.Change) { s.inbox = s.converter.OnChange(s.inbox, c); s.scheduleStep() }
-	s.reflector.onReplace = func(k store.Kind, list []store.Object) {
-		s.inbox = s.converter.OnReplace(s.inbox, k, list)
-		s.unsynced = max(s.unsynced-1, 0)
-		s.scheduleStep()
-	}
+	s.reflector = w.NewReflector("scheduler", s, kinds...)
 	s.start()
 	return s
+}
+
+// Change implements sim.Actor.
+func (s *scheduler) Change(c store.Change) {
+	s.inbox = s.converter.OnChange(s.inbox, c)
+	s.scheduleStep()
+}
+
+// Replace implements sim.Actor.
+func (s *scheduler) Replace(k store.Kind, list []store.Object) {
+	s.inbox = s.converter.OnReplace(s.inbox, k, list)
+	s.unsynced = max(s.unsynced-1, 0)
+	s.scheduleStep()
 }
 
 // start creates an empty machine and lists.
 func (s *scheduler) start() {
 	s.generation++
 	s.machine, s.converter, s.restarted = scheduling.New(s.w.o.Machine), NewConverter(), true
-	s.inbox, s.unsynced = nil, len(s.reflector.kinds)
-	s.reflector.start()
+	s.inbox, s.unsynced = nil, len(s.reflector.Kinds())
+	s.reflector.Start()
 }
 
-// KillScheduler stops the scheduler; each request in flight is executed or dropped. It
-// restarts after d.
-func (w *Cluster) KillScheduler(d time.Duration) {
-	s := w.scheduler
+// Kill stops the scheduler; each request in flight is executed or dropped. It restarts after d.
+func (s *scheduler) Kill(d time.Duration) {
 	if s.machine == nil {
 		return
 	}
-	w.log("scheduler", "kill", "", "the scheduler is killed")
+	s.w.Log("scheduler", "kill", "", "the scheduler is killed")
 	s.machine = nil
-	s.reflector.stop()
+	s.reflector.Stop()
 	for _, r := range slices.Concat(s.requests, s.delayedRequests) {
 		r.abort()
 	}
 	s.requests, s.delayedRequests, s.busyUntil = nil, nil, map[string]time.Time{}
 	s.generation++
 	life := s.generation
-	w.after(d, func() {
+	s.w.After(d, func() {
 		if s.generation == life {
-			w.log("scheduler", "start", "", "the scheduler starts")
+			s.w.Log("scheduler", "start", "", "the scheduler starts")
 			s.start()
 		}
 	})
@@ -96,7 +102,7 @@ func (s *scheduler) scheduleStep() {
 		return
 	}
 	s.stepScheduled = true
-	s.w.after(0, func() {
+	s.w.After(0, func() {
 		s.stepScheduled = false
 		s.step()
 	})
@@ -111,9 +117,9 @@ func (s *scheduler) step() {
 	for _, in := range s.inbox {
 		s.events = append(s.events, in.Event)
 	}
-	effects, wake := s.machine.Step(s.w.now, s.events, s.w.o.DecisionsPerStep)
+	effects, wake := s.machine.Step(s.w.Now(), s.events, s.w.o.DecisionsPerStep)
 	if s.w.o.Record != nil {
-		s.w.o.Record(&Step{Restarted: s.restarted, Now: s.w.now, Limit: s.w.o.DecisionsPerStep, Inputs: s.inbox, Effects: effects, Wake: wake})
+		s.w.o.Record(&Step{Restarted: s.restarted, Now: s.w.Now(), Limit: s.w.o.DecisionsPerStep, Inputs: s.inbox, Effects: effects, Wake: wake})
 	}
 	s.restarted = false
 	clear(s.inbox)
@@ -134,17 +140,17 @@ func (s *scheduler) scheduleWake(wake time.Time) {
 	if wake.IsZero() {
 		return
 	}
-	if s.last.Equal(s.w.now) {
+	if s.last.Equal(s.w.Now()) {
 		s.spins++
 	} else {
-		s.spins, s.last = 0, s.w.now
+		s.spins, s.last = 0, s.w.Now()
 	}
 	if s.spins > maxSpins {
 		s.w.audit.fail("NoBusyLoop", fmt.Sprintf("the machine requests its %dth step without time passing", s.spins))
 		return
 	}
 	alarm, life := s.wakeSeq, s.generation
-	s.w.at(wake, func() {
+	s.w.AtTime(wake, func() {
 		if s.wakeSeq == alarm && s.generation == life {
 			s.scheduleStep()
 		}
@@ -153,7 +159,7 @@ func (s *scheduler) scheduleWake(wake time.Time) {
 
 // deliver delivers an outcome after the latency.
 func (s *scheduler) deliver(life int, in Input) {
-	s.w.after(s.w.o.Latency, func() {
+	s.w.After(s.w.Latency(), func() {
 		if s.generation == life {
 			s.inbox = append(s.inbox, in)
 			s.scheduleStep()
@@ -163,5 +169,5 @@ func (s *scheduler) deliver(life int, in Input) {
 
 // isIdle reports whether no request, outcome or watch event is in flight.
 func (s *scheduler) isIdle() bool {
-	return s.machine != nil && s.unsynced == 0 && len(s.requests) == 0 && len(s.inbox) == 0 && !s.stepScheduled && s.reflector.isSynced()
+	return s.machine != nil && s.unsynced == 0 && len(s.requests) == 0 && len(s.inbox) == 0 && !s.stepScheduled && s.reflector.IsSynced()
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -17,7 +16,7 @@ func statusOf(w *Cluster, p *agentPod) (corev1.PodStatus, bool) {
 	was := &p.object.Status
 	out := *was
 	out.Phase = [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[p.life.Phase()]
-	now := metav1.NewTime(w.now.Truncate(time.Second))
+	now := metav1.NewTime(w.Now().Truncate(time.Second))
 	if out.StartTime == nil {
 		out.StartTime = &now
 	}
@@ -84,14 +83,4 @@ func terminated(e *podlifecycle.Exit) *corev1.ContainerStateTerminated {
 func sameContainerState(a, b corev1.ContainerStatus) bool {
 	return a.Name == b.Name && a.RestartCount == b.RestartCount && a.Ready == b.Ready &&
 		(a.State.Running == nil) == (b.State.Running == nil) && (a.State.Terminated == nil) == (b.State.Terminated == nil)
-}
-
-// sortedKeys returns the sorted keys of a map.
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	out := make([]K, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

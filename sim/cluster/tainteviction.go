@@ -9,50 +9,57 @@ import (
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // taintEviction is the taint eviction controller: it evicts pods that do not tolerate, or no
 // longer tolerate, NoExecute taints.
 type taintEviction struct {
-	*client
+	*sim.Client
+	w       *Cluster
 	machine *tainteviction.Machine
-	steps   stepper[tainteviction.Event]
+	steps   *sim.Stepper[tainteviction.Event]
 }
 
 func newTaintEviction(w *Cluster) *taintEviction {
-	e := &taintEviction{client: w.newClient("taints", store.Nodes, store.Pods)}
-	e.steps = stepper[tainteviction.Event]{c: e.client, step: e.step}
-	e.onStop = e.steps.reset
-	e.onSynced = func() {
-		e.machine = tainteviction.New(w.o.Taints, w.now)
-		for _, k := range e.reflector.kinds {
-			for _, key := range sortedKeys(e.cache[k]) {
-				e.observe(nil, e.cache[k][key])
-			}
-		}
-	}
-	e.onChange = func(_ store.Kind, old, now store.Object) { e.observe(old, now) }
-	e.start()
+	e := &taintEviction{w: w}
+	e.Client = w.NewClient("taints", e, store.Nodes, store.Pods)
+	e.steps = sim.NewStepper(e.Client, e.step)
+	e.Start()
 	return e
 }
 
-func (e *taintEviction) observe(old, now store.Object) {
+// OnStop implements sim.Controller.
+func (e *taintEviction) OnStop() { e.steps.Reset() }
+
+// OnSynced implements sim.Controller.
+func (e *taintEviction) OnSynced() {
+	e.machine = tainteviction.New(e.w.o.Taints, e.w.Now())
+	for _, k := range []store.Kind{store.Nodes, store.Pods} {
+		for _, key := range e.Keys(k) {
+			e.OnChange(k, nil, e.Cached(k)[key])
+		}
+	}
+}
+
+// OnChange implements sim.Controller.
+func (e *taintEviction) OnChange(_ store.Kind, old, now store.Object) {
 	switch now {
 	case nil:
 		switch old := old.(type) {
 		case *corev1.Node:
-			e.steps.enqueue(tainteviction.NodeDeleted{Name: old.Name})
+			e.steps.Enqueue(tainteviction.NodeDeleted{Name: old.Name})
 		case *corev1.Pod:
-			e.steps.enqueue(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
+			e.steps.Enqueue(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
 		}
 	default:
 		switch now := now.(type) {
 		case *corev1.Node:
-			e.steps.enqueue(tainteviction.Node{Name: now.Name, Taints: conversion.TimedTaints(now)})
+			e.steps.Enqueue(tainteviction.Node{Name: now.Name, Taints: conversion.TimedTaints(now)})
 		case *corev1.Pod:
 			if now.Spec.NodeName != "" {
-				e.steps.enqueue(conversion.TaintEvictionPod(now))
+				e.steps.Enqueue(conversion.TaintEvictionPod(now))
 			}
 		}
 	}
@@ -66,9 +73,9 @@ func (e *taintEviction) step(now time.Time, events []tainteviction.Event) time.T
 			e.evict(effect)
 		case tainteviction.Cancel:
 			key := effect.Pod.Key()
-			if p := e.pod(key); p != nil && string(p.UID) == effect.Pod.UID {
+			if p := e.Pod(key); p != nil && string(p.UID) == effect.Pod.UID {
 				_ = e.w.createEventOnce(p, "taint-eviction-controller", "TaintManagerEviction", "", "Cancelling deletion of Pod "+key, effect.Due.String()) //nolint:misspell // as kube-controller-manager spells it
-				e.w.log("taints", "cancel", key, key+" is no longer being evicted")
+				e.w.Log("taints", "cancel", key, key+" is no longer being evicted")
 			}
 		}
 	}
@@ -76,7 +83,7 @@ func (e *taintEviction) step(now time.Time, events []tainteviction.Event) time.T
 }
 
 func (e *taintEviction) evict(order tainteviction.Evict) {
-	p := e.pod(order.Pod.Key())
+	p := e.Pod(order.Pod.Key())
 	if p == nil || string(p.UID) != order.Pod.UID {
 		return
 	}
@@ -85,10 +92,10 @@ func (e *taintEviction) evict(order tainteviction.Evict) {
 	if order.Tolerated {
 		words += fmt.Sprintf(", tolerated for %d s", order.Seconds)
 	}
-	d := displacement{pod: p, message: words, recordInBudgets: !e.w.o.TaintEvictionsSkipBudgets, record: enginedisplacement.Record{Cause: enginedisplacement.Taint, Victim: e.w.model(p), Node: p.Spec.NodeName, Rule: rule}}
-	e.displace(d, func(err error) {
+	d := displacement{pod: p, message: words, recordInBudgets: !e.w.o.TaintEvictionsSkipBudgets, record: enginedisplacement.Record{Cause: enginedisplacement.Taint, Victim: e.w.Model(p), Node: p.Spec.NodeName, Rule: rule}}
+	e.w.displace(e.Client, d, func(err error) {
 		if err != nil {
-			e.steps.enqueue(tainteviction.EvictFailed{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)})
+			e.steps.Enqueue(tainteviction.EvictFailed{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)})
 		}
 	})
 }

@@ -8,34 +8,45 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // volumes is the volume controller and provisioner: it binds claims to volumes that reference
 // them, and creates volumes for claims with a selected node.
-type volumes struct{ *client }
+type volumes struct {
+	*sim.Client
+	w *Cluster
+}
 
 // provisionDuration is the time to create a volume.
 const provisionDuration = 2 * time.Second
 
 func newVolumes(w *Cluster) *volumes {
-	v := &volumes{w.newClient("volumes", store.PersistentVolumes, store.PersistentVolumeClaims)}
-	v.onSynced = func() {
-		for _, k := range v.reflector.kinds {
-			for _, key := range sortedKeys(v.cache[k]) {
-				v.observe(v.cache[k][key])
-			}
-		}
-	}
-	v.onChange = func(_ store.Kind, _, now store.Object) {
-		if now != nil {
-			v.observe(now)
-		}
-	}
-	v.start()
+	v := &volumes{w: w}
+	v.Client = w.NewClient("volumes", v, store.PersistentVolumes, store.PersistentVolumeClaims)
+	v.Start()
 	return v
+}
+
+// OnStop implements sim.Controller.
+func (*volumes) OnStop() {}
+
+// OnSynced implements sim.Controller.
+func (v *volumes) OnSynced() {
+	for _, k := range []store.Kind{store.PersistentVolumes, store.PersistentVolumeClaims} {
+		for _, key := range v.Keys(k) {
+			v.observe(v.Cached(k)[key])
+		}
+	}
+}
+
+// OnChange implements sim.Controller.
+func (v *volumes) OnChange(_ store.Kind, _, now store.Object) {
+	if now != nil {
+		v.observe(now)
+	}
 }
 
 func (v *volumes) observe(o store.Object) {
@@ -46,14 +57,14 @@ func (v *volumes) observe(o store.Object) {
 		}
 	case *corev1.PersistentVolumeClaim:
 		if node := o.Annotations[selectedNodeAnnotation]; node != "" && o.Spec.VolumeName == "" {
-			v.after(provisionDuration, func() { v.provision(keyOf(o), node) })
+			v.After(provisionDuration, func() { v.provision(store.KeyOf(o), node) })
 		}
 	}
 }
 
 // bind completes the binding of a claim.
 func (v *volumes) bind(claim, uid, volume string) {
-	_ = v.w.api.Update(store.PersistentVolumeClaims, claim, store.Precondition{UID: uid}, func(o store.Object) error {
+	_ = v.w.API().Update(store.PersistentVolumeClaims, claim, store.Precondition{UID: uid}, func(o store.Object) error {
 		c, ok := o.(*corev1.PersistentVolumeClaim)
 		if !ok || c.Spec.VolumeName != "" {
 			return store.ErrUnchanged
@@ -65,10 +76,10 @@ func (v *volumes) bind(claim, uid, volume string) {
 			c.Annotations = map[string]string{}
 		}
 		c.Annotations["pv.kubernetes.io/bind-completed"] = "yes"
-		v.w.log("volumes", "bound", claim, fmt.Sprintf("claim %s is bound to volume %s", claim, volume))
+		v.w.Log("volumes", "bound", claim, fmt.Sprintf("claim %s is bound to volume %s", claim, volume))
 		return nil
 	})
-	_ = v.w.api.Update(store.PersistentVolumes, volume, store.Precondition{}, func(o store.Object) error {
+	_ = v.w.API().Update(store.PersistentVolumes, volume, store.Precondition{}, func(o store.Object) error {
 		pv, ok := o.(*corev1.PersistentVolume)
 		if !ok || pv.Status.Phase == corev1.VolumeBound {
 			return store.ErrUnchanged
@@ -80,17 +91,17 @@ func (v *volumes) bind(claim, uid, volume string) {
 
 // provision creates a volume on the selected node if the claim still needs one.
 func (v *volumes) provision(claim, node string) {
-	o, there := v.w.api.Get(store.PersistentVolumeClaims, claim)
+	o, there := v.w.API().Get(store.PersistentVolumeClaims, claim)
 	c, ok := o.(*corev1.PersistentVolumeClaim)
 	if !there || !ok || c.Spec.VolumeName != "" || c.Annotations[selectedNodeAnnotation] != node || c.Spec.StorageClassName == nil {
 		return
 	}
-	sc, _ := v.w.api.Get(store.StorageClasses, *c.Spec.StorageClassName)
+	sc, _ := v.w.API().Get(store.StorageClasses, *c.Spec.StorageClassName)
 	if class, ok := sc.(*storagev1.StorageClass); !ok || class.Provisioner == "kubernetes.io/no-provisioner" {
 		return
 	}
 	name := "pvc-" + c.Namespace + "-" + c.Name
-	_ = v.w.api.Create(&corev1.PersistentVolume{
+	_ = v.w.API().Create(&corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PersistentVolumeSpec{
 			StorageClassName: *c.Spec.StorageClassName, AccessModes: c.Spec.AccessModes,
@@ -102,5 +113,3 @@ func (v *volumes) provision(claim, node string) {
 		},
 	})
 }
-
-func uid(s string) types.UID { return types.UID(s) }

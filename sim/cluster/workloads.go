@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,14 +14,16 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // workloads is the controller of Deployments, ReplicaSets, StatefulSets and DaemonSets. It
 // writes only the status of ReplicaSets of Deployments.
 type workloads struct {
-	*client
-	queue       *workQueue                                // by kind and key
+	*sim.Client
+	w           *Cluster
+	queue       *sim.WorkQueue                            // by kind and key
 	pods        map[string]map[string]*corev1.Pod         // by controller UID and key
 	expected    map[string]map[string]bool                // created pods that are not observed yet, by controller UID
 	deaths      map[string]map[string]workload.PodFailure // of deleted pods, by owner and node, by UID
@@ -28,31 +32,36 @@ type workloads struct {
 }
 
 func newWorkloads(w *Cluster) *workloads {
-	o := &workloads{client: w.newClient("workload", store.Nodes, store.Holds, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets, store.Pods), lastSuffix: map[string]int{}}
-	o.queue = newWorkQueue(o.client, o.reconcile)
-	o.onStop = o.queue.reset
-	o.onSynced = func() {
-		o.pods, o.expected = map[string]map[string]*corev1.Pod{}, map[string]map[string]bool{}
-		o.deaths, o.holdDeleted = map[string]map[string]workload.PodFailure{}, map[string]time.Time{}
-		for _, k := range []store.Kind{store.Pods, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets} {
-			for _, key := range sortedKeys(o.cache[k]) {
-				o.observe(k, nil, o.cache[k][key])
-			}
+	o := &workloads{w: w, lastSuffix: map[string]int{}}
+	o.Client = w.NewClient("workload", o, store.Nodes, store.Holds, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets, store.Pods)
+	o.queue = sim.NewWorkQueue(o.Client, o.reconcile)
+	o.Start()
+	return o
+}
+
+// OnStop implements sim.Controller.
+func (o *workloads) OnStop() { o.queue.Reset() }
+
+// OnSynced implements sim.Controller.
+func (o *workloads) OnSynced() {
+	o.pods, o.expected = map[string]map[string]*corev1.Pod{}, map[string]map[string]bool{}
+	o.deaths, o.holdDeleted = map[string]map[string]workload.PodFailure{}, map[string]time.Time{}
+	for _, k := range []store.Kind{store.Pods, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets} {
+		for _, key := range o.Keys(k) {
+			o.OnChange(k, nil, o.Cached(k)[key])
 		}
 	}
-	o.onChange = o.observe
-	o.start()
-	return o
 }
 
 // enqueueDaemonSets enqueues all DaemonSets.
 func (o *workloads) enqueueDaemonSets() {
-	for _, key := range sortedKeys(o.cache[store.DaemonSets]) {
-		o.queue.add("DaemonSet "+key, 0)
+	for _, key := range o.Keys(store.DaemonSets) {
+		o.queue.Add("DaemonSet "+key, 0)
 	}
 }
 
-func (o *workloads) observe(k store.Kind, old, now store.Object) {
+// OnChange implements sim.Controller.
+func (o *workloads) OnChange(k store.Kind, old, now store.Object) {
 	about := now
 	if now == nil {
 		about = old
@@ -62,24 +71,24 @@ func (o *workloads) observe(k store.Kind, old, now store.Object) {
 		p, _ := about.(*corev1.Pod)
 		o.observePod(p, now == nil)
 	case store.ReplicaSets:
-		o.queue.add("ReplicaSet "+keyOf(about), 0)
+		o.queue.Add("ReplicaSet "+store.KeyOf(about), 0)
 		if c := metav1.GetControllerOfNoCopy(about); c != nil {
-			o.queue.add("Deployment "+store.Key(about.GetNamespace(), c.Name), 0)
+			o.queue.Add("Deployment "+store.Key(about.GetNamespace(), c.Name), 0)
 		}
 	case store.Deployments:
-		o.queue.add("Deployment "+keyOf(about), 0)
+		o.queue.Add("Deployment "+store.KeyOf(about), 0)
 	case store.DaemonSets:
-		o.queue.add("DaemonSet "+keyOf(about), 0)
+		o.queue.Add("DaemonSet "+store.KeyOf(about), 0)
 	case store.StatefulSets:
-		o.queue.add("StatefulSet "+keyOf(about), 0)
+		o.queue.Add("StatefulSet "+store.KeyOf(about), 0)
 	case store.Nodes:
 		o.enqueueDaemonSets()
 	case store.Holds:
 		if h, ok := about.(*v1alpha1.Hold); ok {
-			if now == nil && o.w.now.Before(h.Spec.Until.Time) {
-				o.holdDeleted[ownerNodeKey(h.Spec.Owner.UID, h.Spec.Node)] = o.w.now
+			if now == nil && o.w.Now().Before(h.Spec.Until.Time) {
+				o.holdDeleted[ownerNodeKey(h.Spec.Owner.UID, h.Spec.Node)] = o.w.Now()
 			}
-			o.queue.add(h.Spec.Owner.Kind+" "+store.Key(h.Namespace, h.Spec.Owner.Name), 0)
+			o.queue.Add(h.Spec.Owner.Kind+" "+store.Key(h.Namespace, h.Spec.Owner.Name), 0)
 		}
 	}
 }
@@ -89,7 +98,7 @@ func (o *workloads) observePod(p *corev1.Pod, gone bool) {
 	if c == nil || strings.HasPrefix(string(c.UID), FakeOwnerPrefix) {
 		return
 	}
-	id, key := string(c.UID), keyOf(p)
+	id, key := string(c.UID), store.KeyOf(p)
 	if o.pods[id] == nil {
 		o.pods[id] = map[string]*corev1.Pod{}
 	}
@@ -97,29 +106,29 @@ func (o *workloads) observePod(p *corev1.Pod, gone bool) {
 		delete(o.pods[id], key)
 	}
 	delete(o.expected[id], key)
-	o.queue.add(c.Kind+" "+store.Key(p.Namespace, c.Name), 0)
+	o.queue.Add(c.Kind+" "+store.Key(p.Namespace, c.Name), 0)
 }
 
 func (o *workloads) reconcile(key string, done func(time.Duration, error)) {
 	kind, name, _ := strings.Cut(key, " ")
 	switch kind {
 	case "ReplicaSet":
-		if rs, ok := o.cache[store.ReplicaSets][name].(*appsv1.ReplicaSet); ok && len(o.expected[string(rs.UID)]) == 0 {
+		if rs, ok := o.Cached(store.ReplicaSets)[name].(*appsv1.ReplicaSet); ok && len(o.expected[string(rs.UID)]) == 0 {
 			o.replicaSet(rs, done)
 			return
 		}
 	case "Deployment":
-		if d, ok := o.cache[store.Deployments][name].(*appsv1.Deployment); ok {
+		if d, ok := o.Cached(store.Deployments)[name].(*appsv1.Deployment); ok {
 			o.deployment(d, done)
 			return
 		}
 	case "StatefulSet":
-		if set, ok := o.cache[store.StatefulSets][name].(*appsv1.StatefulSet); ok && len(o.expected[string(set.UID)]) == 0 {
+		if set, ok := o.Cached(store.StatefulSets)[name].(*appsv1.StatefulSet); ok && len(o.expected[string(set.UID)]) == 0 {
 			o.statefulSet(set, done)
 			return
 		}
 	case "DaemonSet":
-		if ds, ok := o.cache[store.DaemonSets][name].(*appsv1.DaemonSet); ok && len(o.expected[string(ds.UID)]) == 0 {
+		if ds, ok := o.Cached(store.DaemonSets)[name].(*appsv1.DaemonSet); ok && len(o.expected[string(ds.UID)]) == 0 {
 			o.daemonSet(ds, done)
 			return
 		}
@@ -130,7 +139,7 @@ func (o *workloads) reconcile(key string, done func(time.Duration, error)) {
 func (o *workloads) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, error)) {
 	var pods []workload.Pod
 	var deaths []workload.PodFailure
-	keys := sortedKeys(o.pods[string(rs.UID)])
+	keys := slices.Sorted(maps.Keys(o.pods[string(rs.UID)]))
 	for _, key := range keys {
 		p := conversion.WorkloadPod(o.pods[string(rs.UID)][key])
 		pods = append(pods, p)
@@ -139,7 +148,7 @@ func (o *workloads) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, e
 		}
 	}
 	machine := conversion.ReplicaSet(rs)
-	plan := machine.Plan(o.w.now, pods, workload.CountActiveByNode(pods), o.notBefore(rs, machine.Node, deaths))
+	plan := machine.Plan(o.w.Now(), pods, workload.CountActiveByNode(pods), o.notBefore(rs, machine.Node, deaths))
 	for range plan.Create {
 		o.create(rs, "ReplicaSet", o.newPod(rs, "ReplicaSet", &rs.Spec.Template))
 	}
@@ -165,7 +174,7 @@ func (o *workloads) requeueAfter(t time.Time) time.Duration {
 	if t.IsZero() {
 		return 0
 	}
-	return max(t.Sub(o.w.now), time.Millisecond)
+	return max(t.Sub(o.w.Now()), time.Millisecond)
 }
 
 func ownerNodeKey[T ~string](owner T, node string) string { return string(owner) + " " + node }
@@ -175,9 +184,9 @@ func (o *workloads) notBefore(owner store.Object, node string, deaths []workload
 	if o.w.o.NoReplacementDelay {
 		return time.Time{}
 	}
-	for _, key := range sortedKeys(o.cache[store.Holds]) {
-		h, ok := o.cache[store.Holds][key].(*v1alpha1.Hold)
-		if ok && node != "" && h.Spec.Type == v1alpha1.Avoid && h.Spec.Owner.UID == owner.GetUID() && h.Spec.Node == node && h.Spec.Until.After(o.w.now) {
+	for _, key := range o.Keys(store.Holds) {
+		h, ok := o.Cached(store.Holds)[key].(*v1alpha1.Hold)
+		if ok && node != "" && h.Spec.Type == v1alpha1.Avoid && h.Spec.Owner.UID == owner.GetUID() && h.Spec.Node == node && h.Spec.Until.After(o.w.Now()) {
 			return h.Spec.Until.Time
 		}
 	}
@@ -204,35 +213,35 @@ func (o *workloads) newPod(owner store.Object, kind string, t *corev1.PodTemplat
 }
 
 func (o *workloads) create(owner store.Object, kind string, p *corev1.Pod) {
-	ApplyDefaults(p)
-	o.w.AdmitPod(p)
-	id, key := string(owner.GetUID()), keyOf(p)
+	store.ApplyDefaults(p)
+	o.w.API().AdmitPod(p)
+	id, key := string(owner.GetUID()), store.KeyOf(p)
 	if o.expected[id] == nil {
 		o.expected[id] = map[string]bool{}
 	}
 	o.expected[id][key] = true
-	again := kind + " " + keyOf(owner)
-	o.request("create", key, func() error { return o.w.api.Create(p) }, func(err error) {
+	again := kind + " " + store.KeyOf(owner)
+	o.Request("create", key, func() error { return o.w.API().Create(p) }, func(err error) {
 		if err != nil {
 			delete(o.expected[id], key)
-			o.queue.add(again, time.Second)
+			o.queue.Add(again, time.Second)
 			return
 		}
-		o.w.log("workload", "create", key, key+" is created for "+strings.ToLower(kind)+" "+owner.GetName())
-		o.after(time.Minute, func() { // the watch may have lost it
+		o.w.Log("workload", "create", key, key+" is created for "+strings.ToLower(kind)+" "+owner.GetName())
+		o.After(time.Minute, func() { // the watch may have lost it
 			if o.expected[id][key] {
 				delete(o.expected[id], key)
-				o.queue.add(again, 0)
+				o.queue.Add(again, 0)
 			}
 		})
 	})
 }
 
 func (o *workloads) delete(key, uid string) {
-	o.request("delete", key, func() error {
-		err := o.w.api.DeletePod(key, store.Precondition{UID: uid}, nil)
+	o.Request("delete", key, func() error {
+		err := o.w.API().DeletePod(key, store.Precondition{UID: uid}, nil)
 		if err == nil {
-			o.w.log("workload", "delete", key, key+" is deleted by its owner")
+			o.w.Log("workload", "delete", key, key+" is deleted by its owner")
 		}
 		return err
 	}, nil)

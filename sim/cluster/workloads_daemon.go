@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,7 +18,7 @@ import (
 func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
 	id := string(ds.UID)
 	var pods []workload.DaemonPod
-	keys := sortedKeys(o.pods[id])
+	keys := slices.Sorted(maps.Keys(o.pods[id]))
 	for _, key := range keys {
 		p := o.pods[id][key]
 		seen := workload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: targetNode(p)}
@@ -28,19 +30,19 @@ func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, err
 	trial := o.newPod(ds, "DaemonSet", &ds.Spec.Template)
 	o.lastSuffix[id]--
 	addDaemonSetTolerations(&trial.Spec)
-	spec := o.w.intake.Pod(trial).Spec
+	spec := o.w.Converter().Pod(trial).Spec
 	var nodes []workload.DaemonNode
 	desired := 0
-	for _, name := range sortedKeys(o.cache[store.Nodes]) {
+	for _, name := range o.Keys(store.Nodes) {
 		n := workload.DaemonNode{Name: name}
-		if n.ShouldRun, n.ShouldContinue = placement.NodeShouldRunDaemonPod(spec, o.w.intake.Node(o.node(name))); n.ShouldRun {
+		if n.ShouldRun, n.ShouldContinue = placement.NodeShouldRunDaemonPod(spec, o.w.Converter().Node(o.Node(name))); n.ShouldRun {
 			desired++
 			n.NotBefore = o.notBefore(ds, name, o.pastDeaths(ownerNodeKey(id, name)))
 		}
 		nodes = append(nodes, n)
 	}
 	machine := conversion.DaemonSet(ds, "", desired)
-	plan := machine.Plan(o.w.now, nodes, pods)
+	plan := machine.Plan(o.w.Now(), nodes, pods)
 	for _, node := range plan.Create {
 		p := o.newPod(ds, "DaemonSet", &ds.Spec.Template)
 		addDaemonSetTolerations(&p.Spec)

@@ -20,8 +20,8 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 	var sets []workload.Set
 	var objects []*appsv1.ReplicaSet
 	oldPods := false
-	for _, key := range sortedKeys(o.cache[store.ReplicaSets]) {
-		rs, ok := o.cache[store.ReplicaSets][key].(*appsv1.ReplicaSet)
+	for _, key := range o.Keys(store.ReplicaSets) {
+		rs, ok := o.Cached(store.ReplicaSets)[key].(*appsv1.ReplicaSet)
 		if c := metav1.GetControllerOfNoCopy(rs); !ok || c == nil || c.UID != d.UID {
 			continue
 		}
@@ -33,11 +33,11 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(imageOf(&d.Spec.Template.Spec)))
 	name := fmt.Sprintf("%s-%x", d.Name, h.Sum32())
-	plan := machine.Plan(o.w.now, sets, name, oldPods)
-	again := "Deployment " + keyOf(d)
+	plan := machine.Plan(o.w.Now(), sets, name, oldPods)
+	again := "Deployment " + store.KeyOf(d)
 	retry := func(err error) {
 		if err != nil {
-			o.queue.add(again, time.Second)
+			o.queue.Add(again, time.Second)
 		}
 	}
 	if plan.Create {
@@ -60,8 +60,8 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 		})
 	}
 	for _, i := range plan.Delete {
-		key, pre := keyOf(objects[i]), store.Precondition{UID: string(objects[i].UID)}
-		o.request("delete", key, func() error { return o.w.api.Delete(store.ReplicaSets, key, pre) }, retry)
+		key, pre := store.KeyOf(objects[i]), store.Precondition{UID: string(objects[i].UID)}
+		o.Request("delete", key, func() error { return o.w.API().Delete(store.ReplicaSets, key, pre) }, retry)
 	}
 	done(o.requeueAfter(plan.Wake), nil)
 }
@@ -87,21 +87,21 @@ func (o *workloads) createSet(d *appsv1.Deployment, name string, machine *worklo
 		Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: d.Spec.Selector, Template: *d.Spec.Template.DeepCopy()},
 	}
 	setScaleAnnotations(rs, machine)
-	o.request("create", keyOf(rs), func() error {
-		o.w.log("workload", "create", keyOf(rs), fmt.Sprintf("replicaset %s is created for deployment %s with %d pods", rs.Name, d.Name, replicas))
-		return o.w.api.Create(rs)
+	o.Request("create", store.KeyOf(rs), func() error {
+		o.w.Log("workload", "create", store.KeyOf(rs), fmt.Sprintf("replicaset %s is created for deployment %s with %d pods", rs.Name, d.Name, replicas))
+		return o.w.API().Create(rs)
 	}, then)
 }
 
 // changeSet updates a ReplicaSet unless it changed in the meantime.
 func (o *workloads) changeSet(rs *appsv1.ReplicaSet, what string, then func(error), f func(*appsv1.ReplicaSet)) {
-	key := keyOf(rs)
-	o.request("scale", key, func() error {
-		return o.w.api.Update(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
+	key := store.KeyOf(rs)
+	o.Request("scale", key, func() error {
+		return o.w.API().Update(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
 			if set, ok := obj.(*appsv1.ReplicaSet); ok {
 				f(set)
 				if what != "" {
-					o.w.log("workload", "scale", key, "replicaset "+set.Name+" "+what)
+					o.w.Log("workload", "scale", key, "replicaset "+set.Name+" "+what)
 				}
 			}
 			return nil
@@ -118,9 +118,9 @@ func (o *workloads) setStatus(rs *appsv1.ReplicaSet, s *workload.ReplicaSetStatu
 		was.ObservedGeneration == next.ObservedGeneration && was.TerminatingReplicas != nil && *was.TerminatingReplicas == s.Terminating {
 		return
 	}
-	key := keyOf(rs)
-	o.request("setstatus", key, func() error {
-		return o.w.api.Update(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
+	key := store.KeyOf(rs)
+	o.Request("setstatus", key, func() error {
+		return o.w.API().Update(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
 			if set, ok := obj.(*appsv1.ReplicaSet); ok {
 				set.Status = next
 			}
@@ -128,7 +128,7 @@ func (o *workloads) setStatus(rs *appsv1.ReplicaSet, s *workload.ReplicaSetStatu
 		})
 	}, func(err error) {
 		if err != nil {
-			o.queue.add("ReplicaSet "+key, time.Second)
+			o.queue.Add("ReplicaSet "+key, time.Second)
 		}
 	})
 }

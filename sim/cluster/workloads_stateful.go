@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +19,7 @@ import (
 func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration, error)) {
 	id := string(set.UID)
 	var pods []workload.StatefulPod
-	keys := sortedKeys(o.pods[id])
+	keys := slices.Sorted(maps.Keys(o.pods[id]))
 	kept := keys[:0:0]
 	for _, key := range keys {
 		p := o.pods[id][key]
@@ -33,7 +35,7 @@ func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration
 		pods, kept = append(pods, seen), append(kept, key)
 	}
 	machine := conversion.StatefulSet(set, "", "")
-	plan := machine.Plan(o.w.now, pods)
+	plan := machine.Plan(o.w.Now(), pods)
 	for _, c := range plan.Create {
 		p := o.newPod(set, "StatefulSet", &set.Spec.Template)
 		p.Name = fmt.Sprintf("%s-%d", set.Name, c.Ordinal)
@@ -47,7 +49,7 @@ func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration
 
 // pastDeaths returns the recorded deaths of deleted pods.
 func (o *workloads) pastDeaths(at string) (out []workload.PodFailure) {
-	for _, uid := range sortedKeys(o.deaths[at]) {
+	for _, uid := range slices.Sorted(maps.Keys(o.deaths[at])) {
 		out = append(out, o.deaths[at][uid])
 	}
 	return out

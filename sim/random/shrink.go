@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 )
@@ -54,7 +55,7 @@ func Shrink(text string, budget int) (string, error) {
 
 // violatedInvariant returns the name of the violated invariant, or "".
 func violatedInvariant(err error) string {
-	var v *cluster.Violation
+	var v *sim.Violation
 	if errors.As(err, &v) {
 		return v.Invariant
 	}

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -169,23 +170,23 @@ func readFault(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	e, ok := cluster.ParseFault(word)
-	if !ok || e == cluster.NoFault {
+	e, ok := sim.ParseFault(word)
+	if !ok || e == sim.NoFault {
 		return fmt.Errorf("%q: want refuse, conflict, requestlost, responselost, delayed, unanswered or partial", word)
 	}
 	kind, err := w.name("the request kind")
 	if err != nil {
 		return err
 	}
-	kind = cluster.ParseRequestKind(kind)
-	if !cluster.IsRequestKind(kind) {
-		return fmt.Errorf("%q is not a request kind; want any, or one of %s", kind, strings.Join(cluster.RequestKindNames(), ", "))
+	kind = sim.ParseRequestKind(kind)
+	if !sim.IsRequestKind(kind) {
+		return fmt.Errorf("%q is not a request kind; want any, or one of %s", kind, strings.Join(sim.RequestKindNames(), ", "))
 	}
 	o, err := w.options("pod=", "times=", "after=")
 	if err != nil {
 		return err
 	}
-	rule := cluster.FaultRule{Fault: e, Request: kind, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
+	rule := sim.FaultRule{Fault: e, Request: kind, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
 	if kind == "any" {
 		rule.Request = ""
 	}

@@ -52,7 +52,7 @@ func podOf(name string, o *options) store.Object {
 	o.affinity(s)
 	o.lifecycle(pod)
 	o.localStorage(s)
-	cluster.ApplyDefaults(pod)
+	store.ApplyDefaults(pod)
 	return pod
 }
 

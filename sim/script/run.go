@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -18,7 +19,7 @@ import (
 // Result is the result of a run.
 type Result struct {
 	World    *cluster.Cluster
-	Timeline []cluster.Line
+	Timeline []sim.Line
 	// Failed are the unmet expectations, as *Error.
 	Failed []error
 	// Violation is the violated invariant, or nil.
@@ -66,7 +67,7 @@ func (s *Scenario) RunOn(o cluster.Options, until time.Duration, prepare func(*c
 	s.perturbation.apply(&o)
 	r := &run{s: s, result: &Result{}, perturbation: s.perturbation, o: o}
 	onLine := o.OnLine
-	o.OnLine = func(l cluster.Line) {
+	o.OnLine = func(l sim.Line) {
 		r.result.Timeline = append(r.result.Timeline, l)
 		if onLine != nil {
 			onLine(l)
@@ -140,7 +141,7 @@ func (r *run) create(o store.Object) error {
 		return fmt.Errorf("cannot copy an object of type %T", o)
 	}
 	if p, isPod := o.(*corev1.Pod); isPod {
-		r.w.AdmitPod(p)
+		r.w.API().AdmitPod(p)
 	}
 	word := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Create(o)

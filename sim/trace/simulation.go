@@ -65,7 +65,7 @@ func (s *Simulation) Run() (*Summary, error) {
 func (s *Simulation) prepare(w *cluster.Cluster, out *Summary) error {
 	for _, o := range s.Objects {
 		if p, ok := o.(*corev1.Pod); ok {
-			w.AdmitPod(p)
+			w.API().AdmitPod(p)
 		}
 		if o.GetName() == "" {
 			return fmt.Errorf("an object of %s: metadata.name: empty: every object must have a name", store.KindOf(o))
@@ -92,7 +92,7 @@ func (s *Simulation) prepare(w *cluster.Cluster, out *Summary) error {
 
 func (s *Simulation) addArrival(w *cluster.Cluster, a *Arrival) {
 	w.At(a.Arrives, func() {
-		w.AdmitPod(a.Pod)
+		w.API().AdmitPod(a.Pod)
 		if err := w.API().Create(a.Pod); err != nil {
 			w.Log("trace", "error", a.Pod.Name, err.Error())
 		}

@@ -18,14 +18,14 @@ import (
 func node(name, cpu string) store.Object {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourcePods: resource.MustParse("10")}
-	cluster.ApplyDefaults(n)
+	store.ApplyDefaults(n)
 	return n
 }
 
 func arrival(name, class string, comes, leaves time.Duration) Arrival {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"class": class}}}
 	p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}}}
-	cluster.ApplyDefaults(p)
+	store.ApplyDefaults(p)
 	return Arrival{Pod: p, Arrives: comes, Departs: leaves}
 }
 

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Client is a controller's access to the API: a cache filled by lagging watches, and requests
+// with latency and faults. Killing it clears its state. It implements Actor.
+type Client struct {
+	w          *World
+	name       string
+	controller Controller
+	reflector  *Reflector
+	cache      map[store.Kind]map[string]store.Object // by key
+	unsynced   map[store.Kind]bool                    // kinds that are not listed yet
+	generation int                                    // callbacks of earlier generations are ignored
+	stopped    bool
+}
+
+// Controller is an actor with a cache.
+type Controller interface {
+	// OnSynced is called when all kinds are listed.
+	OnSynced()
+	// OnChange is called for each later change; old is nil for a new object, now for a deleted one.
+	OnChange(k store.Kind, old, now store.Object)
+	// OnStop is called when the actor is killed.
+	OnStop()
+}
+
+// NewClient adds a controller that watches kinds; Start starts it.
+func (w *World) NewClient(name string, controller Controller, kinds ...store.Kind) *Client {
+	c := &Client{w: w, name: name, controller: controller}
+	c.reflector = w.NewReflector(name, c, kinds...)
+	return c
+}
+
+// Start lists all kinds and watches them.
+func (c *Client) Start() {
+	c.stopped = false
+	c.cache, c.unsynced = map[store.Kind]map[string]store.Object{}, map[store.Kind]bool{}
+	for _, k := range c.reflector.kinds {
+		c.cache[k], c.unsynced[k] = map[string]store.Object{}, true
+	}
+	c.reflector.Start()
+}
+
+// Kill implements Actor.
+func (c *Client) Kill(d time.Duration) {
+	c.w.Log(c.name, "kill", "", c.name+" is killed")
+	c.generation++
+	c.stopped = true
+	c.reflector.Stop()
+	c.controller.OnStop()
+	c.w.Notify(Killed{c.name})
+	c.cache = map[store.Kind]map[string]store.Object{}
+	c.After(d, c.Start)
+}
+
+// Change implements Actor.
+func (c *Client) Change(ch store.Change) { c.update(ch.Kind, store.KeyOf(ch.Object()), ch.New) }
+
+// Replace implements Actor.
+func (c *Client) Replace(k store.Kind, list []store.Object) {
+	there := make(map[string]bool, len(list))
+	for _, o := range list {
+		there[store.KeyOf(o)] = true
+		c.update(k, store.KeyOf(o), o)
+	}
+	for _, key := range c.Keys(k) {
+		if !there[key] {
+			c.update(k, key, nil)
+		}
+	}
+	if c.unsynced[k] {
+		delete(c.unsynced, k)
+		if len(c.unsynced) == 0 {
+			c.controller.OnSynced()
+		}
+	}
+}
+
+// update sets an object in the cache; nil deletes it.
+func (c *Client) update(k store.Kind, key string, now store.Object) {
+	old := c.cache[k][key]
+	switch now {
+	case nil:
+		delete(c.cache[k], key)
+	default:
+		c.cache[k][key] = now
+	}
+	if len(c.unsynced) > 0 || old == nil && now == nil {
+		return
+	}
+	if old != nil && now != nil && old.GetUID() != now.GetUID() {
+		c.controller.OnChange(k, old, nil)
+		old = nil
+	}
+	c.controller.OnChange(k, old, now)
+}
+
+// Name returns the actor's name.
+func (c *Client) Name() string { return c.name }
+
+// Reflector returns the watches.
+func (c *Client) Reflector() *Reflector { return c.reflector }
+
+// IsSynced reports whether all kinds are listed.
+func (c *Client) IsSynced() bool { return !c.stopped && len(c.unsynced) == 0 }
+
+// Generation returns the number of times that the actor was killed.
+func (c *Client) Generation() int { return c.generation }
+
+// Keys returns the sorted keys of the cached objects of a kind.
+func (c *Client) Keys(k store.Kind) []string { return slices.Sorted(maps.Keys(c.cache[k])) }
+
+// Cached returns the cached objects of a kind by key. The caller must not modify the map.
+func (c *Client) Cached(k store.Kind) map[string]store.Object { return c.cache[k] }
+
+// Pod returns a cached pod, or nil.
+func (c *Client) Pod(key string) *corev1.Pod {
+	p, _ := c.cache[store.Pods][key].(*corev1.Pod)
+	return p
+}
+
+// Node returns a cached node, or nil.
+func (c *Client) Node(name string) *corev1.Node {
+	n, _ := c.cache[store.Nodes][name].(*corev1.Node)
+	return n
+}
+
+// After calls f after d unless the actor is killed before.
+func (c *Client) After(d time.Duration, f func()) {
+	life := c.generation
+	c.w.After(d, func() {
+		if c.generation == life {
+			f()
+		}
+	})
+}
+
+// AtTime calls f at a time unless the actor is killed before.
+func (c *Client) AtTime(t time.Time, f func()) { c.After(max(t.Sub(c.w.now), 0), f) }

@@ -1,0 +1,20 @@
+// Package sim is the world that simulated actors share under virtual time: one clock and one heap
+// of timed calls, an in-memory API server (sim/store), watches that lag, break and repeat, requests
+// that get lost, and the timeline.
+//
+//	world, heap, timeline       the clock, its events, the timeline
+//	actors, reflector           actors and their watches
+//	client, requests            a controller's cache and its requests
+//	workqueue, stepper          event loops of controllers and of state machines
+//	faults                      injected faults, by rule or at random
+//	observers, models           commits, notices and violations; converted pods
+//
+// The world does not know any actor. Actors are in subpackages, and package cluster puts them
+// together. An actor has only the objects that its own watches delivered. It loses its state when
+// it is killed, and restarts from a list. It reports what commits do not show with Notify, to which
+// the invariants and the statistics listen.
+//
+// A run is a function of its options and of the calls scheduled with At: there is no wall clock,
+// no goroutine and no map iteration order. Randomness is a hash of the seed and of names, so that
+// removing one event changes only what depends on it.
+package sim

@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"time"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Faults are the probabilities of random faults, from 0 to 1. Which ones occur is a hash of
+// the seed and of names.
+type Faults struct {
+	Requests float64 // of the scheduler's requests: refused, conflicting, lost or delayed
+	Writes   float64 // of the agents' writes: lost and retried
+	Delays   float64 // of watch events: delayed by up to MaxDelay
+	Repeats  float64 // of watch events: delivered twice
+	MaxDelay time.Duration
+}
+
+// Fault is how a request fails.
+type Fault uint8
+
+// The faults. RequestLost: not executed, times out. ResponseLost: executed, times out.
+// Delayed: executed long after the timeout. NeverAnswered: executed, no response at all.
+// Partial: some writes are executed, times out.
+const (
+	NoFault Fault = iota
+	Refuse
+	Conflict
+	RequestLost
+	ResponseLost
+	Delayed
+	NeverAnswered
+	Partial
+	numFaults
+)
+
+var faultNames = [numFaults]string{"none", "refuse", "conflict", "requestlost", "responselost", "delayed", "unanswered", "partial"}
+
+// deprecatedFaults are former names of faults.
+var deprecatedFaults = map[string]Fault{"lost": RequestLost, "unheard": ResponseLost, "late": Delayed, "silent": NeverAnswered, "partly": Partial}
+
+// String returns the name used in scenarios.
+func (e Fault) String() string { return faultNames[e] }
+
+// ParseFault returns the fault with a name.
+func ParseFault(s string) (Fault, bool) {
+	if f, ok := deprecatedFaults[s]; ok {
+		return f, true
+	}
+	for e, name := range faultNames {
+		if name == s {
+			return Fault(e), true
+		}
+	}
+	return NoFault, false
+}
+
+// FaultRule injects a fault into requests.
+type FaultRule struct {
+	Fault   Fault
+	Request string // bind, reject, hold, look, preempt, unnominate, prepare; empty: any
+	Pod     string // namespace/name; empty: any
+	Times   int    // number of requests
+	After   int    // of Partial: number of writes executed; 0: about half of them, or by the seed
+}
+
+// FaultInjector decides which faults occur.
+type FaultInjector struct {
+	o      *Options
+	rules  []*FaultRule
+	counts map[string]uint64 // number of hashes by name
+	off    bool
+}
+
+func newFaultInjector(o *Options) *FaultInjector {
+	return &FaultInjector{o: o, counts: map[string]uint64{}}
+}
+
+// Add adds a fault rule.
+func (f *FaultInjector) Add(r FaultRule) { f.rules = append(f.rules, &r) }
+
+// Clear ends all random faults and rules.
+func (f *FaultInjector) Clear() { f.off, f.rules = true, nil }
+
+// Hash returns a number below 1<<32 that depends on the seed, the name, and how often the name
+// was hashed.
+func (f *FaultInjector) Hash(name string) uint32 {
+	f.counts[name]++
+	h := fnv.New64a()
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:], f.o.Seed)
+	binary.LittleEndian.PutUint64(b[8:], f.counts[name])
+	_, _ = h.Write(b[:])
+	_, _ = h.Write([]byte(name))
+	x := h.Sum64()
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd // mix the last bytes into all bits
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return uint32(x >> 32)
+}
+
+// LosesWrite reports whether an agent's write about an object is lost.
+func (f *FaultInjector) LosesWrite(object string) bool {
+	return f.occurs(f.o.Faults.Writes, "write/"+object)
+}
+
+// occurs reports whether an event of a probability occurs.
+func (f *FaultInjector) occurs(share float64, name string) bool {
+	return share > 0 && !f.off && float64(f.Hash(name)) < share*(1<<32)
+}
+
+// OfRequest returns the fault of a request of a kind about an object, and FaultRule.After of the
+// rule that caused it.
+func (f *FaultInjector) OfRequest(kind, object string) (fault Fault, after int) {
+	for _, r := range f.rules {
+		if r.Times > 0 && (r.Request == "" || r.Request == kind) && (r.Pod == "" || r.Pod == object) {
+			r.Times--
+			return r.Fault, r.After
+		}
+	}
+	name := "request/" + kind + "/" + object
+	if !f.occurs(f.o.Faults.Requests, name) {
+		return NoFault, 0
+	}
+	e := Fault(1 + f.Hash(name)%uint32(numFaults-1))
+	if e == Delayed && kind != "bind" || e == Conflict && (kind == "reject" || kind == "hold") {
+		return RequestLost, 0
+	}
+	if e == NeverAnswered && kind != "bind" { // only binds have no timeout
+		return ResponseLost, 0
+	}
+	return e, 0
+}
+
+// RequestDelay returns the delay of a delayed request, below limit.
+func (f *FaultInjector) RequestDelay(object string, limit time.Duration) time.Duration {
+	return time.Duration(float64(f.Hash("late/"+object)) / (1 << 32) * float64(limit))
+}
+
+// watchDelay returns the extra delay of a watch event.
+func (f *FaultInjector) watchDelay(reader string, c store.Change) time.Duration {
+	if f.o.Faults.Delays == 0 || f.off {
+		return 0
+	}
+	name := "delay/" + reader + "/" + string(c.Kind) + "/" + c.Object().GetName()
+	if !f.occurs(f.o.Faults.Delays, name) {
+		return 0
+	}
+	return time.Duration(float64(f.Hash(name)) / (1 << 32) * float64(f.o.Faults.MaxDelay))
+}
+
+func (f *FaultInjector) isDuplicated(reader string, c store.Change) bool {
+	if f.o.Faults.Repeats == 0 || f.off {
+		return false
+	}
+	return f.occurs(f.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())
+}
