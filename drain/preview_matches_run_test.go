@@ -16,6 +16,7 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/drainactor"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
@@ -97,7 +98,7 @@ func number(t *testing.T, name string, otherwise int64) int64 {
 // previewAndDrain previews the drain of a cluster and then performs it.
 func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 	d := draw(seed)
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,7 +119,7 @@ func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 		}
 		return a.result != nil || a.err != nil
 	}
-	result, err := s.RunOn(o, ends, func(w *sim.World) error {
+	result, err := s.RunOn(o, ends, func(w *cluster.Cluster) error {
 		a.w = w
 		w.At(indexAtStart, a.begin)
 		return nil
@@ -138,7 +139,7 @@ func previewAndDrain(seed int64) (preview, is *drain.Result, err error) {
 
 // actor previews a drain of a simulated cluster and starts it.
 type actor struct {
-	w         *sim.World
+	w         *cluster.Cluster
 	r         *rand.Rand
 	nodes     []string
 	options   drain.Options

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 )
 
@@ -61,7 +61,7 @@ func read(t *testing.T, file string) *script.Scenario {
 
 func run(t *testing.T, s *script.Scenario) *script.Result {
 	t.Helper()
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/internal/config"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
 // TestScenariosWithDefaultSeed runs each scenario as `berth simulate --scenario FILE` does: its
@@ -18,7 +18,7 @@ func TestScenariosWithDefaultSeed(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(file, ".txt"), func(t *testing.T) {
-			o, err := sim.Defaults()
+			o, err := cluster.Defaults()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,30 +1,20 @@
-// Package sim runs Berth under virtual time: the production state machines of scheduler, node
-// agent and controllers, around an in-memory API server (sim/store) whose watches lag, break and
-// repeat, whose responses get lost, and whose clients are killed at any point.
+// Package sim is the world that simulated actors share under virtual time: one clock and one heap
+// of timed calls, an in-memory API server (sim/store), watches that lag, break and repeat, requests
+// that get lost, and the timeline.
 //
-// A World has one clock and one heap of timed calls. Its files are grouped by what they simulate:
+//	world, heap, timeline       the clock, its events, the timeline
+//	actors, reflector           actors and their watches
+//	client, requests            a controller's cache and its requests
+//	workqueue, stepper          event loops of controllers and of state machines
+//	faults                      injected faults, by rule or at random
+//	observers, models           commits, notices and violations; converted pods
 //
-//	world, timeline, faults, counts         the clock, the event log, injected faults, statistics
-//	client, reflector, workqueue, stepper   an actor's access to the API and its event loop
-//	scheduler, request, effects, preempt    the scheduler's machine; effects become requests
-//	agents, containers, heartbeat,          node agents: pod lifecycles, containers scripted by
-//	nodepressure, admission, rejection      annotations, Leases and conditions, node pressure
-//	disruption, evictions, displacement     disruption controller and eviction API
-//	tainteviction, nodelifecycle, podgc     the controllers of the same names
-//	workloads, replacer, endpoints,         Deployments to DaemonSets, fake owners, EndpointSlices,
-//	volumes, records                        volumes, displacement records
-//	descheduler                             the descheduler, planned or compatible
-//	audit                                   the invariants (see Invariants)
-//
-// Each actor has only the objects that its own watches delivered. A killed actor loses its state and
-// restarts from a list. Invariants are checked after every commit and every scheduler step; the
-// first Violation ends the run.
+// The world does not know any actor. Actors are in subpackages, and package cluster puts them
+// together. An actor has only the objects that its own watches delivered. It loses its state when
+// it is killed, and restarts from a list. It reports what commits do not show with Notify, to which
+// the invariants and the statistics listen.
 //
 // A run is a function of its options and of the calls scheduled with At: there is no wall clock,
 // no goroutine and no map iteration order. Randomness is a hash of the seed and of names, so that
 // removing one event changes only what depends on it.
-//
-// Related packages: script (text scenarios), random (generates and shrinks scenarios), replay
-// (records and replays the scheduler's inputs), chaos (all displacements at once), thrashing
-// (futile moves), trace (clusters and traces given by the user), drainactor (berth drain).
 package sim

@@ -2,16 +2,9 @@ package sim
 
 import (
 	"encoding/binary"
-	"errors"
 	"hash/fnv"
-	"slices"
-	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -73,54 +66,31 @@ type FaultRule struct {
 	After   int    // of Partial: number of writes executed; 0: about half of them, or by the seed
 }
 
-// Errors of injected faults.
-var (
-	errScenario = errors.New("injected conflict")
-	errNoAnswer = errors.New("no answer in time")
-)
-
-// isInjectedConflict reports whether a conflict was injected.
-func isInjectedConflict(err error) bool {
-	return apierrors.IsConflict(err) && strings.Contains(err.Error(), errScenario.Error())
-}
-
-type faults struct {
-	w      *World
+// FaultInjector decides which faults occur.
+type FaultInjector struct {
+	o      *Options
 	rules  []*FaultRule
 	counts map[string]uint64 // number of hashes by name
 	off    bool
-	after  int // of the last rule that applied
 }
 
-func newFaults(w *World) *faults { return &faults{w: w, counts: map[string]uint64{}} }
-
-// InjectFault adds a fault rule.
-func (w *World) InjectFault(r FaultRule) { w.faults.rules = append(w.faults.rules, &r) }
-
-// ClearFaults ends all random faults and rules, restarts stopped agents, reconnects
-// partitioned nodes, and stops replacing annotated pods.
-func (w *World) ClearFaults() {
-	w.faults.off, w.faults.rules = true, nil
-	w.replacer.disabled = true
-	w.agents.reports = map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}
-	for _, o := range slices.Clone(w.api.List(store.Nodes)) {
-		w.agents.postStatus(o.GetName(), w.o.Latency)
-	}
-	for _, node := range sortedKeys(w.agents.stopped) {
-		w.StartAgent(node)
-	}
-	for _, node := range sortedKeys(w.agents.partitioned) {
-		w.ReconnectNode(node)
-	}
+func newFaultInjector(o *Options) *FaultInjector {
+	return &FaultInjector{o: o, counts: map[string]uint64{}}
 }
 
-// hash returns a number below 1<<32 that depends on the seed, the name, and how often the name
+// Add adds a fault rule.
+func (f *FaultInjector) Add(r FaultRule) { f.rules = append(f.rules, &r) }
+
+// Clear ends all random faults and rules.
+func (f *FaultInjector) Clear() { f.off, f.rules = true, nil }
+
+// Hash returns a number below 1<<32 that depends on the seed, the name, and how often the name
 // was hashed.
-func (f *faults) hash(name string) uint32 {
+func (f *FaultInjector) Hash(name string) uint32 {
 	f.counts[name]++
 	h := fnv.New64a()
 	var b [16]byte
-	binary.LittleEndian.PutUint64(b[:], f.w.o.Seed)
+	binary.LittleEndian.PutUint64(b[:], f.o.Seed)
 	binary.LittleEndian.PutUint64(b[8:], f.counts[name])
 	_, _ = h.Write(b[:])
 	_, _ = h.Write([]byte(name))
@@ -130,78 +100,59 @@ func (f *faults) hash(name string) uint32 {
 	return uint32(x >> 32)
 }
 
-// occurs reports whether an event of a probability occurs.
-func (f *faults) occurs(share float64, name string) bool {
-	return share > 0 && !f.off && float64(f.hash(name)) < share*(1<<32)
+// LosesWrite reports whether an agent's write about an object is lost.
+func (f *FaultInjector) LosesWrite(object string) bool {
+	return f.occurs(f.o.Faults.Writes, "write/"+object)
 }
 
-// faultOf returns the fault of a request about a pod.
-func (f *faults) faultOf(effect, pod string) Fault {
-	f.after = 0
+// occurs reports whether an event of a probability occurs.
+func (f *FaultInjector) occurs(share float64, name string) bool {
+	return share > 0 && !f.off && float64(f.Hash(name)) < share*(1<<32)
+}
+
+// OfRequest returns the fault of a request of a kind about an object, and FaultRule.After of the
+// rule that caused it.
+func (f *FaultInjector) OfRequest(kind, object string) (fault Fault, after int) {
 	for _, r := range f.rules {
-		if r.Times > 0 && (r.Request == "" || r.Request == effect) && (r.Pod == "" || r.Pod == pod) {
+		if r.Times > 0 && (r.Request == "" || r.Request == kind) && (r.Pod == "" || r.Pod == object) {
 			r.Times--
-			f.after = r.After
-			return r.Fault
+			return r.Fault, r.After
 		}
 	}
-	name := "request/" + effect + "/" + pod
-	if !f.occurs(f.w.o.Faults.Requests, name) {
-		return NoFault
+	name := "request/" + kind + "/" + object
+	if !f.occurs(f.o.Faults.Requests, name) {
+		return NoFault, 0
 	}
-	e := Fault(1 + f.hash(name)%uint32(numFaults-1))
-	if e == Delayed && effect != "bind" || e == Conflict && (effect == "reject" || effect == "hold") {
-		return RequestLost
+	e := Fault(1 + f.Hash(name)%uint32(numFaults-1))
+	if e == Delayed && kind != "bind" || e == Conflict && (kind == "reject" || kind == "hold") {
+		return RequestLost, 0
 	}
-	if e == NeverAnswered && effect != "bind" { // only binds have no timeout
-		return ResponseLost
+	if e == NeverAnswered && kind != "bind" { // only binds have no timeout
+		return ResponseLost, 0
 	}
-	return e
+	return e, 0
 }
 
-// requestDelay returns the delay of a delayed request, below limit.
-func (f *faults) requestDelay(pod string, limit time.Duration) time.Duration {
-	return time.Duration(float64(f.hash("late/"+pod)) / (1 << 32) * float64(limit))
+// RequestDelay returns the delay of a delayed request, below limit.
+func (f *FaultInjector) RequestDelay(object string, limit time.Duration) time.Duration {
+	return time.Duration(float64(f.Hash("late/"+object)) / (1 << 32) * float64(limit))
 }
 
 // watchDelay returns the extra delay of a watch event.
-func (f *faults) watchDelay(reader string, c store.Change) time.Duration {
-	if f.w.o.Faults.Delays == 0 || f.off {
+func (f *FaultInjector) watchDelay(reader string, c store.Change) time.Duration {
+	if f.o.Faults.Delays == 0 || f.off {
 		return 0
 	}
 	name := "delay/" + reader + "/" + string(c.Kind) + "/" + c.Object().GetName()
-	if !f.occurs(f.w.o.Faults.Delays, name) {
+	if !f.occurs(f.o.Faults.Delays, name) {
 		return 0
 	}
-	return time.Duration(float64(f.hash(name)) / (1 << 32) * float64(f.w.o.Faults.MaxDelay))
+	return time.Duration(float64(f.Hash(name)) / (1 << 32) * float64(f.o.Faults.MaxDelay))
 }
 
-func (f *faults) isDuplicated(reader string, c store.Change) bool {
-	if f.w.o.Faults.Repeats == 0 || f.off {
+func (f *FaultInjector) isDuplicated(reader string, c store.Change) bool {
+	if f.o.Faults.Repeats == 0 || f.off {
 		return false
 	}
-	return f.occurs(f.w.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())
-}
-
-// RequestKind returns the name of an effect in scenarios and timelines.
-func RequestKind(e scheduling.Effect) string {
-	switch e.(type) {
-	case scheduling.Bind:
-		return "bind"
-	case scheduling.ReportUnschedulable:
-		return "reject"
-	case scheduling.ReportGated:
-		return "hold"
-	case scheduling.RefreshPod:
-		return "look"
-	case scheduling.Preempt:
-		return "preempt"
-	case scheduling.ClearNomination:
-		return "unnominate"
-	case scheduling.BindVolumes:
-		return "prepare"
-	case scheduling.ReportBound:
-		return "bound"
-	}
-	return "unknown"
+	return f.occurs(f.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())
 }

@@ -6,17 +6,16 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// reflector lists and watches kinds for one client. The events of a kind are ordered and
+// Reflector lists and watches kinds for one actor. The events of a kind are ordered and
 // delayed by the lag; between kinds there is no order.
-type reflector struct {
+type Reflector struct {
+	// Filter selects the delivered changes; nil delivers all.
+	Filter func(store.Change) bool
+
 	w     *World
 	name  string
+	actor Actor
 	kinds []store.Kind
-	// filter selects the delivered changes; nil delivers all.
-	filter func(store.Change) bool
-	// onChange handles a change, onReplace a list.
-	onChange  func(store.Change)
-	onReplace func(store.Kind, []store.Object)
 
 	lag      time.Duration
 	streams  map[store.Kind]*stream
@@ -31,9 +30,9 @@ type stream struct {
 	duplicateNext bool // deliver the next change twice
 }
 
-// newReflector adds a reflector; start starts it.
-func (w *World) newReflector(name string, kinds ...store.Kind) *reflector {
-	r := &reflector{w: w, name: name, kinds: kinds, lag: w.o.Lag, streams: map[store.Kind]*stream{}}
+// NewReflector adds an actor that watches kinds; Start starts its watches.
+func (w *World) NewReflector(name string, a Actor, kinds ...store.Kind) *Reflector {
+	r := &Reflector{w: w, name: name, actor: a, kinds: kinds, lag: w.o.Lag, streams: map[store.Kind]*stream{}}
 	for _, k := range kinds {
 		r.streams[k] = &stream{}
 	}
@@ -41,16 +40,16 @@ func (w *World) newReflector(name string, kinds ...store.Kind) *reflector {
 	return r
 }
 
-// start lists and watches all kinds.
-func (r *reflector) start() {
+// Start lists and watches all kinds.
+func (r *Reflector) Start() {
 	r.stopped = false
 	for _, k := range r.kinds {
 		r.list(k)
 	}
 }
 
-// stop loses all deliveries in flight.
-func (r *reflector) stop() {
+// Stop loses all deliveries in flight.
+func (r *Reflector) Stop() {
 	r.stopped = true
 	for _, k := range r.kinds {
 		r.disconnect(k)
@@ -58,54 +57,54 @@ func (r *reflector) stop() {
 }
 
 // drop breaks the watch of a kind; after d it is listed again.
-func (r *reflector) drop(k store.Kind, d time.Duration) {
+func (r *Reflector) drop(k store.Kind, d time.Duration) {
 	s := r.disconnect(k)
 	epoch := s.epoch
-	r.w.after(d, func() {
+	r.w.After(d, func() {
 		if s.epoch == epoch && !r.stopped {
 			r.list(k)
 		}
 	})
 }
 
-func (r *reflector) disconnect(k store.Kind) *stream {
+func (r *Reflector) disconnect(k store.Kind) *stream {
 	s := r.streams[k]
 	s.epoch++
 	s.open = false
-	r.w.audit.forgiveAfterLostWatch(r, k)
+	r.w.Notify(WatchLost{r.name, k})
 	return s
 }
 
-func (r *reflector) list(k store.Kind) {
+func (r *Reflector) list(k store.Kind) {
 	s := r.streams[k]
 	s.epoch++
 	s.open = true
 	objects := append([]store.Object(nil), r.w.api.List(k)...)
-	r.schedule(s, r.w.now.Add(r.lag), func() { r.onReplace(k, objects) })
+	r.schedule(s, r.w.now.Add(r.lag), func() { r.actor.Replace(k, objects) })
 }
 
 // observe schedules the delivery of a change.
-func (r *reflector) observe(c store.Change) {
+func (r *Reflector) observe(c store.Change) {
 	s := r.streams[c.Kind]
-	if s == nil || !s.open || r.filter != nil && !r.filter(c) {
+	if s == nil || !s.open || r.Filter != nil && !r.Filter(c) {
 		return
 	}
 	at := r.w.now.Add(r.lag + r.w.faults.watchDelay(r.name, c))
-	r.schedule(s, at, func() { r.onChange(c) })
+	r.schedule(s, at, func() { r.actor.Change(c) })
 	if s.duplicateNext || r.w.faults.isDuplicated(r.name, c) {
 		s.duplicateNext = false
-		r.schedule(s, at, func() { r.onChange(c) })
+		r.schedule(s, at, func() { r.actor.Change(c) })
 	}
 }
 
-func (r *reflector) schedule(s *stream, at time.Time, f func()) {
+func (r *Reflector) schedule(s *stream, at time.Time, f func()) {
 	if at.Before(s.last) {
 		at = s.last
 	}
 	s.last = at
 	epoch := s.epoch
 	r.inFlight++
-	r.w.at(at, func() {
+	r.w.AtTime(at, func() {
 		r.inFlight--
 		if s.epoch == epoch {
 			f()
@@ -113,8 +112,8 @@ func (r *reflector) schedule(s *stream, at time.Time, f func()) {
 	})
 }
 
-// isSynced reports whether all watches are open and nothing is in flight.
-func (r *reflector) isSynced() bool {
+// IsSynced reports whether all watches are open and nothing is in flight.
+func (r *Reflector) IsSynced() bool {
 	for _, s := range r.streams {
 		if !s.open {
 			return false
@@ -122,3 +121,15 @@ func (r *reflector) isSynced() bool {
 	}
 	return r.inFlight == 0
 }
+
+// Kinds returns the watched kinds.
+func (r *Reflector) Kinds() []store.Kind { return r.kinds }
+
+// Lag returns the lag of the watches.
+func (r *Reflector) Lag() time.Duration { return r.lag }
+
+// InFlight returns the number of scheduled deliveries.
+func (r *Reflector) InFlight() int { return r.inFlight }
+
+// Watches reports whether the watch of a kind is open.
+func (r *Reflector) Watches(k store.Kind) bool { return r.streams[k] != nil && r.streams[k].open }

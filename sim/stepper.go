@@ -2,9 +2,9 @@ package sim
 
 import "time"
 
-// stepper passes events to a state machine and calls it when it is due.
-type stepper[E any] struct {
-	c *client
+// Stepper passes events to a state machine and calls it when it is due.
+type Stepper[E any] struct {
+	c *Client
 	// step passes the events to the machine, executes its effects and returns when to call it
 	// again; zero means after an event.
 	step func(now time.Time, events []E) time.Time
@@ -14,27 +14,33 @@ type stepper[E any] struct {
 	wakeSeq   int // invalidates earlier wake-ups
 }
 
+// NewStepper returns a Stepper for the machine of an actor. See Stepper.step.
+func NewStepper[E any](c *Client, step func(now time.Time, events []E) time.Time) *Stepper[E] {
+	return &Stepper[E]{c: c, step: step}
+}
+
 // eventBatchWindow is how long events are collected before a step.
 const eventBatchWindow = 20 * time.Millisecond
 
-func (s *stepper[E]) enqueue(e E) {
+// Enqueue adds an event and schedules a step.
+func (s *Stepper[E]) Enqueue(e E) {
 	s.events = append(s.events, e)
-	s.schedule(eventBatchWindow)
+	s.Schedule(eventBatchWindow)
 }
 
-// reset drops pending events.
-func (s *stepper[E]) reset() { s.events, s.scheduled = nil, false }
+// Reset drops pending events.
+func (s *Stepper[E]) Reset() { s.events, s.scheduled = nil, false }
 
-// schedule schedules a step after d.
-func (s *stepper[E]) schedule(d time.Duration) {
-	if s.scheduled || !s.c.synced() {
+// Schedule schedules a step after d.
+func (s *Stepper[E]) Schedule(d time.Duration) {
+	if s.scheduled || !s.c.IsSynced() {
 		return
 	}
 	s.scheduled = true
-	s.c.after(d, s.run)
+	s.c.After(d, s.run)
 }
 
-func (s *stepper[E]) run() {
+func (s *Stepper[E]) run() {
 	events := s.events
 	s.events, s.scheduled = nil, false
 	wake := s.step(s.c.w.now, events)
@@ -43,9 +49,9 @@ func (s *stepper[E]) run() {
 		return
 	}
 	alarm := s.wakeSeq
-	s.c.at(wake, func() {
+	s.c.AtTime(wake, func() {
 		if s.wakeSeq == alarm {
-			s.schedule(0)
+			s.Schedule(0)
 		}
 	})
 }

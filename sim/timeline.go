@@ -19,9 +19,7 @@ func (l Line) String() string {
 	return fmt.Sprintf("%-10s %-10s %s", l.At.Round(time.Millisecond), l.Actor, l.Text)
 }
 
-func (w *World) log(who, what, on, text string) {
-	w.o.OnLine(Line{w.Elapsed(), who, what, on, text})
+// Log adds a line to the timeline: what an actor did with an object.
+func (w *World) Log(actor, action, object, text string) {
+	w.o.OnLine(Line{w.Elapsed(), actor, action, object, text})
 }
-
-// Log adds a line to the timeline.
-func (w *World) Log(who, what, on, text string) { w.log(who, what, on, text) }

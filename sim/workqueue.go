@@ -2,9 +2,9 @@ package sim
 
 import "time"
 
-// workQueue reconciles keys, each in one run at a time, as controllers/workqueue does.
-type workQueue struct {
-	c *client
+// WorkQueue reconciles keys, each in one run at a time, as controllers/workqueue does.
+type WorkQueue struct {
+	c *Client
 	// reconcile processes a key and calls done: the key is requeued after again if that is not 0,
 	// or with backoff after an error.
 	reconcile func(key string, done func(again time.Duration, err error))
@@ -15,19 +15,20 @@ type workQueue struct {
 	failures   map[string]int
 }
 
-func newWorkQueue(c *client, step func(string, func(time.Duration, error))) *workQueue {
-	l := &workQueue{c: c, reconcile: step}
-	l.reset()
+// NewWorkQueue returns an empty queue of an actor. reconcile processes a key and calls done.
+func NewWorkQueue(c *Client, reconcile func(key string, done func(again time.Duration, err error))) *WorkQueue {
+	l := &WorkQueue{c: c, reconcile: reconcile}
+	l.Reset()
 	return l
 }
 
-// reset clears the queue.
-func (l *workQueue) reset() {
+// Reset clears the queue.
+func (l *WorkQueue) Reset() {
 	l.due, l.processing, l.dirty, l.failures = map[string]time.Time{}, map[string]bool{}, map[string]bool{}, map[string]int{}
 }
 
-// add enqueues a key after d, or earlier if it is already due earlier.
-func (l *workQueue) add(key string, d time.Duration) {
+// Add enqueues a key after d, or earlier if it is already due earlier.
+func (l *WorkQueue) Add(key string, d time.Duration) {
 	at := l.c.w.now.Add(d)
 	if l.processing[key] && d == 0 {
 		l.dirty[key] = true
@@ -37,7 +38,7 @@ func (l *workQueue) add(key string, d time.Duration) {
 		return
 	}
 	l.due[key] = at
-	l.c.at(at, func() {
+	l.c.AtTime(at, func() {
 		if due, ok := l.due[key]; ok && due.Equal(at) {
 			l.process(key)
 		}
@@ -50,7 +51,7 @@ const (
 	maxRetryDelay = 30 * time.Second
 )
 
-func (l *workQueue) process(key string) {
+func (l *WorkQueue) process(key string) {
 	delete(l.due, key)
 	if l.processing[key] {
 		l.dirty[key] = true
@@ -70,7 +71,7 @@ func (l *workQueue) process(key string) {
 		}
 		if again > 0 || l.dirty[key] {
 			delete(l.dirty, key)
-			l.add(key, again)
+			l.Add(key, again)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/replay"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
@@ -112,8 +113,8 @@ func (f *simulateFlags) validate(timed bool) error {
 
 // options returns the simulator's options, with the scheduler's from the configuration
 // files.
-func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
-	o, err := sim.Defaults()
+func (f *simulateFlags) options(seeded bool) (cluster.Options, error) {
+	o, err := cluster.Defaults()
 	if err != nil {
 		return o, err
 	}
@@ -142,7 +143,7 @@ func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
 }
 
 // buildSimulation reads the dumps, the scenario and the traces.
-func (f *simulateFlags) buildSimulation(o sim.Options) (*trace.Simulation, error) {
+func (f *simulateFlags) buildSimulation(o cluster.Options) (*trace.Simulation, error) {
 	s := &trace.Simulation{Options: o, CheckSettled: f.check, Until: f.until}
 	objects, err := informers.ReadDump(f.files)
 	if err != nil {
@@ -150,7 +151,7 @@ func (f *simulateFlags) buildSimulation(o sim.Options) (*trace.Simulation, error
 	}
 	for _, obj := range objects {
 		if k, ok := obj.(store.Object); ok && store.KindOf(obj) != "" {
-			sim.ApplyDefaults(k)
+			store.ApplyDefaults(k)
 			s.Objects = append(s.Objects, k)
 		}
 	}
@@ -201,7 +202,7 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err err
 		defer func() { err = errors.Join(err, j.Close()) }()
 	}
 	bar, began := cli.ProgressBar{W: os.Stderr}, time.Now()
-	s.Progress = func(elapsed time.Duration, c sim.Counts) {
+	s.Progress = func(elapsed time.Duration, c cluster.Counts) {
 		if time.Since(began) > time.Second {
 			bar.Show(int(elapsed/time.Second), int(s.Until/time.Second), fmt.Sprintf("%v: %d pods made, %d placed", elapsed.Round(time.Second), c.Created, c.Bound))
 		}
@@ -249,7 +250,7 @@ func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) e
 }
 
 // replayJournal replays a journal and compares the effects.
-func (f *simulateFlags) replayJournal(w io.Writer, o sim.Options) error {
+func (f *simulateFlags) replayJournal(w io.Writer, o cluster.Options) error {
 	scenario, err := f.loadScenario()
 	if err != nil {
 		return err

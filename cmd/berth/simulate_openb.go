@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/berthproject/berth/load"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
 	simtrace "github.com/berthproject/berth/sim/trace"
 )
 
@@ -61,7 +61,7 @@ func (f *openbFlags) addTo(s *simtrace.Simulation, timed bool) error {
 	}
 	for _, n := range nodes {
 		n.Status.Capacity[corev1.ResourcePods] = *resource.NewQuantity(110, resource.DecimalSI)
-		sim.ApplyDefaults(n)
+		store.ApplyDefaults(n)
 		s.Objects = append(s.Objects, n)
 	}
 	if f.pods == "" {
@@ -77,7 +77,7 @@ func (f *openbFlags) addTo(s *simtrace.Simulation, timed bool) error {
 	}
 	for _, t := range traced {
 		t.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-		sim.ApplyDefaults(t.Pod)
+		store.ApplyDefaults(t.Pod)
 		trace = append(trace, simtrace.Arrival{Pod: t.Pod, Arrives: t.Created, Departs: t.Deleted})
 	}
 	switch day := f.day; {

@@ -10,20 +10,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // createPreemptor creates a pod of high priority that ends soon.
 func (f *injector) createPreemptor() {
 	f.preemptors++
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("high%d", f.preemptors), Annotations: map[string]string{sim.RunSeconds: fmt.Sprint(20 + f.r.Intn(200))}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("high%d", f.preemptors), Annotations: map[string]string{cluster.RunSeconds: fmt.Sprint(20 + f.r.Intn(200))}}}
 	p.Spec.RestartPolicy = corev1.RestartPolicyNever
 	priority := int32(100 + f.r.Intn(3))
 	p.Spec.Priority = &priority
 	p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
 		Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(4+f.r.Intn(10)), resource.DecimalSI)}}}}
-	sim.ApplyDefaults(p)
-	f.w.AdmitPod(p)
+	store.ApplyDefaults(p)
+	f.w.API().AdmitPod(p)
 	_ = f.w.API().Create(p)
 }
 
@@ -77,7 +78,7 @@ func (f *injector) toggleAgent() {
 
 // injectFault injects a fault into an actor.
 func (f *injector) injectFault() {
-	actors := sim.Actors()
+	actors := cluster.Actors()
 	if f.s.Options.Descheduler == nil {
 		actors = slices.DeleteFunc(actors, func(a string) bool { return a == "descheduler" })
 	}
@@ -88,14 +89,14 @@ func (f *injector) injectFault() {
 	d := time.Duration(f.r.Intn(3000)) * time.Millisecond
 	switch f.r.Intn(5) {
 	case 0, 1:
-		if sim.IsKillable(actor) {
+		if cluster.IsKillable(actor) {
 			f.w.Kill(actor, d)
 		}
 	case 2:
 		f.w.SetWatchLag(actor, d/4)
 	case 3:
 		for _, k := range []store.Kind{store.Pods, store.Nodes, store.PodDisruptionBudgets} {
-			if sim.Watches(actor, k) {
+			if cluster.Watches(actor, k) {
 				f.w.DropWatch(actor, k, d)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -21,7 +22,7 @@ type Experiment struct {
 	// SkipSettling ends the run without waiting until the cluster settles.
 	SkipSettling bool
 	// Options are the simulation options before faults are added.
-	Options sim.Options
+	Options cluster.Options
 	// HalfWithoutBudgets leaves every second pair of owners without a budget.
 	HalfWithoutBudgets bool
 }
@@ -61,7 +62,7 @@ func (s *Experiment) cluster() string {
 }
 
 // Run runs the experiment. Violated invariants are returned by the world's Violation.
-func (s *Experiment) Run() (*sim.World, error) {
+func (s *Experiment) Run() (*cluster.Cluster, error) {
 	text, err := script.Parse("chaos", s.cluster())
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func (s *Experiment) Run() (*sim.World, error) {
 	o.Latency, o.Lag = 2*time.Millisecond, 10*time.Millisecond
 	o.Faults = sim.Faults{Requests: 0.03, Writes: 0.02, Delays: 0.1, Repeats: 0.05, MaxDelay: 2 * time.Second}
 	f := &injector{r: rand.New(rand.NewSource(s.Seed)), s: s}
-	result, err := text.RunOn(o, warmup, func(w *sim.World) error { f.w = w; return nil })
+	result, err := text.RunOn(o, warmup, func(w *cluster.Cluster) error { f.w = w; return nil })
 	if err != nil || result.Violation != nil {
 		return result.World, err
 	}
@@ -94,7 +95,7 @@ const warmup = time.Minute
 type injector struct {
 	r             *rand.Rand
 	s             *Experiment
-	w             *sim.World
+	w             *cluster.Cluster
 	preemptors    int
 	stoppedAgents []string // nodes with stopped agents
 	tainted       []string // tainted nodes
@@ -153,6 +154,6 @@ func (f *injector) randomNode() string {
 
 func (f *injector) evictPod() {
 	if p := f.randomPod(); p != nil {
-		f.w.Evict(sim.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), By: "other-client"}, func(sim.EvictionResponse) {})
+		f.w.Evict(cluster.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), By: "other-client"}, func(cluster.EvictionResponse) {})
 	}
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
-func options(t *testing.T) sim.Options {
+func options(t *testing.T) cluster.Options {
 	t.Helper()
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}

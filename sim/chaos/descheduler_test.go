@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
 // restless returns a policy that always proposes evictions.
@@ -27,9 +28,9 @@ func restless(t *testing.T) config.Descheduler {
 }
 
 // withDescheduler adds a descheduler.
-func withDescheduler(t *testing.T, compatible, unheld bool) sim.Options {
+func withDescheduler(t *testing.T, compatible, unheld bool) cluster.Options {
 	o := options(t)
-	o.Descheduler = &sim.DeschedulerOptions{Policy: restless(t).Policy, Compatible: compatible, WithoutHolds: unheld, InitialDelay: warmup, Interval: 10 * time.Second}
+	o.Descheduler = &cluster.DeschedulerOptions{Policy: restless(t).Policy, Compatible: compatible, WithoutHolds: unheld, InitialDelay: warmup, Interval: 10 * time.Second}
 	o.IgnoreHolds = unheld
 	return o
 }

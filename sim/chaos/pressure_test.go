@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 )
 
@@ -70,7 +70,7 @@ func pods(t *testing.T, text string) map[time.Duration]int {
 	}
 	out := map[time.Duration]int{}
 	before := 0
-	result, err := s.RunOn(options(t), 61*time.Minute+time.Second, func(w *sim.World) error {
+	result, err := s.RunOn(options(t), 61*time.Minute+time.Second, func(w *cluster.Cluster) error {
 		w.At(59*time.Second, func() { before = w.Counts().Created })
 		for _, at := range []time.Duration{2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour} {
 			w.At(time.Minute+at, func() { out[at] = w.Counts().Created - before })

@@ -9,7 +9,7 @@ import (
 
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -21,10 +21,10 @@ type Drainer struct {
 	// OnDone receives the result; may be nil.
 	OnDone func(*drain.Result)
 
-	w              *sim.World
+	w              *cluster.Cluster
 	nodes          []string
 	scheduler      drain.Scheduler
-	converter      *sim.Converter
+	converter      *cluster.Converter
 	watcher        *drain.Watcher
 	machine        *drain.Machine
 	idleSince      time.Time // since when nothing is in progress
@@ -43,8 +43,8 @@ const (
 )
 
 // New cordons the nodes and schedules the first step.
-func New(w *sim.World, nodes []string, o drain.Options, s drain.Scheduler) (*Drainer, error) {
-	d := &Drainer{w: w, nodes: nodes, scheduler: s, converter: sim.NewConverter(), watcher: drain.NewWatcher(s), surgedReplicas: map[string]int32{},
+func New(w *cluster.Cluster, nodes []string, o drain.Options, s drain.Scheduler) (*Drainer, error) {
+	d := &Drainer{w: w, nodes: nodes, scheduler: s, converter: cluster.NewConverter(), watcher: drain.NewWatcher(s), surgedReplicas: map[string]int32{},
 		PollDelay: func(most time.Duration) time.Duration { return most }}
 	for _, n := range nodes {
 		if err := w.API().Update(store.Nodes, n, store.Precondition{}, func(o store.Object) error {
@@ -109,7 +109,7 @@ func (d *Drainer) step() {
 func (d *Drainer) evict(e drain.Evict) {
 	d.requestPending = true
 	d.annotateReplacement(e)
-	d.w.Evict(sim.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(a sim.EvictionResponse) {
+	d.w.Evict(cluster.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(a cluster.EvictionResponse) {
 		d.requestPending = false
 		ok := a.Code == http.StatusCreated || a.Code == http.StatusNotFound
 		if !ok {

@@ -3,7 +3,7 @@ package drainactor_test
 import (
 	"testing"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 )
 
@@ -23,7 +23,7 @@ expect running 2
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 )
 
 // Run runs a scenario and returns its failures. An error of type *script.Error means that the
 // text is invalid.
 func Run(text string) error {
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		return err
 	}

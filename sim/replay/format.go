@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/explain"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -75,8 +75,8 @@ type debit struct {
 
 // encodeEffect encodes an effect.
 func encodeEffect(e scheduling.Effect) ([]byte, error) {
-	pod := sim.PodOf(e)
-	out := effectLine{Kind: sim.RequestKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}
+	pod := cluster.PodOf(e)
+	out := effectLine{Kind: cluster.RequestKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}
 	switch e := e.(type) {
 	case scheduling.Bind:
 		out.Node, out.Attempt, out.Retry = e.Node, e.Attempt, e.Retry

@@ -13,7 +13,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -27,9 +27,9 @@ type Result struct {
 
 // player replays steps.
 type player struct {
-	o       sim.Options
+	o       cluster.Options
 	machine *scheduling.Machine
-	view    *sim.Converter
+	view    *cluster.Converter
 	result  Result
 	ended   bool
 }
@@ -38,7 +38,7 @@ type player struct {
 const maxLineBytes = 1 << 30
 
 // Run replays a journal and compares the effects. Errors name file and line.
-func Run(file string, r io.Reader, o sim.Options) (*Result, error) {
+func Run(file string, r io.Reader, o cluster.Options) (*Result, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 1<<16), maxLineBytes)
 	p := &player{o: o}
@@ -113,7 +113,7 @@ func (p *player) runStep(n int, line []byte) error {
 		return fmt.Errorf("limit: %d, restarted: %v: limit must not be negative, and restarted must be true in the first step", s.Limit, s.Restarted)
 	}
 	if s.Restarted {
-		p.machine, p.view = scheduling.New(p.o.MachineConfig()), sim.NewConverter()
+		p.machine, p.view = scheduling.New(p.o.MachineConfig()), cluster.NewConverter()
 	}
 	var events []scheduling.Event
 	for i := range s.In {
@@ -166,7 +166,7 @@ func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 		}
 		return p.view.Compile(o), nil
 	case in.Delete != "":
-		o := sim.Identity(in.Delete, in.Key, in.UID)
+		o := cluster.Identity(in.Delete, in.Key, in.UID)
 		if o == nil {
 			return nil, fmt.Errorf("delete: %q: not a kind that scheduling reads", in.Delete)
 		}

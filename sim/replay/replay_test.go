@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/random"
 	"github.com/berthproject/berth/sim/script"
 )
@@ -14,7 +14,7 @@ import (
 // journal returns the journal of a random simulation with faults and restarts.
 func journal(t *testing.T, seed int64) string {
 	t.Helper()
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +35,9 @@ func journal(t *testing.T, seed int64) string {
 	return b.String()
 }
 
-func options(t *testing.T, seed int64) sim.Options {
+func options(t *testing.T, seed int64) cluster.Options {
 	t.Helper()
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}

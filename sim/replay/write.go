@@ -11,7 +11,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -23,14 +23,14 @@ type Writer struct {
 }
 
 // NewWriter starts a journal of a scheduler with the options.
-func NewWriter(w io.Writer, o *sim.Options) *Writer {
+func NewWriter(w io.Writer, o *cluster.Options) *Writer {
 	j := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
 	j.writeLine(header{Journal: Version, Options: fingerprint(o)})
 	return j
 }
 
-// Record writes a step; it is meant for sim.Options.Record.
-func (j *Writer) Record(s *sim.Step) {
+// Record writes a step; it is meant for cluster.Options.Record.
+func (j *Writer) Record(s *cluster.Step) {
 	if j.err != nil {
 		return
 	}
@@ -82,7 +82,7 @@ func encodeEffects(effects []scheduling.Effect) (out []json.RawMessage, err erro
 	return out, nil
 }
 
-func encodeInput(in *sim.Input) (out input, err error) {
+func encodeInput(in *cluster.Input) (out input, err error) {
 	switch e := in.Event.(type) {
 	case scheduling.Remove:
 		out.Delete, out.Key, out.UID = removedObject(e.Object)
@@ -107,7 +107,7 @@ func encodeInput(in *sim.Input) (out input, err error) {
 	return out, nil
 }
 
-// removedObject returns kind, key and UID of a removed object, the inverse of sim.Identity.
+// removedObject returns kind, key and UID of a removed object, the inverse of cluster.Identity.
 func removedObject(object any) (store.Kind, string, string) {
 	switch o := object.(type) {
 	case *model.Pod:
@@ -153,7 +153,7 @@ func removedVolumeObject(object any) (store.Kind, string, string) {
 }
 
 // fingerprint returns a hash of all options that decisions depend on.
-func fingerprint(o *sim.Options) string {
+func fingerprint(o *cluster.Options) string {
 	h := sha256.New()
 	q := o.Machine.Queue
 	fmt.Fprintln(h, o.TieBreakSeed, o.ScoreCacheMemory, o.Preemption, q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration,

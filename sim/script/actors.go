@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -58,7 +59,7 @@ func readKill(p *parser, w *tokens) error {
 		return err
 	}
 	if who == "agent" {
-		return forEachAgent(p, w, "is killed", (*sim.World).KillAgent)
+		return forEachAgent(p, w, "is killed", (*cluster.Cluster).KillAgent)
 	}
 	d := time.Second
 	if w.accept("for") {
@@ -66,8 +67,8 @@ func readKill(p *parser, w *tokens) error {
 			return err
 		}
 	}
-	if !sim.IsKillable(who) {
-		return fmt.Errorf("%q: want agent, or of %s one that is not agents", who, strings.Join(sim.Actors(), ", "))
+	if !cluster.IsKillable(who) {
+		return fmt.Errorf("%q: want agent, or of %s one that is not agents", who, strings.Join(cluster.Actors(), ", "))
 	}
 	p.addStep(func(r *run) error { r.w.Kill(who, d); return nil })
 	return nil
@@ -77,19 +78,19 @@ func readStart(p *parser, w *tokens) error {
 	if err := w.literal("agent"); err != nil {
 		return err
 	}
-	return forEachAgent(p, w, "starts", (*sim.World).StartAgent)
+	return forEachAgent(p, w, "starts", (*cluster.Cluster).StartAgent)
 }
 
 func readCut(p *parser, w *tokens) error {
-	return forEachAgent(p, w, "is partitioned", (*sim.World).PartitionNode)
+	return forEachAgent(p, w, "is partitioned", (*cluster.Cluster).PartitionNode)
 }
 
 func readRejoin(p *parser, w *tokens) error {
-	return forEachAgent(p, w, "is reconnected", (*sim.World).ReconnectNode)
+	return forEachAgent(p, w, "is reconnected", (*cluster.Cluster).ReconnectNode)
 }
 
 // forEachAgent adds a step for the agents of nodes.
-func forEachAgent(p *parser, w *tokens, what string, do func(*sim.World, string)) error {
+func forEachAgent(p *parser, w *tokens, what string, do func(*cluster.Cluster, string)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
@@ -108,8 +109,8 @@ func forEachAgent(p *parser, w *tokens, what string, do func(*sim.World, string)
 // actorName reads the name of an actor with watches.
 func actorName(w *tokens) (string, error) {
 	who, err := w.name("who")
-	if err == nil && !sim.IsActor(who) {
-		err = fmt.Errorf("%q: want %s", who, strings.Join(sim.Actors(), ", "))
+	if err == nil && !cluster.IsActor(who) {
+		err = fmt.Errorf("%q: want %s", who, strings.Join(cluster.Actors(), ", "))
 	}
 	return who, err
 }
@@ -135,7 +136,7 @@ func actorAndKind(w *tokens) (string, store.Kind, error) {
 		return "", "", err
 	}
 	kind, err := w.name("the kind")
-	if err == nil && !sim.Watches(who, store.Kind(kind)) {
+	if err == nil && !cluster.Watches(who, store.Kind(kind)) {
 		err = fmt.Errorf("%q: %s does not watch that; want a plural such as pods or nodes", kind, who)
 	}
 	return who, store.Kind(kind), err
@@ -218,7 +219,7 @@ func readOption(p *parser, w *tokens) error {
 		return errors.New("options apply from the start; at is not allowed")
 	}
 	p.s.checkSettled, p.s.timingSensitive = p.s.checkSettled || o.has("settled") || o.has("rest"), p.s.timingSensitive || o.has("exact")
-	apply := func(s *sim.Options) {
+	apply := func(s *cluster.Options) {
 		s.Seed, s.TieBreakSeed = uint64(o.number("seed", int64(s.Seed), 0, 1<<62)), uint64(o.number("ties", int64(s.TieBreakSeed), 0, 1<<62))
 		if o.has("faults") {
 			s.Faults.Requests = o.share("faults")
@@ -257,7 +258,7 @@ func readOption(p *parser, w *tokens) error {
 		s.GC.EvictedTTL = o.duration("evictedttl", 0)
 		s.DecisionsPerStep = int(o.number("decisions", int64(s.DecisionsPerStep), 1, 1_000_000))
 	}
-	var trial sim.Options
+	var trial cluster.Options
 	apply(&trial)
 	p.addOption(apply)
 	return o.err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/config"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
 // readDescheduler adds a descheduler with the policy of a file or the default one.
@@ -30,7 +30,7 @@ func readDescheduler(p *parser, w *tokens) error {
 	if policy.Policy.UsesMetrics() {
 		return fmt.Errorf("%s: measured usage is not supported", o.values["policy"])
 	}
-	d := sim.DeschedulerOptions{Policy: policy.Policy, Compatible: o.has("compatible"), WithoutHolds: o.has("ignoreholds") || o.has("unheld"),
+	d := cluster.DeschedulerOptions{Policy: policy.Policy, Compatible: o.has("compatible"), WithoutHolds: o.has("ignoreholds") || o.has("unheld"),
 		InitialDelay: o.duration("first", time.Minute), Interval: o.duration("every", 2*time.Minute)}
 	if d.Interval <= 0 {
 		o.fail("every", "a duration such as 2m")
@@ -44,7 +44,7 @@ func readDescheduler(p *parser, w *tokens) error {
 		}
 		d.SchedulersWithoutHolds = map[string]bool{c.Name: true}
 	}
-	p.addOption(func(s *sim.Options) {
+	p.addOption(func(s *cluster.Options) {
 		if s.Descheduler, s.IgnoreHolds = &d, d.WithoutHolds; other != nil {
 			s.Profiles = append(slices.Clone(s.Profiles), other)
 		}

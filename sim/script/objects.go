@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/berthproject/berth/engine/nodepressure/usage"
-	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -89,9 +88,9 @@ func readNode(p *parser, w *tokens) error {
 			n.Status.Allocatable = n.Status.Capacity.DeepCopy()
 			n.Status.Allocatable[corev1.ResourceMemory] = o.quantity("allocatable", "")
 		}
-		sim.ApplyDefaults(n)
+		store.ApplyDefaults(n)
 		if o.has("joining") {
-			sim.MarkJoining(n)
+			store.MarkJoining(n)
 		}
 		return n
 	})

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/informers"
-	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -52,7 +51,7 @@ func readLoad(p *parser, w *tokens) error {
 	var list []store.Object
 	for _, o := range objects {
 		if obj, ok := o.(store.Object); ok && store.KindOf(o) != "" {
-			sim.ApplyDefaults(obj)
+			store.ApplyDefaults(obj)
 			list = append(list, obj)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
 // Separator is the line before the recorded timeline.
@@ -25,7 +25,7 @@ type Scenario struct {
 
 	until           time.Duration
 	steps           []step
-	configs         []func(*sim.Options)
+	configs         []func(*cluster.Options)
 	checkSettled    bool
 	timingSensitive bool
 	expects         int
@@ -127,4 +127,4 @@ func (p *parser) addStep(do func(*run) error) {
 }
 
 // addOption adds a change of the simulation options.
-func (p *parser) addOption(f func(*sim.Options)) { p.s.configs = append(p.s.configs, f) }
+func (p *parser) addOption(f func(*cluster.Options)) { p.s.configs = append(p.s.configs, f) }

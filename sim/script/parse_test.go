@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
 // Each error names the line, the word and the accepted values.
@@ -84,7 +84,7 @@ func TestExpectationsCanFail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := sim.Defaults()
+		o, err := cluster.Defaults()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil || s.Until() > 10*time.Minute || strings.Contains(text, "..") {
 			return
 		}
-		o, err := sim.Defaults()
+		o, err := cluster.Defaults()
 		if err != nil {
 			t.Fatal(err)
 		}

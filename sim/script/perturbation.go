@@ -3,7 +3,7 @@ package script
 import (
 	"time"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
 // Perturbation is a disturbance under which a scenario must keep its outcome.
@@ -18,7 +18,7 @@ type Perturbation struct {
 	FinalState []string
 }
 
-func (h Perturbation) apply(o *sim.Options) {
+func (h Perturbation) apply(o *cluster.Options) {
 	if h.Lag == 0 {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/nodepressure/usage"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -52,7 +52,7 @@ func podOf(name string, o *options) store.Object {
 	o.affinity(s)
 	o.lifecycle(pod)
 	o.localStorage(s)
-	sim.ApplyDefaults(pod)
+	store.ApplyDefaults(pod)
 	return pod
 }
 
@@ -100,18 +100,18 @@ func (o *options) lifecycle(p *corev1.Pod) {
 			notes[note] = strconv.FormatFloat(o.duration(key, 0).Seconds(), 'f', -1, 64)
 		}
 	}
-	seconds("starts", sim.StartSeconds)
+	seconds("starts", cluster.StartSeconds)
 	if o.has("prestop") {
 		sleep := &corev1.SleepAction{Seconds: int64(o.duration("prestop", 0) / time.Second)}
 		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: sleep}}
 	}
-	seconds("runs", sim.RunSeconds)
-	seconds("stops", sim.StopSeconds)
+	seconds("runs", cluster.RunSeconds)
+	seconds("stops", cluster.StopSeconds)
 	if o.has("exit") {
-		notes[sim.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
+		notes[cluster.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
 	}
 	if o.has("replace") {
-		notes[sim.ReplaceAnnotation] = "true"
+		notes[cluster.ReplaceAnnotation] = "true"
 	}
 	for note, script := range o.usage(usage.ParsePod) {
 		notes[note] = script
@@ -131,7 +131,7 @@ func (o *options) lifecycle(p *corev1.Pod) {
 	}
 	if owner := o.values["owner"]; owner != "" {
 		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: sim.FakeOwnerPrefix + uid(owner), Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: cluster.FakeOwnerPrefix + uid(owner), Controller: &yes}}
 		if name, missing := strings.CutPrefix(owner, "!"); missing {
 			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = name, "missing/"+uid(name)
 		}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // Result is the result of a run.
 type Result struct {
-	World    *sim.World
+	World    *cluster.Cluster
 	Timeline []sim.Line
 	// Failed are the unmet expectations, as *Error.
 	Failed []error
@@ -31,8 +32,8 @@ func (r *Result) Err() error { return errors.Join(append(slices.Clone(r.Failed),
 // run is a running scenario.
 type run struct {
 	s                   *Scenario
-	w                   *sim.World
-	o                   sim.Options
+	w                   *cluster.Cluster
+	o                   cluster.Options
 	result              *Result
 	perturbation        Perturbation
 	pendingExpectations []*step // unmet expectations
@@ -48,7 +49,7 @@ func (r *run) scheduler() drain.Scheduler {
 const settleDuration = 12 * time.Minute
 
 // Configure applies the option lines of the scenario.
-func (s *Scenario) Configure(o *sim.Options) {
+func (s *Scenario) Configure(o *cluster.Options) {
 	for _, f := range s.configs {
 		f(o)
 	}
@@ -56,12 +57,12 @@ func (s *Scenario) Configure(o *sim.Options) {
 
 // Run runs the scenario on a new cluster. An error is an error in the scenario, of type
 // *Error; failures of the run are in the Result.
-func (s *Scenario) Run(o sim.Options) (*Result, error) {
-	return s.RunOn(o, s.Until(), func(*sim.World) error { return nil })
+func (s *Scenario) Run(o cluster.Options) (*Result, error) {
+	return s.RunOn(o, s.Until(), func(*cluster.Cluster) error { return nil })
 }
 
 // RunOn is Run until a given time on a cluster that prepare initializes.
-func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.World) error) (*Result, error) {
+func (s *Scenario) RunOn(o cluster.Options, until time.Duration, prepare func(*cluster.Cluster) error) (*Result, error) {
 	s.Configure(&o)
 	s.perturbation.apply(&o)
 	r := &run{s: s, result: &Result{}, perturbation: s.perturbation, o: o}
@@ -72,7 +73,7 @@ func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.W
 			onLine(l)
 		}
 	}
-	r.w = sim.New(o)
+	r.w = cluster.New(o)
 	r.result.World = r.w
 	if err := prepare(r.w); err != nil {
 		return r.result, err
@@ -140,7 +141,7 @@ func (r *run) create(o store.Object) error {
 		return fmt.Errorf("cannot copy an object of type %T", o)
 	}
 	if p, isPod := o.(*corev1.Pod); isPod {
-		r.w.AdmitPod(p)
+		r.w.API().AdmitPod(p)
 	}
 	word := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Create(o)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
 // storm is a full cluster of 500 nodes and a thousand pods of higher priority.
@@ -31,7 +31,7 @@ func TestPreemptionStorm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/internal/config"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
 // usage returns the usage annotation, if given.
@@ -56,7 +56,7 @@ var pressureOptions = []string{"hard=", "soft=", "softgrace=", "minreclaim=", "t
 // pressure reads the node pressure options, with thresholds as in the kubelet's flags:
 // hard=memory.available<500Mi, softgrace=memory.available=30s. compatible disables all of
 // Berth's additions.
-func (o *options) pressure(s *sim.Options) {
+func (o *options) pressure(s *cluster.Options) {
 	c := &s.Pressure
 	if o.has("hard") || o.has("soft") || o.has("minreclaim") {
 		e := config.Eviction{Hard: o.pairs("hard", "<"), Soft: o.pairs("soft", "<"), SoftGracePeriod: o.pairs("softgrace", "="), MinimumReclaim: o.pairs("minreclaim", "=")}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 )
 
 // verb is the first word of a line.
@@ -71,7 +71,7 @@ func init() {
 var deprecatedVerbs = map[string]string{"press": "pressure", "spoil": "fault", "calm": "clear", "cut": "partition", "rejoin": "reconnect"}
 
 // actorList lists the actors with watches.
-func actorList() string { return strings.Join(sim.Actors(), ", ") }
+func actorList() string { return strings.Join(cluster.Actors(), ", ") }
 
 func verbList() string {
 	var names []string

@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,18 +68,8 @@ func (s *Store) DeletePod(key string, pre Precondition, grace *int64) error {
 	})
 }
 
-// WithCondition returns a copy of conditions with c set. The transition time changes only with
-// the status and has whole seconds, as in the API.
-func WithCondition(conditions []corev1.PodCondition, c corev1.PodCondition) []corev1.PodCondition {
-	c.LastTransitionTime = metav1.NewTime(c.LastTransitionTime.Truncate(time.Second))
-	out := slices.Clone(conditions)
-	i := slices.IndexFunc(out, func(o corev1.PodCondition) bool { return o.Type == c.Type })
-	if i < 0 {
-		return append(out, c)
-	}
-	if out[i].Status == c.Status {
-		c.LastTransitionTime = out[i].LastTransitionTime
-	}
-	out[i] = c
-	return out
+// Finished reports whether an object is a pod that has succeeded or failed.
+func Finished(o Object) bool {
+	p, ok := o.(*corev1.Pod)
+	return ok && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
 }

@@ -69,6 +69,9 @@ func Key(namespace, name string) string {
 	return namespace + "/" + name
 }
 
+// KeyOf returns the key of an object.
+func KeyOf(o Object) string { return Key(o.GetNamespace(), o.GetName()) }
+
 // Get returns an object and whether it exists.
 func (s *Store) Get(k Kind, key string) (Object, bool) {
 	t := s.tables[k]

@@ -3,7 +3,7 @@ package thrashing
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -29,7 +29,7 @@ func Cases() []Case {
 }
 
 // goalReached reports whether no node of the goal has more milli-CPU requested than it allows.
-func (c *Case) goalReached(w *sim.World) bool {
+func (c *Case) goalReached(w *cluster.Cluster) bool {
 	use := map[string]int64{}
 	for _, o := range w.API().List(store.Pods) {
 		p, ok := o.(*corev1.Pod)

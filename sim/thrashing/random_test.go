@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 )
 
@@ -56,7 +56,7 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") != "" {
 		runs = 400
 	}
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,13 +85,13 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 
 // quiet runs a cluster without other actors. It returns the number of evicted pods, and how many
 // of them were evicted in the last third of the time.
-func quiet(text string, o sim.Options) (evicted, late int, err error) {
+func quiet(text string, o cluster.Options) (evicted, late int, err error) {
 	s, err := script.Parse("testdata/random.txt", text)
 	if err != nil {
 		return 0, 0, err
 	}
 	const end = 90 * time.Minute
-	result, err := s.RunOn(o, end, func(w *sim.World) error {
+	result, err := s.RunOn(o, end, func(w *cluster.Cluster) error {
 		w.At(end*2/3, func() { late = w.Counts().Descheduled })
 		return nil
 	})

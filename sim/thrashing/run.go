@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 )
 
@@ -36,7 +36,7 @@ type Outcome struct {
 }
 
 // Run runs a case whose files are in dir.
-func Run(dir string, c Case, way Variant, o sim.Options) (Outcome, error) {
+func Run(dir string, c Case, way Variant, o cluster.Options) (Outcome, error) {
 	file := filepath.Join(dir, c.File+".txt")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -49,7 +49,7 @@ func Run(dir string, c Case, way Variant, o sim.Options) (Outcome, error) {
 	}
 	var out Outcome
 	end := InitialDelay + Cycles*Interval
-	result, err := s.RunOn(o, end, func(w *sim.World) error {
+	result, err := s.RunOn(o, end, func(w *cluster.Cluster) error {
 		observeCycles(w, &c, &out)
 		return nil
 	})
@@ -62,7 +62,7 @@ func Run(dir string, c Case, way Variant, o sim.Options) (Outcome, error) {
 }
 
 // observeCycles checks the goal right before each round.
-func observeCycles(w *sim.World, c *Case, out *Outcome) {
+func observeCycles(w *cluster.Cluster, c *Case, out *Outcome) {
 	was, met := 0, false
 	for i := range Cycles + 1 {
 		w.At(InitialDelay+time.Duration(i)*Interval-time.Millisecond, func() {
@@ -79,7 +79,7 @@ func observeCycles(w *sim.World, c *Case, out *Outcome) {
 }
 
 // Table returns all outcomes as a Markdown table.
-func Table(dir string, o sim.Options) (string, map[string]Outcome, error) {
+func Table(dir string, o cluster.Options) (string, map[string]Outcome, error) {
 	var b strings.Builder
 	all := map[string]Outcome{}
 	b.WriteString("| case | goal | mode | evicted | of these returned | evicted after the goal | goal reached at the start of cycle |\n| --- | --- | --- | --- | --- | --- | --- |\n")

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -25,12 +25,12 @@ type Simulation struct {
 	Arrivals []Arrival
 	Scenario *script.Scenario
 	Until    time.Duration
-	Options  sim.Options
+	Options  cluster.Options
 	// CheckSettled checks at the end that no pod is pending that could be scheduled; it requires
 	// Options.Audit.
 	CheckSettled bool
 	// Progress is called repeatedly; may be nil.
-	Progress func(elapsed time.Duration, c sim.Counts)
+	Progress func(elapsed time.Duration, c cluster.Counts)
 }
 
 // samples is the number of utilization samples.
@@ -39,7 +39,7 @@ const samples = 24
 // Run runs the simulation. Failures of the cluster are in the Summary.
 func (s *Simulation) Run() (*Summary, error) {
 	out := &Summary{Seconds: s.Until.Seconds()}
-	result, err := s.Scenario.RunOn(s.Options, s.Until, func(w *sim.World) error { return s.prepare(w, out) })
+	result, err := s.Scenario.RunOn(s.Options, s.Until, func(w *cluster.Cluster) error { return s.prepare(w, out) })
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +62,10 @@ func (s *Simulation) Run() (*Summary, error) {
 }
 
 // prepare creates the objects and schedules arrivals, samples and progress calls.
-func (s *Simulation) prepare(w *sim.World, out *Summary) error {
+func (s *Simulation) prepare(w *cluster.Cluster, out *Summary) error {
 	for _, o := range s.Objects {
 		if p, ok := o.(*corev1.Pod); ok {
-			w.AdmitPod(p)
+			w.API().AdmitPod(p)
 		}
 		if o.GetName() == "" {
 			return fmt.Errorf("an object of %s: metadata.name: empty: every object must have a name", store.KindOf(o))
@@ -90,9 +90,9 @@ func (s *Simulation) prepare(w *sim.World, out *Summary) error {
 	return nil
 }
 
-func (s *Simulation) addArrival(w *sim.World, a *Arrival) {
+func (s *Simulation) addArrival(w *cluster.Cluster, a *Arrival) {
 	w.At(a.Arrives, func() {
-		w.AdmitPod(a.Pod)
+		w.API().AdmitPod(a.Pod)
 		if err := w.API().Create(a.Pod); err != nil {
 			w.Log("trace", "error", a.Pod.Name, err.Error())
 		}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -18,21 +18,21 @@ import (
 func node(name, cpu string) store.Object {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourcePods: resource.MustParse("10")}
-	sim.ApplyDefaults(n)
+	store.ApplyDefaults(n)
 	return n
 }
 
 func arrival(name, class string, comes, leaves time.Duration) Arrival {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"class": class}}}
 	p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}}}
-	sim.ApplyDefaults(p)
+	store.ApplyDefaults(p)
 	return Arrival{Pod: p, Arrives: comes, Departs: leaves}
 }
 
 // Four pods request one core each on a node with two. The important ones preempt the others, whose
 // replacements stay pending until another pod is deleted.
 func TestSummaryOfOverload(t *testing.T) {
-	o, err := sim.Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	resourcehelper "k8s.io/component-helpers/resource"
 
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -62,7 +62,7 @@ type Sample struct {
 	Pending int              `json:"pending"`
 }
 
-func (s *Summary) collect(w *sim.World) {
+func (s *Summary) collect(w *cluster.Cluster) {
 	c := w.Counts()
 	s.Created, s.Placed, s.Succeeded, s.FailedPods, s.Deleted = c.Created, c.Bound, c.Succeeded, c.Failed, c.Deleted
 	s.Rejections, s.Preemptors, s.Victims, s.Cascades, s.CascadeDepth = c.Rejections, c.Preemptors, c.Victims, c.Cascades, c.CascadeDepth
@@ -118,7 +118,7 @@ func percentiles(all []time.Duration) (p50, p99 float64) {
 }
 
 // takeSample returns the current utilization.
-func takeSample(w *sim.World) Sample {
+func takeSample(w *cluster.Cluster) Sample {
 	s := Sample{Seconds: w.Elapsed().Seconds(), Percent: map[string]int64{}}
 	have, used := map[corev1.ResourceName]int64{}, map[corev1.ResourceName]int64{}
 	add := func(to map[corev1.ResourceName]int64, list corev1.ResourceList) {

@@ -1,0 +1,213 @@
+package cluster
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// faulty are actors that violate an invariant, by the name of the invariant.
+var faulty = map[string]func(t *testing.T, w *Cluster){
+	"NeverMoves": func(t *testing.T, w *Cluster) {
+		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
+	},
+	"BoundOnce": func(_ *testing.T, w *Cluster) {
+		w.scheduler.send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
+		w.scheduler.send(scheduling.Bind{ID: 1001, Pod: w.knownToScheduler("default/waits"), Node: "n2"})
+	},
+	"NodeCapacity": func(_ *testing.T, w *Cluster) {
+		w.scheduler.send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
+	},
+	"BudgetRespected": func(t *testing.T, w *Cluster) {
+		guarded(t, w)
+		w.preemptFor("default/waits", "default/web", true)
+	},
+	"BudgetEntries": func(t *testing.T, w *Cluster) {
+		guarded(t, w)
+		w.preemptFor("default/waits", "default/web", false)
+	},
+	"DisplacedOnce": func(_ *testing.T, w *Cluster) {
+		d := &displacement{pod: w.API().Pod("default/web")}
+		_ = w.deleteDisplaced(d, "another client") // without a record
+	},
+	"LowerVictims": func(_ *testing.T, w *Cluster) { w.preemptFor("default/web", "default/db", false) },
+	"NominatedCapacity": func(_ *testing.T, w *Cluster) {
+		nominee := *w.knownToScheduler("default/waits")
+		nominee.NominatedNodeName = "n2"
+		w.Machine().State().UpsertPod(&nominee)
+		low := *w.knownToScheduler("default/low")
+		w.audit.checkNominatedPods([]scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}})
+	},
+	"PendingTracked": func(_ *testing.T, w *Cluster) {
+		c := framework.DefaultConfig()
+		c.Name = "other"
+		p, err := framework.NewProfile(c)
+		if err == nil {
+			w.o.Profiles = append(w.o.Profiles, p) // unknown to the machine
+			_ = w.API().Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
+		}
+	},
+	"NoBusyLoop": func(_ *testing.T, w *Cluster) {
+		for range maxSpins + 2 {
+			w.scheduler.scheduleWake(w.Now())
+		}
+	},
+	"StateEqualsStore": func(t *testing.T, w *Cluster) {
+		w.hideFromScheduler(func() {
+			change(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
+		})
+	},
+	"NoPendingPodFits": func(_ *testing.T, w *Cluster) {
+		w.hideFromScheduler(func() {
+			n := testNode("n9", "64")
+			_ = w.API().Create(n)
+			m, _ := w.scheduler.converter.Compile(n).(*model.Node)
+			w.Machine().State().UpsertNode(m)
+		})
+		w.audit.checkNoPodWouldFit()
+	},
+	"NoPendingPodCouldPreempt": func(_ *testing.T, w *Cluster) {
+		w.hideFromScheduler(func() {
+			n, p := testNode("n9", "64"), testPod("filler", "64", -1, func(p *corev1.Pod) { p.Spec.NodeName = "n9" })
+			_, _ = w.API().Create(n), w.API().Create(p)
+			m, _ := w.scheduler.converter.Compile(n).(*model.Node)
+			w.Machine().State().UpsertNode(m)
+			w.Machine().State().UpsertPod(w.scheduler.converter.Pod(p))
+		})
+		w.audit.checkNoPodWouldFit()
+	},
+}
+
+// TestEveryInvariantCanFail checks that a faulty actor makes each invariant fail.
+func TestEveryInvariantCanFail(t *testing.T) {
+	for name := range Invariants {
+		breaks, ok := faulty[name]
+		if !ok {
+			t.Errorf("no case violates %s", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			w := testWorld(t)
+			breaks(t, w)
+			w.scheduler.scheduleStep()
+			err := w.Run(10 * time.Minute)
+			if err == nil {
+				err = w.CheckSettled()
+			}
+			var v *sim.Violation
+			if !errors.As(err, &v) || v.Invariant != name {
+				t.Errorf("%v, want a violation of %s", err, name)
+			}
+		})
+	}
+	w := testWorld(t)
+	if err := errors.Join(w.Run(10*time.Minute), w.CheckSettled()); err != nil {
+		t.Errorf("without a faulty actor: %v", err)
+	}
+}
+
+// testWorld returns a world after five minutes: two nodes with a pod each, and a pending pod.
+func testWorld(t *testing.T) *Cluster {
+	t.Helper()
+	o, err := Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := New(o)
+	objects := []store.Object{testNode("n1", "4"), testNode("n2", "4"), testPod("web", "3", 10, nil), testPod("db", "3", 100, nil),
+		testPod("waits", "8", 1000, nil), testPod("low", "1", -5, nil)}
+	for _, o := range objects {
+		if err := w.API().Create(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Run(5 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func testNode(name, cpu string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110")}
+	store.ApplyDefaults(n)
+	return n
+}
+
+func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}}}
+	p.Spec.Priority = &priority
+	p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}}}
+	if f != nil {
+		f(p)
+	}
+	store.ApplyDefaults(p)
+	return p
+}
+
+// guarded adds a budget that allows no disruption of web but has a wrong status.
+func guarded(t *testing.T, w *Cluster) {
+	t.Helper()
+	one := intstr.FromInt32(1)
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	b.Spec.MinAvailable, b.Spec.Selector = &one, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	if err := w.API().Create(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Run(7 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	w.disruption.Reflector().Stop() // the status is not corrected
+	err := w.API().Update(store.PodDisruptionBudgets, "default/web", store.Precondition{}, func(o store.Object) error {
+		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+			b.Status.DisruptionsAllowed = 1
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *Cluster) preemptFor(pod, victim string, debit bool) {
+	v := w.knownToScheduler(victim)
+	plan := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: v.NodeName, Victims: []*model.Pod{v}}
+	for _, o := range w.API().List(store.PodDisruptionBudgets) {
+		if b, ok := w.scheduler.converter.Compile(o).(*model.Budget); ok && debit {
+			plan.Debits = []decision.Debit{{Budget: b, Granted: []string{v.Name}}}
+		}
+	}
+	w.scheduler.send(scheduling.Preempt{ID: 1000, Pod: w.knownToScheduler(pod), Plan: plan, Choice: 1})
+}
+
+func (w *Cluster) knownToScheduler(key string) *model.Pod {
+	return w.scheduler.converter.Pod(w.API().Pod(key))
+}
+
+// hideFromScheduler makes a change that no watch delivers.
+func (w *Cluster) hideFromScheduler(f func()) {
+	hook := w.API().OnCommit
+	w.API().OnCommit = func(store.Change) {}
+	f()
+	w.API().OnCommit = hook
+}
+
+func change(t *testing.T, w *Cluster, key string, f func(*corev1.Pod)) {
+	t.Helper()
+	if err := w.API().UpdatePod(key, store.Precondition{}, func(p *corev1.Pod) error { f(p); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// budgetIndex maps pods to budgets and budgets to pods, by key.
+type budgetIndex struct {
+	pods    map[string]*corev1.Pod
+	budgets map[string]*indexedBudget
+	names   []string // budget keys, sorted
+}
+
+type indexedBudget struct {
+	namespace string
+	selector  labels.Selector
+	pods      map[string]*corev1.Pod
+}
+
+func newBudgetIndex() *budgetIndex {
+	return &budgetIndex{pods: map[string]*corev1.Pod{}, budgets: map[string]*indexedBudget{}}
+}
+
+// selects reports whether the budget covers p.
+func (c *indexedBudget) selects(p *corev1.Pod) bool {
+	return p != nil && p.Namespace == c.namespace && c.selector.Matches(labels.Set(p.Labels))
+}
+
+// setBudget sets a budget; nil deletes it.
+func (v *budgetIndex) setBudget(key string, b *policyv1.PodDisruptionBudget) {
+	i, there := slices.BinarySearch(v.names, key)
+	if b == nil {
+		if there {
+			v.names = slices.Delete(v.names, i, i+1)
+		}
+		delete(v.budgets, key)
+		return
+	}
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil {
+		selector = labels.Nothing()
+	}
+	if was := v.budgets[key]; was != nil && was.selector.String() == selector.String() {
+		return
+	}
+	c := &indexedBudget{namespace: b.Namespace, selector: selector, pods: map[string]*corev1.Pod{}}
+	for key, p := range v.pods {
+		if c.selects(p) {
+			c.pods[key] = p
+		}
+	}
+	v.budgets[key] = c
+	if !there {
+		v.names = slices.Insert(v.names, i, key)
+	}
+}
+
+// setPod sets a pod, or deletes it if now is nil, and returns the affected budgets.
+func (v *budgetIndex) setPod(key string, now *corev1.Pod) (affected []string) {
+	if v.pods[key] = now; now == nil {
+		delete(v.pods, key)
+	}
+	for _, name := range v.names {
+		c := v.budgets[name]
+		is, was := c.selects(now), c.pods[key] != nil
+		if is {
+			c.pods[key] = now
+		} else if was {
+			delete(c.pods, key)
+		}
+		if is || was {
+			affected = append(affected, name)
+		}
+	}
+	return affected
+}
+
+// budgetsOf returns the budgets that cover p, in order.
+func (v *budgetIndex) budgetsOf(p *corev1.Pod) (out []string) {
+	for _, name := range v.names {
+		if v.budgets[name].selects(p) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// members returns the pods of a budget by name.
+func (v *budgetIndex) members(budget string) []*corev1.Pod {
+	c := v.budgets[budget]
+	if c == nil {
+		return nil
+	}
+	out := make([]*corev1.Pod, 0, len(c.pods))
+	for _, key := range slices.Sorted(maps.Keys(c.pods)) {
+		out = append(out, c.pods[key])
+	}
+	return out
+}
+
+// update applies a change of a pod or budget and returns the affected budgets.
+func (v *budgetIndex) update(k store.Kind, key string, now store.Object) []string {
+	switch k {
+	case store.Pods:
+		p, _ := now.(*corev1.Pod)
+		return v.setPod(key, p)
+	case store.PodDisruptionBudgets:
+		b, _ := now.(*policyv1.PodDisruptionBudget)
+		v.setBudget(key, b)
+		return []string{key}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Input is an event for the scheduler with the objects it was made from.
+type Input struct {
+	Event scheduling.Event
+	// Object is the object of an upsert, or the pod that an outcome observed.
+	Object store.Object
+	// Budgets are the budgets that refused a request.
+	Budgets []*policyv1.PodDisruptionBudget
+}
+
+// Converter converts watch events to scheduler events as package informers does: it converts
+// objects, omits finished pods and adds deletions after a list.
+type Converter struct {
+	intake    *conversion.Converter
+	knownUIDs map[store.Kind]map[string]string // by key
+}
+
+// NewConverter returns a Converter that has observed nothing.
+func NewConverter() *Converter {
+	return &Converter{intake: conversion.New(), knownUIDs: map[store.Kind]map[string]string{}}
+}
+
+// OnChange appends the events of a change.
+func (v *Converter) OnChange(in []Input, c store.Change) []Input {
+	if c.New == nil || store.Finished(c.New) {
+		return v.addNodeEviction(v.remove(in, c.Kind, store.KeyOf(c.Object())), c.New)
+	}
+	return v.upsert(in, c.Kind, c.New)
+}
+
+// OnReplace appends the events of a list.
+func (v *Converter) OnReplace(in []Input, k store.Kind, list []store.Object) []Input {
+	there := make(map[string]bool, len(list))
+	for _, o := range list {
+		if !store.Finished(o) {
+			in = v.upsert(in, k, o)
+			there[store.KeyOf(o)] = true
+		}
+		in = v.addNodeEviction(in, o)
+	}
+	var gone []string
+	for key := range v.knownUIDs[k] {
+		if !there[key] {
+			gone = append(gone, key)
+		}
+	}
+	slices.Sort(gone)
+	for _, key := range gone {
+		in = v.remove(in, k, key)
+	}
+	return in
+}
+
+// addNodeEviction appends the event of a pod evicted by its node.
+func (v *Converter) addNodeEviction(in []Input, o store.Object) []Input {
+	if o != nil && store.Finished(o) {
+		if e := v.Compile(o); e != nil {
+			in = append(in, Input{Event: e, Object: o})
+		}
+	}
+	return in
+}
+
+func (v *Converter) upsert(in []Input, k store.Kind, o store.Object) []Input {
+	key := store.KeyOf(o)
+	if uid, ok := v.knownUIDs[k][key]; ok && uid != string(o.GetUID()) {
+		in = v.remove(in, k, key)
+	}
+	if v.knownUIDs[k] == nil {
+		v.knownUIDs[k] = map[string]string{}
+	}
+	v.knownUIDs[k][key] = string(o.GetUID())
+	return append(in, Input{Event: v.Compile(o), Object: o})
+}
+
+func (v *Converter) remove(in []Input, k store.Kind, key string) []Input {
+	uid, ok := v.knownUIDs[k][key]
+	if !ok {
+		return in
+	}
+	delete(v.knownUIDs[k], key)
+	return append(in, Input{Event: scheduling.Remove{Object: Identity(k, key, uid)}})
+}
+
+// Pod converts a pod.
+func (v *Converter) Pod(p *corev1.Pod) *model.Pod { return v.intake.Pod(p) }
+
+// Compile converts an object, or returns nil if scheduling does not read it. Of a finished pod
+// it returns the eviction by its node, if any.
+func (v *Converter) Compile(o store.Object) any {
+	if p, ok := o.(*corev1.Pod); ok && store.Finished(p) {
+		if e := v.intake.Eviction(p); e != nil {
+			return e
+		}
+		return nil
+	}
+	return v.intake.Convert(o)
+}

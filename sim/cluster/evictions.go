@@ -1,0 +1,295 @@
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/budget"
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// EvictionRequest is a request to evict a pod.
+type EvictionRequest struct {
+	Pod    string // namespace/name
+	UID    string // required UID; empty: any
+	By     string // requester
+	Rule   string // rule of the requester; may be empty
+	Grace  *int64 // nil: the pod's own
+	DryRun bool
+}
+
+// EvictionResponse is the response of the API server.
+type EvictionResponse struct {
+	Code       int // HTTP status; 0: no response in time
+	Message    string
+	RetryAfter time.Duration
+}
+
+// String returns the response in a line.
+func (a EvictionResponse) String() string {
+	if a.Code == 0 {
+		return "no response"
+	}
+	s := fmt.Sprint(a.Code)
+	if a.Message != "" {
+		s += " " + a.Message
+	}
+	if a.RetryAfter > 0 {
+		s += fmt.Sprintf(" (retry after %v)", a.RetryAfter)
+	}
+	return s
+}
+
+// eviction is an eviction request that the API server is executing. Each step is atomic; other
+// requests run in between. A fault can end it between steps.
+type eviction struct {
+	w          *Cluster
+	request    EvictionRequest
+	pod        *corev1.Pod
+	taken      []budgetDebit // budget debits, of earlier attempts as well
+	entries    []enginedisplacement.Entry
+	attempts   int
+	stepsLeft  int // until a fault ends it; negative: never
+	onResponse func(EvictionResponse)
+}
+
+const injectedRefusal = "injected failure"
+
+// Retries when a budget changes during the request.
+const (
+	evictionAttempts = 20
+	maxEvictionPause = 500 * time.Millisecond // upper limit of the growing pause
+)
+
+// Evict sends an eviction request and passes the response to heard unless a fault loses it.
+func (w *Cluster) Evict(e EvictionRequest, heard func(EvictionResponse)) {
+	r := &eviction{w: w, request: e, stepsLeft: -1, onResponse: heard}
+	fault, after := w.Faults().OfRequest("evict", e.Pod)
+	w.LogFault(fault, "evict", cmp.Or(e.By, "a client"), e.Pod)
+	lost := func() { w.After(10*time.Second, func() { heard(EvictionResponse{}) }) }
+	switch fault {
+	case sim.Refuse, sim.Conflict:
+		w.After(2*w.Latency(), func() { heard(EvictionResponse{Code: http.StatusInternalServerError, Message: injectedRefusal}) })
+		return
+	case sim.RequestLost:
+		lost()
+		return
+	case sim.ResponseLost, sim.NeverAnswered, sim.Delayed:
+		r.onResponse = func(EvictionResponse) { lost() }
+	case sim.Partial: // the server fails in the middle
+		if r.stepsLeft = after; r.stepsLeft == 0 {
+			r.stepsLeft = 1 + int(w.Faults().Hash("evict/cut/"+e.Pod)%4)
+		}
+		r.onResponse = func(EvictionResponse) {}
+		lost()
+	case sim.NoFault:
+	}
+	w.After(w.Latency(), r.checkBudgets)
+}
+
+// then runs the next step unless a fault ends the request.
+func (r *eviction) then(f func()) {
+	if r.stepsLeft == 0 {
+		return
+	}
+	r.stepsLeft--
+	r.w.After(r.w.Latency(), f)
+}
+
+func (r *eviction) respond(a EvictionResponse) {
+	r.w.After(r.w.Latency(), func() { r.onResponse(a) })
+}
+
+// fail responds with an error of the store.
+func (r *eviction) fail(err error) {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		r.respond(EvictionResponse{Code: int(status.Status().Code), Message: err.Error()})
+		return
+	}
+	r.respond(EvictionResponse{Code: http.StatusInternalServerError, Message: err.Error()})
+}
+
+// checkBudgets decides the eviction by the current budgets and pods.
+func (r *eviction) checkBudgets() {
+	w := r.w
+	r.pod = w.API().Pod(r.request.Pod)
+	switch {
+	case r.pod == nil:
+		r.respond(EvictionResponse{Code: http.StatusNotFound, Message: "pods " + r.request.Pod + " not found"})
+		return
+	case r.request.UID != "" && string(r.pod.UID) != r.request.UID:
+		r.respond(EvictionResponse{Code: http.StatusConflict, Message: "the uid is " + string(r.pod.UID) + " and not " + r.request.UID})
+		return
+	}
+	var budgets []*model.Budget
+	var pods []*model.Pod
+	for _, key := range w.budgetIndex.budgetsOf(r.pod) {
+		if o, ok := w.API().Get(store.PodDisruptionBudgets, key); ok {
+			if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+				budgets = append(budgets, w.Converter().Budget(b))
+			}
+		}
+		for _, p := range w.budgetIndex.members(key) {
+			pods = append(pods, w.BudgetPod(p))
+		}
+		if len(budgets) > 1 { // a pod with several budgets must be counted once
+			pods = distinct(pods)
+		}
+	}
+	rules := w.o.Evictions
+	for _, t := range r.taken {
+		rules.OwnEntries = append(rules.OwnEntries, t.budget.Name)
+	}
+	v := rules.Check(w.BudgetPod(r.pod), budgets, pods, w.Now())
+	switch {
+	case v.Result == budget.MultipleBudgets:
+		r.respond(EvictionResponse{Code: http.StatusInternalServerError, Message: v.Reason})
+	case v.Result == budget.Forbidden:
+		r.respond(EvictionResponse{Code: http.StatusForbidden, Message: v.Reason})
+	case v.Result == budget.Refused:
+		w.counts.Refused++
+		r.respond(EvictionResponse{Code: http.StatusTooManyRequests, Message: v.Reason, RetryAfter: v.RetryAfter})
+	case r.request.DryRun:
+		r.respond(EvictionResponse{Code: http.StatusCreated})
+	default:
+		before := len(r.taken)
+		r.then(func() { r.debit(v, 0, before) })
+	}
+}
+
+// distinct removes duplicates.
+func distinct(pods []*model.Pod) []*model.Pod {
+	seen := map[string]bool{}
+	out := pods[:0:0]
+	for _, p := range pods {
+		if !seen[p.UID] {
+			seen[p.UID] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// debit debits the ith budget of the verdict if it has not changed; otherwise it refunds the
+// debits of this attempt, those after before.
+func (r *eviction) debit(v budget.Verdict, i, before int) {
+	w := r.w
+	if i == len(v.Debits) {
+		r.setDisruptionTarget(v.RequireUnchanged)
+		return
+	}
+	m := v.Debits[i]
+	key := store.Key(m.Namespace, m.Name)
+	err := w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{ResourceVersion: m.ResourceVersion}, func(o store.Object) error {
+		b, ok := o.(*policyv1.PodDisruptionBudget)
+		if !ok {
+			return store.ErrUnchanged
+		}
+		entries := maps.Clone(b.Status.DisruptedPods)
+		if entries == nil {
+			entries = map[string]metav1.Time{}
+		}
+		entries[r.pod.Name] = metav1.NewTime(w.Now())
+		r.entries = append(r.entries, enginedisplacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1})
+		b.Status.DisruptedPods = entries
+		b.Status.DisruptionsAllowed--
+		w.audit.checkDebit(b, []string{r.pod.Name}, 2*w.Latency())
+		return nil
+	})
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		r.refund(before)
+		r.retry()
+	case err != nil:
+		r.refund(before)
+		r.fail(err)
+	default:
+		r.taken = append(r.taken, budgetDebit{budget: m, names: []string{r.pod.Name}, paid: 1})
+		r.then(func() { r.debit(v, i+1, before) })
+	}
+}
+
+// refund refunds all but the first debits.
+func (r *eviction) refund(but int) {
+	r.w.refund(r.taken[but:])
+	r.taken, r.entries = r.taken[:but], r.entries[:but]
+}
+
+// retry decides again after a change.
+func (r *eviction) retry() {
+	if r.attempts++; r.attempts < evictionAttempts {
+		r.w.After(min(maxEvictionPause, 5*time.Millisecond<<min(r.attempts, 10)), r.checkBudgets)
+		return
+	}
+	r.abort(EvictionResponse{Code: http.StatusGatewayTimeout, Message: "the pod and its disruption budgets kept changing", RetryAfter: 10 * time.Second})
+}
+
+// setDisruptionTarget starts the displacement: condition, event, deletion. If guarded, the pod
+// must not have changed since the decision.
+func (r *eviction) setDisruptionTarget(guarded bool) {
+	d := r.newDisplacement()
+	if r.pod.DeletionTimestamp != nil || store.Finished(r.pod) {
+		r.deletePod(d) // it is terminating or has finished: no displacement
+		return
+	}
+	now := r.w.API().Pod(r.request.Pod)
+	if now == nil || now.UID != r.pod.UID {
+		r.abort(EvictionResponse{Code: http.StatusConflict, Message: "the pod was replaced by another one"})
+		return
+	}
+	if guarded && now.ResourceVersion != r.pod.ResourceVersion {
+		r.retry()
+		return
+	}
+	if err := r.w.setDisruptionTarget(d); err != nil {
+		r.abort(EvictionResponse{Code: http.StatusInternalServerError, Message: err.Error()})
+		return
+	}
+	if now = r.w.API().Pod(r.request.Pod); guarded && now != nil {
+		d.resourceVersion = now.ResourceVersion
+	}
+	r.then(func() {
+		_ = r.w.createRecordEvent(&d.record, "apiserver")
+		r.then(func() { r.deletePod(d) })
+	})
+}
+
+// abort responds that nothing was done and refunds the debits, unless another actor is
+// displacing the pod and may rely on them.
+func (r *eviction) abort(a EvictionResponse) {
+	p := r.w.API().Pod(r.request.Pod)
+	if r.w.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || store.DisruptionTarget(p) != nil) {
+		r.taken, r.entries = nil, nil
+	}
+	r.refund(0)
+	r.respond(a)
+}
+
+func (r *eviction) newDisplacement() *displacement {
+	return &displacement{pod: r.pod, grace: r.request.Grace, respectsBudgets: true, message: "is evicted by " + cmp.Or(r.request.By, "a client"),
+		record: enginedisplacement.Record{Cause: enginedisplacement.API, Victim: r.w.Model(r.pod), Node: r.pod.Spec.NodeName, Requester: r.request.By, Rule: r.request.Rule, Grace: r.request.Grace, Entries: r.entries}}
+}
+
+func (r *eviction) deletePod(d *displacement) {
+	switch err := r.w.deleteDisplaced(d, "eviction"); {
+	case apierrors.IsConflict(err):
+		r.retry()
+	case err != nil && !apierrors.IsNotFound(err):
+		r.fail(err)
+	default:
+		r.respond(EvictionResponse{Code: http.StatusCreated})
+	}
+}

@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// selectedNodeAnnotation is the annotation that passes the node to a provisioner.
+const selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
+
+// prepareWrites returns the writes that bind claims to volumes and select nodes for
+// provisioning.
+func prepareWrites(e scheduling.BindVolumes) []write {
+	var writes []write
+	for _, b := range e.Plan.Bind {
+		writes = append(writes, writeStep(func(r *request) error { return r.bindClaim(b) }))
+	}
+	for _, c := range e.Plan.Provision {
+		writes = append(writes, writeStep(func(r *request) error { return r.selectNode(c, e.Node) }))
+	}
+	if len(writes) == 0 {
+		writes = append(writes, func(*request) bool { return true })
+	}
+	return writes
+}
+
+func (r *request) bindClaim(b model.ClaimVolume) error {
+	w := r.s.w
+	return w.API().Update(store.PersistentVolumes, b.Volume.Name, store.Precondition{}, func(o store.Object) error {
+		v, ok := o.(*corev1.PersistentVolume)
+		if !ok {
+			return errors.New("volumes hold another kind")
+		}
+		if ref := v.Spec.ClaimRef; ref != nil {
+			if string(ref.UID) == b.Claim.UID {
+				return store.ErrUnchanged
+			}
+			return apierrors.NewConflict(corev1.Resource("persistentvolumes"), v.Name, fmt.Errorf("claim %s/%s has it", ref.Namespace, ref.Name))
+		}
+		v.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Claim.Namespace, Name: b.Claim.Name, UID: types.UID(b.Claim.UID)}
+		w.Log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to volume %s", b.Claim.Namespace, b.Claim.Name, r.pod.Key(), v.Name))
+		return nil
+	})
+}
+
+func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error {
+	w := r.s.w
+	return w.API().Update(store.PersistentVolumeClaims, store.Key(c.Namespace, c.Name), store.Precondition{UID: c.UID}, func(o store.Object) error {
+		if o.GetAnnotations()[selectedNodeAnnotation] == node {
+			return store.ErrUnchanged
+		}
+		notes := maps.Clone(o.GetAnnotations())
+		if notes == nil {
+			notes = map[string]string{}
+		}
+		notes[selectedNodeAnnotation] = node
+		o.SetAnnotations(notes)
+		w.Log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to a new volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
+		return nil
+	})
+}

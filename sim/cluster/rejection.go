@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// rejection is why a node rejects a pod.
+type rejection struct{ reason, message, cause string }
+
+// rejectionOf returns why a node's agent rejects a pod, or nil. Nodes with scripted usage ask
+// their pressure machine; others use the reported conditions, and accept pods with requests
+// under memory pressure.
+func (a *agents) rejectionOf(p *corev1.Pod) *rejection {
+	o, _ := a.w.API().Get(store.Nodes, p.Spec.NodeName)
+	n, ok := o.(*corev1.Node)
+	if !ok || p.Status.Phase != corev1.PodPending || p.Status.StartTime != nil {
+		return nil
+	}
+	if s := a.nodePressures.nodes[n.Name]; s != nil {
+		if by := s.rejectionOf(p); by != nil {
+			return by
+		}
+		return a.admission.check(p, n)
+	}
+	kind := store.PressureCondition(n)
+	if kind == "" || kind == corev1.NodeMemoryPressure && len(p.Spec.Containers) > 0 && len(p.Spec.Containers[0].Resources.Requests) > 0 {
+		return a.admission.check(p, n)
+	}
+	return &rejection{"Evicted", fmt.Sprintf("The node had condition: [%s]. ", kind), string(kind)}
+}
+
+// rejectPod fails a rejected pod as a kubelet does.
+func (a *agents) rejectPod(p *corev1.Pod, by *rejection) {
+	key := store.KeyOf(p)
+	a.w.After(a.w.Latency(), func() {
+		err := a.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
+			if store.Finished(o) {
+				return store.ErrUnchanged
+			}
+			o.Status.Phase, o.Status.Reason = corev1.PodFailed, by.reason
+			o.Status.Message = "Pod was rejected: " + by.message
+			now := metav1.NewTime(a.w.Now())
+			o.Status.StartTime = &now
+			return nil
+		})
+		if err == nil {
+			a.w.counts.Rejected++
+			a.w.Log("agent", "reject", key, fmt.Sprintf("%s is rejected by %s, which has %s", key, p.Spec.NodeName, by.cause))
+		}
+	})
+}
+
+// EvictForPressure makes a node evict a pod for memory, ephemeral-storage or pids. It does not
+// change the node's conditions.
+func (w *Cluster) EvictForPressure(key, of string) bool {
+	p := w.API().Pod(key)
+	if p == nil || p.Spec.NodeName == "" || store.Finished(p) || w.agents.isSilent(p.Spec.NodeName) {
+		return false
+	}
+	w.agents.containers.forget(p)
+	delete(w.agents.pods, p.UID)
+	text := fmt.Sprintf("The node was low on resource: %s. ", of)
+	err := w.API().UpdatePod(key, store.Precondition{UID: string(p.UID)}, func(o *corev1.Pod) error {
+		o.Status.Phase, o.Status.Reason, o.Status.Message = corev1.PodFailed, "Evicted", text
+		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(w.Now())})
+		o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+			Reason: corev1.PodReasonTerminationByKubelet, Message: text, LastTransitionTime: metav1.NewTime(w.Now())})
+		o.Status.ContainerStatuses = slices.Clone(o.Status.ContainerStatuses)
+		for i := range o.Status.ContainerStatuses {
+			c := &o.Status.ContainerStatuses[i]
+			c.Ready, c.State = false, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: codeKill, FinishedAt: metav1.NewTime(w.Now())}}
+		}
+		return nil
+	})
+	if err != nil {
+		return false
+	}
+	w.counts.Displaced[enginedisplacement.Pressure]++
+	w.Log("agent", "press", key, fmt.Sprintf("%s is evicted by %s, which is low on %s", key, p.Spec.NodeName, of))
+	if now := w.API().Pod(key); now != nil && w.o.Audit {
+		w.audit.checkDisplacedOnce(now)
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// ReplaceAnnotation is the annotation of pods that are replaced, as by a ReplicaSet, when they
+// are deleted or fail.
+const ReplaceAnnotation = "sim.berth.dev/replace"
+
+// FakeOwnerPrefix is the UID prefix of owners that exist only by name in scenarios. Their
+// desired replicas are their current pods.
+const FakeOwnerPrefix = "owner/"
+
+// podReplacer is the actor that replaces annotated pods.
+type podReplacer struct {
+	w                *Cluster
+	reflector        *sim.Reflector
+	disabled         bool
+	replaced         map[types.UID]bool
+	lastSeen         map[string]*corev1.Pod // by key, to detect deletions in a list
+	replacements     map[string]int         // number of replacements by the key of the first pod
+	victimDepth      map[types.UID]int      // length of the victim chain
+	replacementDepth map[string]int         // by the name of the replacement
+
+	retired map[string]bool   // by the key of the first pod: no more replacements
+	latest  map[string]string // latest replacement by the key of the first pod
+
+	desired map[string]map[string]labels.Set // by fake owner UID and first pod's key: the labels of its pods
+}
+
+func newPodReplacer(w *Cluster) *podReplacer {
+	o := &podReplacer{w: w, replaced: map[types.UID]bool{}, lastSeen: map[string]*corev1.Pod{}, replacements: map[string]int{}, victimDepth: map[types.UID]int{}, replacementDepth: map[string]int{},
+		retired: map[string]bool{}, latest: map[string]string{}, desired: map[string]map[string]labels.Set{}}
+	o.reflector = w.NewReflector("owners", o, store.Pods)
+	o.reflector.Filter = func(c store.Change) bool { return c.Object().GetAnnotations()[ReplaceAnnotation] != "" }
+	o.reflector.Start()
+	return o
+}
+
+// Change implements sim.Actor.
+func (o *podReplacer) Change(c store.Change) {
+	p, _ := c.Object().(*corev1.Pod)
+	o.observePod(p, c.New == nil)
+}
+
+// Replace implements sim.Actor.
+func (o *podReplacer) Replace(_ store.Kind, list []store.Object) {
+	there := map[string]bool{}
+	for _, obj := range list {
+		if p, ok := obj.(*corev1.Pod); ok && p.Annotations[ReplaceAnnotation] != "" {
+			there[store.KeyOf(p)] = true
+			o.observePod(p, false)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(o.lastSeen)) {
+		if !there[key] {
+			o.observePod(o.lastSeen[key], true)
+		}
+	}
+}
+
+// Kill implements sim.Actor. The actor knows what it has replaced after a restart.
+func (o *podReplacer) Kill(d time.Duration) {
+	o.reflector.Stop()
+	o.w.After(d, o.reflector.Start)
+}
+
+// trackDesired tracks the desired replicas of fake owners.
+func (o *podReplacer) trackDesired(p *corev1.Pod, gone bool) {
+	c := metav1.GetControllerOfNoCopy(p)
+	if c == nil || !strings.HasPrefix(string(c.UID), FakeOwnerPrefix) {
+		return
+	}
+	first, _, _ := strings.Cut(store.KeyOf(p), "-r.")
+	all := o.desired[string(c.UID)]
+	switch {
+	case gone && (p.Annotations[ReplaceAnnotation] == "" || o.disabled || o.retired[first]), p.Status.Phase == corev1.PodSucceeded:
+		delete(all, first)
+	case all == nil:
+		o.desired[string(c.UID)] = map[string]labels.Set{first: p.Labels}
+	default:
+		all[first] = p.Labels
+	}
+}
+
+// desiredCount returns the desired replicas of a fake owner that a selector matches.
+func (o *podReplacer) desiredCount(uid string, s labels.Selector) (n int32) {
+	for _, l := range o.desired[uid] {
+		if s.Matches(l) {
+			n++
+		}
+	}
+	return n
+}
+
+// recordVictim records the chain length of a victim.
+func (o *podReplacer) recordVictim(p *corev1.Pod, depth int) { o.victimDepth[p.UID] = depth }
+
+// observePod replaces a pod that was deleted or failed.
+func (o *podReplacer) observePod(p *corev1.Pod, gone bool) {
+	key := store.KeyOf(p)
+	o.lastSeen[key] = p
+	if gone {
+		delete(o.lastSeen, key)
+	}
+	leaves := gone || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed
+	if !leaves || o.disabled || o.replaced[p.UID] || p.Status.Phase == corev1.PodSucceeded {
+		return
+	}
+	o.replaced[p.UID] = true
+	first, _, _ := strings.Cut(key, "-r.")
+	if o.retired[first] {
+		return
+	}
+	o.replacements[first]++
+	name, _, _ := strings.Cut(p.Name, "-r.")
+	next := newReplacement(p, fmt.Sprintf("%s-r.%d", name, o.replacements[first]))
+	if d, ok := o.victimDepth[p.UID]; ok {
+		o.replacementDepth[next.Name] = d
+	}
+	o.latest[first] = store.KeyOf(next)
+	if o.w.API().Create(next) == nil {
+		o.w.Log("owner", "create", store.KeyOf(next), fmt.Sprintf("%s is created to replace %s", store.KeyOf(next), key))
+	}
+}
+
+// newReplacement returns a pod from the same template.
+func newReplacement(p *corev1.Pod, name string) *corev1.Pod {
+	next := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, Labels: p.Labels, Annotations: p.Annotations, OwnerReferences: p.OwnerReferences},
+		Spec:       *p.Spec.DeepCopy(),
+	}
+	next.Spec.NodeName = ""
+	next.Status.Phase = corev1.PodPending
+	return next
+}
+
+// Retire deletes a pod and its replacements.
+func (w *Cluster) Retire(key string) {
+	w.replacer.retired[key] = true
+	for _, name := range []string{key, w.replacer.latest[key]} {
+		if p := w.API().Pod(name); p != nil {
+			_ = w.API().DeletePod(name, store.Precondition{}, nil)
+		}
+	}
+}

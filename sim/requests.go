@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Request sends a request and passes the result to then, which may be nil. kind is a request kind
+// for faults. A request in flight when the actor is killed is executed or not, depending on the
+// seed.
+func (c *Client) Request(kind, key string, do func() error, then func(error)) {
+	life := c.generation
+	fault, _ := c.w.faults.OfRequest(kind, key)
+	c.w.LogFault(fault, kind, c.name, key)
+	c.w.After(c.w.o.Latency, func() {
+		if c.generation != life && c.w.faults.Hash("cut/"+c.name+"/"+key)%2 == 0 {
+			return
+		}
+		err := c.perform(fault, key, do)
+		c.w.After(c.w.o.Latency, func() {
+			if c.generation == life && then != nil {
+				then(err)
+			}
+		})
+	})
+}
+
+// perform executes a request with a fault and returns the error that the sender receives.
+func (c *Client) perform(fault Fault, key string, do func() error) error {
+	switch fault {
+	case NoFault:
+		return do()
+	case Refuse:
+		return apierrors.NewServiceUnavailable("injected failure")
+	case Conflict:
+		return apierrors.NewConflict(corev1.Resource("objects"), key, errInjectedConflict)
+	case Delayed:
+		c.w.After(c.w.faults.RequestDelay(c.name+"/"+key, maxRequestDelay), func() { _ = do() })
+	case ResponseLost, NeverAnswered, Partial:
+		_ = do()
+	case RequestLost:
+	}
+	return errNoAnswer
+}
+
+// maxRequestDelay is the longest delay of a delayed request.
+const maxRequestDelay = 20 * time.Second
+
+// Errors of injected faults.
+var (
+	errInjectedConflict = errors.New("injected conflict")
+	errNoAnswer         = errors.New("no answer in time")
+)
+
+// IsInjectedConflict reports whether a conflict was injected.
+func IsInjectedConflict(err error) bool {
+	return apierrors.IsConflict(err) && strings.Contains(err.Error(), errInjectedConflict.Error())
+}
+
+// requestKinds are the kinds of requests that faults can be injected into. Seeds of random faults and
+// recorded journals depend on these names; scenarios and timelines use those of requestKindAliases.
+var requestKinds = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "book", "mark", "tell", "delete", "status", "reset", "node", "unready"}
+
+// requestKindAliases are plain names of request kinds for scenarios.
+var requestKindAliases = map[string]string{"unschedulable": "reject", "gate": "hold", "refresh": "look", "clearnomination": "unnominate", "bindvolumes": "prepare",
+	"budgetentry": "book", "disruptiontarget": "mark", "event": "tell", "resettarget": "reset", "podnotready": "unready"}
+
+// ParseRequestKind returns the request kind for a name used in scenarios; other names are returned unchanged.
+func ParseRequestKind(name string) string {
+	if kind, ok := requestKindAliases[name]; ok {
+		return kind
+	}
+	return name
+}
+
+// requestKindName returns the name of a request kind in scenarios and timelines.
+func requestKindName(kind string) string {
+	for name, k := range requestKindAliases {
+		if k == kind {
+			return name
+		}
+	}
+	return kind
+}
+
+// RequestKindNames returns the names of the request kinds in scenarios.
+func RequestKindNames() []string {
+	out := make([]string, 0, len(requestKinds))
+	for _, kind := range requestKinds {
+		out = append(out, requestKindName(kind))
+	}
+	return out
+}
+
+// IsRequestKind reports whether name is a request kind or "any".
+func IsRequestKind(name string) bool { return name == "any" || slices.Contains(requestKinds, name) }
+
+// LogFault logs a fault in the request of an actor; NoFault is not logged. The kind "hold" is a
+// gated pod for the scheduler and a Hold for other actors.
+func (w *World) LogFault(f Fault, kind, actor, object string) {
+	if f == NoFault {
+		return
+	}
+	name := kind
+	if kind != "hold" || actor == "scheduler" {
+		name = requestKindName(kind)
+	}
+	w.Log("fault", f.String(), object, "the "+name+" request of "+actor+" "+faultText[f])
+}
+
+var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is executed, but its response is lost", "is executed late, without a response",
+	"is executed and never gets a response", "is executed partially, without a response"}
