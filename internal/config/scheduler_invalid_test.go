@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,7 +18,7 @@ func read(file string) (KubeScheduler, error) {
 }
 
 // TestInvalidSchedulerFiles compares the errors with the .txt file next to each file of
-// testdata/faulty.
+// testdata/faulty. "..." at the end of a line stands for any text.
 func TestInvalidSchedulerFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/faulty/*.yaml")
 	if err != nil || len(files) < 30 {
@@ -34,9 +35,16 @@ func TestInvalidSchedulerFiles(t *testing.T) {
 				t.Fatalf("read as %+v", k)
 			}
 			got := strings.ReplaceAll(err.Error(), file, filepath.Base(file)) + "\n"
-			if got != string(want) {
+			if !slices.EqualFunc(strings.Split(got, "\n"), strings.Split(string(want), "\n"), matchesLine) {
 				t.Errorf("refused with\n%swant\n%s", got, want)
 			}
 		})
 	}
+}
+
+func matchesLine(got, want string) bool {
+	if prefix, cut := strings.CutSuffix(want, "..."); cut {
+		return strings.HasPrefix(got, prefix)
+	}
+	return got == want
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
 // plugin is an enabled plugin with its weight.
@@ -14,12 +17,14 @@ type plugin struct {
 	weight int32
 }
 
-// schedulerPlugins lists kube-scheduler's plugins in the order of its default multiPoint
-// set, with their extension points and default weights.
-var schedulerPlugins = []struct {
+// schedulerPlugin is a plugin with its extension points and its default weight.
+type schedulerPlugin struct {
 	name, points string
 	weight       int32
-}{
+}
+
+// schedulerPlugins lists kube-scheduler's plugins in the order of its default multiPoint set.
+var schedulerPlugins = []schedulerPlugin{
 	{"SchedulingGates", "preEnqueue", 0},
 	{"PrioritySort", "queueSort", 0},
 	{"NodeUnschedulable", "filter", 0},
@@ -43,6 +48,29 @@ var schedulerPlugins = []struct {
 	{"GangScheduling", "preEnqueue reserve permit", 0},
 }
 
+// knownPlugins lists the plugins that a file may name. Those that kube-scheduler does not have run only if a file enables
+// them.
+var knownPlugins = slices.Concat(schedulerPlugins, registeredPluginsExcept(schedulerPlugins))
+
+// registeredPluginsExcept returns the plugins of the engine that are not in a list.
+func registeredPluginsExcept(list []schedulerPlugin) []schedulerPlugin {
+	var out []schedulerPlugin
+	for p := decision.SchedulingGates; p < decision.PreFilterResult; p++ {
+		if slices.ContainsFunc(list, func(k schedulerPlugin) bool { return k.name == p.String() }) {
+			continue
+		}
+		var points []string
+		if plugins.Filters(p) {
+			points = append(points, "preFilter", "filter")
+		}
+		if plugins.Scores(p) {
+			points = append(points, "preScore", "score")
+		}
+		out = append(out, schedulerPlugin{name: p.String(), points: strings.Join(points, " "), weight: 1})
+	}
+	return out
+}
+
 // gatedPlugins lists plugins behind feature gates that are off by default. They may be
 // listed but do not run.
 var gatedPlugins = map[string]string{
@@ -55,7 +83,7 @@ var removedPlugins = []string{"EBSLimits", "GCEPDLimits", "AzureDiskLimits", "Ci
 	"ServiceAffinity", "NodeLabel", "NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"}
 
 func extends(name, point string) bool {
-	for _, k := range schedulerPlugins {
+	for _, k := range knownPlugins {
 		if k.name == name {
 			return slices.Contains(strings.Fields(k.points), point)
 		}
@@ -64,7 +92,7 @@ func extends(name, point string) bool {
 }
 
 func isSchedulerPlugin(name string) bool {
-	for _, k := range schedulerPlugins {
+	for _, k := range knownPlugins {
 		if k.name == name {
 			return true
 		}
@@ -76,7 +104,7 @@ func isSchedulerPlugin(name string) bool {
 // multiPoint.
 func pluginsAt(point string) string {
 	var names []string
-	for _, k := range schedulerPlugins {
+	for _, k := range knownPlugins {
 		if point == "multiPoint" || extends(k.name, point) {
 			names = append(names, k.name)
 		}

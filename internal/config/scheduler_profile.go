@@ -45,15 +45,15 @@ func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSched
 	r.mergeMultiPoint(&plugins.MultiPoint)
 	c := framework.Config{
 		Name:              name,
-		PreEnqueue:        implementedRules("preEnqueue", r.point("preEnqueue", &plugins.PreEnqueue)),
-		PreFilter:         implementedRules("preFilter", r.point("preFilter", &plugins.PreFilter)),
-		Filter:            implementedRules("filter", r.point("filter", &plugins.Filter)),
-		PreScore:          implementedRules("preScore", r.point("preScore", &plugins.PreScore)),
+		PreEnqueue:        implementedPlugins("preEnqueue", r.point("preEnqueue", &plugins.PreEnqueue)),
+		PreFilter:         implementedPlugins("preFilter", r.point("preFilter", &plugins.PreFilter)),
+		Filter:            implementedPlugins("filter", r.point("filter", &plugins.Filter)),
+		PreScore:          implementedPlugins("preScore", r.point("preScore", &plugins.PreScore)),
 		VolumeBindTimeout: 600 * time.Second,
 	}
 	for _, p := range r.point("score", &plugins.Score) {
-		if rule, ok := decision.PluginByName(p.name); ok && isImplemented("score", p.name) {
-			c.Score = append(c.Score, framework.WeightedPlugin{Plugin: rule, Weight: int64(r.weight(&plugins.Score, p.name))})
+		if known, ok := decision.PluginByName(p.name); ok && isImplemented("score", p.name) {
+			c.Score = append(c.Score, framework.WeightedPlugin{Plugin: known, Weight: int64(r.weight(&plugins.Score, p.name))})
 		}
 	}
 	c.Preemption = slices.ContainsFunc(r.point("postFilter", &plugins.PostFilter), func(p plugin) bool { return p.name == "DefaultPreemption" })
@@ -88,12 +88,12 @@ func (r *pluginResolver) checkUnimplementedPoints(p *schedulerv1.Plugins) {
 	r.point("podGroupPostFilter", &p.PodGroupPostFilter)
 }
 
-// implementedRules returns the plugins that Berth implements at an extension point.
-func implementedRules(point string, plugins []plugin) []decision.Plugin {
+// implementedPlugins returns the plugins that Berth implements at an extension point.
+func implementedPlugins(point string, plugins []plugin) []decision.Plugin {
 	var out []decision.Plugin
 	for _, p := range plugins {
-		if rule, ok := decision.PluginByName(p.name); ok && isImplemented(point, p.name) {
-			out = append(out, rule)
+		if known, ok := decision.PluginByName(p.name); ok && isImplemented(point, p.name) {
+			out = append(out, known)
 		}
 	}
 	return out

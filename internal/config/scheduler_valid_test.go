@@ -132,3 +132,16 @@ func TestCompiledExtenders(t *testing.T) {
 		t.Error("without managedResources all pods concern an extender")
 	}
 }
+
+// A plugin of the engine that kube-scheduler does not have needs no entry in this package.
+func TestRegisteredPluginsExcept(t *testing.T) {
+	known := slices.DeleteFunc(slices.Clone(schedulerPlugins), func(p schedulerPlugin) bool {
+		return p.name == "ImageLocality" || p.name == "NodePorts"
+	})
+	got := registeredPluginsExcept(known)
+	for _, want := range []schedulerPlugin{{"NodePorts", "preFilter filter", 1}, {"ImageLocality", "preScore score", 1}} {
+		if !slices.Contains(got, want) {
+			t.Errorf("got %v, want %v among them", got, want)
+		}
+	}
+}
