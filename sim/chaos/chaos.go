@@ -10,6 +10,7 @@ import (
 
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -154,6 +155,6 @@ func (f *injector) randomNode() string {
 
 func (f *injector) evictPod() {
 	if p := f.randomPod(); p != nil {
-		f.w.Evict(cluster.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), By: "other-client"}, func(cluster.EvictionResponse) {})
+		f.w.Displacement.Evict(displacement.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), By: "other-client"}, func(displacement.EvictionResponse) {})
 	}
 }

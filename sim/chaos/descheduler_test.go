@@ -70,7 +70,7 @@ func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 func TestDeschedulerOverdrawsStaleBudgets(t *testing.T) {
 	for seed := int64(1); seed <= 40; seed++ {
 		o := withDescheduler(t, true, false)
-		o.Evictions, o.TaintEvictionsSkipBudgets = budget.Evictions{}, true
+		o.Displacement.Evictions, o.TaintEvictionsSkipBudgets = budget.Evictions{}, true
 		s := Experiment{Seed: seed, Pods: 150, Duration: time.Minute, HalfWithoutBudgets: true, SkipSettling: true, Options: o}
 		w, err := s.Run()
 		if err != nil {

@@ -48,7 +48,7 @@ func (w *Cluster) InjectFault(r sim.FaultRule) { w.Faults().Add(r) }
 // partitioned nodes, and stops replacing annotated pods.
 func (w *Cluster) ClearFaults() {
 	w.Faults().Clear()
-	w.replacer.disabled = true
+	w.Owners.Disable()
 	w.agents.reports = map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}
 	for _, o := range slices.Clone(w.API().List(store.Nodes)) {
 		w.agents.postStatus(o.GetName(), w.Latency())

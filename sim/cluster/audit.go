@@ -11,6 +11,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -38,12 +41,10 @@ type audit struct {
 	created       map[types.UID]time.Time
 	labelsChanged map[types.UID]time.Time // last label change
 	preemptors    map[string]bool
-	activeBind    *request // the bind being executed
 
-	openBinds map[string]map[*request]string // binds that may still be executed: pod UID to node
-	nodes     map[string]*nodeUsage          // by node
-	budgets   map[string]*budgetHistory      // by budget
-	records   recordAudit
+	nodes   map[string]*nodeUsage     // by node
+	budgets map[string]*budgetHistory // by budget
+	records recordAudit
 
 	compared time.Time // last comparison of the scheduler's state with the store
 	revision uint64    // of the store at that time
@@ -54,7 +55,7 @@ type audit struct {
 const compareInterval = 5 * time.Second
 
 func newAudit(w *Cluster) *audit {
-	return &audit{w: w, created: map[types.UID]time.Time{}, labelsChanged: map[types.UID]time.Time{}, preemptors: map[string]bool{}, openBinds: map[string]map[*request]string{},
+	return &audit{w: w, created: map[types.UID]time.Time{}, labelsChanged: map[types.UID]time.Time{}, preemptors: map[string]bool{},
 		compiled: map[types.UID]*model.Pod{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
 		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
 }
@@ -69,6 +70,16 @@ func (a *audit) observe(notice any) {
 		if n.Actor == "records" && n.Kind == store.Pods {
 			a.forgiveAfterLostWatch()
 		}
+	case budgets.Debited:
+		a.checkDebit(n)
+	case displacement.Displacing:
+		a.checkDisplacement(n.Pod, n.Displacement)
+	case scheduler.Stepped:
+		a.checkStep(n.Effects)
+	case scheduler.BindSent:
+		a.checkBind(n)
+	case scheduler.Preempting:
+		a.checkPreemption(n)
 	case sim.Killed:
 		if n.Actor == "records" {
 			a.forgiveDeletedPods()
@@ -82,7 +93,6 @@ func (a *audit) checkCommit(c store.Change) {
 	case c.Kind == store.Pods && c.Old == nil:
 		a.created[c.New.GetUID()], a.labelsChanged[c.New.GetUID()] = a.w.Now(), a.w.Now()
 	case c.Kind == store.Pods && c.New == nil:
-		delete(a.openBinds, string(c.Old.GetUID())) // a deleted pod cannot be bound
 		a.forgiveIfNotObserved(c.Old.GetUID())
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
@@ -107,32 +117,19 @@ func (a *audit) checkStep(effects []scheduling.Effect) {
 	}
 	a.checkNominatedPods(effects)
 	a.checkPendingPods()
-	if len(effects) == 0 && a.w.Now().Sub(a.compared) > compareInterval && a.w.API().Revision() != a.revision && a.w.scheduler.isIdle() {
+	if len(effects) == 0 && a.w.Now().Sub(a.compared) > compareInterval && a.w.API().Revision() != a.revision && a.w.Scheduler.IsIdle() {
 		a.compared, a.revision = a.w.Now(), a.w.API().Revision()
 		a.compareWithStore(false)
 	}
 }
 
-// bindSent records a sent bind.
-func (a *audit) bindSent(r *request, node string) {
-	uid := r.pod.UID
-	p := a.w.API().Pod(r.pod.Key())
-	gone := p == nil || string(p.UID) != uid // no bind can succeed any longer
-	for _, other := range a.openBinds[uid] {
-		if _, there := a.w.API().Get(store.Nodes, other); other != node && there && !gone {
-			a.fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", r.pod.Key(), node, other))
+// checkBind checks that no other bind of the pod may still succeed.
+func (a *audit) checkBind(n scheduler.BindSent) {
+	p := a.w.API().Pod(n.Pod.Key())
+	gone := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer
+	for _, other := range a.w.Scheduler.OpenBinds(n.Pod.UID) {
+		if _, there := a.w.API().Get(store.Nodes, other); other != n.Node && there && !gone {
+			a.fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod.Key(), n.Node, other))
 		}
-	}
-	if a.openBinds[uid] == nil {
-		a.openBinds[uid] = map[*request]string{}
-	}
-	a.openBinds[uid][r] = node
-}
-
-// bindSettled records that a bind was executed or never will be.
-func (a *audit) bindSettled(r *request) {
-	delete(a.openBinds[r.pod.UID], r)
-	if len(a.openBinds[r.pod.UID]) == 0 {
-		delete(a.openBinds, r.pod.UID)
 	}
 }

@@ -7,8 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -22,7 +23,7 @@ type budgetHistory struct {
 // staleness returns how long a change may be unknown to an actor that displaces pods from a
 // cache.
 func (a *audit) staleness() time.Duration {
-	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.Latency()) + a.w.scheduler.reflector.Lag() + a.w.disruption.Reflector().Lag()
+	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.Latency()) + a.w.Scheduler.Lag() + a.w.disruption.Reflector().Lag()
 }
 
 // updateBudgetHistory records commits that let a budget allow fewer disruptions. Debits are
@@ -48,16 +49,15 @@ func (a *audit) updateBudgetHistory(c store.Change) {
 	case store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		p, _ := c.New.(*corev1.Pod)
-		for _, key := range a.w.affectedBudgets {
-			budget := a.w.budgetIndex.budgets[key]
+		for _, key := range a.w.ledger.Affected() {
 			o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 			b, ok := o.(*policyv1.PodDisruptionBudget)
 			l := a.budgets[key]
 			switch {
 			case !ok || l == nil:
-			case !budget.selects(old):
+			case !a.w.ledger.Selects(key, old):
 				l.lastRise = a.w.Now()
-			case a.losesHealthyPod(b, budget, old, p):
+			case a.losesHealthyPod(b, old, p):
 				l.lastDrop = a.w.Now()
 			}
 		}
@@ -70,16 +70,16 @@ func (a *audit) updateBudgetHistory(c store.Change) {
 
 // losesHealthyPod reports whether a change makes a pod unhealthy without a debit of the
 // budget.
-func (a *audit) losesHealthyPod(b *policyv1.PodDisruptionBudget, budget *indexedBudget, old, now *corev1.Pod) bool {
+func (a *audit) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, now *corev1.Pod) bool {
 	_, entered := b.Status.DisruptedPods[old.Name]
 	counts := store.PodReady(old) && old.DeletionTimestamp == nil && !store.Finished(old)
-	return counts && !entered && !(budget.selects(now) && store.PodReady(now) && now.DeletionTimestamp == nil && !store.Finished(now))
+	return counts && !entered && !(a.w.ledger.Selects(store.KeyOf(b), now) && store.PodReady(now) && now.DeletionTimestamp == nil && !store.Finished(now))
 }
 
 // disruptionsAllowed returns the number of disruptions that the stored state allows; it may be
 // negative.
 func (a *audit) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) int32 {
-	c := a.w.budgetFacts(b, a.w.budgetIndex.members(key), a.w.API().Get).ComputeStatus()
+	c := a.w.ledger.StatusInputs(b, a.w.ledger.Members(key), a.w.API().Get).ComputeStatus()
 	if c.Failed() || c.ExpectedPods == 0 {
 		return 0
 	}
@@ -88,7 +88,11 @@ func (a *audit) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) 
 
 // checkDebit checks BudgetRespected before a debit is committed: the budget must allow as many
 // disruptions as are debited. It ignores changes that the displacing actor could not know yet.
-func (a *audit) checkDebit(b *policyv1.PodDisruptionBudget, paid []string, unseen time.Duration) {
+func (a *audit) checkDebit(d budgets.Debited) {
+	b, paid, unseen := d.Budget, d.Names, 2*a.w.Latency()
+	if d.Cached {
+		unseen = a.staleness()
+	}
 	key := store.KeyOf(b)
 	l := a.budgets[key]
 	o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
@@ -118,24 +122,25 @@ func (a *audit) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n
 }
 
 // checkPreemption checks a preemption before it is committed.
-func (a *audit) checkPreemption(by *model.Pod, victim *corev1.Pod, e scheduling.Preempt) {
+func (a *audit) checkPreemption(n scheduler.Preempting) {
+	by, victim := n.By, n.Victim
 	if !a.w.o.Audit {
 		return
 	}
 	if p := a.w.API().Pod(by.Key()); p != nil && victim.Spec.Priority != nil && by.Spec.Priority <= *victim.Spec.Priority {
 		a.fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", by.Key(), by.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority))
 	}
-	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", by.Key(), e.Choice))
+	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", by.Key(), n.Choice))
 	a.checkDisplacedOnce(victim)
 }
 
 // checkDisplacement checks a displacement before it is committed.
-func (a *audit) checkDisplacement(p *corev1.Pod, d *displacement) {
+func (a *audit) checkDisplacement(p *corev1.Pod, d *displacement.Displacement) {
 	if !a.w.o.Audit {
 		return
 	}
-	if d.respectsBudgets {
-		a.checkBudgetEntries(p, d.record.Requester)
+	if d.RespectsBudgets {
+		a.checkBudgetEntries(p, d.Record.Requester)
 	}
 	a.checkDisplacedOnce(p)
 }
@@ -145,7 +150,7 @@ func (a *audit) checkBudgetEntries(victim *corev1.Pod, by string) {
 	if !store.PodReady(victim) {
 		return // unhealthy pods do not count
 	}
-	for _, key := range a.w.budgetIndex.budgetsOf(victim) {
+	for _, key := range a.w.ledger.BudgetsOf(victim) {
 		l := a.budgets[key]
 		o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 		b, ok := o.(*policyv1.PodDisruptionBudget)

@@ -40,9 +40,9 @@ func (a *audit) checkNodeCapacity(c store.Change) {
 		if c.Old != nil && old.Spec.NodeName != "" && (c.New == nil || store.Finished(p)) {
 			delete(a.usageOf(old.Spec.NodeName).pods, old.UID)
 		}
-		if c.New != nil && c.Old != nil && old.Spec.NodeName == "" && p.Spec.NodeName != "" && a.activeBind != nil {
+		if c.New != nil && c.Old != nil && old.Spec.NodeName == "" && p.Spec.NodeName != "" && a.w.Scheduler.IsBinding() {
 			r := a.usageOf(p.Spec.NodeName)
-			r.pods[p.UID] = &a.w.scheduler.converter.Pod(p).Spec.Requests
+			r.pods[p.UID] = &a.w.Scheduler.Converter().Pod(p).Spec.Requests
 			if detail := r.exceeded(a.w.Now()); detail != "" {
 				a.fail("NodeCapacity", fmt.Sprintf("with pod %s, node %s has %s", store.KeyOf(p), p.Spec.NodeName, detail))
 			}
@@ -71,8 +71,8 @@ func (a *audit) recordNodeVersion(c store.Change) {
 		}
 	}
 	r.versions = kept
-	if c.New != nil && a.w.scheduler.converter != nil {
-		if n, ok := a.w.scheduler.converter.Compile(c.New).(*model.Node); ok {
+	if c.New != nil && a.w.Scheduler.Converter() != nil {
+		if n, ok := a.w.Scheduler.Converter().Compile(c.New).(*model.Node); ok {
 			r.versions = append(r.versions, nodeVersion{node: n})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,7 +40,7 @@ func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
 	if bind == nil || len(bind.Pod.Spec.Claims) > 0 {
 		return
 	}
-	state := a.w.scheduler.machine.State()
+	state := a.w.Scheduler.Machine().State()
 	id, ok := state.NodeID(bind.Node)
 	if !ok {
 		return
@@ -61,7 +62,7 @@ func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
 
 // checkPendingPods checks that the scheduler tracks every pending pod that it has observed.
 func (a *audit) checkPendingPods() {
-	m := a.w.scheduler.machine
+	m := a.w.Scheduler.Machine()
 	for _, o := range a.w.API().List(store.Pods) {
 		if obj, ok := o.(*corev1.Pod); !ok || obj.Spec.NodeName != "" {
 			continue
@@ -87,11 +88,11 @@ func (a *audit) profileOf(p *model.Pod) *framework.Profile {
 // compareWithStore compares the scheduler's state with the store. Unless atRest is set, the
 // scheduler may be ahead: pods may be assumed or being evicted.
 func (a *audit) compareWithStore(atRest bool) {
-	s := a.w.scheduler
-	state := s.machine.State()
+	s := a.w.Scheduler
+	state := s.Machine().State()
 	truth := cluster.New()
 	for _, o := range a.w.API().List(store.Nodes) {
-		n, ok := s.converter.Compile(o).(*model.Node)
+		n, ok := s.Converter().Compile(o).(*model.Node)
 		if ok {
 			truth.UpsertNode(n)
 		}
@@ -119,8 +120,8 @@ func (a *audit) compareWithStore(atRest bool) {
 		switch {
 		case !ok:
 			a.fail("StateEqualsStore", "node "+want.Model.Name+" is not in the state")
-		case !reflect.DeepEqual(s.machine.ReportedNode(want.Model.Name), want.Model):
-			a.fail("StateEqualsStore", fmt.Sprintf("node %s is %+v in the state and %+v in the store", want.Model.Name, *s.machine.ReportedNode(want.Model.Name), *want.Model))
+		case !reflect.DeepEqual(s.Machine().ReportedNode(want.Model.Name), want.Model):
+			a.fail("StateEqualsStore", fmt.Sprintf("node %s is %+v in the state and %+v in the store", want.Model.Name, *s.Machine().ReportedNode(want.Model.Name), *want.Model))
 		case !assumed && (len(state.Node(have).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(have).Used, want.Used)):
 			a.fail("StateEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
 				want.Model.Name, len(state.Node(have).Pods), state.Node(have).Used, len(want.Pods), want.Used))
@@ -133,7 +134,7 @@ func (a *audit) compile(obj *corev1.Pod) *model.Pod {
 	if p := a.compiled[obj.UID]; p != nil && p.ResourceVersion == obj.ResourceVersion {
 		return p
 	}
-	p := a.w.scheduler.converter.Pod(obj)
+	p := a.w.Scheduler.Converter().Pod(obj)
 	a.compiled[obj.UID] = p
 	return p
 }
@@ -163,20 +164,20 @@ func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
 // activity, as containers may restart forever.
 func (w *Cluster) CheckSettled() error {
 	a := w.audit
-	for end := w.Now().Add(5 * time.Minute); !w.scheduler.isIdle() && w.Next(end); {
+	for end := w.Now().Add(5 * time.Minute); !w.Scheduler.IsIdle() && w.Next(end); {
 	}
-	if w.Violation() == nil && w.scheduler.isIdle() {
+	if w.Violation() == nil && w.Scheduler.IsIdle() {
 		a.compareWithStore(true)
 		a.checkNoPodWouldFit()
 	} else if w.Violation() == nil {
-		a.fail("NoBusyLoop", fmt.Sprintf("the scheduler does not become idle: %d requests, %d watch events and %d inputs are in flight",
-			len(w.scheduler.requests), w.scheduler.reflector.InFlight(), len(w.scheduler.inbox)))
+		requests, events, inputs := w.Scheduler.InFlight()
+		a.fail("NoBusyLoop", fmt.Sprintf("the scheduler does not become idle: %d requests, %d watch events and %d inputs are in flight", requests, events, inputs))
 	}
 	return w.Violation()
 }
 
 func (a *audit) checkNoPodWouldFit() {
-	m := a.w.scheduler.machine
+	m := a.w.Scheduler.Machine()
 	for _, o := range a.w.API().List(store.Pods) {
 		p := m.State().Pod(string(o.GetUID()))
 		if p == nil || p.NodeName != "" || p.Finished() || p.Deleting {
@@ -198,4 +199,13 @@ func (a *audit) checkNoPodWouldFit() {
 			a.fail("NoPendingPodCouldPreempt", fmt.Sprintf("pod %s is pending and could preempt on %s: %s", p.Key(), made.Preemption.Node, victimNames(&made.Preemption)))
 		}
 	}
+}
+
+// victimNames returns the keys of the victims.
+func victimNames(p *decision.Preemption) string {
+	var names []string
+	for _, v := range p.Victims {
+		names = append(names, v.Key())
+	}
+	return strings.Join(names, " ")
 }

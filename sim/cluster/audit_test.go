@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/scheduler"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -25,11 +28,11 @@ var faulty = map[string]func(t *testing.T, w *Cluster){
 		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
 	},
 	"BoundOnce": func(_ *testing.T, w *Cluster) {
-		w.scheduler.send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
-		w.scheduler.send(scheduling.Bind{ID: 1001, Pod: w.knownToScheduler("default/waits"), Node: "n2"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1001, Pod: w.knownToScheduler("default/waits"), Node: "n2"})
 	},
 	"NodeCapacity": func(_ *testing.T, w *Cluster) {
-		w.scheduler.send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
 	},
 	"BudgetRespected": func(t *testing.T, w *Cluster) {
 		guarded(t, w)
@@ -40,14 +43,14 @@ var faulty = map[string]func(t *testing.T, w *Cluster){
 		w.preemptFor("default/waits", "default/web", false)
 	},
 	"DisplacedOnce": func(_ *testing.T, w *Cluster) {
-		d := &displacement{pod: w.API().Pod("default/web")}
-		_ = w.deleteDisplaced(d, "another client") // without a record
+		d := &displacement.Displacement{Pod: w.API().Pod("default/web")}
+		_ = w.Displacement.Delete(d, "another client") // without a record
 	},
 	"LowerVictims": func(_ *testing.T, w *Cluster) { w.preemptFor("default/web", "default/db", false) },
 	"NominatedCapacity": func(_ *testing.T, w *Cluster) {
 		nominee := *w.knownToScheduler("default/waits")
 		nominee.NominatedNodeName = "n2"
-		w.Machine().State().UpsertPod(&nominee)
+		w.Scheduler.Machine().State().UpsertPod(&nominee)
 		low := *w.knownToScheduler("default/low")
 		w.audit.checkNominatedPods([]scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}})
 	},
@@ -61,8 +64,8 @@ var faulty = map[string]func(t *testing.T, w *Cluster){
 		}
 	},
 	"NoBusyLoop": func(_ *testing.T, w *Cluster) {
-		for range maxSpins + 2 {
-			w.scheduler.scheduleWake(w.Now())
+		for range scheduler.MaxSpins + 2 {
+			w.Scheduler.ScheduleWake(w.Now())
 		}
 	},
 	"StateEqualsStore": func(t *testing.T, w *Cluster) {
@@ -74,8 +77,8 @@ var faulty = map[string]func(t *testing.T, w *Cluster){
 		w.hideFromScheduler(func() {
 			n := testNode("n9", "64")
 			_ = w.API().Create(n)
-			m, _ := w.scheduler.converter.Compile(n).(*model.Node)
-			w.Machine().State().UpsertNode(m)
+			m, _ := w.Scheduler.Converter().Compile(n).(*model.Node)
+			w.Scheduler.Machine().State().UpsertNode(m)
 		})
 		w.audit.checkNoPodWouldFit()
 	},
@@ -83,9 +86,9 @@ var faulty = map[string]func(t *testing.T, w *Cluster){
 		w.hideFromScheduler(func() {
 			n, p := testNode("n9", "64"), testPod("filler", "64", -1, func(p *corev1.Pod) { p.Spec.NodeName = "n9" })
 			_, _ = w.API().Create(n), w.API().Create(p)
-			m, _ := w.scheduler.converter.Compile(n).(*model.Node)
-			w.Machine().State().UpsertNode(m)
-			w.Machine().State().UpsertPod(w.scheduler.converter.Pod(p))
+			m, _ := w.Scheduler.Converter().Compile(n).(*model.Node)
+			w.Scheduler.Machine().State().UpsertNode(m)
+			w.Scheduler.Machine().State().UpsertPod(w.Scheduler.Converter().Pod(p))
 		})
 		w.audit.checkNoPodWouldFit()
 	},
@@ -102,7 +105,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := testWorld(t)
 			breaks(t, w)
-			w.scheduler.scheduleStep()
+			w.Scheduler.ScheduleStep()
 			err := w.Run(10 * time.Minute)
 			if err == nil {
 				err = w.CheckSettled()
@@ -186,15 +189,15 @@ func (w *Cluster) preemptFor(pod, victim string, debit bool) {
 	v := w.knownToScheduler(victim)
 	plan := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: v.NodeName, Victims: []*model.Pod{v}}
 	for _, o := range w.API().List(store.PodDisruptionBudgets) {
-		if b, ok := w.scheduler.converter.Compile(o).(*model.Budget); ok && debit {
+		if b, ok := w.Scheduler.Converter().Compile(o).(*model.Budget); ok && debit {
 			plan.Debits = []decision.Debit{{Budget: b, Granted: []string{v.Name}}}
 		}
 	}
-	w.scheduler.send(scheduling.Preempt{ID: 1000, Pod: w.knownToScheduler(pod), Plan: plan, Choice: 1})
+	w.Scheduler.Send(scheduling.Preempt{ID: 1000, Pod: w.knownToScheduler(pod), Plan: plan, Choice: 1})
 }
 
 func (w *Cluster) knownToScheduler(key string) *model.Pod {
-	return w.scheduler.converter.Pod(w.API().Pod(key))
+	return w.Scheduler.Converter().Pod(w.API().Pod(key))
 }
 
 // hideFromScheduler makes a change that no watch delivers.

@@ -7,6 +7,8 @@ import (
 
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -87,15 +89,29 @@ func (w *Cluster) countPreemption(by *model.Pod, victim *corev1.Pod) {
 	w.counts.LastPreemption = w.Elapsed()
 	depth := 1
 	if p := w.API().Pod(by.Key()); p != nil {
-		if before, ok := w.replacer.replacementDepth[p.Name]; ok {
+		if before, ok := w.Owners.ChainDepth(p.Name); ok {
 			depth = before + 1
 			w.counts.Cascades++
 		}
 	}
 	w.counts.CascadeDepth = max(w.counts.CascadeDepth, depth)
-	w.replacer.recordVictim(victim, depth)
+	w.Owners.RecordVictim(victim, depth)
 	if !w.audit.preemptors[by.UID] {
 		w.audit.preemptors[by.UID] = true
 		w.counts.Preemptors++
+	}
+}
+
+// countNotice counts what an actor reports.
+func (w *Cluster) countNotice(notice any) {
+	switch n := notice.(type) {
+	case displacement.Displaced:
+		w.counts.Displaced[n.Cause]++
+	case scheduler.Rejected:
+		w.counts.Rejections++
+	case scheduler.Preempted:
+		w.countPreemption(n.By, n.Victim)
+	case displacement.Refused:
+		w.counts.Refused++
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/displacement"
 )
 
 // Defaults returns options with the default scheduler, 2 ms per request, a watch lag of 2 ms,
@@ -32,7 +33,7 @@ func Defaults() (Options, error) {
 		Machine:  scheduling.DefaultConfig(), Profiles: []*framework.Profile{profile}, TieBreakSeed: 1, Preemption: preemption.Defaults(),
 		Taints: tainteviction.Options{StartupGrace: time.Minute}, NodeHealth: nodelifecycle.Defaults(), GC: podgc.Options{Threshold: 12_500, Quarantine: podgc.Quarantine},
 		AvoidHolds:       enginedisplacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute},
-		Evictions:        budget.Evictions{Recount: true},
+		Displacement:     displacement.Options{Evictions: budget.Evictions{Recount: true}},
 		DecisionsPerStep: 64, Audit: true,
 	}, nil
 }

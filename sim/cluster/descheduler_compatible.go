@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/sim/displacement"
 )
 
 // proposal is a candidate to evict.
@@ -36,7 +37,7 @@ func (d *descheduler) runCompatible() {
 			}
 			return
 		}
-		d.evict(a.candidate.Pod.Pod, a.strategy, func(got EvictionResponse) {
+		d.evict(a.candidate.Pod.Pod, a.strategy, func(got displacement.EvictionResponse) {
 			if m.granted = got.Code == http.StatusCreated; m.granted {
 				evicted++
 			} else {

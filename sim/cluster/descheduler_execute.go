@@ -11,6 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -59,7 +60,7 @@ func (d *descheduler) runAction(a execution.Action) {
 		}, finish)
 	case execution.Evict:
 		m := a.Move.Move
-		d.evict(m.Pod, m.Strategy, func(got EvictionResponse) {
+		d.evict(m.Pod, m.Strategy, func(got displacement.EvictionResponse) {
 			done := got.Code == http.StatusCreated || got.Code == http.StatusNotFound || got.Code == http.StatusConflict
 			answer(execution.Result{Done: done, Message: got.String(), Permanent: got.Code == http.StatusForbidden})
 		})
@@ -68,9 +69,9 @@ func (d *descheduler) runAction(a execution.Action) {
 
 // evict requests an eviction and passes the response to then unless the descheduler was killed
 // in the meantime.
-func (d *descheduler) evict(p *model.Pod, strategy string, then func(EvictionResponse)) {
+func (d *descheduler) evict(p *model.Pod, strategy string, then func(displacement.EvictionResponse)) {
 	life := d.Generation()
-	d.w.Evict(EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a EvictionResponse) {
+	d.w.Displacement.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a displacement.EvictionResponse) {
 		if a.Code == http.StatusCreated {
 			d.w.returns.recordEviction(p, d.w.Now())
 		}

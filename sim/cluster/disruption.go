@@ -1,17 +1,15 @@
 package cluster
 
 import (
-	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -20,7 +18,7 @@ import (
 type disruption struct {
 	*sim.Client
 	w           *Cluster
-	budgetIndex *budgetIndex
+	budgetIndex *budgets.Index
 	queue       *sim.WorkQueue // by budget
 	staleQueue  *sim.WorkQueue // by pod
 }
@@ -48,9 +46,9 @@ func (d *disruption) OnChange(k store.Kind, old, now store.Object) {
 	if now == nil {
 		about = old
 	}
-	affected := d.budgetIndex.update(k, store.KeyOf(about), now)
+	affected := d.budgetIndex.Update(k, store.KeyOf(about), now)
 	if k != store.Pods && k != store.PodDisruptionBudgets {
-		affected = d.budgetIndex.names // the expected pods may have changed
+		affected = d.budgetIndex.Names() // the expected pods may have changed
 	}
 	for _, key := range affected {
 		d.queue.Add(key, recountDelay)
@@ -62,13 +60,13 @@ func (d *disruption) OnChange(k store.Kind, old, now store.Object) {
 
 // OnSynced implements sim.Controller: it enqueues all budgets and pods.
 func (d *disruption) OnSynced() {
-	d.budgetIndex = newBudgetIndex()
+	d.budgetIndex = budgets.NewIndex()
 	for _, k := range []store.Kind{store.PodDisruptionBudgets, store.Pods} {
 		for _, key := range d.Keys(k) {
-			d.budgetIndex.update(k, key, d.Cached(k)[key])
+			d.budgetIndex.Update(k, key, d.Cached(k)[key])
 		}
 	}
-	for _, key := range d.budgetIndex.names {
+	for _, key := range d.budgetIndex.Names() {
 		d.queue.Add(key, 0)
 	}
 	for _, key := range d.Keys(store.Pods) {
@@ -83,7 +81,7 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 		done(0, nil)
 		return
 	}
-	count := d.w.budgetFacts(b, d.budgetIndex.members(key), d.lookup).ComputeStatus()
+	count := d.w.ledger.StatusInputs(b, d.budgetIndex.Members(key), d.lookup).ComputeStatus()
 	for _, e := range count.Events {
 		var about store.Object = b
 		if e.Pod != nil {
@@ -111,60 +109,6 @@ func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
 func (d *disruption) lookup(k store.Kind, key string) (store.Object, bool) {
 	o, ok := d.Cached(k)[key]
 	return o, ok
-}
-
-// lookup returns a workload.
-type lookup func(store.Kind, string) (store.Object, bool)
-
-// budgetFacts returns the input of a budget's status: its pods and their scales.
-func (w *Cluster) budgetFacts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find lookup) budget.StatusInputs {
-	f := budget.StatusInputs{Budget: w.Converter().Budget(b), Now: w.Now()}
-	for _, p := range pods {
-		f.Pods = append(f.Pods, w.BudgetPod(p))
-	}
-	f.Scale = func(o model.Owner) budget.Scale {
-		if strings.HasPrefix(o.UID, FakeOwnerPrefix) {
-			selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-			if err != nil {
-				return budget.Scale{Fault: err.Error()}
-			}
-			return budget.Scale{UID: o.UID, Replicas: w.replacer.desiredCount(o.UID, selector)}
-		}
-		return scaleOf(b.Namespace, o, find)
-	}
-	return f
-}
-
-// scaleOf returns the desired replicas of a pod's controller or the one above it.
-func scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
-	kind, scales := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.ReplicationControllers,
-		"Deployment": store.Deployments}[o.Kind]
-	if !scales {
-		return budget.Scale{Fault: o.Kind + " has no scale"}
-	}
-	found, ok := find(kind, store.Key(namespace, o.Name))
-	if !ok || string(found.GetUID()) != o.UID {
-		return budget.Scale{Fault: "found no controller"}
-	}
-	if above := metav1.GetControllerOfNoCopy(found); above != nil {
-		return scaleOf(namespace, model.Owner{APIVersion: above.APIVersion, Kind: above.Kind, Name: above.Name, UID: string(above.UID)}, find)
-	}
-	replicas := int32(1)
-	var n *int32
-	switch found := found.(type) {
-	case *appsv1.ReplicaSet:
-		n = found.Spec.Replicas
-	case *appsv1.Deployment:
-		n = found.Spec.Replicas
-	case *appsv1.StatefulSet:
-		n = found.Spec.Replicas
-	case *corev1.ReplicationController:
-		n = found.Spec.Replicas
-	}
-	if n != nil {
-		replicas = *n
-	}
-	return budget.Scale{UID: o.UID, Replicas: replicas}
 }
 
 // budgetStatus converts a count to an API status.

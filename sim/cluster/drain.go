@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -30,7 +31,7 @@ func (w *Cluster) KubectlDrain(node, by string) {
 			continue
 		}
 		left++
-		w.evictUntilGone(EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), By: by}, func() {
+		w.evictUntilGone(displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), By: by}, func() {
 			if left--; left == 0 {
 				w.Log("drain", "drained", node, "node "+node+" is drained by "+by)
 			}
@@ -39,9 +40,9 @@ func (w *Cluster) KubectlDrain(node, by string) {
 }
 
 // evictUntilGone requests an eviction until the pod is gone and then calls done.
-func (w *Cluster) evictUntilGone(e EvictionRequest, done func()) {
+func (w *Cluster) evictUntilGone(e displacement.EvictionRequest, done func()) {
 	ask := func() { w.evictUntilGone(e, done) }
-	w.Evict(e, func(a EvictionResponse) {
+	w.Displacement.Evict(e, func(a displacement.EvictionResponse) {
 		p := w.API().Pod(e.Pod)
 		switch {
 		case p == nil || string(p.UID) != e.UID:
@@ -49,7 +50,7 @@ func (w *Cluster) evictUntilGone(e EvictionRequest, done func()) {
 		case a.Code == http.StatusTooManyRequests:
 			w.Log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, a))
 			w.After(drainRetryInterval, ask)
-		case a.Code == 0 || a.Code == http.StatusGatewayTimeout || a.Code == http.StatusInternalServerError && a.Message == injectedRefusal:
+		case a.Code == 0 || a.Code == http.StatusGatewayTimeout || a.Code == http.StatusInternalServerError && a.Message == displacement.InjectedFailure:
 			w.After(drainRetryInterval, ask)
 		case a.Code >= http.StatusBadRequest:
 			w.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
@@ -60,7 +61,7 @@ func (w *Cluster) evictUntilGone(e EvictionRequest, done func()) {
 }
 
 // awaitGone waits until a pod is gone.
-func (w *Cluster) awaitGone(e EvictionRequest, done func()) {
+func (w *Cluster) awaitGone(e displacement.EvictionRequest, done func()) {
 	p := w.API().Pod(e.Pod)
 	switch {
 	case p == nil || string(p.UID) != e.UID:

@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -94,8 +95,8 @@ func (g *podGC) collect() {
 func (g *podGC) deletePod(r *podgc.Removal, p *corev1.Pod) {
 	now, key := int64(0), store.KeyOf(p)
 	if r.Reason == podgc.Orphan && !r.Pod.Finished {
-		g.w.displace(g.Client, displacement{pod: p, grace: &now, markFailed: true, message: "is garbage-collected: " + r.Reason.String(),
-			record: enginedisplacement.Record{Cause: enginedisplacement.PodGC, Victim: g.w.Model(p), Node: p.Spec.NodeName, Grace: &now,
+		g.w.Displacement.Displace(g.Client, displacement.Displacement{Pod: p, Grace: &now, MarkFailed: true, Message: "is garbage-collected: " + r.Reason.String(),
+			Record: enginedisplacement.Record{Cause: enginedisplacement.PodGC, Victim: g.w.Model(p), Node: p.Spec.NodeName, Grace: &now,
 				Rule: "node " + r.Pod.Node + " not seen since " + r.NodeMissingSince.UTC().Format(time.RFC3339)}}, func(error) {})
 		return
 	}

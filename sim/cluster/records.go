@@ -16,6 +16,7 @@ import (
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -128,7 +129,7 @@ func (r *displacementRecorder) writeRecord(uid string, done func(time.Duration, 
 		return
 	}
 	rec := enginedisplacement.Record{Cause: causeOf(p), Victim: r.w.Converter().Pod(p), Node: p.Spec.NodeName, MessagePrefix: p.Status.Message}
-	r.Request("tell", store.KeyOf(p), func() error { return r.w.createRecordEvent(&rec, "records") }, func(err error) {
+	r.Request("tell", store.KeyOf(p), func() error { return displacement.CreateRecordEvent(r.w.World, &rec, "records") }, func(err error) {
 		if err == nil {
 			delete(r.pendingRecords, uid)
 		}

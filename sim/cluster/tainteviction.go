@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -92,8 +93,8 @@ func (e *taintEviction) evict(order tainteviction.Evict) {
 	if order.Tolerated {
 		words += fmt.Sprintf(", tolerated for %d s", order.Seconds)
 	}
-	d := displacement{pod: p, message: words, recordInBudgets: !e.w.o.TaintEvictionsSkipBudgets, record: enginedisplacement.Record{Cause: enginedisplacement.Taint, Victim: e.w.Model(p), Node: p.Spec.NodeName, Rule: rule}}
-	e.w.displace(e.Client, d, func(err error) {
+	d := displacement.Displacement{Pod: p, Message: words, RecordInBudgets: !e.w.o.TaintEvictionsSkipBudgets, Record: enginedisplacement.Record{Cause: enginedisplacement.Taint, Victim: e.w.Model(p), Node: p.Spec.NodeName, Rule: rule}}
+	e.w.Displacement.Displace(e.Client, d, func(err error) {
 		if err != nil {
 			e.steps.Enqueue(tainteviction.EvictFailed{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)})
 		}

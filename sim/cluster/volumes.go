@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -56,7 +57,7 @@ func (v *volumes) observe(o store.Object) {
 			v.bind(store.Key(ref.Namespace, ref.Name), string(ref.UID), o.Name)
 		}
 	case *corev1.PersistentVolumeClaim:
-		if node := o.Annotations[selectedNodeAnnotation]; node != "" && o.Spec.VolumeName == "" {
+		if node := o.Annotations[scheduler.SelectedNodeAnnotation]; node != "" && o.Spec.VolumeName == "" {
 			v.After(provisionDuration, func() { v.provision(store.KeyOf(o), node) })
 		}
 	}
@@ -93,7 +94,7 @@ func (v *volumes) bind(claim, uid, volume string) {
 func (v *volumes) provision(claim, node string) {
 	o, there := v.w.API().Get(store.PersistentVolumeClaims, claim)
 	c, ok := o.(*corev1.PersistentVolumeClaim)
-	if !there || !ok || c.Spec.VolumeName != "" || c.Annotations[selectedNodeAnnotation] != node || c.Spec.StorageClassName == nil {
+	if !there || !ok || c.Spec.VolumeName != "" || c.Annotations[scheduler.SelectedNodeAnnotation] != node || c.Spec.StorageClassName == nil {
 		return
 	}
 	sc, _ := v.w.API().Get(store.StorageClasses, *c.Spec.StorageClassName)

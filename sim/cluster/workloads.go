@@ -15,6 +15,7 @@ import (
 	"github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/fakeowners"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -95,7 +96,7 @@ func (o *workloads) OnChange(k store.Kind, old, now store.Object) {
 
 func (o *workloads) observePod(p *corev1.Pod, gone bool) {
 	c := metav1.GetControllerOfNoCopy(p)
-	if c == nil || strings.HasPrefix(string(c.UID), FakeOwnerPrefix) {
+	if c == nil || strings.HasPrefix(string(c.UID), fakeowners.UIDPrefix) {
 		return
 	}
 	id, key := string(c.UID), store.KeyOf(p)

@@ -1,9 +1,6 @@
 package cluster
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/berthproject/berth/engine/budget"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/engine/nodepressure"
@@ -14,7 +11,10 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/sim"
-	"github.com/berthproject/berth/sim/store"
+	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/fakeowners"
+	"github.com/berthproject/berth/sim/scheduler"
 )
 
 // Options configure a Cluster.
@@ -41,10 +41,7 @@ type Options struct {
 	// lets workloads replace rejected pods at once, as upstream.
 	AvoidHolds         enginedisplacement.Backoff
 	NoReplacementDelay bool
-	// Evictions are the rules of the eviction API. KeepFailedDebits keeps the debits of an
-	// eviction that failed.
-	Evictions        budget.Evictions
-	KeepFailedDebits bool
+	Displacement       displacement.Options
 	// Descheduler adds a descheduler; may be nil. IgnoreHolds makes the scheduler ignore Holds.
 	Descheduler *DeschedulerOptions
 	IgnoreHolds bool
@@ -56,7 +53,7 @@ type Options struct {
 	Audit bool
 	// Record receives the scheduler's inputs and outputs, which are valid during the call; may be
 	// nil.
-	Record func(*Step)
+	Record func(*scheduler.Step)
 }
 
 // MachineConfig returns the scheduler's configuration with the profiles.
@@ -75,23 +72,23 @@ type Cluster struct {
 	*sim.World
 	o Options
 
-	budgetIndex     *budgetIndex // of the stored objects
-	affectedBudgets []string     // by the last commit
-	scheduler       *scheduler
-	agents          *agents
-	disruption      *disruption
-	taintEviction   *taintEviction
-	nodeLifecycle   *nodeLifecycle
-	podGC           *podGC
-	recorder        *displacementRecorder
-	workloads       *workloads
-	replacer        *podReplacer
-	volumes         *volumes
-	endpoints       *endpoints   // may be nil
-	descheduler     *descheduler // may be nil
-	returns         *returnCounter
-	audit           *audit
-	counts          Counts
+	Owners        *fakeowners.Replacer
+	Displacement  *displacement.Server
+	ledger        *budgets.Ledger
+	Scheduler     *scheduler.Scheduler
+	agents        *agents
+	disruption    *disruption
+	taintEviction *taintEviction
+	nodeLifecycle *nodeLifecycle
+	podGC         *podGC
+	recorder      *displacementRecorder
+	workloads     *workloads
+	volumes       *volumes
+	endpoints     *endpoints   // may be nil
+	descheduler   *descheduler // may be nil
+	returns       *returnCounter
+	audit         *audit
+	counts        Counts
 }
 
 // New returns an empty cluster with a running control plane.
@@ -100,12 +97,17 @@ func New(o Options) *Cluster {
 		o.DecisionsPerStep = 64
 	}
 	o.Machine = o.MachineConfig()
-	w := &Cluster{World: sim.New(o.Options), o: o, budgetIndex: newBudgetIndex()}
-	w.OnCommit(w.onCommit)
+	w := &Cluster{World: sim.New(o.Options), o: o}
+	w.OnCommit(w.countChange)
+	w.Owners = fakeowners.New(w.World)
+	w.ledger = budgets.NewLedger(w.World, w.Owners)
+	w.Displacement = displacement.NewServer(w.World, w.ledger, o.Displacement)
 	w.audit = newAudit(w)
+	w.OnCommit(w.audit.checkCommit)
 	w.OnNotice(w.audit.observe)
+	w.OnNotice(w.countNotice)
 	w.returns = newReturnCounter()
-	w.scheduler = newScheduler(w)
+	w.Scheduler = scheduler.New(w.World, w.ledger, scheduler.Options{Machine: o.Machine, DecisionsPerStep: o.DecisionsPerStep, IgnoreHolds: o.IgnoreHolds, Record: o.Record})
 	w.agents = newAgents(w)
 	w.disruption = newDisruption(w)
 	w.taintEviction = newTaintEviction(w)
@@ -113,7 +115,7 @@ func New(o Options) *Cluster {
 	w.podGC = newPodGC(w)
 	w.recorder = newDisplacementRecorder(w)
 	w.workloads = newWorkloads(w)
-	w.replacer = newPodReplacer(w)
+	w.Owners.Start()
 	w.volumes = newVolumes(w)
 	if o.Endpoints {
 		w.endpoints = newEndpoints(w)
@@ -122,17 +124,4 @@ func New(o Options) *Cluster {
 		w.descheduler = newDescheduler(w)
 	}
 	return w
-}
-
-// Machine returns the scheduler's machine, or nil while the scheduler is stopped.
-func (w *Cluster) Machine() *scheduling.Machine { return w.scheduler.machine }
-
-// onCommit passes a commit to the statistics and the audit.
-func (w *Cluster) onCommit(c store.Change) {
-	w.countChange(c)
-	if p, ok := c.Object().(*corev1.Pod); ok {
-		w.replacer.trackDesired(p, c.New == nil)
-	}
-	w.affectedBudgets = w.budgetIndex.update(c.Kind, store.KeyOf(c.Object()), c.New)
-	w.audit.checkCommit(c)
 }

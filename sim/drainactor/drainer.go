@@ -5,11 +5,14 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/berthproject/berth/sim/informer"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -24,7 +27,7 @@ type Drainer struct {
 	w              *cluster.Cluster
 	nodes          []string
 	scheduler      drain.Scheduler
-	converter      *cluster.Converter
+	converter      *informer.Converter
 	watcher        *drain.Watcher
 	machine        *drain.Machine
 	idleSince      time.Time // since when nothing is in progress
@@ -44,7 +47,7 @@ const (
 
 // New cordons the nodes and schedules the first step.
 func New(w *cluster.Cluster, nodes []string, o drain.Options, s drain.Scheduler) (*Drainer, error) {
-	d := &Drainer{w: w, nodes: nodes, scheduler: s, converter: cluster.NewConverter(), watcher: drain.NewWatcher(s), surgedReplicas: map[string]int32{},
+	d := &Drainer{w: w, nodes: nodes, scheduler: s, converter: informer.NewConverter(), watcher: drain.NewWatcher(s), surgedReplicas: map[string]int32{},
 		PollDelay: func(most time.Duration) time.Duration { return most }}
 	for _, n := range nodes {
 		if err := w.API().Update(store.Nodes, n, store.Precondition{}, func(o store.Object) error {
@@ -109,7 +112,7 @@ func (d *Drainer) step() {
 func (d *Drainer) evict(e drain.Evict) {
 	d.requestPending = true
 	d.annotateReplacement(e)
-	d.w.Evict(cluster.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(a cluster.EvictionResponse) {
+	d.w.Displacement.Evict(displacement.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(a displacement.EvictionResponse) {
 		d.requestPending = false
 		ok := a.Code == http.StatusCreated || a.Code == http.StatusNotFound
 		if !ok {

@@ -3,10 +3,11 @@ package replay
 import (
 	"encoding/json"
 
+	"github.com/berthproject/berth/sim/scheduler"
+
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/explain"
-	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -75,8 +76,8 @@ type debit struct {
 
 // encodeEffect encodes an effect.
 func encodeEffect(e scheduling.Effect) ([]byte, error) {
-	pod := cluster.PodOf(e)
-	out := effectLine{Kind: cluster.RequestKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}
+	pod := scheduler.PodOf(e)
+	out := effectLine{Kind: scheduler.RequestKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}
 	switch e := e.(type) {
 	case scheduling.Bind:
 		out.Node, out.Attempt, out.Retry = e.Node, e.Attempt, e.Retry

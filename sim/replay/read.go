@@ -8,6 +8,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/berthproject/berth/sim/informer"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
@@ -29,7 +31,7 @@ type Result struct {
 type player struct {
 	o       cluster.Options
 	machine *scheduling.Machine
-	view    *cluster.Converter
+	view    *informer.Converter
 	result  Result
 	ended   bool
 }
@@ -113,7 +115,7 @@ func (p *player) runStep(n int, line []byte) error {
 		return fmt.Errorf("limit: %d, restarted: %v: limit must not be negative, and restarted must be true in the first step", s.Limit, s.Restarted)
 	}
 	if s.Restarted {
-		p.machine, p.view = scheduling.New(p.o.MachineConfig()), cluster.NewConverter()
+		p.machine, p.view = scheduling.New(p.o.MachineConfig()), informer.NewConverter()
 	}
 	var events []scheduling.Event
 	for i := range s.In {
@@ -166,7 +168,7 @@ func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 		}
 		return p.view.Compile(o), nil
 	case in.Delete != "":
-		o := cluster.Identity(in.Delete, in.Key, in.UID)
+		o := informer.Identity(in.Delete, in.Key, in.UID)
 		if o == nil {
 			return nil, fmt.Errorf("delete: %q: not a kind that scheduling reads", in.Delete)
 		}

@@ -9,6 +9,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/berthproject/berth/sim/informer"
+	"github.com/berthproject/berth/sim/scheduler"
+
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/cluster"
@@ -30,7 +33,7 @@ func NewWriter(w io.Writer, o *cluster.Options) *Writer {
 }
 
 // Record writes a step; it is meant for cluster.Options.Record.
-func (j *Writer) Record(s *cluster.Step) {
+func (j *Writer) Record(s *scheduler.Step) {
 	if j.err != nil {
 		return
 	}
@@ -82,7 +85,7 @@ func encodeEffects(effects []scheduling.Effect) (out []json.RawMessage, err erro
 	return out, nil
 }
 
-func encodeInput(in *cluster.Input) (out input, err error) {
+func encodeInput(in *informer.Input) (out input, err error) {
 	switch e := in.Event.(type) {
 	case scheduling.Remove:
 		out.Delete, out.Key, out.UID = removedObject(e.Object)
@@ -107,7 +110,7 @@ func encodeInput(in *cluster.Input) (out input, err error) {
 	return out, nil
 }
 
-// removedObject returns kind, key and UID of a removed object, the inverse of cluster.Identity.
+// removedObject returns kind, key and UID of a removed object, the inverse of informer.Identity.
 func removedObject(object any) (store.Kind, string, string) {
 	switch o := object.(type) {
 	case *model.Pod:

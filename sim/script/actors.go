@@ -240,12 +240,12 @@ func readOption(p *parser, w *tokens) error {
 		if o.has("nopressure") {
 			s.Machine.AssumedPressureDuration = 0
 		}
-		s.Evictions.RefuseMultiple = s.Evictions.RefuseMultiple || o.values["several"] == "refuse"
-		s.Evictions.Recount = s.Evictions.Recount && !o.has("norecount")
-		s.Evictions.ForbidImpossible = s.Evictions.ForbidImpossible || o.has("forbid")
+		s.Displacement.Evictions.RefuseMultiple = s.Displacement.Evictions.RefuseMultiple || o.values["several"] == "refuse"
+		s.Displacement.Evictions.Recount = s.Displacement.Evictions.Recount && !o.has("norecount")
+		s.Displacement.Evictions.ForbidImpossible = s.Displacement.Evictions.ForbidImpossible || o.has("forbid")
 		s.Endpoints = s.Endpoints || o.has("endpoints")
 		s.Taints.StartupGrace = o.duration("startupgrace", s.Taints.StartupGrace)
-		s.KeepFailedDebits = s.KeepFailedDebits || o.has("keepdebits")
+		s.Displacement.KeepFailedDebits = s.Displacement.KeepFailedDebits || o.has("keepdebits")
 		s.Taints.FixedDueTime = s.Taints.FixedDueTime || o.has("frozen")
 		s.Audit = s.Audit && !o.has("noaudit")
 		if o.has("noholds") {

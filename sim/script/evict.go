@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/drain"
-	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/drainactor"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -29,7 +29,7 @@ func readEvict(p *parser, w *tokens) error {
 	if err != nil {
 		return err
 	}
-	e := cluster.EvictionRequest{By: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry")}
+	e := displacement.EvictionRequest{By: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry")}
 	if o.has("grace") {
 		g := int64(o.duration("grace", 0) / time.Second)
 		e.Grace = &g
@@ -38,7 +38,7 @@ func readEvict(p *parser, w *tokens) error {
 		for _, n := range names {
 			e := e
 			e.Pod = objectKey(store.Pods, n)
-			r.w.Evict(e, func(a cluster.EvictionResponse) {
+			r.w.Displacement.Evict(e, func(a displacement.EvictionResponse) {
 				r.w.Log("scenario", "answer", e.Pod, fmt.Sprintf("the eviction of %s returns %s", e.Pod, a))
 			})
 		}

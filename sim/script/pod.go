@@ -14,6 +14,7 @@ import (
 
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/fakeowners"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -111,7 +112,7 @@ func (o *options) lifecycle(p *corev1.Pod) {
 		notes[cluster.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
 	}
 	if o.has("replace") {
-		notes[cluster.ReplaceAnnotation] = "true"
+		notes[fakeowners.ReplaceAnnotation] = "true"
 	}
 	for note, script := range o.usage(usage.ParsePod) {
 		notes[note] = script
@@ -131,7 +132,7 @@ func (o *options) lifecycle(p *corev1.Pod) {
 	}
 	if owner := o.values["owner"]; owner != "" {
 		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: cluster.FakeOwnerPrefix + uid(owner), Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: fakeowners.UIDPrefix + uid(owner), Controller: &yes}}
 		if name, missing := strings.CutPrefix(owner, "!"); missing {
 			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = name, "missing/"+uid(name)
 		}

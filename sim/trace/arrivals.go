@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/fakeowners"
 )
 
 const day = 24 * time.Hour
@@ -73,7 +73,7 @@ func MarkReplaced(arrivals []Arrival) {
 		if p.Annotations == nil {
 			p.Annotations = map[string]string{}
 		}
-		p.Annotations[cluster.ReplaceAnnotation] = "true"
+		p.Annotations[fakeowners.ReplaceAnnotation] = "true"
 	}
 }
 

@@ -98,6 +98,6 @@ func (s *Simulation) addArrival(w *cluster.Cluster, a *Arrival) {
 		}
 	})
 	if a.Departs > 0 && a.Departs <= s.Until {
-		w.At(a.Departs, func() { w.Retire(store.Key(a.Pod.Namespace, a.Pod.Name)) })
+		w.At(a.Departs, func() { w.Owners.Retire(store.Key(a.Pod.Namespace, a.Pod.Name)) })
 	}
 }

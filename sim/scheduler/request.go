@@ -1,4 +1,4 @@
-package cluster
+package scheduler
 
 import (
 	"errors"
@@ -13,12 +13,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/informer"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // request is an effect in progress: a sequence of writes, one per latency, and an outcome.
 type request struct {
-	s           *scheduler
+	s           *Scheduler
 	generation  int
 	effect      scheduling.Effect
 	pod         *model.Pod
@@ -26,7 +28,7 @@ type request struct {
 	writes      []write
 	outcome     scheduling.Outcome
 	observedPod *corev1.Pod // by RefreshPod
-	taken       []budgetDebit
+	taken       []budgets.Debit
 	entries     map[string][]enginedisplacement.Entry // by victim's name
 	budgets     []*policyv1.PodDisruptionBudget
 	fault       sim.Fault
@@ -36,8 +38,8 @@ type request struct {
 // write is one write; it returns false to end the request with the current outcome.
 type write func(r *request) bool
 
-// send sends an effect.
-func (s *scheduler) send(e scheduling.Effect) {
+// Send executes an effect as one of the machine.
+func (s *Scheduler) Send(e scheduling.Effect) {
 	if _, ok := e.(scheduling.ReportBound); ok {
 		return // informational only
 	}
@@ -45,12 +47,13 @@ func (s *scheduler) send(e scheduling.Effect) {
 	fault, _ := s.w.Faults().OfRequest(name, pod.Key())
 	r := &request{s: s, fault: fault, generation: s.generation, effect: e, pod: pod, sent: s.w.Now(), writes: s.requestWrites(e),
 		entries: map[string][]enginedisplacement.Entry{}}
-	if r.fault == sim.Conflict && name == "bind" && len(s.w.audit.openBinds[pod.UID]) > 0 {
+	if r.fault == sim.Conflict && name == "bind" && len(s.open[pod.UID]) > 0 {
 		r.fault = sim.Refuse // a server reports a conflict only after an earlier bind can no longer succeed
 	}
 	s.requests = append(s.requests, r)
 	if b, ok := e.(scheduling.Bind); ok {
-		s.w.audit.bindSent(r, b.Node)
+		s.w.Notify(BindSent{pod, b.Node})
+		s.sent(r, b.Node)
 	}
 	s.w.LogFault(r.fault, name, "scheduler", pod.Key())
 	at := s.w.Now().Add(s.w.Latency())
@@ -68,7 +71,7 @@ func (s *scheduler) send(e scheduling.Effect) {
 	case sim.Delayed:
 		s.w.AtTime(at, func() { r.respond(scheduling.Unknown, "no answer") })
 		s.delayedRequests = append(s.delayedRequests, r)
-		s.w.AtTime(at.Add(s.w.Faults().RequestDelay(pod.Key(), s.w.o.Machine.BindTimeout/2)), func() {
+		s.w.AtTime(at.Add(s.w.Faults().RequestDelay(pod.Key(), s.o.Machine.BindTimeout/2)), func() {
 			if i := slices.Index(s.delayedRequests, r); i >= 0 {
 				s.delayedRequests = slices.Delete(s.delayedRequests, i, i+1)
 				r.runAll()
@@ -90,7 +93,7 @@ func (r *request) run(i int) {
 			return
 		}
 	}
-	r.s.w.audit.bindSettled(r)
+	r.s.settled(r)
 	switch r.fault {
 	case sim.NeverAnswered:
 		r.remove()
@@ -103,7 +106,7 @@ func (r *request) run(i int) {
 
 // runAll executes all writes at once without an outcome.
 func (r *request) runAll() {
-	defer r.s.w.audit.bindSettled(r)
+	defer r.s.settled(r)
 	for _, w := range r.writes {
 		if !w(r) {
 			return
@@ -118,10 +121,10 @@ func (r *request) respond(result scheduling.Result, why string) {
 	}
 	r.remove()
 	if r.fault != sim.Delayed {
-		r.s.w.audit.bindSettled(r)
+		r.s.settled(r)
 	}
 	out := scheduling.Outcome{ID: r.effect.EffectID(), Result: result, Reason: why}
-	in := Input{}
+	in := informer.Input{}
 	if result == scheduling.Done && r.observedPod != nil {
 		out.Pod, in.Object = r.s.converter.Pod(r.observedPod), r.observedPod
 	}
@@ -148,7 +151,7 @@ func (r *request) remove() {
 // writes no further ones are executed.
 func (r *request) abort() {
 	r.done = true
-	r.s.w.audit.bindSettled(r)
+	r.s.settled(r)
 	if (r.fault == sim.NoFault || r.fault == sim.Delayed) && len(r.writes) == 1 && r.s.w.Faults().Hash("cut/"+r.pod.Key())%2 == 0 {
 		r.runAll()
 	}
@@ -180,49 +183,3 @@ func writeStep(f func(r *request) error) write {
 }
 
 func (r *request) precondition() store.Precondition { return store.Precondition{UID: r.pod.UID} }
-
-// PodOf returns the pod of an effect.
-func PodOf(e scheduling.Effect) *model.Pod {
-	switch e := e.(type) {
-	case scheduling.Bind:
-		return e.Pod
-	case scheduling.ReportUnschedulable:
-		return e.Pod
-	case scheduling.ReportGated:
-		return e.Pod
-	case scheduling.RefreshPod:
-		return e.Pod
-	case scheduling.Preempt:
-		return e.Pod
-	case scheduling.ClearNomination:
-		return e.Pod
-	case scheduling.BindVolumes:
-		return e.Pod
-	case scheduling.ReportBound:
-		return e.Pod
-	}
-	return &model.Pod{}
-}
-
-// RequestKind returns the name of an effect in scenarios and timelines.
-func RequestKind(e scheduling.Effect) string {
-	switch e.(type) {
-	case scheduling.Bind:
-		return "bind"
-	case scheduling.ReportUnschedulable:
-		return "reject"
-	case scheduling.ReportGated:
-		return "hold"
-	case scheduling.RefreshPod:
-		return "look"
-	case scheduling.Preempt:
-		return "preempt"
-	case scheduling.ClearNomination:
-		return "unnominate"
-	case scheduling.BindVolumes:
-		return "prepare"
-	case scheduling.ReportBound:
-		return "bound"
-	}
-	return "unknown"
-}

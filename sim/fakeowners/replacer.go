@@ -1,4 +1,4 @@
-package cluster
+package fakeowners
 
 import (
 	"fmt"
@@ -20,13 +20,13 @@ import (
 // are deleted or fail.
 const ReplaceAnnotation = "sim.berth.dev/replace"
 
-// FakeOwnerPrefix is the UID prefix of owners that exist only by name in scenarios. Their
-// desired replicas are their current pods.
-const FakeOwnerPrefix = "owner/"
+// UIDPrefix is the UID prefix of owners that exist only by name in scenarios. Their desired
+// replicas are their current pods.
+const UIDPrefix = "owner/"
 
-// podReplacer is the actor that replaces annotated pods.
-type podReplacer struct {
-	w                *Cluster
+// Replacer is the actor that replaces annotated pods. Create it with New.
+type Replacer struct {
+	w                *sim.World
 	reflector        *sim.Reflector
 	disabled         bool
 	replaced         map[types.UID]bool
@@ -41,23 +41,33 @@ type podReplacer struct {
 	desired map[string]map[string]labels.Set // by fake owner UID and first pod's key: the labels of its pods
 }
 
-func newPodReplacer(w *Cluster) *podReplacer {
-	o := &podReplacer{w: w, replaced: map[types.UID]bool{}, lastSeen: map[string]*corev1.Pod{}, replacements: map[string]int{}, victimDepth: map[types.UID]int{}, replacementDepth: map[string]int{},
+// New returns the actor, which tracks pods from now on. Start starts it.
+func New(w *sim.World) *Replacer {
+	o := &Replacer{w: w, replaced: map[types.UID]bool{}, lastSeen: map[string]*corev1.Pod{}, replacements: map[string]int{}, victimDepth: map[types.UID]int{}, replacementDepth: map[string]int{},
 		retired: map[string]bool{}, latest: map[string]string{}, desired: map[string]map[string]labels.Set{}}
-	o.reflector = w.NewReflector("owners", o, store.Pods)
-	o.reflector.Filter = func(c store.Change) bool { return c.Object().GetAnnotations()[ReplaceAnnotation] != "" }
-	o.reflector.Start()
+	w.OnCommit(func(c store.Change) {
+		if p, ok := c.Object().(*corev1.Pod); ok {
+			o.trackDesired(p, c.New == nil)
+		}
+	})
 	return o
 }
 
+// Start starts the watch of annotated pods.
+func (o *Replacer) Start() {
+	o.reflector = o.w.NewReflector("owners", o, store.Pods)
+	o.reflector.Filter = func(c store.Change) bool { return c.Object().GetAnnotations()[ReplaceAnnotation] != "" }
+	o.reflector.Start()
+}
+
 // Change implements sim.Actor.
-func (o *podReplacer) Change(c store.Change) {
+func (o *Replacer) Change(c store.Change) {
 	p, _ := c.Object().(*corev1.Pod)
 	o.observePod(p, c.New == nil)
 }
 
 // Replace implements sim.Actor.
-func (o *podReplacer) Replace(_ store.Kind, list []store.Object) {
+func (o *Replacer) Replace(_ store.Kind, list []store.Object) {
 	there := map[string]bool{}
 	for _, obj := range list {
 		if p, ok := obj.(*corev1.Pod); ok && p.Annotations[ReplaceAnnotation] != "" {
@@ -73,44 +83,13 @@ func (o *podReplacer) Replace(_ store.Kind, list []store.Object) {
 }
 
 // Kill implements sim.Actor. The actor knows what it has replaced after a restart.
-func (o *podReplacer) Kill(d time.Duration) {
+func (o *Replacer) Kill(d time.Duration) {
 	o.reflector.Stop()
 	o.w.After(d, o.reflector.Start)
 }
 
-// trackDesired tracks the desired replicas of fake owners.
-func (o *podReplacer) trackDesired(p *corev1.Pod, gone bool) {
-	c := metav1.GetControllerOfNoCopy(p)
-	if c == nil || !strings.HasPrefix(string(c.UID), FakeOwnerPrefix) {
-		return
-	}
-	first, _, _ := strings.Cut(store.KeyOf(p), "-r.")
-	all := o.desired[string(c.UID)]
-	switch {
-	case gone && (p.Annotations[ReplaceAnnotation] == "" || o.disabled || o.retired[first]), p.Status.Phase == corev1.PodSucceeded:
-		delete(all, first)
-	case all == nil:
-		o.desired[string(c.UID)] = map[string]labels.Set{first: p.Labels}
-	default:
-		all[first] = p.Labels
-	}
-}
-
-// desiredCount returns the desired replicas of a fake owner that a selector matches.
-func (o *podReplacer) desiredCount(uid string, s labels.Selector) (n int32) {
-	for _, l := range o.desired[uid] {
-		if s.Matches(l) {
-			n++
-		}
-	}
-	return n
-}
-
-// recordVictim records the chain length of a victim.
-func (o *podReplacer) recordVictim(p *corev1.Pod, depth int) { o.victimDepth[p.UID] = depth }
-
 // observePod replaces a pod that was deleted or failed.
-func (o *podReplacer) observePod(p *corev1.Pod, gone bool) {
+func (o *Replacer) observePod(p *corev1.Pod, gone bool) {
 	key := store.KeyOf(p)
 	o.lastSeen[key] = p
 	if gone {
@@ -148,12 +127,15 @@ func newReplacement(p *corev1.Pod, name string) *corev1.Pod {
 	return next
 }
 
+// Disable ends the replacement of pods.
+func (o *Replacer) Disable() { o.disabled = true }
+
 // Retire deletes a pod and its replacements.
-func (w *Cluster) Retire(key string) {
-	w.replacer.retired[key] = true
-	for _, name := range []string{key, w.replacer.latest[key]} {
-		if p := w.API().Pod(name); p != nil {
-			_ = w.API().DeletePod(name, store.Precondition{}, nil)
+func (o *Replacer) Retire(key string) {
+	o.retired[key] = true
+	for _, name := range []string{key, o.latest[key]} {
+		if p := o.w.API().Pod(name); p != nil {
+			_ = o.w.API().DeletePod(name, store.Precondition{}, nil)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package scheduler
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// selectedNodeAnnotation is the annotation that passes the node to a provisioner.
-const selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
+// SelectedNodeAnnotation is the annotation that passes the node to a provisioner.
+const SelectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 
 // prepareWrites returns the writes that bind claims to volumes and select nodes for
 // provisioning.
@@ -55,14 +55,14 @@ func (r *request) bindClaim(b model.ClaimVolume) error {
 func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error {
 	w := r.s.w
 	return w.API().Update(store.PersistentVolumeClaims, store.Key(c.Namespace, c.Name), store.Precondition{UID: c.UID}, func(o store.Object) error {
-		if o.GetAnnotations()[selectedNodeAnnotation] == node {
+		if o.GetAnnotations()[SelectedNodeAnnotation] == node {
 			return store.ErrUnchanged
 		}
 		notes := maps.Clone(o.GetAnnotations())
 		if notes == nil {
 			notes = map[string]string{}
 		}
-		notes[selectedNodeAnnotation] = node
+		notes[SelectedNodeAnnotation] = node
 		o.SetAnnotations(notes)
 		w.Log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is bound to a new volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
 		return nil

@@ -1,4 +1,4 @@
-package cluster
+package scheduler
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 )
 
 // requestWrites returns the writes of an effect, in order.
-func (s *scheduler) requestWrites(e scheduling.Effect) []write {
+func (s *Scheduler) requestWrites(e scheduling.Effect) []write {
 	switch e := e.(type) {
 	case scheduling.Bind:
 		return []write{writeStep(func(r *request) error { return r.bind(e) })}
@@ -42,9 +42,9 @@ func (s *scheduler) requestWrites(e scheduling.Effect) []write {
 // bind binds the pod; a pod already bound to the node is a success.
 func (r *request) bind(e scheduling.Bind) error {
 	w := r.s.w
-	w.audit.activeBind = r
+	r.s.binding = true
 	err := w.API().Bind(e.Pod.Key(), e.Pod.UID, e.Node)
-	w.audit.activeBind = nil
+	r.s.binding = false
 	if p := w.API().Pod(e.Pod.Key()); apierrors.IsConflict(err) && p != nil && string(p.UID) == e.Pod.UID && p.Spec.NodeName == e.Node {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (r *request) reject(e scheduling.ReportUnschedulable) error {
 	}
 	text := explain.Message(e.Summary)
 	if !e.Retry {
-		r.s.w.counts.Rejections++
+		r.s.w.Notify(Rejected{})
 		r.s.w.Log("scheduler", "reject", e.Pod.Key(), e.Pod.Key()+" is unschedulable: "+text)
 	}
 	return r.writePodScheduled(reason, text)

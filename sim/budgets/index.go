@@ -1,4 +1,4 @@
-package cluster
+package budgets
 
 import (
 	"maps"
@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// budgetIndex maps pods to budgets and budgets to pods, by key.
-type budgetIndex struct {
+// Index maps pods to budgets and budgets to pods, by key.
+type Index struct {
 	pods    map[string]*corev1.Pod
 	budgets map[string]*indexedBudget
 	names   []string // budget keys, sorted
@@ -25,8 +25,9 @@ type indexedBudget struct {
 	pods      map[string]*corev1.Pod
 }
 
-func newBudgetIndex() *budgetIndex {
-	return &budgetIndex{pods: map[string]*corev1.Pod{}, budgets: map[string]*indexedBudget{}}
+// NewIndex returns an empty index.
+func NewIndex() *Index {
+	return &Index{pods: map[string]*corev1.Pod{}, budgets: map[string]*indexedBudget{}}
 }
 
 // selects reports whether the budget covers p.
@@ -35,7 +36,7 @@ func (c *indexedBudget) selects(p *corev1.Pod) bool {
 }
 
 // setBudget sets a budget; nil deletes it.
-func (v *budgetIndex) setBudget(key string, b *policyv1.PodDisruptionBudget) {
+func (v *Index) setBudget(key string, b *policyv1.PodDisruptionBudget) {
 	i, there := slices.BinarySearch(v.names, key)
 	if b == nil {
 		if there {
@@ -64,7 +65,7 @@ func (v *budgetIndex) setBudget(key string, b *policyv1.PodDisruptionBudget) {
 }
 
 // setPod sets a pod, or deletes it if now is nil, and returns the affected budgets.
-func (v *budgetIndex) setPod(key string, now *corev1.Pod) (affected []string) {
+func (v *Index) setPod(key string, now *corev1.Pod) (affected []string) {
 	if v.pods[key] = now; now == nil {
 		delete(v.pods, key)
 	}
@@ -83,8 +84,8 @@ func (v *budgetIndex) setPod(key string, now *corev1.Pod) (affected []string) {
 	return affected
 }
 
-// budgetsOf returns the budgets that cover p, in order.
-func (v *budgetIndex) budgetsOf(p *corev1.Pod) (out []string) {
+// BudgetsOf returns the budgets that cover p, in order.
+func (v *Index) BudgetsOf(p *corev1.Pod) (out []string) {
 	for _, name := range v.names {
 		if v.budgets[name].selects(p) {
 			out = append(out, name)
@@ -93,8 +94,8 @@ func (v *budgetIndex) budgetsOf(p *corev1.Pod) (out []string) {
 	return out
 }
 
-// members returns the pods of a budget by name.
-func (v *budgetIndex) members(budget string) []*corev1.Pod {
+// Members returns the pods of a budget by name.
+func (v *Index) Members(budget string) []*corev1.Pod {
 	c := v.budgets[budget]
 	if c == nil {
 		return nil
@@ -106,8 +107,8 @@ func (v *budgetIndex) members(budget string) []*corev1.Pod {
 	return out
 }
 
-// update applies a change of a pod or budget and returns the affected budgets.
-func (v *budgetIndex) update(k store.Kind, key string, now store.Object) []string {
+// Update applies a change of a pod or budget and returns the affected budgets.
+func (v *Index) Update(k store.Kind, key string, now store.Object) []string {
 	switch k {
 	case store.Pods:
 		p, _ := now.(*corev1.Pod)
@@ -119,3 +120,9 @@ func (v *budgetIndex) update(k store.Kind, key string, now store.Object) []strin
 	}
 	return nil
 }
+
+// Names returns the keys of the budgets, sorted.
+func (v *Index) Names() []string { return v.names }
+
+// Selects reports whether a budget covers p, which may be nil.
+func (v *Index) Selects(budget string, p *corev1.Pod) bool { return v.budgets[budget].selects(p) }

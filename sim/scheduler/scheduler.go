@@ -1,4 +1,4 @@
-package cluster
+package scheduler
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/informer"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -16,19 +18,30 @@ type Step struct {
 	Restarted bool
 	Now       time.Time
 	Limit     int
-	Inputs    []Input
+	Inputs    []informer.Input
 	Effects   []scheduling.Effect
 	Wake      time.Time
 }
 
-// scheduler is the actor that runs the scheduler's machine.
-type scheduler struct {
-	w             *Cluster
+// Options configure a Scheduler.
+type Options struct {
+	Machine          scheduling.Config
+	DecisionsPerStep int  // limit of decisions per step
+	IgnoreHolds      bool // do not watch Holds
+	// Record receives the machine's inputs and outputs, which are valid during the call; may be nil.
+	Record func(*Step)
+}
+
+// Scheduler is the actor that runs the scheduler's machine. Create it with New.
+type Scheduler struct {
+	w             *sim.World
+	ledger        *budgets.Ledger
+	o             Options
 	machine       *scheduling.Machine // nil while stopped
-	converter     *Converter
+	converter     *informer.Converter
 	reflector     *sim.Reflector
 	unsynced      int // number of kinds not listed yet
-	inbox         []Input
+	inbox         []informer.Input
 	events        []scheduling.Event
 	generation    int // effects and outcomes of earlier generations are ignored
 	restarted     bool
@@ -40,12 +53,15 @@ type scheduler struct {
 	requests        []*request
 	delayedRequests []*request           // reported as lost, executed later
 	busyUntil       map[string]time.Time // by pod: end of its last request
+	binds
 }
 
-func newScheduler(w *Cluster) *scheduler {
-	s := &scheduler{w: w, busyUntil: map[string]time.Time{}}
+// New starts a scheduler.
+func New(w *sim.World, ledger *budgets.Ledger, o Options) *Scheduler {
+	s := &Scheduler{w: w, ledger: ledger, o: o, busyUntil: map[string]time.Time{}, binds: newBinds()}
+	w.OnCommit(s.forgetDeleted)
 	kinds := store.SchedulingKinds[:]
-	if w.o.IgnoreHolds {
+	if o.IgnoreHolds {
 		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k store.Kind) bool { return k == store.Holds })
 	}
 	s.reflector = w.NewReflector("scheduler", s, kinds...)
@@ -54,28 +70,28 @@ func newScheduler(w *Cluster) *scheduler {
 }
 
 // Change implements sim.Actor.
-func (s *scheduler) Change(c store.Change) {
+func (s *Scheduler) Change(c store.Change) {
 	s.inbox = s.converter.OnChange(s.inbox, c)
-	s.scheduleStep()
+	s.ScheduleStep()
 }
 
 // Replace implements sim.Actor.
-func (s *scheduler) Replace(k store.Kind, list []store.Object) {
+func (s *Scheduler) Replace(k store.Kind, list []store.Object) {
 	s.inbox = s.converter.OnReplace(s.inbox, k, list)
 	s.unsynced = max(s.unsynced-1, 0)
-	s.scheduleStep()
+	s.ScheduleStep()
 }
 
 // start creates an empty machine and lists.
-func (s *scheduler) start() {
+func (s *Scheduler) start() {
 	s.generation++
-	s.machine, s.converter, s.restarted = scheduling.New(s.w.o.Machine), NewConverter(), true
+	s.machine, s.converter, s.restarted = scheduling.New(s.o.Machine), informer.NewConverter(), true
 	s.inbox, s.unsynced = nil, len(s.reflector.Kinds())
 	s.reflector.Start()
 }
 
 // Kill stops the scheduler; each request in flight is executed or dropped. It restarts after d.
-func (s *scheduler) Kill(d time.Duration) {
+func (s *Scheduler) Kill(d time.Duration) {
 	if s.machine == nil {
 		return
 	}
@@ -96,8 +112,8 @@ func (s *scheduler) Kill(d time.Duration) {
 	})
 }
 
-// scheduleStep schedules a step at the current instant, after all pending events.
-func (s *scheduler) scheduleStep() {
+// ScheduleStep schedules a step at the current instant, after all pending events.
+func (s *Scheduler) ScheduleStep() {
 	if s.stepScheduled {
 		return
 	}
@@ -109,7 +125,7 @@ func (s *scheduler) scheduleStep() {
 }
 
 // step passes the inbox to the machine and sends its effects.
-func (s *scheduler) step() {
+func (s *Scheduler) step() {
 	if s.machine == nil || s.unsynced > 0 {
 		return
 	}
@@ -117,25 +133,25 @@ func (s *scheduler) step() {
 	for _, in := range s.inbox {
 		s.events = append(s.events, in.Event)
 	}
-	effects, wake := s.machine.Step(s.w.Now(), s.events, s.w.o.DecisionsPerStep)
-	if s.w.o.Record != nil {
-		s.w.o.Record(&Step{Restarted: s.restarted, Now: s.w.Now(), Limit: s.w.o.DecisionsPerStep, Inputs: s.inbox, Effects: effects, Wake: wake})
+	effects, wake := s.machine.Step(s.w.Now(), s.events, s.o.DecisionsPerStep)
+	if s.o.Record != nil {
+		s.o.Record(&Step{Restarted: s.restarted, Now: s.w.Now(), Limit: s.o.DecisionsPerStep, Inputs: s.inbox, Effects: effects, Wake: wake})
 	}
 	s.restarted = false
 	clear(s.inbox)
 	s.inbox = s.inbox[:0]
-	s.w.audit.checkStep(effects)
+	s.w.Notify(Stepped{effects})
 	for _, e := range effects {
-		s.send(e)
+		s.Send(e)
 	}
-	s.scheduleWake(wake)
+	s.ScheduleWake(wake)
 }
 
-// maxSpins is the maximum number of steps without time passing.
-const maxSpins = 100_000
+// MaxSpins is the maximum number of steps without time passing.
+const MaxSpins = 100_000
 
-// scheduleWake schedules the next step at the time that the machine requests.
-func (s *scheduler) scheduleWake(wake time.Time) {
+// ScheduleWake schedules the next step at the time that the machine requests.
+func (s *Scheduler) ScheduleWake(wake time.Time) {
 	s.wakeSeq++
 	if wake.IsZero() {
 		return
@@ -145,29 +161,43 @@ func (s *scheduler) scheduleWake(wake time.Time) {
 	} else {
 		s.spins, s.last = 0, s.w.Now()
 	}
-	if s.spins > maxSpins {
-		s.w.audit.fail("NoBusyLoop", fmt.Sprintf("the machine requests its %dth step without time passing", s.spins))
+	if s.spins > MaxSpins {
+		s.w.Fail("NoBusyLoop", fmt.Sprintf("the machine requests its %dth step without time passing", s.spins))
 		return
 	}
 	alarm, life := s.wakeSeq, s.generation
 	s.w.AtTime(wake, func() {
 		if s.wakeSeq == alarm && s.generation == life {
-			s.scheduleStep()
+			s.ScheduleStep()
 		}
 	})
 }
 
 // deliver delivers an outcome after the latency.
-func (s *scheduler) deliver(life int, in Input) {
+func (s *Scheduler) deliver(life int, in informer.Input) {
 	s.w.After(s.w.Latency(), func() {
 		if s.generation == life {
 			s.inbox = append(s.inbox, in)
-			s.scheduleStep()
+			s.ScheduleStep()
 		}
 	})
 }
 
-// isIdle reports whether no request, outcome or watch event is in flight.
-func (s *scheduler) isIdle() bool {
+// IsIdle reports whether no request, outcome or watch event is in flight.
+func (s *Scheduler) IsIdle() bool {
 	return s.machine != nil && s.unsynced == 0 && len(s.requests) == 0 && len(s.inbox) == 0 && !s.stepScheduled && s.reflector.IsSynced()
 }
+
+// InFlight returns the numbers of requests, watch events and inputs in flight.
+func (s *Scheduler) InFlight() (requests, events, inputs int) {
+	return len(s.requests), s.reflector.InFlight(), len(s.inbox)
+}
+
+// Machine returns the scheduler's machine, or nil while the scheduler is stopped.
+func (s *Scheduler) Machine() *scheduling.Machine { return s.machine }
+
+// Converter returns the converter of the scheduler's inputs.
+func (s *Scheduler) Converter() *informer.Converter { return s.converter }
+
+// Lag returns the lag of the scheduler's watches.
+func (s *Scheduler) Lag() time.Duration { return s.reflector.Lag() }

@@ -1,20 +1,19 @@
-package cluster
+package scheduler
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/decision"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -63,12 +62,8 @@ func (r *request) nominate(node string) error {
 // if overrules is set.
 func (r *request) debit(d *decision.Debit, overrules bool) error {
 	w := r.s.w
-	return w.updateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
-		entries := maps.Clone(b.Status.DisruptedPods)
-		if entries == nil {
-			entries = map[string]metav1.Time{}
-		}
-		now := metav1.NewTime(w.Now())
+	return r.s.ledger.UpdateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
+		entries := b.Status.DisruptedPods
 		var due []string
 		for _, name := range d.Granted {
 			if _, paid := entries[name]; !paid {
@@ -83,76 +78,35 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 			r.budgets = append(r.budgets, b)
 			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are requested", b.Namespace, b.Name, allowed, len(due)), 0)
 		}
-		t := budgetDebit{budget: d.Budget}
+		t := budgets.Debit{Budget: d.Budget}
 		for _, name := range slices.Concat(due, d.Overruled) {
-			if _, paid := entries[name]; !paid {
-				entries[name] = now
-				t.names = append(t.names, name)
+			if _, paid := entries[name]; !paid && !slices.Contains(t.Names, name) {
+				t.Names = append(t.Names, name)
 			}
 		}
-		if len(entries) == len(b.Status.DisruptedPods) {
+		if len(t.Names) == 0 {
 			return store.ErrUnchanged
 		}
-		t.paid = int32(min(len(t.names), allowed)) // an overruling debit takes what is left
+		t.Paid = int32(min(len(t.Names), allowed)) // an overruling debit takes what is left
 		r.taken = append(r.taken, t)
-		b.Status.DisruptionsAllowed -= t.paid
-		b.Status.DisruptedPods = entries
-		w.audit.checkDebit(b, due[:min(len(due), allowed)], w.audit.staleness())
+		b.Status.DisruptionsAllowed -= t.Paid
+		budgets.AddEntries(b, w.Now(), t.Names...)
+		w.Notify(budgets.Debited{Budget: b, Names: due[:min(len(due), allowed)], Cached: true})
 		return nil
 	})
 }
 
 // refund refunds the debits before the refusing budget.
 func (r *request) refund() {
-	r.s.w.refund(r.taken)
+	r.s.ledger.Refund(r.taken)
 	for _, t := range r.taken {
-		if o, ok := r.s.w.API().Get(store.PodDisruptionBudgets, store.Key(t.budget.Namespace, t.budget.Name)); ok {
+		if o, ok := r.s.w.API().Get(store.PodDisruptionBudgets, store.Key(t.Budget.Namespace, t.Budget.Name)); ok {
 			if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 				r.budgets = append(r.budgets, b)
 			}
 		}
 	}
 	r.taken = nil
-}
-
-// refund refunds budget debits.
-func (w *Cluster) refund(list []budgetDebit) {
-	for _, t := range list {
-		_ = w.updateBudget(t.budget, func(b *policyv1.PodDisruptionBudget) error {
-			entries := maps.Clone(b.Status.DisruptedPods)
-			given := int32(0)
-			for i, name := range t.names {
-				if _, there := entries[name]; there && int32(i) < t.paid {
-					given++
-				}
-				delete(entries, name)
-			}
-			b.Status.DisruptedPods = entries
-			b.Status.DisruptionsAllowed += given
-			return nil
-		})
-	}
-}
-
-// budgetDebit is a debit of one budget.
-type budgetDebit struct {
-	budget *model.Budget
-	names  []string
-	paid   int32
-}
-
-func (w *Cluster) updateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudget) error) error {
-	err := w.API().Update(store.PodDisruptionBudgets, store.Key(b.Namespace, b.Name), store.Precondition{UID: b.UID}, func(o store.Object) error {
-		pdb, ok := o.(*policyv1.PodDisruptionBudget)
-		if !ok {
-			return store.ErrUnchanged
-		}
-		return f(pdb)
-	})
-	if apierrors.IsNotFound(err) {
-		return nil // the budget no longer exists
-	}
-	return err
 }
 
 // victimRecord returns the displacement record of a victim.
@@ -163,15 +117,14 @@ func (r *request) victimRecord(v *model.Pod) enginedisplacement.Record {
 // createVictimEvent creates the event of a victim.
 func (r *request) createVictimEvent(v *model.Pod) error {
 	record := r.victimRecord(v)
-	return r.s.w.createRecordEvent(&record, r.pod.Spec.SchedulerName)
+	return displacement.CreateRecordEvent(r.s.w, &record, r.pod.Spec.SchedulerName)
 }
 
 // setDisruptionTarget sets the DisruptionTarget condition of a victim.
 func (r *request) setDisruptionTarget(v *model.Pod) error {
 	record := r.victimRecord(v)
 	err := r.s.w.API().UpdatePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
-		p.Status.Conditions = store.WithCondition(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-			Reason: record.Cause.Reason(), Message: record.Message(), LastTransitionTime: metav1.NewTime(r.s.w.Now())})
+		p.Status.Conditions = store.WithCondition(p.Status.Conditions, displacement.TargetCondition(&record, r.s.w.Now()))
 		return nil
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
@@ -187,20 +140,11 @@ func (r *request) deleteVictim(e scheduling.Preempt, v *model.Pod) error {
 	if old == nil || string(old.UID) != v.UID || old.DeletionTimestamp != nil {
 		return nil // gone or terminating
 	}
-	w.audit.checkPreemption(r.pod, old, e)
+	w.Notify(Preempting{r.pod, old, e.Choice})
 	if err := w.API().DeletePod(v.Key(), store.Precondition{UID: v.UID}, nil); err != nil {
 		return err
 	}
-	w.countPreemption(r.pod, old)
+	w.Notify(Preempted{r.pod, old})
 	w.Log("scheduler", "preempt", v.Key(), fmt.Sprintf("%s on %s is preempted by %s", v.Key(), v.NodeName, r.pod.Key()))
 	return nil
-}
-
-// victimNames returns the keys of the victims.
-func victimNames(p *decision.Preemption) string {
-	var names []string
-	for _, v := range p.Victims {
-		names = append(names, v.Key())
-	}
-	return strings.Join(names, " ")
 }

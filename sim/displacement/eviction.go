@@ -1,103 +1,40 @@
-package cluster
+package displacement
 
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"maps"
 	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/budget"
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/store"
 )
-
-// EvictionRequest is a request to evict a pod.
-type EvictionRequest struct {
-	Pod    string // namespace/name
-	UID    string // required UID; empty: any
-	By     string // requester
-	Rule   string // rule of the requester; may be empty
-	Grace  *int64 // nil: the pod's own
-	DryRun bool
-}
-
-// EvictionResponse is the response of the API server.
-type EvictionResponse struct {
-	Code       int // HTTP status; 0: no response in time
-	Message    string
-	RetryAfter time.Duration
-}
-
-// String returns the response in a line.
-func (a EvictionResponse) String() string {
-	if a.Code == 0 {
-		return "no response"
-	}
-	s := fmt.Sprint(a.Code)
-	if a.Message != "" {
-		s += " " + a.Message
-	}
-	if a.RetryAfter > 0 {
-		s += fmt.Sprintf(" (retry after %v)", a.RetryAfter)
-	}
-	return s
-}
 
 // eviction is an eviction request that the API server is executing. Each step is atomic; other
 // requests run in between. A fault can end it between steps.
 type eviction struct {
-	w          *Cluster
+	*Server
 	request    EvictionRequest
 	pod        *corev1.Pod
-	taken      []budgetDebit // budget debits, of earlier attempts as well
+	taken      []budgets.Debit // budget debits, of earlier attempts as well
 	entries    []enginedisplacement.Entry
 	attempts   int
 	stepsLeft  int // until a fault ends it; negative: never
 	onResponse func(EvictionResponse)
 }
 
-const injectedRefusal = "injected failure"
-
 // Retries when a budget changes during the request.
 const (
 	evictionAttempts = 20
 	maxEvictionPause = 500 * time.Millisecond // upper limit of the growing pause
 )
-
-// Evict sends an eviction request and passes the response to heard unless a fault loses it.
-func (w *Cluster) Evict(e EvictionRequest, heard func(EvictionResponse)) {
-	r := &eviction{w: w, request: e, stepsLeft: -1, onResponse: heard}
-	fault, after := w.Faults().OfRequest("evict", e.Pod)
-	w.LogFault(fault, "evict", cmp.Or(e.By, "a client"), e.Pod)
-	lost := func() { w.After(10*time.Second, func() { heard(EvictionResponse{}) }) }
-	switch fault {
-	case sim.Refuse, sim.Conflict:
-		w.After(2*w.Latency(), func() { heard(EvictionResponse{Code: http.StatusInternalServerError, Message: injectedRefusal}) })
-		return
-	case sim.RequestLost:
-		lost()
-		return
-	case sim.ResponseLost, sim.NeverAnswered, sim.Delayed:
-		r.onResponse = func(EvictionResponse) { lost() }
-	case sim.Partial: // the server fails in the middle
-		if r.stepsLeft = after; r.stepsLeft == 0 {
-			r.stepsLeft = 1 + int(w.Faults().Hash("evict/cut/"+e.Pod)%4)
-		}
-		r.onResponse = func(EvictionResponse) {}
-		lost()
-	case sim.NoFault:
-	}
-	w.After(w.Latency(), r.checkBudgets)
-}
 
 // then runs the next step unless a fault ends the request.
 func (r *eviction) then(f func()) {
@@ -134,33 +71,33 @@ func (r *eviction) checkBudgets() {
 		r.respond(EvictionResponse{Code: http.StatusConflict, Message: "the uid is " + string(r.pod.UID) + " and not " + r.request.UID})
 		return
 	}
-	var budgets []*model.Budget
+	var covering []*model.Budget
 	var pods []*model.Pod
-	for _, key := range w.budgetIndex.budgetsOf(r.pod) {
+	for _, key := range r.ledger.BudgetsOf(r.pod) {
 		if o, ok := w.API().Get(store.PodDisruptionBudgets, key); ok {
 			if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
-				budgets = append(budgets, w.Converter().Budget(b))
+				covering = append(covering, w.Converter().Budget(b))
 			}
 		}
-		for _, p := range w.budgetIndex.members(key) {
+		for _, p := range r.ledger.Members(key) {
 			pods = append(pods, w.BudgetPod(p))
 		}
-		if len(budgets) > 1 { // a pod with several budgets must be counted once
+		if len(covering) > 1 { // a pod with several budgets must be counted once
 			pods = distinct(pods)
 		}
 	}
-	rules := w.o.Evictions
+	rules := r.o.Evictions
 	for _, t := range r.taken {
-		rules.OwnEntries = append(rules.OwnEntries, t.budget.Name)
+		rules.OwnEntries = append(rules.OwnEntries, t.Budget.Name)
 	}
-	v := rules.Check(w.BudgetPod(r.pod), budgets, pods, w.Now())
+	v := rules.Check(w.BudgetPod(r.pod), covering, pods, w.Now())
 	switch {
 	case v.Result == budget.MultipleBudgets:
 		r.respond(EvictionResponse{Code: http.StatusInternalServerError, Message: v.Reason})
 	case v.Result == budget.Forbidden:
 		r.respond(EvictionResponse{Code: http.StatusForbidden, Message: v.Reason})
 	case v.Result == budget.Refused:
-		w.counts.Refused++
+		w.Notify(Refused{})
 		r.respond(EvictionResponse{Code: http.StatusTooManyRequests, Message: v.Reason, RetryAfter: v.RetryAfter})
 	case r.request.DryRun:
 		r.respond(EvictionResponse{Code: http.StatusCreated})
@@ -198,15 +135,10 @@ func (r *eviction) debit(v budget.Verdict, i, before int) {
 		if !ok {
 			return store.ErrUnchanged
 		}
-		entries := maps.Clone(b.Status.DisruptedPods)
-		if entries == nil {
-			entries = map[string]metav1.Time{}
-		}
-		entries[r.pod.Name] = metav1.NewTime(w.Now())
 		r.entries = append(r.entries, enginedisplacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1})
-		b.Status.DisruptedPods = entries
+		budgets.AddEntries(b, w.Now(), r.pod.Name)
 		b.Status.DisruptionsAllowed--
-		w.audit.checkDebit(b, []string{r.pod.Name}, 2*w.Latency())
+		w.Notify(budgets.Debited{Budget: b, Names: []string{r.pod.Name}})
 		return nil
 	})
 	switch {
@@ -217,14 +149,14 @@ func (r *eviction) debit(v budget.Verdict, i, before int) {
 		r.refund(before)
 		r.fail(err)
 	default:
-		r.taken = append(r.taken, budgetDebit{budget: m, names: []string{r.pod.Name}, paid: 1})
+		r.taken = append(r.taken, budgets.Debit{Budget: m, Names: []string{r.pod.Name}, Paid: 1})
 		r.then(func() { r.debit(v, i+1, before) })
 	}
 }
 
 // refund refunds all but the first debits.
 func (r *eviction) refund(but int) {
-	r.w.refund(r.taken[but:])
+	r.ledger.Refund(r.taken[but:])
 	r.taken, r.entries = r.taken[:but], r.entries[:but]
 }
 
@@ -254,15 +186,15 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 		r.retry()
 		return
 	}
-	if err := r.w.setDisruptionTarget(d); err != nil {
+	if err := r.Server.setDisruptionTarget(d); err != nil {
 		r.abort(EvictionResponse{Code: http.StatusInternalServerError, Message: err.Error()})
 		return
 	}
 	if now = r.w.API().Pod(r.request.Pod); guarded && now != nil {
-		d.resourceVersion = now.ResourceVersion
+		d.ResourceVersion = now.ResourceVersion
 	}
 	r.then(func() {
-		_ = r.w.createRecordEvent(&d.record, "apiserver")
+		_ = CreateRecordEvent(r.w, &d.Record, "apiserver")
 		r.then(func() { r.deletePod(d) })
 	})
 }
@@ -271,20 +203,20 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 // displacing the pod and may rely on them.
 func (r *eviction) abort(a EvictionResponse) {
 	p := r.w.API().Pod(r.request.Pod)
-	if r.w.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || store.DisruptionTarget(p) != nil) {
+	if r.o.KeepFailedDebits || p != nil && (p.DeletionTimestamp != nil || store.DisruptionTarget(p) != nil) {
 		r.taken, r.entries = nil, nil
 	}
 	r.refund(0)
 	r.respond(a)
 }
 
-func (r *eviction) newDisplacement() *displacement {
-	return &displacement{pod: r.pod, grace: r.request.Grace, respectsBudgets: true, message: "is evicted by " + cmp.Or(r.request.By, "a client"),
-		record: enginedisplacement.Record{Cause: enginedisplacement.API, Victim: r.w.Model(r.pod), Node: r.pod.Spec.NodeName, Requester: r.request.By, Rule: r.request.Rule, Grace: r.request.Grace, Entries: r.entries}}
+func (r *eviction) newDisplacement() *Displacement {
+	return &Displacement{Pod: r.pod, Grace: r.request.Grace, RespectsBudgets: true, Message: "is evicted by " + cmp.Or(r.request.By, "a client"),
+		Record: enginedisplacement.Record{Cause: enginedisplacement.API, Victim: r.w.Model(r.pod), Node: r.pod.Spec.NodeName, Requester: r.request.By, Rule: r.request.Rule, Grace: r.request.Grace, Entries: r.entries}}
 }
 
-func (r *eviction) deletePod(d *displacement) {
-	switch err := r.w.deleteDisplaced(d, "eviction"); {
+func (r *eviction) deletePod(d *Displacement) {
+	switch err := r.Delete(d, "eviction"); {
 	case apierrors.IsConflict(err):
 		r.retry()
 	case err != nil && !apierrors.IsNotFound(err):
