@@ -80,13 +80,13 @@ func (a *Agent) checkPlacement(p *pod) []placement.AdmissionResult {
 	if !ok {
 		return nil
 	}
-	return placement.AdmissionCheck(a.state.Node(id), a.converter.Pod(p.object))
+	return placement.AdmissionCheck(a.state.Node(id), a.converter.Pod(p.admitted()))
 }
 
 // findVictims returns the pods to preempt for a critical pod. ok is false if preemption does
 // not help: the pod is not critical, or it fails a predicate other than resources.
 func (a *Agent) findVictims(p *pod, denials []placement.AdmissionResult) (victims []*model.Pod, ok bool) {
-	pod := a.converter.Pod(p.object)
+	pod := a.converter.Pod(p.admitted())
 	if !isCriticalPod(pod) || slices.ContainsFunc(denials, func(d placement.AdmissionResult) bool { return d.Resource == "" }) {
 		return nil, false
 	}

@@ -19,7 +19,12 @@
 // Node pressure, preemption and shutdown end pods through the same loop. Such a pod becomes
 // Failed when none of its containers run; its resources are free before that status is written.
 //
-// The agent stores nothing. After a restart it resumes each pod from the containers that the
+// A resize changes the requests of a running pod. Desired resources are those of the specification,
+// allocated ones those that the node has admitted, actual ones those that the runtime has applied. The
+// runtime gets pods with their allocated resources only. Deferred resizes are retried when a pod ends
+// or requests less.
+//
+// The agent stores allocated resources only (AllocationStore). After a restart it resumes each pod from the containers that the
 // runtime finds (Runtime.ExistingContainers) and from the pod's status. Pods admitted earlier
 // keep their resources. Status writes are coalesced, with one in flight per pod. After a
 // conflict the agent waits for the watch and writes again.

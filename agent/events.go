@@ -33,7 +33,11 @@ func (a *Agent) recordEvents(p *pod, event podlifecycle.Event) {
 			a.opts.Events.Eventf(containerReference(p.object, e.Container), corev1.EventTypeNormal, "Killing", "Container %s failed %s probe, will be restarted", e.Container, kind)
 		}
 	case podlifecycle.RestartContainer:
-		a.opts.Events.Eventf(containerReference(p.object, e.Container), corev1.EventTypeNormal, "Killing", "Container %s definition changed, will be restarted", e.Container)
+		text := "Container %s definition changed, will be restarted"
+		if e.Resize {
+			text = "Container %s resize requires restart"
+		}
+		a.opts.Events.Eventf(containerReference(p.object, e.Container), corev1.EventTypeNormal, "Killing", text, e.Container)
 	}
 }
 

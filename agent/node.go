@@ -39,15 +39,20 @@ type node struct {
 	conditionsRestored atomic.Bool     // pressure has the conditions that the API had at start
 	registered         atomic.Bool     // the API has, or had, the node
 	activePods         activePods
-	statusChanged      chan struct{} // capacity 1: signals that the status must be written soon
-	unschedulable      bool          // as last recorded in an event; used only by the loop
-	shuttingDown       atomic.Bool   // shutdown has begun, and may be complete
-	shutdown           *nodeShutdown // shutdown in progress; used only by the loop
+	// restoredAllocations are those stored by the previous agent. allocationsChanged reports that the
+	// current ones are not stored.
+	restoredAllocations map[types.UID]Allocation
+	allocationsChanged  bool
+	deferredResizes     map[*pod]bool
+	statusChanged       chan struct{} // capacity 1: signals that the status must be written soon
+	unschedulable       bool          // as last recorded in an event; used only by the loop
+	shuttingDown        atomic.Bool   // shutdown has begun, and may be complete
+	shutdown            *nodeShutdown // shutdown in progress; used only by the loop
 }
 
 // newNode returns the node with the given index and a complete manifest.
 func newNode(manifest *corev1.Node, hasRuntime bool, index int, opts *Options) *node {
-	n := &node{started: time.Now(), manifest: manifest, hasRuntime: hasRuntime, addresses: opts.Addresses, statusChanged: make(chan struct{}, 1)}
+	n := &node{started: time.Now(), manifest: manifest, hasRuntime: hasRuntime, addresses: opts.Addresses, statusChanged: make(chan struct{}, 1), deferredResizes: map[*pod]bool{}}
 	if !hasRuntime && manifest.Spec.PodCIDR == "" {
 		n.localPodCIDR = localPodCIDR(opts.Nodes[0].Name, index)
 		if opts.PodCIDRTimeout == 0 {
@@ -237,4 +242,5 @@ func (a *Agent) handleNode(seen *corev1.Node) {
 	}
 	n.observed = &now
 	a.state.UpsertNode(a.converter.Node(&now))
+	a.retryResizes(n)
 }

@@ -54,6 +54,10 @@ type Options struct {
 	// Images returns the image list for the node status; nil: the list is empty.
 	Images func(node string) []corev1.ContainerImage
 
+	// Allocations stores the allocated resources of the pods of the only node. Nil: after a restart
+	// they are taken from the pods' status.
+	Allocations AllocationStore
+
 	// AllowedUnsafeSysctls are allowed in addition to the safe ones. A trailing "*" matches any
 	// suffix.
 	AllowedUnsafeSysctls []string

@@ -25,15 +25,16 @@ type pod struct {
 	announceCondition bool                 // write condition before the pod terminates
 	onTerminated      []func()             // called when no container runs any more
 	pendingVictims    map[types.UID]bool   // pods that must terminate before admission is retried
-	runningContainers int                  // as last counted in the metrics
-	reserved          bool                 // holds its resources on the node
-	rejected          bool                 // failed admission
-	blocked           bool                 // starts nothing: waits for claims, victims, or a read of the node
-	admissionPending  bool                 // blocked, and may still be rejected
-	runtimeReleased   bool                 // the runtime has released sandbox and volumes
-	deletable         bool                 // nothing runs: the API object can be deleted
-	statusDirty       bool                 // a status write is due
-	writing           bool                 // a status write is in flight
+	resize            podResize
+	runningContainers int  // as last counted in the metrics
+	reserved          bool // holds its resources on the node
+	rejected          bool // failed admission
+	blocked           bool // starts nothing: waits for claims, victims, or a read of the node
+	admissionPending  bool // blocked, and may still be rejected
+	runtimeReleased   bool // the runtime has released sandbox and volumes
+	deletable         bool // nothing runs: the API object can be deleted
+	statusDirty       bool // a status write is due
+	writing           bool // a status write is in flight
 	retryAt           time.Time
 	writeFailures     int       // consecutive failed status writes
 	timerAt           time.Time // when the next timer fires; zero without one
@@ -68,6 +69,14 @@ func (p *pod) container(name string) *podlifecycle.Status {
 		}
 	}
 	return nil
+}
+
+// containerState returns the state of the named container.
+func (p *pod) containerState(name string) podlifecycle.State {
+	if s := p.container(name); s != nil {
+		return s.State
+	}
+	return podlifecycle.ContainerNotStarted
 }
 
 // hasStarted reports whether any container has been started.
@@ -107,9 +116,13 @@ func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Eve
 	if p.rejected || p.lifecycle.Stopped() {
 		return nil
 	}
+	resized := p.observeResources(was)
 	if !equality.Semantic.DeepEqual(was.Labels, object.Labels) || !equality.Semantic.DeepEqual(was.Annotations, object.Annotations) ||
 		!equality.Semantic.DeepEqual(&was.Spec, &object.Spec) || (was.DeletionTimestamp == nil) != (object.DeletionTimestamp == nil) {
-		a.runtime.Update(object)
+		a.runtime.Update(p.admitted())
+	}
+	if resized {
+		events = append(events, a.tryResize(p)...)
 	}
 	if limit := object.Spec.ActiveDeadlineSeconds; !ptr.Equal(limit, was.Spec.ActiveDeadlineSeconds) {
 		events = append(events, podlifecycle.SetDeadline{Deadline: conversion.PodLifecycleSpec(&object.Spec).Deadline})
@@ -155,6 +168,7 @@ func (a *Agent) stepPod(p *pod, events ...podlifecycle.Event) {
 		}
 		return
 	}
+	a.saveAllocations(p.node)
 	effects, wake := p.lifecycle.Step(time.Now(), events...)
 	for _, e := range effects {
 		a.execute(p, e)
@@ -189,9 +203,9 @@ func (a *Agent) execute(p *pod, e podlifecycle.Effect) {
 	switch e := e.(type) {
 	case podlifecycle.Start:
 		a.opts.Metrics.countStart(e.Attempt)
-		a.runtime.Start(p.object, e.Container, e.Attempt)
+		a.runtime.Start(p.admitted(), e.Container, e.Attempt)
 	case podlifecycle.RunPreStop:
-		a.runtime.PreStop(p.object, e.Container)
+		a.runtime.PreStop(p.admitted(), e.Container)
 	case podlifecycle.Stop:
 		if p.lifecycle.Terminating() {
 			a.opts.Events.Eventf(containerReference(p.object, e.Container), corev1.EventTypeNormal, "Killing", "Stopping container %s", e.Container)
@@ -200,12 +214,12 @@ func (a *Agent) execute(p *pod, e podlifecycle.Effect) {
 	case podlifecycle.Kill:
 		a.runtime.Kill(uid, e.Container)
 	case podlifecycle.StartProbe:
-		a.runtime.StartProbe(p.object, e.Container, e.Probe, e.Attempt)
+		a.runtime.StartProbe(p.admitted(), e.Container, e.Probe, e.Attempt)
 	case podlifecycle.StopProbe:
 		a.runtime.StopProbe(uid, e.Container, e.Probe)
 	case podlifecycle.PodStopped:
 		a.handleTermination(p)
-		a.runtime.Release(p.object)
+		a.runtime.Release(p.admitted())
 	case podlifecycle.PodRemoved:
 		p.deletable = true
 	}
@@ -226,11 +240,22 @@ func (a *Agent) handleReport(r runtime.Report) {
 	if r.Container != nil {
 		p.setContainerInfo(r.Container)
 	}
+	if r.Resize != nil {
+		a.handleResizeResult(p, r.Resize)
+	}
 	if r.Event == nil {
 		a.stepPod(p)
 		return
 	}
 	a.stepPod(p, r.Event)
+	switch e := r.Event.(type) {
+	case podlifecycle.Started:
+		if restarts := a.handleStarted(p, e.Container, r.Resources); len(restarts) > 0 {
+			a.stepPod(p, restarts...)
+		}
+	case podlifecycle.Exited:
+		a.completeResize(p)
+	}
 }
 
 // handleTermination releases resources and calls back the evictors of a pod whose containers
@@ -242,13 +267,14 @@ func (a *Agent) handleTermination(p *pod) {
 	}
 	p.onTerminated = nil
 	a.retryPreemptors(p.object.UID)
+	a.retryResizes(p.node)
 	a.continueShutdown(p.node, string(p.object.UID))
 }
 
 // releaseResources removes the pod from the node's accounting.
 func (a *Agent) releaseResources(p *pod) {
 	if p.reserved {
-		p.reserved = false
+		p.reserved, p.node.allocationsChanged = false, true
 		a.state.RemovePod(string(p.object.UID))
 		p.node.activePods.remove(p.object.UID)
 		a.opts.Metrics.runningPods.Dec()
@@ -270,6 +296,7 @@ func (a *Agent) handlePodRemoval(uid types.UID) {
 			p.node.podIPs.release(ip)
 		}
 	}
+	delete(p.node.deferredResizes, p)
 	delete(a.pods, uid)
 }
 

@@ -30,6 +30,7 @@ func (a *Agent) restorePods(pods, nodes []any) {
 		}
 	}
 	a.runtime.RemoveOrphans(known)
+	a.loadAllocations()
 	slices.SortFunc(list, func(x, y *corev1.Pod) int {
 		if wasAdmitted(x) != wasAdmitted(y) {
 			return map[bool]int{true: -1, false: 1}[wasAdmitted(x)]
@@ -38,6 +39,11 @@ func (a *Agent) restorePods(pods, nodes []any) {
 	})
 	for _, p := range list {
 		a.handlePod(p)
+	}
+	for _, p := range list {
+		if p := a.pods[p.UID]; p != nil && (p.resize.allocated != nil || p.resize.actual != nil) {
+			a.resumeResize(p)
+		}
 	}
 }
 
@@ -77,10 +83,11 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 		p.rejected = len(object.Status.InitContainerStatuses)+len(object.Status.ContainerStatuses) == 0 // no container ever ran
 		return p
 	}
+	a.restoreResize(p)
 	a.reserveResources(p)
 	for _, s := range was {
 		if s.State == podlifecycle.ContainerRunning {
-			a.runtime.Resume(object, s.Name, s)
+			a.runtime.Resume(p.admitted(), s.Name, s)
 		}
 	}
 	if object.DeletionTimestamp == nil && !p.hasStarted() {
@@ -133,9 +140,9 @@ func (p *pod) restoreStatus(s *corev1.PodStatus) {
 
 // reserveResources counts the pod's resources on its node.
 func (a *Agent) reserveResources(p *pod) {
-	a.state.UpsertPod(a.converter.Pod(p.object))
+	a.countResources(p)
 	p.node.activePods.put(p.object)
-	p.reserved = true
+	p.reserved, p.node.allocationsChanged = true, true
 	a.opts.Metrics.runningPods.Inc()
 }
 

@@ -37,8 +37,10 @@ func generateStatus(p *pod) corev1.PodStatus {
 	}
 	setAddresses(&out, p)
 	init, containers := p.lifecycle.Statuses()
-	out.InitContainerStatuses = convertContainerStatuses(p, init, p.object.Spec.InitContainers)
-	out.ContainerStatuses = convertContainerStatuses(p, containers, p.object.Spec.Containers)
+	admitted := p.admitted()
+	out.InitContainerStatuses = convertContainerStatuses(p, init, admitted.Spec.InitContainers)
+	out.ContainerStatuses = convertContainerStatuses(p, containers, admitted.Spec.Containers)
+	setResizeStatus(&out, p, now)
 	for _, c := range podConditions(p, init, containers) {
 		setPodCondition(&out, c, p.object.Generation, now)
 	}
@@ -91,7 +93,7 @@ func convertContainerStatuses(p *pod, runs []podlifecycle.Status, specs []corev1
 			before = id
 		}
 		if s.ContainerID = id; id != "" {
-			s.Resources, s.AllocatedResources = specs[i].Resources.DeepCopy(), specs[i].Resources.Requests.DeepCopy()
+			s.Resources, s.AllocatedResources = p.actualResources(&specs[i]), specs[i].Resources.Requests.DeepCopy()
 		}
 		if s.State.Terminated != nil {
 			s.State.Terminated.ContainerID = id

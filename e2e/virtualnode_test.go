@@ -130,6 +130,7 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 			t.Errorf("reads returned %q, want %q", got, want)
 		}
 	})
+	t.Run("resize", c.testResize)
 	t.Run("eviction by memory", c.testMemoryEviction)
 	t.Run("killed and started again", c.testRestartAfterKill)
 	place := c.path("data/virtual")

@@ -86,6 +86,20 @@ func (g *Group) Close() {
 	}
 }
 
+// WorkingSet returns the working set of the cgroup in bytes.
+func (h *Host) WorkingSet(path string) (int64, error) {
+	g, err := h.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer g.Close()
+	var m Memory
+	if err := g.Memory(&m); err != nil {
+		return 0, err
+	}
+	return m.WorkingSet(), nil
+}
+
 // OOMKills returns the number of processes of the cgroup killed by the kernel's OOM killer, 0
 // if it cannot be read.
 func (h *Host) OOMKills(path string) int64 {

@@ -129,7 +129,7 @@ func (n *node) newAgent() error {
 	a, err := agent.New(agent.Options{
 		Client: n.client, Nodes: []*corev1.Node{n.object}, StatusWriters: o.Nodes.StatusWriters,
 		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, StatusInterval: o.Kubelet.NodeStatusReport,
-		PodCIDR: n.networkPodCIDR(), Pressure: n.pressureFor, Ready: n.health.ready, Addresses: o.addresses, Images: n.images,
+		Allocations: allocationStore{o.Root}, PodCIDR: n.networkPodCIDR(), Pressure: n.pressureFor, Ready: n.health.ready, Addresses: o.addresses, Images: n.images,
 		AllowedUnsafeSysctls: o.Kubelet.AllowedUnsafeSysctls, MaxContainerRestartPeriod: o.Kubelet.MaxRestartDelay, Shutdown: shutdownClasses(o.Kubelet.Shutdown),
 		Log: o.Log, Events: n.events, NodeEvents: n.events, Metrics: metrics,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {

@@ -20,6 +20,9 @@ type Cgroups interface {
 	Exists(path string) bool
 	Children(path string) ([]string, error)
 	OOMKills(path string) int64
+	SetLimits(path string, l cgroup.Limits) error
+	// WorkingSet returns the memory that reclaiming inactive page cache does not free, in bytes.
+	WorkingSet(path string) (int64, error)
 }
 
 // Volumes manages the volumes of the node's pods. *volume.Volumes implements it.

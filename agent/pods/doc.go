@@ -6,6 +6,7 @@
 //	         a failed step is reported as Waiting and retried; other containers of the pod continue
 //	events, relist ─▶ container status ─▶ Exited
 //	Stop, Kill, PreStop: run immediately, in parallel to the worker
+//	Resize ─▶ limits of cgroups changed, larger pod limits first, smaller ones last; retried until it succeeds
 //	Release ─▶ sandbox stopped, volumes unmounted, cgroup removed; logs and dead containers remain
 //	Forget  ─▶ everything removed
 //

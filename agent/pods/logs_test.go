@@ -142,11 +142,13 @@ func (k *oomCgroups) OOMKills(group string) int64 {
 	}
 	return 0
 }
-func (*oomCgroups) Create(string, cgroup.Limits) error   { return nil }
-func (*oomCgroups) Kill(string) error                    { return nil }
-func (*oomCgroups) Remove(context.Context, string) error { return nil }
-func (*oomCgroups) Exists(string) bool                   { return true }
-func (*oomCgroups) Children(string) ([]string, error)    { return nil, nil }
+func (*oomCgroups) Create(string, cgroup.Limits) error    { return nil }
+func (*oomCgroups) Kill(string) error                     { return nil }
+func (*oomCgroups) Remove(context.Context, string) error  { return nil }
+func (*oomCgroups) Exists(string) bool                    { return true }
+func (*oomCgroups) SetLimits(string, cgroup.Limits) error { return nil }
+func (*oomCgroups) WorkingSet(string) (int64, error)      { return 0, nil }
+func (*oomCgroups) Children(string) ([]string, error)     { return nil, nil }
 
 // TestOOMKillReportedOnce checks that a counted kill explains only one exit, also after a restart
 // of the agent.

@@ -31,6 +31,9 @@ type pod struct {
 	probes   map[string]podlifecycle.Probes
 	oomKills int64 // OOM kills that the pod's cgroup has counted so far
 	teardown teardown
+	resize   resize
+	// limitsMu is held while limits of cgroups are written, and before mu.
+	limitsMu sync.Mutex
 }
 
 // runState is the progress of a run.
@@ -55,7 +58,8 @@ type run struct {
 	startDone      chan struct{} // closed when it is running or has exited
 	id             string        // container ID, once created
 	info           *runtime.ContainerInfo
-	retryAt        time.Time // time of the next attempt
+	resources      *corev1.ResourceRequirements // that it was created with; nil for an adopted container
+	retryAt        time.Time                    // time of the next attempt
 	failures       int
 	cancel         context.CancelFunc // cancels the current attempt
 	started        bool               // StartContainer was called
@@ -178,7 +182,7 @@ func (p *pod) completeStart(c *run, err error) {
 	case err == nil:
 		c.state = stateRunning
 		close(c.startDone)
-		p.report(podlifecycle.Started{Container: c.name, At: c.startedAt}, c)
+		p.reportStarted(c)
 		p.startProbes(c, p.probes[c.name])
 		if c.stopping {
 			p.stopAsync(c)
@@ -231,6 +235,12 @@ func (p *pod) finish(c *run, e podlifecycle.Exited) {
 	}
 	p.runner.untrack(c.id)
 	p.report(e, c)
+}
+
+// reportStarted reports that a run has started, with its resources. p.mu must be held.
+func (p *pod) reportStarted(c *run) {
+	p.runner.report(runtime.Report{Pod: p.object.UID, Event: podlifecycle.Started{Container: c.name, At: c.startedAt}, Addresses: p.sandbox.addresses,
+		Container: c.info, Resources: c.resources})
 }
 
 // report reports an event together with the state of the pod and the container. p.mu must be held

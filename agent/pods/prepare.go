@@ -29,9 +29,15 @@ func (p *pod) prepare(ctx context.Context) error {
 	if err := r.opts.Volumes.Prepare(ctx, pod); err != nil {
 		return p.recordMountFailure(err)
 	}
-	if r.opts.Cgroups != nil {
+	p.limitsMu.Lock() // a resize in the meantime waits, or has set the newest object
+	defer p.limitsMu.Unlock()
+	if pod = p.latest(); r.opts.Cgroups != nil {
 		r.updateQoSCgroups()
-		if err := r.opts.Cgroups.Create(Cgroup(r.opts.CgroupRoot, pod), r.podLimits(pod)); err != nil {
+		group, limits := Cgroup(r.opts.CgroupRoot, pod), r.podLimits(pod)
+		if used, err := r.opts.Cgroups.WorkingSet(group); err == nil && limits.Memory > 0 && used >= limits.Memory {
+			limits.Memory = 0 // the pod of an earlier agent, which could not lower the limit: Resize tries again
+		}
+		if err := r.opts.Cgroups.Create(group, limits); err != nil {
 			r.recordEvent(pod, "", corev1.EventTypeWarning, "FailedCreatePodContainer", "unable to ensure pod container exists: "+err.Error())
 			return err
 		}

@@ -94,6 +94,9 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	p.mu.Lock()
+	c.resources = &spec.Resources
+	p.mu.Unlock()
 	if err := p.createContainer(c, b, config); err != nil {
 		return err
 	}

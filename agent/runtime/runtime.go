@@ -26,6 +26,10 @@ type Runtime interface {
 	Resume(pod *corev1.Pod, container string, since podlifecycle.Status)
 	// Update passes a pod whose metadata or specification has changed.
 	Update(pod *corev1.Pod)
+	// Resize gives the running containers the resources of the pod's specification, except those that
+	// must restart for it (ResizeRestarts). actual has the resources that the containers have. It
+	// reports a ResizeResult when done, and for each failed attempt. A later call replaces the target.
+	Resize(pod *corev1.Pod, actual Resources)
 	// PreStop runs a container's preStop hook and reports PreStopped.
 	PreStop(pod *corev1.Pod, container string)
 	// Stop stops a container gracefully. It does not interrupt hooks. A container that is starting
@@ -54,7 +58,20 @@ type Report struct {
 	Event     podlifecycle.Event
 	Addresses []string       // of the pod, primary address first
 	Container *ContainerInfo // of a created container
-	Released  bool           // Release is done
+	// Resources are those that the container of a Started event has. Nil: those of the pod passed to
+	// Start.
+	Resources *corev1.ResourceRequirements
+	Resize    *ResizeResult
+	Released  bool // Release is done
+}
+
+// ResizeResult is the result of an attempt of Resize.
+type ResizeResult struct {
+	Target *corev1.Pod // as passed to Resize
+	// Applied are the resources that the pod and its containers have now.
+	Applied Resources
+	// Error is why the attempt failed, or empty. The runtime retries.
+	Error string
 }
 
 // ContainerInfo identifies a container and its image.

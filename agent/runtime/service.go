@@ -41,6 +41,9 @@ type Containers interface {
 	// StopContainer stops the container and kills it after grace; 0 kills it immediately.
 	StopContainer(ctx context.Context, id string, grace time.Duration) error
 	RemoveContainer(ctx context.Context, id string) error
+	// UpdateContainerResources changes the limits of a container that has not exited. Zero values keep
+	// the current ones.
+	UpdateContainerResources(ctx context.Context, id string, resources *cri.LinuxContainerResources) error
 	ContainerStatus(ctx context.Context, id string) (*cri.ContainerStatus, error)
 	ListContainers(ctx context.Context, filter *cri.ContainerFilter) ([]*cri.Container, error)
 	ListContainerStats(ctx context.Context, filter *cri.ContainerStatsFilter) ([]*cri.ContainerStats, error)

@@ -46,7 +46,10 @@ type ProbeResult struct {
 
 // RestartContainer restarts a container whose specification changed, regardless of its restart
 // policy.
-type RestartContainer struct{ Container string }
+type RestartContainer struct {
+	Container string
+	Resize    bool // only its resources changed
+}
 
 // SetDeadline changes the pod's activeDeadlineSeconds, counted from its start; zero: no limit.
 type SetDeadline struct{ Deadline time.Duration }

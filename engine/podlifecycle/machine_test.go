@@ -93,7 +93,7 @@ func event(l *Machine, f []string) Event {
 	case "lost":
 		return SandboxLost{}
 	case "changed":
-		return RestartContainer{f[1]}
+		return RestartContainer{Container: f[1]}
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func (p *randomPod) randomEvent(step int) {
 		p.due(grace)
 	case p.rnd.Intn(100) == 0 && p.up["x"]:
 		p.restless = true
-		p.news = append(p.news, RestartContainer{"x"})
+		p.news = append(p.news, RestartContainer{Container: "x"})
 	case p.rnd.Intn(200) == 0:
 		p.restless = true
 		p.news = append(p.news, SandboxLost{})

@@ -41,6 +41,14 @@ func (c *Client) RemoveContainer(ctx context.Context, id string) error {
 	return err
 }
 
+// UpdateContainerResources changes the limits of a container that has not exited.
+func (c *Client) UpdateContainerResources(ctx context.Context, id string, resources *cri.LinuxContainerResources) error {
+	_, err := callOnce(ctx, c, requestTimeout, func(ctx context.Context) (*cri.UpdateContainerResourcesResponse, error) {
+		return c.runtime.UpdateContainerResources(ctx, &cri.UpdateContainerResourcesRequest{ContainerId: id, Linux: resources})
+	})
+	return err
+}
+
 // ContainerStatus returns the status of a container.
 func (c *Client) ContainerStatus(ctx context.Context, id string) (*cri.ContainerStatus, error) {
 	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.ContainerStatusResponse, error) {

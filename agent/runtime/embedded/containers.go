@@ -74,12 +74,7 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 // createCgroup creates the container's cgroup with its limits.
 func (r *Runtime) createCgroup(c *container) error {
 	res := c.record.Config.GetLinux().GetResources()
-	l := cgroup.Limits{CPUShares: res.GetCpuShares(), CPUQuota: res.GetCpuQuota(), Memory: res.GetMemoryLimitInBytes()}
-	const period = 100_000 // microseconds; the period of cgroup.Limits
-	if p := res.GetCpuPeriod(); p > 0 && p != period && l.CPUQuota > 0 {
-		l.CPUQuota = l.CPUQuota * period / p
-	}
-	if err := r.host.Create(c.record.Group, l); err != nil {
+	if err := r.host.Create(c.record.Group, cgroupLimits(res)); err != nil {
 		return err
 	}
 	if r.host.Mode != cgroup.V2 {
@@ -94,6 +89,30 @@ func (r *Runtime) createCgroup(c *container) error {
 		}
 	}
 	return nil
+}
+
+// cgroupLimits converts the limits of a container.
+func cgroupLimits(res *cri.LinuxContainerResources) cgroup.Limits {
+	l := cgroup.Limits{CPUShares: res.GetCpuShares(), CPUQuota: res.GetCpuQuota(), Memory: res.GetMemoryLimitInBytes()}
+	const period = 100_000 // microseconds; the period of cgroup.Limits
+	if p := res.GetCpuPeriod(); p > 0 && p != period && l.CPUQuota > 0 {
+		l.CPUQuota = l.CPUQuota * period / p
+	}
+	return l
+}
+
+// UpdateContainerResources changes the limits of a container that has not exited.
+func (r *Runtime) UpdateContainerResources(_ context.Context, id string, resources *cri.LinuxContainerResources) error {
+	c := r.findContainer(id)
+	if c == nil {
+		return notFound("container", id)
+	}
+	c.opMu.Lock()
+	defer c.opMu.Unlock()
+	if c.state() == cri.ContainerState_CONTAINER_EXITED {
+		return status.Errorf(codes.FailedPrecondition, "container %s has exited: its resources cannot be updated", id)
+	}
+	return r.host.SetLimits(c.record.Group, cgroupLimits(resources))
 }
 
 // StartContainer starts a created container.

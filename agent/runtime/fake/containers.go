@@ -56,6 +56,33 @@ func (s *Service) CreateContainer(ctx context.Context, in string, config *cri.Co
 	return id, nil
 }
 
+// UpdateContainerResources implements runtime.Containers. It replaces the values in the
+// configuration that are not zero, and records the call with them.
+func (s *Service) UpdateContainerResources(ctx context.Context, id string, resources *cri.LinuxContainerResources) error {
+	if err := s.beginCall(ctx, "UpdateContainerResources"); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.findContainer(id)
+	if c == nil {
+		return notFound("container", id)
+	}
+	to := c.config.GetLinux().GetResources()
+	if m := resources.GetMemoryLimitInBytes(); m != 0 {
+		to.MemoryLimitInBytes = m
+	}
+	if n := resources.GetCpuShares(); n != 0 {
+		to.CpuShares = n
+	}
+	if q := resources.GetCpuQuota(); q != 0 {
+		to.CpuQuota, to.CpuPeriod = q, resources.GetCpuPeriod()
+	}
+	s.recordCall("UpdateContainerResources", fmt.Sprintf("%s memory=%d shares=%d quota=%d", c.config.GetMetadata().GetName(),
+		resources.GetMemoryLimitInBytes(), resources.GetCpuShares(), resources.GetCpuQuota()))
+	return nil
+}
+
 // StartContainer implements runtime.Containers.
 func (s *Service) StartContainer(ctx context.Context, id string) error {
 	if err := s.beginCall(ctx, "StartContainer"); err != nil {

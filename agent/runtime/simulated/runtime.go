@@ -166,6 +166,11 @@ func isInitContainer(pod *corev1.Pod, container string) bool {
 // Update implements runtime.Runtime.
 func (r *Runtime) Update(*corev1.Pod) {}
 
+// Resize implements runtime.Runtime. It succeeds at once.
+func (r *Runtime) Resize(pod *corev1.Pod, _ runtime.Resources) {
+	r.report(runtime.Report{Pod: pod.UID, Resize: &runtime.ResizeResult{Target: pod, Applied: runtime.SpecResources(pod)}})
+}
+
 // StartProbe implements runtime.Runtime. Simulated containers are always healthy and ready.
 func (r *Runtime) StartProbe(pod *corev1.Pod, container string, probe podlifecycle.Probes, attempt int32) {
 	if probe != podlifecycle.Liveness {

@@ -34,6 +34,7 @@ func editRules() []rbacv1.PolicyRule {
 		allow("impersonate", core, "serviceaccounts"),
 		allow(write, core, "pods", "pods/attach", "pods/proxy", "pods/exec", "pods/portforward"),
 		allow("create", core, "pods/eviction"),
+		allow("patch update", core, "pods/resize"),
 		allow(write, core, "replicationcontrollers", "replicationcontrollers/scale", "serviceaccounts", "services",
 			"services/proxy", "persistentvolumeclaims", "configmaps", "secrets", "events"),
 		allow("create", core, "serviceaccounts/token"),

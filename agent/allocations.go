@@ -1,0 +1,56 @@
+package agent
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+// Allocation is what a node stores about the resources of a pod.
+type Allocation struct {
+	// Allocated are the resources that the node has admitted.
+	Allocated *runtime.Resources `json:"allocated"`
+	// Actual are the resources that the runtime has applied, nil if they are the allocated ones.
+	Actual *runtime.Resources `json:"actual,omitempty"`
+}
+
+// AllocationStore keeps the allocations of a node's pods while the agent does not run. A pod can be
+// resized in that time, and its status may be older than its allocation.
+type AllocationStore interface {
+	Load() (map[types.UID]Allocation, error)
+	// Save replaces all stored allocations.
+	Save(all map[types.UID]Allocation) error
+}
+
+// loadAllocations reads the stored allocations of the nodes.
+func (a *Agent) loadAllocations() {
+	if a.opts.Allocations == nil {
+		return
+	}
+	for _, n := range a.nodes {
+		var err error
+		if n.restoredAllocations, err = a.opts.Allocations.Load(); err != nil {
+			a.opts.Log.Error(err, "Failed to load allocated resources, using the pods' status", "node", n.manifest.Name)
+		}
+	}
+}
+
+// saveAllocations stores the allocations of a node if they have changed. It is called before the
+// runtime starts what they admit.
+func (a *Agent) saveAllocations(n *node) {
+	if a.opts.Allocations == nil || !n.allocationsChanged {
+		return
+	}
+	n.allocationsChanged = false
+	all := map[types.UID]Allocation{}
+	for uid, p := range a.pods {
+		if p.node == n && p.reserved {
+			allocated := runtime.SpecResources(p.admitted())
+			all[uid] = Allocation{Allocated: &allocated, Actual: p.resize.actual}
+		}
+	}
+	if err := a.opts.Allocations.Save(all); err != nil { // a full disk must not prevent pods from running
+		a.opts.Log.Error(err, "Failed to save allocated resources", "node", n.manifest.Name)
+		n.allocationsChanged = true
+	}
+}

@@ -1,0 +1,151 @@
+package pods
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+// limitCgroups records changes of the limits of pod cgroups, in order with the calls of a runtime.
+type limitCgroups struct {
+	oomCgroups
+	mu   sync.Mutex
+	used int64
+	log  func(string)
+}
+
+func (k *limitCgroups) SetLimits(group string, l cgroup.Limits) error {
+	if strings.HasPrefix(path.Base(group), "pod") {
+		k.log(fmt.Sprintf("pod memory=%d shares=%d quota=%d", l.Memory, l.CPUShares, l.CPUQuota))
+	}
+	return nil
+}
+
+func (k *limitCgroups) WorkingSet(string) (int64, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.used, nil
+}
+
+func (k *limitCgroups) setUsed(n int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.used = n
+}
+
+// withLimits returns a copy of the pod whose containers have these limits and requests of CPU and
+// memory.
+func withLimits(pod *corev1.Pod, limits ...string) *corev1.Pod {
+	pod = pod.DeepCopy()
+	for i, l := range limits {
+		cpu, memory, _ := strings.Cut(l, " ")
+		list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+		pod.Spec.Containers[i].Resources = corev1.ResourceRequirements{Requests: list, Limits: list}
+	}
+	return pod
+}
+
+// resizeHarness runs a pod with containers a and b.
+func resizeHarness(t *testing.T, change func(*corev1.Pod)) (*harness, *limitCgroups, *corev1.Pod) {
+	groups := &limitCgroups{}
+	g := newHarness(t, func(o *Options) { o.Cgroups = groups })
+	groups.log = g.service.Record
+	pod := withLimits(testPod("web", "a", "b"), "1 100", "1 100")
+	if change != nil {
+		change(pod)
+	}
+	g.admit(pod)
+	g.waitForStates(pod, "a=up b=up")
+	return g, groups, pod
+}
+
+// resize resizes the pod and returns the changes of limits in order.
+func (g *harness) resize(from, to *corev1.Pod) []string {
+	g.t.Helper()
+	before := len(g.service.Calls())
+	g.runner.Resize(to, runtime.SpecResources(from))
+	g.waitUntil("it is resized", func() bool {
+		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Target == to && r.Resize.Error == "" })
+	})
+	return g.service.Calls()[before:]
+}
+
+func TestResizeOrder(t *testing.T) {
+	for name, tc := range map[string]struct {
+		to   []string
+		want []string
+	}{
+		"grows": {[]string{"1 200", "1 100"}, []string{"pod memory=300 shares=0 quota=0", "UpdateContainerResources a memory=200 shares=0 quota=0"}},
+		"shrinks": {[]string{"500m 100", "1 100"}, []string{"UpdateContainerResources a memory=0 shares=512 quota=50000",
+			"pod memory=0 shares=1536 quota=150000"}},
+		"smaller container first": {[]string{"1 150", "1 50"}, []string{"UpdateContainerResources b memory=50 shares=0 quota=0",
+			"UpdateContainerResources a memory=150 shares=0 quota=0"}},
+		"both resources": {[]string{"2 50", "1 100"}, []string{"UpdateContainerResources a memory=50 shares=0 quota=0", "pod memory=150 shares=0 quota=0",
+			"pod memory=0 shares=3072 quota=300000", "UpdateContainerResources a memory=0 shares=2048 quota=200000"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, _, pod := resizeHarness(t, nil)
+			if got := g.resize(pod, withLimits(pod, tc.to...)); !slices.Equal(got, tc.want) {
+				t.Errorf("calls %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestResizeSkipsContainersThatRestart(t *testing.T) {
+	g, _, pod := resizeHarness(t, func(p *corev1.Pod) {
+		p.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}}
+	})
+	got := g.resize(pod, withLimits(pod, "2 200", "1 200"))
+	for _, call := range got {
+		if strings.HasPrefix(call, "UpdateContainerResources a") {
+			t.Errorf("calls %q", got)
+		}
+	}
+}
+
+// TestMemoryInUseRefusesResize checks that a limit below the usage is refused until memory is freed.
+func TestMemoryInUseRefusesResize(t *testing.T) {
+	g, groups, pod := resizeHarness(t, nil)
+	groups.setUsed(180)
+	to := withLimits(pod, "1 50", "1 100")
+	g.runner.Resize(to, runtime.SpecResources(pod))
+	const want = "attempting to set pod memory limit (150) below current usage (180)"
+	g.waitUntil("it is refused", func() bool {
+		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error == want })
+	})
+	groups.setUsed(10)
+	g.waitUntil("it is resized", func() bool {
+		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
+			if r.Resize == nil || r.Resize.Error != "" {
+				return false
+			}
+			limit := r.Resize.Applied.Containers["a"].Limits[corev1.ResourceMemory]
+			return limit.Value() == 50
+		})
+	})
+}
+
+// TestStartedReportsResources checks that a container reports the resources that it was created with.
+func TestStartedReportsResources(t *testing.T) {
+	g, _, pod := resizeHarness(t, nil)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range g.reports {
+		if r.Resources != nil && runtime.ResourceChanged(*r.Resources, pod.Spec.Containers[0].Resources, corev1.ResourceMemory) {
+			t.Errorf("resources %v", r.Resources)
+		}
+	}
+	if !slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resources != nil }) {
+		t.Error("no report has resources")
+	}
+}

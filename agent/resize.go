@@ -1,0 +1,294 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/podlifecycle"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// podResize is the state of a pod's resize. Desired resources are those of the specification,
+// allocated ones are those that the node has admitted, actual ones are those that the runtime has
+// applied.
+type podResize struct {
+	allocated *runtime.Resources // nil: the desired ones
+	actual    *runtime.Resources // nil: the allocated ones
+	target    *corev1.Pod        // of the Resize that the runtime is executing
+	// admitted caches the object with the allocated resources; admittedOf is the object it was made of.
+	admitted, admittedOf *corev1.Pod
+	pending, inProgress  *corev1.PodCondition
+}
+
+// admitted returns the pod with its allocated resources in the specification.
+func (p *pod) admitted() *corev1.Pod {
+	r := &p.resize
+	if r.allocated == nil {
+		return p.object
+	}
+	if r.admittedOf != p.object {
+		r.admitted, r.admittedOf = r.allocated.ApplyTo(p.object), p.object
+	}
+	return r.admitted
+}
+
+// setAllocated sets the allocated resources; nil are the desired ones.
+func (p *pod) setAllocated(r *runtime.Resources) {
+	p.resize.allocated, p.resize.admitted, p.resize.admittedOf = r, nil, nil
+}
+
+// canResize reports whether a resize of the pod is possible: it holds resources and is not ending.
+func (p *pod) canResize() bool {
+	return p.reserved && p.object.DeletionTimestamp == nil && !p.lifecycle.Terminating() && !p.lifecycle.Stopped()
+}
+
+// observeResources records that the desired resources have changed since the object was.
+func (p *pod) observeResources(was *corev1.Pod) (changed bool) {
+	if was.Generation != 0 && was.Generation == p.object.Generation {
+		return false
+	}
+	before := runtime.SpecResources(was)
+	if before.Equal(runtime.SpecResources(p.object)) {
+		return false
+	}
+	if p.reserved && p.resize.allocated == nil {
+		p.setAllocated(&before)
+	}
+	return p.reserved
+}
+
+// tryResize admits the desired resources if the node has room for them. Otherwise the resize is
+// pending. It returns the lifecycle events that follow.
+func (a *Agent) tryResize(p *pod) []podlifecycle.Event {
+	if !p.canResize() || p.resize.allocated == nil {
+		return nil
+	}
+	a.queueStatus(p)
+	if p.resize.allocated.Equal(runtime.SpecResources(p.object)) {
+		p.setAllocated(nil)
+		p.resize.pending = nil
+		return nil
+	}
+	if reason, message := a.checkResize(p); reason != "" {
+		a.deferResize(p, reason, message)
+		return nil
+	}
+	return a.allocate(p)
+}
+
+// checkResize returns why the desired resources are not admitted, in the kubelet's words.
+func (a *Agent) checkResize(p *pod) (reason corev1.PodConditionType, message string) {
+	id, ok := a.state.NodeID(p.node.manifest.Name)
+	if !ok {
+		return "", ""
+	}
+	want := a.converter.Pod(withoutResizeStatus(p.object))
+	have, need := a.state.Node(id).Model.Allocatable, want.Spec.Requests
+	switch {
+	case need.Memory > have.Memory:
+		return corev1.PodReasonInfeasible, fmt.Sprintf("Node didn't have enough capacity: memory, requested: %d, capacity: %d", need.Memory, have.Memory)
+	case need.MilliCPU > have.MilliCPU:
+		return corev1.PodReasonInfeasible, fmt.Sprintf("Node didn't have enough capacity: cpu, requested: %d, capacity: %d", need.MilliCPU, have.MilliCPU)
+	}
+	a.state.RemovePod(string(p.object.UID))
+	denials := placement.AdmissionCheck(a.state.Node(id), want)
+	a.countResources(p)
+	if len(denials) > 0 {
+		return corev1.PodReasonDeferred, denials[0].Message
+	}
+	return "", ""
+}
+
+// countResources counts the allocated resources of the pod on its node.
+func (a *Agent) countResources(p *pod) {
+	object := p.admitted()
+	if p.resize.allocated != nil || p.resize.actual != nil {
+		object = withoutResizeStatus(object)
+	}
+	a.state.UpsertPod(a.converter.Pod(object))
+}
+
+// withoutResizeStatus returns a copy of the pod whose requests are those of the specification alone.
+func withoutResizeStatus(object *corev1.Pod) *corev1.Pod {
+	out := *object
+	out.Status.ContainerStatuses, out.Status.InitContainerStatuses, out.Status.Resources = nil, nil, nil
+	return &out
+}
+
+// allocate makes the desired resources the allocated ones and applies them.
+func (a *Agent) allocate(p *pod) []podlifecycle.Event {
+	before := p.admitted()
+	if p.resize.actual == nil {
+		actual := runtime.SpecResources(before)
+		p.resize.actual = &actual
+	}
+	p.setAllocated(nil)
+	p.resize.pending = nil
+	p.resize.inProgress = &corev1.PodCondition{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue, ObservedGeneration: p.object.Generation}
+	a.countResources(p)
+	p.node.allocationsChanged = true
+	a.recordResize(p, corev1.EventTypeNormal, "ResizeStarted", "Pod resize started", "")
+	a.runtime.Update(p.admitted())
+	events := a.applyResize(p)
+	if increases, decreases := requestsChange(before, p.object); decreases && !increases {
+		a.retryResizes(p.node)
+	}
+	return events
+}
+
+// applyResize passes the allocated resources to the runtime, and returns the restarts of the
+// containers that need one.
+func (a *Agent) applyResize(p *pod) (restarts []podlifecycle.Event) {
+	if p.resize.actual == nil {
+		return nil
+	}
+	actual := p.resize.actual.Clone()
+	pod := p.admitted()
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			c := &list[i]
+			from, ok := actual.Containers[c.Name]
+			if !ok {
+				continue
+			}
+			if p.containerState(c.Name) == podlifecycle.ContainerRunning && runtime.ResizeRestarts(c, from) {
+				restarts = append(restarts, podlifecycle.RestartContainer{Container: c.Name, Resize: true})
+			}
+		}
+	}
+	p.resize.actual, p.resize.target = &actual, pod
+	a.runtime.Resize(pod, actual)
+	return restarts
+}
+
+// resumeResize continues the resize of a pod after a restart.
+func (a *Agent) resumeResize(p *pod) {
+	if !p.canResize() {
+		return
+	}
+	events := a.applyResize(p)
+	a.stepPod(p, append(events, a.tryResize(p)...)...)
+}
+
+// handleResizeResult processes the result of an attempt of the runtime.
+func (a *Agent) handleResizeResult(p *pod, r *runtime.ResizeResult) {
+	if p.resize.actual == nil || r.Target != p.resize.target {
+		return
+	}
+	actual := p.resize.actual.Clone()
+	actual.Pod = r.Applied.Pod
+	for name, applied := range r.Applied.Containers {
+		actual.Containers[name] = applied
+	}
+	p.resize.actual = &actual
+	if c := p.resize.inProgress; r.Error != "" {
+		if c == nil || c.Message != r.Error {
+			p.resize.inProgress = &corev1.PodCondition{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue, Reason: corev1.PodReasonError,
+				Message: r.Error, ObservedGeneration: r.Target.Generation}
+			a.recordResize(p, corev1.EventTypeWarning, "ResizeError", "Pod resize error", r.Error)
+		}
+		return
+	}
+	p.resize.target = nil
+	a.completeResize(p)
+}
+
+// handleStarted records the resources of a container that has started. It resizes a container that
+// was created before the allocation changed.
+func (a *Agent) handleStarted(p *pod, name string, has *corev1.ResourceRequirements) []podlifecycle.Event {
+	wanted, resizable := runtime.SpecResources(p.admitted()).Containers[name]
+	if has == nil || !resizable {
+		return nil
+	}
+	equal := !runtime.ResourceChanged(*has, wanted, corev1.ResourceCPU) && !runtime.ResourceChanged(*has, wanted, corev1.ResourceMemory)
+	if p.resize.actual == nil {
+		if equal {
+			return nil
+		}
+		actual := runtime.SpecResources(p.admitted())
+		p.resize.actual = &actual
+	}
+	p.resize.actual.Containers[name] = *has
+	if !equal {
+		return a.applyResize(p)
+	}
+	a.completeResize(p)
+	return nil
+}
+
+// completeResize ends the resize if the actual resources are the allocated ones. The next start of a
+// container that does not run applies them.
+func (a *Agent) completeResize(p *pod) {
+	if p.resize.actual == nil || p.resize.target != nil {
+		return
+	}
+	allocated := runtime.SpecResources(p.admitted())
+	for name, own := range allocated.Containers {
+		if s := p.containerState(name); s != podlifecycle.ContainerRunning && s != podlifecycle.ContainerStarting {
+			p.resize.actual.Containers[name] = own
+		}
+	}
+	if !p.resize.actual.Equal(allocated) {
+		return
+	}
+	p.resize.actual = nil
+	p.node.allocationsChanged = true
+	if p.resize.inProgress != nil {
+		p.resize.inProgress = nil
+		a.recordResize(p, corev1.EventTypeNormal, "ResizeCompleted", "Pod resize completed", "")
+	}
+}
+
+// retryResizes tries the deferred resizes of a node again, in the kubelet's order: first those that
+// increase no request, then by priority, QoS class and the time since when they are pending.
+func (a *Agent) retryResizes(n *node) {
+	var deferred []*pod
+	for p := range n.deferredResizes {
+		if c := p.resize.pending; c == nil || c.Reason != corev1.PodReasonDeferred || !p.canResize() {
+			delete(n.deferredResizes, p)
+			continue
+		}
+		deferred = append(deferred, p)
+	}
+	slices.SortFunc(deferred, compareResizes)
+	for _, p := range deferred {
+		if p.resize.pending != nil { // not resized by an earlier one
+			a.stepPod(p, a.tryResize(p)...)
+		}
+	}
+}
+
+func compareResizes(x, y *pod) int {
+	rank := func(p *pod) (increases, burstable int, priority int32) {
+		if up, _ := requestsChange(p.admitted(), p.object); up {
+			increases = 1
+		}
+		if conversion.QoS(p.object) != corev1.PodQOSGuaranteed {
+			burstable = 1
+		}
+		if p.object.Spec.Priority != nil {
+			priority = *p.object.Spec.Priority
+		}
+		return increases, burstable, priority
+	}
+	xUp, xBurstable, xPriority := rank(x)
+	yUp, yBurstable, yPriority := rank(y)
+	return cmp.Or(cmp.Compare(xUp, yUp), cmp.Compare(yPriority, xPriority), cmp.Compare(xBurstable, yBurstable),
+		x.resize.pending.LastTransitionTime.Compare(y.resize.pending.LastTransitionTime.Time), compareByName(x.object, y.object))
+}
+
+// requestsChange reports whether the CPU or memory requests of a pod increase or decrease.
+func requestsChange(from, to *corev1.Pod) (increases, decreases bool) {
+	before := resourcehelper.PodRequests(from, resourcehelper.PodResourcesOptions{})
+	after := resourcehelper.PodRequests(to, resourcehelper.PodResourcesOptions{})
+	for _, order := range []int{after.Cpu().Cmp(*before.Cpu()), after.Memory().Cmp(*before.Memory())} {
+		increases, decreases = increases || order > 0, decreases || order < 0
+	}
+	return increases, decreases
+}
