@@ -13,8 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/berthproject/berth/agent/cgroup"
 )
 
 func (r *Runtime) findContainer(id string) *container {
@@ -74,26 +72,10 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 // createCgroup creates the container's cgroup with its limits.
 func (r *Runtime) createCgroup(c *container) error {
 	res := c.record.Config.GetLinux().GetResources()
-	l := cgroup.Limits{CPUShares: res.GetCpuShares(), CPUQuota: res.GetCpuQuota(), Memory: res.GetMemoryLimitInBytes()}
-	const period = 100_000 // microseconds; the period of cgroup.Limits
-	if p := res.GetCpuPeriod(); p > 0 && p != period && l.CPUQuota > 0 {
-		l.CPUQuota = l.CPUQuota * period / p
-	}
-	if err := r.host.Create(c.record.Group, l); err != nil {
+	if err := r.host.Create(c.record.Group, cgroupLimits(res)); err != nil {
 		return err
 	}
-	if r.host.Mode != cgroup.V2 {
-		return nil
-	}
-	for file, value := range res.GetUnified() {
-		if filepath.Base(file) != file {
-			return fmt.Errorf("cgroup setting %q: must be a file name", file)
-		}
-		if err := os.WriteFile(filepath.Join(r.host.Dir("memory", c.record.Group), file), []byte(value), 0o644); err != nil {
-			return fmt.Errorf("cgroup setting %s: %w", file, err)
-		}
-	}
-	return nil
+	return r.setUnified(c.record.Group, res.GetUnified())
 }
 
 // StartContainer starts a created container.
