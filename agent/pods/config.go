@@ -64,6 +64,7 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 		Stdin:       spec.Stdin, StdinOnce: spec.StdinOnce, Tty: spec.TTY,
 		Linux: &cri.LinuxContainerConfig{Resources: r.containerResources(pod, spec), SecurityContext: r.containerSecurityContext(pod, spec)},
 	}
+	setUserForGroup(config.Linux.SecurityContext, image)
 	if l := spec.Lifecycle; l != nil && l.StopSignal != nil {
 		config.StopSignal = stopSignal(*l.StopSignal)
 	}

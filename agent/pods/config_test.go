@@ -191,3 +191,29 @@ func TestStopSignals(t *testing.T) {
 		}
 	}
 }
+
+// TestRunAsGroupWithoutUser checks that a container with runAsGroup has a user, which CRI requires.
+func TestRunAsGroupWithoutUser(t *testing.T) {
+	group := &cri.Int64Value{Value: 5}
+	for name, tc := range map[string]struct {
+		image    *cri.Image
+		user     *cri.Int64Value // of the security context
+		wantUser int64           // -1 if it has none
+		wantName string
+	}{
+		"image without user":   {&cri.Image{}, nil, 0, ""},
+		"image with user ID":   {&cri.Image{Uid: &cri.Int64Value{Value: 7}}, nil, 7, ""},
+		"image with user name": {&cri.Image{Username: "ann"}, nil, -1, "ann"},
+		"container with user":  {&cri.Image{Username: "ann"}, &cri.Int64Value{Value: 9}, 9, ""},
+	} {
+		s := &cri.LinuxContainerSecurityContext{RunAsGroup: group, RunAsUser: tc.user}
+		setUserForGroup(s, tc.image)
+		if got := s.RunAsUser; (got == nil) != (tc.wantUser < 0) || got != nil && got.Value != tc.wantUser || s.RunAsUsername != tc.wantName {
+			t.Errorf("%s: user %v, name %q, want %d, %q", name, got, s.RunAsUsername, tc.wantUser, tc.wantName)
+		}
+	}
+	none := &cri.LinuxContainerSecurityContext{}
+	if setUserForGroup(none, &cri.Image{Username: "ann"}); none.RunAsUser != nil || none.RunAsUsername != "" {
+		t.Errorf("without a group: %v, want no user, so that the image's group applies", none)
+	}
+}

@@ -184,6 +184,19 @@ func verifyRunAsNonRoot(pod *corev1.Pod, c *corev1.Container, image *cri.Image) 
 	return nil
 }
 
+// setUserForGroup sets the image's user for a container with runAsGroup only, because CRI requires a
+// user then. An image without a user runs as root.
+func setUserForGroup(s *cri.LinuxContainerSecurityContext, image *cri.Image) {
+	if s.RunAsGroup == nil || s.RunAsUser != nil {
+		return
+	}
+	if image.GetUid() == nil && image.GetUsername() != "" {
+		s.RunAsUsername = image.GetUsername()
+		return
+	}
+	s.RunAsUser = &cri.Int64Value{Value: image.GetUid().GetValue()}
+}
+
 // safeSysctls are allowed for all pods: they are namespaced and do not affect the node.
 var safeSysctls = []string{"kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies", "net.ipv4.ping_group_range",
 	"net.ipv4.ip_unprivileged_port_start", "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_fin_timeout",

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/cri"
+	"github.com/berthproject/berth/agent/runtime/embedded/criserver"
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
@@ -25,6 +28,31 @@ func TestService(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
 		testService(t, container.StartEmbedded(t, true, nil).Harness, "")
 	})
+	t.Run("embedded through CRI", func(t *testing.T) {
+		r := container.StartEmbedded(t, true, nil)
+		r.Harness.Service = serveCRI(t, r)
+		testService(t, r.Harness, "")
+	})
+}
+
+// serveCRI serves an embedded runtime on a socket and returns a client of it.
+func serveCRI(t *testing.T, r *container.Embedded) *cri.Client {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	socket, ended := filepath.Join(r.Dir, "cri.sock"), make(chan error, 1)
+	go func() { ended <- criserver.New(r.Runtime, r.CIDR).Serve(ctx, socket) }()
+	client, err := cri.Dial(ctx, socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = client.Close()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return client
 }
 
 func testService(t *testing.T, r *container.Harness, pause string) {

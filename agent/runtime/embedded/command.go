@@ -158,10 +158,17 @@ func (p *command) waitOrKill(ctx context.Context) error {
 // example in a file system that does not respond; then the helper exits later.
 const abortTimeout = 2 * time.Second
 
-// abort kills the helper and all processes of the command.
+// reapTimeout bounds the wait until the helper has reaped a killed command.
+const reapTimeout = 500 * time.Millisecond
+
+// abort kills the helper and all processes of the command. The helper reaps the command first:
+// otherwise the command would stay a zombie of the container's init process if that does not reap.
 func (p *command) abort() {
 	if p.child > 0 && !p.helper.hasExited() { // the helper has not reaped the command, so its ID is valid
 		p.kill(p.child)
+		if p.helper.wait(reapTimeout) {
+			return
+		}
 	}
 	p.helper.kill(syscall.SIGKILL)
 	p.helper.wait(abortTimeout)

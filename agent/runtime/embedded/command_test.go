@@ -204,3 +204,17 @@ func TestWorkingDirectoryOutside(t *testing.T) {
 		}
 	}
 }
+
+// A command that is killed after its timeout does not stay a zombie of a container whose init process
+// does not reap.
+func TestTimedOutCommandIsReaped(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("reaps", nil)
+	id := r.run(sb, sandboxConfig, shell("main", "exec tail -f /dev/null"))
+	if _, err := r.Service.ExecSync(context.Background(), id, []string{"sleep", "4321"}, 200*time.Millisecond); status.Code(err) != codes.DeadlineExceeded {
+		t.Fatalf("%v, want DeadlineExceeded", err)
+	}
+	if names := r.exec(id, "/bin/sh", "-c", "cat /proc/[0-9]*/comm"); strings.Contains(names, "sleep") {
+		t.Errorf("processes %q, want no sleep", names)
+	}
+}

@@ -31,6 +31,7 @@ type container struct {
 	shim        *process // nil before the start, and if a restart found the container exited
 	initProcess *process
 	started     time.Time
+	user        *cri.LinuxContainerUser // at the start; nil if unknown
 	exit        *shim.Exit
 	oom         bool
 	// exited is closed when exit is set.
@@ -209,7 +210,7 @@ func (c *container) recordInitProcess() error {
 	first := findProcess(ids.Container, ids.Start)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.initProcess, c.started = first, ids.Started
+	c.initProcess, c.started, c.user = first, ids.Started, readUser(c.dir)
 	return nil
 }
 

@@ -13,8 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-
-	"github.com/berthproject/berth/agent/cgroup"
 )
 
 func (r *Runtime) findContainer(id string) *container {
@@ -77,18 +75,7 @@ func (r *Runtime) createCgroup(c *container) error {
 	if err := r.host.Create(c.record.Group, cgroupLimits(res)); err != nil {
 		return err
 	}
-	if r.host.Mode != cgroup.V2 {
-		return nil
-	}
-	for file, value := range res.GetUnified() {
-		if filepath.Base(file) != file {
-			return fmt.Errorf("cgroup setting %q: must be a file name", file)
-		}
-		if err := os.WriteFile(filepath.Join(r.host.Dir("memory", c.record.Group), file), []byte(value), 0o644); err != nil {
-			return fmt.Errorf("cgroup setting %s: %w", file, err)
-		}
-	}
-	return nil
+	return r.setUnified(c.record.Group, res.GetUnified())
 }
 
 // cgroupLimits converts the limits of a container.

@@ -71,6 +71,9 @@ func (r *Runtime) ContainerStatus(_ context.Context, id string) (*cri.ContainerS
 	if !c.started.IsZero() {
 		s.StartedAt = c.started.UnixNano()
 	}
+	if c.user != nil {
+		s.User = &cri.ContainerUser{Linux: c.user}
+	}
 	if e := c.exit; e != nil {
 		s.FinishedAt, s.ExitCode, s.Reason, s.Message = e.Finished.UnixNano(), int32(e.Code), e.Reason, e.Message
 		switch {

@@ -86,7 +86,7 @@ func (r *Runtime) restoreContainer(dir, id string) error {
 	exit, err := shim.ReadExit(dir)
 	if err == nil {
 		if ids, err := shim.ReadProcesses(dir); err == nil && exit.Reason != "StartError" {
-			c.started = ids.Started
+			c.started, c.user = ids.Started, readUser(c.dir)
 		}
 		c.oom = r.host.OOMKills(record.Group) > 0
 		c.exit = &exit
@@ -98,7 +98,7 @@ func (r *Runtime) restoreContainer(dir, id string) error {
 	}
 	// The shim was killed.
 	if ids, err := shim.ReadProcesses(dir); err == nil {
-		c.started = ids.Started
+		c.started, c.user = ids.Started, readUser(c.dir)
 	}
 	c.shim = exitedProcess()
 	go r.monitor(c)
@@ -139,7 +139,7 @@ func (r *Runtime) restoreRunning(c *container) error {
 	for deadline := time.Now().Add(killTimeout); ; time.Sleep(5 * time.Millisecond) {
 		ids, err := shim.ReadProcesses(c.dir)
 		if err == nil {
-			c.started = ids.Started
+			c.started, c.user = ids.Started, readUser(c.dir)
 			c.initProcess = findProcess(ids.Container, ids.Start)
 			if c.shim = findProcess(ids.Shim, ids.ShimStart); c.shim == nil {
 				c.shim = exitedProcess()

@@ -22,9 +22,8 @@ func checkSandboxSupported(config *cri.PodSandboxConfig, handler string) error {
 	if handler != "" {
 		return unsupported("spec.runtimeClassName", "unknown handler "+handler)
 	}
-	if security.GetPrivileged() {
-		return unsupported("securityContext.privileged", "a privileged container would have root access to the node")
-	}
+	// A sandbox runs no program of the pod, so security.GetPrivileged has no effect. A privileged
+	// container is refused when it is created.
 	if err := checkSELinux(security.GetSelinuxOptions(), selinuxEnabled()); err != nil {
 		return err
 	}
@@ -43,6 +42,16 @@ func checkSandboxSupported(config *cri.PodSandboxConfig, handler string) error {
 		}
 	}
 	return checkNamespacesSupported(n)
+}
+
+// checkRecursiveReadOnly returns an error for a mount that CRI does not allow to be recursively
+// read-only.
+func checkRecursiveReadOnly(m *cri.Mount) error {
+	if !m.GetRecursiveReadOnly() || m.GetReadonly() && m.GetPropagation() == cri.MountPropagation_PROPAGATION_PRIVATE {
+		return nil
+	}
+	return status.Errorf(codes.InvalidArgument, "mount %s: recursive_read_only: requires readonly and propagation PROPAGATION_PRIVATE, not readonly=%v and %v",
+		m.GetContainerPath(), m.GetReadonly(), m.GetPropagation())
 }
 
 func checkNamespacesSupported(n *cri.NamespaceOption) error {
@@ -103,7 +112,13 @@ func checkContainerSupported(config *cri.ContainerConfig, sharedProcesses bool) 
 			return unsupported("volumeDevices of a read-only volume", "read-only access to a device requires a device cgroup")
 		}
 	}
+	if s.GetRunAsGroup() != nil && s.GetRunAsUser() == nil && s.GetRunAsUsername() == "" {
+		return status.Error(codes.InvalidArgument, "run_as_group: requires run_as_user or run_as_username")
+	}
 	for _, m := range config.GetMounts() {
+		if err := checkRecursiveReadOnly(m); err != nil {
+			return err
+		}
 		if m.GetPropagation() == cri.MountPropagation_PROPAGATION_BIDIRECTIONAL {
 			return unsupported("volumeMounts.mountPropagation Bidirectional", "mounts of a container cannot propagate to the node")
 		}

@@ -20,10 +20,6 @@ func TestUnsupportedFields(t *testing.T) {
 	ctx := context.Background()
 	for want, change := range map[string]func(*cri.PodSandboxConfig) string{
 		"spec.runtimeClassName": func(*cri.PodSandboxConfig) string { return "gvisor" },
-		"securityContext.privileged": func(c *cri.PodSandboxConfig) string {
-			c.Linux.SecurityContext.Privileged = true
-			return ""
-		},
 		"spec.hostPID": func(c *cri.PodSandboxConfig) string {
 			c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_NODE
 			return ""

@@ -24,6 +24,9 @@ func (s *Spec) execProgram(joins []int) error {
 	if err := joinCgroups(joins); err != nil {
 		return err
 	}
+	if err := id.report(); err != nil {
+		return err
+	}
 	if err := s.dropPrivileges(id.uid, id.gid, id.groups); err != nil {
 		return err
 	}

@@ -13,6 +13,24 @@ type identity struct {
 	home     string
 }
 
+// IdentityPrefix begins the line that the init process writes to ReportFD before it executes the
+// program. The user, the primary group and the groups separated by commas follow, separated by spaces.
+const IdentityPrefix = "user "
+
+// report writes the line.
+func (id *identity) report() error {
+	line := IdentityPrefix + strconv.FormatUint(uint64(id.uid), 10) + " " + strconv.FormatUint(uint64(id.gid), 10)
+	for i, g := range id.groups {
+		separator := ","
+		if i == 0 {
+			separator = " "
+		}
+		line += separator + strconv.FormatUint(uint64(g), 10)
+	}
+	_, err := syscall.Write(ReportFD, []byte(line+"\n"))
+	return wrapError("reporting the user", err)
+}
+
 // maxIDBits is the number of bits of user and group IDs. The kernel uses one more, and its
 // maximum means "unchanged" in setuid, which would keep root.
 const maxIDBits = 31

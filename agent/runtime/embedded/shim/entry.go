@@ -141,11 +141,26 @@ func (s *shim) awaitExec(report int) (fault string, err error) {
 		}
 		text = append(text, s.input[:n]...)
 	}
+	text = s.saveIdentity(text)
 	if len(text) > 0 {
 		s.waitChild()
 	}
 	return string(text), nil
 }
+
+// saveIdentity writes the first line of the init process's report to DIR/user, if it is the identity,
+// and returns the rest. If the disk is full, the container's status has no user.
+func (s *shim) saveIdentity(report []byte) []byte {
+	end := indexByte(report, '\n')
+	if end < 0 || len(report) < len(identityPrefix) || string(report[:len(identityPrefix)]) != identityPrefix {
+		return report
+	}
+	_ = writeFileAtomic(s.dir+"/"+UserFile, report[len(identityPrefix):end], false)
+	return report[end+1:]
+}
+
+// identityPrefix is containerinit.IdentityPrefix, which this package cannot import.
+const identityPrefix = "user "
 
 // writeExitStatus waits for the container and writes DIR/exit.
 func (s *shim) writeExitStatus() {

@@ -20,6 +20,7 @@ const (
 	InitFile    = "init.json"
 	LockFile    = "lock"
 	ProcessFile = "process"
+	UserFile    = "user"
 	ExitFile    = "exit"
 	Socket      = "control"
 )

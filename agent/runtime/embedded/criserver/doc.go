@@ -1,0 +1,13 @@
+// Package criserver serves CRI v1 (RuntimeService and ImageService) for an embedded runtime.
+//
+// It is a thin adapter: each call checks its arguments, calls the runtime's Go API and converts the
+// result. It adds what CRI has and the Go API does not:
+//
+//   - IDs may be shortened to a unique prefix, as crictl prints them.
+//   - Container events for creation, start and removal. The runtime itself reports exits only.
+//   - Metrics, which are computed from the statistics.
+//
+// Calls that the runtime cannot perform fail with code Unimplemented or InvalidArgument, and the
+// message names the call or field. The socket belongs to root (mode 0600): access to it is access to
+// the node.
+package criserver

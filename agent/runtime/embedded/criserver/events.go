@@ -1,0 +1,138 @@
+package criserver
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+// eventBuffer is the number of events that a slow subscriber may lag behind before its stream ends.
+const eventBuffer = 1024
+
+// eventLog distributes events to subscribers.
+type eventLog struct {
+	mu          sync.Mutex
+	subscribers map[chan *cri.ContainerEventResponse]bool
+	closed      bool
+}
+
+// subscribe returns a channel of events. It is closed if the subscriber is too slow, or the log is
+// closed.
+func (l *eventLog) subscribe() chan *cri.ContainerEventResponse {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := make(chan *cri.ContainerEventResponse, eventBuffer)
+	if l.closed {
+		close(c)
+		return c
+	}
+	if l.subscribers == nil {
+		l.subscribers = map[chan *cri.ContainerEventResponse]bool{}
+	}
+	l.subscribers[c] = true
+	return c
+}
+
+func (l *eventLog) unsubscribe(c chan *cri.ContainerEventResponse) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.subscribers, c)
+}
+
+func (l *eventLog) publish(e *cri.ContainerEventResponse) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.subscribers {
+		select {
+		case c <- e:
+		default:
+			delete(l.subscribers, c)
+			close(c)
+		}
+	}
+}
+
+func (l *eventLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.subscribers {
+		close(c)
+	}
+	l.subscribers, l.closed = nil, true
+}
+
+// hasSubscribers reports whether an event would be delivered, because its content costs calls.
+func (l *eventLog) hasSubscribers() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.subscribers) > 0
+}
+
+// GetContainerEvents implements cri.RuntimeServiceServer.
+func (s *runtimeServer) GetContainerEvents(_ *cri.GetEventsRequest, stream grpc.ServerStreamingServer[cri.ContainerEventResponse]) error {
+	events := s.events.subscribe()
+	defer s.events.unsubscribe(events)
+	if err := stream.SendHeader(nil); err != nil { // the client is subscribed from now on
+		return err
+	}
+	for {
+		select {
+		case <-stream.Context().Done():
+			return status.FromContextError(stream.Context().Err()).Err()
+		case e, ok := <-events:
+			if !ok {
+				return status.Error(codes.Unavailable, "GetContainerEvents: the stream has ended: subscribe again and list the containers")
+			}
+			if err := stream.Send(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// forwardExits publishes the exits of containers until ctx ends.
+func (s *Server) forwardExits(ctx context.Context) {
+	_ = s.runtime.Events(ctx, func(e runtime.ContainerEvent) {
+		if !e.OOM {
+			s.publishContainer(ctx, e.Container, cri.ContainerEventType_CONTAINER_STOPPED_EVENT)
+		}
+	})
+}
+
+// publishContainer publishes an event of a container with the state of its sandbox.
+func (s *Server) publishContainer(ctx context.Context, id string, kind cri.ContainerEventType) {
+	if !s.events.hasSubscribers() {
+		return
+	}
+	s.publishEvent(ctx, id, s.sandboxOf(ctx, id), kind)
+}
+
+// publishSandbox publishes an event of a sandbox.
+func (s *Server) publishSandbox(ctx context.Context, id string, kind cri.ContainerEventType) {
+	if s.events.hasSubscribers() {
+		s.publishEvent(ctx, id, id, kind)
+	}
+}
+
+func (s *Server) publishEvent(ctx context.Context, id, sandbox string, kind cri.ContainerEventType) {
+	at := time.Now().UnixNano()
+	e := &cri.ContainerEventResponse{ContainerId: id, ContainerEventType: kind, CreatedAt: at}
+	if state, err := s.runtime.PodSandboxStatus(ctx, sandbox); err == nil { // not removed meanwhile
+		e.PodSandboxStatus = state
+		e.ContainersStatuses, _ = s.containerStatuses(ctx, sandbox)
+	}
+	s.events.publish(e)
+}
+
+// publishRemoved publishes the removal of a container or sandbox.
+func (s *Server) publishRemoved(id string, sandbox *cri.PodSandboxStatus) {
+	s.events.publish(&cri.ContainerEventResponse{ContainerId: id, ContainerEventType: cri.ContainerEventType_CONTAINER_DELETED_EVENT,
+		CreatedAt: time.Now().UnixNano(), PodSandboxStatus: sandbox})
+}

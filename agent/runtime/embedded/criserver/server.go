@@ -1,0 +1,64 @@
+package criserver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+// Runtime is the part of the embedded runtime that CRI needs.
+type Runtime interface {
+	runtime.Service
+	UpdateContainerResources(ctx context.Context, id string, resources *cri.LinuxContainerResources) error
+	ListPodSandboxStats(ctx context.Context, filter *cri.PodSandboxStatsFilter) ([]*cri.PodSandboxStats, error)
+}
+
+// Server serves CRI for a runtime.
+type Server struct {
+	runtime Runtime
+	podCIDR string // of the runtime's network, "" if it has none
+	grpc    *grpc.Server
+	events  eventLog
+}
+
+// maxMessage is the maximum size of a request in bytes: that of containerd.
+const maxMessage = 16 << 20
+
+// New returns a server for a runtime whose pods have addresses of podCIDR, or "" without network.
+func New(r Runtime, podCIDR string) *Server {
+	s := &Server{runtime: r, podCIDR: podCIDR, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))}
+	cri.RegisterRuntimeServiceServer(s.grpc, &runtimeServer{Server: s})
+	cri.RegisterImageServiceServer(s.grpc, &imageServer{Server: s})
+	return s
+}
+
+// stopTimeout bounds the wait for calls when the server stops.
+const stopTimeout = 5 * time.Second
+
+// Serve serves calls on the socket until ctx ends. It creates the socket and removes it.
+func (s *Server) Serve(ctx context.Context, socket string) error {
+	listener, err := listen(socket)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go s.forwardExits(ctx)
+	stopped := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		late := time.AfterFunc(stopTimeout, s.grpc.Stop)
+		defer late.Stop()
+		s.events.close()
+		s.grpc.GracefulStop()
+	})
+	err = s.grpc.Serve(listener)
+	cancel()
+	<-stopped
+	return errors.Join(err, removeSocket(socket))
+}
