@@ -25,6 +25,7 @@ const (
 // cluster is a running berth up with two virtual nodes.
 type cluster struct {
 	tools      *toolset
+	runtime    string
 	dir        string // for its data, log and reports
 	kubeconfig string
 	kubectl    string // path of a program that behaves like kubectl
@@ -34,7 +35,7 @@ type cluster struct {
 
 // startCluster starts the cluster, waits until its nodes are ready and loads the images.
 func startCluster(ctx context.Context, t *toolset, o options, images string) (*cluster, error) {
-	c := &cluster{tools: t, dir: filepath.Join(t.dir, o.runtime), done: make(chan error, 1)}
+	c := &cluster{tools: t, runtime: o.runtime, dir: filepath.Join(t.dir, o.runtime), done: make(chan error, 1)}
 	data := filepath.Join(c.dir, "data")
 	c.kubeconfig, c.kubectl = filepath.Join(data, "kubeconfig"), filepath.Join(c.dir, "kubectl")
 	if err := os.MkdirAll(data, 0o755); err != nil {
@@ -60,14 +61,14 @@ func startCluster(ctx context.Context, t *toolset, o options, images string) (*c
 		return nil, err
 	}
 	go func() { c.done <- c.process.Wait() }()
-	if err := c.prepare(ctx, o.runtime, images); err != nil {
+	if err := c.prepare(ctx, images); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the cluster (log %s): %w", log.Name(), err), c.stop())
 	}
 	return c, nil
 }
 
 // prepare waits for the nodes and loads the images.
-func (c *cluster) prepare(ctx context.Context, runtime, images string) error {
+func (c *cluster) prepare(ctx context.Context, images string) error {
 	start := time.Now()
 	for !c.ready(ctx) {
 		select {
@@ -82,10 +83,10 @@ func (c *cluster) prepare(ctx context.Context, runtime, images string) error {
 			return fmt.Errorf("two nodes are not ready after %s", startTimeout)
 		}
 	}
-	fmt.Printf("started a cluster on %s in %s: KUBECONFIG=%s\n", runtime, time.Since(start).Round(time.Second), c.kubeconfig)
+	fmt.Printf("started a cluster on %s in %s: KUBECONFIG=%s\n", c.runtime, time.Since(start).Round(time.Second), c.kubeconfig)
 	start = time.Now()
 	load := c.loadEmbedded
-	if runtime == "containerd" {
+	if c.runtime == "containerd" {
 		load = c.loadContainerd
 	}
 	if err := load(ctx, images); err != nil {

@@ -80,18 +80,17 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
-	outcomes, err := runBatches(ctx, c, batches, o.parallel)
+	save := func(map[string]outcome) error { return nil }
+	if o.update || o.focus+o.skip+o.batch == "" {
+		save = func(outcomes map[string]outcome) error { return store(o.runtime, all, outcomes) }
+	}
+	outcomes, err := runBatches(ctx, c, batches, o.parallel, save)
 	if err != nil {
 		return err
 	}
 	if o.keep {
 		fmt.Printf("the cluster runs until Ctrl-C: export KUBECONFIG=%s\n", c.kubeconfig)
 		<-ctx.Done()
-	}
-	if o.update || o.focus+o.skip+o.batch == "" {
-		if err := store(o.runtime, all, outcomes); err != nil {
-			return err
-		}
 	}
 	return report(o.runtime, outcomes, time.Since(start))
 }

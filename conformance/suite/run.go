@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,36 +35,47 @@ const (
 	minimumTime = 15 * time.Minute
 )
 
-// runBatches runs the batches one after another, and each failed spec a second time alone.
-func runBatches(ctx context.Context, c *cluster, batches []batch, parallel int) (map[string]outcome, error) {
-	outcomes := map[string]outcome{}
+// runBatches runs the batches one after another and saves the outcomes of each.
+func runBatches(ctx context.Context, c *cluster, batches []batch, parallel int, save func(map[string]outcome) error) (map[string]outcome, error) {
+	all := map[string]outcome{}
 	for _, b := range batches {
-		n := parallel
-		if b.name == serialBatch {
-			n = 1
-		}
-		results, err := runBatch(ctx, c, b, n)
+		outcomes, err := runTwice(ctx, c, b, parallel)
 		if err != nil {
 			return nil, err
 		}
-		var failed []string
-		for spec, o := range results {
-			outcomes[spec] = o
-			if o.state != statePassed && expectedReason(filepath.Base(c.dir), spec) == "" {
-				failed = append(failed, spec)
-			}
-		}
-		if len(failed) == 0 || len(b.specs) == 1 {
-			continue
-		}
-		again, err := runBatch(ctx, c, batch{b.name + "-again", failed}, 1)
-		if err != nil {
+		if err := save(outcomes); err != nil {
 			return nil, err
 		}
-		for spec, o := range again {
-			o.retried = true
-			outcomes[spec] = o
+		maps.Copy(all, outcomes)
+	}
+	return all, nil
+}
+
+// runTwice runs a batch, and each failed spec a second time alone.
+func runTwice(ctx context.Context, c *cluster, b batch, parallel int) (map[string]outcome, error) {
+	if b.name == serialBatch {
+		parallel = 1
+	}
+	outcomes, err := runBatch(ctx, c, b, parallel)
+	if err != nil {
+		return nil, err
+	}
+	var failed []string
+	for spec, o := range outcomes {
+		if o.state != statePassed && expectedReason(c.runtime, spec) == "" {
+			failed = append(failed, spec)
 		}
+	}
+	if len(failed) == 0 || len(b.specs) == 1 {
+		return outcomes, nil
+	}
+	again, err := runBatch(ctx, c, batch{b.name + "-again", failed}, 1)
+	if err != nil {
+		return nil, err
+	}
+	for spec, o := range again {
+		o.retried = true
+		outcomes[spec] = o
 	}
 	return outcomes, nil
 }
