@@ -161,10 +161,17 @@ func printProgress(r io.Reader, total int) {
 			}
 		case state != "":
 			count++
-			fmt.Printf("[%d/%d] %-7s %6ss %s\n", count, total, state, seconds, line)
+			fmt.Printf("[%d/%d] %-7s %6ss %s\n", count, total, state, seconds, specOf(line))
 			state = ""
 		}
 	}
+}
+
+// specOf returns the name of a spec in a line of ginkgo's output, which has labels at its end and, for a
+// failed spec, the failed node.
+func specOf(line string) string {
+	name, _, _ := strings.Cut(line, "[Conformance]")
+	return strings.Replace(name, "[It] ", "", 1) + "[Conformance]"
 }
 
 // parseReport returns the outcomes of specs from ginkgo's report in JSON.

@@ -106,3 +106,11 @@ func TestParseLibraries(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestSpecOf(t *testing.T) {
+	for _, line := range []string{nodeSpec, nodeSpec + " [sig-node, Conformance]", "[sig-node] Pods [It] should be (a) b [Conformance] [sig-node, Conformance]"} {
+		if got := specOf(line); got != nodeSpec {
+			t.Errorf("%q is %q", line, got)
+		}
+	}
+}
