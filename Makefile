@@ -5,7 +5,7 @@ GO ?= go
 # Packages with goroutines: make race covers them.
 SHELLS = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
 
-.PHONY: help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods fuzz-parity bench-parity bench-descheduler e2e-kube fmt
+.PHONY: help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,10 @@ bench-descheduler: ## the descheduler part of bench-parity (ARGS=-quick, -help)
 
 e2e-kube: ## Berth components on the real kube-apiserver and etcd (ARGS="-only descheduler")
 	cd parity && CGO_ENABLED=0 $(GO) run ./cluster $(ARGS)
+
+RUNTIME ?= embedded
+conformance: ## Kubernetes' conformance suite, needs root (FOCUS=, SKIP=, BATCH=, RUNTIME=)
+	CGO_ENABLED=0 $(GO) run ./conformance/suite -runtime '$(RUNTIME)' -focus '$(FOCUS)' -skip '$(SKIP)' -batch '$(BATCH)' $(ARGS)
 
 fmt: ## formats all Go files
 	gofmt -w $$(git ls-files '*.go')

@@ -66,6 +66,7 @@ var components = []component{
 	{"engine/model", 0, "pods, nodes, volumes and selectors as values"},
 	{"engine/order", 0, "comparisons of times and booleans that state machines share"},
 	{"bench", unlayered, "benchmarks of decisions, node pressure and the embedded runtime"},
+	{"conformance/suite", unlayered, "runs Kubernetes' conformance suite: builds it, packs stand-in images, starts a cluster"},
 	{"e2e", unlayered, "tests of the built binary"},
 	{"internal/archtest", unlayered, "tests of the rules on this page"},
 	{"internal/testkit", unlayered, "what tests share"},

@@ -17,12 +17,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// File is a regular file of an image, or a symbolic link if Link is set.
+// File is a regular file of an image, a symbolic link if Link is set, or a directory if Dir is set.
 type File struct {
 	Path string // absolute, slash-separated; parents are created
-	Mode int64  // permission bits
+	Mode int64  // permission bits, including setuid, setgid and sticky
 	Data []byte
 	Link string // target of a symbolic link
+	Dir  bool
 }
 
 // Spec describes an image.
@@ -71,13 +72,18 @@ func buildLayer(files []File) (v1.Layer, error) {
 			return nil, err
 		}
 		header := &tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(f.Path, "/"), Mode: f.Mode, Size: int64(len(f.Data)), ModTime: time.Unix(0, 0)}
-		if f.Link != "" {
+		switch {
+		case f.Link != "":
 			header.Typeflag, header.Linkname, header.Size, header.Mode = tar.TypeSymlink, f.Link, 0, 0o777
+		case f.Dir:
+			header.Typeflag, header.Size = tar.TypeDir, 0
+			header.Name += "/"
+			made[f.Path] = true
 		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, fmt.Errorf("file %q: %w", f.Path, err)
 		}
-		if f.Link != "" {
+		if f.Link != "" || f.Dir {
 			continue
 		}
 		if _, err := w.Write(f.Data); err != nil {

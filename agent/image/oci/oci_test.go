@@ -15,7 +15,7 @@ import (
 func spec() oci.Spec {
 	return oci.Spec{Layers: [][]oci.File{
 		{{Path: "/bin/busybox", Mode: 0o755, Data: []byte("shell")}, {Path: "/bin/sh", Link: "busybox"}},
-		{{Path: "/bin/busybox", Mode: 0o700, Data: []byte("another shell")}, {Path: "/etc/deep/file", Mode: 0o600}},
+		{{Path: "/bin/busybox", Mode: 0o700, Data: []byte("another shell")}, {Path: "/etc/deep/file", Mode: 0o600}, {Path: "/tmp", Dir: true, Mode: 0o1777}, {Path: "/tmp/own", Mode: 0o4755}},
 	}, Entrypoint: []string{"/bin/sh"}, Env: []string{"A=b"}, User: "1000", WorkingDir: "/tmp"}
 }
 
@@ -60,7 +60,7 @@ func TestImageContents(t *testing.T) {
 		}
 		files[h.Name] = h.FileInfo().Mode().String() + " " + h.Linkname + string(text)
 	}
-	for name, want := range map[string]string{"bin": "drwxr-xr-x ", "bin/busybox": "-rwx------ another shell", "bin/sh": "Lrwxrwxrwx busybox", "etc/deep/file": "-rw------- "} {
+	for name, want := range map[string]string{"bin": "drwxr-xr-x ", "bin/busybox": "-rwx------ another shell", "bin/sh": "Lrwxrwxrwx busybox", "etc/deep/file": "-rw------- ", "tmp": "dtrwxrwxrwx ", "tmp/own": "urwxr-xr-x "} {
 		if files[strings.TrimSuffix(name, "/")] != want && files[name+"/"] != want {
 			t.Errorf("%s is %q, want %q; all: %q", name, files[name], want, files)
 		}

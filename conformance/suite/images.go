@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/runtime/pause"
+)
+
+// testImages is the repository of the suite's images.
+const testImages = "registry.k8s.io/e2e-test-images/"
+
+// environment is that of all images.
+var environment = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+
+// packImages writes an archive with a stand-in for each image of the conformance specs and returns its path.
+func packImages(ctx context.Context, t *toolset) (string, error) {
+	start := time.Now()
+	specs, err := imageSpecs(ctx, t)
+	if err != nil {
+		return "", fmt.Errorf("packing images: %w", err)
+	}
+	tagged := map[name.Tag]v1.Image{}
+	for _, names := range sortedKeys(specs) {
+		tag, err := name.NewTag(names)
+		if err != nil {
+			return "", err
+		}
+		if tagged[tag], err = oci.Build(specs[names]); err != nil {
+			return "", fmt.Errorf("packing %s: %w", names, err)
+		}
+	}
+	archive := filepath.Join(t.dir, "images.tar")
+	if err := tarball.MultiWriteToFile(archive, tagged); err != nil {
+		return "", fmt.Errorf("writing %s: %w", archive, err)
+	}
+	fmt.Printf("packed %d images in %s\n", len(tagged), time.Since(start).Round(time.Second))
+	return archive, nil
+}
+
+// imageSpecs returns the images by name.
+func imageSpecs(ctx context.Context, t *toolset) (map[string]oci.Spec, error) {
+	base, err := baseFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	clients, err := clientPrograms(ctx)
+	if err != nil {
+		return nil, err
+	}
+	agnhost, err := agnhostFiles(t)
+	if err != nil {
+		return nil, err
+	}
+	network := [][]oci.File{base, clients, agnhost}
+	server := oci.Spec{Layers: network, Entrypoint: []string{"/agnhost"}, Cmd: []string{"pause"}, Env: environment, WorkingDir: "/"}
+	images := map[string]oci.Spec{
+		testImages + "agnhost:2.63.0":          server,
+		testImages + "agnhost:2.55":            server,
+		testImages + "busybox:1.37.0-1":        {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: environment},
+		testImages + "nonroot:1.5":             {Layers: [][]oci.File{base}, Cmd: []string{"sh"}, Env: environment, User: "1234"},
+		testImages + "glibc-dns-testing:2.0.0": {Layers: append(network, []oci.File{{Path: "/results", Dir: true, Mode: 0o755}}), Cmd: []string{"bash"}, Env: environment},
+	}
+	for _, add := range []func(*toolset, oci.Spec) (map[string]oci.Spec, error){webServers, escalation, apiServers, pauseImages} {
+		more, err := add(t, server)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(images, more)
+	}
+	return images, nil
+}
+
+// agnhostFiles returns the suite's general test program and what its image has besides.
+func agnhostFiles(t *toolset) ([]oci.File, error) {
+	files := []oci.File{
+		{Path: "/agnhost-2", Link: "agnhost"},
+		{Path: "/uploads", Dir: true, Mode: 0o755},
+		{Path: "/var/registry", Dir: true, Mode: 0o755},
+		// The group is tested as a supplementary group that the image defines.
+		{Path: "/etc/passwd", Mode: 0o644, Data: []byte(accounts + "user-defined-in-image:x:1000:1000::/home:/bin/sh\n")},
+		{Path: "/etc/group", Mode: 0o644, Data: []byte(groups + "user-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n")},
+	}
+	certificates := filepath.Join(t.source, "test", "images", "agnhost", "porter")
+	for to, from := range map[string]string{
+		"/localhost.crt": filepath.Join(certificates, "localhost.crt"),
+		"/localhost.key": filepath.Join(certificates, "localhost.key"),
+	} {
+		f, err := fileFrom(to, from, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	program, err := fileFrom("/agnhost", t.agnhost, 0o755)
+	return append(files, program), err
+}
+
+// webServers returns the images that serve files. agnhost serves the root directory.
+func webServers(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
+	images := map[string]oci.Spec{}
+	for _, n := range []string{"kitten", "nautilus"} {
+		html := filepath.Join(t.source, "test", "images", n, "html")
+		spec := server
+		var pages []oci.File
+		for _, file := range []string{"data.json", n + ".jpg"} {
+			f, err := fileFrom("/"+file, filepath.Join(html, file), 0o644)
+			if err != nil {
+				return nil, err
+			}
+			pages = append(pages, f)
+		}
+		spec.Layers = append(server.Layers[:len(server.Layers):len(server.Layers)], pages)
+		spec.Cmd = []string{"test-webserver"}
+		images[testImages+n+":1.8"] = spec
+	}
+	nginx := server
+	nginx.Layers = append(server.Layers[:len(server.Layers):len(server.Layers)], []oci.File{{Path: "/index.html", Mode: 0o644, Data: []byte("<h1>Welcome to nginx!</h1>\n")}})
+	nginx.Cmd = []string{"test-webserver"}
+	images[testImages+"nginx:1.15-4"], images[testImages+"nginx:1.27-0"] = nginx, nginx
+	return images, nil
+}
+
+// escalation returns the image of a program with the setuid and setgid bits that prints its effective user.
+func escalation(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
+	program, err := fileFrom("/usr/local/bin/nnp", t.agnhost, 0o6755)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]oci.Spec{testImages + "nonewprivs:1.4": {
+		Layers: [][]oci.File{server.Layers[0], {program}}, Cmd: []string{"nnp", "nonewprivs"}, Env: environment}}, nil
+}
+
+// apiServers returns the images of the aggregated API server and of its etcd.
+func apiServers(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
+	etcd, err := fileFrom("/usr/local/bin/etcd", t.etcd, 0o755)
+	if err != nil {
+		return nil, err
+	}
+	sample, err := fileFrom("/sample-apiserver", t.sampleAPIServer, 0o755)
+	return map[string]oci.Spec{
+		"registry.k8s.io/etcd:3.6.8-0":         {Layers: [][]oci.File{server.Layers[0], {etcd}}, Cmd: []string{"etcd"}, Env: environment},
+		testImages + "sample-apiserver:1.29.2": {Layers: [][]oci.File{server.Layers[0], {sample}}, Entrypoint: []string{"/sample-apiserver"}, Env: environment},
+	}, err
+}
+
+// pauseImages returns the images of containers that only wait. containerd uses one for the sandboxes of pods.
+func pauseImages(*toolset, oci.Spec) (map[string]oci.Spec, error) {
+	program, err := pause.Program()
+	if err != nil {
+		return nil, err
+	}
+	spec := oci.Spec{Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}}}, Entrypoint: []string{"/pause"}, Env: environment, User: "65535:65535"}
+	images := map[string]oci.Spec{}
+	for _, tag := range []string{"3.10", "3.10.1", "3.10.2"} {
+		images["registry.k8s.io/pause:"+tag] = spec
+	}
+	return images, nil
+}
+
+// fileFrom returns a file of an image with the data of a file of this machine.
+func fileFrom(to, from string, mode int64) (oci.File, error) {
+	data, err := os.ReadFile(from)
+	return oci.File{Path: to, Mode: mode, Data: data}, err
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// options are the flags of the command.
+type options struct {
+	runtime     string
+	focus, skip string
+	batch       string
+	berth       string
+	dir         string
+	parallel    int
+	update      bool
+	keep        bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.runtime, "runtime", "embedded", "container runtime: embedded or containerd")
+	flag.StringVar(&o.focus, "focus", "", "regular expression: run only specs whose names match")
+	flag.StringVar(&o.skip, "skip", "", "regular expression: do not run specs whose names match")
+	flag.StringVar(&o.batch, "batch", "", "comma-separated batches to run, for example node,apps,serial (default all)")
+	flag.StringVar(&o.berth, "berth", "", "path of the berth binary (default: built from this module)")
+	flag.StringVar(&o.dir, "dir", filepath.Join(os.TempDir(), fmt.Sprintf("berth-conformance-%d", os.Getuid())), "directory for binaries, images, the cluster and reports")
+	flag.IntVar(&o.parallel, "parallel", 4, "specs that run at the same time")
+	flag.BoolVar(&o.update, "update", false, "store the results although -focus, -skip or -batch is set")
+	flag.BoolVar(&o.keep, "keep", false, "keep the cluster until Ctrl-C")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop has run
+	}
+}
+
+// run builds, starts the cluster, runs the specs and writes the table.
+func run(ctx context.Context, o options) (err error) {
+	start := time.Now()
+	if _, ok := runtimes[o.runtime]; !ok {
+		return fmt.Errorf("-runtime %q: must be embedded or containerd", o.runtime)
+	}
+	if os.Getuid() != 0 {
+		return errors.New("virtual nodes need root")
+	}
+	tools, err := buildTools(ctx, o)
+	if err != nil {
+		return err
+	}
+	all, err := specNames(tools.source)
+	if err != nil {
+		return err
+	}
+	selected, err := selectSpecs(all, o.focus, o.skip)
+	if err != nil {
+		return err
+	}
+	batches, err := splitBatches(selected, o.batch)
+	if err != nil {
+		return err
+	}
+	images, err := packImages(ctx, tools)
+	if err != nil {
+		return err
+	}
+	c, err := startCluster(ctx, tools, o, images)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.stop()) }()
+	save := func(map[string]outcome) error { return nil }
+	if o.update || o.focus+o.skip+o.batch == "" {
+		save = func(outcomes map[string]outcome) error { return store(o.runtime, all, outcomes) }
+	}
+	outcomes, err := runBatches(ctx, c, batches, o.parallel, save)
+	if err != nil {
+		return err
+	}
+	if o.keep {
+		fmt.Printf("the cluster runs until Ctrl-C: export KUBECONFIG=%s\n", c.kubeconfig)
+		<-ctx.Done()
+	}
+	return report(o.runtime, outcomes, time.Since(start))
+}
+
+// report prints what failed, and returns an error if a spec failed that expected.go does not list.
+func report(runtime string, outcomes map[string]outcome, took time.Duration) error {
+	passed, unexpected := 0, []string{}
+	for _, name := range sortedKeys(outcomes) {
+		o := outcomes[name]
+		reason := expectedReason(runtime, name)
+		switch {
+		case o.state == statePassed:
+			passed++
+			if reason != "" {
+				fmt.Printf("passed, but listed in expected.go: %s\n", name)
+			}
+		case reason != "":
+			fmt.Printf("%s, as expected: %s\n    %s\n", o.state, name, reason)
+		default:
+			unexpected = append(unexpected, name)
+			fmt.Printf("%s: %s\n    %s\n", o.state, name, o.message)
+		}
+	}
+	fmt.Printf("%d of %d specs passed on %s in %s\n", passed, len(outcomes), runtime, took.Round(time.Second))
+	if len(unexpected) > 0 {
+		return fmt.Errorf("%d specs failed unexpectedly:\n  %s", len(unexpected), strings.Join(unexpected, "\n  "))
+	}
+	return nil
+}

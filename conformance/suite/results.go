@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// result is a stored outcome of a spec.
+type result struct {
+	date string // 2006-01-02
+	outcome
+}
+
+// notRun is the state of a spec without a result.
+const notRun = "notrun"
+
+// store merges outcomes into the results of a runtime and writes the document.
+func store(runtime string, specs []string, outcomes map[string]outcome) error {
+	dir, err := suiteDir(context.Background()) // results are stored although the run was interrupted
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "results", runtime+".txt")
+	results, err := readResults(path)
+	if err != nil {
+		return err
+	}
+	date := time.Now().UTC().Format(time.DateOnly)
+	for spec, o := range outcomes {
+		results[spec] = result{date, o}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, []byte(formatResults(specs, results)), 0o644); err != nil {
+		return err
+	}
+	all, err := readAllResults(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	document := filepath.Join(dir, "..", "..", "docs", "reference", "conformance.md")
+	if err := os.WriteFile(document, []byte(generatedLine+documentText(all)), 0o644); err != nil {
+		return err
+	}
+	fmt.Printf("wrote %s and docs/reference/conformance.md\n", path)
+	return nil
+}
+
+// formatResults returns one line for each spec: date, state and name, and the message of a failure.
+func formatResults(specs []string, results map[string]result) string {
+	var b strings.Builder
+	for _, spec := range specs {
+		r, ok := results[spec]
+		if !ok {
+			r = result{date: "-", outcome: outcome{state: notRun}}
+		}
+		state := r.state
+		if r.retried {
+			state += "-alone"
+		}
+		fmt.Fprintf(&b, "%s\t%s\t%s", r.date, state, spec)
+		if r.message != "" {
+			fmt.Fprintf(&b, "\t%s", r.message)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// parseResults reads what formatResults writes, without specs that did not run.
+func parseResults(text string) (map[string]result, error) {
+	results := map[string]result{}
+	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		if line == "" {
+			continue
+		}
+		fields := strings.SplitN(line, "\t", 4)
+		if len(fields) < 3 {
+			return nil, fmt.Errorf("line %d: %q: must have date, state and spec", i+1, line)
+		}
+		if fields[1] == notRun {
+			continue
+		}
+		state, retried := strings.CutSuffix(fields[1], "-alone")
+		r := result{fields[0], outcome{state: state, retried: retried}}
+		if len(fields) == 4 {
+			r.message = fields[3]
+		}
+		results[fields[2]] = r
+	}
+	return results, nil
+}
+
+// readResults reads a file of results; a missing file has none.
+func readResults(path string) (map[string]result, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]result{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	results, err := parseResults(string(data))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return results, nil
+}
+
+// runtimeResults has the stored results of a runtime and the names of all specs.
+type runtimeResults struct {
+	runtime string
+	specs   []string
+	results map[string]result
+}
+
+// readAllResults reads the results of all runtimes that have been tested.
+func readAllResults(dir string) ([]runtimeResults, error) {
+	var all []runtimeResults
+	for _, runtime := range sortedKeys(runtimes) {
+		path := filepath.Join(dir, runtime+".txt")
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		r := runtimeResults{runtime: runtime}
+		if r.results, err = parseResults(string(data)); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+			r.specs = append(r.specs, strings.Split(line, "\t")[2])
+		}
+		slices.Sort(r.specs)
+		all = append(all, r)
+	}
+	return all, nil
+}

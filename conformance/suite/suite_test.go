@@ -1,0 +1,116 @@
+package main
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/internal/testkit/reference"
+)
+
+const (
+	nodeSpec   = "[sig-node] Pods should be (a) b [Conformance]"
+	appsSpec   = "[sig-apps] Job should run [Conformance]"
+	serialSpec = "[sig-apps] DaemonSet [Serial] should run [Conformance]"
+)
+
+func TestConformanceReference(t *testing.T) {
+	all, err := readAllResults("results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference.Check(t, "conformance.md", documentText(all))
+}
+
+func TestSpecNames(t *testing.T) {
+	got, err := parseSpecNames([]byte("- codename: '[sig-b] x\n    y [Conformance]'\n- codename: '[sig-a] z [Conformance]'\n- codename: '[sig-a] z [Conformance]'\n"))
+	if err != nil || !reflect.DeepEqual(got, []string{"[sig-a] z [Conformance]", "[sig-b] x y [Conformance]"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestSelectSpecs(t *testing.T) {
+	all := []string{appsSpec, serialSpec, nodeSpec}
+	if got, err := selectSpecs(all, "sig-apps", "Serial"); err != nil || !reflect.DeepEqual(got, []string{appsSpec}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, c := range [][2]string{{"(", ""}, {"", "("}, {"sig-none", ""}} {
+		if _, err := selectSpecs(all, c[0], c[1]); err == nil || !strings.Contains(err.Error(), "-focus") && !strings.Contains(err.Error(), "-skip") {
+			t.Errorf("focus %q, skip %q: %v, want an error with the flag", c[0], c[1], err)
+		}
+	}
+}
+
+// Specs that need the cluster for themselves run last.
+func TestSplitBatches(t *testing.T) {
+	all := []string{serialSpec, nodeSpec, appsSpec}
+	got, err := splitBatches(all, "")
+	if want := []batch{{"apps", []string{appsSpec}}, {"node", []string{nodeSpec}}, {"serial", []string{serialSpec}}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	if got, err = splitBatches(all, "serial,node"); err != nil || len(got) != 2 || got[0].name != "serial" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err = splitBatches(all, "nodes"); err == nil || !strings.Contains(err.Error(), "apps, node, serial") {
+		t.Errorf("%v, want an error with the batches", err)
+	}
+}
+
+func TestFocusOf(t *testing.T) {
+	focus := regexp.MustCompile(focusOf([]string{nodeSpec, appsSpec}))
+	if !focus.MatchString(nodeSpec) || !focus.MatchString(appsSpec) || focus.MatchString(serialSpec) || focus.MatchString(nodeSpec+" twice") {
+		t.Errorf("%s matches the wrong specs", focus)
+	}
+}
+
+func TestParseReport(t *testing.T) {
+	report := `[{"SpecReports": [
+		{"ContainerHierarchyTexts": ["[sig-node] Pods"], "LeafNodeText": "should be (a) b [Conformance]", "State": "passed"},
+		{"ContainerHierarchyTexts": ["[sig-apps] Job"], "LeafNodeText": "should run [Conformance]", "State": "failed", "Failure": {"Message": "two\n  lines"}},
+		{"ContainerHierarchyTexts": ["other"], "LeafNodeText": "spec", "State": "passed"},
+		{"ContainerHierarchyTexts": ["[sig-apps] DaemonSet [Serial]"], "LeafNodeText": "should run [Conformance]", "State": "skipped"}]}]`
+	got, err := parseReport([]byte(report), []string{nodeSpec, appsSpec, serialSpec})
+	want := map[string]outcome{nodeSpec: {state: statePassed}, appsSpec: {state: stateFailed, message: "two lines"},
+		serialSpec: {state: "missing", message: "the batch ended before the spec ran"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestResultsAreReadAsWritten(t *testing.T) {
+	results := map[string]result{nodeSpec: {"2026-01-02", outcome{state: statePassed, retried: true}}, appsSpec: {"2026-01-03", outcome{state: "timedout", message: "a <b>"}}}
+	got, err := parseResults(formatResults([]string{appsSpec, nodeSpec, serialSpec}, results))
+	if err != nil || !reflect.DeepEqual(got, results) {
+		t.Errorf("%+v, %v, want %+v", got, err, results)
+	}
+	if _, err := parseResults("2026-01-02 passed\n"); err == nil || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("%v, want an error with the line", err)
+	}
+}
+
+func TestDocument(t *testing.T) {
+	text := documentText([]runtimeResults{{runtime: "embedded", specs: []string{appsSpec, serialSpec, nodeSpec}, results: map[string]result{
+		nodeSpec: {"2026-01-02", outcome{state: statePassed, retried: true}}, appsSpec: {"2026-01-03", outcome{state: stateFailed, message: "a <b>"}}}}})
+	for _, want := range []string{"| apps | 0 of 2, 1 not run |", "| node | 1 of 1 |", "| all | 1 of 3, 1 not run |", "| date of the run | 2026-01-02 to 2026-01-03 |",
+		"| passed only alone | 1 |", "| " + appsSpec + " | Not explained yet. The suite reports: a &lt;b&gt; |"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the document lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestParseLibraries(t *testing.T) {
+	got := parseLibraries("\tlinux-vdso.so.1 (0x0)\n\tlibc.so.6 => /lib/x/libc.so.6 (0x1)\n\t/lib64/ld.so.2 (0x2)\n")
+	if !reflect.DeepEqual(got, []string{"/lib/x/libc.so.6", "/lib64/ld.so.2"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestSpecOf(t *testing.T) {
+	for _, line := range []string{nodeSpec, nodeSpec + " [sig-node, Conformance]", "[sig-node] Pods [It] should be (a) b [Conformance] [sig-node, Conformance]"} {
+		if got := specOf(line); got != nodeSpec {
+			t.Errorf("%q is %q", line, got)
+		}
+	}
+}
