@@ -52,9 +52,12 @@ var isLongRunningResource = genericfilters.BasicLongRunningRequestCheck(
 	sets.NewString("attach", "exec", "proxy", "log", "portforward"),
 )
 
-// isLongRunning reports whether a request is exempt from the limits on requests in flight: watches
-// and streams, and health checks, which must not be rejected with 429.
+// isLongRunning reports whether a request is exempt from the limits on requests in flight: watches,
+// streams and snapshots, and health checks, which must not be rejected with 429.
 func isLongRunning(r *http.Request, info *request.RequestInfo) bool {
+	if r.URL.Path == SnapshotPath {
+		return true
+	}
 	switch path, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); path {
 	case "healthz", "livez", "readyz":
 		return true

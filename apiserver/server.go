@@ -145,6 +145,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	if err := s.serveIssuerDiscovery(); err != nil {
 		return err
 	}
+	s.serveSnapshot()
 	storages, err := s.installKinds(table, set, c.RESTOptionsGetter)
 	if err != nil {
 		return err

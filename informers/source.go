@@ -132,6 +132,10 @@ func (f *Source) Take(next []scheduling.Event) []scheduling.Event {
 	return out
 }
 
+// Conversions returns the number of specifications and labels that converted pods share, and their
+// approximate memory.
+func (f *Source) Conversions() (entries, bytes int) { return f.converter.Usage() }
+
 // ConvertPod converts a pod that was read outside the watch.
 func (f *Source) ConvertPod(p *corev1.Pod) *model.Pod { return f.converter.Pod(p) }
 

@@ -40,6 +40,7 @@ func ValidatePod(pod *corev1.Pod) field.ErrorList {
 	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
 		c.forbidden(path.Child("nodeName"), "cannot be set until all schedulingGates have been cleared")
 	}
+	c.termLimits(&pod.Spec, nil, path)
 	c.seccompAnnotationsMatchFields(pod.Annotations, path)
 	c.appArmorAnnotationsMatchFields(pod.Annotations, path)
 	return c.errs

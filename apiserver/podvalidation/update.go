@@ -50,6 +50,7 @@ func ValidatePodUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 		!u.deadline(path.Child("activeDeadlineSeconds")) {
 		return u.errs
 	}
+	u.termLimits(&newPod.Spec, &oldPod.Spec, path)
 	u.tolerationsOnlyAdded(path.Child("tolerations"))
 	u.gatesOnlyRemoved(path.Child("schedulingGates"))
 	if equality.Semantic.DeepEqual(newPod.Spec, oldPod.Spec) {

@@ -23,12 +23,16 @@ type Backend struct {
 	compactor etcd3.Compactor
 	// newWatcher opens a separate watch stream.
 	newWatcher func() clientv3.Watcher
-	spaceError func() error // why etcd rejects writes; nil if unknown
+	spaceError func() error // why etcd or its file system rejects writes; nil if unknown
+	space      *spaceGuard  // nil for an external etcd
 	closers    []func()
 }
 
-// newBackend starts compaction. onClose is called last when the backend closes.
-func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, onClose func()) *Backend {
+// newBackend starts compaction. guard may be nil. onClose is called last when the backend closes.
+func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, guard *spaceGuard, onClose func()) *Backend {
+	if guard != nil {
+		client.KV = spaceKV{client.KV, guard}
+	}
 	// The tracker adds the latency of etcd to request metrics and traces.
 	client.KV = sizeLimitKV{etcd3.NewETCDLatencyTracker(client.KV)}
 	compactor := etcd3.NewCompactor(client, compactInterval, clock.RealClock{}, nil)
@@ -36,6 +40,7 @@ func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, onClos
 		client:     wrapClient(client),
 		compactor:  compactor,
 		newWatcher: watcher,
+		space:      guard,
 		closers:    []func(){compactor.Stop, func() { _ = client.Close() }, onClose},
 	}
 }

@@ -47,9 +47,23 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 	if err != nil {
 		return nil, err
 	}
-	server, err := startMember(ctx, filepath.Join(dir, "etcd"), quota)
+	b, err := openLocked(ctx, dir, quota, statfs, func() { _ = lock.Close() })
 	if err != nil {
 		_ = lock.Close()
+	}
+	return b, err
+}
+
+// openLocked opens the store in dir, whose lock unlock releases. measure returns the usage of its file
+// system.
+func openLocked(ctx context.Context, dir string, quota int64, measure func(string) (usage, error), unlock func()) (*Backend, error) {
+	guard := newSpaceGuard(dir, measure, time.Now)
+	member := filepath.Join(dir, "etcd")
+	if err := guard.prepareStart(fileutil.Exist(databasePath(member))); err != nil {
+		return nil, err
+	}
+	server, err := startMember(ctx, member, quota)
+	if err != nil {
 		return nil, err
 	}
 	enableWatchProgress(ctx, version.Version)
@@ -58,16 +72,17 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 	if err := d.reclaim(ctx); err != nil {
 		klog.ErrorS(err, "Failed to defragment the store")
 	}
-	defragCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { d.run(defragCtx) })
-	b := newBackend(v3client.New(server), watcher, func() {
+	wg.Go(func() { d.run(background) })
+	wg.Go(func() { guard.run(background) })
+	b := newBackend(v3client.New(server), watcher, guard, func() {
 		stop()
 		wg.Wait()
 		server.Stop()
-		_ = lock.Close()
+		unlock()
 	})
-	b.spaceError = d.spaceError
+	b.spaceError = func() error { return errors.Join(d.spaceError(), guard.check()) }
 	return b, nil
 }
 
@@ -93,14 +108,16 @@ func Lock(dir string) (*fileutil.LockedFile, error) {
 }
 
 func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.EtcdServer, error) {
-	cfg, err := memberConfig(dir, quota)
+	logs := newEtcdLog(filepath.Dir(dir))
+	cfg, err := memberConfig(dir, quota, logs.logger())
 	if err != nil {
 		return nil, err
 	}
 	server, err := openMember(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("opening the store in %s: %w", dir, err)
+		return nil, err
 	}
+	logs.started.Store(true)
 	server.Start()
 	select {
 	case <-server.ReadyNotify():
@@ -114,26 +131,32 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 	}
 }
 
-// openMember opens the store. etcd panics if files are damaged; openMember returns the panic as an
-// error.
+// maxCheckedBytes is the size of a database up to which it is checked at each start. A larger one
+// takes more than a second.
+const maxCheckedBytes = 256 << 20
+
+// openMember opens the store. etcd panics if files are damaged, partly in goroutines, where the panic
+// ends the process. openMember checks the database before, and returns a panic as an error.
 func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("its files are damaged (%v): restore them from a backup, or use another --data-dir", r)
-		}
-	}()
-	return etcdserver.NewServer(cfg)
+	if info, statErr := os.Stat(databasePath(cfg.DataDir)); statErr == nil && info.Size() <= maxCheckedBytes {
+		err = recovered(func() error { return checkDatabase(databasePath(cfg.DataDir)) })
+	}
+	if err == nil {
+		err = recovered(func() error {
+			server, err = etcdserver.NewServer(cfg)
+			return err
+		})
+	}
+	if err != nil {
+		dir := filepath.Dir(cfg.DataDir)
+		return nil, fmt.Errorf("opening the store in %s: %w: run `berth server check %s`, and restore a snapshot with `berth snapshot restore`, or use another --data-dir", dir, err, dir)
+	}
+	return server, nil
 }
 
 // memberConfig returns the configuration of a single-member cluster without network clients.
-func memberConfig(dir string, quota int64) (config.ServerConfig, error) {
+func memberConfig(dir string, quota int64, logger *zap.Logger) (config.ServerConfig, error) {
 	urls, err := types.NewURLs([]string{peerURL})
-	if err != nil {
-		return config.ServerConfig{}, err
-	}
-	logs := zap.NewProductionConfig()
-	logs.Level.SetLevel(zap.ErrorLevel)
-	logger, err := logs.Build()
 	if err != nil {
 		return config.ServerConfig{}, err
 	}

@@ -54,5 +54,5 @@ func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 		return nil, fmt.Errorf("etcd at %s does not respond (--etcd-servers): %w", strings.Join(at.Servers, ","), err)
 	}
 	feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
-	return newBackend(client, func() clientv3.Watcher { return clientv3.NewWatcher(client) }, func() {}), nil
+	return newBackend(client, func() clientv3.Watcher { return clientv3.NewWatcher(client) }, nil, func() {}), nil
 }

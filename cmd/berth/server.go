@@ -50,6 +50,7 @@ creates in each namespace.`,
 	}
 	addServerFlags(cmd.Flags(), &o)
 	settings.AddFlag(cmd.Flags(), &configs)
+	cmd.AddCommand(serverCheckCommand())
 	return cmd
 }
 

@@ -14,6 +14,9 @@ import (
 // bytes, a rejection with many reasons some thousand.
 const decisionCacheSize = 2000
 
+// decisionCacheBytes bounds the specifications of the pods in a ring.
+const decisionCacheBytes = 8 << 20
+
 // decisionCache keeps the latest decisions. They are formatted only on request. Rejections and
 // placements have separate rings, so that a burst of placements does not evict the reasons why
 // other pods are pending.
@@ -24,8 +27,8 @@ type decisionCache struct {
 
 // ring holds the latest traces, ordered by effect ID.
 type ring struct {
-	list []trace
-	next int // next position once the list is full
+	list  []trace
+	bytes int // approximate memory of the specifications
 }
 
 // trace is one effect and its outcome.
@@ -65,6 +68,13 @@ func (t *decisionCache) onExecuted(now time.Time, e scheduling.Effect, o schedul
 	}
 }
 
+// usage returns the number of traces and the approximate memory of their specifications.
+func (t *decisionCache) usage() (entries, bytes int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.unplaced.list) + len(t.placed.list), t.unplaced.bytes + t.placed.bytes
+}
+
 // ringFor returns the pod of an effect and the ring that stores it. The ring is nil for effects that say
 // nothing new about the pod.
 func (t *decisionCache) ringFor(e scheduling.Effect) (*model.Pod, *ring) {
@@ -94,16 +104,24 @@ func (t *decisionCache) ringFor(e scheduling.Effect) (*model.Pod, *ring) {
 }
 
 func (r *ring) add(t trace) {
-	if len(r.list) < decisionCacheSize {
-		r.list = append(r.list, t)
-		return
+	r.list = append(r.list, t)
+	r.bytes += t.specBytes()
+	for len(r.list) > decisionCacheSize || r.bytes > decisionCacheBytes && len(r.list) > 1 {
+		r.bytes -= r.list[0].specBytes()
+		r.list[0] = trace{}
+		r.list = r.list[1:]
 	}
-	r.list[r.next] = t
-	r.next = (r.next + 1) % decisionCacheSize
+}
+
+func (t *trace) specBytes() int {
+	if t.pod == nil || t.pod.Spec == nil {
+		return 0
+	}
+	return t.pod.Spec.Bytes()
 }
 
 // at returns the i-th oldest trace.
-func (r *ring) at(i int) *trace { return &r.list[(r.next+i)%len(r.list)] }
+func (r *ring) at(i int) *trace { return &r.list[i] }
 
 // find returns the trace of an effect, or nil.
 func (r *ring) find(id uint64) *trace {

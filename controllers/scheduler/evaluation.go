@@ -11,6 +11,9 @@ import (
 // maxPendingSpecs is the number of pod specifications that are counted before flush.
 const maxPendingSpecs = 1000
 
+// maxPendingBytes is the memory of these specifications.
+const maxPendingBytes = 8 << 20
+
 // evaluations counts which plugins had something to evaluate for the pods that
 // were decided. Counting costs one map entry per decision. The plugins
 // are computed per specification when the metric is read.
@@ -21,6 +24,7 @@ type evaluations struct {
 	count    *prometheus.CounterVec
 	profiles map[string]*framework.Config
 	pending  map[*model.PodSpec]uint64
+	bytes    int // approximate memory of the keys of pending
 }
 
 func newEvaluations(profiles []framework.Config) *evaluations {
@@ -36,10 +40,12 @@ func newEvaluations(profiles []framework.Config) *evaluations {
 
 // add counts a decision about a pod.
 func (e *evaluations) add(s *model.PodSpec) {
-	if len(e.pending) >= maxPendingSpecs {
+	if len(e.pending) >= maxPendingSpecs || e.bytes > maxPendingBytes {
 		e.flush()
 	}
-	e.pending[s]++
+	if e.pending[s]++; e.pending[s] == 1 {
+		e.bytes += s.Bytes()
+	}
 }
 
 // flush updates the counters.
@@ -61,6 +67,7 @@ func (e *evaluations) flush() {
 		}
 	}
 	clear(e.pending)
+	e.bytes = 0
 }
 
 // ruleApplies reports whether a plugin has something to filter for a pod.

@@ -34,12 +34,13 @@ type metrics struct {
 	binding     atomic.Int64 // bindings in flight
 	scoring     func() int64 // prioritize calls in flight; set before use
 
-	mu            sync.Mutex
-	depths        queue.Depths
-	wakeups       queue.Counts
-	arrivals      map[arrival]uint64
-	cache         map[string]int // by type
-	evaluations   *evaluations
+	mu          sync.Mutex
+	depths      queue.Depths
+	wakeups     queue.Counts
+	arrivals    map[arrival]uint64
+	cache       map[string]int // by type
+	evaluations *evaluations
+	cacheSizes
 	cacheSynced   bool // the first lists are complete
 	lastHeartbeat time.Time
 }
@@ -86,7 +87,7 @@ func newMetrics(profiles []framework.Config) *metrics {
 			"Number of pending pods that the audit found to fit although no event had moved them.")),
 	}
 	m.registry.MustRegister(m.attempts, m.duration, m.algorithm, m.podAttempts, m.sli, m.preemptions, m.victims, m.extensionPoints, m.events,
-		m.extenders, m.debitsRefused, m.missedWakeups, m.displacements, &collector{m})
+		m.extenders, m.debitsRefused, m.missedWakeups, m.displacements, &collector{m}, &cacheCollector{m})
 	return m
 }
 

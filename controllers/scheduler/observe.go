@@ -38,6 +38,7 @@ func (m *metrics) onStep(machine *scheduling.Machine, events []scheduling.Event,
 	}
 	m.lastHeartbeat = time.Now()
 	m.depths, m.wakeups = machine.Depths(), machine.WakeupCounts()
+	m.caches = machine.CacheUsage()
 	m.cache["nodes"] = machine.State().NumNodes()
 	m.cache["pods"], m.cache["assumed_pods"] = machine.State().PodCounts()
 	clear(m.arrivals)

@@ -111,6 +111,7 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 		s.identity = o.Election.Identity
 	}
 	s.metrics.registry.MustRegister(&rejectedCollector{s})
+	s.metrics.setCaches(s.source.Conversions, s.decisions.usage)
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

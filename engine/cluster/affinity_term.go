@@ -87,6 +87,7 @@ func (x *Index) term(kind TermKind, weight int32, pt *model.PodAffinityTerm) *Te
 		x.trackTerm(&m)
 		t = &Term{Kind: kind, Weight: weight, Match: m, DomainCounter: DomainCounter{Topology: x.Topology(pt.TopologyKey), index: x}}
 		x.terms[string(b)] = t
+		x.bytes += keyCost * len(b)
 		one := []MatchTerm{m}
 		pairs, loose := requiredLabels(one)
 		x.termRegistry.add(t, pairs, loose)

@@ -44,6 +44,7 @@ func (x *Index) Counter(name, key string, eligible *NodeValues, m Matcher, minim
 	if c == nil {
 		c = x.newCounter(key, eligible, m)
 		x.counters[name] = c
+		x.bytes += keyCost * len(name)
 		x.counterList = append(x.counterList, c)
 		pairs, loose := requiredLabels(m.Terms)
 		x.counterRegistry.add(c, pairs, loose)

@@ -51,10 +51,14 @@ func (x *Index) Reset() {
 	x.countAllPods()
 }
 
+// keyCost is the memory of a counter, term or derived value per byte of its key: the key, the
+// selectors that it stands for, and their strings, which the pod's specification shares.
+const keyCost = 3
+
 // Size returns the approximate memory of the index in bytes, and the number of counters,
 // terms and derived values, each of which makes changes more expensive. They are not
 // dropped individually; the engine calls Reset if there are too many.
 func (x *Index) Size() (bytes, things int) {
 	things = len(x.counterList) + len(x.terms) + len(x.nodeValues)
-	return x.bytes + 4*len(x.nodeValues)*len(x.Rows) + 500*(things+x.classes.count), things
+	return x.bytes + x.classes.bytes + 4*len(x.nodeValues)*len(x.Rows) + 500*(things+x.classes.count), things
 }

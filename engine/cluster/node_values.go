@@ -36,6 +36,7 @@ func (x *Index) NodeValues(name string, eval func(*NodeInfo) int32) *NodeValues 
 			d.put(id, eval(x.state.nodes[id]))
 		}
 		x.nodeValues[name] = d
+		x.bytes += keyCost * len(name)
 	}
 	return d
 }

@@ -41,6 +41,7 @@ type podClasses struct {
 	byHash    map[uint64][]*PodClass
 	byPair    map[model.Label][]*PodClass
 	count     int
+	bytes     int    // approximate memory of the labels
 	dropAt    int    // number of classes at which empty ones are dropped
 	minDropAt int    // minimum of dropAt
 	filled    bool   // pods are counted
@@ -51,7 +52,7 @@ func (c *podClasses) init() {
 	c.keys = map[string]bool{}
 	c.byHash, c.byPair = map[uint64][]*PodClass{}, map[model.Label][]*PodClass{}
 	c.minDropAt = max(c.minDropAt, 1)
-	c.count, c.dropAt, c.filled = 0, c.minDropAt, false
+	c.count, c.bytes, c.dropAt, c.filled = 0, 0, c.minDropAt, false
 }
 
 // Class returns the class of a pod with these labels.
@@ -94,7 +95,8 @@ func (x *Index) Class(namespace string, labels model.Labels) *PodClass {
 // dropEmpty drops the classes without pods. They are created again when needed.
 func (cs *podClasses) dropEmpty() {
 	old := cs.byHash
-	cs.byHash, cs.byPair, cs.count = map[uint64][]*PodClass{}, map[model.Label][]*PodClass{}, 0
+	cs.byHash, cs.byPair = map[uint64][]*PodClass{}, map[model.Label][]*PodClass{}
+	cs.count, cs.bytes = 0, 0
 	for h, list := range old {
 		for _, c := range list {
 			if len(c.byNode) > 0 {
@@ -111,6 +113,7 @@ func (cs *podClasses) add(hash uint64, c *PodClass) {
 		cs.byPair[l] = append(cs.byPair[l], c)
 	}
 	cs.count++
+	cs.bytes += 2 * c.Labels.Bytes() // also in byPair
 }
 
 // equalInUsedKeys reports whether labels, without unused keys, equal want.
@@ -167,6 +170,7 @@ func (x *Index) trackKeys(fresh []string) {
 	}
 	for _, k := range fresh {
 		x.classes.keys[k] = true
+		x.bytes += keyCost * len(k)
 	}
 	x.classes.version++
 	for _, m := range moves {

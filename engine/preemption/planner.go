@@ -31,6 +31,7 @@ type Planner struct {
 	maxCacheBytes int
 	ties          []cluster.NodeID
 	specs         map[*model.PodSpec]*model.PodSpec // copies with the profile's scheduler name
+	specBytes     int                               // approximate memory of the keys of specs
 	feasibleMemo  feasibleMemo
 	scratchCounts []decision.ReasonCount
 	scratchPod    model.Pod

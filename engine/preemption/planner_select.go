@@ -148,14 +148,19 @@ func (pl *Planner) affectsHolds(p *model.Pod) bool {
 	return len(pl.state.HoldsOf(p.Namespace, p.Owner.UID)) > 0
 }
 
+// maxSpecBytes bounds the specifications that the planner keeps.
+const maxSpecBytes = 16 << 20
+
 // internSpec returns the specification to use for one of another scheduler's pod, so that equal
 // specifications stay identical.
 func (pl *Planner) internSpec(of, made *model.PodSpec) *model.PodSpec {
 	if known := pl.specs[of]; known != nil {
 		return known
 	}
-	if len(pl.specs) > 4096 {
+	pl.specBytes += of.Bytes()
+	if len(pl.specs) > 4096 || pl.specBytes > maxSpecBytes {
 		clear(pl.specs)
+		pl.specBytes = of.Bytes()
 	}
 	pl.specs[of] = made
 	return made

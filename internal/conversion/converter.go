@@ -22,7 +22,16 @@ type Converter struct {
 
 // New returns a Converter with empty caches.
 func New() *Converter {
-	return &Converter{specs: newInternTable[*model.PodSpec](), labels: newInternTable[model.Labels]()}
+	return &Converter{specs: newInternTable((*model.PodSpec).Bytes), labels: newInternTable(model.Labels.Bytes)}
+}
+
+// Usage returns the number of shared specifications and labels, and their approximate memory.
+func (in *Converter) Usage() (entries, bytes int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	specs, specBytes := in.specs.usage()
+	labels, labelBytes := in.labels.usage()
+	return specs + labels, specBytes + labelBytes
 }
 
 // Pod converts a pod. Pods that are equal to placement, apart from labels, identity and state, share one Spec.

@@ -159,6 +159,9 @@ func (e *Engine) classOf(pod *model.Pod) *equivalenceClass {
 	if e.numClasses >= e.maxClasses {
 		e.dropOldClasses()
 	}
+	if e.specBytes > e.maxSpecBytes {
+		e.dropClasses()
+	}
 	ss := e.classesBySpec[pod.Spec]
 	if ss == nil {
 		ss = e.specClassesOf(pod)
@@ -205,6 +208,7 @@ func (e *Engine) specClassesOf(pod *model.Pod) *specClasses {
 	ss := &specClasses{byOwner: e.profile.SpreadsByOwner(pod.Spec)}
 	framework.TrackSelectors(e.index, pod.Spec)
 	e.classesBySpec[pod.Spec] = ss
+	e.specBytes += pod.Spec.Bytes()
 	return ss
 }
 
@@ -251,6 +255,7 @@ func (e *Engine) dropOldClasses() {
 		e.numClasses += len(ss.classes)
 		if len(ss.classes) == 0 {
 			delete(e.classesBySpec, spec)
+			e.specBytes -= spec.Bytes()
 		}
 	}
 	for key, b := range e.baseClasses {

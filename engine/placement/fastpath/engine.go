@@ -39,11 +39,13 @@ type Engine struct {
 	baseClasses   map[baseKey]*equivalenceClass
 	partitions    map[partitionKey]*partition
 	numClasses    int
+	specBytes     int    // approximate memory of the specifications in classesBySpec
 	clock         uint64 // number of decisions
 	caches        []*scoreCache
 	cacheLimit    int // 0: see maxCacheBytes
 	cacheBytes    int
 	maxClasses    int // shapes that are kept
+	maxSpecBytes  int // memory of specifications that are kept
 	// Size of the index at which it is reset.
 	resetBytes, resetObjects int
 	tune                     tuning
@@ -73,7 +75,7 @@ type tuning struct {
 // NewEngine returns an engine for a state. The seed breaks ties as in placement.Evaluate.
 func NewEngine(s *cluster.State, p *framework.Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
-		maxClasses: 8192, resetBytes: 256 << 20, resetObjects: 8192, tune: tuning{maxLagPercent: 12, minLag: 192, rankListFraction: 32, minRankList: 16}}
+		maxClasses: 8192, maxSpecBytes: 32 << 20, resetBytes: 64 << 20, resetObjects: 8192, tune: tuning{maxLagPercent: 12, minLag: 192, rankListFraction: 32, minRankList: 16}}
 	e.plugins = newPluginTable(p.Config())
 	e.hints = queueinghints.NewProvider(s, p)
 	e.dropClasses()
@@ -98,12 +100,18 @@ func (e *Engine) Counters() Counters { return e.counters }
 // CacheSize returns the number of score caches and their size in bytes.
 func (e *Engine) CacheSize() (n, bytes int) { return len(e.caches), e.cacheBytes }
 
+// Usage returns the number of specifications that the Engine keeps, and their approximate memory with
+// the score caches. The index is not included.
+func (e *Engine) Usage() (entries, bytes int) {
+	return len(e.classesBySpec), e.specBytes + e.cacheBytes
+}
+
 // dropClasses drops all classes.
 func (e *Engine) dropClasses() {
 	e.epoch = e.index.Epoch
 	e.classesBySpec, e.baseClasses = map[*model.PodSpec]*specClasses{}, map[baseKey]*equivalenceClass{}
 	e.partitions = map[partitionKey]*partition{}
-	e.numClasses, e.caches, e.cacheBytes = 0, nil, 0
+	e.numClasses, e.specBytes, e.caches, e.cacheBytes = 0, 0, nil, 0
 }
 
 // QueueingHints returns the queueing hints of an unschedulable pod; see
@@ -163,7 +171,8 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 // selectors that are no longer used.
 func (e *Engine) resetIndexIfLarge() {
 	bytes, things := e.index.Size()
-	if bytes <= e.resetBytes && things <= e.resetObjects {
+	// Values by node are in use in proportion to the nodes.
+	if bytes <= max(e.resetBytes, e.state.NumNodes()*6<<10) && things <= e.resetObjects {
 		return
 	}
 	e.index.Reset()

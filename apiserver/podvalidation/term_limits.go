@@ -1,0 +1,108 @@
+package podvalidation
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podfields"
+)
+
+// Limits of a new pod. Each term costs memory and time of the scheduler for all pods; Kubernetes has
+// no limit but the size of an object. They are far above what pods use.
+const (
+	maxAffinityTerms       = 128  // of one list
+	maxRequirements        = 128  // of one term or selector
+	maxRequirementValues   = 4096 // of one requirement: a term may name nodes
+	maxTermNamespaces      = 1024 // of one term
+	maxSpreadConstraints   = 64
+	maxTolerations         = 256
+	maxSchedulingGates     = 64
+	maxNodeSelectorEntries = 128
+)
+
+// listLength is the length of one list of a pod that has a limit.
+type listLength struct {
+	path      *field.Path
+	count, at int
+}
+
+// termLimits rejects lists that are longer than their limit. A list that was as long before the update
+// is accepted. old may be nil.
+func (r *errorCollector) termLimits(spec, old *corev1.PodSpec, path *field.Path) {
+	before := map[string]int{}
+	if old != nil {
+		for _, l := range limitedLists(old, path) {
+			before[l.path.String()] = l.count
+		}
+	}
+	for _, l := range limitedLists(spec, path) {
+		if l.count > l.at && l.count > before[l.path.String()] {
+			r.add(field.TooMany(l.path, l.count, l.at))
+		}
+	}
+}
+
+func limitedLists(spec *corev1.PodSpec, path *field.Path) []listLength {
+	lists := []listLength{
+		{path.Child("nodeSelector"), len(spec.NodeSelector), maxNodeSelectorEntries},
+		{path.Child("tolerations"), len(spec.Tolerations), maxTolerations},
+		{path.Child("topologySpreadConstraints"), len(spec.TopologySpreadConstraints), maxSpreadConstraints},
+		{path.Child("schedulingGates"), len(spec.SchedulingGates), maxSchedulingGates},
+	}
+	if affinity := spec.Affinity; affinity != nil {
+		own := path.Child("affinity")
+		lists = append(lists, nodeAffinityLists(affinity.NodeAffinity, own.Child("nodeAffinity"))...)
+		if pods := affinity.PodAffinity; pods != nil {
+			lists = append(lists, podTermLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, own.Child("podAffinity"))...)
+		}
+		if pods := affinity.PodAntiAffinity; pods != nil {
+			lists = append(lists, podTermLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, own.Child("podAntiAffinity"))...)
+		}
+	}
+	for i, c := range spec.TopologySpreadConstraints {
+		if c.LabelSelector != nil {
+			lists = append(lists, requirementLists(len(c.LabelSelector.MatchLabels)+len(c.LabelSelector.MatchExpressions), labelValues(c.LabelSelector.MatchExpressions), path.Child("topologySpreadConstraints").Index(i).Child("labelSelector"))...)
+		}
+	}
+	return lists
+}
+
+func nodeAffinityLists(affinity *corev1.NodeAffinity, path *field.Path) (lists []listLength) {
+	if affinity == nil {
+		return nil
+	}
+	if required := affinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		own := path.Child(podfields.RequiredTerms, "nodeSelectorTerms")
+		lists = append(lists, listLength{own, len(required.NodeSelectorTerms), maxAffinityTerms})
+		for i := range required.NodeSelectorTerms {
+			lists = append(lists, nodeTermLists(&required.NodeSelectorTerms[i], own.Index(i))...)
+		}
+	}
+	preferred := affinity.PreferredDuringSchedulingIgnoredDuringExecution
+	own := path.Child(podfields.PreferredTerms)
+	lists = append(lists, listLength{own, len(preferred), maxAffinityTerms})
+	for i := range preferred {
+		lists = append(lists, nodeTermLists(&preferred[i].Preference, own.Index(i).Child("preference"))...)
+	}
+	return lists
+}
+
+func nodeTermLists(term *corev1.NodeSelectorTerm, path *field.Path) []listLength {
+	var values []int
+	for _, r := range term.MatchExpressions {
+		values = append(values, len(r.Values))
+	}
+	return append(requirementLists(len(term.MatchExpressions), values, path), listLength{path.Child("matchFields"), len(term.MatchFields), maxRequirements})
+}
+
+func podTermLists(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, path *field.Path) []listLength {
+	own := path.Child(podfields.RequiredTerms)
+	lists := []listLength{{own, len(required), maxAffinityTerms}, {path.Child(podfields.PreferredTerms), len(preferred), maxAffinityTerms}}
+	for i := range required {
+		lists = append(lists, podTermParts(&required[i], own.Index(i))...)
+	}
+	for i := range preferred {
+		lists = append(lists, podTermParts(&preferred[i].PodAffinityTerm, path.Child(podfields.PreferredTerms).Index(i).Child("podAffinityTerm"))...)
+	}
+	return lists
+}

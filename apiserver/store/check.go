@@ -1,0 +1,198 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/snap"
+	"go.etcd.io/etcd/server/v3/storage/schema"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"go.uber.org/zap"
+)
+
+// Part names a part of the store.
+type Part string
+
+// The parts of a store.
+const (
+	PartDatabase Part = "database"
+	PartLog      Part = "log"
+	PartSnapshot Part = "snapshot"
+)
+
+// PartResult is the result of the check of one part.
+type PartResult struct {
+	Part  Part   `json:"part"`
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	// Error is empty if the part is intact.
+	Error string `json:"error,omitempty"`
+}
+
+// CheckResult is the result of Check.
+type CheckResult struct {
+	Dir    string       `json:"dir"`
+	Intact bool         `json:"intact"`
+	Parts  []PartResult `json:"parts"`
+}
+
+// maxPageErrors bounds the errors that a result lists.
+const maxPageErrors = 3
+
+// Check verifies the embedded etcd in dataDir, which no process may use: the pages of the database,
+// the records of the log, and the newest snapshot of the membership. It changes nothing.
+func Check(dataDir string) (CheckResult, error) {
+	dir := filepath.Join(dataDir, "etcd")
+	result := CheckResult{Dir: dataDir, Intact: true}
+	if _, err := os.Stat(filepath.Join(dir, "member")); err != nil {
+		return result, fmt.Errorf("no store in %s: want the --data-dir of a server with an embedded etcd: %w", dataDir, err)
+	}
+	lock, err := Lock(dataDir)
+	if err != nil {
+		return result, err
+	}
+	defer lock.Close()
+	checks := []struct {
+		part  Part
+		path  string
+		check func(path string) error
+	}{
+		{PartDatabase, databasePath(dir), checkDatabase},
+		{PartLog, filepath.Join(dir, "member", "wal"), checkLog},
+		{PartSnapshot, filepath.Join(dir, "member", "snap"), func(string) error { return checkSnapshots(dir) }},
+	}
+	for _, c := range checks {
+		found := PartResult{Part: c.part, Path: c.path, Bytes: sizeOf(c.path, c.part)}
+		if err := recovered(func() error { return c.check(c.path) }); err != nil {
+			found.Error, result.Intact = err.Error(), false
+		}
+		result.Parts = append(result.Parts, found)
+	}
+	return result, nil
+}
+
+func databasePath(dir string) string { return filepath.Join(dir, "member", "snap", "db") }
+
+// sizeOf returns the bytes of the files of a part. The database is not part of the snapshots.
+func sizeOf(path string, part Part) (total int64) {
+	_ = filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || part == PartSnapshot && filepath.Ext(path) != ".snap" {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}
+
+// recovered calls f and returns its panic, or its access to a page that does not exist, as an error.
+func recovered(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("damaged: %v", r)
+		}
+	}()
+	return f()
+}
+
+// checkDatabase reads every page of a bbolt file.
+func checkDatabase(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	db, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.View(func(tx *bolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return fmt.Errorf("the file has %d bytes of at least %d", info.Size(), tx.Size())
+		}
+		// The walk finds what makes the check of bbolt end the process: it runs in this goroutine.
+		if err := walkBuckets(tx); err != nil {
+			return err
+		}
+		var found []string
+		count := 0
+		for err := range tx.Check() {
+			if count++; count <= maxPageErrors {
+				found = append(found, err.Error())
+			}
+		}
+		if count == 0 {
+			return nil
+		}
+		return fmt.Errorf("%d damaged pages: %s", count, strings.Join(found, "; "))
+	})
+}
+
+// walkBuckets reads all keys, and checks that the bucket of the objects exists.
+func walkBuckets(tx *bolt.Tx) error {
+	var sum byte
+	err := tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+		return b.ForEach(func(k, v []byte) error {
+			for _, part := range [][]byte{k, v} {
+				for i := 0; i < len(part); i += 1024 {
+					sum += part[i]
+				}
+			}
+			return nil
+		})
+	})
+	if err == nil && tx.Bucket(schema.Key.Name()) == nil {
+		err = fmt.Errorf("bucket %q is missing (checksum %d)", schema.Key.Name(), sum)
+	}
+	return err
+}
+
+// checkLog verifies the checksums of the log from the newest snapshot that it names.
+func checkLog(dir string) error {
+	logger := zap.NewNop()
+	snapshots, err := wal.ValidSnapshotEntries(logger, dir)
+	if err != nil {
+		return err
+	}
+	if len(snapshots) == 0 {
+		return errors.New("the log names no snapshot")
+	}
+	_, err = wal.Verify(logger, dir, snapshots[len(snapshots)-1])
+	return err
+}
+
+// checkSnapshots checks that a snapshot exists which the log names, if the log does not begin with the
+// first entry.
+func checkSnapshots(dir string) error {
+	logger := zap.NewNop()
+	entries, err := wal.ValidSnapshotEntries(logger, filepath.Join(dir, "member", "wal"))
+	if err != nil {
+		return fmt.Errorf("the log cannot be read: %w", err)
+	}
+	snapshots, err := snapshotFiles(dir)
+	if err != nil || len(snapshots) == 0 && len(entries) > 0 && entries[len(entries)-1].GetIndex() == 0 {
+		return err
+	}
+	for _, path := range snapshots {
+		if _, err := snap.Read(logger, path); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Base(path), err)
+		}
+	}
+	if len(snapshots) == 0 {
+		return errors.New("the log begins with a snapshot that is missing")
+	}
+	return nil
+}
+
+func snapshotFiles(dir string) ([]string, error) {
+	return filepath.Glob(filepath.Join(dir, "member", "snap", "*.snap"))
+}

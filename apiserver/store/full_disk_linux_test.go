@@ -1,0 +1,85 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// On a real file system that clients and another program fill, the store rejects writes, and keeps all
+// that it acknowledged. It resumes when space is free.
+func TestFullFileSystem(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=400m"); err != nil {
+		testkit.SkipOrFail(t, "root", err.Error())
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	b := open(t, dir)
+	put := func(key string) error {
+		_, err := b.client.Client.Put(requestContext(t.Context(), "create", ""), key, strings.Repeat("x", mib))
+		return err
+	}
+	acknowledged := 0
+	for put("/registry/pods/"+strings.Repeat("k", acknowledged+1)) == nil {
+		if acknowledged++; acknowledged > 400 {
+			t.Fatal("more was written than fits")
+		}
+	}
+	if acknowledged == 0 {
+		t.Fatal("nothing was written")
+	}
+	other := filepath.Join(dir, "of-another-program")
+	fillFile(t, other)
+	guard := guardOf(t, b)
+	guard.mu.Lock()
+	guard.refresh(true)
+	guard.mu.Unlock()
+	if err := b.CheckWritable(); err == nil || put("/registry/pods/a") == nil {
+		t.Errorf("the store is writable on a full file system (%v)", err)
+	}
+	guard.keepReserve()
+	if _, err := b.client.Client.Delete(t.Context(), "/registry/pods/k"); err != nil {
+		t.Errorf("delete: %v", err)
+	}
+	b.Close()
+	if b, _ = OpenEmbedded(t.Context(), dir); b != nil {
+		t.Cleanup(b.Close) // the released reserve suffices to start
+	} else if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	} else {
+		b = open(t, dir)
+	}
+	_ = os.Remove(other)
+	guard = guardOf(t, b)
+	guard.mu.Lock()
+	guard.refresh(true)
+	guard.refresh(true)
+	guard.mu.Unlock()
+	found, err := b.client.Client.Get(t.Context(), "/registry/pods/kk")
+	if acknowledged > 1 && (err != nil || len(found.Kvs) != 1) {
+		t.Errorf("an acknowledged object is lost: %v", err)
+	}
+	if err := b.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// fillFile writes until the file system is full.
+func fillFile(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 64<<10); ; {
+		if _, err := f.Write(block); err != nil {
+			return
+		}
+	}
+}

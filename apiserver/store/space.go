@@ -1,0 +1,229 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/client/pkg/v3/fileutil"
+	"go.etcd.io/etcd/server/v3/storage/wal"
+	"k8s.io/klog/v2"
+)
+
+const (
+	// maxThreshold is the space below which the store is read-only. On small file systems the
+	// threshold is a tenth of their size.
+	maxThreshold = 256 << 20
+	// spaceInterval is how long a measurement of the file system is used.
+	spaceInterval = time.Second
+	// newStoreBytes is what etcd allocates for a new store: two segments of its log and a database.
+	newStoreBytes = 160 << 20
+	// openBytes is what etcd writes to its database when it opens a store.
+	openBytes = 2 << 20
+)
+
+// spaceLevel is what the store accepts.
+type spaceLevel int
+
+const (
+	spaceOK       spaceLevel = iota
+	spaceLow                 // writes that free space or keep nodes alive
+	spaceCritical            // deletes and Leases
+)
+
+// usage is the size of a file system and the space that a process may use, in bytes.
+type usage struct{ size, available int64 }
+
+// spaceGuard makes the store read-only before its file system is full: etcd ends the process when it
+// cannot write. It is safe for concurrent use.
+//
+// A file of a quarter of the threshold is the reserve. It is removed when other programs use the
+// rest of the space, and written again when there is enough.
+type spaceGuard struct {
+	dir     string
+	measure func(dir string) (usage, error)
+	now     func() time.Time
+
+	mu       sync.Mutex
+	measured time.Time
+	last     usage
+	err      error // of the last measurement
+	// admitted and before are the bytes of writes that were accepted since the measurement, and in
+	// the interval before it. The latter may not be on disk yet.
+	admitted, before int64
+	level            spaceLevel
+}
+
+// newSpaceGuard measures the file system of dir, which must exist.
+func newSpaceGuard(dir string, measure func(string) (usage, error), now func() time.Time) *spaceGuard {
+	g := &spaceGuard{dir: dir, measure: measure, now: now}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refresh(true)
+	return g
+}
+
+func (g *spaceGuard) threshold() int64 { return min(maxThreshold, g.last.size/10) }
+
+func (g *spaceGuard) reservePath() string { return filepath.Join(g.dir, "etcd-reserve") }
+
+// available returns the space that is left for writes. The caller must hold the lock.
+func (g *spaceGuard) available() int64 { return g.last.available - g.admitted - g.before }
+
+// refresh measures the file system if the last measurement is old. The caller must hold the lock.
+func (g *spaceGuard) refresh(force bool) {
+	now := g.now()
+	if !force && now.Sub(g.measured) < spaceInterval {
+		g.updateLevel()
+		return
+	}
+	var found usage
+	if found, g.err = g.measure(g.dir); g.err != nil {
+		return // the last level stays
+	}
+	g.last, g.measured = found, now
+	g.before, g.admitted = g.admitted, 0
+	g.updateLevel()
+	spaceMetrics().observe(g)
+}
+
+// updateLevel derives the level. The store leaves a level at an eighth more than the bound, so that it
+// does not alternate. The caller must hold the lock.
+func (g *spaceGuard) updateLevel() {
+	bound := func(level spaceLevel, bytes int64) bool {
+		if g.level >= level {
+			bytes += bytes / 8
+		}
+		return g.available() < bytes
+	}
+	next := spaceOK
+	switch {
+	case bound(spaceCritical, g.threshold()/4):
+		next = spaceCritical
+	case bound(spaceLow, g.threshold()):
+		next = spaceLow
+	}
+	if next == g.level {
+		return
+	}
+	before := g.level
+	g.level = next
+	if next == spaceOK {
+		klog.InfoS("The store accepts all writes again", "dir", g.dir, "availableBytes", g.available(), "thresholdBytes", g.threshold())
+	} else if before < next {
+		klog.ErrorS(g.describe(), "The store is read-only")
+	}
+}
+
+// admit reports whether the store has space for a write of the given size. essential is the highest
+// level at which the write is accepted.
+func (g *spaceGuard) admit(size int64, essential spaceLevel) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refresh(false)
+	if g.level > essential {
+		return g.describe()
+	}
+	g.admitted += 2*size + 4096 // in the log and in the database
+	return nil
+}
+
+// check returns an error while the store is read-only.
+func (g *spaceGuard) check() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refresh(false)
+	if g.level == spaceOK {
+		return nil
+	}
+	return g.describe()
+}
+
+// describe returns the condition of the file system. The caller must hold the lock.
+func (g *spaceGuard) describe() error {
+	accepted := "deletes, Leases, status updates and updates that do not make an object larger"
+	if g.level == spaceCritical {
+		accepted = "deletes and Leases"
+	}
+	return fmt.Errorf("the store is read-only: the file system of %s has %d MiB available, less than the threshold of %d MiB; it accepts %s: free space on the file system",
+		g.dir, max(0, g.available())>>20, g.threshold()>>20, accepted)
+}
+
+// run keeps the reserve and the metrics current until ctx is done.
+func (g *spaceGuard) run(ctx context.Context) {
+	tick := time.NewTicker(spaceInterval)
+	defer tick.Stop()
+	for {
+		g.keepReserve()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// keepReserve removes the reserve if the space is critical, and writes it if that leaves enough.
+func (g *spaceGuard) keepReserve() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refresh(false)
+	_, err := os.Stat(g.reservePath())
+	size := g.threshold() / 4
+	switch {
+	case err == nil && g.level == spaceCritical:
+		if os.Remove(g.reservePath()) == nil {
+			klog.InfoS("Removed the reserve of the store", "path", g.reservePath(), "bytes", size)
+			g.refresh(true)
+		}
+	case os.IsNotExist(err) && g.level == spaceOK && g.available() > 2*g.threshold()+size:
+		if err := writeReserve(g.reservePath(), size); err != nil {
+			klog.ErrorS(err, "Failed to write the reserve of the store; retrying", "path", g.reservePath())
+		}
+	}
+}
+
+// writeReserve allocates a file.
+func writeReserve(path string, size int64) error {
+	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = fileutil.Preallocate(f, size, true)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		_ = os.Remove(path + ".tmp")
+	}
+	return err
+}
+
+// prepareStart removes the reserve if etcd needs its space to start, and returns an error if the space
+// is still too small.
+func (g *spaceGuard) prepareStart(existing bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil {
+		return fmt.Errorf("reading the space of the file system of %s: %w", g.dir, g.err)
+	}
+	need := int64(newStoreBytes)
+	if existing {
+		// etcd allocates the next segment of its log once. If that fails, it ends the process later.
+		need = wal.SegmentSizeBytes + openBytes
+	}
+	if g.last.available < need && os.Remove(g.reservePath()) == nil {
+		g.refresh(true)
+	}
+	if g.last.available < need {
+		return fmt.Errorf("the file system of %s has %d MiB available, and the store needs %d MiB to start: free space on it, or choose another directory with --data-dir",
+			g.dir, g.last.available>>20, need>>20)
+	}
+	return nil
+}

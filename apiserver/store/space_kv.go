@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// ReasonInsufficientStorage is the reason of an error because the store is read-only.
+const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
+
+// spaceKV rejects writes while the file system is nearly full.
+type spaceKV struct {
+	clientv3.KV
+	guard *spaceGuard
+}
+
+func (s spaceKV) Txn(ctx context.Context) clientv3.Txn {
+	return &spaceTxn{Txn: s.KV.Txn(ctx), ctx: ctx, kv: s}
+}
+
+func (s spaceKV) Put(ctx context.Context, key, value string, opts ...clientv3.OpOption) (*clientv3.PutResponse, error) {
+	if err := s.admit(ctx, []clientv3.Op{clientv3.OpPut(key, value)}); err != nil {
+		return nil, err
+	}
+	return s.KV.Put(ctx, key, value, opts...)
+}
+
+type spaceTxn struct {
+	clientv3.Txn
+	ctx context.Context
+	kv  spaceKV
+	ops []clientv3.Op
+}
+
+func (t *spaceTxn) If(cs ...clientv3.Cmp) clientv3.Txn {
+	t.Txn = t.Txn.If(cs...)
+	return t
+}
+
+func (t *spaceTxn) Then(ops ...clientv3.Op) clientv3.Txn {
+	t.Txn, t.ops = t.Txn.Then(ops...), append(t.ops, ops...)
+	return t
+}
+
+func (t *spaceTxn) Else(ops ...clientv3.Op) clientv3.Txn {
+	t.Txn, t.ops = t.Txn.Else(ops...), append(t.ops, ops...)
+	return t
+}
+
+func (t *spaceTxn) Commit() (*clientv3.TxnResponse, error) {
+	if err := t.kv.admit(t.ctx, t.ops); err != nil {
+		return nil, err
+	}
+	return t.Txn.Commit()
+}
+
+// admit returns an API error if the store has no space for the puts among ops.
+func (s spaceKV) admit(ctx context.Context, ops []clientv3.Op) error {
+	for _, op := range ops {
+		if !op.IsPut() {
+			continue
+		}
+		size := int64(len(op.KeyBytes()) + len(op.ValueBytes()))
+		err := s.guard.admit(size, essential(ctx, string(op.KeyBytes())))
+		if err != nil && s.shrinks(ctx, op) {
+			err = s.guard.admit(size, spaceLow)
+		}
+		if err != nil {
+			spaceMetrics().rejected.Inc()
+			return &apierrors.StatusError{ErrStatus: metav1.Status{
+				Status: metav1.StatusFailure, Code: http.StatusInsufficientStorage, Reason: ReasonInsufficientStorage, Message: err.Error(),
+			}}
+		}
+	}
+	return nil
+}
+
+// essential returns the highest level at which a put of a key is accepted. Leases and announcements
+// keep nodes and servers alive. A graceful deletion updates its object. Status updates end the pods
+// that are deleted, and finalize ends namespaces.
+func essential(ctx context.Context, key string) spaceLevel {
+	if strings.HasPrefix(key, prefix+"/leases/") || strings.HasPrefix(key, announcementPrefix) || !strings.HasPrefix(key, prefix+"/") {
+		return spaceCritical
+	}
+	info, ok := request.RequestInfoFrom(ctx)
+	switch {
+	case !ok:
+		return spaceOK
+	case info.Verb == "delete" || info.Verb == "deletecollection":
+		return spaceCritical
+	case info.Subresource == "status" || info.Subresource == "finalize" || info.Subresource == "eviction":
+		return spaceLow
+	}
+	return spaceOK
+}
+
+// shrinks reports whether an update does not make the stored value larger, such as the removal of a
+// finalizer.
+func (s spaceKV) shrinks(ctx context.Context, op clientv3.Op) bool {
+	info, ok := request.RequestInfoFrom(ctx)
+	if !ok || info.Verb != "update" && info.Verb != "patch" {
+		return false
+	}
+	resp, err := s.KV.Get(ctx, string(op.KeyBytes()), clientv3.WithSerializable())
+	return err == nil && len(resp.Kvs) == 1 && len(op.ValueBytes()) <= len(resp.Kvs[0].Value)
+}

@@ -1,0 +1,23 @@
+package scheduling
+
+// CacheUsage is the size of what decisions leave behind for later ones.
+type CacheUsage struct {
+	// IndexEntries are counters, terms and derived values of the index of the cluster.
+	IndexEntries, IndexBytes int
+	// ClassEntries are the specifications whose equivalence classes are kept. ClassBytes includes
+	// their score caches.
+	ClassEntries, ClassBytes int
+}
+
+// CacheUsage returns the approximate size of the caches of the machine's placers.
+func (m *Machine) CacheUsage() CacheUsage {
+	var u CacheUsage
+	for _, p := range m.placers {
+		if sized, ok := p.(interface{ Usage() (entries, bytes int) }); ok {
+			entries, bytes := sized.Usage()
+			u.ClassEntries, u.ClassBytes = u.ClassEntries+entries, u.ClassBytes+bytes
+			u.IndexBytes, u.IndexEntries = m.state.Index().Size()
+		}
+	}
+	return u
+}
