@@ -87,3 +87,24 @@ func TestPropose(t *testing.T) {
 		}
 	}
 }
+
+func TestProposeTotal(t *testing.T) {
+	for name, c := range map[string]struct {
+		total                   Total
+		current, running, ready int32
+		want                    int32
+	}{
+		"value above":          {Total{Usage: 300, Value: 100}, 2, 2, 2, 6},
+		"value, unready pods":  {Total{Usage: 300, Value: 100}, 4, 4, 2, 6},
+		"value, tolerated":     {Total{Usage: 105, Value: 100}, 4, 4, 2, 4},
+		"value, no replicas":   {Total{Usage: 250, Value: 100}, 0, 0, 0, 3},
+		"average above":        {Total{Usage: 1000, Average: 100}, 5, 5, 5, 10},
+		"average below":        {Total{Usage: 110, Average: 100}, 5, 5, 5, 2},
+		"average, tolerated":   {Total{Usage: 1050, Average: 100}, 10, 10, 9, 10},
+		"average, no replicas": {Total{Usage: 250, Average: 100}, 1, 0, 0, 3},
+	} {
+		if got := ProposeTotal(c.total, Tolerance{DefaultTolerance, DefaultTolerance}, c.current, c.running, c.ready); got.Replicas != c.want {
+			t.Errorf("%s: %+v, want %d", name, got, c.want)
+		}
+	}
+}
