@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -18,7 +19,7 @@ import (
 type storageSet struct {
 	versions []schema.GroupVersion // in order of first appearance
 	byPath   map[schema.GroupVersion]map[string]rest.Storage
-	stores   map[schema.GroupResource]*registry.REST
+	stores   map[schema.GroupResource]*registry.REST // of several versions, the stored one
 }
 
 // newStorages creates the storage of every kind. virtualStorage returns the storages of virtual
@@ -40,14 +41,17 @@ func newStorages(table []kinds.Kind, c registry.Config, virtualStorage func(*sto
 		s.stores[k.GroupResource()] = r
 	}
 	for _, k := range table {
+		if k.Virtual {
+			continue
+		}
+		r := s.stores[k.GroupResource()]
 		if k.Hub != nil {
-			s.stores[k.GroupResource()] = registry.NewShared(k, s.stores[k.Hub.Of])
+			r = registry.NewShared(k, s.stores[k.Hub.Of], c)
 		}
-	}
-	for _, k := range table {
-		if r := s.stores[k.GroupResource()]; r != nil {
-			s.add(k, r, c)
+		if s.stores[k.GroupResource()] == nil {
+			s.stores[k.GroupResource()] = r
 		}
+		s.add(k, r, c)
 	}
 	for gv, paths := range virtualStorage(s) {
 		for path, storage := range paths {
@@ -97,9 +101,18 @@ func (s *storageSet) checkComplete(table []kinds.Kind) error {
 // install serves all storages under /api and /apis.
 func (s *storageSet) install(server *genericapiserver.GenericAPIServer, set *scheme.Set) error {
 	var groups []*genericapiserver.APIGroupInfo
+	installed := sets.New[string]()
 	for _, gv := range s.versions {
+		if installed.Has(gv.Group) {
+			continue
+		}
+		installed.Insert(gv.Group)
 		info := genericapiserver.NewDefaultAPIGroupInfo(gv.Group, set.Scheme, set.ParameterCodec, set.Codecs)
-		info.VersionedResourcesStorageMap[gv.Version] = s.byPath[gv]
+		for _, v := range info.PrioritizedVersions {
+			if paths := s.byPath[v]; paths != nil {
+				info.VersionedResourcesStorageMap[v.Version] = paths
+			}
+		}
 		// Versions that are only accepted in requests, such as policy/v1beta1, are not served.
 		info.PrioritizedVersions = slices.DeleteFunc(info.PrioritizedVersions, func(v schema.GroupVersion) bool { return s.byPath[v] == nil })
 		if gv.Group == "" {

@@ -66,6 +66,7 @@ var content = map[string]string{
 	"ServiceCIDR":                      `{"spec":{"cidrs":["10.1.0.0/16"]}}`,
 	"IPAddress":                        `{"metadata":{"name":"10.1.0.1"},"spec":{"parentRef":{"resource":"services","namespace":"default","name":"s"}}}`,
 	"VolumeAttributesClass":            `{"driverName":"example.com","parameters":{"a":"b"}}`,
+	"HorizontalPodAutoscaler":          `{"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}}`,
 	"LimitRange":                       `{"spec":{"limits":[]}}`,
 	"ResourceQuota":                    `{"spec":{"hard":{"pods":"100"}}}`,
 }

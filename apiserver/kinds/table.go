@@ -12,7 +12,7 @@ import (
 func All() []Kind {
 	table := slices.Concat(
 		coreKinds(), volumeKinds(), serviceKinds(), eventKinds(), appsKinds(), otherWorkloadKinds(), batchKinds(), policyKinds(), coordinationKinds(),
-		storageKinds(), schedulingKinds(), rbacKinds(), flowControlKinds(), resourceKinds(), reviewKinds(), berthKinds(), metricsKinds(), admissionKinds(), networkingKinds(), volumeAttributesKinds(),
+		storageKinds(), schedulingKinds(), rbacKinds(), flowControlKinds(), resourceKinds(), reviewKinds(), berthKinds(), metricsKinds(), admissionKinds(), networkingKinds(), volumeAttributesKinds(), autoscalingKinds(),
 	)
 	for i := range table {
 		t, _ := tables.For(table[i].GroupResource())
@@ -21,7 +21,7 @@ func All() []Kind {
 	return table
 }
 
-// Find returns the kind of a resource.
+// Find returns the kind of a resource. Of several versions it returns the first in the table, which is the stored one.
 func Find(table []Kind, gr schema.GroupResource) (Kind, bool) {
 	i := slices.IndexFunc(table, func(k Kind) bool { return k.GroupResource() == gr })
 	if i < 0 {

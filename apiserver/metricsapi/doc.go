@@ -8,5 +8,5 @@
 //   - Only pods that the API has, by UID, are returned, subject to authorization.
 //
 // Differences from Kubernetes: metrics-server is a separate component that collects metrics every
-// 15 s. There is no history, and no autoscaler uses the metrics.
+// 15 s. There is no history.
 package metricsapi

@@ -102,12 +102,16 @@ func New(kind kinds.Kind, c Config) (*REST, error) {
 	return &REST{Store: store, kind: kind, strictResourceVersions: c.StrictResourceVersions}, nil
 }
 
-// NewShared returns the storage of a kind that shares the store of owner. It differs in columns and
-// names only.
-func NewShared(kind kinds.Kind, owner *REST) *REST {
+// NewShared returns the storage of a kind that shares the store of owner. It differs in columns,
+// names and version only.
+func NewShared(kind kinds.Kind, owner *REST, c Config) *REST {
+	shared := owner.kind
+	shared.GroupVersion, shared.Kind, shared.Resource, shared.Singular = kind.GroupVersion, kind.Kind, kind.Resource, kind.Singular
+	shared.ShortNames, shared.Categories = kind.ShortNames, kind.Categories
 	store := *owner.Store
 	store.TableConvertor = tableConvertor{columns: kind.Columns, row: kind.Row}
-	return &REST{Store: &store, kind: kind}
+	store.ResetFieldsStrategy = newStrategy(shared, c.Typer, c.WarnStoredOnly)
+	return &REST{Store: &store, kind: shared, strictResourceVersions: owner.strictResourceVersions}
 }
 
 // Subresources returns all subresources of the kind, by name.

@@ -3,6 +3,7 @@ package scheme
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -14,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/berthproject/berth/apiserver/kinds"
 )
@@ -43,9 +43,7 @@ var requestTypes = map[schema.GroupVersion][]runtime.Object{
 func New(table []kinds.Kind) (*Set, error) {
 	s := runtime.NewScheme()
 	external := runtime.NewScheme()
-	versions := sets.New[schema.GroupVersion]()
 	for gv, types := range requestTypes {
-		versions.Insert(gv)
 		register(s, external, gv, types...)
 	}
 	register(s, external, corev1.SchemeGroupVersion, parameterTypes...)
@@ -53,12 +51,12 @@ func New(table []kinds.Kind) (*Set, error) {
 		return nil, fmt.Errorf("registering parameters of requests: %w", err)
 	}
 	for _, k := range table {
-		versions.Insert(k.GroupVersion)
 		if err := addKind(s, external, k, table); err != nil {
 			return nil, err
 		}
 	}
-	for gv := range versions {
+	versions := versionsByGroup(table)
+	for _, gv := range slices.Concat(slices.Collect(maps.Values(versions))...) {
 		metav1.AddToGroupVersion(s, gv)
 		metav1.AddToGroupVersion(external, gv)
 	}
@@ -68,9 +66,9 @@ func New(table []kinds.Kind) (*Set, error) {
 	}
 	metav1.AddToGroupVersion(s, v1)
 	metav1.AddToGroupVersion(external, v1)
-	for gv := range versions {
-		if err := s.SetVersionPriority(gv); err != nil {
-			return nil, fmt.Errorf("registering %s: %w", gv, err)
+	for group, prioritized := range versions {
+		if err := s.SetVersionPriority(prioritized...); err != nil {
+			return nil, fmt.Errorf("registering the versions of group %q: %w", group, err)
 		}
 	}
 	return &Set{
@@ -79,6 +77,23 @@ func New(table []kinds.Kind) (*Set, error) {
 		Codecs:         serializer.NewCodecFactory(s),
 		ParameterCodec: runtime.NewParameterCodec(s),
 	}, nil
+}
+
+// versionsByGroup returns the versions of each group, in the order of the table. The first one is preferred and stored.
+func versionsByGroup(table []kinds.Kind) map[string][]schema.GroupVersion {
+	versions := map[string][]schema.GroupVersion{}
+	add := func(gv schema.GroupVersion) {
+		if !slices.Contains(versions[gv.Group], gv) {
+			versions[gv.Group] = append(versions[gv.Group], gv)
+		}
+	}
+	for _, k := range table {
+		add(k.GroupVersion)
+	}
+	for gv := range requestTypes {
+		add(gv)
+	}
+	return versions
 }
 
 func register(s, external *runtime.Scheme, gv schema.GroupVersion, types ...runtime.Object) {

@@ -24,12 +24,13 @@ func set(t *testing.T) *scheme.Set {
 }
 
 func TestKindsAreRegisteredOnce(t *testing.T) {
-	s, seen := set(t), map[schema.GroupResource]bool{}
+	s, seen := set(t), map[schema.GroupVersionResource]bool{}
 	for _, k := range kinds.All() {
-		if seen[k.GroupResource()] {
-			t.Errorf("%s is in the table twice", k.GroupResource())
+		name := k.GroupVersion.WithResource(k.Resource)
+		if seen[name] {
+			t.Errorf("%s is in the table twice", name)
 		}
-		seen[k.GroupResource()] = true
+		seen[name] = true
 		internal := schema.GroupVersionKind{Group: k.GroupVersion.Group, Version: runtime.APIVersionInternal, Kind: k.Kind}
 		if !s.Scheme.Recognizes(k.GroupVersionKind()) || !s.Scheme.Recognizes(internal) {
 			t.Errorf("%s is not registered in its version and as __internal", k.GroupVersionKind())

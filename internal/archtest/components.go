@@ -50,6 +50,7 @@ var components = []component{
 	{"engine/displacement", 2, "causes, policies and records of displacements"},
 	{"engine/preemption", 2, "selects victims, with a reference implementation"},
 	{"engine/remediation", 2, "finds the smallest changes that make a pending pod schedulable"},
+	{"engine/autoscaling", 1, "replicas of HorizontalPodAutoscalers: proposals of metrics, stabilization, scaling policies"},
 	{"engine/budget", 1, "disruption budgets: status, allowed disruptions, answers to evictions"},
 	{"engine/cluster", 1, "cluster state in columns: assume, forget, fork, topology counters, change log"},
 	{"engine/nodeipam", 1, "allocates the pod ranges of nodes"},

@@ -17,6 +17,7 @@ import (
 	"github.com/berthproject/berth/controllers/disruption"
 	"github.com/berthproject/berth/controllers/endpoints"
 	"github.com/berthproject/berth/controllers/garbagecollector"
+	"github.com/berthproject/berth/controllers/horizontalpodautoscaler"
 	"github.com/berthproject/berth/controllers/namespace"
 	"github.com/berthproject/berth/controllers/nodeipam"
 	"github.com/berthproject/berth/controllers/nodelifecycle"
@@ -96,6 +97,13 @@ var Controllers = []controller{
 	}},
 	{"cronjob", func(ctx context.Context, w controllerContext) error {
 		return cronjob.Run(ctx, w.client, w.informers, w.status.Registry, w.log)
+	}},
+	{"horizontalpodautoscaler", func(ctx context.Context, w controllerContext) error {
+		clients, err := horizontalpodautoscaler.NewClients(w.config, w.client.Discovery())
+		if err != nil {
+			return err
+		}
+		return horizontalpodautoscaler.Run(ctx, w.client, clients, w.informers, w.log)
 	}},
 	{"disruption", func(ctx context.Context, w controllerContext) error {
 		scales, err := disruption.NewScaleClient(w.config, w.client.Discovery())

@@ -79,6 +79,10 @@ func clusterControllerRules() map[string][]rbacv1.PolicyRule {
 			allow(read, core, "pods", "replicationcontrollers"), allow("patch update", core, "pods/status"),
 			allow(read, apps, "replicasets", "deployments", "statefulsets"), allow("get", "*", "*/scale"),
 		},
+		"horizontal-pod-autoscaler": {
+			allow(read, autoscaling, "horizontalpodautoscalers"), allow("update", autoscaling, "horizontalpodautoscalers/status"),
+			allow("get update", "*", "*/scale"), allow(read, core, "pods"), allow("list", metricsGroup, "pods"),
+		},
 		"endpoint-controller": {
 			allow(read, core, "services", "pods"), allow("create delete get list update", core, "endpoints"),
 			allow("create", core, "endpoints/restricted"),

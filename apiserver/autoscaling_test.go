@@ -1,0 +1,74 @@
+package apiserver_test
+
+import (
+	"testing"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	applyv1 "k8s.io/client-go/applyconfigurations/autoscaling/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// TestSeveralVersions: both versions of HorizontalPodAutoscaler are views of one stored object. Version v2 is preferred.
+func TestSeveralVersions(t *testing.T) {
+	client := kubernetes.NewForConfigOrDie(start(t).LoopbackConfig())
+	ctx := t.Context()
+	groups, err := client.Discovery().ServerGroups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups.Groups {
+		if g.Name == autoscalingv2.GroupName && (len(g.Versions) != 2 || g.PreferredVersion.Version != "v2") {
+			t.Errorf("group %s has versions %v and prefers %s", g.Name, g.Versions, g.PreferredVersion.Version)
+		}
+	}
+	v1, v2 := client.AutoscalingV1().HorizontalPodAutoscalers("default"), client.AutoscalingV2().HorizontalPodAutoscalers("default")
+	percent := int32(50)
+	sent := &autoscalingv1.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "h"}, Spec: autoscalingv1.HorizontalPodAutoscalerSpec{
+		MaxReplicas: 3, TargetCPUUtilizationPercentage: &percent, ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "d"},
+	}}
+	if sent, err = v1.Create(ctx, sent, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	events, err := v1.Watch(ctx, metav1.ListOptions{ResourceVersion: sent.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Stop()
+	stored, err := v2.Get(ctx, "h", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored.UID != sent.UID || stored.Generation != 1 || *stored.Spec.Metrics[0].Resource.Target.AverageUtilization != 50 {
+		t.Errorf("in v2 it is %+v", stored)
+	}
+	stored.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.AbleToScale, Status: "True"}}
+	if _, err := v2.UpdateStatus(ctx, stored, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	seen := (<-events.ResultChan()).Object.(*autoscalingv1.HorizontalPodAutoscaler)
+	if seen.Annotations["autoscaling.alpha.kubernetes.io/conditions"] == "" || *seen.Spec.TargetCPUUtilizationPercentage != 50 {
+		t.Errorf("the watch of v1 received %+v", seen)
+	}
+	// Apply in version v1 owns fields of version v1 and leaves the status to its subresource.
+	applied, err := v1.Apply(ctx, applyv1.HorizontalPodAutoscaler("h", "default").WithSpec(applyv1.HorizontalPodAutoscalerSpec().WithMaxReplicas(7)).
+		WithStatus(applyv1.HorizontalPodAutoscalerStatus().WithDesiredReplicas(9)), metav1.ApplyOptions{FieldManager: "test", Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if applied.Spec.MaxReplicas != 7 || applied.Status.DesiredReplicas != 0 || applied.Generation != 2 {
+		t.Errorf("applied: %+v", applied)
+	}
+	for _, m := range applied.ManagedFields {
+		if m.Manager == "test" && string(m.FieldsV1.GetRawBytes()) != `{"f:spec":{"f:maxReplicas":{}}}` {
+			t.Errorf("%s owns %s of %s", m.Manager, m.FieldsV1.GetRawBytes(), m.APIVersion)
+		}
+	}
+	if err := v1.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := v2.List(ctx, metav1.ListOptions{}); err != nil || len(list.Items) != 0 {
+		t.Errorf("after the deletion: %v, %v", list.Items, err)
+	}
+}

@@ -1,0 +1,117 @@
+package horizontalpodautoscaler
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	listers "k8s.io/client-go/listers/autoscaling/v2"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/engine/autoscaling"
+)
+
+const (
+	workers = 5
+	// component is the upstream source of the events.
+	component = "horizontal-pod-autoscaler"
+	// syncPeriod is the time between two decisions about an autoscaler.
+	syncPeriod = 15 * time.Second
+)
+
+type controller struct {
+	Clients
+	client      kubernetes.Interface
+	autoscalers listers.HorizontalPodAutoscalerLister
+	pods        corelisters.PodLister
+	events      record.EventRecorder
+	queue       *workqueue.Queue[types.NamespacedName]
+
+	mu     sync.Mutex
+	memory map[types.NamespacedName]*memory
+}
+
+// memory is what the controller remembers of an autoscaler. One worker at a time uses the history.
+type memory struct {
+	uid      types.UID
+	history  autoscaling.History
+	selector labels.Selector // of the target's pods; guarded by controller.mu
+}
+
+// Run scales targets until ctx is done. It starts factory, which supplies autoscalers and pods. Run returns an error only if it
+// cannot start.
+func Run(ctx context.Context, client kubernetes.Interface, clients Clients, factory informers.SharedInformerFactory, log klog.Logger) error {
+	events, stop := shared.NewEventRecorder(ctx, client, component)
+	defer stop()
+	autoscalers, pods := factory.Autoscaling().V2().HorizontalPodAutoscalers(), factory.Core().V1().Pods()
+	c := &controller{
+		Clients: clients, client: client, autoscalers: autoscalers.Lister(), pods: pods.Lister(), events: events, memory: map[types.NamespacedName]*memory{},
+	}
+	c.queue = workqueue.New("horizontalpodautoscaler", "Reconciling the HorizontalPodAutoscaler", log, c.sync)
+	if err := workqueue.Watch(autoscalers.Informer(), c.handle); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), autoscalers.Informer().HasSynced, pods.Informer().HasSynced) {
+		return nil
+	}
+	c.queue.Run(ctx, workers)
+	return nil
+}
+
+// handle enqueues an autoscaler whose specification changed.
+func (c *controller) handle(old, now *autoscalingv2.HorizontalPodAutoscaler) {
+	switch {
+	case now == nil:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.memory, shared.KeyOf(old))
+	case old == nil || old.Generation != now.Generation || old.UID != now.UID:
+		c.queue.Add(shared.KeyOf(now))
+	}
+}
+
+// sync reconciles one autoscaler.
+func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	h, err := c.autoscalers.HorizontalPodAutoscalers(key.Namespace).Get(key.Name)
+	if err != nil {
+		return 0, shared.IgnoreNotFound(err)
+	}
+	r := &reconciliation{controller: c, now: time.Now(), old: h, h: h.DeepCopy(), memory: c.remember(key, h.UID)}
+	r.reconcile(ctx)
+	if err := r.updateStatus(ctx); err != nil {
+		return 0, err
+	}
+	return syncPeriod, nil
+}
+
+// remember returns the memory of an autoscaler.
+func (c *controller) remember(key types.NamespacedName, uid types.UID) *memory {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.memory[key]
+	if m == nil || m.uid != uid {
+		m = &memory{uid: uid}
+		c.memory[key] = m
+	}
+	return m
+}
+
+// claim records the selector of an autoscaler's target. It returns the autoscalers in the namespace that select one of its pods,
+// sorted, if there are others.
+func (c *controller) claim(key types.NamespacedName, m *memory, selector labels.Selector, pods []labels.Set) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m.selector = selector
+	return overlapping(c.memory, key, pods)
+}

@@ -1,0 +1,272 @@
+package horizontalpodautoscaler
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/rest"
+	fakescale "k8s.io/client-go/scale/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	fakemetrics "k8s.io/metrics/pkg/client/clientset/versioned/fake"
+	"k8s.io/metrics/pkg/client/custom_metrics"
+	fakeexternal "k8s.io/metrics/pkg/client/external_metrics/fake"
+
+	"github.com/berthproject/berth/controllers/workload/workloadtest"
+)
+
+// env is a Deployment with pods that use a part of their CPU request.
+type env struct {
+	*workloadtest.Env
+	replicas, milli atomic.Int32 // CPU usage of each pod, of a request of 100; negative: no metrics
+	failUpdate      atomic.Bool
+}
+
+// run starts the controller.
+func run(t *testing.T, test func(s *env)) {
+	s := &env{}
+	controllers := []workloadtest.Controller{func(ctx context.Context, e *workloadtest.Env, factory informers.SharedInformerFactory) error {
+		return Run(ctx, e.Clientset, s.clients(e), factory, klog.Background())
+	}}
+	workloadtest.Run(t, controllers, func(e *workloadtest.Env) {
+		s.Env = e
+		s.replicas.Store(2)
+		s.milli.Store(50)
+		for i := range 2 {
+			s.addPod(fmt.Sprint("p", i))
+		}
+		s.Settle(10 * time.Minute) // the pods are not starting any more
+		test(s)
+	})
+}
+
+func (s *env) clients(e *workloadtest.Env) Clients {
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion})
+	mapper.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Service"), meta.RESTScopeNamespace)
+	scales := &fakescale.FakeScaleClient{}
+	scales.AddReactor("get", "deployments", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if name := a.(clienttesting.GetAction).GetName(); name != "d" {
+			return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: "apps", Resource: "deployments"}, name)
+		}
+		return true, &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: s.replicas.Load()}, Status: autoscalingv1.ScaleStatus{Replicas: 2, Selector: "app=d"}}, nil
+	})
+	scales.AddReactor("update", "deployments", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if s.failUpdate.Load() {
+			return true, nil, apierrors.NewInternalError(fmt.Errorf("injected"))
+		}
+		updated := a.(clienttesting.UpdateAction).GetObject().(*autoscalingv1.Scale)
+		s.replicas.Store(updated.Spec.Replicas)
+		return true, updated, nil
+	})
+	metrics := &fakemetrics.Clientset{}
+	metrics.AddReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		list := &metricsv1beta1.PodMetricsList{}
+		for _, p := range e.Pods() {
+			if milli := s.milli.Load(); milli >= 0 {
+				list.Items = append(list.Items, metricsv1beta1.PodMetrics{ObjectMeta: p.ObjectMeta, Timestamp: metav1.Now(), Containers: []metricsv1beta1.ContainerMetrics{
+					{Name: "c", Usage: corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(int64(milli), resource.DecimalSI)}},
+				}})
+			}
+		}
+		return true, list, nil
+	})
+	external := &fakeexternal.FakeExternalMetricsClient{}
+	external.AddReactor("list", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{Group: "external.metrics.k8s.io", Resource: a.GetResource().Resource}, "", "", 0, true)
+	})
+	return Clients{Mapper: mapper, Scales: scales, Resource: metrics.MetricsV1beta1(), External: external,
+		Custom: custom_metrics.NewForConfig(&rest.Config{}, mapper, custom_metrics.NewAvailableAPIsGetter(e.Discovery()))}
+}
+
+func (s *env) addPod(name string) {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: workloadtest.Namespace, Labels: map[string]string{"app": "d"}}}
+	p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m")}}}}
+	p.Status.StartTime = &metav1.Time{Time: time.Now()}
+	if _, err := s.CoreV1().Pods(p.Namespace).Create(s.Context(), p, metav1.CreateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// autoscale creates an autoscaler of 1 to 10 replicas with a target of 50 % CPU.
+func (s *env) autoscale(edit func(*autoscalingv2.HorizontalPodAutoscaler)) {
+	s.Helper()
+	percent := int32(50)
+	h := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Name: "h", Namespace: workloadtest.Namespace, Generation: 3}, Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+		MaxReplicas: 10, ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "d"},
+		Metrics: []autoscalingv2.MetricSpec{{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricSource{
+			Name: corev1.ResourceCPU, Target: autoscalingv2.MetricTarget{Type: autoscalingv2.UtilizationMetricType, AverageUtilization: &percent}}}},
+	}}
+	if edit != nil {
+		edit(h)
+	}
+	if _, err := s.AutoscalingV2().HorizontalPodAutoscalers(h.Namespace).Create(s.Context(), h, metav1.CreateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// expect checks replicas and conditions, as TYPE=STATUS/REASON.
+func (s *env) expect(replicas int32, conditions ...string) *autoscalingv2.HorizontalPodAutoscaler {
+	s.Helper()
+	h, err := s.AutoscalingV2().HorizontalPodAutoscalers(workloadtest.Namespace).Get(s.Context(), "h", metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	var got []string
+	for _, c := range h.Status.Conditions {
+		got = append(got, fmt.Sprintf("%s=%s/%s", c.Type, c.Status, c.Reason))
+	}
+	if n := s.replicas.Load(); n != replicas || strings.Join(got, " ") != strings.Join(conditions, " ") {
+		s.Errorf("%d replicas, %s; want %d, %s", n, got, replicas, conditions)
+	}
+	return h
+}
+
+const (
+	active  = "ScalingActive=True/ValidMetricFound"
+	within  = "ScalingLimited=False/DesiredWithinRange"
+	able    = "AbleToScale=True/ReadyForNewScale"
+	scaled  = "AbleToScale=True/SucceededRescale"
+	hasRead = "AbleToScale=True/SucceededGetScale"
+)
+
+func TestScaleUpAndDown(t *testing.T) {
+	run(t, func(s *env) {
+		s.autoscale(nil)
+		s.Settle(time.Second)
+		h := s.expect(2, able, active, within)
+		if m := h.Status.CurrentMetrics[0].Resource.Current; *m.AverageUtilization != 50 || m.AverageValue.String() != "50m" || *h.Status.ObservedGeneration != 3 || h.Status.DesiredReplicas != 2 {
+			s.Errorf("status: %+v", h.Status)
+		}
+		s.milli.Store(90)
+		s.Settle(syncPeriod)
+		if h := s.expect(4, scaled, active, within); h.Status.LastScaleTime == nil || s.EventCount("SuccessfulRescale") != 1 {
+			s.Errorf("%d events, status %+v", s.EventCount("SuccessfulRescale"), h.Status)
+		}
+		s.milli.Store(50)
+		s.addPod("p2")
+		s.addPod("p3")
+		s.Settle(time.Minute)
+		s.expect(4, able, active, within)
+		s.milli.Store(20)
+		s.Settle(2 * time.Minute)
+		s.expect(4, "AbleToScale=True/ScaleDownStabilized", active, within)
+		s.Settle(5 * time.Minute)
+		if n := s.replicas.Load(); n != 2 {
+			s.Errorf("%d replicas after the stabilization window, want 2", n)
+		}
+	})
+}
+
+func TestLimitsWithoutMetrics(t *testing.T) {
+	run(t, func(s *env) {
+		s.milli.Store(-1)
+		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.MinReplicas = new(int32(3)) })
+		s.Settle(time.Second)
+		s.expect(3, scaled)
+		s.Settle(syncPeriod)
+		h := s.expect(3, hasRead, "ScalingActive=False/FailedGetResourceMetric")
+		const want = "the HPA was unable to compute the replica count: failed to get cpu utilization: unable to get metrics for resource cpu: no metrics returned from resource metrics API"
+		if got := h.Status.Conditions[1].Message; got != want || s.EventCount("FailedGetResourceMetric") == 0 {
+			s.Errorf("%q, %d events", got, s.EventCount("FailedGetResourceMetric"))
+		}
+		s.replicas.Store(0)
+		s.Settle(syncPeriod)
+		s.expect(0, hasRead, "ScalingActive=False/ScalingDisabled")
+	})
+}
+
+func TestFailures(t *testing.T) {
+	value := resource.MustParse("1")
+	for reason, c := range map[string]struct {
+		edit    func(*autoscalingv2.HorizontalPodAutoscaler)
+		message string
+	}{
+		"FailedGetScale": {func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Spec.ScaleTargetRef.Name = "x" },
+			`the HPA controller was unable to get the target's current scale: deployments.apps "x" not found`},
+		"FailedGetPodsMetric": {func(h *autoscalingv2.HorizontalPodAutoscaler) {
+			h.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.PodsMetricSourceType, Pods: &autoscalingv2.PodsMetricSource{
+				Metric: autoscalingv2.MetricIdentifier{Name: "m"}, Target: autoscalingv2.MetricTarget{AverageValue: &value}}}}
+		}, "no custom metrics API (custom.metrics.k8s.io) registered"},
+		"FailedGetObjectMetric": {func(h *autoscalingv2.HorizontalPodAutoscaler) {
+			h.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.ObjectMetricSourceType, Object: &autoscalingv2.ObjectMetricSource{
+				DescribedObject: autoscalingv2.CrossVersionObjectReference{APIVersion: "v1", Kind: "Service", Name: "s"},
+				Metric:          autoscalingv2.MetricIdentifier{Name: "m"}, Target: autoscalingv2.MetricTarget{Value: &value}}}}
+		}, "no custom metrics API (custom.metrics.k8s.io) registered"},
+		"FailedGetExternalMetric": {func(h *autoscalingv2.HorizontalPodAutoscaler) {
+			h.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.ExternalMetricSourceType, External: &autoscalingv2.ExternalMetricSource{
+				Metric: autoscalingv2.MetricIdentifier{Name: "m"}, Target: autoscalingv2.MetricTarget{Value: &value}}}}
+		}, "unable to fetch metrics from external metrics API: the server could not find the requested resource"},
+		"FailedGetContainerResourceMetric": {func(h *autoscalingv2.HorizontalPodAutoscaler) {
+			target := h.Spec.Metrics[0].Resource.Target
+			h.Spec.Metrics = []autoscalingv2.MetricSpec{{Type: autoscalingv2.ContainerResourceMetricSourceType, ContainerResource: &autoscalingv2.ContainerResourceMetricSource{
+				Name: corev1.ResourceCPU, Container: "x", Target: target}}}
+		}, "container x not present in metrics for pod ns/p0"},
+	} {
+		run(t, func(s *env) {
+			s.milli.Store(100)
+			s.autoscale(c.edit)
+			s.Settle(time.Second)
+			h, err := s.AutoscalingV2().HorizontalPodAutoscalers(workloadtest.Namespace).Get(s.Context(), "h", metav1.GetOptions{})
+			if err != nil {
+				s.Fatal(err)
+			}
+			last := h.Status.Conditions[len(h.Status.Conditions)-1]
+			if last.Status != "False" || last.Reason != reason || !strings.Contains(last.Message, c.message) || s.EventCount(reason) != 1 || s.replicas.Load() != 2 {
+				s.Errorf("%s: %d events, %+v", reason, s.EventCount(reason), last)
+			}
+		})
+	}
+}
+
+// TestFailedUpdate: a target that cannot be scaled is tried again.
+func TestFailedUpdate(t *testing.T) {
+	run(t, func(s *env) {
+		s.milli.Store(100)
+		s.failUpdate.Store(true)
+		s.autoscale(nil)
+		s.Settle(time.Second)
+		if h := s.expect(2, "AbleToScale=False/FailedUpdateScale", active, within); h.Status.DesiredReplicas != 2 || s.EventCount("FailedRescale") != 1 {
+			s.Errorf("status: %+v", h.Status)
+		}
+		s.failUpdate.Store(false)
+		s.Settle(syncPeriod)
+		s.expect(4, scaled, active, within)
+	})
+}
+
+// TestSeveralAutoscalers: autoscalers of the same pods do nothing.
+func TestSeveralAutoscalers(t *testing.T) {
+	run(t, func(s *env) {
+		s.autoscale(func(h *autoscalingv2.HorizontalPodAutoscaler) { h.Name = "other" })
+		s.Settle(time.Second)
+		s.milli.Store(100)
+		s.autoscale(nil)
+		s.Settle(time.Second)
+		h := s.expect(2, hasRead, "ScalingActive=False/AmbiguousSelector")
+		if want := "pods by selector app=d are controlled by multiple HPAs: [ns/h ns/other]"; h.Status.Conditions[1].Message != want {
+			s.Errorf("have %q, want %q", h.Status.Conditions[1].Message, want)
+		}
+		if err := s.AutoscalingV2().HorizontalPodAutoscalers(workloadtest.Namespace).Delete(s.Context(), "other", metav1.DeleteOptions{}); err != nil {
+			s.Fatal(err)
+		}
+		s.Settle(syncPeriod)
+		s.expect(4, scaled, active, within)
+	})
+}

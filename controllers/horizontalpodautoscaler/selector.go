@@ -1,0 +1,28 @@
+package horizontalpodautoscaler
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// overlapping returns the autoscalers of a namespace that select one of the pods, including key. It returns nil if there are no
+// others.
+func overlapping(all map[types.NamespacedName]*memory, key types.NamespacedName, pods []labels.Set) []string {
+	var names []string
+	for other, m := range all {
+		if other == key || other.Namespace != key.Namespace || m.selector == nil {
+			continue
+		}
+		if slices.ContainsFunc(pods, func(p labels.Set) bool { return m.selector.Matches(p) }) {
+			names = append(names, other.String())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	names = append(names, key.String())
+	slices.Sort(names)
+	return names
+}

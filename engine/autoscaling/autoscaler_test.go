@@ -1,0 +1,116 @@
+package autoscaling
+
+import (
+	"math/rand"
+	"testing"
+	"time"
+)
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// minute is one decision of a test: the recommendation and the expected result.
+type minute struct {
+	wanted, replicas int32
+	able, limited    string
+}
+
+// run decides once per minute and scales as decided.
+func run(t *testing.T, name string, a Autoscaler, current int32, minutes ...minute) {
+	t.Helper()
+	h := &History{}
+	for i, m := range minutes {
+		now := start.Add(time.Duration(i) * time.Minute)
+		d := Step(now, h, a, Input{Current: current, Metrics: []Metric{{Name: "cpu", Replicas: m.wanted}}})
+		if d.Replicas != m.replicas || d.Able == nil || d.Able.Reason != m.able || d.Limited.Reason != m.limited || d.Limited.True != (m.limited != "DesiredWithinRange") {
+			t.Errorf("%s, minute %d: %+v, %+v, %+v; want %+v", name, i, d, d.Able, d.Limited, m)
+		}
+		h.Scaled(now, current, d.Replicas)
+		current = d.Replicas
+	}
+}
+
+func TestStep(t *testing.T) {
+	const free, ready, held = "DesiredWithinRange", "ReadyForNewScale", "ScaleDownStabilized"
+	all := Rules{Policies: []Policy{{Percent: true, Value: 100, Period: 15 * time.Second}}}
+	rules := func(up, down Rules) Autoscaler {
+		return Autoscaler{Min: 1, Max: 100, Behavior: &Behavior{Up: up, Down: down}}
+	}
+	pods := func(s Selection, value int32, period time.Duration) Rules {
+		return Rules{Select: s, Policies: []Policy{{Value: value, Period: period}, {Percent: true, Value: 50, Period: period}}}
+	}
+	plain := Autoscaler{Min: 2, Max: 10}
+	run(t, "no more than twice, no more than the maximum", plain, 3, minute{9, 6, ready, "ScaleUpLimit"}, minute{20, 10, ready, "TooManyReplicas"})
+	run(t, "four at once", plain, 2, minute{9, 4, ready, "ScaleUpLimit"})
+	run(t, "down after five minutes", plain, 6, minute{6, 6, ready, free}, minute{1, 6, held, free}, minute{3, 6, held, free}, minute{4, 6, held, free}, minute{3, 6, held, free},
+		minute{1, 4, held, free}, minute{1, 4, held, free}, minute{1, 4, held, free}, minute{1, 3, held, free}, minute{1, 2, ready, "TooFewReplicas"})
+	run(t, "disabled", rules(Rules{Select: Disabled}, Rules{Select: Disabled}), 5, minute{9, 5, ready, "ScaleUpLimit"}, minute{1, 5, ready, "ScaleDownLimit"})
+	run(t, "the larger policy up", rules(pods(MaxChange, 2, time.Minute), all), 10, minute{90, 15, ready, "ScaleUpLimit"}, minute{90, 23, ready, "ScaleUpLimit"})
+	run(t, "the smaller policy up", rules(pods(MinChange, 2, time.Minute), all), 10, minute{90, 12, ready, "ScaleUpLimit"})
+	run(t, "the larger policy down", rules(all, pods(MaxChange, 2, time.Minute)), 10, minute{1, 5, ready, "ScaleDownLimit"}, minute{1, 2, ready, "ScaleDownLimit"})
+	run(t, "the smaller policy down", rules(all, pods(MinChange, 2, time.Minute)), 10, minute{1, 8, ready, "ScaleDownLimit"})
+	run(t, "a period of several minutes", rules(pods(MinChange, 2, 3*time.Minute), all), 10, minute{90, 12, ready, "ScaleUpLimit"}, minute{90, 12, ready, "ScaleUpLimit"},
+		minute{90, 12, ready, "ScaleUpLimit"}, minute{90, 14, ready, "ScaleUpLimit"})
+	slow := all
+	slow.Window = 2 * time.Minute
+	run(t, "a window for scaling up", rules(slow, all), 2, minute{2, 2, ready, free}, minute{4, 2, "ScaleUpStabilized", free}, minute{3, 3, ready, free}, minute{4, 3, "ScaleUpStabilized", free}, minute{4, 4, ready, free})
+	run(t, "a window for scaling down", rules(all, slow), 4, minute{4, 4, ready, free}, minute{1, 4, held, free}, minute{2, 2, ready, free}, minute{1, 2, held, free}, minute{1, 1, ready, free})
+}
+
+func TestStepWithoutDecision(t *testing.T) {
+	a := Autoscaler{Min: 2, Max: 10}
+	metric := func(replicas int32, failed bool) Metric { return Metric{Name: "m", Replicas: replicas, Failed: failed} }
+	for name, c := range map[string]struct {
+		in   Input
+		want Decision
+	}{
+		"no replicas":            {Input{Current: 0}, Decision{Disabled: true}},
+		"too many":               {Input{Current: 11}, Decision{Replicas: 10, Reason: "Current number of replicas above Spec.MaxReplicas"}},
+		"too few":                {Input{Current: 1}, Decision{Replicas: 2, Reason: "Current number of replicas below Spec.MinReplicas"}},
+		"no metric":              {Input{Current: 3, Metrics: []Metric{metric(0, true)}}, Decision{Replicas: 3, NoMetrics: true}},
+		"down with a failed one": {Input{Current: 3, Metrics: []Metric{metric(0, true), metric(2, false)}}, Decision{Replicas: 3, NoMetrics: true}},
+	} {
+		if got := Step(start, &History{}, a, c.in); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+	got := Step(start, &History{}, a, Input{Current: 3, Metrics: []Metric{metric(0, true), metric(4, false), {Name: "n", Replicas: 5}}})
+	if got.Replicas != 5 || got.Metric != "n" || got.Reason != "n above target" {
+		t.Errorf("up with a failed metric: %+v", got)
+	}
+}
+
+// TestInvariants: Limits, Monotone and MissingMetrics hold for random autoscalers and histories.
+func TestInvariants(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	rules := func() Rules {
+		r := Rules{Window: time.Duration(random.Intn(300)) * time.Second, Select: Selection(random.Intn(3))}
+		for range 1 + random.Intn(3) {
+			r.Policies = append(r.Policies, Policy{Percent: random.Intn(2) == 0, Value: 1 + random.Int31n(200), Period: time.Duration(1+random.Intn(300)) * time.Second})
+		}
+		return r
+	}
+	for range 2000 {
+		a := Autoscaler{Min: 1 + random.Int31n(5)}
+		a.Max = a.Min + random.Int31n(50)
+		if random.Intn(3) > 0 {
+			a.Behavior = &Behavior{Up: rules(), Down: rules()}
+		}
+		h, current, now := &History{}, a.Min, start
+		for range 20 {
+			now = now.Add(time.Duration(random.Intn(120)) * time.Second)
+			m := []Metric{{Replicas: random.Int31n(80)}, {Replicas: random.Int31n(80), Failed: random.Intn(4) == 0}}
+			d := Step(now, h, a, Input{Current: current, Metrics: m})
+			wanted, _, _ := largest(Input{Metrics: m})
+			switch {
+			case d.Replicas < a.Min || d.Replicas > a.Max:
+				t.Fatalf("%d replicas, limits %d and %d", d.Replicas, a.Min, a.Max)
+			case wanted > current && d.Replicas < current, wanted < current && d.Replicas > current && a.Behavior != nil:
+				t.Fatalf("from %d to %d, recommended %d", current, d.Replicas, wanted)
+			case m[1].Failed && d.Replicas < current:
+				t.Fatalf("from %d to %d without a metric", current, d.Replicas)
+			}
+			h.Scaled(now, current, d.Replicas)
+			current = d.Replicas
+		}
+	}
+}

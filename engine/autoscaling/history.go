@@ -1,0 +1,61 @@
+package autoscaling
+
+import (
+	"slices"
+	"time"
+)
+
+// History is what Step remembers of an autoscaler. The zero value is empty.
+type History struct {
+	recommendations []entry
+	ups, downs      []entry // changes of the number of replicas
+}
+
+// entry is a recommended number of replicas, or the size of a change.
+type entry struct {
+	at       time.Time
+	replicas int32
+}
+
+func (h *History) recommend(now time.Time, replicas int32) {
+	h.recommendations = append(h.recommendations, entry{now, replicas})
+}
+
+// Scaled records that the number of replicas was changed.
+func (h *History) Scaled(now time.Time, from, to int32) {
+	switch {
+	case to > from:
+		h.ups = append(h.ups, entry{now, to - from})
+	case to < from:
+		h.downs = append(h.downs, entry{now, from - to})
+	}
+}
+
+// prune drops what no window or period covers.
+func (h *History) prune(now time.Time, a Autoscaler) {
+	window, period := DownWindow, time.Duration(0)
+	if b := a.Behavior; b != nil {
+		window = max(b.Up.Window, b.Down.Window)
+		for _, p := range slices.Concat(b.Up.Policies, b.Down.Policies) {
+			period = max(period, p.Period)
+		}
+	}
+	h.recommendations = since(h.recommendations, now.Add(-window))
+	h.ups, h.downs = since(h.ups, now.Add(-period)), since(h.downs, now.Add(-period))
+}
+
+// since drops the entries up to and including t.
+func since(entries []entry, t time.Time) []entry {
+	return slices.DeleteFunc(entries, func(e entry) bool { return !e.at.After(t) })
+}
+
+// changes returns the sum of the changes after t.
+func changes(entries []entry, t time.Time) int32 {
+	var sum int32
+	for _, e := range entries {
+		if e.at.After(t) {
+			sum += e.replicas
+		}
+	}
+	return sum
+}
