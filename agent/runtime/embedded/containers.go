@@ -78,30 +78,6 @@ func (r *Runtime) createCgroup(c *container) error {
 	return r.setUnified(c.record.Group, res.GetUnified())
 }
 
-// cgroupLimits converts the limits of a container.
-func cgroupLimits(res *cri.LinuxContainerResources) cgroup.Limits {
-	l := cgroup.Limits{CPUShares: res.GetCpuShares(), CPUQuota: res.GetCpuQuota(), Memory: res.GetMemoryLimitInBytes()}
-	const period = 100_000 // microseconds; the period of cgroup.Limits
-	if p := res.GetCpuPeriod(); p > 0 && p != period && l.CPUQuota > 0 {
-		l.CPUQuota = l.CPUQuota * period / p
-	}
-	return l
-}
-
-// UpdateContainerResources changes the limits of a container that has not exited.
-func (r *Runtime) UpdateContainerResources(_ context.Context, id string, resources *cri.LinuxContainerResources) error {
-	c := r.findContainer(id)
-	if c == nil {
-		return notFound("container", id)
-	}
-	c.opMu.Lock()
-	defer c.opMu.Unlock()
-	if c.state() == cri.ContainerState_CONTAINER_EXITED {
-		return status.Errorf(codes.FailedPrecondition, "container %s has exited: its resources cannot be updated", id)
-	}
-	return r.host.SetLimits(c.record.Group, cgroupLimits(resources))
-}
-
 // StartContainer starts a created container.
 func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	c := r.findContainer(id)

@@ -26,8 +26,8 @@ func (r *Runtime) UpdateContainerResources(_ context.Context, id string, resourc
 	}
 	c.opMu.Lock()
 	defer c.opMu.Unlock()
-	if state := c.state(); state == cri.ContainerState_CONTAINER_EXITED {
-		return status.Errorf(codes.FailedPrecondition, "container %s is %v: only the resources of a created or running container can be updated", id, state)
+	if c.state() == cri.ContainerState_CONTAINER_EXITED {
+		return status.Errorf(codes.FailedPrecondition, "container %s has exited: its resources cannot be updated", id)
 	}
 	return r.setLimits(c.record.Group, resources)
 }

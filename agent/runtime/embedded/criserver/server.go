@@ -14,7 +14,6 @@ import (
 // Runtime is the part of the embedded runtime that CRI needs.
 type Runtime interface {
 	runtime.Service
-	UpdateContainerResources(ctx context.Context, id string, resources *cri.LinuxContainerResources) error
 	ListPodSandboxStats(ctx context.Context, filter *cri.PodSandboxStatsFilter) ([]*cri.PodSandboxStats, error)
 }
 
