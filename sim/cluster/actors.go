@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -38,7 +36,7 @@ func (w *Cluster) RestartAll(d time.Duration) {
 			w.Kill(actor, d)
 		}
 	}
-	w.agents.Kill(d)
+	w.Agents.Kill(d)
 }
 
 // InjectFault adds a fault rule.
@@ -49,14 +47,5 @@ func (w *Cluster) InjectFault(r sim.FaultRule) { w.Faults().Add(r) }
 func (w *Cluster) ClearFaults() {
 	w.Faults().Clear()
 	w.Owners.Disable()
-	w.agents.reports = map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}
-	for _, o := range slices.Clone(w.API().List(store.Nodes)) {
-		w.agents.postStatus(o.GetName(), w.Latency())
-	}
-	for _, node := range slices.Sorted(maps.Keys(w.agents.stopped)) {
-		w.StartAgent(node)
-	}
-	for _, node := range slices.Sorted(maps.Keys(w.agents.partitioned)) {
-		w.ReconnectNode(node)
-	}
+	w.Agents.Recover()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/scheduler"
@@ -74,6 +75,10 @@ func (a *audit) observe(notice any) {
 		a.checkDebit(n)
 	case displacement.Displacing:
 		a.checkDisplacement(n.Pod, n.Displacement)
+	case agent.Evicted:
+		if n.HasCondition && a.w.o.Audit {
+			a.checkDisplacedOnce(n.Pod)
+		}
 	case scheduler.Stepped:
 		a.checkStep(n.Effects)
 	case scheduler.BindSent:

@@ -7,6 +7,7 @@ import (
 
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
@@ -111,6 +112,10 @@ func (w *Cluster) countNotice(notice any) {
 		w.counts.Rejections++
 	case scheduler.Preempted:
 		w.countPreemption(n.By, n.Victim)
+	case agent.Rejected:
+		w.counts.Rejected++
+	case agent.Evicted:
+		w.counts.Displaced[enginedisplacement.Pressure]++
 	case displacement.Refused:
 		w.counts.Refused++
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -25,13 +26,15 @@ type nodeLifecycle struct {
 	pendingWrites int
 }
 
-// leaseRenewInterval is the renewal interval of node Leases.
-const leaseRenewInterval = 10 * time.Second
-
 func newNodeLifecycle(w *Cluster) *nodeLifecycle {
 	n := &nodeLifecycle{w: w}
 	n.Client = w.NewClient("nodelifecycle", n, store.Nodes, store.Pods)
 	n.steps = sim.NewStepper(n.Client, n.step)
+	w.OnNotice(func(notice any) {
+		if _, ok := notice.(agent.Silent); ok {
+			n.steps.Schedule(0)
+		}
+	})
 	n.Start()
 	return n
 }
@@ -82,8 +85,8 @@ func isReady(n *corev1.Node) bool {
 func (n *nodeLifecycle) step(now time.Time, events []nodelifecycle.Event) time.Time {
 	well := true
 	for _, name := range n.Keys(store.Nodes) {
-		events = append(events, nodelifecycle.LeaseRenewed{Node: name, Time: n.w.agents.leaseRenewed(name)})
-		well = well && isReady(n.Node(name)) && !n.w.agents.isSilent(name)
+		events = append(events, nodelifecycle.LeaseRenewed{Node: name, Time: n.w.Agents.LeaseRenewed(name)})
+		well = well && isReady(n.Node(name)) && !n.w.Agents.IsSilent(name)
 	}
 	effects, wake := n.machine.Step(now, events)
 	for _, e := range effects {

@@ -11,6 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/fakeowners"
@@ -76,7 +77,7 @@ type Cluster struct {
 	Displacement  *displacement.Server
 	ledger        *budgets.Ledger
 	Scheduler     *scheduler.Scheduler
-	agents        *agents
+	Agents        *agent.Agents
 	disruption    *disruption
 	taintEviction *taintEviction
 	nodeLifecycle *nodeLifecycle
@@ -108,7 +109,7 @@ func New(o Options) *Cluster {
 	w.OnNotice(w.countNotice)
 	w.returns = newReturnCounter()
 	w.Scheduler = scheduler.New(w.World, w.ledger, scheduler.Options{Machine: o.Machine, DecisionsPerStep: o.DecisionsPerStep, IgnoreHolds: o.IgnoreHolds, Record: o.Record})
-	w.agents = newAgents(w)
+	w.Agents = agent.New(w.World, agent.Options{Pressure: o.Pressure, Reserve: o.Reserve})
 	w.disruption = newDisruption(w)
 	w.taintEviction = newTaintEviction(w)
 	w.nodeLifecycle = newNodeLifecycle(w)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -59,7 +60,7 @@ func readKill(p *parser, w *tokens) error {
 		return err
 	}
 	if who == "agent" {
-		return forEachAgent(p, w, "is killed", (*cluster.Cluster).KillAgent)
+		return forEachAgent(p, w, "is killed", (*agent.Agents).StopAgent)
 	}
 	d := time.Second
 	if w.accept("for") {
@@ -78,19 +79,19 @@ func readStart(p *parser, w *tokens) error {
 	if err := w.literal("agent"); err != nil {
 		return err
 	}
-	return forEachAgent(p, w, "starts", (*cluster.Cluster).StartAgent)
+	return forEachAgent(p, w, "starts", (*agent.Agents).StartAgent)
 }
 
 func readCut(p *parser, w *tokens) error {
-	return forEachAgent(p, w, "is partitioned", (*cluster.Cluster).PartitionNode)
+	return forEachAgent(p, w, "is partitioned", (*agent.Agents).Partition)
 }
 
 func readRejoin(p *parser, w *tokens) error {
-	return forEachAgent(p, w, "is reconnected", (*cluster.Cluster).ReconnectNode)
+	return forEachAgent(p, w, "is reconnected", (*agent.Agents).Reconnect)
 }
 
 // forEachAgent adds a step for the agents of nodes.
-func forEachAgent(p *parser, w *tokens, what string, do func(*cluster.Cluster, string)) error {
+func forEachAgent(p *parser, w *tokens, what string, do func(*agent.Agents, string)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func forEachAgent(p *parser, w *tokens, what string, do func(*cluster.Cluster, s
 	p.addStep(func(r *run) error {
 		for _, node := range nodes {
 			r.log("the agent of " + node + " " + what)
-			do(r.w, node)
+			do(r.w.Agents, node)
 		}
 		return nil
 	})

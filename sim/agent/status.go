@@ -1,4 +1,4 @@
-package cluster
+package agent
 
 import (
 	"slices"
@@ -9,10 +9,11 @@ import (
 
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/podlifecycle"
+	"github.com/berthproject/berth/sim"
 )
 
 // statusOf returns the status that an agent reports for a pod, and whether it changed.
-func statusOf(w *Cluster, p *agentPod) (corev1.PodStatus, bool) {
+func statusOf(w *sim.World, p *agentPod) (corev1.PodStatus, bool) {
 	was := &p.object.Status
 	out := *was
 	out.Phase = [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[p.life.Phase()]

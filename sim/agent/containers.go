@@ -1,4 +1,4 @@
-package cluster
+package agent
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/podlifecycle"
+	"github.com/berthproject/berth/sim"
 )
 
 // Annotations that script the containers of a pod, as in agent/runtime/simulated. An invalid
@@ -31,7 +32,7 @@ const (
 
 // containers simulates running containers.
 type containers struct {
-	w           *Cluster
+	w           *sim.World
 	report      func(types.UID, podlifecycle.Event)
 	running     map[containerID]int   // number of the start
 	exitCodes   map[containerID]int32 // last exit code

@@ -1,4 +1,4 @@
-package cluster
+package agent
 
 import (
 	"slices"
@@ -7,22 +7,26 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // heartbeats are the node Leases and node conditions that agents report.
 type heartbeats struct {
-	w           *Cluster
+	w           *sim.World
 	silentSince map[string]time.Time // since when an agent is stopped or partitioned
 	reports     map[string]map[corev1.NodeConditionType]corev1.ConditionStatus
 	posting     map[string]bool
 }
 
+// leaseRenewInterval is the renewal interval of node Leases.
+const leaseRenewInterval = 10 * time.Second
+
 // statusInterval is the interval at which an agent corrects its node's status.
 const statusInterval = 10 * time.Second
 
-// leaseRenewed returns when the Lease of a node was last renewed.
-func (h *heartbeats) leaseRenewed(node string) time.Time {
+// LeaseRenewed returns when the Lease of a node was last renewed.
+func (h *heartbeats) LeaseRenewed(node string) time.Time {
 	at := h.w.Now()
 	if died, dead := h.silentSince[node]; dead {
 		at = died
@@ -30,20 +34,19 @@ func (h *heartbeats) leaseRenewed(node string) time.Time {
 	return at.Truncate(leaseRenewInterval)
 }
 
-// isSilent reports whether a node's agent is stopped or partitioned.
-func (h *heartbeats) isSilent(node string) bool {
+// IsSilent reports whether a node's agent is stopped or partitioned.
+func (h *heartbeats) IsSilent(node string) bool {
 	_, silent := h.silentSince[node]
 	return silent
 }
 
 // ReportCondition makes a node's agent report a condition from now on.
-func (w *Cluster) ReportCondition(node string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
-	h := &w.agents.heartbeats
+func (h *heartbeats) ReportCondition(node string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	if h.reports[node] == nil {
 		h.reports[node] = map[corev1.NodeConditionType]corev1.ConditionStatus{}
 	}
 	h.reports[node][kind] = status
-	h.postStatus(node, w.Latency())
+	h.postStatus(node, h.w.Latency())
 }
 
 // reported returns the status of a condition that the agent reports, or "".
@@ -86,7 +89,7 @@ func (h *heartbeats) postStatus(node string, d time.Duration) {
 	h.posting[node] = true
 	h.w.After(d, func() {
 		h.posting[node] = false
-		if h.isSilent(node) {
+		if h.IsSilent(node) {
 			return
 		}
 		_ = h.w.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {

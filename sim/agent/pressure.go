@@ -1,4 +1,4 @@
-package cluster
+package agent
 
 import (
 	"slices"
@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -25,7 +26,8 @@ const (
 // nodePressures simulates node pressure on nodes with scripted usage. Other nodes never run
 // out of resources.
 type nodePressures struct {
-	w     *Cluster
+	w     *sim.World
+	a     *Agents
 	nodes map[string]*nodePressure
 	// reported are the pressure conditions reported by a machine, also by one whose agent is
 	// stopped.
@@ -34,7 +36,8 @@ type nodePressures struct {
 
 // nodePressure is the node pressure machine of a node and its inputs.
 type nodePressure struct {
-	w           *Cluster
+	w           *sim.World
+	a           *Agents
 	name        string
 	node        usage.Node
 	machine     *nodepressure.Machine
@@ -63,7 +66,7 @@ func (s *nodePressures) addPod(p *agentPod) {
 
 // startNode starts observing a node with its own usage script.
 func (s *nodePressures) startNode(name string) {
-	if !s.w.agents.stopped[name] {
+	if !s.a.stopped[name] {
 		s.forNode(name, false).start()
 	}
 }
@@ -85,7 +88,7 @@ func (s *nodePressures) forNode(name string, used bool) *nodePressure {
 	if !ok || !used && object.Annotations[usage.Annotation] == "" && s.reported[name] == [model.NumPressures]bool{} {
 		return nil
 	}
-	n := &nodePressure{w: s.w, name: name}
+	n := &nodePressure{w: s.w, a: s.a, name: name}
 	n.node.Since = object.CreationTimestamp.Time
 	var err error
 	if n.node.Capacity, err = conversion.SimulatedCapacity(object); err == nil && object.Annotations[usage.Annotation] != "" {
@@ -95,10 +98,10 @@ func (s *nodePressures) forNode(name string, used bool) *nodePressure {
 		s.w.Log("agent", "usage", name, "node "+name+": "+err.Error())
 		return nil
 	}
-	config := s.w.o.Pressure
+	config := s.a.o.Pressure
 	config.Layout = n.node.Capacity.Layout()
 	n.machine = nodepressure.New(config)
-	n.reserve, err = nodepressure.NewDiskReserve(s.w.o.Reserve, func(f nodepressure.Filesystem) (nodepressure.FsSpace, error) {
+	n.reserve, err = nodepressure.NewDiskReserve(s.a.o.Reserve, func(f nodepressure.Filesystem) (nodepressure.FsSpace, error) {
 		list, _ := n.pods()
 		n.observe(list)
 		return n.freeSpace[f], nil
@@ -129,7 +132,7 @@ func (s *nodePressures) removeNode(node string) { delete(s.nodes, node) }
 
 // check observes the usage, decides and acts.
 func (n *nodePressure) check() {
-	if n.w.agents.nodePressures.nodes[n.name] != n {
+	if n.a.nodePressures.nodes[n.name] != n {
 		return // the agent has stopped
 	}
 	list, scripted := n.pods()
@@ -139,8 +142,8 @@ func (n *nodePressure) check() {
 		n.applyEffect(e)
 	}
 	n.reportConditions()
-	if n.reserve.Update(n.w.Now()) && (n.reserve.Condition().True || n.w.agents.reports[n.name][outOfDisk] != "") {
-		n.w.ReportCondition(n.name, outOfDisk, conditionStatus(n.reserve.Condition().True))
+	if n.reserve.Update(n.w.Now()) && (n.reserve.Condition().True || n.a.reports[n.name][outOfDisk] != "") {
+		n.a.ReportCondition(n.name, outOfDisk, conditionStatus(n.reserve.Condition().True))
 	}
 	calm := n.machine.Conditions() == [model.NumPressures]nodepressure.Condition{} && !n.reserve.Condition().True
 	if !scripted && n.node.NodeScript.Empty() && calm && !n.machine.Reclaiming() {
@@ -165,7 +168,7 @@ func conditionStatus(is bool) corev1.ConditionStatus {
 
 // pods returns the unfinished pods of the node by name, and whether any is scripted.
 func (n *nodePressure) pods() (list []*agentPod, scripted bool) {
-	for _, p := range n.w.agents.pods {
+	for _, p := range n.a.pods {
 		if p.object.Spec.NodeName == n.name && p.life.Phase() != podlifecycle.Succeeded && p.life.Phase() != podlifecycle.Failed && !p.gone {
 			list = append(list, p)
 			scripted = scripted || len(p.scripts) > 0
@@ -182,7 +185,7 @@ func (n *nodePressure) observe(list []*agentPod) nodepressure.Observation {
 		var running []usage.RunningContainer
 		for j := range p.object.Spec.Containers {
 			name := p.object.Spec.Containers[j].Name
-			if began, ok := n.w.agents.containers.startedAt[containerID{p.object.UID, name}]; ok {
+			if began, ok := n.a.containers.startedAt[containerID{p.object.UID, name}]; ok {
 				running = append(running, usage.RunningContainer{Name: name, Script: p.scripts[name], Since: began})
 			}
 		}

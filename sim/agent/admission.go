@@ -1,4 +1,4 @@
-package cluster
+package agent
 
 import (
 	"slices"
@@ -9,13 +9,15 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // nodeAdmission holds the pods that each agent has admitted and that still run, regardless of
 // the scheduler's view.
 type nodeAdmission struct {
-	w     *Cluster
+	w     *sim.World
+	a     *Agents
 	state *cluster.State
 }
 
@@ -32,7 +34,7 @@ func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
 	r.state.UpsertNode(r.w.Converter().Node(n))
 	id, _ := r.state.NodeID(n.Name)
 	for _, there := range slices.Clone(r.state.Node(id).Pods) {
-		if run := r.w.agents.pods[types.UID(there.UID)]; run == nil || run.life.Stopped() {
+		if run := r.a.pods[types.UID(there.UID)]; run == nil || run.life.Stopped() {
 			r.state.RemovePod(there.UID)
 		}
 	}

@@ -1,4 +1,4 @@
-package cluster
+package agent
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/podlifecycle"
@@ -38,18 +37,18 @@ func (n *nodePressure) applyEffect(e nodepressure.Effect) {
 
 // reportConditions reports changed conditions in the node's status.
 func (n *nodePressure) reportConditions() {
-	lastMessages := n.w.agents.nodePressures.reported[n.name]
+	lastMessages := n.a.nodePressures.reported[n.name]
 	for k, c := range n.machine.Conditions() {
 		if c.True != lastMessages[k] {
 			lastMessages[k] = c.True
-			n.w.ReportCondition(n.name, corev1.NodeConditionType(nodepressure.ConditionType(model.Pressure(k))), conditionStatus(c.True))
+			n.a.ReportCondition(n.name, corev1.NodeConditionType(nodepressure.ConditionType(model.Pressure(k))), conditionStatus(c.True))
 		}
 	}
-	n.w.agents.nodePressures.reported[n.name] = lastMessages
+	n.a.nodePressures.reported[n.name] = lastMessages
 }
 
 func (n *nodePressure) finishCollect(c nodepressure.ReclaimNodeResources) {
-	if n.w.agents.nodePressures.nodes[n.name] != n {
+	if n.a.nodePressures.nodes[n.name] != n {
 		return
 	}
 	n.node.Reclaim(n.w.Now(), c)
@@ -62,7 +61,7 @@ func (n *nodePressure) finishCollect(c nodepressure.ReclaimNodeResources) {
 
 // evict ends a pod; its status is written when all its containers have ended.
 func (n *nodePressure) evict(e *nodepressure.Evict) {
-	p := n.w.agents.pods[types.UID(e.Pod.UID)]
+	p := n.a.pods[types.UID(e.Pod.UID)]
 	if p == nil {
 		return
 	}
@@ -74,11 +73,11 @@ func (n *nodePressure) evict(e *nodepressure.Evict) {
 	if p.terminatesBy = n.w.Now(); !atOnce {
 		p.terminatesBy = n.w.Now().Add(time.Duration(e.Grace) * time.Second)
 	}
-	n.w.agents.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: atOnce})
+	n.a.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: atOnce})
 }
 
 // countEviction counts a written eviction unless another actor displaced the pod before.
-func (a *agents) countEviction(p *agentPod, status *corev1.PodStatus) {
+func (a *Agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 	if p.evicted == nil || status.Phase != corev1.PodFailed || p.counted {
 		return
 	}
@@ -87,10 +86,7 @@ func (a *agents) countEviction(p *agentPod, status *corev1.PodStatus) {
 	if c := store.DisruptionTarget(now); c != nil && c.Reason != nodepressure.ReasonTerminationByKubelet {
 		return
 	}
-	a.w.counts.Displaced[enginedisplacement.Pressure]++
-	if p.evicted.Condition && a.w.o.Audit {
-		a.w.audit.checkDisplacedOnce(now)
-	}
+	a.w.Notify(Evicted{Pod: now, HasCondition: p.evicted.Condition})
 }
 
 // rejectionOf returns why the node rejects a pod, or nil.
