@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/controllers/descheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // actorKinds maps the actors with watches to the kinds they watch.
 var actorKinds = sync.OnceValue(func() map[string][]store.Kind {
-	return New(Options{Endpoints: true, Descheduler: &DeschedulerOptions{}}).ActorKinds()
+	return New(Options{Endpoints: true, Descheduler: &descheduler.Options{}}).ActorKinds()
 })
 
 // Actors returns the names of the actors with watches.

@@ -39,9 +39,7 @@ var Invariants = map[string]string{
 type audit struct {
 	w *Cluster
 
-	created       map[types.UID]time.Time
 	labelsChanged map[types.UID]time.Time // last label change
-	preemptors    map[string]bool
 
 	nodes   map[string]*nodeUsage     // by node
 	budgets map[string]*budgetHistory // by budget
@@ -56,7 +54,7 @@ type audit struct {
 const compareInterval = 5 * time.Second
 
 func newAudit(w *Cluster) *audit {
-	return &audit{w: w, created: map[types.UID]time.Time{}, labelsChanged: map[types.UID]time.Time{}, preemptors: map[string]bool{},
+	return &audit{w: w, labelsChanged: map[types.UID]time.Time{},
 		compiled: map[types.UID]*model.Pod{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
 		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
 }
@@ -96,7 +94,7 @@ func (a *audit) observe(notice any) {
 func (a *audit) checkCommit(c store.Change) {
 	switch {
 	case c.Kind == store.Pods && c.Old == nil:
-		a.created[c.New.GetUID()], a.labelsChanged[c.New.GetUID()] = a.w.Now(), a.w.Now()
+		a.labelsChanged[c.New.GetUID()] = a.w.Now()
 	case c.Kind == store.Pods && c.New == nil:
 		a.forgiveIfNotObserved(c.Old.GetUID())
 	case c.Kind == store.Pods:

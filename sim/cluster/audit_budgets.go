@@ -23,7 +23,7 @@ type budgetHistory struct {
 // staleness returns how long a change may be unknown to an actor that displaces pods from a
 // cache.
 func (a *audit) staleness() time.Duration {
-	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.Latency()) + a.w.Scheduler.Lag() + a.w.disruption.Reflector().Lag()
+	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.Latency()) + a.w.WatchLag("scheduler") + a.w.WatchLag("disruption")
 }
 
 // updateBudgetHistory records commits that let a budget allow fewer disruptions. Debits are

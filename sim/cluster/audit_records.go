@@ -51,7 +51,7 @@ func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
 // forgiveIfNotObserved accepts a missing record of a pod that was deleted while the recording
 // actor was down or had lost its watch.
 func (a *audit) forgiveIfNotObserved(uid types.UID) {
-	if r := a.w.recorder; (!r.IsSynced() || !r.Reflector().Watches(store.Pods)) && a.records.missing[uid] != "" {
+	if !a.w.recorder.IsWatching() && a.records.missing[uid] != "" {
 		a.forgiveMissingRecord(uid)
 	}
 }
@@ -59,13 +59,9 @@ func (a *audit) forgiveIfNotObserved(uid types.UID) {
 // forgiveAfterLostWatch does the same for pods whose last change was in flight when the watch
 // broke.
 func (a *audit) forgiveAfterLostWatch() {
-	r := a.w.recorder
 	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
 		key := a.records.missing[uid]
-		if p := a.w.API().Pod(key); p != nil && p.UID == uid || r.pendingRecords[string(uid)] != nil {
-			continue
-		}
-		if p, ok := r.Cached(store.Pods)[key].(*corev1.Pod); !ok || p.UID != uid || store.DisruptionTarget(p) == nil {
+		if p := a.w.API().Pod(key); (p == nil || p.UID != uid) && !a.w.recorder.KnowsDisplaced(key, uid) {
 			a.forgiveMissingRecord(uid)
 		}
 	}

@@ -173,7 +173,7 @@ func guarded(t *testing.T, w *Cluster) {
 	if err := w.Run(7 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	w.disruption.Reflector().Stop() // the status is not corrected
+	w.Kill("disruption", time.Hour) // the status is not corrected
 	err := w.API().Update(store.PodDisruptionBudgets, "default/web", store.Precondition{}, func(o store.Object) error {
 		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 			b.Status.DisruptionsAllowed = 1

@@ -46,7 +46,9 @@ func (c *Counts) Displacements() (n int) {
 // Counts returns the statistics so far.
 func (w *Cluster) Counts() Counts {
 	c := w.counts
-	c.Descheduled, c.Returned = w.returns.evicted, w.returns.returned
+	if w.Descheduler != nil {
+		c.Descheduled, c.Returned = w.Descheduler.Returned()
+	}
 	return c
 }
 
@@ -60,6 +62,7 @@ func (w *Cluster) countChange(c store.Change) {
 	switch {
 	case c.Old == nil:
 		w.counts.Created++
+		w.created[c.New.GetUID()] = w.Now()
 		return
 	case c.New == nil:
 		w.counts.Deleted++
@@ -68,8 +71,7 @@ func (w *Cluster) countChange(c store.Change) {
 	if old.Spec.NodeName == "" && p.Spec.NodeName != "" {
 		w.counts.Bound++
 		w.counts.LastBound = w.Elapsed()
-		made, ok := w.audit.created[p.UID]
-		if w.returns.recordBinding(p, made); ok {
+		if made, ok := w.created[p.UID]; ok {
 			w.counts.Latencies = append(w.counts.Latencies, w.Now().Sub(made))
 		}
 	}
@@ -97,8 +99,8 @@ func (w *Cluster) countPreemption(by *model.Pod, victim *corev1.Pod) {
 	}
 	w.counts.CascadeDepth = max(w.counts.CascadeDepth, depth)
 	w.Owners.RecordVictim(victim, depth)
-	if !w.audit.preemptors[by.UID] {
-		w.audit.preemptors[by.UID] = true
+	if !w.preemptors[by.UID] {
+		w.preemptors[by.UID] = true
 		w.counts.Preemptors++
 	}
 }

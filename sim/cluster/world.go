@@ -1,6 +1,10 @@
 package cluster
 
 import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/engine/nodepressure"
@@ -9,10 +13,12 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
-	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/controllers"
+	"github.com/berthproject/berth/sim/controllers/descheduler"
+	"github.com/berthproject/berth/sim/controllers/workload"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/fakeowners"
 	"github.com/berthproject/berth/sim/scheduler"
@@ -29,22 +35,18 @@ type Options struct {
 	TieBreakSeed     uint64
 	ScoreCacheMemory int
 	Preemption       preemption.Options
-	// Taints and NodeHealth configure taint eviction and the node lifecycle.
-	Taints     tainteviction.Options
-	NodeHealth nodelifecycle.Options
-	// TaintEvictionsSkipBudgets: taint evictions add no entries to budgets, as upstream.
-	TaintEvictionsSkipBudgets bool
-	GC                        podgc.Options
+	TaintEviction    controllers.TaintEvictionOptions
+	NodeHealth       nodelifecycle.Options
+	GC               podgc.Options
 	// Pressure configures nodes with scripted usage, Reserve their disk reserve.
 	Pressure nodepressure.Config
 	Reserve  nodepressure.DiskReserveConfig
-	// AvoidHolds is the backoff of Avoid Holds; none are created if First is 0. NoReplacementDelay
-	// lets workloads replace rejected pods at once, as upstream.
-	AvoidHolds         enginedisplacement.Backoff
-	NoReplacementDelay bool
-	Displacement       displacement.Options
+	// AvoidHolds is the backoff of Avoid Holds; none are created if First is 0.
+	AvoidHolds   enginedisplacement.Backoff
+	Workload     workload.Options
+	Displacement displacement.Options
 	// Descheduler adds a descheduler; may be nil. IgnoreHolds makes the scheduler ignore Holds.
-	Descheduler *DeschedulerOptions
+	Descheduler *descheduler.Options
 	IgnoreHolds bool
 	// Endpoints adds the EndpointSlice controller, which nothing else depends on.
 	Endpoints bool
@@ -73,23 +75,17 @@ type Cluster struct {
 	*sim.World
 	o Options
 
-	Owners        *fakeowners.Replacer
-	Displacement  *displacement.Server
-	ledger        *budgets.Ledger
-	Scheduler     *scheduler.Scheduler
-	Agents        *agent.Agents
-	disruption    *disruption
-	taintEviction *taintEviction
-	nodeLifecycle *nodeLifecycle
-	podGC         *podGC
-	recorder      *displacementRecorder
-	workloads     *workloads
-	volumes       *volumes
-	endpoints     *endpoints   // may be nil
-	descheduler   *descheduler // may be nil
-	returns       *returnCounter
-	audit         *audit
-	counts        Counts
+	Owners       *fakeowners.Replacer
+	Displacement *displacement.Server
+	ledger       *budgets.Ledger
+	Scheduler    *scheduler.Scheduler
+	Agents       *agent.Agents
+	Descheduler  *descheduler.Descheduler // may be nil
+	recorder     *controllers.Records
+	audit        *audit
+	counts       Counts
+	created      map[types.UID]time.Time // pods
+	preemptors   map[string]bool         // UIDs of pods that preempted others
 }
 
 // New returns an empty cluster with a running control plane.
@@ -98,7 +94,7 @@ func New(o Options) *Cluster {
 		o.DecisionsPerStep = 64
 	}
 	o.Machine = o.MachineConfig()
-	w := &Cluster{World: sim.New(o.Options), o: o}
+	w := &Cluster{World: sim.New(o.Options), o: o, created: map[types.UID]time.Time{}, preemptors: map[string]bool{}}
 	w.OnCommit(w.countChange)
 	w.Owners = fakeowners.New(w.World)
 	w.ledger = budgets.NewLedger(w.World, w.Owners)
@@ -107,22 +103,21 @@ func New(o Options) *Cluster {
 	w.OnCommit(w.audit.checkCommit)
 	w.OnNotice(w.audit.observe)
 	w.OnNotice(w.countNotice)
-	w.returns = newReturnCounter()
 	w.Scheduler = scheduler.New(w.World, w.ledger, scheduler.Options{Machine: o.Machine, DecisionsPerStep: o.DecisionsPerStep, IgnoreHolds: o.IgnoreHolds, Record: o.Record})
 	w.Agents = agent.New(w.World, agent.Options{Pressure: o.Pressure, Reserve: o.Reserve})
-	w.disruption = newDisruption(w)
-	w.taintEviction = newTaintEviction(w)
-	w.nodeLifecycle = newNodeLifecycle(w)
-	w.podGC = newPodGC(w)
-	w.recorder = newDisplacementRecorder(w)
-	w.workloads = newWorkloads(w)
+	controllers.StartDisruption(w.World, w.ledger)
+	controllers.StartTaintEviction(w.World, w.Displacement, o.TaintEviction)
+	controllers.StartNodeLifecycle(w.World, w.Agents, o.NodeHealth)
+	controllers.StartPodGC(w.World, w.Displacement, o.GC)
+	w.recorder = controllers.StartRecords(w.World, o.AvoidHolds)
+	workload.Start(w.World, o.Workload)
 	w.Owners.Start()
-	w.volumes = newVolumes(w)
+	controllers.StartVolumes(w.World)
 	if o.Endpoints {
-		w.endpoints = newEndpoints(w)
+		controllers.StartEndpoints(w.World)
 	}
 	if o.Descheduler != nil {
-		w.descheduler = newDescheduler(w)
+		w.Descheduler = descheduler.Start(w.World, w.Displacement, descheduler.Scheduler{Profiles: o.Profiles, TieBreakSeed: o.TieBreakSeed}, o.Descheduler)
 	}
 	return w
 }

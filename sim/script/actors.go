@@ -245,14 +245,14 @@ func readOption(p *parser, w *tokens) error {
 		s.Displacement.Evictions.Recount = s.Displacement.Evictions.Recount && !o.has("norecount")
 		s.Displacement.Evictions.ForbidImpossible = s.Displacement.Evictions.ForbidImpossible || o.has("forbid")
 		s.Endpoints = s.Endpoints || o.has("endpoints")
-		s.Taints.StartupGrace = o.duration("startupgrace", s.Taints.StartupGrace)
+		s.TaintEviction.StartupGrace = o.duration("startupgrace", s.TaintEviction.StartupGrace)
 		s.Displacement.KeepFailedDebits = s.Displacement.KeepFailedDebits || o.has("keepdebits")
-		s.Taints.FixedDueTime = s.Taints.FixedDueTime || o.has("frozen")
+		s.TaintEviction.FixedDueTime = s.TaintEviction.FixedDueTime || o.has("frozen")
 		s.Audit = s.Audit && !o.has("noaudit")
 		if o.has("noholds") {
 			s.AvoidHolds.First = 0
 		}
-		s.NoReplacementDelay = s.NoReplacementDelay || o.has("nopause")
+		s.Workload.NoReplacementDelay = s.Workload.NoReplacementDelay || o.has("nopause")
 		o.pressure(s)
 		s.GC.Threshold = int(o.number("ended", int64(s.GC.Threshold), 1, 1_000_000))
 		s.GC.EvictedCap = int(o.number("evictedcap", 0, 0, 1_000_000))

@@ -1,4 +1,4 @@
-package cluster
+package workload
 
 import (
 	"maps"
@@ -9,21 +9,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/engine/placement"
-	"github.com/berthproject/berth/engine/workload"
+	engineworkload "github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // daemonSet reconciles a DaemonSet; its template never changes here.
-func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
+func (o *controller) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
 	id := string(ds.UID)
-	var pods []workload.DaemonPod
+	var pods []engineworkload.DaemonPod
 	keys := slices.Sorted(maps.Keys(o.pods[id]))
 	for _, key := range keys {
 		p := o.pods[id][key]
-		seen := workload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: targetNode(p)}
+		seen := engineworkload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: targetNode(p)}
 		pods = append(pods, seen)
-		if d, ok := workload.FailureOf(&seen.Pod); ok && p.Status.Phase == corev1.PodFailed {
+		if d, ok := engineworkload.FailureOf(&seen.Pod); ok && p.Status.Phase == corev1.PodFailed {
 			o.recordDeath(ownerNodeKey(id, seen.Target), seen.UID, d)
 		}
 	}
@@ -31,10 +31,10 @@ func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, err
 	o.lastSuffix[id]--
 	addDaemonSetTolerations(&trial.Spec)
 	spec := o.w.Converter().Pod(trial).Spec
-	var nodes []workload.DaemonNode
+	var nodes []engineworkload.DaemonNode
 	desired := 0
 	for _, name := range o.Keys(store.Nodes) {
-		n := workload.DaemonNode{Name: name}
+		n := engineworkload.DaemonNode{Name: name}
 		if n.ShouldRun, n.ShouldContinue = placement.NodeShouldRunDaemonPod(spec, o.w.Converter().Node(o.Node(name))); n.ShouldRun {
 			desired++
 			n.NotBefore = o.notBefore(ds, name, o.pastDeaths(ownerNodeKey(id, name)))

@@ -1,21 +1,12 @@
-package cluster
+package controllers
 
 import (
-	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/kubernetes"
-	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
-	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/endpointslice"
 	"k8s.io/endpointslice/util"
@@ -29,7 +20,7 @@ import (
 // controllers/endpoints.
 type endpoints struct {
 	*sim.Client
-	w          *Cluster
+	w          *sim.World
 	queue      *sim.WorkQueue
 	reconciler *endpointslice.Reconciler
 	tracker    *util.EndpointSliceTracker
@@ -40,12 +31,12 @@ type endpoints struct {
 // endpointsPerSlice is the upstream default.
 const endpointsPerSlice = 100
 
-func newEndpoints(w *Cluster) *endpoints {
+// StartEndpoints starts the EndpointSlice controller.
+func StartEndpoints(w *sim.World) {
 	e := &endpoints{w: w, lastSuffix: map[string]int{}, lastCounts: map[string][3]int{}}
 	e.Client = w.NewClient("endpoints", e, store.Nodes, store.Services, store.EndpointSlices, store.Pods)
 	e.queue = sim.NewWorkQueue(e.Client, e.reconcile)
 	e.Start()
-	return e
 }
 
 // OnStop implements sim.Controller.
@@ -131,9 +122,9 @@ func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
 	return &q
 }
 
-// Endpoints counts the ready, terminating and serving-while-terminating endpoints of a
+// CountEndpoints counts the ready, terminating and serving-while-terminating endpoints of a
 // Service.
-func (w *Cluster) Endpoints(service string) (ready, terminating, serving int) {
+func CountEndpoints(w *sim.World, service string) (ready, terminating, serving int) {
 	for _, o := range w.API().List(store.EndpointSlices) {
 		s, ok := o.(*discoveryv1.EndpointSlice)
 		if !ok || store.Key(s.Namespace, s.Labels[discoveryv1.LabelServiceName]) != service {
@@ -157,74 +148,9 @@ func (w *Cluster) Endpoints(service string) (ready, terminating, serving int) {
 
 // logCounts logs the counts when they change.
 func (e *endpoints) logCounts(s *corev1.Service) {
-	ready, terminating, serving := e.w.Endpoints(store.KeyOf(s))
+	ready, terminating, serving := CountEndpoints(e.w, store.KeyOf(s))
 	if is := [3]int{ready, terminating, serving}; e.lastCounts[store.KeyOf(s)] != is {
 		e.lastCounts[store.KeyOf(s)] = is
 		e.w.Log("endpoints", "slices", store.KeyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serving)", store.KeyOf(s), ready, terminating, serving))
 	}
-}
-
-// nodeLister lists the cached nodes.
-type nodeLister struct {
-	corelisters.NodeListerExpansion
-	e *endpoints
-}
-
-func (n nodeLister) List(labels.Selector) (out []*corev1.Node, _ error) {
-	for _, name := range slices.Sorted(maps.Keys(n.e.Cached(store.Nodes))) {
-		out = append(out, n.e.Node(name))
-	}
-	return out, nil
-}
-
-func (n nodeLister) Get(name string) (*corev1.Node, error) {
-	if node := n.e.Node(name); node != nil {
-		return node, nil
-	}
-	return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
-}
-
-// sliceClient implements the part of the API that the reconciler uses.
-type sliceClient struct {
-	kubernetes.Interface
-	discoveryclient.DiscoveryV1Interface
-	discoveryclient.EndpointSliceInterface
-	e *endpoints
-}
-
-func (c sliceClient) DiscoveryV1() discoveryclient.DiscoveryV1Interface { return c }
-
-func (c sliceClient) EndpointSlices(string) discoveryclient.EndpointSliceInterface { return c }
-
-func (c sliceClient) Create(_ context.Context, s *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
-	c.e.lastSuffix[s.GenerateName]++
-	s = s.DeepCopy()
-	s.Name, s.Generation = fmt.Sprintf("%s%d", s.GenerateName, c.e.lastSuffix[s.GenerateName]), 1
-	err := c.e.w.API().Create(s)
-	return s, err
-}
-
-func (c sliceClient) Update(_ context.Context, s *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	err := c.e.w.API().Update(store.EndpointSlices, store.KeyOf(s), store.Precondition{UID: string(s.UID), ResourceVersion: s.ResourceVersion}, func(o store.Object) error {
-		if is, ok := o.(*discoveryv1.EndpointSlice); ok {
-			is.Labels, is.Annotations, is.Endpoints, is.Ports = s.Labels, s.Annotations, s.Endpoints, s.Ports
-			is.Generation++
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	now, _ := c.e.w.API().Get(store.EndpointSlices, store.KeyOf(s))
-	is, _ := now.(*discoveryv1.EndpointSlice)
-	return is, nil
-}
-
-func (c sliceClient) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
-	for _, k := range slices.Sorted(maps.Keys(c.e.Cached(store.EndpointSlices))) {
-		if _, last, _ := strings.Cut(k, "/"); last == name {
-			return c.e.w.API().Delete(store.EndpointSlices, k, store.Precondition{})
-		}
-	}
-	return nil
 }

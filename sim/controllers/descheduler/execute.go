@@ -1,4 +1,4 @@
-package cluster
+package descheduler
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 )
 
 // runMachine executes the machine's actions and returns when to call it again.
-func (d *descheduler) runMachine(now time.Time) time.Time {
+func (d *Descheduler) runMachine(now time.Time) time.Time {
 	actions, wake := d.machine.Step(now, d.clusterView().view)
 	for _, a := range actions {
 		d.runAction(a)
@@ -30,7 +30,7 @@ func (d *descheduler) runMachine(now time.Time) time.Time {
 	return wake
 }
 
-func (d *descheduler) runAction(a execution.Action) {
+func (d *Descheduler) runAction(a execution.Action) {
 	answer := func(got execution.Result) {
 		d.machine.HandleResult(d.w.Now(), a.ActionID(), got)
 		d.steps.Schedule(0)
@@ -69,11 +69,11 @@ func (d *descheduler) runAction(a execution.Action) {
 
 // evict requests an eviction and passes the response to then unless the descheduler was killed
 // in the meantime.
-func (d *descheduler) evict(p *model.Pod, strategy string, then func(displacement.EvictionResponse)) {
+func (d *Descheduler) evict(p *model.Pod, strategy string, then func(displacement.EvictionResponse)) {
 	life := d.Generation()
-	d.w.Displacement.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a displacement.EvictionResponse) {
+	d.server.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a displacement.EvictionResponse) {
 		if a.Code == http.StatusCreated {
-			d.w.returns.recordEviction(p, d.w.Now())
+			d.returns.recordEviction(p, d.w.Now())
 		}
 		if d.Generation() == life {
 			then(a)
@@ -82,7 +82,7 @@ func (d *descheduler) evict(p *model.Pod, strategy string, then func(displacemen
 }
 
 // upsertHold creates or updates a Hold.
-func (d *descheduler) upsertHold(h *model.Hold) error {
+func (d *Descheduler) upsertHold(h *model.Hold) error {
 	want := executor.NewHoldObject(h, d.Name())
 	err := d.w.API().Create(want)
 	if !apierrors.IsAlreadyExists(err) {

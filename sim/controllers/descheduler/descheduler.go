@@ -1,7 +1,6 @@
-package cluster
+package descheduler
 
 import (
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,28 +10,24 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// DeschedulerOptions configure the simulated descheduler.
-type DeschedulerOptions struct {
-	Policy descheduling.Policy
-	// Compatible evicts the candidates one by one, as the Kubernetes descheduler does; otherwise
-	// moves are planned and executed.
-	Compatible bool
-	// WithoutHolds: the scheduler ignores Holds (see Options.IgnoreHolds).
-	WithoutHolds bool
-	// SchedulersWithoutHolds are the names of schedulers that ignore Holds.
-	SchedulersWithoutHolds map[string]bool
-	// InitialDelay is the time before the first round, Interval that between rounds.
-	InitialDelay, Interval time.Duration
+// Scheduler is what the descheduler knows of the scheduler.
+type Scheduler struct {
+	Profiles     []*framework.Profile
+	TieBreakSeed uint64
 }
 
-// descheduler is the actor that runs the descheduler.
-type descheduler struct {
+// Descheduler is the actor that runs the descheduler. Start creates it.
+type Descheduler struct {
 	*sim.Client
-	w            *Cluster
-	o            *DeschedulerOptions
+	w            *sim.World
+	server       *displacement.Server
+	scheduler    Scheduler
+	returns      *returnCounter
+	o            *Options
 	steps        *sim.Stepper[struct{}]
 	machine      *execution.Machine // nil in compatible mode
 	backoff      *planning.MoveBackoff
@@ -51,8 +46,10 @@ type clusterView struct {
 // deschedulerBatchWindow is how long changes are collected before a step.
 const deschedulerBatchWindow = 100 * time.Millisecond
 
-func newDescheduler(w *Cluster) *descheduler {
-	d := &descheduler{w: w, o: w.o.Descheduler}
+// Start starts the descheduler.
+func Start(w *sim.World, server *displacement.Server, s Scheduler, o *Options) *Descheduler {
+	d := &Descheduler{w: w, server: server, scheduler: s, o: o, returns: newReturnCounter()}
+	w.OnCommit(func(c store.Change) { d.returns.observe(c, w.Now()) })
 	d.Client = w.NewClient("descheduler", d, store.SchedulingKinds[:]...)
 	d.steps = sim.NewStepper(d.Client, d.step)
 	d.Start()
@@ -60,7 +57,7 @@ func newDescheduler(w *Cluster) *descheduler {
 }
 
 // OnStop implements sim.Controller.
-func (d *descheduler) OnStop() {
+func (d *Descheduler) OnStop() {
 	d.steps.Reset()
 	if d.stop != nil {
 		d.stop()
@@ -68,10 +65,10 @@ func (d *descheduler) OnStop() {
 }
 
 // OnSynced implements sim.Controller.
-func (d *descheduler) OnSynced() {
+func (d *Descheduler) OnSynced() {
 	d.backoff, d.cached, d.stop, d.lastMessages = planning.NewMoveBackoff(), nil, nil, map[*execution.Move]string{}
 	if !d.o.Compatible {
-		d.machine = execution.New(execution.Options{Holds: true, Profiles: d.profiles(), Seed: d.w.o.TieBreakSeed, Backoff: d.backoff})
+		d.machine = execution.New(execution.Options{Holds: true, Profiles: d.profiles(), Seed: d.scheduler.TieBreakSeed, Backoff: d.backoff})
 	}
 	d.nextRound = d.w.Options().Start.Add(d.o.InitialDelay)
 	if d.nextRound.Before(d.w.Now()) {
@@ -81,12 +78,12 @@ func (d *descheduler) OnSynced() {
 }
 
 // OnChange implements sim.Controller.
-func (d *descheduler) OnChange(store.Kind, store.Object, store.Object) {
+func (d *Descheduler) OnChange(store.Kind, store.Object, store.Object) {
 	d.cached = nil
 	d.steps.Schedule(deschedulerBatchWindow)
 }
 
-func (d *descheduler) mode() planning.Mode {
+func (d *Descheduler) mode() planning.Mode {
 	if d.o.WithoutHolds {
 		return planning.WithoutHolds
 	}
@@ -94,23 +91,23 @@ func (d *descheduler) mode() planning.Mode {
 }
 
 // seed returns the tie-break seed; that of another scheduler is not known.
-func (d *descheduler) seed() uint64 {
+func (d *Descheduler) seed() uint64 {
 	if d.o.WithoutHolds {
 		return 0
 	}
-	return d.w.o.TieBreakSeed
+	return d.scheduler.TieBreakSeed
 }
 
-func (d *descheduler) profiles() map[string]*framework.Profile {
+func (d *Descheduler) profiles() map[string]*framework.Profile {
 	out := map[string]*framework.Profile{}
-	for _, p := range d.w.o.Profiles {
+	for _, p := range d.scheduler.Profiles {
 		out[p.Name()] = p
 	}
 	return out
 }
 
 // clusterView returns the cached cluster.
-func (d *descheduler) clusterView() *clusterView {
+func (d *Descheduler) clusterView() *clusterView {
 	if d.cached != nil {
 		d.cached.snapshot.Now = d.w.Now()
 		return d.cached
@@ -122,7 +119,7 @@ func (d *descheduler) clusterView() *clusterView {
 		}
 	}
 	var names []string
-	for _, p := range d.w.o.Profiles {
+	for _, p := range d.scheduler.Profiles {
 		names = append(names, p.Name())
 	}
 	state, pods, _ := d.w.Converter().Snapshot(objects, names...)
@@ -134,7 +131,7 @@ func (d *descheduler) clusterView() *clusterView {
 }
 
 // step executes the plan and makes a new one when a round is due.
-func (d *descheduler) step(now time.Time, _ []struct{}) time.Time {
+func (d *Descheduler) step(now time.Time, _ []struct{}) time.Time {
 	if d.o.Compatible {
 		switch {
 		case d.stop != nil: // the end of the round calls step
@@ -155,7 +152,7 @@ func (d *descheduler) step(now time.Time, _ []struct{}) time.Time {
 }
 
 // setNextRound sets the time of the next round.
-func (d *descheduler) setNextRound(now time.Time) {
+func (d *Descheduler) setNextRound(now time.Time) {
 	for !d.nextRound.After(now) {
 		d.nextRound = d.nextRound.Add(d.o.Interval)
 	}
@@ -167,34 +164,4 @@ func earliest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// makePlan makes a plan and passes it to the machine.
-func (d *descheduler) makePlan(now time.Time) {
-	c := d.clusterView()
-	under := d.machine.InProgress(c.view)
-	c.snapshot.ApplyInProgress(under)
-	d.cached = nil // the snapshot was modified
-	p := planning.New(c.snapshot, c.view.State, planning.Options{Now: now, Mode: d.mode(), SchedulersWithoutHolds: d.o.SchedulersWithoutHolds, InProgress: under, Profiles: d.profiles(), Seed: d.seed(), Backoff: d.backoff})
-	descheduling.RunPolicy(c.snapshot, &d.o.Policy, p)
-	made := p.Plan()
-	d.machine.SetPlan(now, made)
-	lastMessages := d.lastMessages
-	d.lastMessages = map[*execution.Move]string{}
-	for _, x := range d.machine.Moves() {
-		if s, known := lastMessages[x]; known {
-			d.lastMessages[x] = s
-		}
-	}
-	if refused := formatRefusals(made); len(made.Moves) > 0 || refused != "" {
-		d.w.Log(d.Name(), "plan", "", fmt.Sprintf("%d moves are planned%s", len(made.Moves), refused))
-	}
-}
-
-// formatRefusals formats the refusals of a plan by reason.
-func formatRefusals(p *planning.Plan) (s string) {
-	for _, c := range p.Counts {
-		s += fmt.Sprintf("; %d refused: %s", c.Count, c.Reason)
-	}
-	return s
 }

@@ -1,4 +1,4 @@
-package cluster
+package controllers
 
 import (
 	"time"
@@ -16,16 +16,18 @@ import (
 // podGC is the pod garbage collector. It sleeps while there are no candidates.
 type podGC struct {
 	*sim.Client
-	w         *Cluster
+	w         *sim.World
+	server    *displacement.Server
+	o         podgc.Options
 	machine   *podgc.Collector
 	scheduled bool
 }
 
-func newPodGC(w *Cluster) *podGC {
-	g := &podGC{w: w}
+// StartPodGC starts the pod garbage collector.
+func StartPodGC(w *sim.World, server *displacement.Server, o podgc.Options) {
+	g := &podGC{w: w, server: server, o: o}
 	g.Client = w.NewClient("podgc", g, store.Nodes, store.Pods)
 	g.Start()
-	return g
 }
 
 // OnStop implements sim.Controller.
@@ -33,7 +35,7 @@ func (g *podGC) OnStop() { g.scheduled = false }
 
 // OnSynced implements sim.Controller.
 func (g *podGC) OnSynced() {
-	g.machine = podgc.New(g.w.o.GC)
+	g.machine = podgc.New(g.o)
 	g.schedule()
 }
 
@@ -95,7 +97,7 @@ func (g *podGC) collect() {
 func (g *podGC) deletePod(r *podgc.Removal, p *corev1.Pod) {
 	now, key := int64(0), store.KeyOf(p)
 	if r.Reason == podgc.Orphan && !r.Pod.Finished {
-		g.w.Displacement.Displace(g.Client, displacement.Displacement{Pod: p, Grace: &now, MarkFailed: true, Message: "is garbage-collected: " + r.Reason.String(),
+		g.server.Displace(g.Client, displacement.Displacement{Pod: p, Grace: &now, MarkFailed: true, Message: "is garbage-collected: " + r.Reason.String(),
 			Record: enginedisplacement.Record{Cause: enginedisplacement.PodGC, Victim: g.w.Model(p), Node: p.Spec.NodeName, Grace: &now,
 				Rule: "node " + r.Pod.Node + " not seen since " + r.NodeMissingSince.UTC().Format(time.RFC3339)}}, func(error) {})
 		return

@@ -1,4 +1,4 @@
-package cluster
+package descheduler
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ type proposal struct {
 
 // runCompatible evicts the proposed candidates one by one. The round is a coroutine that waits
 // while the simulation continues; it sees the cluster as of its start, less the evicted pods.
-func (d *descheduler) runCompatible() {
+func (d *Descheduler) runCompatible() {
 	m := &evictingMover{}
 	snapshot := d.clusterView().snapshot
 	next, stop := iter.Pull(func(yield func(proposal) bool) {

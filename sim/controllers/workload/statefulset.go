@@ -1,4 +1,4 @@
-package cluster
+package workload
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/berthproject/berth/engine/workload"
+	engineworkload "github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
 // statefulSet reconciles a StatefulSet; its template never changes here, and its pods have no
 // claims.
-func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration, error)) {
+func (o *controller) statefulSet(set *appsv1.StatefulSet, done func(time.Duration, error)) {
 	id := string(set.UID)
-	var pods []workload.StatefulPod
+	var pods []engineworkload.StatefulPod
 	keys := slices.Sorted(maps.Keys(o.pods[id]))
 	kept := keys[:0:0]
 	for _, key := range keys {
@@ -27,8 +27,8 @@ func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration
 		if err != nil {
 			continue
 		}
-		seen := workload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: int32(n)}
-		if d, failed := workload.FailureOf(&seen.Pod); failed {
+		seen := engineworkload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: int32(n)}
+		if d, failed := engineworkload.FailureOf(&seen.Pod); failed {
 			seen.NotBefore = o.notBefore(set, p.Spec.NodeName, append(o.pastDeaths(p.Name), d))
 			o.recordDeath(p.Name, seen.UID, d)
 		}
@@ -48,16 +48,16 @@ func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration
 }
 
 // pastDeaths returns the recorded deaths of deleted pods.
-func (o *workloads) pastDeaths(at string) (out []workload.PodFailure) {
+func (o *controller) pastDeaths(at string) (out []engineworkload.PodFailure) {
 	for _, uid := range slices.Sorted(maps.Keys(o.deaths[at])) {
 		out = append(out, o.deaths[at][uid])
 	}
 	return out
 }
 
-func (o *workloads) recordDeath(at, uid string, d workload.PodFailure) {
+func (o *controller) recordDeath(at, uid string, d engineworkload.PodFailure) {
 	if o.deaths[at] == nil {
-		o.deaths[at] = map[string]workload.PodFailure{}
+		o.deaths[at] = map[string]engineworkload.PodFailure{}
 	}
 	o.deaths[at][uid] = d
 }

@@ -1,4 +1,4 @@
-package cluster
+package workload
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/engine/workload"
+	engineworkload "github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // deployment reconciles a Deployment; templates differ only in their images here.
-func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, error)) {
-	var sets []workload.Set
+func (o *controller) deployment(d *appsv1.Deployment, done func(time.Duration, error)) {
+	var sets []engineworkload.Set
 	var objects []*appsv1.ReplicaSet
 	oldPods := false
 	for _, key := range o.Keys(store.ReplicaSets) {
@@ -67,7 +67,7 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 }
 
 // setScaleAnnotations records the Deployment's size at the last scaling of a ReplicaSet.
-func setScaleAnnotations(rs *appsv1.ReplicaSet, d *workload.Deployment) {
+func setScaleAnnotations(rs *appsv1.ReplicaSet, d *engineworkload.Deployment) {
 	notes := maps.Clone(rs.Annotations)
 	if notes == nil {
 		notes = map[string]string{}
@@ -77,7 +77,7 @@ func setScaleAnnotations(rs *appsv1.ReplicaSet, d *workload.Deployment) {
 	rs.Annotations = notes
 }
 
-func (o *workloads) createSet(d *appsv1.Deployment, name string, machine *workload.Deployment, plan *workload.DeploymentPlan, then func(error)) {
+func (o *controller) createSet(d *appsv1.Deployment, name string, machine *engineworkload.Deployment, plan *engineworkload.DeploymentPlan, then func(error)) {
 	yes := true
 	replicas := plan.CreateReplicas
 	rs := &appsv1.ReplicaSet{
@@ -94,7 +94,7 @@ func (o *workloads) createSet(d *appsv1.Deployment, name string, machine *worklo
 }
 
 // changeSet updates a ReplicaSet unless it changed in the meantime.
-func (o *workloads) changeSet(rs *appsv1.ReplicaSet, what string, then func(error), f func(*appsv1.ReplicaSet)) {
+func (o *controller) changeSet(rs *appsv1.ReplicaSet, what string, then func(error), f func(*appsv1.ReplicaSet)) {
 	key := store.KeyOf(rs)
 	o.Request("scale", key, func() error {
 		return o.w.API().Update(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
@@ -107,28 +107,4 @@ func (o *workloads) changeSet(rs *appsv1.ReplicaSet, what string, then func(erro
 			return nil
 		})
 	}, then)
-}
-
-// setStatus updates the status of a ReplicaSet, which its Deployment reads.
-func (o *workloads) setStatus(rs *appsv1.ReplicaSet, s *workload.ReplicaSetStatus) {
-	next := appsv1.ReplicaSetStatus{Replicas: s.Replicas, FullyLabeledReplicas: s.FullyLabeled, ReadyReplicas: s.Ready, AvailableReplicas: s.Available,
-		TerminatingReplicas: &s.Terminating, ObservedGeneration: s.Observed}
-	was := &rs.Status
-	if was.Replicas == next.Replicas && was.ReadyReplicas == next.ReadyReplicas && was.AvailableReplicas == next.AvailableReplicas &&
-		was.ObservedGeneration == next.ObservedGeneration && was.TerminatingReplicas != nil && *was.TerminatingReplicas == s.Terminating {
-		return
-	}
-	key := store.KeyOf(rs)
-	o.Request("setstatus", key, func() error {
-		return o.w.API().Update(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
-			if set, ok := obj.(*appsv1.ReplicaSet); ok {
-				set.Status = next
-			}
-			return nil
-		})
-	}, func(err error) {
-		if err != nil {
-			o.queue.Add("ReplicaSet "+key, time.Second)
-		}
-	})
 }

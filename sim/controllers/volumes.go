@@ -1,4 +1,4 @@
-package cluster
+package controllers
 
 import (
 	"fmt"
@@ -18,17 +18,17 @@ import (
 // them, and creates volumes for claims with a selected node.
 type volumes struct {
 	*sim.Client
-	w *Cluster
+	w *sim.World
 }
 
 // provisionDuration is the time to create a volume.
 const provisionDuration = 2 * time.Second
 
-func newVolumes(w *Cluster) *volumes {
+// StartVolumes starts the volume controller and provisioner.
+func StartVolumes(w *sim.World) {
 	v := &volumes{w: w}
 	v.Client = w.NewClient("volumes", v, store.PersistentVolumes, store.PersistentVolumeClaims)
 	v.Start()
-	return v
 }
 
 // OnStop implements sim.Controller.

@@ -1,4 +1,4 @@
-package cluster
+package controllers
 
 import (
 	"fmt"
@@ -20,14 +20,17 @@ import (
 // conditions. Leases are not objects here; heartbeats provide the renew times.
 type nodeLifecycle struct {
 	*sim.Client
-	w             *Cluster
+	w             *sim.World
+	agents        *agent.Agents
+	o             nodelifecycle.Options
 	machine       *nodelifecycle.Machine
 	steps         *sim.Stepper[nodelifecycle.Event]
 	pendingWrites int
 }
 
-func newNodeLifecycle(w *Cluster) *nodeLifecycle {
-	n := &nodeLifecycle{w: w}
+// StartNodeLifecycle starts the node lifecycle controller.
+func StartNodeLifecycle(w *sim.World, agents *agent.Agents, o nodelifecycle.Options) {
+	n := &nodeLifecycle{w: w, agents: agents, o: o}
 	n.Client = w.NewClient("nodelifecycle", n, store.Nodes, store.Pods)
 	n.steps = sim.NewStepper(n.Client, n.step)
 	w.OnNotice(func(notice any) {
@@ -36,7 +39,6 @@ func newNodeLifecycle(w *Cluster) *nodeLifecycle {
 		}
 	})
 	n.Start()
-	return n
 }
 
 // OnStop implements sim.Controller.
@@ -47,7 +49,7 @@ func (n *nodeLifecycle) OnStop() {
 
 // OnSynced implements sim.Controller.
 func (n *nodeLifecycle) OnSynced() {
-	n.machine = nodelifecycle.New(n.w.o.NodeHealth, n.w.Now())
+	n.machine = nodelifecycle.New(n.o, n.w.Now())
 	for _, name := range n.Keys(store.Nodes) {
 		n.steps.Enqueue(conversion.NodeLifecycleNode(n.Node(name)))
 	}
@@ -85,8 +87,8 @@ func isReady(n *corev1.Node) bool {
 func (n *nodeLifecycle) step(now time.Time, events []nodelifecycle.Event) time.Time {
 	well := true
 	for _, name := range n.Keys(store.Nodes) {
-		events = append(events, nodelifecycle.LeaseRenewed{Node: name, Time: n.w.Agents.LeaseRenewed(name)})
-		well = well && isReady(n.Node(name)) && !n.w.Agents.IsSilent(name)
+		events = append(events, nodelifecycle.LeaseRenewed{Node: name, Time: n.agents.LeaseRenewed(name)})
+		well = well && isReady(n.Node(name)) && !n.agents.IsSilent(name)
 	}
 	effects, wake := n.machine.Step(now, events)
 	for _, e := range effects {

@@ -1,4 +1,4 @@
-package cluster
+package controllers
 
 import (
 	"fmt"
@@ -18,17 +18,26 @@ import (
 // longer tolerate, NoExecute taints.
 type taintEviction struct {
 	*sim.Client
-	w       *Cluster
+	w       *sim.World
+	server  *displacement.Server
+	o       TaintEvictionOptions
 	machine *tainteviction.Machine
 	steps   *sim.Stepper[tainteviction.Event]
 }
 
-func newTaintEviction(w *Cluster) *taintEviction {
-	e := &taintEviction{w: w}
+// TaintEvictionOptions configure the taint eviction controller.
+type TaintEvictionOptions struct {
+	tainteviction.Options
+	// SkipBudgets: evictions add no entries to budgets, as upstream.
+	SkipBudgets bool
+}
+
+// StartTaintEviction starts the taint eviction controller.
+func StartTaintEviction(w *sim.World, server *displacement.Server, o TaintEvictionOptions) {
+	e := &taintEviction{w: w, server: server, o: o}
 	e.Client = w.NewClient("taints", e, store.Nodes, store.Pods)
 	e.steps = sim.NewStepper(e.Client, e.step)
 	e.Start()
-	return e
 }
 
 // OnStop implements sim.Controller.
@@ -36,7 +45,7 @@ func (e *taintEviction) OnStop() { e.steps.Reset() }
 
 // OnSynced implements sim.Controller.
 func (e *taintEviction) OnSynced() {
-	e.machine = tainteviction.New(e.w.o.Taints, e.w.Now())
+	e.machine = tainteviction.New(e.o.Options, e.w.Now())
 	for _, k := range []store.Kind{store.Nodes, store.Pods} {
 		for _, key := range e.Keys(k) {
 			e.OnChange(k, nil, e.Cached(k)[key])
@@ -75,7 +84,7 @@ func (e *taintEviction) step(now time.Time, events []tainteviction.Event) time.T
 		case tainteviction.Cancel:
 			key := effect.Pod.Key()
 			if p := e.Pod(key); p != nil && string(p.UID) == effect.Pod.UID {
-				_ = e.w.createEventOnce(p, "taint-eviction-controller", "TaintManagerEviction", "", "Cancelling deletion of Pod "+key, effect.Due.String()) //nolint:misspell // as kube-controller-manager spells it
+				_ = createEventOnce(e.w, p, "taint-eviction-controller", "TaintManagerEviction", "", "Cancelling deletion of Pod "+key, effect.Due.String()) //nolint:misspell // as kube-controller-manager spells it
 				e.w.Log("taints", "cancel", key, key+" is no longer being evicted")
 			}
 		}
@@ -93,8 +102,8 @@ func (e *taintEviction) evict(order tainteviction.Evict) {
 	if order.Tolerated {
 		words += fmt.Sprintf(", tolerated for %d s", order.Seconds)
 	}
-	d := displacement.Displacement{Pod: p, Message: words, RecordInBudgets: !e.w.o.TaintEvictionsSkipBudgets, Record: enginedisplacement.Record{Cause: enginedisplacement.Taint, Victim: e.w.Model(p), Node: p.Spec.NodeName, Rule: rule}}
-	e.w.Displacement.Displace(e.Client, d, func(err error) {
+	d := displacement.Displacement{Pod: p, Message: words, RecordInBudgets: !e.o.SkipBudgets, Record: enginedisplacement.Record{Cause: enginedisplacement.Taint, Victim: e.w.Model(p), Node: p.Spec.NodeName, Rule: rule}}
+	e.server.Displace(e.Client, d, func(err error) {
 		if err != nil {
 			e.steps.Enqueue(tainteviction.EvictFailed{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)})
 		}

@@ -1,4 +1,4 @@
-package cluster
+package controllers
 
 import (
 	"cmp"
@@ -10,12 +10,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // createEventOnce creates an event at most once: its name is derived from the object, the
 // reason and the mark.
-func (w *Cluster) createEventOnce(about store.Object, by, reason, action, note, mark string) error {
+func createEventOnce(w *sim.World, about store.Object, by, reason, action, note, mark string) error {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(about.GetUID()) + "\x00" + reason + "\x00" + mark))
 	err := w.API().Create(&eventsv1.Event{
