@@ -105,6 +105,6 @@ func (f *injector) injectFault() {
 	default:
 		endings := []sim.Fault{sim.Refuse, sim.Conflict, sim.RequestLost, sim.ResponseLost, sim.Partial}
 		effects := []string{"evict", "preempt", "mark", "tell", "delete", "status", "bind"}
-		f.w.InjectFault(sim.FaultRule{Fault: endings[f.r.Intn(len(endings))], Request: effects[f.r.Intn(len(effects))], Times: 1 + f.r.Intn(3)})
+		f.w.Faults().Add(sim.FaultRule{Fault: endings[f.r.Intn(len(endings))], Request: effects[f.r.Intn(len(effects))], Times: 1 + f.r.Intn(3)})
 	}
 }

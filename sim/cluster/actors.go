@@ -4,9 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/controllers/descheduler"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -28,25 +26,4 @@ func Watches(name string, k store.Kind) bool { return slices.Contains(actorKinds
 // IsKillable reports whether Kill accepts the name.
 func IsKillable(name string) bool {
 	return IsActor(name) && name != "agents"
-}
-
-// RestartAll restarts every actor and every running agent after d.
-func (w *Cluster) RestartAll(d time.Duration) {
-	for _, actor := range Actors() {
-		if IsKillable(actor) {
-			w.Kill(actor, d)
-		}
-	}
-	w.Agents.Kill(d)
-}
-
-// InjectFault adds a fault rule.
-func (w *Cluster) InjectFault(r sim.FaultRule) { w.Faults().Add(r) }
-
-// ClearFaults ends all random faults and rules, restarts stopped agents, reconnects
-// partitioned nodes, and stops replacing annotated pods.
-func (w *Cluster) ClearFaults() {
-	w.Faults().Clear()
-	w.Owners.Disable()
-	w.Agents.Recover()
 }

@@ -194,7 +194,7 @@ func readFault(p *parser, w *tokens) error {
 	if o.has("pod") {
 		rule.Pod = objectKey(store.Pods, o.values["pod"])
 	}
-	p.addStep(func(r *run) error { r.w.InjectFault(rule); return nil })
+	p.addStep(func(r *run) error { r.w.Faults().Add(rule); return nil })
 	return o.err
 }
 

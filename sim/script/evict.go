@@ -72,7 +72,7 @@ func readDrain(p *parser, w *tokens) error {
 	}
 	p.addStep(func(r *run) error {
 		r.log("node " + node + " is being drained by " + by)
-		r.w.KubectlDrain(node, by)
+		drainactor.Kubectl(r.w, node, by)
 		return nil
 	})
 	return nil

@@ -1,4 +1,4 @@
-package cluster
+package invariants
 
 import (
 	"fmt"
@@ -22,13 +22,13 @@ type budgetHistory struct {
 
 // staleness returns how long a change may be unknown to an actor that displaces pods from a
 // cache.
-func (a *audit) staleness() time.Duration {
-	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.Latency()) + a.w.WatchLag("scheduler") + a.w.WatchLag("disruption")
+func (a *Checker) staleness() time.Duration {
+	return 30*time.Second + 4*(a.w.Options().Lag+a.w.Options().Faults.MaxDelay+a.w.Latency()) + a.w.WatchLag("scheduler") + a.w.WatchLag("disruption")
 }
 
 // updateBudgetHistory records commits that let a budget allow fewer disruptions. Debits are
 // checked by checkDebit instead.
-func (a *audit) updateBudgetHistory(c store.Change) {
+func (a *Checker) updateBudgetHistory(c store.Change) {
 	switch c.Kind {
 	case store.PodDisruptionBudgets:
 		key := store.KeyOf(c.Object())
@@ -49,13 +49,13 @@ func (a *audit) updateBudgetHistory(c store.Change) {
 	case store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		p, _ := c.New.(*corev1.Pod)
-		for _, key := range a.w.ledger.Affected() {
+		for _, key := range a.ledger.Affected() {
 			o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 			b, ok := o.(*policyv1.PodDisruptionBudget)
 			l := a.budgets[key]
 			switch {
 			case !ok || l == nil:
-			case !a.w.ledger.Selects(key, old):
+			case !a.ledger.Selects(key, old):
 				l.lastRise = a.w.Now()
 			case a.losesHealthyPod(b, old, p):
 				l.lastDrop = a.w.Now()
@@ -70,16 +70,16 @@ func (a *audit) updateBudgetHistory(c store.Change) {
 
 // losesHealthyPod reports whether a change makes a pod unhealthy without a debit of the
 // budget.
-func (a *audit) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, now *corev1.Pod) bool {
+func (a *Checker) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, now *corev1.Pod) bool {
 	_, entered := b.Status.DisruptedPods[old.Name]
 	counts := store.PodReady(old) && old.DeletionTimestamp == nil && !store.Finished(old)
-	return counts && !entered && !(a.w.ledger.Selects(store.KeyOf(b), now) && store.PodReady(now) && now.DeletionTimestamp == nil && !store.Finished(now))
+	return counts && !entered && !(a.ledger.Selects(store.KeyOf(b), now) && store.PodReady(now) && now.DeletionTimestamp == nil && !store.Finished(now))
 }
 
 // disruptionsAllowed returns the number of disruptions that the stored state allows; it may be
 // negative.
-func (a *audit) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) int32 {
-	c := a.w.ledger.StatusInputs(b, a.w.ledger.Members(key), a.w.API().Get).ComputeStatus()
+func (a *Checker) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) int32 {
+	c := a.ledger.StatusInputs(b, a.ledger.Members(key), a.w.API().Get).ComputeStatus()
 	if c.Failed() || c.ExpectedPods == 0 {
 		return 0
 	}
@@ -88,7 +88,7 @@ func (a *audit) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) 
 
 // checkDebit checks BudgetRespected before a debit is committed: the budget must allow as many
 // disruptions as are debited. It ignores changes that the displacing actor could not know yet.
-func (a *audit) checkDebit(d budgets.Debited) {
+func (a *Checker) checkDebit(d budgets.Debited) {
 	b, paid, unseen := d.Budget, d.Names, 2*a.w.Latency()
 	if d.Cached {
 		unseen = a.staleness()
@@ -97,21 +97,21 @@ func (a *audit) checkDebit(d budgets.Debited) {
 	l := a.budgets[key]
 	o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 	before, ok := o.(*policyv1.PodDisruptionBudget)
-	if !a.w.o.Audit || l == nil || !ok {
+	if !a.o.All || l == nil || !ok {
 		return
 	}
 	if b.Status.DisruptionsAllowed < 0 {
-		a.fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
+		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
 	}
-	a.w.counts.BudgetDebits += len(paid)
+	a.BudgetDebits += len(paid)
 	allows := a.disruptionsAllowed(key, before)
 	if healthy := a.countHealthy(before, paid); healthy > max(allows, 0) && a.w.Now().Sub(l.lastDrop) > unseen && a.w.Now().Sub(l.lastRise) > a.staleness() {
-		a.fail("BudgetRespected", fmt.Sprintf("budget %s really allows %d disruptions, and %d are debited: %v", key, allows, healthy, paid))
+		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s really allows %d disruptions, and %d are debited: %v", key, allows, healthy, paid))
 	}
 }
 
 // countHealthy returns the number of the named pods that are healthy.
-func (a *audit) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
+func (a *Checker) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
 	for _, name := range names {
 		p := a.w.API().Pod(store.Key(b.Namespace, name))
 		if _, entered := b.Status.DisruptedPods[name]; p != nil && !entered && p.DeletionTimestamp == nil && store.PodReady(p) {
@@ -122,21 +122,21 @@ func (a *audit) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n
 }
 
 // checkPreemption checks a preemption before it is committed.
-func (a *audit) checkPreemption(n scheduler.Preempting) {
+func (a *Checker) checkPreemption(n scheduler.Preempting) {
 	by, victim := n.By, n.Victim
-	if !a.w.o.Audit {
+	if !a.o.All {
 		return
 	}
 	if p := a.w.API().Pod(by.Key()); p != nil && victim.Spec.Priority != nil && by.Spec.Priority <= *victim.Spec.Priority {
-		a.fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", by.Key(), by.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority))
+		a.w.Fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", by.Key(), by.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority))
 	}
 	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", by.Key(), n.Choice))
 	a.checkDisplacedOnce(victim)
 }
 
 // checkDisplacement checks a displacement before it is committed.
-func (a *audit) checkDisplacement(p *corev1.Pod, d *displacement.Displacement) {
-	if !a.w.o.Audit {
+func (a *Checker) checkDisplacement(p *corev1.Pod, d *displacement.Displacement) {
+	if !a.o.All {
 		return
 	}
 	if d.RespectsBudgets {
@@ -146,11 +146,11 @@ func (a *audit) checkDisplacement(p *corev1.Pod, d *displacement.Displacement) {
 }
 
 // checkBudgetEntries checks that each budget of a displaced pod has an entry for it.
-func (a *audit) checkBudgetEntries(victim *corev1.Pod, by string) {
+func (a *Checker) checkBudgetEntries(victim *corev1.Pod, by string) {
 	if !store.PodReady(victim) {
 		return // unhealthy pods do not count
 	}
-	for _, key := range a.w.ledger.BudgetsOf(victim) {
+	for _, key := range a.ledger.BudgetsOf(victim) {
 		l := a.budgets[key]
 		o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
 		b, ok := o.(*policyv1.PodDisruptionBudget)
@@ -159,7 +159,7 @@ func (a *audit) checkBudgetEntries(victim *corev1.Pod, by string) {
 		}
 		took, ever := l.refunded[victim.Name] // an actor may still rely on the refunded entry
 		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(ever && a.w.Now().Sub(took) < a.staleness()) {
-			a.fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), by, key))
+			a.w.Fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), by, key))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cluster
+package invariants
 
 import (
 	"fmt"
@@ -9,35 +9,45 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/controllers"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Invariants are the names and descriptions of the invariants.
-var Invariants = map[string]string{
-	"NeverMoves":               "a bound pod stays on its node",
-	"BoundOnce":                "a pod is not bound to a second node while the first bind may still succeed",
-	"NodeCapacity":             "the pods bound to a node do not exceed its allocatable resources",
-	"BudgetRespected":          "no displacement that respects budgets exceeds one",
-	"BudgetEntries":            "a pod displaced with respect to budgets has an entry in each of its budgets",
-	"DisplacedOnce":            "a displaced pod has the condition, one record event, and is displaced once",
-	"LowerVictims":             "a victim's priority is below its preemptor's",
-	"NominatedCapacity":        "capacity of a nominated pod is not given to a pod of lower priority",
-	"PendingTracked":           "a pending pod is queued or being scheduled",
-	"NoBusyLoop":               "the scheduler does not loop without time passing",
-	"StateEqualsStore":         "the scheduler's state equals the store when nothing is in flight",
-	"NoPendingPodFits":         "when settled, no pending pod would fit",
-	"NoPendingPodCouldPreempt": "when settled, no pending pod could preempt",
+// Options configure a Checker.
+type Options struct {
+	// All enables all checks; without it only NeverMoves is checked.
+	All bool
+	// Profiles, TieBreakSeed and Preemption are those of the scheduler.
+	Profiles     []*framework.Profile
+	TieBreakSeed uint64
+	Preemption   preemption.Options
 }
 
-// audit checks the invariants.
-type audit struct {
-	w *Cluster
+// Actors are the actors whose state the invariants refer to.
+type Actors struct {
+	Scheduler *scheduler.Scheduler
+	Ledger    *budgets.Ledger
+	Recorder  *controllers.Records
+}
+
+// Checker checks the invariants of a world. Create it with New.
+type Checker struct {
+	BudgetDebits int // number of checked debits
+	Unrecorded   int // displacements whose record was lost because no actor observed them
+
+	w         *sim.World
+	o         Options
+	scheduler *scheduler.Scheduler
+	ledger    *budgets.Ledger
+	recorder  *controllers.Records
 
 	labelsChanged map[types.UID]time.Time // last label change
 
@@ -53,17 +63,18 @@ type audit struct {
 // compareInterval is the minimum time between two comparisons with the store.
 const compareInterval = 5 * time.Second
 
-func newAudit(w *Cluster) *audit {
-	return &audit{w: w, labelsChanged: map[types.UID]time.Time{},
+// New returns a Checker that observes the world from now on.
+func New(w *sim.World, actors Actors, o Options) *Checker {
+	a := &Checker{w: w, o: o, scheduler: actors.Scheduler, ledger: actors.Ledger, recorder: actors.Recorder, labelsChanged: map[types.UID]time.Time{},
 		compiled: map[types.UID]*model.Pod{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
 		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
+	w.OnCommit(a.checkCommit)
+	w.OnNotice(a.observe)
+	return a
 }
 
-// fail records the first violation, which ends the run.
-func (a *audit) fail(invariant, detail string) { a.w.Fail(invariant, detail) }
-
 // observe handles notices of actors.
-func (a *audit) observe(notice any) {
+func (a *Checker) observe(notice any) {
 	switch n := notice.(type) {
 	case sim.WatchLost:
 		if n.Actor == "records" && n.Kind == store.Pods {
@@ -74,7 +85,7 @@ func (a *audit) observe(notice any) {
 	case displacement.Displacing:
 		a.checkDisplacement(n.Pod, n.Displacement)
 	case agent.Evicted:
-		if n.HasCondition && a.w.o.Audit {
+		if n.HasCondition && a.o.All {
 			a.checkDisplacedOnce(n.Pod)
 		}
 	case scheduler.Stepped:
@@ -91,7 +102,7 @@ func (a *audit) observe(notice any) {
 }
 
 // checkCommit checks the invariants of a commit.
-func (a *audit) checkCommit(c store.Change) {
+func (a *Checker) checkCommit(c store.Change) {
 	switch {
 	case c.Kind == store.Pods && c.Old == nil:
 		a.labelsChanged[c.New.GetUID()] = a.w.Now()
@@ -100,12 +111,12 @@ func (a *audit) checkCommit(c store.Change) {
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		if p, ok := c.New.(*corev1.Pod); ok && old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
-			a.fail("NeverMoves", fmt.Sprintf("pod %s was on %s and is on %q", store.KeyOf(p), old.Spec.NodeName, p.Spec.NodeName))
+			a.w.Fail("NeverMoves", fmt.Sprintf("pod %s was on %s and is on %q", store.KeyOf(p), old.Spec.NodeName, p.Spec.NodeName))
 		} else if ok && !maps.Equal(old.Labels, p.Labels) {
 			a.labelsChanged[p.UID] = a.w.Now()
 		}
 	}
-	if !a.w.o.Audit {
+	if !a.o.All {
 		return
 	}
 	a.checkNodeCapacity(c)
@@ -114,25 +125,25 @@ func (a *audit) checkCommit(c store.Change) {
 }
 
 // checkStep checks the invariants of a scheduler step.
-func (a *audit) checkStep(effects []scheduling.Effect) {
-	if !a.w.o.Audit {
+func (a *Checker) checkStep(effects []scheduling.Effect) {
+	if !a.o.All {
 		return
 	}
 	a.checkNominatedPods(effects)
 	a.checkPendingPods()
-	if len(effects) == 0 && a.w.Now().Sub(a.compared) > compareInterval && a.w.API().Revision() != a.revision && a.w.Scheduler.IsIdle() {
+	if len(effects) == 0 && a.w.Now().Sub(a.compared) > compareInterval && a.w.API().Revision() != a.revision && a.scheduler.IsIdle() {
 		a.compared, a.revision = a.w.Now(), a.w.API().Revision()
 		a.compareWithStore(false)
 	}
 }
 
 // checkBind checks that no other bind of the pod may still succeed.
-func (a *audit) checkBind(n scheduler.BindSent) {
+func (a *Checker) checkBind(n scheduler.BindSent) {
 	p := a.w.API().Pod(n.Pod.Key())
 	gone := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer
-	for _, other := range a.w.Scheduler.OpenBinds(n.Pod.UID) {
+	for _, other := range a.scheduler.OpenBinds(n.Pod.UID) {
 		if _, there := a.w.API().Get(store.Nodes, other); other != n.Node && there && !gone {
-			a.fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod.Key(), n.Node, other))
+			a.w.Fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod.Key(), n.Node, other))
 		}
 	}
 }

@@ -1,10 +1,6 @@
 package cluster
 
 import (
-	"time"
-
-	"k8s.io/apimachinery/pkg/types"
-
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/engine/nodepressure"
@@ -14,13 +10,10 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/sim"
-	"github.com/berthproject/berth/sim/agent"
-	"github.com/berthproject/berth/sim/budgets"
 	"github.com/berthproject/berth/sim/controllers"
 	"github.com/berthproject/berth/sim/controllers/descheduler"
 	"github.com/berthproject/berth/sim/controllers/workload"
 	"github.com/berthproject/berth/sim/displacement"
-	"github.com/berthproject/berth/sim/fakeowners"
 	"github.com/berthproject/berth/sim/scheduler"
 )
 
@@ -68,56 +61,4 @@ func (o *Options) MachineConfig() scheduling.Config {
 		c.Profiles = append(c.Profiles, profiles.NewWithOptions(p, by))
 	}
 	return c
-}
-
-// Cluster is a cluster under virtual time. Create it with New.
-type Cluster struct {
-	*sim.World
-	o Options
-
-	Owners       *fakeowners.Replacer
-	Displacement *displacement.Server
-	ledger       *budgets.Ledger
-	Scheduler    *scheduler.Scheduler
-	Agents       *agent.Agents
-	Descheduler  *descheduler.Descheduler // may be nil
-	recorder     *controllers.Records
-	audit        *audit
-	counts       Counts
-	created      map[types.UID]time.Time // pods
-	preemptors   map[string]bool         // UIDs of pods that preempted others
-}
-
-// New returns an empty cluster with a running control plane.
-func New(o Options) *Cluster {
-	if o.DecisionsPerStep == 0 {
-		o.DecisionsPerStep = 64
-	}
-	o.Machine = o.MachineConfig()
-	w := &Cluster{World: sim.New(o.Options), o: o, created: map[types.UID]time.Time{}, preemptors: map[string]bool{}}
-	w.OnCommit(w.countChange)
-	w.Owners = fakeowners.New(w.World)
-	w.ledger = budgets.NewLedger(w.World, w.Owners)
-	w.Displacement = displacement.NewServer(w.World, w.ledger, o.Displacement)
-	w.audit = newAudit(w)
-	w.OnCommit(w.audit.checkCommit)
-	w.OnNotice(w.audit.observe)
-	w.OnNotice(w.countNotice)
-	w.Scheduler = scheduler.New(w.World, w.ledger, scheduler.Options{Machine: o.Machine, DecisionsPerStep: o.DecisionsPerStep, IgnoreHolds: o.IgnoreHolds, Record: o.Record})
-	w.Agents = agent.New(w.World, agent.Options{Pressure: o.Pressure, Reserve: o.Reserve})
-	controllers.StartDisruption(w.World, w.ledger)
-	controllers.StartTaintEviction(w.World, w.Displacement, o.TaintEviction)
-	controllers.StartNodeLifecycle(w.World, w.Agents, o.NodeHealth)
-	controllers.StartPodGC(w.World, w.Displacement, o.GC)
-	w.recorder = controllers.StartRecords(w.World, o.AvoidHolds)
-	workload.Start(w.World, o.Workload)
-	w.Owners.Start()
-	controllers.StartVolumes(w.World)
-	if o.Endpoints {
-		controllers.StartEndpoints(w.World)
-	}
-	if o.Descheduler != nil {
-		w.Descheduler = descheduler.Start(w.World, w.Displacement, descheduler.Scheduler{Profiles: o.Profiles, TieBreakSeed: o.TieBreakSeed}, o.Descheduler)
-	}
-	return w
 }

@@ -1,4 +1,4 @@
-package cluster
+package invariants
 
 import (
 	"fmt"
@@ -26,23 +26,23 @@ type recordAudit struct {
 const recordTimeout = 5 * time.Minute
 
 // checkDisplacedOnce checks DisplacedOnce before a displacement is committed.
-func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
+func (a *Checker) checkDisplacedOnce(p *corev1.Pod) {
 	if store.DisruptionTarget(p) == nil {
-		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", store.KeyOf(p)))
+		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", store.KeyOf(p)))
 	}
 	r := &a.records
 	if now := a.w.API().Pod(store.KeyOf(p)); r.displaced[p.UID] && now != nil && now.UID == p.UID && store.Finished(now) {
 		return // the pod had finished before a late displacement
 	}
 	if r.displaced[p.UID] {
-		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced twice", store.KeyOf(p)))
+		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced twice", store.KeyOf(p)))
 	}
 	r.displaced[p.UID] = true
 	if r.events[p.UID] == 0 {
 		r.missing[p.UID] = store.KeyOf(p)
 		a.w.After(recordTimeout, func() {
 			if key := r.missing[p.UID]; key != "" {
-				a.fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, but has no record event", key, recordTimeout))
+				a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, but has no record event", key, recordTimeout))
 			}
 		})
 	}
@@ -50,30 +50,30 @@ func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
 
 // forgiveIfNotObserved accepts a missing record of a pod that was deleted while the recording
 // actor was down or had lost its watch.
-func (a *audit) forgiveIfNotObserved(uid types.UID) {
-	if !a.w.recorder.IsWatching() && a.records.missing[uid] != "" {
+func (a *Checker) forgiveIfNotObserved(uid types.UID) {
+	if !a.recorder.IsWatching() && a.records.missing[uid] != "" {
 		a.forgiveMissingRecord(uid)
 	}
 }
 
 // forgiveAfterLostWatch does the same for pods whose last change was in flight when the watch
 // broke.
-func (a *audit) forgiveAfterLostWatch() {
+func (a *Checker) forgiveAfterLostWatch() {
 	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
 		key := a.records.missing[uid]
-		if p := a.w.API().Pod(key); (p == nil || p.UID != uid) && !a.w.recorder.KnowsDisplaced(key, uid) {
+		if p := a.w.API().Pod(key); (p == nil || p.UID != uid) && !a.recorder.KnowsDisplaced(key, uid) {
 			a.forgiveMissingRecord(uid)
 		}
 	}
 }
 
-func (a *audit) forgiveMissingRecord(uid types.UID) {
+func (a *Checker) forgiveMissingRecord(uid types.UID) {
 	delete(a.records.missing, uid)
-	a.w.counts.Unrecorded++
+	a.Unrecorded++
 }
 
 // forgiveDeletedPods accepts missing records of deleted pods when the recording actor stops.
-func (a *audit) forgiveDeletedPods() {
+func (a *Checker) forgiveDeletedPods() {
 	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
 		if p := a.w.API().Pod(a.records.missing[uid]); p == nil || p.UID != uid {
 			a.forgiveMissingRecord(uid)
@@ -82,7 +82,7 @@ func (a *audit) forgiveDeletedPods() {
 }
 
 // countRecord counts the records of a pod.
-func (a *audit) countRecord(c store.Change) {
+func (a *Checker) countRecord(c store.Change) {
 	e, ok := c.New.(*eventsv1.Event)
 	if !ok || c.Old != nil || e.Annotations[journal.Annotation] == "" {
 		return
@@ -91,6 +91,6 @@ func (a *audit) countRecord(c store.Change) {
 	r.events[e.Regarding.UID]++
 	delete(r.missing, e.Regarding.UID)
 	if n := r.events[e.Regarding.UID]; n > 1 {
-		a.fail("DisplacedOnce", fmt.Sprintf("pod %s/%s has %d records", e.Regarding.Namespace, e.Regarding.Name, n))
+		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s/%s has %d records", e.Regarding.Namespace, e.Regarding.Name, n))
 	}
 }

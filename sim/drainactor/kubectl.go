@@ -1,4 +1,4 @@
-package cluster
+package drainactor
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/displacement"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -15,9 +16,9 @@ import (
 // drainRetryInterval is the retry interval of kubectl drain.
 const drainRetryInterval = 5 * time.Second
 
-// KubectlDrain simulates kubectl drain --ignore-daemonsets: it cordons a node and evicts its
+// Kubectl simulates kubectl drain --ignore-daemonsets: it cordons a node and evicts its
 // pods, retries when a budget refuses, and gives up after other errors.
-func (w *Cluster) KubectlDrain(node, by string) {
+func Kubectl(w *cluster.Cluster, node, by string) {
 	_ = w.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
 		if n, ok := o.(*corev1.Node); ok {
 			n.Spec.Unschedulable = true
@@ -31,7 +32,7 @@ func (w *Cluster) KubectlDrain(node, by string) {
 			continue
 		}
 		left++
-		w.evictUntilGone(displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), By: by}, func() {
+		evictUntilGone(w, displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), By: by}, func() {
 			if left--; left == 0 {
 				w.Log("drain", "drained", node, "node "+node+" is drained by "+by)
 			}
@@ -40,8 +41,8 @@ func (w *Cluster) KubectlDrain(node, by string) {
 }
 
 // evictUntilGone requests an eviction until the pod is gone and then calls done.
-func (w *Cluster) evictUntilGone(e displacement.EvictionRequest, done func()) {
-	ask := func() { w.evictUntilGone(e, done) }
+func evictUntilGone(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
+	ask := func() { evictUntilGone(w, e, done) }
 	w.Displacement.Evict(e, func(a displacement.EvictionResponse) {
 		p := w.API().Pod(e.Pod)
 		switch {
@@ -55,21 +56,21 @@ func (w *Cluster) evictUntilGone(e displacement.EvictionRequest, done func()) {
 		case a.Code >= http.StatusBadRequest:
 			w.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
 		default: // granted
-			w.After(time.Second, func() { w.awaitGone(e, done) })
+			w.After(time.Second, func() { awaitGone(w, e, done) })
 		}
 	})
 }
 
 // awaitGone waits until a pod is gone.
-func (w *Cluster) awaitGone(e displacement.EvictionRequest, done func()) {
+func awaitGone(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
 	p := w.API().Pod(e.Pod)
 	switch {
 	case p == nil || string(p.UID) != e.UID:
 		done()
 	case p.DeletionTimestamp == nil:
-		w.evictUntilGone(e, done) // it was not deleted after all
+		evictUntilGone(w, e, done) // it was not deleted after all
 	default:
-		w.After(time.Second, func() { w.awaitGone(e, done) })
+		w.After(time.Second, func() { awaitGone(w, e, done) })
 	}
 }
 

@@ -1,11 +1,13 @@
-package cluster
+package invariants_test
 
 import (
 	"errors"
 	"testing"
 	"time"
 
+	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/invariants"
 	"github.com/berthproject/berth/sim/scheduler"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,80 +25,80 @@ import (
 )
 
 // faulty are actors that violate an invariant, by the name of the invariant.
-var faulty = map[string]func(t *testing.T, w *Cluster){
-	"NeverMoves": func(t *testing.T, w *Cluster) {
+var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
+	"NeverMoves": func(t *testing.T, w *cluster.Cluster) {
 		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
 	},
-	"BoundOnce": func(_ *testing.T, w *Cluster) {
-		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
-		w.Scheduler.Send(scheduling.Bind{ID: 1001, Pod: w.knownToScheduler("default/waits"), Node: "n2"})
+	"BoundOnce": func(_ *testing.T, w *cluster.Cluster) {
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: knownToScheduler(w, "default/waits"), Node: "n1"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1001, Pod: knownToScheduler(w, "default/waits"), Node: "n2"})
 	},
-	"NodeCapacity": func(_ *testing.T, w *Cluster) {
-		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
+	"NodeCapacity": func(_ *testing.T, w *cluster.Cluster) {
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: knownToScheduler(w, "default/waits"), Node: "n1"})
 	},
-	"BudgetRespected": func(t *testing.T, w *Cluster) {
+	"BudgetRespected": func(t *testing.T, w *cluster.Cluster) {
 		guarded(t, w)
-		w.preemptFor("default/waits", "default/web", true)
+		preemptFor(w, "default/waits", "default/web", true)
 	},
-	"BudgetEntries": func(t *testing.T, w *Cluster) {
+	"BudgetEntries": func(t *testing.T, w *cluster.Cluster) {
 		guarded(t, w)
-		w.preemptFor("default/waits", "default/web", false)
+		preemptFor(w, "default/waits", "default/web", false)
 	},
-	"DisplacedOnce": func(_ *testing.T, w *Cluster) {
+	"DisplacedOnce": func(_ *testing.T, w *cluster.Cluster) {
 		d := &displacement.Displacement{Pod: w.API().Pod("default/web")}
 		_ = w.Displacement.Delete(d, "another client") // without a record
 	},
-	"LowerVictims": func(_ *testing.T, w *Cluster) { w.preemptFor("default/web", "default/db", false) },
-	"NominatedCapacity": func(_ *testing.T, w *Cluster) {
-		nominee := *w.knownToScheduler("default/waits")
+	"LowerVictims": func(_ *testing.T, w *cluster.Cluster) { preemptFor(w, "default/web", "default/db", false) },
+	"NominatedCapacity": func(_ *testing.T, w *cluster.Cluster) {
+		nominee := *knownToScheduler(w, "default/waits")
 		nominee.NominatedNodeName = "n2"
 		w.Scheduler.Machine().State().UpsertPod(&nominee)
-		low := *w.knownToScheduler("default/low")
-		w.audit.checkNominatedPods([]scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}})
+		low := *knownToScheduler(w, "default/low")
+		w.Notify(scheduler.Stepped{Effects: []scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}}})
 	},
-	"PendingTracked": func(_ *testing.T, w *Cluster) {
+	"PendingTracked": func(_ *testing.T, w *cluster.Cluster) {
 		c := framework.DefaultConfig()
 		c.Name = "other"
 		p, err := framework.NewProfile(c)
 		if err == nil {
-			w.o.Profiles = append(w.o.Profiles, p) // unknown to the machine
+			w.Invariants.AddProfile(p) // unknown to the machine
 			_ = w.API().Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
 		}
 	},
-	"NoBusyLoop": func(_ *testing.T, w *Cluster) {
+	"NoBusyLoop": func(_ *testing.T, w *cluster.Cluster) {
 		for range scheduler.MaxSpins + 2 {
 			w.Scheduler.ScheduleWake(w.Now())
 		}
 	},
-	"StateEqualsStore": func(t *testing.T, w *Cluster) {
-		w.hideFromScheduler(func() {
+	"StateEqualsStore": func(t *testing.T, w *cluster.Cluster) {
+		hideFromScheduler(w, func() {
 			change(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
 		})
 	},
-	"NoPendingPodFits": func(_ *testing.T, w *Cluster) {
-		w.hideFromScheduler(func() {
+	"NoPendingPodFits": func(_ *testing.T, w *cluster.Cluster) {
+		hideFromScheduler(w, func() {
 			n := testNode("n9", "64")
 			_ = w.API().Create(n)
 			m, _ := w.Scheduler.Converter().Compile(n).(*model.Node)
 			w.Scheduler.Machine().State().UpsertNode(m)
 		})
-		w.audit.checkNoPodWouldFit()
+		w.Invariants.CheckNoPodWouldFit()
 	},
-	"NoPendingPodCouldPreempt": func(_ *testing.T, w *Cluster) {
-		w.hideFromScheduler(func() {
+	"NoPendingPodCouldPreempt": func(_ *testing.T, w *cluster.Cluster) {
+		hideFromScheduler(w, func() {
 			n, p := testNode("n9", "64"), testPod("filler", "64", -1, func(p *corev1.Pod) { p.Spec.NodeName = "n9" })
 			_, _ = w.API().Create(n), w.API().Create(p)
 			m, _ := w.Scheduler.Converter().Compile(n).(*model.Node)
 			w.Scheduler.Machine().State().UpsertNode(m)
 			w.Scheduler.Machine().State().UpsertPod(w.Scheduler.Converter().Pod(p))
 		})
-		w.audit.checkNoPodWouldFit()
+		w.Invariants.CheckNoPodWouldFit()
 	},
 }
 
 // TestEveryInvariantCanFail checks that a faulty actor makes each invariant fail.
 func TestEveryInvariantCanFail(t *testing.T) {
-	for name := range Invariants {
+	for name := range invariants.All {
 		breaks, ok := faulty[name]
 		if !ok {
 			t.Errorf("no case violates %s", name)
@@ -123,13 +125,13 @@ func TestEveryInvariantCanFail(t *testing.T) {
 }
 
 // testWorld returns a world after five minutes: two nodes with a pod each, and a pending pod.
-func testWorld(t *testing.T) *Cluster {
+func testWorld(t *testing.T) *cluster.Cluster {
 	t.Helper()
-	o, err := Defaults()
+	o, err := cluster.Defaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := New(o)
+	w := cluster.New(o)
 	objects := []store.Object{testNode("n1", "4"), testNode("n2", "4"), testPod("web", "3", 10, nil), testPod("db", "3", 100, nil),
 		testPod("waits", "8", 1000, nil), testPod("low", "1", -5, nil)}
 	for _, o := range objects {
@@ -162,7 +164,7 @@ func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod 
 }
 
 // guarded adds a budget that allows no disruption of web but has a wrong status.
-func guarded(t *testing.T, w *Cluster) {
+func guarded(t *testing.T, w *cluster.Cluster) {
 	t.Helper()
 	one := intstr.FromInt32(1)
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
@@ -185,30 +187,30 @@ func guarded(t *testing.T, w *Cluster) {
 	}
 }
 
-func (w *Cluster) preemptFor(pod, victim string, debit bool) {
-	v := w.knownToScheduler(victim)
+func preemptFor(w *cluster.Cluster, pod, victim string, debit bool) {
+	v := knownToScheduler(w, victim)
 	plan := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: v.NodeName, Victims: []*model.Pod{v}}
 	for _, o := range w.API().List(store.PodDisruptionBudgets) {
 		if b, ok := w.Scheduler.Converter().Compile(o).(*model.Budget); ok && debit {
 			plan.Debits = []decision.Debit{{Budget: b, Granted: []string{v.Name}}}
 		}
 	}
-	w.Scheduler.Send(scheduling.Preempt{ID: 1000, Pod: w.knownToScheduler(pod), Plan: plan, Choice: 1})
+	w.Scheduler.Send(scheduling.Preempt{ID: 1000, Pod: knownToScheduler(w, pod), Plan: plan, Choice: 1})
 }
 
-func (w *Cluster) knownToScheduler(key string) *model.Pod {
+func knownToScheduler(w *cluster.Cluster, key string) *model.Pod {
 	return w.Scheduler.Converter().Pod(w.API().Pod(key))
 }
 
 // hideFromScheduler makes a change that no watch delivers.
-func (w *Cluster) hideFromScheduler(f func()) {
+func hideFromScheduler(w *cluster.Cluster, f func()) {
 	hook := w.API().OnCommit
 	w.API().OnCommit = func(store.Change) {}
 	f()
 	w.API().OnCommit = hook
 }
 
-func change(t *testing.T, w *Cluster, key string, f func(*corev1.Pod)) {
+func change(t *testing.T, w *cluster.Cluster, key string, f func(*corev1.Pod)) {
 	t.Helper()
 	if err := w.API().UpdatePod(key, store.Precondition{}, func(p *corev1.Pod) error { f(p); return nil }); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package cluster
+package invariants
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ type nodeVersion struct {
 const versionRetention = 3 * time.Minute
 
 // checkNodeCapacity updates the usages and checks NodeCapacity for each bind of the scheduler.
-func (a *audit) checkNodeCapacity(c store.Change) {
+func (a *Checker) checkNodeCapacity(c store.Change) {
 	switch c.Kind {
 	case store.Nodes:
 		a.recordNodeVersion(c)
@@ -40,17 +40,17 @@ func (a *audit) checkNodeCapacity(c store.Change) {
 		if c.Old != nil && old.Spec.NodeName != "" && (c.New == nil || store.Finished(p)) {
 			delete(a.usageOf(old.Spec.NodeName).pods, old.UID)
 		}
-		if c.New != nil && c.Old != nil && old.Spec.NodeName == "" && p.Spec.NodeName != "" && a.w.Scheduler.IsBinding() {
+		if c.New != nil && c.Old != nil && old.Spec.NodeName == "" && p.Spec.NodeName != "" && a.scheduler.IsBinding() {
 			r := a.usageOf(p.Spec.NodeName)
-			r.pods[p.UID] = &a.w.Scheduler.Converter().Pod(p).Spec.Requests
+			r.pods[p.UID] = &a.scheduler.Converter().Pod(p).Spec.Requests
 			if detail := r.exceeded(a.w.Now()); detail != "" {
-				a.fail("NodeCapacity", fmt.Sprintf("with pod %s, node %s has %s", store.KeyOf(p), p.Spec.NodeName, detail))
+				a.w.Fail("NodeCapacity", fmt.Sprintf("with pod %s, node %s has %s", store.KeyOf(p), p.Spec.NodeName, detail))
 			}
 		}
 	}
 }
 
-func (a *audit) usageOf(node string) *nodeUsage {
+func (a *Checker) usageOf(node string) *nodeUsage {
 	r := a.nodes[node]
 	if r == nil {
 		r = &nodeUsage{pods: map[types.UID]*model.Resources{}}
@@ -59,7 +59,7 @@ func (a *audit) usageOf(node string) *nodeUsage {
 	return r
 }
 
-func (a *audit) recordNodeVersion(c store.Change) {
+func (a *Checker) recordNodeVersion(c store.Change) {
 	r := a.usageOf(c.Object().GetName())
 	kept := r.versions[:0]
 	for _, h := range r.versions {
@@ -71,8 +71,8 @@ func (a *audit) recordNodeVersion(c store.Change) {
 		}
 	}
 	r.versions = kept
-	if c.New != nil && a.w.Scheduler.Converter() != nil {
-		if n, ok := a.w.Scheduler.Converter().Compile(c.New).(*model.Node); ok {
+	if c.New != nil && a.scheduler.Converter() != nil {
+		if n, ok := a.scheduler.Converter().Compile(c.New).(*model.Node); ok {
 			r.versions = append(r.versions, nodeVersion{node: n})
 		}
 	}
