@@ -50,6 +50,14 @@ func (w *World) SetWatchLag(actor string, d time.Duration) {
 	}
 }
 
+// WatchLag returns the lag of an actor's watches.
+func (w *World) WatchLag(actor string) time.Duration {
+	if r := w.reflectorOf(actor); r != nil {
+		return r.lag
+	}
+	return 0
+}
+
 // DropWatch breaks an actor's watch of a kind; after d the actor lists again.
 func (w *World) DropWatch(actor string, k store.Kind, d time.Duration) {
 	if r := w.reflectorOf(actor); r != nil && r.streams[k] != nil {

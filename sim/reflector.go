@@ -125,9 +125,6 @@ func (r *Reflector) IsSynced() bool {
 // Kinds returns the watched kinds.
 func (r *Reflector) Kinds() []store.Kind { return r.kinds }
 
-// Lag returns the lag of the watches.
-func (r *Reflector) Lag() time.Duration { return r.lag }
-
 // InFlight returns the number of scheduled deliveries.
 func (r *Reflector) InFlight() int { return r.inFlight }
 

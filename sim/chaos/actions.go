@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berthproject/berth/sim/agent"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +19,7 @@ import (
 // createPreemptor creates a pod of high priority that ends soon.
 func (f *injector) createPreemptor() {
 	f.preemptors++
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("high%d", f.preemptors), Annotations: map[string]string{cluster.RunSeconds: fmt.Sprint(20 + f.r.Intn(200))}}}
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("high%d", f.preemptors), Annotations: map[string]string{agent.RunSeconds: fmt.Sprint(20 + f.r.Intn(200))}}}
 	p.Spec.RestartPolicy = corev1.RestartPolicyNever
 	priority := int32(100 + f.r.Intn(3))
 	p.Spec.Priority = &priority
@@ -67,12 +69,12 @@ func (f *injector) uncordonNode() {
 // toggleAgent stops the agent of a node or restarts one.
 func (f *injector) toggleAgent() {
 	if len(f.stoppedAgents) > 4 || len(f.stoppedAgents) > 0 && f.r.Intn(3) == 0 {
-		f.w.StartAgent(f.stoppedAgents[0])
+		f.w.Agents.StartAgent(f.stoppedAgents[0])
 		f.stoppedAgents = f.stoppedAgents[1:]
 		return
 	}
 	node := f.randomNode()
-	f.w.KillAgent(node)
+	f.w.Agents.StopAgent(node)
 	f.stoppedAgents = append(f.stoppedAgents, node)
 }
 
@@ -103,6 +105,6 @@ func (f *injector) injectFault() {
 	default:
 		endings := []sim.Fault{sim.Refuse, sim.Conflict, sim.RequestLost, sim.ResponseLost, sim.Partial}
 		effects := []string{"evict", "preempt", "mark", "tell", "delete", "status", "bind"}
-		f.w.InjectFault(sim.FaultRule{Fault: endings[f.r.Intn(len(endings))], Request: effects[f.r.Intn(len(effects))], Times: 1 + f.r.Intn(3)})
+		f.w.Faults().Add(sim.FaultRule{Fault: endings[f.r.Intn(len(endings))], Request: effects[f.r.Intn(len(effects))], Times: 1 + f.r.Intn(3)})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/drainactor"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -124,7 +125,7 @@ func (f *injector) act() {
 	case n < 80:
 		f.untaintNode()
 	case n < 82:
-		f.w.KubectlDrain(f.randomNode(), "other-client")
+		drainactor.Kubectl(f.w, f.randomNode(), "other-client")
 	case n < 84:
 		f.uncordonNode()
 	case n < 87:

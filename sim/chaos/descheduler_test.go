@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berthproject/berth/sim/controllers/descheduler"
+
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim"
@@ -30,7 +32,7 @@ func restless(t *testing.T) config.Descheduler {
 // withDescheduler adds a descheduler.
 func withDescheduler(t *testing.T, compatible, unheld bool) cluster.Options {
 	o := options(t)
-	o.Descheduler = &cluster.DeschedulerOptions{Policy: restless(t).Policy, Compatible: compatible, WithoutHolds: unheld, InitialDelay: warmup, Interval: 10 * time.Second}
+	o.Descheduler = &descheduler.Options{Policy: restless(t).Policy, Compatible: compatible, WithoutHolds: unheld, InitialDelay: warmup, Interval: 10 * time.Second}
 	o.IgnoreHolds = unheld
 	return o
 }
@@ -70,7 +72,7 @@ func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 func TestDeschedulerOverdrawsStaleBudgets(t *testing.T) {
 	for seed := int64(1); seed <= 40; seed++ {
 		o := withDescheduler(t, true, false)
-		o.Displacement.Evictions, o.TaintEvictionsSkipBudgets = budget.Evictions{}, true
+		o.Displacement.Evictions, o.TaintEviction.SkipBudgets = budget.Evictions{}, true
 		s := Experiment{Seed: seed, Pods: 150, Duration: time.Minute, HalfWithoutBudgets: true, SkipSettling: true, Options: o}
 		w, err := s.Run()
 		if err != nil {

@@ -4,17 +4,14 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/controllers/descheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // actorKinds maps the actors with watches to the kinds they watch.
 var actorKinds = sync.OnceValue(func() map[string][]store.Kind {
-	return New(Options{Endpoints: true, Descheduler: &DeschedulerOptions{}}).ActorKinds()
+	return New(Options{Endpoints: true, Descheduler: &descheduler.Options{}}).ActorKinds()
 })
 
 // Actors returns the names of the actors with watches.
@@ -29,34 +26,4 @@ func Watches(name string, k store.Kind) bool { return slices.Contains(actorKinds
 // IsKillable reports whether Kill accepts the name.
 func IsKillable(name string) bool {
 	return IsActor(name) && name != "agents"
-}
-
-// RestartAll restarts every actor and every running agent after d.
-func (w *Cluster) RestartAll(d time.Duration) {
-	for _, actor := range Actors() {
-		if IsKillable(actor) {
-			w.Kill(actor, d)
-		}
-	}
-	w.agents.Kill(d)
-}
-
-// InjectFault adds a fault rule.
-func (w *Cluster) InjectFault(r sim.FaultRule) { w.Faults().Add(r) }
-
-// ClearFaults ends all random faults and rules, restarts stopped agents, reconnects
-// partitioned nodes, and stops replacing annotated pods.
-func (w *Cluster) ClearFaults() {
-	w.Faults().Clear()
-	w.Owners.Disable()
-	w.agents.reports = map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}
-	for _, o := range slices.Clone(w.API().List(store.Nodes)) {
-		w.agents.postStatus(o.GetName(), w.Latency())
-	}
-	for _, node := range slices.Sorted(maps.Keys(w.agents.stopped)) {
-		w.StartAgent(node)
-	}
-	for _, node := range slices.Sorted(maps.Keys(w.agents.partitioned)) {
-		w.ReconnectNode(node)
-	}
 }

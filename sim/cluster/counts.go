@@ -3,13 +3,7 @@ package cluster
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	enginedisplacement "github.com/berthproject/berth/engine/displacement"
-	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/sim/displacement"
-	"github.com/berthproject/berth/sim/scheduler"
-	"github.com/berthproject/berth/sim/store"
 )
 
 // Counts are statistics of a run.
@@ -43,75 +37,11 @@ func (c *Counts) Displacements() (n int) {
 }
 
 // Counts returns the statistics so far.
-func (w *Cluster) Counts() Counts {
-	c := w.counts
-	c.Descheduled, c.Returned = w.returns.evicted, w.returns.returned
-	return c
-}
-
-// countChange counts a change of a pod.
-func (w *Cluster) countChange(c store.Change) {
-	if c.Kind != store.Pods {
-		return
+func (c *Cluster) Counts() Counts {
+	n := c.counter.counts
+	n.BudgetDebits, n.Unrecorded = c.Invariants.BudgetDebits, c.Invariants.Unrecorded
+	if c.Descheduler != nil {
+		n.Descheduled, n.Returned = c.Descheduler.Returned()
 	}
-	old, _ := c.Old.(*corev1.Pod)
-	p, _ := c.New.(*corev1.Pod)
-	switch {
-	case c.Old == nil:
-		w.counts.Created++
-		return
-	case c.New == nil:
-		w.counts.Deleted++
-		return
-	}
-	if old.Spec.NodeName == "" && p.Spec.NodeName != "" {
-		w.counts.Bound++
-		w.counts.LastBound = w.Elapsed()
-		made, ok := w.audit.created[p.UID]
-		if w.returns.recordBinding(p, made); ok {
-			w.counts.Latencies = append(w.counts.Latencies, w.Now().Sub(made))
-		}
-	}
-	if old.Status.Phase != p.Status.Phase {
-		switch p.Status.Phase {
-		case corev1.PodSucceeded:
-			w.counts.Succeeded++
-		case corev1.PodFailed:
-			w.counts.Failed++
-		}
-	}
-}
-
-// countPreemption counts a victim and its chain.
-func (w *Cluster) countPreemption(by *model.Pod, victim *corev1.Pod) {
-	w.counts.Victims++
-	w.counts.Displaced[enginedisplacement.Preemption]++
-	w.counts.LastPreemption = w.Elapsed()
-	depth := 1
-	if p := w.API().Pod(by.Key()); p != nil {
-		if before, ok := w.Owners.ChainDepth(p.Name); ok {
-			depth = before + 1
-			w.counts.Cascades++
-		}
-	}
-	w.counts.CascadeDepth = max(w.counts.CascadeDepth, depth)
-	w.Owners.RecordVictim(victim, depth)
-	if !w.audit.preemptors[by.UID] {
-		w.audit.preemptors[by.UID] = true
-		w.counts.Preemptors++
-	}
-}
-
-// countNotice counts what an actor reports.
-func (w *Cluster) countNotice(notice any) {
-	switch n := notice.(type) {
-	case displacement.Displaced:
-		w.counts.Displaced[n.Cause]++
-	case scheduler.Rejected:
-		w.counts.Rejections++
-	case scheduler.Preempted:
-		w.countPreemption(n.By, n.Victim)
-	case displacement.Refused:
-		w.counts.Refused++
-	}
+	return n
 }

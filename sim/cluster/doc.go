@@ -1,30 +1,17 @@
-// Package cluster runs Berth under virtual time: the production state machines of scheduler, node
-// agent and controllers, around an in-memory API server (sim/store) whose watches lag, break and
-// repeat, whose responses get lost, and whose clients are killed at any point.
+// Package cluster puts the simulated world and its actors together: New returns a cluster with API
+// server, scheduler, node agents and controllers under virtual time.
 //
-// A Cluster has one clock and one heap of timed calls. Its files are grouped by what they simulate:
+//	sim                     the world: clock, API, watches, faults, timeline
+//	sim/store               the in-memory API server
+//	sim/scheduler           the scheduler's machine; sim/informer makes its events
+//	sim/agent               node agents
+//	sim/controllers         controllers; workload and descheduler are subpackages
+//	sim/displacement        eviction API and displacements; sim/budgets has the budget debits
+//	sim/fakeowners          owners that exist only by name
+//	sim/invariants          what must hold, checked after every commit and scheduler step
 //
-//	world, timeline, faults, counts         the clock, the event log, injected faults, statistics
-//	client, reflector, workqueue, stepper   an actor's access to the API and its event loop
-//	scheduler, request, effects, preempt    the scheduler's machine; effects become requests
-//	agents, containers, heartbeat,          node agents: pod lifecycles, containers scripted by
-//	nodepressure, admission, rejection      annotations, Leases and conditions, node pressure
-//	disruption, evictions, displacement     disruption controller and eviction API
-//	tainteviction, nodelifecycle, podgc     the controllers of the same names
-//	workloads, replacer, endpoints,         Deployments to DaemonSets, fake owners, EndpointSlices,
-//	volumes, records                        volumes, displacement records
-//	descheduler                             the descheduler, planned or compatible
-//	audit                                   the invariants (see Invariants)
-//
-// Each actor has only the objects that its own watches delivered. A killed actor loses its state and
-// restarts from a list. Invariants are checked after every commit and every scheduler step; the
-// first Violation ends the run.
-//
-// A run is a function of its options and of the calls scheduled with At: there is no wall clock,
-// no goroutine and no map iteration order. Randomness is a hash of the seed and of names, so that
-// removing one event changes only what depends on it.
-//
-// Related packages: script (text scenarios), random (generates and shrinks scenarios), replay
-// (records and replays the scheduler's inputs), chaos (all displacements at once), thrashing
-// (futile moves), trace (clusters and traces given by the user), drainactor (berth drain).
+// Programs around it: sim/script (text scenarios), sim/random (generates and shrinks scenarios),
+// sim/replay (records and replays the scheduler's inputs), sim/chaos (all displacements at once),
+// sim/thrashing (futile moves), sim/trace (clusters and traces given by the user), sim/drainactor
+// (berth drain and kubectl drain).
 package cluster

@@ -3,7 +3,7 @@
 // A simulation is a scenario (sim/script): a small cluster with nodes, priorities, budgets and
 // volumes, a few hundred events, faults in requests and watches, and a final phase without faults,
 // after which no pod may be pending that could be scheduled. Invariants are checked throughout
-// (sim.Invariants).
+// (invariants.All).
 //
 // Equal seeds give equal scenarios. Shrinking removes lines while the same invariant fails.
 package random

@@ -198,6 +198,3 @@ func (s *Scheduler) Machine() *scheduling.Machine { return s.machine }
 
 // Converter returns the converter of the scheduler's inputs.
 func (s *Scheduler) Converter() *informer.Converter { return s.converter }
-
-// Lag returns the lag of the scheduler's watches.
-func (s *Scheduler) Lag() time.Duration { return s.reflector.Lag() }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -59,7 +60,7 @@ func readKill(p *parser, w *tokens) error {
 		return err
 	}
 	if who == "agent" {
-		return forEachAgent(p, w, "is killed", (*cluster.Cluster).KillAgent)
+		return forEachAgent(p, w, "is killed", (*agent.Agents).StopAgent)
 	}
 	d := time.Second
 	if w.accept("for") {
@@ -78,19 +79,19 @@ func readStart(p *parser, w *tokens) error {
 	if err := w.literal("agent"); err != nil {
 		return err
 	}
-	return forEachAgent(p, w, "starts", (*cluster.Cluster).StartAgent)
+	return forEachAgent(p, w, "starts", (*agent.Agents).StartAgent)
 }
 
 func readCut(p *parser, w *tokens) error {
-	return forEachAgent(p, w, "is partitioned", (*cluster.Cluster).PartitionNode)
+	return forEachAgent(p, w, "is partitioned", (*agent.Agents).Partition)
 }
 
 func readRejoin(p *parser, w *tokens) error {
-	return forEachAgent(p, w, "is reconnected", (*cluster.Cluster).ReconnectNode)
+	return forEachAgent(p, w, "is reconnected", (*agent.Agents).Reconnect)
 }
 
 // forEachAgent adds a step for the agents of nodes.
-func forEachAgent(p *parser, w *tokens, what string, do func(*cluster.Cluster, string)) error {
+func forEachAgent(p *parser, w *tokens, what string, do func(*agent.Agents, string)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func forEachAgent(p *parser, w *tokens, what string, do func(*cluster.Cluster, s
 	p.addStep(func(r *run) error {
 		for _, node := range nodes {
 			r.log("the agent of " + node + " " + what)
-			do(r.w, node)
+			do(r.w.Agents, node)
 		}
 		return nil
 	})
@@ -193,7 +194,7 @@ func readFault(p *parser, w *tokens) error {
 	if o.has("pod") {
 		rule.Pod = objectKey(store.Pods, o.values["pod"])
 	}
-	p.addStep(func(r *run) error { r.w.InjectFault(rule); return nil })
+	p.addStep(func(r *run) error { r.w.Faults().Add(rule); return nil })
 	return o.err
 }
 
@@ -244,14 +245,14 @@ func readOption(p *parser, w *tokens) error {
 		s.Displacement.Evictions.Recount = s.Displacement.Evictions.Recount && !o.has("norecount")
 		s.Displacement.Evictions.ForbidImpossible = s.Displacement.Evictions.ForbidImpossible || o.has("forbid")
 		s.Endpoints = s.Endpoints || o.has("endpoints")
-		s.Taints.StartupGrace = o.duration("startupgrace", s.Taints.StartupGrace)
+		s.TaintEviction.StartupGrace = o.duration("startupgrace", s.TaintEviction.StartupGrace)
 		s.Displacement.KeepFailedDebits = s.Displacement.KeepFailedDebits || o.has("keepdebits")
-		s.Taints.FixedDueTime = s.Taints.FixedDueTime || o.has("frozen")
+		s.TaintEviction.FixedDueTime = s.TaintEviction.FixedDueTime || o.has("frozen")
 		s.Audit = s.Audit && !o.has("noaudit")
 		if o.has("noholds") {
 			s.AvoidHolds.First = 0
 		}
-		s.NoReplacementDelay = s.NoReplacementDelay || o.has("nopause")
+		s.Workload.NoReplacementDelay = s.Workload.NoReplacementDelay || o.has("nopause")
 		o.pressure(s)
 		s.GC.Threshold = int(o.number("ended", int64(s.GC.Threshold), 1, 1_000_000))
 		s.GC.EvictedCap = int(o.number("evictedcap", 0, 0, 1_000_000))

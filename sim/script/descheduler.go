@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/berthproject/berth/sim/controllers/descheduler"
+
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim/cluster"
@@ -30,7 +32,7 @@ func readDescheduler(p *parser, w *tokens) error {
 	if policy.Policy.UsesMetrics() {
 		return fmt.Errorf("%s: measured usage is not supported", o.values["policy"])
 	}
-	d := cluster.DeschedulerOptions{Policy: policy.Policy, Compatible: o.has("compatible"), WithoutHolds: o.has("ignoreholds") || o.has("unheld"),
+	d := descheduler.Options{Policy: policy.Policy, Compatible: o.has("compatible"), WithoutHolds: o.has("ignoreholds") || o.has("unheld"),
 		InitialDelay: o.duration("first", time.Minute), Interval: o.duration("every", 2*time.Minute)}
 	if d.Interval <= 0 {
 		o.fail("every", "a duration such as 2m")

@@ -72,7 +72,7 @@ func readDrain(p *parser, w *tokens) error {
 	}
 	p.addStep(func(r *run) error {
 		r.log("node " + node + " is being drained by " + by)
-		r.w.KubectlDrain(node, by)
+		drainactor.Kubectl(r.w, node, by)
 		return nil
 	})
 	return nil
@@ -88,7 +88,7 @@ func readPressure(p *parser, w *tokens) error {
 		err = fmt.Errorf("%q: want memory, ephemeral-storage or pids", of)
 	}
 	p.addStep(func(r *run) error {
-		if !r.w.EvictForPressure(objectKey(store.Pods, name), of) {
+		if !r.w.Agents.EvictForPressure(objectKey(store.Pods, name), of) {
 			r.log("pod " + name + " does not run")
 		}
 		return nil
@@ -173,7 +173,7 @@ func readCondition(p *parser, w *tokens) error {
 			kind = kind[:len(kind)-1]
 			if o.has(kind) {
 				r.log("node " + node + " reports " + kind + "=" + o.values[kind])
-				r.w.ReportCondition(node, corev1.NodeConditionType(kind), corev1.ConditionStatus(o.values[kind]))
+				r.w.Agents.ReportCondition(node, corev1.NodeConditionType(kind), corev1.ConditionStatus(o.values[kind]))
 			}
 		}
 		return nil

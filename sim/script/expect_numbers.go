@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/berthproject/berth/sim/controllers"
+
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/berthproject/berth/sim/store"
@@ -15,7 +17,7 @@ type numbersFunc func(r *run, name string) (map[string]int64, bool)
 // endpointNumbers returns the endpoint counts of a Service.
 func endpointNumbers(r *run, name string) (map[string]int64, bool) {
 	_, ok := r.w.API().Get(store.Services, objectKey(store.Services, name))
-	ready, terminating, serving := r.w.Endpoints(objectKey(store.Services, name))
+	ready, terminating, serving := controllers.CountEndpoints(r.w.World, objectKey(store.Services, name))
 	return map[string]int64{"ready": int64(ready), "terminating": int64(terminating), "serving": int64(serving)}, ok
 }
 

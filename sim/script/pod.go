@@ -9,11 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/berthproject/berth/sim/agent"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/nodepressure/usage"
-	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/fakeowners"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -101,15 +102,15 @@ func (o *options) lifecycle(p *corev1.Pod) {
 			notes[note] = strconv.FormatFloat(o.duration(key, 0).Seconds(), 'f', -1, 64)
 		}
 	}
-	seconds("starts", cluster.StartSeconds)
+	seconds("starts", agent.StartSeconds)
 	if o.has("prestop") {
 		sleep := &corev1.SleepAction{Seconds: int64(o.duration("prestop", 0) / time.Second)}
 		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: sleep}}
 	}
-	seconds("runs", cluster.RunSeconds)
-	seconds("stops", cluster.StopSeconds)
+	seconds("runs", agent.RunSeconds)
+	seconds("stops", agent.StopSeconds)
 	if o.has("exit") {
-		notes[cluster.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
+		notes[agent.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
 	}
 	if o.has("replace") {
 		notes[fakeowners.ReplaceAnnotation] = "true"

@@ -1,0 +1,59 @@
+package agent
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// nodeAdmission holds the pods that each agent has admitted and that still run, regardless of
+// the scheduler's view.
+type nodeAdmission struct {
+	w     *sim.World
+	a     *Agents
+	state *cluster.State
+}
+
+// addPod counts an admitted pod.
+func (r *nodeAdmission) addPod(p *agentPod) {
+	if !p.life.Stopped() && !store.Finished(p.object) {
+		r.state.UpsertPod(r.w.Converter().Pod(p.object))
+	}
+}
+
+// check returns why the placement rules reject a pod on its node, or nil. Critical pods are
+// never rejected.
+func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
+	r.state.UpsertNode(r.w.Converter().Node(n))
+	id, _ := r.state.NodeID(n.Name)
+	for _, there := range slices.Clone(r.state.Node(id).Pods) {
+		if run := r.a.pods[types.UID(there.UID)]; run == nil || run.life.Stopped() {
+			r.state.RemovePod(there.UID)
+		}
+	}
+	pod := r.w.Converter().Pod(p)
+	denials := placement.AdmissionCheck(r.state.Node(id), pod)
+	if len(denials) == 0 || nodepressure.Critical(pod, nil) {
+		return nil
+	}
+	d := denials[0]
+	return &rejection{d.Reason, d.Message, "insufficient resources: " + d.Reason}
+}
+
+// compareAdmitted orders admitted pods before others.
+func compareAdmitted(a, b *corev1.Pod) int {
+	switch {
+	case (a.Status.StartTime == nil) == (b.Status.StartTime == nil):
+		return 0
+	case a.Status.StartTime == nil:
+		return 1
+	}
+	return -1
+}

@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/podlifecycle"
+	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// applyEffect executes an effect.
+func (n *nodePressure) applyEffect(e nodepressure.Effect) {
+	switch e := e.(type) {
+	case nodepressure.ReclaimNodeResources:
+		what := strings.Join(slices.DeleteFunc([]string{map[bool]string{true: "dead containers"}[e.Containers], map[bool]string{true: "unused images"}[e.Images]}, func(s string) bool { return s == "" }), " and ")
+		n.w.Log("agent", "collect", n.name, n.name+" deletes "+what)
+		n.w.After(collectDuration, func() { n.finishCollect(e) })
+	case nodepressure.Evict:
+		n.evict(&e)
+	case nodepressure.NoVictim:
+		if text := n.name + " is low on " + e.Signal.Resource() + ", but no pod may be evicted"; text != n.lastWarning {
+			n.lastWarning = text
+			n.w.Log("agent", "unable", n.name, text)
+		}
+	case nodepressure.ConditionChanged:
+		n.lastWarning = ""
+	}
+}
+
+// reportConditions reports changed conditions in the node's status.
+func (n *nodePressure) reportConditions() {
+	lastMessages := n.a.nodePressures.reported[n.name]
+	for k, c := range n.machine.Conditions() {
+		if c.True != lastMessages[k] {
+			lastMessages[k] = c.True
+			n.a.ReportCondition(n.name, corev1.NodeConditionType(nodepressure.ConditionType(model.Pressure(k))), conditionStatus(c.True))
+		}
+	}
+	n.a.nodePressures.reported[n.name] = lastMessages
+}
+
+func (n *nodePressure) finishCollect(c nodepressure.ReclaimNodeResources) {
+	if n.a.nodePressures.nodes[n.name] != n {
+		return
+	}
+	n.node.Reclaim(n.w.Now(), c)
+	list, _ := n.pods()
+	o := n.observe(list)
+	for _, e := range n.machine.Reclaimed(n.w.Now(), &o) {
+		n.applyEffect(e)
+	}
+}
+
+// evict ends a pod; its status is written when all its containers have ended.
+func (n *nodePressure) evict(e *nodepressure.Evict) {
+	p := n.a.pods[types.UID(e.Pod.UID)]
+	if p == nil {
+		return
+	}
+	n.w.Log("agent", "evict", e.Pod.Key(), fmt.Sprintf("%s is evicted from %s within %d s: %s", e.Pod.Key(), n.name, e.Grace, strings.TrimSpace(e.Message)))
+	if p.evicted == nil {
+		p.evicted = e
+	}
+	atOnce := e.Condition && e.Grace <= 1
+	if p.terminatesBy = n.w.Now(); !atOnce {
+		p.terminatesBy = n.w.Now().Add(time.Duration(e.Grace) * time.Second)
+	}
+	n.a.step(p, podlifecycle.Fail{Reason: nodepressure.ReasonEvicted, Message: e.Message, Grace: time.Duration(e.Grace) * time.Second, KillNow: atOnce})
+}
+
+// countEviction counts a written eviction unless another actor displaced the pod before.
+func (a *Agents) countEviction(p *agentPod, status *corev1.PodStatus) {
+	if p.evicted == nil || status.Phase != corev1.PodFailed || p.counted {
+		return
+	}
+	p.counted = true
+	now := a.w.API().Pod(store.KeyOf(p.object))
+	if c := store.DisruptionTarget(now); c != nil && c.Reason != nodepressure.ReasonTerminationByKubelet {
+		return
+	}
+	a.w.Notify(Evicted{Pod: now, HasCondition: p.evicted.Condition})
+}
+
+// rejectionOf returns why the node rejects a pod, or nil.
+func (n *nodePressure) rejectionOf(p *corev1.Pod) *rejection {
+	if ok, reason, message := n.machine.Admit(n.w.Model(p), conversion.PressureTerms(p)); !ok {
+		_, has, _ := strings.Cut(strings.TrimSuffix(message, "]. "), "[")
+		return &rejection{reason, message, has}
+	}
+	if ok, reason, message := n.reserve.Admit(n.w.Now()); !ok {
+		return &rejection{reason, message, reason}
+	}
+	return nil
+}

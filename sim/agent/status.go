@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/podlifecycle"
+	"github.com/berthproject/berth/sim"
+)
+
+// statusOf returns the status that an agent reports for a pod, and whether it changed.
+func statusOf(w *sim.World, p *agentPod) (corev1.PodStatus, bool) {
+	was := &p.object.Status
+	out := *was
+	out.Phase = [...]corev1.PodPhase{corev1.PodPending, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed}[p.life.Phase()]
+	now := metav1.NewTime(w.Now().Truncate(time.Second))
+	if out.StartTime == nil {
+		out.StartTime = &now
+	}
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: now}
+	if p.life.Ready() {
+		ready.Status = corev1.ConditionTrue
+	}
+	init, containers := p.life.Statuses()
+	out.InitContainerStatuses, out.ContainerStatuses = containerStatuses(init), containerStatuses(containers)
+	out.Conditions = []corev1.PodCondition{ready}
+	if f := p.life.Failure(); f != nil {
+		out.Reason, out.Message = f.Reason, f.Message
+		if p.evicted != nil && p.evicted.Condition {
+			out.Conditions = append(out.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+				Reason: nodepressure.ReasonTerminationByKubelet, Message: f.Message, LastTransitionTime: now})
+		}
+	}
+	i := slices.IndexFunc(was.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	news := out.Phase != was.Phase || was.StartTime == nil || i < 0 || was.Conditions[i].Status != ready.Status ||
+		!slices.EqualFunc(out.InitContainerStatuses, was.InitContainerStatuses, sameContainerState) ||
+		!slices.EqualFunc(out.ContainerStatuses, was.ContainerStatuses, sameContainerState)
+	return out, news
+}
+
+// mergeConditions returns was with ours applied.
+func mergeConditions(was, ours []corev1.PodCondition) []corev1.PodCondition {
+	out := slices.Clone(was)
+	for _, c := range ours {
+		i := slices.IndexFunc(out, func(o corev1.PodCondition) bool { return o.Type == c.Type })
+		if i < 0 {
+			out = append(out, c)
+		} else if out[i].Status != c.Status {
+			out[i] = c
+		}
+	}
+	return out
+}
+
+func containerStatuses(runs []podlifecycle.Status) []corev1.ContainerStatus {
+	out := make([]corev1.ContainerStatus, 0, len(runs))
+	for _, r := range runs {
+		s := corev1.ContainerStatus{Name: r.Name, RestartCount: r.Restarts, Ready: r.State == podlifecycle.ContainerRunning}
+		switch r.State {
+		case podlifecycle.ContainerRunning:
+			s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.StartedAt)}
+		case podlifecycle.ContainerTerminated:
+			s.State.Terminated = terminated(&r.Exit)
+		default:
+			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
+		}
+		if r.Last != nil {
+			s.LastTerminationState.Terminated = terminated(r.Last)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func terminated(e *podlifecycle.Exit) *corev1.ContainerStateTerminated {
+	return &corev1.ContainerStateTerminated{ExitCode: e.Code, StartedAt: metav1.NewTime(e.StartedAt), FinishedAt: metav1.NewTime(e.FinishedAt)}
+}
+
+// sameContainerState reports whether two container statuses need no update.
+func sameContainerState(a, b corev1.ContainerStatus) bool {
+	return a.Name == b.Name && a.RestartCount == b.RestartCount && a.Ready == b.Ready &&
+		(a.State.Running == nil) == (b.State.Running == nil) && (a.State.Terminated == nil) == (b.State.Terminated == nil)
+}

@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/agent"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/fakeowners"
+	"github.com/berthproject/berth/sim/scheduler"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// counter counts what observers of the world report.
+type counter struct {
+	w          *sim.World
+	owners     *fakeowners.Replacer
+	counts     Counts
+	created    map[types.UID]time.Time // pods
+	preemptors map[string]bool         // UIDs of pods that preempted others
+}
+
+// newCounter returns a counter that observes the world from now on.
+func newCounter(w *sim.World, owners *fakeowners.Replacer) *counter {
+	k := &counter{w: w, owners: owners, created: map[types.UID]time.Time{}, preemptors: map[string]bool{}}
+	w.OnCommit(k.commit)
+	w.OnNotice(k.notice)
+	return k
+}
+
+// commit counts a change of a pod.
+func (k *counter) commit(c store.Change) {
+	if c.Kind != store.Pods {
+		return
+	}
+	old, _ := c.Old.(*corev1.Pod)
+	p, _ := c.New.(*corev1.Pod)
+	switch {
+	case c.Old == nil:
+		k.counts.Created++
+		k.created[c.New.GetUID()] = k.w.Now()
+		return
+	case c.New == nil:
+		k.counts.Deleted++
+		return
+	}
+	if old.Spec.NodeName == "" && p.Spec.NodeName != "" {
+		k.counts.Bound++
+		k.counts.LastBound = k.w.Elapsed()
+		if made, ok := k.created[p.UID]; ok {
+			k.counts.Latencies = append(k.counts.Latencies, k.w.Now().Sub(made))
+		}
+	}
+	if old.Status.Phase != p.Status.Phase {
+		switch p.Status.Phase {
+		case corev1.PodSucceeded:
+			k.counts.Succeeded++
+		case corev1.PodFailed:
+			k.counts.Failed++
+		}
+	}
+}
+
+// countPreemption counts a victim and its chain.
+func (k *counter) countPreemption(by *model.Pod, victim *corev1.Pod) {
+	k.counts.Victims++
+	k.counts.Displaced[enginedisplacement.Preemption]++
+	k.counts.LastPreemption = k.w.Elapsed()
+	depth := 1
+	if p := k.w.API().Pod(by.Key()); p != nil {
+		if before, ok := k.owners.ChainDepth(p.Name); ok {
+			depth = before + 1
+			k.counts.Cascades++
+		}
+	}
+	k.counts.CascadeDepth = max(k.counts.CascadeDepth, depth)
+	k.owners.RecordVictim(victim, depth)
+	if !k.preemptors[by.UID] {
+		k.preemptors[by.UID] = true
+		k.counts.Preemptors++
+	}
+}
+
+// notice counts what an actor reports.
+func (k *counter) notice(notice any) {
+	switch n := notice.(type) {
+	case displacement.Displaced:
+		k.counts.Displaced[n.Cause]++
+	case scheduler.Rejected:
+		k.counts.Rejections++
+	case scheduler.Preempted:
+		k.countPreemption(n.By, n.Victim)
+	case agent.Rejected:
+		k.counts.Rejected++
+	case agent.Evicted:
+		k.counts.Displaced[enginedisplacement.Pressure]++
+	case displacement.Refused:
+		k.counts.Refused++
+	}
+}

@@ -1,0 +1,167 @@
+package descheduler
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Scheduler is what the descheduler knows of the scheduler.
+type Scheduler struct {
+	Profiles     []*framework.Profile
+	TieBreakSeed uint64
+}
+
+// Descheduler is the actor that runs the descheduler. Start creates it.
+type Descheduler struct {
+	*sim.Client
+	w            *sim.World
+	server       *displacement.Server
+	scheduler    Scheduler
+	returns      *returnCounter
+	o            *Options
+	steps        *sim.Stepper[struct{}]
+	machine      *execution.Machine // nil in compatible mode
+	backoff      *planning.MoveBackoff
+	nextRound    time.Time
+	lastMessages map[*execution.Move]string
+	stop         func()       // ends a running compatible round; nil if there is none
+	cached       *clusterView // nil after a change
+}
+
+// clusterView is the cluster as cached at one moment.
+type clusterView struct {
+	view     *execution.View
+	snapshot *descheduling.Snapshot
+}
+
+// deschedulerBatchWindow is how long changes are collected before a step.
+const deschedulerBatchWindow = 100 * time.Millisecond
+
+// Start starts the descheduler.
+func Start(w *sim.World, server *displacement.Server, s Scheduler, o *Options) *Descheduler {
+	d := &Descheduler{w: w, server: server, scheduler: s, o: o, returns: newReturnCounter()}
+	w.OnCommit(func(c store.Change) { d.returns.observe(c, w.Now()) })
+	d.Client = w.NewClient("descheduler", d, store.SchedulingKinds[:]...)
+	d.steps = sim.NewStepper(d.Client, d.step)
+	d.Start()
+	return d
+}
+
+// OnStop implements sim.Controller.
+func (d *Descheduler) OnStop() {
+	d.steps.Reset()
+	if d.stop != nil {
+		d.stop()
+	}
+}
+
+// OnSynced implements sim.Controller.
+func (d *Descheduler) OnSynced() {
+	d.backoff, d.cached, d.stop, d.lastMessages = planning.NewMoveBackoff(), nil, nil, map[*execution.Move]string{}
+	if !d.o.Compatible {
+		d.machine = execution.New(execution.Options{Holds: true, Profiles: d.profiles(), Seed: d.scheduler.TieBreakSeed, Backoff: d.backoff})
+	}
+	d.nextRound = d.w.Options().Start.Add(d.o.InitialDelay)
+	if d.nextRound.Before(d.w.Now()) {
+		d.nextRound = d.w.Now()
+	}
+	d.steps.Schedule(0)
+}
+
+// OnChange implements sim.Controller.
+func (d *Descheduler) OnChange(store.Kind, store.Object, store.Object) {
+	d.cached = nil
+	d.steps.Schedule(deschedulerBatchWindow)
+}
+
+func (d *Descheduler) mode() planning.Mode {
+	if d.o.WithoutHolds {
+		return planning.WithoutHolds
+	}
+	return planning.WithHolds
+}
+
+// seed returns the tie-break seed; that of another scheduler is not known.
+func (d *Descheduler) seed() uint64 {
+	if d.o.WithoutHolds {
+		return 0
+	}
+	return d.scheduler.TieBreakSeed
+}
+
+func (d *Descheduler) profiles() map[string]*framework.Profile {
+	out := map[string]*framework.Profile{}
+	for _, p := range d.scheduler.Profiles {
+		out[p.Name()] = p
+	}
+	return out
+}
+
+// clusterView returns the cached cluster.
+func (d *Descheduler) clusterView() *clusterView {
+	if d.cached != nil {
+		d.cached.snapshot.Now = d.w.Now()
+		return d.cached
+	}
+	var objects []runtime.Object
+	for _, k := range store.SchedulingKinds {
+		for _, key := range d.Keys(k) {
+			objects = append(objects, d.Cached(k)[key])
+		}
+	}
+	var names []string
+	for _, p := range d.scheduler.Profiles {
+		names = append(names, p.Name())
+	}
+	state, pods, _ := d.w.Converter().Snapshot(objects, names...)
+	d.cached = &clusterView{view: execution.NewView(state), snapshot: d.w.Converter().DeschedulingSnapshot(objects, d.w.Now())}
+	for _, p := range pods {
+		d.cached.view.Upsert(p)
+	}
+	return d.cached
+}
+
+// step executes the plan and makes a new one when a round is due.
+func (d *Descheduler) step(now time.Time, _ []struct{}) time.Time {
+	if d.o.Compatible {
+		switch {
+		case d.stop != nil: // the end of the round calls step
+			return time.Time{}
+		case !now.Before(d.nextRound):
+			d.setNextRound(now)
+			d.runCompatible()
+		}
+		return d.nextRound
+	}
+	wake := d.runMachine(now)
+	if !now.Before(d.nextRound) {
+		d.setNextRound(now)
+		d.makePlan(now)
+		wake = d.runMachine(now)
+	}
+	return earliest(wake, d.nextRound)
+}
+
+// setNextRound sets the time of the next round.
+func (d *Descheduler) setNextRound(now time.Time) {
+	for !d.nextRound.After(now) {
+		d.nextRound = d.nextRound.Add(d.o.Interval)
+	}
+}
+
+// earliest returns the earlier of two times; zero means never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}

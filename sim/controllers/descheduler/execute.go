@@ -1,0 +1,119 @@
+package descheduler
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// runMachine executes the machine's actions and returns when to call it again.
+func (d *Descheduler) runMachine(now time.Time) time.Time {
+	actions, wake := d.machine.Step(now, d.clusterView().view)
+	for _, a := range actions {
+		d.runAction(a)
+	}
+	for _, x := range d.machine.Moves() {
+		if s := describeMove(x); s != "" && d.lastMessages[x] != s {
+			d.lastMessages[x] = s
+			d.w.Log(d.Name(), x.Stage.String(), x.Pod.Key(), x.Pod.Key()+" "+s)
+		}
+	}
+	return wake
+}
+
+func (d *Descheduler) runAction(a execution.Action) {
+	answer := func(got execution.Result) {
+		d.machine.HandleResult(d.w.Now(), a.ActionID(), got)
+		d.steps.Schedule(0)
+	}
+	finish := func(err error) {
+		if err != nil {
+			answer(execution.Result{Message: err.Error(), Permanent: apierrors.IsForbidden(err)})
+			return
+		}
+		answer(execution.Result{Done: true})
+	}
+	switch a := a.(type) {
+	case execution.Reserve:
+		d.w.Log(d.Name(), "hold", a.Move.Pod.Key(), fmt.Sprintf("capacity on %s is reserved for the replacement of %s", a.Hold.Node, a.Move.Pod.Key()))
+		d.Request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
+	case execution.Avoid:
+		d.w.Log(d.Name(), "hold", a.Move.Pod.Key(), fmt.Sprintf("pods of %s avoid %s for %v: %s", a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.Sub(d.w.Now()).Round(time.Second), a.Move.Reason))
+		d.Request("hold", a.Move.Pod.Key(), func() error { return d.upsertHold(a.Hold) }, finish)
+	case execution.Release:
+		d.w.Log(d.Name(), "release", a.Hold.Key(), fmt.Sprintf("the Hold on %s for pods of %s is released: %s", a.Hold.Node, a.Hold.Owner.Name, a.Reason))
+		d.Request("hold", a.Hold.Key(), func() error {
+			err := d.w.API().Delete(store.Holds, a.Hold.Key(), store.Precondition{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return err
+		}, finish)
+	case execution.Evict:
+		m := a.Move.Move
+		d.evict(m.Pod, m.Strategy, func(got displacement.EvictionResponse) {
+			done := got.Code == http.StatusCreated || got.Code == http.StatusNotFound || got.Code == http.StatusConflict
+			answer(execution.Result{Done: done, Message: got.String(), Permanent: got.Code == http.StatusForbidden})
+		})
+	}
+}
+
+// evict requests an eviction and passes the response to then unless the descheduler was killed
+// in the meantime.
+func (d *Descheduler) evict(p *model.Pod, strategy string, then func(displacement.EvictionResponse)) {
+	life := d.Generation()
+	d.server.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a displacement.EvictionResponse) {
+		if a.Code == http.StatusCreated {
+			d.returns.recordEviction(p, d.w.Now())
+		}
+		if d.Generation() == life {
+			then(a)
+		}
+	})
+}
+
+// upsertHold creates or updates a Hold.
+func (d *Descheduler) upsertHold(h *model.Hold) error {
+	want := executor.NewHoldObject(h, d.Name())
+	err := d.w.API().Create(want)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return d.w.API().Update(store.Holds, h.Key(), store.Precondition{}, func(o store.Object) error {
+		if have, ok := o.(*v1alpha1.Hold); ok {
+			have.Labels, have.Spec = want.Labels, want.Spec
+		}
+		return nil
+	})
+}
+
+// describeMove describes the progress of a move; it is empty before its first check.
+func describeMove(x *execution.Move) string {
+	switch x.Stage {
+	case execution.Waiting:
+		if x.Reason != "" {
+			return "is waiting: " + x.Reason
+		}
+	case execution.Terminating:
+		return fmt.Sprintf("moves from %s to %s (%s)", x.From, x.To, x.Strategy)
+	case execution.Finished:
+		s := x.Outcome.String()
+		if x.Replacement != nil && x.Replacement.NodeName != "" {
+			s += ", to " + x.Replacement.NodeName
+		}
+		if x.Reason != "" {
+			s += ": " + x.Reason
+		}
+		return s
+	}
+	return ""
+}

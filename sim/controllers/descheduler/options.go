@@ -1,0 +1,21 @@
+package descheduler
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/descheduling"
+)
+
+// Options configure the descheduler.
+type Options struct {
+	Policy descheduling.Policy
+	// Compatible evicts the candidates one by one, as the Kubernetes descheduler does; otherwise
+	// moves are planned and executed.
+	Compatible bool
+	// WithoutHolds: the scheduler ignores Holds (see scheduler.Options).
+	WithoutHolds bool
+	// SchedulersWithoutHolds are the names of schedulers that ignore Holds.
+	SchedulersWithoutHolds map[string]bool
+	// InitialDelay is the time before the first round, Interval that between rounds.
+	InitialDelay, Interval time.Duration
+}

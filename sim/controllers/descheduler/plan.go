@@ -1,0 +1,40 @@
+package descheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+)
+
+// makePlan makes a plan and passes it to the machine.
+func (d *Descheduler) makePlan(now time.Time) {
+	c := d.clusterView()
+	under := d.machine.InProgress(c.view)
+	c.snapshot.ApplyInProgress(under)
+	d.cached = nil // the snapshot was modified
+	p := planning.New(c.snapshot, c.view.State, planning.Options{Now: now, Mode: d.mode(), SchedulersWithoutHolds: d.o.SchedulersWithoutHolds, InProgress: under, Profiles: d.profiles(), Seed: d.seed(), Backoff: d.backoff})
+	descheduling.RunPolicy(c.snapshot, &d.o.Policy, p)
+	made := p.Plan()
+	d.machine.SetPlan(now, made)
+	lastMessages := d.lastMessages
+	d.lastMessages = map[*execution.Move]string{}
+	for _, x := range d.machine.Moves() {
+		if s, known := lastMessages[x]; known {
+			d.lastMessages[x] = s
+		}
+	}
+	if refused := formatRefusals(made); len(made.Moves) > 0 || refused != "" {
+		d.w.Log(d.Name(), "plan", "", fmt.Sprintf("%d moves are planned%s", len(made.Moves), refused))
+	}
+}
+
+// formatRefusals formats the refusals of a plan by reason.
+func formatRefusals(p *planning.Plan) (s string) {
+	for _, c := range p.Counts {
+		s += fmt.Sprintf("; %d refused: %s", c.Count, c.Reason)
+	}
+	return s
+}

@@ -1,0 +1,50 @@
+package controllers
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// enqueueStale enqueues a pod for when its DisruptionTarget condition expires.
+func (d *disruption) enqueueStale(p *corev1.Pod) {
+	if left, ends := d.staleAfter(p); ends {
+		d.staleQueue.Add(store.KeyOf(p), left)
+	}
+}
+
+// staleAfter returns the time until the pod's DisruptionTarget condition expires, and whether
+// it does.
+func (d *disruption) staleAfter(p *corev1.Pod) (time.Duration, bool) {
+	c := store.DisruptionTarget(p)
+	if c == nil {
+		return 0, false
+	}
+	return budget.StaleConditionAfter(d.w.BudgetPod(p), c.LastTransitionTime.Time, d.w.Now())
+}
+
+// clearDisruptionTarget sets an expired DisruptionTarget condition to false.
+func (d *disruption) clearDisruptionTarget(key string, done func(time.Duration, error)) {
+	p := d.Pod(key)
+	if p == nil {
+		done(0, nil)
+		return
+	}
+	if left, ends := d.staleAfter(p); !ends || left > 0 {
+		done(left, nil)
+		return
+	}
+	d.Request("reset", key, func() error {
+		return d.w.API().UpdatePod(key, store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, func(o *corev1.Pod) error {
+			o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget,
+				Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(d.w.Now())})
+			d.w.Log("disruption", "reset", key, key+" is not displaced after all")
+			return nil
+		})
+	}, func(err error) { done(0, err) })
+}

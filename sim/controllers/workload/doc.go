@@ -1,0 +1,3 @@
+// Package workload simulates the controller of Deployments, ReplicaSets, StatefulSets and DaemonSets: a
+// copy of controllers/workload for virtual time.
+package workload

@@ -1,0 +1,80 @@
+package drainactor
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// drainRetryInterval is the retry interval of kubectl drain.
+const drainRetryInterval = 5 * time.Second
+
+// Kubectl simulates kubectl drain --ignore-daemonsets: it cordons a node and evicts its
+// pods, retries when a budget refuses, and gives up after other errors.
+func Kubectl(w *cluster.Cluster, node, by string) {
+	_ = w.API().Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
+		if n, ok := o.(*corev1.Node); ok {
+			n.Spec.Unschedulable = true
+		}
+		return nil
+	})
+	left := 0
+	for _, o := range w.API().List(store.Pods) {
+		p, ok := o.(*corev1.Pod)
+		if !ok || p.Spec.NodeName != node || isDaemonSetPod(p) {
+			continue
+		}
+		left++
+		evictUntilGone(w, displacement.EvictionRequest{Pod: store.KeyOf(p), UID: string(p.UID), By: by}, func() {
+			if left--; left == 0 {
+				w.Log("drain", "drained", node, "node "+node+" is drained by "+by)
+			}
+		})
+	}
+}
+
+// evictUntilGone requests an eviction until the pod is gone and then calls done.
+func evictUntilGone(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
+	ask := func() { evictUntilGone(w, e, done) }
+	w.Displacement.Evict(e, func(a displacement.EvictionResponse) {
+		p := w.API().Pod(e.Pod)
+		switch {
+		case p == nil || string(p.UID) != e.UID:
+			done()
+		case a.Code == http.StatusTooManyRequests:
+			w.Log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, a))
+			w.After(drainRetryInterval, ask)
+		case a.Code == 0 || a.Code == http.StatusGatewayTimeout || a.Code == http.StatusInternalServerError && a.Message == displacement.InjectedFailure:
+			w.After(drainRetryInterval, ask)
+		case a.Code >= http.StatusBadRequest:
+			w.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
+		default: // granted
+			w.After(time.Second, func() { awaitGone(w, e, done) })
+		}
+	})
+}
+
+// awaitGone waits until a pod is gone.
+func awaitGone(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
+	p := w.API().Pod(e.Pod)
+	switch {
+	case p == nil || string(p.UID) != e.UID:
+		done()
+	case p.DeletionTimestamp == nil:
+		evictUntilGone(w, e, done) // it was not deleted after all
+	default:
+		w.After(time.Second, func() { awaitGone(w, e, done) })
+	}
+}
+
+func isDaemonSetPod(p *corev1.Pod) bool {
+	c := metav1.GetControllerOfNoCopy(p)
+	return c != nil && c.Kind == "DaemonSet"
+}

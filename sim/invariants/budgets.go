@@ -1,0 +1,165 @@
+package invariants
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+
+	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/scheduler"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// budgetHistory is the recent history of a budget.
+type budgetHistory struct {
+	lastDrop time.Time            // last loss of a healthy pod not caused by a debit
+	lastRise time.Time            // last increase of the expected pods, or change of the budget
+	refunded map[string]time.Time // when an entry was refunded, by pod
+}
+
+// staleness returns how long a change may be unknown to an actor that displaces pods from a
+// cache.
+func (a *Checker) staleness() time.Duration {
+	return 30*time.Second + 4*(a.w.Options().Lag+a.w.Options().Faults.MaxDelay+a.w.Latency()) + a.w.WatchLag("scheduler") + a.w.WatchLag("disruption")
+}
+
+// updateBudgetHistory records commits that let a budget allow fewer disruptions. Debits are
+// checked by checkDebit instead.
+func (a *Checker) updateBudgetHistory(c store.Change) {
+	switch c.Kind {
+	case store.PodDisruptionBudgets:
+		key := store.KeyOf(c.Object())
+		old, _ := c.Old.(*policyv1.PodDisruptionBudget)
+		b, ok := c.New.(*policyv1.PodDisruptionBudget)
+		switch {
+		case !ok:
+			delete(a.budgets, key)
+		case a.budgets[key] == nil || old == nil || old.Generation != b.Generation:
+			a.budgets[key] = &budgetHistory{lastRise: a.w.Now(), refunded: map[string]time.Time{}}
+		default:
+			for name := range old.Status.DisruptedPods {
+				if _, still := b.Status.DisruptedPods[name]; !still {
+					a.budgets[key].refunded[name] = a.w.Now()
+				}
+			}
+		}
+	case store.Pods:
+		old, _ := c.Old.(*corev1.Pod)
+		p, _ := c.New.(*corev1.Pod)
+		for _, key := range a.ledger.Affected() {
+			o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
+			b, ok := o.(*policyv1.PodDisruptionBudget)
+			l := a.budgets[key]
+			switch {
+			case !ok || l == nil:
+			case !a.ledger.Selects(key, old):
+				l.lastRise = a.w.Now()
+			case a.losesHealthyPod(b, old, p):
+				l.lastDrop = a.w.Now()
+			}
+		}
+	case store.ReplicaSets, store.Deployments, store.StatefulSets, store.ReplicationControllers:
+		for _, l := range a.budgets {
+			l.lastRise = a.w.Now() // they may need more pods than before
+		}
+	}
+}
+
+// losesHealthyPod reports whether a change makes a pod unhealthy without a debit of the
+// budget.
+func (a *Checker) losesHealthyPod(b *policyv1.PodDisruptionBudget, old, now *corev1.Pod) bool {
+	_, entered := b.Status.DisruptedPods[old.Name]
+	counts := store.PodReady(old) && old.DeletionTimestamp == nil && !store.Finished(old)
+	return counts && !entered && !(a.ledger.Selects(store.KeyOf(b), now) && store.PodReady(now) && now.DeletionTimestamp == nil && !store.Finished(now))
+}
+
+// disruptionsAllowed returns the number of disruptions that the stored state allows; it may be
+// negative.
+func (a *Checker) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) int32 {
+	c := a.ledger.StatusInputs(b, a.ledger.Members(key), a.w.API().Get).ComputeStatus()
+	if c.Failed() || c.ExpectedPods == 0 {
+		return 0
+	}
+	return c.CurrentHealthy - c.DesiredHealthy
+}
+
+// checkDebit checks BudgetRespected before a debit is committed: the budget must allow as many
+// disruptions as are debited. It ignores changes that the displacing actor could not know yet.
+func (a *Checker) checkDebit(d budgets.Debited) {
+	b, paid, unseen := d.Budget, d.Names, 2*a.w.Latency()
+	if d.Cached {
+		unseen = a.staleness()
+	}
+	key := store.KeyOf(b)
+	l := a.budgets[key]
+	o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
+	before, ok := o.(*policyv1.PodDisruptionBudget)
+	if !a.o.All || l == nil || !ok {
+		return
+	}
+	if b.Status.DisruptionsAllowed < 0 {
+		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s allows %d disruptions after a debit", key, b.Status.DisruptionsAllowed))
+	}
+	a.BudgetDebits += len(paid)
+	allows := a.disruptionsAllowed(key, before)
+	if healthy := a.countHealthy(before, paid); healthy > max(allows, 0) && a.w.Now().Sub(l.lastDrop) > unseen && a.w.Now().Sub(l.lastRise) > a.staleness() {
+		a.w.Fail("BudgetRespected", fmt.Sprintf("budget %s really allows %d disruptions, and %d are debited: %v", key, allows, healthy, paid))
+	}
+}
+
+// countHealthy returns the number of the named pods that are healthy.
+func (a *Checker) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
+	for _, name := range names {
+		p := a.w.API().Pod(store.Key(b.Namespace, name))
+		if _, entered := b.Status.DisruptedPods[name]; p != nil && !entered && p.DeletionTimestamp == nil && store.PodReady(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// checkPreemption checks a preemption before it is committed.
+func (a *Checker) checkPreemption(n scheduler.Preempting) {
+	by, victim := n.By, n.Victim
+	if !a.o.All {
+		return
+	}
+	if p := a.w.API().Pod(by.Key()); p != nil && victim.Spec.Priority != nil && by.Spec.Priority <= *victim.Spec.Priority {
+		a.w.Fail("LowerVictims", fmt.Sprintf("pod %s of priority %d displaces %s of priority %d", by.Key(), by.Spec.Priority, store.KeyOf(victim), *victim.Spec.Priority))
+	}
+	a.checkBudgetEntries(victim, fmt.Sprintf("%s (choice %d)", by.Key(), n.Choice))
+	a.checkDisplacedOnce(victim)
+}
+
+// checkDisplacement checks a displacement before it is committed.
+func (a *Checker) checkDisplacement(p *corev1.Pod, d *displacement.Displacement) {
+	if !a.o.All {
+		return
+	}
+	if d.RespectsBudgets {
+		a.checkBudgetEntries(p, d.Record.Requester)
+	}
+	a.checkDisplacedOnce(p)
+}
+
+// checkBudgetEntries checks that each budget of a displaced pod has an entry for it.
+func (a *Checker) checkBudgetEntries(victim *corev1.Pod, by string) {
+	if !store.PodReady(victim) {
+		return // unhealthy pods do not count
+	}
+	for _, key := range a.ledger.BudgetsOf(victim) {
+		l := a.budgets[key]
+		o, _ := a.w.API().Get(store.PodDisruptionBudgets, key)
+		b, ok := o.(*policyv1.PodDisruptionBudget)
+		if !ok || l == nil || a.w.Now().Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.Now().Sub(l.lastRise) < a.staleness() {
+			continue
+		}
+		took, ever := l.refunded[victim.Name] // an actor may still rely on the refunded entry
+		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(ever && a.w.Now().Sub(took) < a.staleness()) {
+			a.w.Fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), by, key))
+		}
+	}
+}

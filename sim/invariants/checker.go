@@ -1,0 +1,149 @@
+package invariants
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/agent"
+	"github.com/berthproject/berth/sim/budgets"
+	"github.com/berthproject/berth/sim/controllers"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/scheduler"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Options configure a Checker.
+type Options struct {
+	// All enables all checks; without it only NeverMoves is checked.
+	All bool
+	// Profiles, TieBreakSeed and Preemption are those of the scheduler.
+	Profiles     []*framework.Profile
+	TieBreakSeed uint64
+	Preemption   preemption.Options
+}
+
+// Actors are the actors whose state the invariants refer to.
+type Actors struct {
+	Scheduler *scheduler.Scheduler
+	Ledger    *budgets.Ledger
+	Recorder  *controllers.Records
+}
+
+// Checker checks the invariants of a world. Create it with New.
+type Checker struct {
+	BudgetDebits int // number of checked debits
+	Unrecorded   int // displacements whose record was lost because no actor observed them
+
+	w         *sim.World
+	o         Options
+	scheduler *scheduler.Scheduler
+	ledger    *budgets.Ledger
+	recorder  *controllers.Records
+
+	labelsChanged map[types.UID]time.Time // last label change
+
+	nodes   map[string]*nodeUsage     // by node
+	budgets map[string]*budgetHistory // by budget
+	records recordAudit
+
+	compared time.Time // last comparison of the scheduler's state with the store
+	revision uint64    // of the store at that time
+	compiled map[types.UID]*model.Pod
+}
+
+// compareInterval is the minimum time between two comparisons with the store.
+const compareInterval = 5 * time.Second
+
+// New returns a Checker that observes the world from now on.
+func New(w *sim.World, actors Actors, o Options) *Checker {
+	a := &Checker{w: w, o: o, scheduler: actors.Scheduler, ledger: actors.Ledger, recorder: actors.Recorder, labelsChanged: map[types.UID]time.Time{},
+		compiled: map[types.UID]*model.Pod{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
+		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
+	w.OnCommit(a.checkCommit)
+	w.OnNotice(a.observe)
+	return a
+}
+
+// observe handles notices of actors.
+func (a *Checker) observe(notice any) {
+	switch n := notice.(type) {
+	case sim.WatchLost:
+		if n.Actor == "records" && n.Kind == store.Pods {
+			a.forgiveAfterLostWatch()
+		}
+	case budgets.Debited:
+		a.checkDebit(n)
+	case displacement.Displacing:
+		a.checkDisplacement(n.Pod, n.Displacement)
+	case agent.Evicted:
+		if n.HasCondition && a.o.All {
+			a.checkDisplacedOnce(n.Pod)
+		}
+	case scheduler.Stepped:
+		a.checkStep(n.Effects)
+	case scheduler.BindSent:
+		a.checkBind(n)
+	case scheduler.Preempting:
+		a.checkPreemption(n)
+	case sim.Killed:
+		if n.Actor == "records" {
+			a.forgiveDeletedPods()
+		}
+	}
+}
+
+// checkCommit checks the invariants of a commit.
+func (a *Checker) checkCommit(c store.Change) {
+	switch {
+	case c.Kind == store.Pods && c.Old == nil:
+		a.labelsChanged[c.New.GetUID()] = a.w.Now()
+	case c.Kind == store.Pods && c.New == nil:
+		a.forgiveIfNotObserved(c.Old.GetUID())
+	case c.Kind == store.Pods:
+		old, _ := c.Old.(*corev1.Pod)
+		if p, ok := c.New.(*corev1.Pod); ok && old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
+			a.w.Fail("NeverMoves", fmt.Sprintf("pod %s was on %s and is on %q", store.KeyOf(p), old.Spec.NodeName, p.Spec.NodeName))
+		} else if ok && !maps.Equal(old.Labels, p.Labels) {
+			a.labelsChanged[p.UID] = a.w.Now()
+		}
+	}
+	if !a.o.All {
+		return
+	}
+	a.checkNodeCapacity(c)
+	a.updateBudgetHistory(c)
+	a.countRecord(c)
+}
+
+// checkStep checks the invariants of a scheduler step.
+func (a *Checker) checkStep(effects []scheduling.Effect) {
+	if !a.o.All {
+		return
+	}
+	a.checkNominatedPods(effects)
+	a.checkPendingPods()
+	if len(effects) == 0 && a.w.Now().Sub(a.compared) > compareInterval && a.w.API().Revision() != a.revision && a.scheduler.IsIdle() {
+		a.compared, a.revision = a.w.Now(), a.w.API().Revision()
+		a.compareWithStore(false)
+	}
+}
+
+// checkBind checks that no other bind of the pod may still succeed.
+func (a *Checker) checkBind(n scheduler.BindSent) {
+	p := a.w.API().Pod(n.Pod.Key())
+	gone := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer
+	for _, other := range a.scheduler.OpenBinds(n.Pod.UID) {
+		if _, there := a.w.API().Get(store.Nodes, other); other != n.Node && there && !gone {
+			a.w.Fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod.Key(), n.Node, other))
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package invariants_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/invariants"
+	"github.com/berthproject/berth/sim/scheduler"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// faulty are actors that violate an invariant, by the name of the invariant.
+var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
+	"NeverMoves": func(t *testing.T, w *cluster.Cluster) {
+		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
+	},
+	"BoundOnce": func(_ *testing.T, w *cluster.Cluster) {
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: knownToScheduler(w, "default/waits"), Node: "n1"})
+		w.Scheduler.Send(scheduling.Bind{ID: 1001, Pod: knownToScheduler(w, "default/waits"), Node: "n2"})
+	},
+	"NodeCapacity": func(_ *testing.T, w *cluster.Cluster) {
+		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: knownToScheduler(w, "default/waits"), Node: "n1"})
+	},
+	"BudgetRespected": func(t *testing.T, w *cluster.Cluster) {
+		guarded(t, w)
+		preemptFor(w, "default/waits", "default/web", true)
+	},
+	"BudgetEntries": func(t *testing.T, w *cluster.Cluster) {
+		guarded(t, w)
+		preemptFor(w, "default/waits", "default/web", false)
+	},
+	"DisplacedOnce": func(_ *testing.T, w *cluster.Cluster) {
+		d := &displacement.Displacement{Pod: w.API().Pod("default/web")}
+		_ = w.Displacement.Delete(d, "another client") // without a record
+	},
+	"LowerVictims": func(_ *testing.T, w *cluster.Cluster) { preemptFor(w, "default/web", "default/db", false) },
+	"NominatedCapacity": func(_ *testing.T, w *cluster.Cluster) {
+		nominee := *knownToScheduler(w, "default/waits")
+		nominee.NominatedNodeName = "n2"
+		w.Scheduler.Machine().State().UpsertPod(&nominee)
+		low := *knownToScheduler(w, "default/low")
+		w.Notify(scheduler.Stepped{Effects: []scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}}})
+	},
+	"PendingTracked": func(_ *testing.T, w *cluster.Cluster) {
+		c := framework.DefaultConfig()
+		c.Name = "other"
+		p, err := framework.NewProfile(c)
+		if err == nil {
+			w.Invariants.AddProfile(p) // unknown to the machine
+			_ = w.API().Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "other" }))
+		}
+	},
+	"NoBusyLoop": func(_ *testing.T, w *cluster.Cluster) {
+		for range scheduler.MaxSpins + 2 {
+			w.Scheduler.ScheduleWake(w.Now())
+		}
+	},
+	"StateEqualsStore": func(t *testing.T, w *cluster.Cluster) {
+		hideFromScheduler(w, func() {
+			change(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
+		})
+	},
+	"NoPendingPodFits": func(_ *testing.T, w *cluster.Cluster) {
+		hideFromScheduler(w, func() {
+			n := testNode("n9", "64")
+			_ = w.API().Create(n)
+			m, _ := w.Scheduler.Converter().Compile(n).(*model.Node)
+			w.Scheduler.Machine().State().UpsertNode(m)
+		})
+		w.Invariants.CheckNoPodWouldFit()
+	},
+	"NoPendingPodCouldPreempt": func(_ *testing.T, w *cluster.Cluster) {
+		hideFromScheduler(w, func() {
+			n, p := testNode("n9", "64"), testPod("filler", "64", -1, func(p *corev1.Pod) { p.Spec.NodeName = "n9" })
+			_, _ = w.API().Create(n), w.API().Create(p)
+			m, _ := w.Scheduler.Converter().Compile(n).(*model.Node)
+			w.Scheduler.Machine().State().UpsertNode(m)
+			w.Scheduler.Machine().State().UpsertPod(w.Scheduler.Converter().Pod(p))
+		})
+		w.Invariants.CheckNoPodWouldFit()
+	},
+}
+
+// TestEveryInvariantCanFail checks that a faulty actor makes each invariant fail.
+func TestEveryInvariantCanFail(t *testing.T) {
+	for name := range invariants.All {
+		breaks, ok := faulty[name]
+		if !ok {
+			t.Errorf("no case violates %s", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			w := testWorld(t)
+			breaks(t, w)
+			w.Scheduler.ScheduleStep()
+			err := w.Run(10 * time.Minute)
+			if err == nil {
+				err = w.CheckSettled()
+			}
+			var v *sim.Violation
+			if !errors.As(err, &v) || v.Invariant != name {
+				t.Errorf("%v, want a violation of %s", err, name)
+			}
+		})
+	}
+	w := testWorld(t)
+	if err := errors.Join(w.Run(10*time.Minute), w.CheckSettled()); err != nil {
+		t.Errorf("without a faulty actor: %v", err)
+	}
+}
+
+// testWorld returns a world after five minutes: two nodes with a pod each, and a pending pod.
+func testWorld(t *testing.T) *cluster.Cluster {
+	t.Helper()
+	o, err := cluster.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := cluster.New(o)
+	objects := []store.Object{testNode("n1", "4"), testNode("n2", "4"), testPod("web", "3", 10, nil), testPod("db", "3", 100, nil),
+		testPod("waits", "8", 1000, nil), testPod("low", "1", -5, nil)}
+	for _, o := range objects {
+		if err := w.API().Create(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Run(5 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func testNode(name, cpu string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110")}
+	store.ApplyDefaults(n)
+	return n
+}
+
+func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}}}
+	p.Spec.Priority = &priority
+	p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}}}
+	if f != nil {
+		f(p)
+	}
+	store.ApplyDefaults(p)
+	return p
+}
+
+// guarded adds a budget that allows no disruption of web but has a wrong status.
+func guarded(t *testing.T, w *cluster.Cluster) {
+	t.Helper()
+	one := intstr.FromInt32(1)
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	b.Spec.MinAvailable, b.Spec.Selector = &one, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+	if err := w.API().Create(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Run(7 * time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	w.Kill("disruption", time.Hour) // the status is not corrected
+	err := w.API().Update(store.PodDisruptionBudgets, "default/web", store.Precondition{}, func(o store.Object) error {
+		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
+			b.Status.DisruptionsAllowed = 1
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func preemptFor(w *cluster.Cluster, pod, victim string, debit bool) {
+	v := knownToScheduler(w, victim)
+	plan := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: v.NodeName, Victims: []*model.Pod{v}}
+	for _, o := range w.API().List(store.PodDisruptionBudgets) {
+		if b, ok := w.Scheduler.Converter().Compile(o).(*model.Budget); ok && debit {
+			plan.Debits = []decision.Debit{{Budget: b, Granted: []string{v.Name}}}
+		}
+	}
+	w.Scheduler.Send(scheduling.Preempt{ID: 1000, Pod: knownToScheduler(w, pod), Plan: plan, Choice: 1})
+}
+
+func knownToScheduler(w *cluster.Cluster, key string) *model.Pod {
+	return w.Scheduler.Converter().Pod(w.API().Pod(key))
+}
+
+// hideFromScheduler makes a change that no watch delivers.
+func hideFromScheduler(w *cluster.Cluster, f func()) {
+	hook := w.API().OnCommit
+	w.API().OnCommit = func(store.Change) {}
+	f()
+	w.API().OnCommit = hook
+}
+
+func change(t *testing.T, w *cluster.Cluster, key string, f func(*corev1.Pod)) {
+	t.Helper()
+	if err := w.API().UpdatePod(key, store.Precondition{}, func(p *corev1.Pod) error { f(p); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,80 @@
+package invariants
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// checkNominatedPods checks that a bind leaves capacity for the pods nominated to the node
+// with at least the same priority. Steps with several binds, and pods with claims, are
+// skipped.
+func (a *Checker) checkNominatedPods(effects []scheduling.Effect) {
+	var bind *scheduling.Bind
+	nominated := map[string]bool{}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case scheduling.Bind:
+			if bind != nil || e.Retry {
+				return
+			}
+			bind = &e
+		case scheduling.Preempt:
+			nominated[e.Pod.UID] = true
+		}
+	}
+	if bind == nil || len(bind.Pod.Spec.Claims) > 0 {
+		return
+	}
+	state := a.scheduler.Machine().State()
+	id, ok := state.NodeID(bind.Node)
+	if !ok {
+		return
+	}
+	n := state.Node(id)
+	cpu, memory, pods := n.Used.MilliCPU, n.Used.Memory, int64(len(n.Pods))
+	var who []string
+	for _, q := range state.Nominated(id) {
+		if !nominated[q.UID] && cluster.NominationCounts(q, bind.Pod) { // a reservation does not count against its owner
+			cpu, memory, pods = cpu+q.Spec.Requests.MilliCPU, memory+q.Spec.Requests.Memory, pods+1
+			who = append(who, q.Key())
+		}
+	}
+	r := &bind.Pod.Spec.Requests
+	if len(who) > 0 && (r.MilliCPU > 0 && cpu > n.Model.Allocatable.MilliCPU || r.Memory > 0 && memory > n.Model.Allocatable.Memory || pods > n.Model.AllocatablePods) {
+		a.w.Fail("NominatedCapacity", fmt.Sprintf("pod %s of priority %d is bound to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, who))
+	}
+}
+
+// checkPendingPods checks that the scheduler tracks every pending pod that it has observed.
+func (a *Checker) checkPendingPods() {
+	m := a.scheduler.Machine()
+	for _, o := range a.w.API().List(store.Pods) {
+		if obj, ok := o.(*corev1.Pod); !ok || obj.Spec.NodeName != "" {
+			continue
+		}
+		p := m.State().Pod(string(o.GetUID()))
+		if p == nil || p.NodeName != "" || p.Finished() || p.Deleting || a.profileOf(p) == nil {
+			continue
+		}
+		if pool, attempted := m.PodState(p.UID); !attempted && (pool == queue.NotQueued || pool == queue.InFlight) {
+			a.w.Fail("PendingTracked", fmt.Sprintf("pod %s is neither queued (%q) nor being scheduled", p.Key(), pool))
+		}
+	}
+}
+
+func (a *Checker) profileOf(p *model.Pod) *framework.Profile {
+	i := slices.IndexFunc(a.o.Profiles, func(q *framework.Profile) bool { return q.Name() == p.Spec.SchedulerName })
+	if i < 0 {
+		return nil
+	}
+	return a.o.Profiles[i]
+}

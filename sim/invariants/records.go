@@ -1,0 +1,96 @@
+package invariants
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// recordAudit tracks displacements and their records.
+type recordAudit struct {
+	events    map[types.UID]int // events with a record, by pod
+	displaced map[types.UID]bool
+	missing   map[types.UID]string // displaced pods without an event, with their keys
+}
+
+// recordTimeout is how long a record may be missing, for example because the displacing actor
+// was killed and another one completes it.
+const recordTimeout = 5 * time.Minute
+
+// checkDisplacedOnce checks DisplacedOnce before a displacement is committed.
+func (a *Checker) checkDisplacedOnce(p *corev1.Pod) {
+	if store.DisruptionTarget(p) == nil {
+		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, but has no DisruptionTarget condition", store.KeyOf(p)))
+	}
+	r := &a.records
+	if now := a.w.API().Pod(store.KeyOf(p)); r.displaced[p.UID] && now != nil && now.UID == p.UID && store.Finished(now) {
+		return // the pod had finished before a late displacement
+	}
+	if r.displaced[p.UID] {
+		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced twice", store.KeyOf(p)))
+	}
+	r.displaced[p.UID] = true
+	if r.events[p.UID] == 0 {
+		r.missing[p.UID] = store.KeyOf(p)
+		a.w.After(recordTimeout, func() {
+			if key := r.missing[p.UID]; key != "" {
+				a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, but has no record event", key, recordTimeout))
+			}
+		})
+	}
+}
+
+// forgiveIfNotObserved accepts a missing record of a pod that was deleted while the recording
+// actor was down or had lost its watch.
+func (a *Checker) forgiveIfNotObserved(uid types.UID) {
+	if !a.recorder.IsWatching() && a.records.missing[uid] != "" {
+		a.forgiveMissingRecord(uid)
+	}
+}
+
+// forgiveAfterLostWatch does the same for pods whose last change was in flight when the watch
+// broke.
+func (a *Checker) forgiveAfterLostWatch() {
+	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
+		key := a.records.missing[uid]
+		if p := a.w.API().Pod(key); (p == nil || p.UID != uid) && !a.recorder.KnowsDisplaced(key, uid) {
+			a.forgiveMissingRecord(uid)
+		}
+	}
+}
+
+func (a *Checker) forgiveMissingRecord(uid types.UID) {
+	delete(a.records.missing, uid)
+	a.Unrecorded++
+}
+
+// forgiveDeletedPods accepts missing records of deleted pods when the recording actor stops.
+func (a *Checker) forgiveDeletedPods() {
+	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
+		if p := a.w.API().Pod(a.records.missing[uid]); p == nil || p.UID != uid {
+			a.forgiveMissingRecord(uid)
+		}
+	}
+}
+
+// countRecord counts the records of a pod.
+func (a *Checker) countRecord(c store.Change) {
+	e, ok := c.New.(*eventsv1.Event)
+	if !ok || c.Old != nil || e.Annotations[journal.Annotation] == "" {
+		return
+	}
+	r := &a.records
+	r.events[e.Regarding.UID]++
+	delete(r.missing, e.Regarding.UID)
+	if n := r.events[e.Regarding.UID]; n > 1 {
+		a.w.Fail("DisplacedOnce", fmt.Sprintf("pod %s/%s has %d records", e.Regarding.Namespace, e.Regarding.Name, n))
+	}
+}

@@ -1,0 +1,87 @@
+package invariants
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// compareWithStore compares the scheduler's state with the store. Unless atRest is set, the
+// scheduler may be ahead: pods may be assumed or being evicted.
+func (a *Checker) compareWithStore(atRest bool) {
+	s := a.scheduler
+	state := s.Machine().State()
+	truth := cluster.New()
+	for _, o := range a.w.API().List(store.Nodes) {
+		n, ok := s.Converter().Compile(o).(*model.Node)
+		if ok {
+			truth.UpsertNode(n)
+		}
+	}
+	assumed := false
+	for _, o := range a.w.API().List(store.Pods) {
+		obj, ok := o.(*corev1.Pod)
+		if !ok || store.Finished(obj) {
+			continue
+		}
+		p := a.compile(obj)
+		truth.UpsertPod(p)
+		assumed = assumed || state.Assumed(p.UID)
+		if detail := describeDifference(state.Pod(p.UID), p, atRest, state.Assumed(p.UID)); detail != "" {
+			a.w.Fail("StateEqualsStore", "pod "+p.Key()+" "+detail)
+		}
+	}
+	if state.NumNodes() != truth.NumNodes() {
+		a.w.Fail("StateEqualsStore", fmt.Sprintf("%d nodes are in the state, %d in the store", state.NumNodes(), truth.NumNodes()))
+		return
+	}
+	for _, id := range truth.NodeIDs() {
+		want := truth.Node(id)
+		have, ok := state.NodeID(want.Model.Name)
+		switch {
+		case !ok:
+			a.w.Fail("StateEqualsStore", "node "+want.Model.Name+" is not in the state")
+		case !reflect.DeepEqual(s.Machine().ReportedNode(want.Model.Name), want.Model):
+			a.w.Fail("StateEqualsStore", fmt.Sprintf("node %s is %+v in the state and %+v in the store", want.Model.Name, *s.Machine().ReportedNode(want.Model.Name), *want.Model))
+		case !assumed && (len(state.Node(have).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(have).Used, want.Used)):
+			a.w.Fail("StateEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
+				want.Model.Name, len(state.Node(have).Pods), state.Node(have).Used, len(want.Pods), want.Used))
+		}
+	}
+}
+
+// compile converts a pod as the scheduler does, once per version.
+func (a *Checker) compile(obj *corev1.Pod) *model.Pod {
+	if p := a.compiled[obj.UID]; p != nil && p.ResourceVersion == obj.ResourceVersion {
+		return p
+	}
+	p := a.scheduler.Converter().Pod(obj)
+	a.compiled[obj.UID] = p
+	return p
+}
+
+// describeDifference describes how a pod in the scheduler's state differs from the store, or
+// returns "".
+func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
+	switch {
+	case known == nil:
+		return "is not in the state"
+	case !assumed && known.NodeName != is.NodeName:
+		return fmt.Sprintf("is on %q in the state and on %q in the store", known.NodeName, is.NodeName)
+	case known.Phase != is.Phase || known.Ready != is.Ready || !slices.Equal(known.Labels, is.Labels) || known.Spec != is.Spec && !reflect.DeepEqual(known.Spec, is.Spec):
+		return "differs between state and store"
+	case is.Deleting && !known.Deleting:
+		return "is not terminating in the state"
+	case atRest && (is.Deleting != known.Deleting || is.DisruptionReason != known.DisruptionReason):
+		return "is terminating in the state only"
+	case atRest && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // an extra nomination is corrected by the next decision
+		return fmt.Sprintf("is nominated to %q in the state and to %q in the store", known.NominatedNodeName, is.NominatedNodeName)
+	}
+	return ""
+}
