@@ -34,7 +34,7 @@ func configureAdmission(c *genericapiserver.Config, o Options, d *dynamicAdmissi
 	}
 	for _, name := range o.DisableAdmissionPlugins {
 		if !slices.Contains(admissionOrder, name) {
-			return fmt.Errorf("--disable-admission-plugins %q: unknown admission plugin: want one of %v", name, admissionOrder)
+			return fmt.Errorf("--disable-admission-plugins %q: unknown admission plugin: must be one of %v", name, admissionOrder)
 		}
 	}
 	config, err := readAdmissionConfiguration(o.AdmissionConfigFile)

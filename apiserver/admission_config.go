@@ -43,11 +43,11 @@ func checkAdmissionPluginNames(path string, scheme *runtime.Scheme) error {
 	}
 	config, ok := obj.(*apiserver.AdmissionConfiguration)
 	if !ok {
-		return fmt.Errorf("kind %T: want AdmissionConfiguration in apiserver.config.k8s.io/v1", obj)
+		return fmt.Errorf("kind %T: must be AdmissionConfiguration in apiserver.config.k8s.io/v1", obj)
 	}
 	for i, plugin := range config.Plugins {
 		if !slices.Contains(admissionOrder, plugin.Name) {
-			return fmt.Errorf("plugins[%d].name %q: unknown admission plugin: want one of %v", i, plugin.Name, admissionOrder)
+			return fmt.Errorf("plugins[%d].name %q: unknown admission plugin: must be one of %v", i, plugin.Name, admissionOrder)
 		}
 		if plugin.Path == "" {
 			continue

@@ -93,30 +93,30 @@ func defaultDataDir() string {
 
 func (o Options) validate() error {
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
-		return fmt.Errorf("--listen %q: want HOST:PORT, e.g. 127.0.0.1:6443: %w", o.Listen, err)
+		return fmt.Errorf("--listen %q: must be HOST:PORT, e.g. 127.0.0.1:6443: %w", o.Listen, err)
 	}
 	if ip := net.ParseIP(o.AdvertiseAddress); o.AdvertiseAddress != "" && !ip.IsGlobalUnicast() {
-		return fmt.Errorf("--advertise-address %q: want an IP address that other machines can reach, e.g. 192.0.2.1", o.AdvertiseAddress)
+		return fmt.Errorf("--advertise-address %q: must be an IP address that other machines can reach, e.g. 192.0.2.1", o.AdvertiseAddress)
 	}
 	if o.DataDir == "" {
-		return fmt.Errorf("--data-dir is empty: want a directory")
+		return fmt.Errorf("--data-dir is empty: must be a directory")
 	}
 	_, network, err := net.ParseCIDR(o.ServiceClusterIPRange)
 	if err != nil {
-		return fmt.Errorf("--service-cluster-ip-range %q: want a CIDR, e.g. 10.96.0.0/16: %w", o.ServiceClusterIPRange, err)
+		return fmt.Errorf("--service-cluster-ip-range %q: must be a CIDR, e.g. 10.96.0.0/16: %w", o.ServiceClusterIPRange, err)
 	}
 	if ones, bits := network.Mask.Size(); bits-ones < 3 {
-		return fmt.Errorf("--service-cluster-ip-range %q: want at least 8 addresses, e.g. 10.96.0.0/16", o.ServiceClusterIPRange)
+		return fmt.Errorf("--service-cluster-ip-range %q: must have at least 8 addresses, e.g. 10.96.0.0/16", o.ServiceClusterIPRange)
 	}
 	if o.MaxRequestsInFlight <= 0 || o.MaxMutatingRequestsInFlight <= 0 {
-		return fmt.Errorf("max requests in flight are %d and %d (mutating): want more than 0", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)
+		return fmt.Errorf("max requests in flight are %d and %d (mutating): must be more than 0", o.MaxRequestsInFlight, o.MaxMutatingRequestsInFlight)
 	}
 	if err := audit.Validate(o.Audit); err != nil {
 		return err
 	}
 	for _, server := range o.EtcdServers {
 		if u, err := url.Parse(server); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("--etcd-servers %q: want URLs, e.g. https://10.0.0.1:2379", server)
+			return fmt.Errorf("--etcd-servers %q: must be URLs, e.g. https://10.0.0.1:2379", server)
 		}
 	}
 	if len(o.EtcdServers) == 0 && (o.EtcdCAFile != "" || o.EtcdCertFile != "" || o.EtcdKeyFile != "") {

@@ -135,7 +135,7 @@ func TestPodSecurityDefaults(t *testing.T) {
 
 func TestAdmissionConfigErrors(t *testing.T) {
 	for plugins, want := range map[string]string{
-		"- name: Frob\n": `plugins[0].name "Frob": unknown admission plugin: want one of`,
+		"- name: Frob\n": `plugins[0].name "Frob": unknown admission plugin: must be one of`,
 		"- name: PodSecurity\n  path: absent.yaml\n":           "plugins[0].path: open ",
 		"- name: PodSecurity\n  configuration: {kind: Frob}\n": "PodSecurityConfiguration",
 		"- name: PodSecurity\n  frob: 1\n":                     `unknown field "plugins[0].frob"`,

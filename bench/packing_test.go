@@ -48,7 +48,7 @@ type packingResult struct {
 	Rounds, Before, Emptied, Taken, Evicted, Returned, Pending int
 }
 
-// mostAllocated returns the profile of a scheduler that packs: no rule prefers empty
+// mostAllocated returns the profile of a scheduler that packs: no plugin prefers empty
 // nodes.
 func mostAllocated(t *testing.T) *framework.Profile {
 	c := framework.DefaultConfig()

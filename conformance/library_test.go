@@ -90,11 +90,11 @@ func (d randomObjects) nodes() []*corev1.Node {
 	return out
 }
 
-// feasibleNodes evaluates a pod with one rule and returns the nodes that pass.
-func feasibleNodes(t *testing.T, rule decision.Plugin, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, more ...runtime.Object) []string {
+// feasibleNodes evaluates a pod with one plugin and returns the nodes that pass.
+func feasibleNodes(t *testing.T, plugin decision.Plugin, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, more ...runtime.Object) []string {
 	t.Helper()
 	profile, err := framework.NewProfile(framework.Config{
-		Name: "default-scheduler", Filter: []decision.Plugin{rule}, TaintTolerationComparison: numeric,
+		Name: "default-scheduler", Filter: []decision.Plugin{plugin}, TaintTolerationComparison: numeric,
 		Spread: framework.SpreadArgs{SystemDefaulting: true},
 	})
 	if err != nil {

@@ -9,40 +9,40 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// TestSchedulingDetectsMissingRules checks that the comparison can fail: without any one
+// TestSchedulingDetectsMissingPlugins checks that the comparison can fail: without any one
 // rule, some vector must differ.
-func TestSchedulingDetectsMissingRules(t *testing.T) {
+func TestSchedulingDetectsMissingPlugins(t *testing.T) {
 	if *vectorsDir != "" {
-		return // other vectors need not cover every rule
+		return // other vectors need not cover every plugin
 	}
 	var vectors []json.RawMessage
 	for _, family := range loadFamilies(t, "scheduling") {
 		vectors = append(vectors, family...)
 	}
 	defaults := framework.DefaultConfig()
-	rules := slices.Concat(defaults.PreEnqueue, defaults.Filter)
+	plugins := slices.Concat(defaults.PreEnqueue, defaults.Filter)
 	for _, w := range defaults.Score {
-		rules = append(rules, w.Plugin)
+		plugins = append(plugins, w.Plugin)
 	}
-	for _, rule := range rules {
-		if rule == decision.GangScheduling {
+	for _, plugin := range plugins {
+		if plugin == decision.GangScheduling {
 			continue // no vector has a group
 		}
 		if !slices.ContainsFunc(vectors, func(raw json.RawMessage) bool {
 			var v schedulingVector
-			return json.Unmarshal(raw, &v) == nil && len(v.run(rule)) > 0
+			return json.Unmarshal(raw, &v) == nil && len(v.run(plugin)) > 0
 		}) {
-			t.Errorf("all vectors pass without %s", rule)
+			t.Errorf("all vectors pass without %s", plugin)
 		}
 	}
 }
 
-// withoutRule returns the profile without a rule.
-func withoutRule(c framework.Config, rule decision.Plugin) framework.Config {
+// withoutPlugin returns the profile without a plugin.
+func withoutPlugin(c framework.Config, plugin decision.Plugin) framework.Config {
 	drop := func(list []decision.Plugin) []decision.Plugin {
-		return slices.DeleteFunc(slices.Clone(list), func(r decision.Plugin) bool { return r == rule })
+		return slices.DeleteFunc(slices.Clone(list), func(r decision.Plugin) bool { return r == plugin })
 	}
 	c.PreEnqueue, c.PreFilter, c.Filter, c.PreScore = drop(c.PreEnqueue), drop(c.PreFilter), drop(c.Filter), drop(c.PreScore)
-	c.Score = slices.DeleteFunc(slices.Clone(c.Score), func(w framework.WeightedPlugin) bool { return w.Plugin == rule })
+	c.Score = slices.DeleteFunc(slices.Clone(c.Score), func(w framework.WeightedPlugin) bool { return w.Plugin == plugin })
 	return c
 }

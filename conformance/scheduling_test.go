@@ -107,7 +107,7 @@ func (v *schedulingVector) run(without decision.Plugin) []string {
 	// All profiles ignore a pod of another scheduler; use the first one.
 	own := max(0, slices.IndexFunc(configs, func(c framework.Config) bool { return c.Name == pod.Spec.SchedulerName }))
 	if without != decision.NoPlugin {
-		configs[own] = withoutRule(configs[own], without)
+		configs[own] = withoutPlugin(configs[own], without)
 	}
 	profile, err := framework.NewProfile(configs[own])
 	if err != nil {

@@ -54,7 +54,7 @@ func TestInvalidInputs(t *testing.T) {
 		"option nodeLifecycle, ratio":                {option("share", "nodeLifecycle: {unhealthyZoneThreshold: 55}"), []string{"nodeLifecycle.unhealthyZoneThreshold", "55", "between 0 and 1"}},
 		"option podGC, negative":                     {option("cap", "podGC: {evictedCap: -1}"), []string{"podGC.evictedCap", "-1"}},
 		"option taints, unknown":                     {option("frozen", "taints: {frozenDeadlines: true}"), []string{"frozenDeadlines", "frozenDeadline"}},
-		"option holds, maximum below minimum":        {option("holds", "holds: {firstSeconds: 700}"), []string{"holds", "700", "600"}},
+		"option holds, maximum below minimum":        {option("holds", "holds: {initialSeconds: 700}"), []string{"holds", "700", "600"}},
 		"option holds, not a boolean":                {option("avoid", "holds: {avoid: often}"), []string{"avoid.yaml", "holds.avoid"}},
 		"budget, minAvailable and maxUnavailable":    {object("both", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: both}\nspec: {minAvailable: 1, maxUnavailable: 1, selector: {}}\n"), []string{"spec", "minAvailable", "maxUnavailable"}},
 		"budget, percentage above 100":               {object("much", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: much}\nspec: {minAvailable: 101%, selector: {}}\n"), []string{"spec.minAvailable", "101%"}},

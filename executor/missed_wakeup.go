@@ -17,12 +17,12 @@ func (a *Executor) recordMissedWakeup(e scheduling.MissedWakeup) scheduling.Outc
 }
 
 func missedWakeupNote(e scheduling.MissedWakeup) string {
-	var rules []string
+	var names []string
 	for r := decision.NoPlugin + 1; r < decision.NumPlugins; r++ {
-		if e.Rules.Has(r) {
-			rules = append(rules, r.String())
+		if e.RejectedBy.Has(r) {
+			names = append(names, r.String())
 		}
 	}
 	return fmt.Sprintf("The pod fits on node %s, but no event since its rejection by %s triggered a retry. It is retried now. This is a bug in the scheduler: please report it.",
-		e.Node, strings.Join(rules, ", "))
+		e.Node, strings.Join(names, ", "))
 }

@@ -102,7 +102,7 @@ func (g *nodeGroup) reasonText(i int) string {
 		return fmt.Sprintf("need %s more %s (requests %s)", formatRange(r.Subject, lo, hi), r.Subject, formatRange(r.Subject, least, most))
 	case r.Kind == decision.ReasonTooManyPods:
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
-		return fmt.Sprintf("run the %s pods that they may, or more", formatRange("", lo, hi))
+		return fmt.Sprintf("already run the maximum of %s pods or more", formatRange("", lo, hi))
 	case r.Kind == decision.ReasonTopologySpread:
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Used })
 		return fmt.Sprintf("%s: %s matching pods there, the minimum is %d, maxSkew %d", r.Subject, formatRange("", lo, hi), r.Have, r.Want)

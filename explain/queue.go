@@ -13,7 +13,7 @@ import (
 )
 
 // PendingPod is a pod without a node as the API shows it. The API has neither attempts nor
-// back-off; `berth queue --scheduler` reads these from the scheduler.
+// backoff; `berth queue --scheduler` reads these from the scheduler.
 type PendingPod struct {
 	Pod       string    `json:"pod"` // namespace/name
 	Scheduler string    `json:"scheduler"`

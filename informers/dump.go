@@ -54,7 +54,7 @@ func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
 	}
 	var head metav1.TypeMeta
 	if err := json.Unmarshal(js, &head); err != nil || head.Kind == "" || head.APIVersion == "" {
-		return nil, errors.New("apiVersion or kind is missing: want the complete output of kubectl get -o yaml or -o json")
+		return nil, errors.New("apiVersion or kind is missing: must be the complete output of kubectl get -o yaml or -o json")
 	}
 	o, kind, err := decoder.Decode(js, nil, nil)
 	if runtime.IsNotRegisteredError(err) {

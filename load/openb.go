@@ -45,7 +45,7 @@ func readCSV(file string, columns []string, row func(field func(column string) s
 	r.ReuseRecord = true
 	head, err := r.Read()
 	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: empty: want a CSV file whose first line names the columns %s", file, strings.Join(columns, ", "))
+		return fmt.Errorf("%s: empty: must be a CSV file whose first line names the columns %s", file, strings.Join(columns, ", "))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)

@@ -170,8 +170,8 @@ func TestExec(t *testing.T) {
 		"chatty":            {output: "fine", want: result{success, ""}},
 		"1":                 {code: 1, output: "no", want: result{failure, "no"}},
 		"long":              {code: 1, output: strings.Repeat("x", 20<<10), want: result{failure, strings.Repeat("x", 10<<10)}},
-		"timeout":           {err: context.DeadlineExceeded, want: result{failure, `command timed out: "check health" timed out after 3s`}},
-		"runtime's timeout": {err: status.Error(codes.DeadlineExceeded, "x"), want: result{failure, `command timed out: "check health" timed out after 3s`}},
+		"timeout":           {err: context.DeadlineExceeded, want: result{failure, `command timed out: "is it well" timed out after 3s`}},
+		"runtime's timeout": {err: status.Error(codes.DeadlineExceeded, "x"), want: result{failure, `command timed out: "is it well" timed out after 3s`}},
 		"no runtime":        {err: errors.New("gone"), want: result{unknown, "gone"}},
 	} {
 		p := New(Options{Exec: func(_ context.Context, id string, command []string, timeout time.Duration) (int, string, error) {

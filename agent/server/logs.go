@@ -125,7 +125,7 @@ func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bo
 		}
 		v, bad := strconv.ParseInt(query.Get(name), 10, 64)
 		if bad != nil || v < least {
-			err = newStatusError(http.StatusBadRequest, "%s=%q: want a number of at least %d", name, query.Get(name), least)
+			err = newStatusError(http.StatusBadRequest, "%s=%q: must be a number of at least %d", name, query.Get(name), least)
 		}
 		return v, true
 	}
@@ -135,7 +135,7 @@ func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bo
 		}
 		v, bad := strconv.ParseBool(query.Get(name))
 		if bad != nil {
-			err = newStatusError(http.StatusBadRequest, "%s=%q: want true or false", name, query.Get(name))
+			err = newStatusError(http.StatusBadRequest, "%s=%q: must be true or false", name, query.Get(name))
 		}
 		return v
 	}
@@ -149,7 +149,7 @@ func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bo
 	}
 	if at := query.Get("sinceTime"); at != "" && err == nil {
 		if q.Since, err = time.Parse(time.RFC3339, at); err != nil {
-			err = newStatusError(http.StatusBadRequest, "sinceTime=%q: want a time such as 2026-01-02T15:04:05Z", at)
+			err = newStatusError(http.StatusBadRequest, "sinceTime=%q: must be a time such as 2026-01-02T15:04:05Z", at)
 		}
 	}
 	switch stream := query.Get("stream"); stream {
@@ -159,7 +159,7 @@ func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bo
 	case corev1.LogStreamStderr:
 		q.Stdout = false
 	default:
-		err = cmp.Or(err, newStatusError(http.StatusBadRequest, "stream=%q: want All, Stdout or Stderr", stream))
+		err = cmp.Or(err, newStatusError(http.StatusBadRequest, "stream=%q: must be All, Stdout or Stderr", stream))
 	}
 	return q, previous, err
 }

@@ -81,7 +81,7 @@ func (s *Server) portForward(w http.ResponseWriter, r *http.Request, n *Node) {
 		for _, text := range r.URL.Query()["port"] {
 			port, err := strconv.ParseUint(text, 10, 16)
 			if err != nil || port == 0 {
-				return "", newStatusError(http.StatusBadRequest, "port=%q: want a number between 1 and 65535", text)
+				return "", newStatusError(http.StatusBadRequest, "port=%q: must be a number between 1 and 65535", text)
 			}
 			ports = append(ports, int32(port))
 		}

@@ -24,13 +24,13 @@ func TestPriorityOfPods(t *testing.T) {
 		value     int32
 		policy    corev1.PreemptionPolicy
 	}{
-		"named":          {pod: func(p *corev1.Pod) { p.Spec.PriorityClassName = "high" }, class: "high", value: 10, policy: corev1.PreemptNever},
-		"default":        {class: "standard", value: 5, policy: corev1.PreemptLowerPriority},
-		"no default":     {noDefault: true, policy: corev1.PreemptLowerPriority},
-		"same given":     {pod: func(p *corev1.Pod) { p.Spec.Priority = ptr[int32](5) }, class: "standard", value: 5, policy: corev1.PreemptLowerPriority},
-		"another given":  {pod: func(p *corev1.Pod) { p.Spec.Priority = ptr[int32](0) }, refused: "the integer value of priority (0) must not be provided in pod spec; priority admission controller computed 5 from the given PriorityClass name"},
-		"unknown":        {pod: func(p *corev1.Pod) { p.Spec.PriorityClassName = "none" }, refused: "no PriorityClass with name none was found"},
-		"another policy": {pod: func(p *corev1.Pod) { p.Spec.PreemptionPolicy = ptr(corev1.PreemptNever) }, refused: "the string value of PreemptionPolicy (Never) must not be provided in pod spec; priority admission controller computed PreemptLowerPriority from the given PriorityClass name"},
+		"named":           {pod: func(p *corev1.Pod) { p.Spec.PriorityClassName = "high" }, class: "high", value: 10, policy: corev1.PreemptNever},
+		"default":         {class: "standard", value: 5, policy: corev1.PreemptLowerPriority},
+		"no default":      {noDefault: true, policy: corev1.PreemptLowerPriority},
+		"same value set":  {pod: func(p *corev1.Pod) { p.Spec.Priority = ptr[int32](5) }, class: "standard", value: 5, policy: corev1.PreemptLowerPriority},
+		"other value set": {pod: func(p *corev1.Pod) { p.Spec.Priority = ptr[int32](0) }, refused: "the integer value of priority (0) must not be provided in pod spec; priority admission controller computed 5 from the given PriorityClass name"},
+		"unknown":         {pod: func(p *corev1.Pod) { p.Spec.PriorityClassName = "none" }, refused: "no PriorityClass with name none was found"},
+		"another policy":  {pod: func(p *corev1.Pod) { p.Spec.PreemptionPolicy = ptr(corev1.PreemptNever) }, refused: "the string value of PreemptionPolicy (Never) must not be provided in pod spec; priority admission controller computed PreemptLowerPriority from the given PriorityClass name"},
 	} {
 		plugin := initialized(t, newPriority(), high)
 		if !tc.noDefault {

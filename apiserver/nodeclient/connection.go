@@ -114,7 +114,7 @@ func locate(node *corev1.Node) (base *url.URL, commonName string, err error) {
 		case err == nil && base.Scheme == "https" && base.Host != "" && base.Path == "/nodes/"+node.Name:
 			return base, pki.SimulatedNodes().Name, nil
 		}
-		return nil, "", fmt.Errorf("node %q: annotation %s is %q: want https://HOST:PORT or https://HOST:PORT/nodes/%s", node.Name, v1alpha1.AgentURLAnnotation, text, node.Name)
+		return nil, "", fmt.Errorf("node %q: annotation %s is %q: must be https://HOST:PORT or https://HOST:PORT/nodes/%s", node.Name, v1alpha1.AgentURLAnnotation, text, node.Name)
 	}
 	port := node.Status.DaemonEndpoints.KubeletEndpoint.Port
 	if port == 0 {
@@ -127,5 +127,5 @@ func locate(node *corev1.Node) (base *url.URL, commonName string, err error) {
 			}
 		}
 	}
-	return nil, "", fmt.Errorf("node %q has no address in status.addresses: want one of type InternalIP, ExternalIP or Hostname", node.Name)
+	return nil, "", fmt.Errorf("node %q has no address in status.addresses: must have one of type InternalIP, ExternalIP or Hostname", node.Name)
 }

@@ -22,11 +22,11 @@ func TestLocate(t *testing.T) {
 		"IPv6":                        {"", []corev1.NodeAddress{{Type: "InternalIP", Address: "fd00::1"}}, 1, "https://[fd00::1]:1", "system:node:n1"},
 		"by its annotation":           {"https://10.0.0.9:77", nil, 0, "https://10.0.0.9:77", "system:node:n1"},
 		"one of many simulated nodes": {"https://10.0.0.9:77/nodes/n1", nil, 0, "https://10.0.0.9:77/nodes/n1", "system:berth:simulated-nodes"},
-		"another one of many":         {"https://10.0.0.9:77/nodes/n2", nil, 0, "want https://HOST:PORT or https://HOST:PORT/nodes/n1", ""},
-		"a URL without TLS":           {"http://10.0.0.9:77", nil, 0, "want https://", ""},
+		"another one of many":         {"https://10.0.0.9:77/nodes/n2", nil, 0, "must be https://HOST:PORT or https://HOST:PORT/nodes/n1", ""},
+		"a URL without TLS":           {"http://10.0.0.9:77", nil, 0, "must be https://", ""},
 		"no agent":                    {"", []corev1.NodeAddress{{Type: "InternalIP", Address: "10.0.0.1"}}, 0, "kubeletEndpoint.port is 0", ""},
 		"no address":                  {"", []corev1.NodeAddress{{Type: "InternalDNS", Address: "n1.internal"}}, 10250, "no address in status.addresses", ""},
-		"a name in the way of":        {"https://evil.example/nodes/n1/../n2", nil, 0, "want https://", ""},
+		"a name in the way of":        {"https://evil.example/nodes/n1/../n2", nil, 0, "must be https://", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}

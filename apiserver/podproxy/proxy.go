@@ -72,14 +72,14 @@ func NodeProxy(s Connector) rest.Storage {
 		func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) {
 			scheme, name, port, ok := utilnet.SplitSchemeNamePort(name)
 			if !ok || scheme != "" && scheme != "https" {
-				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q: want NAME or https:NAME:PORT", name))
+				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid node request %q: must be NAME or https:NAME:PORT", name))
 			}
 			agent, err := s.Nodes.Get(ctx, name)
 			if err != nil {
 				return nil, nil, err
 			}
 			if port != "" && port != agent.URL.Port() {
-				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("node %q: cannot proxy to port %s: want %s, the port of the node agent", name, port, agent.URL.Port()))
+				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("node %q: cannot proxy to port %s: must be %s, the port of the node agent", name, port, agent.URL.Port()))
 			}
 			return agent.URLFor("", nil), agent.Transport, nil
 		}, s.Authorizer}
@@ -93,7 +93,7 @@ func PodProxy(s Connector) rest.Storage {
 		func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) {
 			scheme, name, port, ok := utilnet.SplitSchemeNamePort(name)
 			if !ok {
-				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q: want NAME, NAME:PORT or SCHEME:NAME:PORT", name))
+				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid pod request %q: must be NAME, NAME:PORT or SCHEME:NAME:PORT", name))
 			}
 			pod, err := s.Pods.get(ctx, name)
 			if err != nil {

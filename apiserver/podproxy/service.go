@@ -29,7 +29,7 @@ func ServiceProxy(s Connector, services, endpointSlices *registry.Store) rest.St
 		func(ctx context.Context, name string) (*url.URL, http.RoundTripper, error) {
 			scheme, name, port, ok := utilnet.SplitSchemeNamePort(name)
 			if !ok {
-				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid service request %q: want NAME, NAME:PORT or SCHEME:NAME:PORT", name))
+				return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("invalid service request %q: must be NAME, NAME:PORT or SCHEME:NAME:PORT", name))
 			}
 			obj, err := services.Get(ctx, name, &metav1.GetOptions{})
 			if err != nil {

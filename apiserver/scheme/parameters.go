@@ -68,7 +68,7 @@ type query struct {
 
 func (q *query) fail(name, want string) {
 	if q.err == nil {
-		q.err = fmt.Errorf("parameter %s=%q: want %s", name, q.Get(name), want)
+		q.err = fmt.Errorf("parameter %s=%q: must be %s", name, q.Get(name), want)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 func main() {
-	planned := flag.Bool("planned", false, "planned mode; without: compatible")
-	minTime := flag.Duration("min-time", 0, "CPU time after which no further pass is made")
+	planned := flag.Bool("planned", false, "planned mode instead of compatible mode")
+	minTime := flag.Duration("min-time", 0, "CPU time after which no further pass starts")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of the passes")
 	flag.Parse()
 	if err := run(flag.Arg(0), *planned, *minTime, *profile); err != nil {

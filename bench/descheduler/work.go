@@ -34,7 +34,7 @@ type Result struct {
 func readWorkload(file string) (*Workload, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("usage: descheduler FILE (a work of parity/descheduler): %w", err)
+		return nil, fmt.Errorf("usage: descheduler FILE (a workload of parity/descheduler): %w", err)
 	}
 	w := &Workload{}
 	return w, json.Unmarshal(raw, w)

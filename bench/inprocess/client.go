@@ -129,7 +129,7 @@ func (p pods) Delete(_ context.Context, name string, _ metav1.DeleteOptions) err
 // Patch merges conditions and the nomination into the status.
 func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data []byte, _ metav1.PatchOptions, sub ...string) (*corev1.Pod, error) {
 	if len(sub) != 1 || sub[0] != "status" || kind != types.StrategicMergePatchType {
-		return nil, fmt.Errorf("pod %s: a patch of %v of type %s: only strategic merge patches of the status are known", name, sub, kind)
+		return nil, fmt.Errorf("pod %s: a patch of %v of type %s: only strategic merge patches of the status are supported", name, sub, kind)
 	}
 	var patch struct {
 		Status struct {

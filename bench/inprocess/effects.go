@@ -23,7 +23,7 @@ func (d *driver) execute(e scheduling.Effect) error {
 	case scheduling.ClearNomination:
 		err = d.change(e.Pod.UID, func(p *corev1.Pod) { p.Status.NominatedNodeName = "" })
 	default:
-		err = fmt.Errorf("%T is not expected here", e)
+		err = fmt.Errorf("unsupported effect type %T", e)
 	}
 	d.events = append(d.events, scheduling.Outcome{ID: e.EffectID()})
 	return err
@@ -33,7 +33,7 @@ func (d *driver) execute(e scheduling.Effect) error {
 func (d *driver) change(uid string, change func(*corev1.Pod)) error {
 	h := d.pods[uid]
 	if h == nil {
-		return fmt.Errorf("pod %s is gone", uid)
+		return fmt.Errorf("pod %s does not exist", uid)
 	}
 	var pod corev1.Pod
 	if h.pod != nil {
@@ -55,7 +55,7 @@ func (d *driver) change(uid string, change func(*corev1.Pod)) error {
 func (d *driver) bind(b scheduling.Bind) error {
 	h := d.pods[b.Pod.UID]
 	if h == nil || h.node != "" {
-		return fmt.Errorf("a binding of %s, which is gone or bound", b.Pod.Key())
+		return fmt.Errorf("binding of pod %s, which does not exist or is bound", b.Pod.Key())
 	}
 	if err := d.change(b.Pod.UID, func(p *corev1.Pod) { p.Spec.NodeName = b.Node }); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (d *driver) bind(b scheduling.Bind) error {
 func (d *driver) reportUnschedulable(r scheduling.ReportUnschedulable) error {
 	h := d.pods[r.Pod.UID]
 	if h == nil {
-		return fmt.Errorf("a refusal of %s, which is gone", r.Pod.Key())
+		return fmt.Errorf("rejection of pod %s, which does not exist", r.Pod.Key())
 	}
 	if h.index >= 0 && !h.refused {
 		h.refused = true

@@ -12,10 +12,10 @@ import (
 )
 
 func main() {
-	minTime := flag.Duration("min-time", 2*time.Second, "CPU time after which the work is not done again")
+	minTime := flag.Duration("min-time", 2*time.Second, "CPU time after which no further run starts")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of all runs")
 	allocs := flag.String("memprofile", "", "file for a profile of every allocation; it slows everything down")
-	inShell := flag.Bool("shell", false, "with the real feed and actuator around the machine, on an API in memory")
+	inShell := flag.Bool("shell", false, "include the scheduler's informers and executor, on an in-memory API")
 	flag.Parse()
 	if *allocs != "" {
 		runtime.MemProfileRate = 1
@@ -39,7 +39,7 @@ func main() {
 func run(file string, minTime time.Duration, profile string, do func(*Workload) (*Result, any, error)) error {
 	w, err := readWorkload(file)
 	if err != nil {
-		return fmt.Errorf("usage: inprocess FILE (a work of parity/bench): %w", err)
+		return fmt.Errorf("usage: inprocess FILE (a workload of parity/bench): %w", err)
 	}
 	if profile != "" {
 		f, err := os.Create(profile)

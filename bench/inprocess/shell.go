@@ -50,7 +50,7 @@ func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error
 	select {
 	case <-s.feed.Synced():
 	case <-time.After(time.Minute):
-		return nil, fmt.Errorf("%v are not listed after a minute", s.feed.Unsynced())
+		return nil, fmt.Errorf("%v were not listed within a minute", s.feed.Unsynced())
 	}
 	go s.loop(ctx)
 	return s, nil

@@ -190,7 +190,7 @@ func kernelKills() (int64, error) {
 			return strconv.ParseInt(f[1], 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("/proc/vmstat: there is no %s", name)
+	return 0, fmt.Errorf("/proc/vmstat has no %s", name)
 }
 
 func (h container) remove() error {

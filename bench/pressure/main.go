@@ -16,17 +16,17 @@ import (
 
 func main() {
 	fixtures.Main()
-	runs := flag.Int("runs", 100, "runs of the shell against a hog of 500 MiB/s; a fifth against each other hog, a tenth of each poll")
-	quick := flag.Bool("quick", false, "a smoke test: five runs against 500 and 2000 MiB/s, one of each poll")
-	inContainers := flag.Bool("cri", false, "hogs are containers of a private containerd; they are watched by the shell alone")
-	own := flag.Bool("embedded", false, "hogs are containers of the embedded runtime; likewise")
+	runs := flag.Int("runs", 100, "runs with the agent and a hog of 500 MiB/s; a fifth of them with each other rate, a tenth with each polling variant")
+	quick := flag.Bool("quick", false, "smoke test: five runs with 500 and 2000 MiB/s, one with each polling variant")
+	inContainers := flag.Bool("cri", false, "run hogs in containers of a private containerd, with the agent only")
+	own := flag.Bool("embedded", false, "run hogs in containers of the embedded runtime, with the agent only")
 	pods := flag.Int("pods", 50, "pods on the node")
 	memory := flag.Int64("memory", 2<<30, "`bytes` of the node")
-	rate := flag.Int64("rate", 0, "MiB a second of the only hog; 0: each of 100, 500, 1000, 2000")
-	noPolls := flag.Bool("no-polls", false, "leave the polls out")
+	rate := flag.Int64("rate", 0, "rate of the hog in MiB/s; 0: 100, 500, 1000 and 2000")
+	noPolls := flag.Bool("no-polls", false, "omit the polling variants")
 	threshold := flag.Int64("threshold", 100<<20, "`bytes` that must be available")
-	timesOnly := flag.Bool("times-only", false, "print times and do not judge them: for an emulated machine")
-	verbose := flag.Bool("v", false, "print what the shell logs")
+	timesOnly := flag.Bool("times-only", false, "print times without a verdict, for an emulated machine")
+	verbose := flag.Bool("v", false, "print the agent's log")
 	flag.Parse()
 	if !*verbose {
 		klog.SetLogger(klog.Logger{})
@@ -136,7 +136,7 @@ func (b bench) verdict(rows []row) error {
 		}
 		name := fmt.Sprintf("hog of %d MiB/s: ", r.rate>>20)
 		if n := r.oomKills(); n > 0 && r.rate>>20 <= 500 {
-			broken = append(broken, name+fmt.Sprintf("the kernel was first %d times", n))
+			broken = append(broken, name+fmt.Sprintf("the kernel's OOM killer was first %d times", n))
 		}
 		if wrong := r.wrong(); len(wrong) > 0 {
 			broken = append(broken, name+fmt.Sprintf("also evicted %v", wrong))

@@ -81,7 +81,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	select {
 	case <-hog.exited():
 	case <-time.After(2 * time.Minute):
-		return out, fmt.Errorf("%s: a hog of %d MiB/s was not ended within 2 minutes", w.name, rate>>20)
+		return out, fmt.Errorf("%s: the hog of %d MiB/s was not evicted within 2 minutes", w.name, rate>>20)
 	}
 	// Wrong evictions follow soon after the first.
 	time.Sleep(300 * time.Millisecond)

@@ -62,7 +62,7 @@ func quantiles(all []time.Duration) string {
 
 func printTable(to io.Writer, rows []row) {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "watcher\thog MiB/s\treached\truns\tkernel first\tcrossing to SIGKILL ms p50 / p99 / max\tto below ms p50 / p99 / max\tmost over MiB\twrong victims")
+	fmt.Fprintln(w, "watcher\thog MiB/s\treached\truns\tkernel first\tcrossing to SIGKILL ms p50 / p99 / max\tto below ms p50 / p99 / max\tmaximum over MiB\twrong victims")
 	for _, r := range rows {
 		var reached, over int64
 		for _, o := range r.runs {

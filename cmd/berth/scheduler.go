@@ -154,7 +154,7 @@ func schedulerOptions(s settings.Settings) scheduler.Options {
 	o.Profiles = s.Profiles()
 	o.InitialBackoff, o.MaxBackoff = s.Scheduler.InitialBackoff, s.Scheduler.MaxBackoff
 	o.Seed, o.BindWorkers = s.Berth.Scheduler.Seed, s.Berth.Scheduler.BindWorkers
-	o.ScoreCacheMemory = s.Berth.Scheduler.ViewMemoryMiB << 20
+	o.ScoreCacheMemory = s.Berth.Scheduler.ScoreCacheMemoryMiB << 20
 	p := s.Berth.Scheduler.Preemption
 	o.Preemption = preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	o.VictimsTimeout = time.Duration(p.VictimsTimeoutSeconds) * time.Second

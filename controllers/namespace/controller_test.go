@@ -180,7 +180,7 @@ func TestFailuresAreReportedAndBlockFinalization(t *testing.T) {
 			if _, err := r.sync(t.Context(), "a"); err == nil || r.finalized != 0 {
 				t.Errorf("error %v, finalized %d; want an error and no finalization", err, r.finalized)
 			}
-			if got := r.condition(t, tc.kind); got.Status != corev1.ConditionTrue || !strings.Contains(got.Message, "is away") {
+			if got := r.condition(t, tc.kind); got.Status != corev1.ConditionTrue || !strings.Contains(got.Message, "is unavailable") {
 				t.Errorf("condition %v", got)
 			}
 		})

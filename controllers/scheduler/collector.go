@@ -78,7 +78,7 @@ func (c *rejectedCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	counts, _, _ := c.s.rejectionSnapshot.get(ctx, c.s.countRejections)
-	counts.byRule(func(rule decision.Plugin, profile string, n int) {
-		ch <- prometheus.MustNewConstMetric(rejectedDesc, prometheus.GaugeValue, float64(n), rule.String(), profile)
+	counts.byPlugin(func(plugin decision.Plugin, profile string, n int) {
+		ch <- prometheus.MustNewConstMetric(rejectedDesc, prometheus.GaugeValue, float64(n), plugin.String(), profile)
 	})
 }

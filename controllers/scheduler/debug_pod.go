@@ -67,7 +67,7 @@ func (t *trace) view() decisionView {
 	case scheduling.CallExtenders:
 		step.Action, step.Message = "call extenders", fmt.Sprintf("%d nodes", len(e.Nodes))
 	case scheduling.MissedWakeup:
-		step.Action, step.Node, step.Plugins = "missed wake-up", e.Node, pluginNames(e.Rules)
+		step.Action, step.Node, step.Plugins = "missed wake-up", e.Node, pluginNames(e.RejectedBy)
 	case scheduling.CallPreemptionExtenders:
 		step.Action, step.Message = "call extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
 	}

@@ -79,7 +79,7 @@ func newQueuedPodView(p queue.PendingPod) queuedPodView {
 
 func printQueue(w io.Writer, p *queueView) {
 	c := p.Counts
-	fmt.Fprintf(w, "%s: %d active, %d in back-off, %d unschedulable, %d gated, %d in flight\n", p.Time.UTC().Format(time.RFC3339),
+	fmt.Fprintf(w, "%s: %d active, %d in backoff, %d unschedulable, %d gated, %d in flight\n", p.Time.UTC().Format(time.RFC3339),
 		c["active"], c["backoff"], c["unschedulable"], c["gated"], c["inflight"])
 	if len(p.Pods) == 0 {
 		return

@@ -56,12 +56,12 @@ func (e *evaluations) flush() {
 			continue
 		}
 		for _, r := range c.PreFilter {
-			if ruleApplies(r, c, s) {
+			if pluginApplies(r, c, s) {
 				e.count.WithLabelValues(r.String(), "PreFilter", c.Name).Add(float64(n))
 			}
 		}
 		for _, r := range c.Filter {
-			if ruleApplies(r, c, s) {
+			if pluginApplies(r, c, s) {
 				e.count.WithLabelValues(r.String(), "Filter", c.Name).Add(float64(n))
 			}
 		}
@@ -70,8 +70,8 @@ func (e *evaluations) flush() {
 	e.bytes = 0
 }
 
-// ruleApplies reports whether a plugin has something to filter for a pod.
-func ruleApplies(r decision.Plugin, c *framework.Config, s *model.PodSpec) bool {
+// pluginApplies reports whether a plugin has something to filter for a pod.
+func pluginApplies(r decision.Plugin, c *framework.Config, s *model.PodSpec) bool {
 	volumes := len(s.Claims)+len(s.Inline) > 0
 	switch r {
 	case decision.NodeAffinity:

@@ -82,8 +82,8 @@ func compareTurn(a, b queue.PendingPod) int {
 type rejections map[rejectionKey]int
 
 type rejectionKey struct {
-	rules   decision.PluginSet
-	profile string
+	rejectedBy decision.PluginSet
+	profile    string
 }
 
 // countRejections counts in the loop, some thousand equivalence classes per query.
@@ -91,7 +91,9 @@ func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	out := rejections{}
 	for from, first := 0, true; from > 0 || first; first = false {
 		err := s.queryLoop(ctx, func(m *scheduling.Machine) {
-			from = m.Rejected(from, maxClassesPerStep, func(profile string, rules decision.PluginSet, n int) { out[rejectionKey{rules, profile}] += n })
+			from = m.Rejected(from, maxClassesPerStep, func(profile string, rejectedBy decision.PluginSet, n int) {
+				out[rejectionKey{rejectedBy, profile}] += n
+			})
 		})
 		if err != nil {
 			return nil, err
@@ -100,21 +102,21 @@ func (s *scheduler) countRejections(ctx context.Context) (rejections, error) {
 	return out, nil
 }
 
-// byRule counts a pod for each plugin that rejected it.
-func (r rejections) byRule(f func(rule decision.Plugin, profile string, n int)) {
+// byPlugin counts a pod for each plugin that rejected it.
+func (r rejections) byPlugin(f func(plugin decision.Plugin, profile string, n int)) {
 	type one struct {
-		rule    decision.Plugin
+		plugin  decision.Plugin
 		profile string
 	}
 	sums := map[one]int{}
 	for k, n := range r {
-		for rule := decision.NoPlugin + 1; rule < decision.NumPlugins; rule++ {
-			if k.rules.Has(rule) {
-				sums[one{rule, k.profile}] += n
+		for p := decision.NoPlugin + 1; p < decision.NumPlugins; p++ {
+			if k.rejectedBy.Has(p) {
+				sums[one{p, k.profile}] += n
 			}
 		}
 	}
 	for k, n := range sums {
-		f(k.rule, k.profile, n)
+		f(k.plugin, k.profile, n)
 	}
 }

@@ -152,7 +152,7 @@ func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
 	w.node("n7", nil, nil)
 	w.refused(t, "n7", `node "n7" has no node agent endpoint`)
 	w.node("n6", nil, map[string]string{v1alpha1.AgentURLAnnotation: "http://" + at.String()})
-	w.refused(t, "n6", "want https://HOST:PORT or https://HOST:PORT/nodes/n6")
+	w.refused(t, "n6", "must be https://HOST:PORT or https://HOST:PORT/nodes/n6")
 	w.node("n5", nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/n5", at)})
 	w.refused(t, "n5", `the certificate of the node agent is for "system:node:n1", want "system:berth:simulated-nodes"`)
 	w.node("n4", &net.TCPAddr{Port: 1}, nil)

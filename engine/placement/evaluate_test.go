@@ -61,7 +61,7 @@ func TestFirstRejectingPluginIsRecorded(t *testing.T) {
 	r = decide(t, s, build.Pod("p"), func(c *framework.Config) {
 		c.Filter = slices.DeleteFunc(c.Filter, func(r decision.Plugin) bool { return r == decision.TaintToleration })
 	})
-	build.Expect(t, "with the rule disabled", build.Verdicts(r), "")
+	build.Expect(t, "with the plugin disabled", build.Verdicts(r), "")
 }
 
 func nominated(node string, priority int32) build.PodOption {

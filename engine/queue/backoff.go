@@ -2,7 +2,7 @@ package queue
 
 import "time"
 
-// window is the granularity at which back-off ends: pods whose back-off ends in the same
+// window is the granularity at which backoff ends: pods whose backoff ends in the same
 // second are ordered by priority, not by the exact time.
 const window = time.Second
 
@@ -23,7 +23,7 @@ func (c *Config) backoffDuration(e *entry) time.Duration {
 	return min(d, c.MaxBackoff)
 }
 
-// startBackoff sets the window in which the back-off of e ends. It reports whether that is
+// startBackoff sets the window in which the backoff of e ends. It reports whether that is
 // in the future.
 func (c *Config) startBackoff(e *entry, now time.Time) bool {
 	d := c.backoffDuration(e)

@@ -5,24 +5,24 @@
 //	           Add                       Pop              Remove
 //	─────────────────────▶ active ─────────────▶ in flight ─────────▶ (bound)
 //	                        ▲  ▲                  │      │
-//	    back-off ends, or   │  │ cluster          │      │ RequeueUnschedulable
+//	     backoff ends, or   │  │ cluster          │      │ RequeueUnschedulable
 //	    no pod is active    │  │ event            ▼      ▼
-//	                        └──┼──────────── back-off  unschedulable
+//	                        └──┼───────────── backoff  unschedulable
 //	                           │                 ▲       │
 //	                           └─────────────────┴───────┘
 //	AddGated: gated pods wait until they are updated or an event of the gate's plugin.
 //
 // Pods are ordered by priority, then by the time they were added, then by name. The
-// back-off doubles from Config.InitialBackoff to Config.MaxBackoff with the number of
+// backoff doubles from Config.InitialBackoff to Config.MaxBackoff with the number of
 // rejections or of consecutive errors. The two are counted separately, and a pod that
-// failed with an error is never popped before its back-off ends.
+// failed with an error is never popped before its backoff ends.
 //
 // A rejection names plugins. QueueingHints returns which cluster events may undo a rejection
 // by these plugins. Pods with equal keys are scheduled alike, so they share a group:
 //
 //   - A rejection of one pod applies to its group.
 //   - An event is passed to the groups that registered for it, not to single pods.
-//   - If the hint is positive, one pod of the group moves to the active or back-off
+//   - If the hint is positive, one pod of the group moves to the active or backoff
 //     pool: the probe, the pod that was tried least recently. If it is assumed, fails,
 //     changes or is deleted, the next pod of the group becomes the probe. If it is
 //     rejected, the group stays unschedulable.
@@ -45,6 +45,6 @@
 // A fuzz test of engine/scheduling checks that no queueing hint of placement misses an
 // event. In production the scheduler audits this.
 //
-// Differences from kube-scheduler: pools are flushed by Pop, not by a timer, so a back-off
+// Differences from kube-scheduler: pools are flushed by Pop, not by a timer, so a backoff
 // ends on time. kube-scheduler moves every pod that an event may help, and tries each.
 package queue

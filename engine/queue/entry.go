@@ -55,7 +55,7 @@ type entry struct {
 	rejections               int // attempts that ended in a rejection
 	failures                 int // consecutive errors
 
-	window    time.Time          // start of the second in which the back-off ends
+	window    time.Time          // start of the second in which the backoff ends
 	plugins   decision.PluginSet // that rejected or gate the pod
 	group     *group             // in which the pod waits for an event
 	probeFor  *group             // group that the pod is the probe of
@@ -80,7 +80,7 @@ func lessByPriority(a, b *entry) bool {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) < 0
 }
 
-// lessByBackoffWindow orders pods by the second in which their back-off ends, then by
+// lessByBackoffWindow orders pods by the second in which their backoff ends, then by
 // priority.
 func lessByBackoffWindow(a, b *entry) bool {
 	if c := a.window.Compare(b.window); c != 0 {

@@ -68,9 +68,9 @@ func (q *Queue) dequeue(e *entry) {
 }
 
 // requeueWaiting moves e, removed from the unschedulable or gated pool, to the active or
-// back-off pool.
+// backoff pool.
 func (q *Queue) requeueWaiting(e *entry, from Pool, c Cause) {
-	if from == Gated { // never tried since it was gated, so there is no back-off
+	if from == Gated { // never tried since it was gated, so there is no backoff
 		e.timestamp = q.now
 		q.enqueue(e, Active, c)
 		return
@@ -78,8 +78,8 @@ func (q *Queue) requeueWaiting(e *entry, from Pool, c Cause) {
 	q.moveToActiveOrBackoff(e, c)
 }
 
-// moveToActiveOrBackoff adds e, which is in no pool, to the active pool, or to a back-off
-// pool if its back-off has not ended.
+// moveToActiveOrBackoff adds e, which is in no pool, to the active pool, or to a backoff
+// pool if its backoff has not ended.
 func (q *Queue) moveToActiveOrBackoff(e *entry, c Cause) {
 	switch {
 	case !q.cfg.startBackoff(e, q.now):
@@ -91,7 +91,7 @@ func (q *Queue) moveToActiveOrBackoff(e *entry, c Cause) {
 	}
 }
 
-// flushDue moves pods whose back-off has ended, and pods that exceeded
+// flushDue moves pods whose backoff has ended, and pods that exceeded
 // MaxUnschedulableDuration, to the active pool.
 func (q *Queue) flushDue(now time.Time) {
 	for _, h := range []*heap{&q.backoff, &q.errorBackoff} {

@@ -15,7 +15,7 @@ type PendingPod struct {
 	Attempts             int
 	FirstEnqueued        time.Time // when the pod was first added
 	Since                time.Time // time of the last attempt, or when the pod was added
-	// BackoffEnd is when the back-off ends; zero if there is none.
+	// BackoffEnd is when the backoff ends; zero if there is none.
 	BackoffEnd time.Time
 	GroupSize  int // number of pods in the group, including this one
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Pop returns the next pod to schedule. If no pod is active, it pops the head of the
-// back-off pool early, but never from the error back-off pool. The pod is in flight until
+// backoff pool early, but never from the error backoff pool. The pod is in flight until
 // RequeueUnschedulable, RequeueFailed, AddGated or Remove.
 func (q *Queue) Pop(now time.Time) (QueuedPodInfo, bool) {
 	q.now = now
@@ -138,7 +138,7 @@ func (q *Queue) RequeueFailed(now time.Time, uid string) {
 	q.passProbe(e)
 }
 
-// Activate moves a pod to the active pool at once, regardless of its back-off. It does
+// Activate moves a pod to the active pool at once, regardless of its backoff. It does
 // nothing for gated pods.
 func (q *Queue) Activate(now time.Time, uid string) {
 	e, ok := q.pods[uid]

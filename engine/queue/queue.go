@@ -8,7 +8,7 @@ import (
 
 // Config configures a Queue.
 type Config struct {
-	InitialBackoff           time.Duration // 0: no back-off
+	InitialBackoff           time.Duration // 0: no backoff
 	MaxBackoff               time.Duration
 	FlushInterval            time.Duration // how often MaxUnschedulableDuration is checked
 	MaxUnschedulableDuration time.Duration // after which an unschedulable pod is tried again without an event

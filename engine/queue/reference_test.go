@@ -125,7 +125,7 @@ func (t *referenceQueue) requeueWaiting(r *refEntry) {
 	t.moveToActiveOrBackoff(r)
 }
 
-// backoffEnd returns when the back-off of r ends.
+// backoffEnd returns when the backoff of r ends.
 func (t *referenceQueue) backoffEnd(r *refEntry) time.Time {
 	n := r.rejections
 	if r.failures > 0 {

@@ -20,8 +20,8 @@ func (m *Machine) audit(now time.Time) {
 		return
 	}
 	m.nextAudit = now.Add(m.cfg.AuditInterval)
-	uid, rules, ok := m.queue.NextToAudit()
-	if !ok || m.nominations[uid] != nil || rules.Has(decision.NoPlugin) { // a pod that an extender refused may fit
+	uid, rejectedBy, ok := m.queue.NextToAudit()
+	if !ok || m.nominations[uid] != nil || rejectedBy.Has(decision.NoPlugin) { // a pod that an extender refused may fit
 		return
 	}
 	pod := m.state.Pod(uid)
@@ -31,5 +31,5 @@ func (m *Machine) audit(now time.Time) {
 		return
 	}
 	m.queue.MissedWakeup(now, uid)
-	m.emit(func(id uint64) Effect { return MissedWakeup{ID: id, Pod: pod, Node: s.Choice, Rules: rules} })
+	m.emit(func(id uint64) Effect { return MissedWakeup{ID: id, Pod: pod, Node: s.Choice, RejectedBy: rejectedBy} })
 }

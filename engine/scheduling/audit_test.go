@@ -51,7 +51,7 @@ func TestAuditFindsMissedWakeup(t *testing.T) {
 		t.Fatalf("after %v: %+v", after, effects)
 	}
 	missed, ok := effects[0].(MissedWakeup)
-	if !ok || missed.Node != "n" || missed.Pod.UID != "p" || !missed.Rules.Has(decision.NodeResourcesFit) {
+	if !ok || missed.Node != "n" || missed.Pod.UID != "p" || !missed.RejectedBy.Has(decision.NodeResourcesFit) {
 		t.Errorf("the audit reports %+v", effects[0])
 	}
 	if bind, ok := effects[1].(Bind); !ok || bind.Node != "n" {

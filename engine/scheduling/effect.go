@@ -103,10 +103,10 @@ type FailedNode struct {
 // MissedWakeup reports a pod that fits a node although no event requeued it. That is a bug. The pod
 // is activated. It has no Outcome.
 type MissedWakeup struct {
-	ID    uint64
-	Pod   *model.Pod
-	Node  string
-	Rules decision.PluginSet // the plugins that had rejected the pod
+	ID         uint64
+	Pod        *model.Pod
+	Node       string
+	RejectedBy decision.PluginSet // the plugins that had rejected the pod
 }
 
 // ReportBound reports that a pod has the node of a Bind, if the outcome of the attempt's first Bind

@@ -13,26 +13,26 @@ func core(name string) *model.Node {
 	return &model.Node{Name: name, UID: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}}
 }
 
-// addCostlierNodes adds nodes n2 and n3, where preemption needs one victim more.
+// addCostlierNodes adds nodes n2 and n3, where preemption needs more victims.
 func (s *machineTest) addCostlierNodes() {
 	s.t.Helper()
-	s.m.Step(s.now, []Event{core("n2"), halved("b1", "n2"), halved("b2", "n2"), core("n3"), tenth("c1"), tenth("c2"), tenth("c3")}, 10)
+	s.m.Step(s.now, []Event{core("n2"), podWith500m("b1", "n2"), podWith500m("b2", "n2"), core("n3"), podWith333m("c1"), podWith333m("c2"), podWith333m("c3")}, 10)
 }
 
-func halved(name, node string) *model.Pod {
+func podWith500m(name, node string) *model.Pod {
 	p := small(name, node)
 	p.Spec = spec(500)
 	return p
 }
 
-func tenth(name string) *model.Pod {
+func podWith333m(name string) *model.Pod {
 	p := small(name, "n3")
 	p.Spec = spec(333)
 	return p
 }
 
-// leave completes a Preempt; the watch shows terminating victims.
-func (s *machineTest) leave(n int, want string) {
+// completePreempt completes a Preempt; the watch shows terminating victims.
+func (s *machineTest) completePreempt(n int, want string) {
 	s.t.Helper()
 	events := []Event{s.answer(n, Done)}
 	for _, v := range s.last[n].(Preempt).Plan.Victims {
@@ -41,8 +41,8 @@ func (s *machineTest) leave(n int, want string) {
 	s.step(want, events...)
 }
 
-// whole returns a pod that needs a whole node.
-func whole(name string) *model.Pod {
+// podWith1000m returns a pod that needs a whole node.
+func podWith1000m(name string) *model.Pod {
 	p := small(name, "")
 	p.Spec = specOf(specKey{cpu: 1000, priority: 5})
 	return p
@@ -52,20 +52,20 @@ func TestFailedNodesAreTriedLast(t *testing.T) {
 	s := newMachineTest(t)
 	s.step("", ranked("low", "n1", 0))
 	s.addCostlierNodes()
-	s.step("report:high:unschedulable preempt:high:n1", whole("high"))
-	s.leave(1, "")
+	s.step("report:high:unschedulable preempt:high:n1", podWith1000m("high"))
+	s.completePreempt(1, "")
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step("clear:high report:high:unschedulable preempt:high:n2")
 	done := s.answer(0, Done)
-	s.leave(2, "")
+	s.completePreempt(2, "")
 	s.step("", done)
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step("clear:high report:high:unschedulable preempt:high:n3")
-	s.leave(2, "")
+	s.completePreempt(2, "")
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step("clear:high report:high:unschedulable preempt:high:n1") // only failed nodes are left
 	s.step("bind:high:n1", s.answer(2, Done), Remove{ranked("low", "n1", 0)})
-	bound := whole("high")
+	bound := podWith1000m("high")
 	bound.NodeName = "n1"
 	s.step("", bound)
 	if len(s.m.failedNodes) != 0 {
@@ -84,7 +84,7 @@ func TestFailedNodesWithExtenders(t *testing.T) {
 		high.Spec = specOf(specKey{cpu: cpu, priority: 5})
 		wide := core("n1")
 		wide.Allocatable.MilliCPU = 1200
-		s.step("", wide, ranked("low", "n1", 0), ranked("stays", "n1", 9), core("n2"), halved("b1", "n2"), halved("b2", "n2"))
+		s.step("", wide, ranked("low", "n1", 0), ranked("stays", "n1", 9), core("n2"), podWith500m("b1", "n2"), podWith500m("b2", "n2"))
 		s.step(want[0], high)
 		if cpu == 400 {
 			left := s.last[0].(CallPreemptionExtenders).Candidates
@@ -92,7 +92,7 @@ func TestFailedNodesWithExtenders(t *testing.T) {
 			o.Candidates = left
 			s.step("report:high:unschedulable preempt:high:n1", o)
 		}
-		s.leave(1, "")
+		s.completePreempt(1, "")
 		s.wait(s.m.cfg.VictimsTimeout)
 		s.step(want[1])
 	}
@@ -106,7 +106,7 @@ func TestVictimsTimeoutDuringExtenderCall(t *testing.T) {
 	full := ranked("low", "n1", 0)
 	full.Spec = spec(1000)
 	s.step("report:high:unschedulable preempt:high:n1", full, high)
-	s.leave(1, "")
+	s.completePreempt(1, "")
 	s.wait(s.m.cfg.VictimsTimeout - time.Second)
 	s.step("extenders:high:n2", core("n2"))
 	question := s.answer(0, Done)
@@ -123,7 +123,7 @@ func TestVictimsTimeoutIncludesGracePeriod(t *testing.T) {
 	dying := withDisruptionTarget(ranked("low", "n1", 0))
 	dying.GraceSeconds = 1800
 	s.step("", s.answer(1, Done), dying)
-	const flushed = "report:high:unschedulable" // it is tried regularly and keeps waiting
+	const flushed = "report:high:unschedulable" // the pod is retried regularly and stays nominated
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step(flushed)
 	s.wait(30*time.Minute - 1)
@@ -141,7 +141,7 @@ func TestHugeGracePeriodDoesNotOverflow(t *testing.T) {
 
 func TestPreemptWithoutOutcomeIsAbandoned(t *testing.T) {
 	s := newMachineTest(t)
-	s.step("report:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), core("n2"), halved("b1", "n2"), halved("b2", "n2"), ranked("high", "", 5))
+	s.step("report:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), core("n2"), podWith500m("b1", "n2"), podWith500m("b2", "n2"), ranked("high", "", 5))
 	events, node := []Event{s.answer(1, Unknown)}, ""
 	for end := s.now.Add(s.m.cfg.VictimsTimeout + 2*s.m.cfg.RetryInterval); !s.now.After(end); s.wait(time.Second) {
 		effects, _ := s.m.Step(s.now, events, 10)
@@ -162,12 +162,12 @@ func TestPreemptWithoutOutcomeIsAbandoned(t *testing.T) {
 
 // A pod whose Preempt is unanswered is scheduled elsewhere if it fits.
 func TestUnansweredPreemptDoesNotBlockQueue(t *testing.T) {
-	for name, asked := range map[string]bool{"after the outcome": false, "before the outcome": true} {
+	for name, nodeAddedFirst := range map[string]bool{"after the outcome": false, "before the outcome": true} {
 		t.Run(name, func(t *testing.T) {
 			s := full(t)
 			unknown := s.answer(1, Unknown)
 			s.wait(3 * time.Second)
-			if asked {
+			if nodeAddedFirst {
 				s.step("", core("n2"))
 				s.step("clear:high bind:high:n2", unknown)
 			} else {
@@ -187,14 +187,14 @@ func TestUnansweredPreemptDoesNotBlockQueue(t *testing.T) {
 func TestRefusedPreemptChoosesAnotherNode(t *testing.T) {
 	s := full(t)
 	refused := s.answer(1, Refused)
-	s.step("report:high:unschedulable preempt:high:n2", core("n2"), halved("b1", "n2"), halved("b2", "n2"), refused)
+	s.step("report:high:unschedulable preempt:high:n2", core("n2"), podWith500m("b1", "n2"), podWith500m("b2", "n2"), refused)
 	if e := s.last[1].(Preempt); e.Choice != 1 {
 		t.Errorf("choice %d overrules budgets although no budget refused an eviction", e.Choice)
 	}
 	s.step("clear:high report:high:error report:high:unschedulable", s.answer(1, Refused))
 	done := s.answer(0, Done)
 	s.wait(s.m.cfg.BindTimeout - 1)
-	s.step("report:high:unschedulable", done, core("n3"), tenth("c1"), tenth("c2"), tenth("c3"))
+	s.step("report:high:unschedulable", done, core("n3"), podWith333m("c1"), podWith333m("c2"), podWith333m("c3"))
 	s.wait(1)
 	s.step("report:high:unschedulable preempt:high:n3") // only the timeout has passed
 }
@@ -205,7 +205,7 @@ func TestRefusedPreemptWaitsForOtherVictims(t *testing.T) {
 	other, low, high := small("other", "n1"), small("low", "n1"), small("high", "")
 	other.Spec, low.Spec, high.Spec = spec(300), spec(700), specOf(specKey{cpu: 1000, priority: 5})
 	s.step("report:high:unschedulable preempt:high:n1", withDisruptionTarget(other), low, high)
-	s.step("report:high:unschedulable", core("n2"), halved("b1", "n2"), halved("b2", "n2"), s.answer(1, Refused))
+	s.step("report:high:unschedulable", core("n2"), podWith500m("b1", "n2"), podWith500m("b2", "n2"), s.answer(1, Refused))
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step("clear:high report:high:unschedulable preempt:high:n2")
 }

@@ -48,15 +48,15 @@ func (m *Machine) handleInfeasible(now time.Time, a queue.QueuedPodInfo, pod *mo
 
 // requeueUnschedulable requeues an infeasible pod and acts on s.Preemption.
 func (m *Machine) requeueUnschedulable(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary) {
-	rules := s.UnschedulablePlugins
+	rejectedBy := s.UnschedulablePlugins
 	p := s.Preemption
 	if p != nil && p.Outcome != decision.PreemptionNotTried && p.Outcome != decision.PreemptionPolicyNever {
-		rules = rules.With(decision.DefaultPreemption)
+		rejectedBy = rejectedBy.With(decision.DefaultPreemption)
 	}
 	if p != nil && (p.Outcome == decision.PreemptionNominated || p.Outcome == decision.PreemptionVictimsTerminating) {
 		m.queue.EndProbe(a.UID) // it has its own victims; equal pods may need others
 	}
-	m.queue.RequeueUnschedulable(now, a.UID, rules)
+	m.queue.RequeueUnschedulable(now, a.UID, rejectedBy)
 	m.reportUnschedulable(pod, a.Attempts, s)
 	switch {
 	case p == nil:

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +20,10 @@ func question(names []string) string {
 	return ": did you mean " + strings.Join(names, " or ") + "?"
 }
 
-// similar returns the known names that start with the given one, else those with the
+// maxSuggestions is the maximum number of suggested names with a common prefix.
+const maxSuggestions = 3
+
+// similar returns the shortest known names that start with the given one, else those with the
 // fewest typing errors: one, or two in names of more than three letters.
 func similar(given string, known []string) []string {
 	if given == "" {
@@ -31,7 +36,8 @@ func similar(given string, known []string) []string {
 		}
 	}
 	if len(names) > 0 {
-		return names
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+		return names[:min(len(names), maxSuggestions)]
 	}
 	least := 1
 	if len(given) > 3 {

@@ -46,7 +46,7 @@ const (
 	noAgentCert      = "the agent serves with the credential of --kubeconfig"
 	noManagers       = "CPU, memory and topology managers are not supported"
 	noPullLimit      = "pulls are limited by serializeImagePulls and maxParallelImagePulls of a KubeletConfiguration"
-	noDeadContainers = "dead containers are collected when the disk runs short, as evictionHard of a KubeletConfiguration says"
+	noDeadContainers = "dead containers are collected when the disk is short, according to evictionHard of a KubeletConfiguration"
 	noCloud          = "there is no cloud provider; label and taint nodes with --node-labels and --register-with-taints"
 	noStaticPods     = "pods come from the API server"
 	noWindows        = "nodes run Linux"

@@ -31,11 +31,11 @@ type Berth struct {
 
 // Scheduler holds the scheduler's options.
 type Scheduler struct {
-	Seed               uint64 `json:"seed" doc:"Seed for the choice between nodes of equal score. The same seed, pods and nodes give the same choice."`
-	NumericTolerations bool   `json:"numericTolerations" doc:"Whether the toleration operators Gt and Lt compare integers, as with kube-scheduler's alpha gate TaintTolerationComparisonOperators."`
-	BindWorkers        int    `json:"bindWorkers" doc:"Maximum concurrent bindings, 1 to 1000."`
-	ViewMemoryMiB      int    `json:"viewMemoryMiB" doc:"Memory of the score caches of all equivalence classes, up to 65536. The least recently used is evicted. 0: 64, or 6 KiB per node if that is more."`
-	AuditEverySeconds  int    `json:"auditEverySeconds" doc:"Interval at which one pending pod is checked for a missed wake-up; 0: never. A missed wake-up is a bug in Berth and is reported by a metric and an event."`
+	Seed                uint64 `json:"seed" doc:"Seed for the choice between nodes of equal score. The same seed, pods and nodes give the same choice."`
+	NumericTolerations  bool   `json:"numericTolerations" doc:"Whether the toleration operators Gt and Lt compare integers, as with kube-scheduler's alpha gate TaintTolerationComparisonOperators."`
+	BindWorkers         int    `json:"bindWorkers" doc:"Maximum concurrent bindings, 1 to 1000."`
+	ScoreCacheMemoryMiB int    `json:"scoreCacheMemoryMiB" doc:"Memory of the score caches of all equivalence classes, up to 65536. The least recently used is evicted. 0: 64, or 6 KiB per node if that is more."`
+	AuditEverySeconds   int    `json:"auditEverySeconds" doc:"Interval at which one pending pod is checked for a missed wake-up; 0: never. A missed wake-up is a bug in Berth and is reported by a metric and an event."`
 
 	AssumedPressureSeconds int `json:"assumedPressureSeconds" doc:"How long the scheduler assumes node pressure after an eviction for memory, disk or process ids, and the reported capacity after a rejected pod, unless a newer condition says otherwise; 0: place pods until the taint is set, as kube-scheduler does."`
 
@@ -93,7 +93,7 @@ func (c *Berth) Validate() []error {
 		}
 	}
 	within("scheduler.bindWorkers", c.Scheduler.BindWorkers, 1, 1000)
-	within("scheduler.viewMemoryMiB", c.Scheduler.ViewMemoryMiB, 0, 65536)
+	within("scheduler.scoreCacheMemoryMiB", c.Scheduler.ScoreCacheMemoryMiB, 0, 65536)
 	within("scheduler.auditEverySeconds", c.Scheduler.AuditEverySeconds, 0, 86400)
 	within("scheduler.assumedPressureSeconds", c.Scheduler.AssumedPressureSeconds, 0, 3600)
 	within("scheduler.preemption.victimsTimeoutSeconds", c.Scheduler.Preemption.VictimsTimeoutSeconds, 1, 86400)

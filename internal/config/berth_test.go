@@ -73,7 +73,7 @@ func TestInvalidBerthFiles(t *testing.T) {
 		"not an accepted word":                   {head + "budgets: {severalMatch: or}", `budgets.severalMatch: "or": must be and or refuse`},
 		"negative toleration":                    {head + "apiServer: {defaultUnreachableTolerationSeconds: -5}", "apiServer.defaultUnreachableTolerationSeconds: -5: must be between 0 and 31536000"},
 		"a limit below 0":                        {head + "podGC: {evictedCap: -1}", "podGC.evictedCap: -1: must be between 0 and 1000000"},
-		"maximum below the initial value":        {head + "holds: {firstSeconds: 60, mostSeconds: 10}", "holds.mostSeconds: 10: must be between 60 and 86400"},
+		"maximum below the initial value":        {head + "holds: {initialSeconds: 60, maxSeconds: 10}", "holds.maxSeconds: 10: must be between 60 and 86400"},
 		"a word instead of a boolean, pressure":  {head + "pressure: {confirm: sometimes}", `pressure.confirm: "sometimes": must be true or false`},
 		"an unknown field of pressure":           {head + "pressure: {confirmed: true}", `unknown field "pressure.confirmed"`},
 		"another version":                        {strings.Replace(head, "v1alpha1", "v1", 1), "must be berth.dev/v1alpha1"},

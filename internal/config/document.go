@@ -83,11 +83,15 @@ func ReadBerth(d Document) (Berth, error) {
 	if d.APIVersion != APIVersion || d.Kind != Kind {
 		return c, fmt.Errorf("%s: %s %s: must be %s %s", d.File, d.APIVersion, d.Kind, APIVersion, Kind)
 	}
-	strict, err := kjson.UnmarshalStrict(d.JSON, &c)
+	document, err := replaceRenamedOptions(d.JSON)
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", d.File, err)
+	}
+	strict, err := kjson.UnmarshalStrict(document, &c)
 	if err != nil { // UnmarshalStrict stops at a wrong type; decode reports the rest, too
 		c = Default()
 		var f diagnostics
-		f.decode("", d.JSON, &c)
+		f.decode("", document, &c)
 		if strict = f.errs; len(strict) == 0 {
 			strict = []error{err}
 		}

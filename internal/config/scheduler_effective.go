@@ -58,9 +58,9 @@ func (e *Extender) effective() schedulerv1.Extender {
 
 // effectivePlugins lists the plugins of each extension point and disables the rest.
 func effectivePlugins(c *framework.Config) *schedulerv1.Plugins {
-	set := func(rules []decision.Plugin) schedulerv1.PluginSet {
+	set := func(enabled []decision.Plugin) schedulerv1.PluginSet {
 		s := schedulerv1.PluginSet{Disabled: []schedulerv1.Plugin{{Name: "*"}}}
-		for _, r := range rules {
+		for _, r := range enabled {
 			s.Enabled = append(s.Enabled, schedulerv1.Plugin{Name: r.String()})
 		}
 		return s

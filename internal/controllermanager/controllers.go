@@ -172,7 +172,7 @@ func runDisplacementRecords(ctx context.Context, w controllerContext) error {
 	}
 	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.Journal, OnDisplaced: w.status.displacements.Count, Log: w.log}
 	if c := w.settings.Berth.Holds; c.Avoid {
-		o.Backoff = displacement.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Max: time.Duration(c.MostSeconds) * time.Second}
+		o.Backoff = displacement.Backoff{First: time.Duration(c.InitialSeconds) * time.Second, Max: time.Duration(c.MaxSeconds) * time.Second}
 	}
 	return displacementrecords.Run(ctx, o)
 }

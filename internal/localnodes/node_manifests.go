@@ -74,7 +74,7 @@ func ParsePositiveQuantity(flag, value, example string) (resource.Quantity, erro
 func readNodes(file string) ([]*corev1.Node, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--nodes-file: %w", err)
 	}
 	var out []*corev1.Node
 	if err := config.SplitDocuments(file, data, func(doc []byte) error {

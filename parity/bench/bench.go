@@ -22,7 +22,7 @@ import (
 const (
 	kube  = "kube-scheduler"
 	berth = "berth"
-	shell = "berth in its shell"
+	shell = "berth shell"
 )
 
 // bench is one run of the command.
@@ -39,7 +39,7 @@ func newBench(ctx context.Context, o *options) (*bench, error) {
 	if b.dir, err = os.MkdirTemp("", "berth-parity-"); err != nil {
 		return nil, err
 	}
-	pinned := "not pinned: there is no taskset"
+	pinned := "not pinned: taskset is not installed"
 	if taskset, err := exec.LookPath("taskset"); err == nil {
 		if o.cpus == "" {
 			o.cpus = fmt.Sprintf("0-%d", runtime.NumCPU()-1)

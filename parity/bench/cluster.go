@@ -86,7 +86,7 @@ func bindRoundRobin(ctx context.Context, s *server, w *workload.Workload) (stop 
 					if err := client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 						ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 						Target:     corev1.ObjectReference{Kind: "Node", Name: node}}, metav1.CreateOptions{}); err != nil && ctx.Err() == nil {
-						fmt.Fprintln(os.Stderr, "run: the blind client:", err)
+						fmt.Fprintln(os.Stderr, "run: the round-robin client:", err)
 					}
 				}
 			}

@@ -100,8 +100,8 @@ func (b *bench) compareSchedulers(commands map[string]string, s workload.Shape, 
 	}
 	k, o, ceiling := speeds[kube].mid, speeds[berth].mid, speeds[roundRobin].mid
 	want := min(3*k, 0.9*ceiling)
-	v.add(fmt.Sprintf("%s, %d nodes: %.0f pods/s, aim %.0f (the lower of 3 times %.0f and 90 %% of %.0f)", s.Name, nodes, o, want, k, ceiling), o >= want)
-	v.add(fmt.Sprintf("%s, %d nodes: p99 %.0f ms, aim a third of %.0f ms", s.Name, nodes, tails[berth].mid, tails[kube].mid), 3*tails[berth].mid <= tails[kube].mid)
+	v.add(fmt.Sprintf("%s, %d nodes: %.0f pods/s, target %.0f (the lower of 3 times %.0f and 90 %% of %.0f)", s.Name, nodes, o, want, k, ceiling), o >= want)
+	v.add(fmt.Sprintf("%s, %d nodes: p99 %.0f ms, target a third of %.0f ms", s.Name, nodes, tails[berth].mid, tails[kube].mid), 3*tails[berth].mid <= tails[kube].mid)
 	return nil
 }
 

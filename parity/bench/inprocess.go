@@ -8,10 +8,10 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// allocsAim is the goal for the allocations per pod.
-const allocsAim = 30
+// allocsTarget is the target for the allocations per pod.
+const allocsTarget = 30
 
-// verdicts counts the rows that meet the goals.
+// verdicts counts the rows that meet the targets.
 type verdicts struct{ met, missed []string }
 
 func (v *verdicts) add(what string, ok bool) {
@@ -22,15 +22,15 @@ func (v *verdicts) add(what string, ok bool) {
 	}
 }
 
-// print compares the rows with the goals. Those of a smoke test have no meaning.
+// print compares the rows with the targets. Those of a smoke test have no meaning.
 func (v *verdicts) print(o *options) {
 	if o.quick {
 		fmt.Print("-quick: no verdict\n\n")
 		return
 	}
-	fmt.Printf("aims met: %d\n", len(v.met))
+	fmt.Printf("targets met: %d\n", len(v.met))
 	for _, m := range v.missed {
-		fmt.Println("aim missed:", m)
+		fmt.Println("target missed:", m)
 	}
 	fmt.Println()
 }
@@ -42,10 +42,10 @@ func (b *bench) inProcess() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nIn process, %d nodes, by the process's own meters: CPU and allocations a pod from its arrival until it is seen bound. \"Machine\" is intake,\n"+
-		"queue, decide, assume, effect, outcome, confirmation; \"shell\" is that with feed and actuator on an API in memory, as kube-scheduler has its informers\n"+
+	fmt.Printf("\nIn process, %d nodes, measured by each process: CPU and allocations a pod from its arrival until it is seen bound. \"Machine\" is conversion,\n"+
+		"queue, decision, assumption, effect, outcome and confirmation; \"shell\" adds informers and executor on an in-memory API, as kube-scheduler has informers\n"+
 		"and binding cycle. A decision alone by the wall clock (kube-scheduler: scheduling_algorithm_duration; Berth: around Decide, without preemption)\n\n", b.o.nodes)
-	fmt.Println("| shape | nodes looked at | pods | kube-scheduler CPU us | machine CPU us | times less | shell CPU us | times less | aim | allocations, kube / machine / shell | " +
+	fmt.Println("| shape | nodes evaluated | pods | kube-scheduler CPU us | machine CPU us | times less | shell CPU us | times less | target | allocations, kube / machine / shell | " +
 		"decision us, kube / berth | times less | pods/s, kube / machine / shell | MiB peak, kube / machine / shell | nodes used / most on one, kube; berth | victims, kube; berth |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	var v verdicts
@@ -85,12 +85,12 @@ func (b *bench) row(sides []side, s workload.Shape, percentage int32, v *verdict
 	}
 	times := ratio(k, o, cpu)
 	fmt.Printf("| %s | %s | %d | %v | %v | **%v** | %v | **%v** | %.0f | %s | %s / %s | %s | %s | %s | %d / %d; %d / %d | %d; %d |\n", s.Name, looked, pods,
-		summarize(k, cpu), summarize(o, cpu), times, summarize(full, cpu), ratio(k, full, cpu), s.Aim, each(allocs), formatFigure(summarize(k, decisionTime).mid), formatFigure(summarize(o, decisionTime).mid),
+		summarize(k, cpu), summarize(o, cpu), times, summarize(full, cpu), ratio(k, full, cpu), s.Target, each(allocs), formatFigure(summarize(k, decisionTime).mid), formatFigure(summarize(o, decisionTime).mid),
 		formatFigure(ratio(k, o, decisionTime).mid), each(throughput), each(peak), k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne, k[0].Victims, o[0].Victims)
-	if percentage == 0 { // the goals compare with a kube-scheduler that samples
-		v.add(fmt.Sprintf("%s: %s times less CPU, aim %.0f", s.Name, formatFigure(times.mid), s.Aim), times.mid >= s.Aim)
+	if percentage == 0 { // the targets compare with a kube-scheduler that samples
+		v.add(fmt.Sprintf("%s: %s times less CPU, target %.0f", s.Name, formatFigure(times.mid), s.Target), times.mid >= s.Target)
 		a := summarize(o, allocs).mid
-		v.add(fmt.Sprintf("%s: %s allocations a pod, aim %d", s.Name, formatFigure(a), allocsAim), a <= allocsAim)
+		v.add(fmt.Sprintf("%s: %s allocations a pod, target %d", s.Name, formatFigure(a), allocsTarget), a <= allocsTarget)
 	}
 	return nil
 }

@@ -29,14 +29,14 @@ type options struct {
 func main() {
 	var o options
 	var only string
-	flag.BoolVar(&o.quick, "quick", false, "a smoke test: small clusters, few pods, one round; its figures mean nothing")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often each side does each work")
-	flag.StringVar(&only, "only", "", "regular expression: shapes to measure")
-	flag.StringVar(&o.parts, "parts", "inprocess,memory,openb,endtoend", "what to measure")
+	flag.BoolVar(&o.quick, "quick", false, "smoke test: small clusters, few pods, one round; its figures have no meaning")
+	flag.IntVar(&o.rounds, "rounds", 3, "number of rounds")
+	flag.StringVar(&only, "only", "", "regular expression of the shapes to measure")
+	flag.StringVar(&o.parts, "parts", "inprocess,memory,openb,endtoend", "parts to measure")
 	flag.StringVar(&o.cpus, "cpus", "", "CPUs to pin both sides to, in the format of taskset; empty: all")
-	flag.StringVar(&o.berth, "berth", "..", "folder of Berth's module")
+	flag.StringVar(&o.berth, "berth", "..", "directory of Berth's module")
 	flag.IntVar(&o.nodes, "nodes", 5000, "nodes of the in-process cluster")
-	flag.StringVar(&o.keep, "keep", "", "folder to write the works to, to be given to peer or inprocess by hand; nothing is measured in process then")
+	flag.StringVar(&o.keep, "keep", "", "directory to write the workloads to, as input of kubescheduler or inprocess; nothing is measured in process")
 	flag.Parse()
 	klog.SetLogger(logr.Discard()) // of the libraries
 	o.only = regexp.MustCompile(only)

@@ -27,7 +27,7 @@ func (b *bench) memory() error {
 		summarize(k, peak), summarize(o, peak), ratio(o, k, peak), summarize(k, live), summarize(o, live), ratio(o, k, live))
 	var v verdicts
 	share := ratio(o, k, peak).mid
-	v.add(fmt.Sprintf("memory: %s of kube-scheduler's, aim a third", formatFigure(share)), share <= 1.0/3)
+	v.add(fmt.Sprintf("memory: %s of kube-scheduler's, target a third", formatFigure(share)), share <= 1.0/3)
 	v.print(b.o)
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 func (b *bench) openB() error {
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
-		fmt.Print("\nOpenB: not measured: BERTH_OPENB names no folder\n\n")
+		fmt.Print("\nOpenB: not measured: BERTH_OPENB is not set to a directory\n\n")
 		return nil
 	}
 	limit := 0
@@ -39,7 +39,7 @@ func (b *bench) openB() error {
 	for _, n := range w.Nodes {
 		there += gpus(n.Status.Allocatable)
 	}
-	fmt.Printf("\nOpenB in process: %d nodes, %d pods in batches of %d, %d GPUs requested of %d; evictions immediate, victims arrive again at once\n\n",
+	fmt.Printf("\nOpenB in process: %d nodes, %d pods in batches of %d, %d GPUs requested of %d; evictions immediate, victims arrive again immediately\n\n",
 		len(w.Nodes), len(w.Pods), w.Batch, asked, there)
 	fmt.Println("| | kube-scheduler | berth |\n|---|---|---|")
 	rows := []struct {
@@ -47,7 +47,7 @@ func (b *bench) openB() error {
 		of   func(*workload.Result) float64
 	}{
 		{"victims", func(r *workload.Result) float64 { return float64(r.Victims) }},
-		{"of which victims before (cascades)", func(r *workload.Result) float64 { return float64(r.Cascades) }},
+		{"of which were victims before (cascades)", func(r *workload.Result) float64 { return float64(r.Cascades) }},
 		{"bindings", func(r *workload.Result) float64 { return float64(r.Bound) }},
 		{"attempts", func(r *workload.Result) float64 { return r.Decisions }},
 		{"seconds until the last binding or eviction", func(r *workload.Result) float64 { return r.LastChange }},
@@ -55,7 +55,7 @@ func (b *bench) openB() error {
 		{"GPUs in use at the end", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).gpus) }},
 		{"LS pods placed", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).placed[1000]) }},
 		{"LS pods pending", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).pending[1000]) }},
-		{"LS pods pending that would fit without the lower ones", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).unplacedButFeasible) }},
+		{"LS pods pending that would fit without pods of lower priority", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).unplacedButFeasible) }},
 		{"Burstable and Guaranteed placed", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).placed[500]) }},
 		{"BE placed", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).placed[0]) }},
 		{"nodes over capacity", func(r *workload.Result) float64 { return float64(evaluatePlacement(w, r).overcommittedNodes) }},
@@ -66,7 +66,7 @@ func (b *bench) openB() error {
 	fmt.Println()
 	var v verdicts
 	owed := summarize(results[berth], rows[9].of).high
-	v.add(fmt.Sprintf("openb: %.0f LS pods wait that could be placed, aim 0", owed), owed == 0)
+	v.add(fmt.Sprintf("openb: %.0f LS pods are pending that could be placed, target 0", owed), owed == 0)
 	v.print(b.o)
 	return nil
 }

@@ -34,7 +34,7 @@ type caseBuilder struct {
 // Make returns the case of a family with this index, as JSON.
 func Make(family string, seed uint64, index int) (json.RawMessage, error) {
 	if !slices.Contains(Families(), family) {
-		return nil, fmt.Errorf("there is no family %q", family)
+		return nil, fmt.Errorf("unknown family %q", family)
 	}
 	h := fnv.New64a()
 	fmt.Fprint(h, family, index)

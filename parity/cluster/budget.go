@@ -52,7 +52,7 @@ func (c *cluster) checkBudgetDebits(ctx context.Context, f *findings, played *fa
 	}
 	for name := range played.deleted {
 		if _, ok := b.Status.DisruptedPods[name]; !ok {
-			f.errorf("budget %s: its status does not book the victim %s", budget, name)
+			f.errorf("budget %s: its status has no entry for the victim %s", budget, name)
 		}
 	}
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != len(played.deleted) {

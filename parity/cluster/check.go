@@ -33,7 +33,7 @@ func (f *findings) print() error {
 	if n := len(f.faults); n > 0 {
 		return fmt.Errorf("%d faults", n)
 	}
-	fmt.Println("all as it must be")
+	fmt.Println("all checks passed")
 	return nil
 }
 
@@ -104,7 +104,7 @@ func (c *cluster) check(ctx context.Context, f *findings, played *fakeController
 			placed++
 		}
 	}
-	fmt.Printf("%d placed, %d of them by preemption of %d victims, %d refused with a reason, %d with claims of volumes\n",
+	fmt.Printf("%d placed, %d of them by preemption of %d victims, %d rejected with a reason, %d with volume claims\n",
 		placed, len(byApp["high"]), len(played.deleted), len(byApp["too-big"]), len(byApp["volume"]))
 	return nil
 }
@@ -146,16 +146,16 @@ func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, on map[string]
 		f.errorf("zones: %v, want none in zone-2", z)
 	}
 	if h := count("apart", workload.Host); len(h) != len(byApp["apart"]) {
-		f.errorf("apart: %d pods on %d nodes", len(byApp["apart"]), len(h))
+		f.errorf("anti-affinity: %d pods on %d nodes", len(byApp["apart"]), len(h))
 	}
 	if z := count("together", workload.Zone); len(z) != 1 {
-		f.errorf("together: in zones %v, want one", z)
+		f.errorf("affinity: in zones %v, want one", z)
 	}
 	if z := slices.Sorted(maps.Values(count("spread", workload.Zone))); len(z) != 3 || z[2]-z[0] > 1 {
-		f.errorf("spread: %v in the zones, want them at most 1 apart", z)
+		f.errorf("spread: %v in the zones, want a skew of at most 1", z)
 	}
 	if p := count("high", poolLabel); p["full"] != len(byApp["high"]) {
-		f.errorf("high: in pools %v, want all in full", p)
+		f.errorf("high priority: in pools %v, want all in full", p)
 	}
 }
 
@@ -211,14 +211,14 @@ func (f *findings) checkEvents(byApp map[string][]*corev1.Pod, events []corev1.E
 	for app, pods := range byApp {
 		for _, p := range pods {
 			if app == "too-big" && !strings.Contains(failed[p.Name], "Insufficient cpu") {
-				f.errorf("%s: event FailedScheduling says %q, want Insufficient cpu", p.Name, failed[p.Name])
+				f.errorf("%s: event FailedScheduling has message %q, want Insufficient cpu", p.Name, failed[p.Name])
 			}
 			if app != "too-big" && scheduled[p.Name] != 1 {
 				f.errorf("%s: %d events Scheduled", p.Name, scheduled[p.Name])
 			}
 		}
 	}
-	fmt.Println("message of a refusal:", failed["too-big-0"])
+	fmt.Println("message of an unschedulable pod:", failed["too-big-0"])
 }
 
 // checkExplain runs berth explain for a pending and a placed pod.

@@ -126,7 +126,7 @@ func (c *cluster) renewNodeLeases(ctx context.Context) error {
 				now, err := leases.Update(ctx, l, metav1.UpdateOptions{})
 				if err != nil {
 					if ctx.Err() == nil {
-						fmt.Fprintln(os.Stderr, "cluster: played part:", err)
+						fmt.Fprintln(os.Stderr, "cluster: fake controllers:", err)
 					}
 					continue
 				}

@@ -78,7 +78,7 @@ func (c *cluster) apply(ctx context.Context, d *deployed, document []byte) error
 	case *appsv1.Deployment:
 		d.args = v.Spec.Template.Spec.Containers[0].Args
 	default:
-		err = fmt.Errorf("%T: this command does not know what to do with it", object)
+		err = fmt.Errorf("%T: unsupported kind of object", object)
 	}
 	return err
 }

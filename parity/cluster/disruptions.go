@@ -123,7 +123,7 @@ func (c *cluster) checkBudgets(ctx context.Context, f *findings, _ *disruptionRe
 		f.errorf("evicting owned-1 too: %v, want 429", err)
 	}
 	f.eventually(ctx, c.budgetStatusIs(ctx, "owned", policyv1.PodDisruptionBudgetStatus{ExpectedPods: 4, CurrentHealthy: 3, DesiredHealthy: 3}))
-	fmt.Println("budgets: counted by the disruption loop, before and after an eviction and after preemption")
+	fmt.Println("budgets: the disruption controller updated the status before and after an eviction and after preemption")
 	return nil
 }
 
@@ -188,11 +188,11 @@ func (c *cluster) checkSilentNode(ctx context.Context, f *findings, seen *disrup
 		stayer, err := c.client.CoreV1().Pods("default").Get(ctx, "stayer", metav1.GetOptions{})
 		_, gone := c.client.CoreV1().Pods("default").Get(ctx, "leaver", metav1.GetOptions{})
 		if err != nil || stayer.DeletionTimestamp != nil || ready(stayer) || !apierrors.IsNotFound(gone) || seen.get("leaver") != taintManager {
-			return fmt.Sprintf("stayer: %v, %v; leaver: %v, for the reason %q", stayer.Status.Conditions, err, gone, seen.get("leaver"))
+			return fmt.Sprintf("tolerating pod: %v, %v; other pod: %v, reason %q", stayer.Status.Conditions, err, gone, seen.get("leaver"))
 		}
 		return ""
 	})
-	fmt.Println("a silent node: unknown, tainted; its pods not ready, and one left when it had tolerated that for 2 s")
+	fmt.Println("a silent node: Unknown and tainted; its pods not ready, one evicted after its toleration of 2 s")
 	return nil
 }
 
@@ -229,11 +229,11 @@ func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, seen *disru
 		}
 		for _, p := range before.Items {
 			if counts[p.Name] != 1 || seen.get(p.Name) != taintManager {
-				return fmt.Sprintf("%s left the tainted node with %d events TaintManagerEviction, and for the reason %q", p.Name, counts[p.Name], seen.get(p.Name))
+				return fmt.Sprintf("%s was evicted from the tainted node with %d events TaintManagerEviction and reason %q", p.Name, counts[p.Name], seen.get(p.Name))
 			}
 		}
 		return ""
 	})
-	fmt.Printf("a taint by hand: %d pods left, each with one record\n", len(before.Items))
+	fmt.Printf("a taint set by a user: %d pods evicted, each with one record\n", len(before.Items))
 	return nil
 }

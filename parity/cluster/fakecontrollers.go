@@ -64,7 +64,7 @@ func (p *fakeControllers) bindClaim(v *corev1.PersistentVolume) {
 	claims := p.c.client.CoreV1().PersistentVolumeClaims(ref.Namespace)
 	claim, err := claims.Get(p.ctx, ref.Name, metav1.GetOptions{})
 	if err != nil || claim.UID != ref.UID {
-		p.logError(fmt.Errorf("volume %s: its claim %s/%s is not there: %v", v.Name, ref.Namespace, ref.Name, err))
+		p.logError(fmt.Errorf("volume %s: its claim %s/%s does not exist: %v", v.Name, ref.Namespace, ref.Name, err))
 		return
 	}
 	claim.Spec.VolumeName = v.Name
@@ -87,6 +87,6 @@ func (p *fakeControllers) bindClaim(v *corev1.PersistentVolume) {
 // logError logs an error of the simulated controllers.
 func (p *fakeControllers) logError(err error) {
 	if err != nil && p.ctx.Err() == nil {
-		fmt.Fprintln(os.Stderr, "cluster: played part:", err)
+		fmt.Fprintln(os.Stderr, "cluster: fake controllers:", err)
 	}
 }

@@ -18,9 +18,9 @@ import (
 )
 
 func main() {
-	berth := flag.String("berth", "..", "folder of Berth's module")
-	patience := flag.Duration("patience", 3*time.Minute, "how long to wait until all pods are placed or refused")
-	only := flag.String("only", "", "descheduler: that part alone")
+	berth := flag.String("berth", "..", "directory of Berth's module")
+	patience := flag.Duration("patience", 3*time.Minute, "timeout until all pods are placed or rejected")
+	only := flag.String("only", "", "descheduler: run only that part")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -82,7 +82,7 @@ func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, m
 	if err := c.createPods(ctx, patience); err != nil {
 		return errors.Join(err, fmt.Errorf("output of the scheduler: %s", p.Tail()))
 	}
-	fmt.Printf("%d nodes; the pods were placed or refused %v after the first was made\n", nodes+fullNodes, time.Since(from).Round(10*time.Millisecond))
+	fmt.Printf("%d nodes; the pods were placed or rejected %v after the first was created\n", nodes+fullNodes, time.Since(from).Round(10*time.Millisecond))
 	admin, err := c.kubeconfig("admin", &api.AuthInfo{ClientCertificate: c.authority.file("admin.crt"), ClientKey: c.authority.file("admin.key")})
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (c *cluster) settle(ctx context.Context, patience time.Duration) error {
 			return err
 		}
 		if time.Since(from) > patience {
-			return fmt.Errorf("after %v neither placed nor refused as they should be: %d pods, as %s", patience, len(waiting), waiting[0])
+			return fmt.Errorf("after %v %d pods are neither placed nor rejected as expected, such as %s", patience, len(waiting), waiting[0])
 		}
 	}
 }

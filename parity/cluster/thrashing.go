@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/parity/process"
 )
 
-// How long a case is played in each mode, and how much of that planned mode must be quiet at the end.
+// The duration of a scenario in each mode, and the time at its end in which planned mode must not evict.
 const (
 	plannedFor    = 25 * time.Second
 	compatibleFor = 10 * time.Second
@@ -22,7 +22,7 @@ const (
 )
 
 // runDescheduler runs berth descheduler, with the rights of deploy/descheduler.yaml, next to the real kube-scheduler, which supports no
-// Holds. Replacements come from berth controller's loop of replica sets.
+// Holds. Replacements come from berth controller's ReplicaSet controller.
 func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module string) error {
 	if err := c.clear(ctx); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module
 	if err != nil {
 		return err
 	}
-	fmt.Println("berth descheduler with the real kube-scheduler: evictions, and those whose pod returned to its node")
+	fmt.Println("berth descheduler with the real kube-scheduler: evictions, and how many pods returned to their node")
 	for _, g := range scenarios() {
 		policy := filepath.Join(module, "sim", "thrashing", "testdata", g.policy)
 		planned, err := c.runScenario(ctx, f, g, plannedFor, berth, "--policy-config-file", policy, "--kubeconfig", kubeconfig)
@@ -64,24 +64,24 @@ func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module
 		if err != nil {
 			return err
 		}
-		fmt.Printf("  %-9s planned %d, %d back; compatible %d, %d back (%v)\n", g.name, planned.evictions, planned.returned, compatible.evictions, compatible.returned, compatibleFor)
+		fmt.Printf("  %-9s planned %d, %d returned; compatible %d, %d returned (%v)\n", g.name, planned.evictions, planned.returned, compatible.evictions, compatible.returned, compatibleFor)
 		if planned.returned > 0 || planned.late > 0 {
-			f.errorf("%s: planned mode: %d evictions whose pod came back, %d in the last %v, want none", g.name, planned.returned, planned.late, quietFor)
+			f.errorf("%s: planned mode: %d evictions whose pod returned, %d in the last %v, want none", g.name, planned.returned, planned.late, quietFor)
 		}
 		if g.expectMoves && planned.evictions == 0 {
-			f.errorf("%s: planned mode moves nothing, so nothing was shown", g.name)
+			f.errorf("%s: planned mode moves nothing, so the test proves nothing", g.name)
 		}
 		if g.expectThrashing && compatible.returned == 0 {
-			f.errorf("%s: compatible mode shows no loop, so nothing was shown", g.name)
+			f.errorf("%s: compatible mode has no loop, so the test proves nothing", g.name)
 		}
 	}
 	return nil
 }
 
-// score is what a game came to.
+// score is the result of a scenario.
 type score struct{ evictions, returned, late int }
 
-// runScenario plays a case for a while.
+// runScenario runs a scenario for a time.
 func (c *cluster) runScenario(ctx context.Context, f *findings, g scenario, d time.Duration, berth string, args ...string) (score, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -101,7 +101,7 @@ func (c *cluster) runScenario(ctx context.Context, f *findings, g scenario, d ti
 		f.errorf("%s: output of the descheduler: %s", g.name, p.Tail())
 	}
 	if len(args) < 5 && !p.HasOutput("nodes are not reserved") {
-		f.errorf("%s: it does not report that nodes are not reserved: %s", g.name, p.Tail())
+		f.errorf("%s: the report does not state that nodes are not reserved: %s", g.name, p.Tail())
 	}
 	p.Stop()
 	out := t.score(time.Now().Add(-quietFor))

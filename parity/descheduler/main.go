@@ -27,13 +27,13 @@ type options struct {
 func main() {
 	var o options
 	var only, file string
-	flag.BoolVar(&o.quick, "quick", false, "a smoke test: small clusters, one round; its figures mean nothing")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often each side does each work")
-	flag.StringVar(&only, "only", "", "regular expression: works to do")
-	flag.StringVar(&o.cpu, "cpu", "0", "the CPU to pin both sides to, in the format of taskset")
-	flag.StringVar(&o.berth, "berth", "../..", "folder of Berth's module")
-	flag.StringVar(&o.keep, "keep", "", "folder to write the works to, to be given to either side by hand; nothing is measured then")
-	flag.StringVar(&file, "peer", "", "file of a work that the real descheduler does in this process; its result is printed")
+	flag.BoolVar(&o.quick, "quick", false, "smoke test: small clusters, one round; its figures have no meaning")
+	flag.IntVar(&o.rounds, "rounds", 3, "number of rounds")
+	flag.StringVar(&only, "only", "", "regular expression of the workloads")
+	flag.StringVar(&o.cpu, "cpu", "0", "CPU to pin both sides to, in the format of taskset")
+	flag.StringVar(&o.berth, "berth", "../..", "directory of Berth's module")
+	flag.StringVar(&o.keep, "keep", "", "directory to write the workloads to, as input of either side; nothing is measured")
+	flag.StringVar(&file, "peer", "", "file of a workload to run with the real descheduler in this process; its result is printed")
 	flag.Parse()
 	klog.SetLogger(logr.Discard()) // of the libraries
 	o.only = regexp.MustCompile(only)

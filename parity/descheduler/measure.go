@@ -76,7 +76,7 @@ func (b *bench) prepare() error {
 		{compatible, []string{own, "-min-time", "1s"}},
 		{planned, []string{own, "-min-time", "1s", "-planned"}},
 	}
-	pinned := "not pinned: there is no taskset"
+	pinned := "not pinned: taskset is not installed"
 	if taskset, err := exec.LookPath("taskset"); err == nil {
 		b.pin, pinned = []string{taskset, "-c", b.o.cpu}, "pinned to CPU "+b.o.cpu
 	}
@@ -86,9 +86,9 @@ func (b *bench) prepare() error {
 }
 
 func (b *bench) head() {
-	fmt.Print("The real descheduler v0.36.0, its strategies alone, and Berth's, on the same snapshots, by the processes' own meters. CPU seconds of one pass, medians and\n" +
-		"the spread of the rounds. Compatible: Berth evicts what the descheduler would. Planned: each move is found by the scheduler's own placement, debited, and gains.\n\n")
-	fmt.Println("| work | nodes | pods | descheduler CPU s | compatible CPU s | times less | aim | planned CPU s | times less | evictions: descheduler / compatible / planned (left alone) | allocations | MiB peak |")
+	fmt.Print("The real descheduler v0.36.0, its strategies alone, and Berth's, on the same snapshots, measured by each process. CPU seconds of one pass, medians and\n" +
+		"the spread of the rounds. Compatible: Berth evicts what the descheduler would. Planned: placement finds each move, which must be debited and improve the goal.\n\n")
+	fmt.Println("| workload | nodes | pods | descheduler CPU s | compatible CPU s | times less | target | planned CPU s | times less | evictions: descheduler / compatible / planned (left alone) | allocations | MiB peak |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 }
 

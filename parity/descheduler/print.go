@@ -33,12 +33,12 @@ func (b *bench) print(s workloadShape, w *Workload, results map[string][]*Result
 	each := func(of func(*Result) float64) string {
 		return fmt.Sprintf("%.3g / %.3g / %.3g", summarize(theirs, of).mid, summarize(ours, of).mid, summarize(plan, of).mid)
 	}
-	aim := "-"
+	target := "-"
 	if s.least > 0 {
-		aim = fmt.Sprintf("%.3g", s.least)
+		target = fmt.Sprintf("%.3g", s.least)
 	}
 	fmt.Printf("| %s | %d | %d | %v | %v | **%.3g** | %s | %v | **%.3g** | %d / %d / %d (%d) | %s | %s |\n", s.name, len(w.Nodes), len(w.Placed),
-		summarize(theirs, cpu), summarize(ours, cpu), summarize(theirs, cpu).mid/summarize(ours, cpu).mid, aim, summarize(plan, cpu), summarize(theirs, cpu).mid/summarize(plan, cpu).mid,
+		summarize(theirs, cpu), summarize(ours, cpu), summarize(theirs, cpu).mid/summarize(ours, cpu).mid, target, summarize(plan, cpu), summarize(theirs, cpu).mid/summarize(plan, cpu).mid,
 		theirs[0].Evicted, ours[0].Evicted, plan[0].Evicted, plan[0].Refused,
 		each(func(r *Result) float64 { return r.Allocs }), each(func(r *Result) float64 { return r.PeakRSS / (1 << 20) }))
 	if len(ours[0].By) < 2 {

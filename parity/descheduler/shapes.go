@@ -17,7 +17,7 @@ type workloadShape struct {
 	name  string
 	nodes int
 	make  func(name string, nodes int) *Workload
-	// least is the project's goal: how many times less CPU than the Kubernetes descheduler
+	// least is the project's target: how many times less CPU than the Kubernetes descheduler
 	// Berth should use; 0 for none.
 	least float64
 }

@@ -27,7 +27,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: peer FILE   (a work.Work; command run makes it)")
+		fmt.Fprintln(os.Stderr, "usage: kubescheduler FILE   (a workload.Workload; parity/bench creates it)")
 		os.Exit(2)
 	}
 	klog.SetLogger(logr.Discard())
@@ -36,7 +36,7 @@ func main() {
 		err = json.NewEncoder(os.Stdout).Encode(r)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "peer:", err)
+		fmt.Fprintln(os.Stderr, "kubescheduler:", err)
 		os.Exit(1)
 	}
 }

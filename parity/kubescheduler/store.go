@@ -87,7 +87,7 @@ func (s *store) bind(name, node string) error {
 	defer s.mu.Unlock()
 	h := s.tracked[name]
 	if h == nil || h.pod.Spec.NodeName != "" {
-		return apierrors.NewConflict(corev1.Resource("pods"), name, fmt.Errorf("gone, or bound before"))
+		return apierrors.NewConflict(corev1.Resource("pods"), name, fmt.Errorf("it does not exist or is already bound"))
 	}
 	pod := *h.pod
 	pod.Spec.NodeName = node

@@ -90,14 +90,14 @@ func (r *testScheduler) gated(ctx context.Context, by string) (*expectation, err
 	for _, plugin := range r.Profiles[r.pod.Spec.SchedulerName].PreEnqueuePlugins() {
 		if s := plugin.PreEnqueue(ctx, r.pod); !s.IsSuccess() {
 			if plugin.Name() != by {
-				return nil, fmt.Errorf("gated by %s, but %s refuses", by, plugin.Name())
+				return nil, fmt.Errorf("gated by %s, but %s rejects", by, plugin.Name())
 			}
 			verdict := newRefusal(s)
 			verdict.Plugin = plugin.Name()
 			return &expectation{Outcome: "gated", PreEnqueue: verdict}, nil
 		}
 	}
-	return nil, fmt.Errorf("gated by %s, but no plugin refuses", by)
+	return nil, fmt.Errorf("gated by %s, but no plugin rejects", by)
 }
 
 // attempt is one decision of the scheduler, which is repeated step by step on its
@@ -136,7 +136,7 @@ func (a *attempt) explain() (*expectation, error) {
 	narrowed, status, _ := a.fw.RunPreFilterPlugins(a.ctx, a.state, a.pod)
 	if status.IsRejected() {
 		if unfit == nil {
-			return nil, errors.New("PreFilter refuses, but the pod was scheduled")
+			return nil, errors.New("PreFilter rejects, but the pod was scheduled")
 		}
 		e.PreFilter = newRefusal(status)
 		return e, a.preempt(e, unfit)
@@ -238,7 +238,7 @@ func (a *attempt) score(e *expectation, feasible []fwk.NodeInfo) error {
 		}
 	}
 	if !slices.Contains(e.Top, a.result.SuggestedHost) {
-		return fmt.Errorf("the scheduler took %s, the best are %v", a.result.SuggestedHost, e.Top)
+		return fmt.Errorf("the scheduler chose %s, the best are %v", a.result.SuggestedHost, e.Top)
 	}
 	return nil
 }

@@ -18,13 +18,13 @@ import (
 )
 
 func main() {
-	out := flag.String("o", "", "folder for the vectors, a file a family")
-	n := flag.Int("n", 1000, "how many random cases to make, over all families")
-	seed := flag.Uint64("seed", 1, "of the random cases")
-	only := flag.String("family", "", "make cases of this family alone")
+	out := flag.String("o", "", "directory for the vectors, one file per family")
+	n := flag.Int("n", 1000, "number of random cases over all families")
+	seed := flag.Uint64("seed", 1, "seed of the random cases")
+	only := flag.String("family", "", "only this family")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: kube [-n N] [-seed N] [-family NAME] -o DIR   make random cases, ask, write vectors\n"+
-			"       kube -o DIR FILE...                        ask again about recorded cases, say where the answer differs")
+		fmt.Fprintln(os.Stderr, "usage: vectorgen [-n N] [-seed N] [-family NAME] -o DIR   make random cases, evaluate and write them\n"+
+			"vectorgen -o DIR FILE...                        evaluate recorded cases again, report differences")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

@@ -95,7 +95,7 @@ func (v *vector) configuration() (*config.KubeSchedulerConfiguration, error) {
 	}
 	cfg, ok := o.(*config.KubeSchedulerConfiguration)
 	if !ok {
-		return nil, fmt.Errorf("config: %T is no KubeSchedulerConfiguration", o)
+		return nil, fmt.Errorf("config: %T is not a KubeSchedulerConfiguration", o)
 	}
 	return cfg, nil
 }

@@ -9,11 +9,11 @@ import (
 
 // Shape is a row of the table.
 type Shape struct {
-	Name string
-	Pods int     // measured, at 5,000 nodes, where kube-scheduler samples
-	All  int     // the same, where it evaluates all nodes
-	Aim  float64 // goal: how many times less CPU Berth uses
-	make func(w *Workload, pods int)
+	Name   string
+	Pods   int     // measured, at 5,000 nodes, where kube-scheduler samples
+	All    int     // the same, where it evaluates all nodes
+	Target float64 // how many times less CPU Berth should use
+	make   func(w *Workload, pods int)
 }
 
 // Shapes returns the rows. There are enough pods for kube-scheduler to be busy for some

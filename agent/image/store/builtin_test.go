@@ -44,7 +44,7 @@ func TestBuiltin(t *testing.T) {
 	cmd := exec.Command(image.Config.Entrypoint[0], "echo", "all", "is", "well")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: stack(t, image), Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	cmd.Dir, cmd.Env = "/", image.Config.Env
-	if out, err := cmd.Output(); err != nil || string(out) != "all good\n" {
+	if out, err := cmd.Output(); err != nil || string(out) != "all is well\n" {
 		t.Errorf("output %q, %v", out, err)
 	}
 	if _, err := s.Pull(t.Context(), "berth.dev/workload:1", nil, nil); err != nil {

@@ -144,7 +144,7 @@ func checkLayerDescriptor(d v1.Descriptor) error {
 	switch d.MediaType {
 	case types.OCILayer, types.OCILayerZStd, types.OCIUncompressedLayer, types.DockerLayer, types.DockerUncompressedLayer:
 	default:
-		return fmt.Errorf("media type %q: want a tar archive, optionally compressed with gzip or zstd", d.MediaType)
+		return fmt.Errorf("media type %q: must be a tar archive, optionally compressed with gzip or zstd", d.MediaType)
 	}
 	if len(d.URLs) > 0 {
 		return fmt.Errorf("layer is at %s: only the image's own registry is supported", d.URLs[0])

@@ -120,7 +120,7 @@ func (s *Store) makeDirs() error {
 		return os.WriteFile(layout, []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
 	}
 	if err == nil && !strings.Contains(string(data), `"1.0.0"`) {
-		return fmt.Errorf("oci-layout %q: want version 1.0.0", data)
+		return fmt.Errorf("oci-layout %q: must be version 1.0.0", data)
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 	case tar.TypeChar, tar.TypeBlock:
 		return errors.New("device files are not allowed in images; containers have their own /dev")
 	}
-	return fmt.Errorf("type %q: want a file, a directory or a link", h.Typeflag)
+	return fmt.Errorf("type %q: must be a file, a directory or a link", h.Typeflag)
 }
 
 // setDirMetadata sets owner, mode, attributes and time of an existing directory.
@@ -135,7 +135,7 @@ func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader)
 // symlink creates a link with any target, which is resolved inside of a container only.
 func (l *unpacker) symlink(in *os.Root, base string, h *tar.Header) error {
 	if h.Linkname == "" || len(h.Linkname) > maxPath {
-		return fmt.Errorf("link target has %d bytes: want 1 to %d", len(h.Linkname), maxPath)
+		return fmt.Errorf("link target has %d bytes: must have 1 to %d", len(h.Linkname), maxPath)
 	}
 	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
 		return err

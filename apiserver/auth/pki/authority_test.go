@@ -138,7 +138,7 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 		"CA key lost":       {func(dir string) error { return os.Remove(filepath.Join(dir, "ca.key")) }, "ca.key is missing"},
 		"CA key of another": {func(dir string) error { return os.Rename(filepath.Join(dir, "sa.key"), filepath.Join(dir, "ca.key")) }, "does not match"},
 		"garbage":           {func(dir string) error { return os.WriteFile(filepath.Join(dir, "ca.crt"), []byte("x"), 0o600) }, "ca.crt: want a PEM block"},
-		"invalid token key": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "sa.key"), []byte("x"), 0o600) }, "sa.key: want one PEM block"},
+		"invalid token key": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "sa.key"), []byte("x"), 0o600) }, "sa.key: must contain one PEM block"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -75,7 +75,7 @@ func readKey(path string) (*ecdsa.PrivateKey, error) {
 	}
 	block, _ := pem.Decode(data)
 	if block == nil || block.Type != keyBlock {
-		return nil, fmt.Errorf("%s: want one PEM block %q", path, keyBlock)
+		return nil, fmt.Errorf("%s: must contain one PEM block %q", path, keyBlock)
 	}
 	key, err := x509.ParseECPrivateKey(block.Bytes)
 	if err != nil {

@@ -65,13 +65,13 @@ func TestQueueingHints(t *testing.T) {
 	}
 	tainted := model.Taint{Key: "t", Effect: model.NoSchedule}
 	for _, c := range []struct {
-		name  string
-		spec  func(*model.PodSpec)
-		rules decision.PluginSet
-		apply func(*cluster.State)
-		delta decision.Delta
-		want  decision.QueueingHint
-		also  decision.PluginSet
+		name       string
+		spec       func(*model.PodSpec)
+		rejectedBy decision.PluginSet
+		apply      func(*cluster.State)
+		delta      decision.Delta
+		want       decision.QueueingHint
+		also       decision.PluginSet
 	}{
 		{"too little is freed", plain, byFit, nil, gone("small", 100, decision.PodRemoved), decision.QueueSkip, byFit},
 		{"enough is freed", plain, byFit, func(s *cluster.State) { s.RemovePod("high") }, gone("high", 500, decision.PodRemoved), decision.QueueForNode, 0},
@@ -95,8 +95,8 @@ func TestQueueingHints(t *testing.T) {
 		if c.apply != nil {
 			c.apply(s)
 		}
-		if got, _, also := w.Hint(c.rules, &c.delta); got != c.want || also != c.also {
-			t.Errorf("%s: help %d, rules %b; want %d, %b", c.name, got, also, c.want, c.also)
+		if got, _, also := w.Hint(c.rejectedBy, &c.delta); got != c.want || also != c.also {
+			t.Errorf("%s: hint %d, additional plugins %b; want %d, %b", c.name, got, also, c.want, c.also)
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 const maxLineBytes = 16 << 20
 
 func main() {
-	runs := flag.Int("runs", 480, "runs of a vector whose runs differ")
-	sure := flag.Int("sure", 60, "runs after which one is done whose runs were all the same")
+	runs := flag.Int("runs", 480, "number of runs of a vector whose results differ")
+	sure := flag.Int("sure", 60, "number of runs of a vector whose results are equal")
 	flag.Parse()
 	klog.SetLogger(logr.Discard())
 	descheduler.SetupPlugins()

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// renamedOptions maps the deprecated name of an option, by section, to the current name. Both are accepted.
+var renamedOptions = map[string]map[string]string{
+	"scheduler": {"viewMemoryMiB": "scoreCacheMemoryMiB"},
+	"holds":     {"firstSeconds": "initialSeconds", "mostSeconds": "maxSeconds"},
+}
+
+// replaceRenamedOptions returns a BerthConfiguration with current names only. Malformed parts are returned as they are.
+func replaceRenamedOptions(document []byte) ([]byte, error) {
+	var sections map[string]json.RawMessage
+	if json.Unmarshal(document, &sections) != nil {
+		return document, nil
+	}
+	changed := false
+	for section, names := range renamedOptions {
+		var options map[string]json.RawMessage
+		if json.Unmarshal(sections[section], &options) != nil {
+			continue
+		}
+		for old, name := range names {
+			value, found := options[old]
+			if !found {
+				continue
+			}
+			if _, both := options[name]; both {
+				return nil, fmt.Errorf("%[1]s.%[2]s: deprecated name of %[1]s.%[3]s, which is also set: use only %[1]s.%[3]s", section, old, name)
+			}
+			options[name] = value
+			delete(options, old)
+			changed = true
+		}
+		raw, err := json.Marshal(options)
+		if err != nil {
+			return nil, err
+		}
+		sections[section] = raw
+	}
+	if !changed {
+		return document, nil
+	}
+	return json.Marshal(sections)
+}
