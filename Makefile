@@ -5,7 +5,7 @@ GO ?= go
 # Packages with goroutines: make race covers them.
 SHELLS = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
 
-.PHONY: help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
+.PHONY: help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ bench-pressure: ## memory pressure: time to SIGKILL, next to polling (ARGS=-quic
 
 bench-pods: ## embedded runtime: start and removal of 100 pods, memory of shims
 	CGO_ENABLED=0 $(GO) run ./bench/pods $(ARGS)
+
+critest: ## critest on the embedded runtime and containerd; writes docs/reference/critest.md
+	CGO_ENABLED=0 $(GO) run ./e2e/critest $(ARGS)
 
 test-v2: ## cgroup v2 tests in an emulated machine; writes docs/performance/cgroup-v2.txt
 	.ci/test-v2 docs/performance/cgroup-v2.txt

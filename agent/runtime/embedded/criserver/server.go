@@ -25,12 +25,16 @@ type Server struct {
 	events  eventLog
 }
 
-// maxMessage is the maximum size of a request in bytes: that of containerd.
-const maxMessage = 16 << 20
+// maxRequest and maxAnswer are the maximum sizes of messages in bytes. The output of ExecSync has up to
+// 32 MiB.
+const (
+	maxRequest = 16 << 20
+	maxAnswer  = 64 << 20
+)
 
 // New returns a server for a runtime whose pods have addresses of podCIDR, or "" without network.
 func New(r Runtime, podCIDR string) *Server {
-	s := &Server{runtime: r, podCIDR: podCIDR, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))}
+	s := &Server{runtime: r, podCIDR: podCIDR, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxAnswer))}
 	cri.RegisterRuntimeServiceServer(s.grpc, &runtimeServer{Server: s})
 	cri.RegisterImageServiceServer(s.grpc, &imageServer{Server: s})
 	return s

@@ -1,0 +1,10 @@
+//go:build tools
+
+// Package critest pins the packages that critest is built from. The command itself is a test of
+// cri-tools, which no file can import.
+package critest
+
+import (
+	_ "sigs.k8s.io/cri-tools/pkg/benchmark"
+	_ "sigs.k8s.io/cri-tools/pkg/validate"
+)
