@@ -17,7 +17,10 @@ import (
 var runtimes = map[string]string{"embedded": "embedded", "containerd": "cri"}
 
 const (
-	listenAddress = "127.0.0.1:25443"
+	// hostAddress is an address of the loopback interface while the cluster runs. Unlike 127.0.0.1, pods can reach
+	// it: some specs connect from pods to the API server. No other machine can.
+	hostAddress   = "198.51.100.1"
+	listenAddress = hostAddress + ":25443"
 	startTimeout  = 2 * time.Minute
 	stopTimeout   = time.Minute
 )
@@ -45,6 +48,9 @@ func startCluster(ctx context.Context, t *toolset, o options, images string) (*c
 		return nil, err
 	}
 	if err := os.WriteFile(c.kubectl, fmt.Appendf(nil, "#!/bin/sh\nexec %s kubectl \"$@\"\n", t.berth), 0o755); err != nil {
+		return nil, err
+	}
+	if err := hostAddressCommand(ctx, "replace"); err != nil {
 		return nil, err
 	}
 	log, err := os.Create(filepath.Join(c.dir, "berth.log"))
@@ -144,14 +150,26 @@ func (c *cluster) loadContainerd(ctx context.Context, images string) error {
 }
 
 // stop ends the cluster, which removes its nodes and pods.
-func (c *cluster) stop() error {
+func (c *cluster) stop() (err error) {
 	_ = c.process.Process.Signal(os.Interrupt) // it may have ended
 	select {
 	case <-c.done:
-		return nil
 	case <-time.After(stopTimeout):
 		_ = c.process.Process.Kill()
 		<-c.done
-		return fmt.Errorf("berth up did not end in %s", stopTimeout)
+		err = fmt.Errorf("berth up did not end in %s", stopTimeout)
 	}
+	return errors.Join(err, hostAddressCommand(context.Background(), "delete"))
+}
+
+// hostAddressCommand adds ("replace") or deletes hostAddress.
+func hostAddressCommand(ctx context.Context, verb string) error {
+	ip, err := findProgram("ip")
+	if err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, ip, "address", verb, hostAddress+"/32", "dev", "lo").CombinedOutput(); err != nil {
+		return fmt.Errorf("ip address %s %s: %w: %s", verb, hostAddress, err, out)
+	}
+	return nil
 }
