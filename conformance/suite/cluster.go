@@ -17,12 +17,11 @@ import (
 var runtimes = map[string]string{"embedded": "embedded", "containerd": "cri"}
 
 const (
-	// hostAddress is an address of the loopback interface while the cluster runs. Unlike 127.0.0.1, pods can reach
-	// it: some specs connect from pods to the API server. No other machine can.
-	hostAddress   = "198.51.100.1"
-	listenAddress = hostAddress + ":25443"
-	startTimeout  = 2 * time.Minute
-	stopTimeout   = time.Minute
+	listenAddress = "127.0.0.1:25443"
+	// serviceRange differs from the default, because clusters on one machine must not share it.
+	serviceRange = "10.73.0.0/16"
+	startTimeout = 2 * time.Minute
+	stopTimeout  = time.Minute
 )
 
 // cluster is a running berth up with two virtual nodes.
@@ -50,9 +49,6 @@ func startCluster(ctx context.Context, t *toolset, o options, images string) (*c
 	if err := os.WriteFile(c.kubectl, fmt.Appendf(nil, "#!/bin/sh\nexec %s kubectl \"$@\"\n", t.berth), 0o755); err != nil {
 		return nil, err
 	}
-	if err := hostAddressCommand(ctx, "replace"); err != nil {
-		return nil, err
-	}
 	log, err := os.Create(filepath.Join(c.dir, "berth.log"))
 	if err != nil {
 		return nil, err
@@ -60,7 +56,7 @@ func startCluster(ctx context.Context, t *toolset, o options, images string) (*c
 	defer log.Close()
 	// The process ends with stop, not with the context, so that it removes its nodes.
 	c.process = exec.Command(t.berth, "up", "--ephemeral", "--data-dir", data, "--listen", listenAddress, "--runtime", runtimes[o.runtime], //nolint:noctx // see above
-		"--virtual-nodes", "2", "--virtual-memory", "4Gi", "--virtual-disk", "6Gi")
+		"--virtual-nodes", "2", "--virtual-memory", "4Gi", "--virtual-disk", "6Gi", "--service-cluster-ip-range", serviceRange)
 	c.process.Stdout, c.process.Stderr = log, log
 	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches only this command
 	if err := c.process.Start(); err != nil {
@@ -159,17 +155,5 @@ func (c *cluster) stop() (err error) {
 		<-c.done
 		err = fmt.Errorf("berth up did not end in %s", stopTimeout)
 	}
-	return errors.Join(err, hostAddressCommand(context.Background(), "delete"))
-}
-
-// hostAddressCommand adds ("replace") or deletes hostAddress.
-func hostAddressCommand(ctx context.Context, verb string) error {
-	ip, err := findProgram("ip")
-	if err != nil {
-		return err
-	}
-	if out, err := exec.CommandContext(ctx, ip, "address", verb, hostAddress+"/32", "dev", "lo").CombinedOutput(); err != nil {
-		return fmt.Errorf("ip address %s %s: %w: %s", verb, hostAddress, err, out)
-	}
-	return nil
+	return err
 }
