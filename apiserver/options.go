@@ -23,6 +23,9 @@ type Options struct {
 	// default/kubernetes. Empty selects the address in Listen or, if other machines cannot reach that,
 	// the address of the interface with the default route.
 	AdvertiseAddress string
+	// PodNetwork is the CIDR of pods on this machine, or empty. If Listen is a loopback address, the server also
+	// accepts connections from this network, and from this machine, on the advertised address.
+	PodNetwork string
 	// DataDir holds the embedded etcd, the certificate authority and the admin kubeconfig.
 	DataDir string
 	// Kubeconfig is the path of the admin kubeconfig. The default is DataDir/kubeconfig.

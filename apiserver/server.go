@@ -96,6 +96,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.advertised = o.advertiseAddress(s.listenHost())
+	s.listener = listenForPods(s.listener, s.advertised, o.PodNetwork)
 	s.authority, err = pki.Open(filepath.Join(o.DataDir, "pki"), time.Now)
 	return err
 }

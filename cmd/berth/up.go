@@ -111,8 +111,11 @@ func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
 	if err := o.prepareNodes(cmd.ErrOrStderr(), &s); err != nil {
 		return s, err
 	}
-	if o.local.enabled() && !cmd.Flags().Changed("nodes") {
-		o.simulated.Count = 0
+	if o.local.enabled() {
+		o.server.PodNetwork = s.Berth.NodeIPAM.ClusterCIDR
+		if !cmd.Flags().Changed("nodes") {
+			o.simulated.Count = 0
+		}
 	}
 	o.simulated.SizeSet = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
 	return s, nil

@@ -18,8 +18,10 @@ var runtimes = map[string]string{"embedded": "embedded", "containerd": "cri"}
 
 const (
 	listenAddress = "127.0.0.1:25443"
-	startTimeout  = 2 * time.Minute
-	stopTimeout   = time.Minute
+	// serviceRange differs from the default, because clusters on one machine must not share it.
+	serviceRange = "10.73.0.0/16"
+	startTimeout = 2 * time.Minute
+	stopTimeout  = time.Minute
 )
 
 // cluster is a running berth up with two virtual nodes.
@@ -54,7 +56,7 @@ func startCluster(ctx context.Context, t *toolset, o options, images string) (*c
 	defer log.Close()
 	// The process ends with stop, not with the context, so that it removes its nodes.
 	c.process = exec.Command(t.berth, "up", "--ephemeral", "--data-dir", data, "--listen", listenAddress, "--runtime", runtimes[o.runtime], //nolint:noctx // see above
-		"--virtual-nodes", "2", "--virtual-memory", "4Gi", "--virtual-disk", "6Gi")
+		"--virtual-nodes", "2", "--virtual-memory", "4Gi", "--virtual-disk", "6Gi", "--service-cluster-ip-range", serviceRange)
 	c.process.Stdout, c.process.Stderr = log, log
 	c.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches only this command
 	if err := c.process.Start(); err != nil {
@@ -144,14 +146,14 @@ func (c *cluster) loadContainerd(ctx context.Context, images string) error {
 }
 
 // stop ends the cluster, which removes its nodes and pods.
-func (c *cluster) stop() error {
+func (c *cluster) stop() (err error) {
 	_ = c.process.Process.Signal(os.Interrupt) // it may have ended
 	select {
 	case <-c.done:
-		return nil
 	case <-time.After(stopTimeout):
 		_ = c.process.Process.Kill()
 		<-c.done
-		return fmt.Errorf("berth up did not end in %s", stopTimeout)
+		err = fmt.Errorf("berth up did not end in %s", stopTimeout)
 	}
+	return err
 }
