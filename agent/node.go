@@ -122,6 +122,9 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 		want.Status.Images = a.opts.Images(want.Name)
 	}
 	have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) && a.opts.RegisteredByOthers {
+		return nil
+	}
 	if apierrors.IsNotFound(err) {
 		if _, err = nodes.Create(ctx, want, metav1.CreateOptions{}); err == nil {
 			n.conditionsRestored.Store(true) // a new node has no conditions to restore
