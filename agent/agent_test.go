@@ -161,3 +161,35 @@ func TestInvalidNodeManifests(t *testing.T) {
 		}
 	}
 }
+
+// TestRegisteredByOthers: the agent serves a node that exists, and does not create one.
+func TestRegisteredByOthers(t *testing.T) {
+	for _, exists := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			api, n := fake.NewClientset(), agent.NewNode("n", resource.MustParse("8"), resource.MustParse("16Gi"))
+			if exists {
+				if _, err := api.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a, err := agent.New(agent.Options{Client: api, Nodes: []*corev1.Node{n}, RegisteredByOthers: true, Log: klog.Background(),
+				Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- a.Run(ctx) }()
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			got, err := api.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
+			if exists != (err == nil && len(got.Status.Conditions) > 0) {
+				t.Errorf("exists before: %v; after: %v, %v", exists, got, err)
+			}
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -161,13 +161,17 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	return err
 }
 
-// getOrCreate returns the node of the API, or nil if it creates the node. The first call creates
-// first, because most nodes that register are new: thousands may register together.
+// getOrCreate returns the node of the API, or nil if it creates the node or must not create it. The
+// first call creates first, because most nodes that register are new: thousands may register together.
 func (a *Agent) getOrCreate(ctx context.Context, n *node, want *corev1.Node) (*corev1.Node, error) {
 	nodes := a.opts.Client.CoreV1().Nodes()
-	if n.registered.Load() {
-		if have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if n.registered.Load() || a.opts.RegisteredByOthers {
+		have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{})
+		switch {
+		case !apierrors.IsNotFound(err):
 			return have, err
+		case a.opts.RegisteredByOthers:
+			return nil, nil
 		}
 	}
 	_, err := nodes.Create(ctx, want, metav1.CreateOptions{})

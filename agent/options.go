@@ -27,6 +27,8 @@ type Options struct {
 	// version is a simulated node, whose missing fields are generated. More than one node requires
 	// a runtime that supports it.
 	Nodes []*corev1.Node
+	// RegisteredByOthers: the agent never creates the nodes, so a node that is deleted stays deleted.
+	RegisteredByOthers bool
 	// Runtime creates the container runtime, which calls report for every change.
 	Runtime func(report func(runtime.Report)) runtime.Runtime
 	Log     klog.Logger

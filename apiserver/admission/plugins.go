@@ -18,6 +18,7 @@ const (
 	StorageObjectInUseProtection = "StorageObjectInUseProtection"
 	PersistentVolumeClaimResize  = "PersistentVolumeClaimResize"
 	RuntimeClass                 = "RuntimeClass"
+	DefaultIngressClass          = "DefaultIngressClass"
 	PodTopologyLabels            = "PodTopologyLabels"
 	ResourceQuota                = "ResourceQuota"
 )
@@ -26,7 +27,7 @@ const (
 // others have admitted.
 var Order = []string{
 	LimitRanger, ServiceAccount, TaintNodesByCondition, PodSecurity, Priority, DefaultTolerationSeconds, DefaultStorageClass,
-	StorageObjectInUseProtection, PersistentVolumeClaimResize, RuntimeClass, PodTopologyLabels, ResourceQuota,
+	StorageObjectInUseProtection, PersistentVolumeClaimResize, RuntimeClass, DefaultIngressClass, PodTopologyLabels, ResourceQuota,
 }
 
 // Register registers the plugins. tolerationSeconds configures DefaultTolerationSeconds.
@@ -41,6 +42,7 @@ func Register(plugins *admission.Plugins, tolerationSeconds NodeTolerationSecond
 		StorageObjectInUseProtection: func() (admission.Interface, error) { return newStorageObjectInUseProtection(), nil },
 		PersistentVolumeClaimResize:  func() (admission.Interface, error) { return newPersistentVolumeClaimResize(), nil },
 		RuntimeClass:                 func() (admission.Interface, error) { return newRuntimeClass(), nil },
+		DefaultIngressClass:          func() (admission.Interface, error) { return newDefaultIngressClass(), nil },
 		PodTopologyLabels:            func() (admission.Interface, error) { return newPodTopologyLabels(), nil },
 	} {
 		plugins.Register(name, func(io.Reader) (admission.Interface, error) { return build() })

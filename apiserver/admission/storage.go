@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -94,31 +93,8 @@ func (d *defaultStorageClass) Admit(ctx context.Context, a admission.Attributes,
 	if err != nil {
 		return admission.NewForbidden(a, err)
 	}
-	if class := newestDefaultClass(all); class != nil {
-		name := class.Name
-		claim.Spec.StorageClassName = &name
-	}
+	claim.Spec.StorageClassName = newestDefault(all, "storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 	return nil
-}
-
-// newestDefaultClass returns the newest default class, or nil if there is none.
-func newestDefaultClass(all []*storagev1.StorageClass) *storagev1.StorageClass {
-	var defaults []*storagev1.StorageClass
-	for _, class := range all {
-		if class.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
-			class.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true" {
-			defaults = append(defaults, class)
-		}
-	}
-	if len(defaults) == 0 {
-		return nil
-	}
-	return slices.MinFunc(defaults, func(a, b *storagev1.StorageClass) int {
-		if c := b.CreationTimestamp.Compare(a.CreationTimestamp.Time); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
 }
 
 // Validate records changes of classes.

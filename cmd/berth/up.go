@@ -209,16 +209,8 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 	if err := startControlPlane(p, config, server.Authority(), settings, &o.descheduler, *say, log); err != nil {
 		return 0, err
 	}
-	if len(nodes) > 0 {
-		answer, err := localnodes.ClusterServingOptions(server)
-		if err != nil {
-			return 0, err
-		}
-		s, err := localnodes.NewSimulated(cli.Impersonate(config, pki.SimulatedNodes().Name), nodes, settings, answer, localnodes.PodCIDRTimeout(&settings, true))
-		if err != nil {
-			return 0, err
-		}
-		s.Start(p)
+	if err := o.startSimulatedNodes(p, server, nodes, settings); err != nil {
+		return 0, err
 	}
 	if err := o.services.start(p, config, &o.local, &settings); err != nil {
 		return 0, err
@@ -230,6 +222,29 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 		return 0, err
 	}
 	return others, startDefaultStorage(p, config, dir)
+}
+
+// startSimulatedNodes starts the simulated nodes, and adopts those that other clients create.
+func (o *upOptions) startSimulatedNodes(p *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings) error {
+	serving, err := localnodes.ClusterServingOptions(server)
+	if err != nil {
+		return err
+	}
+	config := cli.Impersonate(server.LoopbackConfig(), pki.SimulatedNodes().Name)
+	timeout := localnodes.PodCIDRTimeout(&settings, true)
+	adoption := &localnodes.Adoption{Config: config, Settings: settings, Serving: serving, PodCIDRTimeout: timeout, Own: o.local.nodeNames()}
+	for _, n := range nodes {
+		adoption.Own = append(adoption.Own, n.Name)
+	}
+	if len(nodes) > 0 {
+		s, err := localnodes.NewSimulated(config, nodes, settings, serving, timeout)
+		if err != nil {
+			return err
+		}
+		s.Start(p)
+	}
+	adoption.Start(p)
+	return nil
 }
 
 // startControlPlane starts the scheduler, the controllers and the descheduler, each with

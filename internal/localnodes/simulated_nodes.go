@@ -35,6 +35,11 @@ type simulatedNodes struct {
 // NewSimulated returns the agent of simulated nodes. answer has the certificates of its
 // server. podCIDRTimeout is that of [PodCIDRTimeout].
 func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options, podCIDRTimeout time.Duration) (*simulatedNodes, error) {
+	return newSimulated(config, nodes, settings, answer, agent.Options{StatusWriters: settings.Berth.Nodes.StatusWriters, PodCIDRTimeout: podCIDRTimeout})
+}
+
+// newSimulated returns the agent of simulated nodes. o has the options that differ between uses.
+func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options, o agent.Options) (*simulatedNodes, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
@@ -50,11 +55,10 @@ func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 	if s.server, err = simulatedstats.Announce(answer, nodes); err != nil {
 		return nil, err
 	}
-	o := settings.Berth.Nodes
-	s.agent, err = agent.New(agent.Options{
-		Client: client, Nodes: nodes, PodCIDRTimeout: podCIDRTimeout, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(), Events: agent.DisplacementEvents(events), NodeEvents: events,
-		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }, Pressure: s.pressure.Node,
-	})
+	o.Client, o.Nodes, o.LeaseRenewal, o.Log = client, nodes, time.Duration(settings.Berth.Nodes.LeaseRenewalSeconds)*time.Second, klog.Background()
+	o.Events, o.NodeEvents, o.Pressure = agent.DisplacementEvents(events), events, s.pressure.Node
+	o.Runtime = func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }
+	s.agent, err = agent.New(o)
 	return s, err
 }
 

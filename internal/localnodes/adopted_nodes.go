@@ -1,0 +1,142 @@
+package localnodes
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/server/simulatedstats"
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
+)
+
+// AdoptedKey is the annotation or label of nodes that have no agent of their own. Its value is "fake", as for kwok.
+const AdoptedKey = "kwok.x-k8s.io/node"
+
+// Adoption simulates the nodes that other clients create with [AdoptedKey].
+type Adoption struct {
+	Config         *rest.Config // of the user of simulated nodes
+	Settings       settings.Settings
+	Serving        simulatedstats.Options
+	PodCIDRTimeout time.Duration
+	// Own are the nodes that have an agent.
+	Own []string
+
+	wg      sync.WaitGroup
+	running map[string]adopted // used by the informer's goroutine
+}
+
+// adopted is a node that is simulated.
+type adopted struct {
+	uid  types.UID
+	stop context.CancelFunc
+}
+
+// Start watches nodes. The nodes stop when the group does.
+func (a *Adoption) Start(p *rungroup.Group) {
+	p.Start("adopted nodes", a.run)
+}
+
+func (a *Adoption) run(ctx context.Context) error {
+	a.running = map[string]adopted{}
+	client, err := kubernetes.NewForConfig(a.Config)
+	if err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTransform(func(obj any) (any, error) {
+		if n, ok := obj.(*corev1.Node); ok && !isAdoptable(n) {
+			return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion}}, nil
+		}
+		return obj, nil
+	}))
+	if err := workqueue.Watch(factory.Core().V1().Nodes().Informer(), func(old, now *corev1.Node) { a.handle(ctx, old, now) }); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	<-ctx.Done()
+	factory.Shutdown()
+	a.wg.Wait()
+	return nil
+}
+
+// handle starts and stops the simulation of a node.
+func (a *Adoption) handle(ctx context.Context, old, now *corev1.Node) {
+	name := cmp.Or(old, now).Name
+	was, runs := a.running[name]
+	if runs && (now == nil || now.UID != was.uid || !isAdoptable(now)) {
+		was.stop()
+		delete(a.running, name)
+		runs = false
+	}
+	if runs || now == nil || !isAdoptable(now) {
+		return
+	}
+	if slices.Contains(a.Own, name) {
+		return
+	}
+	of, stop := context.WithCancel(ctx)
+	a.running[name] = adopted{now.UID, stop}
+	a.wg.Go(func() {
+		defer stop()
+		if err := a.simulate(of, adoptedManifest(now)); err != nil && of.Err() == nil {
+			klog.Background().Error(err, "Failed to simulate the node", "node", name)
+		}
+	})
+}
+
+// simulate runs the agent of one node until ctx is done.
+func (a *Adoption) simulate(ctx context.Context, manifest *corev1.Node) error {
+	s, err := newSimulated(a.Config, []*corev1.Node{manifest}, a.Settings, a.Serving,
+		agent.Options{StatusWriters: adoptedStatusWriters, PodCIDRTimeout: a.PodCIDRTimeout, RegisteredByOthers: true})
+	if err != nil {
+		return err
+	}
+	return rungroup.Run(ctx, func(p *rungroup.Group) error {
+		s.Start(p)
+		return nil
+	})
+}
+
+// adoptedStatusWriters bounds the goroutines of an adopted node: there may be many nodes, each with its own agent.
+const adoptedStatusWriters = 2
+
+func isAdoptable(n *corev1.Node) bool {
+	return n.Annotations[AdoptedKey] == "fake" || n.Labels[AdoptedKey] == "fake"
+}
+
+// adoptedManifest returns what the agent keeps on a node: the capacity, and labels and annotations that it needs. The creator owns
+// the others.
+func adoptedManifest(n *corev1.Node) *corev1.Node {
+	out := &corev1.Node{}
+	out.Name, out.Labels, out.Annotations = n.Name, map[string]string{}, map[string]string{}
+	for _, label := range []string{corev1.LabelHostname, corev1.LabelOSStable, corev1.LabelArchStable} {
+		if value, ok := n.Labels[label]; ok {
+			out.Labels[label] = value
+		}
+	}
+	maps.Copy(out.Annotations, n.Annotations)
+	maps.DeleteFunc(out.Annotations, func(key, _ string) bool { return !strings.HasPrefix(key, "sim.berth.dev/") })
+	out.Spec.PodCIDR, out.Spec.PodCIDRs = n.Spec.PodCIDR, n.Spec.PodCIDRs
+	out.Status.Capacity, out.Status.Allocatable = n.Status.Capacity.DeepCopy(), n.Status.Allocatable.DeepCopy()
+	if len(out.Status.Capacity)+len(out.Status.Allocatable) == 0 { // kwok's defaults
+		out.Status.Capacity = corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("1k"), corev1.ResourceMemory: resource.MustParse("1Ti"), corev1.ResourcePods: resource.MustParse("1M"),
+		}
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package localnodes
+
+import (
+	"maps"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// TestAdoptedManifest: the agent does not write labels and annotations back that the creator changes.
+func TestAdoptedManifest(t *testing.T) {
+	n := &corev1.Node{}
+	n.Name = "n"
+	n.Labels = map[string]string{"own": "x", corev1.LabelArchStable: "arm64", AdoptedKey: "fake"}
+	n.Annotations = map[string]string{"own": "x", "sim.berth.dev/usage": "memory=1Gi"}
+	n.Status.NodeInfo.ContainerRuntimeVersion = "x"
+	m := adoptedManifest(n)
+	if !maps.Equal(m.Labels, map[string]string{corev1.LabelArchStable: "arm64"}) || !maps.Equal(m.Annotations, map[string]string{"sim.berth.dev/usage": "memory=1Gi"}) {
+		t.Errorf("labels %v, annotations %v", m.Labels, m.Annotations)
+	}
+	if cpu := m.Status.Capacity[corev1.ResourceCPU]; cpu.String() != "1k" || m.Status.NodeInfo.ContainerRuntimeVersion != "" {
+		t.Errorf("status %+v", m.Status)
+	}
+	n.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+	if m := adoptedManifest(n); len(m.Status.Capacity) != 0 || len(m.Status.Allocatable) != 1 {
+		t.Errorf("status %+v", m.Status)
+	}
+	for _, adopt := range []func(*corev1.Node){
+		func(n *corev1.Node) { n.Labels = map[string]string{AdoptedKey: "fake"} },
+		func(n *corev1.Node) { n.Annotations = map[string]string{AdoptedKey: "fake"} },
+	} {
+		n := &corev1.Node{}
+		if isAdoptable(n) {
+			t.Error("a node without label and annotation is adopted")
+		}
+		if adopt(n); !isAdoptable(n) {
+			t.Errorf("%v, %v: not adopted", n.Labels, n.Annotations)
+		}
+	}
+}
