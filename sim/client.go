@@ -117,7 +117,11 @@ func (c *Client) IsSynced() bool { return !c.stopped && len(c.unsynced) == 0 }
 func (c *Client) Generation() int { return c.generation }
 
 // Keys returns the sorted keys of the cached objects of a kind.
-func (c *Client) Keys(k store.Kind) []string { return slices.Sorted(maps.Keys(c.cache[k])) }
+func (c *Client) Keys(k store.Kind) []string {
+	out := slices.AppendSeq(make([]string, 0, len(c.cache[k])), maps.Keys(c.cache[k]))
+	slices.Sort(out)
+	return out
+}
 
 // Cached returns the cached objects of a kind by key. The caller must not modify the map.
 func (c *Client) Cached(k store.Kind) map[string]store.Object { return c.cache[k] }

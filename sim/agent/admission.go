@@ -21,6 +21,10 @@ type nodeAdmission struct {
 	state *cluster.State
 }
 
+func newNodeAdmission(w *sim.World, a *Agents) nodeAdmission {
+	return nodeAdmission{w: w, a: a, state: cluster.New()}
+}
+
 // addPod counts an admitted pod.
 func (r *nodeAdmission) addPod(p *agentPod) {
 	if !p.life.Stopped() && !store.Finished(p.object) {

@@ -8,8 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berthproject/berth/engine/cluster"
-	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/sim"
@@ -39,14 +37,13 @@ type Agents struct {
 
 // New starts the agents of all nodes.
 func New(w *sim.World, o Options) *Agents {
-	a := &Agents{w: w, o: o, stopped: map[string]bool{}, partitioned: map[string]bool{}, pods: map[types.UID]*agentPod{}, containers: containers{w: w, running: map[containerID]int{}, exitCodes: map[containerID]int32{}, startedPods: map[types.UID]bool{}, startedAt: map[containerID]time.Time{}}, nodePressures: nodePressures{w: w, nodes: map[string]*nodePressure{}, reported: map[string][model.NumPressures]bool{}}, admission: nodeAdmission{w: w, state: cluster.New()}}
-	a.nodePressures.a, a.admission.a = a, a
-	a.containers.report = func(uid types.UID, e podlifecycle.Event) {
+	a := &Agents{w: w, o: o, stopped: map[string]bool{}, partitioned: map[string]bool{}, pods: map[types.UID]*agentPod{}, heartbeats: newHeartbeats(w)}
+	a.nodePressures, a.admission = newNodePressures(w, a), newNodeAdmission(w, a)
+	a.containers = newContainers(w, func(uid types.UID, e podlifecycle.Event) {
 		if p := a.pods[uid]; p != nil {
 			a.step(p, e)
 		}
-	}
-	a.heartbeats = heartbeats{w: w, silentSince: map[string]time.Time{}, reports: map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}, posting: map[string]bool{}}
+	})
 	a.reflector = w.NewReflector("agents", a, store.Nodes, store.Pods)
 	a.reflector.Filter = func(c store.Change) bool {
 		p, isPod := c.Object().(*corev1.Pod)

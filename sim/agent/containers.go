@@ -46,6 +46,11 @@ type containerID struct {
 	container string
 }
 
+// newContainers returns no containers; report receives their events.
+func newContainers(w *sim.World, report func(types.UID, podlifecycle.Event)) containers {
+	return containers{w: w, report: report, running: map[containerID]int{}, exitCodes: map[containerID]int32{}, startedPods: map[types.UID]bool{}, startedAt: map[containerID]time.Time{}}
+}
+
 // start starts a container. It reports whether it runs at once; otherwise the start is
 // reported later.
 func (r *containers) start(pod *corev1.Pod, container string) (atOnce bool) {

@@ -19,6 +19,10 @@ type heartbeats struct {
 	posting     map[string]bool
 }
 
+func newHeartbeats(w *sim.World) heartbeats {
+	return heartbeats{w: w, silentSince: map[string]time.Time{}, reports: map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}, posting: map[string]bool{}}
+}
+
 // leaseRenewInterval is the renewal interval of node Leases.
 const leaseRenewInterval = 10 * time.Second
 

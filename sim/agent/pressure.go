@@ -34,6 +34,10 @@ type nodePressures struct {
 	reported map[string][model.NumPressures]bool
 }
 
+func newNodePressures(w *sim.World, a *Agents) nodePressures {
+	return nodePressures{w: w, a: a, nodes: map[string]*nodePressure{}, reported: map[string][model.NumPressures]bool{}}
+}
+
 // nodePressure is the node pressure machine of a node and its inputs.
 type nodePressure struct {
 	w           *sim.World

@@ -77,7 +77,7 @@ func New(w *sim.World, actors Actors, o Options) *Checker {
 func (a *Checker) observe(notice any) {
 	switch n := notice.(type) {
 	case sim.WatchLost:
-		if n.Actor == "records" && n.Kind == store.Pods {
+		if n.Actor == a.recorder.Name() && n.Kind == store.Pods {
 			a.forgiveAfterLostWatch()
 		}
 	case budgets.Debited:
@@ -95,7 +95,7 @@ func (a *Checker) observe(notice any) {
 	case scheduler.Preempting:
 		a.checkPreemption(n)
 	case sim.Killed:
-		if n.Actor == "records" {
+		if n.Actor == a.recorder.Name() {
 			a.forgiveDeletedPods()
 		}
 	}

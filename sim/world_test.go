@@ -1,0 +1,146 @@
+package sim_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// watcher is a controller that records what it observes.
+type watcher struct {
+	*sim.Client
+	observed []string
+}
+
+func (c *watcher) OnSynced() { c.observed = append(c.observed, "synced") }
+func (c *watcher) OnStop()   { c.observed = append(c.observed, "stopped") }
+func (c *watcher) OnChange(k store.Kind, old, now store.Object) {
+	switch {
+	case old == nil:
+		c.observed = append(c.observed, "created "+now.GetName())
+	case now == nil:
+		c.observed = append(c.observed, "deleted "+old.GetName())
+	default:
+		c.observed = append(c.observed, "updated "+now.GetName())
+	}
+}
+
+// start returns a world with a watcher of nodes whose watches lag by a second.
+func start(t *testing.T) (*sim.World, *watcher) {
+	t.Helper()
+	w := sim.New(sim.Options{Latency: time.Millisecond, Lag: time.Second})
+	c := &watcher{}
+	c.Client = w.NewClient("watcher", c, store.Nodes)
+	c.Start()
+	run(t, w, 10*time.Second)
+	return w, c
+}
+
+func run(t *testing.T, w *sim.World, until time.Duration) {
+	t.Helper()
+	if err := w.Run(until); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func create(t *testing.T, w *sim.World, name string) {
+	t.Helper()
+	if err := w.API().Create(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWatchLags(t *testing.T) {
+	w, c := start(t)
+	create(t, w, "n1")
+	run(t, w, 10*time.Second+999*time.Millisecond)
+	if c.Node("n1") != nil {
+		t.Error("the change arrived before the lag")
+	}
+	run(t, w, 11*time.Second)
+	if want := []string{"synced", "created n1"}; !slices.Equal(c.observed, want) || c.Node("n1") == nil {
+		t.Errorf("observed %v, want %v", c.observed, want)
+	}
+}
+
+func TestKilledActorListsAgain(t *testing.T) {
+	w, c := start(t)
+	create(t, w, "n1")
+	called := false
+	c.After(5*time.Second, func() { called = true })
+	w.Kill("watcher", 20*time.Second)
+	run(t, w, 29*time.Second)
+	if c.IsSynced() || called {
+		t.Errorf("a killed actor is synced (%v) or continues (%v)", c.IsSynced(), called)
+	}
+	run(t, w, 40*time.Second)
+	if want := []string{"synced", "stopped", "synced"}; !slices.Equal(c.observed, want) || c.Node("n1") == nil {
+		t.Errorf("observed %v, want %v", c.observed, want)
+	}
+}
+
+func TestDroppedWatchListsAgain(t *testing.T) {
+	w, c := start(t)
+	var lost []sim.WatchLost
+	w.OnNotice(func(n any) {
+		if l, ok := n.(sim.WatchLost); ok {
+			lost = append(lost, l)
+		}
+	})
+	create(t, w, "n1")
+	w.DropWatch("watcher", store.Nodes, 20*time.Second)
+	run(t, w, 30*time.Second)
+	if c.Node("n1") != nil || len(lost) != 1 || lost[0].Actor != "watcher" {
+		t.Errorf("the lost change arrived, or the notices are %v", lost)
+	}
+	run(t, w, 31*time.Second)
+	if c.Node("n1") == nil {
+		t.Error("the object is missing after the next list")
+	}
+}
+
+func TestRequestFaults(t *testing.T) {
+	for fault, want := range map[sim.Fault]struct{ executed, failed bool }{
+		sim.NoFault: {true, false}, sim.Refuse: {false, true}, sim.Conflict: {false, true}, sim.RequestLost: {false, true}, sim.ResponseLost: {true, true}, sim.Delayed: {true, true},
+	} {
+		t.Run(fault.String(), func(t *testing.T) {
+			w, c := start(t)
+			w.Faults().Add(sim.FaultRule{Fault: fault, Request: "node", Times: 1})
+			executed, failed := 0, 0
+			c.Request("node", "n1", func() error { executed++; return nil }, func(err error) {
+				if err != nil {
+					failed++
+				}
+			})
+			run(t, w, time.Minute)
+			if executed > 1 || (executed == 1) != want.executed || (failed == 1) != want.failed {
+				t.Errorf("executed %d times, failed %d times", executed, failed)
+			}
+		})
+	}
+}
+
+func TestWorkQueueBacksOff(t *testing.T) {
+	w, c := start(t)
+	var at []time.Duration
+	q := sim.NewWorkQueue(c.Client, func(_ string, done func(time.Duration, error)) {
+		if at = append(at, w.Elapsed()-10*time.Second); len(at) < 4 {
+			done(0, errors.New("not yet"))
+			return
+		}
+		done(0, nil)
+	})
+	q.Add("key", 0)
+	q.Add("key", time.Second) // it is due earlier
+	run(t, w, time.Minute)
+	if want := []time.Duration{0, 10 * time.Millisecond, 30 * time.Millisecond, 70 * time.Millisecond}; !slices.Equal(at, want) {
+		t.Errorf("reconciled at %v, want %v", at, want)
+	}
+}
