@@ -12,7 +12,7 @@ func TestFlagErrors(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "nofile.yaml")
 	for _, tc := range []struct{ command, want string }{
 		{"up --bogus", "unknown flag: --bogus; see `berth up --help`"},
-		{"up --node 3", "unknown flag: --node: did you mean --node-cidr-mask-size or --node-cpu or --node-labels or --node-memory or --nodes or --nodes-file?; see `berth up --help`"},
+		{"up --node 3", "unknown flag: --node: did you mean --nodes or --node-cpu or --nodes-file?; see `berth up --help`"},
 		{"up -Q", "unknown shorthand flag: 'Q' in -Q; see `berth up --help`"},
 		{"drain n7 --waht-if", "unknown flag: --waht-if: did you mean --what-if?; see `berth drain --help`"},
 		{"drian", "unknown command \"drian\" for \"berth\"\n\nDid you mean this?\n\tdrain\n"},
