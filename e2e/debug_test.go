@@ -9,10 +9,8 @@ import (
 func (c *virtualNodeCluster) testDebug(t *testing.T) {
 	c.run(c.pod("debugged", "", `args: ["-listen=:8080"]`))
 	c.mustKubectl("wait", "--for=condition=Ready", "pod/debugged", "--timeout=60s")
-	out := c.mustKubectl("debug", "-i", "debugged", "--image="+c.image, "--target=main", "-c", "look", "--", "/workload", "cat", "/proc/1/cmdline")
-	if !strings.Contains(out, "-listen=:8080") {
-		t.Errorf("process 1 of the target: %q", out)
-	}
+	// The container may end before kubectl attaches, so its log counts.
+	c.mustKubectl("debug", "-i", "debugged", "--image="+c.image, "--target=main", "-c", "look", "--", "/workload", "cat", "/proc/1/cmdline")
 	c.mustKubectl("wait", "--for=jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}=0", "pod/debugged", "--timeout=60s")
 	if logs := c.mustKubectl("logs", "debugged", "-c", "look"); !strings.Contains(logs, "-listen=:8080") {
 		t.Errorf("logs: %q", logs)
