@@ -50,5 +50,8 @@ func containerReference(p *corev1.Pod, container string) *corev1.ObjectReference
 	if slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == container }) {
 		field = "spec.initContainers{" + container + "}"
 	}
+	if slices.ContainsFunc(p.Spec.EphemeralContainers, func(c corev1.EphemeralContainer) bool { return c.Name == container }) {
+		field = "spec.ephemeralContainers{" + container + "}"
+	}
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion, FieldPath: field}
 }

@@ -63,7 +63,7 @@ func (p *pod) setContainerInfo(c *runtime.ContainerInfo) {
 // container returns the state of the named container, nil if there is none.
 func (p *pod) container(name string) *podlifecycle.Status {
 	init, containers := p.lifecycle.Statuses()
-	for _, list := range [...][]podlifecycle.Status{containers, init} {
+	for _, list := range [...][]podlifecycle.Status{containers, init, p.lifecycle.EphemeralStatuses()} {
 		if i := slices.IndexFunc(list, func(s podlifecycle.Status) bool { return s.Name == name }); i >= 0 {
 			return &list[i]
 		}
@@ -126,6 +126,9 @@ func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Eve
 	}
 	if limit := object.Spec.ActiveDeadlineSeconds; !ptr.Equal(limit, was.Spec.ActiveDeadlineSeconds) {
 		events = append(events, podlifecycle.SetDeadline{Deadline: conversion.PodLifecycleSpec(&object.Spec).Deadline})
+	}
+	for i := len(was.Spec.EphemeralContainers); i < len(object.Spec.EphemeralContainers); i++ { // the API only appends
+		events = append(events, podlifecycle.AddEphemeral{Container: podlifecycle.Container{Name: object.Spec.EphemeralContainers[i].Name}})
 	}
 	for _, cs := range [][2][]corev1.Container{{was.Spec.InitContainers, object.Spec.InitContainers}, {was.Spec.Containers, object.Spec.Containers}} {
 		for i := range cs[1] {

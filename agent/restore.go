@@ -125,7 +125,7 @@ func (p *pod) restoreStatus(s *corev1.PodStatus) {
 			p.addresses = append(p.addresses, ip.IP)
 		}
 	}
-	for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+	for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
 		for i := range cs {
 			c := &cs[i]
 			if t := c.LastTerminationState.Terminated; t != nil && t.ContainerID != c.ContainerID {

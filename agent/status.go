@@ -40,6 +40,7 @@ func generateStatus(p *pod) corev1.PodStatus {
 	admitted := p.admitted()
 	out.InitContainerStatuses = convertContainerStatuses(p, init, admitted.Spec.InitContainers)
 	out.ContainerStatuses = convertContainerStatuses(p, containers, admitted.Spec.Containers)
+	out.EphemeralContainerStatuses = ephemeralStatuses(p)
 	setResizeStatus(&out, p, now)
 	for _, c := range podConditions(p, init, containers) {
 		setPodCondition(&out, c, p.object.Generation, now)
@@ -111,6 +112,19 @@ func convertContainerStatuses(p *pod, runs []podlifecycle.Status, specs []corev1
 	return out
 }
 
+// ephemeralStatuses returns the statuses of the ephemeral containers. They have no readiness.
+func ephemeralStatuses(p *pod) []corev1.ContainerStatus {
+	specs := make([]corev1.Container, len(p.object.Spec.EphemeralContainers))
+	for i := range specs {
+		specs[i] = corev1.Container(p.object.Spec.EphemeralContainers[i].EphemeralContainerCommon)
+	}
+	out := convertContainerStatuses(p, p.lifecycle.EphemeralStatuses(), specs)
+	for i := range out {
+		out[i].Started, out[i].Resources, out[i].AllocatedResources = nil, nil, nil
+	}
+	return out
+}
+
 // restartingStatus returns the status of a container that is restarting without backoff: until
 // it runs it keeps its terminated state. nil: another status applies.
 func restartingStatus(p *pod, r *podlifecycle.Status) *corev1.ContainerStatus {
@@ -177,7 +191,7 @@ func terminatedState(e *podlifecycle.Exit) *corev1.ContainerStateTerminated {
 func statusEqual(was, is *corev1.PodStatus) bool {
 	a, b := was.DeepCopy(), is.DeepCopy()
 	for _, s := range []*corev1.PodStatus{a, b} {
-		for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+		for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
 			for i := range cs {
 				truncateTimes(&cs[i].State)
 				truncateTimes(&cs[i].LastTerminationState)

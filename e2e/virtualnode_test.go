@@ -131,6 +131,7 @@ func (c *virtualNodeCluster) testPods(t *testing.T) {
 		}
 	})
 	t.Run("resize", c.testResize)
+	t.Run("debug", c.testDebug)
 	t.Run("eviction by memory", c.testMemoryEviction)
 	t.Run("killed and started again", c.testRestartAfterKill)
 	place := c.path("data/virtual")

@@ -2,6 +2,7 @@ package pods
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -47,6 +48,10 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 	if err := os.MkdirAll(filepath.Join(LogDir(r.opts.Logs, pod), spec.Name), 0o755); err != nil {
 		return nil, err
 	}
+	security := r.containerSecurityContext(pod, spec)
+	if err := p.setTarget(security, pod, c.name); err != nil {
+		return nil, err
+	}
 	labels := r.runtimeLabels(pod)
 	labels[containerNameLabel] = spec.Name
 	config := &cri.ContainerConfig{
@@ -62,13 +67,29 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 		Annotations: containerAnnotations(pod, spec, c.attempt),
 		LogPath:     logPath(spec.Name, c.attempt),
 		Stdin:       spec.Stdin, StdinOnce: spec.StdinOnce, Tty: spec.TTY,
-		Linux: &cri.LinuxContainerConfig{Resources: r.containerResources(pod, spec), SecurityContext: r.containerSecurityContext(pod, spec)},
+		Linux: &cri.LinuxContainerConfig{Resources: r.containerResources(pod, spec), SecurityContext: security},
 	}
 	setUserForGroup(config.Linux.SecurityContext, image)
 	if l := spec.Lifecycle; l != nil && l.StopSignal != nil {
 		config.StopSignal = stopSignal(*l.StopSignal)
 	}
 	return config, nil
+}
+
+// setTarget lets an ephemeral container join the PID namespace of its target container.
+func (p *pod) setTarget(s *cri.LinuxContainerSecurityContext, pod *corev1.Pod, name string) error {
+	c := findEphemeral(pod, name)
+	if c == nil || c.TargetContainerName == "" {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	target := p.runs[c.TargetContainerName]
+	if target == nil || target.state != stateRunning {
+		return fmt.Errorf("unable to find target container %q: it is not running", c.TargetContainerName)
+	}
+	s.NamespaceOptions.Pid, s.NamespaceOptions.TargetId = cri.NamespaceMode_TARGET, target.id
+	return nil
 }
 
 // stopSignal converts a signal to CRI's enumeration. Unknown signals become 0, the runtime's

@@ -198,5 +198,18 @@ func findContainer(pod *corev1.Pod, name string) *corev1.Container {
 			}
 		}
 	}
+	if c := findEphemeral(pod, name); c != nil {
+		return (*corev1.Container)(&c.EphemeralContainerCommon)
+	}
+	return nil
+}
+
+// findEphemeral returns the pod's ephemeral container with that name, or nil.
+func findEphemeral(pod *corev1.Pod, name string) *corev1.EphemeralContainer {
+	for i := range pod.Spec.EphemeralContainers {
+		if c := &pod.Spec.EphemeralContainers[i]; c.Name == name {
+			return c
+		}
+	}
 	return nil
 }

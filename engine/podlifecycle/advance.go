@@ -28,6 +28,9 @@ func (m *Machine) restartPolicy(r *containerRun) RestartPolicy {
 
 // shouldRestart reports whether a terminated container restarts.
 func (m *Machine) shouldRestart(r *containerRun) bool {
+	if r.ephemeral {
+		return false
+	}
 	if r.exit.Replaced || r.Sidecar {
 		return true
 	}
@@ -40,11 +43,20 @@ func (m *Machine) shouldRestart(r *containerRun) bool {
 	return policy == Always && !r.init || r.exit.Code != 0 && policy != Never
 }
 
-// advance starts what may start now: init containers in order, then all containers at once.
+// advance starts what may start now: ephemeral containers, init containers in order, then all
+// containers at once.
 func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
+	for i := range m.containers {
+		if r := &m.containers[i]; r.ephemeral && r.state == ContainerNotStarted {
+			effects = append(effects, r.start())
+		}
+	}
 	held := false // an unfinished init container blocks the rest
 	for i := range m.containers {
 		r := &m.containers[i]
+		if r.ephemeral {
+			continue
+		}
 		if !r.init && !m.initialized {
 			if held {
 				break
@@ -86,7 +98,7 @@ func (m *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effec
 // allHaveRun reports whether each container has run at least once.
 func (m *Machine) allHaveRun() bool {
 	for i := range m.containers {
-		if r := &m.containers[i]; !r.init && r.state != ContainerRunning && r.state != ContainerTerminated && r.restarts == 0 {
+		if r := &m.containers[i]; r.main() && r.state != ContainerRunning && r.state != ContainerTerminated && r.restarts == 0 {
 			return false
 		}
 	}
@@ -137,7 +149,7 @@ func (m *Machine) allTerminated() bool {
 		return true
 	}
 	for i := range m.containers {
-		if r := &m.containers[i]; !r.init && (r.state != ContainerTerminated || m.shouldRestart(r)) {
+		if r := &m.containers[i]; r.main() && (r.state != ContainerTerminated || m.shouldRestart(r)) {
 			return false
 		}
 	}
@@ -181,7 +193,7 @@ func (m *Machine) setFinalPhase() {
 		m.phase = Failed
 	}
 	for i := range m.containers {
-		if r := &m.containers[i]; !r.init && (r.state != ContainerTerminated || r.exit.Code != 0) {
+		if r := &m.containers[i]; r.main() && (r.state != ContainerTerminated || r.exit.Code != 0) {
 			m.phase = Failed
 		}
 	}

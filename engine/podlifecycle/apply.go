@@ -48,6 +48,12 @@ func (e RestartContainer) apply(m *Machine, now time.Time) {
 	}
 }
 
+func (e AddEphemeral) apply(m *Machine, _ time.Time) {
+	if m.container(e.Container.Name) == nil {
+		m.containers = append(m.containers, containerRun{Container: e.Container, ephemeral: true})
+	}
+}
+
 func (e SetDeadline) apply(m *Machine, _ time.Time) { m.spec.Deadline = e.Deadline }
 
 func (e SandboxLost) apply(m *Machine, _ time.Time) {

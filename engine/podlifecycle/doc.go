@@ -20,6 +20,9 @@
 // container gets readiness probes only. A container whose liveness or startup probe failed, or whose
 // specification changed, is stopped as at the end of its pod and restarted.
 //
+// Ephemeral containers start as soon as they are added and run until they exit or the pod stops. They
+// never restart, and neither phase nor readiness depends on them.
+//
 // Invariants, each with a test:
 //
 //   - a container never runs twice at once, and each start has the next attempt number;

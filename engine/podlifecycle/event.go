@@ -51,6 +51,10 @@ type RestartContainer struct {
 	Resize    bool // only its resources changed
 }
 
+// AddEphemeral adds an ephemeral container, which starts at once and never restarts. It has no effect
+// on the phase and the readiness of the pod.
+type AddEphemeral struct{ Container Container }
+
 // SetDeadline changes the pod's activeDeadlineSeconds, counted from its start; zero: no limit.
 type SetDeadline struct{ Deadline time.Duration }
 

@@ -35,7 +35,7 @@ type Failure struct{ Reason, Message string }
 
 type containerRun struct {
 	Container
-	init                 bool
+	init, ephemeral      bool
 	state                State
 	reason, message      string // why it does not start
 	started              time.Time
@@ -60,6 +60,9 @@ func New(spec Spec) *Machine {
 	}
 	for _, c := range spec.Containers {
 		m.containers = append(m.containers, containerRun{Container: c})
+	}
+	for _, c := range spec.Ephemeral {
+		AddEphemeral{c}.apply(m, time.Time{})
 	}
 	return m
 }
@@ -140,7 +143,7 @@ func (m *Machine) Ready() bool {
 		return false
 	}
 	for i := range m.containers {
-		if r := &m.containers[i]; (!r.init || r.Sidecar) && !r.isReady() {
+		if r := &m.containers[i]; (r.main() || r.Sidecar) && !r.isReady() {
 			return false
 		}
 	}
@@ -149,10 +152,27 @@ func (m *Machine) Ready() bool {
 
 // Statuses returns the states of the init containers and of the containers.
 func (m *Machine) Statuses() (init, containers []Status) {
+	return m.statuses((*containerRun).isInit), m.statuses((*containerRun).main)
+}
+
+// EphemeralStatuses returns the states of the ephemeral containers.
+func (m *Machine) EphemeralStatuses() []Status { return m.statuses((*containerRun).isEphemeral) }
+
+// main reports whether it is neither an init container nor an ephemeral one.
+func (r *containerRun) main() bool { return !r.init && !r.ephemeral }
+
+func (r *containerRun) isInit() bool { return r.init }
+
+func (r *containerRun) isEphemeral() bool { return r.ephemeral }
+
+func (m *Machine) statuses(of func(*containerRun) bool) (out []Status) {
 	for i := range m.containers {
 		r := &m.containers[i]
+		if !of(r) {
+			continue
+		}
 		s := Status{Name: r.Name, State: r.state, StartedAt: r.started, StartupPassed: r.state == ContainerRunning && r.startupPassed,
-			Ready: r.isReady() && (!r.init || r.Sidecar),
+			Ready: r.isReady() && (r.main() || r.Sidecar),
 			Exit:  r.exit, Last: r.last, Restarts: r.restarts}
 		switch {
 		case r.state == ContainerStarting:
@@ -160,13 +180,9 @@ func (m *Machine) Statuses() (init, containers []Status) {
 		case r.state == ContainerTerminated && r.backoff > 0 && m.shouldRestart(r) && !m.terminal() && !m.terminating():
 			s.BackOff, s.BackOffDelay = true, r.backoff
 		}
-		if r.init {
-			init = append(init, s)
-		} else {
-			containers = append(containers, s)
-		}
+		out = append(out, s)
 	}
-	return init, containers
+	return out
 }
 
 // RunningContainers returns how many containers run.

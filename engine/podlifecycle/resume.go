@@ -21,7 +21,7 @@ func Resume(spec Spec, phase Phase, was []Status) *Machine {
 			// The number of delays is not reported; the restart count bounds it.
 			r.backoff = min(initialBackoff<<min(r.restarts-1, 5), m.maxBackoff())
 		}
-		m.initialized = m.initialized || !r.init && (r.state != ContainerNotStarted || r.restarts > 0)
+		m.initialized = m.initialized || r.main() && (r.state != ContainerNotStarted || r.restarts > 0)
 	}
 	return m
 }

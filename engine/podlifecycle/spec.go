@@ -59,6 +59,7 @@ type RestartRule struct {
 type Spec struct {
 	Init          []Container
 	Containers    []Container
+	Ephemeral     []Container // AddEphemeral adds more
 	RestartPolicy RestartPolicy
 	Grace         time.Duration // terminationGracePeriodSeconds; zero: 30 s
 	// Deadline is activeDeadlineSeconds; zero: no limit.

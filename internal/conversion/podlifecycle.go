@@ -23,6 +23,9 @@ func PodLifecycleSpec(s *corev1.PodSpec) podlifecycle.Spec {
 	for i := range s.Containers {
 		out.Containers = append(out.Containers, lifecycleContainer(&s.Containers[i], false))
 	}
+	for i := range s.EphemeralContainers {
+		out.Ephemeral = append(out.Ephemeral, podlifecycle.Container{Name: s.EphemeralContainers[i].Name})
+	}
 	if s.TerminationGracePeriodSeconds != nil {
 		out.Grace = max(seconds(*s.TerminationGracePeriodSeconds), time.Second)
 	}
@@ -93,7 +96,7 @@ const CrashLoopBackOff = "CrashLoopBackOff"
 
 // PodLifecycleStatuses converts the container statuses that an agent wrote.
 func PodLifecycleStatuses(s *corev1.PodStatus) (out []podlifecycle.Status) {
-	for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
+	for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses, s.EphemeralContainerStatuses} {
 		for i := range cs {
 			out = append(out, lifecycleStatus(&cs[i]))
 		}

@@ -26,6 +26,8 @@ type container struct {
 	record containerRecord // immutable
 	// opMu serializes start and removal.
 	opMu sync.Mutex
+	// joinMu is held while a container starts in the PID namespace of this one.
+	joinMu sync.Mutex
 
 	mu          sync.Mutex
 	shim        *process // nil before the start, and if a restart found the container exited
@@ -116,7 +118,7 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 		return err
 	}
 	defer errorsTo.Close()
-	sandbox, err := sb.openProcess()
+	sandbox, err := r.openNamespaces(c, sb)
 	if err != nil {
 		return err
 	}

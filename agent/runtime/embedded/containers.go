@@ -35,6 +35,9 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	if !s.ready() {
 		return "", status.Errorf(codes.FailedPrecondition, "sandbox %s is down", sandbox)
 	}
+	if err := r.checkTarget(config, sandbox); err != nil {
+		return "", err
+	}
 	id := newID()
 	dir := filepath.Join(r.opts.containers(), id)
 	if err := os.Mkdir(dir, 0o700); err != nil { // after a crash the directory leads to the other resources
@@ -93,7 +96,12 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	if s == nil {
 		return notFound("sandbox", c.record.Sandbox)
 	}
-	err := c.launch(r, s)
+	unlock, err := r.lockTarget(c)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	err = c.launch(r, s)
 	var start *StartError
 	if errors.As(err, &start) { // until the shim is done
 		late := time.NewTimer(killTimeout)

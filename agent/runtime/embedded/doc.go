@@ -22,7 +22,8 @@
 // waits without a limit for a process in one. What does is small and can be killed from outside:
 //
 //	exec, exec probes, hooks     berth-exec, outside of the container's PID namespace (package containerinit)
-//	start in a shared PID ns     berth-shim, outside of it; Options.StartLimit
+//	start in a shared PID ns     berth-shim, outside of it; Options.StartLimit. So do ephemeral containers
+//	                             with a target, unless a process there has SYS_PTRACE
 //	port-forward                 a thread of the agent, which creates a socket in the network namespace
 //	                             and leaves it again; it does not fork, and connects with a deadline
 //	start of a sandbox           a fork of the agent, alone in new namespaces; Options.StartLimit

@@ -58,9 +58,6 @@ func checkNamespacesSupported(n *cri.NamespaceOption) error {
 	if n.GetPid() == cri.NamespaceMode_NODE {
 		return unsupported("spec.hostPID", "each container has its own PID namespace")
 	}
-	if n.GetPid() == cri.NamespaceMode_TARGET {
-		return unsupported("spec.ephemeralContainers.targetContainerName", "a container cannot join another container's PID namespace")
-	}
 	if u := n.GetUsernsOptions(); u != nil && u.GetMode() != cri.NamespaceMode_NODE {
 		return unsupported("spec.hostUsers=false", "user namespaces are not implemented")
 	}

@@ -1,0 +1,75 @@
+package pods
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/engine/podlifecycle"
+)
+
+// debug adds an ephemeral container to the pod and returns the changed pod.
+func (g *harness) debug(pod *corev1.Pod, name, target string) *corev1.Pod {
+	pod = pod.DeepCopy()
+	pod.Spec.EphemeralContainers = append(pod.Spec.EphemeralContainers, corev1.EphemeralContainer{TargetContainerName: target,
+		EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: name, Image: "busybox"}})
+	g.runner.Update(pod)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.lives[pod.UID]
+	l.pod = pod
+	g.step(l, podlifecycle.AddEphemeral{Container: podlifecycle.Container{Name: name}})
+	return pod
+}
+
+// ephemeralState returns the state of an ephemeral container. g.mu must be held.
+func (g *harness) ephemeralState(pod *corev1.Pod, name string) podlifecycle.Status {
+	for _, s := range g.lives[pod.UID].machine.EphemeralStatuses() {
+		if s.Name == name {
+			return s
+		}
+	}
+	return podlifecycle.Status{}
+}
+
+func TestEphemeralContainerJoinsTarget(t *testing.T) {
+	g := newHarness(t)
+	pod := testPod("web", "a")
+	g.admit(pod)
+	g.waitForStates(pod, "a=up")
+	pod = g.debug(pod, "debug", "a")
+	g.waitUntil("it runs", func() bool { return g.ephemeralState(pod, "debug").State == podlifecycle.ContainerRunning })
+	all, err := g.service.ListContainers(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	for _, c := range all {
+		ids[c.GetMetadata().GetName()] = c.GetId()
+	}
+	n := g.service.Config(ids["debug"]).GetLinux().GetSecurityContext().GetNamespaceOptions()
+	if n.GetPid() != cri.NamespaceMode_TARGET || n.GetTargetId() != ids["a"] {
+		t.Errorf("namespaces %v, want the target %s", n, ids["a"])
+	}
+	g.service.Exit("web", "debug", 3, "")
+	g.waitUntil("it has exited", func() bool { return g.ephemeralState(pod, "debug").State == podlifecycle.ContainerTerminated })
+	if n := g.count("StartContainer debug"); n != 1 {
+		t.Errorf("started %d times", n)
+	}
+}
+
+func TestEphemeralContainerWaitsForTarget(t *testing.T) {
+	g := newHarness(t)
+	pod := testPod("web", "a")
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	g.admit(pod)
+	g.waitForStates(pod, "a=up")
+	pod = g.debug(pod, "debug", "missing")
+	g.waitUntil("it waits", func() bool {
+		s := g.ephemeralState(pod, "debug")
+		return s.Reason == "CreateContainerConfigError" && strings.Contains(s.Message, `unable to find target container "missing"`)
+	})
+}
