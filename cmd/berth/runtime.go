@@ -30,11 +30,11 @@ func runtimeCommand() *cobra.Command {
 	var f runtimeFlags
 	cmd := &cobra.Command{
 		Use:   "runtime --dir DIR",
-		Short: "Serve the embedded container runtime through CRI, for tests and crictl",
+		Short: "Serve the embedded runtime through CRI, for tests and crictl",
 		Args:  cobra.NoArgs,
-		Long: `Serves the Container Runtime Interface (CRI v1) of the embedded runtime on a unix
-socket, without a node agent: for crictl, for critest, or for a kubelet. It
-requires root, and so does the socket.
+		Long: `Serves the Container Runtime Interface (CRI v1) of the embedded runtime on a
+unix socket, without a node agent: for crictl and critest. It requires root, and
+so does the socket.
 
 Containers keep running when the command ends, and it adopts them when it starts
 again with the same directory. Pull images through CRI, or with
