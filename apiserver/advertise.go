@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"net"
+	"strconv"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/klog/v2"
@@ -23,4 +24,14 @@ func (o Options) advertiseAddress(listenHost string) net.IP {
 		return nil
 	}
 	return ip
+}
+
+// externalAddress returns the HOST:PORT in documents that pods read. It is the advertised address, unless only clients
+// of the loopback address can reach the server.
+func (s *Server) externalAddress() string {
+	address := s.listener.Addr().(*net.TCPAddr)
+	if _, pods := s.listener.(*podListener); s.advertised == nil || address.IP.IsLoopback() && !pods {
+		return s.clientAddress()
+	}
+	return net.JoinHostPort(s.advertised.String(), strconv.Itoa(address.Port))
 }

@@ -40,7 +40,7 @@ func (s *Server) configureAuth(c *genericapiserver.Config, shared informers.Shar
 // serveIssuerDiscovery serves the OpenID Connect discovery documents that verify service account
 // tokens.
 func (s *Server) serveIssuerDiscovery() error {
-	documents, err := s.security.DiscoveryHandlers(s.clientAddress())
+	documents, err := s.security.DiscoveryHandlers(s.externalAddress())
 	if err != nil {
 		return err
 	}

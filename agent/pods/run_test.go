@@ -116,6 +116,24 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 	}
 }
 
+// As in the kubelet, the reason of a pod with init containers is PodInitializing until its sandbox is ready.
+func TestFailuresBeforeInitContainers(t *testing.T) {
+	g := newHarness(t)
+	g.service.Fail("RunPodSandbox", status.Error(codes.Unknown, "broken"))
+	pod := testPod("web", "a")
+	pod.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "image"}}
+	g.admit(pod)
+	g.waitUntil("the failure is reported", func() bool {
+		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
+			w, ok := r.Event.(podlifecycle.Waiting)
+			if ok && w.Reason != "PodInitializing" {
+				t.Errorf("reason %s, want PodInitializing", w.Reason)
+			}
+			return ok
+		})
+	})
+}
+
 func TestWaitingContainerDoesNotBlockOthers(t *testing.T) {
 	g := newHarness(t)
 	g.service.Fail("CreateContainer", status.Error(codes.Unknown, "broken"))

@@ -56,6 +56,9 @@ func (p *pod) reportWaiting(c *run, err error) time.Duration {
 	var w *WaitingError
 	if !errors.As(err, &w) {
 		w = &WaitingError{Reason: "ContainerCreating", Message: err.Error()}
+		if len(p.object.Spec.InitContainers) > 0 {
+			w.Reason = "PodInitializing"
+		}
 	}
 	if !w.RetryAt.IsZero() {
 		wait = max(time.Until(w.RetryAt), 10*time.Millisecond)

@@ -20,8 +20,8 @@ type toolset struct {
 	e2e    string
 	ginkgo string
 	// Programs of test images.
-	agnhost, etcd, sampleAPIServer string
-	source                         string // directory of the module k8s.io/kubernetes
+	agnhost, etcd, sampleAPIServer, shell string
+	source                                string // directory of the module k8s.io/kubernetes
 }
 
 // moduleDir returns the directory of a module that the module in dir uses.
@@ -75,6 +75,7 @@ func buildTools(ctx context.Context, o options) (*toolset, error) {
 		{&t.etcd, "etcd", module, []string{"build", "go.etcd.io/etcd/server/v3"}},
 		{&t.sampleAPIServer, "sample-apiserver", module, []string{"build", "k8s.io/sample-apiserver"}},
 		{&t.e2e, "e2e.test", module, []string{"test", "-c", "k8s.io/kubernetes/test/e2e"}},
+		{&t.shell, "shell", filepath.Dir(module), []string{"build", "./shell"}},
 		{&t.berth, "berth", filepath.Dir(filepath.Dir(filepath.Dir(module))), []string{"build", "./cmd/berth"}},
 	} {
 		if *b.to != "" {

@@ -15,6 +15,9 @@ var expectedFailures = []expectedFailure{
 	{"", "[sig-api-machinery] AggregatedDiscovery should support raw aggregated discovery endpoint Accept headers", noAutoscaling},
 	{"", "[sig-api-machinery] Discovery should locate the groupVersion and a resource within each APIGroup", noAutoscaling},
 	{"", "[sig-auth] Certificates API", "The API does not serve CertificateSigningRequests."},
+	{"", "[sig-node] Ephemeral Containers", "Ephemeral containers are not started."},
+	{"", "[sig-node] ImageVolume", "Volumes of the type image are not mounted."},
+	{"", "[sig-node] Pod InPlace Resize Container", "Containers are not resized in place."},
 	{"", "[sig-network] ServiceCIDR and IPAddress API should support ServiceCIDR API operations", "No controller creates the ServiceCIDR `kubernetes`."},
 }
 

@@ -49,7 +49,7 @@ func packImages(ctx context.Context, t *toolset) (string, error) {
 
 // imageSpecs returns the images by name.
 func imageSpecs(ctx context.Context, t *toolset) (map[string]oci.Spec, error) {
-	base, err := baseFiles(ctx)
+	base, err := baseFiles(ctx, t.shell)
 	if err != nil {
 		return nil, err
 	}

@@ -34,14 +34,13 @@ func findProgram(name string) (string, error) {
 	return path, nil
 }
 
-// baseFiles returns the lowest layer: busybox with its applets, and bash as the shell. Debian's
-// busybox shell drops environment variables whose names are not identifiers.
-func baseFiles(ctx context.Context) ([]oci.File, error) {
+// baseFiles returns the lowest layer: busybox with its applets, bash, and the program shell, which runs one of them.
+func baseFiles(ctx context.Context, shell string) ([]oci.File, error) {
 	busybox, err := findProgram("busybox")
 	if err != nil {
 		return nil, err
 	}
-	shell, err := findProgram("bash-static")
+	bash, err := findProgram("bash-static")
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +49,7 @@ func baseFiles(ctx context.Context) ([]oci.File, error) {
 		return nil, fmt.Errorf("listing the applets of %s: %w", busybox, err)
 	}
 	var files []oci.File
-	for to, from := range map[string]string{"/bin/busybox": busybox, "/bin/bash": shell} {
+	for to, from := range map[string]string{"/bin/busybox": busybox, "/bin/bash": bash, "/bin/sh": shell} {
 		f, err := fileFrom(to, from, 0o755)
 		if err != nil {
 			return nil, err
@@ -67,7 +66,6 @@ func baseFiles(ctx context.Context) ([]oci.File, error) {
 	}
 	return append(files,
 		oci.File{Path: "/tmp", Dir: true, Mode: 0o1777},
-		oci.File{Path: "/bin/sh", Link: "bash"},
 		oci.File{Path: "/usr/bin/env", Link: "/bin/busybox"},
 		oci.File{Path: "/etc/passwd", Mode: 0o644, Data: []byte(accounts)},
 		oci.File{Path: "/etc/group", Mode: 0o644, Data: []byte(groups)},
