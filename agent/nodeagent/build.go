@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/berthproject/berth/agent/network"
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/probe"
+	"github.com/berthproject/berth/agent/renewal"
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/cri"
 	"github.com/berthproject/berth/agent/server"
@@ -49,7 +51,14 @@ func (n *node) build(ctx context.Context) (err error) {
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	n.closers = append(n.closers, unlock)
-	config := rest.CopyConfig(o.Config)
+	var config *rest.Config
+	n.renewal, config, err = renewal.New(ctx, renewal.Options{Config: o.Config, Node: o.Name, Dir: filepath.Join(o.Root, "pki"),
+		Addresses: o.addresses})
+	if err != nil {
+		return err
+	}
+	n.renewal.Register(n.registry)
+	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server limits the rate
 	if n.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
@@ -193,7 +202,7 @@ func (n *node) newServer() (*server.Server, error) {
 		return nil, err
 	}
 	return server.New(server.Options{
-		Listener: n.listener, Certificate: certificate, ClientCA: config.CAData, Client: n.client, Log: o.Log,
+		Listener: n.listener, Certificate: certificate, Renewed: n.renewal.Serving, ClientCA: config.CAData, Client: n.client, Log: o.Log,
 		Nodes: []*server.Node{{Name: o.Name, Pods: n.boundPods, Runtime: n.runtime, Summary: n.newSummarizer().Summary,
 			Disk:    func(ctx context.Context) (any, error) { return n.disk.Report(ctx) },
 			Metrics: n.registry}},

@@ -23,6 +23,7 @@ import (
 	"github.com/berthproject/berth/agent/pods"
 	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/probe"
+	"github.com/berthproject/berth/agent/renewal"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/agent/volume"
 )
@@ -37,6 +38,7 @@ type node struct {
 	object   *corev1.Node
 	events   record.EventRecorder
 	registry *prometheus.Registry
+	renewal  *renewal.Renewal
 	agent    *agent.Agent
 	runner   *pods.Runner
 	puller   *image.Puller
@@ -72,6 +74,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	n.renewal.Start(ctx)
 	o.OnStart(n.describe())
 	if err := pods.CheckNameservers(o.Kubelet.ResolvConf); err != nil && len(o.Kubelet.ClusterDNS) == 0 {
 		n.events.Event(n.nodeRef(), corev1.EventTypeWarning, "NoNameServers", err.Error())

@@ -25,6 +25,8 @@ type Options struct {
 	Listener net.Listener
 	// Certificate is the serving certificate; see ServingCertificate.
 	Certificate tls.Certificate
+	// Renewed returns the certificate that replaces Certificate, or nil. It may be nil.
+	Renewed func() *tls.Certificate
 	// ClientCA is the PEM of the CAs of client certificates. Without it only tokens are accepted.
 	ClientCA []byte
 	// Client sends token reviews and access reviews to the API server.
@@ -48,6 +50,16 @@ type Node struct {
 	Disk func(context.Context) (any, error)
 	// Metrics of the agent.
 	Metrics prometheus.Gatherer
+}
+
+// certificate returns the certificate to serve with.
+func (o *Options) certificate() *tls.Certificate {
+	if o.Renewed != nil {
+		if renewed := o.Renewed(); renewed != nil {
+			return renewed
+		}
+	}
+	return &o.Certificate
 }
 
 func (o Options) validate() error {

@@ -78,9 +78,9 @@ func (s *Server) Run(ctx context.Context) error {
 		ErrorLog:          debugLogger(s.opts.Log),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig: &tls.Config{
-			Certificates: []tls.Certificate{s.opts.Certificate},
-			ClientAuth:   tls.RequestClientCert, // verified by the authenticator
-			MinVersion:   tls.VersionTLS12,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.opts.certificate(), nil },
+			ClientAuth:     tls.RequestClientCert, // verified by the authenticator
+			MinVersion:     tls.VersionTLS12,
 		},
 	}
 	ended := make(chan error, 1)

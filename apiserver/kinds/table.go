@@ -12,7 +12,7 @@ import (
 func All() []Kind {
 	table := slices.Concat(
 		coreKinds(), volumeKinds(), serviceKinds(), eventKinds(), appsKinds(), otherWorkloadKinds(), batchKinds(), policyKinds(), coordinationKinds(),
-		storageKinds(), schedulingKinds(), rbacKinds(), flowControlKinds(), resourceKinds(), reviewKinds(), berthKinds(), metricsKinds(), admissionKinds(), networkingKinds(), volumeAttributesKinds(), autoscalingKinds(),
+		storageKinds(), schedulingKinds(), rbacKinds(), flowControlKinds(), resourceKinds(), reviewKinds(), berthKinds(), metricsKinds(), admissionKinds(), networkingKinds(), volumeAttributesKinds(), autoscalingKinds(), certificateKinds(),
 	)
 	for i := range table {
 		t, _ := tables.For(table[i].GroupResource())

@@ -22,7 +22,7 @@ type Table struct {
 // For returns the table of a resource. For other resources it returns name and creation time, and
 // false.
 func For(resource schema.GroupResource) (Table, bool) {
-	for _, group := range []func(schema.GroupResource) (Table, bool){coreTable, appsTable, batchTable, networkTable, storageTable, policyTable, rbacTable, flowControlTable, resourceTable, admissionTable, networkingTable, autoscalingTable} {
+	for _, group := range []func(schema.GroupResource) (Table, bool){coreTable, appsTable, batchTable, networkTable, storageTable, policyTable, rbacTable, flowControlTable, resourceTable, admissionTable, networkingTable, autoscalingTable, certificatesTable} {
 		if t, found := group(resource); found {
 			return t, true
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/internal/settings"
@@ -42,6 +43,9 @@ creates in each namespace.`,
 				select {
 				case <-server.Ready():
 					fmt.Fprintf(cmd.OutOrStdout(), "API server ready at https://%s, kubeconfig %s. Run `berth controller` with it.\n", server.Address(), server.KubeconfigPath())
+					if err := runCertificates(cmd.Context(), server); err != nil {
+						klog.ErrorS(err, "Failed to start the controller of certificates")
+					}
 				case <-cmd.Context().Done():
 				}
 			}()

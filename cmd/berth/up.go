@@ -209,6 +209,7 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 	if err := startControlPlane(p, config, server.Authority(), settings, &o.descheduler, *say, log); err != nil {
 		return 0, err
 	}
+	p.Start("certificates", func(ctx context.Context) error { return runCertificates(ctx, server) })
 	if err := o.startSimulatedNodes(p, server, nodes, settings); err != nil {
 		return 0, err
 	}

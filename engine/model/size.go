@@ -1,10 +1,15 @@
 package model
 
-import "unsafe"
+// Approximate sizes of values without their strings and lists, in bytes.
+const (
+	specBytes   = 768
+	itemBytes   = 80 // an element of a list, such as a toleration or an affinity term
+	stringBytes = 16
+)
 
 // Bytes returns the approximate memory of a specification, for bounds of caches.
 func (s *PodSpec) Bytes() int {
-	n := int(unsafe.Sizeof(*s)) + s.NodeSelector.Labels.Bytes()
+	n := specBytes + s.NodeSelector.Labels.Bytes()
 	for i := range s.NodeSelector.Required {
 		n += s.NodeSelector.Required[i].bytes()
 	}
@@ -12,7 +17,7 @@ func (s *PodSpec) Bytes() int {
 		n += s.NodeSelector.Preferred[i].Term.bytes()
 	}
 	for i := range s.Tolerations {
-		n += int(unsafe.Sizeof(s.Tolerations[i])) + len(s.Tolerations[i].Key) + len(s.Tolerations[i].Value)
+		n += itemBytes + len(s.Tolerations[i].Key) + len(s.Tolerations[i].Value)
 	}
 	for _, terms := range [][]PodAffinityTerm{s.Affinity, s.AntiAffinity} {
 		for i := range terms {
@@ -26,7 +31,7 @@ func (s *PodSpec) Bytes() int {
 	}
 	for i := range s.Spread {
 		c := &s.Spread[i]
-		n += int(unsafe.Sizeof(*c)) + len(c.TopologyKey) + c.Selector.Bytes() + textBytes(c.MatchLabelKeys)
+		n += itemBytes + len(c.TopologyKey) + c.Selector.Bytes() + textBytes(c.MatchLabelKeys)
 	}
 	return n + s.otherBytes()
 }
@@ -36,37 +41,37 @@ func (s *PodSpec) otherBytes() int {
 	n := textBytes(s.Images) + textBytes(s.Gates) + textBytes(s.Features) + len(s.SchedulerName) + len(s.SchedulingGroup)
 	for _, scalars := range [][]Scalar{s.Requests.Scalars, s.Scoring.Scalars} {
 		for i := range scalars {
-			n += int(unsafe.Sizeof(scalars[i])) + len(scalars[i].Name)
+			n += itemBytes + len(scalars[i].Name)
 		}
 	}
 	for i := range s.Ports {
-		n += int(unsafe.Sizeof(s.Ports[i])) + len(s.Ports[i].IP)
+		n += itemBytes + len(s.Ports[i].IP)
 	}
 	for i := range s.Claims {
-		n += int(unsafe.Sizeof(s.Claims[i])) + len(s.Claims[i].Volume) + len(s.Claims[i].Claim)
+		n += itemBytes + len(s.Claims[i].Volume) + len(s.Claims[i].Claim)
 	}
 	for i := range s.Disks {
-		n += int(unsafe.Sizeof(s.Disks[i])) + len(s.Disks[i].ID) + textBytes(s.Disks[i].Monitors)
+		n += itemBytes + len(s.Disks[i].ID) + textBytes(s.Disks[i].Monitors)
 	}
 	for i := range s.Inline {
-		n += int(unsafe.Sizeof(s.Inline[i])) + len(s.Inline[i].Driver) + len(s.Inline[i].Handle)
+		n += itemBytes + len(s.Inline[i].Driver) + len(s.Inline[i].Handle)
 	}
 	for i := range s.ResourceClaims {
 		c := &s.ResourceClaims[i]
-		n += int(unsafe.Sizeof(*c)) + len(c.Name) + len(c.Claim) + len(c.Template)
+		n += itemBytes + len(c.Name) + len(c.Claim) + len(c.Template)
 	}
 	for i := range s.ParseErrors {
-		n += int(unsafe.Sizeof(s.ParseErrors[i])) + len(s.ParseErrors[i].Path) + len(s.ParseErrors[i].Message)
+		n += itemBytes + len(s.ParseErrors[i].Path) + len(s.ParseErrors[i].Message)
 	}
 	return n
 }
 
 func (t *NodeSelectorTerm) bytes() int {
-	return int(unsafe.Sizeof(*t)) + requirementBytes(t.Labels) + requirementBytes(t.Fields)
+	return itemBytes + requirementBytes(t.Labels) + requirementBytes(t.Fields)
 }
 
 func (t *PodAffinityTerm) bytes() int {
-	return int(unsafe.Sizeof(*t)) + len(t.TopologyKey) + textBytes(t.Namespaces) + t.Selector.Bytes() + t.NamespaceSelector.Bytes()
+	return itemBytes + len(t.TopologyKey) + textBytes(t.Namespaces) + t.Selector.Bytes() + t.NamespaceSelector.Bytes()
 }
 
 // Bytes returns the approximate memory of a selector.
@@ -74,12 +79,12 @@ func (s *Selector) Bytes() int {
 	if s == nil {
 		return 0
 	}
-	return int(unsafe.Sizeof(*s)) + requirementBytes(s.Requirements)
+	return itemBytes + requirementBytes(s.Requirements)
 }
 
 func requirementBytes(rs []Requirement) (n int) {
 	for i := range rs {
-		n += int(unsafe.Sizeof(rs[i])) + len(rs[i].Key) + textBytes(rs[i].Values)
+		n += itemBytes + len(rs[i].Key) + textBytes(rs[i].Values)
 	}
 	return n
 }
@@ -87,14 +92,14 @@ func requirementBytes(rs []Requirement) (n int) {
 // Bytes returns the approximate memory of labels.
 func (l Labels) Bytes() (n int) {
 	for i := range l {
-		n += int(unsafe.Sizeof(l[i])) + len(l[i].Key) + len(l[i].Value)
+		n += itemBytes + len(l[i].Key) + len(l[i].Value)
 	}
 	return n
 }
 
 func textBytes(list []string) (n int) {
 	for _, s := range list {
-		n += int(unsafe.Sizeof(s)) + len(s)
+		n += stringBytes + len(s)
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -90,6 +91,8 @@ func (r *Restriction) Validate(ctx context.Context, a admission.Attributes, _ ad
 		return r.admitRecord(ctx, node, a)
 	case coordinationv1.Resource("leases"):
 		return admitLease(node, a)
+	case certificatesv1.Resource("certificatesigningrequests"):
+		return admitCertificate(node, a)
 	case storagev1.Resource("csinodes"):
 		if a.GetName() != node {
 			return forbid(a, "can only access CSINode with the same name as the requesting node")

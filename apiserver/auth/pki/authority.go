@@ -171,7 +171,7 @@ func (a *Authority) issueFrom(ca *x509.Certificate, key *ecdsa.PrivateKey, templ
 	return sign(template, ca, pub, key)
 }
 
-func sign(template, parent *x509.Certificate, pub *ecdsa.PublicKey, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
+func sign(template, parent *x509.Certificate, pub any, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
 		return nil, err

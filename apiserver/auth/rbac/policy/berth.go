@@ -40,6 +40,8 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 		},
 		// What the service proxy of a node agent reads beyond system:node.
 		"system:berth:service-proxy": {allow("list watch", core, "services"), allow("list watch", discovery, "endpointslices")},
+		// Approves the requests of nodes for themselves, signs approved requests, and removes old ones.
+		"system:berth:certificates": certificateRules(),
 		// Cluster DNS resolves Services, their endpoints and pods.
 		"system:berth:cluster-dns": {
 			allow("list watch", core, "services", "pods", "nodes", "namespaces"),
@@ -56,5 +58,17 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 		// that hold displacement records.
 		"system:berth:controllers": append(leaderElectionRules("berth-controller"), allow(readWrite, berthGroup, "holds"),
 			allow(read, core, "pods", "nodes"), allow(read, eventsGroup, "events"), recordEvents()),
+	}
+}
+
+// certificateRules returns the rules of the controller of CertificateSigningRequests.
+func certificateRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		recordEvents(),
+		allow("delete get list watch", certificates, "certificatesigningrequests"),
+		allow("update", certificates, "certificatesigningrequests/approval", "certificatesigningrequests/status"),
+		allowNamed("approve", certificates, "signers", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"),
+		allowNamed("sign", certificates, "signers", "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"),
+		allow(read, core, "nodes", "services"),
 	}
 }

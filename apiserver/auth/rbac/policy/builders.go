@@ -15,6 +15,7 @@ const (
 	authorization  = "authorization.k8s.io"
 	autoscaling    = "autoscaling"
 	batch          = "batch"
+	certificates   = "certificates.k8s.io"
 	coordination   = "coordination.k8s.io"
 	discovery      = "discovery.k8s.io"
 	eventsGroup    = "events.k8s.io"

@@ -107,6 +107,7 @@ func NodeRules() []rbacv1.PolicyRule {
 		allow("get patch update", core, "persistentvolumeclaims/status"),
 		allow("create", core, "serviceaccounts/token"),
 		allow("get", core, "serviceaccounts"),
+		allow("create get list watch", certificates, "certificatesigningrequests"),
 		allow("create delete get patch update", coordination, "leases"),
 		allow("get", storage, "volumeattachments"),
 		allow("create delete get patch update", storage, "csinodes"),

@@ -1,0 +1,2 @@
+// Package certificates has preparation and validation of CertificateSigningRequests.
+package certificates

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/agent/renewal"
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/internal/cli"
+)
+
+// certificateCluster is an API server with the controller of certificates.
+type certificateCluster struct {
+	server *apiserver.Server
+	admin  kubernetes.Interface
+	dir    string
+}
+
+func newCertificateCluster(t *testing.T) certificateCluster {
+	t.Helper()
+	o := apiserver.DefaultOptions()
+	o.Listen, o.DataDir = "127.0.0.1:0", t.TempDir()
+	server, err := apiserver.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Run(t.Context()) }()
+	t.Cleanup(func() { <-ended })
+	select {
+	case <-server.Ready():
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	go func() { _ = runCertificates(t.Context(), server) }()
+	return certificateCluster{server, kubernetes.NewForConfigOrDie(server.LoopbackConfig()), o.DataDir}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("timed out: %s", what)
+		}
+	}
+}
+
+// A node whose credential is near its end gets new certificates, and its client and server use them.
+func TestNodeRenewsCertificates(t *testing.T) {
+	c := newCertificateCluster(t)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	addresses := []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.7"}}
+	if _, err := c.admin.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	node.Status.Addresses = addresses
+	if _, err := c.admin.CoreV1().Nodes().UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	old, err := pki.Open(c.dir+"/pki", func() time.Time { return time.Now().AddDate(0, -11, 0) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key, err := old.ClientPEM(pki.Node("n1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := &rest.Config{Host: "https://" + c.server.Address(), TLSClientConfig: rest.TLSClientConfig{CAData: c.server.Authority().CAPEM(), CertData: cert, KeyData: key}}
+	dir := t.TempDir()
+	r, config, err := renewal.New(t.Context(), renewal.Options{Config: given, Node: "n1", Dir: dir, Addresses: func() []corev1.NodeAddress { return addresses }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Start(t.Context())
+	fresh := func(pair *tls.Certificate) bool {
+		return pair != nil && time.Until(pair.Leaf.NotAfter) > 300*24*time.Hour
+	}
+	eventually(t, "the client certificate is renewed", func() bool { return fresh(r.Client()) })
+	eventually(t, "the serving certificate is renewed", func() bool { return fresh(r.Serving()) })
+	if err := r.Serving().Leaf.VerifyHostname("192.0.2.7"); err != nil {
+		t.Error(err)
+	}
+	if got, err := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{}); err != nil || got.Name != "n1" {
+		t.Errorf("the node with its new certificate: %v", err)
+	}
+	again, _, err := renewal.New(t.Context(), renewal.Options{Config: given, Node: "n1", Dir: dir, Addresses: func() []corev1.NodeAddress { return addresses }})
+	if err != nil || !fresh(again.Client()) || !fresh(again.Serving()) {
+		t.Errorf("after a restart the old credential is used (%v)", err)
+	}
+	asNode := cli.Impersonate(c.server.LoopbackConfig(), "system:node:n1")
+	asNode.Impersonate.Groups = []string{"system:nodes", "system:authenticated"}
+	stranger := kubernetes.NewForConfigOrDie(asNode)
+	for _, subject := range []pkix.Name{{CommonName: "system:node:n2", Organization: []string{"system:nodes"}}, {CommonName: "system:node:n1", Organization: []string{"system:masters"}}} {
+		_, err := stranger.CertificatesV1().CertificateSigningRequests().Create(t.Context(), newRequest(t, "other", certificatesv1.KubeAPIServerClientKubeletSignerName, subject), metav1.CreateOptions{})
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("a node requests a certificate for %v: %v, want forbidden", subject, err)
+		}
+	}
+}
+
+func newRequest(t *testing.T, name, signer string, subject pkix.Name) *certificatesv1.CertificateSigningRequest {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: subject}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: certificatesv1.CertificateSigningRequestSpec{
+		Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), SignerName: signer, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth},
+		Username: "forged",
+	}}
+}
+
+// A user's request is signed after its approval, and only users with the permission approve it.
+func TestUserCertificate(t *testing.T) {
+	c := newCertificateCluster(t)
+	requests := c.admin.CertificatesV1().CertificateSigningRequests()
+	created, err := requests.Create(t.Context(), newRequest(t, "jane", certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "jane"}), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if created.Spec.Username == "forged" {
+		t.Error("a client chose the requester")
+	}
+	approve := func(client kubernetes.Interface) error {
+		r := created.DeepCopy()
+		r.ResourceVersion = ""
+		r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Test"}}
+		_, err := client.CertificatesV1().CertificateSigningRequests().UpdateApproval(t.Context(), "jane", r, metav1.UpdateOptions{})
+		return err
+	}
+	controller := kubernetes.NewForConfigOrDie(cli.Impersonate(c.server.LoopbackConfig(), pki.Component("certificates").Name))
+	if err := approve(controller); !apierrors.IsForbidden(err) { // may approve requests of kubelet signers only
+		t.Errorf("approval without the permission on the signer: %v", err)
+	}
+	if err := approve(c.admin); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the certificate is issued", func() bool {
+		r, err := requests.Get(t.Context(), "jane", metav1.GetOptions{})
+		return err == nil && len(r.Status.Certificate) > 0
+	})
+	_, err = requests.Create(t.Context(), newRequest(t, "masters", certificatesv1.KubeAPIServerClientSignerName, pkix.Name{CommonName: "x", Organization: []string{"system:masters"}}), metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("a certificate of system:masters: %v, want forbidden", err)
+	}
+}

@@ -1,0 +1,40 @@
+package certificates
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+)
+
+// How long requests are kept, as kube-controller-manager does.
+const (
+	keepDecided = time.Hour
+	keepPending = 24 * time.Hour
+)
+
+// expiresIn returns the time until a request is removed. It is not positive if it is due.
+func (c *controller) expiresIn(r *certificatesv1.CertificateSigningRequest) time.Duration {
+	now := c.now()
+	until := r.CreationTimestamp.Add(keepPending)
+	for i := range r.Status.Conditions {
+		s := &r.Status.Conditions[i]
+		switch s.Type {
+		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			until = s.LastUpdateTime.Add(keepDecided)
+		case certificatesv1.CertificateApproved:
+			if len(r.Status.Certificate) > 0 {
+				until = s.LastUpdateTime.Add(keepDecided)
+			} else {
+				until = s.LastUpdateTime.Add(keepPending)
+			}
+		}
+	}
+	if block, _ := pem.Decode(r.Status.Certificate); block != nil {
+		if cert, err := x509.ParseCertificate(block.Bytes); err == nil && cert.NotAfter.Before(until) {
+			until = cert.NotAfter
+		}
+	}
+	return until.Sub(now)
+}

@@ -1,0 +1,183 @@
+package certificates
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"net"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+type fakeSigner struct{ ttl time.Duration }
+
+func (s *fakeSigner) SignRequest(_ *x509.CertificateRequest, _ []x509.ExtKeyUsage, _ x509.KeyUsage, ttl time.Duration) ([]byte, error) {
+	s.ttl = ttl
+	return []byte("certificate"), nil
+}
+
+// request returns a request of a node for itself.
+func request(t *testing.T, signer string, usage certificatesv1.KeyUsage, change func(*x509.CertificateRequest)) *certificatesv1.CertificateSigningRequest {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:n1", Organization: []string{"system:nodes"}}}
+	if change != nil {
+		change(template)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, template, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: "r", CreationTimestamp: metav1.Now()}, Spec: certificatesv1.CertificateSigningRequestSpec{
+		Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), SignerName: signer,
+		Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage}, Username: "system:node:n1", Groups: []string{"system:nodes", "system:authenticated"},
+	}}
+}
+
+func node(name string, addresses ...string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	for _, a := range addresses {
+		n.Status.Addresses = append(n.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: a})
+	}
+	return n
+}
+
+// reconcile takes steps for the request r until it does not change, and returns it.
+func reconcile(t *testing.T, c *controller, objects ...runtime.Object) *certificatesv1.CertificateSigningRequest {
+	t.Helper()
+	client := fake.NewClientset(objects...)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	requests, nodes, services := factory.Certificates().V1().CertificateSigningRequests(), factory.Core().V1().Nodes(), factory.Core().V1().Services()
+	c.client, c.requests, c.nodes, c.services = client, requests.Lister(), nodes.Lister(), services.Lister()
+	if c.now == nil {
+		c.now = time.Now
+	}
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *corev1.Node:
+			_ = nodes.Informer().GetIndexer().Add(o)
+		case *corev1.Service:
+			_ = services.Informer().GetIndexer().Add(o)
+		case *certificatesv1.CertificateSigningRequest:
+			_ = requests.Informer().GetIndexer().Add(o)
+		}
+	}
+	for range 3 {
+		if _, err := c.reconcile(t.Context(), "r"); err != nil {
+			t.Fatal(err)
+		}
+		now, err := client.CertificatesV1().CertificateSigningRequests().Get(t.Context(), "r", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = requests.Informer().GetIndexer().Update(now)
+	}
+	now, _ := requests.Lister().Get("r")
+	return now
+}
+
+func TestApproval(t *testing.T) {
+	const client, serving = certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName
+	names := func(dns []string, ips ...string) func(*x509.CertificateRequest) {
+		return func(r *x509.CertificateRequest) {
+			r.DNSNames = dns
+			for _, ip := range ips {
+				r.IPAddresses = append(r.IPAddresses, net.ParseIP(ip))
+			}
+		}
+	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.96.0.1"}}}
+	cluster := []runtime.Object{node("n1", "192.0.2.1", "192.0.2.9", "10.96.0.1"), node("n2", "192.0.2.2", "192.0.2.9"), service}
+	for _, tc := range []struct {
+		name   string
+		signer string
+		usage  certificatesv1.KeyUsage
+		change func(*x509.CertificateRequest)
+		user   string
+		issued bool
+	}{
+		{"a node for itself", client, certificatesv1.UsageClientAuth, nil, "system:node:n1", true},
+		{"a node for another node", client, certificatesv1.UsageClientAuth, nil, "system:node:n2", false},
+		{"a user", client, certificatesv1.UsageClientAuth, nil, "jane", false},
+		{"another organization", client, certificatesv1.UsageClientAuth, func(r *x509.CertificateRequest) { r.Subject.Organization = []string{"system:masters"} }, "system:node:n1", false},
+		{"a client certificate for a server", client, certificatesv1.UsageServerAuth, nil, "system:node:n1", false},
+		{"a client certificate with names", client, certificatesv1.UsageClientAuth, names([]string{"n1"}), "system:node:n1", false},
+		{"another signer", certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageClientAuth, nil, "system:node:n1", false},
+		{"own names", serving, certificatesv1.UsageServerAuth, names([]string{"n1"}, "192.0.2.1"), "system:node:n1", true},
+		{"no names", serving, certificatesv1.UsageServerAuth, nil, "system:node:n1", false},
+		{"the name of another node", serving, certificatesv1.UsageServerAuth, names([]string{"n2"}), "system:node:n1", false},
+		{"the address of another node", serving, certificatesv1.UsageServerAuth, names(nil, "192.0.2.2"), "system:node:n1", false},
+		{"an address that two nodes claim", serving, certificatesv1.UsageServerAuth, names(nil, "192.0.2.9"), "system:node:n1", false},
+		{"the address of the API server", serving, certificatesv1.UsageServerAuth, names(nil, "10.96.0.1"), "system:node:n1", false},
+		{"the name of the API server", serving, certificatesv1.UsageServerAuth, names([]string{"kubernetes.default.svc"}), "system:node:n1", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := request(t, tc.signer, tc.usage, tc.change)
+			r.Spec.Username = tc.user
+			if got := reconcile(t, &controller{signer: &fakeSigner{}}, append(cluster, r)...); (len(got.Status.Certificate) > 0) != tc.issued {
+				t.Errorf("issued is %v, want %v; conditions %v", len(got.Status.Certificate) > 0, tc.issued, got.Status.Conditions)
+			}
+		})
+	}
+}
+
+// A request that a user approves is signed only if its signer accepts it.
+func TestSigningOfApprovedRequests(t *testing.T) {
+	approve := func(r *certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequest {
+		r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, LastUpdateTime: metav1.Now()}}
+		return r
+	}
+	seconds := int32(3600)
+	user := approve(request(t, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageClientAuth, func(r *x509.CertificateRequest) { r.Subject = pkix.Name{CommonName: "jane"} }))
+	user.Spec.ExpirationSeconds = &seconds
+	signer := &fakeSigner{}
+	if got := reconcile(t, &controller{signer: signer}, user); len(got.Status.Certificate) == 0 || signer.ttl != time.Hour {
+		t.Errorf("certificate %q for %v, want one for an hour", got.Status.Certificate, signer.ttl)
+	}
+	bad := approve(request(t, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.UsageServerAuth, nil))
+	if got := reconcile(t, &controller{signer: signer}, bad); condition(got, certificatesv1.CertificateFailed) == nil || len(got.Status.Certificate) > 0 {
+		t.Errorf("a request with other usages: %+v, want Failed", got.Status)
+	}
+	other := approve(request(t, "example.com/signer", certificatesv1.UsageServerAuth, nil))
+	if got := reconcile(t, &controller{signer: signer}, other); len(got.Status.Certificate) > 0 || len(got.Status.Conditions) != 1 {
+		t.Errorf("a request of another signer: %+v", got.Status)
+	}
+}
+
+func TestRemoval(t *testing.T) {
+	start := time.Now()
+	at := func(d time.Duration) func() time.Time { return func() time.Time { return start.Add(d) } }
+	pending := request(t, "example.com/signer", certificatesv1.UsageServerAuth, nil)
+	denied := pending.DeepCopy()
+	denied.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateDenied, Status: corev1.ConditionTrue, LastUpdateTime: metav1.NewTime(start)}}
+	issued := denied.DeepCopy()
+	issued.Status.Conditions[0].Type, issued.Status.Certificate = certificatesv1.CertificateApproved, []byte("c")
+	for name, tc := range map[string]struct {
+		r    *certificatesv1.CertificateSigningRequest
+		keep time.Duration
+	}{"pending": {pending, 24 * time.Hour}, "denied": {denied, time.Hour}, "issued": {issued, time.Hour}} {
+		if reconcile(t, &controller{now: at(tc.keep - time.Minute)}, tc.r) == nil {
+			t.Errorf("%s: removed before %v", name, tc.keep)
+		}
+		if reconcile(t, &controller{now: at(tc.keep + time.Minute)}, tc.r) != nil {
+			t.Errorf("%s: kept after %v", name, tc.keep)
+		}
+	}
+}
