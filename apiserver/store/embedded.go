@@ -68,6 +68,7 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 		_ = lock.Close()
 	})
 	b.spaceError = d.spaceError
+	b.reportSize(func(context.Context) (int64, error) { return d.server.Backend().Size(), nil })
 	return b, nil
 }
 
