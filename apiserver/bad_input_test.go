@@ -79,7 +79,7 @@ var badDefinitions = map[string]badInput{
 	"printer column":        {"    served: true", "    additionalPrinterColumns: [{name: a, type: text, jsonPath: .x}]\n    served: true", "additionalPrinterColumns[0].type: Invalid value"},
 	"selectable field":      {"    served: true", "    selectableFields: [{jsonPath: .spec.size}]\n    served: true", "selectableFields[0].jsonPath: Invalid value"},
 	"scale without path":    {"    served: true", "    subresources: {scale: {statusReplicasPath: .status.n}}\n    served: true", "specReplicasPath: Required value"},
-	"conversion by nobody":  {"  scope:", "  conversion: {strategy: Webhook}\n  scope:", "spec.conversion.webhookClientConfig: Required value"},
+	"webhook of no address": {"  scope:", "  conversion: {strategy: Webhook}\n  scope:", "spec.conversion.webhookClientConfig: Required value"},
 	"preserveUnknownFields": {"  scope:", "  preserveUnknownFields: true\n  scope:", "spec.preserveUnknownFields: Invalid value: true: cannot set to true"},
 }
 
