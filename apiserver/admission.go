@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/metrics"
 	"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 
@@ -41,6 +42,10 @@ func configureAdmission(c *genericapiserver.Config, o Options, d *dynamicAdmissi
 	if err != nil {
 		return err
 	}
-	c.AdmissionControl, err = registered.NewFromPlugins(names, config, d.inits, nil)
-	return err
+	chain, err := registered.NewFromPlugins(names, config, d.inits, admission.DecoratorFunc(metrics.WithControllerMetrics))
+	if err != nil {
+		return err
+	}
+	c.AdmissionControl = metrics.WithStepMetrics(chain)
+	return nil
 }

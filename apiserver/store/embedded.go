@@ -83,6 +83,7 @@ func openLocked(ctx context.Context, dir string, quota int64, measure func(strin
 		unlock()
 	})
 	b.spaceError = func() error { return errors.Join(d.spaceError(), guard.check()) }
+	b.reportSize(func(context.Context) (int64, error) { return d.server.Backend().Size(), nil })
 	return b, nil
 }
 

@@ -54,5 +54,13 @@ func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 		return nil, fmt.Errorf("etcd at %s does not respond (--etcd-servers): %w", strings.Join(at.Servers, ","), err)
 	}
 	feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
-	return newBackend(client, func() clientv3.Watcher { return clientv3.NewWatcher(client) }, nil, func() {}), nil
+	b := newBackend(client, func() clientv3.Watcher { return clientv3.NewWatcher(client) }, nil, func() {})
+	b.reportSize(func(ctx context.Context) (int64, error) {
+		status, err := client.Status(ctx, at.Servers[0])
+		if err != nil {
+			return 0, err
+		}
+		return status.DbSize, nil
+	})
+	return b, nil
 }

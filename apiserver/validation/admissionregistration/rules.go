@@ -66,6 +66,10 @@ func resources(list []string, path *field.Path) (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(at, name, "if '*/"+subresource+"' is present, must not specify '"+name+"'"))
 		}
 	}
+	covered := func(name string) bool { return name != "*" && !strings.Contains(name, "/") }
+	if slices.Contains(list, "*") && slices.ContainsFunc(list, covered) {
+		errs = append(errs, field.Invalid(path, list, "if '*' is present, must not specify other resources without subresources"))
+	}
 	return errs
 }
 

@@ -1,0 +1,27 @@
+package store
+
+import (
+	"context"
+
+	etcdmetrics "k8s.io/apiserver/pkg/storage/etcd3/metrics"
+)
+
+// sizeMonitor returns the size of etcd's database.
+type sizeMonitor func(ctx context.Context) (int64, error)
+
+// Monitor implements the library's monitor.
+func (f sizeMonitor) Monitor(ctx context.Context) (etcdmetrics.StorageMetrics, error) {
+	size, err := f(ctx)
+	return etcdmetrics.StorageMetrics{Size: size}, err
+}
+
+// Close does nothing: the backend owns the client.
+func (sizeMonitor) Close() error { return nil }
+
+// reportSize makes the metric apiserver_storage_size_bytes of this process report the size until the backend closes.
+func (b *Backend) reportSize(size sizeMonitor) {
+	etcdmetrics.SetStorageMonitorGetter(func() ([]etcdmetrics.Monitor, error) { return []etcdmetrics.Monitor{size}, nil })
+	b.closers = append([]func(){func() {
+		etcdmetrics.SetStorageMonitorGetter(func() ([]etcdmetrics.Monitor, error) { return nil, nil })
+	}}, b.closers...)
+}
