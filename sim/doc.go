@@ -9,7 +9,7 @@
 //	faults                      injected faults, by rule or at random
 //	observers, models           commits, notices and violations; converted pods
 //
-// The world does not know any actor. Actors are in subpackages, and package cluster puts them
+// The world depends on no actor. Actors are in subpackages, and package cluster puts them
 // together. An actor has only the objects that its own watches delivered. It loses its state when
 // it is killed, and restarts from a list. It reports what commits do not show with Notify, to which
 // the invariants and the statistics listen.

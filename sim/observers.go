@@ -14,7 +14,7 @@ func (w *World) OnCommit(f func(store.Change)) { w.onCommit = append(w.onCommit,
 // OnNotice adds an observer of what actors report with Notify.
 func (w *World) OnNotice(f func(notice any)) { w.onNotice = append(w.onNotice, f) }
 
-// Notify passes a notice to the observers. A notice tells what cannot be derived from commits, for
+// Notify passes a notice to the observers. A notice reports what cannot be derived from commits, for
 // example why an actor wrote. The package of the actor defines its type.
 func (w *World) Notify(notice any) {
 	for _, f := range w.onNotice {

@@ -82,7 +82,7 @@ func (o *Replacer) Replace(_ store.Kind, list []store.Object) {
 	}
 }
 
-// Kill implements sim.Actor. The actor knows what it has replaced after a restart.
+// Kill implements sim.Actor. The actor keeps the list of replaced pods.
 func (o *Replacer) Kill(d time.Duration) {
 	o.reflector.Stop()
 	o.w.After(d, o.reflector.Start)

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Scheduler is what the descheduler knows of the scheduler.
+// Scheduler is the configuration of the scheduler that the descheduler uses.
 type Scheduler struct {
 	Profiles     []*framework.Profile
 	TieBreakSeed uint64
