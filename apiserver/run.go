@@ -139,6 +139,7 @@ func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
 		}
 		if err == nil {
 			go s.endpoints.run(hook)
+			go runDefaultServiceCIDR(hook, s.client, s.options.ServiceClusterIPRange)
 			return nil
 		}
 		select {
