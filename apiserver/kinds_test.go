@@ -1,7 +1,14 @@
 package apiserver_test
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -67,8 +74,23 @@ var content = map[string]string{
 	"IPAddress":                        `{"metadata":{"name":"10.1.0.1"},"spec":{"parentRef":{"resource":"services","namespace":"default","name":"s"}}}`,
 	"VolumeAttributesClass":            `{"driverName":"example.com","parameters":{"a":"b"}}`,
 	"HorizontalPodAutoscaler":          `{"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"d"}}}`,
+	"CertificateSigningRequest":        certificateRequest(),
 	"LimitRange":                       `{"spec":{"limits":[]}}`,
 	"ResourceQuota":                    `{"spec":{"hard":{"pods":"100"}}}`,
+}
+
+// certificateRequest returns the content of a CertificateSigningRequest.
+func certificateRequest() string {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "u"}}, key)
+	if err != nil {
+		panic(err)
+	}
+	request := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
+	return fmt.Sprintf(`{"spec":{"signerName":"example.com/s","usages":["client auth"],"request":%q}}`, base64.StdEncoding.EncodeToString(request))
 }
 
 // own has the content of kinds whose name exists in several groups.

@@ -21,8 +21,11 @@ func snapshotCommand() *cobra.Command {
 		Short: "Save, restore and check snapshots of the store",
 		Long: `Saves the objects of a cluster to a file, and creates the store of a data
 directory from one. The files have etcd's format: etcdctl and etcdutl read and
-write them, too. They do not contain the certificate authority (DIR/pki), without
-which service account tokens and client certificates become invalid.`,
+write them, too. They do not contain the certificate authority (DIR/pki).
+Without it service account tokens and client certificates become invalid.`,
+		Example: `  berth snapshot save backup.db
+  berth snapshot restore backup.db --data-dir ./data
+  berth snapshot status backup.db -o json`,
 	}
 	cmd.AddCommand(snapshotSaveCommand(), snapshotRestoreCommand(), snapshotStatusCommand())
 	return cmd
@@ -34,8 +37,8 @@ func snapshotSaveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "save FILE",
 		Short: "Save a snapshot of a running or stopped server",
-		Long: `Saves a snapshot of the running server of the kubeconfig, or with --data-dir of a
-server that does not run, and verifies it. FILE appears when it is complete.
+		Long: `Saves a snapshot of the running server of the kubeconfig, or with --data-dir of
+a server that does not run, and verifies it. FILE appears when it is complete.
 The user must be in group system:masters, or have a role with the verb get for
 the non-resource URL ` + apiserver.SnapshotPath + `.`,
 		Example: `  berth snapshot save backup.db
