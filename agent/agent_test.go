@@ -11,7 +11,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent"
@@ -162,17 +164,24 @@ func TestInvalidNodeManifests(t *testing.T) {
 	}
 }
 
-// TestRegisteredByOthers: the agent serves a node that exists, and does not create one.
+// TestRegisteredByOthers: the agent serves a node that exists if it must not, or may not, create it.
 func TestRegisteredByOthers(t *testing.T) {
-	for _, exists := range []bool{true, false} {
+	for name, tc := range map[string]struct{ exists, byOthers bool }{
+		"exists":                            {true, true},
+		"does not exist":                    {false, true},
+		"exists, and creating is forbidden": {true, false},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			api, n := fake.NewClientset(), agent.NewNode("n", resource.MustParse("8"), resource.MustParse("16Gi"))
-			if exists {
+			if tc.exists {
 				if _, err := api.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			a, err := agent.New(agent.Options{Client: api, Nodes: []*corev1.Node{n}, RegisteredByOthers: true, Log: klog.Background(),
+			api.PrependReactor("create", "nodes", func(clienttesting.Action) (bool, k8sruntime.Object, error) {
+				return true, nil, apierrors.NewForbidden(corev1.Resource("nodes"), "n", nil)
+			})
+			a, err := agent.New(agent.Options{Client: api, Nodes: []*corev1.Node{n}, RegisteredByOthers: tc.byOthers, Log: klog.Background(),
 				Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) }})
 			if err != nil {
 				t.Fatal(err)
@@ -183,8 +192,8 @@ func TestRegisteredByOthers(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
 			got, err := api.CoreV1().Nodes().Get(t.Context(), "n", metav1.GetOptions{})
-			if exists != (err == nil && len(got.Status.Conditions) > 0) {
-				t.Errorf("exists before: %v; after: %v, %v", exists, got, err)
+			if tc.exists != (err == nil && len(got.Status.Conditions) > 0) {
+				t.Errorf("%s: %v, %v", name, got, err)
 			}
 			cancel()
 			if err := <-done; err != nil {

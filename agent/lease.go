@@ -7,7 +7,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
@@ -62,13 +61,11 @@ func (a *Agent) renewLease(ctx context.Context, n *node) error {
 			n.lease = created
 			return nil
 		}
-		if !apierrors.IsAlreadyExists(err) {
+		have, getErr := leases.Get(ctx, n.manifest.Name, metav1.GetOptions{})
+		if getErr != nil {
 			return err
 		}
-		if n.lease, err = leases.Get(ctx, n.manifest.Name, metav1.GetOptions{}); err != nil {
-			n.lease = nil
-			return err
-		}
+		n.lease = have
 	}
 	next := n.lease.DeepCopy()
 	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.manifest.Name, ptr.To(metav1.NowMicro())

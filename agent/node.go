@@ -175,16 +175,18 @@ func (a *Agent) getOrCreate(ctx context.Context, n *node, want *corev1.Node) (*c
 		}
 	}
 	_, err := nodes.Create(ctx, want, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
+	if err != nil { // it exists, and perhaps the agent may not create nodes
+		have, getErr := nodes.Get(ctx, want.Name, metav1.GetOptions{})
+		if getErr != nil {
+			return nil, err
+		}
 		n.registered.Store(true)
-		return nodes.Get(ctx, want.Name, metav1.GetOptions{})
+		return have, nil
 	}
-	if err == nil {
-		n.registered.Store(true)
-		n.conditionsRestored.Store(true) // a new node has no conditions to restore
-		a.recordStatusChanges(n, nil, &want.Status)
-	}
-	return nil, err
+	n.registered.Store(true)
+	n.conditionsRestored.Store(true) // a new node has no conditions to restore
+	a.recordStatusChanges(n, nil, &want.Status)
+	return nil, nil
 }
 
 // metadataPatch returns a merge patch with the labels and annotations of want that differ in have,
