@@ -55,6 +55,29 @@ func startAgent(t *testing.T, api *fake.Clientset, change func(*agent.Options)) 
 	}
 }
 
+// TestEvictionTime checks that DisruptionTarget has the time of the eviction, not of the status write.
+func TestEvictionTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(pod("p", func(*corev1.Pod) {}))
+		a, stop := startAgent(t, api, func(*agent.Options) {})
+		defer stop()
+		waitBriefly()
+		evicted := metav1.NewTime(time.Now().Add(-3 * time.Second).Truncate(time.Second))
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Message: "The node was low on resource: memory. ", Immediate: true,
+			Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, LastTransitionTime: evicted}})
+		waitBriefly()
+		for _, c := range get(t, api, "p").Status.Conditions {
+			if c.Type == corev1.DisruptionTarget {
+				if !c.LastTransitionTime.Equal(&evicted) {
+					t.Errorf("transition time %v, want %v", c.LastTransitionTime, evicted)
+				}
+				return
+			}
+		}
+		t.Error("no condition DisruptionTarget")
+	})
+}
+
 func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "20"} }))

@@ -27,7 +27,13 @@ func generateStatus(p *pod) corev1.PodStatus {
 	}
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
 	if p.condition != nil && (p.lifecycle.Failure() != nil || p.announceCondition && p.lifecycle.Terminating()) {
-		setPodCondition(&out, *p.condition, p.object.Generation, now)
+		// The status of a loaded node may be late. The scheduler compares the time of the eviction with that of the node's
+		// conditions.
+		evicted := now
+		if t := p.condition.LastTransitionTime; !t.IsZero() {
+			evicted = metav1.NewTime(t.Truncate(time.Second))
+		}
+		setPodCondition(&out, *p.condition, p.object.Generation, evicted)
 	}
 	if out.StartTime == nil {
 		out.StartTime = &now
