@@ -34,7 +34,7 @@ func TestAdoptedNodes(t *testing.T) {
 		return err
 	})
 	c.mustKubectl("delete", "node", "fake-0")
-	eventually(t, time.Minute, func() error { // pod garbage collection
+	eventually(t, 3*time.Minute, func() error { // pod garbage collection, which first waits 40 s
 		_, err := client.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
 		if err == nil {
 			return fmt.Errorf("pod p of a deleted node exists")

@@ -134,13 +134,18 @@ func (m *machine) pod(name string) *testPod {
 
 // ask connects from a pod, or from the machine if p is nil, and returns the answer.
 func (m *machine) ask(p *testPod, address string) (answer string, err error) {
+	return m.askWithin(p, address, 30*time.Second)
+}
+
+// askWithin is ask with a timeout of the connection.
+func (m *machine) askWithin(p *testPod, address string, timeout time.Duration) (answer string, err error) {
 	f := func() error {
-		c, err := net.DialTimeout("tcp4", address, 500*time.Millisecond)
+		c, err := net.DialTimeout("tcp4", address, timeout)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = c.Close() }()
-		_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(30 * time.Second))
 		text, err := io.ReadAll(c)
 		answer = string(text)
 		return err

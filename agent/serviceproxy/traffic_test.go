@@ -64,7 +64,7 @@ func (m *machine) refused(p *testPod, address string) {
 // dropped expects that a connection gets no answer.
 func (m *machine) dropped(p *testPod, address string) {
 	m.t.Helper()
-	if text, err := m.ask(p, address); err == nil || !strings.Contains(err.Error(), "timeout") {
+	if text, err := m.askWithin(p, address, 500*time.Millisecond); err == nil || !strings.Contains(err.Error(), "timeout") {
 		m.t.Errorf("%s: %q, %v, want no answer", address, text, err)
 	}
 }
