@@ -30,12 +30,12 @@ type process struct {
 }
 
 // watchProcess takes ownership of a pidfd, which must have PIDFD_NONBLOCK or belong to a child.
-func watchProcess(pid, fd int, own bool) (*process, error) {
+func watchProcess(pid, fd int, child bool) (*process, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		_ = unix.Close(fd)
 		return nil, err
 	}
-	p := &process{pid: pid, child: own, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid)), exited: make(chan struct{})}
+	p := &process{pid: pid, child: child, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid)), exited: make(chan struct{})}
 	conn, err := p.file.SyscallConn()
 	if err != nil {
 		return nil, err

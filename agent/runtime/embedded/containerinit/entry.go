@@ -48,8 +48,8 @@ func init() {
 	}
 	err := dispatch(do)
 	code := 128
-	if own, ok := err.(*startError); ok {
-		code = own.code
+	if start, ok := err.(*startError); ok {
+		code = start.code
 	}
 	_, _ = syscall.Write(ReportFD, []byte(strconv.Itoa(code)+" "+err.Error()))
 	os.Exit(code)
