@@ -95,15 +95,15 @@ func nodeCanResize(pod *corev1.Pod) bool {
 
 func (u *updateValidator) sameOrder(path *field.Path) bool {
 	same := true
-	check := func(now, before []corev1.Container, own *field.Path) {
+	check := func(now, before []corev1.Container, fldPath *field.Path) {
 		if len(now) != len(before) {
-			u.forbidden(own, "containers may not be added or removed on resize")
+			u.forbidden(fldPath, "containers may not be added or removed on resize")
 			same = false
 			return
 		}
 		for i := range now {
 			if now[i].Name != before[i].Name {
-				u.forbidden(own.Index(i).Child("name"), "containers may not be renamed or reordered on resize")
+				u.forbidden(fldPath.Index(i).Child("name"), "containers may not be renamed or reordered on resize")
 				same = false
 			}
 		}
@@ -115,12 +115,12 @@ func (u *updateValidator) sameOrder(path *field.Path) bool {
 
 // resourcesNotRemoved rejects the removal of requests and limits.
 func (u *updateValidator) resourcesNotRemoved(path *field.Path) {
-	check := func(now, before *corev1.ResourceRequirements, own *field.Path) {
+	check := func(now, before *corev1.ResourceRequirements, fldPath *field.Path) {
 		if removesResource(now.Requests, before.Requests) {
-			u.forbidden(own.Child("requests"), "resource requests cannot be removed")
+			u.forbidden(fldPath.Child("requests"), "resource requests cannot be removed")
 		}
 		if removesResource(now.Limits, before.Limits) {
-			u.forbidden(own.Child("limits"), "resource limits cannot be removed")
+			u.forbidden(fldPath.Child("limits"), "resource limits cannot be removed")
 		}
 	}
 	for i := range u.new.Spec.InitContainers {
