@@ -122,10 +122,10 @@ func TestHardThresholdShortensSoftGracePeriod(t *testing.T) {
 }
 
 func TestNegativeGrace(t *testing.T) {
-	own := int64(45)
+	grace := int64(45)
 	for on, want := range map[bool]int64{true: 45, false: 0} {
 		m := New(Config{MaxPodGrace: -1, Options: Options{NegativeGraceIsPods: on}})
-		if got := m.gracePeriod(&Threshold{Grace: time.Second}, &Pod{EvictionSpec: &EvictionSpec{Grace: &own}}); got != want {
+		if got := m.gracePeriod(&Threshold{Grace: time.Second}, &Pod{EvictionSpec: &EvictionSpec{Grace: &grace}}); got != want {
 			t.Errorf("NegativeGraceIsPods %v: %d s, want %d", on, got, want)
 		}
 	}

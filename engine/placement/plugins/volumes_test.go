@@ -83,9 +83,9 @@ func TestVolumeBindingMatchesFreeVolumes(t *testing.T) {
 	taken := local("b", "n1", 6)
 	taken.Claim = model.ClaimRef{Namespace: "default", Name: "other"}
 	f("reserved for another", "n1 "+none+"; n2 "+none, local("a", "n1", 10), taken)
-	mine := local("b", "n2", 6)
-	mine.Claim = model.ClaimRef{Namespace: "default", Name: "d"}
-	f("reserved for this one, elsewhere", "n1 "+none+"; n2 "+none, local("a", "n1", 10), local("x", "n1", 6), mine)
+	reserved := local("b", "n2", 6)
+	reserved.Claim = model.ClaimRef{Namespace: "default", Name: "d"}
+	f("reserved for this one, elsewhere", "n1 "+none+"; n2 "+none, local("a", "n1", 10), local("x", "n1", 6), reserved)
 	block := local("b", "n1", 6)
 	block.Block = true
 	f("another mode", "n1 "+none+"; n2 "+none, local("a", "n1", 10), block)
