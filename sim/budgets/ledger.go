@@ -82,7 +82,7 @@ func (l *Ledger) Refund(list []Debit) {
 			entries := maps.Clone(b.Status.DisruptedPods)
 			given := int32(0)
 			for i, name := range d.Names {
-				if _, there := entries[name]; there && int32(i) < d.Paid {
+				if _, exists := entries[name]; exists && int32(i) < d.Paid {
 					given++
 				}
 				delete(entries, name)
@@ -100,7 +100,7 @@ func (l *Ledger) Overrule(p *corev1.Pod) (out []enginedisplacement.Entry, err er
 	for _, key := range l.BudgetsOf(p) {
 		err := l.w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{}, func(o store.Object) error {
 			b, ok := o.(*policyv1.PodDisruptionBudget)
-			if _, there := b.Status.DisruptedPods[p.Name]; !ok || there {
+			if _, exists := b.Status.DisruptedPods[p.Name]; !ok || exists {
 				return store.ErrUnchanged
 			}
 			entry := enginedisplacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed, Overruled: b.Status.DisruptionsAllowed <= 0}

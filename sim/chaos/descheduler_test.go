@@ -45,23 +45,23 @@ func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") != "" {
 		pods, during, seeds = 1000, 10*time.Minute, 10
 	}
-	for _, way := range []struct {
+	for _, mode := range []struct {
 		name               string
 		compatible, unheld bool
 	}{{"planned, held", false, false}, {"planned, not held", false, true}, {"compatible", true, false}} {
 		for seed := int64(1); seed <= seeds; seed++ {
-			s := Experiment{Seed: seed, Pods: pods, Duration: during, HalfWithoutBudgets: true, Options: withDescheduler(t, way.compatible, way.unheld)}
+			s := Experiment{Seed: seed, Pods: pods, Duration: during, HalfWithoutBudgets: true, Options: withDescheduler(t, mode.compatible, mode.unheld)}
 			w, err := s.Run()
 			if err != nil {
 				t.Fatal(err)
 			}
 			c := w.Counts()
-			fmt.Printf("soak: %s, seed %d: the descheduler moved %d of %d displaced pods, %d were refused by budgets\n", way.name, seed, c.Descheduled, c.Displacements(), c.Refused)
+			fmt.Printf("soak: %s, seed %d: the descheduler moved %d of %d displaced pods, %d were refused by budgets\n", mode.name, seed, c.Descheduled, c.Displacements(), c.Refused)
 			if err := w.Violation(); err != nil {
-				t.Errorf("%s, seed %d: %v", way.name, seed, err)
+				t.Errorf("%s, seed %d: %v", mode.name, seed, err)
 			}
 			if c.Descheduled == 0 {
-				t.Errorf("%s, seed %d: the descheduler moved nothing", way.name, seed)
+				t.Errorf("%s, seed %d: the descheduler moved nothing", mode.name, seed)
 			}
 		}
 	}

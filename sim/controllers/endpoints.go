@@ -91,13 +91,13 @@ func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
 		done(0, nil)
 		return
 	}
-	var mine []*discoveryv1.EndpointSlice
+	var slices []*discoveryv1.EndpointSlice
 	for _, k := range e.Keys(store.EndpointSlices) {
 		if o, ok := e.Cached(store.EndpointSlices)[k].(*discoveryv1.EndpointSlice); ok && e.affects(key, store.EndpointSlices, o) {
-			mine = append(mine, o)
+			slices = append(slices, o)
 		}
 	}
-	if e.tracker.StaleSlices(s, mine) {
+	if e.tracker.StaleSlices(s, slices) {
 		done(20*time.Millisecond, nil)
 		return
 	}
@@ -108,7 +108,7 @@ func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
 		}
 	}
 	e.Request("slices", key, func() error {
-		err := e.reconciler.Reconcile(klog.Logger{}, s, pods, mine, e.w.Now())
+		err := e.reconciler.Reconcile(klog.Logger{}, s, pods, slices, e.w.Now())
 		e.logCounts(s)
 		return err
 	}, func(err error) { done(0, err) })

@@ -43,17 +43,17 @@ func (v *Converter) OnChange(in []Input, c store.Change) []Input {
 
 // OnReplace appends the events of a list.
 func (v *Converter) OnReplace(in []Input, k store.Kind, list []store.Object) []Input {
-	there := make(map[string]bool, len(list))
+	listed := make(map[string]bool, len(list))
 	for _, o := range list {
 		if !store.Finished(o) {
 			in = v.upsert(in, k, o)
-			there[store.KeyOf(o)] = true
+			listed[store.KeyOf(o)] = true
 		}
 		in = v.addNodeEviction(in, o)
 	}
 	var gone []string
 	for key := range v.knownUIDs[k] {
-		if !there[key] {
+		if !listed[key] {
 			gone = append(gone, key)
 		}
 	}

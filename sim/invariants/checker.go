@@ -142,7 +142,7 @@ func (a *Checker) checkBind(n scheduler.BindSent) {
 	p := a.w.API().Pod(n.Pod.Key())
 	gone := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer
 	for _, other := range a.scheduler.OpenBinds(n.Pod.UID) {
-		if _, there := a.w.API().Get(store.Nodes, other); other != n.Node && there && !gone {
+		if _, exists := a.w.API().Get(store.Nodes, other); other != n.Node && exists && !gone {
 			a.w.Fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod.Key(), n.Node, other))
 		}
 	}
