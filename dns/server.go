@@ -84,8 +84,8 @@ func NewServer(ctx context.Context, o Options) (*Server, error) {
 	return &Server{&handler{
 		zone: &zone{store: s, domain: dns.Fqdn(strings.ToLower(o.Domain))},
 		forward: &forwarder{file: o.ResolvConf, port: "53", log: o.Log, isOwn: func(at netip.AddrPort) bool {
-			for _, own := range o.Own {
-				if own == at.Addr() {
+			for _, address := range o.Own {
+				if address == at.Addr() {
 					return true
 				}
 			}

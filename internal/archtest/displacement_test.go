@@ -52,9 +52,9 @@ func TestOnlyExecutorDisplacesPods(t *testing.T) {
 		}
 	}
 	for _, call := range displacementCalls {
-		for component, why := range call.may {
+		for component, reason := range call.may {
 			if !used[call.what+component] {
-				t.Errorf("%s no longer %s (%s): take it out of the list", component, call.what, why)
+				t.Errorf("%s no longer %s (%s): take it out of the list", component, call.what, reason)
 			}
 		}
 	}
