@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/sim/cluster"
 )
 
-// restless returns a policy that always proposes evictions.
-func restless(t *testing.T) config.Descheduler {
+// alwaysEvicting returns a policy that always proposes evictions.
+func alwaysEvicting(t *testing.T) config.Descheduler {
 	t.Helper()
 	docs, err := config.Documents([]string{"testdata/restless.yaml"})
 	if err != nil {
@@ -30,10 +30,10 @@ func restless(t *testing.T) config.Descheduler {
 }
 
 // withDescheduler adds a descheduler.
-func withDescheduler(t *testing.T, compatible, unheld bool) cluster.Options {
+func withDescheduler(t *testing.T, compatible, withoutHolds bool) cluster.Options {
 	o := options(t)
-	o.Descheduler = &descheduler.Options{Policy: restless(t).Policy, Compatible: compatible, WithoutHolds: unheld, InitialDelay: warmup, Interval: 10 * time.Second}
-	o.IgnoreHolds = unheld
+	o.Descheduler = &descheduler.Options{Policy: alwaysEvicting(t).Policy, Compatible: compatible, WithoutHolds: withoutHolds, InitialDelay: warmup, Interval: 10 * time.Second}
+	o.IgnoreHolds = withoutHolds
 	return o
 }
 
@@ -46,11 +46,11 @@ func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 		pods, during, seeds = 1000, 10*time.Minute, 10
 	}
 	for _, mode := range []struct {
-		name               string
-		compatible, unheld bool
-	}{{"planned, held", false, false}, {"planned, not held", false, true}, {"compatible", true, false}} {
+		name                     string
+		compatible, withoutHolds bool
+	}{{"planned, with Holds", false, false}, {"planned, without Holds", false, true}, {"compatible", true, false}} {
 		for seed := int64(1); seed <= seeds; seed++ {
-			s := Experiment{Seed: seed, Pods: pods, Duration: during, HalfWithoutBudgets: true, Options: withDescheduler(t, mode.compatible, mode.unheld)}
+			s := Experiment{Seed: seed, Pods: pods, Duration: during, HalfWithoutBudgets: true, Options: withDescheduler(t, mode.compatible, mode.withoutHolds)}
 			w, err := s.Run()
 			if err != nil {
 				t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// ways are those of kubernetes#94245: what keeps an owner's pods on a node that rejects them, and
-// the number of pods that upstream's backoff allows in a given time.
-var ways = map[string]struct {
+// pinnedOwners are the cases of kubernetes#94245: owners whose pods can run only on a node that
+// rejects them, and the number of pods that upstream's backoff allows in a given time.
+var pinnedOwners = map[string]struct {
 	owner    string
 	upstream func(t time.Duration) float64
 }{
@@ -42,7 +42,7 @@ func doublingTo15Minutes(t time.Duration) (n float64) {
 // few pods in the first hour, and at most one in ten minutes afterwards.
 func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 	const cluster = "node n1 cpu=4 labels=disk=big\nnode n2 cpu=4\n%s\n%s\nat 1m condition n1 DiskPressure=True\nat 1m delete pod web-1\n"
-	for name, tc := range ways {
+	for name, tc := range pinnedOwners {
 		t.Run(name, func(t *testing.T) {
 			made := pods(t, fmt.Sprintf(cluster, "", tc.owner))
 			naive := pods(t, fmt.Sprintf(cluster, "option noholds nopause latency=150ms lag=250ms", tc.owner)+"at 3m condition n1 DiskPressure=False\n")

@@ -114,7 +114,7 @@ func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
 	}, func(err error) { done(0, err) })
 }
 
-// withPodIP returns p with an address, as simulated agents report none.
+// withPodIP returns p with an address, because simulated agents report none.
 func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
 	q := *p
 	q.Status.PodIP = fmt.Sprintf("10.0.%d.%d", i/250, 1+i%250)

@@ -68,7 +68,7 @@ const InjectedFailure = "injected failure"
 // Refused is the notice that budgets refused an eviction.
 type Refused struct{}
 
-// Evict sends an eviction request and passes the response to heard unless a fault loses it.
+// Evict sends an eviction request and passes the response to onResponse unless a fault loses it.
 func (s *Server) Evict(e EvictionRequest, onResponse func(EvictionResponse)) {
 	w := s.w
 	r := &eviction{Server: s, request: e, stepsLeft: -1, onResponse: onResponse}

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// compareWithStore compares the scheduler's state with the store. Unless atRest is set, the
+// compareWithStore compares the scheduler's state with the store. Unless idle is set, the
 // scheduler may be ahead: pods may be assumed or being evicted.
 func (a *Checker) compareWithStore(idle bool) {
 	s := a.scheduler

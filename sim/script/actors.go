@@ -55,7 +55,7 @@ func readPodAndNode(p *parser, w *tokens, do func(*run, string, string) error) e
 }
 
 func readKill(p *parser, w *tokens) error {
-	actor, err := w.name("who")
+	actor, err := w.name("the actor")
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,11 @@ func readStart(p *parser, w *tokens) error {
 	return forEachAgent(p, w, "starts", (*agent.Agents).StartAgent)
 }
 
-func readCut(p *parser, w *tokens) error {
+func readPartition(p *parser, w *tokens) error {
 	return forEachAgent(p, w, "is partitioned", (*agent.Agents).Partition)
 }
 
-func readRejoin(p *parser, w *tokens) error {
+func readReconnect(p *parser, w *tokens) error {
 	return forEachAgent(p, w, "is reconnected", (*agent.Agents).Reconnect)
 }
 
@@ -109,7 +109,7 @@ func forEachAgent(p *parser, w *tokens, what string, do func(*agent.Agents, stri
 
 // actorName reads the name of an actor with watches.
 func actorName(w *tokens) (string, error) {
-	actor, err := w.name("who")
+	actor, err := w.name("the actor")
 	if err == nil && !cluster.IsActor(actor) {
 		err = fmt.Errorf("%q: want %s", actor, strings.Join(cluster.Actors(), ", "))
 	}

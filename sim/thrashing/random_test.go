@@ -74,7 +74,7 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 			futile++
 		}
 	}
-	fmt.Printf("soak: %d random clusters, with places held and not: %d pods moved, none came back; in compatible mode some did in %d\n", runs, evicted, futile)
+	fmt.Printf("soak: %d random clusters, with and without Holds: %d pods moved, none returned; in compatible mode pods returned in %d\n", runs, evicted, futile)
 	if evicted < int(runs) {
 		t.Errorf("only %d pods moved", evicted)
 	}
