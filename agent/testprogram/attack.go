@@ -39,7 +39,7 @@ func (a *attackList) String() string { return strings.Join(*a, ",") }
 // ctx ends.
 func (w *worker) runAttack(ctx context.Context, name string) error {
 	if os.Getpid() != 1 {
-		return errors.New("requires a PID namespace of its own, because it attacks all processes that it may signal")
+		return errors.New("requires a private PID namespace, because it attacks all processes that it may signal")
 	}
 	switch name {
 	case "stop":

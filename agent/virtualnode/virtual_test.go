@@ -103,7 +103,7 @@ func TestNodeLimits(t *testing.T) {
 	checkNothingLeft(t, p)
 }
 
-// checkNothingLeft checks that nothing of the pool exists.
+// checkNothingLeft checks that no resource of the pool exists.
 func checkNothingLeft(t *testing.T, p *Pool) {
 	t.Helper()
 	for _, dir := range []string{p.dir, p.runDir(), p.host.Dir("memory", p.cgroup()), p.host.Dir("pids", p.cgroup())} {

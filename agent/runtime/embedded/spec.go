@@ -139,7 +139,7 @@ func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Moun
 	all = append(all, cgroupMounts(host, c.record.Group)...)
 	config := c.record.Config
 	// The writable layer's size does not include these files, so they are read-only. The agent mounts
-	// files of its own there, which it measures.
+	// other files there and measures them.
 	defaults := []containerinit.Mount{{Type: "bind", Source: filepath.Join(sb.dir, "hostname"), Target: "/etc/hostname", Flags: containerinit.ReadOnly},
 		{Type: "bind", Source: filepath.Join(sb.dir, "resolv.conf"), Target: "/etc/resolv.conf", Flags: containerinit.ReadOnly},
 		{Type: "bind", Source: "/etc/hosts", Target: "/etc/hosts", Flags: containerinit.ReadOnly, Optional: true}}

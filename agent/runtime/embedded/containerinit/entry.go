@@ -146,7 +146,7 @@ func runSandbox(s *Spec) error {
 	if err := s.dropPrivileges(0, 0, nil); err != nil {
 		return err
 	}
-	// Wait until the agent has recorded this process. A process without a record must not stay.
+	// Wait until the agent has recorded this process. A process without a record must not remain.
 	var word [1]byte
 	if n, err := syscall.Read(0, word[:]); n != 1 {
 		return &startError{"the agent exited", 128}
