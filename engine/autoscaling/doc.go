@@ -5,7 +5,7 @@
 //	Step(now, history, autoscaler, input)  -> the replicas to set, and why
 //
 // A proposal is current replicas times the ratio of usage to target. Within the tolerance it is the current number. Pods without
-// metrics count as using their target on the way down and nothing on the way up; unready pods count as using nothing on the way up.
+// metrics count as using their target when scaling down and nothing when scaling up. Unready pods count as using nothing when scaling up.
 //
 // Step takes the largest proposal, then applies the stabilization windows, the scaling policies, and the limits.
 //
