@@ -28,7 +28,7 @@ type Options struct {
 	Domain string
 	// ResolvConf names the file with the name servers for other names.
 	ResolvConf string
-	// Own are further addresses of the server: cluster IPs of its Service.
+	// Own are other addresses of the server, such as the cluster IP of its Service. Queries are not forwarded to them.
 	Own []netip.Addr
 	Log klog.Logger
 }

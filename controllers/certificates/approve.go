@@ -24,13 +24,13 @@ func (c *controller) mayApprove(r *certificatesv1.CertificateSigningRequest, req
 	}
 	switch r.Spec.SignerName {
 	case certificatesv1.KubeAPIServerClientKubeletSignerName:
-		return "A node asked for a client certificate for itself.", nil
+		return "A node requested a client certificate for itself.", nil
 	case certificatesv1.KubeletServingSignerName:
 		matches, err := c.hasNames(strings.TrimPrefix(request.Subject.CommonName, nodePrefix), request)
 		if err != nil || !matches {
 			return "", err
 		}
-		return "A node asked for a serving certificate with its own names and addresses.", nil
+		return "A node requested a serving certificate with its own names and addresses.", nil
 	}
 	return "", nil
 }
