@@ -70,7 +70,7 @@ func TestOpenBPacking(t *testing.T) {
 }
 
 // tableCells formats the emptied nodes (and how many of them now have pods that had
-// waited), the evictions, the pods that came back to their node, and the pods left
+// waited), the evictions, the pods that returned to their node, and the pods left
 // waiting.
 func (t *packingResult) tableCells() string {
 	return fmt.Sprintf("%d (%d) / %d / %d / %d", t.Emptied, t.Taken, t.Evicted, t.Returned, t.Pending)

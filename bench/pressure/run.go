@@ -17,7 +17,7 @@ import (
 // watcher is a way to watch a node.
 type watcher struct {
 	name string
-	poll time.Duration // 0 for the loop as it is
+	poll time.Duration // 0: the default polling
 }
 
 // outcome is the result of one run.
