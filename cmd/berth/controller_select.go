@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -90,4 +91,16 @@ func controllerNames() (out []string) {
 }
 
 // isController reports whether a controller has that name.
+// deprecatedControllers maps former names of controllers to the current ones.
+var deprecatedControllers = map[string]string{"garbage": "garbagecollector"}
+
+// currentControllerNames replaces deprecated names.
+func currentControllerNames(names []string) []string {
+	out := slices.Clone(names)
+	for i, n := range out {
+		out[i] = cmp.Or(deprecatedControllers[n], n)
+	}
+	return out
+}
+
 func isController(name string) bool { return slices.Contains(controllerNames(), name) }
