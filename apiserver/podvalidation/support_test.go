@@ -24,7 +24,7 @@ func storedPod(t *testing.T, patch string) *corev1.Pod {
 
 // validationCase is a pod with its expected errors.
 type validationCase struct {
-	fact  string
+	name  string
 	patch string
 	want  []string
 }
@@ -32,7 +32,7 @@ type validationCase struct {
 func checkCases(t *testing.T, faults []validationCase) {
 	t.Helper()
 	for _, f := range faults {
-		t.Run(f.fact, func(t *testing.T) {
+		t.Run(f.name, func(t *testing.T) {
 			wantErrors(t, ValidatePod(storedPod(t, f.patch)), f.want)
 		})
 	}

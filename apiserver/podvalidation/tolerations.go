@@ -81,9 +81,9 @@ func ValidateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 		r.labelValue(taint.Value, idxPath.Child("value"))
 		r.taintEffect(taint.Effect, idxPath.Child("effect"))
 		if !seen.Add(string(taint.Effect) + "/" + taint.Key) {
-			again := field.Duplicate(idxPath, printableTaint{taint.Key, taint.Value, taint.Effect, taint.TimeAdded})
-			again.Detail = "taints must be unique by key and effect pair"
-			r.add(again)
+			duplicate := field.Duplicate(idxPath, printableTaint{taint.Key, taint.Value, taint.Effect, taint.TimeAdded})
+			duplicate.Detail = "taints must be unique by key and effect pair"
+			r.add(duplicate)
 		}
 	}
 	return r.errs

@@ -29,7 +29,7 @@ func TestPodStatusUpdate(t *testing.T) {
 func TestTerminatedContainersStayTerminated(t *testing.T) {
 	const refused = `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`
 	for _, f := range []struct {
-		fact, spec string
+		name, spec string
 		exitCode   int32
 		want       []string
 	}{
@@ -42,7 +42,7 @@ func TestTerminatedContainersStayTerminated(t *testing.T) {
 		{"not where a rule names the exit code",
 			`spec: {restartPolicy: Never, containers: [{name: c, image: x, restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [7]}}]}]}`, 7, nil},
 	} {
-		t.Run(f.fact, func(t *testing.T) {
+		t.Run(f.name, func(t *testing.T) {
 			oldPod := storedPod(t, f.spec)
 			newPod := oldPod.DeepCopy()
 			oldPod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c",

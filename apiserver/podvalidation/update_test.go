@@ -14,7 +14,7 @@ import (
 
 // change is an update of a pod with its expected errors.
 type change struct {
-	fact, before, after string
+	name, before, after string
 	want                []string
 }
 
@@ -22,7 +22,7 @@ type change struct {
 func checkChanges(t *testing.T, changes []change, update func(newPod, oldPod *corev1.Pod) field.ErrorList) {
 	t.Helper()
 	for _, c := range changes {
-		t.Run(c.fact, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			oldPod, newPod := storedPod(t, c.before), podtest.Pod(t, c.after)
 			poddefaults.DefaultPod(newPod)
 			newPod.ResourceVersion = "1"

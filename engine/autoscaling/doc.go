@@ -11,7 +11,7 @@
 //
 // Invariants, each with a test:
 //
-//   - Limits: the result is within the minimum and maximum, unless the policies forbid to reach them at once.
+//   - Limits: the result is within the minimum and maximum, unless the policies do not allow to reach them in one step.
 //   - Monotone: a recommendation above the current number never lowers it, and one below never raises it. Without a behavior, a higher
 //     recommendation of the last five minutes may still raise it, as in Kubernetes.
 //   - MissingMetrics: while a metric has no value, the number is not lowered.

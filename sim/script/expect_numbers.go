@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/berthproject/berth/sim/controllers"
-
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/berthproject/berth/sim/controllers"
 	"github.com/berthproject/berth/sim/store"
 )
 

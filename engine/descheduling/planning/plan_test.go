@@ -38,9 +38,9 @@ func aPod(name, node string, cpu int64) *model.Pod {
 }
 
 // stateOf returns a state with nodes and pods.
-func stateOf(things ...any) *cluster.State {
+func stateOf(objects ...any) *cluster.State {
 	s := cluster.New()
-	for _, t := range things {
+	for _, t := range objects {
 		switch t := t.(type) {
 		case *model.Node:
 			s.UpsertNode(t)
