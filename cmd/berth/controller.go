@@ -58,7 +58,8 @@ this machine, for classes with the provisioner ` + localprovisioner.ProvisionerN
     --kubeconfig kind.kubeconfig`,
 		ValidArgs: controllerNames(),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return f.run(cmd.Context(), cmd.OutOrStdout(), names, cmd.Flags().Changed("metrics-bind-address"))
+			f.upstreamOff = currentControllerNames(f.upstreamOff)
+			return f.run(cmd.Context(), cmd.OutOrStdout(), currentControllerNames(names), cmd.Flags().Changed("metrics-bind-address"))
 		},
 	}
 	f.addFlags(cmd.Flags())
@@ -83,7 +84,6 @@ func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
 }
 
 func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string, addressGiven bool) error {
-	names, f.upstreamOff = currentControllerNames(names), currentControllerNames(f.upstreamOff)
 	if err := f.validate(names); err != nil {
 		return err
 	}
