@@ -67,15 +67,15 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 		pod           *corev1.Pod
 		reason, words string // empty: the pod runs
 	}{
-		"too much":        {pod("p", withRequests("6", "1Gi")), "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu, requested: 6000, used: 4000, capacity: 8000"},
-		"too much memory": {pod("p", withRequests("1", "15Gi")), "OutOfmemory", "requested: 16106127360, used: 2147483648, capacity: 17179869184"},
-		"just enough":     {pod("p", withRequests("4", "14Gi")), "", ""},
-		"a port in use":   {pod("p", withHostPort(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
-		"another place":   {pod("p", selector("zone", "x")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
-		"its place":       {pod("p", selector("kubernetes.io/hostname", "n0")), "", ""},
-		"a sysctl":        {pod("p", sysctl), "SysctlForbidden", `forbidden sysctl: "kernel.msgmax" not allowlisted`},
-		"another system":  {pod("p", selector("kubernetes.io/os", "windows")), "PodOSSelectorNodeLabelDoesNotMatch", "`kubernetes.io/os` label"},
-		"an unborn pod":   {pod("p", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: "windows"} }), "PodOSNotSupported", "the OS field doesn't match"},
+		"too much":           {pod("p", withRequests("6", "1Gi")), "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu, requested: 6000, used: 4000, capacity: 8000"},
+		"too much memory":    {pod("p", withRequests("1", "15Gi")), "OutOfmemory", "requested: 16106127360, used: 2147483648, capacity: 17179869184"},
+		"just enough":        {pod("p", withRequests("4", "14Gi")), "", ""},
+		"a port in use":      {pod("p", withHostPort(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
+		"another zone":       {pod("p", selector("zone", "x")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
+		"own host name":      {pod("p", selector("kubernetes.io/hostname", "n0")), "", ""},
+		"a sysctl":           {pod("p", sysctl), "SysctlForbidden", `forbidden sysctl: "kernel.msgmax" not allowlisted`},
+		"another system":     {pod("p", selector("kubernetes.io/os", "windows")), "PodOSSelectorNodeLabelDoesNotMatch", "`kubernetes.io/os` label"},
+		"pod for another OS": {pod("p", func(p *corev1.Pod) { p.Spec.OS = &corev1.PodOS{Name: "windows"} }), "PodOSNotSupported", "the OS field doesn't match"},
 		"unknown resources": {pod("p", func(p *corev1.Pod) {
 			withRequests("1", "1Gi")(p)
 			p.Spec.Containers[0].Resources.Requests["example.com/x"] = resource.MustParse("3")
@@ -83,7 +83,7 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := fake.NewClientset(pod("there", withRequests("4", "2Gi"), withHostPort(80)))
+				api := fake.NewClientset(pod("existing", withRequests("4", "2Gi"), withHostPort(80)))
 				defer cluster(t, api, 1)()
 				waitBriefly()
 				create(t, api, tc.pod)
@@ -95,7 +95,7 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 				if tc.reason != "" && len(got.ContainerStatuses) > 0 {
 					t.Error("a rejected pod has container statuses")
 				}
-				if p := get(t, api, "there"); p.Status.Phase != corev1.PodRunning {
+				if p := get(t, api, "existing"); p.Status.Phase != corev1.PodRunning {
 					t.Errorf("the existing pod is %s", p.Status.Phase)
 				}
 			})

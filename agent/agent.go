@@ -117,12 +117,12 @@ func (a *Agent) Run(ctx context.Context) error {
 
 // syncLoop is the only goroutine that accesses pods.
 func (a *Agent) syncLoop(ctx context.Context) {
-	alarm := time.NewTimer(time.Hour)
-	defer alarm.Stop()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
 	var first *statusWrite
 	for {
 		if at, ok := a.timers.next(); ok {
-			alarm.Reset(time.Until(at))
+			timer.Reset(time.Until(at))
 		}
 		var writers chan<- statusWrite // nil while there is nothing to write
 		var w statusWrite
@@ -165,7 +165,7 @@ func (a *Agent) syncLoop(ctx context.Context) {
 			}
 		case w := <-a.writeResults:
 			a.handleWriteResult(w)
-		case <-alarm.C:
+		case <-timer.C:
 			for _, of := range a.timers.due(time.Now()) {
 				a.handleTimer(of)
 			}

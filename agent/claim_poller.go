@@ -85,12 +85,12 @@ func (c *claimPoller) run(ctx context.Context, ready chan<- types.UID) {
 // allBound reports whether all claims of the pod are bound and not being deleted.
 func (c *claimPoller) allBound(ctx context.Context, p *corev1.Pod) bool {
 	for i := range p.Spec.Volumes {
-		name, own := claimName(p, &p.Spec.Volumes[i])
+		name, owned := claimName(p, &p.Spec.Volumes[i])
 		if name == "" {
 			continue
 		}
 		claim, err := c.client.CoreV1().PersistentVolumeClaims(p.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if err != nil || claim.Status.Phase != corev1.ClaimBound || claim.DeletionTimestamp != nil || own && !metav1.IsControlledBy(claim, p) {
+		if err != nil || claim.Status.Phase != corev1.ClaimBound || claim.DeletionTimestamp != nil || owned && !metav1.IsControlledBy(claim, p) {
 			return false
 		}
 	}
@@ -99,7 +99,7 @@ func (c *claimPoller) allBound(ctx context.Context, p *corev1.Pod) bool {
 
 // claimName returns the name of the claim behind a volume, and whether the pod must own it. The
 // name is empty for other kinds of volumes.
-func claimName(p *corev1.Pod, v *corev1.Volume) (name string, own bool) {
+func claimName(p *corev1.Pod, v *corev1.Volume) (name string, owned bool) {
 	switch {
 	case v.PersistentVolumeClaim != nil:
 		return v.PersistentVolumeClaim.ClaimName, false

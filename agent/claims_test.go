@@ -28,9 +28,9 @@ func TestPodStartsWhenClaimsAreBound(t *testing.T) {
 			t.Error("the pod runs before its claim is bound")
 		}
 		now := metav1.Now()
-		dying := get(t, api, "q")
-		dying.DeletionTimestamp, dying.DeletionGracePeriodSeconds = &now, new(int64)
-		if _, err := api.CoreV1().Pods("default").Update(t.Context(), dying, metav1.UpdateOptions{}); err != nil {
+		terminating := get(t, api, "q")
+		terminating.DeletionTimestamp, terminating.DeletionGracePeriodSeconds = &now, new(int64)
+		if _, err := api.CoreV1().Pods("default").Update(t.Context(), terminating, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

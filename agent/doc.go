@@ -24,12 +24,12 @@
 // runtime gets pods with their allocated resources only. Deferred resizes are retried when a pod ends
 // or requests less.
 //
-// The agent stores allocated resources only (AllocationStore). After a restart it resumes each pod from the containers that the
-// runtime finds (Runtime.ExistingContainers) and from the pod's status. Pods admitted earlier
-// keep their resources. Status writes are coalesced, with one in flight per pod. After a
-// conflict the agent waits for the watch and writes again.
+// The agent stores allocated resources only (AllocationStore). After a restart it resumes each pod
+// from the containers that the runtime finds (Runtime.ExistingContainers) and from the pod's status.
+// Pods admitted earlier keep their resources. Status writes are coalesced, with one in flight per pod.
+// After a conflict the agent waits for the watch and writes again.
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
 //   - A rejected pod never starts, and its status lists no containers.
 //   - A pod holds its resources from admission until none of its containers run.

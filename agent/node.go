@@ -144,9 +144,9 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	}
 	was := &have.Status
 	have = have.DeepCopy()
-	own := want.Status.Capacity
-	have.Status.Allocatable = mergeAllocatable(want.Status.Allocatable, &have.Status, own)
-	have.Status.Capacity = withForeign(want.Status.Capacity, have.Status.Capacity, own)
+	capacity := want.Status.Capacity
+	have.Status.Allocatable = mergeAllocatable(want.Status.Allocatable, &have.Status, capacity)
+	have.Status.Capacity = withForeign(want.Status.Capacity, have.Status.Capacity, capacity)
 	have.Status.Addresses, have.Status.NodeInfo, have.Status.DaemonEndpoints = want.Status.Addresses, want.Status.NodeInfo, want.Status.DaemonEndpoints
 	if a.opts.Images != nil {
 		have.Status.Images = want.Status.Images

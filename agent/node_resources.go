@@ -9,10 +9,10 @@ import (
 )
 
 // withForeign returns ours plus the resources in seen that the node itself does not report.
-func withForeign(ours, seen, own corev1.ResourceList) corev1.ResourceList {
-	out := maps.Clone(ours)
+func withForeign(reported, seen, capacity corev1.ResourceList) corev1.ResourceList {
+	out := maps.Clone(reported)
 	for name, q := range seen {
-		if _, known := own[name]; !known {
+		if _, known := capacity[name]; !known {
 			out[name] = q
 		}
 	}
@@ -22,13 +22,13 @@ func withForeign(ours, seen, own corev1.ResourceList) corev1.ResourceList {
 // mergeAllocatable returns ours plus the resources that the node itself does not report. As in the
 // kubelet, all of a resource that an administrator set in the capacity is allocatable, and an
 // extended resource that is not in the capacity is not.
-func mergeAllocatable(ours corev1.ResourceList, seen *corev1.NodeStatus, own corev1.ResourceList) corev1.ResourceList {
-	out := withForeign(ours, seen.Allocatable, own)
+func mergeAllocatable(reported corev1.ResourceList, seen *corev1.NodeStatus, capacity corev1.ResourceList) corev1.ResourceList {
+	out := withForeign(reported, seen.Allocatable, capacity)
 	maps.DeleteFunc(out, func(name corev1.ResourceName, _ resource.Quantity) bool {
-		_, counted := ours[name]
+		_, counted := reported[name]
 		return !counted && isExtendedResource(name)
 	})
-	return withForeign(out, seen.Capacity, own)
+	return withForeign(out, seen.Capacity, capacity)
 }
 
 // isExtendedResource reports whether the name has a domain other than kubernetes.io.

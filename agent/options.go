@@ -48,7 +48,7 @@ type Options struct {
 	// Call Report when they change.
 	Addresses func() []corev1.NodeAddress
 	// PodCIDRTimeout is how long simulated nodes without spec.podCIDR wait until the cluster
-	// allocates one. Then they set a range of their own; 0: at once; negative: never.
+	// allocates one. Then each node chooses a range; 0: at once; negative: never.
 	PodCIDRTimeout time.Duration
 	// PodCIDR is the range that the only, real node's network uses, "" if another program manages
 	// the network. The node is not ready if spec.podCIDR is another one.

@@ -97,7 +97,7 @@ func (a *Agent) observePodCIDR(n *node, seen *corev1.Node) {
 	}
 }
 
-// waitForPodCIDR sets a range of the simulated node's own if the cluster allocates none within
+// waitForPodCIDR sets a range that the simulated node chooses if the cluster allocates none within
 // the timeout.
 func (a *Agent) waitForPodCIDR(ctx context.Context, n *node, local string) {
 	timeout := time.NewTimer(a.opts.PodCIDRTimeout)
@@ -115,7 +115,7 @@ func (a *Agent) waitForPodCIDR(ctx context.Context, n *node, local string) {
 		if err := SetPodCIDR(ctx, a.opts.Client.CoreV1().Nodes().Patch, n.manifest.Name, local); err != nil && ctx.Err() == nil {
 			a.opts.Log.Error(err, "Failed to set a podCIDR, retrying", "node", n.manifest.Name, "podCIDR", local)
 		} else {
-			a.opts.Log.Info("The cluster allocates no podCIDR; the node uses a range of its own", "node", n.manifest.Name, "podCIDR", local)
+			a.opts.Log.Info("The cluster allocates no podCIDR; the node chooses a range itself", "node", n.manifest.Name, "podCIDR", local)
 		}
 	}
 }

@@ -229,9 +229,9 @@ func (a *Agent) completeResize(p *pod) {
 		return
 	}
 	allocated := runtime.SpecResources(p.admitted())
-	for name, own := range allocated.Containers {
+	for name, resources := range allocated.Containers {
 		if s := p.containerState(name); s != podlifecycle.ContainerRunning && s != podlifecycle.ContainerStarting {
-			p.resize.actual.Containers[name] = own
+			p.resize.actual.Containers[name] = resources
 		}
 	}
 	if !p.resize.actual.Equal(allocated) {

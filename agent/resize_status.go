@@ -74,8 +74,8 @@ func setResizeStatus(out *corev1.PodStatus, p *pod, now metav1.Time) {
 // actualResources returns the resources that a container has.
 func (p *pod) actualResources(c *corev1.Container) *corev1.ResourceRequirements {
 	if p.resize.actual != nil {
-		if own, ok := p.resize.actual.Containers[c.Name]; ok {
-			return own.DeepCopy()
+		if resources, ok := p.resize.actual.Containers[c.Name]; ok {
+			return resources.DeepCopy()
 		}
 	}
 	return c.Resources.DeepCopy()
@@ -117,9 +117,9 @@ func allocationOf(object *corev1.Pod) Allocation {
 				continue
 			}
 			actual.Containers[s.Name] = *s.Resources
-			own := *s.Resources
-			own.Requests = s.AllocatedResources
-			allocated.Containers[s.Name] = own
+			resources := *s.Resources
+			resources.Requests = s.AllocatedResources
+			allocated.Containers[s.Name] = resources
 		}
 	}
 	return Allocation{Allocated: &allocated, Actual: &actual}

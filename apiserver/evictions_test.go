@@ -119,7 +119,7 @@ func TestConcurrentEvictionsRespectBudgets(t *testing.T) {
 		}
 	}
 	if deleting != 7 || granted.Load() < 7 || granted.Load() > 14 || e.budgetState("a") != "0 left, 7 entries" || e.budgetState("b") != "2 left, 7 entries" {
-		t.Errorf("%d pods go, %d granted, %d refused, a: %s, b: %s", deleting, granted.Load(), refusals.Load(), e.budgetState("a"), e.budgetState("b"))
+		t.Errorf("%d pods are deleted, %d granted, %d refused, a: %s, b: %s", deleting, granted.Load(), refusals.Load(), e.budgetState("a"), e.budgetState("b"))
 	}
 }
 
@@ -172,7 +172,7 @@ func TestEvictionThatBudgetNeverAllows(t *testing.T) {
 	e.budget("frozen", 1, 1, 0, none)
 	err := e.evict("a", nil)
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "spec.maxUnavailable is 0: raise it") || !apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
-		t.Errorf("answered %v", err)
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -47,19 +47,19 @@ func TestOpenBPacking(t *testing.T) {
 		for seed := range uint64(3) {
 			filled := fill(t, nodes, all[:len(all)*c.share/100], seed)
 			waiting := len(filled.pending)
-			theirs := filled.fork().pack(packingPolicy(c.percent), false, math.MaxInt)
-			ours := filled.fork().pack(packingPolicy(c.percent), true, math.MaxInt)
-			half := filled.fork().pack(packingPolicy(c.percent), true, theirs.Evicted/2)
-			least, most := filled.bounds(c.percent, theirs.Emptied, theirs.Evicted/2)
-			row := fmt.Sprintf("| %d %% | %.0f %% | %d | %d | %d | %s | %d | %d | %s | %s |", c.share, c.percent, seed+1, theirs.Before, waiting,
-				theirs.tableCells(), least, most, half.tableCells(), ours.tableCells())
+			compatible := filled.fork().pack(packingPolicy(c.percent), false, math.MaxInt)
+			planned := filled.fork().pack(packingPolicy(c.percent), true, math.MaxInt)
+			halfCompatible := filled.fork().pack(packingPolicy(c.percent), true, compatible.Evicted/2)
+			least, most := filled.bounds(c.percent, compatible.Emptied, compatible.Evicted/2)
+			row := fmt.Sprintf("| %d %% | %.0f %% | %d | %d | %d | %s | %d | %d | %s | %s |", c.share, c.percent, seed+1, compatible.Before, waiting,
+				compatible.tableCells(), least, most, halfCompatible.tableCells(), planned.tableCells())
 			if !strings.Contains(string(docs), row) {
 				missing = append(missing, row)
 			}
-			if ours.Emptied < theirs.Emptied || ours.Returned > 0 || ours.Pending > waiting {
+			if planned.Emptied < compatible.Emptied || planned.Returned > 0 || planned.Pending > waiting {
 				t.Errorf("a plan empties fewer nodes than eviction, returns pods to their nodes, or leaves more pods pending: %s", row)
 			}
-			if half.Emptied < min(theirs.Emptied, most) || half.Evicted > theirs.Evicted/2 || half.Returned > 0 {
+			if halfCompatible.Emptied < min(compatible.Emptied, most) || halfCompatible.Evicted > compatible.Evicted/2 || halfCompatible.Returned > 0 {
 				t.Errorf("half of the evictions do not empty as many nodes, or as many as they can: %s", row)
 			}
 		}
@@ -70,7 +70,7 @@ func TestOpenBPacking(t *testing.T) {
 }
 
 // tableCells formats the emptied nodes (and how many of them now have pods that had
-// waited), the evictions, the pods that came back to their node, and the pods left
+// waited), the evictions, the pods that returned to their node, and the pods left
 // waiting.
 func (t *packingResult) tableCells() string {
 	return fmt.Sprintf("%d (%d) / %d / %d / %d", t.Emptied, t.Taken, t.Evicted, t.Returned, t.Pending)

@@ -29,16 +29,16 @@ import (
 
 // packingCluster is OpenB's cluster while it is packed.
 type packingCluster struct {
-	in      *conversion.Converter
-	nodes   []*corev1.Node
-	state   *cluster.State
-	packer  *framework.Profile
-	engine  *fastpath.Engine
-	pods    map[string]*descheduling.Pod // the bound pods by UID
-	pending []*descheduling.Pod
-	late    map[string]bool // controllers whose pods did not fit when the cluster was filled
-	result  packingResult
-	dying   []string // UIDs of evicted pods that still exist
+	in          *conversion.Converter
+	nodes       []*corev1.Node
+	state       *cluster.State
+	packer      *framework.Profile
+	engine      *fastpath.Engine
+	pods        map[string]*descheduling.Pod // the bound pods by UID
+	pending     []*descheduling.Pod
+	late        map[string]bool // controllers whose pods did not fit when the cluster was filled
+	result      packingResult
+	terminating []string // UIDs of evicted pods that still exist
 }
 
 // packingResult is the outcome of packing. Emptied nodes have none of the pods left that
@@ -164,10 +164,10 @@ func (evictingMover) Checkpoint() (func(), bool) { return nil, false }
 
 func (y evictingMover) Move(_, _ string, c *descheduling.Candidate) (*descheduling.Node, bool) {
 	next := y.evict(c.Pod)
-	dying := *c.Pod.Pod
-	dying.Deleting = true
-	y.state.UpsertPod(&dying)
-	y.dying = append(y.dying, dying.UID)
+	terminating := *c.Pod.Pod
+	terminating.Deleting = true
+	y.state.UpsertPod(&terminating)
+	y.terminating = append(y.terminating, terminating.UID)
 	if !y.place(y.engine, next) {
 		y.pending = append(y.pending, next)
 	} else if y.pods[next.UID].NodeName == c.Node.Name {
@@ -182,10 +182,10 @@ func (y *packingCluster) round(policy descheduling.Policy, planned bool, most in
 	policy.Limits.Total = &most
 	if !planned {
 		descheduling.RunPolicy(snapshot, &policy, evictingMover{y})
-		for _, uid := range y.dying {
+		for _, uid := range y.terminating {
 			y.state.RemovePod(uid)
 		}
-		y.dying = nil
+		y.terminating = nil
 		return y.result.Evicted - before
 	}
 	p := planning.New(snapshot, y.state, planning.Options{Now: snapshot.Now, Profiles: map[string]*framework.Profile{"packer": y.packer}})

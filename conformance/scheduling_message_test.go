@@ -51,8 +51,8 @@ func (v *schedulingVector) message(t *testing.T) string {
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}
-	own := max(0, slices.IndexFunc(configs, func(c framework.Config) bool { return c.Name == pod.Spec.SchedulerName }))
-	profile, err := framework.NewProfile(configs[own])
+	profileIndex := max(0, slices.IndexFunc(configs, func(c framework.Config) bool { return c.Name == pod.Spec.SchedulerName }))
+	profile, err := framework.NewProfile(configs[profileIndex])
 	if err != nil {
 		t.Fatalf("%s: %v", v.ID, err)
 	}

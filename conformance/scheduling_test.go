@@ -105,11 +105,11 @@ func (v *schedulingVector) run(without decision.Plugin) []string {
 		return []string{err.Error()}
 	}
 	// All profiles ignore a pod of another scheduler; use the first one.
-	own := max(0, slices.IndexFunc(configs, func(c framework.Config) bool { return c.Name == pod.Spec.SchedulerName }))
+	profileIndex := max(0, slices.IndexFunc(configs, func(c framework.Config) bool { return c.Name == pod.Spec.SchedulerName }))
 	if without != decision.NoPlugin {
-		configs[own] = withoutPlugin(configs[own], without)
+		configs[profileIndex] = withoutPlugin(configs[profileIndex], without)
 	}
-	profile, err := framework.NewProfile(configs[own])
+	profile, err := framework.NewProfile(configs[profileIndex])
 	if err != nil {
 		return []string{err.Error()}
 	}

@@ -46,12 +46,12 @@ func (s *session) createDeployment(ctx context.Context, t deployment) error {
 		spec.PriorityClassName = lowClass
 	}
 	if t.spread {
-		otherwise := corev1.DoNotSchedule
+		fallback := corev1.DoNotSchedule
 		if t.softSpread {
-			otherwise = corev1.ScheduleAnyway
+			fallback = corev1.ScheduleAnyway
 		}
 		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname,
-			WhenUnsatisfiable: otherwise, LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}}
+			WhenUnsatisfiable: fallback, LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}}
 	}
 	if t.preferredNode != "" {
 		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{

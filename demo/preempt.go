@@ -69,11 +69,11 @@ func preemptPods(ctx context.Context, s *session) error {
 
 // showPendingReplacement prints why the victim's replacement is pending, and the record.
 func (s *session) showPendingReplacement(ctx context.Context) error {
-	var why string
+	var reason string
 	if err := s.pods.waitFor(ctx, func() string {
 		for _, p := range s.pods.list("batch") {
-			if why = unschedulableMessage(p.pod); why != "" && p.pod.Spec.NodeName == "" {
-				why = p.pod.Name + ": " + why
+			if reason = unschedulableMessage(p.pod); reason != "" && p.pod.Spec.NodeName == "" {
+				reason = p.pod.Name + ": " + reason
 				return ""
 			}
 		}
@@ -81,6 +81,6 @@ func (s *session) showPendingReplacement(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.printIndented("Its replacement is pending. %s", why)
+	s.printIndented("Its replacement is pending. %s", reason)
 	return s.showRecords(ctx, 1)
 }

@@ -4,8 +4,8 @@
 //	query ── limits ── name in the cluster's domain? ── zone: Services, endpoints, pods
 //	                                          └─ no ── forwarder: /etc/resolv.conf
 //
-// The zone (zone.go, service_records.go) computes answers from the informers' caches and has no
-// state of its own. Pods are hostile clients: queries, TCP connections and forwarded queries are
+// The zone (zone.go, service_records.go) computes answers from the informers' caches and keeps
+// no state. Pods are hostile clients: queries, TCP connections and forwarded queries are
 // limited in total and per client, and clients outside private networks are refused. The forwarder
 // never asks itself: it skips its own addresses, and detects longer loops by a probe.
 //

@@ -105,7 +105,7 @@ func (f *forwarder) isProbe(name string) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if at, own := f.probes[name]; own {
+	if at, sent := f.probes[name]; sent {
 		f.servers = slices.DeleteFunc(slices.Clone(f.servers), func(s netip.AddrPort) bool { return s == at })
 		f.log.Info("A name server forwards to cluster DNS; it is not used", "nameserver", at, "file", f.file)
 	}
@@ -114,17 +114,17 @@ func (f *forwarder) isProbe(name string) bool {
 
 // exchange forwards a query to the first name server that answers.
 func (f *forwarder) exchange(query *dns.Msg, network string) (*dns.Msg, error) {
-	asked := query.Copy()
-	asked.Id = dns.Id()
+	forwarded := query.Copy()
+	forwarded.Id = dns.Id()
 	err := errNoUpstream
 	for _, at := range f.upstreams() {
 		c := dns.Client{Net: network, Timeout: upstreamTimeout, UDPSize: dns.MinMsgSize}
-		if opt := asked.IsEdns0(); opt != nil {
+		if opt := forwarded.IsEdns0(); opt != nil {
 			c.UDPSize = max(dns.MinMsgSize, opt.UDPSize())
 		}
 		var reply *dns.Msg
-		reply, _, err = c.Exchange(asked, at.String())
-		if err == nil && !sameQuestion(asked, reply) {
+		reply, _, err = c.Exchange(forwarded, at.String())
+		if err == nil && !sameQuestion(forwarded, reply) {
 			err = errors.New("the name server answered another question")
 		}
 		if err == nil && reply.Rcode != dns.RcodeServerFailure && reply.Rcode != dns.RcodeRefused {

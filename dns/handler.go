@@ -110,9 +110,9 @@ func (h *handler) answerZone(reply *dns.Msg, q dns.Question, from netip.Addr, ne
 			break
 		}
 		if !h.zone.contains(strings.ToLower(r.alias)) {
-			asked := new(dns.Msg).SetQuestion(r.alias, q.Qtype)
-			asked.SetEdns0(maxUDPSize, false)
-			other := h.recurse(asked, from, network)
+			aliasQuery := new(dns.Msg).SetQuestion(r.alias, q.Qtype)
+			aliasQuery.SetEdns0(maxUDPSize, false)
+			other := h.recurse(aliasQuery, from, network)
 			if other == nil {
 				reply.Rcode = dns.RcodeServerFailure
 				return reply

@@ -28,7 +28,7 @@ type Options struct {
 	Domain string
 	// ResolvConf names the file with the name servers for other names.
 	ResolvConf string
-	// Own are further addresses of the server: cluster IPs of its Service.
+	// Own are other addresses of the server, such as the cluster IP of its Service. Queries are not forwarded to them.
 	Own []netip.Addr
 	Log klog.Logger
 }
@@ -84,8 +84,8 @@ func NewServer(ctx context.Context, o Options) (*Server, error) {
 	return &Server{&handler{
 		zone: &zone{store: s, domain: dns.Fqdn(strings.ToLower(o.Domain))},
 		forward: &forwarder{file: o.ResolvConf, port: "53", log: o.Log, isOwn: func(at netip.AddrPort) bool {
-			for _, own := range o.Own {
-				if own == at.Addr() {
+			for _, address := range o.Own {
+				if address == at.Addr() {
 					return true
 				}
 			}

@@ -113,9 +113,9 @@ func TestForwarding(t *testing.T) {
 // A name server that forwards to cluster DNS is found and not used; neither is cluster DNS itself.
 func TestForwardingLoop(t *testing.T) {
 	var back atomic.Value // address of cluster DNS
-	var asked atomic.Int32
+	var queries atomic.Int32
 	port := upstream(t, func(w dns.ResponseWriter, q *dns.Msg) {
-		asked.Add(1)
+		queries.Add(1)
 		reply, _, err := new(dns.Client).Exchange(q, back.Load().(string))
 		if err != nil {
 			reply = new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)
@@ -133,9 +133,9 @@ func TestForwardingLoop(t *testing.T) {
 	for f.upstreams() != nil && len(f.upstreams()) > 0 { // until the probe arrives
 		_ = ask(t, "udp", back.Load().(string), "web.shop.svc.cluster.local.", dns.TypeA, nil)
 	}
-	before := asked.Load()
-	if got := ask(t, "udp", back.Load().(string), "example.com.", dns.TypeA, nil); got.Rcode != dns.RcodeServerFailure || asked.Load() != before {
-		t.Errorf("%s after %d more queries to the looping name server", dns.RcodeToString[got.Rcode], asked.Load()-before)
+	before := queries.Load()
+	if got := ask(t, "udp", back.Load().(string), "example.com.", dns.TypeA, nil); got.Rcode != dns.RcodeServerFailure || queries.Load() != before {
+		t.Errorf("%s after %d more queries to the looping name server", dns.RcodeToString[got.Rcode], queries.Load()-before)
 	}
 }
 

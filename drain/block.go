@@ -50,8 +50,8 @@ func workloadBlock(x *Move) *Block {
 func budgetBlock(now time.Time, v *View, p *model.Pod, verdict *budget.Verdict) *Block {
 	b := verdict.Budget
 	out := &Block{Kind: ByBudget, Budget: b.Namespace + "/" + b.Name, Reason: verdict.Reason}
-	if why, field := permanentBudgetReason(now, b, p); why != "" {
-		out.Permanent, out.Reason, out.Field = true, why, field
+	if reason, field := permanentBudgetReason(now, b, p); reason != "" {
+		out.Permanent, out.Reason, out.Field = true, reason, field
 		return out
 	}
 	out.ClearedBy = budgetClearedBy(now, v, b)
@@ -65,7 +65,7 @@ const unreadyTimeout = 5 * time.Minute
 // permanentBudgetReason returns why a budget refuses p until a user changes a field, and that
 // field, or "" if it may allow it later. Budgets managed by a controller are never permanent
 // blocks.
-func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (why, field string) {
+func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (reason, field string) {
 	of := "of budget " + b.Namespace + "/" + b.Name
 	shares := b.MaxUnavailable.Set || b.MinAvailable.Percent
 	switch {

@@ -229,15 +229,15 @@ func (m *Machine) beginRound(now time.Time, v *View) (wake time.Time, ok bool) {
 // collectPods collects the pods to evict, the highest priority first. Replacements, and pods
 // that arrived later by tolerating the cordon, are skipped.
 func (m *Machine) collectPods(v *View) {
-	ours := map[string]bool{}
+	replacements := map[string]bool{}
 	for _, x := range m.moves {
 		if x.Replacement != nil {
-			ours[x.Replacement.UID] = true
+			replacements[x.Replacement.UID] = true
 		}
 	}
 	for _, n := range m.nodes {
 		for _, p := range v.podsOn(n) {
-			if m.byUID[p.UID] != nil || ours[p.UID] || m.o.skipReason(p) != NotSkipped || m.o.missingFlag(p) != "" || m.started && toleratesCordon(p) {
+			if m.byUID[p.UID] != nil || replacements[p.UID] || m.o.skipReason(p) != NotSkipped || m.o.missingFlag(p) != "" || m.started && toleratesCordon(p) {
 				continue
 			}
 			x := &Move{Pod: p, Node: n}

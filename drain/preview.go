@@ -136,21 +136,21 @@ func (w *simulatedCluster) loopError() error {
 // simulation, unless their workload has old pods and none is Ready, and young pods of
 // workloads that are replacing a pod.
 func (w *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
-	there, began := map[string]bool{}, w.now
-	ready, hopeless, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	bound, began := map[string]bool{}, w.now
+	ready, stuck, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, p := range w.view.All() {
 		if p.NodeName == "" {
 			continue
 		}
-		there[p.UID] = true
+		bound[p.UID] = true
 		replaces[p.Owner.UID] = replaces[p.Owner.UID] || p.Deleting
 		ready[p.Owner.UID] = ready[p.Owner.UID] || p.Ready
 		if !p.Ready && !p.Started.IsZero() && w.now.Sub(p.Started) >= unreadyTimeout {
-			hopeless[p.Owner.UID] = true
+			stuck[p.Owner.UID] = true
 		}
 	}
 	return func(p *model.Pod) bool {
 		young := p.Owner.UID != "" && replaces[p.Owner.UID] && p.Created.After(began.Add(-unreadyTimeout))
-		return (!there[p.UID] || young) && (ready[p.Owner.UID] || !hopeless[p.Owner.UID])
+		return (!bound[p.UID] || young) && (ready[p.Owner.UID] || !stuck[p.Owner.UID])
 	}
 }

@@ -43,7 +43,7 @@ func TestPreviewMatchesRunSoak(t *testing.T) {
 			n, deadline = 1000, time.Time{}
 		}
 	}
-	var done, pods, failures, circles, uncertain, otherwise int
+	var done, pods, failures, circles, uncertain, fallback int
 	count := map[drain.Outcome]int{}
 	for i := range n {
 		if failures >= 50 || !deadline.IsZero() && time.Now().After(deadline) {
@@ -73,20 +73,20 @@ func TestPreviewMatchesRunSoak(t *testing.T) {
 			}
 		}
 		if lines(preview, nil) != lines(is, nil) {
-			otherwise++
+			fallback++
 		}
 	}
 	if most := 20 + pods/20; uncertain > most {
 		t.Errorf("%d of %d pods are uncertain, want at most %d", uncertain, pods, most)
 	}
 	fmt.Printf("soak: drains of %d random clusters matched the preview, %d did not, in %d preemption does not end; of %d pods %d moved, %d were pending, %d were blocked; %d were marked as uncertain, and in %d clusters some of these differed\n",
-		done, failures, circles, pods, count[drain.OutcomeMoved], count[drain.OutcomePending], count[drain.OutcomeBlocked], uncertain, otherwise)
+		done, failures, circles, pods, count[drain.OutcomeMoved], count[drain.OutcomePending], count[drain.OutcomeBlocked], uncertain, fallback)
 }
 
-func number(t *testing.T, name string, otherwise int64) int64 {
+func number(t *testing.T, name string, fallback int64) int64 {
 	s := os.Getenv(name)
 	if s == "" {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 1 {

@@ -149,8 +149,8 @@ func (m *Machine) Result(v *View) *Result {
 	}
 	for _, n := range r.Nodes {
 		for _, p := range v.podsOn(n) {
-			if why := m.o.skipReason(p); why != NotSkipped {
-				r.Skipped = append(r.Skipped, SkippedPod{Pod: p.Key(), Node: n, Reason: why})
+			if reason := m.o.skipReason(p); reason != NotSkipped {
+				r.Skipped = append(r.Skipped, SkippedPod{Pod: p.Key(), Node: n, Reason: reason})
 			}
 		}
 	}

@@ -78,20 +78,20 @@ func surgeHelps(v *View, p *model.Pod) bool {
 	return true
 }
 
-// HandleSurge handles the result of the last surge action; why is empty on success.
-func (m *Machine) HandleSurge(now time.Time, why string) {
+// HandleSurge handles the result of the last surge action; reason is empty on success.
+func (m *Machine) HandleSurge(now time.Time, reason string) {
 	s := m.currentSurge
 	if s == nil {
 		return
 	}
 	s.since = now
 	switch {
-	case s.stage == scaleUpRequested && why == "":
+	case s.stage == scaleUpRequested && reason == "":
 		s.stage = scaledUp
 		return // wait until the additional pod is scheduled
 	case s.stage == scaleUpRequested:
-		s.stage, s.failure = surgeDone, why
-	case why == "":
+		s.stage, s.failure = surgeDone, reason
+	case reason == "":
 		s.stage = settling
 		return // the additional pod counts for budgets until it is gone
 	default: // retry

@@ -70,9 +70,9 @@ func (r *Result) writeHeadline(b *strings.Builder, preview bool) {
 			stay[s.Reason]++
 		}
 		var of []string
-		for _, why := range []SkipReason{SkipDaemonSet, SkipStaticPod, SkipSelector} {
-			if stay[why] > 0 {
-				of = append(of, fmt.Sprintf("%s %d", why, stay[why]))
+		for _, reason := range []SkipReason{SkipDaemonSet, SkipStaticPod, SkipSelector} {
+			if stay[reason] > 0 {
+				of = append(of, fmt.Sprintf("%s %d", reason, stay[reason]))
 			}
 		}
 		words = append(words, fmt.Sprintf("%d skipped (%s)", len(r.Skipped), strings.Join(of, ", ")))

@@ -187,7 +187,7 @@ func (n *realNode) waitForCondition(t *testing.T, of corev1.NodeConditionType, w
 	})
 }
 
-// deletePods deletes all pods and waits until nothing of them is left on the node.
+// deletePods deletes all pods and waits until the node has removed them.
 func (n *realNode) deletePods(t *testing.T) {
 	t.Helper()
 	if err := n.client.CoreV1().Pods(n.name).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {

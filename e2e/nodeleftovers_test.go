@@ -136,7 +136,7 @@ func (n *realNode) wipe(t *testing.T) {
 	for _, i := range all {
 		addrs, _ := i.Addrs()
 		for _, a := range addrs {
-			if own, err := netip.ParsePrefix(a.String()); err == nil && own.Masked() == prefix {
+			if network, err := netip.ParsePrefix(a.String()); err == nil && network.Masked() == prefix {
 				o.Bridge = i.Name
 			}
 		}

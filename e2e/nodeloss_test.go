@@ -28,7 +28,7 @@ nodeLifecycle: {gracePeriodSeconds: 12, startupGraceSeconds: 12, monitorPeriodSe
 `
 
 // tolerantPod returns a pod on a node that tolerates its loss for the given seconds;
-// negative for ever.
+// negative forever.
 func tolerantPod(name, node string, seconds int) string {
 	short := ""
 	if seconds >= 0 {

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestPodRunAndExit checks that annotations script the lives of pods on simulated nodes.
+// TestPodRunAndExit checks that annotations script the lifecycle of pods on simulated nodes.
 func TestPodRunAndExit(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

@@ -92,7 +92,7 @@ func checkExplain(t *testing.T, c *cluster) {
 		}
 	}
 	if r := c.testHome.run("explain", "pod", "missing", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "pod default/missing: not found") {
-		t.Errorf("explain of a pod that is not there: %s", r)
+		t.Errorf("explain of a missing pod: %s", r)
 	}
 }
 

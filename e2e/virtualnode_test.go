@@ -208,7 +208,7 @@ func (c *virtualNodeCluster) testRestartAfterKill(t *testing.T) {
 	}
 }
 
-// checkNoLeftovers checks that nothing of the virtual nodes in a directory is left.
+// checkNoLeftovers checks that virtual nodes left nothing in a directory.
 func checkNoLeftovers(t *testing.T, place string) {
 	t.Helper()
 	if left, _ := filepath.Glob(place + "/*"); len(left) > 0 {

@@ -77,7 +77,7 @@ func (c *cluster) runs(name string) (pod corev1.Pod) {
 	return pod
 }
 
-// TestDynamicProvisioning tests the life of a claim of the default class.
+// TestDynamicProvisioning tests the lifecycle of a claim of the default class.
 func TestDynamicProvisioning(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)

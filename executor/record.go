@@ -137,8 +137,8 @@ func (d *Displacer) resolveExisting(ctx context.Context, rec *journal.Displaceme
 	if sent && have.ReportingController == ev.ReportingController && have.ReportingInstance == ev.ReportingInstance {
 		return d.countOnce(rec), nil // the event was written, only the response was lost
 	}
-	guess, err := journal.ParseDisplacement(have.Annotations[journal.Annotation])
-	if err != nil || rec.Reconstructed || !guess.Reconstructed {
+	existing, err := journal.ParseDisplacement(have.Annotations[journal.Annotation])
+	if err != nil || rec.Reconstructed || !existing.Reconstructed {
 		return false, nil
 	}
 	return true, d.ReplaceRecord(ctx, have, rec)

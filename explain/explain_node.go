@@ -84,21 +84,21 @@ func (a *NodeExplanation) evaluatePending(s *cluster.State, profileOf func(*mode
 		namespace, owner string
 		labels           string
 	}
-	asked := map[kind]decision.Verdict{}
+	verdicts := map[kind]decision.Verdict{}
 	for _, p := range sortByPriority(pendingPods(pods)) {
 		profile := profileOf(p)
 		if profile == nil {
 			continue
 		}
 		k := kind{p.Spec, p.Namespace, p.Owner.UID, labelsKey(p.Labels)}
-		v, known := asked[k]
+		v, known := verdicts[k]
 		if !known {
-			if len(asked) == maxEvaluated {
+			if len(verdicts) == maxEvaluated {
 				a.NotEvaluated++
 				continue
 			}
 			v = verdictForNode(placement.Evaluate(s, profile, seed, p.WithoutNomination()), a.Node.Name)
-			asked[k] = v
+			verdicts[k] = v
 		}
 		if v.IsSuccess() {
 			a.Fits = append(a.Fits, p.Key())

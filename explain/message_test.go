@@ -7,8 +7,8 @@ import (
 )
 
 func TestMessage(t *testing.T) {
-	count := func(n int, plugin decision.Plugin, why decision.ReasonKind, subject string) decision.ReasonCount {
-		return decision.ReasonCount{Plugin: plugin, Code: decision.Unschedulable, Reason: decision.Reason{Kind: why, Subject: subject}, Nodes: n}
+	count := func(n int, plugin decision.Plugin, reason decision.ReasonKind, subject string) decision.ReasonCount {
+		return decision.ReasonCount{Plugin: plugin, Code: decision.Unschedulable, Reason: decision.Reason{Kind: reason, Subject: subject}, Nodes: n}
 	}
 	for name, tc := range map[string]struct {
 		s    decision.Summary

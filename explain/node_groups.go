@@ -107,15 +107,15 @@ func (g *nodeGroup) reasonText(i int) string {
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Used })
 		return fmt.Sprintf("%s: %s matching pods there, the minimum is %d, maxSkew %d", r.Subject, formatRange("", lo, hi), r.Have, r.Want)
 	}
-	var who []string
+	var objects []string
 	for _, n := range g.records {
-		if w := n.Verdict.Reasons[i].Object; w != "" && !slices.Contains(who, w) {
-			who = append(who, w)
+		if w := n.Verdict.Reasons[i].Object; w != "" && !slices.Contains(objects, w) {
+			objects = append(objects, w)
 		}
 	}
 	bare := *r
-	if bare.Object = ""; len(who) > 0 {
-		bare.Object = abbreviate(who, 3)
+	if bare.Object = ""; len(objects) > 0 {
+		bare.Object = abbreviate(objects, 3)
 	}
 	return ReasonText(&bare)
 }

@@ -119,12 +119,12 @@ func (a *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
 		fmt.Fprintf(b, "reserved for nominated pod %s (priority %d)\n", p.Key(), p.Spec.Priority)
 	}
 	for _, h := range a.Holds {
-		who := fmt.Sprintf("the pods of %s %s/%s", h.Owner.Kind, h.Namespace, h.Owner.Name)
+		owner := fmt.Sprintf("the pods of %s %s/%s", h.Owner.Kind, h.Namespace, h.Owner.Name)
 		if h.Type == model.Avoid {
-			fmt.Fprintf(b, "avoided by %s, for %s, after %d displacements for %s (hold %s)\n", who, ageOf(h.Until, now), h.Count, h.Cause, h.Name)
+			fmt.Fprintf(b, "avoided by %s, for %s, after %d displacements for %s (hold %s)\n", owner, ageOf(h.Until, now), h.Count, h.Cause, h.Name)
 			continue
 		}
-		fmt.Fprintf(b, "reserved for %s, for %s, cause %s (hold %s)\n", who, ageOf(h.Until, now), h.Cause, h.Name)
+		fmt.Fprintf(b, "reserved for %s, for %s, cause %s (hold %s)\n", owner, ageOf(h.Until, now), h.Cause, h.Name)
 	}
 }
 

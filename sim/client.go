@@ -67,13 +67,13 @@ func (c *Client) Change(ch store.Change) { c.update(ch.Kind, store.KeyOf(ch.Obje
 
 // Replace implements Actor.
 func (c *Client) Replace(k store.Kind, list []store.Object) {
-	there := make(map[string]bool, len(list))
+	listed := make(map[string]bool, len(list))
 	for _, o := range list {
-		there[store.KeyOf(o)] = true
+		listed[store.KeyOf(o)] = true
 		c.update(k, store.KeyOf(o), o)
 	}
 	for _, key := range c.Keys(k) {
-		if !there[key] {
+		if !listed[key] {
 			c.update(k, key, nil)
 		}
 	}
@@ -140,9 +140,9 @@ func (c *Client) Node(name string) *corev1.Node {
 
 // After calls f after d unless the actor is killed before.
 func (c *Client) After(d time.Duration, f func()) {
-	life := c.generation
+	generation := c.generation
 	c.w.After(d, func() {
-		if c.generation == life {
+		if c.generation == generation {
 			f()
 		}
 	})

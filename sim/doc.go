@@ -11,8 +11,8 @@
 //
 // The world depends on no actor. Actors are in subpackages, and package cluster puts them
 // together. An actor has only the objects that its own watches delivered. It loses its state when
-// it is killed, and restarts from a list. It reports what commits do not show with Notify, to which
-// the invariants and the statistics listen.
+// it is killed, and restarts from a list. It reports with Notify what commits do not show. Invariants
+// and statistics observe these notices.
 //
 // A run is a function of its options and of the calls scheduled with At: there is no wall clock,
 // no goroutine and no map iteration order. Randomness is a hash of the seed and of names, so that

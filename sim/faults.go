@@ -60,7 +60,7 @@ func ParseFault(s string) (Fault, bool) {
 // FaultRule injects a fault into requests.
 type FaultRule struct {
 	Fault   Fault
-	Request string // bind, reject, hold, look, preempt, unnominate, prepare; empty: any
+	Request string // one of requestKinds; empty: any
 	Pod     string // namespace/name; empty: any
 	Times   int    // number of requests
 	After   int    // of Partial: number of writes executed; 0: about half of them, or by the seed

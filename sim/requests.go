@@ -14,16 +14,16 @@ import (
 // for faults. A request in flight when the actor is killed is executed or not, depending on the
 // seed.
 func (c *Client) Request(kind, key string, do func() error, then func(error)) {
-	life := c.generation
+	generation := c.generation
 	fault, _ := c.w.faults.OfRequest(kind, key)
 	c.w.LogFault(fault, kind, c.name, key)
 	c.w.After(c.w.o.Latency, func() {
-		if c.generation != life && c.w.faults.Hash("cut/"+c.name+"/"+key)%2 == 0 {
+		if c.generation != generation && c.w.faults.Hash("cut/"+c.name+"/"+key)%2 == 0 {
 			return
 		}
 		err := c.perform(fault, key, do)
 		c.w.After(c.w.o.Latency, func() {
-			if c.generation == life && then != nil {
+			if c.generation == generation && then != nil {
 				then(err)
 			}
 		})

@@ -48,9 +48,9 @@ func (s *Stepper[E]) run() {
 	if wake.IsZero() {
 		return
 	}
-	alarm := s.wakeSeq
+	seq := s.wakeSeq
 	s.c.AtTime(wake, func() {
-		if s.wakeSeq == alarm {
+		if s.wakeSeq == seq {
 			s.Schedule(0)
 		}
 	})

@@ -132,14 +132,14 @@ func TestV2OOMKills(t *testing.T) { countOOMKills(t, hostV2(t)) }
 // countOOMKills triggers the OOM killer and checks the victim's counter.
 func countOOMKills(t *testing.T, h *cgroup.Host) {
 	top := group(t, h, cgroup.Limits{Memory: 64 << 20})
-	for _, name := range []string{"/victim", "/beside"} {
+	for _, name := range []string{"/victim", "/sibling"} {
 		if err := h.Create(top+name, cgroup.Limits{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// The process that joins becomes the victim; waiting for its first line would fail.
+	// The process may be killed before its first output, which is therefore not awaited.
 	allocate(t, h, top+"/victim", 256<<20)
-	for name, want := range map[string]int64{"/victim": 1, "/beside": 0} {
+	for name, want := range map[string]int64{"/victim": 1, "/sibling": 0} {
 		g, err := h.Open(top + name)
 		if err != nil {
 			t.Fatal(err)

@@ -32,17 +32,17 @@ func (h *Host) NewMemoryNotifier(path string, levels []int64) (*MemoryNotifier, 
 	if len(levels) == 0 {
 		return nil, errors.New("memory notifier: at least one level is required")
 	}
-	var a *MemoryNotifier
+	var n *MemoryNotifier
 	var err error
 	if h.Mode == V2 {
-		a, err = h.newV2Notifier(path, levels[0])
+		n, err = h.newV2Notifier(path, levels[0])
 	} else {
-		a, err = h.newV1Notifier(path, levels)
+		n, err = h.newV1Notifier(path, levels)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cgroup %s: memory notifier: %w", path, err)
 	}
-	return a, nil
+	return n, nil
 }
 
 func (h *Host) newV1Notifier(path string, levels []int64) (*MemoryNotifier, error) {
@@ -56,15 +56,15 @@ func (h *Host) newV1Notifier(path string, levels []int64) (*MemoryNotifier, erro
 		_ = unix.Close(usage)
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
-	a := &MemoryNotifier{mechanism: "threshold events of memory.usage_in_bytes", fd: fd, events: unix.POLLIN, usageFD: usage, level: levels[0]}
+	n := &MemoryNotifier{mechanism: "threshold events of memory.usage_in_bytes", fd: fd, events: unix.POLLIN, usageFD: usage, level: levels[0]}
 	for _, level := range levels {
 		line := fmt.Sprintf("%d %d %d", fd, usage, level)
 		if err := writeFile(filepath.Join(dir, "cgroup.event_control"), line); err != nil {
-			a.Close()
+			n.Close()
 			return nil, fmt.Errorf("cgroup.event_control: %w", err)
 		}
 	}
-	return a, nil
+	return n, nil
 }
 
 func (h *Host) newV2Notifier(path string, level int64) (*MemoryNotifier, error) {
@@ -76,50 +76,50 @@ func (h *Host) newV2Notifier(path string, level int64) (*MemoryNotifier, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := &MemoryNotifier{mechanism: "memory.high and memory.events", fd: fd, events: unix.POLLPRI, usageFD: -1, highFile: filepath.Join(dir, "memory.high")}
-	if err := a.SetLevel(level); err != nil {
-		a.Close()
+	n := &MemoryNotifier{mechanism: "memory.high and memory.events", fd: fd, events: unix.POLLPRI, usageFD: -1, highFile: filepath.Join(dir, "memory.high")}
+	if err := n.SetLevel(level); err != nil {
+		n.Close()
 		return nil, err
 	}
-	if err := a.Acknowledge(); err != nil {
-		a.Close()
+	if err := n.Acknowledge(); err != nil {
+		n.Close()
 		return nil, err
 	}
-	return a, nil
+	return n, nil
 }
 
 // String returns the kernel mechanism in use, for logs.
-func (a *MemoryNotifier) String() string { return a.mechanism }
+func (n *MemoryNotifier) String() string { return n.mechanism }
 
 // Level returns the lowest threshold in bytes.
-func (a *MemoryNotifier) Level() int64 { return a.level }
+func (n *MemoryNotifier) Level() int64 { return n.level }
 
 // Adjustable reports whether SetLevel is supported (v2).
-func (a *MemoryNotifier) Adjustable() bool { return a.highFile != "" }
+func (n *MemoryNotifier) Adjustable() bool { return n.highFile != "" }
 
 // SetLevel changes the threshold on v2. If usage is above level, the kernel reclaims memory
 // before the write returns; do not set a level below the usage.
-func (a *MemoryNotifier) SetLevel(level int64) error {
-	if a.highFile == "" {
+func (n *MemoryNotifier) SetLevel(level int64) error {
+	if n.highFile == "" {
 		return errors.New("cgroup v1: the level of a memory notifier cannot be changed")
 	}
-	if err := writeFile(a.highFile, strconv.FormatInt(level, 10)); err != nil {
+	if err := writeFile(n.highFile, strconv.FormatInt(level, 10)); err != nil {
 		return fmt.Errorf("memory.high: %w", err)
 	}
-	a.level = level
+	n.level = level
 	return nil
 }
 
 // PollFD returns the file descriptor and the events to poll for.
-func (a *MemoryNotifier) PollFD() unix.PollFd { return unix.PollFd{Fd: int32(a.fd), Events: a.events} }
+func (n *MemoryNotifier) PollFD() unix.PollFd { return unix.PollFd{Fd: int32(n.fd), Events: n.events} }
 
 // Acknowledge resets the notifier, so that the next crossing signals again.
-func (a *MemoryNotifier) Acknowledge() error {
+func (n *MemoryNotifier) Acknowledge() error {
 	var err error
-	if a.highFile == "" {
-		_, err = unix.Read(a.fd, a.buf[:8])
+	if n.highFile == "" {
+		_, err = unix.Read(n.fd, n.buf[:8])
 	} else {
-		_, err = unix.Pread(a.fd, a.buf[:], 0)
+		_, err = unix.Pread(n.fd, n.buf[:], 0)
 	}
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return nil
@@ -131,14 +131,14 @@ func (a *MemoryNotifier) Acknowledge() error {
 }
 
 // Close removes the notifier and, on v2, resets memory.high.
-func (a *MemoryNotifier) Close() {
-	if a.highFile != "" {
-		_ = writeFile(a.highFile, "max")
+func (n *MemoryNotifier) Close() {
+	if n.highFile != "" {
+		_ = writeFile(n.highFile, "max")
 	}
-	for _, fd := range []int{a.fd, a.usageFD} {
+	for _, fd := range []int{n.fd, n.usageFD} {
 		if fd >= 0 {
 			_ = unix.Close(fd)
 		}
 	}
-	a.fd, a.usageFD = -1, -1
+	n.fd, n.usageFD = -1, -1
 }

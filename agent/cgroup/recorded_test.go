@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// testdata/v2 was recorded in the virtual machine of make test-v2: a node with limits of 256
+// recorded opens testdata/v2, recorded in the virtual machine of make test-v2: a node with limits of 256
 // MiB and 100 processes, and a pod that uses 64 MiB.
 func recorded(t *testing.T) *cgroup.Host {
 	t.Helper()
@@ -181,7 +181,7 @@ func TestCheckWritable(t *testing.T) {
 		t.Errorf("with delegation: %v", err)
 	}
 	if after, _ := os.ReadDir(at); len(after) != len(before)+1 {
-		t.Errorf("left: %v", after)
+		t.Errorf("remaining: %v", after)
 	}
 }
 

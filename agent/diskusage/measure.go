@@ -89,9 +89,9 @@ func (m *walker) visitNext() {
 	next.base.release()
 }
 
-// rebase returns an equal pendingDir without depth, if dir is deep. own describes the directory,
+// rebase returns an equal pendingDir without depth, if dir is deep. dirInfo describes the directory,
 // which may have been replaced meanwhile.
-func (m *walker) rebase(dir pendingDir, own fs.FileInfo) pendingDir {
+func (m *walker) rebase(dir pendingDir, dirInfo fs.FileInfo) pendingDir {
 	if dir.depth < maxDepth {
 		return dir
 	}
@@ -100,7 +100,7 @@ func (m *walker) rebase(dir pendingDir, own fs.FileInfo) pendingDir {
 		m.recordError(err)
 		return dir
 	}
-	if info, err := root.Stat("."); err != nil || !os.SameFile(info, own) {
+	if info, err := root.Stat("."); err != nil || !os.SameFile(info, dirInfo) {
 		_ = root.Close()
 		return dir
 	}
@@ -121,15 +121,15 @@ func (m *walker) visitDir(dir pendingDir) {
 		return
 	}
 	defer f.Close()
-	own, err := f.Stat()
+	dirInfo, err := f.Stat()
 	if err != nil {
 		m.recordError(err)
 		return
 	}
-	if !m.count(own) {
+	if !m.count(dirInfo) {
 		return
 	}
-	dir = m.rebase(dir, own)
+	dir = m.rebase(dir, dirInfo)
 	dir.base.uses++ // also a new base without directories is closed
 	defer dir.base.release()
 	for {

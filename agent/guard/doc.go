@@ -11,7 +11,7 @@
 // Disk pressure is left to the kubelet, for which its period of 10 s is short enough, and which
 // manages images and logs. So are the node conditions, which must have one writer.
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
 //   - The guard and the kubelet never both evict for the same signal: Check fails while the
 //     kubelet evicts for memory or PIDs, or if its configuration cannot be read.

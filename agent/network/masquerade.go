@@ -61,7 +61,7 @@ func deviceName(name string) []byte {
 }
 
 // removeTables removes the nftables tables of the networks that ours selects.
-func removeTables(ours func(network, id string) bool) error {
+func removeTables(isOwn func(network, id string) bool) error {
 	c, err := nftables.New()
 	if err != nil {
 		return fmt.Errorf("removing nftables tables: %w", err)
@@ -75,7 +75,7 @@ func removeTables(ours func(network, id string) bool) error {
 	}
 	var errs []error
 	for _, t := range tables {
-		if bridge, ok := strings.CutPrefix(t.Name, tablePrefix); ok && ours(bridge, "") {
+		if bridge, ok := strings.CutPrefix(t.Name, tablePrefix); ok && isOwn(bridge, "") {
 			c.DelTable(t)
 			if err := c.Flush(); err != nil && !errors.Is(err, unix.ENOENT) { // removed concurrently
 				errs = append(errs, fmt.Errorf("removing nftables table %s: %w", t.Name, err))

@@ -15,17 +15,17 @@ const maxRemoveAttempts = 5
 // RemoveRules removes the firewall rules of the networks that ours selects, whether created by
 // this package or by CNI plugins, and their per-pod chains. id is the sandbox ID, "" for rules
 // of a whole network.
-func RemoveRules(ctx context.Context, ours func(network, id string) bool) error {
-	errs := []error{removeTables(ours)}
+func RemoveRules(ctx context.Context, isOwn func(network, id string) bool) error {
+	errs := []error{removeTables(isOwn)}
 	for _, table := range []string{"nat", "filter"} {
-		_, err := removeRules(ctx, table, ours)
+		_, err := removeRules(ctx, table, isOwn)
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
 // removeRules returns the input given to iptables-restore.
-func removeRules(ctx context.Context, table string, ours func(network, id string) bool) (undo string, err error) {
+func removeRules(ctx context.Context, table string, isOwn func(network, id string) bool) (undo string, err error) {
 	for range maxRemoveAttempts {
 		saved, failed := exec.CommandContext(ctx, "iptables-save", "-t", table).Output()
 		if errors.Is(failed, exec.ErrNotFound) || failed != nil && !hasNetfilter() {
@@ -35,7 +35,7 @@ func removeRules(ctx context.Context, table string, ours func(network, id string
 			err = fmt.Errorf("removing iptables rules of table %s: iptables-save: %w%s", table, failed, stderrOf(failed))
 			continue
 		}
-		undo = removalInput(table, string(saved), ours)
+		undo = removalInput(table, string(saved), isOwn)
 		if undo == "" {
 			return "", nil
 		}
@@ -67,14 +67,14 @@ func stderrOf(err error) string {
 
 // removalInput returns the input of iptables-restore that removes the rules and the per-pod
 // chains of CNI plugins, "" if there are none.
-func removalInput(table, rules string, ours func(network, id string) bool) string {
+func removalInput(table, rules string, isOwn func(network, id string) bool) string {
 	var undo, flush, remove strings.Builder
 	seen := map[string]bool{}
 	for line := range strings.Lines(rules) {
 		line = strings.TrimSpace(line)
 		rule, isRule := strings.CutPrefix(line, "-A ")
 		network, id := ruleOwner(line)
-		if !isRule || network == "" || !ours(network, id) {
+		if !isRule || network == "" || !isOwn(network, id) {
 			continue
 		}
 		chain, _, _ := strings.Cut(rule, " ")

@@ -20,7 +20,7 @@
 //   - Each attempt of a container is created once, whatever fails or restarts in between.
 //   - Exited is reported once for each Start and Resume; nothing follows it for that run.
 //   - The containers of a pod start one at a time, in the order of the pod's specification.
-//   - Nothing of a pod is left after Forget: process, sandbox, mount, cgroup, directory, log.
+//   - Forget leaves no process, sandbox, mount, cgroup, directory or log of the pod.
 //   - An idle pod has no goroutine and no timer: one event stream and one listing serve all pods.
 //
 // A container is reported as OOMKilled only if it exited with code 137 and the kernel's log or a

@@ -106,11 +106,11 @@ func (p *pod) writeHostname() error {
 func (p *pod) writeResolvConf() error {
 	text := runtime.ResolvConf(p.runner.dnsConfig(p.latest()))
 	if text == "" {
-		own, err := os.ReadFile(p.runner.opts.DNS.ResolvConf)
+		nodeText, err := os.ReadFile(p.runner.opts.DNS.ResolvConf)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		text = string(own)
+		text = string(nodeText)
 	}
 	return p.writeOnce(resolvConfName, text)
 }

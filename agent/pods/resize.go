@@ -30,7 +30,7 @@ func (r *Runner) Resize(object *corev1.Pod, actual runtime.Resources) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.resize.target = object
-	if p.resize.running { // it knows better what it has applied
+	if p.resize.running { // the resize in progress tracks what it has applied
 		select {
 		case p.resize.wake <- struct{}{}:
 		default:

@@ -188,11 +188,11 @@ func attainableOOMScore(score int64) int64 {
 	if err != nil || caps&(1<<resourceBit) != 0 {
 		return score
 	}
-	own, err := os.ReadFile("/proc/self/oom_score_adj")
+	agentScore, err := os.ReadFile("/proc/self/oom_score_adj")
 	if err != nil {
 		return score
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(own)), 10, 64)
+	n, err := strconv.ParseInt(strings.TrimSpace(string(agentScore)), 10, 64)
 	if err != nil {
 		return score
 	}

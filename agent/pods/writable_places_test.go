@@ -115,7 +115,7 @@ func (g *harness) waitUntilWritten(pod *corev1.Pod) {
 	}
 }
 
-// waitUntilPurged waits until nothing of a pod uses disk space.
+// waitUntilPurged waits until the pod uses no disk space.
 func (g *harness) waitUntilPurged(pod *corev1.Pod) {
 	g.t.Helper()
 	left := func() (out []string) {

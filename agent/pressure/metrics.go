@@ -69,7 +69,7 @@ func (c *syncCounters) inc() {
 	}
 }
 
-// What triggers a synchronization.
+// Triggers of a synchronization.
 const (
 	byAlarm = "alarm"
 	byClock = "clock"

@@ -7,7 +7,7 @@
 // engine/podlifecycle decides which probes run (the startup probe first) and what a verdict
 // means for the pod.
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
 //   - A probe never runs concurrently with itself; missed ticks are skipped.
 //   - The first verdict, and every change of it, is reported.

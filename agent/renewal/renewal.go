@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/util/certificate"
 )
 
-// Options of Start.
+// Options configure New.
 type Options struct {
 	// Config has the credential of the node.
 	Config *rest.Config
@@ -117,8 +117,8 @@ func isServing(c *tls.Certificate) bool {
 	return slices.Contains(c.Leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 }
 
-// Start renews the certificates until the context of New is done. The credential serves until a part of its life is
-// over.
+// Start renews the certificates until the context of New is done. The credential is the serving certificate until 70 to 90 %
+// of its lifetime have passed.
 func (r *Renewal) Start(ctx context.Context) {
 	if r.client != nil {
 		r.client.Start()
@@ -129,9 +129,9 @@ func (r *Renewal) Start(ctx context.Context) {
 	go func() {
 		if r.serving.Current() == nil {
 			leaf := r.credential.Leaf
-			life := leaf.NotAfter.Sub(leaf.NotBefore)
+			lifetime := leaf.NotAfter.Sub(leaf.NotBefore)
 			select {
-			case <-time.After(time.Until(leaf.NotBefore.Add(wait.Jitter(life/10*7, 0.2/0.7)))):
+			case <-time.After(time.Until(leaf.NotBefore.Add(wait.Jitter(lifetime/10*7, 0.2/0.7)))):
 			case <-ctx.Done():
 				return
 			}

@@ -26,7 +26,7 @@ func openStore(dir, name string, config *rest.Config) (certificate.FileStore, er
 	return store, err
 }
 
-// sameIssuer reports whether a CA of the cluster signed a certificate. Without a CA it is not known.
+// sameIssuer reports whether a CA of the cluster signed a certificate. It reports true if the configuration has no CA.
 func sameIssuer(cert *x509.Certificate, ca []byte) bool {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {

@@ -48,8 +48,8 @@ func (r Resources) ApplyTo(pod *corev1.Pod) *corev1.Pod {
 	out.Spec.Resources = r.Pod
 	out.Spec.Containers, out.Spec.InitContainers = slices.Clone(pod.Spec.Containers), slices.Clone(pod.Spec.InitContainers)
 	for c := range resizableContainers(&out.Spec) {
-		if own, ok := r.Containers[c.Name]; ok {
-			c.Resources = own
+		if resources, ok := r.Containers[c.Name]; ok {
+			c.Resources = resources
 		}
 	}
 	return &out

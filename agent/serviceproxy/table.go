@@ -119,17 +119,17 @@ func (t *table) release(e element, of string) {
 
 // setPodCIDRs sets the pod CIDRs of this machine's nodes. It ignores those of the other family.
 func (t *table) setPodCIDRs(all []netip.Prefix) {
-	var own []netip.Prefix
+	var cidrs []netip.Prefix
 	for _, p := range all {
 		if p.Addr().Is4() == t.family.ip4() {
-			own = append(own, p.Masked())
+			cidrs = append(cidrs, p.Masked())
 		}
 	}
-	own = withoutOverlaps(own)
-	if (len(own) == 0) != (len(t.podCIDRs) == 0) {
+	cidrs = withoutOverlaps(cidrs)
+	if (len(cidrs) == 0) != (len(t.podCIDRs) == 0) {
 		t.rebuild = true // one of the fixed rules needs pod CIDRs
 	}
-	t.podCIDRs = own
+	t.podCIDRs = cidrs
 }
 
 // wanted returns the content that the table should have.

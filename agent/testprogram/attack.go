@@ -39,7 +39,7 @@ func (a *attackList) String() string { return strings.Join(*a, ",") }
 // ctx ends.
 func (w *worker) runAttack(ctx context.Context, name string) error {
 	if os.Getpid() != 1 {
-		return errors.New("requires a PID namespace of its own, because it attacks all processes that it may signal")
+		return errors.New("requires a private PID namespace, because it attacks all processes that it may signal")
 	}
 	switch name {
 	case "stop":
@@ -49,7 +49,7 @@ func (w *worker) runAttack(ctx context.Context, name string) error {
 	case "ptrace":
 		return traceAll(ctx)
 	case "fork":
-		return forkAlways(ctx)
+		return forkRepeatedly(ctx)
 	case "write":
 		return writeEverywhere(int64(w.attackSize))
 	case "listen":
@@ -93,8 +93,8 @@ func traceAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// forkAlways keeps as many processes as it may have, each of which exits after a moment.
-func forkAlways(ctx context.Context) error {
+// forkRepeatedly starts processes up to the limit; each of them exits after a moment.
+func forkRepeatedly(ctx context.Context) error {
 	attr := &syscall.ProcAttr{Env: os.Environ(), Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 	for ctx.Err() == nil {
 		if _, err := syscall.ForkExec("/proc/self/exe", []string{programName, "sleep", "100ms"}, attr); err != nil {

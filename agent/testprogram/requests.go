@@ -13,7 +13,7 @@ import (
 const maxFailuresShown = 20
 
 // sendRequests sends GET requests at a rate per second for a duration, to the URLs in turn, each on
-// a connection of its own. It prints the failures and a summary.
+// a separate connection. It prints the failures and a summary.
 func sendRequests(rateText, durationText string, urls []string, out io.Writer) error {
 	rate, err := strconv.Atoi(rateText)
 	if err != nil || rate < 1 || rate > 100_000 {

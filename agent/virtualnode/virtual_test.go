@@ -103,7 +103,7 @@ func TestNodeLimits(t *testing.T) {
 	checkNothingLeft(t, p)
 }
 
-// checkNothingLeft checks that nothing of the pool exists.
+// checkNothingLeft checks that no resource of the pool exists.
 func checkNothingLeft(t *testing.T, p *Pool) {
 	t.Helper()
 	for _, dir := range []string{p.dir, p.runDir(), p.host.Dir("memory", p.cgroup()), p.host.Dir("pids", p.cgroup())} {
@@ -134,9 +134,9 @@ func TestRemoveKillsProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, theirs := startSleeper(t, n), startSleeper(t, other)
+	removed, kept := startSleeper(t, n), startSleeper(t, other)
 	ended := make(chan error, 1)
-	go func() { ended <- own.Wait() }() // or a zombie stays in the cgroup
+	go func() { ended <- removed.Wait() }() // or a zombie stays in the cgroup
 	tmp := filepath.Join(n.Disk, "tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestRemoveKillsProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(<-ended)
-	if err := theirs.Process.Signal(syscall.Signal(0)); err != nil {
+	if err := kept.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("a process of another node: %v", err)
 	}
 	if points, _ := mounts.At(other.Disk); len(points) != 1 {

@@ -11,7 +11,7 @@
 // PersistentVolume (Filesystem or Block), ephemeral claims, configMap, secret, downwardAPI and
 // projected. Directories have the kubelet's names.
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
 //   - Prepare and Teardown are idempotent, also across restarts of the agent. Prepare never
 //     changes what a pod has written.

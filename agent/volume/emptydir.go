@@ -47,11 +47,11 @@ func makeWorldWritable(dir string, group int) error {
 func (v *Volumes) memorySize(pod *corev1.Pod, s *corev1.EmptyDirVolumeSource) int64 {
 	node := v.opts.Node().Status.Allocatable[corev1.ResourceMemory]
 	limits := resource.PodLimits(pod, resource.PodResourcesOptions{})[corev1.ResourceMemory]
-	var size, own int64
+	var size, sizeLimit int64
 	if s.SizeLimit != nil {
-		own = s.SizeLimit.Value()
+		sizeLimit = s.SizeLimit.Value()
 	}
-	for _, n := range []int64{node.Value(), limits.Value(), own} {
+	for _, n := range []int64{node.Value(), limits.Value(), sizeLimit} {
 		if n > 0 && (size == 0 || n < size) {
 			size = n
 		}

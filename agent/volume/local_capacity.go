@@ -40,7 +40,7 @@ func (v *Volumes) mountProvisioned(pod *corev1.Pod, pv *corev1.PersistentVolume)
 	v.claimMu.Lock()
 	defer v.claimMu.Unlock()
 	capacity := pv.Spec.Capacity[corev1.ResourceStorage]
-	why, err := v.mountLocal(pv, dir, capacity.Value())
+	reason, err := v.mountLocal(pv, dir, capacity.Value())
 	if err != nil {
 		return 0, false, fmt.Errorf("PV %s: %w", pv.Name, err)
 	}
@@ -48,7 +48,7 @@ func (v *Volumes) mountProvisioned(pod *corev1.Pod, pv *corev1.PersistentVolume)
 		v.claimUsers[dir] = map[types.UID]bool{}
 	}
 	v.claimUsers[dir][pod.UID] = true
-	if why == nil || capacity.Value() <= 0 {
+	if reason == nil || capacity.Value() <= 0 {
 		return 0, false, nil
 	}
 	usage, err := diskusage.Measure(dir)
@@ -60,13 +60,13 @@ func (v *Volumes) mountProvisioned(pod *corev1.Pod, pv *corev1.PersistentVolume)
 	if readOnly {
 		effect = fmt.Sprintf("%d bytes are in use, so the volume is read-only until data is deleted or its spec.capacity is raised", usage.Bytes)
 	}
-	v.recordEvent(pod, "VolumeCapacityNotReserved", fmt.Sprintf("The capacity %s of volume %s is not reserved (%v): %s", capacity.String(), pv.Name, why, effect))
+	v.recordEvent(pod, "VolumeCapacityNotReserved", fmt.Sprintf("The capacity %s of volume %s is not reserved (%v): %s", capacity.String(), pv.Name, reason, effect))
 	return capacity.Value(), readOnly, nil
 }
 
-// mountLocal mounts the disk image of a volume, or the directory itself if why is not nil. v.claimMu
+// mountLocal mounts the disk image of a volume, or the directory itself if reason is not nil. v.claimMu
 // must be held.
-func (v *Volumes) mountLocal(pv *corev1.PersistentVolume, dir string, capacity int64) (why, err error) {
+func (v *Volumes) mountLocal(pv *corev1.PersistentVolume, dir string, capacity int64) (reason, err error) {
 	points, err := mounts.At(dir)
 	if err != nil {
 		return nil, err
@@ -74,18 +74,18 @@ func (v *Volumes) mountLocal(pv *corev1.PersistentVolume, dir string, capacity i
 	image := dir + v1alpha1.VolumeImageSuffix
 	_, missing := os.Lstat(image)
 	if len(points) == 0 && missing != nil {
-		if why, err = v.createImage(pv, dir, image, capacity); err != nil {
+		if reason, err = v.createImage(pv, dir, image, capacity); err != nil {
 			return nil, err
 		}
 		_, missing = os.Lstat(image)
 	} else if missing != nil {
-		why = errPlainDirectory
+		reason = errPlainDirectory
 	}
 	switch {
 	case len(points) > 0:
-		return why, nil
+		return reason, nil
 	case missing != nil:
-		return why, mountSelf(dir)
+		return reason, mountSelf(dir)
 	}
 	return nil, mountImage(image, dir)
 }
@@ -94,7 +94,7 @@ var errPlainDirectory = errors.New("its data is in a plain directory")
 
 // createImage creates the disk image of a new volume. It returns why the directory itself must be
 // used.
-func (v *Volumes) createImage(pv *corev1.PersistentVolume, dir, image string, capacity int64) (why, err error) {
+func (v *Volumes) createImage(pv *corev1.PersistentVolume, dir, image string, capacity int64) (reason, err error) {
 	mark := dir + v1alpha1.VolumePlainSuffix
 	_, unmarked := os.Lstat(mark)
 	entries, err := os.ReadDir(dir)
@@ -104,17 +104,17 @@ func (v *Volumes) createImage(pv *corev1.PersistentVolume, dir, image string, ca
 	case pv.Annotations[v1alpha1.VolumeImageAnnotation] != "true" || unmarked == nil || len(entries) > 0:
 		return errPlainDirectory, nil
 	}
-	if why = loopdisk.CheckRequirements(); why == nil {
+	if reason = loopdisk.CheckRequirements(); reason == nil {
 		if err = v.checkSpace(dir, loopdisk.RoundSize(capacity)); err != nil {
 			return nil, err
 		}
 		if err = loopdisk.Create(image, capacity); err == nil || !errors.Is(err, loopdisk.ErrUnsupported) {
 			return nil, err
 		}
-		why = err
+		reason = err
 	}
 	// The directory gets data, so that no later agent may hide it below an image.
-	return why, os.WriteFile(mark, nil, 0o600)
+	return reason, os.WriteFile(mark, nil, 0o600)
 }
 
 // checkSpace returns an error if reserving size bytes leaves too little space.

@@ -167,17 +167,17 @@ func (b *payloadBuilder) token(ctx context.Context, p payload, s tokenSource, wa
 func commonUser(pod *corev1.Pod) (int, bool) {
 	user := int64(-1)
 	for c := range containers(pod) {
-		var own *int64
+		var containerUser *int64
 		if s := pod.Spec.SecurityContext; s != nil {
-			own = s.RunAsUser
+			containerUser = s.RunAsUser
 		}
 		if s := c.SecurityContext; s != nil && s.RunAsUser != nil {
-			own = s.RunAsUser
+			containerUser = s.RunAsUser
 		}
-		if own == nil || user >= 0 && *own != user {
+		if containerUser == nil || user >= 0 && *containerUser != user {
 			return 0, false
 		}
-		user = *own
+		user = *containerUser
 	}
 	return int(user), user >= 0
 }

@@ -1,7 +1,7 @@
 // Package v1alpha1 defines Hold, the only API kind of Berth.
 //
 // A Hold carries a placement hint from one actor to another. With a Reserve Hold the descheduler keeps room on a
-// better node until the replacement of a pod is there. An Avoid Hold keeps the pods of an owner off a node that
+// better node until the replacement of a pod exists. An Avoid Hold keeps the pods of an owner off a node that
 // evicted or rejected them. A Hold expires. Schedulers that do not know the kind ignore it, and where the kind is
 // not served there are no Holds.
 //

@@ -41,11 +41,11 @@ func WithdrawHoldSupport(l *coordinationv1.Lease) {
 	delete(l.Annotations, formerHoldSupportAnnotation)
 }
 
-// HoldSupport returns the schedulers for whose pods the holder of a Lease supports Holds. If there are none, why is
+// HoldSupport returns the schedulers for whose pods the holder of a Lease supports Holds. If there are none, reason is
 // the reason.
 //
 // +k8s:openapi-gen=false
-func HoldSupport(l *coordinationv1.Lease, now time.Time) (schedulers []string, why string) {
+func HoldSupport(l *coordinationv1.Lease, now time.Time) (schedulers []string, reason string) {
 	writer, names := advertisement(l)
 	name := "the Lease " + l.Namespace + "/" + l.Name
 	switch {

@@ -40,9 +40,9 @@ func TestHoldSupport(t *testing.T) {
 		}, ""},
 		"its clock is ahead": {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(time.Hour) }, ""},
 	} {
-		got, why := HoldSupport(lease(tc.change), now)
-		if (tc.why == "") != slices.Equal(got, []string{"default-scheduler", "second"}) || !strings.Contains(why, tc.why) || (why == "") != (tc.why == "") {
-			t.Errorf("%s: %v, %q", name, got, why)
+		got, reason := HoldSupport(lease(tc.change), now)
+		if (tc.why == "") != slices.Equal(got, []string{"default-scheduler", "second"}) || !strings.Contains(reason, tc.why) || (reason == "") != (tc.why == "") {
+			t.Errorf("%s: %v, %q", name, got, reason)
 		}
 	}
 }

@@ -92,8 +92,8 @@ func (b *boundedBackend) addBlocked(n int) {
 }
 
 // drop counts events that may be lost.
-func (b *boundedBackend) drop(n int, why string) bool {
+func (b *boundedBackend) drop(n int, reason string) bool {
 	dropped().Add(float64(n))
-	klog.V(1).InfoS("Audit events may be lost", "backend", b.String(), "events", n, "reason", why)
+	klog.V(1).InfoS("Audit events may be lost", "backend", b.String(), "events", n, "reason", reason)
 	return !b.strict
 }

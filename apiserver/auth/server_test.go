@@ -146,13 +146,13 @@ func TestServiceAccountTokensOverHTTPS(t *testing.T) {
 	request := must[*authenticationv1.TokenRequest](t)(accounts.CreateToken(ctx, "web", &authenticationv1.TokenRequest{}, metav1.CreateOptions{}))
 	token := request.Status.Token
 	web := w.client(&rest.Config{BearerToken: token}, pki.Identity{})
-	who := func(c kubernetes.Interface) (*authenticationv1.SelfSubjectReview, error) {
+	whoAmI := func(c kubernetes.Interface) (*authenticationv1.SelfSubjectReview, error) {
 		return c.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	}
-	if got := must[*authenticationv1.SelfSubjectReview](t)(who(web)).Status.UserInfo.Username; got != "system:serviceaccount:default:web" {
+	if got := must[*authenticationv1.SelfSubjectReview](t)(whoAmI(web)).Status.UserInfo.Username; got != "system:serviceaccount:default:web" {
 		t.Errorf("the token speaks for %q", got)
 	}
-	_, err := who(w.client(&rest.Config{BearerToken: token[:len(token)-8] + "AAAAAAAA"}, pki.Identity{}))
+	_, err := whoAmI(w.client(&rest.Config{BearerToken: token[:len(token)-8] + "AAAAAAAA"}, pki.Identity{}))
 	w.answers("a forged token", err, 401, "Unauthorized")
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{"vault"}}}
 	if s := must[*authenticationv1.TokenReview](t)(w.admin.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})).Status; s.Authenticated {
@@ -161,7 +161,7 @@ func TestServiceAccountTokensOverHTTPS(t *testing.T) {
 	if err := accounts.Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("the token ends with its account", func() bool { _, err := who(web); return apierrors.IsUnauthorized(err) })
+	w.eventually("the token ends with its account", func() bool { _, err := whoAmI(web); return apierrors.IsUnauthorized(err) })
 }
 
 func TestNodeCredentialsOverHTTPS(t *testing.T) {

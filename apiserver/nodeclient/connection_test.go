@@ -26,7 +26,7 @@ func TestLocate(t *testing.T) {
 		"a URL without TLS":           {"http://10.0.0.9:77", nil, 0, "must be https://", ""},
 		"no agent":                    {"", []corev1.NodeAddress{{Type: "InternalIP", Address: "10.0.0.1"}}, 0, "kubeletEndpoint.port is 0", ""},
 		"no address":                  {"", []corev1.NodeAddress{{Type: "InternalDNS", Address: "n1.internal"}}, 10250, "no address in status.addresses", ""},
-		"a name in the way of":        {"https://evil.example/nodes/n1/../n2", nil, 0, "must be https://", ""},
+		"a path with dot segments":    {"https://evil.example/nodes/n1/../n2", nil, 0, "must be https://", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}

@@ -20,14 +20,14 @@ func (r *errorCollector) affinity(affinity *corev1.Affinity, path *field.Path) {
 		r.nodeAffinity(node, path.Child("nodeAffinity"))
 	}
 	if pod := affinity.PodAffinity; pod != nil {
-		own := path.Child("podAffinity")
-		r.podTerms(pod.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(podfields.RequiredTerms))
-		r.weightedPodTerms(pod.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(podfields.PreferredTerms))
+		fldPath := path.Child("podAffinity")
+		r.podTerms(pod.RequiredDuringSchedulingIgnoredDuringExecution, fldPath.Child(podfields.RequiredTerms))
+		r.weightedPodTerms(pod.PreferredDuringSchedulingIgnoredDuringExecution, fldPath.Child(podfields.PreferredTerms))
 	}
 	if anti := affinity.PodAntiAffinity; anti != nil {
-		own := path.Child("podAntiAffinity")
-		r.podTerms(anti.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(podfields.RequiredTerms))
-		r.weightedPodTerms(anti.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(podfields.PreferredTerms))
+		fldPath := path.Child("podAntiAffinity")
+		r.podTerms(anti.RequiredDuringSchedulingIgnoredDuringExecution, fldPath.Child(podfields.RequiredTerms))
+		r.weightedPodTerms(anti.PreferredDuringSchedulingIgnoredDuringExecution, fldPath.Child(podfields.PreferredTerms))
 	}
 }
 
@@ -36,9 +36,9 @@ func (r *errorCollector) nodeAffinity(affinity *corev1.NodeAffinity, path *field
 		r.nodeSelector(affinity.RequiredDuringSchedulingIgnoredDuringExecution, path.Child(podfields.RequiredTerms))
 	}
 	for i := range affinity.PreferredDuringSchedulingIgnoredDuringExecution {
-		term, own := &affinity.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(podfields.PreferredTerms).Index(i)
-		r.weight(term.Weight, own.Child("weight"))
-		r.nodeSelectorTerm(&term.Preference, false, own.Child("preference"))
+		term, idxPath := &affinity.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(podfields.PreferredTerms).Index(i)
+		r.weight(term.Weight, idxPath.Child("weight"))
+		r.nodeSelectorTerm(&term.Preference, false, idxPath.Child("preference"))
 	}
 }
 
@@ -56,9 +56,9 @@ func (r *errorCollector) podTerms(terms []corev1.PodAffinityTerm, path *field.Pa
 
 func (r *errorCollector) weightedPodTerms(terms []corev1.WeightedPodAffinityTerm, path *field.Path) {
 	for i := range terms {
-		own := path.Index(i)
-		r.weight(terms[i].Weight, own.Child("weight"))
-		r.podTerm(&terms[i].PodAffinityTerm, own.Child("podAffinityTerm"))
+		idxPath := path.Index(i)
+		r.weight(terms[i].Weight, idxPath.Child("weight"))
+		r.podTerm(&terms[i].PodAffinityTerm, idxPath.Child("podAffinityTerm"))
 	}
 }
 

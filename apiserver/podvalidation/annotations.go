@@ -96,9 +96,9 @@ func (c *podValidator) seccompAnnotationsMatchFields(annotations map[string]stri
 	if value, set := annotations[corev1.SeccompPodAnnotationKey]; set {
 		c.seccompAnnotationMatchesField(value, podfields.Deref(c.spec.SecurityContext).SeccompProfile, path.Child("securityContext", "seccompProfile"))
 	}
-	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, containerPath *field.Path) {
 		if value, set := annotations[corev1.SeccompContainerAnnotationKeyPrefix+container.Name]; set {
-			c.seccompAnnotationMatchesField(value, podfields.Deref(container.SecurityContext).SeccompProfile, own.Child("securityContext", "seccompProfile"))
+			c.seccompAnnotationMatchesField(value, podfields.Deref(container.SecurityContext).SeccompProfile, containerPath.Child("securityContext", "seccompProfile"))
 		}
 	})
 }
@@ -120,14 +120,14 @@ func (c *podValidator) appArmorAnnotationsMatchFields(annotations map[string]str
 	if c.spec.OS != nil && c.spec.OS.Name == corev1.Windows {
 		return
 	}
-	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, containerPath *field.Path) {
 		value, set := annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+container.Name]
 		profile := podfields.Deref(container.SecurityContext).AppArmorProfile
 		old := podfields.AppArmorFromAnnotation(value)
 		if !set || profile == nil || old == nil {
 			return
 		}
-		at := own.Child("securityContext", "appArmorProfile")
+		at := containerPath.Child("securityContext", "appArmorProfile")
 		if old.Type != profile.Type {
 			c.forbidden(at.Child("type"), "apparmor type in annotation and field must match")
 		} else if podfields.Deref(old.LocalhostProfile) != podfields.Deref(profile.LocalhostProfile) {

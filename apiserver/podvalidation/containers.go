@@ -20,14 +20,14 @@ func (c *podValidator) regularContainers(path *field.Path) {
 	}
 	names := podfields.NameSet{}
 	for i := range containers {
-		container, own := &containers[i], path.Index(i)
-		c.container(container, own)
+		container, idxPath := &containers[i], path.Index(i)
+		c.container(container, idxPath)
 		if !names.Add(container.Name) {
-			c.duplicate(own.Child("name"), container.Name)
+			c.duplicate(idxPath.Child("name"), container.Name)
 		}
-		c.lifecycle(container.Lifecycle, own.Child("lifecycle"))
-		c.probes(container, own)
-		c.restartPolicy(container, own)
+		c.lifecycle(container.Lifecycle, idxPath.Child("lifecycle"))
+		c.probes(container, idxPath)
+		c.restartPolicy(container, idxPath)
 	}
 	c.hostPortConflicts(containers, path)
 }
@@ -38,19 +38,19 @@ func (c *podValidator) initContainers(path *field.Path) {
 		names.Add(container.Name)
 	}
 	for i := range c.spec.InitContainers {
-		container, own := &c.spec.InitContainers[i], path.Index(i)
-		c.container(container, own)
-		c.restartPolicy(container, own)
+		container, idxPath := &c.spec.InitContainers[i], path.Index(i)
+		c.container(container, idxPath)
+		c.restartPolicy(container, idxPath)
 		if !names.Add(container.Name) {
-			c.duplicate(own.Child("name"), container.Name)
+			c.duplicate(idxPath.Child("name"), container.Name)
 		}
 		// Init containers run sequentially, so host ports conflict only within one container.
 		c.hostPortConflicts(c.spec.InitContainers[i:i+1], path)
 		if podfields.IsSidecar(container) {
-			c.lifecycle(container.Lifecycle, own.Child("lifecycle"))
-			c.probes(container, own)
+			c.lifecycle(container.Lifecycle, idxPath.Child("lifecycle"))
+			c.probes(container, idxPath)
 		} else {
-			c.forbidSidecarFields(container, own)
+			c.forbidSidecarFields(container, idxPath)
 		}
 	}
 }
@@ -85,17 +85,17 @@ func (c *podValidator) ephemeralContainers(path *field.Path) {
 		names.Add(name)
 	}
 	for i := range c.spec.EphemeralContainers {
-		ephemeral, own := &c.spec.EphemeralContainers[i], path.Index(i)
+		ephemeral, idxPath := &c.spec.EphemeralContainers[i], path.Index(i)
 		container := (*corev1.Container)(&ephemeral.EphemeralContainerCommon)
-		c.container(container, own)
+		c.container(container, idxPath)
 		c.imageWhitespace([]corev1.Container{*container}, path)
 		if !names.Add(container.Name) {
-			c.duplicate(own.Child("name"), container.Name)
+			c.duplicate(idxPath.Child("name"), container.Name)
 		}
 		if target := ephemeral.TargetContainerName; target != "" && !targets[target] {
-			c.notFound(own.Child("targetContainerName"), target)
+			c.notFound(idxPath.Child("targetContainerName"), target)
 		}
-		c.forbidNonEphemeralFields(container, own)
+		c.forbidNonEphemeralFields(container, idxPath)
 	}
 }
 
@@ -122,12 +122,12 @@ func (c *podValidator) forbidNonEphemeralFields(container *corev1.Container, pat
 		}
 	}
 	for i, mount := range container.VolumeMounts {
-		own := path.Child("volumeMounts").Index(i)
+		idxPath := path.Child("volumeMounts").Index(i)
 		if mount.SubPath != "" {
-			c.forbidden(own.Child("subPath"), reason)
+			c.forbidden(idxPath.Child("subPath"), reason)
 		}
 		if mount.SubPathExpr != "" {
-			c.forbidden(own.Child("subPathExpr"), reason)
+			c.forbidden(idxPath.Child("subPathExpr"), reason)
 		}
 	}
 }
@@ -167,23 +167,23 @@ func (r *errorCollector) imageWhitespace(containers []corev1.Container, path *fi
 func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
 	names := podfields.NameSet{}
 	for i, port := range ports {
-		own := path.Index(i)
+		idxPath := path.Index(i)
 		if port.Name != "" {
 			if reasons := validation.IsValidPortName(port.Name); len(reasons) > 0 {
-				r.invalidEach(own.Child("name"), port.Name, reasons)
+				r.invalidEach(idxPath.Child("name"), port.Name, reasons)
 			} else if !names.Add(port.Name) {
-				r.duplicate(own.Child("name"), port.Name)
+				r.duplicate(idxPath.Child("name"), port.Name)
 			}
 		}
 		if port.ContainerPort == 0 {
-			r.required(own.Child("containerPort"), "")
+			r.required(idxPath.Child("containerPort"), "")
 		} else {
-			r.invalidEach(own.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))
+			r.invalidEach(idxPath.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))
 		}
 		if port.HostPort != 0 {
-			r.invalidEach(own.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))
+			r.invalidEach(idxPath.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))
 		}
-		requiredOneOf(r, port.Protocol, own.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)
+		requiredOneOf(r, port.Protocol, idxPath.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)
 	}
 }
 
@@ -237,31 +237,31 @@ func (r *errorCollector) restartPolicy(container *corev1.Container, path *field.
 	}
 	oneOf(r, *policy, path.Child("restartPolicy"),
 		corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
-	own := path.Child("restartPolicyRules")
+	fldPath := path.Child("restartPolicyRules")
 	if len(rules) > maxRestartRules {
-		r.add(field.TooMany(own, len(rules), maxRestartRules))
+		r.add(field.TooMany(fldPath, len(rules), maxRestartRules))
 	}
 	for i, rule := range rules {
-		r.restartRule(rule, own.Index(i))
+		r.restartRule(rule, fldPath.Index(i))
 	}
 }
 
 func (r *errorCollector) restartRule(rule corev1.ContainerRestartRule, path *field.Path) {
 	requiredOneOf(r, rule.Action, path.Child("action"),
 		corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
-	codes, own := rule.ExitCodes, path.Child("exitCodes")
+	codes, fldPath := rule.ExitCodes, path.Child("exitCodes")
 	if codes == nil {
-		r.required(own, "must be specified")
+		r.required(fldPath, "must be specified")
 		return
 	}
-	requiredOneOf(r, codes.Operator, own.Child("operator"),
+	requiredOneOf(r, codes.Operator, fldPath.Child("operator"),
 		corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
 	if len(codes.Values) > maxRestartExitCodes {
-		r.add(field.TooMany(own.Child("values"), len(codes.Values), maxRestartExitCodes))
+		r.add(field.TooMany(fldPath.Child("values"), len(codes.Values), maxRestartExitCodes))
 	}
 	for i, value := range codes.Values {
 		if slices.Contains(codes.Values[:i], value) {
-			r.duplicate(own.Child("values").Index(i), value)
+			r.duplicate(fldPath.Child("values").Index(i), value)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 )
 
 func TestContainers(t *testing.T) {
-	checkFaults(t, []fault{
+	checkCases(t, []validationCase{
 		{"a plain pod is accepted", ``, nil},
 		{"a pod needs containers", `spec: {containers: []}`, []string{`spec.containers: Required value`}},
 		{"a container needs a name and an image", `spec: {containers: [{name: ""}]}`,
@@ -30,7 +30,7 @@ func TestContainers(t *testing.T) {
 }
 
 func TestContainerPorts(t *testing.T) {
-	checkFaults(t, []fault{
+	checkCases(t, []validationCase{
 		{"port 0 is a missing port", `spec: {containers: [{name: c, image: x, ports: [{containerPort: 0}]}]}`,
 			[]string{`spec.containers[0].ports[0].containerPort: Required value`}},
 		{"host port used twice",
@@ -43,7 +43,7 @@ func TestContainerPorts(t *testing.T) {
 }
 
 func TestContainerEnv(t *testing.T) {
-	checkFaults(t, []fault{
+	checkCases(t, []validationCase{
 		{"a name may contain anything except =", `spec: {containers: [{name: c, image: x, env: [{name: "a b.c", value: v}]}]}`, nil},
 		{"unknown field", `spec: {containers: [{name: c, image: x, env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.foo}}}]}]}`,
 			[]string{`spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.foo": error converting fieldPath: field label not supported: spec.foo`}},
@@ -58,14 +58,14 @@ func TestContainerEnv(t *testing.T) {
 }
 
 func TestContainerHandlers(t *testing.T) {
-	checkFaults(t, []fault{
+	checkCases(t, []validationCase{
 		{"exec needs a command", `spec: {containers: [{name: c, image: x, livenessProbe: {exec: {}}}]}`,
 			[]string{`spec.containers[0].livenessProbe.exec.command: Required value`}},
 		{"a scheme is HTTP or HTTPS", `spec: {containers: [{name: c, image: x, readinessProbe: {httpGet: {port: 1, scheme: FTP}}}]}`,
 			[]string{`spec.containers[0].readinessProbe.httpGet.scheme: Unsupported value: "FTP": supported values: "HTTP", "HTTPS"`}},
 		{"port 0 cannot be probed", `spec: {containers: [{name: c, image: x, startupProbe: {tcpSocket: {port: 0}}}]}`,
 			[]string{`spec.containers[0].startupProbe.tcpSocket.port: Invalid value: 0: must be between 1 and 65535, inclusive`}},
-		{"a hook cannot outsleep the grace period", `spec: {containers: [{name: c, image: x, lifecycle: {preStop: {sleep: {seconds: 31}}}}]}`,
+		{"a preStop sleep is shorter than the grace period", `spec: {containers: [{name: c, image: x, lifecycle: {preStop: {sleep: {seconds: 31}}}}]}`,
 			[]string{`spec.containers[0].lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)`}},
 		{"a probe's grace is positive", `spec: {containers: [{name: c, image: x, livenessProbe: {tcpSocket: {port: 1}, terminationGracePeriodSeconds: 0}}]}`,
 			[]string{`spec.containers[0].livenessProbe.terminationGracePeriodSeconds: Invalid value: 0: must be greater than 0`}},

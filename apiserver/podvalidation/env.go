@@ -31,11 +31,11 @@ var (
 
 func (r *errorCollector) env(vars []corev1.EnvVar, path *field.Path) {
 	for i, v := range vars {
-		own := path.Index(i)
-		if r.nonEmpty(v.Name, own.Child("name")) {
-			r.invalidEach(own.Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))
+		idxPath := path.Index(i)
+		if r.nonEmpty(v.Name, idxPath.Child("name")) {
+			r.invalidEach(idxPath.Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))
 		}
-		r.envSource(v, own.Child("valueFrom"))
+		r.envSource(v, idxPath.Child("valueFrom"))
 	}
 }
 
@@ -103,15 +103,15 @@ func (r *errorCollector) mapKey(key string, path *field.Path) {
 
 func (r *errorCollector) envFrom(sources []corev1.EnvFromSource, path *field.Path) {
 	for i, source := range sources {
-		own := path.Index(i)
+		idxPath := path.Index(i)
 		if source.Prefix != "" {
-			r.invalidEach(own.Child("prefix"), source.Prefix, validation.IsRelaxedEnvVarName(source.Prefix))
+			r.invalidEach(idxPath.Child("prefix"), source.Prefix, validation.IsRelaxedEnvVarName(source.Prefix))
 		}
 		if source.ConfigMapRef != nil {
-			r.nonEmpty(source.ConfigMapRef.Name, own.Child("configMapRef", "name"))
+			r.nonEmpty(source.ConfigMapRef.Name, idxPath.Child("configMapRef", "name"))
 		}
 		if source.SecretRef != nil {
-			r.nonEmpty(source.SecretRef.Name, own.Child("secretRef", "name"))
+			r.nonEmpty(source.SecretRef.Name, idxPath.Child("secretRef", "name"))
 		}
 		// As in Kubernetes, these errors name the list and not the entry.
 		if source.ConfigMapRef == nil && source.SecretRef == nil {

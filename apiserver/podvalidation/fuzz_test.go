@@ -24,7 +24,7 @@ func TestValidationOfRandomPods(t *testing.T) {
 		poddefaults.DefaultPod(&newPod)
 		poddefaults.DefaultPod(&oldPod)
 		before := newPod.DeepCopy()
-		first, second := judge(t, &newPod, &oldPod), judge(t, &newPod, &oldPod)
+		first, second := validateAll(t, &newPod, &oldPod), validateAll(t, &newPod, &oldPod)
 		if !equality.Semantic.DeepEqual(before, &newPod) {
 			t.Fatal("validation modified the pod")
 		}
@@ -45,7 +45,7 @@ func TestValidationOfRandomPods(t *testing.T) {
 	}
 }
 
-func judge(t *testing.T, newPod, oldPod *corev1.Pod) field.ErrorList {
+func validateAll(t *testing.T, newPod, oldPod *corev1.Pod) field.ErrorList {
 	podwarnings.PodWarnings(t.Context(), newPod, nil)
 	errs := ValidatePod(newPod)
 	errs = append(errs, ValidatePodUpdate(newPod, oldPod)...)

@@ -14,26 +14,26 @@ import (
 func (c *podValidator) volumeMounts(container *corev1.Container, path *field.Path) {
 	paths := podfields.NameSet{}
 	for i := range container.VolumeMounts {
-		mount, own := &container.VolumeMounts[i], path.Index(i)
-		c.nonEmpty(mount.Name, own.Child("name"))
+		mount, idxPath := &container.VolumeMounts[i], path.Index(i)
+		c.nonEmpty(mount.Name, idxPath.Child("name"))
 		if c.volumes[mount.Name] == nil {
-			c.notFound(own.Child("name"), mount.Name)
+			c.notFound(idxPath.Child("name"), mount.Name)
 		}
-		c.nonEmpty(mount.MountPath, own.Child("mountPath"))
+		c.nonEmpty(mount.MountPath, idxPath.Child("mountPath"))
 		if !paths.Add(mount.MountPath) {
-			c.invalid(own.Child("mountPath"), mount.MountPath, "must be unique")
+			c.invalid(idxPath.Child("mountPath"), mount.MountPath, "must be unique")
 		}
 		for _, device := range container.VolumeDevices {
 			if device.Name == mount.Name {
-				c.invalid(own.Child("name"), mount.Name, "must not already exist in volumeDevices")
+				c.invalid(idxPath.Child("name"), mount.Name, "must not already exist in volumeDevices")
 			}
 		}
 		for _, device := range container.VolumeDevices {
 			if device.DevicePath == mount.MountPath {
-				c.invalid(own.Child("mountPath"), mount.MountPath, "must not already exist as a path in volumeDevices")
+				c.invalid(idxPath.Child("mountPath"), mount.MountPath, "must not already exist as a path in volumeDevices")
 			}
 		}
-		c.subPaths(mount, path, own)
+		c.subPaths(mount, path, idxPath)
 		c.mountPropagation(mount, container, path.Child("mountPropagation"))
 		c.recursiveReadOnly(mount, path.Child("recursiveReadOnly"))
 	}
@@ -41,7 +41,7 @@ func (c *podValidator) volumeMounts(container *corev1.Container, path *field.Pat
 
 // subPaths reports invalid paths for the list, and setting both forms for the mount, as in
 // Kubernetes.
-func (r *errorCollector) subPaths(mount *corev1.VolumeMount, list, own *field.Path) {
+func (r *errorCollector) subPaths(mount *corev1.VolumeMount, list, idxPath *field.Path) {
 	if mount.SubPath != "" {
 		r.relativePath(mount.SubPath, list.Child("subPath"))
 	}
@@ -49,7 +49,7 @@ func (r *errorCollector) subPaths(mount *corev1.VolumeMount, list, own *field.Pa
 		return
 	}
 	if mount.SubPath != "" {
-		r.invalid(own.Child("subPathExpr"), mount.SubPathExpr, "subPathExpr and subPath are mutually exclusive")
+		r.invalid(idxPath.Child("subPathExpr"), mount.SubPathExpr, "subPathExpr and subPath are mutually exclusive")
 	}
 	r.relativePath(mount.SubPathExpr, list.Child("subPathExpr"))
 }
@@ -86,27 +86,27 @@ func (r *errorCollector) recursiveReadOnly(mount *corev1.VolumeMount, path *fiel
 func (c *podValidator) volumeDevices(container *corev1.Container, path *field.Path) {
 	names, paths := podfields.NameSet{}, podfields.NameSet{}
 	for i, device := range container.VolumeDevices {
-		own := path.Index(i)
-		c.nonEmpty(device.Name, own.Child("name"))
+		idxPath := path.Index(i)
+		c.nonEmpty(device.Name, idxPath.Child("name"))
 		if names[device.Name] {
-			c.invalid(own.Child("name"), device.Name, "must be unique")
+			c.invalid(idxPath.Child("name"), device.Name, "must be unique")
 		}
 		switch volume := c.volumes[device.Name]; {
 		case volume == nil:
-			c.notFound(own.Child("name"), device.Name)
+			c.notFound(idxPath.Child("name"), device.Name)
 		case volume.PersistentVolumeClaim == nil && volume.Ephemeral == nil:
-			c.invalid(own.Child("name"), device.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
+			c.invalid(idxPath.Child("name"), device.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
 		}
-		c.nonEmpty(device.DevicePath, own.Child("devicePath"))
+		c.nonEmpty(device.DevicePath, idxPath.Child("devicePath"))
 		if paths[device.DevicePath] {
-			c.invalid(own.Child("devicePath"), device.DevicePath, "must be unique")
+			c.invalid(idxPath.Child("devicePath"), device.DevicePath, "must be unique")
 		}
 		if hasBacksteps(device.DevicePath) {
-			c.invalid(own.Child("devicePath"), device.DevicePath, "can not contain backsteps ('..')")
+			c.invalid(idxPath.Child("devicePath"), device.DevicePath, "can not contain backsteps ('..')")
 		} else {
 			paths.Add(device.DevicePath)
 		}
-		c.deviceNotMounted(device, container.VolumeMounts, own)
+		c.deviceNotMounted(device, container.VolumeMounts, idxPath)
 		if device.Name != "" {
 			names.Add(device.Name)
 		}

@@ -65,10 +65,10 @@ func (r *errorCollector) ip(address string, path *field.Path) {
 
 func (c *podValidator) hostAliases(path *field.Path) {
 	for i, alias := range c.spec.HostAliases {
-		own := path.Index(i)
-		c.ip(alias.IP, own.Child("ip"))
+		idxPath := path.Index(i)
+		c.ip(alias.IP, idxPath.Child("ip"))
 		for j, name := range alias.Hostnames {
-			c.invalidEach(own.Child("hostnames").Index(j), name, validation.IsDNS1123Subdomain(name))
+			c.invalidEach(idxPath.Child("hostnames").Index(j), name, validation.IsDNS1123Subdomain(name))
 		}
 	}
 }

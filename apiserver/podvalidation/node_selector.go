@@ -16,13 +16,13 @@ func ValidateNodeSelector(selector *corev1.NodeSelector, path *field.Path) field
 }
 
 func (r *errorCollector) nodeSelector(selector *corev1.NodeSelector, path *field.Path) {
-	own := path.Child("nodeSelectorTerms")
+	fldPath := path.Child("nodeSelectorTerms")
 	if len(selector.NodeSelectorTerms) == 0 {
-		r.required(own, "must have at least one node selector term")
+		r.required(fldPath, "must have at least one node selector term")
 		return
 	}
 	for i := range selector.NodeSelectorTerms {
-		r.nodeSelectorTerm(&selector.NodeSelectorTerms[i], true, own.Index(i))
+		r.nodeSelectorTerm(&selector.NodeSelectorTerms[i], true, fldPath.Index(i))
 	}
 }
 

@@ -10,12 +10,12 @@ func TestAffinity(t *testing.T) {
 	const required = "requiredDuringSchedulingIgnoredDuringExecution"
 	node, pods := "spec: {affinity: {nodeAffinity: {"+required+": ", "spec: {affinity: {podAffinity: {"+required+": "
 	nodePath, podPath := "spec.affinity.nodeAffinity."+required+".nodeSelectorTerms", "spec.affinity.podAffinity."+required
-	checkFaults(t, []fault{
+	checkCases(t, []validationCase{
 		{"a node selector has a term", node + `{nodeSelectorTerms: []}}}}`,
 			[]string{nodePath + ": Required value: must have at least one node selector term"}},
 		{"Exists has no values", node + `{nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists, values: [v]}]}]}}}}`,
 			[]string{nodePath + "[0].matchExpressions[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"}},
-		{"an operator is known", node + `{nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Like}]}]}}}}`,
+		{"the operator must be supported", node + `{nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Like}]}]}}}}`,
 			[]string{nodePath + `[0].matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator`}},
 		{"a preference may name impossible values",
 			`spec: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: k, operator: In, values: ["a b"]}]}}]}}}`, nil},
@@ -29,12 +29,12 @@ func TestAffinity(t *testing.T) {
 }
 
 func TestTopologySpreadConstraints(t *testing.T) {
-	checkFaults(t, []fault{
+	checkCases(t, []validationCase{
 		{"whenUnsatisfiable is required", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, labelSelector: {}}]}`,
 			[]string{`spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`}},
 		{"keys need a selector", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [a]}]}`,
 			[]string{`spec.topologySpreadConstraints[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set`}},
-		{"a key that the selector decides cannot be merged", `{metadata: {labels: {a: b}}, spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}, matchLabelKeys: [a]}]}}`,
+		{"a key of the selector cannot be in matchLabelKeys", `{metadata: {labels: {a: b}}, spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}, matchLabelKeys: [a]}]}}`,
 			[]string{`spec.topologySpreadConstraints[0].matchLabelKeys[0]: Invalid value: "a": exists in both matchLabelKeys and labelSelector`}},
 		{"minDomains is positive", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, labelSelector: {}, minDomains: 0}]}`,
 			[]string{`spec.topologySpreadConstraints[0].minDomains: Invalid value: 0: must be greater than zero`}},
@@ -42,10 +42,10 @@ func TestTopologySpreadConstraints(t *testing.T) {
 }
 
 func TestTolerationsAndGates(t *testing.T) {
-	checkFaults(t, []fault{
-		{"a toleration's effect is known", `spec: {tolerations: [{key: k, operator: Exists, effect: Never}]}`,
+	checkCases(t, []validationCase{
+		{"a toleration's effect must be supported", `spec: {tolerations: [{key: k, operator: Exists, effect: Never}]}`,
 			[]string{`spec.tolerations[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`}},
-		{"a toleration's key is a label's", `spec: {tolerations: [{key: "a b", operator: Exists}]}`,
+		{"a toleration's key must be a label key", `spec: {tolerations: [{key: "a b", operator: Exists}]}`,
 			[]string{`spec.tolerations[0].key: Invalid value: "a b": ` + badName}},
 		{"a gate is named once", `spec: {schedulingGates: [{name: a}, {name: a}]}`,
 			[]string{`spec.schedulingGates[1]: Duplicate value: "a"`}},
@@ -53,7 +53,7 @@ func TestTolerationsAndGates(t *testing.T) {
 }
 
 func TestSecurityAndNetwork(t *testing.T) {
-	checkFaults(t, []fault{
+	checkCases(t, []validationCase{
 		{"a pod with its own users does not share the host's network", `spec: {hostUsers: false, hostNetwork: true}`,
 			[]string{"spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false"}},
 		{"a local profile has a name", `spec: {securityContext: {seccompProfile: {type: Localhost}}}`,
@@ -66,7 +66,7 @@ func TestSecurityAndNetwork(t *testing.T) {
 			[]string{`spec.hostAliases[0].ip: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`}},
 		{"a Linux pod has no Windows options", `spec: {os: {name: linux}, securityContext: {windowsOptions: {runAsUserName: x}}}`,
 			[]string{`spec.securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod`}},
-		{"an operating system is known", `spec: {os: {name: plan9}}`,
+		{"the operating system must be supported", `spec: {os: {name: plan9}}`,
 			[]string{`spec.os: Unsupported value: "plan9": supported values: "linux", "windows"`}},
 	})
 }

@@ -135,10 +135,10 @@ func (c *podValidator) hostnameOverride(path *field.Path) {
 	if override == "" {
 		return
 	}
-	own := path.Child("hostnameOverride")
-	c.invalidEach(own, override, validation.IsDNS1123Subdomain(override))
+	fldPath := path.Child("hostnameOverride")
+	c.invalidEach(fldPath, override, validation.IsDNS1123Subdomain(override))
 	if len(override) > maxHostnameLength {
-		c.add(field.TooLong(own, override, maxHostnameLength))
+		c.add(field.TooLong(fldPath, override, maxHostnameLength))
 	}
 	if podfields.Deref(c.spec.SetHostnameAsFQDN) {
 		c.forbidden(path.Child("setHostnameAsFQDN"), "cannot be set to true when `hostnameOverride` is set")

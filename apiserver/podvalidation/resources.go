@@ -38,18 +38,18 @@ func (c *podValidator) resourceRequirements(req *corev1.ResourceRequirements,
 		cpuOrMemory = cpuOrMemory || name == corev1.ResourceCPU || name == corev1.ResourceMemory
 	}
 	for name, limit := range podfields.SortedByKey(req.Limits) {
-		own := limits.Key(string(name))
-		checkName(&c.errorCollector, name, own)
-		c.quantity(name, limit, own)
-		c.hugePageSize(name, limit, own)
+		keyPath := limits.Key(string(name))
+		checkName(&c.errorCollector, name, keyPath)
+		c.quantity(name, limit, keyPath)
+		c.hugePageSize(name, limit, keyPath)
 		note(name)
 	}
 	for name, request := range podfields.SortedByKey(req.Requests) {
-		own := requests.Key(string(name))
-		checkName(&c.errorCollector, name, own)
-		c.quantity(name, request, own)
+		keyPath := requests.Key(string(name))
+		checkName(&c.errorCollector, name, keyPath)
+		c.quantity(name, request, keyPath)
 		c.requestWithinLimit(name, request, req.Limits, limits, requests)
-		c.hugePageSize(name, request, own)
+		c.hugePageSize(name, request, keyPath)
 		note(name)
 	}
 	if hugePages && !cpuOrMemory {
@@ -89,30 +89,30 @@ func (r *errorCollector) hugePageSize(name corev1.ResourceName, value resource.Q
 func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *field.Path) {
 	whole, requests := podfields.NameSet{}, map[string]podfields.NameSet{}
 	for i, claim := range claims {
-		own := path.Index(i)
+		idxPath := path.Index(i)
 		if claim.Name == "" {
-			c.required(own, "")
+			c.required(idxPath, "")
 			continue
 		}
 		switch {
 		case whole[claim.Name]:
-			c.duplicate(own, claim.Name)
+			c.duplicate(idxPath, claim.Name)
 		case claim.Request == "":
 			if len(requests[claim.Name]) > 0 {
-				c.duplicate(own, claim.Name)
+				c.duplicate(idxPath, claim.Name)
 			}
 			whole.Add(claim.Name)
 		default:
-			c.dnsLabel(claim.Request, own.Child("request"))
+			c.dnsLabel(claim.Request, idxPath.Child("request"))
 			if requests[claim.Name] == nil {
 				requests[claim.Name] = podfields.NameSet{}
 			}
 			if !requests[claim.Name].Add(claim.Request) {
-				c.duplicate(own, claim.Name+"/"+claim.Request)
+				c.duplicate(idxPath, claim.Name+"/"+claim.Request)
 			}
 		}
 		if !c.claims.Has(claim.Name) {
-			c.unknownClaim(claim.Name, own)
+			c.unknownClaim(claim.Name, idxPath)
 		}
 	}
 }
@@ -133,27 +133,27 @@ func (c *podValidator) podResourceClaims(path *field.Path) {
 	seen := podfields.NameSet{}
 	c.claims = sets.New[string]()
 	for i, claim := range c.spec.ResourceClaims {
-		own := path.Index(i)
+		idxPath := path.Index(i)
 		switch {
 		case claim.Name == "":
-			c.required(own.Child("name"), "")
+			c.required(idxPath.Child("name"), "")
 		case !seen.Add(claim.Name):
-			c.duplicate(own.Child("name"), claim.Name)
+			c.duplicate(idxPath.Child("name"), claim.Name)
 		default:
-			c.claimName(claim, own.Child("name"))
+			c.claimName(claim, idxPath.Child("name"))
 			c.claims.Insert(claim.Name)
 		}
 		if claim.ResourceClaimName != nil && claim.ResourceClaimTemplateName != nil {
-			c.invalid(own, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
+			c.invalid(idxPath, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
 		}
 		if claim.ResourceClaimName == nil && claim.ResourceClaimTemplateName == nil {
-			c.invalid(own, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+			c.invalid(idxPath, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
 		}
 		if name := claim.ResourceClaimName; name != nil {
-			c.invalidEach(own.Child("resourceClaimName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
+			c.invalidEach(idxPath.Child("resourceClaimName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
 		}
 		if name := claim.ResourceClaimTemplateName; name != nil {
-			c.invalidEach(own.Child("resourceClaimTemplateName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
+			c.invalidEach(idxPath.Child("resourceClaimTemplateName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
 		}
 	}
 }
@@ -174,17 +174,17 @@ func (c *podValidator) claimName(claim corev1.PodResourceClaim, path *field.Path
 
 // podLevelResources validates pod-level resources and compares them with the containers' resources.
 func (c *podValidator) podLevelResources(path *field.Path) {
-	own := c.spec.Resources
-	if own == nil {
+	podResources := c.spec.Resources
+	if podResources == nil {
 		return
 	}
-	if own.Claims != nil {
+	if podResources.Claims != nil {
 		c.forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level")
 	}
-	c.resourceRequirements(own, podResourceName, path)
+	c.resourceRequirements(podResources, podResourceName, path)
 	pod := &corev1.Pod{Spec: *c.spec}
 	for name, sum := range podfields.SortedByKey(resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})) {
-		request, set := own.Requests[name]
+		request, set := podResources.Requests[name]
 		if set && sum.Cmp(request) > 0 {
 			c.invalid(path.Child("requests").Key(string(name)), request.String(),
 				"must be greater than or equal to aggregate container requests of "+sum.String())
@@ -196,10 +196,10 @@ func (c *podValidator) podLevelResources(path *field.Path) {
 // limitsWithinPod requires each container limit to be at most the pod limit. Their sum may exceed
 // it, except for huge pages, which cannot be overcommitted.
 func (c *podValidator) limitsWithinPod(path *field.Path) {
-	own := c.spec.Resources
+	podResources := c.spec.Resources
 	for i, container := range c.spec.Containers {
 		for name, limit := range podfields.SortedByKey(container.Resources.Limits) {
-			whole, set := own.Limits[name]
+			whole, set := podResources.Limits[name]
 			if set && limit.Cmp(whole) > 0 {
 				c.invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
 					"must be less than or equal to pod limits of "+whole.String())
@@ -208,7 +208,7 @@ func (c *podValidator) limitsWithinPod(path *field.Path) {
 	}
 	pod := &corev1.Pod{Spec: *c.spec}
 	for name, sum := range podfields.SortedByKey(resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{})) {
-		whole, set := own.Limits[name]
+		whole, set := podResources.Limits[name]
 		if set && podfields.IsHugePage(name) && sum.Cmp(whole) > 0 {
 			c.invalid(path.Child("limits").Key(string(name)), whole.String(),
 				"must be greater than or equal to aggregate container limits of "+sum.String())

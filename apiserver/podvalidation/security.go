@@ -98,16 +98,16 @@ func (r *errorCollector) seccompProfile(profile *corev1.SeccompProfile, path *fi
 		oneOf(r, profile.Type, path.Child("type"),
 			corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
 	}
-	own := path.Child("localhostProfile")
+	fldPath := path.Child("localhostProfile")
 	switch {
 	case profile.Type != corev1.SeccompProfileTypeLocalhost:
 		if profile.LocalhostProfile != nil {
-			r.invalid(own, profile, "can only be set when seccomp type is Localhost")
+			r.invalid(fldPath, profile, "can only be set when seccomp type is Localhost")
 		}
 	case profile.LocalhostProfile == nil:
-		r.required(own, "must be set when seccomp type is Localhost")
+		r.required(fldPath, "must be set when seccomp type is Localhost")
 	default:
-		r.relativePath(*profile.LocalhostProfile, own)
+		r.relativePath(*profile.LocalhostProfile, fldPath)
 	}
 }
 
@@ -118,20 +118,20 @@ func (r *errorCollector) appArmorProfile(profile *corev1.AppArmorProfile, path *
 	if profile == nil {
 		return
 	}
-	own := path.Child("localhostProfile")
+	fldPath := path.Child("localhostProfile")
 	switch profile.Type {
 	case corev1.AppArmorProfileTypeLocalhost:
 		switch name := podfields.Deref(profile.LocalhostProfile); {
 		case strings.TrimSpace(name) != name:
-			r.invalid(own, name, "must not be padded with whitespace")
+			r.invalid(fldPath, name, "must not be padded with whitespace")
 		case name == "":
-			r.required(own, "must be set when AppArmor type is Localhost")
+			r.required(fldPath, "must be set when AppArmor type is Localhost")
 		case len(name) > maxProfileNameLength:
-			r.add(field.TooLong(own, name, maxProfileNameLength))
+			r.add(field.TooLong(fldPath, name, maxProfileNameLength))
 		}
 	case corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined:
 		if profile.LocalhostProfile != nil {
-			r.invalid(own, *profile.LocalhostProfile, "can only be set when AppArmor type is Localhost")
+			r.invalid(fldPath, *profile.LocalhostProfile, "can only be set when AppArmor type is Localhost")
 		}
 	case "":
 		r.required(path.Child("type"), "type is required when appArmorProfile is set")
@@ -157,9 +157,9 @@ func (c *podValidator) hostUsers(path *field.Path) {
 	if c.spec.HostIPC {
 		c.forbidden(path.Child("HostIPC"), reason)
 	}
-	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, containerPath *field.Path) {
 		if len(container.VolumeDevices) > 0 {
-			c.forbidden(own.Child("volumeDevices"), reason)
+			c.forbidden(containerPath.Child("volumeDevices"), reason)
 		}
 	})
 }

@@ -10,27 +10,27 @@ import (
 
 func (r *errorCollector) topologySpread(constraints []corev1.TopologySpreadConstraint, path *field.Path) {
 	for i := range constraints {
-		constraint, own := &constraints[i], path.Index(i)
+		constraint, idxPath := &constraints[i], path.Index(i)
 		if constraint.MaxSkew <= 0 {
-			r.invalid(own.Child("maxSkew"), constraint.MaxSkew, "must be greater than zero")
+			r.invalid(idxPath.Child("maxSkew"), constraint.MaxSkew, "must be greater than zero")
 		}
 		if constraint.TopologyKey == "" {
-			r.required(own.Child("topologyKey"), "can not be empty")
+			r.required(idxPath.Child("topologyKey"), "can not be empty")
 		}
-		oneOf(r, constraint.WhenUnsatisfiable, own.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
+		oneOf(r, constraint.WhenUnsatisfiable, idxPath.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
 		for _, later := range constraints[i+1:] {
 			if later.TopologyKey == constraint.TopologyKey && later.WhenUnsatisfiable == constraint.WhenUnsatisfiable {
-				r.duplicate(own.Child("{topologyKey, whenUnsatisfiable}"),
+				r.duplicate(idxPath.Child("{topologyKey, whenUnsatisfiable}"),
 					fmt.Sprintf("{%s, %s}", constraint.TopologyKey, constraint.WhenUnsatisfiable))
 				break
 			}
 		}
-		r.minDomains(constraint, own.Child("minDomains"))
-		r.nodeInclusion(constraint.NodeAffinityPolicy, own.Child("nodeAffinityPolicy"))
-		r.nodeInclusion(constraint.NodeTaintsPolicy, own.Child("nodeTaintsPolicy"))
-		r.labelKeys(constraint.MatchLabelKeys, constraint.LabelSelector, own.Child("matchLabelKeys"))
-		r.keysNotInSelector(constraint.MatchLabelKeys, constraint.LabelSelector, own.Child("matchLabelKeys"))
-		r.add(unversioned.ValidateLabelSelector(constraint.LabelSelector, unversioned.LabelSelectorValidationOptions{}, own.Child("labelSelector"))...)
+		r.minDomains(constraint, idxPath.Child("minDomains"))
+		r.nodeInclusion(constraint.NodeAffinityPolicy, idxPath.Child("nodeAffinityPolicy"))
+		r.nodeInclusion(constraint.NodeTaintsPolicy, idxPath.Child("nodeTaintsPolicy"))
+		r.labelKeys(constraint.MatchLabelKeys, constraint.LabelSelector, idxPath.Child("matchLabelKeys"))
+		r.keysNotInSelector(constraint.MatchLabelKeys, constraint.LabelSelector, idxPath.Child("matchLabelKeys"))
+		r.add(unversioned.ValidateLabelSelector(constraint.LabelSelector, unversioned.LabelSelectorValidationOptions{}, idxPath.Child("labelSelector"))...)
 	}
 }
 

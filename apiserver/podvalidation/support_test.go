@@ -22,17 +22,17 @@ func storedPod(t *testing.T, patch string) *corev1.Pod {
 	return pod
 }
 
-// fault is a pod with its expected errors.
-type fault struct {
-	fact  string
+// validationCase is a pod with its expected errors.
+type validationCase struct {
+	name  string
 	patch string
 	want  []string
 }
 
-func checkFaults(t *testing.T, faults []fault) {
+func checkCases(t *testing.T, faults []validationCase) {
 	t.Helper()
 	for _, f := range faults {
-		t.Run(f.fact, func(t *testing.T) {
+		t.Run(f.name, func(t *testing.T) {
 			wantErrors(t, ValidatePod(storedPod(t, f.patch)), f.want)
 		})
 	}

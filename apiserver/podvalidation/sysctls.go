@@ -22,21 +22,21 @@ var sysctlRegexp = regexp.MustCompile(sysctlPattern)
 func (c *podValidator) sysctls(sysctls []corev1.Sysctl, path *field.Path) {
 	seen := podfields.NameSet{}
 	for i, sysctl := range sysctls {
-		own := path.Index(i).Child("name")
+		idxPath := path.Index(i).Child("name")
 		switch name := sysctl.Name; {
 		case name == "":
-			c.required(own, "")
+			c.required(idxPath, "")
 		case len(name) > maxSysctlLength || !sysctlRegexp.MatchString(name):
-			c.invalid(own, name, fmt.Sprintf("must have at most %d characters and match regex %s", maxSysctlLength, sysctlPattern))
+			c.invalid(idxPath, name, fmt.Sprintf("must have at most %d characters and match regex %s", maxSysctlLength, sysctlPattern))
 		case seen[name]:
-			c.duplicate(own, name)
+			c.duplicate(idxPath, name)
 		}
 		seen.Add(sysctl.Name)
 		switch {
 		case c.spec.HostNetwork && isNetSysctl(sysctl.Name):
-			c.invalid(own, sysctl.Name, "may not be specified when 'hostNetwork' is true")
+			c.invalid(idxPath, sysctl.Name, "may not be specified when 'hostNetwork' is true")
 		case c.spec.HostIPC && isIPCSysctl(sysctl.Name):
-			c.invalid(own, sysctl.Name, "may not be specified when 'hostIPC' is true")
+			c.invalid(idxPath, sysctl.Name, "may not be specified when 'hostIPC' is true")
 		}
 	}
 }

@@ -50,13 +50,13 @@ func limitedLists(spec *corev1.PodSpec, path *field.Path) []listLength {
 		{path.Child("schedulingGates"), len(spec.SchedulingGates), maxSchedulingGates},
 	}
 	if affinity := spec.Affinity; affinity != nil {
-		own := path.Child("affinity")
-		lists = append(lists, nodeAffinityLists(affinity.NodeAffinity, own.Child("nodeAffinity"))...)
+		fldPath := path.Child("affinity")
+		lists = append(lists, nodeAffinityLists(affinity.NodeAffinity, fldPath.Child("nodeAffinity"))...)
 		if pods := affinity.PodAffinity; pods != nil {
-			lists = append(lists, podTermLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, own.Child("podAffinity"))...)
+			lists = append(lists, podTermLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, fldPath.Child("podAffinity"))...)
 		}
 		if pods := affinity.PodAntiAffinity; pods != nil {
-			lists = append(lists, podTermLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, own.Child("podAntiAffinity"))...)
+			lists = append(lists, podTermLists(pods.RequiredDuringSchedulingIgnoredDuringExecution, pods.PreferredDuringSchedulingIgnoredDuringExecution, fldPath.Child("podAntiAffinity"))...)
 		}
 	}
 	for i, c := range spec.TopologySpreadConstraints {
@@ -72,17 +72,17 @@ func nodeAffinityLists(affinity *corev1.NodeAffinity, path *field.Path) (lists [
 		return nil
 	}
 	if required := affinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
-		own := path.Child(podfields.RequiredTerms, "nodeSelectorTerms")
-		lists = append(lists, listLength{own, len(required.NodeSelectorTerms), maxAffinityTerms})
+		fldPath := path.Child(podfields.RequiredTerms, "nodeSelectorTerms")
+		lists = append(lists, listLength{fldPath, len(required.NodeSelectorTerms), maxAffinityTerms})
 		for i := range required.NodeSelectorTerms {
-			lists = append(lists, nodeTermLists(&required.NodeSelectorTerms[i], own.Index(i))...)
+			lists = append(lists, nodeTermLists(&required.NodeSelectorTerms[i], fldPath.Index(i))...)
 		}
 	}
 	preferred := affinity.PreferredDuringSchedulingIgnoredDuringExecution
-	own := path.Child(podfields.PreferredTerms)
-	lists = append(lists, listLength{own, len(preferred), maxAffinityTerms})
+	fldPath := path.Child(podfields.PreferredTerms)
+	lists = append(lists, listLength{fldPath, len(preferred), maxAffinityTerms})
 	for i := range preferred {
-		lists = append(lists, nodeTermLists(&preferred[i].Preference, own.Index(i).Child("preference"))...)
+		lists = append(lists, nodeTermLists(&preferred[i].Preference, fldPath.Index(i).Child("preference"))...)
 	}
 	return lists
 }
@@ -96,10 +96,10 @@ func nodeTermLists(term *corev1.NodeSelectorTerm, path *field.Path) []listLength
 }
 
 func podTermLists(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm, path *field.Path) []listLength {
-	own := path.Child(podfields.RequiredTerms)
-	lists := []listLength{{own, len(required), maxAffinityTerms}, {path.Child(podfields.PreferredTerms), len(preferred), maxAffinityTerms}}
+	fldPath := path.Child(podfields.RequiredTerms)
+	lists := []listLength{{fldPath, len(required), maxAffinityTerms}, {path.Child(podfields.PreferredTerms), len(preferred), maxAffinityTerms}}
 	for i := range required {
-		lists = append(lists, podTermParts(&required[i], own.Index(i))...)
+		lists = append(lists, podTermParts(&required[i], fldPath.Index(i))...)
 	}
 	for i := range preferred {
 		lists = append(lists, podTermParts(&preferred[i].PodAffinityTerm, path.Child(podfields.PreferredTerms).Index(i).Child("podAffinityTerm"))...)

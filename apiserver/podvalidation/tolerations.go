@@ -21,16 +21,16 @@ func ValidateTolerations(tolerations []corev1.Toleration, path *field.Path) fiel
 
 func (r *errorCollector) tolerations(tolerations []corev1.Toleration, path *field.Path) {
 	for i, toleration := range tolerations {
-		own := path.Index(i)
-		operator := own.Child("operator")
+		idxPath := path.Index(i)
+		operator := idxPath.Child("operator")
 		if toleration.Key != "" {
-			r.add(unversioned.ValidateLabelName(toleration.Key, own.Child("key"))...)
+			r.add(unversioned.ValidateLabelName(toleration.Key, idxPath.Child("key"))...)
 		} else if toleration.Operator != corev1.TolerationOpExists {
 			r.invalid(operator, toleration.Operator,
 				"operator must be Exists when `key` is empty, which means \"match all values and all keys\"")
 		}
 		if toleration.TolerationSeconds != nil && toleration.Effect != corev1.TaintEffectNoExecute {
-			r.invalid(own.Child("effect"), toleration.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+			r.invalid(idxPath.Child("effect"), toleration.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
 		}
 		switch toleration.Operator {
 		case corev1.TolerationOpEqual, "":
@@ -48,7 +48,7 @@ func (r *errorCollector) tolerations(tolerations []corev1.Toleration, path *fiel
 			oneOf(r, toleration.Operator, operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
 		}
 		if toleration.Effect != "" {
-			r.taintEffect(toleration.Effect, own.Child("effect"))
+			r.taintEffect(toleration.Effect, idxPath.Child("effect"))
 		}
 	}
 }
@@ -76,14 +76,14 @@ func ValidateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 	var r errorCollector
 	seen := podfields.NameSet{}
 	for i, taint := range taints {
-		own := path.Index(i)
-		r.add(unversioned.ValidateLabelName(taint.Key, own.Child("key"))...)
-		r.labelValue(taint.Value, own.Child("value"))
-		r.taintEffect(taint.Effect, own.Child("effect"))
+		idxPath := path.Index(i)
+		r.add(unversioned.ValidateLabelName(taint.Key, idxPath.Child("key"))...)
+		r.labelValue(taint.Value, idxPath.Child("value"))
+		r.taintEffect(taint.Effect, idxPath.Child("effect"))
 		if !seen.Add(string(taint.Effect) + "/" + taint.Key) {
-			again := field.Duplicate(own, printableTaint{taint.Key, taint.Value, taint.Effect, taint.TimeAdded})
-			again.Detail = "taints must be unique by key and effect pair"
-			r.add(again)
+			duplicate := field.Duplicate(idxPath, printableTaint{taint.Key, taint.Value, taint.Effect, taint.TimeAdded})
+			duplicate.Detail = "taints must be unique by key and effect pair"
+			r.add(duplicate)
 		}
 	}
 	return r.errs

@@ -44,19 +44,19 @@ func (u *updateValidator) nodeAffinityNarrowed(now, before *corev1.NodeAffinity,
 	if before == nil || before.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return
 	}
-	own := path.Child(podfields.RequiredTerms, "nodeSelectorTerms")
+	fldPath := path.Child(podfields.RequiredTerms, "nodeSelectorTerms")
 	var terms []corev1.NodeSelectorTerm
 	if now != nil && now.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		terms = now.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	}
 	old := before.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
 	if len(old) > 0 && len(terms) != len(old) {
-		u.invalid(own, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+		u.invalid(fldPath, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
 		return
 	}
 	for i := range old {
 		if !isStricterTerm(&terms[i], &old[i]) {
-			u.invalid(own.Index(i), terms[i], "only additions are allowed (no mutations or deletions)")
+			u.invalid(fldPath.Index(i), terms[i], "only additions are allowed (no mutations or deletions)")
 		}
 	}
 }

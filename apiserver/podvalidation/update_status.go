@@ -41,12 +41,12 @@ func ValidatePodStatusUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 
 // conditions requires qualified names for condition types other than Kubernetes' own.
 func (u *updateValidator) conditions(path *field.Path) {
-	own := []corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized}
+	kubeletConditions := []corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized}
 	for i, condition := range u.new.Status.Conditions {
 		if condition.ObservedGeneration < 0 {
 			u.invalid(path.Index(i).Child("observedGeneration"), condition.ObservedGeneration, "must be a non-negative integer")
 		}
-		if !slices.Contains(own, condition.Type) {
+		if !slices.Contains(kubeletConditions, condition.Type) {
 			u.qualifiedName(string(condition.Type), path.Index(i).Child("Type"))
 		}
 	}
@@ -125,15 +125,15 @@ func (u *updateValidator) claimStatuses(path *field.Path) {
 	}
 	seen := podfields.NameSet{}
 	for i, status := range u.new.Status.ResourceClaimStatuses {
-		own := path.Index(i)
+		idxPath := path.Index(i)
 		if !known[status.Name] {
-			u.invalid(own.Child("name"), status.Name, "must match the name of an entry in `spec.resourceClaims`")
+			u.invalid(idxPath.Child("name"), status.Name, "must match the name of an entry in `spec.resourceClaims`")
 		}
 		if !seen.Add(status.Name) {
-			u.duplicate(own.Child("name"), status.Name)
+			u.duplicate(idxPath.Child("name"), status.Name)
 		}
 		if name := status.ResourceClaimName; name != nil {
-			u.invalidEach(own.Child("name"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
+			u.invalidEach(idxPath.Child("name"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
 		}
 	}
 }

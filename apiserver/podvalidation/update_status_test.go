@@ -16,10 +16,10 @@ func updateStatus(newPod, oldPod *corev1.Pod) field.ErrorList {
 
 func TestPodStatusUpdate(t *testing.T) {
 	checkChanges(t, []change{
-		{"the spec that is sent along is ignored", ``, `{spec: {hostname: h}, status: {phase: Running}}`, nil},
-		{"the class is settled on creation", ``, `status: {qosClass: Guaranteed}`,
+		{"changes of the spec are ignored", ``, `{spec: {hostname: h}, status: {phase: Running}}`, nil},
+		{"the QoS class is immutable", ``, `status: {qosClass: Guaranteed}`,
 			[]string{`status.qosClass: Invalid value: "Guaranteed": field is immutable`}},
-		{"a condition is named like a label", ``, `status: {conditions: [{type: "a b", status: "True"}]}`,
+		{"a condition type has the syntax of a label", ``, `status: {conditions: [{type: "a b", status: "True"}]}`,
 			[]string{`status.conditions[0].Type: Invalid value: "a b": ` + badName}},
 		{"a pod has one address of a family", ``, `status: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.2}]}`,
 			[]string{`status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]: may specify no more than one IP for each IP family`}},
@@ -29,7 +29,7 @@ func TestPodStatusUpdate(t *testing.T) {
 func TestTerminatedContainersStayTerminated(t *testing.T) {
 	const refused = `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`
 	for _, f := range []struct {
-		fact, spec string
+		name, spec string
 		exitCode   int32
 		want       []string
 	}{
@@ -42,7 +42,7 @@ func TestTerminatedContainersStayTerminated(t *testing.T) {
 		{"not where a rule names the exit code",
 			`spec: {restartPolicy: Never, containers: [{name: c, image: x, restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [7]}}]}]}`, 7, nil},
 	} {
-		t.Run(f.fact, func(t *testing.T) {
+		t.Run(f.name, func(t *testing.T) {
 			oldPod := storedPod(t, f.spec)
 			newPod := oldPod.DeepCopy()
 			oldPod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c",

@@ -57,27 +57,27 @@ func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 		return u.errs
 	}
 	u.resourcesNotRemoved(path)
-	rest := newPod.Spec.DeepCopy()
-	for i := range rest.Containers {
-		restoreCPUAndMemory(&rest.Containers[i].Resources, &oldPod.Spec.Containers[i].Resources)
-		rest.Containers[i].ResizePolicy = oldPod.Spec.Containers[i].ResizePolicy
+	expected := newPod.Spec.DeepCopy()
+	for i := range expected.Containers {
+		restoreCPUAndMemory(&expected.Containers[i].Resources, &oldPod.Spec.Containers[i].Resources)
+		expected.Containers[i].ResizePolicy = oldPod.Spec.Containers[i].ResizePolicy
 	}
-	for i := range rest.InitContainers {
-		if podfields.IsSidecar(&rest.InitContainers[i]) {
-			restoreCPUAndMemory(&rest.InitContainers[i].Resources, &oldPod.Spec.InitContainers[i].Resources)
-			rest.InitContainers[i].ResizePolicy = oldPod.Spec.InitContainers[i].ResizePolicy
+	for i := range expected.InitContainers {
+		if podfields.IsSidecar(&expected.InitContainers[i]) {
+			restoreCPUAndMemory(&expected.InitContainers[i].Resources, &oldPod.Spec.InitContainers[i].Resources)
+			expected.InitContainers[i].ResizePolicy = oldPod.Spec.InitContainers[i].ResizePolicy
 		}
 	}
 	switch {
-	case rest.Resources != nil && oldPod.Spec.Resources != nil:
-		restoreCPUAndMemory(rest.Resources, oldPod.Spec.Resources)
-	case !onlyCPUAndMemory(rest.Resources) || oldPod.Spec.Resources != nil:
-		rest.Resources = newPod.Spec.Resources
+	case expected.Resources != nil && oldPod.Spec.Resources != nil:
+		restoreCPUAndMemory(expected.Resources, oldPod.Spec.Resources)
+	case !onlyCPUAndMemory(expected.Resources) || oldPod.Spec.Resources != nil:
+		expected.Resources = newPod.Spec.Resources
 	default:
-		rest.Resources = nil
+		expected.Resources = nil
 	}
-	if !equality.Semantic.DeepEqual(*rest, oldPod.Spec) {
-		u.forbidden(path, fmt.Sprintf("only cpu and memory resources are mutable\n%v", diff.Diff(*rest, oldPod.Spec)))
+	if !equality.Semantic.DeepEqual(*expected, oldPod.Spec) {
+		u.forbidden(path, fmt.Sprintf("only cpu and memory resources are mutable\n%v", diff.Diff(*expected, oldPod.Spec)))
 	}
 	return u.errs
 }
@@ -95,15 +95,15 @@ func nodeCanResize(pod *corev1.Pod) bool {
 
 func (u *updateValidator) sameOrder(path *field.Path) bool {
 	same := true
-	check := func(now, before []corev1.Container, own *field.Path) {
+	check := func(now, before []corev1.Container, fldPath *field.Path) {
 		if len(now) != len(before) {
-			u.forbidden(own, "containers may not be added or removed on resize")
+			u.forbidden(fldPath, "containers may not be added or removed on resize")
 			same = false
 			return
 		}
 		for i := range now {
 			if now[i].Name != before[i].Name {
-				u.forbidden(own.Index(i).Child("name"), "containers may not be renamed or reordered on resize")
+				u.forbidden(fldPath.Index(i).Child("name"), "containers may not be renamed or reordered on resize")
 				same = false
 			}
 		}
@@ -115,12 +115,12 @@ func (u *updateValidator) sameOrder(path *field.Path) bool {
 
 // resourcesNotRemoved rejects the removal of requests and limits.
 func (u *updateValidator) resourcesNotRemoved(path *field.Path) {
-	check := func(now, before *corev1.ResourceRequirements, own *field.Path) {
+	check := func(now, before *corev1.ResourceRequirements, fldPath *field.Path) {
 		if removesResource(now.Requests, before.Requests) {
-			u.forbidden(own.Child("requests"), "resource requests cannot be removed")
+			u.forbidden(fldPath.Child("requests"), "resource requests cannot be removed")
 		}
 		if removesResource(now.Limits, before.Limits) {
-			u.forbidden(own.Child("limits"), "resource limits cannot be removed")
+			u.forbidden(fldPath.Child("limits"), "resource limits cannot be removed")
 		}
 	}
 	for i := range u.new.Spec.InitContainers {

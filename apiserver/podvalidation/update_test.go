@@ -14,7 +14,7 @@ import (
 
 // change is an update of a pod with its expected errors.
 type change struct {
-	fact, before, after string
+	name, before, after string
 	want                []string
 }
 
@@ -22,7 +22,7 @@ type change struct {
 func checkChanges(t *testing.T, changes []change, update func(newPod, oldPod *corev1.Pod) field.ErrorList) {
 	t.Helper()
 	for _, c := range changes {
-		t.Run(c.fact, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			oldPod, newPod := storedPod(t, c.before), podtest.Pod(t, c.after)
 			poddefaults.DefaultPod(newPod)
 			newPod.ResourceVersion = "1"
@@ -84,12 +84,12 @@ func TestPodResize(t *testing.T) {
 	resources := func(r string) string { return `spec: {containers: [{name: c, image: x, resources: ` + r + `}]}` }
 	checkChanges(t, []change{
 		{"a request grows", resources(`{requests: {cpu: 1}}`), resources(`{requests: {cpu: 2}}`), nil},
-		{"whatever else was sent is ignored", resources(`{requests: {cpu: 1}}`), `spec: {hostname: h, containers: [{name: c, image: z, resources: {requests: {cpu: 1}}}]}`, nil},
-		{"a request cannot go", resources(`{requests: {cpu: 1, memory: 1Gi}}`), resources(`{requests: {cpu: 1}}`),
+		{"other changes are ignored", resources(`{requests: {cpu: 1}}`), `spec: {hostname: h, containers: [{name: c, image: z, resources: {requests: {cpu: 1}}}]}`, nil},
+		{"a request cannot be removed", resources(`{requests: {cpu: 1, memory: 1Gi}}`), resources(`{requests: {cpu: 1}}`),
 			[]string{`spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed`}},
 		{"storage cannot change", resources(`{requests: {cpu: 1, ephemeral-storage: 1Gi}}`), resources(`{requests: {cpu: 1, ephemeral-storage: 2Gi}}`),
 			[]string{`spec: Forbidden: only cpu and memory resources are mutable`}},
-		{"the class cannot change", ``, resources(`{requests: {cpu: 1}}`),
+		{"the QoS class cannot change", ``, resources(`{requests: {cpu: 1}}`),
 			[]string{`spec: Invalid value: "BestEffort": Pod QOS Class may not change as a result of resizing`}},
 	}, func(newPod, oldPod *corev1.Pod) field.ErrorList {
 		podstrategy.PrepareForResize(newPod, oldPod)

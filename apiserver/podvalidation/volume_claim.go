@@ -13,17 +13,17 @@ import (
 // ephemeralVolume validates the claim template of an ephemeral volume, which may have labels and
 // annotations only in its metadata.
 func (r *errorCollector) ephemeralVolume(source *corev1.EphemeralVolumeSource, path *field.Path) {
-	own := path.Child("volumeClaimTemplate")
+	fldPath := path.Child("volumeClaimTemplate")
 	template := source.VolumeClaimTemplate
 	if template == nil {
-		r.required(own, "")
+		r.required(fldPath, "")
 		return
 	}
-	meta := own.Child("metadata")
+	meta := fldPath.Child("metadata")
 	r.add(apivalidation.ValidateAnnotations(template.Annotations, meta.Child("annotations"))...)
 	r.add(unversioned.ValidateLabels(template.Labels, meta.Child("labels"))...)
 	r.bareMetadata(&template.ObjectMeta, meta)
-	r.add(ValidatePersistentVolumeClaimSpec(&template.Spec, own.Child("spec"))...)
+	r.add(ValidatePersistentVolumeClaimSpec(&template.Spec, fldPath.Child("spec"))...)
 }
 
 func (r *errorCollector) bareMetadata(meta *metav1.ObjectMeta, path *field.Path) {

@@ -40,12 +40,12 @@ func (r *errorCollector) byteRange(value int32, path *field.Path) {
 // keysToPaths validates the items of a Secret or ConfigMap volume.
 func (r *errorCollector) keysToPaths(items []corev1.KeyToPath, path *field.Path) {
 	for i, item := range items {
-		own := path.Index(i)
-		r.nonEmpty(item.Key, own.Child("key"))
-		if r.nonEmpty(item.Path, own.Child("path")) {
-			r.projectedPath(item.Path, own.Child("path"))
+		idxPath := path.Index(i)
+		r.nonEmpty(item.Key, idxPath.Child("key"))
+		if r.nonEmpty(item.Path, idxPath.Child("path")) {
+			r.projectedPath(item.Path, idxPath.Child("path"))
 		}
-		r.fileMode(item.Mode, own.Child("mode"))
+		r.fileMode(item.Mode, idxPath.Child("mode"))
 	}
 }
 

@@ -15,20 +15,20 @@ func (c *podValidator) podVolumes(path *field.Path) {
 	c.volumes = map[string]*corev1.VolumeSource{}
 	made := c.ephemeralClaimNames()
 	for i := range c.spec.Volumes {
-		volume, own := &c.spec.Volumes[i], path.Index(i)
+		volume, idxPath := &c.spec.Volumes[i], path.Index(i)
 		before := len(c.errs)
-		c.volumeSource(volume, own)
-		if c.nonEmpty(volume.Name, own.Child("name")) {
-			c.dnsLabel(volume.Name, own.Child("name"))
+		c.volumeSource(volume, idxPath)
+		if c.nonEmpty(volume.Name, idxPath.Child("name")) {
+			c.dnsLabel(volume.Name, idxPath.Child("name"))
 		}
 		if c.volumes[volume.Name] != nil {
-			c.duplicate(own.Child("name"), volume.Name)
+			c.duplicate(idxPath.Child("name"), volume.Name)
 		}
 		if len(c.errs) == before {
 			c.volumes[volume.Name] = &volume.VolumeSource
 		}
 		if claim := volume.PersistentVolumeClaim; claim != nil && made[claim.ClaimName] {
-			c.invalid(own.Child("persistentVolumeClaim", "claimName"), claim.ClaimName,
+			c.invalid(idxPath.Child("persistentVolumeClaim", "claimName"), claim.ClaimName,
 				"must not reference a PVC that gets created for an ephemeral volume")
 		}
 	}
@@ -65,12 +65,12 @@ func (c *podValidator) volumeSource(v *corev1.Volume, path *field.Path) {
 			continue
 		}
 		found++
-		own := path.Child(kind.name)
+		fldPath := path.Child(kind.name)
 		if found > 1 {
-			c.forbidden(own, "may not specify more than 1 volume type")
+			c.forbidden(fldPath, "may not specify more than 1 volume type")
 			continue
 		}
-		kind.check(own)
+		kind.check(fldPath)
 	}
 	if found == 0 {
 		c.required(path, "must specify a volume type")

@@ -18,16 +18,16 @@ func (c *podValidator) operatingSystem(path *field.Path) {
 	if os == nil {
 		return
 	}
-	own := path.Child("os")
+	fldPath := path.Child("os")
 	switch os.Name {
 	case "":
-		c.required(own.Child("name"), "cannot be empty")
+		c.required(fldPath.Child("name"), "cannot be empty")
 	case corev1.Linux:
 		c.linuxOnly(path)
 	case corev1.Windows:
 		c.windowsOnly(path)
 	default:
-		oneOf(&c.errorCollector, os.Name, own, corev1.Linux, corev1.Windows)
+		oneOf(&c.errorCollector, os.Name, fldPath, corev1.Linux, corev1.Windows)
 	}
 }
 
@@ -36,9 +36,9 @@ func (c *podValidator) linuxOnly(path *field.Path) {
 	if sc := c.spec.SecurityContext; sc != nil && sc.WindowsOptions != nil {
 		c.forbidden(path.Child("securityContext", "windowsOptions"), reason)
 	}
-	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, containerPath *field.Path) {
 		if sc := container.SecurityContext; sc != nil && sc.WindowsOptions != nil {
-			c.forbidden(own.Child("securityContext", "windowsOptions"), reason)
+			c.forbidden(containerPath.Child("securityContext", "windowsOptions"), reason)
 		}
 	})
 }
@@ -82,9 +82,9 @@ func (c *podValidator) windowsOnly(path *field.Path) {
 		{"supplementalGroups", sc.SupplementalGroups != nil},
 		{"supplementalGroupsPolicy", sc.SupplementalGroupsPolicy != nil},
 	})
-	podfields.EachContainer(spec, path, func(container *corev1.Container, own *field.Path) {
+	podfields.EachContainer(spec, path, func(container *corev1.Container, containerPath *field.Path) {
 		sc := podfields.Deref(container.SecurityContext)
-		c.forbidSet(own.Child("securityContext"), reason, []optionalField{
+		c.forbidSet(containerPath.Child("securityContext"), reason, []optionalField{
 			{"appArmorProfile", sc.AppArmorProfile != nil},
 			{"seLinuxOptions", sc.SELinuxOptions != nil},
 			{"seccompProfile", sc.SeccompProfile != nil},
@@ -104,11 +104,11 @@ func (c *podValidator) windowsOnly(path *field.Path) {
 func (c *podValidator) windowsHostProcess(path *field.Path) {
 	whole := hostProcess(podfields.Deref(c.spec.SecurityContext).WindowsOptions)
 	containers, onHost := 0, 0
-	podfields.EachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+	podfields.EachContainer(c.spec, path, func(container *corev1.Container, containerPath *field.Path) {
 		containers++
 		single := hostProcess(podfields.Deref(container.SecurityContext).WindowsOptions)
 		if whole != nil && single != nil && *whole != *single {
-			c.invalid(own.Child("securityContext", "windowsOptions", "hostProcess"), *single,
+			c.invalid(containerPath.Child("securityContext", "windowsOptions", "hostProcess"), *single,
 				fmt.Sprintf("pod hostProcess value must be identical if both are specified, was %v", *whole))
 		}
 		if podfields.Deref(single) || single == nil && podfields.Deref(whole) {
@@ -153,11 +153,11 @@ func (r *errorCollector) windowsOptions(options *corev1.WindowsSecurityContextOp
 		r.invalidEach(path.Child("gmsaCredentialSpecName"), *name, validation.IsDNS1123Subdomain(*name))
 	}
 	if spec := options.GMSACredentialSpec; spec != nil {
-		own := path.Child("gmsaCredentialSpec")
+		fldPath := path.Child("gmsaCredentialSpec")
 		if *spec == "" {
-			r.invalid(own, *spec, "gmsaCredentialSpec cannot be an empty string")
+			r.invalid(fldPath, *spec, "gmsaCredentialSpec cannot be an empty string")
 		} else if len(*spec) > maxCredentialSpecLength {
-			r.invalid(own, *spec, fmt.Sprintf("gmsaCredentialSpec size must be under %d KiB", maxCredentialSpecLength/1024))
+			r.invalid(fldPath, *spec, fmt.Sprintf("gmsaCredentialSpec size must be under %d KiB", maxCredentialSpecLength/1024))
 		}
 	}
 	if user := options.RunAsUserName; user != nil {

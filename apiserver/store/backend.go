@@ -55,11 +55,11 @@ func wrapClient(client *clientv3.Client) *kubernetes.Client {
 // stream. etcd reports progress on a stream only after every watch on it has started. On a shared
 // stream, a new watch in an idle store would delay the watch caches of all resources.
 func (b *Backend) newResourceClient() (*kubernetes.Client, func()) {
-	own := clientv3.NewCtxClient(b.client.Ctx())
-	own.KV, own.Lease, own.Cluster = b.client.KV, b.client.Lease, b.client.Cluster
-	own.Maintenance, own.Auth = b.client.Maintenance, b.client.Auth
-	own.Watcher = b.newWatcher()
-	return wrapClient(own), func() { _ = own.Watcher.Close() }
+	client := clientv3.NewCtxClient(b.client.Ctx())
+	client.KV, client.Lease, client.Cluster = b.client.KV, b.client.Lease, b.client.Cluster
+	client.Maintenance, client.Auth = b.client.Maintenance, b.client.Auth
+	client.Watcher = b.newWatcher()
+	return wrapClient(client), func() { _ = client.Watcher.Close() }
 }
 
 // Check returns an error if etcd does not respond within two seconds.

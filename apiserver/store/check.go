@@ -119,7 +119,7 @@ func checkDatabase(path string) error {
 		if tx.Size() > info.Size() {
 			return fmt.Errorf("the file has %d bytes of at least %d", info.Size(), tx.Size())
 		}
-		// The walk finds what makes the check of bbolt end the process: it runs in this goroutine.
+		// Damage that makes bbolt's check panic in another goroutine, and end the process, is found here first.
 		if err := walkBuckets(tx); err != nil {
 			return err
 		}
@@ -170,8 +170,7 @@ func checkLog(dir string) error {
 	return err
 }
 
-// checkSnapshots checks that a snapshot exists which the log names, if the log does not begin with the
-// first entry.
+// checkSnapshots reads all snapshots. A log that begins with the first entry needs none.
 func checkSnapshots(dir string) error {
 	logger := zap.NewNop()
 	entries, err := wal.ValidSnapshotEntries(logger, filepath.Join(dir, "member", "wal"))

@@ -43,8 +43,8 @@ func TestCheckIntactStore(t *testing.T) {
 	}
 }
 
-// Damage anywhere in the database is found without a crash, or does not matter; the store is never
-// opened with a panic.
+// TestDamagedDatabase checks that damage to a page is reported without a crash, unless the page is
+// unused, and that opening the store returns an error instead of a panic.
 func TestDamagedDatabase(t *testing.T) {
 	dir := t.TempDir()
 	populate(t, dir, 400)

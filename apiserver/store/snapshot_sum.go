@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// pageAlignment divides the size of every bbolt file, and so tells a snapshot with its SHA-256 from
-// one without.
+// pageAlignment divides the size of every bbolt file. A remainder shows that a SHA-256 follows the
+// database.
 const pageAlignment = 512
 
 // checkSum compares the SHA-256 at the end of a snapshot with its contents.

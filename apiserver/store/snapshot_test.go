@@ -53,7 +53,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		t.Errorf("restored over a store: %v", err)
 	}
 	target := t.TempDir()
-	// What a restore leaves that was killed.
+	// The files that a killed restore leaves.
 	if err := os.MkdirAll(filepath.Join(target, "etcd.part", "member", "snap"), 0o700); err != nil {
 		t.Fatal(err)
 	}

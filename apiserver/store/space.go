@@ -90,8 +90,8 @@ func (g *spaceGuard) refresh(force bool) {
 	spaceMetrics().observe(g)
 }
 
-// updateLevel derives the level. The store leaves a level at an eighth more than the bound, so that it
-// does not alternate. The caller must hold the lock.
+// updateLevel derives the level. A level ends an eighth above its bound, so that it does not
+// alternate. The caller must hold the lock.
 func (g *spaceGuard) updateLevel() {
 	bound := func(level spaceLevel, bytes int64) bool {
 		if g.level >= level {

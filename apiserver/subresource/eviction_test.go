@@ -114,7 +114,7 @@ func TestEvictionPreconditionsIgnoreOwnCondition(t *testing.T) {
 	reports := 0
 	l.recordEviction = func(*displacement.Record) error {
 		if reports++; reports < 3 {
-			return errors.New("the events are away")
+			return errors.New("events cannot be created")
 		}
 		return nil
 	}
@@ -133,7 +133,7 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 		beside func(*corev1.Pod) // concurrent change between setting the condition and the delete
 		want   string
 	}{
-		"labels":                              {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no mark"},
+		"labels":                              {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no condition"},
 		"older condition":                     {&over, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
 		"condition of another request before": {&foreign, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
 		"condition of another request":        {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], foreign) }, "0 left, 1 entries, True PreemptionByScheduler"},
@@ -141,7 +141,7 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 			now, grace := metav1.Now(), int64(30)
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &grace
 		}, "0 left, 1 entries, True EvictionByEvictionAPI"},
-		"pod recreated with the same name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 left, 1 entries, no mark"},
+		"pod recreated with the same name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 left, 1 entries, no condition"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newEvictionTest(t)
@@ -181,9 +181,9 @@ func TestEvictionDoesNotUseRevertedDebit(t *testing.T) {
 	reports := 0
 	l.recordEviction = func(*displacement.Record) error {
 		switch reports++; reports {
-		case 1: // the first has paid and marked
+		case 1: // the first request has debited the budget and set the condition
 			second = l.evict("a", nil)
-		case 2: // so has the second found it; now the first fails
+		case 2: // the second request has observed both; now the first one fails
 			l.change("a", func(p *corev1.Pod) { p.Status.Conditions = p.Status.Conditions[:1] })
 			l.changeBudget("b", func(b *policyv1.PodDisruptionBudget) { b.Status.DisruptionsAllowed, b.Status.DisruptedPods = 0, nil })
 		}
@@ -207,7 +207,7 @@ func (l *evictionTest) budgetState(name, pod string) string {
 	if found, err = l.pods.Get(l.ctx, pod, &metav1.GetOptions{}); err != nil {
 		l.Fatal(err)
 	}
-	mark := "no mark"
+	mark := "no condition"
 	for _, c := range found.(*corev1.Pod).Status.Conditions {
 		if c.Type == corev1.DisruptionTarget {
 			mark = fmt.Sprintf("%s %s", c.Status, c.Reason)

@@ -113,21 +113,21 @@ func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
 	if !network.NeedsClusterIP(service) {
 		return nil
 	}
-	own, other := corev1.IPv4Protocol, corev1.IPv6Protocol
+	first, second := corev1.IPv4Protocol, corev1.IPv6Protocol
 	if t.clusterIPs.network.Addr().Is6() {
-		own, other = other, own
+		first, second = second, first
 	}
 	if spec.ClusterIP == corev1.ClusterIPNone && len(spec.Selector) == 0 {
-		setHeadlessFamilies(spec, own, other) // its endpoints are managed manually and may have any family
+		setHeadlessFamilies(spec, first, second) // its endpoints are managed manually and may have any family
 		return nil
 	}
 	for i, ip := range spec.ClusterIPs {
-		if ip != corev1.ClusterIPNone && i >= len(spec.IPFamilies) && utilsnet.IsIPv6String(ip) != (own == corev1.IPv6Protocol) && utilsnet.ParseIPSloppy(ip) != nil {
-			return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), ip, fmt.Sprintf("may not use %s on a cluster which is not configured for it", other))}
+		if ip != corev1.ClusterIPNone && i >= len(spec.IPFamilies) && utilsnet.IsIPv6String(ip) != (first == corev1.IPv6Protocol) && utilsnet.ParseIPSloppy(ip) != nil {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), ip, fmt.Sprintf("may not use %s on a cluster which is not configured for it", second))}
 		}
 	}
 	for i, family := range spec.IPFamilies {
-		if family == other {
+		if family == second {
 			return field.ErrorList{field.Invalid(field.NewPath("spec", "ipFamilies").Index(i), family, "not configured on this cluster")}
 		}
 	}
@@ -139,23 +139,23 @@ func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
 		spec.IPFamilyPolicy = &single
 	}
 	if len(spec.IPFamilies) == 0 {
-		spec.IPFamilies = []corev1.IPFamily{own}
+		spec.IPFamilies = []corev1.IPFamily{first}
 	}
 	return nil
 }
 
-func setHeadlessFamilies(spec *corev1.ServiceSpec, own, other corev1.IPFamily) {
+func setHeadlessFamilies(spec *corev1.ServiceSpec, family, other corev1.IPFamily) {
 	if spec.IPFamilyPolicy == nil {
 		dual := corev1.IPFamilyPolicyRequireDualStack
 		spec.IPFamilyPolicy = &dual
 	}
 	if len(spec.IPFamilies) == 0 {
-		spec.IPFamilies = []corev1.IPFamily{own}
+		spec.IPFamilies = []corev1.IPFamily{family}
 	}
 	if *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && len(spec.IPFamilies) == 1 {
 		second := other
 		if spec.IPFamilies[0] == other {
-			second = own
+			second = family
 		}
 		spec.IPFamilies = append(spec.IPFamilies, second)
 	}

@@ -102,9 +102,9 @@ func TestFirstClusterIPIsReserved(t *testing.T) {
 	if _, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.1"}), &metav1.CreateOptions{}); err == nil {
 		t.Error("the address was allocated to another service")
 	}
-	own := service("kubernetes", corev1.ServiceSpec{ClusterIP: "10.96.0.1"})
-	own.Namespace = "default"
-	create(t, s, own)(t.Context(), true)
+	kubernetes := service("kubernetes", corev1.ServiceSpec{ClusterIP: "10.96.0.1"})
+	kubernetes.Namespace = "default"
+	create(t, s, kubernetes)(t.Context(), true)
 }
 
 // An update releases allocations after the write and not before, because the write may fail.

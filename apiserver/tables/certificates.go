@@ -21,7 +21,7 @@ func certificatesTable(resource schema.GroupResource) (Table, bool) {
 		}
 		return []any{r.Name, age(&r.ObjectMeta), r.Spec.SignerName, r.Spec.Username, requested, requestState(r)}
 	}, nameColumn(), ageColumn(), stringColumn("SignerName", "Signer that the request is for."), stringColumn("Requestor", "User that created the request."),
-		stringColumn("RequestedDuration", "Requested life of the certificate."), stringColumn("Condition", "Decision about the request, and whether the certificate is issued."))
+		stringColumn("RequestedDuration", "Requested lifetime of the certificate."), stringColumn("Condition", "Decision about the request, and whether the certificate is issued."))
 }
 
 // requestState returns the decision, then what the signer did.

@@ -5,7 +5,7 @@
 // parity/workload documents Workload; the two structs here have the same fields. A pod
 // takes the whole path: the corev1.Pod is converted when it arrives, queued, decided,
 // assumed and bound (or it preempts, or is reported as unschedulable). A stub in place of
-// the API server grants that, and the pod comes back, compiled again, as the watch would
+// the API server grants that, and the pod is observed and compiled again, as the watch would
 // show it. Serialization, the network and the goroutines that send requests are not
 // included. With -shell the informers and the executor of the scheduler are included, with
 // reflectors of client-go and an API in memory, as kube-scheduler has them; that costs

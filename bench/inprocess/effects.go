@@ -88,7 +88,7 @@ func (d *driver) reportUnschedulable(r scheduling.ReportUnschedulable) error {
 	})
 }
 
-// preempt sets the nomination and removes the victims at once. They may come back.
+// preempt sets the nomination and removes the victims at once. They may be created again.
 func (d *driver) preempt(p scheduling.Preempt) error {
 	if err := d.change(p.Pod.UID, func(pod *corev1.Pod) { pod.Status.NominatedNodeName = p.Plan.Node }); err != nil {
 		return err

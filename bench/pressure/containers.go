@@ -34,14 +34,14 @@ type containers struct {
 // hogImage contains this program, which runs the workload through fixtures.Main.
 const hogImage = "berth.dev/bench-hog:1"
 
-func newContainerNode(memory int64, pods int, own bool) (node, error) {
+func newContainerNode(memory int64, pods int, useEmbedded bool) (node, error) {
 	under, err := newProcessNode(memory, pods)
 	if err != nil {
 		return nil, err
 	}
 	c := containers{processes: under.(processes)}
 	start := c.containerd
-	if own {
+	if useEmbedded {
 		start = c.embedded
 	}
 	if c.dir, err = os.MkdirTemp("/tmp", "bp"); err == nil { // the path of a socket must be short

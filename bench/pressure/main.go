@@ -19,7 +19,7 @@ func main() {
 	runs := flag.Int("runs", 100, "runs with the agent and a hog of 500 MiB/s; a fifth of them with each other rate, a tenth with each polling variant")
 	quick := flag.Bool("quick", false, "smoke test: five runs with 500 and 2000 MiB/s, one with each polling variant")
 	inContainers := flag.Bool("cri", false, "run hogs in containers of a private containerd, with the agent only")
-	own := flag.Bool("embedded", false, "run hogs in containers of the embedded runtime, with the agent only")
+	useEmbedded := flag.Bool("embedded", false, "run hogs in containers of the embedded runtime, with the agent only")
 	pods := flag.Int("pods", 50, "pods on the node")
 	memory := flag.Int64("memory", 2<<30, "`bytes` of the node")
 	rate := flag.Int64("rate", 0, "rate of the hog in MiB/s; 0: 100, 500, 1000 and 2000")
@@ -31,7 +31,7 @@ func main() {
 	if !*verbose {
 		klog.SetLogger(klog.Logger{})
 	}
-	b := bench{containers: *inContainers || *own, embedded: *own, timesOnly: *timesOnly, pods: *pods, memory: *memory, threshold: *threshold, runs: *runs, rates: []int64{100, 500, 1000, 2000}}
+	b := bench{containers: *inContainers || *useEmbedded, embedded: *useEmbedded, timesOnly: *timesOnly, pods: *pods, memory: *memory, threshold: *threshold, runs: *runs, rates: []int64{100, 500, 1000, 2000}}
 	if *quick {
 		b.runs, b.rates = 5, []int64{500, 2000}
 	}

@@ -17,7 +17,7 @@ import (
 // watcher is a way to watch a node.
 type watcher struct {
 	name string
-	poll time.Duration // 0 for the loop as it is
+	poll time.Duration // 0: the default polling
 }
 
 // outcome is the result of one run.
@@ -25,8 +25,8 @@ type outcome struct {
 	kill, below time.Duration // after the crossing; below is 0 if the kernel was first
 	over        int64         // maximum bytes above the threshold
 	rate        int64         // actual bytes/s
-	oom         bool          // the kernel killed
-	wrong       []string      // evicted pods that are not the consumer, or evicted twice
+	oom         bool          // the OOM killer ended a process
+	wrong       []string      // evicted pods that are not the hog, or evicted twice
 }
 
 // options returns the options of a watcher.
@@ -44,7 +44,7 @@ func (w watcher) options(n node, threshold int64) shell.Options {
 	}
 }
 
-// run starts a consumer under a watcher and waits until it is gone.
+// run starts the hog under a watcher and waits until it has ended.
 func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	var killed atomic.Int64
 	o := w.options(n, threshold)
@@ -95,7 +95,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	return out, hog.remove()
 }
 
-// outcome returns what the reference has seen of a run in which SIGKILL was sent at
+// outcome returns the measurements of the reference for a run in which SIGKILL was sent at
 // killed.
 func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
 	out := outcome{oom: oom, over: r.peak.Load() - level, rate: r.rate.Load()}
@@ -116,7 +116,7 @@ func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
 	return out
 }
 
-// wrongVictims returns the evicted pods that are not the consumer, and the consumer if it
+// wrongVictims returns the evicted pods that are not the hog, and the hog if it
 // was evicted twice.
 func wrongVictims(evicted []string) (out []string) {
 	for i, name := range evicted {

@@ -133,13 +133,13 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	case f.kubeletOff && !f.guard:
 		return errors.New("--kubelet-eviction-off: has no effect without --guard")
 	}
-	not, why := simulatedOnlyFlags, "applies to simulated nodes: add --simulated"
+	not, reason := simulatedOnlyFlags, "applies to simulated nodes: add --simulated"
 	if f.simulated {
-		not, why = slices.Concat(realOnlyFlags, kubeletRealFlags), "applies to a real node: remove it or --simulated"
+		not, reason = slices.Concat(realOnlyFlags, kubeletRealFlags), "applies to a real node: remove it or --simulated"
 	}
 	for _, name := range not {
 		if flags.Changed(name) {
-			return fmt.Errorf("--%s %s", name, why)
+			return fmt.Errorf("--%s %s", name, reason)
 		}
 	}
 	return nil

@@ -58,7 +58,8 @@ this machine, for classes with the provisioner ` + localprovisioner.ProvisionerN
     --kubeconfig kind.kubeconfig`,
 		ValidArgs: controllerNames(),
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return f.run(cmd.Context(), cmd.OutOrStdout(), names, cmd.Flags().Changed("metrics-bind-address"))
+			f.upstreamOff = currentControllerNames(f.upstreamOff)
+			return f.run(cmd.Context(), cmd.OutOrStdout(), currentControllerNames(names), cmd.Flags().Changed("metrics-bind-address"))
 		},
 	}
 	f.addFlags(cmd.Flags())
@@ -82,7 +83,7 @@ func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
 	journalFlag(flags, &f.journal, "records are kept in events only; the controller "+controllermanager.RecordsController+" writes it")
 }
 
-func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string, thereOnly bool) error {
+func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string, addressGiven bool) error {
 	if err := f.validate(names); err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	if err := conflictExit(guard.Check(ctx)); err != nil {
 		return err
 	}
-	status, err := f.newStatusServer(out, settings, thereOnly)
+	status, err := f.newStatusServer(out, settings, addressGiven)
 	if err != nil {
 		return err
 	}
@@ -145,12 +146,12 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 
 // newStatusServer listens on --metrics-bind-address. If the address is the default and
 // taken, it uses another port.
-func (f *controllerFlags) newStatusServer(out io.Writer, set settings.Settings, thereOnly bool) (*controllermanager.StatusServer, error) {
+func (f *controllerFlags) newStatusServer(out io.Writer, set settings.Settings, addressGiven bool) (*controllermanager.StatusServer, error) {
 	if f.metricsAddress == "" {
 		return controllermanager.NewStatusServer(nil, set), nil
 	}
 	listen := metricsserver.ListenOrAnyPort
-	if thereOnly {
+	if addressGiven {
 		listen = func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
 	}
 	listener, err := listen(f.metricsAddress)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,11 +18,11 @@ import (
 // selectControllers returns the controllers to run. It fails if the API server is not
 // Berth's and no controller is named, or if the credential lacks permissions.
 func (f *controllerFlags) selectControllers(ctx context.Context, config *rest.Config, names []string) ([]string, error) {
-	own, version, err := isBerthServer(config)
+	isBerth, version, err := isBerthServer(config)
 	switch {
 	case err != nil:
 		return nil, err
-	case own:
+	case isBerth:
 		if len(names) == 0 {
 			names = controllerNames()
 		}
@@ -68,7 +69,7 @@ func (f *controllerFlags) validate(names []string) error {
 }
 
 // isBerthServer reports whether the API server is Berth's, and its version.
-func isBerthServer(config *rest.Config) (own bool, version string, err error) {
+func isBerthServer(config *rest.Config) (isBerth bool, version string, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return false, "", err
@@ -90,4 +91,16 @@ func controllerNames() (out []string) {
 }
 
 // isController reports whether a controller has that name.
+// deprecatedControllers maps former names of controllers to the current ones.
+var deprecatedControllers = map[string]string{"garbage": "garbagecollector"}
+
+// currentControllerNames replaces deprecated names.
+func currentControllerNames(names []string) []string {
+	out := slices.Clone(names)
+	for i, n := range out {
+		out[i] = cmp.Or(deprecatedControllers[n], n)
+	}
+	return out
+}
+
 func isController(name string) bool { return slices.Contains(controllerNames(), name) }

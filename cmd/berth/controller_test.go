@@ -8,6 +8,14 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
+func TestDeprecatedControllerNames(t *testing.T) {
+	for old, name := range deprecatedControllers {
+		if got := currentControllerNames([]string{"podgc", old}); isController(old) || !isController(name) || got[0] != "podgc" || got[1] != name {
+			t.Errorf("%s: got %q, want podgc and %s", old, got, name)
+		}
+	}
+}
+
 // TestEveryControllerIsAccountedFor checks that the upstream guard has an entry for each
 // controller.
 func TestEveryControllerIsAccountedFor(t *testing.T) {

@@ -220,11 +220,11 @@ func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, err
 // defaultImagesDir returns the image directory of `berth agent` or of `berth up
 // --real-node`. If both or neither exist, it prints which one it chose.
 func defaultImagesDir(notes io.Writer, agent, up string) string {
-	here, there := hasImages(imagesDir(agent)), hasImages(imagesDir(up))
-	if there && !here {
+	agentHas, upHas := hasImages(imagesDir(agent)), hasImages(imagesDir(up))
+	if upHas && !agentHas {
 		return imagesDir(up)
 	}
-	if here == there {
+	if agentHas == upHas {
 		fmt.Fprintf(notes, "berth: using the images of berth agent in %s; for those of berth up --real-node use --root-dir %s\n", imagesDir(agent), up)
 	}
 	return imagesDir(agent)

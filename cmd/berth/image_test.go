@@ -112,11 +112,11 @@ func TestDefaultImagesDir(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			dir := t.TempDir()
 			agent, up := filepath.Join(dir, "agent"), filepath.Join(dir, "up")
-			for root, there := range map[string]bool{agent: tc.agent, up: tc.up} {
+			for root, has := range map[string]bool{agent: tc.agent, up: tc.up} {
 				if err := os.MkdirAll(filepath.Join(root, "images"), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				if there {
+				if has {
 					if err := os.WriteFile(filepath.Join(root, "images", "oci-layout"), nil, 0o600); err != nil {
 						t.Fatal(err)
 					}

@@ -25,9 +25,9 @@ func runWithLease(ctx context.Context, e leaderelection.Election, config *rest.C
 // gatedClients returns a client for the Lease alone, and a client configuration that sends
 // only while the Lease is held.
 func gatedClients(e *leaderelection.Election, config *rest.Config) (lease kubernetes.Interface, gated *rest.Config, gate *leaderelection.Gate, err error) {
-	own := rest.CopyConfig(config) // separate connection: queued requests must not delay a renewal
-	own.QPS, own.Timeout = -1, e.RenewDeadline/2
-	client, err := kubernetes.NewForConfig(own)
+	leaseConfig := rest.CopyConfig(config) // separate connection: queued requests must not delay a renewal
+	leaseConfig.QPS, leaseConfig.Timeout = -1, e.RenewDeadline/2
+	client, err := kubernetes.NewForConfig(leaseConfig)
 	if err != nil {
 		return nil, nil, nil, err
 	}

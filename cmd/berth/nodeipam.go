@@ -51,6 +51,6 @@ func (f *nodeIPAMFlags) apply(c *config.NodeIPAM) error {
 // podCIDRTimeout returns how long an agent waits for podCIDRs. An API server that does not
 // answer yet counts as Berth's.
 func podCIDRTimeout(config *rest.Config, s settings.Settings) time.Duration {
-	own, _, err := isBerthServer(config)
-	return localnodes.PodCIDRTimeout(&s, own || err != nil)
+	isBerth, _, err := isBerthServer(config)
+	return localnodes.PodCIDRTimeout(&s, isBerth || err != nil)
 }

@@ -87,7 +87,7 @@ func (f *runtimeFlags) complete() (err error) {
 // removeTimeout bounds the removal of an ephemeral runtime.
 const removeTimeout = 2 * time.Minute
 
-// serve serves CRI until ctx ends. It calls ready before.
+// serve calls ready and serves CRI until ctx ends.
 func (f *runtimeFlags) serve(ctx context.Context, ready func(podCIDR string)) (err error) {
 	f.Log = klog.Background()
 	r, err := f.Open(ctx)

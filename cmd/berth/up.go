@@ -233,9 +233,9 @@ func (o *upOptions) startSimulatedNodes(p *rungroup.Group, server *apiserver.Ser
 	}
 	config := cli.Impersonate(server.LoopbackConfig(), pki.SimulatedNodes().Name)
 	timeout := localnodes.PodCIDRTimeout(&settings, true)
-	adoption := &localnodes.Adoption{Config: config, Settings: settings, Serving: serving, PodCIDRTimeout: timeout, Own: o.local.nodeNames()}
+	adoption := &localnodes.Adoption{Config: config, Settings: settings, Serving: serving, PodCIDRTimeout: timeout, Managed: o.local.nodeNames()}
 	for _, n := range nodes {
-		adoption.Own = append(adoption.Own, n.Name)
+		adoption.Managed = append(adoption.Managed, n.Name)
 	}
 	if len(nodes) > 0 {
 		s, err := localnodes.NewSimulated(config, nodes, settings, serving, timeout)

@@ -78,7 +78,7 @@ type upServices struct {
 	proxy, dns serviceSwitch
 	runProxy   bool
 	dnsIP      netip.Addr // cluster IP of cluster DNS; invalid if it does not run
-	setDNS     bool       // the kubelet configuration names no DNS server of its own
+	setDNS     bool       // the kubelet configuration names no DNS server
 }
 
 func (u *upServices) addFlags(flags *pflag.FlagSet) {

@@ -13,7 +13,7 @@ import (
 // kubernetesVersion is the version of the suite. e2e/go.mod pins the same one.
 const kubernetesVersion = "v1.36.3"
 
-// toolset has the paths of what the command runs and packs.
+// toolset has the paths of the programs and sources that the command uses.
 type toolset struct {
 	dir    string // for everything that the command writes
 	berth  string

@@ -19,7 +19,7 @@ import (
 // testImages is the repository of the suite's images.
 const testImages = "registry.k8s.io/e2e-test-images/"
 
-// environment is that of all images.
+// environment is the environment of all images.
 var environment = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 
 // packImages writes an archive with a stand-in for each image of the conformance specs and returns its path.
@@ -80,7 +80,7 @@ func imageSpecs(ctx context.Context, t *toolset) (map[string]oci.Spec, error) {
 	return images, nil
 }
 
-// agnhostFiles returns the suite's general test program and what its image has besides.
+// agnhostFiles returns the suite's general test program and the other files of its image.
 func agnhostFiles(t *toolset) ([]oci.File, error) {
 	files := []oci.File{
 		{Path: "/agnhost-2", Link: "agnhost"},

@@ -66,7 +66,7 @@ func sig(spec string) string {
 	return name
 }
 
-// alone reports whether a spec needs the cluster for itself.
+// alone reports whether a spec must not run next to others.
 func alone(spec string) bool {
 	return strings.Contains(spec, "[Serial]") || strings.Contains(spec, "[Disruptive]")
 }

@@ -24,13 +24,13 @@ func (c *controller) mayApprove(r *certificatesv1.CertificateSigningRequest, req
 	}
 	switch r.Spec.SignerName {
 	case certificatesv1.KubeAPIServerClientKubeletSignerName:
-		return "A node asked for a client certificate for itself.", nil
+		return "A node requested a client certificate for itself.", nil
 	case certificatesv1.KubeletServingSignerName:
-		own, err := c.hasNames(strings.TrimPrefix(request.Subject.CommonName, nodePrefix), request)
-		if err != nil || !own {
+		matches, err := c.hasNames(strings.TrimPrefix(request.Subject.CommonName, nodePrefix), request)
+		if err != nil || !matches {
 			return "", err
 		}
-		return "A node asked for a serving certificate with its own names and addresses.", nil
+		return "A node requested a serving certificate with its own names and addresses.", nil
 	}
 	return "", nil
 }
@@ -42,11 +42,11 @@ func (c *controller) hasNames(node string, request *x509.CertificateRequest) (bo
 	if err != nil {
 		return false, err
 	}
-	own, others := map[string]bool{}, map[string]bool{}
+	ofNode, ofOthers := map[string]bool{}, map[string]bool{}
 	for _, n := range nodes {
-		names := others
+		names := ofOthers
 		if n.Name == node {
-			names = own
+			names = ofNode
 		}
 		names[n.Name] = true
 		for _, a := range n.Status.Addresses {
@@ -56,18 +56,18 @@ func (c *controller) hasNames(node string, request *x509.CertificateRequest) (bo
 	service, err := c.services.Services(metav1.NamespaceDefault).Get("kubernetes")
 	if err == nil {
 		for _, ip := range service.Spec.ClusterIPs {
-			others[normal(ip)] = true
+			ofOthers[normal(ip)] = true
 		}
 	} else if !apierrors.IsNotFound(err) {
 		return false, err
 	}
 	for _, name := range request.DNSNames {
-		if !own[name] || others[name] || reservedName(name) {
+		if !ofNode[name] || ofOthers[name] || reservedName(name) {
 			return false, nil
 		}
 	}
 	for _, ip := range request.IPAddresses {
-		if address := ip.String(); !own[address] || others[address] && !ip.IsLoopback() {
+		if address := ip.String(); !ofNode[address] || ofOthers[address] && !ip.IsLoopback() {
 			return false, nil
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// How long requests are kept, as kube-controller-manager does.
+// How long requests are kept, as in kube-controller-manager.
 const (
 	keepDecided = time.Hour
 	keepPending = 24 * time.Hour

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
-// lifetime is the life of a certificate whose request asks for none. Renewal needs no action of a user.
+// lifetime is the lifetime of a certificate whose request has no expirationSeconds.
 const lifetime = 365 * 24 * time.Hour
 
 // Signer signs requests with the authority of the cluster.
@@ -60,7 +60,7 @@ func Run(ctx context.Context, client kubernetes.Interface, signer Signer, log kl
 	return nil
 }
 
-// retryPending is when a request that is not approved is checked again: the addresses of its node may be known then.
+// retryPending is the delay before a pending request is checked again: its node may have reported its addresses by then.
 const retryPending = time.Minute
 
 // reconcile takes the next step for a request: it removes, approves or signs it.

@@ -71,9 +71,9 @@ func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clus
 	if err != nil {
 		return HoldSupport{Reason: "reading whether the scheduler honors Holds: " + err.Error()}
 	}
-	honoring, why := v1alpha1.HoldSupport(l, now)
-	if why != "" {
-		return HoldSupport{Reason: "no scheduler declares support for Holds: " + why}
+	honoring, reason := v1alpha1.HoldSupport(l, now)
+	if reason != "" {
+		return HoldSupport{Reason: "no scheduler declares support for Holds: " + reason}
 	}
 	all := w.schedulers()
 	others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honoring, s) })

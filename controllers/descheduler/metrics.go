@@ -80,7 +80,7 @@ func (c *Metrics) observeRound(r *Report) {
 	c.holdSupport.Set(supported)
 	c.deprecatedHoldSupport.Set(supported)
 	c.refusals.Reset()
-	for why, n := range r.RefusalCounts {
-		c.refusals.WithLabelValues(why).Set(float64(n))
+	for reason, n := range r.RefusalCounts {
+		c.refusals.WithLabelValues(reason).Set(float64(n))
 	}
 }

@@ -49,9 +49,9 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 	waits, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var over atomic.Bool // set once: either the Lease is acquired or the wait has ended
-	giveUp := func(why error) {
+	giveUp := func(reason error) {
 		if over.CompareAndSwap(false, true) {
-			stop(why)
+			stop(reason)
 		}
 	}
 	if s.Timeout > 0 {
@@ -73,8 +73,8 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 	if began || err != nil || ctx.Err() != nil {
 		return err
 	}
-	if why := context.Cause(waits); errors.As(why, new(*upstreamguard.AlreadyRunningError)) {
-		return why
+	if reason := context.Cause(waits); errors.As(reason, new(*upstreamguard.AlreadyRunningError)) {
+		return reason
 	}
 	return cmp.Or(s.checkHolder(ctx), fmt.Errorf("Lease %s/%s was not acquired within %v", e.Namespace, e.Name, s.Timeout))
 }

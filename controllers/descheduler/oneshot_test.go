@@ -130,10 +130,10 @@ func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	o := options(t, fake.NewClientset(crowded()...), Compatible)
-	asked, rounds := 0, 0
+	requests, rounds := 0, 0
 	o.Interval = time.Millisecond
 	o.CheckExclusive = func(context.Context) error {
-		switch asked++; asked {
+		switch requests++; requests {
 		case 1:
 			return errors.New("no route to host")
 		case 3:
@@ -148,7 +148,7 @@ func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
 	}
 	_, err = r.Run(ctx)
 	var busy *upstreamguard.AlreadyRunningError
-	if !errors.As(err, &busy) || asked != 3 || rounds != 1 {
-		t.Errorf("%d requests, %d rounds, then %v", asked, rounds, err)
+	if !errors.As(err, &busy) || requests != 3 || rounds != 1 {
+		t.Errorf("%d requests, %d rounds, then %v", requests, rounds, err)
 	}
 }

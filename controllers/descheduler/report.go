@@ -141,9 +141,9 @@ func evictedMove(l *evictionRequest) MoveReport {
 const maxRefusals = 1000
 
 // addRefusal adds a refused candidate.
-func (r *Report) addRefusal(p *model.Pod, strategy, profile, why, words string) {
-	if r.RefusalCounts[why]++; len(r.Refusals) < maxRefusals {
-		r.Refusals = append(r.Refusals, Refusal{p.Key(), p.NodeName, strategy, profile, why, words})
+func (r *Report) addRefusal(p *model.Pod, strategy, profile, reason, words string) {
+	if r.RefusalCounts[reason]++; len(r.Refusals) < maxRefusals {
+		r.Refusals = append(r.Refusals, Refusal{p.Key(), p.NodeName, strategy, profile, reason, words})
 	}
 }
 

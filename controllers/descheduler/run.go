@@ -146,12 +146,12 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	}
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	news := r.state.feed.Ready()
+	changes := r.state.feed.Ready()
 	if r.allFinished() { // changes are processed by the next round
-		news = nil
+		changes = nil
 	}
 	select {
-	case <-news:
+	case <-changes:
 		select {
 		case <-time.After(batchWindow):
 		case <-ctx.Done():

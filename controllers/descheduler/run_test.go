@@ -117,13 +117,13 @@ func TestDryRunDebitsBudgets(t *testing.T) {
 
 func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 	client := fake.NewClientset(crowded()...)
-	var asked []*policyv1.Eviction
+	var evictions []*policyv1.Eviction
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "eviction" {
 			return false, nil, nil
 		}
 		e := a.(ktesting.CreateAction).GetObject().(*policyv1.Eviction)
-		if asked = append(asked, e); len(asked) == 1 {
+		if evictions = append(evictions, e); len(evictions) == 1 {
 			return true, nil, apierrors.NewTooManyRequests("budget", 10)
 		}
 		return true, e, nil
@@ -131,10 +131,10 @@ func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
 	o := options(t, client, Compatible)
 	o.Policy.Grace, o.Policy.EvictionFailureEvents = new(int64(7)), true
 	r, report := once(t, o)
-	if len(report.Moves) != 1 || len(asked) != 2 {
-		t.Fatalf("%d moves after %d evictions: %+v", len(report.Moves), len(asked), report)
+	if len(report.Moves) != 1 || len(evictions) != 2 {
+		t.Fatalf("%d moves after %d evictions: %+v", len(report.Moves), len(evictions), report)
 	}
-	e := asked[1]
+	e := evictions[1]
 	if e.Annotations["requested-by"] != "sigs.k8s.io/descheduler" || !strings.HasPrefix(e.Annotations["reason"], "triggered by default/RemoveDuplicates: ") ||
 		e.Annotations["berth.dev/requested-by"] != Component || !strings.Contains(e.Annotations["berth.dev/reason"], "RemoveDuplicates: 3 copies of") ||
 		*e.DeleteOptions.GracePeriodSeconds != 7 || *e.DeleteOptions.Preconditions.UID != types.UID("uid-"+e.Name) {

@@ -150,18 +150,18 @@ func (r *Report) writeWaits(b *strings.Builder) {
 
 // writeRefusals writes the refused candidates by reason.
 func (r *Report) writeRefusals(b *strings.Builder) {
-	for _, why := range slices.Sorted(maps.Keys(r.RefusalCounts)) {
-		fmt.Fprintf(b, "\nNot moved: %s (%d)\n", why, r.RefusalCounts[why])
+	for _, reason := range slices.Sorted(maps.Keys(r.RefusalCounts)) {
+		fmt.Fprintf(b, "\nNot moved: %s (%d)\n", reason, r.RefusalCounts[reason])
 		shown := 0
 		for i := range r.Refusals {
 			x := &r.Refusals[i]
-			if x.Reason != why || shown == maxRefusalLines {
+			if x.Reason != reason || shown == maxRefusalLines {
 				continue
 			}
 			shown++
 			fmt.Fprintf(b, "  %s on %s, %s: %s\n", x.Pod, x.Node, x.Strategy, x.Message)
 		}
-		if more := r.RefusalCounts[why] - shown; more > 0 {
+		if more := r.RefusalCounts[reason] - shown; more > 0 {
 			fmt.Fprintf(b, "  and %d more\n", more)
 		}
 	}

@@ -24,11 +24,11 @@ func uses(cpu string) corev1.ResourceList {
 
 // measured returns a metrics API in which n1 is busy because of its pods, which have no requests,
 // and n2 is idle. It counts the requests.
-func measured(asked *int, fails bool) *metricsfake.Clientset {
+func measured(requests *int, fails bool) *metricsfake.Clientset {
 	client := metricsfake.NewSimpleClientset()
 	answer := func(list runtime.Object) func(ktesting.Action) (bool, runtime.Object, error) {
 		return func(ktesting.Action) (bool, runtime.Object, error) {
-			*asked++
+			*requests++
 			if fails {
 				return true, nil, errors.New("the server could not find the requested resource")
 			}
@@ -61,12 +61,12 @@ func byUsage(metered bool) descheduling.Policy {
 }
 
 func TestReadUsage(t *testing.T) {
-	asked := 0
+	requests := 0
 	o := options(t, fake.NewClientset(crowded()...), Compatible)
-	o.DryRun, o.Usage, o.Policy = true, measured(&asked, false), byUsage(true)
+	o.DryRun, o.Usage, o.Policy = true, measured(&requests, false), byUsage(true)
 	r, report := once(t, o)
-	if len(report.Moves) != 1 || report.Moves[0].From != "n1" || !strings.Contains(report.Moves[0].Reason, "90.0 %") || asked != 2 {
-		t.Errorf("moves %+v after %d requests", report.Moves, asked)
+	if len(report.Moves) != 1 || report.Moves[0].From != "n1" || !strings.Contains(report.Moves[0].Reason, "90.0 %") || requests != 2 {
+		t.Errorf("moves %+v after %d requests", report.Moves, requests)
 	}
 	u, err := readUsage(t.Context(), o.Usage, r.state)
 	if err != nil || len(u.Nodes) != 3 || len(u.Pods) != len(r.state.pods) {
@@ -83,16 +83,16 @@ func TestReadUsage(t *testing.T) {
 // strategy needs is not available.
 func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
 	for metered, want := range map[bool]string{true: "reading the usage of nodes from metrics.k8s.io", false: ""} {
-		asked := 0
+		requests := 0
 		o := options(t, fake.NewClientset(crowded()...), Compatible)
-		o.DryRun, o.Usage, o.Policy = true, measured(&asked, true), byUsage(metered)
+		o.DryRun, o.Usage, o.Policy = true, measured(&requests, true), byUsage(metered)
 		r, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = r.Run(t.Context())
-		if (err != nil) != metered || metered && !strings.Contains(err.Error(), want) || (asked > 0) != metered {
-			t.Errorf("metered %t: %d requests, %v", metered, asked, err)
+		if (err != nil) != metered || metered && !strings.Contains(err.Error(), want) || (requests > 0) != metered {
+			t.Errorf("metered %t: %d requests, %v", metered, requests, err)
 		}
 	}
 }

@@ -31,12 +31,12 @@ func (k *controller) completeRecords(ctx context.Context, of owner) (time.Durati
 	if err != nil {
 		return 0, err
 	}
-	live, own := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+	live, owned := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
 	var came []displacement.OwnerPod
 	for _, p := range all {
 		live[string(p.UID)] = p
 		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == of.uid {
-			own[string(p.UID)] = p
+			owned[string(p.UID)] = p
 			came = append(came, displacement.OwnerPod{UID: string(p.UID), Name: p.Name, Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time})
 		}
 	}
@@ -64,7 +64,7 @@ func (k *controller) completeRecords(ctx context.Context, of owner) (time.Durati
 			at := k.goneTime(e.rec.Pod.ID())
 			next.Gone = &at
 		}
-		if p := own[replacements[e.rec.Pod.UID]]; p != nil {
+		if p := owned[replacements[e.rec.Pod.UID]]; p != nil {
 			next.Replacement = mergeReplacement(p, next.Replacement)
 		}
 		if reflect.DeepEqual(&next, e.rec) {

@@ -20,7 +20,7 @@
 // namespaces, such as Berth's components, are trusted for all. The admission plugin NodeRestriction of Berth's API
 // server limits a node to records about itself and pods bound to it.
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
 //   - One: a displaced pod has one record, however many writers there are.
 //   - Ended: no Hold outlasts its cause, as far as the Node object shows.

@@ -15,9 +15,9 @@ import (
 // A Hold that counts futile moves outlasts an eviction by the node.
 func TestFutileMoveHoldIsRetained(t *testing.T) {
 	b := newHoldHarness(t)
-	vain := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: planning.AvoidHoldName("rs", "n1")},
+	futile := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: planning.AvoidHoldName("rs", "n1")},
 		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Cause: planning.HoldCause, Count: 3, Owner: v1alpha1.Owner{UID: "rs"}, Until: metav1.NewTime(b.at.Add(-time.Hour))}}
-	_ = b.Create(t.Context(), vain)
+	_ = b.Create(t.Context(), futile)
 	b.addEviction(displacement.Pressure, "a", b.at.Add(-time.Hour))
 	b.sweepHolds(t.Context())
 	b.updateNode(func(n *corev1.Node) {

@@ -138,10 +138,10 @@ func newPod(name string, owner metav1.Object, kind string) *corev1.Pod {
 
 func deployment(replicas int32) (*appsv1.Deployment, *appsv1.ReplicaSet) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "d"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
-	yes, own := true, int32(1)
+	yes, setReplicas := true, int32(1)
 	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", UID: "rs",
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d", Controller: &yes}}},
-		Spec: appsv1.ReplicaSetSpec{Replicas: &own}}
+		Spec: appsv1.ReplicaSetSpec{Replicas: &setReplicas}}
 	return d, rs
 }
 

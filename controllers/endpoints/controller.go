@@ -69,9 +69,9 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	own := informers.NewSharedInformerFactory(client, 0)
-	defer own.Shutdown()
-	core, legacy := factory.Core().V1(), own.Core().V1().Endpoints()
+	endpointsFactory := informers.NewSharedInformerFactory(client, 0)
+	defer endpointsFactory.Shutdown()
+	core, legacy := factory.Core().V1(), endpointsFactory.Core().V1().Endpoints()
 	endpointSlices := factory.Discovery().V1().EndpointSlices()
 	e := &controller{
 		client: client, log: log,
@@ -108,7 +108,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		}
 	}
 	factory.Start(ctx.Done())
-	own.Start(ctx.Done())
+	endpointsFactory.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), core.Services().Informer().HasSynced, core.Pods().Informer().HasSynced,
 		core.Nodes().Informer().HasSynced, endpointSlices.Informer().HasSynced, legacy.Informer().HasSynced) {
 		return nil

@@ -8,7 +8,7 @@
 // when it is serving and not terminating, or when the Service publishes not-ready addresses.
 // A terminating pod stays in the slices until it is deleted or finished. It is in no Endpoints.
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
 //   - A deleted pod is not ready in the first write after its deletionTimestamp is observed.
 //   - Slices with another managed-by label, and Endpoints of a Service without selector, are not changed.

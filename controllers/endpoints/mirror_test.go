@@ -178,11 +178,11 @@ func TestMirroredSliceIsAdopted(t *testing.T) {
 		if err != nil || len(list.Items) != 1 {
 			t.Fatal(err, len(list.Items))
 		}
-		theirs := &list.Items[0]
-		slices.Reverse(theirs.Ports)
-		slices.Reverse(theirs.Endpoints)
+		adopted := &list.Items[0]
+		slices.Reverse(adopted.Ports)
+		slices.Reverse(adopted.Endpoints)
 		w.api.ClearActions()
-		if _, err := api.Update(t.Context(), theirs, metav1.UpdateOptions{}); err != nil {
+		if _, err := api.Update(t.Context(), adopted, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		w.settle()

@@ -8,7 +8,7 @@
 //	foreground   the owner waits (foregroundDeletion) until no dependent blocks it
 //	orphan       the owner waits (orphan) until no dependent refers to it
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
 //   - an object is deleted only if each owner is deleted or in foreground deletion according to the API server, not
 //     the cache, and only in the observed resource version;

@@ -38,11 +38,11 @@ type controller struct {
 	queue       *workqueue.Queue[types.NamespacedName]
 
 	mu     sync.Mutex
-	memory map[types.NamespacedName]*memory
+	states map[types.NamespacedName]*autoscalerState
 }
 
-// memory is what the controller remembers of an autoscaler. One worker at a time uses the history.
-type memory struct {
+// autoscalerState is what the controller keeps for an autoscaler. One worker at a time uses the history.
+type autoscalerState struct {
 	uid      types.UID
 	history  autoscaling.History
 	selector labels.Selector // of the target's pods; guarded by controller.mu
@@ -55,7 +55,7 @@ func Run(ctx context.Context, client kubernetes.Interface, clients Clients, fact
 	defer stop()
 	autoscalers, pods := factory.Autoscaling().V2().HorizontalPodAutoscalers(), factory.Core().V1().Pods()
 	c := &controller{
-		Clients: clients, client: client, autoscalers: autoscalers.Lister(), pods: pods.Lister(), events: events, memory: map[types.NamespacedName]*memory{},
+		Clients: clients, client: client, autoscalers: autoscalers.Lister(), pods: pods.Lister(), events: events, states: map[types.NamespacedName]*autoscalerState{},
 	}
 	c.queue = workqueue.New("horizontalpodautoscaler", "Reconciling the HorizontalPodAutoscaler", log, c.sync)
 	if err := workqueue.Watch(autoscalers.Informer(), c.handle); err != nil {
@@ -75,7 +75,7 @@ func (c *controller) handle(old, now *autoscalingv2.HorizontalPodAutoscaler) {
 	case now == nil:
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.memory, shared.KeyOf(old))
+		delete(c.states, shared.KeyOf(old))
 	case old == nil || old.Generation != now.Generation || old.UID != now.UID:
 		c.queue.Add(shared.KeyOf(now))
 	}
@@ -87,7 +87,7 @@ func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if err != nil {
 		return 0, shared.IgnoreNotFound(err)
 	}
-	r := &reconciliation{controller: c, now: time.Now(), old: h, h: h.DeepCopy(), memory: c.remember(key, h.UID)}
+	r := &reconciliation{controller: c, now: time.Now(), old: h, h: h.DeepCopy(), state: c.stateOf(key, h.UID)}
 	r.reconcile(ctx)
 	if err := r.updateStatus(ctx); err != nil {
 		return 0, err
@@ -95,23 +95,23 @@ func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	return syncPeriod, nil
 }
 
-// remember returns the memory of an autoscaler.
-func (c *controller) remember(key types.NamespacedName, uid types.UID) *memory {
+// stateOf returns the state of an autoscaler.
+func (c *controller) stateOf(key types.NamespacedName, uid types.UID) *autoscalerState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m := c.memory[key]
+	m := c.states[key]
 	if m == nil || m.uid != uid {
-		m = &memory{uid: uid}
-		c.memory[key] = m
+		m = &autoscalerState{uid: uid}
+		c.states[key] = m
 	}
 	return m
 }
 
 // claim records the selector of an autoscaler's target. It returns the autoscalers in the namespace that select one of its pods,
 // sorted, if there are others.
-func (c *controller) claim(key types.NamespacedName, m *memory, selector labels.Selector, pods []labels.Set) []string {
+func (c *controller) claim(key types.NamespacedName, m *autoscalerState, selector labels.Selector, pods []labels.Set) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m.selector = selector
-	return overlapping(c.memory, key, pods)
+	return overlapping(c.states, key, pods)
 }

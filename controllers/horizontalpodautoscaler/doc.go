@@ -1,4 +1,4 @@
-// Package horizontalpodautoscaler sets the replicas of the targets of HorizontalPodAutoscalers. The decision is engine/autoscaling's;
+// Package horizontalpodautoscaler sets the replicas of the targets of HorizontalPodAutoscalers. engine/autoscaling decides;
 // this package supplies metrics and pods, updates the scale subresource, and writes status and events.
 //
 //	every 15 s, and after a change of an autoscaler:

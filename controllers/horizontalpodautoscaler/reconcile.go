@@ -22,7 +22,7 @@ type reconciliation struct {
 	*controller
 	now    time.Time
 	old, h *autoscalingv2.HorizontalPodAutoscaler
-	memory *memory
+	state  *autoscalerState
 }
 
 // reconcile sets the replicas of the target and the status of h.
@@ -42,7 +42,7 @@ func (r *reconciliation) reconcile(ctx context.Context) {
 	if current >= a.Min && current <= a.Max && current > 0 {
 		in.Metrics, err = r.measure(ctx, target)
 	}
-	d := autoscaling.Step(r.now, &r.memory.history, a, in)
+	d := autoscaling.Step(r.now, &r.state.history, a, in)
 	switch {
 	case d.Disabled:
 		r.set(autoscalingv2.ScalingActive, false, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
@@ -78,7 +78,7 @@ func (r *reconciliation) rescale(ctx context.Context, resource schema.GroupResou
 	}
 	r.set(autoscalingv2.AbleToScale, true, "SucceededRescale", fmt.Sprintf("the HPA controller was able to update the target scale to %d", d.Replicas))
 	r.events.Eventf(r.old, corev1.EventTypeNormal, "SuccessfulRescale", "New size: %d; reason: %s", d.Replicas, d.Reason)
-	r.memory.history.Scaled(r.now, current, d.Replicas)
+	r.state.history.Scaled(r.now, current, d.Replicas)
 	r.h.Status.LastScaleTime = &metav1.Time{Time: r.now}
 }
 
@@ -166,7 +166,7 @@ func (r *reconciliation) selectPods(target *autoscalingv1.Scale) (labels.Selecto
 	for _, p := range pods {
 		sets = append(sets, p.Labels)
 	}
-	if names := r.claim(shared.KeyOf(r.h), r.memory, selector, sets); names != nil {
+	if names := r.claim(shared.KeyOf(r.h), r.state, selector, sets); names != nil {
 		err := fmt.Errorf("pods by selector %v are controlled by multiple HPAs: %v", target.Status.Selector, names)
 		r.warn("AmbiguousSelector", err)
 		r.set(autoscalingv2.ScalingActive, false, "AmbiguousSelector", err.Error())

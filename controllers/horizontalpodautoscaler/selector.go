@@ -9,13 +9,13 @@ import (
 
 // overlapping returns the autoscalers of a namespace that select one of the pods, including key. It returns nil if there are no
 // others.
-func overlapping(all map[types.NamespacedName]*memory, key types.NamespacedName, pods []labels.Set) []string {
+func overlapping(all map[types.NamespacedName]*autoscalerState, key types.NamespacedName, pods []labels.Set) []string {
 	var names []string
-	for other, m := range all {
-		if other == key || other.Namespace != key.Namespace || m.selector == nil {
+	for other, s := range all {
+		if other == key || other.Namespace != key.Namespace || s.selector == nil {
 			continue
 		}
-		if slices.ContainsFunc(pods, func(p labels.Set) bool { return m.selector.Matches(p) }) {
+		if slices.ContainsFunc(pods, func(p labels.Set) bool { return s.selector.Matches(p) }) {
 			names = append(names, other.String())
 		}
 	}

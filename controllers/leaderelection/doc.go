@@ -10,7 +10,7 @@
 // which they observed the renewal. An instance that was stopped, partitioned or slow therefore sends nothing while
 // another one may lead, however late it notices.
 //
-// Invariants, each held by a test on virtual time:
+// Invariants, each covered by a test on virtual time:
 //
 //   - no request is sent, and no response is awaited, later than RenewDeadline
 //     after the last successful renewal was sent;

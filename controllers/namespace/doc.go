@@ -7,7 +7,7 @@
 // network policies and secrets outlast them. The namespace's conditions report what remains, in
 // upstream's words.
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
 //   - The finalizer "kubernetes" is removed only if discovery was complete and
 //     every list was empty, and not before finalizeDelay has passed since the start of the deletion: a

@@ -100,7 +100,7 @@ func machineNetworks(log klog.Logger) (out []netip.Prefix) {
 	return out
 }
 
-// indexByRange indexes pods that have an address of their own and have not ended.
+// indexByRange indexes pods that do not use the host network and have not ended.
 func (c *controller) indexByRange(obj any) ([]string, error) {
 	p, ok := obj.(*corev1.Pod)
 	if !ok || p.Spec.HostNetwork || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {

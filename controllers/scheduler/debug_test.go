@@ -34,12 +34,12 @@ func TestDebugPod(t *testing.T) {
 		if page := getPath(s, "/debug/pods/default/high?format=json"); json.Unmarshal(page.Body.Bytes(), &got) != nil || page.Code != 200 {
 			t.Fatalf("%d %s", page.Code, page.Body)
 		}
-		var course []string
+		var actions []string
 		for _, d := range got.Decisions {
-			course = append(course, d.Action+" "+d.Outcome)
+			actions = append(actions, d.Action+" "+d.Outcome)
 		}
-		if strings.Join(course, ", ") != "reject done, preempt done, bind done" && strings.Join(course, ", ") != "preempt done, reject done, bind done" {
-			t.Errorf("decisions %q", course)
+		if strings.Join(actions, ", ") != "reject done, preempt done, bind done" && strings.Join(actions, ", ") != "preempt done, reject done, bind done" {
+			t.Errorf("decisions %q", actions)
 		}
 		text := getPath(s, "/debug/pods/default/high").Body.String()
 		for _, want := range []string{"victims default/low", "0/1 nodes are available: 1 Insufficient cpu.", "n1"} {
@@ -78,7 +78,7 @@ func TestDebugQueue(t *testing.T) {
 		if text := getPath(s, "/debug/queue?pool=gated").Body.String(); !strings.Contains(text, "1 unschedulable, 1 gated") || !strings.Contains(text, "default/gated") || strings.Contains(text, "default/big") {
 			t.Errorf("%s", text)
 		}
-		if page := getPath(s, "/debug/queue?pool=mine"); page.Code != 400 {
+		if page := getPath(s, "/debug/queue?pool=unknown"); page.Code != 400 {
 			t.Errorf("%d %s", page.Code, page.Body)
 		}
 		if err := stop(); err != nil {
@@ -94,11 +94,11 @@ func TestDebugQueue(t *testing.T) {
 // slowWriter blocks until released.
 type slowWriter struct {
 	*httptest.ResponseRecorder
-	goOn <-chan struct{}
+	release <-chan struct{}
 }
 
 func (s slowWriter) Write(b []byte) (int, error) {
-	<-s.goOn
+	<-s.release
 	return s.ResponseRecorder.Write(b)
 }
 
@@ -107,11 +107,11 @@ func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
 		client := cluster("2")
 		s, stop := start(t, client, client, nil)
 		time.Sleep(time.Second)
-		goOn, read := make(chan struct{}), make(chan struct{})
+		release, read := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(read)
 			for _, path := range []string{"/debug/queue", "/metrics", "/configz"} {
-				s.protectedHandler().ServeHTTP(slowWriter{httptest.NewRecorder(), goOn}, httptest.NewRequest("GET", path, nil))
+				s.protectedHandler().ServeHTTP(slowWriter{httptest.NewRecorder(), release}, httptest.NewRequest("GET", path, nil))
 			}
 		}()
 		time.Sleep(time.Second)
@@ -120,7 +120,7 @@ func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
 		if get(t, client, "a").Spec.NodeName == "" {
 			t.Error("the pod was not bound while a client was reading")
 		}
-		close(goOn)
+		close(release)
 		<-read
 		if err := stop(); err != nil {
 			t.Error(err)

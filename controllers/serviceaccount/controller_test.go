@@ -57,7 +57,7 @@ func hasRootCA(client kubernetes.Interface, ns string) func(context.Context) boo
 }
 
 func TestActiveNamespacesGetDefaults(t *testing.T) {
-	client := fake.NewClientset(namespace("old", corev1.NamespaceActive), namespace("dying", corev1.NamespaceTerminating))
+	client := fake.NewClientset(namespace("old", corev1.NamespaceActive), namespace("terminating", corev1.NamespaceTerminating))
 	start(t, client)
 	eventually(t, "account in an existing namespace", hasAccount(client, "old"))
 	eventually(t, "root CA in an existing namespace", hasRootCA(client, "old"))
@@ -66,7 +66,7 @@ func TestActiveNamespacesGetDefaults(t *testing.T) {
 	}
 	eventually(t, "account in a new namespace", hasAccount(client, "new"))
 	eventually(t, "root CA in a new namespace", hasRootCA(client, "new"))
-	if hasAccount(client, "dying")(t.Context()) || hasRootCA(client, "dying")(t.Context()) {
+	if hasAccount(client, "terminating")(t.Context()) || hasRootCA(client, "terminating")(t.Context()) {
 		t.Error("a terminating namespace was reconciled")
 	}
 }

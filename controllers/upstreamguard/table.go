@@ -16,7 +16,7 @@ var upstreamControllers = map[string][]string{
 	"disruption":              {"disruption-controller"},
 	"namespace":               {"namespace-controller"},
 	"serviceaccount":          {"serviceaccount-controller", "root-ca-certificate-publisher-controller"},
-	"garbage":                 {"garbage-collector-controller"},
+	"garbagecollector":        {"garbage-collector-controller"},
 	"replicationcontroller":   {"replicationcontroller-controller"},
 	"replicaset":              {"replicaset-controller"},
 	"deployment":              {"deployment-controller"},

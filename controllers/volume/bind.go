@@ -12,12 +12,12 @@ import (
 // bind performs the missing steps of a binding. It writes the volume first: a volume can name only one
 // claim, so no other claim can get it.
 func (l *controller) bind(ctx context.Context, v *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) error {
-	own, missing, err := volume.GetBindVolumeToClaim(v, c)
+	bound, missing, err := volume.GetBindVolumeToClaim(v, c)
 	if err != nil {
 		return err
 	}
 	if missing {
-		if v, err = l.client.CoreV1().PersistentVolumes().Update(ctx, own, metav1.UpdateOptions{}); err != nil {
+		if v, err = l.client.CoreV1().PersistentVolumes().Update(ctx, bound, metav1.UpdateOptions{}); err != nil {
 			return err
 		}
 	}

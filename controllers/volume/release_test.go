@@ -91,7 +91,7 @@ func TestClaimLost(t *testing.T) {
 func TestSecondVolumeIsUnbound(t *testing.T) {
 	runController(t, func(w *harness) {
 		w.want("a Bound c; b Available; c Bound a")
-		if _, ours := w.volume("b").Annotations[volume.AnnBoundByController]; ours {
+		if _, byController := w.volume("b").Annotations[volume.AnnBoundByController]; byController {
 			t.Error("the annotation of the reservation is still there")
 		}
 	}, freeVolume("a", "", "1Gi", reserved("c", "uid-c")), freeVolume("b", "", "1Gi", reserved("c", "uid-c")), newClaim("c", "", "1Gi"))

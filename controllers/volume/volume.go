@@ -95,7 +95,7 @@ func (l *controller) unbind(ctx context.Context, v *corev1.PersistentVolume) (*c
 		return l.release(ctx, v)
 	}
 	v = v.DeepCopy()
-	if _, ours := v.Annotations[volume.AnnBoundByController]; ours {
+	if _, byController := v.Annotations[volume.AnnBoundByController]; byController {
 		v.Spec.ClaimRef = nil
 		delete(v.Annotations, volume.AnnBoundByController)
 	} else {

@@ -42,7 +42,7 @@ type Patch func(ctx context.Context, name string, kind types.PatchType, data []b
 // Claim returns the objects of the owner. It adopts selected objects that have no controller, and releases owned
 // objects that are not selected any more. adopts reports which objects may be adopted; nil allows all. With an error
 // the list is still valid; the error names what could not be adopted or released.
-func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts func(T) bool, patch Patch) (own []T, err error) {
+func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts func(T) bool, patch Patch) (claimed []T, err error) {
 	checked := false
 	for _, obj := range objects {
 		ref := metav1.GetControllerOfNoCopy(obj)
@@ -50,7 +50,7 @@ func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts f
 		switch {
 		case ref != nil && ref.UID != o.Object.GetUID():
 		case ref != nil && (matches || o.Object.GetDeletionTimestamp() != nil):
-			own = append(own, obj)
+			claimed = append(claimed, obj)
 		case ref != nil:
 			if e := release(ctx, o, obj, patch); e != nil {
 				err = fmt.Errorf("releasing %s: %w", obj.GetName(), e)
@@ -58,19 +58,19 @@ func Claim[T metav1.Object](ctx context.Context, o *Owner, objects []T, adopts f
 		case matches && o.Object.GetDeletionTimestamp() == nil && obj.GetDeletionTimestamp() == nil && (adopts == nil || adopts(obj)):
 			if !checked {
 				if e := o.checkAlive(ctx); e != nil {
-					return own, e
+					return claimed, e
 				}
 				checked = true
 			}
 			switch e := adopt(ctx, o, obj, patch); {
 			case e == nil:
-				own = append(own, obj)
+				claimed = append(claimed, obj)
 			case !apierrors.IsNotFound(e):
 				err = fmt.Errorf("adopting %s: %w", obj.GetName(), e)
 			}
 		}
 	}
-	return own, err
+	return claimed, err
 }
 
 // checkAlive returns an error if the owner was deleted, replaced, or is being deleted.

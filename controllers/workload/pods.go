@@ -140,11 +140,11 @@ func (p *Pods) Claim(ctx context.Context, o *Owner) ([]*corev1.Pod, error) {
 	list := Controlled[*corev1.Pod](p.informer, o.Object, true)
 	namespace := o.Object.GetNamespace()
 	adopts := func(pod *corev1.Pod) bool { return isActive(pod) && (o.Adopts == nil || o.Adopts(pod)) }
-	own, err := Claim(ctx, o, list, adopts, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
+	claimed, err := Claim(ctx, o, list, adopts, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
 		_, err := p.client.CoreV1().Pods(namespace).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 		return err
 	})
-	return p.pending.overlay(o.Object.GetUID(), own), err
+	return p.pending.overlay(o.Object.GetUID(), claimed), err
 }
 
 func isActive(p *corev1.Pod) bool {

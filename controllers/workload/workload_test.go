@@ -60,7 +60,7 @@ func TestClaim(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var actions []string
-			own, err := Claim(t.Context(), tc.owner, pods, func(p *corev1.Pod) bool { return p.Name != "unwanted" }, func(_ context.Context, name string, _ types.PatchType, data []byte) error {
+			claimed, err := Claim(t.Context(), tc.owner, pods, func(p *corev1.Pod) bool { return p.Name != "unwanted" }, func(_ context.Context, name string, _ types.PatchType, data []byte) error {
 				actions = append(actions, name)
 				if !strings.Contains(string(data), fmt.Sprintf(`"uid":%q`, name)) {
 					t.Errorf("%s is patched without UID: %s", name, data)
@@ -68,7 +68,7 @@ func TestClaim(t *testing.T) {
 				return tc.fails[name]
 			})
 			var names []string
-			for _, p := range own {
+			for _, p := range claimed {
 				names = append(names, p.Name)
 			}
 			if got := strings.Join(names, " "); got != tc.own || strings.Join(actions, " ") != tc.actions {
@@ -113,7 +113,7 @@ func TestSlowStartBatch(t *testing.T) {
 
 func TestPendingWritesUntilObserved(t *testing.T) {
 	w := newPendingWrites()
-	own, others := pod("a", "web"), pod("b", "web")
+	claimed, others := pod("a", "web"), pod("b", "web")
 	names := func(cached ...*corev1.Pod) (out []string) {
 		for _, p := range w.overlay("me", cached) {
 			out = append(out, fmt.Sprint(p.Name, " ", p.DeletionTimestamp != nil))
@@ -132,23 +132,23 @@ func TestPendingWritesUntilObserved(t *testing.T) {
 	w.expectCreate("me", unanswered)
 	w.expectCreate("other", others)
 	check("made", names(), "a false")
-	check("created, and in the cache before it is observed", names(own), "a false")
-	w.confirmCreate(own)
+	check("created, and in the cache before it is observed", names(claimed), "a false")
+	w.confirmCreate(claimed)
 	old := pod("a", "web")
 	old.UID = "old"
 	w.observe(old, true)
 	check("an older pod of this name is deleted", names(), "a false")
-	w.observe(own, false)
+	w.observe(claimed, false)
 	check("observed, and then deleted", names())
-	w.expectDelete("me", own)
-	check("deleted", names(own), "a true")
-	if own.DeletionTimestamp != nil {
+	w.expectDelete("me", claimed)
+	check("deleted", names(claimed), "a true")
+	if claimed.DeletionTimestamp != nil {
 		t.Error("the cache's pod was changed")
 	}
-	w.observe(own, false)
-	check("an outdated label", names(own), "a true")
-	w.observe(own, true)
-	check("it leaves", names(own), "a false")
+	w.observe(claimed, false)
+	check("an outdated label", names(claimed), "a true")
+	w.observe(claimed, true)
+	check("it leaves", names(claimed), "a false")
 }
 
 func TestNotBefore(t *testing.T) {

@@ -116,7 +116,7 @@ func busyboxLayer() ([]oci.File, error) {
 	for _, applet := range strings.Fields(string(applets)) {
 		switch applet {
 		case "busybox", "sh", "pgrep", "ipcs":
-		case "ls": // a file of its own, or the spec would make busybox inaccessible
+		case "ls": // a separate file, or the spec would make busybox inaccessible
 			files = append(files, oci.File{Path: "/bin/ls", Mode: 0o755, Data: code})
 		default:
 			files = append(files, oci.File{Path: path.Join("/bin", applet), Link: "busybox"})

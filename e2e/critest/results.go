@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// outcome is what became of a spec.
+// outcome is how a spec ended.
 type outcome string
 
 const (

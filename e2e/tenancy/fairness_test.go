@@ -29,7 +29,7 @@ func (c cluster) userConfig(id pki.Identity) *rest.Config {
 	return &rest.Config{Host: "https://" + c.Address(), QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: c.Authority().CAPEM(), CertData: cert, KeyData: key}}
 }
 
-// slowPosts opens n reviews of a user whose bodies never end, each on a connection of its own, and
+// slowPosts opens n reviews of a user whose bodies never end, each on a separate connection, and
 // returns once the server has accepted them.
 func (c cluster) slowPosts(config *rest.Config, n int) {
 	c.t.Helper()

@@ -57,21 +57,21 @@ func TestPropose(t *testing.T) {
 		samples []Sample
 		want    int32
 	}{
-		"at the target":                          {percent, 3, samples(50, 50, 50), 3},
-		"above":                                  {percent, 2, samples(100, 90), 4},
-		"below":                                  {percent, 4, samples(10, 10, 10, 10), 1},
-		"within the tolerance":                   {percent, 10, samples(55, 55, 55, 55, 55, 55, 55, 55, 55, 55), 10},
-		"beyond the tolerance":                   {percent, 10, samples(56, 56, 56, 56, 56, 56, 56, 56, 56, 56), 12},
-		"average above":                          {average, 2, samples(100, 90), 4},
-		"average below":                          {average, 4, samples(10, 10, 10, 10), 1},
-		"missing pods use nothing on the way up": {percent, 4, append(samples(100, 100), in(Missing, 2)...), 4},
-		"missing pods use their request on the way down":       {percent, 3, append(samples(10, 10), in(Missing, 1)...), 3},
-		"average: missing pods use the target on the way down": {average, 4, append(samples(10, 10, 10), in(Missing, 1)...), 2},
-		"unready pods use nothing on the way up":               {percent, 3, append(samples(120), in(Unready, 2)...), 3},
-		"unready pods dampen":                                  {percent, 3, append(samples(250), in(Unready, 2)...), 5},
-		"unready pods do not count on the way down":            {percent, 4, append(samples(10, 10), in(Unready, 2)...), 1},
-		"ignored pods do not count":                            {percent, 2, append(samples(100, 100), in(Ignored, 9)...), 4},
-		"fewer pods than replicas":                             {percent, 10, append(samples(100), in(Missing, 1)...), 10},
+		"at the target":        {percent, 3, samples(50, 50, 50), 3},
+		"above":                {percent, 2, samples(100, 90), 4},
+		"below":                {percent, 4, samples(10, 10, 10, 10), 1},
+		"within the tolerance": {percent, 10, samples(55, 55, 55, 55, 55, 55, 55, 55, 55, 55), 10},
+		"beyond the tolerance": {percent, 10, samples(56, 56, 56, 56, 56, 56, 56, 56, 56, 56), 12},
+		"average above":        {average, 2, samples(100, 90), 4},
+		"average below":        {average, 4, samples(10, 10, 10, 10), 1},
+		"missing pods use nothing when scaling up":               {percent, 4, append(samples(100, 100), in(Missing, 2)...), 4},
+		"missing pods use their request when scaling down":       {percent, 3, append(samples(10, 10), in(Missing, 1)...), 3},
+		"average: missing pods use the target when scaling down": {average, 4, append(samples(10, 10, 10), in(Missing, 1)...), 2},
+		"unready pods use nothing when scaling up":               {percent, 3, append(samples(120), in(Unready, 2)...), 3},
+		"unready pods dampen":                                    {percent, 3, append(samples(250), in(Unready, 2)...), 5},
+		"unready pods do not count when scaling down":            {percent, 4, append(samples(10, 10), in(Unready, 2)...), 1},
+		"ignored pods do not count":                              {percent, 2, append(samples(100, 100), in(Ignored, 9)...), 4},
+		"fewer pods than replicas":                               {percent, 10, append(samples(100), in(Missing, 1)...), 10},
 	} {
 		got, err := Propose(c.target, Tolerance{DefaultTolerance, DefaultTolerance}, c.current, c.samples)
 		if err != nil || got.Replicas != c.want {

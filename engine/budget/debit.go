@@ -11,8 +11,8 @@ import (
 func Debit(b *model.Budget, p *model.Pod, now time.Time) *model.Budget {
 	c := *b
 	c.DisruptionsAllowed--
-	i, there := slices.BinarySearch(c.Disrupted, p.Name)
-	if there {
+	i, found := slices.BinarySearch(c.Disrupted, p.Name)
+	if found {
 		c.DisruptedAt = slices.Clone(c.DisruptedAt)
 		c.DisruptedAt[i] = now
 		return &c

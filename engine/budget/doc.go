@@ -7,7 +7,7 @@
 //
 // There are two rules. Ledger is Berth's: a disruption needs the consent of the budget's status, of a
 // recount of the healthy pods, and of the disruptions granted meanwhile (disruptedPods). StatusOnly is
-// kube-scheduler's: status.disruptionsAllowed as it is, however old.
+// kube-scheduler's: status.disruptionsAllowed, even if it is stale.
 //
 // Invariants:
 //

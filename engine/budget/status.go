@@ -176,12 +176,12 @@ func (f StatusInputs) sumScales(covered []*model.Pod) (sum int32, unmanaged []st
 func (c *StatusResult) keepEntries(f StatusInputs, covered []*model.Pod) {
 	b := f.Budget
 	for i, name := range b.Disrupted {
-		n, there := slices.BinarySearchFunc(covered, name, func(p *model.Pod, name string) int { return cmp.Compare(p.Name, name) })
-		if i >= len(b.DisruptedAt) || there && (covered[n].Deleting || b.DisruptedAt[i].Before(covered[n].Created)) {
+		n, found := slices.BinarySearchFunc(covered, name, func(p *model.Pod, name string) int { return cmp.Compare(p.Name, name) })
+		if i >= len(b.DisruptedAt) || found && (covered[n].Deleting || b.DisruptedAt[i].Before(covered[n].Created)) {
 			continue
 		}
 		left := b.DisruptedAt[i].Add(EntryAge).Sub(f.Now)
-		if left <= 0 && !there {
+		if left <= 0 && !found {
 			continue
 		}
 		if left <= 0 {

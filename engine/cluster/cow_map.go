@@ -87,10 +87,10 @@ func (t *cowMap[V]) grow() {
 }
 
 // fork returns a copy that shares the shards; both sides copy before writing.
-func (t *cowMap[V]) fork(mine, theirs *token) cowMap[V] {
+func (t *cowMap[V]) fork(oldOwner, newOwner *token) cowMap[V] {
 	f := *t
-	t.owner = mine
-	f.owner = theirs
+	t.owner = oldOwner
+	f.owner = newOwner
 	f.shards = slices.Clone(t.shards)
 	return f
 }

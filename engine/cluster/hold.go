@@ -32,8 +32,8 @@ func HoldName(ownerUID, node string, t model.HoldType) string {
 	return fmt.Sprintf("%s-%016x", strings.ToLower(t.String()), Hash64(0, ownerUID+"\x00"+node+"\x00"+t.String()))
 }
 
-func (h *holds) fork(mine, theirs *token) holds {
-	return holds{all: h.all.fork(mine, theirs), owners: h.owners.fork(mine, theirs), next: h.next}
+func (h *holds) fork(oldOwner, newOwner *token) holds {
+	return holds{all: h.all.fork(oldOwner, newOwner), owners: h.owners.fork(oldOwner, newOwner), next: h.next}
 }
 
 func holdOwnerKey(namespace, uid string) string { return namespace + "/" + uid }

@@ -46,13 +46,13 @@ func (s *State) writableUIDs(owner string) *cowMap[struct{}] {
 	if known && uids.owner == s.owner {
 		return uids
 	}
-	own := cowMap[struct{}]{}
+	writable := cowMap[struct{}]{}
 	if known {
-		own = *uids
+		writable = *uids
 	}
-	own.owner, own.shards = s.owner, slices.Clone(own.shards)
-	s.uidsByOwner.put(owner, &own)
-	return &own
+	writable.owner, writable.shards = s.owner, slices.Clone(writable.shards)
+	s.uidsByOwner.put(owner, &writable)
+	return &writable
 }
 
 // assignedPodsOf returns the assigned pods of an owner, sorted by UID.

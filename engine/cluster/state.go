@@ -63,18 +63,18 @@ func (s *State) Revision() uint64 { return s.revision }
 // Fork returns a copy that shares unchanged data, at a cost independent of the number of
 // pods. The fork may be used in another goroutine than its parent. It has no Index.
 func (s *State) Fork() *State {
-	mine, theirs := &token{}, &token{}
+	oldOwner, newOwner := &token{}, &token{}
 	f := &State{
-		owner: theirs, revision: s.revision, counted: s.counted, assumed: s.assumed,
+		owner: newOwner, revision: s.revision, counted: s.counted, assumed: s.assumed,
 		nodes: slices.Clone(s.nodes), free: slices.Clone(s.free), sorted: s.NodeIDs(),
-		ids: s.ids.fork(mine, theirs), pods: s.pods.fork(mine, theirs), uidsByOwner: s.uidsByOwner.fork(mine, theirs),
-		unknownNodePods: s.unknownNodePods.fork(mine, theirs), nominated: s.nominated.fork(mine, theirs),
-		claimUsers: s.claimUsers.fork(mine, theirs), images: s.images.fork(mine, theirs),
-		namespaces: s.namespaces.fork(mine, theirs), spreadGroups: s.spreadGroups.fork(mine, theirs),
-		budgets: s.budgets.fork(mine, theirs), priorityClasses: s.priorityClasses.fork(mine, theirs),
-		resourceClaims: s.resourceClaims.fork(mine, theirs), volumes: s.volumes.fork(mine, theirs),
-		holds: s.holds.fork(mine, theirs),
+		ids: s.ids.fork(oldOwner, newOwner), pods: s.pods.fork(oldOwner, newOwner), uidsByOwner: s.uidsByOwner.fork(oldOwner, newOwner),
+		unknownNodePods: s.unknownNodePods.fork(oldOwner, newOwner), nominated: s.nominated.fork(oldOwner, newOwner),
+		claimUsers: s.claimUsers.fork(oldOwner, newOwner), images: s.images.fork(oldOwner, newOwner),
+		namespaces: s.namespaces.fork(oldOwner, newOwner), spreadGroups: s.spreadGroups.fork(oldOwner, newOwner),
+		budgets: s.budgets.fork(oldOwner, newOwner), priorityClasses: s.priorityClasses.fork(oldOwner, newOwner),
+		resourceClaims: s.resourceClaims.fork(oldOwner, newOwner), volumes: s.volumes.fork(oldOwner, newOwner),
+		holds: s.holds.fork(oldOwner, newOwner),
 	}
-	s.owner = mine
+	s.owner = oldOwner
 	return f
 }

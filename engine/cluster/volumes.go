@@ -31,16 +31,16 @@ type volumes struct {
 }
 
 // fork returns an independent copy.
-func (v *volumes) fork(mine, theirs *token) volumes {
+func (v *volumes) fork(oldOwner, newOwner *token) volumes {
 	return volumes{
-		persistent: v.persistent.fork(mine, theirs), free: v.free.fork(mine, theirs),
-		reserved: v.reserved.fork(mine, theirs), claims: v.claims.fork(mine, theirs),
-		classes: v.classes.fork(mine, theirs), csiNodes: v.csiNodes.fork(mine, theirs),
-		drivers: v.drivers.fork(mine, theirs), capacities: v.capacities.fork(mine, theirs),
-		capacityClass: v.capacityClass.fork(mine, theirs),
-		attached:      v.attached.fork(mine, theirs), attachedTo: v.attachedTo.fork(mine, theirs),
-		plans: v.plans.fork(mine, theirs), reportedPVs: v.reportedPVs.fork(mine, theirs), reportedPVCs: v.reportedPVCs.fork(mine, theirs),
-		volumeHolders: v.volumeHolders.fork(mine, theirs), claimHolders: v.claimHolders.fork(mine, theirs),
+		persistent: v.persistent.fork(oldOwner, newOwner), free: v.free.fork(oldOwner, newOwner),
+		reserved: v.reserved.fork(oldOwner, newOwner), claims: v.claims.fork(oldOwner, newOwner),
+		classes: v.classes.fork(oldOwner, newOwner), csiNodes: v.csiNodes.fork(oldOwner, newOwner),
+		drivers: v.drivers.fork(oldOwner, newOwner), capacities: v.capacities.fork(oldOwner, newOwner),
+		capacityClass: v.capacityClass.fork(oldOwner, newOwner),
+		attached:      v.attached.fork(oldOwner, newOwner), attachedTo: v.attachedTo.fork(oldOwner, newOwner),
+		plans: v.plans.fork(oldOwner, newOwner), reportedPVs: v.reportedPVs.fork(oldOwner, newOwner), reportedPVCs: v.reportedPVCs.fork(oldOwner, newOwner),
+		volumeHolders: v.volumeHolders.fork(oldOwner, newOwner), claimHolders: v.claimHolders.fork(oldOwner, newOwner),
 	}
 }
 

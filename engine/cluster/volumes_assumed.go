@@ -104,16 +104,16 @@ func (s *State) HasAssumedVolumes(uid string) bool {
 	if plan == nil {
 		return false
 	}
-	mine := func(holders []volumeHolder) bool {
+	held := func(holders []volumeHolder) bool {
 		return slices.ContainsFunc(holders, func(h volumeHolder) bool { return h.uid == uid && !h.reported })
 	}
 	for _, b := range plan.Bind {
-		if holders, _ := s.volumes.volumeHolders.get(b.Volume.Name); mine(holders) {
+		if holders, _ := s.volumes.volumeHolders.get(b.Volume.Name); held(holders) {
 			return true
 		}
 	}
 	for _, c := range plan.Provision {
-		if holders, _ := s.volumes.claimHolders.get(c.Namespace + "/" + c.Name); mine(holders) {
+		if holders, _ := s.volumes.claimHolders.get(c.Namespace + "/" + c.Name); held(holders) {
 			return true
 		}
 	}
@@ -140,12 +140,12 @@ func (s *State) VolumePlanError(pod *model.Pod) string {
 	if plan == nil {
 		return ""
 	}
-	why := ""
+	reason := ""
 	plan.EveryClaim(func(c *model.PersistentVolumeClaim) bool {
-		why = s.claimError(plan, c)
-		return why == ""
+		reason = s.claimError(plan, c)
+		return reason == ""
 	})
-	return why
+	return reason
 }
 
 func (s *State) claimError(plan *model.VolumePlan, c *model.PersistentVolumeClaim) string {
@@ -183,8 +183,8 @@ func (s *State) claimError(plan *model.VolumePlan, c *model.PersistentVolumeClai
 // cannot use.
 func (s *State) unreachableVolume(node string, c *model.PersistentVolumeClaim) string {
 	v, ok := s.PV(c.VolumeName)
-	id, there := s.NodeID(node)
-	if ok && there && !v.Affinity.Matches(s.nodes[id].Model) {
+	id, found := s.NodeID(node)
+	if ok && found && !v.Affinity.Matches(s.nodes[id].Model) {
 		return fmt.Sprintf("persistentvolumeclaim %q was bound to persistentvolume %q, which node %q does not reach", c.Name, v.Name, node)
 	}
 	return ""

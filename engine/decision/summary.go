@@ -49,19 +49,19 @@ func SummarizeInto(rec *Record, nodes int, out *Summary) {
 
 // AddReason counts nodes with a reason. The subject distinguishes reasons only where it is
 // part of kube-scheduler's text.
-func (s *Summary) AddReason(plugin Plugin, code Code, why ReasonKind, subject string, nodes int) {
-	if why != ReasonInsufficient && why != ReasonDriverMissing && why != ReasonText {
+func (s *Summary) AddReason(plugin Plugin, code Code, reason ReasonKind, subject string, nodes int) {
+	if reason != ReasonInsufficient && reason != ReasonDriverMissing && reason != ReasonText {
 		subject = ""
 	}
 	for i := range s.ReasonCounts {
 		c := &s.ReasonCounts[i]
-		if c.Plugin == plugin && c.Code == code && c.Reason.Kind == why && c.Reason.Subject == subject {
+		if c.Plugin == plugin && c.Code == code && c.Reason.Kind == reason && c.Reason.Subject == subject {
 			c.Nodes += nodes
 			return
 		}
 	}
 	s.ReasonCounts = append(s.ReasonCounts, ReasonCount{Plugin: plugin, Code: code, Nodes: nodes,
-		Reason: Reason{Kind: why, Subject: subject}})
+		Reason: Reason{Kind: reason, Subject: subject}})
 }
 
 // AddReasonCounts counts nodes with a verdict, a row for each of its reasons.

@@ -21,14 +21,14 @@ type defaultEvictor struct {
 }
 
 // newDefaultEvictor returns the evictor of a profile, or why it cannot be created.
-func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, why string) {
+func newDefaultEvictor(r *Round, a *DefaultEvictorArgs) (e *defaultEvictor, reason string) {
 	e = &defaultEvictor{DefaultEvictorArgs: a, round: r, threshold: systemCritical}
 	switch {
 	case a.Priority.Value != nil:
 		e.threshold = *a.Priority.Value
 	case a.Priority.Name != "":
-		v, there := r.Snapshot.Priorities[a.Priority.Name]
-		if !there {
+		v, found := r.Snapshot.Priorities[a.Priority.Name]
+		if !found {
 			return nil, fmt.Sprintf("priorityThreshold.name: PriorityClass %q does not exist", a.Priority.Name)
 		}
 		e.threshold = v

@@ -71,9 +71,9 @@ func passesFilter(t *testing.T, args DefaultEvictorArgs, change ...func(*Pod)) b
 	s.ClaimStorageClasses["default/tin"], s.ClaimStorageClasses["default/golden"] = "tin", "gold"
 	s.Budgets = []*model.Budget{{Namespace: "default", Name: "web", Selector: labelSelector("app", "web")}}
 	r := NewRound(s, &Policy{}, &fakeMover{})
-	e, why := newDefaultEvictor(r, &args)
-	if why != "" {
-		t.Fatal(why)
+	e, reason := newDefaultEvictor(r, &args)
+	if reason != "" {
+		t.Fatal(reason)
 	}
 	r.evictor = e
 	return r.Evictable(p)
@@ -117,8 +117,8 @@ func TestPriorityThresholdTooHigh(t *testing.T) {
 	args, v := defaultArgs(), systemCritical+1
 	args.Priority.Value = &v
 	want := "priorityThreshold: 2000000001 is above 2000000000, the priority of system-critical pods"
-	if _, why := newDefaultEvictor(NewRound(testSnapshot(nil), &Policy{}, &fakeMover{}), &args); why != want {
-		t.Errorf("got %q, want %q", why, want)
+	if _, reason := newDefaultEvictor(NewRound(testSnapshot(nil), &Policy{}, &fakeMover{}), &args); reason != want {
+		t.Errorf("got %q, want %q", reason, want)
 	}
 }
 

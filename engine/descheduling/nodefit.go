@@ -43,7 +43,7 @@ func IsHardTaint(t *model.Taint) bool {
 func MatchesNodeAffinity(p *Pod, n *Node) bool {
 	s := &p.Spec.NodeSelector
 	for _, want := range s.Labels {
-		if v, there := n.Labels.Get(want.Key); !there || v != want.Value {
+		if v, found := n.Labels.Get(want.Key); !found || v != want.Value {
 			return false
 		}
 	}
@@ -82,7 +82,7 @@ func insufficient(want, have, used int64) bool { return want > 0 && want > have-
 // Terms whose topology key n lacks, and pods on other nodes, are ignored.
 func (r *Round) violatesAntiAffinity(p *Pod, n *Node) bool {
 	return slices.ContainsFunc(p.Spec.AntiAffinity, func(t model.PodAffinityTerm) bool {
-		if _, there := n.Labels.Get(t.TopologyKey); !there {
+		if _, found := n.Labels.Get(t.TopologyKey); !found {
 			return false
 		}
 		return slices.ContainsFunc(r.nodePods.contents[n].live, func(q *Pod) bool {

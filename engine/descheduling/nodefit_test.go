@@ -47,14 +47,14 @@ func TestNodeFit(t *testing.T) {
 			c.node(nodes[1])
 		}
 		p := testPod("p", "n1", func(p *Pod) { p.Spec = &c.spec })
-		there := testPod("q", "n2", func(p *Pod) {
+		existing := testPod("q", "n2", func(p *Pod) {
 			p.Labels, p.Spec = web, &model.PodSpec{Requests: model.Resources{MilliCPU: 1000, Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}
 		})
-		done := testPod("r", "n2", func(p *Pod) { p.Phase, p.Spec = model.Succeeded, there.Spec })
+		done := testPod("r", "n2", func(p *Pod) { p.Phase, p.Spec = model.Succeeded, existing.Spec })
 		args := defaultArgs()
 		args.NodeFit = true
 		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
-		s := testSnapshot(nodes, p, there, done)
+		s := testSnapshot(nodes, p, existing, done)
 		if got := evict(t, s, policy, &fakeMover{}, named{"p"}) == "p"; got != c.fits {
 			t.Errorf("%s: fits %v, want %v", c.what, got, c.fits)
 		}

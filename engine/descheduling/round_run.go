@@ -9,9 +9,9 @@ func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
 	var out Result
 	evictors := make([]*defaultEvictor, len(p.Profiles))
 	for i := range p.Profiles {
-		e, why := newDefaultEvictor(r, &p.Profiles[i].Evictor)
-		if why != "" {
-			out.FailedProfiles = append(out.FailedProfiles, FailedProfile{Profile: p.Profiles[i].Name, Reason: why})
+		e, reason := newDefaultEvictor(r, &p.Profiles[i].Evictor)
+		if reason != "" {
+			out.FailedProfiles = append(out.FailedProfiles, FailedProfile{Profile: p.Profiles[i].Name, Reason: reason})
 		}
 		evictors[i] = e
 	}

@@ -100,7 +100,7 @@ func TestDisjoint(t *testing.T) {
 				delete(owned, node)
 				held[p] = r.Intn(3) == 0
 			case has:
-			case r.Intn(5) == 0: // a manifest with a range of its own
+			case r.Intn(5) == 0: // a manifest with a range
 				p = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(r.Intn(20)), byte(r.Intn(2) * 128)}), 25)
 				a.Claim(node, []netip.Prefix{p})
 				owned[node] = p

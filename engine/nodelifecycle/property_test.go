@@ -86,13 +86,13 @@ func settled(t *testing.T, w *simulatedCluster) {
 		list = append(list, *w.nodes[name])
 	}
 	zones, all := ComputeZones(list, w.o, w.now)
-	if mine, down := w.m.Zones(); down != all || len(mine) != len(zones) {
-		t.Fatalf("the machine has %d zones, all down: %v; the objects have %d, %v", len(mine), down, len(zones), all)
+	if reported, down := w.m.Zones(); down != all || len(reported) != len(zones) {
+		t.Fatalf("the machine has %d zones, all down: %v; the objects have %d, %v", len(reported), down, len(zones), all)
 	} else {
 		for i := range zones {
-			if mine[i].Name != zones[i].Name || mine[i].State != zones[i].State || mine[i].TaintInterval != zones[i].TaintInterval ||
-				!slices.EqualFunc(mine[i].Queue, zones[i].Queue, func(a, b QueuedNode) bool { return a.Node == b.Node && a.NotReadySince.Equal(b.NotReadySince) }) {
-				t.Errorf("zone %+v of the machine is %+v by the objects", mine[i], zones[i])
+			if reported[i].Name != zones[i].Name || reported[i].State != zones[i].State || reported[i].TaintInterval != zones[i].TaintInterval ||
+				!slices.EqualFunc(reported[i].Queue, zones[i].Queue, func(a, b QueuedNode) bool { return a.Node == b.Node && a.NotReadySince.Equal(b.NotReadySince) }) {
+				t.Errorf("zone %+v of the machine is %+v by the objects", reported[i], zones[i])
 			}
 		}
 	}

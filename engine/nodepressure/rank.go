@@ -43,22 +43,22 @@ func (m *Machine) rankPod(s Signal, p *Pod) rankedPod {
 	if c.unknown {
 		return c
 	}
-	var asked int64
+	var requested int64
 	switch s.Resource() {
 	case Memory:
-		c.used, asked = p.Stats.Memory, p.effectiveRequest(p.Spec.Requests.Memory, p.overhead().Memory)
+		c.used, requested = p.Stats.Memory, p.effectiveRequest(p.Spec.Requests.Memory, p.overhead().Memory)
 	case PIDs:
 		c.used = p.Stats.Processes
 	case EphemeralStorage:
-		c.used, asked = m.localUsage(s, p, usedBytes), p.effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral)
+		c.used, requested = m.localUsage(s, p, usedBytes), p.effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral)
 	case Inodes:
 		c.used = m.localUsage(s, p, usedInodes)
 		c.exceeds = c.used > 0 // there are no inode requests
 		if !m.config.Options.RankInodes {
-			asked = p.effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral) // upstream subtracts bytes from inodes
+			requested = p.effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral) // upstream subtracts bytes from inodes
 		}
 	}
-	c.overRequest = c.used - asked
+	c.overRequest = c.used - requested
 	c.exceeds = c.exceeds || c.overRequest > 0
 	return c
 }
@@ -95,17 +95,17 @@ func (m *Machine) gracePeriod(t *Threshold, p *Pod) int64 {
 	return m.config.SoftGrace(given)
 }
 
-// SoftGrace returns the grace period in seconds of a pod that a soft threshold evicts; own is its
+// SoftGrace returns the grace period in seconds of a pod that a soft threshold evicts; podGrace is its
 // spec.terminationGracePeriodSeconds.
-func (c *Config) SoftGrace(own *int64) int64 {
-	g, given := c.MaxPodGrace, own != nil
+func (c *Config) SoftGrace(podGrace *int64) int64 {
+	g, given := c.MaxPodGrace, podGrace != nil
 	switch {
 	case g < 0 && c.Options.NegativeGraceIsPods && given:
-		return *own
+		return *podGrace
 	case g < 0 && c.Options.NegativeGraceIsPods:
 		return defaultGrace
 	case given:
-		return max(min(g, *own), 0)
+		return max(min(g, *podGrace), 0)
 	}
 	return max(g, 0)
 }

@@ -22,7 +22,7 @@ func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 		}
 		return 1
 	}
-	amounts := func(p *Pod) (used, asked, askedAtAll int64) {
+	amounts := func(p *Pod) (used, requested, hasRequest int64) {
 		if p.Stats == nil {
 			return 0, 0, 0
 		}
@@ -86,13 +86,13 @@ func TestRankMatchesUpstreamComparators(t *testing.T) {
 }
 
 func TestInodePressureRanksByInodes(t *testing.T) {
-	hoarder, asker := using("hoarder", 0), using("asker", 0)
-	hoarder.Spec.Requests.Ephemeral = 1 << 30
-	hoarder.Stats.Containers[0].RootFs = FsStats{Known: true, Inodes: 1_000_000}
-	asker.Stats.Containers[0].RootFs = FsStats{Known: true, Inodes: 10}
+	manyInodes, largeRequest := using("hoarder", 0), using("asker", 0)
+	manyInodes.Spec.Requests.Ephemeral = 1 << 30
+	manyInodes.Stats.Containers[0].RootFs = FsStats{Known: true, Inodes: 1_000_000}
+	largeRequest.Stats.Containers[0].RootFs = FsStats{Known: true, Inodes: 10}
 	for on, want := range map[bool]string{true: "hoarder", false: "asker"} {
 		m := New(Config{Options: Options{RankInodes: on}})
-		if got := m.rank(NodeFsInodesFree, []Pod{asker, hoarder})[0].pod.Name; got != want {
+		if got := m.rank(NodeFsInodesFree, []Pod{largeRequest, manyInodes})[0].pod.Name; got != want {
 			t.Errorf("RankInodes %v: %s is first, want %s", on, got, want)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 // A node whose memory is freed gradually, and whose figures are read one after the other.
 type freeing struct {
-	used  map[string]int64 // MiB
-	dying map[string]time.Time
-	race  bool // the node's figure is older than the pods'
+	used        map[string]int64 // MiB
+	terminating map[string]time.Time
+	race        bool // the node's figure is older than the pods'
 }
 
 func (f *freeing) sum() (n int64) {
@@ -21,10 +21,10 @@ func (f *freeing) sum() (n int64) {
 }
 
 func (f *freeing) free() {
-	for name := range f.dying {
+	for name := range f.terminating {
 		if f.used[name] -= 300; f.used[name] <= 0 {
 			delete(f.used, name)
-			delete(f.dying, name)
+			delete(f.terminating, name)
 		}
 	}
 }
@@ -42,7 +42,7 @@ func (f *freeing) observe(ms int) *Observation {
 	o.Pods = func() (pods []Pod) {
 		for _, name := range names {
 			p := using(name, f.used[name])
-			p.TerminatesBy = f.dying[name]
+			p.TerminatesBy = f.terminating[name]
 			pods = append(pods, p)
 		}
 		return pods
@@ -56,13 +56,13 @@ func (f *freeing) observe(ms int) *Observation {
 func TestOneEvictionWhileMemoryIsFreed(t *testing.T) {
 	for _, race := range []bool{false, true} {
 		m := hardMemory(AllOptions())
-		f := &freeing{used: map[string]int64{"hog": 1500, "big": 300, "small": 160}, dying: map[string]time.Time{}, race: race}
+		f := &freeing{used: map[string]int64{"hog": 1500, "big": 300, "small": 160}, terminating: map[string]time.Time{}, race: race}
 		var gone []string
 		for ms := 0; ms < 1000; ms += 10 {
 			effects, _ := m.Step(at(ms), f.observe(ms))
 			for _, name := range evicted(effects) {
 				gone = append(gone, name)
-				f.dying[name] = at(ms)
+				f.terminating[name] = at(ms)
 			}
 		}
 		if !slices.Equal(gone, []string{"hog"}) {
@@ -122,10 +122,10 @@ func TestHardThresholdShortensSoftGracePeriod(t *testing.T) {
 }
 
 func TestNegativeGrace(t *testing.T) {
-	own := int64(45)
+	grace := int64(45)
 	for on, want := range map[bool]int64{true: 45, false: 0} {
 		m := New(Config{MaxPodGrace: -1, Options: Options{NegativeGraceIsPods: on}})
-		if got := m.gracePeriod(&Threshold{Grace: time.Second}, &Pod{EvictionSpec: &EvictionSpec{Grace: &own}}); got != want {
+		if got := m.gracePeriod(&Threshold{Grace: time.Second}, &Pod{EvictionSpec: &EvictionSpec{Grace: &grace}}); got != want {
 			t.Errorf("NegativeGraceIsPods %v: %d s, want %d", on, got, want)
 		}
 	}

@@ -31,8 +31,8 @@ func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult)
 			Resource: r.Subject, Missing: r.Want - (r.Have - r.Used),
 		})
 	}
-	predicate := func(name, why string) {
-		out = append(out, AdmissionResult{Reason: name, Message: "Predicate " + name + " failed: " + why})
+	predicate := func(name, reason string) {
+		out = append(out, AdmissionResult{Reason: name, Message: "Predicate " + name + " failed: " + reason})
 	}
 	if _, ok := plugins.MatchesNodeSelector(&pod.Spec.NodeSelector, n.Model); !ok {
 		predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")

@@ -132,9 +132,9 @@ func recordError(ev *framework.Evaluation, rec *decision.Record, r decision.Plug
 func recordRejection(ev *framework.Evaluation, rec *decision.Record, r decision.Plugin, v *decision.Verdict) {
 	rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(r)
 	if rec.PreFilter == nil || v.Code == decision.UnschedulableAndUnresolvable {
-		own := *v
-		own.Plugin = r
-		rec.PreFilter = &own
+		verdict := *v
+		verdict.Plugin = r
+		rec.PreFilter = &verdict
 	}
 }
 
@@ -162,16 +162,16 @@ func noCommonNodes(names []string) *decision.Verdict {
 // findNodesThatFit filters the nodes and returns the feasible ones, sorted by name: only
 // the nominated node if it fits, or the first reserved node that fits, or all.
 func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framework.CandidateNode {
-	var own decision.Verdict // of the nominated node; it stands even outside of what was narrowed to
+	var nominatedVerdict decision.Verdict // of the nominated node; it stands even outside of what was narrowed to
 	if st := ev.NodeByName(ev.Pod.NominatedNodeName); st != nil {
-		if own = ev.RunFiltersWithNominatedPods(st); own.Code == decision.Success {
+		if nominatedVerdict = ev.RunFiltersWithNominatedPods(st); nominatedVerdict.Code == decision.Success {
 			rec.NominatedFirst = true
 			rec.Nodes = []decision.NodeRecord{{Name: st.Node.Name}}
 			return []*framework.CandidateNode{st}
 		}
 		ev.Err = "" // what fails here decides only if it fails among all nodes
-		if rec.HasPreFilterNodes && own.Plugin != decision.NodeAffinity {
-			names := []string{decision.NodeAffinity.String(), own.Plugin.String()}
+		if rec.HasPreFilterNodes && nominatedVerdict.Plugin != decision.NodeAffinity {
+			names := []string{decision.NodeAffinity.String(), nominatedVerdict.Plugin.String()}
 			slices.Sort(names)
 			rec.PreFilterPlugins = strings.Join(names, " ")
 		}
@@ -195,9 +195,9 @@ func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framewo
 		node := decision.NodeRecord{Name: st.Node.Name}
 		if rec.HasPreFilterNodes && !slices.Contains(rec.PreFilterNodes, st.Node.Name) {
 			node.Verdict = decision.Verdict{Plugin: decision.PreFilterResult, Code: decision.UnschedulableAndUnresolvable}
-			if own.Code != decision.Success && st.Node.Name == ev.Pod.NominatedNodeName {
-				node.Verdict = own
-				rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(own.Plugin)
+			if nominatedVerdict.Code != decision.Success && st.Node.Name == ev.Pod.NominatedNodeName {
+				node.Verdict = nominatedVerdict
+				rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(nominatedVerdict.Plugin)
 			}
 		} else if node.Verdict = ev.RunFiltersWithNominatedPods(st); node.Verdict.Code == decision.Success {
 			feasible = append(feasible, st)

@@ -13,8 +13,8 @@ import (
 
 func TestOutcomes(t *testing.T) {
 	gated := build.Spec(func(s *model.PodSpec) { s.Gates = []string{"b", "a"} })
-	dying := func(p *model.Pod) { p.Deleting = true }
-	foreign := build.Spec(func(s *model.PodSpec) { s.SchedulerName = "other" })
+	terminating := func(p *model.Pod) { p.Deleting = true }
+	otherScheduler := build.Spec(func(s *model.PodSpec) { s.SchedulerName = "other" })
 	claims := func(c model.PodResourceClaim) build.PodOption {
 		return build.Spec(func(s *model.PodSpec) { s.ResourceClaims = []model.PodResourceClaim{c} })
 	}
@@ -23,10 +23,10 @@ func TestOutcomes(t *testing.T) {
 		want string
 	}{
 		"a pod that fits is scheduled":     {build.Pod("p"), "scheduled"},
-		"pod of another scheduler":         {build.Pod("p", foreign, gated), "ignored"},
-		"finished pod":                     {build.Pod("p", func(p *model.Pod) { p.Phase = model.Failed }, dying), "ignored"},
-		"terminating pod":                  {build.Pod("p", dying), "skipped"},
-		"scheduling gates take precedence": {build.Pod("p", dying, gated), "gated SchedulingGates: waiting for scheduling gates: [b a]"},
+		"pod of another scheduler":         {build.Pod("p", otherScheduler, gated), "ignored"},
+		"finished pod":                     {build.Pod("p", func(p *model.Pod) { p.Phase = model.Failed }, terminating), "ignored"},
+		"terminating pod":                  {build.Pod("p", terminating), "skipped"},
+		"scheduling gates take precedence": {build.Pod("p", terminating, gated), "gated SchedulingGates: waiting for scheduling gates: [b a]"},
 		"pod with device claims":           {build.Pod("p", claims(model.PodResourceClaim{Name: "c", Claim: "x"})), `gated DynamicResources: could not find ResourceClaim "default/x"`},
 		"pod with a claim template": {build.Pod("p", claims(model.PodResourceClaim{Name: "c", Template: "x"})),
 			`gated DynamicResources: pod "default/p": ResourceClaim not created yet`},
@@ -79,7 +79,7 @@ func TestNominatedNodeIsEvaluatedFirst(t *testing.T) {
 		t.Errorf("with b full the record is %+v", r)
 	}
 	if r = decide(t, s, build.Pod("p", nominated("gone", 1))); r.NominatedFirst || r.Choice != "a" {
-		t.Errorf("with a node that is gone the record is %+v", r)
+		t.Errorf("with a deleted node the record is %+v", r)
 	}
 }
 
@@ -97,11 +97,11 @@ func TestTieBreaking(t *testing.T) {
 		}
 		chosen[r.Choice]++
 		if again := Evaluate(s.Fork(), p, 7, build.Pod(fmt.Sprint("p", i))); again.Choice != r.Choice {
-			t.Fatalf("the same pod went to %s, then to %s", r.Choice, again.Choice)
+			t.Fatalf("the same pod was placed on %s, then on %s", r.Choice, again.Choice)
 		}
 	}
 	if len(chosen) != 8 {
-		t.Errorf("only %v were ever chosen of equals", chosen)
+		t.Errorf("of equal nodes only %v were chosen", chosen)
 	}
 	if Evaluate(s, p, 1, build.Pod("p")).Choice == Evaluate(s, p, 2, build.Pod("p")).Choice && Evaluate(s, p, 1, build.Pod("q")).Choice == Evaluate(s, p, 3, build.Pod("q")).Choice {
 		t.Error("the seed has no influence")

@@ -91,9 +91,9 @@ func (e Fail) apply(m *Machine, now time.Time) {
 	m.killNow = m.killNow || e.KillNow
 }
 
-func timeOr(t, otherwise time.Time) time.Time {
+func timeOr(t, fallback time.Time) time.Time {
 	if t.IsZero() {
-		return otherwise
+		return fallback
 	}
 	return t
 }

@@ -15,7 +15,7 @@
 //	                                 at the end of the grace period all that are left are killed,
 //	                                 at least 2 s after the stop request
 //
-// A pod is Running once each container has run. It becomes Failed only when nothing of it runs any more,
+// A pod is Running once each container has run. It becomes Failed only when none of its containers runs any more,
 // because it holds resources until then. The startup probe runs alone until it has passed. A terminating
 // container gets readiness probes only. A container whose liveness or startup probe failed, or whose
 // specification changed, is stopped as at the end of its pod and restarted.

@@ -36,7 +36,7 @@ type Exited struct {
 type PreStopDone struct{ Container string }
 
 // ProbeResult reports the result of a probe with its thresholds applied: a startup probe passed or
-// failed for good, a liveness probe failed, or the container's readiness.
+// failed permanently, a liveness probe failed, or the container's readiness.
 type ProbeResult struct {
 	Container string
 	Probe     Probes // a single probe
@@ -65,7 +65,7 @@ type SandboxLost struct{}
 // Delete terminates the pod within Grace. A second Delete can only shorten it.
 type Delete struct{ Grace time.Duration }
 
-// Fail terminates the pod within Grace; once nothing of it runs it is Failed with this reason and
+// Fail terminates the pod within Grace; once no container runs it is Failed with this reason and
 // message. The first failure counts; later ones can only shorten the grace period.
 type Fail struct {
 	Reason, Message string
@@ -112,11 +112,11 @@ type StopProbe struct {
 	Probe     Probes // a single probe
 }
 
-// PodStopped reports that nothing of the pod runs or will run; it is emitted once. The pod's
+// PodStopped reports that no container of the pod runs or will run; it is emitted once. The pod's
 // network, volumes and cgroup can be released.
 type PodStopped struct{}
 
-// PodRemoved reports that nothing of the pod is left; it is emitted once, after Delete and
+// PodRemoved reports that the pod left no resources; it is emitted once, after Delete and
 // PodStopped.
 type PodRemoved struct{}
 

@@ -130,7 +130,7 @@ func (m *Machine) Failure() *Failure {
 // Terminating reports whether the pod is being deleted or failed and something of it may still run.
 func (m *Machine) Terminating() bool { return m.terminating() && !m.stopped }
 
-// Stopped reports whether nothing of the pod runs or will run.
+// Stopped reports whether no container of the pod runs or will run.
 func (m *Machine) Stopped() bool { return m.stopped }
 
 // Initialized reports whether all init containers have completed.

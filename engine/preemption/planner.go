@@ -98,19 +98,19 @@ func (pl *Planner) plan(pod *model.Pod, sum *decision.Summary, out *decision.Pre
 		out.Outcome, out.ClearNomination, out.ReasonCounts = decision.PreemptionNoCandidates, pod.NominatedNodeName != "", s.counts(out.Nodes)
 		return
 	}
-	own, nominated := pl.state.NodeID(pod.NominatedNodeName)
+	nominatedNode, isNominated := pl.state.NodeID(pod.NominatedNodeName)
 	code := decision.UnschedulableAndUnresolvable // of its nominated node
 	if l, ok := pl.engine.NodeLocal(pod); ok {
 		c := pl.cacheFor(l, pod)
-		if nominated {
-			code = pl.fastDryRun.nodeCode(c.needs, pod, own)
+		if isNominated {
+			code = pl.fastDryRun.nodeCode(c.needs, pod, nominatedNode)
 		}
 		if out.Outcome = checkEligibility(pl.state, pod, code); out.Outcome == decision.PreemptionNotTried {
 			pl.selectCandidate(c, pod, out)
 		}
 	} else if g, ok := pl.newFullDryRun(pod); ok {
-		if nominated {
-			code = g.nodeCode(own)
+		if isNominated {
+			code = g.nodeCode(nominatedNode)
 		}
 		if out.Outcome = checkEligibility(pl.state, pod, code); out.Outcome == decision.PreemptionNotTried {
 			g.selectCandidate(sum.Resolvable, out)

@@ -23,10 +23,10 @@ func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision
 	} else {
 		pl.counts.Cached++
 		c.update(&pl.fastDryRun)
-		if own, ok := pl.state.NodeID(pod.NominatedNodeName); ok { // the pod's own nomination does not count
-			before := c.results[own]
-			c.set(own, pl.fastDryRun.dryRun(c.needs, pod, own), ranks)
-			defer func() { c.set(own, before, ranks) }()
+		if nominatedNode, ok := pl.state.NodeID(pod.NominatedNodeName); ok { // the pod's own nomination does not count
+			before := c.results[nominatedNode]
+			c.set(nominatedNode, pl.fastDryRun.dryRun(c.needs, pod, nominatedNode), ranks)
+			defer func() { c.set(nominatedNode, before, ranks) }()
 		}
 		pl.ties = c.tree.best(pl.ties[:0], from, limit, c.results)
 	}

@@ -154,8 +154,8 @@ var (
 	noVictims = preemptionVerdict(decision.ReasonNoVictims)
 )
 
-func preemptionVerdict(why decision.ReasonKind) decision.Verdict {
-	return decision.Verdict{Plugin: decision.DefaultPreemption, Code: decision.UnschedulableAndUnresolvable, Reasons: []decision.Reason{{Kind: why}}}
+func preemptionVerdict(reason decision.ReasonKind) decision.Verdict {
+	return decision.Verdict{Plugin: decision.DefaultPreemption, Code: decision.UnschedulableAndUnresolvable, Reasons: []decision.Reason{{Kind: reason}}}
 }
 
 // selectVictimsOnNode finds the victims on a node: it removes all pods of lower priority and

@@ -96,14 +96,14 @@ func TestUnschedulableTimeout(t *testing.T) {
 	q.Add(t0, Pod{UID: "a"})
 	next(q, t0)
 	q.RequeueUnschedulable(t0, "a", fit)
-	now, asked := t0, 0
+	now, wakeups := t0, 0
 	for q.PoolOf("a") == Unschedulable {
 		now = q.NextWakeup(now)
 		q.flushDue(now)
-		asked++
+		wakeups++
 	}
-	if got := now.Sub(t0); got != 5*time.Minute || asked != 10 {
-		t.Fatalf("flushed after %v and %d wake-ups", got, asked)
+	if got := now.Sub(t0); got != 5*time.Minute || wakeups != 10 {
+		t.Fatalf("flushed after %v and %d wake-ups", got, wakeups)
 	}
 }
 

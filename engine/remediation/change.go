@@ -15,7 +15,7 @@ const (
 	FreeResource       Kind = iota // Amount of the resource Key, on Node
 	RemovePod                      // Pod, on Node
 	Uncordon                       // Node
-	SetLabel                       // Key=Value on Node, where it is Old; empty: not there
+	SetLabel                       // Key=Value on Node, where it is Old; empty: the node lacks it
 	RemoveLabel                    // Key on Node
 	RemoveTaint                    // Taint, on Node
 	AddNode                        // like Node, empty; Larger if it needs more than that one has, see Size

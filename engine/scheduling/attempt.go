@@ -109,16 +109,16 @@ func (m *Machine) handleOutcome(now time.Time, o Outcome) {
 	}
 }
 
-// abortAttempt forgets the pod, requeues it and reports the error. After a Conflict, why is empty:
+// abortAttempt forgets the pod, requeues it and reports the error. After a Conflict, reason is empty:
 // the watch will bring the change, and nothing is reported.
-func (m *Machine) abortAttempt(now time.Time, a *attempt, why string) {
+func (m *Machine) abortAttempt(now time.Time, a *attempt, reason string) {
 	m.endAttempt(a.uid)
 	m.forgetAssumed(now, a.uid)
 	pod := m.state.Pod(a.uid)
-	if why == "" {
+	if reason == "" {
 		m.queue.RequeueFailed(now, a.uid)
 	} else {
-		m.requeueWithError(now, pod, a.number, why)
+		m.requeueWithError(now, pod, a.number, reason)
 	}
 	m.requeue(now, pod)
 }

@@ -268,15 +268,15 @@ func TestGatedPodEntersQueueWithoutGates(t *testing.T) {
 
 func TestForeignPodsAreIgnored(t *testing.T) {
 	s := newMachineTest(t)
-	foreign, dying, done := small("a", ""), small("b", ""), small("c", "")
+	foreign, terminating, done := small("a", ""), small("b", ""), small("c", "")
 	foreign.Spec = &model.PodSpec{SchedulerName: "other"}
-	dying.Deleting = true
+	terminating.Deleting = true
 	done.Phase = model.Failed
-	s.step("", foreign, dying, done)
+	s.step("", foreign, terminating, done)
 	s.step("bind:d:n1", small("d", ""))
-	dying = small("d", "")
-	dying.Deleting = true
-	s.step("", dying, s.answer(0, Conflict))
+	terminating = small("d", "")
+	terminating.Deleting = true
+	s.step("", terminating, s.answer(0, Conflict))
 	s.expectPool("d", queue.NotQueued)
 	if fmt.Sprint(s.m.Depths()) != fmt.Sprint(queue.Depths{}) {
 		t.Errorf("the queue holds %+v", s.m.Depths())

@@ -83,8 +83,8 @@ func (m *Machine) handleFirstBindOutcome(now time.Time, a *attempt, o Outcome) {
 }
 
 // handleBindTimeout refreshes a pod whose Bind has no outcome.
-func (m *Machine) handleBindTimeout(now time.Time, a *attempt, why string) {
-	a.uncertainUntil, a.bindError = now.Add(m.cfg.BindTimeout), why
+func (m *Machine) handleBindTimeout(now time.Time, a *attempt, reason string) {
+	a.uncertainUntil, a.bindError = now.Add(m.cfg.BindTimeout), reason
 	m.refreshPod(now, a)
 }
 

@@ -51,9 +51,9 @@ func (m *Machine) retryBindVolumes(now time.Time, a *attempt) {
 // checkVolumes binds an attempt whose volumes are bound and aborts one whose volumes cannot be.
 func (m *Machine) checkVolumes(now time.Time, a *attempt) {
 	pod := m.state.Pod(a.uid)
-	switch why := m.state.VolumePlanError(pod); {
-	case why != "":
-		m.abortAttempt(now, a, "binding volumes for node \""+a.node+"\": "+why)
+	switch reason := m.state.VolumePlanError(pod); {
+	case reason != "":
+		m.abortAttempt(now, a, "binding volumes for node \""+a.node+"\": "+reason)
 	case m.state.VolumesReady(pod):
 		m.dropVolumeBind(a)
 		m.bind(now, a, pod, false)

@@ -53,8 +53,8 @@ func TestResizedNodeDropsCorrection(t *testing.T) {
 func TestFullNodeGetsNoCorrection(t *testing.T) {
 	s := newPlacementTest(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
-	there := ofOwner("there", "there", 900)
-	there.NodeName = "n2"
-	s.step("", sized(1000), there, notTaken("n2", 100, t0))
+	existing := ofOwner("there", "there", 900)
+	existing.NodeName = "n2"
+	s.step("", sized(1000), existing, notTaken("n2", 100, t0))
 	s.step("bind:web:n2", ofOwner("web", "web", 100))
 }

@@ -95,9 +95,9 @@ func TestNoExtenderCallForDeletedPod(t *testing.T) {
 	s := newExtenderTest(t, false)
 	s.step("extenders:a:n1,n2", small("a", ""))
 	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 0}}}})
-	dying := small("a", "")
-	dying.Deleting = true
-	s.step("", dying, o)
+	terminating := small("a", "")
+	terminating.Deleting = true
+	s.step("", terminating, o)
 	s.expectPool("a", queue.NotQueued)
 }
 

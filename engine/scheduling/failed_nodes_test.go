@@ -120,9 +120,9 @@ func TestVictimsTimeoutDuringExtenderCall(t *testing.T) {
 
 func TestVictimsTimeoutIncludesGracePeriod(t *testing.T) {
 	s := full(t)
-	dying := withDisruptionTarget(ranked("low", "n1", 0))
-	dying.GraceSeconds = 1800
-	s.step("", s.answer(1, Done), dying)
+	terminating := withDisruptionTarget(ranked("low", "n1", 0))
+	terminating.GraceSeconds = 1800
+	s.step("", s.answer(1, Done), terminating)
 	const flushed = "report:high:unschedulable" // the pod is retried regularly and stays nominated
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step(flushed)

@@ -21,20 +21,20 @@ import (
 // each event.
 type wakeupWorld struct {
 	generator
-	t      *testing.T
-	name   string
-	m      *Machine
-	p      *framework.Profile
-	now    time.Time
-	nodes  int
-	pods   []*model.Pod // in the API
-	specs  []*model.PodSpec
-	dying  []string // uids of terminating victims
-	serial int
-	events int
-	asleep int // unschedulable pods checked, over all events
-	what   string
-	slow   bool // events and decisions alternate
+	t           *testing.T
+	name        string
+	m           *Machine
+	p           *framework.Profile
+	now         time.Time
+	nodes       int
+	pods        []*model.Pod // in the API
+	specs       []*model.PodSpec
+	terminating []string // uids of terminating victims
+	serial      int
+	events      int
+	asleep      int // unschedulable pods checked, over all events
+	what        string
+	slow        bool // events and decisions alternate
 }
 
 func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
@@ -116,7 +116,7 @@ func (s *wakeupWorld) carryOut(e Effect) []Event {
 				continue
 			}
 			out = append(out, s.change(v.UID, func(p *model.Pod) { p.Deleting, p.DisruptionReason = true, "PreemptionByScheduler" }))
-			s.dying = append(s.dying, v.UID)
+			s.terminating = append(s.terminating, v.UID)
 		}
 		return out
 	case ClearNomination:
@@ -171,7 +171,7 @@ func (s *wakeupWorld) change(uid string, f func(*model.Pod)) Event {
 
 func (s *wakeupWorld) remove(uid string) Event {
 	s.pods = slices.DeleteFunc(s.pods, func(p *model.Pod) bool { return p.UID == uid })
-	s.dying = slices.DeleteFunc(s.dying, func(v string) bool { return v == uid })
+	s.terminating = slices.DeleteFunc(s.terminating, func(v string) bool { return v == uid })
 	return Remove{&model.Pod{UID: uid}}
 }
 

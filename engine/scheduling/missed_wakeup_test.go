@@ -59,11 +59,11 @@ func (s *wakeupWorld) thing() Event {
 		s.what = "a pod is deleted"
 		e = s.remove(s.pods[s.IntN(len(s.pods))].UID)
 	case 6:
-		if len(s.dying) == 0 {
+		if len(s.terminating) == 0 {
 			return nil
 		}
 		s.what = "a victim is deleted"
-		e = s.remove(s.dying[s.IntN(len(s.dying))])
+		e = s.remove(s.terminating[s.IntN(len(s.terminating))])
 	case 7, 8:
 		if len(s.pods) == 0 {
 			return nil

@@ -10,7 +10,7 @@ import (
 
 // upsertPod applies a pod that is new, has changed, or has an attempt.
 func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
-	if _, ours := m.placers[p.Spec.SchedulerName]; !ours {
+	if _, responsible := m.placers[p.Spec.SchedulerName]; !responsible {
 		p = p.WithoutNomination() // another scheduler nominated it and keeps that reservation itself
 	}
 	old := m.state.Pod(p.UID)
@@ -79,8 +79,8 @@ func (m *Machine) updateAttemptedPod(now time.Time, a *attempt, p *model.Pod) {
 
 // responsibleFor reports whether the machine schedules the pod.
 func (m *Machine) responsibleFor(p *model.Pod) bool {
-	_, ours := m.placers[p.Spec.SchedulerName]
-	return ours && !p.Deleting
+	_, responsible := m.placers[p.Spec.SchedulerName]
+	return responsible && !p.Deleting
 }
 
 // requeue adds a pending pod without an attempt to the queue, or removes it if it is not the

@@ -104,10 +104,10 @@ func TestNominationEndsWithPod(t *testing.T) {
 	s.step("", s.answer(1, Done))
 	nominated := ranked("high", "", 5)
 	nominated.NominatedNodeName = "n1"
-	dying := *nominated
-	dying.Deleting = true
+	terminating := *nominated
+	terminating.Deleting = true
 	s.step("", nominated)
-	s.step("clear:high", &dying)
+	s.step("clear:high", &terminating)
 	s.expectPool("high", queue.NotQueued)
 	id, _ := s.m.state.NodeID("n1")
 	if n := s.m.state.Nominated(id); len(n) != 0 {

@@ -94,13 +94,13 @@ func (m *Machine) assumeAndBind(now time.Time, a queue.QueuedPodInfo, pod *model
 }
 
 // requeueWithError returns a pod to the queue with an error and reports it.
-func (m *Machine) requeueWithError(now time.Time, pod *model.Pod, number int, why string) {
+func (m *Machine) requeueWithError(now time.Time, pod *model.Pod, number int, reason string) {
 	m.queue.RequeueFailed(now, pod.UID)
-	m.reportUnschedulable(pod, number, m.errorSummary(why))
+	m.reportUnschedulable(pod, number, m.errorSummary(reason))
 }
 
-func (m *Machine) errorSummary(why string) *decision.Summary {
-	return &decision.Summary{Outcome: decision.Errored, Error: why, Revision: m.state.Revision(), Nodes: m.state.NumNodes()}
+func (m *Machine) errorSummary(reason string) *decision.Summary {
+	return &decision.Summary{Outcome: decision.Errored, Error: reason, Revision: m.state.Revision(), Nodes: m.state.NumNodes()}
 }
 
 func queuePod(p *model.Pod) queue.Pod {

@@ -19,18 +19,18 @@ func (w *simulatedCluster) checkReservedRoom(b Bind) {
 	if a := w.m.attempts[b.Pod.UID]; !ok || b.Retry || a == nil || a.volumePlan != nil { // it used the resources before
 		return
 	}
-	why := ""
+	reason := ""
 	sum := w.m.state.Node(id).Used.MilliCPU
 	for _, uid := range w.order {
 		p := w.m.state.Pod(uid)
 		if p != nil && !p.Deleting && w.held[uid] == b.Node && uid != b.Pod.UID && p.NodeName == "" && p.Spec.Priority > b.Pod.Spec.Priority {
 			sum += p.Spec.Requests.MilliCPU
-			why += fmt.Sprintf(" %s (API %+v, nomination %+v)", uid, w.pods[uid], w.m.nominations[uid])
+			reason += fmt.Sprintf(" %s (API %+v, nomination %+v)", uid, w.pods[uid], w.m.nominations[uid])
 		}
 	}
 	if sum > w.nodes[b.Node] {
 		w.t.Fatalf("pod %s of priority %d is bound to %s, where %d of %d are used or reserved for higher priorities:%s",
-			b.Pod.UID, b.Pod.Spec.Priority, b.Node, sum, w.nodes[b.Node], why)
+			b.Pod.UID, b.Pod.Spec.Priority, b.Node, sum, w.nodes[b.Node], reason)
 	}
 }
 
@@ -56,12 +56,12 @@ func (w *simulatedCluster) carryOutPreempt(e Preempt) {
 		}
 	}
 	w.held[e.Pod.UID] = e.Plan.Node
-	fate := w.r.Intn(12)
+	choice := w.r.Intn(12)
 	if w.noFaults {
-		fate = 11
+		choice = 11
 	}
 	o := Outcome{ID: e.ID}
-	switch fate {
+	switch choice {
 	case 0:
 		o.Result = Unknown
 	case 1: // it stops part way

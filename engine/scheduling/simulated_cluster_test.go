@@ -166,11 +166,11 @@ func (w *simulatedCluster) carryOut(effects []Effect) {
 }
 
 func (w *simulatedCluster) carryOutBind(b Bind) {
-	fate := w.r.Intn(10)
+	choice := w.r.Intn(10)
 	if w.noFaults {
-		fate = 9
+		choice = 9
 	}
-	switch fate {
+	switch choice {
 	case 0: // the request was lost
 		w.due = append(w.due, Outcome{ID: b.ID, Result: Unknown})
 	case 1: // granted now or later, the outcome is lost

@@ -1,6 +1,6 @@
 package scheduling
 
-// CacheUsage is the size of what decisions leave behind for later ones.
+// CacheUsage is the size of the caches that decisions fill.
 type CacheUsage struct {
 	// IndexEntries are counters, terms and derived values of the index of the cluster.
 	IndexEntries, IndexBytes int

@@ -85,7 +85,7 @@ func TestRandomShutdowns(t *testing.T) {
 			var stops []Stop
 			stops, _, done = m.Step(now, ended...)
 			for _, s := range stops {
-				if _, there := priority[s.Pod]; !there {
+				if _, found := priority[s.Pod]; !found {
 					t.Fatalf("seed %d: %s is stopped twice", seed, s.Pod)
 				}
 				delete(priority, s.Pod)

@@ -39,7 +39,7 @@ func FailureOf(p *Pod) (d PodFailure, ok bool) {
 //
 // node is where the template puts the pod. If it is "", the scheduler may choose another node, so only the
 // second failure of the same kind causes a delay.
-func BackoffUntil(deaths []PodFailure, node string) (until time.Time, why PodFailure) {
+func BackoffUntil(deaths []PodFailure, node string) (until time.Time, reason PodFailure) {
 	deaths = slices.Clone(deaths)
 	slices.SortFunc(deaths, func(a, b PodFailure) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Cause, b.Cause), a.FailedAt.Compare(b.FailedAt), a.StartedAt.Compare(b.StartedAt))
@@ -60,11 +60,11 @@ func BackoffUntil(deaths []PodFailure, node string) (until time.Time, why PodFai
 		}
 		if count > 0 {
 			if t := last.FailedAt.Add(backoffAfter(count)); t.After(until) {
-				until, why = t, last
+				until, reason = t, last
 			}
 		}
 	}
-	return until, why
+	return until, reason
 }
 
 // countConsecutive returns the number of consecutive quick failures and the last one.

@@ -12,8 +12,8 @@ var t0 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 func at(d time.Duration) time.Time { return t0.Add(d) }
 
 // failure returns a pod that ran from one time to another, in seconds.
-func failure(node, cause string, born, ended int) PodFailure {
-	return PodFailure{Node: node, Cause: cause, StartedAt: at(time.Duration(born) * time.Second), FailedAt: at(time.Duration(ended) * time.Second)}
+func failure(node, cause string, started, ended int) PodFailure {
+	return PodFailure{Node: node, Cause: cause, StartedAt: at(time.Duration(started) * time.Second), FailedAt: at(time.Duration(ended) * time.Second)}
 }
 
 func TestBackoffUntil(t *testing.T) {
@@ -54,9 +54,9 @@ func TestFailuresPerHourAreBounded(t *testing.T) {
 	var deaths []PodFailure
 	for now := t0; now.Before(at(time.Hour)); {
 		deaths = append(deaths, PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now})
-		until, why := BackoffUntil(deaths, "n1")
-		if !until.After(now) || until.Sub(now) > MaxBackoff || why.Cause != "Evicted" {
-			t.Fatalf("after %d failures the backoff is %v, for %+v", len(deaths), until.Sub(now), why)
+		until, reason := BackoffUntil(deaths, "n1")
+		if !until.After(now) || until.Sub(now) > MaxBackoff || reason.Cause != "Evicted" {
+			t.Fatalf("after %d failures the backoff is %v, for %+v", len(deaths), until.Sub(now), reason)
 		}
 		now = until
 	}

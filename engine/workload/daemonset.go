@@ -81,9 +81,9 @@ func (d *DaemonSet) Plan(now time.Time, nodes []DaemonNode, pods []DaemonPod) Da
 	}
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b DaemonNode) int { return cmp.Compare(a.Name, b.Name) })
 	groups := make([]daemonNodePods, len(nodes))
-	there := make(map[string]bool, len(nodes))
+	exists := make(map[string]bool, len(nodes))
 	for i := range nodes {
-		there[nodes[i].Name] = true
+		exists[nodes[i].Name] = true
 		groups[i] = p.classify(&nodes[i])
 		p.countStatus(&groups[i])
 	}
@@ -96,7 +96,7 @@ func (d *DaemonSet) Plan(now time.Time, nodes []DaemonNode, pods []DaemonPod) Da
 		p.reconcileNode(&groups[i])
 	}
 	for i := range pods {
-		if pods[i].Active() && pods[i].Node == "" && !there[pods[i].Target] {
+		if pods[i].Active() && pods[i].Node == "" && !exists[pods[i].Target] {
 			p.plan.Delete = append(p.plan.Delete, DaemonDelete{i, DaemonMisplaced})
 		}
 	}
@@ -181,8 +181,8 @@ func (p *daemonPlanner) available(i int) bool {
 	return ok
 }
 
-func (p *daemonPlanner) delete(i int, why DaemonReason) {
-	p.plan.Delete = append(p.plan.Delete, DaemonDelete{i, why})
+func (p *daemonPlanner) delete(i int, reason DaemonReason) {
+	p.plan.Delete = append(p.plan.Delete, DaemonDelete{i, reason})
 }
 
 // create creates a pod on a node, or delays it.

@@ -192,8 +192,8 @@ func (p *statefulPlanner) healthy(i int) bool {
 	return i >= 0 && !p.pods[i].Deleting && p.available(i)
 }
 
-func (p *statefulPlanner) delete(i int, why StatefulReason) {
-	p.plan.Delete = append(p.plan.Delete, StatefulDelete{i, why})
+func (p *statefulPlanner) delete(i int, reason StatefulReason) {
+	p.plan.Delete = append(p.plan.Delete, StatefulDelete{i, reason})
 }
 
 // revision returns the revision of a missing pod.

@@ -29,7 +29,7 @@ var components = []component{
 	{"controllers", 6, "the controllers, one folder each, and the runners of scheduler and descheduler"},
 	{"dns", 6, "cluster DNS: the Kubernetes DNS specification from informers, forwarding"},
 	{"drain", 6, "`berth drain`: plans, previews and performs the evacuation of nodes"},
-	{"load", 6, "`berth load`: creates the pods of a trace and reports what became of them"},
+	{"load", 6, "`berth load`: creates the pods of a trace and reports their outcome"},
 	{"sim", 6, "the simulator: a world of clock, API and faults; actors and invariants in subpackages, which `sim/cluster` composes"},
 	{"conformance", 5, "compares Berth with recorded behaviour of the real components"},
 	{"controllers/podtemplate", 5, "pods from templates, as pure functions"},

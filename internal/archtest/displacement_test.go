@@ -15,13 +15,13 @@ var displacementCalls = []struct {
 	may     map[string]string
 }{
 	{"deletes pods", []string{"Pods", "Delete"}, map[string]string{
-		"executor": "the door", "controllers/workload": "scaling down is not a displacement",
+		"executor": "the displacement path", "controllers/workload": "scaling down is not a displacement",
 		"agent": "pods that have stopped on their node", "controllers/podgc": "pods that have terminated"}},
 	{"deletes pods", []string{"Pods", "DeleteCollection"}, nil},
 	{"posts evictions", []string{"Evictions", "Evict"}, map[string]string{"executor": "the API server performs the displacement"}},
 	{"posts evictions", []string{"Pods", "EvictV1"}, nil},
 	{"writes the status of disruption budgets", []string{"PodDisruptionBudgets", "UpdateStatus"}, map[string]string{
-		"executor": "the door", "controllers/disruption": "it computes the status"}},
+		"executor": "the displacement path", "controllers/disruption": "it computes the status"}},
 }
 
 func TestOnlyExecutorDisplacesPods(t *testing.T) {
@@ -52,9 +52,9 @@ func TestOnlyExecutorDisplacesPods(t *testing.T) {
 		}
 	}
 	for _, call := range displacementCalls {
-		for component, why := range call.may {
+		for component, reason := range call.may {
 			if !used[call.what+component] {
-				t.Errorf("%s no longer %s (%s): take it out of the list", component, call.what, why)
+				t.Errorf("%s no longer %s (%s): take it out of the list", component, call.what, reason)
 			}
 		}
 	}

@@ -111,8 +111,8 @@ func TestImportsPointToLowerLayers(t *testing.T) {
 		}
 		from := componentOf(f.pkg)
 		for _, imp := range f.imports() {
-			if why := importViolation(f, from, imp); why != "" {
-				t.Errorf("%s/%s imports %s: %s", f.pkg, f.name, imp, why)
+			if reason := importViolation(f, from, imp); reason != "" {
+				t.Errorf("%s/%s imports %s: %s", f.pkg, f.name, imp, reason)
 			}
 		}
 	}

@@ -54,8 +54,8 @@ func TestEngineIsPure(t *testing.T) {
 			case *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
 				t.Errorf("%s: a channel; concurrency belongs to a shell", f.at(n.Pos()))
 			case *ast.CallExpr:
-				if why := impureCalls[callee(n)]; why != "" {
-					t.Errorf("%s: %s: %s", f.at(n.Pos()), callee(n), why)
+				if reason := impureCalls[callee(n)]; reason != "" {
+					t.Errorf("%s: %s: %s", f.at(n.Pos()), callee(n), reason)
 				}
 			}
 			return true

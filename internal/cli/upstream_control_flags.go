@@ -46,7 +46,7 @@ var controllerManagerFlags = map[string]string{
 	"pv-recycler-increment-timeout-nfs": noRecycler, "pv-recycler-minimum-timeout-hostpath": noRecycler, "pv-recycler-minimum-timeout-nfs": noRecycler,
 	"pv-recycler-pod-template-filepath-hostpath": noRecycler, "pv-recycler-pod-template-filepath-nfs": noRecycler, "pv-recycler-timeout-increment-hostpath": noRecycler,
 
-	"enable-garbage-collector": "leave out the argument garbage to run without garbage collection", "endpoint-updates-batch-period": noOption, "endpointslice-updates-batch-period": noOption,
+	"enable-garbage-collector": "leave out the argument garbagecollector to run without garbage collection", "endpoint-updates-batch-period": noOption, "endpointslice-updates-batch-period": noOption,
 	"mirroring-endpointslice-updates-batch-period": noOption, "max-endpoints-per-slice": noOption, "mirroring-max-endpoints-per-subset": noOption, "namespace-sync-period": noOption, "resource-quota-sync-period": noOption,
 	"horizontal-pod-autoscaler-cpu-initialization-period": noOption, "horizontal-pod-autoscaler-downscale-stabilization": noOption, "horizontal-pod-autoscaler-initial-readiness-delay": noOption,
 	"horizontal-pod-autoscaler-sync-period": noOption, "horizontal-pod-autoscaler-tolerance": noOption,

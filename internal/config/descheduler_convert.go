@@ -36,23 +36,23 @@ func convertedParam(strategy, field string) (string, bool) {
 	return word, ok
 }
 
-// pluginArgs converts a strategy's parameters to plugin arguments. at and own are their
+// pluginArgs converts a strategy's parameters to plugin arguments. at and argsPath are their
 // old and new paths.
-func (c *v1alpha1Converter) pluginArgs(name, at, own string, p *paramsV1Alpha1) any {
+func (c *v1alpha1Converter) pluginArgs(name, at, argsPath string, p *paramsV1Alpha1) any {
 	for _, same := range []string{"namespaces", "labelSelector", "nodeAffinityType", "excludedTaints", "includedTaints"} {
-		c.v1alpha1Paths[own+"."+same] = at + "." + same
+		c.v1alpha1Paths[argsPath+"."+same] = at + "." + same
 	}
 	chosen := podFilterArgs{Namespaces: p.Namespaces, LabelSelector: p.LabelSelector}
 	switch name {
 	case "RemoveDuplicates":
-		c.v1alpha1Paths[own] = at + ".removeDuplicates"
+		c.v1alpha1Paths[argsPath] = at + ".removeDuplicates"
 		out := removeDuplicatesArgs{Namespaces: p.Namespaces}
 		if d := p.RemoveDuplicates; d != nil {
 			out.ExcludeOwnerKinds = d.ExcludeOwnerKinds
 		}
 		return out
 	case "LowNodeUtilization", "HighNodeUtilization":
-		return c.utilization(name, at, own, p)
+		return c.utilization(name, at, argsPath, p)
 	case "RemovePodsViolatingInterPodAntiAffinity":
 		return violatingAntiAffinityArgs{podFilterArgs: chosen}
 	case "RemovePodsViolatingNodeAffinity":
@@ -66,21 +66,21 @@ func (c *v1alpha1Converter) pluginArgs(name, at, own string, p *paramsV1Alpha1) 
 		}
 		return out
 	case "RemovePodsHavingTooManyRestarts":
-		c.v1alpha1Paths[own] = at + ".podsHavingTooManyRestarts"
+		c.v1alpha1Paths[argsPath] = at + ".podsHavingTooManyRestarts"
 		out := tooManyRestartsArgs{podFilterArgs: chosen}
 		if r := p.PodsHavingTooManyRestarts; r != nil {
 			out.PodRestartThreshold, out.IncludingInitContainers = r.PodRestartThreshold, r.IncludingInitContainers
 		}
 		return out
 	case "PodLifeTime":
-		return c.podLifeTimeArgs(at, own, chosen, p)
+		return c.podLifeTimeArgs(at, argsPath, chosen, p)
 	}
-	return c.failedPodsArgs(at, own, chosen, p)
+	return c.failedPodsArgs(at, argsPath, chosen, p)
 }
 
-func (c *v1alpha1Converter) utilization(name, at, own string, p *paramsV1Alpha1) any {
-	c.v1alpha1Paths[own] = at + ".nodeResourceUtilizationThresholds"
-	c.v1alpha1Paths[own+".evictableNamespaces"] = at + ".namespaces"
+func (c *v1alpha1Converter) utilization(name, at, argsPath string, p *paramsV1Alpha1) any {
+	c.v1alpha1Paths[argsPath] = at + ".nodeResourceUtilizationThresholds"
+	c.v1alpha1Paths[argsPath+".evictableNamespaces"] = at + ".namespaces"
 	low := lowNodeUtilizationArgs{EvictableNamespaces: p.Namespaces}
 	if t := p.NodeResourceUtilizationThresholds; t != nil {
 		low.UseDeviationThresholds, low.Thresholds, low.TargetThresholds, low.NumberOfNodes = t.UseDeviationThresholds, t.Thresholds, t.TargetThresholds, t.NumberOfNodes
@@ -94,8 +94,8 @@ func (c *v1alpha1Converter) utilization(name, at, own string, p *paramsV1Alpha1)
 	return highNodeUtilizationArgs{Thresholds: low.Thresholds, NumberOfNodes: low.NumberOfNodes, EvictableNamespaces: p.Namespaces}
 }
 
-func (c *v1alpha1Converter) podLifeTimeArgs(at, own string, chosen podFilterArgs, p *paramsV1Alpha1) any {
-	c.v1alpha1Paths[own] = at + ".podLifeTime"
+func (c *v1alpha1Converter) podLifeTimeArgs(at, argsPath string, chosen podFilterArgs, p *paramsV1Alpha1) any {
+	c.v1alpha1Paths[argsPath] = at + ".podLifeTime"
 	out := podLifeTimeArgs{podFilterArgs: chosen}
 	l := p.PodLifeTime
 	if l == nil {
@@ -113,8 +113,8 @@ func (c *v1alpha1Converter) podLifeTimeArgs(at, own string, chosen podFilterArgs
 	return out
 }
 
-func (c *v1alpha1Converter) failedPodsArgs(at, own string, chosen podFilterArgs, p *paramsV1Alpha1) any {
-	c.v1alpha1Paths[own] = at + ".failedPods"
+func (c *v1alpha1Converter) failedPodsArgs(at, argsPath string, chosen podFilterArgs, p *paramsV1Alpha1) any {
+	c.v1alpha1Paths[argsPath] = at + ".failedPods"
 	least := int64(0)
 	out := removeFailedPodsArgs{podFilterArgs: chosen, MinPodLifetimeSeconds: &least}
 	if l := p.FailedPods; l != nil {

@@ -90,13 +90,13 @@ func (f *policyReader) validatePluginSet(path, point string, in policyPluginSet)
 	for i, name := range in.Enabled {
 		at := fmt.Sprintf("%s.%s.enabled[%d]", path, point, i)
 		may := pluginsOfPoint(point)
-		switch own := extensionPoint(name); {
+		switch belongsTo := extensionPoint(name); {
 		case slices.Index(in.Enabled, name) < i:
 			f.errorf("%s: %q: duplicate value", at, name)
 		case slices.Contains(may, name):
 			names = append(names, name)
-		case own != "":
-			f.errorf("%s: %q: belongs in plugins.%s.enabled", at, name, own)
+		case belongsTo != "":
+			f.errorf("%s: %q: belongs in plugins.%s.enabled", at, name, belongsTo)
 		case name == evictorName:
 			f.errorf("%s: %q: belongs in plugins.filter.enabled and plugins.preevictionfilter.enabled, where it is always enabled", at, name)
 		case len(may) == 0:

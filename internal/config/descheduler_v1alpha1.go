@@ -156,13 +156,13 @@ func (c *v1alpha1Converter) addStrategy(name, point string, in *strategyV1Alpha1
 		}
 		profile.PluginConfig = []policyPluginConfig{{Name: evictorName, Args: raw}}
 		c.policy.Profiles = append(c.policy.Profiles, profile)
-		own := fmt.Sprintf("profiles[%d].pluginConfig[0].args", i)
-		c.v1alpha1Paths[own+".priorityThreshold"] = at + ".thresholdPriority"
-		c.v1alpha1Paths[own+".priorityThreshold.value"] = at + ".thresholdPriority"
+		argsPath := fmt.Sprintf("profiles[%d].pluginConfig[0].args", i)
+		c.v1alpha1Paths[argsPath+".priorityThreshold"] = at + ".thresholdPriority"
+		c.v1alpha1Paths[argsPath+".priorityThreshold.value"] = at + ".thresholdPriority"
 	}
 	profile := &c.policy.Profiles[i]
-	own := fmt.Sprintf("profiles[%d].pluginConfig[%d].args", i, len(profile.PluginConfig))
-	_, args := rawArgs(c.pluginArgs(name, at, own, in.Params))
+	argsPath := fmt.Sprintf("profiles[%d].pluginConfig[%d].args", i, len(profile.PluginConfig))
+	_, args := rawArgs(c.pluginArgs(name, at, argsPath, in.Params))
 	profile.PluginConfig = append(profile.PluginConfig, policyPluginConfig{Name: name, Args: args})
 	set := &profile.Plugins.Deschedule
 	if point == "balance" {

@@ -22,10 +22,10 @@ func DefaultEvictionHard() map[string]string {
 }
 
 // valueOr returns v, or otherwise if v is zero.
-func valueOr[T comparable](v, otherwise T) T {
+func valueOr[T comparable](v, fallback T) T {
 	var zero T
 	if v == zero {
-		return otherwise
+		return fallback
 	}
 	return v
 }

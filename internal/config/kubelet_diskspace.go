@@ -22,17 +22,17 @@ func (f *diagnostics) takeDiskSpace(js []byte) (rest []byte, out diskSpaceFields
 	if json.Unmarshal(js, &all) != nil {
 		return js, out // decoding the rest reports the error
 	}
-	own := map[string]json.RawMessage{}
+	diskSpace := map[string]json.RawMessage{}
 	for _, name := range diskSpaceFieldNames {
 		if v, ok := all[name]; ok {
-			own[name] = v
+			diskSpace[name] = v
 			delete(all, name)
 		}
 	}
-	if len(own) == 0 {
+	if len(diskSpace) == 0 {
 		return js, out
 	}
-	text, err := json.Marshal(own)
+	text, err := json.Marshal(diskSpace)
 	if err != nil {
 		return js, out
 	}

@@ -211,23 +211,23 @@ func compileClientConnection(f *diagnostics, c *componentconfig.ClientConnection
 	return out
 }
 
-func durationOr(d metav1.Duration, otherwise time.Duration) time.Duration {
+func durationOr(d metav1.Duration, fallback time.Duration) time.Duration {
 	if d.Duration == 0 {
-		return otherwise
+		return fallback
 	}
 	return d.Duration
 }
 
-func stringOr(s, otherwise string) string {
+func stringOr(s, fallback string) string {
 	if s == "" {
-		return otherwise
+		return fallback
 	}
 	return s
 }
 
-func derefOr[T any](p *T, otherwise T) T {
+func derefOr[T any](p *T, fallback T) T {
 	if p == nil {
-		return otherwise
+		return fallback
 	}
 	return *p
 }

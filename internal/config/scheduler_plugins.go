@@ -153,20 +153,20 @@ func (r *pluginResolver) mergeMultiPoint(set *schedulerv1.PluginSet) {
 // point returns the plugins of an extension point in order: those in both its own list and
 // multiPoint, then the rest of multiPoint, then the rest of its own list.
 func (r *pluginResolver) point(name string, set *schedulerv1.PluginSet) []plugin {
-	own, disabled := r.readPluginSet(name, set)
+	enabled, disabled := r.readPluginSet(name, set)
 	var override, multi, rest []plugin
 	for _, p := range r.multiPoint {
 		if disabled["*"] || disabled[p.name] || !extends(p.name, name) {
 			continue
 		}
-		if i := indexOf(own, p.name); i >= 0 {
-			override = append(override, own[i])
+		if i := indexOf(enabled, p.name); i >= 0 {
+			override = append(override, enabled[i])
 			continue
 		}
 		multi = append(multi, p)
 	}
-	slices.SortStableFunc(override, func(a, b plugin) int { return indexOf(own, a.name) - indexOf(own, b.name) })
-	for _, p := range own {
+	slices.SortStableFunc(override, func(a, b plugin) int { return indexOf(enabled, a.name) - indexOf(enabled, b.name) })
+	for _, p := range enabled {
 		if indexOf(override, p.name) < 0 {
 			rest = append(rest, p)
 		}

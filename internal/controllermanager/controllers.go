@@ -112,7 +112,7 @@ var Controllers = []controller{
 		}
 		return disruption.Run(ctx, w.client, scales, w.informers, w.log)
 	}},
-	{"garbage", func(ctx context.Context, w controllerContext) error {
+	{"garbagecollector", func(ctx context.Context, w controllerContext) error {
 		return garbagecollector.Run(ctx, w.quietClient, w.metadata, w.informers, w.log)
 	}},
 	{"volume", func(ctx context.Context, w controllerContext) error {

@@ -35,14 +35,14 @@ func convertRequests(s *model.PodSpec, of *corev1.Pod) {
 	}
 	s.Scoring = convertResources(helper.PodRequests(pod, options))
 	if podLevel {
-		own := convertResources(helper.PodRequests(of, helper.PodResourcesOptions{
+		requests := convertResources(helper.PodRequests(of, helper.PodResourcesOptions{
 			SkipPodLevelResources: true,
 			NonMissingContainerRequests: corev1.ResourceList{
 				corev1.ResourceCPU:    *resource.NewMilliQuantity(defaultMilliCPU, resource.DecimalSI),
 				corev1.ResourceMemory: *resource.NewQuantity(defaultMemory, resource.BinarySI),
 			},
 		}))
-		s.ScoringIncoming = &own
+		s.ScoringIncoming = &requests
 	}
 	s.BestEffort = isBestEffort(of)
 }

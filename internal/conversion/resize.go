@@ -21,13 +21,13 @@ func effectivePod(pod *corev1.Pod) *corev1.Pod {
 	out.Spec.Containers = effectiveContainers(pod, pod.Spec.Containers, resizable, infeasible)
 	out.Spec.InitContainers = effectiveContainers(pod, pod.Spec.InitContainers, isSidecar, infeasible)
 	if r, actual := pod.Spec.Resources, pod.Status.Resources; r != nil && r.Requests != nil && actual != nil {
-		own := *r
+		resources := *r
 		counted := maxResources(r.Requests, actual.Requests, pod.Status.AllocatedResources, infeasible)
-		own.Requests = corev1.ResourceList{}
+		resources.Requests = corev1.ResourceList{}
 		for name := range r.Requests {
-			own.Requests[name] = counted[name]
+			resources.Requests[name] = counted[name]
 		}
-		out.Spec.Resources = &own
+		out.Spec.Resources = &resources
 	}
 	return out
 }

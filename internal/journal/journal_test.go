@@ -160,12 +160,12 @@ func TestKilledWriter(t *testing.T) {
 		}
 		_ = cmd.Wait()
 	}
-	there := map[string]bool{}
+	found := map[string]bool{}
 	for _, d := range read(t, dir) {
-		there[d.Pod.Name+"."] = true
+		found[d.Pod.Name+"."] = true
 	}
 	for name := range want {
-		if !there[name] {
+		if !found[name] {
 			t.Errorf("%s was reported as written but is missing", name)
 		}
 	}
@@ -191,13 +191,13 @@ func writeForEver(dir string) {
 
 func TestMergePrefersOriginalRecords(t *testing.T) {
 	at := time.Unix(100, 0)
-	guess, first := record(5), record(3)
-	guess.Reconstructed, guess.Gone, guess.Pod = true, &at, first.Pod
-	guess.Replacement = &Replacement{Name: "n", Node: "n2"}
+	reconstructed, first := record(5), record(3)
+	reconstructed.Reconstructed, reconstructed.Gone, reconstructed.Pod = true, &at, first.Pod
+	reconstructed.Replacement = &Replacement{Name: "n", Node: "n2"}
 	first.By = "alice"
 	late := record(3)
 	late.Replacement = &Replacement{Name: "n"}
-	for _, order := range [][]*Displacement{{guess, first, late}, {late, first, guess}, {first, guess, late}} {
+	for _, order := range [][]*Displacement{{reconstructed, first, late}, {late, first, reconstructed}, {first, reconstructed, late}} {
 		got := Merge(order)
 		if len(got) != 1 || got[0].Reconstructed || got[0].Gone == nil || got[0].Replacement.Node != "n2" {
 			t.Errorf("merged to %+v", got[0])

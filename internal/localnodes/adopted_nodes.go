@@ -25,7 +25,7 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// AdoptedKey is the annotation or label of nodes that have no agent of their own. Its value is "fake", as for kwok.
+// AdoptedKey is the annotation or label of nodes without an agent. Its value is "fake", as for kwok.
 const AdoptedKey = "kwok.x-k8s.io/node"
 
 // Adoption simulates the nodes that other clients create with [AdoptedKey].
@@ -34,8 +34,8 @@ type Adoption struct {
 	Settings       settings.Settings
 	Serving        simulatedstats.Options
 	PodCIDRTimeout time.Duration
-	// Own are the nodes that have an agent.
-	Own []string
+	// Managed are the names of the nodes that have an agent.
+	Managed []string
 
 	wg      sync.WaitGroup
 	running map[string]adopted // used by the informer's goroutine
@@ -86,7 +86,7 @@ func (a *Adoption) handle(ctx context.Context, old, now *corev1.Node) {
 	if runs || now == nil || !isAdoptable(now) {
 		return
 	}
-	if slices.Contains(a.Own, name) {
+	if slices.Contains(a.Managed, name) {
 		return
 	}
 	of, stop := context.WithCancel(ctx)

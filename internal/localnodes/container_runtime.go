@@ -43,8 +43,8 @@ func PermanentError(err error) error {
 
 // CheckCRI returns why the runtime at endpoint cannot run pods, or nil. It returns nil if
 // the embedded runtime is requested.
-func CheckCRI(asked, endpoint string) error {
-	if asked == runtimeEmbedded {
+func CheckCRI(requested, endpoint string) error {
+	if requested == runtimeEmbedded {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), criTimeout)
@@ -74,11 +74,11 @@ func CheckCRI(asked, endpoint string) error {
 // UseEmbedded reports whether pods run in the embedded runtime. dir is its directory, ""
 // for a disk that is still to be made. cri is why a CRI runtime cannot be used; named is
 // set if the user named an endpoint. The error names what each runtime lacks.
-func UseEmbedded(asked string, named bool, cri error, dir string) (bool, error) {
-	if named && asked == RuntimeAuto {
-		asked = runtimeCRI
+func UseEmbedded(requested string, named bool, cri error, dir string) (bool, error) {
+	if named && requested == RuntimeAuto {
+		requested = runtimeCRI
 	}
-	switch asked {
+	switch requested {
 	case runtimeCRI:
 		return false, PermanentError(cri)
 	case runtimeEmbedded:
@@ -98,7 +98,7 @@ func UseEmbedded(asked string, named bool, cri error, dir string) (bool, error) 
 		}
 		return true, nil
 	}
-	return false, fmt.Errorf("--runtime %q: must be auto, cri or embedded", asked)
+	return false, fmt.Errorf("--runtime %q: must be auto, cri or embedded", requested)
 }
 
 // EmbeddedReason returns why the embedded runtime is used although a socket of another

@@ -78,7 +78,7 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
 		}
 	}
-	if why := EmbeddedReason(nil); why == "" {
+	if reason := EmbeddedReason(nil); reason == "" {
 		t.Error("the reason is missing")
 	}
 }

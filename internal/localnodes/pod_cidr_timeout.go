@@ -10,7 +10,7 @@ import (
 // wait for a podCIDR.
 const foreignTimeout = 10 * time.Second
 
-// PodCIDRTimeout returns how long nodes wait for a podCIDR before they choose one of their own;
+// PodCIDRTimeout returns how long nodes wait for a podCIDR before they choose one themselves;
 // negative: forever. berth reports whether the API server is Berth's.
 func PodCIDRTimeout(s *settings.Settings, berth bool) time.Duration {
 	switch {

@@ -1,6 +1,6 @@
 // Package metrics holds the metrics that all components share: displacements, and metrics of the process.
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
 //   - Once: a displacement is counted when its record is first written, and by that writer only; see executor.Displacer.
 //   - Zeros: each cause exists from the start, so that the first displacement is visible as an increase.

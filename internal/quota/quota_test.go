@@ -110,6 +110,6 @@ func TestRequiredResources(t *testing.T) {
 	}
 	whole := pod(func(p *corev1.Pod) { p.Spec.Resources = &corev1.ResourceRequirements{Requests: list("cpu", "1")} })
 	if err := podConstraints([]corev1.ResourceName{"requests.cpu"}, whole); err != nil {
-		t.Errorf("a pod with requests of its own: %v", err)
+		t.Errorf("a pod with requests: %v", err)
 	}
 }

@@ -79,11 +79,11 @@ func (b *bench) sides(names ...string) ([]side, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := process.Build(b.ctx, b.o.berth, "./bench/inprocess", "inprocess")
+	program, err := process.Build(b.ctx, b.o.berth, "./bench/inprocess", "inprocess")
 	if err != nil {
 		return nil, err
 	}
-	commands := map[string][]string{kube: {peer}, berth: {own, "-min-time", "1s"}, shell: {own, "-min-time", "1s", "-shell"}}
+	commands := map[string][]string{kube: {peer}, berth: {program, "-min-time", "1s"}, shell: {program, "-min-time", "1s", "-shell"}}
 	var sides []side
 	for _, name := range names {
 		sides = append(sides, side{name, commands[name]})

@@ -81,22 +81,22 @@ func (b *bench) compareSchedulers(commands map[string]string, s workload.Shape, 
 	got := map[string][]*arrival{}
 	all := []string{roundRobin, kube, berth}
 	for range b.o.rounds {
-		for _, who := range all {
-			a, err := b.measureScheduler(commands, who, s.Make(nodes, pods, 0))
+		for _, scheduler := range all {
+			a, err := b.measureScheduler(commands, scheduler, s.Make(nodes, pods, 0))
 			if err != nil {
-				return fmt.Errorf("%s, %d nodes, %s: %w", s.Name, nodes, who, err)
+				return fmt.Errorf("%s, %d nodes, %s: %w", s.Name, nodes, scheduler, err)
 			}
-			got[who] = append(got[who], a)
+			got[scheduler] = append(got[scheduler], a)
 		}
 	}
 	speeds, tails := map[string]summary{}, map[string]summary{}
-	for _, who := range all {
-		mid := func(of func(*arrival) float64) float64 { return summarizeArrivals(got[who], of).mid }
-		speeds[who], tails[who] = summarizeArrivals(got[who], (*arrival).speed), summarizeArrivals(got[who], func(a *arrival) float64 { return ms(a.p99) })
-		fmt.Printf("| %s | %d | %d | %s | %v | %.0f | %.0f | %v | %.0f | %.0f | %.0f | %d / %d |\n", s.Name, nodes, got[who][0].pods, who, speeds[who],
-			mid(func(a *arrival) float64 { return float64(a.pods) / a.creating }), mid(func(a *arrival) float64 { return ms(a.p50) }), tails[who],
+	for _, scheduler := range all {
+		mid := func(of func(*arrival) float64) float64 { return summarizeArrivals(got[scheduler], of).mid }
+		speeds[scheduler], tails[scheduler] = summarizeArrivals(got[scheduler], (*arrival).speed), summarizeArrivals(got[scheduler], func(a *arrival) float64 { return ms(a.p99) })
+		fmt.Printf("| %s | %d | %d | %s | %v | %.0f | %.0f | %v | %.0f | %.0f | %.0f | %d / %d |\n", s.Name, nodes, got[scheduler][0].pods, scheduler, speeds[scheduler],
+			mid(func(a *arrival) float64 { return float64(a.pods) / a.creating }), mid(func(a *arrival) float64 { return ms(a.p50) }), tails[scheduler],
 			mid(func(a *arrival) float64 { return a.cpu / float64(a.pods) * 1e6 }), mid(func(a *arrival) float64 { return a.serverCPU / float64(a.pods) * 1e6 }),
-			mid(func(a *arrival) float64 { return a.peak / (1 << 20) }), got[who][0].used, got[who][0].most)
+			mid(func(a *arrival) float64 { return a.peak / (1 << 20) }), got[scheduler][0].used, got[scheduler][0].most)
 	}
 	k, o, ceiling := speeds[kube].mid, speeds[berth].mid, speeds[roundRobin].mid
 	want := min(3*k, 0.9*ceiling)
@@ -117,7 +117,7 @@ func summarizeArrivals(all []*arrival, of func(*arrival) float64) summary {
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // measureScheduler runs a workload with one of the three, with a separate server.
-func (b *bench) measureScheduler(commands map[string]string, who string, w *workload.Workload) (*arrival, error) {
+func (b *bench) measureScheduler(commands map[string]string, scheduler string, w *workload.Workload) (*arrival, error) {
 	s, err := b.serve(commands[berth])
 	if err != nil {
 		return nil, err
@@ -127,14 +127,14 @@ func (b *bench) measureScheduler(commands map[string]string, who string, w *work
 		return nil, err
 	}
 	pid := 0
-	if who == roundRobin {
+	if scheduler == roundRobin {
 		stop, err := bindRoundRobin(b.ctx, s, w)
 		if err != nil {
 			return nil, err
 		}
 		defer stop()
 	} else {
-		p, err := b.schedule(who, s, commands)
+		p, err := b.schedule(scheduler, s, commands)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, err
 		return nil, err
 	}
 	a := &arrival{pods: len(w.Pods) - w.Warm}
-	own, servers := cpuOf(pid), cpuOf(s.Pid())
+	cpuBefore, serverCPUBefore := cpuOf(pid), cpuOf(s.Pid())
 	from := time.Now()
 	if err := b.create(s, w, w.Warm, len(w.Pods)); err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, err
 	if err := b.waitBound(f, a.pods, s); err != nil {
 		return nil, err
 	}
-	a.cpu, a.serverCPU = cpuOf(pid)-own, cpuOf(s.Pid())-servers
+	a.cpu, a.serverCPU = cpuOf(pid)-cpuBefore, cpuOf(s.Pid())-serverCPUBefore
 	if pid > 0 {
 		a.peak, _ = workload.PeakRSS(fmt.Sprint(pid))
 	}

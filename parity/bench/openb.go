@@ -32,15 +32,15 @@ func (b *bench) openB() error {
 	if err != nil {
 		return err
 	}
-	asked, there := int64(0), int64(0)
+	requested, capacity := int64(0), int64(0)
 	for _, t := range w.Pods {
-		asked += gpus(w.Templates[t].Spec.Containers[0].Resources.Requests)
+		requested += gpus(w.Templates[t].Spec.Containers[0].Resources.Requests)
 	}
 	for _, n := range w.Nodes {
-		there += gpus(n.Status.Allocatable)
+		capacity += gpus(n.Status.Allocatable)
 	}
 	fmt.Printf("\nOpenB in process: %d nodes, %d pods in batches of %d, %d GPUs requested of %d; evictions immediate, victims arrive again immediately\n\n",
-		len(w.Nodes), len(w.Pods), w.Batch, asked, there)
+		len(w.Nodes), len(w.Pods), w.Batch, requested, capacity)
 	fmt.Println("| | kube-scheduler | berth |\n|---|---|---|")
 	rows := []struct {
 		name string

@@ -145,7 +145,7 @@ func (c *cluster) budgetStatusIs(ctx context.Context, name string, want policyv1
 }
 
 // createSilentNode creates a node whose agent has stopped, with a pod that tolerates this
-// for 2 s and one that tolerates it for ever.
+// for 2 s and one that tolerates it forever.
 func (c *cluster) createSilentNode(ctx context.Context) error {
 	n := workload.Nodes(1)[0]
 	n.Name, n.Labels[workload.Host] = silentNode, silentNode

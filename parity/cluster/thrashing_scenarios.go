@@ -11,7 +11,7 @@ import (
 type scenario struct {
 	name, policy    string
 	expectMoves     bool // a plan improves the goal
-	expectThrashing bool // compatible mode evicts pods that come back
+	expectThrashing bool // compatible mode evicts pods that return
 	setUp           func(context.Context, *scenarioRun) error
 }
 

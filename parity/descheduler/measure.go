@@ -65,16 +65,16 @@ func (b *bench) prepare() error {
 	if err != nil {
 		return err
 	}
-	own := filepath.Join(b.dir, "berth")
-	build := exec.CommandContext(b.ctx, "go", "build", "-o", own, "./bench/descheduler")
+	program := filepath.Join(b.dir, "berth")
+	build := exec.CommandContext(b.ctx, "go", "build", "-o", program, "./bench/descheduler")
 	build.Dir, build.Env = b.o.berth, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build ./bench/descheduler: %w: %s", err, out)
 	}
 	b.sides = []side{
 		{upstream, []string{self, "-peer"}},
-		{compatible, []string{own, "-min-time", "1s"}},
-		{planned, []string{own, "-min-time", "1s", "-planned"}},
+		{compatible, []string{program, "-min-time", "1s"}},
+		{planned, []string{program, "-min-time", "1s", "-planned"}},
 	}
 	pinned := "not pinned: taskset is not installed"
 	if taskset, err := exec.LookPath("taskset"); err == nil {

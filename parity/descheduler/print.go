@@ -29,25 +29,25 @@ func (f summary) String() string {
 func cpu(r *Result) float64 { return r.CPU }
 
 func (b *bench) print(s workloadShape, w *Workload, results map[string][]*Result) {
-	theirs, ours, plan := results[upstream], results[compatible], results[planned]
+	peer, berth, plan := results[upstream], results[compatible], results[planned]
 	each := func(of func(*Result) float64) string {
-		return fmt.Sprintf("%.3g / %.3g / %.3g", summarize(theirs, of).mid, summarize(ours, of).mid, summarize(plan, of).mid)
+		return fmt.Sprintf("%.3g / %.3g / %.3g", summarize(peer, of).mid, summarize(berth, of).mid, summarize(plan, of).mid)
 	}
 	target := "-"
 	if s.least > 0 {
 		target = fmt.Sprintf("%.3g", s.least)
 	}
 	fmt.Printf("| %s | %d | %d | %v | %v | **%.3g** | %s | %v | **%.3g** | %d / %d / %d (%d) | %s | %s |\n", s.name, len(w.Nodes), len(w.Placed),
-		summarize(theirs, cpu), summarize(ours, cpu), summarize(theirs, cpu).mid/summarize(ours, cpu).mid, target, summarize(plan, cpu), summarize(theirs, cpu).mid/summarize(plan, cpu).mid,
-		theirs[0].Evicted, ours[0].Evicted, plan[0].Evicted, plan[0].Refused,
+		summarize(peer, cpu), summarize(berth, cpu), summarize(peer, cpu).mid/summarize(berth, cpu).mid, target, summarize(plan, cpu), summarize(peer, cpu).mid/summarize(plan, cpu).mid,
+		peer[0].Evicted, berth[0].Evicted, plan[0].Evicted, plan[0].Refused,
 		each(func(r *Result) float64 { return r.Allocs }), each(func(r *Result) float64 { return r.PeakRSS / (1 << 20) }))
-	if len(ours[0].By) < 2 {
+	if len(berth[0].By) < 2 {
 		return
 	}
 	fmt.Printf("\nby strategy, descheduler / compatible / planned: ")
 	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(ours[0].By)) {
-		parts = append(parts, fmt.Sprintf("%s %d / %d / %d", name, theirs[0].By[name], ours[0].By[name], plan[0].By[name]))
+	for _, name := range slices.Sorted(maps.Keys(berth[0].By)) {
+		parts = append(parts, fmt.Sprintf("%s %d / %d / %d", name, peer[0].By[name], berth[0].By[name], plan[0].By[name]))
 	}
 	fmt.Println(strings.Join(parts, "; "))
 }

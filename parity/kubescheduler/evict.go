@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// evict deletes a pod at once. It may come back with another name.
+// evict deletes a pod at once. Its owner may create another one.
 func (s *store) evict(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

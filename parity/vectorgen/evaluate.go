@@ -163,16 +163,16 @@ func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, narrowed *fwk.Pre
 		e.PreFilterNodes = narrowed.NodeNames.UnsortedList()
 		slices.Sort(e.PreFilterNodes)
 	}
-	own := a.pod.Status.NominatedNodeName
-	at := slices.IndexFunc(nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == own })
-	if own != "" && at >= 0 && a.fw.RunFilterPluginsWithNominatedPods(a.ctx, a.state, a.pod, nodes[at]).IsSuccess() {
+	nominatedNode := a.pod.Status.NominatedNodeName
+	at := slices.IndexFunc(nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == nominatedNode })
+	if nominatedNode != "" && at >= 0 && a.fw.RunFilterPluginsWithNominatedPods(a.ctx, a.state, a.pod, nodes[at]).IsSuccess() {
 		e.NominatedFirst = true
-		e.Nodes = []nodeResult{{Name: own, Feasible: true}}
+		e.Nodes = []nodeResult{{Name: nominatedNode, Feasible: true}}
 		return nodes[at : at+1], nil
 	}
 	for _, n := range nodes {
 		node := nodeResult{Name: n.Node().Name}
-		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(node.Name) && node.Name != own {
+		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(node.Name) && node.Name != nominatedNode {
 			node.Plugin, node.Code = "PreFilterResult", fwk.UnschedulableAndUnresolvable.String()
 		} else if s := a.fw.RunFilterPluginsWithNominatedPods(a.ctx, a.state, a.pod, n); s.IsSuccess() {
 			node.Feasible = true

@@ -79,8 +79,8 @@ func generate(n int, seed uint64, only, dir string) error {
 			return err
 		}
 		fmt.Printf("%s: %d cases, outcomes %v\n", family, len(vectors), outcomes(vectors))
-		for why, n := range dropped {
-			fmt.Printf("%s: %d dropped: %s\n", family, n, why)
+		for reason, n := range dropped {
+			fmt.Printf("%s: %d dropped: %s\n", family, n, reason)
 		}
 	}
 	return nil

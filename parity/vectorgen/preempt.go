@@ -85,7 +85,7 @@ func (a *attempt) dryRun(out *preemptionResult, pl *defaultpreemption.DefaultPre
 	if pdbs, err = a.fw.SharedInformerFactory().Policy().V1().PodDisruptionBudgets().Lister().List(labels.Everything()); err != nil {
 		return nil, err
 	}
-	candidates, why, err := pl.Evaluator.DryRunPreemption(a.ctx, a.state, a.pod, nodes, pdbs, 0, int32(len(nodes)))
+	candidates, reason, err := pl.Evaluator.DryRunPreemption(a.ctx, a.state, a.pod, nodes, pdbs, 0, int32(len(nodes)))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (a *attempt) dryRun(out *preemptionResult, pl *defaultpreemption.DefaultPre
 	}
 	for _, n := range nodes {
 		if name := n.Node().Name; !is[name] {
-			r := newRefusal(why.Get(name))
+			r := newRefusal(reason.Get(name))
 			out.Nodes = append(out.Nodes, nodeResult{Name: name, Plugin: r.Plugin, Code: r.Code, Reasons: r.Reasons})
 		}
 	}

@@ -37,9 +37,9 @@ func (r *nodeAdmission) addPod(p *agentPod) {
 func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
 	r.state.UpsertNode(r.w.Converter().Node(n))
 	id, _ := r.state.NodeID(n.Name)
-	for _, there := range slices.Clone(r.state.Node(id).Pods) {
-		if run := r.a.pods[types.UID(there.UID)]; run == nil || run.life.Stopped() {
-			r.state.RemovePod(there.UID)
+	for _, admitted := range slices.Clone(r.state.Node(id).Pods) {
+		if run := r.a.pods[types.UID(admitted.UID)]; run == nil || run.life.Stopped() {
+			r.state.RemovePod(admitted.UID)
 		}
 	}
 	pod := r.w.Converter().Pod(p)

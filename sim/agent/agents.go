@@ -76,11 +76,11 @@ func (a *Agents) Replace(k store.Kind, list []store.Object) {
 		}
 		return
 	}
-	there := map[types.UID]bool{}
+	listed := map[types.UID]bool{}
 	var pods []*corev1.Pod
 	for _, o := range list {
 		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName != "" {
-			there[p.UID] = true
+			listed[p.UID] = true
 			pods = append(pods, p)
 		}
 	}
@@ -89,7 +89,7 @@ func (a *Agents) Replace(k store.Kind, list []store.Object) {
 		a.observePod(p, false)
 	}
 	for _, uid := range slices.Sorted(maps.Keys(a.pods)) {
-		if p := a.pods[uid]; !there[uid] {
+		if p := a.pods[uid]; !listed[uid] {
 			a.observePod(p.object, true)
 		}
 	}

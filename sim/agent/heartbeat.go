@@ -32,8 +32,8 @@ const statusInterval = 10 * time.Second
 // LeaseRenewed returns when the Lease of a node was last renewed.
 func (h *heartbeats) LeaseRenewed(node string) time.Time {
 	at := h.w.Now()
-	if died, dead := h.silentSince[node]; dead {
-		at = died
+	if since, silent := h.silentSince[node]; silent {
+		at = since
 	}
 	return at.Truncate(leaseRenewInterval)
 }

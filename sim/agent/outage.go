@@ -14,7 +14,7 @@ import (
 func (a *Agents) StopAgent(node string) {
 	a.stopped[node] = true
 	a.nodePressures.removeNode(node)
-	if _, dead := a.silentSince[node]; !dead {
+	if _, silent := a.silentSince[node]; !silent {
 		a.silentSince[node] = a.w.Now()
 	}
 	a.w.Notify(Silent{node})
@@ -66,10 +66,10 @@ func (a *Agents) Reconnect(node string) {
 
 // relist makes a node's agent observe all of its current pods.
 func (a *Agents) relist(node string) {
-	there := map[types.UID]bool{}
+	listed := map[types.UID]bool{}
 	for _, o := range slices.Clone(a.w.API().List(store.Pods)) {
 		if p, ok := o.(*corev1.Pod); ok && p.Spec.NodeName == node {
-			there[p.UID] = true
+			listed[p.UID] = true
 			a.observePod(p, false)
 		}
 	}
@@ -77,7 +77,7 @@ func (a *Agents) relist(node string) {
 		p := a.pods[uid]
 		switch {
 		case p.object.Spec.NodeName != node:
-		case !there[uid]:
+		case !listed[uid]:
 			a.w.Log("agent", "stopped", store.KeyOf(p.object), store.KeyOf(p.object)+" is stopped on "+node+": it no longer exists in the API")
 			a.observePod(p.object, true)
 		case p.dirty && !p.writing:

@@ -87,9 +87,9 @@ func (a *Agents) step(p *agentPod, events ...podlifecycle.Event) {
 		effects, wake = p.life.Step(a.w.Now(), started...)
 	}
 	p.wakeSeq++
-	if alarm := p.wakeSeq; !wake.IsZero() {
+	if seq := p.wakeSeq; !wake.IsZero() {
 		a.w.AtTime(wake, func() {
-			if p.wakeSeq == alarm && a.pods[p.object.UID] == p {
+			if p.wakeSeq == seq && a.pods[p.object.UID] == p {
 				a.step(p)
 			}
 		})

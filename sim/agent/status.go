@@ -36,16 +36,16 @@ func statusOf(w *sim.World, p *agentPod) (corev1.PodStatus, bool) {
 		}
 	}
 	i := slices.IndexFunc(was.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
-	news := out.Phase != was.Phase || was.StartTime == nil || i < 0 || was.Conditions[i].Status != ready.Status ||
+	changed := out.Phase != was.Phase || was.StartTime == nil || i < 0 || was.Conditions[i].Status != ready.Status ||
 		!slices.EqualFunc(out.InitContainerStatuses, was.InitContainerStatuses, sameContainerState) ||
 		!slices.EqualFunc(out.ContainerStatuses, was.ContainerStatuses, sameContainerState)
-	return out, news
+	return out, changed
 }
 
 // mergeConditions returns was with ours applied.
-func mergeConditions(was, ours []corev1.PodCondition) []corev1.PodCondition {
+func mergeConditions(was, reported []corev1.PodCondition) []corev1.PodCondition {
 	out := slices.Clone(was)
-	for _, c := range ours {
+	for _, c := range reported {
 		i := slices.IndexFunc(out, func(o corev1.PodCondition) bool { return o.Type == c.Type })
 		if i < 0 {
 			out = append(out, c)

@@ -17,17 +17,17 @@ func (a *Agents) writeStatus(p *agentPod) {
 	if p.writing {
 		return
 	}
-	status, news := statusOf(a.w, p)
-	if !news && !p.gone {
+	status, changed := statusOf(a.w, p)
+	if !changed && !p.gone {
 		p.dirty = false
 		return
 	}
 	p.writing, p.dirty = true, false
-	a.w.After(a.w.Latency(), func() { a.commitStatus(p, status, news) })
+	a.w.After(a.w.Latency(), func() { a.commitStatus(p, status, changed) })
 }
 
 // commitStatus performs the write unless the agent was killed in the meantime.
-func (a *Agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
+func (a *Agents) commitStatus(p *agentPod, status corev1.PodStatus, changed bool) {
 	p.writing = false
 	if a.pods[p.object.UID] != p {
 		return
@@ -45,7 +45,7 @@ func (a *Agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
 		})
 		return
 	}
-	if news {
+	if changed {
 		err := a.w.API().UpdatePod(key, pre, func(o *corev1.Pod) error {
 			keep := o.Status
 			o.Status = status

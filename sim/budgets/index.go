@@ -37,9 +37,9 @@ func (c *indexedBudget) selects(p *corev1.Pod) bool {
 
 // setBudget sets a budget; nil deletes it.
 func (v *Index) setBudget(key string, b *policyv1.PodDisruptionBudget) {
-	i, there := slices.BinarySearch(v.names, key)
+	i, found := slices.BinarySearch(v.names, key)
 	if b == nil {
-		if there {
+		if found {
 			v.names = slices.Delete(v.names, i, i+1)
 		}
 		delete(v.budgets, key)
@@ -59,7 +59,7 @@ func (v *Index) setBudget(key string, b *policyv1.PodDisruptionBudget) {
 		}
 	}
 	v.budgets[key] = c
-	if !there {
+	if !found {
 		v.names = slices.Insert(v.names, i, key)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Ledger is the budgets of the store and the debits in their status. Create it with NewLedger.
+// Ledger holds the stored budgets and the debits in their status. Create it with NewLedger.
 type Ledger struct {
 	*Index   // of the stored objects
 	w        *sim.World
@@ -36,9 +36,9 @@ func (l *Ledger) Affected() []string { return l.affected }
 
 // Debit is a debit of one budget.
 type Debit struct {
-	Budget *model.Budget
-	Names  []string // pods with a new entry
-	Paid   int32    // disruptions taken, for the first names
+	Budget  *model.Budget
+	Names   []string // pods with a new entry
+	Debited int32    // disruptions debited, for the first names
 }
 
 // Debited is the notice that an actor is about to debit a budget.
@@ -82,7 +82,7 @@ func (l *Ledger) Refund(list []Debit) {
 			entries := maps.Clone(b.Status.DisruptedPods)
 			given := int32(0)
 			for i, name := range d.Names {
-				if _, there := entries[name]; there && int32(i) < d.Paid {
+				if _, exists := entries[name]; exists && int32(i) < d.Debited {
 					given++
 				}
 				delete(entries, name)
@@ -100,7 +100,7 @@ func (l *Ledger) Overrule(p *corev1.Pod) (out []enginedisplacement.Entry, err er
 	for _, key := range l.BudgetsOf(p) {
 		err := l.w.API().Update(store.PodDisruptionBudgets, key, store.Precondition{}, func(o store.Object) error {
 			b, ok := o.(*policyv1.PodDisruptionBudget)
-			if _, there := b.Status.DisruptedPods[p.Name]; !ok || there {
+			if _, exists := b.Status.DisruptedPods[p.Name]; !ok || exists {
 				return store.ErrUnchanged
 			}
 			entry := enginedisplacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed, Overruled: b.Status.DisruptionsAllowed <= 0}

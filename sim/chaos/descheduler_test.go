@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/sim/cluster"
 )
 
-// restless returns a policy that always proposes evictions.
-func restless(t *testing.T) config.Descheduler {
+// alwaysEvicting returns a policy that always proposes evictions.
+func alwaysEvicting(t *testing.T) config.Descheduler {
 	t.Helper()
 	docs, err := config.Documents([]string{"testdata/restless.yaml"})
 	if err != nil {
@@ -30,10 +30,10 @@ func restless(t *testing.T) config.Descheduler {
 }
 
 // withDescheduler adds a descheduler.
-func withDescheduler(t *testing.T, compatible, unheld bool) cluster.Options {
+func withDescheduler(t *testing.T, compatible, withoutHolds bool) cluster.Options {
 	o := options(t)
-	o.Descheduler = &descheduler.Options{Policy: restless(t).Policy, Compatible: compatible, WithoutHolds: unheld, InitialDelay: warmup, Interval: 10 * time.Second}
-	o.IgnoreHolds = unheld
+	o.Descheduler = &descheduler.Options{Policy: alwaysEvicting(t).Policy, Compatible: compatible, WithoutHolds: withoutHolds, InitialDelay: warmup, Interval: 10 * time.Second}
+	o.IgnoreHolds = withoutHolds
 	return o
 }
 
@@ -45,23 +45,23 @@ func TestDeschedulerRespectsBudgetsSoak(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") != "" {
 		pods, during, seeds = 1000, 10*time.Minute, 10
 	}
-	for _, way := range []struct {
-		name               string
-		compatible, unheld bool
-	}{{"planned, held", false, false}, {"planned, not held", false, true}, {"compatible", true, false}} {
+	for _, mode := range []struct {
+		name                     string
+		compatible, withoutHolds bool
+	}{{"planned, with Holds", false, false}, {"planned, without Holds", false, true}, {"compatible", true, false}} {
 		for seed := int64(1); seed <= seeds; seed++ {
-			s := Experiment{Seed: seed, Pods: pods, Duration: during, HalfWithoutBudgets: true, Options: withDescheduler(t, way.compatible, way.unheld)}
+			s := Experiment{Seed: seed, Pods: pods, Duration: during, HalfWithoutBudgets: true, Options: withDescheduler(t, mode.compatible, mode.withoutHolds)}
 			w, err := s.Run()
 			if err != nil {
 				t.Fatal(err)
 			}
 			c := w.Counts()
-			fmt.Printf("soak: %s, seed %d: the descheduler moved %d of %d displaced pods, %d were refused by budgets\n", way.name, seed, c.Descheduled, c.Displacements(), c.Refused)
+			fmt.Printf("soak: %s, seed %d: the descheduler moved %d of %d displaced pods, %d were refused by budgets\n", mode.name, seed, c.Descheduled, c.Displacements(), c.Refused)
 			if err := w.Violation(); err != nil {
-				t.Errorf("%s, seed %d: %v", way.name, seed, err)
+				t.Errorf("%s, seed %d: %v", mode.name, seed, err)
 			}
 			if c.Descheduled == 0 {
-				t.Errorf("%s, seed %d: the descheduler moved nothing", way.name, seed)
+				t.Errorf("%s, seed %d: the descheduler moved nothing", mode.name, seed)
 			}
 		}
 	}

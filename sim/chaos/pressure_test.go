@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// ways are those of kubernetes#94245: what keeps an owner's pods on a node that rejects them, and
-// the number of pods that upstream's backoff allows in a given time.
-var ways = map[string]struct {
+// pinnedOwners are the cases of kubernetes#94245: owners whose pods can run only on a node that
+// rejects them, and the number of pods that upstream's backoff allows in a given time.
+var pinnedOwners = map[string]struct {
 	owner    string
 	upstream func(t time.Duration) float64
 }{
@@ -31,9 +31,9 @@ const roundTrip = time.Second
 func perRoundTrip(t time.Duration) float64 { return t.Seconds() / roundTrip.Seconds() }
 
 func doublingTo15Minutes(t time.Duration) (n float64) {
-	for pause, at := time.Second, time.Duration(0); at <= t; n++ {
-		at += pause
-		pause = min(2*pause, 15*time.Minute)
+	for sleep, at := time.Second, time.Duration(0); at <= t; n++ {
+		at += sleep
+		sleep = min(2*sleep, 15*time.Minute)
 	}
 	return n
 }
@@ -42,11 +42,11 @@ func doublingTo15Minutes(t time.Duration) (n float64) {
 // few pods in the first hour, and at most one in ten minutes afterwards.
 func TestRejectedPodsGrowLogarithmically(t *testing.T) {
 	const cluster = "node n1 cpu=4 labels=disk=big\nnode n2 cpu=4\n%s\n%s\nat 1m condition n1 DiskPressure=True\nat 1m delete pod web-1\n"
-	for name, way := range ways {
+	for name, tc := range pinnedOwners {
 		t.Run(name, func(t *testing.T) {
-			made := pods(t, fmt.Sprintf(cluster, "", way.owner))
-			naive := pods(t, fmt.Sprintf(cluster, "option noholds nopause latency=150ms lag=250ms", way.owner)+"at 3m condition n1 DiskPressure=False\n")
-			fmt.Printf("#94245 by %s: %d pods in an hour; upstream's backoff allows %.0f; without any: %d in 2 minutes\n", name, made[time.Hour], way.upstream(time.Hour), naive[2*time.Minute])
+			made := pods(t, fmt.Sprintf(cluster, "", tc.owner))
+			naive := pods(t, fmt.Sprintf(cluster, "option noholds nopause latency=150ms lag=250ms", tc.owner)+"at 3m condition n1 DiskPressure=False\n")
+			fmt.Printf("#94245 by %s: %d pods in an hour; upstream's backoff allows %.0f; without any: %d in 2 minutes\n", name, made[time.Hour], tc.upstream(time.Hour), naive[2*time.Minute])
 			for at, n := range made {
 				// 10 s, 20 s, ...: n pods take (2^n - 1) * 10 s, until the backoff is 10 min.
 				doubled := math.Log2(min(at, 10*time.Minute).Seconds()/10+1) + 1

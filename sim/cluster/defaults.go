@@ -25,8 +25,8 @@ func Defaults() (Options, error) {
 	if err != nil {
 		return Options{}, err
 	}
-	kubelet, own := config.DefaultKubelet(), config.Default()
-	kubelet.Pressure.Options = own.Pressure.Options()
+	kubelet, berthConfig := config.DefaultKubelet(), config.Default()
+	kubelet.Pressure.Options = berthConfig.Pressure.Options()
 	return Options{
 		Options:  sim.Options{Latency: time.Millisecond, Lag: 2 * time.Millisecond},
 		Pressure: kubelet.Pressure,

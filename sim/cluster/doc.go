@@ -8,7 +8,7 @@
 //	sim/controllers         controllers; workload and descheduler are subpackages
 //	sim/displacement        eviction API and displacements; sim/budgets has the budget debits
 //	sim/fakeowners          owners that exist only by name
-//	sim/invariants          what must hold, checked after every commit and scheduler step
+//	sim/invariants          checks after every commit and scheduler step
 //
 // Programs around it: sim/script (text scenarios), sim/random (generates and shrinks scenarios),
 // sim/replay (records and replays the scheduler's inputs), sim/chaos (all displacements at once),

@@ -140,8 +140,8 @@ func (r *Records) writeRecord(uid string, done func(time.Duration, error)) {
 // IsWatching reports whether the controller observes changes of pods.
 func (r *Records) IsWatching() bool { return r.IsSynced() && r.Reflector().Watches(store.Pods) }
 
-// KnowsDisplaced reports whether the controller has observed that a pod is displaced.
-func (r *Records) KnowsDisplaced(key string, uid types.UID) bool {
+// HasObservedDisplacement reports whether the controller has observed that a pod is displaced.
+func (r *Records) HasObservedDisplacement(key string, uid types.UID) bool {
 	if r.pendingRecords[string(uid)] != nil {
 		return true
 	}

@@ -98,7 +98,7 @@ func newAvoidHold(p ownerNode, a enginedisplacement.Avoidance, o *journal.Owner)
 func (r *Records) upsertHold(want *v1alpha1.Hold) error {
 	key := store.KeyOf(want)
 	r.w.Log("records", "hold", key, "pods of "+want.Spec.Owner.Name+" avoid "+want.Spec.Node+" for "+want.Spec.Until.Sub(r.w.Now()).Round(time.Second).String())
-	if _, there := r.w.API().Get(store.Holds, key); !there {
+	if _, exists := r.w.API().Get(store.Holds, key); !exists {
 		return r.w.API().Create(want)
 	}
 	return r.w.API().Update(store.Holds, key, store.Precondition{}, func(o store.Object) error {

@@ -38,8 +38,8 @@ func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
 	same := a.DisruptionsAllowed == b.DisruptionsAllowed && a.CurrentHealthy == b.CurrentHealthy && a.DesiredHealthy == b.DesiredHealthy &&
 		a.ExpectedPods == b.ExpectedPods && a.ObservedGeneration == b.ObservedGeneration && len(a.DisruptedPods) == len(b.DisruptedPods)
 	for name := range b.DisruptedPods {
-		_, there := a.DisruptedPods[name]
-		same = same && there
+		_, exists := a.DisruptedPods[name]
+		same = same && exists
 	}
 	return same && len(a.Conditions) == 1 && a.Conditions[0].Reason == b.Conditions[0].Reason && a.Conditions[0].Message == b.Conditions[0].Message
 }

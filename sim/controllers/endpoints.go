@@ -91,13 +91,13 @@ func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
 		done(0, nil)
 		return
 	}
-	var mine []*discoveryv1.EndpointSlice
+	var slices []*discoveryv1.EndpointSlice
 	for _, k := range e.Keys(store.EndpointSlices) {
 		if o, ok := e.Cached(store.EndpointSlices)[k].(*discoveryv1.EndpointSlice); ok && e.affects(key, store.EndpointSlices, o) {
-			mine = append(mine, o)
+			slices = append(slices, o)
 		}
 	}
-	if e.tracker.StaleSlices(s, mine) {
+	if e.tracker.StaleSlices(s, slices) {
 		done(20*time.Millisecond, nil)
 		return
 	}
@@ -108,13 +108,13 @@ func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
 		}
 	}
 	e.Request("slices", key, func() error {
-		err := e.reconciler.Reconcile(klog.Logger{}, s, pods, mine, e.w.Now())
+		err := e.reconciler.Reconcile(klog.Logger{}, s, pods, slices, e.w.Now())
 		e.logCounts(s)
 		return err
 	}, func(err error) { done(0, err) })
 }
 
-// withPodIP returns p with an address, as simulated agents report none.
+// withPodIP returns p with an address, because simulated agents report none.
 func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
 	q := *p
 	q.Status.PodIP = fmt.Sprintf("10.0.%d.%d", i/250, 1+i%250)

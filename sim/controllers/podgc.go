@@ -86,7 +86,7 @@ func (g *podGC) collect() {
 	}
 	for _, r := range g.machine.Collect(g.w.Now(), pods, nodes) {
 		p := g.Pod(store.Key(r.Pod.Namespace, r.Pod.Name))
-		if _, there := g.w.API().Get(store.Nodes, r.Pod.Node); p != nil && !(r.Reason == podgc.Orphan && there) {
+		if _, exists := g.w.API().Get(store.Nodes, r.Pod.Node); p != nil && !(r.Reason == podgc.Orphan && exists) {
 			g.deletePod(&r, p)
 		}
 	}

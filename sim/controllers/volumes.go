@@ -92,9 +92,9 @@ func (v *volumes) bind(claim, uid, volume string) {
 
 // provision creates a volume on the selected node if the claim still needs one.
 func (v *volumes) provision(claim, node string) {
-	o, there := v.w.API().Get(store.PersistentVolumeClaims, claim)
+	o, exists := v.w.API().Get(store.PersistentVolumeClaims, claim)
 	c, ok := o.(*corev1.PersistentVolumeClaim)
-	if !there || !ok || c.Spec.VolumeName != "" || c.Annotations[scheduler.SelectedNodeAnnotation] != node || c.Spec.StorageClassName == nil {
+	if !exists || !ok || c.Spec.VolumeName != "" || c.Annotations[scheduler.SelectedNodeAnnotation] != node || c.Spec.StorageClassName == nil {
 		return
 	}
 	sc, _ := v.w.API().Get(store.StorageClasses, *c.Spec.StorageClassName)

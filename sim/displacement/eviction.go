@@ -121,8 +121,8 @@ func distinct(pods []*model.Pod) []*model.Pod {
 }
 
 // debit debits the ith budget of the verdict if it has not changed; otherwise it refunds the
-// debits of this attempt, those after before.
-func (r *eviction) debit(v budget.Verdict, i, before int) {
+// debits of this attempt. earlier is the number of debits of earlier attempts.
+func (r *eviction) debit(v budget.Verdict, i, earlier int) {
 	w := r.w
 	if i == len(v.Debits) {
 		r.setDisruptionTarget(v.RequireUnchanged)
@@ -143,21 +143,21 @@ func (r *eviction) debit(v budget.Verdict, i, before int) {
 	})
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		r.refund(before)
+		r.refund(earlier)
 		r.retry()
 	case err != nil:
-		r.refund(before)
+		r.refund(earlier)
 		r.fail(err)
 	default:
-		r.taken = append(r.taken, budgets.Debit{Budget: m, Names: []string{r.pod.Name}, Paid: 1})
-		r.then(func() { r.debit(v, i+1, before) })
+		r.taken = append(r.taken, budgets.Debit{Budget: m, Names: []string{r.pod.Name}, Debited: 1})
+		r.then(func() { r.debit(v, i+1, earlier) })
 	}
 }
 
-// refund refunds all but the first debits.
-func (r *eviction) refund(but int) {
-	r.ledger.Refund(r.taken[but:])
-	r.taken, r.entries = r.taken[:but], r.entries[:but]
+// refund refunds all debits except the first ones.
+func (r *eviction) refund(kept int) {
+	r.ledger.Refund(r.taken[kept:])
+	r.taken, r.entries = r.taken[:kept], r.entries[:kept]
 }
 
 // retry decides again after a change.

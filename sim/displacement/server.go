@@ -68,16 +68,16 @@ const InjectedFailure = "injected failure"
 // Refused is the notice that budgets refused an eviction.
 type Refused struct{}
 
-// Evict sends an eviction request and passes the response to heard unless a fault loses it.
-func (s *Server) Evict(e EvictionRequest, heard func(EvictionResponse)) {
+// Evict sends an eviction request and passes the response to onResponse unless a fault loses it.
+func (s *Server) Evict(e EvictionRequest, onResponse func(EvictionResponse)) {
 	w := s.w
-	r := &eviction{Server: s, request: e, stepsLeft: -1, onResponse: heard}
+	r := &eviction{Server: s, request: e, stepsLeft: -1, onResponse: onResponse}
 	fault, after := w.Faults().OfRequest("evict", e.Pod)
 	w.LogFault(fault, "evict", cmp.Or(e.By, "a client"), e.Pod)
-	lost := func() { w.After(10*time.Second, func() { heard(EvictionResponse{}) }) }
+	lost := func() { w.After(10*time.Second, func() { onResponse(EvictionResponse{}) }) }
 	switch fault {
 	case sim.Refuse, sim.Conflict:
-		w.After(2*w.Latency(), func() { heard(EvictionResponse{Code: http.StatusInternalServerError, Message: InjectedFailure}) })
+		w.After(2*w.Latency(), func() { onResponse(EvictionResponse{Code: http.StatusInternalServerError, Message: InjectedFailure}) })
 		return
 	case sim.RequestLost:
 		lost()

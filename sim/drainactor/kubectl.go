@@ -42,7 +42,7 @@ func Kubectl(w *cluster.Cluster, node, by string) {
 
 // evictUntilGone requests an eviction until the pod is gone and then calls done.
 func evictUntilGone(w *cluster.Cluster, e displacement.EvictionRequest, done func()) {
-	ask := func() { evictUntilGone(w, e, done) }
+	evict := func() { evictUntilGone(w, e, done) }
 	w.Displacement.Evict(e, func(a displacement.EvictionResponse) {
 		p := w.API().Pod(e.Pod)
 		switch {
@@ -50,9 +50,9 @@ func evictUntilGone(w *cluster.Cluster, e displacement.EvictionRequest, done fun
 			done()
 		case a.Code == http.StatusTooManyRequests:
 			w.Log("drain", "refused", e.Pod, fmt.Sprintf("the eviction of %s is refused: %s", e.Pod, a))
-			w.After(drainRetryInterval, ask)
+			w.After(drainRetryInterval, evict)
 		case a.Code == 0 || a.Code == http.StatusGatewayTimeout || a.Code == http.StatusInternalServerError && a.Message == displacement.InjectedFailure:
-			w.After(drainRetryInterval, ask)
+			w.After(drainRetryInterval, evict)
 		case a.Code >= http.StatusBadRequest:
 			w.Log("drain", "failed", e.Pod, fmt.Sprintf("the drain gives up on %s: %s", e.Pod, a))
 		default: // granted

@@ -17,7 +17,7 @@ import (
 // another client changed them.
 func (d *Drainer) scale(p *model.Pod, by int32) {
 	k, key := d.scaleTarget(p)
-	err := fmt.Errorf("%s %s is not there", p.Owner.Kind, p.Owner.Name)
+	err := fmt.Errorf("%s %s does not exist", p.Owner.Kind, p.Owner.Name)
 	if k != "" {
 		err = d.w.API().Update(k, key, store.Precondition{}, func(o store.Object) error {
 			n := replicasField(o)

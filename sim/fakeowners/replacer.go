@@ -68,15 +68,15 @@ func (o *Replacer) Change(c store.Change) {
 
 // Replace implements sim.Actor.
 func (o *Replacer) Replace(_ store.Kind, list []store.Object) {
-	there := map[string]bool{}
+	listed := map[string]bool{}
 	for _, obj := range list {
 		if p, ok := obj.(*corev1.Pod); ok && p.Annotations[ReplaceAnnotation] != "" {
-			there[store.KeyOf(p)] = true
+			listed[store.KeyOf(p)] = true
 			o.observePod(p, false)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.lastSeen)) {
-		if !there[key] {
+		if !listed[key] {
 			o.observePod(o.lastSeen[key], true)
 		}
 	}

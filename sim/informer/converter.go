@@ -24,13 +24,13 @@ type Input struct {
 // Converter converts watch events to scheduler events as package informers does: it converts
 // objects, omits finished pods and adds deletions after a list.
 type Converter struct {
-	intake    *conversion.Converter
+	converter *conversion.Converter
 	knownUIDs map[store.Kind]map[string]string // by key
 }
 
 // NewConverter returns a Converter that has observed nothing.
 func NewConverter() *Converter {
-	return &Converter{intake: conversion.New(), knownUIDs: map[store.Kind]map[string]string{}}
+	return &Converter{converter: conversion.New(), knownUIDs: map[store.Kind]map[string]string{}}
 }
 
 // OnChange appends the events of a change.
@@ -43,17 +43,17 @@ func (v *Converter) OnChange(in []Input, c store.Change) []Input {
 
 // OnReplace appends the events of a list.
 func (v *Converter) OnReplace(in []Input, k store.Kind, list []store.Object) []Input {
-	there := make(map[string]bool, len(list))
+	listed := make(map[string]bool, len(list))
 	for _, o := range list {
 		if !store.Finished(o) {
 			in = v.upsert(in, k, o)
-			there[store.KeyOf(o)] = true
+			listed[store.KeyOf(o)] = true
 		}
 		in = v.addNodeEviction(in, o)
 	}
 	var gone []string
 	for key := range v.knownUIDs[k] {
-		if !there[key] {
+		if !listed[key] {
 			gone = append(gone, key)
 		}
 	}
@@ -96,16 +96,16 @@ func (v *Converter) remove(in []Input, k store.Kind, key string) []Input {
 }
 
 // Pod converts a pod.
-func (v *Converter) Pod(p *corev1.Pod) *model.Pod { return v.intake.Pod(p) }
+func (v *Converter) Pod(p *corev1.Pod) *model.Pod { return v.converter.Pod(p) }
 
 // Compile converts an object, or returns nil if scheduling does not read it. Of a finished pod
 // it returns the eviction by its node, if any.
 func (v *Converter) Compile(o store.Object) any {
 	if p, ok := o.(*corev1.Pod); ok && store.Finished(p) {
-		if e := v.intake.Eviction(p); e != nil {
+		if e := v.converter.Eviction(p); e != nil {
 			return e
 		}
 		return nil
 	}
-	return v.intake.Convert(o)
+	return v.converter.Convert(o)
 }

@@ -20,8 +20,7 @@ type budgetHistory struct {
 	refunded map[string]time.Time // when an entry was refunded, by pod
 }
 
-// staleness returns how long a change may be unknown to an actor that displaces pods from a
-// cache.
+// staleness returns how long an actor that decides by its cache may not have observed a change.
 func (a *Checker) staleness() time.Duration {
 	return 30*time.Second + 4*(a.w.Options().Lag+a.w.Options().Faults.MaxDelay+a.w.Latency()) + a.w.WatchLag("scheduler") + a.w.WatchLag("disruption")
 }
@@ -157,8 +156,8 @@ func (a *Checker) checkBudgetEntries(victim *corev1.Pod, by string) {
 		if !ok || l == nil || a.w.Now().Sub(a.labelsChanged[victim.UID]) < a.staleness() || a.w.Now().Sub(l.lastRise) < a.staleness() {
 			continue
 		}
-		took, ever := l.refunded[victim.Name] // an actor may still rely on the refunded entry
-		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(ever && a.w.Now().Sub(took) < a.staleness()) {
+		refundedAt, refunded := l.refunded[victim.Name] // an actor may still rely on the refunded entry
+		if _, entered := b.Status.DisruptedPods[victim.Name]; !entered && !(refunded && a.w.Now().Sub(refundedAt) < a.staleness()) {
 			a.w.Fail("BudgetEntries", fmt.Sprintf("pod %s is displaced by %s, and budget %s has no entry for it", store.KeyOf(victim), by, key))
 		}
 	}

@@ -78,7 +78,7 @@ func (a *Checker) observe(notice any) {
 	switch n := notice.(type) {
 	case sim.WatchLost:
 		if n.Actor == a.recorder.Name() && n.Kind == store.Pods {
-			a.forgiveAfterLostWatch()
+			a.acceptAfterLostWatch()
 		}
 	case budgets.Debited:
 		a.checkDebit(n)
@@ -96,7 +96,7 @@ func (a *Checker) observe(notice any) {
 		a.checkPreemption(n)
 	case sim.Killed:
 		if n.Actor == a.recorder.Name() {
-			a.forgiveDeletedPods()
+			a.acceptForDeletedPods()
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (a *Checker) checkCommit(c store.Change) {
 	case c.Kind == store.Pods && c.Old == nil:
 		a.labelsChanged[c.New.GetUID()] = a.w.Now()
 	case c.Kind == store.Pods && c.New == nil:
-		a.forgiveIfNotObserved(c.Old.GetUID())
+		a.acceptIfNotObserved(c.Old.GetUID())
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		if p, ok := c.New.(*corev1.Pod); ok && old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
@@ -142,7 +142,7 @@ func (a *Checker) checkBind(n scheduler.BindSent) {
 	p := a.w.API().Pod(n.Pod.Key())
 	gone := p == nil || string(p.UID) != n.Pod.UID // no bind can succeed any longer
 	for _, other := range a.scheduler.OpenBinds(n.Pod.UID) {
-		if _, there := a.w.API().Get(store.Nodes, other); other != n.Node && there && !gone {
+		if _, exists := a.w.API().Get(store.Nodes, other); other != n.Node && exists && !gone {
 			a.w.Fail("BoundOnce", fmt.Sprintf("pod %s is being bound to %s while a bind to %s may still succeed", n.Pod.Key(), n.Node, other))
 		}
 	}

@@ -37,11 +37,11 @@ var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
 		w.Scheduler.Send(scheduling.Bind{ID: 1000, Pod: knownToScheduler(w, "default/waits"), Node: "n1"})
 	},
 	"BudgetRespected": func(t *testing.T, w *cluster.Cluster) {
-		guarded(t, w)
+		addWrongBudget(t, w)
 		preemptFor(w, "default/waits", "default/web", true)
 	},
 	"BudgetEntries": func(t *testing.T, w *cluster.Cluster) {
-		guarded(t, w)
+		addWrongBudget(t, w)
 		preemptFor(w, "default/waits", "default/web", false)
 	},
 	"DisplacedOnce": func(_ *testing.T, w *cluster.Cluster) {
@@ -99,14 +99,14 @@ var faulty = map[string]func(t *testing.T, w *cluster.Cluster){
 // TestEveryInvariantCanFail checks that a faulty actor makes each invariant fail.
 func TestEveryInvariantCanFail(t *testing.T) {
 	for name := range invariants.All {
-		breaks, ok := faulty[name]
+		violate, ok := faulty[name]
 		if !ok {
 			t.Errorf("no case violates %s", name)
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			w := testWorld(t)
-			breaks(t, w)
+			violate(t, w)
 			w.Scheduler.ScheduleStep()
 			err := w.Run(10 * time.Minute)
 			if err == nil {
@@ -163,8 +163,8 @@ func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod 
 	return p
 }
 
-// guarded adds a budget that allows no disruption of web but has a wrong status.
-func guarded(t *testing.T, w *cluster.Cluster) {
+// addWrongBudget adds a budget that allows no disruption of web but has a wrong status.
+func addWrongBudget(t *testing.T, w *cluster.Cluster) {
 	t.Helper()
 	one := intstr.FromInt32(1)
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}

@@ -41,16 +41,16 @@ func (a *Checker) checkNominatedPods(effects []scheduling.Effect) {
 	}
 	n := state.Node(id)
 	cpu, memory, pods := n.Used.MilliCPU, n.Used.Memory, int64(len(n.Pods))
-	var who []string
+	var nominatedPods []string
 	for _, q := range state.Nominated(id) {
 		if !nominated[q.UID] && cluster.NominationCounts(q, bind.Pod) { // a reservation does not count against its owner
 			cpu, memory, pods = cpu+q.Spec.Requests.MilliCPU, memory+q.Spec.Requests.Memory, pods+1
-			who = append(who, q.Key())
+			nominatedPods = append(nominatedPods, q.Key())
 		}
 	}
 	r := &bind.Pod.Spec.Requests
-	if len(who) > 0 && (r.MilliCPU > 0 && cpu > n.Model.Allocatable.MilliCPU || r.Memory > 0 && memory > n.Model.Allocatable.Memory || pods > n.Model.AllocatablePods) {
-		a.w.Fail("NominatedCapacity", fmt.Sprintf("pod %s of priority %d is bound to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, who))
+	if len(nominatedPods) > 0 && (r.MilliCPU > 0 && cpu > n.Model.Allocatable.MilliCPU || r.Memory > 0 && memory > n.Model.Allocatable.Memory || pods > n.Model.AllocatablePods) {
+		a.w.Fail("NominatedCapacity", fmt.Sprintf("pod %s of priority %d is bound to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, nominatedPods))
 	}
 }
 

@@ -48,35 +48,35 @@ func (a *Checker) checkDisplacedOnce(p *corev1.Pod) {
 	}
 }
 
-// forgiveIfNotObserved accepts a missing record of a pod that was deleted while the recording
+// acceptIfNotObserved accepts a missing record of a pod that was deleted while the recording
 // actor was down or had lost its watch.
-func (a *Checker) forgiveIfNotObserved(uid types.UID) {
+func (a *Checker) acceptIfNotObserved(uid types.UID) {
 	if !a.recorder.IsWatching() && a.records.missing[uid] != "" {
-		a.forgiveMissingRecord(uid)
+		a.acceptMissingRecord(uid)
 	}
 }
 
-// forgiveAfterLostWatch does the same for pods whose last change was in flight when the watch
+// acceptAfterLostWatch accepts missing records of pods whose last change was in flight when the watch
 // broke.
-func (a *Checker) forgiveAfterLostWatch() {
+func (a *Checker) acceptAfterLostWatch() {
 	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
 		key := a.records.missing[uid]
-		if p := a.w.API().Pod(key); (p == nil || p.UID != uid) && !a.recorder.KnowsDisplaced(key, uid) {
-			a.forgiveMissingRecord(uid)
+		if p := a.w.API().Pod(key); (p == nil || p.UID != uid) && !a.recorder.HasObservedDisplacement(key, uid) {
+			a.acceptMissingRecord(uid)
 		}
 	}
 }
 
-func (a *Checker) forgiveMissingRecord(uid types.UID) {
+func (a *Checker) acceptMissingRecord(uid types.UID) {
 	delete(a.records.missing, uid)
 	a.Unrecorded++
 }
 
-// forgiveDeletedPods accepts missing records of deleted pods when the recording actor stops.
-func (a *Checker) forgiveDeletedPods() {
+// acceptForDeletedPods accepts missing records of deleted pods when the recording actor stops.
+func (a *Checker) acceptForDeletedPods() {
 	for _, uid := range slices.Sorted(maps.Keys(a.records.missing)) {
 		if p := a.w.API().Pod(a.records.missing[uid]); p == nil || p.UID != uid {
-			a.forgiveMissingRecord(uid)
+			a.acceptMissingRecord(uid)
 		}
 	}
 }

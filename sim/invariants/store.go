@@ -12,16 +12,16 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// compareWithStore compares the scheduler's state with the store. Unless atRest is set, the
+// compareWithStore compares the scheduler's state with the store. Unless idle is set, the
 // scheduler may be ahead: pods may be assumed or being evicted.
-func (a *Checker) compareWithStore(atRest bool) {
+func (a *Checker) compareWithStore(idle bool) {
 	s := a.scheduler
 	state := s.Machine().State()
-	truth := cluster.New()
+	stored := cluster.New()
 	for _, o := range a.w.API().List(store.Nodes) {
 		n, ok := s.Converter().Compile(o).(*model.Node)
 		if ok {
-			truth.UpsertNode(n)
+			stored.UpsertNode(n)
 		}
 	}
 	assumed := false
@@ -31,18 +31,18 @@ func (a *Checker) compareWithStore(atRest bool) {
 			continue
 		}
 		p := a.compile(obj)
-		truth.UpsertPod(p)
+		stored.UpsertPod(p)
 		assumed = assumed || state.Assumed(p.UID)
-		if detail := describeDifference(state.Pod(p.UID), p, atRest, state.Assumed(p.UID)); detail != "" {
+		if detail := describeDifference(state.Pod(p.UID), p, idle, state.Assumed(p.UID)); detail != "" {
 			a.w.Fail("StateEqualsStore", "pod "+p.Key()+" "+detail)
 		}
 	}
-	if state.NumNodes() != truth.NumNodes() {
-		a.w.Fail("StateEqualsStore", fmt.Sprintf("%d nodes are in the state, %d in the store", state.NumNodes(), truth.NumNodes()))
+	if state.NumNodes() != stored.NumNodes() {
+		a.w.Fail("StateEqualsStore", fmt.Sprintf("%d nodes are in the state, %d in the store", state.NumNodes(), stored.NumNodes()))
 		return
 	}
-	for _, id := range truth.NodeIDs() {
-		want := truth.Node(id)
+	for _, id := range stored.NodeIDs() {
+		want := stored.Node(id)
 		have, ok := state.NodeID(want.Model.Name)
 		switch {
 		case !ok:
@@ -68,7 +68,7 @@ func (a *Checker) compile(obj *corev1.Pod) *model.Pod {
 
 // describeDifference describes how a pod in the scheduler's state differs from the store, or
 // returns "".
-func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
+func describeDifference(known, is *model.Pod, idle, assumed bool) string {
 	switch {
 	case known == nil:
 		return "is not in the state"
@@ -78,9 +78,9 @@ func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
 		return "differs between state and store"
 	case is.Deleting && !known.Deleting:
 		return "is not terminating in the state"
-	case atRest && (is.Deleting != known.Deleting || is.DisruptionReason != known.DisruptionReason):
+	case idle && (is.Deleting != known.Deleting || is.DisruptionReason != known.DisruptionReason):
 		return "is terminating in the state only"
-	case atRest && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // an extra nomination is corrected by the next decision
+	case idle && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // an extra nomination is corrected by the next decision
 		return fmt.Sprintf("is nominated to %q in the state and to %q in the store", known.NominatedNodeName, is.NominatedNodeName)
 	}
 	return ""

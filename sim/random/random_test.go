@@ -69,10 +69,10 @@ func report(t *testing.T, seed int64, failure error) {
 	t.Errorf("seed %d (reproduce with BERTH_SEED=%d BERTH_SIMULATIONS=1): %v\nminimal scenario %s:\n%s", seed, seed, err, file, text)
 }
 
-func number(t *testing.T, name string, otherwise int64) int64 {
+func number(t *testing.T, name string, fallback int64) int64 {
 	s := os.Getenv(name)
 	if s == "" {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 1 {

@@ -100,8 +100,8 @@ func (p *player) readHeader(line []byte) error {
 	if err := decodeStrict(line, &h); err != nil || h.Journal != Version {
 		return fmt.Errorf("journal: %q: want the first line of a journal, with %q, as berth simulate --journal writes it", h.Journal, Version)
 	}
-	if mine := fingerprint(&p.o); h.Options != mine {
-		return fmt.Errorf("options: %s: the journal was recorded with options other than the current ones (%s): use the same --config, --seed and --scenario", h.Options, mine)
+	if current := fingerprint(&p.o); h.Options != current {
+		return fmt.Errorf("options: %s: the journal was recorded with options other than the current ones (%s): use the same --config, --seed and --scenario", h.Options, current)
 	}
 	return nil
 }

@@ -87,9 +87,9 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 		if len(t.Names) == 0 {
 			return store.ErrUnchanged
 		}
-		t.Paid = int32(min(len(t.Names), allowed)) // an overruling debit takes what is left
+		t.Debited = int32(min(len(t.Names), allowed)) // an overruling debit takes the remaining disruptions
 		r.taken = append(r.taken, t)
-		b.Status.DisruptionsAllowed -= t.Paid
+		b.Status.DisruptionsAllowed -= t.Debited
 		budgets.AddEntries(b, w.Now(), t.Names...)
 		w.Notify(budgets.Debited{Budget: b, Names: due[:min(len(due), allowed)], Cached: true})
 		return nil

@@ -115,7 +115,7 @@ func (r *request) runAll() {
 }
 
 // respond delivers the outcome.
-func (r *request) respond(result scheduling.Result, why string) {
+func (r *request) respond(result scheduling.Result, reason string) {
 	if r.done {
 		return
 	}
@@ -123,7 +123,7 @@ func (r *request) respond(result scheduling.Result, why string) {
 	if r.fault != sim.Delayed {
 		r.s.settled(r)
 	}
-	out := scheduling.Outcome{ID: r.effect.EffectID(), Result: result, Reason: why}
+	out := scheduling.Outcome{ID: r.effect.EffectID(), Result: result, Reason: reason}
 	in := informer.Input{}
 	if result == scheduling.Done && r.observedPod != nil {
 		out.Pod, in.Object = r.s.converter.Pod(r.observedPod), r.observedPod

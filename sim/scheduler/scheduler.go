@@ -103,9 +103,9 @@ func (s *Scheduler) Kill(d time.Duration) {
 	}
 	s.requests, s.delayedRequests, s.busyUntil = nil, nil, map[string]time.Time{}
 	s.generation++
-	life := s.generation
+	generation := s.generation
 	s.w.After(d, func() {
-		if s.generation == life {
+		if s.generation == generation {
 			s.w.Log("scheduler", "start", "", "the scheduler starts")
 			s.start()
 		}
@@ -165,18 +165,18 @@ func (s *Scheduler) ScheduleWake(wake time.Time) {
 		s.w.Fail("NoBusyLoop", fmt.Sprintf("the machine requests its %dth step without time passing", s.spins))
 		return
 	}
-	alarm, life := s.wakeSeq, s.generation
+	seq, generation := s.wakeSeq, s.generation
 	s.w.AtTime(wake, func() {
-		if s.wakeSeq == alarm && s.generation == life {
+		if s.wakeSeq == seq && s.generation == generation {
 			s.ScheduleStep()
 		}
 	})
 }
 
 // deliver delivers an outcome after the latency.
-func (s *Scheduler) deliver(life int, in informer.Input) {
+func (s *Scheduler) deliver(generation int, in informer.Input) {
 	s.w.After(s.w.Latency(), func() {
-		if s.generation == life {
+		if s.generation == generation {
 			s.inbox = append(s.inbox, in)
 			s.ScheduleStep()
 		}

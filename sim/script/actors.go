@@ -55,11 +55,11 @@ func readPodAndNode(p *parser, w *tokens, do func(*run, string, string) error) e
 }
 
 func readKill(p *parser, w *tokens) error {
-	who, err := w.name("who")
+	actor, err := w.name("the actor")
 	if err != nil {
 		return err
 	}
-	if who == "agent" {
+	if actor == "agent" {
 		return forEachAgent(p, w, "is killed", (*agent.Agents).StopAgent)
 	}
 	d := time.Second
@@ -68,10 +68,10 @@ func readKill(p *parser, w *tokens) error {
 			return err
 		}
 	}
-	if !cluster.IsKillable(who) {
-		return fmt.Errorf("%q: want agent, or of %s one that is not agents", who, strings.Join(cluster.Actors(), ", "))
+	if !cluster.IsKillable(actor) {
+		return fmt.Errorf("%q: want agent, or of %s one that is not agents", actor, strings.Join(cluster.Actors(), ", "))
 	}
-	p.addStep(func(r *run) error { r.w.Kill(who, d); return nil })
+	p.addStep(func(r *run) error { r.w.Kill(actor, d); return nil })
 	return nil
 }
 
@@ -82,11 +82,11 @@ func readStart(p *parser, w *tokens) error {
 	return forEachAgent(p, w, "starts", (*agent.Agents).StartAgent)
 }
 
-func readCut(p *parser, w *tokens) error {
+func readPartition(p *parser, w *tokens) error {
 	return forEachAgent(p, w, "is partitioned", (*agent.Agents).Partition)
 }
 
-func readRejoin(p *parser, w *tokens) error {
+func readReconnect(p *parser, w *tokens) error {
 	return forEachAgent(p, w, "is reconnected", (*agent.Agents).Reconnect)
 }
 
@@ -109,22 +109,22 @@ func forEachAgent(p *parser, w *tokens, what string, do func(*agent.Agents, stri
 
 // actorName reads the name of an actor with watches.
 func actorName(w *tokens) (string, error) {
-	who, err := w.name("who")
-	if err == nil && !cluster.IsActor(who) {
-		err = fmt.Errorf("%q: want %s", who, strings.Join(cluster.Actors(), ", "))
+	actor, err := w.name("the actor")
+	if err == nil && !cluster.IsActor(actor) {
+		err = fmt.Errorf("%q: want %s", actor, strings.Join(cluster.Actors(), ", "))
 	}
-	return who, err
+	return actor, err
 }
 
 func readLag(p *parser, w *tokens) error {
-	who, err := actorName(w)
+	actor, err := actorName(w)
 	if err != nil {
 		return err
 	}
 	d, err := w.duration("the lag")
 	p.addStep(func(r *run) error {
-		r.log(fmt.Sprintf("the watches of %s lag by %v", who, d))
-		r.w.SetWatchLag(who, d)
+		r.log(fmt.Sprintf("the watches of %s lag by %v", actor, d))
+		r.w.SetWatchLag(actor, d)
 		return nil
 	})
 	return err
@@ -132,19 +132,19 @@ func readLag(p *parser, w *tokens) error {
 
 // actorAndKind reads an actor and a kind that it watches.
 func actorAndKind(w *tokens) (string, store.Kind, error) {
-	who, err := actorName(w)
+	actor, err := actorName(w)
 	if err != nil {
 		return "", "", err
 	}
 	kind, err := w.name("the kind")
-	if err == nil && !cluster.Watches(who, store.Kind(kind)) {
-		err = fmt.Errorf("%q: %s does not watch that; want a plural such as pods or nodes", kind, who)
+	if err == nil && !cluster.Watches(actor, store.Kind(kind)) {
+		err = fmt.Errorf("%q: %s does not watch that; want a plural such as pods or nodes", kind, actor)
 	}
-	return who, store.Kind(kind), err
+	return actor, store.Kind(kind), err
 }
 
 func readDrop(p *parser, w *tokens) error {
-	who, kind, err := actorAndKind(w)
+	actor, kind, err := actorAndKind(w)
 	if err != nil {
 		return err
 	}
@@ -153,16 +153,16 @@ func readDrop(p *parser, w *tokens) error {
 	}
 	d, err := w.duration("for")
 	p.addStep(func(r *run) error {
-		r.log(fmt.Sprintf("%s loses its watch of %s for %v and then lists", who, kind, d))
-		r.w.DropWatch(who, kind, d)
+		r.log(fmt.Sprintf("%s loses its watch of %s for %v and then lists", actor, kind, d))
+		r.w.DropWatch(actor, kind, d)
 		return nil
 	})
 	return err
 }
 
 func readRepeat(p *parser, w *tokens) error {
-	who, kind, err := actorAndKind(w)
-	p.addStep(func(r *run) error { r.w.DuplicateNextEvent(who, kind); return nil })
+	actor, kind, err := actorAndKind(w)
+	p.addStep(func(r *run) error { r.w.DuplicateNextEvent(actor, kind); return nil })
 	return err
 }
 
@@ -259,8 +259,8 @@ func readOption(p *parser, w *tokens) error {
 		s.GC.EvictedTTL = o.duration("evictedttl", 0)
 		s.DecisionsPerStep = int(o.number("decisions", int64(s.DecisionsPerStep), 1, 1_000_000))
 	}
-	var trial cluster.Options
-	apply(&trial)
+	var check cluster.Options
+	apply(&check)
 	p.addOption(apply)
 	return o.err
 }

@@ -34,12 +34,12 @@ func expectBudget(w *tokens) (func(*run) error, error) {
 			return fmt.Errorf("there is no budget %s", name)
 		}
 		s := &b.Status
-		is := map[string]int64{"allowed": int64(s.DisruptionsAllowed), "desired": int64(s.DesiredHealthy), "healthy": int64(s.CurrentHealthy),
+		actual := map[string]int64{"allowed": int64(s.DisruptionsAllowed), "desired": int64(s.DesiredHealthy), "healthy": int64(s.CurrentHealthy),
 			"expected": int64(s.ExpectedPods), "entries": int64(len(s.DisruptedPods))}
 		for _, key := range o.known {
 			key = strings.TrimSuffix(key, "=")
-			if n, asked := want[key]; asked && is[key] != n {
-				return fmt.Errorf("budget %s has %s=%d, want %d", name, key, is[key], n)
+			if n, expected := want[key]; expected && actual[key] != n {
+				return fmt.Errorf("budget %s has %s=%d, want %d", name, key, actual[key], n)
 			}
 		}
 		if reason := o.values["reason"]; reason != "" && (len(s.Conditions) == 0 || s.Conditions[0].Reason != reason) {

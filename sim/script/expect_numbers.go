@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/berthproject/berth/sim/controllers"
-
 	appsv1 "k8s.io/api/apps/v1"
 
+	"github.com/berthproject/berth/sim/controllers"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -29,11 +28,11 @@ func replicaNumbers(r *run, name string) (map[string]int64, bool) {
 		return map[string]int64{"replicas": 0, "ready": 0, "terminating": 0}, false
 	}
 	s := &rs.Status
-	is := map[string]int64{"replicas": int64(s.Replicas), "ready": int64(s.ReadyReplicas)}
+	actual := map[string]int64{"replicas": int64(s.Replicas), "ready": int64(s.ReadyReplicas)}
 	if s.TerminatingReplicas != nil {
-		is["terminating"] = int64(*s.TerminatingReplicas)
+		actual["terminating"] = int64(*s.TerminatingReplicas)
 	}
-	return is, true
+	return actual, true
 }
 
 // expectNumbers reads expected numbers of a kind.
@@ -57,14 +56,14 @@ func expectNumbers(w *tokens, kind string, of numbersFunc) (func(*run) error, er
 		return nil, fmt.Errorf("the expected values of %s %s are missing; want some of %s", kind, name, strings.Join(known, " "))
 	}
 	return func(r *run) error {
-		is, there := of(r, name)
-		if !there {
+		actual, exists := of(r, name)
+		if !exists {
 			return fmt.Errorf("there is no %s %s", kind, name)
 		}
 		for _, word := range known {
 			word = strings.TrimSuffix(word, "=")
-			if n, asked := want[word]; asked && is[word] != n {
-				return fmt.Errorf("%s %s has %s=%d, want %d", kind, name, word, is[word], n)
+			if n, expected := want[word]; expected && actual[word] != n {
+				return fmt.Errorf("%s %s has %s=%d, want %d", kind, name, word, actual[word], n)
 			}
 		}
 		return nil

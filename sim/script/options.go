@@ -45,10 +45,10 @@ func (o *options) fail(key, want string) {
 	}
 }
 
-func (o *options) quantity(key, otherwise string) resource.Quantity {
+func (o *options) quantity(key, fallback string) resource.Quantity {
 	s, ok := o.values[key]
 	if !ok {
-		s = otherwise
+		s = fallback
 	}
 	q, err := resource.ParseQuantity(s)
 	if err != nil || q.Sign() < 0 {
@@ -57,10 +57,10 @@ func (o *options) quantity(key, otherwise string) resource.Quantity {
 	return q
 }
 
-func (o *options) number(key string, otherwise, least, greatest int64) int64 {
+func (o *options) number(key string, fallback, least, greatest int64) int64 {
 	s, ok := o.values[key]
 	if !ok {
-		return otherwise
+		return fallback
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < least || n > greatest {
@@ -81,10 +81,10 @@ func (o *options) share(key string) float64 {
 	return f
 }
 
-func (o *options) duration(key string, otherwise time.Duration) time.Duration {
+func (o *options) duration(key string, fallback time.Duration) time.Duration {
 	s, ok := o.values[key]
 	if !ok {
-		return otherwise
+		return fallback
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {

@@ -95,7 +95,7 @@ func readScale(p *parser, w *tokens) error {
 	}
 	p.addStep(func(r *run) error {
 		replicas, k := int32(n), store.ReplicaSets
-		if _, there := r.w.API().Get(store.Deployments, objectKey(store.Deployments, name)); there {
+		if _, exists := r.w.API().Get(store.Deployments, objectKey(store.Deployments, name)); exists {
 			k = store.Deployments
 		}
 		return r.change(k, objectKey(k, name), "is scaled to "+word, func(o store.Object) {

@@ -27,17 +27,17 @@ func (s *Store) UpdatePod(key string, pre Precondition, f func(*corev1.Pod) erro
 // Bind binds a pod to a node, once.
 func (s *Store) Bind(key, uid, node string) error {
 	return s.UpdatePod(key, Precondition{UID: uid}, func(p *corev1.Pod) error {
-		why := ""
+		reason := ""
 		switch {
 		case p.DeletionTimestamp != nil:
-			why = "pod " + p.Name + " is being deleted, cannot be assigned to a host"
+			reason = "pod " + p.Name + " is being deleted, cannot be assigned to a host"
 		case p.Spec.NodeName != "":
-			why = "pod " + p.Name + " is already assigned to node \"" + p.Spec.NodeName + "\""
+			reason = "pod " + p.Name + " is already assigned to node \"" + p.Spec.NodeName + "\""
 		case len(p.Spec.SchedulingGates) > 0:
-			why = "pod " + p.Name + " has non-empty .spec.schedulingGates"
+			reason = "pod " + p.Name + " has non-empty .spec.schedulingGates"
 		}
-		if why != "" {
-			return apierrors.NewConflict(groupResource(Pods), p.Name, errors.New(why))
+		if reason != "" {
+			return apierrors.NewConflict(groupResource(Pods), p.Name, errors.New(reason))
 		}
 		p.Spec.NodeName = node
 		p.Status.Conditions = WithCondition(p.Status.Conditions, corev1.PodCondition{

@@ -105,8 +105,8 @@ func (s *Store) Create(o Object) error {
 	}
 	key := Key(o.GetNamespace(), o.GetName())
 	t := s.tables[k]
-	i, there := t.find(key)
-	if there {
+	i, found := t.find(key)
+	if found {
 		return apierrors.NewAlreadyExists(groupResource(k), o.GetName())
 	}
 	if o.GetUID() == "" {

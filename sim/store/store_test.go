@@ -100,11 +100,11 @@ func TestDeleteWithFinalizers(t *testing.T) {
 	if err := s.Delete(PersistentVolumes, "v", Precondition{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, there := s.Get(PersistentVolumes, "v"); !there {
+	if _, exists := s.Get(PersistentVolumes, "v"); !exists {
 		t.Fatal("deleted despite its finalizer")
 	}
 	err := s.Update(PersistentVolumes, "v", Precondition{}, func(o Object) error { o.SetFinalizers(nil); return nil })
-	if _, there := s.Get(PersistentVolumes, "v"); err != nil || there {
+	if _, exists := s.Get(PersistentVolumes, "v"); err != nil || exists {
 		t.Errorf("not deleted without a finalizer (%v)", err)
 	}
 	if last := (*log)[len(*log)-1]; last.New != nil || last.Kind != PersistentVolumes {

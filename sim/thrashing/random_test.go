@@ -60,25 +60,25 @@ func TestNoReturnsInRandomClustersSoak(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	evicted, inVain := 0, 0
+	evicted, futile := 0, 0
 	for seed := range runs {
 		text := randomCluster(rand.New(rand.NewSource(seed)))
-		for _, way := range Variants()[:2] {
-			n, late, err := quiet("descheduler policy=all.yaml first=2m every=2m "+way.options+"\n"+text, o)
+		for _, variant := range Variants()[:2] {
+			n, late, err := quiet("descheduler policy=all.yaml first=2m every=2m "+variant.options+"\n"+text, o)
 			if err != nil || late > 0 {
-				t.Errorf("seed %d, %s: %d evicted, %d of them late, %v; in\n%s", seed, way.Name, n, late, err, text)
+				t.Errorf("seed %d, %s: %d evicted, %d of them late, %v; in\n%s", seed, variant.Name, n, late, err, text)
 			}
 			evicted += n
 		}
 		if _, _, err := quiet("descheduler policy=all.yaml compatible first=2m every=2m\n"+text, o); err != nil {
-			inVain++
+			futile++
 		}
 	}
-	fmt.Printf("soak: %d random clusters, with places held and not: %d pods moved, none came back; in compatible mode some did in %d\n", runs, evicted, inVain)
+	fmt.Printf("soak: %d random clusters, with and without Holds: %d pods moved, none returned; in compatible mode pods returned in %d\n", runs, evicted, futile)
 	if evicted < int(runs) {
 		t.Errorf("only %d pods moved", evicted)
 	}
-	if inVain == 0 {
+	if futile == 0 {
 		t.Error("the test has lost its coverage: no pod returned in compatible mode")
 	}
 }

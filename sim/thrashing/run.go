@@ -36,13 +36,13 @@ type Outcome struct {
 }
 
 // Run runs a case whose files are in dir.
-func Run(dir string, c Case, way Variant, o cluster.Options) (Outcome, error) {
+func Run(dir string, c Case, variant Variant, o cluster.Options) (Outcome, error) {
 	file := filepath.Join(dir, c.File+".txt")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return Outcome{}, err
 	}
-	line := fmt.Sprintf("descheduler policy=%s first=%v every=%v %s\n", c.Policy, InitialDelay, Interval, way.options)
+	line := fmt.Sprintf("descheduler policy=%s first=%v every=%v %s\n", c.Policy, InitialDelay, Interval, variant.options)
 	s, err := script.Parse(file, line+string(text))
 	if err != nil {
 		return Outcome{}, err
@@ -63,15 +63,15 @@ func Run(dir string, c Case, way Variant, o cluster.Options) (Outcome, error) {
 
 // observeCycles checks the goal right before each round.
 func observeCycles(w *cluster.Cluster, c *Case, out *Outcome) {
-	was, met := 0, false
+	was, goalReached := 0, false
 	for i := range Cycles + 1 {
 		w.At(InitialDelay+time.Duration(i)*Interval-time.Millisecond, func() {
 			n := w.Counts().Descheduled
-			if met {
+			if goalReached {
 				out.AfterGoal += n - was
 			}
-			was, met = n, c.goalReached(w)
-			if met && out.GoalCycle == 0 {
+			was, goalReached = n, c.goalReached(w)
+			if goalReached && out.GoalCycle == 0 {
 				out.GoalCycle = i + 1
 			}
 		})
@@ -84,17 +84,17 @@ func Table(dir string, o cluster.Options) (string, map[string]Outcome, error) {
 	all := map[string]Outcome{}
 	b.WriteString("| case | goal | mode | evicted | of these returned | evicted after the goal | goal reached at the start of cycle |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range Cases() {
-		for _, way := range Variants() {
-			out, err := Run(dir, c, way, o)
+		for _, variant := range Variants() {
+			out, err := Run(dir, c, variant, o)
 			if err != nil {
-				return "", nil, fmt.Errorf("%s, %s: %w", c.Name, way.Name, err)
+				return "", nil, fmt.Errorf("%s, %s: %w", c.Name, variant.Name, err)
 			}
 			reached := "never"
 			if out.GoalCycle > 0 {
 				reached = fmt.Sprint(out.GoalCycle)
 			}
-			fmt.Fprintf(&b, "| %s: %s | %s | %s | %d | %d | %d | %s |\n", c.Name, c.Description, c.GoalText, way.Name, out.Evicted, out.Returned, out.AfterGoal, reached)
-			all[c.Name+"/"+way.Name] = out
+			fmt.Fprintf(&b, "| %s: %s | %s | %s | %d | %d | %d | %s |\n", c.Name, c.Description, c.GoalText, variant.Name, out.Evicted, out.Returned, out.AfterGoal, reached)
+			all[c.Name+"/"+variant.Name] = out
 		}
 	}
 	return b.String(), all, nil

@@ -22,16 +22,16 @@ func TestNoFutileMoves(t *testing.T) {
 	}
 	t.Log("\n" + table)
 	for _, c := range Cases() {
-		for i, way := range Variants() {
-			out := all[c.Name+"/"+way.Name]
+		for i, variant := range Variants() {
+			out := all[c.Name+"/"+variant.Name]
 			planned := i < len(Variants())-1
 			switch {
 			case planned && (out.Returned > 0 || out.AfterGoal > 0):
-				t.Errorf("%s, %s: %+v", c.Name, way.Name, out)
+				t.Errorf("%s, %s: %+v", c.Name, variant.Name, out)
 			case !planned && out.Returned == 0:
 				t.Errorf("%s: compatible mode returns no pod: %+v", c.Name, out)
 			case out.Pending > 0:
-				t.Errorf("%s, %s: %d pods are pending", c.Name, way.Name, out.Pending)
+				t.Errorf("%s, %s: %d pods are pending", c.Name, variant.Name, out.Pending)
 			}
 		}
 	}

@@ -22,11 +22,11 @@ func node(name, cpu string) store.Object {
 	return n
 }
 
-func arrival(name, class string, comes, leaves time.Duration) Arrival {
+func arrival(name, class string, arrives, departs time.Duration) Arrival {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"class": class}}}
 	p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}}}
 	store.ApplyDefaults(p)
-	return Arrival{Pod: p, Arrives: comes, Departs: leaves}
+	return Arrival{Pod: p, Arrives: arrives, Departs: departs}
 }
 
 // Four pods request one core each on a node with two. The important ones preempt the others, whose

@@ -197,23 +197,23 @@ func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*image
 		if p := d.Platform; p != nil && (p.OS != "linux" || p.Architecture != runtime.GOARCH) {
 			continue
 		}
-		own, err := layoutName(d)
+		childName, err := layoutName(d)
 		if err != nil {
 			return err
 		}
-		if own == "" {
-			own = name
+		if childName == "" {
+			childName = name
 		}
 		text, err := a.readBlob(d.Digest)
 		if err != nil {
 			return fmt.Errorf("manifest %s: %w", d.Digest, err)
 		}
 		if d.MediaType.IsIndex() {
-			if err := a.layoutIndex(text, own, depth+1, out); err != nil {
+			if err := a.layoutIndex(text, childName, depth+1, out); err != nil {
 				return err
 			}
 		} else if d.MediaType.IsImage() || strings.TrimSpace(string(d.MediaType)) == "" {
-			src, err := a.layoutImage(d, text, own)
+			src, err := a.layoutImage(d, text, childName)
 			if err != nil {
 				return err
 			}

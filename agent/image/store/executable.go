@@ -117,7 +117,7 @@ func interpreter(program *elf.File) (string, error) {
 
 // mappedFiles returns the executable files mapped into this process, except the program.
 func mappedFiles() ([]string, error) {
-	own, err := os.Readlink(selfExe)
+	program, err := os.Readlink(selfExe)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func mappedFiles() ([]string, error) {
 	}
 	defer f.Close()
 	var out []string
-	seen := map[string]bool{own: true}
+	seen := map[string]bool{program: true}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		fields := strings.SplitN(lines.Text(), "/", 2) // the path is the last field and may contain spaces

@@ -229,8 +229,8 @@ func TestIDIsNotAName(t *testing.T) {
 	}
 	named := func(name string) []byte {
 		return layout(t, layer, func(files map[string][]byte) {
-			own := strings.ReplaceAll(name, "OWN", sum(files["manifest"]).String())
-			files["index.json"] = bytes.ReplaceAll(files["index.json"], []byte("team/app:9"), []byte(own))
+			tagName := strings.ReplaceAll(name, "OWN", sum(files["manifest"]).String())
+			files["index.json"] = bytes.ReplaceAll(files["index.json"], []byte("team/app:9"), []byte(tagName))
 		})
 	}
 	const id, digest = "is not a valid name, it marks an image ID", "digest does not match the archive"
@@ -253,8 +253,8 @@ func TestIDIsNotAName(t *testing.T) {
 	if _, err := s.Pull(t.Context(), sum(layer).String(), nil, nil); err == nil || !strings.Contains(err.Error(), id) {
 		t.Errorf("pull by ID: %v", err)
 	}
-	if own, err := load(named("nginx@OWN"), ""); err != nil || len(own.RepoTags) != 1 {
-		t.Errorf("a layout's own digest: %v, %v", own.RepoTags, err)
+	if tagName, err := load(named("nginx@OWN"), ""); err != nil || len(tagName.RepoTags) != 1 {
+		t.Errorf("a layout's own digest: %v, %v", tagName.RepoTags, err)
 	}
 	// An image stored before such names were rejected.
 	wrong, err := load(saved(t, layer), "wrong")

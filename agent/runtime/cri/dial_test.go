@@ -142,7 +142,7 @@ func TestMutatingCallsAreNotRepeated(t *testing.T) {
 	}{
 		"while starting":               {answers: []error{starting, starting, nil}, calls: 3},
 		"when the client disconnected": {answers: []error{status.Error(codes.Unavailable, "error reading from server: EOF")}, calls: 1, code: codes.Unavailable},
-		"when it is not there":         {answers: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, calls: 2},
+		"when the socket is missing":   {answers: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, calls: 2},
 		"when it fails":                {answers: []error{status.Error(codes.Unknown, "network is removed")}, calls: 1, code: codes.Unknown},
 	} {
 		s := &stub{stops: tc.answers}

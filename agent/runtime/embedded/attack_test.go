@@ -36,7 +36,7 @@ func attacker(name, attack string, user int64) *cri.ContainerConfig {
 
 // TestExecInHostileContainer checks that a container that stops, kills or traces the processes in
 // it affects neither the agent nor commands in other containers, that each command ends within
-// its timeout, and that no process of it stays.
+// its timeout, and that no process of a command remains.
 func TestExecInHostileContainer(t *testing.T) {
 	for name, a := range map[string]struct {
 		attack string
@@ -117,7 +117,7 @@ func (r *harness) sleepers(group string) (out []string) {
 }
 
 // TestStartInHostilePod checks that the start of a container fails within its limit if another one
-// in the same PID namespace stops its processes, and that nothing of it stays.
+// in the same PID namespace stops its processes, and that no process or file of it remains.
 func TestStartInHostilePod(t *testing.T) {
 	t.Parallel()
 	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 3 * time.Second }), t}
@@ -132,7 +132,7 @@ func TestStartInHostilePod(t *testing.T) {
 	if err := r.Service.StartContainer(context.Background(), id); err == nil {
 		t.Log("the container was started between two signals")
 	} else if !strings.Contains(err.Error(), "timed out after 3s") {
-		t.Errorf("start of the container: %v, want that it timed out", err)
+		t.Errorf("start of the container: %v, want a timeout", err)
 	} else if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.Reason != "StartError" {
 		t.Errorf("the container is %v, %s, want it exited with StartError", s.State, s.Reason)
 	} else {
@@ -159,6 +159,6 @@ func TestForwardToHostileListener(t *testing.T) {
 		t.Errorf("connection to a full listener: %v, want no answer", err)
 	}
 	if err := r.Runtime.Dial(sb, 82, time.Second); err == nil || !strings.Contains(err.Error(), "connection refused") {
-		t.Errorf("connection to a closed port: %v, want that it was refused", err)
+		t.Errorf("connection to a closed port: %v, want a refused connection", err)
 	}
 }

@@ -95,12 +95,12 @@ func (c *container) commandSpec(args []string, terminal bool) (*containerinit.Sp
 	if err != nil {
 		return nil, err
 	}
-	var own containerinit.Spec
-	if err := json.Unmarshal(text, &own); err != nil {
+	var initSpec containerinit.Spec
+	if err := json.Unmarshal(text, &initSpec); err != nil {
 		return nil, err
 	}
-	spec := &containerinit.Spec{Joins: own.Joins, Args: slices.Clone(args), Env: own.Env, Cwd: own.Cwd, Terminal: terminal, User: own.User,
-		Capabilities: own.Capabilities, Filter: own.Filter, OOMScoreAdj: own.OOMScoreAdj, Limits: own.Limits}
+	spec := &containerinit.Spec{Joins: initSpec.Joins, Args: slices.Clone(args), Env: initSpec.Env, Cwd: initSpec.Cwd, Terminal: terminal, User: initSpec.User,
+		Capabilities: initSpec.Capabilities, Filter: initSpec.Filter, OOMScoreAdj: initSpec.OOMScoreAdj, Limits: initSpec.Limits}
 	if terminal {
 		spec.Env = setEnv(spec.Env, "TERM", "xterm")
 	}

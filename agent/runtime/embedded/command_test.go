@@ -131,16 +131,16 @@ func readText(file string) string {
 }
 
 // TestTimedOutCommandLeavesNothing checks that all processes of a command are killed when it times
-// out, including those in sessions of their own.
+// out, including those in other sessions.
 func TestTimedOutCommandLeavesNothing(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("family", nil)
 	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
 	_, err := r.Service.ExecSync(context.Background(), id, []string{"/bin/sh", "-c", "sleep 777 & setsid sh -c 'sleep 777; true' & sleep 777"}, time.Second)
 	if status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("%v, want that it timed out", err)
+		t.Errorf("%v, want a timeout", err)
 	}
-	r.waitUntil("nothing of the command is left", func() bool { return !strings.Contains(r.exec(id, "ps"), "777") })
+	r.waitUntil("no process of the command is left", func() bool { return !strings.Contains(r.exec(id, "ps"), "777") })
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
 		t.Errorf("the container is %v", s.State)
 	}

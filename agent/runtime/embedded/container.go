@@ -142,7 +142,7 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 }
 
 // reportPair returns a socket pair between the agent and a process that it starts, of that type.
-func reportPair(kind int) (ours *os.File, childEnd int, err error) {
+func reportPair(kind int) (agentEnd *os.File, childEnd int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, -1, fmt.Errorf("socketpair: %w", err)

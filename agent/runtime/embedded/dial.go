@@ -82,11 +82,11 @@ func (s *sandbox) socket(family int) (fd int, err error) {
 	if s.hostNetwork() {
 		return unix.Socket(family, kind, 0)
 	}
-	own, err := os.Open("/proc/thread-self/ns/net")
+	agentNamespace, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {
 		return -1, err
 	}
-	defer own.Close()
+	defer agentNamespace.Close()
 	sandbox, err := s.openProcess()
 	if err != nil {
 		return -1, err
@@ -98,7 +98,7 @@ func (s *sandbox) socket(family int) (fd int, err error) {
 		return -1, os.NewSyscallError("setns", err)
 	}
 	fd, err = unix.Socket(family, kind, 0)
-	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
+	if back := unix.Setns(int(agentNamespace.Fd()), unix.CLONE_NEWNET); back != nil {
 		if err == nil {
 			_ = unix.Close(fd)
 		}

@@ -19,7 +19,7 @@
 // seccomp profiles.
 //
 // Containers are hostile. The agent never joins a namespace that has processes of a pod, and never
-// waits without a limit for a process in one. What does is small and can be killed from outside:
+// waits without a limit for a process in one. The code that does is small and can be killed from outside:
 //
 //	exec, exec probes, hooks     berth-exec, outside of the container's PID namespace (package containerinit)
 //	start in a shared PID ns     berth-shim, outside of it; Options.StartLimit. So do ephemeral containers
@@ -34,8 +34,8 @@
 //
 //   - Each started container gets an exit status, whichever process is killed. Without its shim a
 //     container is killed, with exit code 137 and reason ContainerStatusUnknown.
-//   - Nothing is left of a removed container or sandbox: process, mount, network device, cgroup,
-//     address, file.
+//   - A removed container or sandbox leaves no process, mount, network device, cgroup, address or
+//     file.
 //   - Whenever an agent is killed, New of the next agent adopts or removes everything that it
 //     left.
 //

@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Events calls seen for each exit of a container until ctx ends.
-func (r *Runtime) Events(ctx context.Context, seen func(runtime.ContainerEvent)) error {
+// Events calls handle for each exit of a container until ctx ends.
+func (r *Runtime) Events(ctx context.Context, handle func(runtime.ContainerEvent)) error {
 	events := make(chan runtime.ContainerEvent, 1024)
 	r.mu.Lock()
 	r.lastSubscriber++
@@ -24,7 +24,7 @@ func (r *Runtime) Events(ctx context.Context, seen func(runtime.ContainerEvent))
 		case <-ctx.Done():
 			return ctx.Err()
 		case e := <-events:
-			seen(e)
+			handle(e)
 		}
 	}
 }

@@ -17,22 +17,22 @@ const shmSize = 64 << 20
 func (s *sandbox) writeFiles() error {
 	hostname := s.record.Config.GetHostname()
 	if hostname == "" {
-		own, err := os.Hostname()
+		name, err := os.Hostname()
 		if err != nil {
 			return err
 		}
-		hostname = own
+		hostname = name
 	}
 	if err := os.WriteFile(filepath.Join(s.dir, "hostname"), []byte(hostname+"\n"), 0o644); err != nil {
 		return err
 	}
 	resolv := runtime.ResolvConf(s.record.Config.GetDnsConfig())
 	if resolv == "" {
-		own, err := os.ReadFile("/etc/resolv.conf")
+		text, err := os.ReadFile("/etc/resolv.conf")
 		if err != nil && !os.IsNotExist(err) {
 			return err
 		}
-		resolv = string(own)
+		resolv = string(text)
 	}
 	if err := os.WriteFile(filepath.Join(s.dir, "resolv.conf"), []byte(resolv), 0o644); err != nil {
 		return err

@@ -35,7 +35,7 @@ func TestHostPort(t *testing.T) {
 	}
 	r.waitUntil("the pod answers at the host's port", answers)
 	r.Restart(t)
-	r.waitUntil("it still does", answers)
+	r.waitUntil("the pod still answers after the restart", answers)
 	if err := r.Service.StopPodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}

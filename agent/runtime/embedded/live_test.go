@@ -53,7 +53,7 @@ func TestSharedNamespaces(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("apart", nil)
 	first := r.run(sb, sandboxConfig, shell("a", "touch /dev/shm/here; hostname other 2>/dev/null; sleep 1000"))
-	r.waitUntil("the file is there", func() bool { return strings.Contains(r.exec(first, "ls", "/dev/shm"), "here") })
+	r.waitUntil("the file exists", func() bool { return strings.Contains(r.exec(first, "ls", "/dev/shm"), "here") })
 	got, code := r.outputAndCode(sb, sandboxConfig, shell("b", "ls /dev/shm; hostname; ls / | grep -c workload; ps | grep -c '[s]leep'"))
 	if want := "here\napart\n1\n0\n"; got != want {
 		t.Errorf("apart: %q, %d, want %q", got, code, want)
@@ -112,7 +112,7 @@ func TestMounts(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(filepath.Join(r.Dir, "is", "made")); err != nil || !info.IsDir() {
-		t.Errorf("a volume that was not there: %v, want a directory", err)
+		t.Errorf("a missing volume: %v, want a directory", err)
 	}
 	if left, _ := os.ReadDir(escape); len(left) != 0 {
 		t.Errorf("a mount escaped from the container: %v", left)
@@ -137,7 +137,7 @@ func TestLimits(t *testing.T) {
 	c = shell("killed", "cat /proc/self/oom_score_adj; exec sleep 1000")
 	c.Linux.Resources.OomScoreAdj = 500
 	id := r.run(sb, sandboxConfig, c)
-	r.waitUntil("it speaks", func() bool { return r.output(sandboxConfig, c) != "" })
+	r.waitUntil("it has printed something", func() bool { return r.output(sandboxConfig, c) != "" })
 	if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -30,12 +30,12 @@ type process struct {
 }
 
 // watchProcess takes ownership of a pidfd, which must have PIDFD_NONBLOCK or belong to a child.
-func watchProcess(pid, fd int, own bool) (*process, error) {
+func watchProcess(pid, fd int, child bool) (*process, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		_ = unix.Close(fd)
 		return nil, err
 	}
-	p := &process{pid: pid, child: own, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid)), exited: make(chan struct{})}
+	p := &process{pid: pid, child: child, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid)), exited: make(chan struct{})}
 	conn, err := p.file.SyscallConn()
 	if err != nil {
 		return nil, err
@@ -173,8 +173,8 @@ type spawnOptions struct {
 
 // spawn starts this program as name. The new process is in the agent's PID namespace, or the
 // first one in a new PID namespace: no container can stop it while the agent waits for execve.
-func (s *executables) spawn(name string, spec *containerinit.Spec, how spawnOptions) (*process, error) {
-	defer how.report.Close()
+func (s *executables) spawn(name string, spec *containerinit.Spec, o spawnOptions) (*process, error) {
+	defer o.report.Close()
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return nil, err
@@ -189,15 +189,15 @@ func (s *executables) spawn(name string, spec *containerinit.Spec, how spawnOpti
 		return nil, err
 	}
 	defer null.Close()
-	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), specFile.Fd(), how.report.Fd(), uintptr(how.target)}
-	for i, f := range how.stdio {
+	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), specFile.Fd(), o.report.Fd(), uintptr(o.target)}
+	for i, f := range o.stdio {
 		if f != nil {
 			files[i] = f.Fd()
 		}
 	}
 	pidfd := -1
-	attr := &syscall.ProcAttr{Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: how.flags, PidFD: &pidfd}}
-	pid, err := syscall.ForkExec(s.path(), append([]string{name}, how.args...), attr)
+	attr := &syscall.ProcAttr{Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: o.flags, PidFD: &pidfd}}
+	pid, err := syscall.ForkExec(s.path(), append([]string{name}, o.args...), attr)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}

@@ -45,7 +45,7 @@ func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
 	var a uint32
 	for at := 0; ; at++ {
 		code, k := binary.NativeEndian.Uint16(p[at*8:]), binary.NativeEndian.Uint32(p[at*8+4:])
-		yes, no := int(p[at*8+2]), int(p[at*8+3])
+		jt, jf := int(p[at*8+2]), int(p[at*8+3])
 		is := false
 		switch code {
 		case opLoad:
@@ -63,9 +63,9 @@ func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
 			t.Fatalf("instruction %d has code %x", at, code)
 		}
 		if is {
-			at += yes
+			at += jt
 		} else {
-			at += no
+			at += jf
 		}
 	}
 }

@@ -37,9 +37,9 @@ const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWU
 // seccompProgram is an array of struct sock_filter.
 type seccompProgram []byte
 
-func (p *seccompProgram) emit(code uint16, yes, no uint8, k uint32) {
+func (p *seccompProgram) emit(code uint16, jt, jf uint8, k uint32) {
 	b := binary.NativeEndian.AppendUint16(*p, code)
-	*p = binary.NativeEndian.AppendUint32(append(b, yes, no), k)
+	*p = binary.NativeEndian.AppendUint32(append(b, jt, jf), k)
 }
 
 const (

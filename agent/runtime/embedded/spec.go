@@ -139,15 +139,15 @@ func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Moun
 	all = append(all, cgroupMounts(host, c.record.Group)...)
 	config := c.record.Config
 	// The writable layer's size does not include these files, so they are read-only. The agent mounts
-	// files of its own there, which it measures.
-	own := []containerinit.Mount{{Type: "bind", Source: filepath.Join(sb.dir, "hostname"), Target: "/etc/hostname", Flags: containerinit.ReadOnly},
+	// other files there and measures them.
+	defaults := []containerinit.Mount{{Type: "bind", Source: filepath.Join(sb.dir, "hostname"), Target: "/etc/hostname", Flags: containerinit.ReadOnly},
 		{Type: "bind", Source: filepath.Join(sb.dir, "resolv.conf"), Target: "/etc/resolv.conf", Flags: containerinit.ReadOnly},
 		{Type: "bind", Source: "/etc/hosts", Target: "/etc/hosts", Flags: containerinit.ReadOnly, Optional: true}}
 	volumes := slices.Clone(config.GetMounts())
 	slices.SortStableFunc(volumes, func(a, b *cri.Mount) int {
 		return pathDepth(a.GetContainerPath()) - pathDepth(b.GetContainerPath())
 	})
-	for _, m := range own {
+	for _, m := range defaults {
 		if !slices.ContainsFunc(volumes, func(v *cri.Mount) bool { return path.Clean(v.GetContainerPath()) == m.Target }) {
 			all = append(all, m)
 		}

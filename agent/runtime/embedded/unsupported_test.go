@@ -129,7 +129,7 @@ func TestStartErrors(t *testing.T) {
 	}
 	id := r.run(sb, sandboxConfig, shell("runs", "exec sleep 1000"))
 	if got := r.exec(id, "nope"); !strings.Contains(got, `exec: "nope": executable file not found in $PATH`) {
-		t.Errorf("exec of what is not there: %q", got)
+		t.Errorf("exec of a missing command: %q", got)
 	}
 	if err := r.Service.StartContainer(ctx, id); err == nil {
 		t.Error("a container was started twice")
@@ -162,7 +162,7 @@ func TestInvalidUsers(t *testing.T) {
 	c := shell("ann", "id")
 	c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, "ann"
 	if out, _ := r.outputAndCode(sb, sandboxConfig, c); !strings.Contains(out, "uid=1000") || !strings.Contains(out, "2147483647") || strings.Contains(out, none) {
-		t.Errorf("ann is %q, want user 1000, and few of the two groups that have her", out)
+		t.Errorf("ann is %q, want user 1000, and only few of the two groups", out)
 	}
 }
 

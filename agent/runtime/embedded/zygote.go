@@ -63,8 +63,8 @@ func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 	}
 }
 
-// requestCopy requests a fork. Without an answer it is unknown whether there is one: the
-// container is abandoned and the zygote is killed: the next request must not wait. An
+// requestCopy requests a fork. If the zygote does not answer, it is unknown whether a fork exists. Then
+// the container is abandoned, and the zygote is killed so that the next request does not wait. An
 // unclaimed shim does not start its container.
 func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 	if err := s.startZygote(); err != nil {

@@ -108,7 +108,7 @@ func TestServingPairNames(t *testing.T) {
 	}
 	again("same names", start.AddDate(0, 1, 0), false)
 	again("a new address", start, true, "192.0.2.7")
-	again("91 % of its life over", start.AddDate(0, 11, 0), true, "192.0.2.7")
+	again("91 % of its lifetime over", start.AddDate(0, 11, 0), true, "192.0.2.7")
 }
 
 func TestRenewedCAVerifiesOldCertificates(t *testing.T) {

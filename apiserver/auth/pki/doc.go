@@ -4,7 +4,7 @@
 //	apiserver.key, apiserver.crt  serving certificate of the API server
 //	sa.key                        key that signs service account tokens (ES256)
 //
-// It creates missing files and renews certificates at 70 to 90 % of their life or if the serving names
+// It creates missing files and renews certificates at 70 to 90 % of their lifetime or if the serving names
 // change. Client certificates are issued into kubeconfig files and not stored.
 //
 // Invariants:

@@ -31,6 +31,6 @@ func TestFrontProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if verify(t, read(t, files.CAFile), read(t, files.CertFile), later.Add(leafLifetime/2), clients); bytes.Equal(first, read(t, files.CertFile)) {
-		t.Error("the certificate was not renewed in the last third of its life")
+		t.Error("the certificate was not renewed in the last third of its lifetime")
 	}
 }

@@ -34,7 +34,7 @@ func TestRunRenewal(t *testing.T) {
 			t.Error("renewed in its first half")
 		}
 		if bytes.Equal(first, after(leafLifetime/100*41)) {
-			t.Error("not renewed after 91 % of its life")
+			t.Error("not renewed after 91 % of its lifetime")
 		}
 		if len(failures) != 0 {
 			t.Errorf("failures: %v", failures)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// Certificates are renewed between 70 and 90 % of their life, not all at once.
+// Certificates are renewed between 70 and 90 % of their lifetime, not all at once.
 func TestRenewing(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now := start
@@ -17,7 +17,7 @@ func TestRenewing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	renewedAt := map[int]bool{} // percent of the life
+	renewedAt := map[int]bool{} // percent of the lifetime
 	for range 20 {
 		now = start
 		r, err := a.RenewingServing("kube-scheduler", APIServerAltNames(nil))
@@ -41,7 +41,7 @@ func TestRenewing(t *testing.T) {
 	}
 	for percent := range renewedAt {
 		if percent < 70 || percent > 91 {
-			t.Errorf("renewed at %d %% of its life", percent)
+			t.Errorf("renewed at %d %% of its lifetime", percent)
 		}
 	}
 	if len(renewedAt) < 3 {

@@ -118,11 +118,11 @@ func TestLocalAndSelfReviews(t *testing.T) {
 	if _, err := post(as(t, nil, ""), NewSelfSubjectAccessReview(annOnly), self); code(err) != 400 {
 		t.Errorf("SelfSubjectReview without a user: %v, want 400", err)
 	}
-	who, err := post(as(t, &user.DefaultInfo{Name: "ann", Extra: map[string][]string{"k": {"v"}}}, ""), NewSelfSubjectReview(time.Now), &authenticationv1.SelfSubjectReview{})
+	review, err := post(as(t, &user.DefaultInfo{Name: "ann", Extra: map[string][]string{"k": {"v"}}}, ""), NewSelfSubjectReview(time.Now), &authenticationv1.SelfSubjectReview{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := who.(*authenticationv1.SelfSubjectReview).Status.UserInfo; got.Username != "ann" || got.Extra["k"][0] != "v" {
+	if got := review.(*authenticationv1.SelfSubjectReview).Status.UserInfo; got.Username != "ann" || got.Extra["k"][0] != "v" {
 		t.Errorf("user info %+v", got)
 	}
 }

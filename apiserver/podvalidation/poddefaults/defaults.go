@@ -109,26 +109,26 @@ func defaultRequests(resources *corev1.ResourceRequirements) {
 // requests or else from the pod's limits, and huge pages, which cannot be overcommitted, from
 // limits.
 func defaultPodLevelResources(pod *corev1.Pod) {
-	own := pod.Spec.Resources
-	if own == nil || len(own.Limits) == 0 && len(own.Requests) == 0 {
+	podResources := pod.Spec.Resources
+	if podResources == nil || len(podResources.Limits) == 0 && len(podResources.Requests) == 0 {
 		return
 	}
 	for name, limit := range resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{}) {
 		if podfields.IsHugePage(name) {
-			setMissing(&own.Limits, name, limit)
+			setMissing(&podResources.Limits, name, limit)
 		}
 	}
-	if len(own.Limits) == 0 {
+	if len(podResources.Limits) == 0 {
 		return
 	}
 	for name, request := range resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{}) {
 		if resourcehelper.IsSupportedPodLevelResource(name) && !podfields.IsHugePage(name) {
-			setMissing(&own.Requests, name, request)
+			setMissing(&podResources.Requests, name, request)
 		}
 	}
-	for name, limit := range own.Limits {
+	for name, limit := range podResources.Limits {
 		if resourcehelper.IsSupportedPodLevelResource(name) {
-			setMissing(&own.Requests, name, limit)
+			setMissing(&podResources.Requests, name, limit)
 		}
 	}
 }

@@ -67,14 +67,14 @@ func TestPodTemplateDefaults(t *testing.T) {
 }
 
 func TestPodLevelRequestDefaults(t *testing.T) {
-	for _, f := range []struct{ fact, patch, cpu, memory string }{
+	for _, f := range []struct{ name, patch, cpu, memory string }{
 		{"from the limits", `spec: {resources: {limits: {cpu: 1, memory: 1Gi}}}`, "1", "1Gi"},
 		{"from container requests, before limits",
 			`spec: {resources: {limits: {cpu: 1, memory: 1Gi}}, containers: [{name: c, image: x, resources: {requests: {cpu: 200m}}}]}`, "200m", "1Gi"},
 		{"not when only requests are given",
 			`spec: {resources: {requests: {cpu: 1}}, containers: [{name: c, image: x, resources: {requests: {memory: 1Gi}}}]}`, "1", "0"},
 	} {
-		t.Run(f.fact, func(t *testing.T) {
+		t.Run(f.name, func(t *testing.T) {
 			pod := podtest.Pod(t, f.patch)
 			DefaultPod(pod)
 			got := pod.Spec.Resources.Requests

@@ -25,14 +25,14 @@ func (w *warnings) nodeLabels(spec *field.Path) {
 		}
 	}
 	if node := podfields.NodeAffinityOf(w.spec); node != nil {
-		own := spec.Child("affinity", "nodeAffinity")
+		fldPath := spec.Child("affinity", "nodeAffinity")
 		if required := node.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
 			for i := range required.NodeSelectorTerms {
-				w.nodeTerm(&required.NodeSelectorTerms[i], own.Child(podfields.RequiredTerms, "nodeSelectorTerms").Index(i))
+				w.nodeTerm(&required.NodeSelectorTerms[i], fldPath.Child(podfields.RequiredTerms, "nodeSelectorTerms").Index(i))
 			}
 		}
 		for i := range node.PreferredDuringSchedulingIgnoredDuringExecution {
-			w.nodeTerm(&node.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, own.Child(podfields.PreferredTerms).Index(i).Child("preference"))
+			w.nodeTerm(&node.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, fldPath.Child(podfields.PreferredTerms).Index(i).Child("preference"))
 		}
 	}
 	for i, constraint := range w.spec.TopologySpreadConstraints {
@@ -96,15 +96,15 @@ func (w *warnings) ports(spec *field.Path) {
 	seen := map[string][]seenPort{}
 	podfields.EachContainer(w.spec, spec, func(c *corev1.Container, path *field.Path) {
 		for i, port := range c.Ports {
-			own := path.Child("ports").Index(i)
+			idxPath := path.Child("ports").Index(i)
 			if port.HostIP != "" && port.HostPort == 0 {
-				w.warnf(own, "hostIP set without hostPort: %+v", port)
+				w.warnf(idxPath, "hostIP set without hostPort: %+v", port)
 			}
 			key := fmt.Sprintf("%d/%s", port.ContainerPort, port.Protocol)
 			for _, other := range seen[key] {
-				w.portPair(own, port, other)
+				w.portPair(idxPath, port, other)
 			}
-			seen[key] = append(seen[key], seenPort{own, port})
+			seen[key] = append(seen[key], seenPort{idxPath, port})
 		}
 	})
 }

@@ -69,8 +69,8 @@ func (w *warnings) all(path *field.Path) []string {
 		w.fractionalBytes(w.spec.Overhead, name, spec.Child("overhead"))
 	}
 	w.podSeccomp(childPath(path, "metadata", "annotations"))
-	podfields.EachContainer(w.spec, spec, func(c *corev1.Container, own *field.Path) {
-		w.container(c, own, childPath(path, "metadata", "annotations"))
+	podfields.EachContainer(w.spec, spec, func(c *corev1.Container, containerPath *field.Path) {
+		w.container(c, containerPath, childPath(path, "metadata", "annotations"))
 	})
 	w.ports(spec)
 	w.nullSelectors(spec)
@@ -87,7 +87,7 @@ func (w *warnings) deprecatedAnnotations(path *field.Path) {
 
 func (w *warnings) volumePlugins(path *field.Path) {
 	for i := range w.spec.Volumes {
-		v, own := &w.spec.Volumes[i], path.Index(i)
+		v, idxPath := &w.spec.Volumes[i], path.Index(i)
 		for _, plugin := range []struct {
 			name   string
 			set    bool
@@ -104,12 +104,12 @@ func (w *warnings) volumePlugins(path *field.Path) {
 			{"rbd", v.RBD != nil, "deprecated in v1.28, non-functional in v1.31+"},
 		} {
 			if plugin.set {
-				w.warnf(own.Child(plugin.name), "%s", plugin.reason)
+				w.warnf(idxPath.Child(plugin.name), "%s", plugin.reason)
 			}
 		}
 		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 			requests := v.Ephemeral.VolumeClaimTemplate.Spec.Resources.Requests
-			w.fractionalBytes(requests, corev1.ResourceStorage, own.Child("ephemeral", "volumeClaimTemplate", "spec", "resources", "requests"))
+			w.fractionalBytes(requests, corev1.ResourceStorage, idxPath.Child("ephemeral", "volumeClaimTemplate", "spec", "resources", "requests"))
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func TestPodWarnings(t *testing.T) {
 	for _, f := range []struct {
-		fact, patch string
+		name, patch string
 		want        []string
 	}{
 		{"a plain pod has none", ``, nil},
@@ -39,7 +39,7 @@ func TestPodWarnings(t *testing.T) {
 		{"an alias is repeated", `spec: {hostAliases: [{ip: 10.0.0.1, hostnames: [a]}, {ip: 10.0.0.1, hostnames: [b]}]}`,
 			[]string{`spec.hostAliases[1].ip: duplicate ip "10.0.0.1"`}},
 	} {
-		t.Run(f.fact, func(t *testing.T) {
+		t.Run(f.name, func(t *testing.T) {
 			if got := PodWarnings(t.Context(), storedPod(t, f.patch), nil); !slices.Equal(got, f.want) {
 				t.Errorf("\n got %q\nwant %q", got, f.want)
 			}

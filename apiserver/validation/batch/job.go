@@ -123,14 +123,14 @@ func generatedSelector(job *batchv1.Job) field.ErrorList {
 	if job.UID == "" {
 		errs = append(errs, field.Required(checks.MetadataPath.Child("uid"), ""))
 	}
-	own := labels.Set{
+	generated := labels.Set{
 		plainControllerUIDLabel: string(job.UID), plainJobNameLabel: job.Name,
 		batchv1.ControllerUidLabel: string(job.UID), batchv1.JobNameLabel: job.Name,
 	}
 	for _, key := range []string{plainControllerUIDLabel, plainJobNameLabel, batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
-		errs = append(errs, requiredLabel(job.Spec.Template.Labels, key, own[key])...)
+		errs = append(errs, requiredLabel(job.Spec.Template.Labels, key, generated[key])...)
 	}
-	if s, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && !s.Matches(own) {
+	if s, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && !s.Matches(generated) {
 		errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), job.Spec.Selector, "`selector` not auto-generated"))
 	}
 	return errs

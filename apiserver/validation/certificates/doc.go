@@ -1,2 +1,2 @@
-// Package certificates has preparation and validation of CertificateSigningRequests.
+// Package certificates prepares and validates CertificateSigningRequests.
 package certificates

@@ -69,11 +69,11 @@ func validateSpec(s *certificatesv1.CertificateSigningRequestSpec, path *field.P
 		errs = append(errs, field.Required(path.Child("usages"), "usages must be provided"))
 	}
 	for i, usage := range s.Usages {
-		own := path.Child("usages").Index(i)
+		idxPath := path.Child("usages").Index(i)
 		if !slices.Contains(usages, usage) {
-			errs = append(errs, field.NotSupported(own, usage, usages))
+			errs = append(errs, field.NotSupported(idxPath, usage, usages))
 		} else if slices.Index(s.Usages, usage) < i {
-			errs = append(errs, field.Duplicate(own, usage))
+			errs = append(errs, field.Duplicate(idxPath, usage))
 		}
 	}
 	if s.SignerName == legacyUnknown {

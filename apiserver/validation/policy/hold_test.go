@@ -28,7 +28,7 @@ func TestHoldValidation(t *testing.T) {
 		t.Fatalf("%v, %+v", errs, good.Spec)
 	}
 	for want, change := range map[string]func(*v1alpha1.HoldSpec){
-		`spec.type: Unsupported value: "Shun"`:           func(s *v1alpha1.HoldSpec) { s.Type = "Shun" },
+		`spec.type: Unsupported value: "Repel"`:          func(s *v1alpha1.HoldSpec) { s.Type = "Repel" },
 		"spec.owner.uid: Required value":                 func(s *v1alpha1.HoldSpec) { s.Owner.UID = "" },
 		"spec.owner.kind: Required value":                func(s *v1alpha1.HoldSpec) { s.Owner.Kind = "" },
 		"spec.node: Required value":                      func(s *v1alpha1.HoldSpec) { s.Node = "" },

@@ -179,10 +179,10 @@ func nodeAffinityChange(now, old *corev1.VolumeNodeAffinity, at *field.Path) fie
 	renamed := old.DeepCopy()
 	if now != nil && now.Required != nil && renamed.Required != nil && len(now.Required.NodeSelectorTerms) == len(renamed.Required.NodeSelectorTerms) {
 		for i := range renamed.Required.NodeSelectorTerms {
-			own, theirs := renamed.Required.NodeSelectorTerms[i].MatchExpressions, now.Required.NodeSelectorTerms[i].MatchExpressions
-			for j := range min(len(own), len(theirs)) {
-				if gaTopologyLabel[own[j].Key] == theirs[j].Key {
-					own[j].Key = theirs[j].Key
+			renamedTerms, newTerms := renamed.Required.NodeSelectorTerms[i].MatchExpressions, now.Required.NodeSelectorTerms[i].MatchExpressions
+			for j := range min(len(renamedTerms), len(newTerms)) {
+				if gaTopologyLabel[renamedTerms[j].Key] == newTerms[j].Key {
+					renamedTerms[j].Key = newTerms[j].Key
 				}
 			}
 		}

@@ -65,39 +65,39 @@ func (r *Revisions) ByName(name string) *appsv1.ControllerRevision {
 func (h *History) Sync(ctx context.Context, o *workload.Owner, t *corev1.PodTemplateSpec, hashLabel string, collisions *int32) (*Revisions, error) {
 	namespace := o.Object.GetNamespace()
 	all := workload.Controlled[*appsv1.ControllerRevision](h.informer, o.Object, true)
-	own, err := workload.Claim(ctx, o, all, nil, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
+	claimed, err := workload.Claim(ctx, o, all, nil, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
 		_, err := h.client.AppsV1().ControllerRevisions(namespace).Patch(ctx, name, kind, data, metav1.PatchOptions{})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(own, func(a, b *appsv1.ControllerRevision) int {
+	slices.SortFunc(claimed, func(a, b *appsv1.ControllerRevision) int {
 		return cmp.Or(cmp.Compare(a.Revision, b.Revision), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	next := int64(1)
-	if len(own) > 0 {
-		next = own[len(own)-1].Revision + 1
+	if len(claimed) > 0 {
+		next = claimed[len(claimed)-1].Revision + 1
 	}
-	for i := len(own) - 1; i >= 0; i-- {
-		if !podtemplate.RevisionMatches(own[i], t) {
+	for i := len(claimed) - 1; i >= 0; i-- {
+		if !podtemplate.RevisionMatches(claimed[i], t) {
 			continue
 		}
-		rev := own[i]
-		if i < len(own)-1 { // rolled back to this revision
+		rev := claimed[i]
+		if i < len(claimed)-1 { // rolled back to this revision
 			if rev, err = h.renumber(ctx, rev, next); err != nil {
 				return nil, err
 			}
-			own = append(slices.Delete(own, i, i+1), rev)
+			claimed = append(slices.Delete(claimed, i, i+1), rev)
 		}
-		return &Revisions{own, collisions}, nil
+		return &Revisions{claimed, collisions}, nil
 	}
 	rev, collisions, err := h.create(ctx, o, t, hashLabel, next, collisions)
 	if err != nil {
 		return nil, err
 	}
-	own = slices.DeleteFunc(own, func(r *appsv1.ControllerRevision) bool { return r.UID == rev.UID })
-	return &Revisions{append(own, rev), collisions}, nil
+	claimed = slices.DeleteFunc(claimed, func(r *appsv1.ControllerRevision) bool { return r.UID == rev.UID })
+	return &Revisions{append(claimed, rev), collisions}, nil
 }
 
 func (h *History) renumber(ctx context.Context, rev *appsv1.ControllerRevision, n int64) (*appsv1.ControllerRevision, error) {

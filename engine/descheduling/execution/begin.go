@@ -46,13 +46,13 @@ func (t *step) begin(x *Move) {
 		return
 	}
 	for _, stands := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: the second one scans a workload
-		if why := stands(x); why != "" {
-			t.wait(x, why, retryInterval)
+		if reason := stands(x); reason != "" {
+			t.wait(x, reason, retryInterval)
 			return
 		}
 	}
-	if why := t.openLedger().check(t.now, pod); why != "" {
-		t.deniedByBudget(x, why)
+	if reason := t.openLedger().check(t.now, pod); reason != "" {
+		t.deniedByBudget(x, reason)
 		return
 	}
 	if t.placementsTried >= t.m.o.Parallel {
@@ -60,12 +60,12 @@ func (t *step) begin(x *Move) {
 		return
 	}
 	t.placementsTried++
-	if why, final := t.forksFor(x.Mode).checkPlacement(t.now, x); why != "" {
+	if reason, final := t.forksFor(x.Mode).checkPlacement(t.now, x); reason != "" {
 		if final || !t.m.pendingBefore(x) {
-			x.abandon(t.now, why)
+			x.abandon(t.now, reason)
 			return
 		}
-		t.wait(x, why, min(placementRetryInterval<<min(x.placementFailures, 8), maxPlacementRetryInterval))
+		t.wait(x, reason, min(placementRetryInterval<<min(x.placementFailures, 8), maxPlacementRetryInterval))
 		x.placementFailures++
 		return
 	}
@@ -73,21 +73,21 @@ func (t *step) begin(x *Move) {
 }
 
 // wait delays the move by d.
-func (t *step) wait(x *Move, why string, d time.Duration) {
-	x.Reason, x.notBefore = why, t.now.Add(d)
+func (t *step) wait(x *Move, reason string, d time.Duration) {
+	x.Reason, x.notBefore = reason, t.now.Add(d)
 	t.wakeAt(x.notBefore)
 }
 
 // deniedByBudget delays a move that a budget refuses, and abandons it after Timeouts.Budget.
-func (t *step) deniedByBudget(x *Move, why string) {
+func (t *step) deniedByBudget(x *Move, reason string) {
 	if x.deniedSince.IsZero() {
 		x.deniedSince = t.now
 	}
 	if t.now.Sub(x.deniedSince) >= t.m.o.Timeouts.Budget {
-		x.abandon(t.now, fmt.Sprintf("not allowed within %s: %s", t.m.o.Timeouts.Budget, why))
+		x.abandon(t.now, fmt.Sprintf("not allowed within %s: %s", t.m.o.Timeouts.Budget, reason))
 		return
 	}
-	t.wait(x, why, retryInterval)
+	t.wait(x, reason, retryInterval)
 }
 
 // blockedByMove returns why the move's workload is not ready for another eviction: a move of
@@ -132,7 +132,7 @@ func (t *step) blockedByHold(x *Move) string {
 		return ""
 	}
 	name := cluster.HoldName(x.Pod.Owner.UID, x.To, model.Reserve)
-	if _, there := t.v.State.Hold(x.Pod.Namespace, name); there {
+	if _, exists := t.v.State.Hold(x.Pod.Namespace, name); exists {
 		return "Hold " + name + " of an earlier move still exists"
 	}
 	return ""

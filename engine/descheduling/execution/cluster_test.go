@@ -268,8 +268,8 @@ func (w *testCluster) runScheduler() {
 		if p.NodeName != "" || p.Deleting {
 			continue
 		}
-		s, heedless := w.api, w.mode == planning.WithoutHolds || w.others[p.Spec.SchedulerName]
-		if heedless {
+		s, ignoresHolds := w.api, w.mode == planning.WithoutHolds || w.others[p.Spec.SchedulerName]
+		if ignoresHolds {
 			s = s.Fork()
 			for _, h := range s.Holds() {
 				s.RemoveHold(h.Namespace, h.Name)
@@ -281,7 +281,7 @@ func (w *testCluster) runScheduler() {
 		}
 		q := *p
 		q.NodeName = rec.Choice
-		if heedless && len(rec.Top) > 0 {
+		if ignoresHolds && len(rec.Top) > 0 {
 			q.NodeName = rec.Top[w.IntN(len(rec.Top))]
 		}
 		for w.scatter {

@@ -10,7 +10,7 @@ func (t *step) stepHolding(x *Move) {
 	if !x.holdCreated {
 		return
 	}
-	if h, there := t.v.State.Hold(x.hold.Namespace, x.hold.Name); !there || h.Victim != x.hold.Victim {
+	if h, exists := t.v.State.Hold(x.hold.Namespace, x.hold.Name); !exists || h.Victim != x.hold.Victim {
 		if t.isDue(x.Since.Add(t.m.o.Timeouts.EvictionObserved)) {
 			x.withdraw(t.now, "its Hold was created but is not observed", placementRetryInterval)
 		}
@@ -29,8 +29,8 @@ func (t *step) stepEvicting(x *Move) {
 		x.markEvicted(t.now, t.v)
 		return
 	}
-	if why := t.holdLost(x); why != "" {
-		x.withdraw(t.now, why, placementRetryInterval)
+	if reason := t.holdLost(x); reason != "" {
+		x.withdraw(t.now, reason, placementRetryInterval)
 		t.wakeAt(x.notBefore)
 		return
 	}
@@ -43,15 +43,15 @@ func (t *step) stepEvicting(x *Move) {
 		t.evict(x)
 		return
 	}
-	why := cmp.Or(blocked, x.refusal)
+	reason := cmp.Or(blocked, x.refusal)
 	if !late {
-		t.wait(x, why, evictionRetryInterval)
+		t.wait(x, reason, evictionRetryInterval)
 		return
 	}
 	if x.deniedSince.IsZero() {
 		x.deniedSince = t.now
 	}
-	x.withdraw(t.now, why, placementRetryInterval)
+	x.withdraw(t.now, reason, placementRetryInterval)
 	t.wakeAt(x.notBefore)
 }
 
@@ -60,7 +60,7 @@ func (t *step) holdLost(x *Move) string {
 	if x.hold == nil {
 		return ""
 	}
-	if h, there := t.v.State.Hold(x.hold.Namespace, x.hold.Name); !there || h.Victim != x.hold.Victim {
+	if h, exists := t.v.State.Hold(x.hold.Namespace, x.hold.Name); !exists || h.Victim != x.hold.Victim {
 		return "its Hold was deleted"
 	}
 	if !x.hold.Until.After(t.now.Add(t.m.o.Timeouts.Scheduling / 2)) {

@@ -60,13 +60,13 @@ func (p *clusterForks) book(x *Move) {
 
 // checkPlacement checks whether the move is still valid on the current cluster. It returns why
 // not, and whether earlier moves of the plan cannot change that.
-func (p *clusterForks) checkPlacement(now time.Time, x *Move) (why string, final bool) {
+func (p *clusterForks) checkPlacement(now time.Time, x *Move) (reason string, final bool) {
 	profile := p.m.o.Profiles[x.Pod.Spec.SchedulerName]
 	if profile == nil {
 		return fmt.Sprintf("the profile of its scheduler %q is not known", x.Pod.Spec.SchedulerName), true
 	}
-	if until, why, known := p.m.o.Backoff.ActiveFor(now, x.Move); known {
-		return fmt.Sprintf("%s; backing off until %s", why, until.UTC().Format(time.RFC3339)), true
+	if until, reason, known := p.m.o.Backoff.ActiveFor(now, x.Move); known {
+		return fmt.Sprintf("%s; backing off until %s", reason, until.UTC().Format(time.RFC3339)), true
 	}
 	pod := p.current.Pod(x.Pod.UID)
 	if pod == nil {

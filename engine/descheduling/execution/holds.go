@@ -20,9 +20,9 @@ func (t *step) releaseHolds() {
 		if h.Cause != planning.HoldCause || h.Type != model.Reserve && !t.isDue(h.Until.Add(m.o.Backoff.Max)) {
 			continue
 		}
-		why, key := t.releaseReason(h), h.Key()+" "+h.Victim // another pod of the workload moving to the node has a Hold with the same name
-		if why == "" || t.now.Before(m.releaseRetry[key]) {
-			if why == "" {
+		reason, key := t.releaseReason(h), h.Key()+" "+h.Victim // another pod of the workload moving to the node has a Hold with the same name
+		if reason == "" || t.now.Before(m.releaseRetry[key]) {
+			if reason == "" {
 				t.wakeAt(h.Until)
 			} else {
 				t.wakeAt(m.releaseRetry[key])
@@ -31,7 +31,7 @@ func (t *step) releaseHolds() {
 		}
 		m.releaseRetry[key] = t.now.Add(releaseRetryInterval)
 		t.wakeAt(m.releaseRetry[key])
-		t.emit(func(id uint64) Action { return Release{id, h, why} }, func(time.Time, Result) {})
+		t.emit(func(id uint64) Action { return Release{id, h, reason} }, func(time.Time, Result) {})
 	}
 	for key, at := range m.releaseRetry { // independent of the order
 		if !t.now.Before(at.Add(releaseRetryInterval)) {

@@ -80,17 +80,17 @@ func (x *Move) inProgress() bool { return x.Stage > Waiting && x.Stage < Finishe
 
 func (x *Move) setStage(s Stage, now time.Time) { x.Stage, x.Since = s, now }
 
-func (x *Move) end(now time.Time, o Outcome, why string) {
+func (x *Move) end(now time.Time, o Outcome, reason string) {
 	x.setStage(Finished, now)
-	x.Outcome, x.Reason, x.hold = o, why, nil
+	x.Outcome, x.Reason, x.hold = o, reason, nil
 }
 
-func (x *Move) abandon(now time.Time, why string) { x.end(now, Abandoned, why) }
+func (x *Move) abandon(now time.Time, reason string) { x.end(now, Abandoned, reason) }
 
 // withdraw returns a started move, whose pod was not evicted, to Waiting.
-func (x *Move) withdraw(now time.Time, why string, d time.Duration) {
+func (x *Move) withdraw(now time.Time, reason string, d time.Duration) {
 	x.setStage(Waiting, now)
-	x.Reason, x.notBefore = why, now.Add(d)
+	x.Reason, x.notBefore = reason, now.Add(d)
 	x.hold, x.holdCreated, x.refusal, x.siblingsBefore, x.Evicted = nil, false, "", nil, time.Time{}
 }
 

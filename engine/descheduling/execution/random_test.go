@@ -40,9 +40,9 @@ func (w *testCluster) do(a Action) {
 }
 
 func (w *testCluster) hold(h *model.Hold) {
-	own := *h
-	own.Created = w.now
-	w.notify(func(s *cluster.State, v *View) { s.UpsertHold(&own) })
+	created := *h
+	created.Created = w.now
+	w.notify(func(s *cluster.State, v *View) { s.UpsertHold(&created) })
 }
 
 // evict responds as the eviction API does and checks the pacing.

@@ -176,25 +176,25 @@ func (t *step) stepPlaced(x *Move) {
 
 // failWorkload ends a move that left the workload with a pod less, and backs off all moves of
 // the workload.
-func (t *step) failWorkload(x *Move, o Outcome, why string) {
-	t.m.o.Backoff.RecordFailure(t.now, planning.WorkloadKey(x.Move), fmt.Sprintf("%s was moved: %s", x.Pod.Key(), why))
-	x.end(t.now, o, why)
+func (t *step) failWorkload(x *Move, o Outcome, reason string) {
+	t.m.o.Backoff.RecordFailure(t.now, planning.WorkloadKey(x.Move), fmt.Sprintf("%s was moved: %s", x.Pod.Key(), reason))
+	x.end(t.now, o, reason)
 }
 
 // failMove ends a failed move and backs it off. Without reservations it also creates an Avoid
 // Hold, which outlives this process and records the number of failures.
-func (t *step) failMove(x *Move, o Outcome, why string) {
-	own := x.Pod.Owner
-	name := planning.AvoidHoldName(own.UID, x.From)
-	if h, there := t.v.State.Hold(x.Pod.Namespace, name); there {
+func (t *step) failMove(x *Move, o Outcome, reason string) {
+	owner := x.Pod.Owner
+	name := planning.AvoidHoldName(owner.UID, x.From)
+	if h, exists := t.v.State.Hold(x.Pod.Namespace, name); exists {
 		t.m.o.Backoff.Restore(planning.MoveKey(x.Move), int(h.Count), h.Until)
 	}
-	until, count := t.m.o.Backoff.RecordFailure(t.now, planning.MoveKey(x.Move), why)
-	x.end(t.now, o, why)
+	until, count := t.m.o.Backoff.RecordFailure(t.now, planning.MoveKey(x.Move), reason)
+	x.end(t.now, o, reason)
 	if o != Returned || x.Mode != planning.WithoutHolds || !t.m.o.Holds {
 		return
 	}
-	h := &model.Hold{Namespace: x.Pod.Namespace, Name: name, Type: model.Avoid, Owner: own, Node: x.From,
+	h := &model.Hold{Namespace: x.Pod.Namespace, Name: name, Type: model.Avoid, Owner: owner, Node: x.From,
 		Cause: planning.HoldCause, Count: int32(count), Created: t.now, Until: until, Victim: x.Pod.UID, VictimName: x.Pod.Name}
 	t.emit(func(id uint64) Action { return Avoid{id, x, h} }, func(time.Time, Result) {})
 }

@@ -80,8 +80,8 @@ func (t *step) surveyMoves() {
 		} else if t.isTerminating(x) {
 			t.terminating = true
 		}
-		if why := x.stopReason(); why != "" && x.Pod.Owner.UID != "" {
-			t.stopped[x.Pod.Owner.UID] = why
+		if reason := x.stopReason(); reason != "" && x.Pod.Owner.UID != "" {
+			t.stopped[x.Pod.Owner.UID] = reason
 		}
 	}
 	t.m.ended = slices.DeleteFunc(t.m.ended, func(x *Move) bool { return !t.isTerminating(x) })

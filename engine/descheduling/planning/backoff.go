@@ -31,13 +31,13 @@ func NewMoveBackoff() *MoveBackoff {
 
 // RecordFailure records a failed move. It returns when the move may be repeated and how often
 // it failed.
-func (m *MoveBackoff) RecordFailure(now time.Time, k BackoffKey, why string) (until time.Time, count int) {
+func (m *MoveBackoff) RecordFailure(now time.Time, k BackoffKey, reason string) (until time.Time, count int) {
 	r := m.entries[k]
 	if r.count > 0 && now.After(r.until.Add(m.Max)) {
 		r.count = 0
 	}
 	r.count++
-	r.until, r.reason = now.Add(m.delay(r.count)), why
+	r.until, r.reason = now.Add(m.delay(r.count)), reason
 	m.entries[k] = r
 	return r.until, r.count
 }
@@ -50,7 +50,7 @@ func (m *MoveBackoff) Restore(k BackoffKey, count int, until time.Time) {
 }
 
 // Active reports whether the key backs off, and until when and why.
-func (m *MoveBackoff) Active(now time.Time, k BackoffKey) (until time.Time, why string, ok bool) {
+func (m *MoveBackoff) Active(now time.Time, k BackoffKey) (until time.Time, reason string, ok bool) {
 	if m == nil {
 		return time.Time{}, "", false
 	}
@@ -62,9 +62,9 @@ func (m *MoveBackoff) Active(now time.Time, k BackoffKey) (until time.Time, why 
 }
 
 // ActiveFor reports whether the move or its workload backs off, and until when and why.
-func (m *MoveBackoff) ActiveFor(now time.Time, x *Move) (until time.Time, why string, ok bool) {
-	if until, why, ok = m.Active(now, MoveKey(x)); ok {
-		return until, why, ok
+func (m *MoveBackoff) ActiveFor(now time.Time, x *Move) (until time.Time, reason string, ok bool) {
+	if until, reason, ok = m.Active(now, MoveKey(x)); ok {
+		return until, reason, ok
 	}
 	return m.Active(now, WorkloadKey(x))
 }

@@ -53,10 +53,10 @@ func (p *Planner) checkReplacement(m *Move) (RefusalReason, string) {
 	if p.o.Profiles[pod.Spec.SchedulerName] == nil {
 		return UnknownScheduler, fmt.Sprintf("the profile of its scheduler %q is not known: pass its configuration, or exclude its pods in the policy", pod.Spec.SchedulerName)
 	}
-	if until, why, known := p.o.Backoff.ActiveFor(p.o.Now, m); known {
-		return BackingOff, why + "; backing off until " + until.UTC().Format(time.RFC3339)
+	if until, reason, known := p.o.Backoff.ActiveFor(p.o.Now, m); known {
+		return BackingOff, reason + "; backing off until " + until.UTC().Format(time.RFC3339)
 	}
-	if h, there := p.state.Hold(pod.Namespace, AvoidHoldName(pod.Owner.UID, m.From)); there && h.Until.After(p.o.Now) {
+	if h, exists := p.state.Hold(pod.Namespace, AvoidHoldName(pod.Owner.UID, m.From)); exists && h.Until.After(p.o.Now) {
 		return BackingOff, fmt.Sprintf("a pod of %s %s returned to the node before; backing off until %s (Hold %s)",
 			pod.Owner.Kind, pod.Owner.Name, h.Until.UTC().Format(time.RFC3339), h.Name)
 	}

@@ -38,9 +38,9 @@ func aPod(name, node string, cpu int64) *model.Pod {
 }
 
 // stateOf returns a state with nodes and pods.
-func stateOf(things ...any) *cluster.State {
+func stateOf(objects ...any) *cluster.State {
 	s := cluster.New()
-	for _, t := range things {
+	for _, t := range objects {
 		switch t := t.(type) {
 		case *model.Node:
 			s.UpsertNode(t)
@@ -96,7 +96,7 @@ func TestRefusalReasons(t *testing.T) {
 	full := func(n string) *model.Pod { return aPod("full-"+n, n, 3500) }
 	with := func(p *model.Pod, f func(*model.Pod)) *model.Pod { f(p); return p }
 	memory := NewMoveBackoff()
-	memory.RecordFailure(now.Add(-time.Minute), BackoffKey{"web", "a", "S"}, "it came back")
+	memory.RecordFailure(now.Add(-time.Minute), BackoffKey{"web", "a", "S"}, "it returned")
 	avoid := &model.Hold{Namespace: "x", Name: AvoidHoldName("web", "a"), Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: HoldCause, Until: now.Add(time.Hour)}
 	evicted := *avoid
 	evicted.Name, evicted.Cause = "a", "Pressure" // sorts before the other Hold
@@ -115,7 +115,7 @@ func TestRefusalReasons(t *testing.T) {
 		"no controller":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), why: NoController, words: "no controller"},
 		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), why: DaemonSetPod, words: "DaemonSet web"},
 		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), why: UnknownScheduler, words: `"odd"`},
-		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it came back; backing off until 1970-01-12T13:55:40Z"},
+		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it returned; backing off until 1970-01-12T13:55:40Z"},
 		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &evicted), why: BackingOff, words: "Hold " + avoid.Name},
 		"no capacity":       {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: NoOtherNode, words: "no other node"},
 		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), why: WouldReturn, words: "back on a, with a score"},

@@ -145,24 +145,24 @@ func (p *Planner) ChoosesNodes() bool { return true }
 // Move implements descheduling.Mover.
 func (p *Planner) Move(strategy, profile string, c *descheduling.Candidate) (*descheduling.Node, bool) {
 	m := &Move{Pod: c.Pod.Pod, Details: c.Pod.Details, From: c.Node.Name, Strategy: strategy, Profile: profile, Mode: p.modeFor(c.Pod.Pod)}
-	why, words := p.checkPod(m)
+	reason, words := p.checkPod(m)
 	if words == "" && (c.Cleanup || m.Pod.Finished()) {
 		return p.cleanup(m, c)
 	}
 	if words == "" {
-		why, words = p.checkReplacement(m)
+		reason, words = p.checkReplacement(m)
 	}
 	if words != "" {
-		p.refuse(m, why, words)
+		p.refuse(m, reason, words)
 		return nil, false
 	}
 	p.removePod(m.Pod.UID)
-	if why, words = p.chooseNode(m, c); words == "" {
-		why, words = p.ledger.check(p.o.Now, m)
+	if reason, words = p.chooseNode(m, c); words == "" {
+		reason, words = p.ledger.check(p.o.Now, m)
 	}
 	if words != "" {
 		p.upsertPod(m.Pod)
-		p.refuse(m, why, words)
+		p.refuse(m, reason, words)
 		return nil, false
 	}
 	p.upsertPod(ExpectedReplacement(m.Pod, m.To))
@@ -210,10 +210,10 @@ func (p *Planner) Checkpoint() (restore func(), ok bool) {
 	}, true
 }
 
-func (p *Planner) refuse(m *Move, why RefusalReason, words string) {
-	p.counts[why]++
+func (p *Planner) refuse(m *Move, reason RefusalReason, words string) {
+	p.counts[reason]++
 	if len(p.plan.Refused) < p.o.MaxRefusals {
-		p.plan.Refused = append(p.plan.Refused, Refusal{Pod: m.Pod.Key(), Node: m.From, Strategy: m.Strategy, Profile: m.Profile, Reason: why, Message: words})
+		p.plan.Refused = append(p.plan.Refused, Refusal{Pod: m.Pod.Key(), Node: m.From, Strategy: m.Strategy, Profile: m.Profile, Reason: reason, Message: words})
 	}
 }
 

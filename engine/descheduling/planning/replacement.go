@@ -25,17 +25,17 @@ func ExpectedReplacementUID(p *model.Pod) string { return "planned/" + p.UID }
 // gone. Choice is the node chosen after it is gone, or "". The pod must not be in s, which is
 // left unchanged.
 func TopNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod) (top []string, choice string) {
-	in := ExpectedReplacement(pod, "")
-	gone := placement.Evaluate(s, p, seed, in)
-	leaving := *pod
-	leaving.Deleting = true
-	s.UpsertPod(&leaving)
-	there := placement.Evaluate(s, p, seed, in)
-	s.RemovePod(leaving.UID)
-	if gone.Outcome != decision.Scheduled {
+	replacement := ExpectedReplacement(pod, "")
+	afterRemoval := placement.Evaluate(s, p, seed, replacement)
+	terminating := *pod
+	terminating.Deleting = true
+	s.UpsertPod(&terminating)
+	whileTerminating := placement.Evaluate(s, p, seed, replacement)
+	s.RemovePod(terminating.UID)
+	if afterRemoval.Outcome != decision.Scheduled {
 		return nil, ""
 	}
-	top = slices.Concat(gone.Top, there.Top)
+	top = slices.Concat(afterRemoval.Top, whileTerminating.Top)
 	slices.Sort(top)
-	return slices.Compact(top), gone.Choice
+	return slices.Compact(top), afterRemoval.Choice
 }

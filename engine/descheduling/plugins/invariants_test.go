@@ -34,8 +34,8 @@ func TestInvariants(t *testing.T) {
 		if _, again := run(); again != text {
 			t.Fatalf("seed %d: Ordered: first\n%s\nthen\n%s", seed, text, again)
 		}
-		for _, why := range findViolations(s, p, result.Moves) {
-			t.Errorf("seed %d: %s", seed, why)
+		for _, reason := range findViolations(s, p, result.Moves) {
+			t.Errorf("seed %d: %s", seed, reason)
 		}
 		for _, m := range result.Moves {
 			moves[m.Strategy]++

@@ -56,8 +56,8 @@ func (m *usageReader) nodeUsages(r *descheduling.Round) []*nodeUsage {
 	for _, n := range r.Nodes() {
 		used := r.Requests(n)
 		if m.usage != nil {
-			measured, there := m.usage.Nodes[n.Name]
-			if !there {
+			measured, found := m.usage.Nodes[n.Name]
+			if !found {
 				continue
 			}
 			used = &measured
@@ -86,8 +86,8 @@ func (m *usageReader) amounts(of *model.Resources, number int64) []int64 {
 func (m *usageReader) podUsage(p *descheduling.Pod) ([]int64, bool) {
 	used := &p.Spec.Requests
 	if m.usage != nil {
-		measured, there := m.usage.Pods[p.UID]
-		if !there {
+		measured, found := m.usage.Pods[p.UID]
+		if !found {
 			return nil, false
 		}
 		used = &measured

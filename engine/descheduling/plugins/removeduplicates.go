@@ -168,8 +168,8 @@ func (c *duplicateGroup) candidate(r *descheduling.Round, p *descheduling.Pod, n
 			return fmt.Sprintf("%d copies of %s %s/%s on the node", c.podsOn(r, n), c.key.kind, c.key.namespace, c.key.owner)
 		},
 		Gain: func(to *descheduling.Node) descheduling.Gain {
-			from, there := int64(c.podsOn(r, n)), int64(c.podsOn(r, to))
-			return descheduling.Gain{Before: max(from, there), After: max(from-1, there+1), Metric: "duplicates on the fuller of the two nodes"}
+			from, onTarget := int64(c.podsOn(r, n)), int64(c.podsOn(r, to))
+			return descheduling.Gain{Before: max(from, onTarget), After: max(from-1, onTarget+1), Metric: "duplicates on the fuller of the two nodes"}
 		},
 	}
 }

@@ -54,7 +54,7 @@ func (s *RemoveFailedPods) anyContainer(p *descheduling.Pod, is func(deschedulin
 }
 
 func (s *RemoveFailedPods) hasReason(c descheduling.Container) bool {
-	return slices.ContainsFunc(c.Reasons(), func(why string) bool { return slices.Contains(s.Reasons, why) })
+	return slices.ContainsFunc(c.Reasons(), func(reason string) bool { return slices.Contains(s.Reasons, reason) })
 }
 
 func (s *RemoveFailedPods) hasExitCode(c descheduling.Container) bool {

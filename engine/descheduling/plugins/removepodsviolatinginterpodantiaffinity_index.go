@@ -54,7 +54,7 @@ func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*desch
 	if _, filed := c.podsByLabel[done]; !filed {
 		c.podsByLabel[done] = nil
 		for _, p := range c.podsByNamespace[namespace] {
-			if v, there := p.Labels.Get(key); there && v != "" {
+			if v, found := p.Labels.Get(key); found && v != "" {
 				c.podsByLabel[labelKey{namespace, key, v}] = append(c.podsByLabel[labelKey{namespace, key, v}], p)
 			}
 		}
@@ -65,7 +65,7 @@ func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*desch
 // domainKey returns the topology domain of n for a key: its value, or the node itself if it
 // has none.
 func domainKey(n *descheduling.Node, key string) string {
-	if v, there := n.Labels.Get(key); there {
+	if v, found := n.Labels.Get(key); found {
 		return "=" + v
 	}
 	return "." + n.Name

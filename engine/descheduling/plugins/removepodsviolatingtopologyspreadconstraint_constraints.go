@@ -43,8 +43,8 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(in *namespaceP
 func formatLabelValues(l model.Labels, keys []string) string {
 	var b strings.Builder
 	for _, k := range keys {
-		v, there := l.Get(k)
-		fmt.Fprintf(&b, "%t %s\n", there, v)
+		v, found := l.Get(k)
+		fmt.Fprintf(&b, "%t %s\n", found, v)
 	}
 	return b.String()
 }
@@ -54,8 +54,8 @@ func formatLabelValues(l model.Labels, keys []string) string {
 func effectiveSelector(c *model.SpreadConstraint, l model.Labels) *model.Selector {
 	sel := c.Selector
 	for _, k := range c.MatchLabelKeys {
-		v, there := l.Get(k)
-		if !there || sel == nil {
+		v, found := l.Get(k)
+		if !found || sel == nil {
 			continue
 		}
 		sel = &model.Selector{Requirements: append(slices.Clip(sel.Requirements), model.Requirement{Key: k, Op: model.In, Values: []string{v}})}

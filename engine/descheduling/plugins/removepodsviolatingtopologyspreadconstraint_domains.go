@@ -32,7 +32,7 @@ func (s *nodeDomains) forKey(key string) *keyDomains {
 	d := &keyDomains{byNode: make([]int32, len(s.nodes))}
 	at := map[string]int32{}
 	for _, n := range s.nodes {
-		if v, there := n.Labels.Get(key); there {
+		if v, found := n.Labels.Get(key); found {
 			if _, known := at[v]; !known {
 				at[v] = 0
 				d.values = append(d.values, v)
@@ -45,7 +45,7 @@ func (s *nodeDomains) forKey(key string) *keyDomains {
 	}
 	for i, n := range s.nodes {
 		d.byNode[i] = -1
-		if v, there := n.Labels.Get(key); there {
+		if v, found := n.Labels.Get(key); found {
 			d.byNode[i] = at[v]
 		}
 	}
@@ -132,8 +132,8 @@ func (g *spreadConstraint) isEligible(i int) bool { return len(g.eligible) == 0 
 
 // domainOf returns the domain of n, or nil if it does not count.
 func (g *spreadConstraint) domainOf(n *descheduling.Node) *topologyDomain {
-	i, there := slices.BinarySearchFunc(g.nodes.nodes, n, func(a, b *descheduling.Node) int { return cmp.Compare(a.Name, b.Name) })
-	if !there || g.keyDomains.byNode[i] < 0 || !g.isEligible(i) || g.domainIndex[g.keyDomains.byNode[i]] < 0 {
+	i, found := slices.BinarySearchFunc(g.nodes.nodes, n, func(a, b *descheduling.Node) int { return cmp.Compare(a.Name, b.Name) })
+	if !found || g.keyDomains.byNode[i] < 0 || !g.isEligible(i) || g.domainIndex[g.keyDomains.byNode[i]] < 0 {
 		return nil
 	}
 	return g.domains[g.domainIndex[g.keyDomains.byNode[i]]]

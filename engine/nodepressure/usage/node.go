@@ -93,9 +93,9 @@ func (n *Node) Reclaim(now time.Time, c nodepressure.ReclaimNodeResources) {
 // Observe returns the observation of the node at now, with the given usage of its pods.
 func (n *Node) Observe(now time.Time, pods []PodUsage) (o nodepressure.Observation) {
 	age := now.Sub(n.Since)
-	own := func(key string) int64 { return n.NodeScript.At(key, age) }
-	memory, pids := own(Memory), own(PIDs)
-	node, layers := filesystem{own(Disk), own(Inodes)}, filesystem{}
+	nodeUsage := func(key string) int64 { return n.NodeScript.At(key, age) }
+	memory, pids := nodeUsage(Memory), nodeUsage(PIDs)
+	node, layers := filesystem{nodeUsage(Disk), nodeUsage(Inodes)}, filesystem{}
 	var podMemory, cache, refaults int64
 	for i := range pods {
 		u := &pods[i]
@@ -104,8 +104,8 @@ func (n *Node) Observe(now time.Time, pods []PodUsage) (o nodepressure.Observati
 		node.bytes += u.logs + u.volumes
 		layers.bytes, layers.inodes = layers.bytes+u.disk, layers.inodes+u.inodes
 	}
-	layers.bytes += max(own(Containers)-n.containers, 0)
-	images := filesystem{bytes: max(own(Images)-n.images, 0)}
+	layers.bytes += max(nodeUsage(Containers)-n.containers, 0)
+	images := filesystem{bytes: max(nodeUsage(Images)-n.images, 0)}
 	c := &n.Capacity
 	stat := func(s nodepressure.Signal, capacity, used int64) {
 		o.Signals[s] = nodepressure.Stat{Known: true, Available: max(capacity-used, 0), Capacity: capacity, Time: now}

@@ -133,13 +133,13 @@ func Amount(text string) (int64, error) {
 func (s *Script) At(key string, age time.Duration) int64 { return s.atOr(key, age, 0) }
 
 // atOr is At with another default.
-func (s *Script) atOr(key string, age time.Duration, otherwise int64) int64 {
+func (s *Script) atOr(key string, age time.Duration, fallback int64) int64 {
 	for i := range s.lines {
 		if s.lines[i].key == key {
 			return interpolate(s.lines[i].points, age)
 		}
 	}
-	return otherwise
+	return fallback
 }
 
 func interpolate(points []point, age time.Duration) int64 {

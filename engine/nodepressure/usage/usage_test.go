@@ -62,15 +62,15 @@ func TestInvalidScripts(t *testing.T) {
 	}
 }
 
-func node(t *testing.T, capacity, own string) *Node {
+func node(t *testing.T, capacity, script string) *Node {
 	t.Helper()
 	c, err := ParseCapacity(capacity, 8*gi, 7*gi, 100*gi)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := &Node{Capacity: c, Since: start}
-	if own != "" {
-		if n.NodeScript, err = ParseNode(own); err != nil {
+	if script != "" {
+		if n.NodeScript, err = ParseNode(script); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -174,11 +174,11 @@ func (c *classBuilder) spreadCounter(k *plugins.Constraint, key string, all []pl
 		b = cluster.AppendText(b, key)
 	}
 	b = append(b, '|')
-	own := *k
-	if !own.IgnoreAffinity {
+	constraint := *k
+	if !constraint.IgnoreAffinity {
 		b = appendSelected(b, &c.spec.NodeSelector)
 	}
-	if own.HonorTaints {
+	if constraint.HonorTaints {
 		b = appendTolerations(append(b, '!'), c.spec.Tolerations, c.e.profile.Config().TaintTolerationComparison)
 	}
 	a := c.a
@@ -188,7 +188,7 @@ func (c *classBuilder) spreadCounter(k *plugins.Constraint, key string, all []pl
 				return 0
 			}
 		}
-		if !plugins.MatchNodeInclusionPolicies(a, &own, n.Model) {
+		if !plugins.MatchNodeInclusionPolicies(a, &constraint, n.Model) {
 			return 0
 		}
 		return 1

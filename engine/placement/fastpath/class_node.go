@@ -67,11 +67,11 @@ func (c *classBuilder) compileScore() {
 	}
 	fit, balance := t.weights[decision.NodeResourcesFit], t.weights[decision.NodeResourcesBalancedAllocation]
 	if fit > 0 && t.defaultFit {
-		own := &c.spec.Scoring
+		requests := &c.spec.Scoring
 		if c.spec.ScoringIncoming != nil {
-			own = c.spec.ScoringIncoming
+			requests = c.spec.ScoringIncoming
 		}
-		s.fitWeight, s.scoringCPU, s.scoringMem = fit, own.MilliCPU, own.Memory
+		s.fitWeight, s.scoringCPU, s.scoringMem = fit, requests.MilliCPU, requests.Memory
 	} else if fit > 0 {
 		s.scorers, s.weights = append(s.scorers, plugins.PreScore(c.a, decision.NodeResourcesFit, nil).Score), append(s.weights, fit)
 	}

@@ -30,10 +30,10 @@ func unpackStatic(v int32) (soft, preference int64) { return int64(v & 0xffff), 
 // compileStatic compiles the plugins that read only the node object.
 func (c *classBuilder) compileStatic() {
 	a, cfg, filters := c.a, c.e.profile.Config(), c.e.plugins.filters
-	own, added := c.spec.NodeSelector.Preferred, cfg.AddedAffinity.Preferred
-	c.prefers = len(own)+len(added) > 0
+	preferred, added := c.spec.NodeSelector.Preferred, cfg.AddedAffinity.Preferred
+	c.prefers = len(preferred)+len(added) > 0
 	var most int64
-	for _, list := range [][]model.PreferredSchedulingTerm{own, added} {
+	for _, list := range [][]model.PreferredSchedulingTerm{preferred, added} {
 		for i := range list {
 			c.reference = c.reference || list[i].Weight < 0
 			most += int64(list[i].Weight)
@@ -74,7 +74,7 @@ func (c *classBuilder) compileStatic() {
 				return failAffinity
 			}
 		}
-		return packStatic(int64(soft), plugins.PreferredWeight(added, n.Model)+plugins.PreferredWeight(own, n.Model))
+		return packStatic(int64(soft), plugins.PreferredWeight(added, n.Model)+plugins.PreferredWeight(preferred, n.Model))
 	})
 }
 

@@ -44,7 +44,7 @@ type Engine struct {
 	caches        []*scoreCache
 	cacheLimit    int // 0: see maxCacheBytes
 	cacheBytes    int
-	maxClasses    int // shapes that are kept
+	maxClasses    int // equivalence classes that are kept
 	maxSpecBytes  int // memory of specifications that are kept
 	// Size of the index at which it is reset.
 	resetBytes, resetObjects int
@@ -167,22 +167,22 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	}
 }
 
-// resetIndexIfLarge resets the index when it has grown much. Rollouts leave counters of
+// resetIndexIfLarge resets the index when it has grown to a multiple of its size after the last reset. Rollouts leave counters of
 // selectors that are no longer used.
 func (e *Engine) resetIndexIfLarge() {
-	bytes, things := e.index.Size()
+	bytes, objects := e.index.Size()
 	// Values by node are in use in proportion to the nodes.
-	if bytes <= max(e.resetBytes, e.state.NumNodes()*6<<10) && things <= e.resetObjects {
+	if bytes <= max(e.resetBytes, e.state.NumNodes()*6<<10) && objects <= e.resetObjects {
 		return
 	}
 	e.index.Reset()
-	bytes, things = e.index.Size()
+	bytes, objects = e.index.Size()
 	e.resetBytes = max(e.resetBytes, 4*bytes)
-	e.resetObjects = max(e.resetObjects, 4*things)
+	e.resetObjects = max(e.resetObjects, 4*objects)
 }
 
-// supports reports whether the fast path may decide about the pod, as far as that is known
-// before its class is.
+// supports reports whether the fast path may decide about the pod. It uses only what is known
+// before the pod is classified.
 func (e *Engine) supports(pod *model.Pod) bool {
 	s := pod.Spec
 	return e.plugins.supported && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.Config().Name &&

@@ -71,8 +71,8 @@ func codeOf(f failure) decision.Code {
 // addFailureReasons adds nodes with a failure to the histogram.
 func (ec *equivalenceClass) addFailureReasons(f failureCount, out *decision.Summary) {
 	if f.failure < 0 {
-		plugin, code, why := staticReason(int32(f.failure))
-		out.AddReason(plugin, code, why, "", f.nodes)
+		plugin, code, reason := staticReason(int32(f.failure))
+		out.AddReason(plugin, code, reason, "", f.nodes)
 		return
 	}
 	code := decision.Unschedulable
@@ -80,10 +80,10 @@ func (ec *equivalenceClass) addFailureReasons(f failureCount, out *decision.Summ
 		code = decision.UnschedulableAndUnresolvable
 	}
 	for rest := uint32(f.failure &^ fitUnresolvable); rest != 0; rest &= rest - 1 {
-		why, subject := decision.ReasonInsufficient, ""
+		reason, subject := decision.ReasonInsufficient, ""
 		switch bit := failure(rest & -rest); bit {
 		case shortPods:
-			why = decision.ReasonTooManyPods
+			reason = decision.ReasonTooManyPods
 		case shortCPU:
 			subject = "cpu"
 		case shortMemory:
@@ -93,6 +93,6 @@ func (ec *equivalenceClass) addFailureReasons(f failureCount, out *decision.Summ
 		default:
 			subject = ec.scalars[bits.TrailingZeros32(uint32(bit/shortScalar))].Name
 		}
-		out.AddReason(decision.NodeResourcesFit, code, why, subject, f.nodes)
+		out.AddReason(decision.NodeResourcesFit, code, reason, subject, f.nodes)
 	}
 }

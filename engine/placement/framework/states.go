@@ -30,6 +30,6 @@ type FilterPlugin struct {
 }
 
 // Reject returns a verdict with one reason. The caller sets the plugin.
-func Reject(code decision.Code, why decision.Reason) decision.Verdict {
-	return decision.Verdict{Code: code, Reasons: []decision.Reason{why}}
+func Reject(code decision.Code, reason decision.Reason) decision.Verdict {
+	return decision.Verdict{Code: code, Reasons: []decision.Reason{reason}}
 }

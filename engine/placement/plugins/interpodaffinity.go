@@ -48,14 +48,14 @@ func NewTermMatcher(ev *framework.Evaluation) *termMatcher {
 // namespace selector that matches empty labels selects all namespaces, known or not:
 // kube-scheduler resolves the selector to names first and then also matches it against
 // empty labels.
-func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, there *model.Pod) bool {
-	if !slices.Contains(t.Namespaces, there.Namespace) && !t.NamespaceSelector.Matches(nil) {
-		labels, known := x.a.State.NamespaceLabels(there.Namespace)
+func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, existing *model.Pod) bool {
+	if !slices.Contains(t.Namespaces, existing.Namespace) && !t.NamespaceSelector.Matches(nil) {
+		labels, known := x.a.State.NamespaceLabels(existing.Namespace)
 		if !known || !t.NamespaceSelector.Matches(labels) {
 			return false
 		}
 	}
-	return t.Selector.Matches(there.Labels)
+	return t.Selector.Matches(existing.Labels)
 }
 
 // MatchesIncoming reports whether a term of an existing pod matches the incoming pod.
@@ -68,10 +68,10 @@ func (x *termMatcher) MatchesIncoming(t *model.PodAffinityTerm) bool {
 
 // MatchesAllAffinity reports whether a pod matches all required affinity terms of the
 // incoming pod.
-func (x *termMatcher) MatchesAllAffinity(there *model.Pod) bool {
+func (x *termMatcher) MatchesAllAffinity(existing *model.Pod) bool {
 	terms := x.a.Pod.Spec.Affinity
 	for i := range terms {
-		if !x.MatchesExisting(&terms[i], there) {
+		if !x.MatchesExisting(&terms[i], existing) {
 			return false
 		}
 	}

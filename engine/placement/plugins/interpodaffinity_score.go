@@ -35,32 +35,32 @@ func scoreInterPodAffinity(ev *framework.Evaluation, _ []*framework.CandidateNod
 }
 
 // addPod adds the weights between the incoming pod and an existing one.
-func (d *interPodScorer) addPod(n *model.Node, there *model.Pod, hard int64) {
-	own, its := d.a.Pod.Spec, there.Spec
-	for i := range own.PreferredAffinity {
-		if t := &own.PreferredAffinity[i]; d.MatchesExisting(&t.Term, there) {
+func (d *interPodScorer) addPod(n *model.Node, existing *model.Pod, hard int64) {
+	spec, existingSpec := d.a.Pod.Spec, existing.Spec
+	for i := range spec.PreferredAffinity {
+		if t := &spec.PreferredAffinity[i]; d.MatchesExisting(&t.Term, existing) {
 			d.add(n, t.Term.TopologyKey, int64(t.Weight))
 		}
 	}
-	for i := range own.PreferredAntiAffinity {
-		if t := &own.PreferredAntiAffinity[i]; d.MatchesExisting(&t.Term, there) {
+	for i := range spec.PreferredAntiAffinity {
+		if t := &spec.PreferredAntiAffinity[i]; d.MatchesExisting(&t.Term, existing) {
 			d.add(n, t.Term.TopologyKey, -int64(t.Weight))
 		}
 	}
 	if hard > 0 {
-		for i := range its.Affinity {
-			if t := &its.Affinity[i]; d.MatchesIncoming(t) {
+		for i := range existingSpec.Affinity {
+			if t := &existingSpec.Affinity[i]; d.MatchesIncoming(t) {
 				d.add(n, t.TopologyKey, hard)
 			}
 		}
 	}
-	for i := range its.PreferredAffinity {
-		if t := &its.PreferredAffinity[i]; d.MatchesIncoming(&t.Term) {
+	for i := range existingSpec.PreferredAffinity {
+		if t := &existingSpec.PreferredAffinity[i]; d.MatchesIncoming(&t.Term) {
 			d.add(n, t.Term.TopologyKey, int64(t.Weight))
 		}
 	}
-	for i := range its.PreferredAntiAffinity {
-		if t := &its.PreferredAntiAffinity[i]; d.MatchesIncoming(&t.Term) {
+	for i := range existingSpec.PreferredAntiAffinity {
+		if t := &existingSpec.PreferredAntiAffinity[i]; d.MatchesIncoming(&t.Term) {
 			d.add(n, t.Term.TopologyKey, -int64(t.Weight))
 		}
 	}

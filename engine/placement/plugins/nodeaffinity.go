@@ -86,16 +86,16 @@ func MatchesAnyTerm(terms []model.NodeSelectorTerm, n *model.Node) bool {
 // scoreNodeAffinity sums the weights of the matching preferred terms of the profile and
 // the pod. A malformed term of the pod fails the attempt.
 func scoreNodeAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
-	own, added := ev.Pod.Spec.NodeSelector.Preferred, ev.Profile.Config().AddedAffinity.Preferred
+	preferred, added := ev.Pod.Spec.NodeSelector.Preferred, ev.Profile.Config().AddedAffinity.Preferred
 	if err := ev.ParseErrors(model.ParseErrorPreferredNodeAffinity); err != nil {
 		return framework.PreScoreState{Err: err}
 	}
-	if len(own)+len(added) == 0 {
+	if len(preferred)+len(added) == 0 {
 		return framework.PreScoreState{}
 	}
 	return framework.PreScoreState{
 		Score: func(st *framework.CandidateNode) int64 {
-			return PreferredWeight(added, st.Node) + PreferredWeight(own, st.Node)
+			return PreferredWeight(added, st.Node) + PreferredWeight(preferred, st.Node)
 		},
 		NormalizeScore: func(_ []*framework.CandidateNode, points []int64) { defaultNormalizeScore(points, false) },
 	}

@@ -79,10 +79,10 @@ func TestAddedAffinity(t *testing.T) {
 		c.AddedAffinity = framework.AddedAffinity{HasRequired: true, Required: []model.NodeSelectorTerm{build.LabelIn("zone", "z1", "z2")},
 			Preferred: []model.PreferredSchedulingTerm{{Weight: 30, Term: build.LabelIn("zone", "z1")}}}
 	}
-	own := build.Spec(func(s *model.PodSpec) {
+	selector := build.Spec(func(s *model.PodSpec) {
 		s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 10, Term: build.LabelIn("zone", "z2")}}
 	})
-	r := decide(t, build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), build.Node("c")), build.Pod("p", own), added)
+	r := decide(t, build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), build.Node("c")), build.Pod("p", selector), added)
 	build.Expect(t, "verdicts", build.Verdicts(r), "c NodeAffinity (UAU): node(s) didn't match scheduler-enforced node affinity")
 	build.Expect(t, "points", build.Points(r, decision.NodeAffinity), "a=200 b=66")
 }

@@ -18,14 +18,14 @@ type resourceLoad struct {
 // Containers without cpu or memory requests count with kube-scheduler's defaults
 // (model.PodSpec.Scoring).
 func scoreNodeResourcesFit(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
-	args, own := &ev.Profile.Config().Fit, &ev.Pod.Spec.Scoring
+	args, requests := &ev.Profile.Config().Fit, &ev.Pod.Spec.Scoring
 	if ev.Pod.Spec.ScoringIncoming != nil {
-		own = ev.Pod.Spec.ScoringIncoming
+		requests = ev.Pod.Spec.ScoringIncoming
 	}
 	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
 		loads := make([]resourceLoad, 0, 4)
 		for _, r := range args.Resources {
-			if l := newResourceLoad(r.Name, own, st.Scoring, &st.Node.Allocatable); l.allocatable != 0 {
+			if l := newResourceLoad(r.Name, requests, st.Scoring, &st.Node.Allocatable); l.allocatable != 0 {
 				l.weight = r.Weight
 				loads = append(loads, l)
 			}

@@ -48,19 +48,19 @@ func SpreadConstraints(ev *framework.Evaluation, hard bool) []Constraint {
 // withLabelKeys returns the selector of a constraint extended by the pod's values of its
 // matchLabelKeys. As in kube-scheduler, a nil selector then matches by the keys alone.
 func withLabelKeys(c *model.SpreadConstraint, pod model.Labels) *model.Selector {
-	var own []model.Requirement
+	var requirements []model.Requirement
 	for _, key := range c.MatchLabelKeys {
 		if v, has := pod.Get(key); has {
-			own = append(own, model.Requirement{Key: key, Op: model.In, Values: []string{v}})
+			requirements = append(requirements, model.Requirement{Key: key, Op: model.In, Values: []string{v}})
 		}
 	}
-	if len(own) == 0 {
+	if len(requirements) == 0 {
 		return c.Selector
 	}
 	if c.Selector != nil {
-		own = append(own, c.Selector.Requirements...)
+		requirements = append(requirements, c.Selector.Requirements...)
 	}
-	return &model.Selector{Requirements: own}
+	return &model.Selector{Requirements: requirements}
 }
 
 // MatchNodeInclusionPolicies reports whether a node counts for the constraint.

@@ -26,7 +26,7 @@ func soft(c *model.SpreadConstraint) { c.Hard = false }
 const skewed = " PodTopologySpread (U): node(s) didn't match pod topology spread constraints"
 
 func TestHardSpread(t *testing.T) {
-	dying := func(p *model.Pod) { p.Deleting = true }
+	terminating := func(p *model.Pod) { p.Deleting = true }
 	elsewhere := func(p *model.Pod) { p.Namespace = "other" }
 	minDomains := func(c *model.SpreadConstraint) { c.MinDomains = 3 }
 	everything := func(c *model.SpreadConstraint) { c.Selector = &model.Selector{} }
@@ -42,7 +42,7 @@ func TestHardSpread(t *testing.T) {
 		"the fuller domain is refused":                {one, overZones(), build.App("web"), "a" + skewed},
 		"a pod that the selector does not match fits": {one, overZones(), build.App("db"), ""},
 		"maxSkew 2":                              {one, overZones(skew2), build.App("web"), ""},
-		"terminating pods do not count":          {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), dying)}, overZones(), build.App("web"), ""},
+		"terminating pods do not count":          {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), terminating)}, overZones(), build.App("web"), ""},
 		"pods of other namespaces do not count":  {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), elsewhere)}, overZones(), build.App("web"), ""},
 		"too few domains put the minimum at 0":   {append(one, build.Pod("y", build.OnNode("b"), build.App("web"))), overZones(minDomains), build.App("web"), "a" + skewed + "; b" + skewed},
 		"a selector of everything counts no pod": {one, overZones(everything), build.App("web"), ""},

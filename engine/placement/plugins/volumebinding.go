@@ -102,12 +102,12 @@ func notOwnerMessage(claim *model.PersistentVolumeClaim, pod *model.Pod) string 
 // reason each.
 func filterVolumeBinding(ev *framework.Evaluation, pv *podVolumes, n *model.Node) decision.Verdict {
 	var reasons []decision.Reason
-	if why := unreachableVolume(ev, pv.bound, n); why.Kind != decision.NoReason {
-		reasons = append(reasons, why)
+	if reason := unreachableVolume(ev, pv.bound, n); reason.Kind != decision.NoReason {
+		reasons = append(reasons, reason)
 	}
 	if len(pv.provisioning)+len(pv.waiting) > 0 {
-		if _, why := planVolumes(ev, pv, n); why.Kind != decision.NoReason {
-			reasons = append(reasons, why)
+		if _, reason := planVolumes(ev, pv, n); reason.Kind != decision.NoReason {
+			reasons = append(reasons, reason)
 		}
 	}
 	if len(reasons) == 0 {

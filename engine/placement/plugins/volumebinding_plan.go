@@ -31,9 +31,9 @@ func PlanVolumes(p *framework.Profile, s *cluster.State, pod *model.Pod, node st
 	case len(pv.provisioning)+len(pv.waiting) == 0:
 		return nil, nil
 	}
-	plan, why := planVolumes(a, pv, s.Node(id).Model)
-	if why.Kind != decision.NoReason {
-		return nil, fmt.Errorf("volumes of pod %s on node %q: claim %q: %s", pod.Key(), node, why.Subject, why.String())
+	plan, reason := planVolumes(a, pv, s.Node(id).Model)
+	if reason.Kind != decision.NoReason {
+		return nil, fmt.Errorf("volumes of pod %s on node %q: claim %q: %s", pod.Key(), node, reason.Subject, reason.String())
 	}
 	return plan, nil
 }
@@ -55,8 +55,8 @@ func planVolumes(ev *framework.Evaluation, pv *podVolumes, n *model.Node) (*mode
 		}
 	}
 	for _, claim := range plan.Provision {
-		if why := checkProvisioning(ev, claim, n); why != decision.NoReason {
-			return nil, decision.Reason{Kind: why, Subject: claim.Name, Want: claim.Request}
+		if reason := checkProvisioning(ev, claim, n); reason != decision.NoReason {
+			return nil, decision.Reason{Kind: reason, Subject: claim.Name, Want: claim.Request}
 		}
 	}
 	return plan, decision.Reason{}

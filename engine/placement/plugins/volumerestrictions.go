@@ -45,14 +45,14 @@ func volumeRestrictions(ev *framework.Evaluation) framework.PreFilterState {
 			}
 		}
 		if inUse+countClaimUsers(exclusive, st.Added)-countClaimUsers(exclusive, st.Removed) > 0 {
-			why := decision.Reason{Kind: decision.ReasonReadWriteOncePod, Subject: exclusive[0]}
+			reason := decision.Reason{Kind: decision.ReasonReadWriteOncePod, Subject: exclusive[0]}
 			for _, claim := range exclusive {
 				if user := claimUser(ev, claim, st); user != nil {
-					why.Subject, why.Object = claim, user.Key()
+					reason.Subject, reason.Object = claim, user.Key()
 					break
 				}
 			}
-			return framework.Reject(decision.Unschedulable, why)
+			return framework.Reject(decision.Unschedulable, reason)
 		}
 		return decision.Verdict{}
 	}}

@@ -83,9 +83,9 @@ func TestVolumeBindingMatchesFreeVolumes(t *testing.T) {
 	taken := local("b", "n1", 6)
 	taken.Claim = model.ClaimRef{Namespace: "default", Name: "other"}
 	f("reserved for another", "n1 "+none+"; n2 "+none, local("a", "n1", 10), taken)
-	mine := local("b", "n2", 6)
-	mine.Claim = model.ClaimRef{Namespace: "default", Name: "d"}
-	f("reserved for this one, elsewhere", "n1 "+none+"; n2 "+none, local("a", "n1", 10), local("x", "n1", 6), mine)
+	reserved := local("b", "n2", 6)
+	reserved.Claim = model.ClaimRef{Namespace: "default", Name: "d"}
+	f("reserved for this one, elsewhere", "n1 "+none+"; n2 "+none, local("a", "n1", 10), local("x", "n1", 6), reserved)
 	block := local("b", "n1", 6)
 	block.Block = true
 	f("another mode", "n1 "+none+"; n2 "+none, local("a", "n1", 10), block)
@@ -127,13 +127,13 @@ func TestVolumeRefusals(t *testing.T) {
 		s.Claims = []model.PodClaim{{Volume: "v", Claim: "p-v", Ephemeral: true}}
 	}))
 	immediate := &model.StorageClass{Name: "now", Provisioner: "csi.example.com"}
-	lost, dying := boundTo("c", "gone"), boundTo("c", "v")
-	lost.Lost, dying.Deleting = true, true
+	lost, terminating := boundTo("c", "gone"), boundTo("c", "v")
+	lost.Lost, terminating.Deleting = true, true
 	f("no claim", `VolumeRestrictions: persistentvolumeclaim "c" not found`, build.Pod("p", uses("c")))
 	f("unbound, immediate", "VolumeBinding: pod has unbound immediate PersistentVolumeClaims", build.Pod("p", uses("c")), immediate, claim("c", "now", 1))
 	f("volume gone", `VolumeZone: persistentvolume "gone" not found`, build.Pod("p", uses("c")), boundTo("c", "gone"))
 	f("lost", `VolumeBinding: persistentvolumeclaim "c" bound to non-existent persistentvolume "gone"`, build.Pod("p", uses("c")), lost)
-	f("deleting", `VolumeBinding: persistentvolumeclaim "c" is being deleted`, build.Pod("p", uses("c")), dying)
+	f("deleting", `VolumeBinding: persistentvolumeclaim "c" is being deleted`, build.Pod("p", uses("c")), terminating)
 	f("not created yet", `VolumeBinding: waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`, ephemeral)
 	f("foreign", "VolumeBinding: PVC default/p-v was not created for pod default/p (pod is not owner)", ephemeral, claim("p-v", "made", 1))
 }

@@ -115,13 +115,13 @@ func (h *Hints) constraints() []plugins.Constraint {
 // hadAntiAffinity reports whether p may have kept the pod off a domain, by anti-affinity
 // of either, or because p matches the pod's affinity to itself.
 func (h *Hints) hadAntiAffinity(p *model.Pod) bool {
-	own := h.ev.Pod.Spec
-	if p == nil || len(own.AntiAffinity)+len(own.Affinity)+len(p.Spec.AntiAffinity) == 0 {
+	spec := h.ev.Pod.Spec
+	if p == nil || len(spec.AntiAffinity)+len(spec.Affinity)+len(p.Spec.AntiAffinity) == 0 {
 		return false
 	}
 	x := plugins.NewTermMatcher(h.ev)
-	for i := range own.AntiAffinity {
-		if x.MatchesExisting(&own.AntiAffinity[i], p) {
+	for i := range spec.AntiAffinity {
+		if x.MatchesExisting(&spec.AntiAffinity[i], p) {
 			return true
 		}
 	}

@@ -41,16 +41,16 @@ func (n *Node) AddShortage(s *model.ResourceShortage, info *cluster.NodeInfo, un
 
 // usedWithoutPod returns the amount of the resource in use, without the rejected pod.
 func usedWithoutPod(info *cluster.NodeInfo, s *model.ResourceShortage) int64 {
-	there := slices.IndexFunc(info.Pods, func(p *model.Pod) bool { return p.UID == s.Pod })
+	index := slices.IndexFunc(info.Pods, func(p *model.Pod) bool { return p.UID == s.Pod })
 	if s.Resource == "pods" {
-		if there >= 0 {
+		if index >= 0 {
 			return int64(len(info.Pods)) - 1
 		}
 		return int64(len(info.Pods))
 	}
 	used := info.Used.Amount(s.Resource)
-	if there >= 0 {
-		used -= info.Pods[there].Spec.Requests.Amount(s.Resource)
+	if index >= 0 {
+		used -= info.Pods[index].Spec.Requests.Amount(s.Resource)
 	}
 	return used
 }

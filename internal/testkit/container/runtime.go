@@ -134,7 +134,7 @@ func freeNetwork(t testing.TB, n int64) string {
 		}
 		taken := false
 		for _, a := range addresses {
-			if own, ok := a.(*net.IPNet); ok && (network.Contains(own.IP) || own.Contains(network.IP)) {
+			if used, ok := a.(*net.IPNet); ok && (network.Contains(used.IP) || used.Contains(network.IP)) {
 				taken = true
 			}
 		}

@@ -105,7 +105,7 @@ func (c *cycle) answer(pods cache.Indexer, blocked []string) clienttesting.React
 			return true, nil, apierrors.NewTooManyRequests("it would violate a disruption budget", 10)
 		}
 		c.evicted = append(c.evicted, key)
-		if pod, there, _ := pods.GetByKey(key); there {
+		if pod, exists, _ := pods.GetByKey(key); exists {
 			return true, nil, pods.Delete(pod)
 		}
 		return true, nil, nil

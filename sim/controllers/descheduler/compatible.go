@@ -26,8 +26,8 @@ func (d *Descheduler) runCompatible() {
 	})
 	d.stop = stop
 	evicted, refused := 0, 0
-	var ask func()
-	ask = func() {
+	var evict func()
+	evict = func() {
 		a, ok := next()
 		if !ok {
 			d.stop = nil
@@ -43,10 +43,10 @@ func (d *Descheduler) runCompatible() {
 			} else {
 				refused++
 			}
-			ask()
+			evict()
 		})
 	}
-	ask()
+	evict()
 }
 
 // evictingMover yields candidates to the caller that evicts them.

@@ -1,3 +1,3 @@
-// Package descheduler simulates the descheduler, planned or compatible with that of Kubernetes: a copy
-// of controllers/descheduler for virtual time.
+// Package descheduler simulates the descheduler in planned and compatible mode. It is the counterpart
+// of controllers/descheduler under virtual time.
 package descheduler

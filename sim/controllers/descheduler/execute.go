@@ -70,12 +70,12 @@ func (d *Descheduler) runAction(a execution.Action) {
 // evict requests an eviction and passes the response to then unless the descheduler was killed
 // in the meantime.
 func (d *Descheduler) evict(p *model.Pod, strategy string, then func(displacement.EvictionResponse)) {
-	life := d.Generation()
+	generation := d.Generation()
 	d.server.Evict(displacement.EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.Name(), Rule: strategy, Grace: d.o.Policy.Grace}, func(a displacement.EvictionResponse) {
 		if a.Code == http.StatusCreated {
 			d.returns.recordEviction(p, d.w.Now())
 		}
-		if d.Generation() == life {
+		if d.Generation() == generation {
 			then(a)
 		}
 	})

@@ -27,10 +27,10 @@ func (o *controller) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, er
 			o.recordDeath(ownerNodeKey(id, seen.Target), seen.UID, d)
 		}
 	}
-	trial := o.newPod(ds, "DaemonSet", &ds.Spec.Template)
+	candidate := o.newPod(ds, "DaemonSet", &ds.Spec.Template)
 	o.lastSuffix[id]--
-	addDaemonSetTolerations(&trial.Spec)
-	spec := o.w.Converter().Pod(trial).Spec
+	addDaemonSetTolerations(&candidate.Spec)
+	spec := o.w.Converter().Pod(candidate).Spec
 	var nodes []engineworkload.DaemonNode
 	desired := 0
 	for _, name := range o.Keys(store.Nodes) {
@@ -73,11 +73,11 @@ func targetNode(p *corev1.Pod) string {
 
 // addDaemonSetTolerations adds the tolerations that the DaemonSet controller adds.
 func addDaemonSetTolerations(s *corev1.PodSpec) {
-	bear := func(effect corev1.TaintEffect, keys ...string) {
+	tolerate := func(effect corev1.TaintEffect, keys ...string) {
 		for _, key := range keys {
 			s.Tolerations = append(s.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: effect})
 		}
 	}
-	bear(corev1.TaintEffectNoExecute, corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable)
-	bear(corev1.TaintEffectNoSchedule, corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure, corev1.TaintNodeUnschedulable)
+	tolerate(corev1.TaintEffectNoExecute, corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable)
+	tolerate(corev1.TaintEffectNoSchedule, corev1.TaintNodeDiskPressure, corev1.TaintNodeMemoryPressure, corev1.TaintNodePIDPressure, corev1.TaintNodeUnschedulable)
 }

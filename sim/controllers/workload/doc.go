@@ -1,3 +1,3 @@
-// Package workload simulates the controller of Deployments, ReplicaSets, StatefulSets and DaemonSets: a
-// copy of controllers/workload for virtual time.
+// Package workload simulates the controller of Deployments, ReplicaSets, StatefulSets and DaemonSets. It
+// is the counterpart of controllers/workload under virtual time.
 package workload

@@ -15,7 +15,7 @@
 //
 // So the only process that the container can stop, kill or trace before execve is a child with
 // the rights, the root and the limits of the container. The agent never waits for it: it waits
-// for the helper up to a deadline and then kills the helper, with which the child dies.
+// for the helper up to a deadline and then kills the helper, which also kills the child.
 //
 // It runs in the package's init function, before the initialization of the other packages that
 // the program links, so it must import almost nothing. Only the first thread does the work:

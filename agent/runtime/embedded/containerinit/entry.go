@@ -48,8 +48,8 @@ func init() {
 	}
 	err := dispatch(do)
 	code := 128
-	if own, ok := err.(*startError); ok {
-		code = own.code
+	if start, ok := err.(*startError); ok {
+		code = start.code
 	}
 	_, _ = syscall.Write(ReportFD, []byte(strconv.Itoa(code)+" "+err.Error()))
 	os.Exit(code)
@@ -146,7 +146,7 @@ func runSandbox(s *Spec) error {
 	if err := s.dropPrivileges(0, 0, nil); err != nil {
 		return err
 	}
-	// Wait until the agent has recorded this process. A process without a record must not stay.
+	// Wait until the agent has recorded this process. A process without a record must not remain.
 	var word [1]byte
 	if n, err := syscall.Read(0, word[:]); n != 1 {
 		return &startError{"the agent exited", 128}

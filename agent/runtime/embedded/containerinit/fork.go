@@ -52,7 +52,7 @@ const childSocket = SpecFD
 // fork creates the child, in the PID namespace that was set for children. It copies the memory of
 // this process instead of sharing it, so that a tracer in the container cannot change the helper.
 //
-// The copy has one thread and may wait for locks of the others for ever. So after clone it uses
+// The copy has one thread and may wait forever for locks that other threads hold. So after clone it uses
 // raw system calls only, which neither allocate nor grow the stack.
 //
 //go:noinline

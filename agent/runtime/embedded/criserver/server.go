@@ -25,16 +25,16 @@ type Server struct {
 	events  eventLog
 }
 
-// maxRequest and maxAnswer are the maximum sizes of messages in bytes. The output of ExecSync has up to
+// maxRequest and maxResponse are the maximum sizes of messages in bytes. The output of ExecSync has up to
 // 32 MiB.
 const (
-	maxRequest = 16 << 20
-	maxAnswer  = 64 << 20
+	maxRequest  = 16 << 20
+	maxResponse = 64 << 20
 )
 
 // New returns a server for a runtime whose pods have addresses of podCIDR, or "" without network.
 func New(r Runtime, podCIDR string) *Server {
-	s := &Server{runtime: r, podCIDR: podCIDR, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxAnswer))}
+	s := &Server{runtime: r, podCIDR: podCIDR, grpc: grpc.NewServer(grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxResponse))}
 	cri.RegisterRuntimeServiceServer(s.grpc, &runtimeServer{Server: s})
 	cri.RegisterImageServiceServer(s.grpc, &imageServer{Server: s})
 	return s

@@ -56,7 +56,7 @@ func serve(t *testing.T) *harness {
 	return r
 }
 
-// The socket gives access to the node.
+// TestSocket checks that only root can connect, because the socket gives access to the node.
 func TestSocket(t *testing.T) {
 	r := serve(t)
 	info, err := os.Stat(r.socket)

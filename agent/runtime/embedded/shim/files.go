@@ -180,9 +180,9 @@ func ReadStat(pid int) (s ProcessStat, ok bool) {
 	return s, true
 }
 
-// writeFileAtomic replaces a file atomically. With lasting it also survives a crash of the
+// writeFileAtomic replaces a file atomically. With durable it also survives a crash of the
 // machine.
-func writeFileAtomic(name string, text []byte, lasting bool) error {
+func writeFileAtomic(name string, text []byte, durable bool) error {
 	fd, err := open(name+".new", syscall.O_WRONLY|syscall.O_CREAT, 0o600) // keeps reserved space
 	if err != nil {
 		return &pathError{name, err}
@@ -192,7 +192,7 @@ func writeFileAtomic(name string, text []byte, lasting bool) error {
 			return call(syscall.SYS_FTRUNCATE, uintptr(fd), uintptr(len(text)), 0, 0, 0)
 		})
 	}
-	if lasting && err == nil {
+	if durable && err == nil {
 		_, err = retryEINTR(func() (int, syscall.Errno) { return call(syscall.SYS_FSYNC, uintptr(fd), 0, 0, 0, 0) })
 	}
 	closeFile(fd)

@@ -139,10 +139,10 @@ func (o *zygote) runShim(dir string, files []int) {
 
 // setArgument sets the process's argument in /proc/PID/cmdline.
 func setArgument(dir string) {
-	own := unsafe.Slice(unsafe.StringData(os.Args[1]), len(os.Args[1])) // the kernel's copy, which is writable
-	n := copy(own, dir)
-	clear(own[n:])
-	end := uintptr(unsafe.Pointer(&own[0])) + uintptr(n) + 1
+	argument := unsafe.Slice(unsafe.StringData(os.Args[1]), len(os.Args[1])) // the kernel's copy, which is writable
+	n := copy(argument, dir)
+	clear(argument[n:])
+	end := uintptr(unsafe.Pointer(&argument[0])) + uintptr(n) + 1
 	_, _ = call(syscall.SYS_PRCTL, prSetMM, prSetMMArgEnd, end, 0, 0) // requires privileges; without them zeros follow
 }
 
