@@ -26,6 +26,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	fakemetrics "k8s.io/metrics/pkg/client/clientset/versioned/fake"
 	"k8s.io/metrics/pkg/client/custom_metrics"
+	"k8s.io/metrics/pkg/client/external_metrics"
 	fakeexternal "k8s.io/metrics/pkg/client/external_metrics/fake"
 
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
@@ -36,11 +37,16 @@ type env struct {
 	*workloadtest.Env
 	replicas, milli atomic.Int32 // CPU usage of each pod, of a request of 100; negative: no metrics
 	failUpdate      atomic.Bool
+	custom          custom_metrics.CustomMetricsClient     // nil: no such API
+	external        external_metrics.ExternalMetricsClient // nil: no such API
 }
 
 // run starts the controller.
 func run(t *testing.T, test func(s *env)) {
-	s := &env{}
+	(&env{}).run(t, test)
+}
+
+func (s *env) run(t *testing.T, test func(s *env)) {
 	controllers := []workloadtest.Controller{func(ctx context.Context, e *workloadtest.Env, factory informers.SharedInformerFactory) error {
 		return Run(ctx, e.Clientset, s.clients(e), factory, klog.Background())
 	}}
@@ -91,8 +97,15 @@ func (s *env) clients(e *workloadtest.Env) Clients {
 	external.AddReactor("list", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{Group: "external.metrics.k8s.io", Resource: a.GetResource().Resource}, "", "", 0, true)
 	})
-	return Clients{Mapper: mapper, Scales: scales, Resource: metrics.MetricsV1beta1(), External: external,
+	out := Clients{Mapper: mapper, Scales: scales, Resource: metrics.MetricsV1beta1(), External: external,
 		Custom: custom_metrics.NewForConfig(&rest.Config{}, mapper, custom_metrics.NewAvailableAPIsGetter(e.Discovery()))}
+	if s.custom != nil {
+		out.Custom = s.custom
+	}
+	if s.external != nil {
+		out.External = s.external
+	}
+	return out
 }
 
 func (s *env) addPod(name string) {
