@@ -56,6 +56,9 @@ func Run(ctx context.Context, client kubernetes.Interface, signer Signer, reserv
 	}); err != nil {
 		return err
 	}
+	if err := workqueue.Watch(nodes.Informer(), c.handleNode); err != nil {
+		return err
+	}
 	synced := []cache.InformerSynced{requests.Informer().HasSynced, nodes.Informer().HasSynced, services.Informer().HasSynced, slices.Informer().HasSynced}
 	for _, f := range []informers.SharedInformerFactory{factory, inDefault} {
 		f.Start(ctx.Done())
