@@ -206,11 +206,28 @@ func (s *Server) listenHost() string {
 
 // certificateNames returns the names of the serving certificate.
 func (s *Server) certificateNames() pki.AltNames {
+	return pki.APIServerAltNames(s.serviceIP, s.certificateHosts()...)
+}
+
+// certificateHosts returns the configured hosts in the serving certificate.
+func (s *Server) certificateHosts() []string {
 	hosts := []string{s.listenHost()}
 	if s.advertised != nil {
 		hosts = append(hosts, s.advertised.String())
 	}
-	return pki.APIServerAltNames(s.serviceIP, hosts...)
+	return hosts
+}
+
+// ReservedNames returns the names and addresses of the serving certificate that a node must not have in its own. The
+// host name of this machine is not reserved unless the server listens on it: it is the default name of a node on this
+// machine, and a node gets a certificate for a DNS name only if that is the name of the node.
+func (s *Server) ReservedNames() []string {
+	names := pki.ReservedAltNames(s.serviceIP, s.certificateHosts()...)
+	out := names.DNS
+	for _, ip := range names.IPs {
+		out = append(out, ip.String())
+	}
+	return out
 }
 
 // Address returns the HOST:PORT that the server listens on.

@@ -52,8 +52,7 @@ func (n *node) build(ctx context.Context) (err error) {
 	}
 	n.closers = append(n.closers, unlock)
 	var config *rest.Config
-	n.renewal, config, err = renewal.New(ctx, renewal.Options{Config: o.Config, Node: o.Name, Dir: filepath.Join(o.Root, "pki"),
-		Addresses: o.addresses})
+	n.renewal, config, err = renewal.New(ctx, renewal.Options{Config: o.Config, Node: o.Name, Dir: filepath.Join(o.Root, "pki")})
 	if err != nil {
 		return err
 	}

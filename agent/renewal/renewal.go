@@ -6,13 +6,11 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"fmt"
-	"net"
 	"os"
 	"slices"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -27,8 +25,6 @@ type Options struct {
 	Node string
 	// Dir keeps the certificates.
 	Dir string
-	// Addresses returns the addresses of the node as its Node object has them.
-	Addresses func() []corev1.NodeAddress
 	// Lifetime is requested for new certificates; nil leaves it to the signer.
 	Lifetime *time.Duration
 }
@@ -93,24 +89,16 @@ func (r *Renewal) addServing(ctx context.Context, o Options, clients certificate
 	r.serving, err = certificate.NewManager(&certificate.Config{
 		Ctx: &ctx, Name: "kubelet-server", ClientsetFn: clients, CertificateStore: store, RequestedCertificateLifetime: o.Lifetime,
 		SignerName:  certificatesv1.KubeletServingSignerName,
-		GetTemplate: func() *x509.CertificateRequest { return servingTemplate(o.Node, o.Addresses()) },
+		GetTemplate: func() *x509.CertificateRequest { return servingTemplate(o.Node) },
 		Usages:      []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
 	})
 	return err
 }
 
-// servingTemplate returns the request for a serving certificate, or nil while the node has no address.
-func servingTemplate(node string, addresses []corev1.NodeAddress) *x509.CertificateRequest {
-	if len(addresses) == 0 {
-		return nil
-	}
-	t := &x509.CertificateRequest{Subject: subject(node), DNSNames: []string{node}}
-	for _, a := range addresses {
-		if ip := net.ParseIP(a.Address); ip != nil && !slices.ContainsFunc(t.IPAddresses, ip.Equal) {
-			t.IPAddresses = append(t.IPAddresses, ip)
-		}
-	}
-	return t
+// servingTemplate returns the request for a serving certificate. It has no addresses: agents on one machine, and the API
+// server there, have the same address, and a request for it is not approved. The API server verifies the subject.
+func servingTemplate(node string) *x509.CertificateRequest {
+	return &x509.CertificateRequest{Subject: subject(node), DNSNames: []string{node}}
 }
 
 func isServing(c *tls.Certificate) bool {

@@ -19,7 +19,7 @@ func openStore(dir, name string, config *rest.Config) (certificate.FileStore, er
 	if err != nil {
 		return nil, err
 	}
-	if stored, err := store.Current(); err == nil && stored.Leaf.NotAfter.After(given.Leaf.NotAfter) && sameIssuer(stored.Leaf, config.CAData) {
+	if stored, err := store.Current(); err == nil && !stored.Leaf.NotAfter.Before(given.Leaf.NotAfter) && sameIssuer(stored.Leaf, config.CAData) {
 		return store, nil
 	}
 	_, err = store.Update(config.CertData, config.KeyData)

@@ -20,5 +20,5 @@ func runCertificates(ctx context.Context, server *apiserver.Server) error {
 	if err != nil {
 		return err
 	}
-	return certificates.Run(ctx, client, server.Authority(), klog.Background())
+	return certificates.Run(ctx, client, server.Authority(), server.ReservedNames(), klog.Background())
 }

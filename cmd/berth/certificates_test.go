@@ -65,7 +65,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 func TestNodeRenewsCertificates(t *testing.T) {
 	c := newCertificateCluster(t)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
-	addresses := []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.7"}}
+	// Another agent and the API server on the machine have this address.
+	addresses := []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
 	if _, err := c.admin.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func TestNodeRenewsCertificates(t *testing.T) {
 	}
 	given := &rest.Config{Host: "https://" + c.server.Address(), TLSClientConfig: rest.TLSClientConfig{CAData: c.server.Authority().CAPEM(), CertData: cert, KeyData: key}}
 	dir := t.TempDir()
-	r, config, err := renewal.New(t.Context(), renewal.Options{Config: given, Node: "n1", Dir: dir, Addresses: func() []corev1.NodeAddress { return addresses }})
+	r, config, err := renewal.New(t.Context(), renewal.Options{Config: given, Node: "n1", Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,13 +94,13 @@ func TestNodeRenewsCertificates(t *testing.T) {
 	}
 	eventually(t, "the client certificate is renewed", func() bool { return fresh(r.Client()) })
 	eventually(t, "the serving certificate is renewed", func() bool { return fresh(r.Serving()) })
-	if err := r.Serving().Leaf.VerifyHostname("192.0.2.7"); err != nil {
+	if err := r.Serving().Leaf.VerifyHostname("n1"); err != nil {
 		t.Error(err)
 	}
 	if got, err := kubernetes.NewForConfigOrDie(config).CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{}); err != nil || got.Name != "n1" {
 		t.Errorf("the node with its new certificate: %v", err)
 	}
-	again, _, err := renewal.New(t.Context(), renewal.Options{Config: given, Node: "n1", Dir: dir, Addresses: func() []corev1.NodeAddress { return addresses }})
+	again, _, err := renewal.New(t.Context(), renewal.Options{Config: given, Node: "n1", Dir: dir})
 	if err != nil || !fresh(again.Client()) || !fresh(again.Serving()) {
 		t.Errorf("after a restart the old credential is used (%v)", err)
 	}

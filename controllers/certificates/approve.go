@@ -9,6 +9,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -30,60 +31,97 @@ func (c *controller) mayApprove(r *certificatesv1.CertificateSigningRequest, req
 		if err != nil || !matches {
 			return "", err
 		}
-		return "A node requested a serving certificate with its own names and addresses.", nil
+		return "A node requested a serving certificate with its own name and addresses.", nil
 	}
 	return "", nil
 }
 
-// hasNames reports whether all names and addresses of a request belong to a node only. A node writes its addresses
-// itself, so those of other nodes and of the API server are not accepted.
+// hasNames reports whether a request has only the name of its node as DNS name, and only addresses of its node that
+// nothing else has. A node writes its addresses itself, so those of other nodes, Services and API servers are rejected.
 func (c *controller) hasNames(node string, request *x509.CertificateRequest) (bool, error) {
-	nodes, err := c.nodes.List(labels.Everything())
+	object, err := c.nodes.Get(node)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	ofNode, ofOthers := map[string]bool{}, map[string]bool{}
-	for _, n := range nodes {
-		names := ofOthers
-		if n.Name == node {
-			names = ofNode
-		}
-		names[n.Name] = true
-		for _, a := range n.Status.Addresses {
-			names[normal(a.Address)] = true
-		}
-	}
-	service, err := c.services.Services(metav1.NamespaceDefault).Get("kubernetes")
-	if err == nil {
-		for _, ip := range service.Spec.ClusterIPs {
-			ofOthers[normal(ip)] = true
-		}
-	} else if !apierrors.IsNotFound(err) {
+	others, err := c.addressesOfOthers(node)
+	if err != nil {
 		return false, err
 	}
 	for _, name := range request.DNSNames {
-		if !ofNode[name] || ofOthers[name] || reservedName(name) {
+		if name != node || c.reserved[normal(name)] || reservedName(name) || net.ParseIP(name) != nil && others[normal(name)] {
 			return false, nil
 		}
 	}
 	for _, ip := range request.IPAddresses {
-		if address := ip.String(); !ofNode[address] || ofOthers[address] && !ip.IsLoopback() {
+		matches := slices.ContainsFunc(object.Status.Addresses, func(a corev1.NodeAddress) bool { return ip.Equal(net.ParseIP(a.Address)) })
+		if !matches || ip.IsLoopback() || ip.IsUnspecified() || c.reserved[ip.String()] || others[ip.String()] {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// reservedName reports whether a DNS name belongs to the API server or to Services.
-func reservedName(name string) bool {
-	return name == "kubernetes" || strings.HasPrefix(name, "kubernetes.default") || strings.HasSuffix(name, ".svc") || strings.HasSuffix(name, ".cluster.local")
+// addressesOfOthers returns the addresses of the other nodes, the Services and the API servers.
+func (c *controller) addressesOfOthers(node string) (map[string]bool, error) {
+	nodes, err := c.nodes.List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	services, err := c.services.List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	servers, err := c.slices.EndpointSlices(metav1.NamespaceDefault).List(labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: "kubernetes"}))
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, n := range nodes {
+		if n.Name != node {
+			found = append(found, n.Name)
+			for _, a := range n.Status.Addresses {
+				found = append(found, a.Address)
+			}
+		}
+	}
+	for _, s := range services {
+		found = append(found, s.Spec.ClusterIPs...)
+	}
+	for _, s := range servers {
+		for _, e := range s.Endpoints {
+			found = append(found, e.Addresses...)
+		}
+	}
+	return normalSet(found), nil
 }
 
+// reservedName reports whether a DNS name belongs to the API server or to a Service, in any cluster domain.
+func reservedName(name string) bool {
+	if name == "kubernetes" || strings.HasPrefix(name, "kubernetes.default") || strings.HasSuffix(name, ".cluster.local") {
+		return true
+	}
+	parts := strings.Split(name, ".")
+	return len(parts) > 2 && slices.Contains(parts[2:], "svc") // SERVICE.NAMESPACE.svc.DOMAIN, or POD.SERVICE.NAMESPACE.svc.DOMAIN
+}
+
+// normal returns the common form of a name or an address.
 func normal(address string) string {
 	if ip := net.ParseIP(address); ip != nil {
 		return ip.String()
 	}
-	return address
+	return strings.ToLower(address)
+}
+
+// normalSet returns the set of the common forms.
+func normalSet(names []string) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range names {
+		out[normal(name)] = true
+	}
+	return out
 }
 
 // approved returns a copy of the request with the condition Approved.

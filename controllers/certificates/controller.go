@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	certificateslisters "k8s.io/client-go/listers/certificates/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -34,14 +35,19 @@ type controller struct {
 	requests certificateslisters.CertificateSigningRequestLister
 	nodes    corelisters.NodeLister
 	services corelisters.ServiceLister
+	slices   discoverylisters.EndpointSliceLister // of the namespace default
+	reserved map[string]bool                      // names and addresses of this API server
 	queue    *workqueue.Queue[string]
 }
 
-// Run approves, signs and removes requests until ctx is done. It returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, signer Signer, log klog.Logger) error {
+// Run approves, signs and removes requests until ctx is done. Nodes do not get certificates for the reserved names and
+// addresses, which are those of the API server. Run returns an error only if it cannot start.
+func Run(ctx context.Context, client kubernetes.Interface, signer Signer, reserved []string, log klog.Logger) error {
 	factory := informers.NewSharedInformerFactory(client, 10*time.Minute)
+	inDefault := informers.NewSharedInformerFactoryWithOptions(client, 10*time.Minute, informers.WithNamespace(metav1.NamespaceDefault))
+	slices := inDefault.Discovery().V1().EndpointSlices()
 	requests, nodes, services := factory.Certificates().V1().CertificateSigningRequests(), factory.Core().V1().Nodes(), factory.Core().V1().Services()
-	c := &controller{client: client, signer: signer, now: time.Now, requests: requests.Lister(), nodes: nodes.Lister(), services: services.Lister()}
+	c := &controller{client: client, signer: signer, now: time.Now, requests: requests.Lister(), nodes: nodes.Lister(), services: services.Lister(), slices: slices.Lister(), reserved: normalSet(reserved)}
 	c.queue = workqueue.New("certificates", "Deciding about the request", log, c.reconcile)
 	if err := workqueue.Watch(requests.Informer(), func(_, r *certificatesv1.CertificateSigningRequest) {
 		if r != nil {
@@ -50,9 +56,14 @@ func Run(ctx context.Context, client kubernetes.Interface, signer Signer, log kl
 	}); err != nil {
 		return err
 	}
-	synced := []cache.InformerSynced{requests.Informer().HasSynced, nodes.Informer().HasSynced, services.Informer().HasSynced}
-	factory.Start(ctx.Done())
-	defer factory.Shutdown()
+	if err := workqueue.Watch(nodes.Informer(), c.handleNode); err != nil {
+		return err
+	}
+	synced := []cache.InformerSynced{requests.Informer().HasSynced, nodes.Informer().HasSynced, services.Informer().HasSynced, slices.Informer().HasSynced}
+	for _, f := range []informers.SharedInformerFactory{factory, inDefault} {
+		f.Start(ctx.Done())
+		defer f.Shutdown()
+	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil
 	}

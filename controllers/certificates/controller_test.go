@@ -13,6 +13,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -62,7 +63,8 @@ func reconcile(t *testing.T, c *controller, objects ...runtime.Object) *certific
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
 	requests, nodes, services := factory.Certificates().V1().CertificateSigningRequests(), factory.Core().V1().Nodes(), factory.Core().V1().Services()
-	c.client, c.requests, c.nodes, c.services = client, requests.Lister(), nodes.Lister(), services.Lister()
+	slices := factory.Discovery().V1().EndpointSlices()
+	c.client, c.requests, c.nodes, c.services, c.slices = client, requests.Lister(), nodes.Lister(), services.Lister(), slices.Lister()
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -72,6 +74,8 @@ func reconcile(t *testing.T, c *controller, objects ...runtime.Object) *certific
 			_ = nodes.Informer().GetIndexer().Add(o)
 		case *corev1.Service:
 			_ = services.Informer().GetIndexer().Add(o)
+		case *discoveryv1.EndpointSlice:
+			_ = slices.Informer().GetIndexer().Add(o)
 		case *certificatesv1.CertificateSigningRequest:
 			_ = requests.Informer().GetIndexer().Add(o)
 		}
@@ -104,7 +108,12 @@ func TestApproval(t *testing.T) {
 		}
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes"}, Spec: corev1.ServiceSpec{ClusterIPs: []string{"10.96.0.1"}}}
-	cluster := []runtime.Object{node("n1", "192.0.2.1", "192.0.2.9", "10.96.0.1"), node("n2", "192.0.2.2", "192.0.2.9"), service}
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.12"}}}}
+	// n1 claims names and addresses of others.
+	n1 := node("n1", "192.0.2.1", "192.0.2.9", "10.96.0.1", "192.0.2.10", "192.0.2.12", "127.0.0.1", "127.0.0.2", "0.0.0.0",
+		"localhost", "api.example.com", "N2", "n1.example.com", "KUBERNETES.DEFAULT.SVC", "web.default.svc.custom.domain")
+	cluster := []runtime.Object{n1, node("n2", "192.0.2.2", "192.0.2.9", "n1"), service, slice}
 	for _, tc := range []struct {
 		name   string
 		signer string
@@ -127,14 +136,44 @@ func TestApproval(t *testing.T) {
 		{"an address that two nodes claim", serving, certificatesv1.UsageServerAuth, names(nil, "192.0.2.9"), "system:node:n1", false},
 		{"the address of the API server", serving, certificatesv1.UsageServerAuth, names(nil, "10.96.0.1"), "system:node:n1", false},
 		{"the name of the API server", serving, certificatesv1.UsageServerAuth, names([]string{"kubernetes.default.svc"}), "system:node:n1", false},
+		{"the name of the API server in upper case", serving, certificatesv1.UsageServerAuth, names([]string{"KUBERNETES.DEFAULT.SVC"}), "system:node:n1", false},
+		{"a host name of the API server", serving, certificatesv1.UsageServerAuth, names([]string{"api.example.com"}), "system:node:n1", false},
+		{"the advertised address of the API server", serving, certificatesv1.UsageServerAuth, names(nil, "192.0.2.10"), "system:node:n1", false},
+		{"the address of another API server", serving, certificatesv1.UsageServerAuth, names(nil, "192.0.2.12"), "system:node:n1", false},
+		{"localhost", serving, certificatesv1.UsageServerAuth, names([]string{"localhost"}), "system:node:n1", false},
+		{"a loopback address of the API server", serving, certificatesv1.UsageServerAuth, names(nil, "127.0.0.1"), "system:node:n1", false},
+		{"another loopback address", serving, certificatesv1.UsageServerAuth, names(nil, "127.0.0.2"), "system:node:n1", false},
+		{"the unspecified address", serving, certificatesv1.UsageServerAuth, names(nil, "0.0.0.0"), "system:node:n1", false},
+		{"the name of another node in upper case", serving, certificatesv1.UsageServerAuth, names([]string{"N2"}), "system:node:n1", false},
+		{"another host name", serving, certificatesv1.UsageServerAuth, names([]string{"n1.example.com"}), "system:node:n1", false},
+		{"the name of a Service in a custom domain", serving, certificatesv1.UsageServerAuth, names([]string{"web.default.svc.custom.domain"}), "system:node:n1", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := request(t, tc.signer, tc.usage, tc.change)
 			r.Spec.Username = tc.user
-			if got := reconcile(t, &controller{signer: &fakeSigner{}}, append(cluster, r)...); (len(got.Status.Certificate) > 0) != tc.issued {
+			if got := reconcile(t, &controller{signer: &fakeSigner{}, reserved: normalSet([]string{"API.example.com", "localhost", "192.0.2.10", "127.0.0.1"})}, append(cluster, r)...); (len(got.Status.Certificate) > 0) != tc.issued {
 				t.Errorf("issued is %v, want %v; conditions %v", len(got.Status.Certificate) > 0, tc.issued, got.Status.Conditions)
 			}
 		})
+	}
+}
+
+// A node whose name belongs to the API server or to a Service does not get a certificate for it.
+func TestReservedNodeNames(t *testing.T) {
+	for name, issued := range map[string]bool{"api.example.com": false, "192.0.2.10": false, "kubernetes": false, "kubernetes.default.svc.custom.domain": false,
+		"web.default.svc.custom.domain": false, "web.default.svc": false, "x.cluster.local": false, "svc.example.com": true, "n2": true} {
+		r := request(t, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, func(r *x509.CertificateRequest) {
+			r.Subject.CommonName, r.DNSNames = "system:node:"+name, []string{name}
+		})
+		r.Spec.Username = "system:node:" + name
+		c := &controller{signer: &fakeSigner{}, reserved: normalSet([]string{"API.example.com", "192.0.2.10"})}
+		if got := reconcile(t, c, node(name), r); (len(got.Status.Certificate) > 0) != issued {
+			t.Errorf("node %s: issued is %v, want %v", name, !issued, issued)
+		}
+	}
+	missing := request(t, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, func(r *x509.CertificateRequest) { r.DNSNames = []string{"n1"} })
+	if got := reconcile(t, &controller{signer: &fakeSigner{}}, missing); len(got.Status.Certificate) > 0 {
+		t.Error("issued to a node that does not exist")
 	}
 }
 

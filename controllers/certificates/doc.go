@@ -1,8 +1,8 @@
 // Package certificates approves, signs and removes CertificateSigningRequests (certificates.k8s.io/v1).
 //
 // It approves a request of a node for its own client certificate (kubernetes.io/kube-apiserver-client-kubelet), and
-// for a serving certificate (kubernetes.io/kubelet-serving) with names and addresses of its Node object that no other
-// node and no Service "kubernetes" has. All other requests wait for a decision by a user.
+// for a serving certificate (kubernetes.io/kubelet-serving) with its name, and with addresses of its Node object that no
+// other node, no Service and no API server has. All other requests wait for a decision by a user.
 //
 // It signs approved requests of these signers and of kubernetes.io/kube-apiserver-client with the authority of the
 // cluster, if subject, names and usages are what the signer accepts. Other approved requests of these signers get the

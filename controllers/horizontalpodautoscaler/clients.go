@@ -1,7 +1,11 @@
 package horizontalpodautoscaler
 
 import (
+	"context"
+	"time"
+
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	discoverycache "k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -19,7 +23,9 @@ type Clients struct {
 	Scales   scale.ScalesGetter
 	Resource metricsclient.PodMetricsesGetter
 	Custom   custom_metrics.CustomMetricsClient
-	External external_metrics.ExternalMetricsClient
+	// CustomVersions caches the versions of custom.metrics.k8s.io. It may be nil.
+	CustomVersions custom_metrics.AvailableAPIsGetter
+	External       external_metrics.ExternalMetricsClient
 }
 
 // NewClients returns the clients of an API server. They use discovery with the first autoscaler.
@@ -37,8 +43,22 @@ func NewClients(config *rest.Config, d discovery.DiscoveryInterface) (Clients, e
 	if err != nil {
 		return Clients{}, err
 	}
+	versions := custom_metrics.NewAvailableAPIsGetter(d)
 	return Clients{
 		Mapper: mapper, Scales: scales, Resource: resource, External: external,
-		Custom: custom_metrics.NewForConfig(config, mapper, custom_metrics.NewAvailableAPIsGetter(d)),
+		Custom: custom_metrics.NewForConfig(config, mapper, versions), CustomVersions: versions,
 	}, nil
+}
+
+// discoveryTTL bounds the age of discovery data: kinds and versions of metrics may appear later.
+const discoveryTTL = 30 * time.Second
+
+// runReset drops discovery data periodically until ctx is done.
+func (c *Clients) runReset(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(context.Context) {
+		meta.MaybeResetRESTMapper(c.Mapper)
+		if c.CustomVersions != nil {
+			c.CustomVersions.Invalidate()
+		}
+	}, discoveryTTL)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
@@ -65,6 +66,9 @@ func Run(ctx context.Context, client kubernetes.Interface, clients Clients, fact
 	if !cache.WaitForCacheSync(ctx.Done(), autoscalers.Informer().HasSynced, pods.Informer().HasSynced) {
 		return nil
 	}
+	var reset sync.WaitGroup
+	reset.Go(func() { c.runReset(ctx) })
+	defer reset.Wait()
 	c.queue.Run(ctx, workers)
 	return nil
 }
@@ -73,9 +77,7 @@ func Run(ctx context.Context, client kubernetes.Interface, clients Clients, fact
 func (c *controller) handle(old, now *autoscalingv2.HorizontalPodAutoscaler) {
 	switch {
 	case now == nil:
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.states, shared.KeyOf(old))
+		c.queue.Add(shared.KeyOf(old)) // sync forgets it, also if it remembers it only now
 	case old == nil || old.Generation != now.Generation || old.UID != now.UID:
 		c.queue.Add(shared.KeyOf(now))
 	}
@@ -84,8 +86,12 @@ func (c *controller) handle(old, now *autoscalingv2.HorizontalPodAutoscaler) {
 // sync reconciles one autoscaler.
 func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
 	h, err := c.autoscalers.HorizontalPodAutoscalers(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		c.forget(key)
+		return 0, nil
+	}
 	if err != nil {
-		return 0, shared.IgnoreNotFound(err)
+		return 0, err
 	}
 	r := &reconciliation{controller: c, now: time.Now(), old: h, h: h.DeepCopy(), state: c.stateOf(key, h.UID)}
 	r.reconcile(ctx)
@@ -105,6 +111,13 @@ func (c *controller) stateOf(key types.NamespacedName, uid types.UID) *autoscale
 		c.states[key] = m
 	}
 	return m
+}
+
+// forget removes the state of an autoscaler that does not exist.
+func (c *controller) forget(key types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.states, key)
 }
 
 // claim records the selector of an autoscaler's target. It returns the autoscalers in the namespace that select one of its pods,

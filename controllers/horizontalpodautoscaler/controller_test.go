@@ -18,7 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	fakescale "k8s.io/client-go/scale/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -26,6 +28,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 	fakemetrics "k8s.io/metrics/pkg/client/clientset/versioned/fake"
 	"k8s.io/metrics/pkg/client/custom_metrics"
+	"k8s.io/metrics/pkg/client/external_metrics"
 	fakeexternal "k8s.io/metrics/pkg/client/external_metrics/fake"
 
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
@@ -36,11 +39,18 @@ type env struct {
 	*workloadtest.Env
 	replicas, milli atomic.Int32 // CPU usage of each pod, of a request of 100; negative: no metrics
 	failUpdate      atomic.Bool
+	custom          custom_metrics.CustomMetricsClient     // nil: no such API
+	external        external_metrics.ExternalMetricsClient // nil: no such API
+	mapper          *resettable                            // nil: a static one
+	versions        *invalidated                           // of custom.metrics.k8s.io; may be nil
 }
 
 // run starts the controller.
 func run(t *testing.T, test func(s *env)) {
-	s := &env{}
+	(&env{}).run(t, test)
+}
+
+func (s *env) run(t *testing.T, test func(s *env)) {
 	controllers := []workloadtest.Controller{func(ctx context.Context, e *workloadtest.Env, factory informers.SharedInformerFactory) error {
 		return Run(ctx, e.Clientset, s.clients(e), factory, klog.Background())
 	}}
@@ -91,8 +101,21 @@ func (s *env) clients(e *workloadtest.Env) Clients {
 	external.AddReactor("list", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{Group: "external.metrics.k8s.io", Resource: a.GetResource().Resource}, "", "", 0, true)
 	})
-	return Clients{Mapper: mapper, Scales: scales, Resource: metrics.MetricsV1beta1(), External: external,
+	out := Clients{Mapper: mapper, Scales: scales, Resource: metrics.MetricsV1beta1(), External: external,
 		Custom: custom_metrics.NewForConfig(&rest.Config{}, mapper, custom_metrics.NewAvailableAPIsGetter(e.Discovery()))}
+	if s.custom != nil {
+		out.Custom = s.custom
+	}
+	if s.external != nil {
+		out.External = s.external
+	}
+	if s.mapper != nil {
+		out.Mapper = s.mapper
+	}
+	if s.versions != nil {
+		out.CustomVersions = s.versions
+	}
+	return out
 }
 
 func (s *env) addPod(name string) {
@@ -268,5 +291,48 @@ func TestSeveralAutoscalers(t *testing.T) {
 		}
 		s.Settle(syncPeriod)
 		s.expect(4, scaled, active, within)
+	})
+}
+
+// TestMemoryOfDeleted: a deleted autoscaler does not block others, although its deletion was handled during its reconcile.
+func TestMemoryOfDeleted(t *testing.T) {
+	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
+	c := &controller{autoscalers: factory.Autoscaling().V2().HorizontalPodAutoscalers().Lister(), memory: map[types.NamespacedName]*memory{}}
+	key := types.NamespacedName{Namespace: "ns", Name: "h"}
+	c.remember(key, "1")
+	if _, err := c.sync(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.memory) != 0 {
+		t.Errorf("the controller remembers %v", c.memory)
+	}
+}
+
+// resettable counts resets.
+type resettable struct {
+	meta.RESTMapper
+	resets atomic.Int32
+}
+
+func (r *resettable) Reset() { r.resets.Add(1) }
+
+// invalidated counts invalidations.
+type invalidated struct {
+	custom_metrics.AvailableAPIsGetter
+	count atomic.Int32
+}
+
+func (i *invalidated) Invalidate() { i.count.Add(1) }
+
+// TestDiscoveryExpires: kinds and versions of metrics that appear later are found.
+func TestDiscoveryExpires(t *testing.T) {
+	mapper, versions := &resettable{}, &invalidated{}
+	s := &env{mapper: mapper, versions: versions}
+	s.run(t, func(s *env) {
+		before, invalidations := mapper.resets.Load(), versions.count.Load()
+		s.Settle(3 * discoveryTTL)
+		if n, i := mapper.resets.Load()-before, versions.count.Load()-invalidations; n != 3 || i != 3 {
+			s.Errorf("%d resets and %d invalidations in %v, want 3", n, i, 3*discoveryTTL)
+		}
 	})
 }

@@ -118,7 +118,7 @@ func sum(containers []metricsv1beta1.ContainerMetrics, name corev1.ResourceName)
 	return total, len(containers) > 0
 }
 
-// podOf converts a pod for engine/autoscaling.
+// podOf converts a pod for engine/autoscaling. The sample of a pod that is measured by another metric is empty.
 func podOf(pod *corev1.Pod, s sample, measured bool) autoscaling.Pod {
 	out := autoscaling.Pod{
 		Deleting: pod.DeletionTimestamp != nil, Failed: pod.Status.Phase == corev1.PodFailed, Pending: pod.Status.Phase == corev1.PodPending, Measured: measured,
@@ -134,7 +134,7 @@ func podOf(pod *corev1.Pod, s sample, measured bool) autoscaling.Pod {
 			}
 		}
 	}
-	if measured {
+	if s.PodMetrics != nil {
 		out.MeasuredAt, out.Window = s.Timestamp.Time, s.Window.Duration
 	}
 	return out

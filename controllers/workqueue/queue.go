@@ -2,6 +2,8 @@ package workqueue
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +24,7 @@ type Queue[K comparable] struct {
 }
 
 // ReconcileFunc reconciles one key. If requeueAfter is not 0 the key is reconciled again after that time. After an
-// error it is retried with exponential backoff.
+// error or a panic it is retried with exponential backoff.
 type ReconcileFunc[K comparable] func(ctx context.Context, key K) (requeueAfter time.Duration, err error)
 
 // New returns a Queue. queue is its name in metrics: the upstream name where there is one. action describes the work
@@ -68,7 +70,7 @@ func (l *Queue[K]) processNext(ctx context.Context) bool {
 		return false
 	}
 	defer l.queue.Done(key)
-	requeueAfter, err := l.reconcile(ctx, key)
+	requeueAfter, err := l.reconcileRecovered(ctx, key)
 	switch {
 	case err != nil:
 		if !apierrors.IsConflict(err) && ctx.Err() == nil {
@@ -82,6 +84,17 @@ func (l *Queue[K]) processNext(ctx context.Context) bool {
 		l.queue.Forget(key)
 	}
 	return true
+}
+
+// reconcileRecovered returns a panic of reconcile as an error: a faulty object must not end the process, which may run
+// the API server and node agents too.
+func (l *Queue[K]) reconcileRecovered(ctx context.Context, key K) (requeueAfter time.Duration, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			requeueAfter, err = 0, fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return l.reconcile(ctx, key)
 }
 
 // Watch calls handle with the old and the new state of each object that is added, updated or

@@ -3,6 +3,7 @@ package workqueue
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,29 @@ func TestErrorsRetryWithBackoff(t *testing.T) {
 		l.Run(ctx, 2)
 		if len(at) != 5 || at[1]-at[0] > at[2]-at[1] || at[4]-at[3] != time.Minute {
 			t.Errorf("reconciled at %v", at)
+		}
+	})
+}
+
+// A panic of one reconcile does not end the process: the key is retried, and others are processed.
+func TestPanicsRetryWithBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls, other atomic.Int32
+		l := New("panicking", "Trying", klog.Background(), func(_ context.Context, key string) (time.Duration, error) {
+			if key == "b" {
+				other.Add(1)
+			} else if calls.Add(1) < 3 {
+				panic("injected")
+			}
+			return 0, nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		l.Add("a")
+		l.Add("b")
+		l.Run(ctx, 1)
+		if calls.Load() != 3 || other.Load() != 1 {
+			t.Errorf("%d and %d calls, want 3 and 1", calls.Load(), other.Load())
 		}
 	})
 }

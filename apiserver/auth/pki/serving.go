@@ -23,15 +23,21 @@ type AltNames struct {
 // (serviceIP, which may be nil), the host name of this machine, and hosts (names or IP addresses;
 // unspecified addresses are ignored).
 func APIServerAltNames(serviceIP net.IP, hosts ...string) AltNames {
+	if host, err := os.Hostname(); err == nil {
+		hosts = append(hosts, host)
+	}
+	return ReservedAltNames(serviceIP, hosts...)
+}
+
+// ReservedAltNames returns the names of APIServerAltNames without the host name of this machine, which is also the
+// default name of a node on this machine.
+func ReservedAltNames(serviceIP net.IP, hosts ...string) AltNames {
 	n := AltNames{
 		DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
 		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	if serviceIP != nil {
 		n.IPs = append(n.IPs, serviceIP)
-	}
-	if host, err := os.Hostname(); err == nil {
-		hosts = append(hosts, host)
 	}
 	for _, host := range hosts {
 		switch ip := net.ParseIP(host); {

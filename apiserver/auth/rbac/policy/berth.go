@@ -70,5 +70,6 @@ func certificateRules() []rbacv1.PolicyRule {
 		allowNamed("approve", certificates, "signers", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"),
 		allowNamed("sign", certificates, "signers", "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"),
 		allow(read, core, "nodes", "services"),
+		allow(read, discovery, "endpointslices"),
 	}
 }

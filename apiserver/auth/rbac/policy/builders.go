@@ -29,6 +29,9 @@ const (
 	resource       = "resource.k8s.io"
 	scheduling     = "scheduling.k8s.io"
 	storage        = "storage.k8s.io"
+
+	customMetricsGroup   = "custom.metrics.k8s.io"
+	externalMetricsGroup = "external.metrics.k8s.io"
 )
 
 // Common verb sets.

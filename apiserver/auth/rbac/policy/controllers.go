@@ -82,6 +82,7 @@ func clusterControllerRules() map[string][]rbacv1.PolicyRule {
 		"horizontal-pod-autoscaler": {
 			allow(read, autoscaling, "horizontalpodautoscalers"), allow("update", autoscaling, "horizontalpodautoscalers/status"),
 			allow("get update", "*", "*/scale"), allow(read, core, "pods"), allow("list", metricsGroup, "pods"),
+			allow("get list", customMetricsGroup, "*"), allow("get list", externalMetricsGroup, "*"),
 		},
 		"endpoint-controller": {
 			allow(read, core, "services", "pods"), allow("create delete get list update", core, "endpoints"),

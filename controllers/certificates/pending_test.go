@@ -1,0 +1,54 @@
+package certificates
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+// A node's pending request for a serving certificate is checked as soon as the node appears or changes its addresses.
+func TestNodeEventsEnqueuePendingRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Certificates().V1().CertificateSigningRequests()
+		add := func(name, signer, user string, conditions ...certificatesv1.CertificateSigningRequestCondition) {
+			r := &certificatesv1.CertificateSigningRequest{}
+			r.Name, r.Spec.SignerName, r.Spec.Username, r.Status.Conditions = name, signer, user, conditions
+			_ = requests.Informer().GetIndexer().Add(r)
+		}
+		add("pending", certificatesv1.KubeletServingSignerName, "system:node:n1")
+		add("denied", certificatesv1.KubeletServingSignerName, "system:node:n1", certificatesv1.CertificateSigningRequestCondition{Type: certificatesv1.CertificateDenied})
+		add("client", certificatesv1.KubeAPIServerClientKubeletSignerName, "system:node:n1")
+		add("other", certificatesv1.KubeletServingSignerName, "system:node:n2")
+		var got []string
+		c := &controller{requests: requests.Lister()}
+		c.queue = workqueue.New("certificates", "Deciding", klog.Background(), func(_ context.Context, name string) (time.Duration, error) {
+			got = append(got, name)
+			return 0, nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go c.queue.Run(ctx, 1)
+		expect := func(what string, n int) {
+			t.Helper()
+			if synctest.Wait(); len(got) != n || n > 0 && got[n-1] != "pending" {
+				t.Errorf("%s: enqueued %v, want %d of the pending request", what, got, n)
+			}
+		}
+		c.handleNode(nil, node("n1"))
+		expect("created", 1)
+		c.handleNode(node("n1"), node("n1"))
+		expect("unchanged", 1)
+		c.handleNode(node("n1"), node("n1", "192.0.2.1"))
+		expect("new address", 2)
+		c.handleNode(node("n1"), nil)
+		expect("deleted", 2)
+	})
+}
