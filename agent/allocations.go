@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/runtime"
@@ -35,13 +37,19 @@ func (a *Agent) loadAllocations() {
 	}
 }
 
+// allocationRetry is the time between attempts to store allocations. Each one writes a file.
+const allocationRetry = 10 * time.Second
+
+// allocationTimerPrefix and a node's name identify the timer of an attempt.
+const allocationTimerPrefix types.UID = "allocations/"
+
 // saveAllocations stores the allocations of a node if they have changed. It is called before the
-// runtime starts what they admit.
+// runtime starts what they admit. A failure is logged once, and repeated later.
 func (a *Agent) saveAllocations(n *node) {
-	if a.opts.Allocations == nil || !n.allocationsChanged {
+	now := time.Now()
+	if a.opts.Allocations == nil || !n.allocationsChanged || now.Before(n.allocationsRetryAt) {
 		return
 	}
-	n.allocationsChanged = false
 	all := map[types.UID]Allocation{}
 	for uid, p := range a.pods {
 		if p.node == n && p.reserved {
@@ -49,8 +57,14 @@ func (a *Agent) saveAllocations(n *node) {
 			all[uid] = Allocation{Allocated: &allocated, Actual: p.resize.actual}
 		}
 	}
-	if err := a.opts.Allocations.Save(all); err != nil { // a full disk must not prevent pods from running
-		a.opts.Log.Error(err, "Failed to save allocated resources", "node", n.manifest.Name)
-		n.allocationsChanged = true
+	err := a.opts.Allocations.Save(all)
+	if err == nil {
+		n.allocationsChanged, n.allocationsFailed = false, false
+		return
 	}
+	if !n.allocationsFailed { // a full disk must not prevent pods from running
+		a.opts.Log.Error(err, "Failed to save allocated resources; retrying", "node", n.manifest.Name)
+	}
+	n.allocationsFailed, n.allocationsRetryAt = true, now.Add(allocationRetry)
+	a.timers.add(n.allocationsRetryAt, allocationTimerPrefix+types.UID(n.manifest.Name))
 }

@@ -43,6 +43,8 @@ type node struct {
 	// current ones are not stored.
 	restoredAllocations map[types.UID]Allocation
 	allocationsChanged  bool
+	allocationsFailed   bool // the last attempt to store them
+	allocationsRetryAt  time.Time
 	deferredResizes     map[*pod]bool
 	statusChanged       chan struct{} // capacity 1: signals that the status must be written soon
 	unschedulable       bool          // as last recorded in an event; used only by the loop

@@ -30,11 +30,12 @@ type resizeCluster struct {
 	store  *memoryStore
 	// refuse is the error of the runtime's resizes; "": they succeed.
 	refuse string
+	log    klog.Logger
 	stop   func()
 }
 
 func newResizeCluster(t *testing.T, pods ...*corev1.Pod) *resizeCluster {
-	c := &resizeCluster{t: t, api: fake.NewClientset(), events: record.NewFakeRecorder(100), store: &memoryStore{}}
+	c := &resizeCluster{t: t, api: fake.NewClientset(), events: record.NewFakeRecorder(100), store: &memoryStore{}, log: klog.Background()}
 	create(t, c.api, pods...)
 	c.start()
 	return c
@@ -42,7 +43,7 @@ func newResizeCluster(t *testing.T, pods ...*corev1.Pod) *resizeCluster {
 
 func (c *resizeCluster) start() {
 	a, err := agent.New(agent.Options{
-		Client: c.api, Nodes: []*corev1.Node{agent.NewNode("n0", resource.MustParse("8"), resource.MustParse("16Gi"))}, Log: klog.Background(),
+		Client: c.api, Nodes: []*corev1.Node{agent.NewNode("n0", resource.MustParse("8"), resource.MustParse("16Gi"))}, Log: c.log,
 		Events: recorder{c.events}, Allocations: c.store,
 		Runtime: func(report func(runtime.Report)) runtime.Runtime {
 			return &refusingRuntime{simulated.New(report), report, c}
@@ -83,8 +84,10 @@ func (r *refusingRuntime) Resize(pod *corev1.Pod, actual runtime.Resources) {
 
 // memoryStore stores allocations.
 type memoryStore struct {
-	mu  sync.Mutex
-	all map[types.UID]agent.Allocation
+	mu    sync.Mutex
+	all   map[types.UID]agent.Allocation
+	fail  error // of Save
+	saves int
 }
 
 func (s *memoryStore) Load() (map[types.UID]agent.Allocation, error) {
@@ -96,6 +99,10 @@ func (s *memoryStore) Load() (map[types.UID]agent.Allocation, error) {
 func (s *memoryStore) Save(all map[types.UID]agent.Allocation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.saves++
+	if s.fail != nil {
+		return s.fail
+	}
 	s.all = all
 	return nil
 }

@@ -98,6 +98,10 @@ func (a *Agent) handleTimer(of types.UID) {
 		a.continueShutdown(a.nodes[name])
 		return
 	}
+	if name, ok := strings.CutPrefix(string(of), string(allocationTimerPrefix)); ok {
+		a.saveAllocations(a.nodes[name])
+		return
+	}
 	if p := a.pods[of]; p != nil {
 		p.timerAt = time.Time{}
 		a.stepPod(p)

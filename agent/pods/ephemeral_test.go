@@ -2,6 +2,8 @@ package pods
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +60,32 @@ func TestEphemeralContainerJoinsTarget(t *testing.T) {
 	g.waitUntil("it has exited", func() bool { return g.ephemeralState(pod, "debug").State == podlifecycle.ContainerTerminated })
 	if n := g.count("StartContainer debug"); n != 1 {
 		t.Errorf("started %d times", n)
+	}
+}
+
+// The volumes that only an ephemeral container uses are set up before it starts. Other containers do not
+// wait for them.
+func TestEphemeralContainerWaitsForVolumes(t *testing.T) {
+	g := newHarness(t)
+	pod := testPod("web", "a")
+	g.admit(pod)
+	g.waitForStates(pod, "a=up")
+	g.volumes.mu.Lock()
+	g.volumes.fail = []error{errors.New("no such claim")}
+	g.volumes.mu.Unlock()
+	g.service.Exit("web", "a", 1, "")
+	g.waitForStates(pod, "a=up#1")
+	pod = g.debug(pod, "debug", "")
+	g.waitUntil("it runs", func() bool { return g.ephemeralState(pod, "debug").State == podlifecycle.ContainerRunning })
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !slices.Contains(g.events, "web/ FailedMount: no such claim") {
+		t.Errorf("events %q, want the failure to set up the volume", g.events)
+	}
+	g.volumes.mu.Lock()
+	defer g.volumes.mu.Unlock()
+	if n := g.volumes.prepared[pod.UID]; n != 2 {
+		t.Errorf("volumes were set up %d times, want once for the pod and once for the ephemeral container", n)
 	}
 }
 

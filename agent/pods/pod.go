@@ -182,6 +182,7 @@ func (p *pod) completeStart(c *run, err error) {
 	case err == nil:
 		c.state = stateRunning
 		close(c.startDone)
+		p.recordResources(c)
 		p.reportStarted(c)
 		p.startProbes(c, p.probes[c.name])
 		if c.stopping {
@@ -190,6 +191,7 @@ func (p *pod) completeStart(c *run, err error) {
 	case c.started: // stopped during its postStart hook, or the hook failed
 		done, c.state = true, stateRunning
 		close(c.startDone)
+		p.recordResources(c)
 		if !c.stopping {
 			c.grace = gracePeriod(p.object)
 		}

@@ -12,22 +12,26 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// prepare creates the volumes, cgroup and directories of the pod. Only the worker calls it.
-func (p *pod) prepare(ctx context.Context) error {
+// prepare creates the volumes, cgroup and directories of the pod. Only the worker calls it. An ephemeral
+// container may use volumes that no other container does: they are set up before it starts.
+func (p *pod) prepare(ctx context.Context, container string) error {
 	r, pod := p.runner, p.latest()
 	p.mu.Lock()
 	done := p.prepared
 	p.mu.Unlock()
 	if done {
-		return nil
+		if findEphemeral(pod, container) == nil {
+			return nil
+		}
+		return p.prepareVolumes(ctx, pod)
 	}
 	for _, dir := range []string{filepath.Join(r.podDir(pod.UID), messagesDir), LogDir(r.opts.Logs, pod)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 	}
-	if err := r.opts.Volumes.Prepare(ctx, pod); err != nil {
-		return p.recordMountFailure(err)
+	if err := p.prepareVolumes(ctx, pod); err != nil {
+		return err
 	}
 	p.limitsMu.Lock() // a resize in the meantime waits, or has set the newest object
 	defer p.limitsMu.Unlock()
@@ -48,9 +52,13 @@ func (p *pod) prepare(ctx context.Context) error {
 	return nil
 }
 
-func (p *pod) recordMountFailure(err error) error {
-	p.runner.recordEvent(p.latest(), "", corev1.EventTypeWarning, "FailedMount", err.Error())
-	return err
+// prepareVolumes sets up the volumes that are missing.
+func (p *pod) prepareVolumes(ctx context.Context, pod *corev1.Pod) error {
+	if err := p.runner.opts.Volumes.Prepare(ctx, pod); err != nil {
+		p.runner.recordEvent(p.latest(), "", corev1.EventTypeWarning, "FailedMount", err.Error())
+		return err
+	}
+	return nil
 }
 
 // updateQoSCgroups gives the Burstable cgroup the CPU weight of the sum of its pods' requests,

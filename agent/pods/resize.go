@@ -44,6 +44,14 @@ func (r *Runner) Resize(object *corev1.Pod, actual runtime.Resources) {
 	}
 }
 
+// recordResources records the resources of a container that has started for the resize in progress,
+// which otherwise reports those of the run before. p.mu must be held.
+func (p *pod) recordResources(c *run) {
+	if _, resizable := p.resize.actual.Containers[c.name]; resizable && p.resize.running && c.resources != nil {
+		p.resize.actual.Containers[c.name] = *c.resources
+	}
+}
+
 // runResize applies the target and retries until it succeeds or the pod ends.
 func (p *pod) runResize() {
 	wait := p.runner.retryDelay

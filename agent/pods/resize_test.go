@@ -13,6 +13,7 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // limitCgroups records changes of the limits of pod cgroups, in order with the calls of a runtime.
@@ -133,6 +134,38 @@ func TestMemoryInUseRefusesResize(t *testing.T) {
 			return limit.Value() == 50
 		})
 	})
+}
+
+// TestRestartDuringResize checks that the result of a resize has the resources of a container that has
+// restarted in the meantime.
+func TestRestartDuringResize(t *testing.T) {
+	g, groups, pod := resizeHarness(t, func(p *corev1.Pod) {
+		p.Spec.Containers[1].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.RestartContainer}}
+	})
+	groups.setUsed(180)
+	to := withLimits(pod, "1 50", "2 100")
+	g.runner.Update(to)
+	g.runner.Resize(to, runtime.SpecResources(pod))
+	g.waitUntil("it is refused", func() bool {
+		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error != "" })
+	})
+	g.mu.Lock()
+	l := g.lives[pod.UID]
+	l.pod = to
+	g.step(l, podlifecycle.RestartContainer{Container: "b", Resize: true})
+	g.mu.Unlock()
+	g.waitForStates(to, "a=up b=up#1")
+	groups.setUsed(10)
+	g.waitUntil("it is resized", func() bool {
+		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error == "" })
+	})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range g.reports {
+		if r.Resize != nil && r.Resize.Error == "" && !r.Resize.Applied.Equal(runtime.SpecResources(to)) {
+			t.Errorf("applied resources %v, want those of the specification", r.Resize.Applied)
+		}
+	}
 }
 
 // TestStartedReportsResources checks that a container reports the resources that it was created with.

@@ -251,7 +251,7 @@ func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error)
 	}
 	p.mu.Unlock()
 	r.track(c)
-	if err := p.prepare(ctx); err != nil {
+	if err := p.prepare(ctx, c.name); err != nil {
 		r.opts.Log.Error(err, "Failed to adopt volumes of running pod", "pod", podKey(p.latest()))
 	}
 	return true, nil

@@ -79,7 +79,7 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 	if spec == nil {
 		return &WaitingError{Reason: "CreateContainerConfigError", Message: fmt.Sprintf("pod has no container %q", c.name)}
 	}
-	if err := p.prepare(ctx); err != nil {
+	if err := p.prepare(ctx, c.name); err != nil {
 		return err
 	}
 	b, err := p.ensureSandbox(ctx)

@@ -61,7 +61,7 @@ func (t typed[T]) hooks() Hooks {
 			return t.Warnings(ctx, obj.(T), before)
 		}
 	}
-	return h
+	return withTermLimits(h)
 }
 
 func prepareUpdate[T runtime.Object](f func(obj, old T)) func(context.Context, runtime.Object, runtime.Object) {

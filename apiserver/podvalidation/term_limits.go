@@ -42,6 +42,18 @@ func (r *errorCollector) termLimits(spec, old *corev1.PodSpec, path *field.Path)
 	}
 }
 
+// TemplateTermLimits applies the limits of a new pod to the pod template at path: its pods could not be
+// created. old is the template before an update, or nil.
+func TemplateTermLimits(template, old *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+	var c errorCollector
+	var before *corev1.PodSpec
+	if old != nil {
+		before = &old.Spec
+	}
+	c.termLimits(&template.Spec, before, path.Child("spec"))
+	return c.errs
+}
+
 func limitedLists(spec *corev1.PodSpec, path *field.Path) []listLength {
 	lists := []listLength{
 		{path.Child("nodeSelector"), len(spec.NodeSelector), maxNodeSelectorEntries},

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 func TestTermLimits(t *testing.T) {
@@ -56,6 +57,7 @@ func TestTermLimits(t *testing.T) {
 				t.Errorf("%d are rejected: %v", tc.limit, errs)
 			}
 			before := pod.DeepCopy()
+			path, fits := field.NewPath("template"), &corev1.PodTemplateSpec{Spec: before.Spec}
 			tc.change(tc.limit + 1)(&pod.Spec)
 			want := fmt.Sprintf("%s: Too many: %d: must have at most %d items", tc.path, tc.limit+1, tc.limit)
 			if errs := ValidatePod(pod); len(errs) != 1 || errs[0].Error() != want {
@@ -66,6 +68,15 @@ func TestTermLimits(t *testing.T) {
 			}
 			if errs := ValidatePodUpdate(pod, before); len(errs) == 0 || !strings.Contains(errs.ToAggregate().Error(), want) {
 				t.Error("an update that exceeds the limit is accepted")
+			}
+			template := &corev1.PodTemplateSpec{Spec: pod.Spec}
+			for _, old := range []*corev1.PodTemplateSpec{nil, fits} {
+				if errs := TemplateTermLimits(template, old, path); len(errs) != 1 || errs[0].Error() != "template."+want {
+					t.Errorf("template: errors %v, want %q", errs, "template."+want)
+				}
+			}
+			if errs := append(TemplateTermLimits(template, template, path), TemplateTermLimits(fits, nil, path)...); len(errs) != 0 {
+				t.Errorf("a template is rejected: %v", errs)
 			}
 		})
 	}

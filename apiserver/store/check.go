@@ -104,8 +104,25 @@ func recovered(f func() error) (err error) {
 	return f()
 }
 
-// checkDatabase reads every page of a bbolt file.
-func checkDatabase(path string) error {
+// checkDatabase reads every page of a bbolt file with the objects of a store.
+func checkDatabase(path string) error { return checkPages(path, hasObjects) }
+
+// checkStart reads every page of the database that etcd will open. A process that ended during its first
+// start may have left it empty, or without objects.
+func checkStart(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+		return nil
+	}
+	return checkPages(path, func(tx *bolt.Tx) error {
+		if !hasApplied(tx) {
+			return nil
+		}
+		return hasObjects(tx)
+	})
+}
+
+// checkPages reads every page of a bbolt file, and calls check with its contents.
+func checkPages(path string, check func(*bolt.Tx) error) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -120,7 +137,10 @@ func checkDatabase(path string) error {
 			return fmt.Errorf("the file has %d bytes of at least %d", info.Size(), tx.Size())
 		}
 		// Damage that makes bbolt's check panic in another goroutine, and end the process, is found here first.
-		if err := walkBuckets(tx); err != nil {
+		if _, err := walkBuckets(tx); err != nil {
+			return err
+		}
+		if err := check(tx); err != nil {
 			return err
 		}
 		var found []string
@@ -137,10 +157,9 @@ func checkDatabase(path string) error {
 	})
 }
 
-// walkBuckets reads all keys, and checks that the bucket of the objects exists.
-func walkBuckets(tx *bolt.Tx) error {
-	var sum byte
-	err := tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+// walkBuckets reads all keys. The sum keeps the reads.
+func walkBuckets(tx *bolt.Tx) (sum byte, err error) {
+	err = tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
 		return b.ForEach(func(k, v []byte) error {
 			for _, part := range [][]byte{k, v} {
 				for i := 0; i < len(part); i += 1024 {
@@ -150,10 +169,22 @@ func walkBuckets(tx *bolt.Tx) error {
 			return nil
 		})
 	})
-	if err == nil && tx.Bucket(schema.Key.Name()) == nil {
-		err = fmt.Errorf("bucket %q is missing (checksum %d)", schema.Key.Name(), sum)
+	return sum, err
+}
+
+// hasObjects checks that the bucket of the objects exists.
+func hasObjects(tx *bolt.Tx) error {
+	if tx.Bucket(schema.Key.Name()) == nil {
+		return fmt.Errorf("bucket %q is missing", schema.Key.Name())
 	}
-	return err
+	return nil
+}
+
+// hasApplied reports whether etcd has applied an entry of its log. It creates the bucket of the objects
+// before.
+func hasApplied(tx *bolt.Tx) bool {
+	meta := tx.Bucket(schema.Meta.Name())
+	return meta != nil && meta.Get(schema.MetaConsistentIndexKeyName) != nil
 }
 
 // checkLog verifies the checksums of the log from the newest snapshot that it names.

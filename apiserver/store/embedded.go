@@ -18,6 +18,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.etcd.io/etcd/server/v3/features"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
 	"k8s.io/klog/v2"
 )
@@ -59,7 +60,8 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 func openLocked(ctx context.Context, dir string, quota int64, measure func(string) (usage, error), unlock func()) (*Backend, error) {
 	guard := newSpaceGuard(dir, measure, time.Now)
 	member := filepath.Join(dir, "etcd")
-	if err := guard.prepareStart(fileutil.Exist(databasePath(member))); err != nil {
+	existing := fileutil.Exist(databasePath(member)) && wal.Exist(filepath.Join(member, "member", "wal"))
+	if err := guard.prepareStart(existing); err != nil {
 		return nil, err
 	}
 	server, err := startMember(ctx, member, quota)
@@ -140,7 +142,7 @@ const maxCheckedBytes = 256 << 20
 // ends the process. openMember checks the database before, and returns a panic as an error.
 func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
 	if info, statErr := os.Stat(databasePath(cfg.DataDir)); statErr == nil && info.Size() <= maxCheckedBytes {
-		err = recovered(func() error { return checkDatabase(databasePath(cfg.DataDir)) })
+		err = recovered(func() error { return checkStart(databasePath(cfg.DataDir)) })
 	}
 	if err == nil {
 		err = recovered(func() error {

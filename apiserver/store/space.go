@@ -31,7 +31,8 @@ type spaceLevel int
 const (
 	spaceOK       spaceLevel = iota
 	spaceLow                 // writes that free space or keep nodes alive
-	spaceCritical            // deletes and Leases
+	spaceCritical            // deletes and Leases of nodes and components
+	spaceFull                // deletes that take effect at once
 )
 
 // usage is the size of a file system and the space that a process may use, in bytes.
@@ -101,6 +102,8 @@ func (g *spaceGuard) updateLevel() {
 	}
 	next := spaceOK
 	switch {
+	case bound(spaceFull, g.threshold()/16):
+		next = spaceFull
 	case bound(spaceCritical, g.threshold()/4):
 		next = spaceCritical
 	case bound(spaceLow, g.threshold()):
@@ -144,9 +147,12 @@ func (g *spaceGuard) check() error {
 
 // describe returns the condition of the file system. The caller must hold the lock.
 func (g *spaceGuard) describe() error {
-	accepted := "deletes, Leases, status updates and updates that do not make an object larger"
-	if g.level == spaceCritical {
-		accepted = "deletes and Leases"
+	accepted := "deletes, Leases of nodes and components, status updates and updates that do not make an object larger"
+	switch g.level {
+	case spaceCritical:
+		accepted = "deletes and Leases of nodes and components"
+	case spaceFull:
+		accepted = "deletes that take effect at once"
 	}
 	return fmt.Errorf("the store is read-only: the file system of %s has %d MiB available, less than the threshold of %d MiB; it accepts %s: free space on the file system",
 		g.dir, max(0, g.available())>>20, g.threshold()>>20, accepted)
@@ -174,7 +180,7 @@ func (g *spaceGuard) keepReserve() {
 	_, err := os.Stat(g.reservePath())
 	size := g.threshold() / 4
 	switch {
-	case err == nil && g.level == spaceCritical:
+	case err == nil && g.level >= spaceCritical:
 		if os.Remove(g.reservePath()) == nil {
 			klog.InfoS("Removed the reserve of the store", "path", g.reservePath(), "bytes", size)
 			g.refresh(true)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -13,6 +14,9 @@ import (
 
 // ReasonInsufficientStorage is the reason of an error because the store is read-only.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
+
+// maxLeaseBytes is the size of a put up to which a Lease is essential; usual ones have less than 1 KiB.
+const maxLeaseBytes = 8 << 10
 
 // spaceKV rejects writes while the file system is nearly full.
 type spaceKV struct {
@@ -67,7 +71,7 @@ func (s spaceKV) admit(ctx context.Context, ops []clientv3.Op) error {
 			continue
 		}
 		size := int64(len(op.KeyBytes()) + len(op.ValueBytes()))
-		err := s.guard.admit(size, essential(ctx, string(op.KeyBytes())))
+		err := s.guard.admit(size, essential(ctx, string(op.KeyBytes()), size))
 		if err != nil && s.shrinks(ctx, op) {
 			err = s.guard.admit(size, spaceLow)
 		}
@@ -81,11 +85,11 @@ func (s spaceKV) admit(ctx context.Context, ops []clientv3.Op) error {
 	return nil
 }
 
-// essential returns the highest level at which a put of a key is accepted. Leases and announcements
-// keep nodes and servers alive. A graceful deletion updates its object. Status updates end the pods
-// that are deleted, and finalize ends namespaces.
-func essential(ctx context.Context, key string) spaceLevel {
-	if strings.HasPrefix(key, prefix+"/leases/") || strings.HasPrefix(key, announcementPrefix) || !strings.HasPrefix(key, prefix+"/") {
+// essential returns the highest level at which a put of a key is accepted. Leases of nodes and
+// components, and announcements, keep them alive. A graceful deletion updates its object. Status updates
+// end the pods that are deleted, and finalize ends namespaces.
+func essential(ctx context.Context, key string, size int64) spaceLevel {
+	if keepsAlive(key, size) || strings.HasPrefix(key, announcementPrefix) || !strings.HasPrefix(key, prefix+"/") {
 		return spaceCritical
 	}
 	info, ok := request.RequestInfoFrom(ctx)
@@ -98,6 +102,14 @@ func essential(ctx context.Context, key string) spaceLevel {
 		return spaceLow
 	}
 	return spaceOK
+}
+
+// keepsAlive reports whether a put is the Lease of a node or of a component. Other Leases, and large
+// ones, belong to tenants, who could fill the file system with them.
+func keepsAlive(key string, size int64) bool {
+	rest, ok := strings.CutPrefix(key, prefix+"/leases/")
+	namespace, _, _ := strings.Cut(rest, "/")
+	return ok && size <= maxLeaseBytes && (namespace == corev1.NamespaceNodeLease || namespace == metav1.NamespaceSystem)
 }
 
 // shrinks reports whether an update does not make the stored value larger, such as the removal of a

@@ -45,10 +45,11 @@ func TestSpaceLevels(t *testing.T) {
 		want      spaceLevel
 	}{
 		{300 * mib, spaceOK}, {255 * mib, spaceLow}, {257 * mib, spaceLow}, {289 * mib, spaceOK},
-		{63 * mib, spaceCritical}, {66 * mib, spaceCritical}, {73 * mib, spaceLow}, {0, spaceCritical}, {1 << 30, spaceOK},
+		{63 * mib, spaceCritical}, {66 * mib, spaceCritical}, {73 * mib, spaceLow},
+		{17 * mib, spaceCritical}, {15 * mib, spaceFull}, {17 * mib, spaceFull}, {19 * mib, spaceCritical}, {0, spaceFull}, {1 << 30, spaceOK},
 	} {
 		d.set(step.available)
-		for level := spaceOK; level <= spaceCritical; level++ {
+		for level := spaceOK; level <= spaceFull; level++ {
 			if err := g.admit(0, level); (err == nil) != (level >= step.want) {
 				t.Errorf("%d MiB available: a write accepted up to level %d: %v, want level %d", step.available/mib, level, err, step.want)
 			}
@@ -167,9 +168,13 @@ func TestReadOnlyStore(t *testing.T) {
 		{"delete", "", "/registry/pods/a/b", "0123456789", spaceCritical},
 		{"deletecollection", "", "/registry/pods/a/b", "0123456789", spaceCritical},
 		{"update", "", "/registry/leases/kube-node-lease/n", "x", spaceCritical},
+		{"create", "", "/registry/leases/kube-system/scheduler", "x", spaceCritical},
+		{"create", "", "/registry/leases/kube-node-lease/large", strings.Repeat("x", maxLeaseBytes), spaceOK},
+		{"create", "", "/registry/leases/a/n", "x", spaceOK},
+		{"create", "", "/registry/leases/kube-system-a/n", "x", spaceOK},
 		{"", "", "compact_rev_key", "1", spaceCritical},
 	}
-	for level, available := range []int64{1 << 30, 200 * mib, 10 * mib} {
+	for level, available := range []int64{1 << 30, 200 * mib, 30 * mib, 10 * mib} {
 		set(available)
 		for _, w := range writes {
 			err := put(w.verb, w.subresource, w.key, w.value)

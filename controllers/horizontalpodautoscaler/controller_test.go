@@ -294,17 +294,17 @@ func TestSeveralAutoscalers(t *testing.T) {
 	})
 }
 
-// TestMemoryOfDeleted: a deleted autoscaler does not block others, although its deletion was handled during its reconcile.
-func TestMemoryOfDeleted(t *testing.T) {
+// TestStateOfDeleted: a deleted autoscaler does not block others, although its deletion was handled during its reconcile.
+func TestStateOfDeleted(t *testing.T) {
 	factory := informers.NewSharedInformerFactory(fake.NewClientset(), 0)
-	c := &controller{autoscalers: factory.Autoscaling().V2().HorizontalPodAutoscalers().Lister(), memory: map[types.NamespacedName]*memory{}}
+	c := &controller{autoscalers: factory.Autoscaling().V2().HorizontalPodAutoscalers().Lister(), states: map[types.NamespacedName]*autoscalerState{}}
 	key := types.NamespacedName{Namespace: "ns", Name: "h"}
-	c.remember(key, "1")
+	c.stateOf(key, "1")
 	if _, err := c.sync(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}
-	if len(c.memory) != 0 {
-		t.Errorf("the controller remembers %v", c.memory)
+	if len(c.states) != 0 {
+		t.Errorf("the controller remembers %v", c.states)
 	}
 }
 

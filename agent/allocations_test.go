@@ -1,0 +1,70 @@
+package agent_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/klog/v2/textlogger"
+)
+
+// logText keeps what is logged.
+type logText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// count returns how often s was logged.
+func (l *logText) count(s string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), s)
+}
+
+// A failure to store the allocations is logged once. The agent tries again every 10 s, also if nothing
+// else happens.
+func TestAllocationsOnFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newResizeCluster(t)
+		c.stop()
+		log := &logText{}
+		c.log = textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log)))
+		c.start()
+		defer func() { c.stop() }()
+		const message = "Failed to save allocated resources"
+		before := c.store.fails(errors.New("no space left on device"))
+		for n := range 20 {
+			create(t, c.api, pod(fmt.Sprintf("p%d", n), withRequests("100m", "1Mi")))
+		}
+		waitBriefly()
+		if n := c.store.fails(errors.New("no space left on device")) - before; n != 1 || log.count(message) != 1 {
+			t.Errorf("20 pods: stored %d times with %d messages, want one of each", n, log.count(message))
+		}
+		time.Sleep(time.Minute)
+		if n := c.store.fails(nil) - before; n < 5 || n > 8 || log.count(message) != 1 {
+			t.Errorf("after a minute: stored %d times with %d messages, want every 10 s and one message", n, log.count(message))
+		}
+		time.Sleep(11 * time.Second)
+		if all, err := c.store.Load(); len(all) != 20 {
+			t.Errorf("the allocations of %d pods are stored (%v), want 20", len(all), err)
+		}
+	})
+}
+
+// fails sets the error of Save, and returns how often it was called.
+func (s *memoryStore) fails(err error) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = err
+	return s.saves
+}

@@ -1,0 +1,56 @@
+package kinds
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A workload whose template exceeds a limit of pods is rejected, unless it was stored so before.
+func TestTermLimitsOfTemplates(t *testing.T) {
+	spec := func(restart string, gates int) string {
+		var all []string
+		for i := range gates {
+			all = append(all, fmt.Sprintf(`{"name":"g%d"}`, i))
+		}
+		return `"spec":{"restartPolicy":"` + restart + `","containers":[{"name":"c","image":"app:1"}],"schedulingGates":[` + strings.Join(all, ",") + `]}`
+	}
+	const labels, selector = `"metadata":{"labels":{"a":"b"}},`, `"selector":{"matchLabels":{"a":"b"}},`
+	for kind, object := range map[string]func(gates int) string{
+		"apps/v1 DaemonSet": func(n int) string {
+			return `{"spec":{` + selector + `"template":{` + labels + spec("Always", n) + `}}}`
+		},
+		"apps/v1 Deployment": func(n int) string {
+			return `{"spec":{` + selector + `"template":{` + labels + spec("Always", n) + `}}}`
+		},
+		"apps/v1 ReplicaSet": func(n int) string {
+			return `{"spec":{` + selector + `"template":{` + labels + spec("Always", n) + `}}}`
+		},
+		"apps/v1 StatefulSet": func(n int) string {
+			return `{"spec":{` + selector + `"template":{` + labels + spec("Always", n) + `}}}`
+		},
+		"batch/v1 CronJob": func(n int) string {
+			return `{"spec":{"schedule":"* * * * *","jobTemplate":{"spec":{"template":{` + spec("Never", n) + `}}}}}`
+		},
+		"batch/v1 Job":   func(n int) string { return `{"spec":{"template":{` + spec("Never", n) + `}}}` },
+		"v1 PodTemplate": func(n int) string { return `{"template":{` + spec("Always", n) + `}}` },
+		"v1 ReplicationController": func(n int) string {
+			return `{"spec":{"selector":{"a":"b"},"template":{` + labels + spec("Always", n) + `}}}`
+		},
+	} {
+		if _, wrong := created(t, kind+" "+object(64)); wrong != "" {
+			t.Errorf("%s with 64 gates: %s", kind, wrong)
+		}
+		large, wrong := created(t, kind+" "+object(65))
+		if !strings.Contains(wrong, "schedulingGates: ") || strings.Count(wrong, "schedulingGates") != 1 {
+			t.Errorf("%s with 65 gates: %q, want one error", kind, wrong)
+		}
+		if large == nil {
+			continue
+		}
+		_, hooks := decode(t, kind+" "+object(65))
+		if errs := hooks.ValidateUpdate(t.Context(), large, large); strings.Contains(faults(errs), "schedulingGates") {
+			t.Errorf("%s that was stored so: %v", kind, errs)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/etcd/server/v3/storage/schema"
+)
+
+// changeDatabase changes the database of a store that no process uses.
+func changeDatabase(t *testing.T, path string, change func(*bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.Update(change); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process may end at any point of its first start. The next one completes the store.
+func TestInterruptedFirstStart(t *testing.T) {
+	createBuckets := func(names ...[]byte) func(*bolt.Tx) error {
+		return func(tx *bolt.Tx) error {
+			for _, name := range names {
+				if _, err := tx.CreateBucket(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	withLog := func(t *testing.T, dir, path string) {
+		populate(t, dir, 10)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, leave := range map[string]func(t *testing.T, dir, path string){
+		"empty database": func(t *testing.T, _, path string) {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"no bucket":  func(t *testing.T, _, path string) { changeDatabase(t, path, createBuckets()) },
+		"no objects": func(t *testing.T, _, path string) { changeDatabase(t, path, createBuckets(schema.Meta.Name())) },
+		"partial log": func(t *testing.T, dir, path string) {
+			changeDatabase(t, path, createBuckets(schema.Meta.Name()))
+			if err := os.MkdirAll(filepath.Join(dir, "etcd", "member", "wal.tmp"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"log, empty database": func(t *testing.T, dir, path string) {
+			withLog(t, dir, path)
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"log, no objects": func(t *testing.T, dir, path string) {
+			withLog(t, dir, path)
+			changeDatabase(t, path, createBuckets(schema.Meta.Name(), schema.Cluster.Name()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := databasePath(filepath.Join(dir, "etcd"))
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			leave(t, dir, path)
+			if result, err := Check(dir); err != nil || result.Intact {
+				t.Errorf("the check before the start: %+v, %v, want damage", result, err)
+			}
+			b, err := OpenEmbedded(t.Context(), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := b.client.Client.Get(t.Context(), "/registry/pods/0009")
+			if err == nil && strings.HasPrefix(name, "log") != (len(found.Kvs) == 1) {
+				t.Errorf("the store has %v", found.Kvs)
+			}
+			if _, putErr := b.client.Client.Put(t.Context(), "/k", "v"); err != nil || putErr != nil {
+				t.Error(err, putErr)
+			}
+			b.Close()
+			if result, err := Check(dir); err != nil || !result.Intact {
+				t.Errorf("the check after the start: %+v, %v", result, err)
+			}
+		})
+	}
+}
+
+// The objects of a store that was in use cannot be missing: etcd would start without them.
+func TestMissingObjects(t *testing.T) {
+	dir := t.TempDir()
+	populate(t, dir, 10)
+	path := databasePath(filepath.Join(dir, "etcd"))
+	changeDatabase(t, path, func(tx *bolt.Tx) error { return tx.DeleteBucket(schema.Key.Name()) })
+	if _, err := OpenEmbedded(t.Context(), dir); err == nil || !strings.Contains(err.Error(), `bucket "key" is missing`) {
+		t.Errorf("start without objects: %v, want an error that names the bucket", err)
+	}
+}
