@@ -70,6 +70,7 @@ var components = []component{
 	{"engine/order", 0, "comparisons of times and booleans that state machines share"},
 	{"bench", unlayered, "benchmarks of decisions, node pressure and the embedded runtime"},
 	{"conformance/suite", unlayered, "runs Kubernetes' conformance suite: builds it, packs stand-in images, starts a cluster"},
+	{"deploy", unlayered, "manifests for a Kubernetes cluster and a Grafana dashboard, with their tests"},
 	{"e2e", unlayered, "tests of the built binary"},
 	{"internal/archtest", unlayered, "tests of the rules on this page"},
 	{"internal/testkit", unlayered, "what tests share"},
