@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,7 +14,7 @@ import (
 )
 
 func TestFailedNodeRecovers(t *testing.T) {
-	c := berthtest.Start(t, berthtest.Nodes(2))
+	c := berthtest.Start(t, berthtest.Nodes(2), berthtest.Timeout(2*time.Minute))
 	deploy(t, c, "web", 4)
 	c.FailNode("n1")
 	c.WaitForNode("n1", corev1.NodeReady, corev1.ConditionUnknown)
@@ -32,7 +33,7 @@ func TestNodeUnderPressureEvicts(t *testing.T) {
 	for _, condition := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure} {
 		t.Run(string(condition), func(t *testing.T) {
 			t.Parallel()
-			c := berthtest.Start(t, berthtest.Nodes(2))
+			c := berthtest.Start(t, berthtest.Nodes(2), berthtest.Timeout(2*time.Minute))
 			deploy(t, c, "web", 4)
 			c.PressureNode("n2", condition)
 			awaitReady(t, c, "web", 4, "n2")
