@@ -22,6 +22,7 @@ import (
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/localcluster"
 )
 
 // certificateCluster is an API server with the controller of certificates.
@@ -47,7 +48,7 @@ func newCertificateCluster(t *testing.T) certificateCluster {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	go func() { _ = runCertificates(t.Context(), server) }()
+	go func() { _ = localcluster.RunCertificates(t.Context(), server) }()
 	return certificateCluster{server, kubernetes.NewForConfigOrDie(server.LoopbackConfig()), o.DataDir}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/berthproject/berth/controllers/volume/localprovisioner"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/localcluster"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -135,7 +136,7 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 			fmt.Fprintf(out, "Controllers at %s: %s. Press Ctrl-C to stop.\n", config.Host, strings.Join(names, ", "))
 			p.Start("kube-controller-manager", guard.Watch)
 			if f.volumeDir != "" {
-				if err := startProvisioner(p, config, f.volumeDir); err != nil {
+				if err := localcluster.StartProvisioner(p, config, f.volumeDir); err != nil {
 					return err
 				}
 			}

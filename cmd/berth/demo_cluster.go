@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/pflag"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -22,6 +20,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/store"
 	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/localcluster"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
 )
@@ -84,22 +83,20 @@ func clusterVersion(config *rest.Config) (*apimachineryversion.Info, error) {
 func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings, log *logFile) (*demoCluster, error) {
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", dir
-	applyServerConfig(&pflag.FlagSet{}, &o, settings)
+	localcluster.ApplySettings(&o, settings, nil)
 	server, err := apiserver.New(p.Ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	p.StartLast("API server", server.Run)
-	select {
-	case <-server.Ready():
-	case <-p.Ctx.Done():
-		return nil, context.Cause(p.Ctx)
+	if err := localcluster.StartServer(p, server); err != nil {
+		return nil, err
 	}
 	say := upOutput{w: io.Discard}
 	if err := say.listen(); err != nil {
 		return nil, err
 	}
-	if err := startControlPlane(p, server.LoopbackConfig(), server.Authority(), settings, &upDescheduler{}, say, log); err != nil {
+	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: say.schedulerListener, ControllersListener: say.controllersListener, Log: log.slog}
+	if err := plane.Start(p, server); err != nil {
 		return nil, err
 	}
 	config, err := cli.ClientConfig(server.KubeconfigPath(), "berth-demo")

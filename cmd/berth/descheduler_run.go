@@ -21,6 +21,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/placement/framework"
@@ -112,7 +113,7 @@ func runDescheduler(ctx context.Context, config *rest.Config, settings settings.
 	if o.Usage, err = metricsclient.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	so := schedulerOptions(settings)
+	so := scheduler.FromSettings(settings)
 	o.Seed, o.Profiles = so.Seed, map[string]*framework.Profile{}
 	for _, c := range so.Profiles {
 		p, err := framework.NewProfile(c)

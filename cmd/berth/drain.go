@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -136,7 +137,7 @@ func (f *drainFlags) validate() error {
 
 // drainScheduler returns the configured scheduler for previews and suggestions.
 func drainScheduler(s settings.Settings) (drain.Scheduler, error) {
-	o := schedulerOptions(s)
+	o := scheduler.FromSettings(s)
 	out := drain.Scheduler{Seed: o.Seed, Preemption: o.Preemption, Machine: scheduling.DefaultConfig()}
 	q := &out.Machine.Queue
 	q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration = o.InitialBackoff, o.MaxBackoff, o.PodMaxInUnschedulablePodsDuration

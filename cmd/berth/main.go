@@ -22,8 +22,9 @@ func main() {
 		signal.Ignore(syscall.SIGHUP) // a closed terminal sends SIGHUP twice: from the kernel and from the shell
 		stop()                        // a second Ctrl-C ends the process at once
 	})
-	if err := rootCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "berth:", cli.AddHint(err))
+	root := programCommand(os.Args[0], os.Args[1:])
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, root.DisplayName()+":", cli.AddHint(err))
 		os.Exit(cli.ExitCode(err))
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"log/slog"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -10,7 +9,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/controllers/scheduler"
-	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/settings"
@@ -86,7 +84,7 @@ func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error
 	if err != nil {
 		return scheduler.Options{}, err
 	}
-	o := schedulerOptions(s)
+	o := scheduler.FromSettings(s)
 	if flags.Changed("seed") {
 		o.Seed = f.seed
 	}
@@ -146,22 +144,4 @@ func limitClient(c *rest.Config, limits config.ClientConnection) {
 		c.QPS, c.Burst = limits.QPS, limits.Burst
 	}
 	c.ContentType = limits.ContentType
-}
-
-// schedulerOptions returns the scheduler's options from the configuration files.
-func schedulerOptions(s settings.Settings) scheduler.Options {
-	o := scheduler.DefaultOptions()
-	o.Profiles = s.Profiles()
-	o.InitialBackoff, o.MaxBackoff = s.Scheduler.InitialBackoff, s.Scheduler.MaxBackoff
-	o.Seed, o.BindWorkers = s.Berth.Scheduler.Seed, s.Berth.Scheduler.BindWorkers
-	o.ScoreCacheMemory = s.Berth.Scheduler.ScoreCacheMemoryMiB << 20
-	p := s.Berth.Scheduler.Preemption
-	o.Preemption = preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
-	o.VictimsTimeout = time.Duration(p.VictimsTimeoutSeconds) * time.Second
-	o.AuditInterval = time.Duration(s.Berth.Scheduler.AuditEverySeconds) * time.Second
-	o.AssumedPressure = time.Duration(s.Berth.Scheduler.AssumedPressureSeconds) * time.Second
-	k := s.Scheduler
-	o.Extenders, o.DelayCache, o.Warnings, o.EffectiveConfig = k.Extenders, k.DelayCacheUntilActive, k.Warnings, s.Effective()
-	o.Profiling, o.ContentionProfiling = k.Profiling, k.ContentionProfiling
-	return o
 }

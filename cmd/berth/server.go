@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/internal/localcluster"
 	"github.com/berthproject/berth/internal/settings"
 )
 
@@ -34,7 +35,7 @@ creates in each namespace.`,
 			if err != nil {
 				return err
 			}
-			applyServerConfig(cmd.Flags(), &o, settings)
+			localcluster.ApplySettings(&o, settings, cmd.Flags().Changed)
 			server, err := newServer(cmd.Context(), o, cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -43,7 +44,7 @@ creates in each namespace.`,
 				select {
 				case <-server.Ready():
 					fmt.Fprintf(cmd.OutOrStdout(), "API server ready at https://%s, kubeconfig %s. Run `berth controller` with it.\n", server.Address(), server.KubeconfigPath())
-					if err := runCertificates(cmd.Context(), server); err != nil {
+					if err := localcluster.RunCertificates(cmd.Context(), server); err != nil {
 						klog.ErrorS(err, "Failed to start the controller of certificates")
 					}
 				case <-cmd.Context().Done():

@@ -19,6 +19,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/metricsserver/reviewtest"
+	"github.com/berthproject/berth/internal/localcluster"
 )
 
 // TestMetricsServerTrust checks that the certificate of a metrics server of berth up is signed by the cluster's CA, and
@@ -32,7 +33,7 @@ func TestMetricsServerTrust(t *testing.T) {
 		Data: map[string]string{"client-ca-file": string(authority.CAPEM())}})
 	s := &metricsserver.Server{Client: reviewtest.Reviews{Allow: func(_, path string) bool { return path == "/metrics" }}.Client(client),
 		Protected: metricsserver.NewMux(prometheus.NewRegistry(), nil)}
-	if s.Certificate, err = servingCertificate(authority, "test"); err != nil {
+	if s.Certificate, err = localcluster.ServingCertificate(authority, "test"); err != nil {
 		t.Fatal(err)
 	}
 	base := startMetricsServer(t, s)

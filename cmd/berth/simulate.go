@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/internal/cli"
@@ -122,7 +123,7 @@ func (f *simulateFlags) options(seeded bool) (cluster.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	c := schedulerOptions(settings)
+	c := scheduler.FromSettings(settings)
 	if seeded {
 		c.Seed = f.seed
 	}

@@ -10,18 +10,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/apiserver"
-	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/store"
-	"github.com/berthproject/berth/apiserver/subresource"
-	"github.com/berthproject/berth/controllers/metricsserver"
-	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/localcluster"
 	"github.com/berthproject/berth/internal/localnodes"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
@@ -102,7 +97,7 @@ func (o *upOptions) load(cmd *cobra.Command) (settings.Settings, error) {
 	if cmd.Flags().Changed("seed") {
 		s.Berth.Scheduler.Seed = o.seed
 	}
-	applyServerConfig(cmd.Flags(), &o.server, s)
+	localcluster.ApplySettings(&o.server, s, cmd.Flags().Changed)
 	s.Berth.NodeIPAM.ServiceClusterIPRange = o.server.ServiceClusterIPRange
 	if err := o.nodeIPAM.apply(&s.Berth.NodeIPAM); err != nil {
 		return s, err
@@ -184,11 +179,8 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 	}
 	defer func() { _ = settings.Decisions.Close() }()
 	return rungroup.Run(ctx, func(p *rungroup.Group) error {
-		p.StartLast("API server", server.Run)
-		select {
-		case <-server.Ready():
-		case <-p.Ctx.Done():
-			return nil
+		if err := localcluster.StartServer(p, server); err != nil {
+			return err
 		}
 		others, err := o.startComponents(p, server, nodes, settings, dir, &say, log)
 		if err != nil {
@@ -206,10 +198,13 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 	if err := say.listen(); err != nil {
 		return 0, err
 	}
-	if err := startControlPlane(p, config, server.Authority(), settings, &o.descheduler, *say, log); err != nil {
+	plane := localcluster.ControlPlane{Settings: settings, SchedulerListener: say.schedulerListener, ControllersListener: say.controllersListener, Log: log.slog,
+		Export: func(status *controllermanager.StatusServer) error {
+			return o.descheduler.start(p, config, settings, status)
+		}}
+	if err := plane.Start(p, server); err != nil {
 		return 0, err
 	}
-	p.Start("certificates", func(ctx context.Context) error { return runCertificates(ctx, server) })
 	if err := o.startSimulatedNodes(p, server, nodes, settings); err != nil {
 		return 0, err
 	}
@@ -222,82 +217,24 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 	if others, err = localnodes.WaitForNodes(p.Ctx, config, nodes, o.local.nodeNames()); err != nil {
 		return 0, err
 	}
-	return others, startDefaultStorage(p, config, dir)
+	return others, localcluster.StartDefaultStorage(p, config, dir)
 }
 
 // startSimulatedNodes starts the simulated nodes, and adopts those that other clients create.
 func (o *upOptions) startSimulatedNodes(p *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings) error {
-	serving, err := localnodes.ClusterServingOptions(server)
+	simulated, err := localcluster.NewSimulatedNodes(server, settings)
 	if err != nil {
 		return err
 	}
-	config := cli.Impersonate(server.LoopbackConfig(), pki.SimulatedNodes().Name)
-	timeout := localnodes.PodCIDRTimeout(&settings, true)
-	adoption := &localnodes.Adoption{Config: config, Settings: settings, Serving: serving, PodCIDRTimeout: timeout, Managed: o.local.nodeNames()}
+	managed := o.local.nodeNames()
 	for _, n := range nodes {
-		adoption.Managed = append(adoption.Managed, n.Name)
+		managed = append(managed, n.Name)
 	}
-	if len(nodes) > 0 {
-		s, err := localnodes.NewSimulated(config, nodes, settings, serving, timeout)
-		if err != nil {
-			return err
-		}
-		s.Start(p)
+	if err := simulated.Start(p, nodes); err != nil {
+		return err
 	}
-	adoption.Start(p)
+	simulated.Adopt(p, managed)
 	return nil
-}
-
-// startControlPlane starts the scheduler, the controllers and the descheduler, each with
-// the permissions of its user. authority issues the certificates for metrics. at has
-// the listeners for metrics.
-func startControlPlane(p *rungroup.Group, config *rest.Config, authority *pki.Authority, settings settings.Settings, moves *upDescheduler, at upOutput, log *logFile) error {
-	settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
-	so := schedulerOptions(settings)
-	so.Config, so.Listener, so.Log, so.Decisions = cli.Impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.Decisions
-	var err error
-	if so.Certificate, err = servingCertificate(authority, "kube-scheduler"); err != nil {
-		return err
-	}
-	p.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
-	status := controllermanager.NewStatusServer(at.controllersListener, settings)
-	if status.Certificate, err = servingCertificate(authority, "kube-controller-manager"); err != nil {
-		return err
-	}
-	if err := moves.start(p, config, settings, status); err != nil {
-		return err
-	}
-	config = cli.Impersonate(config, pki.ControllerManager().Name)
-	if err := status.Serve(p.Ctx, &p.Wg, config); err != nil {
-		return err
-	}
-	return controllermanager.Start(p, config, authority.CAPEM(), settings, status)
-}
-
-// servingCertificate returns a serving certificate of a component on this machine, signed
-// by the cluster's CA. It is renewed before it expires.
-func servingCertificate(authority *pki.Authority, component string) (metricsserver.Certificate, error) {
-	return authority.RenewingServing(component, pki.APIServerAltNames(nil))
-}
-
-// applyServerConfig sets what the configuration file has and no flag overrides.
-func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings settings.Settings) {
-	c := settings.Berth.APIServer
-	for name, set := range map[string]func(){
-		"default-not-ready-toleration-seconds":   func() { o.NodeTolerationSeconds.NotReady = int64(c.DefaultNotReadyTolerationSeconds) },
-		"default-unreachable-toleration-seconds": func() { o.NodeTolerationSeconds.Unreachable = int64(c.DefaultUnreachableTolerationSeconds) },
-		"max-requests-inflight":                  func() { o.MaxRequestsInFlight = c.MaxRequestsInFlight },
-		"max-mutating-requests-inflight":         func() { o.MaxMutatingRequestsInFlight = c.MaxMutatingRequestsInFlight },
-		"stored-only-warnings":                   func() { o.StoredOnlyWarnings = c.StoredOnlyWarnings },
-		"strict-resource-versions":               func() { o.StrictResourceVersions = c.StrictResourceVersions },
-		"disable-admission-plugins":              func() { o.DisableAdmissionPlugins = c.DisableAdmissionPlugins },
-	} {
-		if !flags.Changed(name) {
-			set()
-		}
-	}
-	b := settings.Berth.Budgets
-	o.Evictions = subresource.EvictionOptions{Rules: b.EvictionRules(), Refund: b.RefundFailedEvictions, IncludeReason: b.ExplainRefusals}
 }
 
 // prepareDataDir creates the data directory. With --ephemeral it creates a temporary one

@@ -20,6 +20,8 @@ type component struct {
 // Run `go test ./internal/archtest -update` to write the table in ARCHITECTURE.md.
 var components = []component{
 	{"cmd", 8, "the `berth` binary: flags and wiring, one file per subcommand"},
+	{"berthtest", 8, "runs a whole cluster inside a Go test"},
+	{"internal/localcluster", 8, "composes a cluster in one process, for `berth up`, `berth demo` and berthtest"},
 	{"demo", 7, "`berth demo`: five guided steps on a running cluster"},
 	{"internal/cli", 7, "shared by subcommands: arguments, exit codes, client configuration, progress"},
 	{"internal/controllermanager", 7, "the list of controllers, their shared informers, health and metrics"},
@@ -68,6 +70,7 @@ var components = []component{
 	{"engine/order", 0, "comparisons of times and booleans that state machines share"},
 	{"bench", unlayered, "benchmarks of decisions, node pressure and the embedded runtime"},
 	{"conformance/suite", unlayered, "runs Kubernetes' conformance suite: builds it, packs stand-in images, starts a cluster"},
+	{"deploy", unlayered, "manifests for a Kubernetes cluster and a Grafana dashboard, with their tests"},
 	{"e2e", unlayered, "tests of the built binary"},
 	{"internal/archtest", unlayered, "tests of the rules on this page"},
 	{"internal/testkit", unlayered, "what tests share"},
@@ -86,6 +89,8 @@ var sameLayerImports = map[[2]string]string{
 	{"conformance", "explain"}:                 "messages are compared, too",
 	{"internal/localnodes", "internal/cli"}:    "waiting for nodes shows a progress bar",
 	{"drain", "sim"}:                           "tests compare a preview with a simulated drain",
+	{"cmd", "internal/localcluster"}:           "berth up and berth demo run a cluster in one process",
+	{"berthtest", "internal/localcluster"}:     "a test runs the same cluster as berth up",
 	{"sim", "drain"}:                           "the simulator runs berth drain",
 }
 

@@ -30,6 +30,7 @@ type simulatedNodes struct {
 	agent    *agent.Agent
 	pressure *scripted.Manager
 	server   *simulatedstats.Server // nil if the credential has no certificate
+	events   record.EventBroadcaster
 }
 
 // NewSimulated returns the agent of simulated nodes. answer has the certificates of its
@@ -50,7 +51,7 @@ func newSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(agent.NewEventSink(client))
 	events := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})
-	s := &simulatedNodes{pressure: newSimulatedPressure(nodes, settings, events)}
+	s := &simulatedNodes{events: broadcaster, pressure: newSimulatedPressure(nodes, settings, events)}
 	answer.Usage = s.pressure.Usage
 	if s.server, err = simulatedstats.Announce(answer, nodes); err != nil {
 		return nil, err
@@ -78,6 +79,11 @@ func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, even
 func (s *simulatedNodes) Start(p *rungroup.Group) {
 	p.Start("nodes", s.agent.Run)
 	p.Start("pressure of nodes", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
+	p.Start("events of nodes", func(ctx context.Context) error {
+		<-ctx.Done()
+		s.events.Shutdown()
+		return nil
+	})
 	if s.server != nil {
 		p.Start("server of nodes", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
 	}

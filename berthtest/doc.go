@@ -1,0 +1,20 @@
+// Package berthtest runs a whole cluster inside a Go test: API server on an embedded etcd, scheduler,
+// controllers and simulated nodes. It needs no binary, no container runtime and no root.
+//
+//	func TestOperator(t *testing.T) {
+//		cluster := berthtest.Start(t, berthtest.Nodes(3), berthtest.CRDs("config/crd"))
+//		runOperator(t, cluster.Config)
+//		cluster.FailNode("n1")
+//		cluster.Eventually("the operator replaces the pod", func(ctx context.Context) error { ... })
+//	}
+//
+// Pods on simulated nodes run no processes. Annotations set how long they run and what they use
+// (docs/guides/simulate.md).
+//
+// The cluster ends with the test: no goroutine, port or file of it is left. Several clusters may run
+// at once. Methods may be called by several goroutines, but those that fail the test only by the goroutine
+// of the test.
+//
+// Nodes fail faster than by default, so that tests need not wait: see [GracePeriod], [TolerationSeconds] and
+// [PressureTransition].
+package berthtest

@@ -1,0 +1,95 @@
+package berthtest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// pollInterval is the time between two checks of a condition.
+const pollInterval = 20 * time.Millisecond
+
+// Eventually calls condition until it returns nil. After the timeout it fails the test with what, which names
+// the condition, and the last error.
+func (c *Cluster) Eventually(what string, condition func(ctx context.Context) error) {
+	c.t.Helper()
+	if err := c.poll(c.t.Context(), condition); err != nil {
+		c.fatalf("waiting until %s: %v", what, err)
+	}
+}
+
+// WaitForCondition waits until an object has a condition with this status: True, False or Unknown. namespace is
+// empty for kinds without namespace.
+func (c *Cluster) WaitForCondition(resource schema.GroupVersionResource, namespace, name, condition, status string) {
+	c.t.Helper()
+	if err := c.awaitCondition(c.t.Context(), resource, namespace, name, condition, status); err != nil {
+		c.fatalf("waiting for %s %s: %v", resource.GroupResource(), name, err)
+	}
+}
+
+// WaitForNode waits until a node has a condition with this status.
+func (c *Cluster) WaitForNode(name string, condition corev1.NodeConditionType, status corev1.ConditionStatus) {
+	c.t.Helper()
+	c.WaitForCondition(corev1.SchemeGroupVersion.WithResource("nodes"), "", name, string(condition), string(status))
+}
+
+// WaitForPod waits until a pod has a condition that is True.
+func (c *Cluster) WaitForPod(namespace, name string, condition corev1.PodConditionType) {
+	c.t.Helper()
+	c.WaitForCondition(corev1.SchemeGroupVersion.WithResource("pods"), namespace, name, string(condition), string(corev1.ConditionTrue))
+}
+
+// awaitCondition waits for a condition of an object.
+func (c *Cluster) awaitCondition(ctx context.Context, resource schema.GroupVersionResource, namespace, name, condition, status string) error {
+	objects := c.dynamic.Resource(resource).Namespace(namespace)
+	return c.poll(ctx, func(ctx context.Context) error {
+		object, err := objects.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if is := conditionStatus(object, condition); is != status {
+			return fmt.Errorf("condition %s is %q, not %q", condition, is, status)
+		}
+		return nil
+	})
+}
+
+// conditionStatus returns the status of a condition, or "".
+func conditionStatus(object *unstructured.Unstructured, condition string) string {
+	list, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, item := range list {
+		if fields, ok := item.(map[string]any); ok && fields["type"] == condition {
+			status, _ := fields["status"].(string)
+			return status
+		}
+	}
+	return ""
+}
+
+// poll calls condition until it returns nil. It returns the last error after the timeout or when ctx ends.
+func (c *Cluster) poll(ctx context.Context, condition func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, c.options.timeout)
+	defer cancel()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	var last error
+	for {
+		err := condition(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err // not the end of the context
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w (gave up after at most %v)", last, c.options.timeout)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/berthproject/berth/internal/cli"
+)
+
+// runAs returns what the program prints if the binary has this name.
+func runAs(t *testing.T, binary string, args ...string) (string, error) {
+	t.Helper()
+	root := programCommand(filepath.Join("/usr/local/bin", binary), args)
+	var out bytes.Buffer
+	root.SetOut(&out)
+	root.SetErr(&bytes.Buffer{})
+	if binary != pluginCompletionName {
+		root.SetArgs(args)
+	}
+	err := root.Execute()
+	return out.String(), err
+}
+
+func TestPluginUsage(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/none")
+	for _, tc := range []struct {
+		binary     string
+		args       []string
+		want, none string
+	}{
+		{"kubectl-berth", []string{"--help"}, "kubectl berth [command]", "  berth "},
+		{"kubectl-berth", []string{"explain", "pod", "--help"}, "kubectl berth explain pod", "  berth "},
+		{"kubectl-berth.exe", []string{"drain", "--help"}, "\n  kubectl berth drain ", "  berth "},
+		{"berth", []string{"explain", "pod", "--help"}, "  berth explain pod", "kubectl berth"},
+		{"kubectl-berth", []string{"help"}, "explain", "completion"},
+		{"kubectl_complete-berth", []string{"ex"}, "explain\t", "completion"},
+		{"kubectl_complete-berth", []string{"explain", ""}, "pod\t", ""},
+	} {
+		got, err := runAs(t, tc.binary, tc.args...)
+		if err != nil || !strings.Contains(got, tc.want) || tc.none != "" && strings.Contains(got, tc.none) {
+			t.Errorf("%s %v: error %v, want %q and no %q in:\n%s", tc.binary, tc.args, err, tc.want, tc.none, got)
+		}
+	}
+}
+
+func TestPluginErrorNamesCommand(t *testing.T) {
+	t.Setenv("KUBECONFIG", "/none")
+	_, err := runAs(t, "kubectl-berth", "expalin")
+	if err == nil || !strings.Contains(err.Error(), `unknown command "expalin"`) || !strings.Contains(err.Error(), `"kubectl berth"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestPluginKubeconfig checks that the plugin uses the same kubeconfig as kubectl.
+func TestPluginKubeconfig(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	before := clientcmd.RecommendedHomeFile
+	clientcmd.RecommendedHomeFile = file
+	t.Cleanup(func() { clientcmd.RecommendedHomeFile = before })
+	t.Setenv("KUBECONFIG", "")
+	programCommand("kubectl-berth", nil)
+	if cli.HasKubeconfigEnv() {
+		t.Error("the plugin uses a file that does not exist")
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	programCommand("berth", nil)
+	if cli.HasKubeconfigEnv() {
+		t.Error("berth uses the file of kubectl")
+	}
+	programCommand("kubectl-berth", nil)
+	if got := os.Getenv("KUBECONFIG"); got != file {
+		t.Errorf("KUBECONFIG is %q, not %q", got, file)
+	}
+}

@@ -1,0 +1,65 @@
+package localcluster
+
+import (
+	"context"
+	"log/slog"
+	"net"
+
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/controllers/scheduler"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
+)
+
+// ControlPlane configures the scheduler and the controllers.
+type ControlPlane struct {
+	Settings settings.Settings
+	// SchedulerListener and ControllersListener are the listeners for metrics; nil: none are served.
+	SchedulerListener, ControllersListener net.Listener
+	// Log is the scheduler's log; nil: no logging.
+	Log *slog.Logger
+	// Export is optional. It starts components whose metrics the controllers' endpoint serves.
+	Export func(*controllermanager.StatusServer) error
+}
+
+// Start starts the scheduler, the controllers and the certificates controller, each with the
+// permissions of its user.
+func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
+	config, authority := server.LoopbackConfig(), server.Authority()
+	c.Settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
+	so := scheduler.FromSettings(c.Settings)
+	so.Config, so.Listener, so.Log, so.Decisions = cli.Impersonate(config, pki.Scheduler().Name), c.SchedulerListener, c.Log, c.Settings.Decisions
+	var err error
+	if so.Certificate, err = ServingCertificate(authority, "kube-scheduler"); err != nil {
+		return err
+	}
+	p.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
+	status := controllermanager.NewStatusServer(c.ControllersListener, c.Settings)
+	if status.Certificate, err = ServingCertificate(authority, "kube-controller-manager"); err != nil {
+		return err
+	}
+	if c.Export != nil {
+		if err := c.Export(status); err != nil {
+			return err
+		}
+	}
+	config = cli.Impersonate(config, pki.ControllerManager().Name)
+	if err := status.Serve(p.Ctx, &p.Wg, config); err != nil {
+		return err
+	}
+	if err := controllermanager.Start(p, config, authority.CAPEM(), c.Settings, status); err != nil {
+		return err
+	}
+	p.Start("certificates", func(ctx context.Context) error { return RunCertificates(ctx, server) })
+	return nil
+}
+
+// ServingCertificate returns a serving certificate of a component on this machine, signed
+// by the cluster's CA. It is renewed before it expires.
+func ServingCertificate(authority *pki.Authority, component string) (metricsserver.Certificate, error) {
+	return authority.RenewingServing(component, pki.APIServerAltNames(nil))
+}
