@@ -88,9 +88,9 @@ func start(t *testing.T, n *fixtures.Node, s fixtures.Spec) *fixtures.Pod {
 // waitUntil waits until ok returns true.
 func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("not within 3 minutes: %s", what)
 		}
 	}
 }

@@ -36,6 +36,9 @@ type command struct {
 // exitDelay is the time between the end of a process's namespaces and the notification of its exit.
 const exitDelay = 100 * time.Millisecond
 
+// goneExitDelay is exitDelay if the process is known to be gone: a loaded machine notifies late.
+const goneExitDelay = 10 * time.Second
+
 // maxStartReport is the maximum size of a report in bytes.
 const maxStartReport = 64 << 10
 
@@ -78,7 +81,11 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 		p.abort()
 		p.release()
 		var failure *StartError
-		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && first.wait(exitDelay) {
+		delay := exitDelay
+		if strings.HasSuffix(err.Error(), unix.ESRCH.Error()) {
+			delay = goneExitDelay
+		}
+		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && first.wait(delay) {
 			return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
 		}
 		if ctx.Err() != nil || failure != nil {
