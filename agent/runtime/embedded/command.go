@@ -85,7 +85,7 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 		if strings.HasSuffix(err.Error(), unix.ESRCH.Error()) {
 			delay = goneExitDelay
 		}
-		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && first.wait(delay) {
+		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && c.waitForExit(first, delay) {
 			return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
 		}
 		if ctx.Err() != nil || failure != nil {
@@ -94,6 +94,21 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 		return nil, fmt.Errorf("exec in container %s: %w", c.record.Config.GetMetadata().GetName(), err)
 	}
 	return p, nil
+}
+
+// waitForExit reports whether the container or its first process exits within limit. The exit of the container closes
+// the handle of the process, perhaps before the process's own exit is noticed.
+func (c *container) waitForExit(first *process, limit time.Duration) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-c.exited:
+		return true
+	case <-first.exited:
+		return true
+	case <-t.C:
+		return false
+	}
 }
 
 // commandSpec returns the Spec of a command: that of the container with other arguments.
