@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,7 +48,7 @@ func TestStoredCredentialIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	marked := append(data, "stored first\n"...)
+	marked := slices.Concat(data, []byte("stored first\n"))
 	if err := os.WriteFile(store.CurrentPath(), marked, 0o600); err != nil {
 		t.Fatal(err)
 	}

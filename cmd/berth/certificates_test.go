@@ -42,7 +42,7 @@ func newCertificateCluster(t *testing.T) certificateCluster {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Run(t.Context()) }()
-	t.Cleanup(func() { <-ended })
+	t.Cleanup(func() { _ = <-ended })
 	select {
 	case <-server.Ready():
 	case err := <-ended:

@@ -38,7 +38,7 @@ const (
 // conditions that end soon.
 const demoKubelet = `{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
   "evictionHard": {"memory.available": "100Mi", "nodefs.available": "600Mi", "imagefs.available": "600Mi", "nodefs.inodesFree": "5%", "imagefs.inodesFree": "5%"},
-  "evictionPressureTransitionPeriod": "1s", "imageMinimumGCAge": "1s"}`
+  "evictionPressureTransitionPeriod": "4s", "imageMinimumGCAge": "1s"}`
 
 // demoNodeSet is the set of nodes that a demo creates.
 type demoNodeSet struct {

@@ -50,8 +50,8 @@ func TestPluginUsage(t *testing.T) {
 
 func TestPluginErrorNamesCommand(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/none")
-	_, err := runAs(t, "kubectl-berth", "expalin")
-	if err == nil || !strings.Contains(err.Error(), `unknown command "expalin"`) || !strings.Contains(err.Error(), `"kubectl berth"`) {
+	_, err := runAs(t, "kubectl-berth", "explan")
+	if err == nil || !strings.Contains(err.Error(), `unknown command "explan"`) || !strings.Contains(err.Error(), `"kubectl berth"`) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -82,7 +83,7 @@ func buildTools(ctx context.Context, o options) (*toolset, error) {
 			continue
 		}
 		*b.to = filepath.Join(bin, b.name)
-		args := append(b.args[:len(b.args)-1:len(b.args)-1], "-ldflags", versioned, "-o", *b.to, b.args[len(b.args)-1])
+		args := slices.Concat(b.args[:len(b.args)-1], []string{"-ldflags", versioned, "-o", *b.to, b.args[len(b.args)-1]})
 		if b.name == "berth" {
 			args = []string{"build", "-o", *b.to, "./cmd/berth"}
 		}

@@ -149,10 +149,10 @@ func (c *cluster) loadContainerd(ctx context.Context, images string) error {
 func (c *cluster) stop() (err error) {
 	_ = c.process.Process.Signal(os.Interrupt) // it may have ended
 	select {
-	case <-c.done:
+	case _ = <-c.done:
 	case <-time.After(stopTimeout):
 		_ = c.process.Process.Kill()
-		<-c.done
+		_ = <-c.done
 		err = fmt.Errorf("berth up did not end in %s", stopTimeout)
 	}
 	return err

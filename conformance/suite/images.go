@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -119,12 +120,12 @@ func webServers(t *toolset, server oci.Spec) (map[string]oci.Spec, error) {
 			}
 			pages = append(pages, f)
 		}
-		spec.Layers = append(server.Layers[:len(server.Layers):len(server.Layers)], pages)
+		spec.Layers = append(slices.Clone(server.Layers), pages)
 		spec.Cmd = []string{"test-webserver"}
 		images[testImages+n+":1.8"] = spec
 	}
 	nginx := server
-	nginx.Layers = append(server.Layers[:len(server.Layers):len(server.Layers)], []oci.File{{Path: "/index.html", Mode: 0o644, Data: []byte("<h1>Welcome to nginx!</h1>\n")}})
+	nginx.Layers = append(slices.Clone(server.Layers), []oci.File{{Path: "/index.html", Mode: 0o644, Data: []byte("<h1>Welcome to nginx!</h1>\n")}})
 	nginx.Cmd = []string{"test-webserver"}
 	images[testImages+"nginx:1.15-4"], images[testImages+"nginx:1.27-0"] = nginx, nginx
 	return images, nil

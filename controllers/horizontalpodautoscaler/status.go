@@ -16,14 +16,14 @@ import (
 
 // set sets a condition. The transition time changes with the status only.
 func (r *reconciliation) set(kind autoscalingv2.HorizontalPodAutoscalerConditionType, is bool, reason, message string) {
-	status, conditions := corev1.ConditionFalse, r.h.Status.Conditions
+	status := corev1.ConditionFalse
 	if is {
 		status = corev1.ConditionTrue
 	}
-	i := slices.IndexFunc(conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool { return c.Type == kind })
+	i := slices.IndexFunc(r.h.Status.Conditions, func(c autoscalingv2.HorizontalPodAutoscalerCondition) bool { return c.Type == kind })
 	if i < 0 {
-		i = len(conditions)
-		r.h.Status.Conditions = append(conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: kind})
+		i = len(r.h.Status.Conditions)
+		r.h.Status.Conditions = append(r.h.Status.Conditions, autoscalingv2.HorizontalPodAutoscalerCondition{Type: kind})
 	}
 	c := &r.h.Status.Conditions[i]
 	if c.Status != status {

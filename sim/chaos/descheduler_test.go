@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berthproject/berth/sim/controllers/descheduler"
-
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/controllers/descheduler"
 )
 
 // alwaysEvicting returns a policy that always proposes evictions.

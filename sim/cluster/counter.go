@@ -4,11 +4,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	enginedisplacement "github.com/berthproject/berth/engine/displacement"
-
 	"k8s.io/apimachinery/pkg/types"
 
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/agent"

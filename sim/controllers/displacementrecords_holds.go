@@ -5,15 +5,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	enginedisplacement "github.com/berthproject/berth/engine/displacement"
-
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/journal"
 	"github.com/berthproject/berth/sim/store"

@@ -7,16 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
-	corelisters "k8s.io/client-go/listers/core/v1"
-
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/berthproject/berth/sim/store"
 )

@@ -5,14 +5,13 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/berthproject/berth/sim/informer"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/cluster"
 	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/informer"
 	"github.com/berthproject/berth/sim/store"
 )
 

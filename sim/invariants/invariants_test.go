@@ -5,11 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berthproject/berth/sim/cluster"
-	"github.com/berthproject/berth/sim/displacement"
-	"github.com/berthproject/berth/sim/invariants"
-	"github.com/berthproject/berth/sim/scheduler"
-
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -21,6 +16,10 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/displacement"
+	"github.com/berthproject/berth/sim/invariants"
+	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 

@@ -3,11 +3,10 @@ package replay
 import (
 	"encoding/json"
 
-	"github.com/berthproject/berth/sim/scheduler"
-
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 

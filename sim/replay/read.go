@@ -8,14 +8,13 @@ import (
 	"io"
 	"time"
 
-	"github.com/berthproject/berth/sim/informer"
-
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/informer"
 	"github.com/berthproject/berth/sim/store"
 )
 

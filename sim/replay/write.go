@@ -9,12 +9,11 @@ import (
 	"io"
 	"time"
 
-	"github.com/berthproject/berth/sim/informer"
-	"github.com/berthproject/berth/sim/scheduler"
-
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/informer"
+	"github.com/berthproject/berth/sim/scheduler"
 	"github.com/berthproject/berth/sim/store"
 )
 

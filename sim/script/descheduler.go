@@ -7,11 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berthproject/berth/sim/controllers/descheduler"
-
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim/cluster"
+	"github.com/berthproject/berth/sim/controllers/descheduler"
 )
 
 // readDescheduler adds a descheduler with the policy of a file or the default one.

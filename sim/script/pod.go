@@ -9,12 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berthproject/berth/sim/agent"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/nodepressure/usage"
+	"github.com/berthproject/berth/sim/agent"
 	"github.com/berthproject/berth/sim/fakeowners"
 	"github.com/berthproject/berth/sim/store"
 )

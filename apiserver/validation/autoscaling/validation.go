@@ -2,8 +2,8 @@ package autoscaling
 
 import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -70,5 +70,5 @@ func validateSegment(value, required string, path *field.Path) field.ErrorList {
 	if value == "" {
 		return field.ErrorList{field.Required(path, required)}
 	}
-	return checks.InvalidEach(path, value, pathvalidation.IsValidPathSegmentName(value))
+	return checks.InvalidEach(path, value, content.IsPathSegmentName(value))
 }

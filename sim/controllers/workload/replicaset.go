@@ -5,12 +5,10 @@ import (
 	"slices"
 	"time"
 
-	engineworkload "github.com/berthproject/berth/engine/workload"
-
 	appsv1 "k8s.io/api/apps/v1"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	engineworkload "github.com/berthproject/berth/engine/workload"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
