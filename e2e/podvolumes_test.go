@@ -54,9 +54,9 @@ spec:
     - {name: scratch, mountPath: /part, subPathExpr: $(PART)}
     - {name: memory, mountPath: /memory}
     - {name: host, mountPath: /host, readOnly: true}
-    startupProbe: {periodSeconds: 1, exec: {command: [test, -f, /data/file]}}
-    readinessProbe: {periodSeconds: 1, exec: {command: [test, -f, /memory/ready]}}
-    livenessProbe: {periodSeconds: 1, failureThreshold: 1, exec: {command: [test, "!", -f, /memory/sick]}}
+    startupProbe: {periodSeconds: 1, timeoutSeconds: 30, exec: {command: [test, -f, /data/file]}}
+    readinessProbe: {periodSeconds: 1, timeoutSeconds: 30, exec: {command: [test, -f, /memory/ready]}}
+    livenessProbe: {periodSeconds: 1, timeoutSeconds: 30, failureThreshold: 1, exec: {command: [test, "!", -f, /memory/sick]}}
   volumes:
   - {name: conf, configMap: {name: conf}}
   - {name: keys, secret: {secretName: keys, defaultMode: 0400}}

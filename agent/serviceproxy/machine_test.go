@@ -55,6 +55,10 @@ func newMachine(t *testing.T) *machine {
 	}
 	t.Cleanup(func() { _ = network.Remove(t.Context(), o) })
 	prepareKernel()
+	// A connection of an earlier test with the same addresses and ports would keep its endpoint.
+	if err := netlink.ConntrackTableFlush(netlink.ConntrackTable); err != nil {
+		t.Fatal(err)
+	}
 	// Packets of the machine need a route to the Service's address before it is rewritten.
 	link, _ := netlink.LinkByName(o.Bridge)
 	_, all, _ := net.ParseCIDR("0.0.0.0/0")

@@ -15,9 +15,11 @@ import (
 
 const (
 	// maxThreshold is the space below which the store is read-only. On small file systems the
-	// threshold is a tenth of their size.
+	// threshold is a tenth of their size, but not less than minThreshold: etcd allocates a segment
+	// of its log, 64 MB, at once, and must still write the objects of the segment to its database.
 	maxThreshold = 256 << 20
-	// spaceInterval is how long a measurement of the file system is used.
+	minThreshold = 80 << 20
+	// spaceInterval is how long an accepted write counts as not yet on disk, at least.
 	spaceInterval = time.Second
 	// newStoreBytes is what etcd allocates for a new store: two segments of its log and a database.
 	newStoreBytes = 160 << 20
@@ -48,12 +50,12 @@ type spaceGuard struct {
 	measure func(dir string) (usage, error)
 	now     func() time.Time
 
-	mu       sync.Mutex
-	measured time.Time
-	last     usage
-	err      error // of the last measurement
-	// admitted and before are the bytes of writes that were accepted since the measurement, and in
-	// the interval before it. The latter may not be on disk yet.
+	mu   sync.Mutex
+	last usage
+	err  error // of the last measurement
+	// admitted and before are the bytes of writes that were accepted in the interval since started,
+	// and in the interval before it. They may not be on disk yet: etcd buffers writes for 100 ms.
+	started          time.Time
 	admitted, before int64
 	level            spaceLevel
 }
@@ -67,28 +69,30 @@ func newSpaceGuard(dir string, measure func(string) (usage, error), now func() t
 	return g
 }
 
-func (g *spaceGuard) threshold() int64 { return min(maxThreshold, g.last.size/10) }
+func (g *spaceGuard) threshold() int64 { return min(maxThreshold, max(minThreshold, g.last.size/10)) }
 
 func (g *spaceGuard) reservePath() string { return filepath.Join(g.dir, "etcd-reserve") }
 
 // available returns the space that is left for writes. The caller must hold the lock.
 func (g *spaceGuard) available() int64 { return g.last.available - g.admitted - g.before }
 
-// refresh measures the file system if the last measurement is old. The caller must hold the lock.
+// refresh measures the file system. After spaceInterval, or if force is set, it starts a new interval.
+// The caller must hold the lock.
 func (g *spaceGuard) refresh(force bool) {
-	now := g.now()
-	if !force && now.Sub(g.measured) < spaceInterval {
-		g.updateLevel()
-		return
-	}
 	var found usage
 	if found, g.err = g.measure(g.dir); g.err != nil {
 		return // the last level stays
 	}
-	g.last, g.measured = found, now
-	g.before, g.admitted = g.admitted, 0
+	g.last = found
+	now := g.now()
+	ended := force || now.Sub(g.started) >= spaceInterval
+	if ended {
+		g.started, g.before, g.admitted = now, g.admitted, 0
+	}
 	g.updateLevel()
-	spaceMetrics().observe(g)
+	if ended {
+		spaceMetrics().observe(g)
+	}
 }
 
 // updateLevel derives the level. A level ends an eighth above its bound, so that it does not
