@@ -70,13 +70,16 @@ func TestUpRealNode(t *testing.T) {
 		t.Errorf("restored %s after %d restarts, want %s after none", again.ContainerID, again.RestartCount, first.ContainerID)
 	}
 	c.mustKubectl("delete", "pod", "web", "--timeout=60s")
+	eventually(t, happenWithin, func() error { // the agent removes the files of a deleted pod after the object is gone
+		for _, dir := range []string{"runtime/containers", "runtime/sandboxes", "images/uses", "pods"} {
+			if left, _ := os.ReadDir(filepath.Join(root, dir)); len(left) > 0 {
+				return fmt.Errorf("remaining in %s: %v", dir, left)
+			}
+		}
+		return nil
+	})
 	if code := c.proc.stop(); code != 0 || strings.Contains(c.proc.out.String(), "running") {
 		t.Errorf("exit code %d: %s", code, c.proc.out.String())
-	}
-	for _, dir := range []string{"runtime/containers", "runtime/sandboxes", "images/uses", "pods"} {
-		if left, _ := os.ReadDir(filepath.Join(root, dir)); len(left) > 0 {
-			t.Errorf("remaining in %s: %v", dir, left)
-		}
 	}
 	if _, err := net.InterfaceByName(bridgeOf(root)); err == nil {
 		t.Error("the pods' bridge remains")
