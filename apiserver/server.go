@@ -20,6 +20,7 @@ import (
 	"github.com/berthproject/berth/apiserver/audit"
 	"github.com/berthproject/berth/apiserver/auth"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/apiserver/componentstatus"
 	"github.com/berthproject/berth/apiserver/fairness"
 	"github.com/berthproject/berth/apiserver/kinds"
 	"github.com/berthproject/berth/apiserver/registry"
@@ -46,6 +47,7 @@ type Server struct {
 	serviceIP        net.IP
 	advertised       net.IP // nil: no address
 	endpoints        *kubernetesEndpoints
+	components       componentstatus.Checks
 }
 
 // New listens on the address, locks the data directory, starts the store and assembles the server.
@@ -97,6 +99,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	s.advertised = o.advertiseAddress(s.listenHost())
 	s.listener = listenForPods(s.listener, s.advertised, o.PodNetwork)
+	s.setDefaultComponentChecks()
 	s.authority, err = pki.Open(filepath.Join(o.DataDir, "pki"), time.Now)
 	return err
 }

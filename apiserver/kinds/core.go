@@ -19,6 +19,11 @@ func coreKinds() []Kind {
 		nodeKind(),
 		namespaceKind(),
 		{
+			GroupVersion: v1, Kind: "ComponentStatus", Resource: "componentstatuses", ShortNames: []string{"cs"}, Virtual: true,
+			New:     func() runtime.Object { return &corev1.ComponentStatus{} },
+			NewList: func() runtime.Object { return &corev1.ComponentStatusList{} },
+		},
+		{
 			GroupVersion: v1, Kind: "ConfigMap", Resource: "configmaps", ShortNames: []string{"cm"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.ConfigMap{} },
 			NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
