@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -173,8 +174,8 @@ func (s *Server) installKinds(table []kinds.Kind, set *scheme.Set, stored generi
 	if err != nil {
 		return nil, err
 	}
-	services := storages.store(corev1.Resource("services"))
-	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, s.options.ServiceClusterIPRange, s.backend); err != nil {
+	services, addresses := storages.store(corev1.Resource("services")), storages.store(networkingv1.Resource("ipaddresses"))
+	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, addresses, s.options.ServiceClusterIPRange, s.backend); err != nil {
 		return nil, err
 	}
 	return storages, storages.install(s.generic, set)
