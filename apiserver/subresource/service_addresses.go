@@ -29,8 +29,8 @@ type ipAddresses interface {
 }
 
 // addressAllocator is an Allocator that has an IPAddress object for each cluster IP. The allocations of the inner
-// Allocator decide. The object of an address without allocation is stale: whoever allocates the address replaces it,
-// and repair deletes it. IPAddresses of other managers reserve their address.
+// Allocator decide. The object of an address without allocation is stale: the next allocation of the address replaces
+// it, and repair deletes it. IPAddresses of other managers reserve their address.
 type addressAllocator struct {
 	Allocator
 	objects ipAddresses
