@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver/auth"
+	"github.com/berthproject/berth/apiserver/componentstatus"
 	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/metrics"
@@ -55,7 +56,8 @@ func (s *Server) virtualStorage(storages *storageSet) map[schema.GroupVersion]ma
 	pods := corev1.Resource("pods")
 	answers := map[schema.GroupVersion]map[string]rest.Storage{
 		corev1.SchemeGroupVersion: {
-			"bindings": subresource.NewLegacyBindingREST(storages.store(pods)),
+			"componentstatuses": componentstatus.Storage(&s.components),
+			"bindings":          subresource.NewLegacyBindingREST(storages.store(pods)),
 			"pods/eviction": subresource.NewEvictionREST(storages.store(pods), storages.store(policyv1.Resource("poddisruptionbudgets")), storages.stores[pods],
 				s.newDisplacer().WriteRecord, s.options.Evictions),
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/registry/generic"
@@ -20,6 +21,7 @@ import (
 	"github.com/berthproject/berth/apiserver/audit"
 	"github.com/berthproject/berth/apiserver/auth"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/apiserver/componentstatus"
 	"github.com/berthproject/berth/apiserver/fairness"
 	"github.com/berthproject/berth/apiserver/kinds"
 	"github.com/berthproject/berth/apiserver/registry"
@@ -46,6 +48,7 @@ type Server struct {
 	serviceIP        net.IP
 	advertised       net.IP // nil: no address
 	endpoints        *kubernetesEndpoints
+	components       componentstatus.Checks
 }
 
 // New listens on the address, locks the data directory, starts the store and assembles the server.
@@ -97,6 +100,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	s.advertised = o.advertiseAddress(s.listenHost())
 	s.listener = listenForPods(s.listener, s.advertised, o.PodNetwork)
+	s.setDefaultComponentChecks()
 	s.authority, err = pki.Open(filepath.Join(o.DataDir, "pki"), time.Now)
 	return err
 }
@@ -170,8 +174,8 @@ func (s *Server) installKinds(table []kinds.Kind, set *scheme.Set, stored generi
 	if err != nil {
 		return nil, err
 	}
-	services := storages.store(corev1.Resource("services"))
-	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, s.options.ServiceClusterIPRange, s.backend); err != nil {
+	services, addresses := storages.store(corev1.Resource("services")), storages.store(networkingv1.Resource("ipaddresses"))
+	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, addresses, s.options.ServiceClusterIPRange, s.backend); err != nil {
 		return nil, err
 	}
 	return storages, storages.install(s.generic, set)

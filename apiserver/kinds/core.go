@@ -18,6 +18,7 @@ func coreKinds() []Kind {
 		podTemplateKind(),
 		nodeKind(),
 		namespaceKind(),
+		componentStatusKind(),
 		{
 			GroupVersion: v1, Kind: "ConfigMap", Resource: "configmaps", ShortNames: []string{"cm"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.ConfigMap{} },
@@ -67,6 +68,15 @@ func coreKinds() []Kind {
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true,
 		},
+	}
+}
+
+// componentStatusKind returns ComponentStatus, which is computed from health checks.
+func componentStatusKind() Kind {
+	return Kind{
+		GroupVersion: v1, Kind: "ComponentStatus", Resource: "componentstatuses", ShortNames: []string{"cs"}, Virtual: true,
+		New:     func() runtime.Object { return &corev1.ComponentStatus{} },
+		NewList: func() runtime.Object { return &corev1.ComponentStatusList{} },
 	}
 }
 

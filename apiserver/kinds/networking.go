@@ -10,7 +10,8 @@ import (
 	"github.com/berthproject/berth/apiserver/validation/storage"
 )
 
-// networkingKinds returns the kinds of networking.k8s.io. No Berth controller acts on them.
+// networkingKinds returns the kinds of networking.k8s.io. No Berth controller acts on them, except that the
+// API server creates the IPAddresses of cluster IPs.
 func networkingKinds() []Kind {
 	gv := networkingv1.SchemeGroupVersion
 	return []Kind{
@@ -59,7 +60,6 @@ func networkingKinds() []Kind {
 			Hooks: typed[*networkingv1.IPAddress]{
 				Validate: networking.ValidateIPAddress, ValidateUpdate: networking.ValidateIPAddressUpdate,
 			}.hooks(),
-			StoredOnly: true,
 			Fields: func(obj runtime.Object) fields.Set {
 				set := fields.Set{"spec.parentRef.group": "", "spec.parentRef.resource": "", "spec.parentRef.namespace": "", "spec.parentRef.name": ""}
 				if ref := obj.(*networkingv1.IPAddress).Spec.ParentRef; ref != nil {

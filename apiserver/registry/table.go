@@ -6,12 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
 )
 
 // tableConvertor converts objects and lists of a kind to tables.
 type tableConvertor struct {
 	columns []metav1.TableColumnDefinition
 	row     func(runtime.Object) ([]any, error)
+}
+
+// NewTableConvertor returns a converter of objects and lists to tables, for storage that has no etcd store.
+func NewTableConvertor(columns []metav1.TableColumnDefinition, row func(runtime.Object) ([]any, error)) rest.TableConvertor {
+	return tableConvertor{columns: columns, row: row}
 }
 
 // ConvertToTable returns a table with one row per object.

@@ -31,17 +31,17 @@ func (b *Backend) Allocate(ctx context.Context, pool, value, owner string) (bool
 	return len(held) == 1 && string(held[0].Value) == owner, nil
 }
 
-// Release releases a value if owner has it.
-func (b *Backend) Release(ctx context.Context, pool, value, owner string) error {
+// Release releases a value if owner has it, and reports whether it did.
+func (b *Backend) Release(ctx context.Context, pool, value, owner string) (bool, error) {
 	key := allocationPrefix + pool + "/" + value
-	_, err := b.client.Txn(ctx).
+	resp, err := b.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.Value(key), "=", owner)).
 		Then(clientv3.OpDelete(key)).
 		Commit()
 	if err != nil {
-		return fmt.Errorf("releasing %s to %s: %w", value, pool, err)
+		return false, fmt.Errorf("releasing %s to %s: %w", value, pool, err)
 	}
-	return nil
+	return resp.Succeeded, nil
 }
 
 // Allocated returns the owners of the allocated values of a pool.

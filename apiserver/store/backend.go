@@ -23,8 +23,9 @@ type Backend struct {
 	compactor etcd3.Compactor
 	// newWatcher opens a separate watch stream.
 	newWatcher func() clientv3.Watcher
-	spaceError func() error // why etcd or its file system rejects writes; nil if unknown
-	space      *spaceGuard  // nil for an external etcd
+	members    []func(context.Context) error // checks of the members of etcd
+	spaceError func() error                  // why etcd or its file system rejects writes; nil if unknown
+	space      *spaceGuard                   // nil for an external etcd
 	closers    []func()
 }
 
@@ -36,13 +37,15 @@ func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, guard 
 	// The tracker adds the latency of etcd to request metrics and traces.
 	client.KV = sizeLimitKV{etcd3.NewETCDLatencyTracker(client.KV)}
 	compactor := etcd3.NewCompactor(client, compactInterval, clock.RealClock{}, nil)
-	return &Backend{
+	b := &Backend{
 		client:     wrapClient(client),
 		compactor:  compactor,
 		newWatcher: watcher,
 		space:      guard,
 		closers:    []func(){compactor.Stop, func() { _ = client.Close() }, onClose},
 	}
+	b.members = []func(context.Context) error{b.Check}
+	return b
 }
 
 func wrapClient(client *clientv3.Client) *kubernetes.Client {
@@ -71,6 +74,9 @@ func (b *Backend) Check(ctx context.Context) error {
 	}
 	return nil
 }
+
+// MemberChecks returns, for each member of etcd in the configured order, a function that returns why it does not respond.
+func (b *Backend) MemberChecks() []func(context.Context) error { return b.members }
 
 // CheckWritable returns the reason why etcd rejects writes, if known. It is a readiness and not a
 // liveness failure: deleting objects makes etcd writable again.

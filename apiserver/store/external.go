@@ -55,6 +55,13 @@ func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 	}
 	feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 	b := newBackend(client, func() clientv3.Watcher { return clientv3.NewWatcher(client) }, nil, func() {})
+	b.members = nil
+	for _, server := range at.Servers {
+		b.members = append(b.members, func(ctx context.Context) error {
+			_, err := client.Status(ctx, server)
+			return err
+		})
+	}
 	b.reportSize(func(ctx context.Context) (int64, error) {
 		status, err := client.Status(ctx, at.Servers[0])
 		if err != nil {

@@ -58,11 +58,11 @@ func TestAllocations(t *testing.T) {
 	claim("1", "a", true) // the same owner may allocate again
 	claim("1", "b", false)
 	claim("2", "b", true)
-	if err := b.Release(t.Context(), "p", "1", "b"); err != nil { // not the owner
+	if released, err := b.Release(t.Context(), "p", "1", "b"); err != nil || released { // not the owner
 		t.Error(err)
 	}
 	claim("1", "b", false)
-	if err := b.Release(t.Context(), "p", "1", "a"); err != nil {
+	if released, err := b.Release(t.Context(), "p", "1", "a"); err != nil || !released {
 		t.Error(err)
 	}
 	claim("1", "b", true)

@@ -25,9 +25,10 @@ import (
 // the rest.
 const releaseTimeout = 10 * time.Second
 
-// ServiceAllocator allocates cluster IPs and node ports for services.
+// ServiceAllocator allocates cluster IPs and node ports for services. Each cluster IP has an IPAddress.
 type ServiceAllocator struct {
 	clusterIPs clusterIPAllocator
+	addresses  addressAllocator // the allocator of clusterIPs
 	store      *registry.Store
 
 	mu             sync.Mutex
@@ -35,18 +36,24 @@ type ServiceAllocator struct {
 }
 
 // NewServiceAllocator configures the store of services to allocate cluster IPs from cidr. Values
-// are allocated before the service is written and released if the write fails.
-func NewServiceAllocator(store *registry.Store, cidr string, allocator Allocator) (*ServiceAllocator, error) {
+// are allocated before the service is written and released if the write fails. addresses is the
+// store of IPAddresses.
+func NewServiceAllocator(store, addresses *registry.Store, cidr string, allocator Allocator) (*ServiceAllocator, error) {
 	network, err := netip.ParsePrefix(cidr)
 	if err != nil {
 		return nil, fmt.Errorf("service cluster IP range %q: %w", cidr, err)
 	}
-	s := &ServiceAllocator{clusterIPs: clusterIPAllocator{network: network.Masked(), allocator: allocator}, store: store}
+	s := newServiceAllocator(network, addressAllocator{Allocator: allocator, objects: storedAddresses{addresses}})
+	s.store = store
 	store.BeginCreate = s.beginCreate
 	store.BeginUpdate = s.beginUpdate
 	store.AfterUpdate = s.afterUpdate
 	store.AfterDelete = s.afterDelete
 	return s, nil
+}
+
+func newServiceAllocator(network netip.Prefix, addresses addressAllocator) *ServiceAllocator {
+	return &ServiceAllocator{clusterIPs: clusterIPAllocator{network: network.Masked(), allocator: addresses}, addresses: addresses}
 }
 
 func (s *ServiceAllocator) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {
@@ -148,7 +155,7 @@ func (t *transaction) undo(ctx context.Context) {
 }
 
 func (t *transaction) release(ctx context.Context, c allocation) {
-	if err := t.clusterIPs.allocator.Release(context.WithoutCancel(ctx), c.pool, c.value, t.owner); err != nil {
+	if _, err := t.clusterIPs.allocator.Release(context.WithoutCancel(ctx), c.pool, c.value, t.owner); err != nil {
 		klog.ErrorS(err, "Failed to release an allocation of a service; the next repair releases it", "service", t.owner)
 	}
 }

@@ -16,8 +16,8 @@ import (
 type Allocator interface {
 	// Allocate allocates a value to owner. It returns false if another owner has it.
 	Allocate(ctx context.Context, pool, value, owner string) (bool, error)
-	// Release releases a value if owner has it.
-	Release(ctx context.Context, pool, value, owner string) error
+	// Release releases a value if owner has it, and reports whether it did.
+	Release(ctx context.Context, pool, value, owner string) (bool, error)
 	// Allocated returns the owners of all allocated values.
 	Allocated(ctx context.Context, pool string) (map[string]string, error)
 }
@@ -191,7 +191,9 @@ func (u dryRunAllocator) Allocate(ctx context.Context, pool, value, owner string
 	return !found || holder == owner, nil
 }
 
-func (u dryRunAllocator) Release(context.Context, string, string, string) error { return nil }
+func (u dryRunAllocator) Release(context.Context, string, string, string) (bool, error) {
+	return false, nil
+}
 
 func (u dryRunAllocator) Allocated(ctx context.Context, pool string) (map[string]string, error) {
 	return u.from.Allocated(ctx, pool)

@@ -16,8 +16,8 @@ import (
 const repairInterval = 5 * time.Minute
 
 // RunRepair periodically releases allocations whose service does not exist, which a crash can leave
-// behind, and allocates values that services hold without an allocation. It returns when ctx is
-// done.
+// behind, and allocates values that services hold without an allocation. It makes IPAddresses agree
+// with the allocations. It returns when ctx is done.
 func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 	orphans := map[allocation]string{}
 	tick := time.NewTicker(repairInterval)
@@ -36,8 +36,25 @@ func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 	}
 }
 
-// repair releases the former orphans that are still orphans, and returns the current ones.
+// repair releases the former orphans that are still orphans, makes IPAddresses agree with the
+// allocations, and returns the current orphans.
 func (s *ServiceAllocator) repair(ctx context.Context, former map[allocation]string) (map[allocation]string, error) {
+	orphans, err := s.repairAllocations(ctx, former)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := s.addresses.objects.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := s.addresses.Allocated(ctx, clusterIPPool)
+	if err != nil {
+		return nil, err
+	}
+	return orphans, s.addresses.repairObjects(ctx, objects, owners)
+}
+
+func (s *ServiceAllocator) repairAllocations(ctx context.Context, former map[allocation]string) (map[allocation]string, error) {
 	held := map[allocation]string{}
 	for _, pool := range []string{clusterIPPool, nodePortPool} {
 		taken, err := s.clusterIPs.allocator.Allocated(ctx, pool)

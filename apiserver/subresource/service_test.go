@@ -22,11 +22,13 @@ func (m memoryAllocator) Allocate(_ context.Context, pool, value, owner string) 
 	return true, nil
 }
 
-func (m memoryAllocator) Release(_ context.Context, pool, value, owner string) error {
-	if c := (allocation{pool, value}); m[c] == owner {
+func (m memoryAllocator) Release(_ context.Context, pool, value, owner string) (bool, error) {
+	c := allocation{pool, value}
+	held := m[c] == owner
+	if held {
 		delete(m, c)
 	}
-	return nil
+	return held, nil
 }
 
 func (m memoryAllocator) Allocated(_ context.Context, pool string) (map[string]string, error) {
@@ -40,7 +42,7 @@ func (m memoryAllocator) Allocated(_ context.Context, pool string) (map[string]s
 }
 
 func services(allocator Allocator, cidr string) *ServiceAllocator {
-	return &ServiceAllocator{clusterIPs: clusterIPAllocator{network: netip.MustParsePrefix(cidr), allocator: allocator}}
+	return newServiceAllocator(netip.MustParsePrefix(cidr), addressAllocator{Allocator: allocator, objects: memoryAddresses{}})
 }
 
 func service(name string, spec corev1.ServiceSpec) *corev1.Service {

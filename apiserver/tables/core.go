@@ -27,6 +27,9 @@ func coreTable(resource schema.GroupResource) (Table, bool) {
 			stringColumn("Images", "Images of the containers."), stringColumn("Pod Labels", "Labels of the pods."))
 	case "nodes":
 		return nodeTable()
+	case "componentstatuses":
+		return newTable(componentStatusRow, nameColumn(), stringColumn("Status", "Whether the component is healthy."),
+			stringColumn("Message", "Message of the health check."), stringColumn("Error", "Error of the health check."))
 	case "namespaces":
 		return newTable(func(ns *corev1.Namespace) []any {
 			return []any{ns.Name, string(ns.Status.Phase), age(&ns.ObjectMeta)}
@@ -187,4 +190,21 @@ func quotaRow(q *corev1.ResourceQuota) []any {
 		}
 	}
 	return []any{q.Name, strings.Join(requests, ", "), strings.Join(limits, ", "), age(&q.ObjectMeta)}
+}
+
+func componentStatusRow(c *corev1.ComponentStatus) []any {
+	status, message, failure := "Unknown", "", ""
+	for _, condition := range c.Conditions {
+		if condition.Type != corev1.ComponentHealthy {
+			continue
+		}
+		message, failure = condition.Message, condition.Error
+		switch condition.Status {
+		case corev1.ConditionTrue:
+			status = "Healthy"
+		case corev1.ConditionFalse:
+			status = "Unhealthy"
+		}
+	}
+	return []any{c.Name, status, message, failure}
 }

@@ -63,6 +63,9 @@ type Options struct {
 	// OnSynced is called when the caches are synced and scheduling begins or, with
 	// leader election, could begin. It may be nil.
 	OnSynced func()
+	// OnStart is called once with the liveness check, which /livez serves, before scheduling
+	// begins. It may be nil.
+	OnStart func(livez func() error)
 	// Journal stores the displacement records of victims; nil: only events do.
 	Journal *journal.Journal
 	// Decisions stores all decisions, in the background; nil: only the latest are kept, in memory.

@@ -173,6 +173,9 @@ func (s *scheduler) run(ctx context.Context) error {
 	if err := s.startServer(informersCtx, &wg); err != nil {
 		return err
 	}
+	if s.o.OnStart != nil {
+		s.o.OnStart(s.metrics.livez)
+	}
 	for _, w := range s.o.Warnings {
 		s.log.Warn("Configuration: " + w)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/apiserver/componentstatus"
 	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/internal/cli"
@@ -33,6 +34,9 @@ func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 	c.Settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
 	so := scheduler.FromSettings(c.Settings)
 	so.Config, so.Listener, so.Log, so.Decisions = cli.Impersonate(config, pki.Scheduler().Name), c.SchedulerListener, c.Log, c.Settings.Decisions
+	so.OnStart = func(livez func() error) {
+		server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return livez() })
+	}
 	var err error
 	if so.Certificate, err = ServingCertificate(authority, "kube-scheduler"); err != nil {
 		return err
@@ -54,6 +58,8 @@ func (c ControlPlane) Start(p *rungroup.Group, server *apiserver.Server) error {
 	if err := controllermanager.Start(p, config, authority.CAPEM(), c.Settings, status); err != nil {
 		return err
 	}
+	// A controller that ends stops the group, so the controllers are healthy while the group runs.
+	server.SetComponentCheck(componentstatus.ControllerManager, func(context.Context) error { return context.Cause(p.Ctx) })
 	p.Start("certificates", func(ctx context.Context) error { return RunCertificates(ctx, server) })
 	return nil
 }

@@ -2,7 +2,7 @@
 // Additional roles of Berth have the prefix system:berth:. The role system:node is not bound, because
 // the node authorizer grants its permissions per node.
 //
-// Differences from Kubernetes: there are no roles for components that Berth does not have, such as
-// cloud providers. The roles system:controller:* are bound to the service accounts and also to the
+// Differences from Kubernetes: there are no roles for controllers that Berth does not have, such as
+// cloud providers, and none for leader election with any Lease in kube-system. The roles system:controller:* are bound to the service accounts and also to the
 // user system:kube-controller-manager, which runs all of Berth's controllers.
 package policy

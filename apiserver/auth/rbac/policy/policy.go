@@ -21,7 +21,7 @@ const (
 
 // ClusterRoles returns all built-in ClusterRoles in a fixed order.
 func ClusterRoles() []*rbacv1.ClusterRole {
-	out := append(userFacingRoles(), componentRoles()...)
+	out := slices.Concat(userFacingRoles(), componentRoles(), addonRoles())
 	byController := controllerRules()
 	for _, name := range slices.Sorted(maps.Keys(byController)) {
 		out = append(out, clusterRole("system:controller:"+name, byController[name]...))
@@ -47,6 +47,7 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		bind("system:volume-scheduler", "system:volume-scheduler", user(schedulerUser)),
 		bind("system:kube-controller-manager", "system:kube-controller-manager", user(controllerUser)),
 		bind("system:node-proxier", "system:node-proxier", user("system:kube-proxy")),
+		bind("system:kube-dns", "system:kube-dns", serviceAccount("kube-dns")),
 		bind("system:node", "system:node"), // the node authorizer grants access instead
 		bind("system:berth:apiserver", "system:kubelet-api-admin", user("kube-apiserver-kubelet-client")),
 		bind("system:berth:scheduler", "system:berth:scheduler", user(schedulerUser)),
@@ -81,7 +82,7 @@ func Roles() []*rbacv1.Role {
 // RoleBindings returns the built-in RoleBindings, all in kube-system.
 func RoleBindings() []*rbacv1.RoleBinding {
 	reader := &rbacv1.RoleBinding{
-		ObjectMeta: meta("system:extension-apiserver-authentication-reader"),
+		ObjectMeta: meta("system::extension-apiserver-authentication-reader"),
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
 		Subjects:   []rbacv1.Subject{user(controllerUser), user(schedulerUser)},
 	}

@@ -1,6 +1,52 @@
 package policy
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// upstreamRoles are the ClusterRoles of Kubernetes except those of controllers.
+const upstreamRoles = `admin cluster-admin edit view system:aggregate-to-admin system:aggregate-to-edit system:aggregate-to-view
+system:auth-delegator system:basic-user system:certificates.k8s.io:certificatesigningrequests:nodeclient
+system:certificates.k8s.io:certificatesigningrequests:selfnodeclient system:certificates.k8s.io:kube-apiserver-client-approver
+system:certificates.k8s.io:kube-apiserver-client-kubelet-approver system:certificates.k8s.io:kubelet-serving-approver
+system:certificates.k8s.io:legacy-unknown-approver system:discovery system:heapster system:kube-aggregator
+system:kube-controller-manager system:kube-dns system:kube-scheduler system:kubelet-api-admin system:monitoring system:node
+system:node-bootstrapper system:node-problem-detector system:node-proxier system:persistent-volume-provisioner
+system:public-info-viewer system:service-account-issuer-discovery system:volume-scheduler`
+
+func TestRolesOfKubernetesExist(t *testing.T) {
+	have := map[string]bool{}
+	for _, r := range ClusterRoles() {
+		have[r.Name] = true
+	}
+	for name := range strings.FieldsSeq(upstreamRoles) {
+		if !have[name] {
+			t.Errorf("the ClusterRole %s is missing", name)
+		}
+	}
+}
+
+// An approver may approve for one signer and nothing else.
+func TestApproverRoles(t *testing.T) {
+	found := 0
+	for _, r := range ClusterRoles() {
+		signer, isApprover := strings.CutSuffix(r.Name, "-approver")
+		if !isApprover {
+			continue
+		}
+		found++
+		_, signer, _ = strings.Cut(signer, "certificates.k8s.io:")
+		if len(r.Rules) != 1 || !slices.Equal(r.Rules[0].Verbs, []string{"approve"}) || !slices.Equal(r.Rules[0].Resources, []string{"signers"}) ||
+			!slices.Equal(r.Rules[0].APIGroups, []string{"certificates.k8s.io"}) || !slices.Equal(r.Rules[0].ResourceNames, []string{"kubernetes.io/" + signer}) {
+			t.Errorf("%s has rules %v", r.Name, r.Rules)
+		}
+	}
+	if found != 4 {
+		t.Errorf("%d roles of approvers, want 4", found)
+	}
+}
 
 func TestBindingsReferToExistingRoles(t *testing.T) {
 	roles := map[string]bool{}

@@ -1,0 +1,82 @@
+package apiserver_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/apiserver/componentstatus"
+)
+
+// The statuses are those of the checks, and each answer has the deprecation warning of Kubernetes.
+func TestComponentStatuses(t *testing.T) {
+	server := start(t)
+	server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return nil })
+	server.SetComponentCheck(componentstatus.ControllerManager, func(context.Context) error { return errors.New("no leader") })
+	var warned []string
+	config := server.LoopbackConfig()
+	config.WarningHandler = warnings(func(text string) { warned = append(warned, text) })
+	statuses := clientset(t, config).CoreV1().ComponentStatuses()
+	list, err := statuses.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range list.Items {
+		c := list.Items[i].Conditions[0]
+		got = append(got, list.Items[i].Name+" "+string(c.Type)+"="+string(c.Status)+" "+c.Message)
+	}
+	if want := []string{"controller-manager Healthy=False no leader", "etcd-0 Healthy=True ok", "scheduler Healthy=True ok"}; !slices.Equal(got, want) {
+		t.Errorf("statuses are %q, want %q", got, want)
+	}
+	if want := "v1 ComponentStatus is deprecated in v1.19+"; !slices.Contains(warned, want) {
+		t.Errorf("warnings are %q, want %q", warned, want)
+	}
+	one, err := statuses.Get(t.Context(), "etcd-0", metav1.GetOptions{})
+	if err != nil || one.Name != "etcd-0" {
+		t.Errorf("get etcd-0: %v, %v", one, err)
+	}
+	if _, err := statuses.Get(t.Context(), "etcd-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("get of an unknown component: %v, want 404", err)
+	}
+	list, err = statuses.List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=scheduler"})
+	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "scheduler" {
+		t.Errorf("list by name: %v, %v", list, err)
+	}
+	if list, err = statuses.List(t.Context(), metav1.ListOptions{LabelSelector: "a=b"}); err != nil || len(list.Items) != 0 {
+		t.Errorf("list by label: %v, %v", list, err)
+	}
+}
+
+// kubectl prints the table that the server makes.
+func TestComponentStatusTable(t *testing.T) {
+	server := start(t)
+	server.SetComponentCheck(componentstatus.Scheduler, func(context.Context) error { return errors.New("stuck") })
+	config := server.LoopbackConfig()
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+"/api/v1/componentstatuses/scheduler", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || !strings.Contains(string(body), `"cells":["scheduler","Unhealthy","stuck",""]`) {
+		t.Errorf("table: %s, %v", body, err)
+	}
+}

@@ -1,0 +1,10 @@
+// Package componentstatus serves ComponentStatus, the deprecated health report of the control plane. Nothing is
+// stored: each request runs the checks of the components.
+//
+// Invariants:
+//
+//   - A request ends after checkTimeout, also if a component does not respond.
+//   - The object of an unhealthy component is returned like any other. The request does not fail.
+//
+// Differences from Kubernetes: the object of an unknown component is answered with 404 and not 500.
+package componentstatus

@@ -1,0 +1,82 @@
+package apiserver_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/apiserver"
+)
+
+// addressesOf returns the Services of the cluster IPs, as the Services and as the IPAddresses have them.
+func addressesOf(t *testing.T, client kubernetes.Interface) (services, objects map[string]string) {
+	t.Helper()
+	services, objects = map[string]string{}, map[string]string{}
+	list, err := client.CoreV1().Services("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		for _, ip := range list.Items[i].Spec.ClusterIPs {
+			services[ip] = list.Items[i].Namespace + "/" + list.Items[i].Name
+		}
+	}
+	addresses, err := client.NetworkingV1().IPAddresses().List(t.Context(), metav1.ListOptions{LabelSelector: "ipaddress.kubernetes.io/managed-by=ipallocator.k8s.io"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addresses.Items {
+		objects[a.Name] = a.Spec.ParentRef.Namespace + "/" + a.Spec.ParentRef.Name
+	}
+	return services, objects
+}
+
+// Clients create and delete Services at once: each cluster IP has its IPAddress. A deleted one is recreated at the start.
+func TestIPAddressesOfServices(t *testing.T) {
+	dir := t.TempDir()
+	inDir := func(o *apiserver.Options) { o.DataDir = dir }
+	server := start(t, inDir)
+	client := clientset(t, server.LoopbackConfig())
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			for i := range 6 {
+				svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("s%d-%d", worker, i)}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
+				if _, err := client.CoreV1().Services("default").Create(t.Context(), svc, metav1.CreateOptions{}); err != nil {
+					t.Error(err)
+				}
+				if i%2 == 0 {
+					if err := client.CoreV1().Services("default").Delete(t.Context(), svc.Name, metav1.DeleteOptions{}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	services, objects := addressesOf(t, client)
+	if len(services) != 25 || !maps.Equal(services, objects) { // 8 times 3, and default/kubernetes
+		t.Fatalf("%d Services have %v, IPAddresses are %v", len(services), services, objects)
+	}
+	if err := client.NetworkingV1().IPAddresses().DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	server.stop()
+	server = start(t, inDir)
+	client = clientset(t, server.LoopbackConfig())
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		_, objects = addressesOf(t, client)
+		return maps.Equal(services, objects), nil
+	})
+	if err != nil {
+		t.Errorf("after a restart Services have %v, IPAddresses are %v", services, objects)
+	}
+}

@@ -1,0 +1,157 @@
+package subresource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// addressManager is upstream's value of the managed-by label of the IPAddresses of cluster IPs.
+const addressManager = "ipallocator.k8s.io"
+
+// replaceAttempts bounds how often a concurrent change of an IPAddress is tolerated.
+const replaceAttempts = 5
+
+// ipAddresses stores IPAddress objects.
+type ipAddresses interface {
+	create(ctx context.Context, address *networkingv1.IPAddress) error
+	get(ctx context.Context, name string) (*networkingv1.IPAddress, error)
+	// delete deletes the object with this UID, or returns a conflict.
+	delete(ctx context.Context, name string, uid types.UID) error
+	list(ctx context.Context) ([]networkingv1.IPAddress, error)
+}
+
+// addressAllocator is an Allocator that has an IPAddress object for each cluster IP. The allocations of the inner
+// Allocator decide. The object of an address without allocation is stale: the next allocation of the address replaces
+// it, and repair deletes it. IPAddresses of other managers reserve their address.
+type addressAllocator struct {
+	Allocator
+	objects ipAddresses
+}
+
+// Allocate allocates a value. For a cluster IP it then creates the IPAddress.
+func (a addressAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
+	free, err := a.Allocator.Allocate(ctx, pool, value, owner)
+	if err != nil || !free || pool != clusterIPPool {
+		return free, err
+	}
+	if free, err = a.replaceObject(ctx, value, owner); err != nil || !free {
+		_, released := a.Allocator.Release(context.WithoutCancel(ctx), pool, value, owner)
+		return false, errors.Join(err, released)
+	}
+	return true, nil
+}
+
+// Release releases a value if owner has it, and then deletes its IPAddress.
+func (a addressAllocator) Release(ctx context.Context, pool, value, owner string) (bool, error) {
+	if pool != clusterIPPool {
+		return a.Allocator.Release(ctx, pool, value, owner)
+	}
+	// The UID is read before the release. Afterwards the address may belong to another Service.
+	object, err := a.objects.get(ctx, value)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("reading IPAddress %s: %w", value, err)
+	}
+	released, err := a.Allocator.Release(ctx, pool, value, owner)
+	if err != nil || !released || object == nil || !isManaged(object) {
+		return released, err
+	}
+	return true, a.deleteObject(ctx, object)
+}
+
+// replaceObject creates the IPAddress of an address that owner has allocated. It replaces a stale object. It returns
+// false if another manager has reserved the address.
+func (a addressAllocator) replaceObject(ctx context.Context, value, owner string) (bool, error) {
+	for range replaceAttempts {
+		err := a.objects.create(ctx, newIPAddress(value, owner))
+		if err == nil {
+			return true, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return false, fmt.Errorf("creating IPAddress %s: %w", value, err)
+		}
+		stale, err := a.objects.get(ctx, value)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("reading IPAddress %s: %w", value, err)
+		}
+		if !isManaged(stale) {
+			return false, nil
+		}
+		if err := a.deleteObject(ctx, stale); err != nil {
+			return false, err
+		}
+	}
+	return false, fmt.Errorf("creating IPAddress %s: it changed %d times", value, replaceAttempts)
+}
+
+// deleteObject deletes this object and not a later one of the same name.
+func (a addressAllocator) deleteObject(ctx context.Context, object *networkingv1.IPAddress) error {
+	err := a.objects.delete(ctx, object.Name, object.UID)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("deleting IPAddress %s: %w", object.Name, err)
+	}
+	return nil
+}
+
+// repairObjects makes the objects agree with the allocations: it creates missing ones and deletes those whose
+// allocation is missing or has another owner. objects must have been listed before the allocations were read, so that
+// such an object is stale. Requests may run at the same time. Repair never replaces an object that was not listed.
+func (a addressAllocator) repairObjects(ctx context.Context, objects []networkingv1.IPAddress, owners map[string]string) error {
+	kept := map[string]bool{}
+	var errs []error
+	for i := range objects {
+		object := &objects[i]
+		owner, allocated := owners[object.Name]
+		if !isManaged(object) || allocated && isObjectOf(object, owner) {
+			kept[object.Name] = true
+			continue
+		}
+		errs = append(errs, a.deleteObject(ctx, object))
+	}
+	for value, owner := range owners {
+		if kept[value] {
+			continue
+		}
+		if err := a.objects.create(ctx, newIPAddress(value, owner)); err != nil && !apierrors.IsAlreadyExists(err) {
+			errs = append(errs, fmt.Errorf("creating IPAddress %s: %w", value, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func isManaged(object *networkingv1.IPAddress) bool {
+	return object.Labels[networkingv1.LabelManagedBy] == addressManager
+}
+
+// isObjectOf reports whether an object has the labels and the parent of the owner's address.
+func isObjectOf(object *networkingv1.IPAddress, owner string) bool {
+	want := newIPAddress(object.Name, owner)
+	return object.Spec.ParentRef != nil && *object.Spec.ParentRef == *want.Spec.ParentRef &&
+		object.Labels[networkingv1.LabelIPAddressFamily] == want.Labels[networkingv1.LabelIPAddressFamily]
+}
+
+// newIPAddress returns the object of an address that owner (see ownerOf) has.
+func newIPAddress(value, owner string) *networkingv1.IPAddress {
+	namespace, rest, _ := strings.Cut(owner, "/")
+	name, _, _ := strings.Cut(rest, "/")
+	family := "IPv4"
+	if addr, err := netip.ParseAddr(value); err == nil && addr.Is6() {
+		family = "IPv6"
+	}
+	return &networkingv1.IPAddress{
+		ObjectMeta: metav1.ObjectMeta{Name: value, Labels: map[string]string{
+			networkingv1.LabelIPAddressFamily: family, networkingv1.LabelManagedBy: addressManager,
+		}},
+		Spec: networkingv1.IPAddressSpec{ParentRef: &networkingv1.ParentReference{Resource: "services", Namespace: namespace, Name: name}},
+	}
+}

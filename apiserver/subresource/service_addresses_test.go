@@ -1,0 +1,266 @@
+package subresource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+)
+
+var addressResource = networkingv1.Resource("ipaddresses")
+
+// memoryAddresses stores IPAddresses in a map.
+type memoryAddresses map[string]*networkingv1.IPAddress
+
+func (m memoryAddresses) create(_ context.Context, address *networkingv1.IPAddress) error {
+	if m[address.Name] != nil {
+		return apierrors.NewAlreadyExists(addressResource, address.Name)
+	}
+	address.UID = uuid.NewUUID()
+	m[address.Name] = address
+	return nil
+}
+
+func (m memoryAddresses) get(_ context.Context, name string) (*networkingv1.IPAddress, error) {
+	if m[name] == nil {
+		return nil, apierrors.NewNotFound(addressResource, name)
+	}
+	return m[name], nil
+}
+
+func (m memoryAddresses) delete(_ context.Context, name string, uid types.UID) error {
+	switch {
+	case m[name] == nil:
+		return apierrors.NewNotFound(addressResource, name)
+	case m[name].UID != uid:
+		return apierrors.NewConflict(addressResource, name, errors.New("another UID"))
+	}
+	delete(m, name)
+	return nil
+}
+
+func (m memoryAddresses) list(context.Context) (out []networkingv1.IPAddress, _ error) {
+	for _, object := range m {
+		out = append(out, *object)
+	}
+	return out, nil
+}
+
+// parents returns the Service of each address, as namespace/name.
+func (m memoryAddresses) parents() map[string]string {
+	out := map[string]string{}
+	for name, object := range m {
+		out[name] = object.Spec.ParentRef.Namespace + "/" + object.Spec.ParentRef.Name
+	}
+	return out
+}
+
+func TestClusterIPHasIPAddress(t *testing.T) {
+	for cidr, family := range map[string]string{"10.96.0.0/16": "IPv4", "fd00::/112": "IPv6"} {
+		objects := memoryAddresses{}
+		s := newServiceAllocator(netip.MustParsePrefix(cidr), addressAllocator{memoryAllocator{}, objects})
+		svc := service("a", corev1.ServiceSpec{})
+		finish := create(t, s, svc)
+		object := objects[svc.Spec.ClusterIP]
+		if object == nil {
+			t.Fatalf("%s: no IPAddress for %s: %v", cidr, svc.Spec.ClusterIP, objects)
+		}
+		want := networkingv1.ParentReference{Resource: "services", Namespace: "n", Name: "a"}
+		if *object.Spec.ParentRef != want || object.Labels["ipaddress.kubernetes.io/ip-family"] != family ||
+			object.Labels["ipaddress.kubernetes.io/managed-by"] != "ipallocator.k8s.io" {
+			t.Errorf("%s: parent %+v, labels %v", cidr, *object.Spec.ParentRef, object.Labels)
+		}
+		finish(t.Context(), false)
+		if len(objects) != 0 {
+			t.Errorf("%s: after a failed write: %v", cidr, objects.parents())
+		}
+	}
+}
+
+// An IPAddress of another manager reserves its address. One that a crash left behind does not.
+func TestIPAddressOfOthers(t *testing.T) {
+	held, objects := memoryAllocator{}, memoryAddresses{}
+	s := newServiceAllocator(netip.MustParsePrefix("10.96.0.0/16"), addressAllocator{held, objects})
+	other := newIPAddress("10.96.0.10", "n/gateway/u")
+	other.Labels = nil
+	for _, object := range []*networkingv1.IPAddress{other, newIPAddress("10.96.0.11", "n/gone/u")} {
+		if err := objects.create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.beginCreate(t.Context(), service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}), &metav1.CreateOptions{})
+	if err == nil || !strings.Contains(err.Error(), "provided IP is already allocated") || len(held) != 0 {
+		t.Errorf("address of another manager: %v, claims %v", err, held)
+	}
+	create(t, s, service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.11"}))(t.Context(), true)
+	if want := map[string]string{"10.96.0.10": "n/gateway", "10.96.0.11": "n/b"}; !maps.Equal(objects.parents(), want) {
+		t.Errorf("parents %v, want %v", objects.parents(), want)
+	}
+}
+
+// crashing fails each request after a number of them, as if the process had been killed.
+type crashing struct{ left int }
+
+var errCrash = errors.New("crashed")
+
+func (c *crashing) next() error {
+	if c.left--; c.left < 0 {
+		return errCrash
+	}
+	return nil
+}
+
+type crashingAllocator struct {
+	memoryAllocator
+	*crashing
+}
+
+func (c crashingAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
+	if err := c.next(); err != nil {
+		return false, err
+	}
+	return c.memoryAllocator.Allocate(ctx, pool, value, owner)
+}
+
+func (c crashingAllocator) Release(ctx context.Context, pool, value, owner string) (bool, error) {
+	if err := c.next(); err != nil {
+		return false, err
+	}
+	return c.memoryAllocator.Release(ctx, pool, value, owner)
+}
+
+type crashingAddresses struct {
+	memoryAddresses
+	*crashing
+}
+
+func (c crashingAddresses) create(ctx context.Context, address *networkingv1.IPAddress) error {
+	if err := c.next(); err != nil {
+		return err
+	}
+	return c.memoryAddresses.create(ctx, address)
+}
+
+func (c crashingAddresses) delete(ctx context.Context, name string, uid types.UID) error {
+	if err := c.next(); err != nil {
+		return err
+	}
+	return c.memoryAddresses.delete(ctx, name, uid)
+}
+
+// The IPAddresses agree with the allocations after any sequence of requests. After crashes in the middle of requests
+// and changes of the objects by users, they agree once the repair has run.
+func TestIPAddressesAgreeWithAllocations(t *testing.T) {
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		held, objects, stored := memoryAllocator{}, memoryAddresses{}, map[string]*corev1.Service{}
+		damaged := false
+		for step := range 40 {
+			crash := &crashing{left: 1000}
+			if seed%2 == 1 && random.IntN(4) == 0 {
+				crash.left, damaged = random.IntN(4), true
+			}
+			s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{crashingAllocator{held, crash}, crashingAddresses{objects, crash}})
+			randomRequest(t.Context(), random, s, stored, fmt.Sprint("s", random.IntN(8)))
+			if names := slices.Sorted(maps.Keys(objects)); seed%2 == 1 && len(names) > 0 && random.IntN(8) == 0 {
+				delete(objects, names[random.IntN(len(names))])
+				damaged = true
+			}
+			if !damaged {
+				checkAddresses(t, fmt.Sprintf("seed %d, step %d", seed, step), held, objects, stored)
+			}
+		}
+		s := newServiceAllocator(netip.MustParsePrefix("10.0.0.0/28"), addressAllocator{held, objects})
+		repairStored(t, s, held, stored)
+		checkAddresses(t, fmt.Sprintf("seed %d, repaired", seed), held, objects, stored)
+	}
+}
+
+// randomRequest creates, changes or deletes a Service, or fails.
+func randomRequest(ctx context.Context, random *rand.Rand, s *ServiceAllocator, stored map[string]*corev1.Service, name string) {
+	old := stored[name]
+	switch {
+	case old == nil:
+		svc := service(name, corev1.ServiceSpec{})
+		svc.UID = uuid.NewUUID()
+		if random.IntN(3) == 0 {
+			svc.Spec.ClusterIP = fmt.Sprintf("10.0.0.%d", 2+random.IntN(6))
+		}
+		finish, err := s.beginCreate(ctx, svc, &metav1.CreateOptions{})
+		if err != nil {
+			return
+		}
+		written := random.IntN(5) > 0
+		if written {
+			stored[name] = svc
+		}
+		finish(ctx, written)
+	case random.IntN(2) == 0:
+		delete(stored, name)
+		s.afterDelete(old, &metav1.DeleteOptions{})
+	default:
+		next := old.DeepCopy()
+		next.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "x"}
+		if old.Spec.Type == corev1.ServiceTypeExternalName {
+			next.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}
+		}
+		finish, err := s.beginUpdate(ctx, next, old, &metav1.UpdateOptions{})
+		if err != nil {
+			return
+		}
+		stored[name] = next
+		finish(ctx, true)
+		s.afterUpdate(next, &metav1.UpdateOptions{})
+	}
+}
+
+// repairStored runs the repair of the objects, for allocations that were repaired for the stored Services.
+func repairStored(t *testing.T, s *ServiceAllocator, held memoryAllocator, stored map[string]*corev1.Service) {
+	t.Helper()
+	clear(held)
+	for _, svc := range stored {
+		for _, c := range allocationsOf(svc) {
+			held[c] = ownerOf(svc, nil)
+		}
+	}
+	objects, err := s.addresses.objects.list(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	owners, err := s.addresses.Allocated(t.Context(), clusterIPPool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.addresses.repairObjects(t.Context(), objects, owners); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkAddresses compares allocations and IPAddresses with the Services.
+func checkAddresses(t *testing.T, when string, held memoryAllocator, objects memoryAddresses, stored map[string]*corev1.Service) {
+	t.Helper()
+	want, allocated := map[string]string{}, map[string]string{}
+	for name, svc := range stored {
+		for _, ip := range svc.Spec.ClusterIPs {
+			want[ip] = "n/" + name
+		}
+	}
+	for c, owner := range held {
+		allocated[c.value] = owner[:strings.LastIndex(owner, "/")]
+	}
+	if got := objects.parents(); !maps.Equal(got, want) || !maps.Equal(allocated, want) {
+		t.Fatalf("%s: Services have %v, allocations are %v, IPAddresses %v", when, want, allocated, got)
+	}
+}

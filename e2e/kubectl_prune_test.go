@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+)
+
+// kubectlComponentStatuses checks the health of the components of berth up.
+func kubectlComponentStatuses(t *testing.T, c *cluster) {
+	r := c.kubectl("get", "cs")
+	columns(t, r.stdout, "NAME STATUS MESSAGE ERROR")
+	var rows []string
+	for line := range strings.Lines(r.stdout) {
+		rows = append(rows, strings.Join(strings.Fields(line), " "))
+	}
+	has(t, strings.Join(rows, "\n"), "controller-manager Healthy ok", "etcd-0 Healthy ok", "scheduler Healthy ok")
+	has(t, r.stderr, "Warning: v1 ComponentStatus is deprecated in v1.19+")
+}
+
+// labelledConfigMaps returns a manifest of labelled ConfigMaps.
+func labelledConfigMaps(label string, names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, labels: {set: %s}}\n", name, label)
+	}
+	return b.String()
+}
+
+// kubectlPrune deletes what a manifest no longer has: by label and allowlist, and with an ApplySet.
+func kubectlPrune(t *testing.T, c *cluster) {
+	c.mustKubectl("apply", "-f", c.write("secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: by-label, labels: {set: label}}\n"))
+	byLabel := []string{"apply", "--prune", "-l", "set=label", "--prune-allowlist=core/v1/ConfigMap", "-f"}
+	c.mustKubectl(append(byLabel, c.write("label.yaml", labelledConfigMaps("label", "label-1", "label-2")))...)
+	out := c.mustKubectl(append(byLabel, c.write("label.yaml", labelledConfigMaps("label", "label-1")))...)
+	has(t, out, "configmap/label-1 unchanged", "configmap/label-2 pruned")
+	if left := c.mustKubectl("get", "configmaps,secrets", "-l", "set=label", "-o", "name"); left != "configmap/label-1\nsecret/by-label\n" {
+		t.Errorf("after pruning by label: %q", left)
+	}
+
+	apply := func(file string) result {
+		return c.testHome.runWith([]string{"KUBECTL_APPLYSET=true"}, "kubectl", "--kubeconfig", c.kubeconfig, "apply", "--prune", "--applyset=mine", "--namespace=default", "-f", file)
+	}
+	if r := apply(c.write("set.yaml", labelledConfigMaps("set", "set-1", "set-2"))); r.code != 0 {
+		t.Fatalf("apply with an ApplySet: %s", r)
+	}
+	r := apply(c.write("set.yaml", labelledConfigMaps("set", "set-1")))
+	has(t, r.stdout, "configmap/set-2 pruned")
+	if left := c.mustKubectl("get", "configmaps", "-l", "set=set", "-o", "name"); left != "configmap/set-1\n" {
+		t.Errorf("after pruning an ApplySet: %q", left)
+	}
+	has(t, c.mustKubectl("get", "secret", "mine", "-o", "yaml"), "applyset.kubernetes.io/id: applyset-", "applyset.kubernetes.io/contains-group-kinds: ConfigMap")
+}
+
+// kubectlCertificate approves one request, whose certificate authenticates its user, and denies another.
+func kubectlCertificate(t *testing.T, c *cluster) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "anna"}}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
+	for _, name := range []string{"anna", "denied"} {
+		c.mustKubectl("create", "-f", c.write(name+".yaml", "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: "+name+
+			"}\nspec: {signerName: kubernetes.io/kube-apiserver-client, usages: [client auth], request: "+request+"}\n"))
+	}
+	has(t, c.mustKubectl("certificate", "deny", "denied"), "certificatesigningrequest.certificates.k8s.io/denied denied")
+	has(t, c.mustKubectl("certificate", "approve", "anna"), "certificatesigningrequest.certificates.k8s.io/anna approved")
+	var signed certificatesv1.CertificateSigningRequest
+	eventually(t, happenWithin, func() error {
+		c.json(&signed, "get", "csr", "anna")
+		if len(signed.Status.Certificate) == 0 {
+			return errors.New("the certificate of anna is not issued")
+		}
+		return nil
+	})
+	columns(t, c.mustKubectl("get", "csr"), "NAME AGE SIGNERNAME REQUESTOR REQUESTEDDURATION CONDITION")
+	has(t, c.mustKubectl("get", "csr", "denied"), "Denied")
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := c.write("anna.crt", string(signed.Status.Certificate))
+	privateKey := c.write("anna.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+	authority := c.write("ca.crt", string(c.config().CAData))
+	r := c.testHome.run("kubectl", "--kubeconfig", "/dev/null", "--server", c.config().Host, "--certificate-authority", authority,
+		"--client-certificate", certificate, "--client-key", privateKey, "auth", "whoami", "-o", "jsonpath={.status.userInfo.username}")
+	if r.code != 0 || r.stdout != "anna" {
+		t.Errorf("whoami with the certificate: %s", r)
+	}
+}
