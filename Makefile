@@ -5,7 +5,7 @@ GO ?= go
 # Packages with goroutines: make race covers them.
 SHELLS = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
 
-.PHONY: image help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
+.PHONY: image packages help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ release: ## builds static binaries with checksums in dist/
 image: ## builds the container image in dist/ from Go alone (PUSH=REFERENCE pushes it)
 	TARGETS="linux/amd64 linux/arm64" .ci/release dist
 	.ci/image dist $(PUSH)
+
+packages: ## builds deb and rpm in dist/
+	TARGETS="linux/amd64 linux/arm64" .ci/release dist
+	.ci/packages dist
 
 reference: ## writes the generated documents in docs/reference
 	$(GO) test $$(git grep -l testkit/reference -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's#^#./#') -run Reference -update
