@@ -5,7 +5,7 @@ GO ?= go
 # Packages with goroutines: make race covers them.
 SHELLS = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/... ./informers/... ./internal/journal/... ./load/...
 
-.PHONY: help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
+.PHONY: image packages help build test vet lint race check release reference picture bench soak test-v2 bench-pressure bench-pods critest fuzz-parity bench-parity bench-descheduler e2e-kube conformance fmt
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,10 +23,18 @@ vet: ## checks gofmt and go vet
 lint: ## golangci-lint on all modules
 	dir=$$(mktemp -d); trap "rm -r $$dir" EXIT; \
 	(cd tools && $(GO) build -o $$dir/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint); \
-	for m in . parity parity/descheduler berthtest/examples; do (cd $$m && $$dir/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
+	for m in . parity parity/descheduler berthtest/examples packaging; do (cd $$m && $$dir/golangci-lint run --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 
 release: ## builds static binaries with checksums in dist/
 	.ci/release dist
+
+image: ## builds the container image in dist/ from Go alone (PUSH=REFERENCE pushes it)
+	TARGETS="linux/amd64 linux/arm64" .ci/release dist
+	.ci/image dist $(PUSH)
+
+packages: ## builds deb and rpm in dist/
+	TARGETS="linux/amd64 linux/arm64" .ci/release dist
+	.ci/packages dist
 
 reference: ## writes the generated documents in docs/reference
 	$(GO) test $$(git grep -l testkit/reference -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's#^#./#') -run Reference -update

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/validate"
+	spdx "github.com/spdx/tools-golang/json"
+)
+
+// program builds a small static binary that depends on a module.
+func program(t *testing.T, arch string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "program")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", out, "./testdata/program")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	if message, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the test program: %v\n%s", err, message)
+	}
+	return out
+}
+
+// unpack unpacks a tar file.
+func unpack(t *testing.T, from string) string {
+	t.Helper()
+	dir := t.TempDir()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for files := tar.NewReader(bytes.NewReader(data)); ; {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return dir
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, header.Name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, content, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// filesOf returns the files of an image.
+func filesOf(t *testing.T, image v1.Image) (files map[string][]byte, modes map[string]int64) {
+	t.Helper()
+	files, modes = map[string][]byte{}, map[string]int64{}
+	content := mutate.Extract(image)
+	defer content.Close()
+	for in := tar.NewReader(content); ; {
+		header, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return files, modes
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[header.Name], err = io.ReadAll(in); err != nil {
+			t.Fatal(err)
+		}
+		modes[header.Name] = header.Mode
+	}
+}
+
+func TestImage(t *testing.T) {
+	out := t.TempDir()
+	args := []string{"-version", "v1.2.3", "-commit", "abc", "-date", "2026-01-02T03:04:05Z",
+		"linux/amd64=" + program(t, "amd64"), "linux/arm64=" + program(t, "arm64")}
+	if err := run(append([]string{"-out", out}, args...)); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := layout.FromPath(unpack(t, filepath.Join(out, "berth-v1.2.3-image.tar")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := dir.ImageIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := top.IndexManifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["io.containerd.image.name"] != "berth:v1.2.3" {
+		t.Fatalf("the layout's index lists %+v: must list one index named berth:v1.2.3", manifest.Manifests)
+	}
+	index, err := top.ImageIndex(manifest.Manifests[0].Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(index); err != nil {
+		t.Error(err)
+	}
+	if manifest, err = index.IndexManifest(); err != nil {
+		t.Fatal(err)
+	}
+	var platforms []string
+	for _, d := range manifest.Manifests {
+		platforms = append(platforms, d.Platform.String())
+		image, err := index.Image(d.Digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkImage(t, image)
+		checkSBOM(t, image, filepath.Join(out, "berth-v1.2.3-linux-"+d.Platform.Architecture+".spdx.json"))
+	}
+	if !slices.Equal(platforms, []string{"linux/amd64", "linux/arm64"}) {
+		t.Errorf("platforms %q", platforms)
+	}
+}
+
+// checkImage checks configuration and files of an image.
+func checkImage(t *testing.T, image v1.Image) {
+	t.Helper()
+	config, err := image.ConfigFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := config.Config; c.User != "65532:65532" || !slices.Equal(c.Entrypoint, []string{"/berth"}) ||
+		c.Labels["org.opencontainers.image.version"] != "v1.2.3" || c.Labels["org.opencontainers.image.revision"] != "abc" {
+		t.Errorf("configuration %+v", c)
+	}
+	files, modes := filesOf(t, image)
+	if modes["berth"] != 0o755 || len(files["berth"]) == 0 {
+		t.Errorf("/berth has %d bytes and mode %o", len(files["berth"]), modes["berth"])
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(files["etc/ssl/certs/ca-certificates.crt"]) {
+		t.Error("the image has no CA certificates")
+	}
+	if n := strings.Count(string(files["etc/ssl/certs/ca-certificates.crt"]), "BEGIN CERTIFICATE"); n < 80 {
+		t.Errorf("the image has only %d CA certificates", n)
+	}
+}
+
+// checkSBOM checks that the SBOM in the image equals that in a file and lists the program's module.
+func checkSBOM(t *testing.T, image v1.Image, file string) {
+	t.Helper()
+	files, _ := filesOf(t, image)
+	in := files["usr/share/doc/berth/sbom.spdx.json"]
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(in, written) {
+		t.Errorf("the SBOM of the image differs from %s", file)
+	}
+	doc, err := spdx.Read(bytes.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var modules []string
+	for _, p := range doc.Packages {
+		modules = append(modules, p.PackageName)
+	}
+	if !slices.Contains(modules, "github.com/opencontainers/image-spec") || !slices.Contains(modules, "stdlib") {
+		t.Errorf("the SBOM lists %q", modules)
+	}
+}
+
+// TestImageIsReproducible builds the image twice, the second time from a binary with another time and path.
+func TestImageIsReproducible(t *testing.T) {
+	var images [][]byte
+	for range 2 {
+		out := t.TempDir()
+		if err := run([]string{"-out", out, "-version", "v1", "linux/amd64=" + program(t, "amd64")}); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(out, "berth-v1-image.tar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		images = append(images, data)
+	}
+	if !bytes.Equal(images[0], images[1]) {
+		t.Error("two builds of the same binary differ")
+	}
+}
+
+func TestPush(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	to := strings.TrimPrefix(server.URL, "http://") + "/berth:v1"
+	if err := run([]string{"-out", t.TempDir(), "-version", "v1", "-push", to, "linux/amd64=" + program(t, "amd64")}); err != nil {
+		t.Fatal(err)
+	}
+	ref, err := name.ParseReference(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := remote.Index(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := validate.Index(index); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInvalidArguments(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "no binary"},
+		{[]string{"berth"}, `argument "berth": must be OS/ARCHITECTURE=FILE`},
+		{[]string{"-date", "today", "linux/amd64=x"}, "-date"},
+		{[]string{"-out", "-", "linux/amd64=/nonexistent"}, "linux/amd64: open /nonexistent"},
+	} {
+		if err := run(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("image %q: error %v: must contain %q", c.args, err, c.want)
+		}
+	}
+}

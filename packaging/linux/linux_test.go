@@ -1,0 +1,202 @@
+package main
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// program builds a small binary with the commands man and completion.
+func program(t *testing.T) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "berth")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", out, "./testdata/program")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if message, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the test program: %v\n%s", err, message)
+	}
+	return out
+}
+
+// packages builds deb and rpm, and returns their paths. BERTH_BINARY names a real binary, which CI uses.
+func packages(t *testing.T) (deb, rpm string) {
+	t.Helper()
+	binary := os.Getenv("BERTH_BINARY")
+	if binary == "" {
+		binary = program(t)
+	}
+	out := t.TempDir()
+	if err := run([]string{"-version", "v1.2.3-rc.1", "-arch", runtime.GOARCH, "-binary", binary, "-date", "2026-01-02T03:04:05Z", "-out", out}); err != nil {
+		t.Fatal(err)
+	}
+	find := func(pattern string) string {
+		found, err := filepath.Glob(filepath.Join(out, pattern))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("files %q: must be one %s", found, pattern)
+		}
+		return found[0]
+	}
+	return find("berth_1.2.3~rc.1*.deb"), find("berth-1.2.3~rc.1*.rpm")
+}
+
+// need skips the test without a program, or fails it if BERTH_REQUIRE is set.
+func need(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			if os.Getenv("BERTH_REQUIRE") != "" {
+				t.Fatalf("BERTH_REQUIRE is set, but %v", err)
+			}
+			t.Skip(err)
+		}
+	}
+}
+
+// output runs a program.
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// TestInstallDeb installs the deb in a directory, checks what it created, and removes it.
+func TestInstallDeb(t *testing.T) {
+	need(t, "dpkg")
+	if os.Getuid() != 0 {
+		t.Skip("dpkg requires root")
+	}
+	deb, _ := packages(t)
+	root := t.TempDir()
+	for _, dir := range []string{"var/lib/dpkg/info", "var/lib/dpkg/updates", "etc"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"var/lib/dpkg/status", "var/lib/dpkg/available", "etc/passwd", "etc/group", "etc/shadow", "etc/gshadow"} {
+		if err := os.WriteFile(filepath.Join(root, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dpkg := []string{"--root=" + root, "--force-script-chrootless", "--force-not-root", "--log=/dev/null"}
+	output(t, "dpkg", append(dpkg, "--install", deb)...)
+	if status := output(t, "dpkg-query", "--admindir="+root+"/var/lib/dpkg", "-W", "-f", "${Status} ${Version}", "berth"); !strings.HasPrefix(status, "install ok installed 1.2.3~rc.1") {
+		t.Errorf("status %q", status)
+	}
+	if version := output(t, filepath.Join(root, "usr/bin/kubectl-berth"), "version"); !strings.Contains(version, "version") {
+		t.Errorf("kubectl-berth version prints %q", version)
+	}
+	for name, mode := range map[string]os.FileMode{
+		"etc/berth": os.ModeDir | 0o700, "var/lib/berth": os.ModeDir | 0o755, "usr/bin/berth": 0o755,
+		"usr/lib/systemd/system/berth-agent.service": 0o644, "usr/share/doc/berth/sbom.spdx.json": 0o644,
+		"usr/share/bash-completion/completions/berth": 0o644,
+	} {
+		if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Mode() != mode {
+			t.Errorf("%s: error %v, mode %v: must be %v", name, err, info, mode)
+		}
+	}
+	if pages, _ := filepath.Glob(filepath.Join(root, "usr/share/man/man1/berth*.1")); len(pages) == 0 {
+		t.Error("the package has no manual page")
+	}
+	users, err := os.ReadFile(filepath.Join(root, "etc/passwd"))
+	if err != nil || !strings.Contains(string(users), "berth:x:") {
+		t.Errorf("error %v, users %q: must have berth", err, users)
+	}
+	if enabled, _ := filepath.Glob(filepath.Join(root, "etc/systemd/system/*")); len(enabled) > 0 {
+		t.Errorf("the package enabled %q", enabled)
+	}
+	output(t, "dpkg", append(dpkg, "--remove", "berth")...)
+	if _, err := os.Stat(filepath.Join(root, "usr/bin/berth")); err == nil {
+		t.Error("usr/bin/berth is left after removal")
+	}
+	if _, err := os.Stat(filepath.Join(root, "etc/berth")); err != nil {
+		t.Errorf("the directory of credentials is removed: %v", err)
+	}
+}
+
+// TestRPM lists the files of the rpm if rpm is installed, and checks the file's magic number otherwise.
+func TestRPM(t *testing.T) {
+	_, rpm := packages(t)
+	data, err := os.ReadFile(rpm)
+	if err != nil || !strings.HasPrefix(string(data), "\xed\xab\xee\xdb") {
+		t.Fatalf("error %v: %s is not an rpm", err, rpm)
+	}
+	if _, err := exec.LookPath("rpm"); err != nil {
+		t.Skip(err)
+	}
+	files := strings.Split(output(t, "rpm", "-qlp", rpm), "\n")
+	for _, name := range []string{"/usr/bin/berth", "/usr/bin/kubectl-berth", "/usr/lib/systemd/system/berth-server.service"} {
+		if !slices.Contains(files, name) {
+			t.Errorf("the rpm lacks %s", name)
+		}
+	}
+}
+
+func TestPackagesAreReproducible(t *testing.T) {
+	deb1, rpm1 := packages(t)
+	deb2, rpm2 := packages(t)
+	for _, pair := range [][2]string{{deb1, deb2}, {rpm1, rpm2}} {
+		a, errA := os.ReadFile(pair[0])
+		b, errB := os.ReadFile(pair[1])
+		if errA != nil || errB != nil || string(a) != string(b) {
+			t.Errorf("%s and a second build differ (%v, %v)", filepath.Base(pair[0]), errA, errB)
+		}
+	}
+}
+
+// TestUnits checks the units with systemd-analyze, with a program that exists.
+func TestUnits(t *testing.T) {
+	need(t, "systemd-analyze")
+	units, err := filepath.Glob("units/*.service")
+	if err != nil || len(units) != 4 {
+		t.Fatalf("error %v, units %q", err, units)
+	}
+	dir := t.TempDir()
+	var copies []string
+	for _, unit := range units {
+		text, err := os.ReadFile(unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, filepath.Base(unit))
+		if err := os.WriteFile(to, []byte(strings.ReplaceAll(string(text), "/usr/bin/berth ", "/bin/sh ")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		copies = append(copies, to)
+	}
+	if out := output(t, "systemd-analyze", append([]string{"verify", "--man=no"}, copies...)...); out != "" {
+		t.Errorf("systemd-analyze verify: %s", out)
+	}
+	for _, unit := range copies {
+		if !strings.HasSuffix(unit, "agent.service") {
+			output(t, "systemd-analyze", "security", "--offline=true", "--threshold=20", unit) // fails above 2.0
+		}
+	}
+}
+
+func TestPackageVersion(t *testing.T) {
+	for from, want := range map[string]string{"v1.2.3": "1.2.3", "v1.2.3-rc.1": "1.2.3~rc.1", "devel": "0~devel"} {
+		if is := packageVersion(from); is != want {
+			t.Errorf("version %q becomes %q: must become %q", from, is, want)
+		}
+	}
+}
+
+// TestBinaryIsStatic checks that the packages need no library.
+func TestBinaryIsStatic(t *testing.T) {
+	file, err := elf.Open(program(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if libraries, err := file.ImportedLibraries(); err != nil || len(libraries) > 0 {
+		t.Errorf("error %v, libraries %q", err, libraries)
+	}
+}
