@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -29,6 +30,7 @@ type Drain struct {
 	Timeout   time.Duration // 0: as long as waiting can help
 	// OnProgress receives progress messages; may be nil.
 	OnProgress func(string)
+	Clock      clock.Clock // nil: the wall clock
 
 	feed        *informers.Source
 	watcher     *Watcher
@@ -47,6 +49,9 @@ const syncTimeout = 2 * time.Minute
 func (d *Drain) Run(ctx context.Context) (*Result, error) {
 	if d.OnProgress == nil {
 		d.OnProgress = func(string) {}
+	}
+	if d.Clock == nil {
+		d.Clock = clock.RealClock{}
 	}
 	if d.Timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, d.Timeout, ErrTimeout)
@@ -85,11 +90,11 @@ func (d *Drain) startInformers(ctx context.Context) error {
 		d.feed.WatchHolds(d.Holds)
 	}
 	go d.feed.Run(ctx)
-	late := time.NewTimer(syncTimeout)
+	late := d.Clock.NewTimer(syncTimeout)
 	defer late.Stop()
 	select {
 	case <-d.feed.Synced():
-	case <-late.C:
+	case <-late.C():
 		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(d.feed.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -100,7 +105,7 @@ func (d *Drain) startInformers(ctx context.Context) error {
 
 func (d *Drain) applyEvents() {
 	d.events = d.feed.Take(d.events)
-	d.watcher.Apply(time.Now(), d.events)
+	d.watcher.Apply(d.Clock.Now(), d.events)
 }
 
 // cordon cordons the nodes and waits until that is observed.
@@ -136,7 +141,7 @@ const batchWindow = 50 * time.Millisecond
 func (d *Drain) runMachine(ctx context.Context) error {
 	for {
 		d.applyEvents()
-		action, wake := d.machine.Step(time.Now(), d.watcher.View)
+		action, wake := d.machine.Step(d.Clock.Now(), d.watcher.View)
 		d.progress.report(d.machine, d.OnProgress)
 		if action != nil {
 			if err := d.runAction(ctx, action); err != nil {
@@ -167,11 +172,11 @@ func (d *Drain) runAction(ctx context.Context, action Action) error {
 		if ctx.Err() != nil && !answer.Granted {
 			return context.Cause(ctx)
 		}
-		d.machine.HandleEviction(time.Now(), a.Pod.UID, answer)
+		d.machine.HandleEviction(d.Clock.Now(), a.Pod.UID, answer)
 	case SurgeUp:
-		d.machine.HandleSurge(time.Now(), errorText(d.scaleUp(ctx, a.Pod)))
+		d.machine.HandleSurge(d.Clock.Now(), errorText(d.scaleUp(ctx, a.Pod)))
 	case SurgeDown:
-		d.machine.HandleSurge(time.Now(), errorText(d.scaleDown(ctx, a.Pod)))
+		d.machine.HandleSurge(d.Clock.Now(), errorText(d.scaleDown(ctx, a.Pod)))
 	}
 	return nil
 }
@@ -189,10 +194,10 @@ const checkInterval = 5 * time.Second
 
 // cannotProgress reports whether waiting is useless.
 func (d *Drain) cannotProgress() bool {
-	if time.Since(d.lastChecked) < checkInterval {
+	if d.Clock.Since(d.lastChecked) < checkInterval {
 		return false
 	}
-	d.lastChecked = time.Now()
+	d.lastChecked = d.Clock.Now()
 	return d.result().CannotProgress()
 }
 
@@ -207,17 +212,17 @@ func (d *Drain) result() *Result {
 func (d *Drain) wait(ctx context.Context, wake time.Time) error {
 	pause := checkInterval // to check CannotProgress again
 	if !wake.IsZero() {
-		pause = min(max(time.Until(wake), 0), pause)
+		pause = min(max(wake.Sub(d.Clock.Now()), 0), pause)
 	}
-	timer := time.NewTimer(pause)
+	timer := d.Clock.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-d.feed.Ready():
 		select {
-		case <-time.After(batchWindow):
+		case <-d.Clock.After(batchWindow):
 		case <-ctx.Done():
 		}
-	case <-timer.C:
+	case <-timer.C():
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {

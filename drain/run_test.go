@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
@@ -72,7 +73,7 @@ func (l *live) evict(t *testing.T, namespace, name string) error {
 }
 
 func (l *live) drain(o Options) *Drain {
-	return &Drain{Client: l, Scheduler: l.scheduler, Nodes: []string{"n1"}, Options: o, Timeouts: DefaultTimeouts()}
+	return &Drain{Clock: clock.RealClock{}, Client: l, Scheduler: l.scheduler, Nodes: []string{"n1"}, Options: o, Timeouts: DefaultTimeouts()}
 }
 
 func TestRun(t *testing.T) {

@@ -239,7 +239,7 @@ func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
 		p := d.watcher.View.Pod(s.meta.Labels[SurgeLabel])
 		switch {
 		case p != nil && !p.Deleting && slices.Contains(d.Nodes, p.NodeName) && s.isSurged():
-			d.machine.AdoptSurge(time.Now(), d.watcher.View, p.UID)
+			d.machine.AdoptSurge(d.Clock.Now(), d.watcher.View, p.UID)
 		case slices.Contains(d.Nodes, s.meta.Annotations[SurgeNode]):
 			if err := d.undoSurge(ctx, s); err != nil {
 				return fmt.Errorf("%s: undoing the surge of an earlier drain: %w", s.name, err)

@@ -35,7 +35,7 @@ func newTestDisplacer(t *testing.T, objects ...runtime.Object) (*Displacer, *fak
 		return list
 	}
 	lost := func(what string, err error) { t.Errorf("lost %s: %v", what, err) }
-	return &Displacer{Client: client, Now: func() time.Time { return clock }, Component: "taint-eviction-controller", Journal: j, OnRecordLost: lost}, client, read
+	return &Displacer{Client: client, Now: func() time.Time { return testTime }, Component: "taint-eviction-controller", Journal: j, OnRecordLost: lost}, client, read
 }
 
 func TestDisplaceWritesOneRecord(t *testing.T) {

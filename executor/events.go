@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/model"
 )
@@ -32,7 +33,7 @@ const (
 type Events struct {
 	client   kubernetes.Interface
 	instance string // reportingInstance
-	now      func() time.Time
+	clock    clock.Clock
 
 	queue   chan *eventsv1.Event
 	dropped atomic.Int64
@@ -52,8 +53,8 @@ type series struct {
 }
 
 // NewEvents returns an event writer. The reporting controller is each pod's scheduler.
-func NewEvents(client kubernetes.Interface, instance string, now func() time.Time) *Events {
-	return &Events{client: client, instance: instance, now: now,
+func NewEvents(client kubernetes.Interface, instance string, c clock.Clock) *Events {
+	return &Events{client: client, instance: instance, clock: c,
 		queue: make(chan *eventsv1.Event, maxQueuedEvents), series: map[seriesKey]*series{}}
 }
 
@@ -88,7 +89,7 @@ func (e *Events) Record(p *model.Pod, kind, reason, action, note string) {
 
 // newEvent returns a new event, an update of a series, or nil if the series was written recently.
 func (e *Events) newEvent(p *model.Pod, kind, reason, action, note string) *eventsv1.Event {
-	now := e.now()
+	now := e.clock.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.expireSeries(now)
@@ -146,7 +147,7 @@ func (e *Events) writer(ctx context.Context, first bool) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(throttleDelay):
+			case <-e.clock.After(throttleDelay):
 			}
 		}
 		if yields && !first {

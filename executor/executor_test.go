@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
@@ -22,9 +23,9 @@ import (
 )
 
 var (
-	clock = time.Unix(5000, 0)
-	web   = &model.Pod{Namespace: "ns", Name: "web", UID: "u1", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
-	pods  = schema.GroupResource{Resource: "pods"}
+	testTime = time.Unix(5000, 0)
+	web      = &model.Pod{Namespace: "ns", Name: "web", UID: "u1", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
+	pods     = schema.GroupResource{Resource: "pods"}
 )
 
 func podOnNode(uid types.UID, node string) *corev1.Pod {
@@ -37,12 +38,12 @@ func newTestExecutor(err error, objects ...runtime.Object) (*Executor, *fake.Cli
 	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
 		return a.GetSubresource() == "binding", nil, err
 	})
-	now := func() time.Time { return clock }
+	now := func() time.Time { return testTime }
 	return New(Options{Client: client, Workers: 2, Timeout: time.Second, Now: now,
 		OnOutcome:    func(scheduling.Outcome) {},
 		ConvertPod:   func(p *corev1.Pod) *model.Pod { return &model.Pod{UID: string(p.UID), NodeName: p.Spec.NodeName} },
 		PodScheduled: func(string) *corev1.PodCondition { return nil },
-		Events:       NewEvents(client, "test", now)}), client
+		Events:       NewEvents(client, "test", clocktesting.NewFakeClock(testTime))}), client
 }
 
 func TestBindOutcomes(t *testing.T) {
@@ -129,7 +130,7 @@ func TestReportUnschedulableWritesOnlyChanges(t *testing.T) {
 	}
 	c := p.Status.Conditions[0]
 	if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || c.Reason != "Unschedulable" ||
-		c.Message != "0/1 nodes are available: 1 Insufficient cpu." || !c.LastTransitionTime.Time.Equal(clock) {
+		c.Message != "0/1 nodes are available: 1 Insufficient cpu." || !c.LastTransitionTime.Time.Equal(testTime) {
 		t.Errorf("condition is %+v", c)
 	}
 	a.o.PodScheduled = func(string) *corev1.PodCondition { return &c }
@@ -141,8 +142,8 @@ func TestReportUnschedulableWritesOnlyChanges(t *testing.T) {
 }
 
 func TestRepeatedEventsBecomeASeries(t *testing.T) {
-	now := clock
-	e := NewEvents(nil, "test", func() time.Time { return now })
+	now := clocktesting.NewFakeClock(testTime)
+	e := NewEvents(nil, "test", now)
 	record := func(note string) *string {
 		e.Record(web, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", note)
 		select {
@@ -163,14 +164,14 @@ func TestRepeatedEventsBecomeASeries(t *testing.T) {
 	if third := record("a"); third != nil {
 		t.Errorf("the third is written at once: %s", *third)
 	}
-	now = now.Add(seriesInterval)
+	now.Step(seriesInterval)
 	if fourth := *record("a"); fourth != first+"+4" {
 		t.Errorf("the fourth is %s", fourth)
 	}
 	if other := *record("b"); other == first || strings.Contains(other, "+") {
 		t.Errorf("event with another message: %s", other)
 	}
-	now = now.Add(seriesTimeout)
+	now.Step(seriesTimeout)
 	if late := *record("a"); strings.Contains(late, "+") {
 		t.Errorf("after the series ended: %s", late)
 	}

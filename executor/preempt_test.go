@@ -88,7 +88,7 @@ func TestPreemptRetryResumes(t *testing.T) {
 	marked := lowPriorityPod("b")
 	marked.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}}
 	budget := budgetAllowing("x", 1)
-	budget.Status.DisruptedPods = map[string]metav1.Time{"b": {Time: clock}, "a": {Time: clock}}
+	budget.Status.DisruptedPods = map[string]metav1.Time{"b": {Time: testTime}, "a": {Time: testTime}}
 	a, client := newTestExecutor(nil, podOnNode("u1", ""), marked, budget)
 	e := newPreempt([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
 	e.Retry = true // a is deleted, b has its condition, both are debited
@@ -158,8 +158,8 @@ func TestPreemptBudgetRefused(t *testing.T) {
 	}{
 		"once":                                 {1, policyv1.PodDisruptionBudgetStatus{}, scheduling.Refused, 0},
 		"overruled for the last victim":        {2, policyv1.PodDisruptionBudgetStatus{}, scheduling.Done, 0},
-		"paid before":                          {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: clock}}}, scheduling.Done, 0},
-		"debited for a pod with the same name": {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: clock.Add(-time.Hour)}}}, scheduling.Refused, 0},
+		"paid before":                          {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: testTime}}}, scheduling.Done, 0},
+		"debited for a pod with the same name": {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: testTime.Add(-time.Hour)}}}, scheduling.Refused, 0},
 		"outdated status":                      {1, policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 5, ObservedGeneration: -1}, scheduling.Refused, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestPreemptBudgetRefused(t *testing.T) {
 			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1), second)
 			e := newPreempt([]string{"a"}, map[string][]string{"x": {"a"}, "y": {"a"}}, "x", "y")
 			e.Choice = tc.number
-			e.Plan.Victims[0].Created = clock.Add(-time.Minute)
+			e.Plan.Victims[0].Created = testTime.Add(-time.Minute)
 			o := a.preempt(t.Context(), e)
 			if o.Result != tc.want {
 				t.Fatalf("outcome %+v", o)

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/executor"
@@ -43,7 +44,7 @@ func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error
 	s.feed = informers.New(c)
 	s.act = executor.New(executor.Options{Client: c, Workers: 32, Timeout: 30 * time.Second,
 		OnOutcome:  func(out scheduling.Outcome) { s.feed.Push(out) },
-		ConvertPod: s.feed.ConvertPod, PodScheduled: s.feed.PodScheduled, Events: executor.NewEvents(c, "inprocess", time.Now), Now: time.Now,
+		ConvertPod: s.feed.ConvertPod, PodScheduled: s.feed.PodScheduled, Events: executor.NewEvents(c, "inprocess", clock.RealClock{}), Now: time.Now,
 		Observe: func(scheduling.Effect, scheduling.Outcome, time.Duration) {}})
 	go s.feed.Run(ctx)
 	go s.act.Run(ctx)

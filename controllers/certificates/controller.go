@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -42,12 +43,12 @@ type controller struct {
 
 // Run approves, signs and removes requests until ctx is done. Nodes do not get certificates for the reserved names and
 // addresses, which are those of the API server. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, signer Signer, reserved []string, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, signer Signer, reserved []string, env runner.Environment, log klog.Logger) error {
 	factory := informers.NewSharedInformerFactory(client, 10*time.Minute)
 	inDefault := informers.NewSharedInformerFactoryWithOptions(client, 10*time.Minute, informers.WithNamespace(metav1.NamespaceDefault))
 	slices := inDefault.Discovery().V1().EndpointSlices()
 	requests, nodes, services := factory.Certificates().V1().CertificateSigningRequests(), factory.Core().V1().Nodes(), factory.Core().V1().Services()
-	c := &controller{client: client, signer: signer, now: time.Now, requests: requests.Lister(), nodes: nodes.Lister(), services: services.Lister(), slices: slices.Lister(), reserved: normalSet(reserved)}
+	c := &controller{client: client, signer: signer, now: env.Now, requests: requests.Lister(), nodes: nodes.Lister(), services: services.Lister(), slices: slices.Lister(), reserved: normalSet(reserved)}
 	c.queue = workqueue.New("certificates", "Deciding about the request", log, c.reconcile)
 	if err := workqueue.Watch(requests.Informer(), func(_, r *certificatesv1.CertificateSigningRequest) {
 		if r != nil {

@@ -63,7 +63,7 @@ const eventTimeout = 5 * time.Second
 func (r *Runner) recordEvent(ctx context.Context, l *evictionRequest, kind, reason, note string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
 	defer cancel()
-	p, now := l.pod, time.Now()
+	p, now := l.pod, r.clock.Now()
 	e := &corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: fmt.Sprintf("%s.%x", p.Name[:min(len(p.Name), 230)], now.UnixNano())},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion},
 		Type:           kind, Reason: reason, Message: executor.TruncateNote(note), Source: corev1.EventSource{Component: Component},

@@ -14,7 +14,7 @@ import (
 func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 	for ctx.Err() == nil {
 		r.state.applyEvents()
-		actions, wake := r.machine.Step(time.Now(), r.state.view)
+		actions, wake := r.machine.Step(r.clock.Now(), r.state.view)
 		r.reportProgress()
 		if len(actions) == 0 {
 			return wake
@@ -24,7 +24,7 @@ func (r *Runner) execute(ctx context.Context) (wake time.Time) {
 			if ctx.Err() != nil && !answer.Done {
 				return time.Time{} // the result is unknown; the next run checks it
 			}
-			r.machine.HandleResult(time.Now(), a.ActionID(), answer)
+			r.machine.HandleResult(r.clock.Now(), a.ActionID(), answer)
 		}
 	}
 	return time.Time{}

@@ -33,7 +33,7 @@ func (r *Runner) createHold(ctx context.Context, h *model.Hold) (err error, fina
 	if err != nil {
 		return err, false
 	}
-	if by := have.Labels[makerLabel]; by != Component && have.Spec.Until.After(time.Now()) {
+	if by := have.Labels[makerLabel]; by != Component && have.Spec.Until.After(r.clock.Now()) {
 		return foreignHoldError(have), true
 	}
 	next := have.DeepCopy()

@@ -13,6 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/model"
@@ -65,7 +66,7 @@ func holder(t *testing.T, s shelf) *Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Runner{o: Options{Holds: c}}
+	return &Runner{clock: clock.RealClock{}, o: Options{Holds: c}}
 }
 
 func TestOnlyOwnHoldsAreChanged(t *testing.T) {

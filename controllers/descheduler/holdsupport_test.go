@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	ktesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/internal/conversion"
@@ -49,7 +50,7 @@ func TestDetectHoldSupport(t *testing.T) {
 		if tc.fails {
 			client.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no route to host") })
 		}
-		w := newClusterState(client, &v1alpha1.Client{}, nil)
+		w := newClusterState(client, &v1alpha1.Client{}, nil, clock.RealClock{})
 		w.holdsServed.Store(tc.served)
 		w.upsert(conversion.New().Pod(copyOf(1, "n1")))
 		p := detectHoldSupport(t.Context(), client, w, now)

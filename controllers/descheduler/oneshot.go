@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/controllers/upstreamguard"
@@ -24,7 +25,8 @@ type OneShot struct {
 	Gate   *leaderelection.Gate
 	// Timeout bounds the wait for another single run; 0 means no limit.
 	Timeout time.Duration
-	Host    string // of the API server, for messages
+	Host    string                     // of the API server, for messages
+	Clock   clock.WithDelayedExecution // nil: the wall clock
 	// OnProgress receives which holder is waited for, and for how long at most; may be nil.
 	OnProgress func(line string)
 }
@@ -41,6 +43,9 @@ func OneShotElection() leaderelection.Election { return leaderelection.Default(C
 // single runs and for expiring Leases. If a long-running descheduler holds the Lease, it
 // returns an *upstreamguard.Busy.
 func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) error {
+	if s.Clock == nil {
+		s.Clock = clock.RealClock{}
+	}
 	e := s.Election
 	e.Identity = oneShotPrefix + cmp.Or(e.Identity, leaderelection.NewIdentity())
 	if err := s.checkHolder(ctx); err != nil && !isOneShot(err) {
@@ -55,7 +60,7 @@ func (s *OneShot) Run(ctx context.Context, work func(context.Context) error) err
 		}
 	}
 	if s.Timeout > 0 {
-		defer time.AfterFunc(s.Timeout, func() { giveUp(nil) }).Stop()
+		defer s.Clock.AfterFunc(s.Timeout, func() { giveUp(nil) }).Stop()
 	}
 	watched := make(chan struct{})
 	go func() {
@@ -95,7 +100,7 @@ func (s *OneShot) watchHolder(ctx context.Context, e *leaderelection.Election, o
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(e.RetryPeriod):
+		case <-s.Clock.After(e.RetryPeriod):
 		}
 	}
 }

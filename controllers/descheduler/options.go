@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/descheduling"
@@ -56,6 +57,7 @@ type Options struct {
 	OnReport   func(*Report)
 	OnProgress func(line string)
 	Log        klog.Logger
+	Clock      clock.WithTicker // nil: the wall clock
 }
 
 // Validate returns all errors of the options.

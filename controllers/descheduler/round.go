@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/descheduling/planning"
@@ -13,7 +15,7 @@ import (
 // plan to the machine.
 func (r *Runner) runRound(ctx context.Context) (*Report, error) {
 	r.state.applyEvents()
-	began := time.Now()
+	began := r.clock.Now()
 	report := &Report{Time: began.UTC().Truncate(time.Second), Mode: r.o.Mode, DryRun: r.o.DryRun, Moves: []MoveReport{}, Refusals: []Refusal{}, RefusalCounts: map[string]int{}}
 	snap := r.state.snapshot(began)
 	if r.o.Policy.UsesMetrics() {
@@ -29,7 +31,7 @@ func (r *Runner) runRound(ctx context.Context) (*Report, error) {
 	} else {
 		r.runPlanned(ctx, snap, policy, report)
 	}
-	report.Took = time.Since(began)
+	report.Took = r.clock.Since(began)
 	r.metrics.observeRound(report)
 	if r.o.OnReport != nil {
 		r.o.OnReport(report)
@@ -90,7 +92,7 @@ func (r *Runner) timedPolicy() *descheduling.Policy {
 
 func (r *Runner) timedStrategies(profile string, strategies []descheduling.Strategy) (out []descheduling.Strategy) {
 	for _, s := range strategies {
-		out = append(out, &timedStrategy{s, profile, r.metrics})
+		out = append(out, &timedStrategy{s, profile, r.metrics, r.clock})
 	}
 	return out
 }
@@ -100,11 +102,12 @@ type timedStrategy struct {
 	descheduling.Strategy
 	profile string
 	metrics *Metrics
+	clock   clock.PassiveClock
 }
 
 // Run implements descheduling.Strategy.
 func (s *timedStrategy) Run(r *descheduling.Round) {
-	from := time.Now()
+	from := s.clock.Now()
 	s.Strategy.Run(r)
-	s.metrics.observeStrategy(s.Name(), s.profile, time.Since(from))
+	s.metrics.observeStrategy(s.Name(), s.profile, s.clock.Since(from))
 }

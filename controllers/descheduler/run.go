@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling/execution"
@@ -19,6 +21,7 @@ var ErrTimeout = errors.New("not all moves have finished")
 
 // Runner runs the descheduler. Create it with New.
 type Runner struct {
+	clock   clock.WithTicker
 	o       Options
 	state   *clusterState
 	metrics *Metrics
@@ -37,9 +40,12 @@ func New(o Options) (*Runner, error) {
 	if o.Metrics == nil {
 		o.Metrics, _ = NewMetrics(nil) // cannot fail without registration
 	}
-	r := &Runner{o: o, metrics: o.Metrics, backoff: planning.NewMoveBackoff(), lastMessage: map[*execution.Move]string{}, loggedHolds: map[string]bool{}}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	r := &Runner{clock: o.Clock, o: o, metrics: o.Metrics, backoff: planning.NewMoveBackoff(), lastMessage: map[*execution.Move]string{}, loggedHolds: map[string]bool{}}
 	r.machine = execution.New(execution.Options{Profiles: o.Profiles, Seed: o.Seed, Backoff: r.backoff, Timeouts: o.Timeouts})
-	r.state = newClusterState(o.Client, o.Holds, slices.Collect(maps.Keys(o.Profiles)))
+	r.state = newClusterState(o.Client, o.Holds, slices.Collect(maps.Keys(o.Profiles)), o.Clock)
 	return r, nil
 }
 
@@ -91,9 +97,9 @@ func (r *Runner) runOnce(ctx context.Context) (*Report, error) {
 
 // runLoop runs rounds. Moves in progress are an input of the next round.
 func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
-	for next := time.Now(); ctx.Err() == nil; {
+	for next := r.clock.Now(); ctx.Err() == nil; {
 		r.state.applyEvents()
-		if now := time.Now(); !now.Before(next) {
+		if now := r.clock.Now(); !now.Before(next) {
 			next = now.Add(r.o.Interval)
 			made, err := r.runRoundIfExclusive(ctx)
 			var busy *upstreamguard.AlreadyRunningError
@@ -142,9 +148,9 @@ const (
 func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	pause := maxWait
 	if !wake.IsZero() {
-		pause = min(max(time.Until(wake), 0), pause)
+		pause = min(max(wake.Sub(r.clock.Now()), 0), pause)
 	}
-	timer := time.NewTimer(pause)
+	timer := r.clock.NewTimer(pause)
 	defer timer.Stop()
 	changes := r.state.feed.Ready()
 	if r.allFinished() { // changes are processed by the next round
@@ -153,10 +159,10 @@ func (r *Runner) wait(ctx context.Context, wake time.Time) {
 	select {
 	case <-changes:
 		select {
-		case <-time.After(batchWindow):
+		case <-r.clock.After(batchWindow):
 		case <-ctx.Done():
 		}
-	case <-timer.C:
+	case <-timer.C():
 	case <-ctx.Done():
 	}
 }

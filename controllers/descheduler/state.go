@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/cluster"
@@ -28,6 +29,7 @@ const syncTimeout = 2 * time.Minute
 // clusterState is the descheduler's cache of the cluster: the view that placement uses and
 // what only descheduling reads.
 type clusterState struct {
+	clock       clock.Clock
 	feed        *informers.Source
 	view        *execution.View
 	events      []scheduling.Event
@@ -48,8 +50,8 @@ type clusterState struct {
 }
 
 // newClusterState returns an empty state.
-func newClusterState(client kubernetes.Interface, holds *v1alpha1.Client, schedulers []string) *clusterState {
-	w := &clusterState{feed: informers.New(client), view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
+func newClusterState(client kubernetes.Interface, holds *v1alpha1.Client, schedulers []string, c clock.Clock) *clusterState {
+	w := &clusterState{clock: c, feed: informers.New(client), view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
 		pods: map[string]*model.Pod{}, namespaces: map[string]model.Labels{}, priorities: map[string]int32{}, claimStorageClasses: map[string]string{},
 		podDetails: map[string]*descheduling.PodDetails{}, notReady: map[string]bool{}}
 	for _, s := range schedulers {
@@ -82,13 +84,13 @@ func (w *clusterState) observeNode(n *corev1.Node) {
 
 // waitForSync waits until all kinds are listed.
 func (w *clusterState) waitForSync(ctx context.Context) error {
-	late := time.NewTimer(syncTimeout)
+	late := w.clock.NewTimer(syncTimeout)
 	defer late.Stop()
 	select {
 	case <-w.feed.Synced():
 		w.applyEvents()
 		return nil
-	case <-late.C:
+	case <-late.C():
 		return fmt.Errorf("syncing the caches: %s not listed within %v: check that you may list and watch them", strings.Join(w.feed.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)

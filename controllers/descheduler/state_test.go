@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/internal/conversion"
@@ -14,7 +15,7 @@ import (
 // A node is created again under its name before the cluster observes the deletion of the first
 // one.
 func TestRecreatedNodeIsNotAssumedReady(t *testing.T) {
-	w := newClusterState(fake.NewClientset(), nil, nil)
+	w := newClusterState(fake.NewClientset(), nil, nil, clock.RealClock{})
 	first, second := node("n1"), node("n1")
 	first.UID, second.UID = "1", "2"
 	second.Status.Conditions[0].Status = corev1.ConditionFalse

@@ -14,6 +14,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/journal"
@@ -98,7 +99,7 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newController(o Options) *controller {
-	k := &controller{o: o, now: time.Now, started: time.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
+	k := &controller{o: o, now: o.Env.Now, started: o.Env.Now(), settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
 		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, goneAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
 	host, _ := os.Hostname()
 	k.displacer = executor.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, OnDisplaced: o.OnDisplaced}
@@ -125,16 +126,15 @@ func (k *controller) run(ctx context.Context, holds holdStore) error {
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { k.recordQueue.Run(ctx, workers) })
-	wg.Go(func() { k.ownerQueue.Run(ctx, workers) })
-	wg.Go(func() { k.journalQueue.Run(ctx, 2*workers) })
-	if holds != nil {
-		wg.Go(func() { k.holdQueue.Run(ctx, 1) })
-		wg.Go(func() { k.runSweeps(ctx) })
+	parts := []func(){
+		func() { k.recordQueue.Run(ctx, workers) },
+		func() { k.ownerQueue.Run(ctx, workers) },
+		func() { k.journalQueue.Run(ctx, 2*workers) },
 	}
-	<-ctx.Done()
+	if holds != nil {
+		parts = append(parts, func() { k.holdQueue.Run(ctx, 1) }, func() { k.runSweeps(ctx) })
+	}
+	runner.Concurrently(parts...)
 	return nil
 }
 

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -74,7 +75,7 @@ func (w *harness) start(dir string) *instance {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(func() { _ = j.Close() })
-	k := newController(Options{Client: w.client, Journal: j, Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
+	k := newController(Options{Client: w.client, Journal: j, Env: runner.Production(), Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
 	k.now = func() time.Time { return w.now }
 	if err := k.loadJournal(); err != nil {
 		w.t.Fatal(err)

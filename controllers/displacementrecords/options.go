@@ -8,6 +8,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -37,5 +38,6 @@ type Options struct {
 	Backoff displacement.Backoff
 	// OnDisplaced is called for each record that this controller writes first. It may be nil.
 	OnDisplaced func(*journal.Displacement)
+	Env         runner.Environment
 	Log         klog.Logger
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/journal"
@@ -27,7 +28,7 @@ func TestRecordOfNodeAgent(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		counted := 0
-		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Log: klog.Background(),
+		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Env: runner.Production(), Log: klog.Background(),
 			OnDisplaced: func(*journal.Displacement) { counted++ }})
 		go func() { ended <- k.run(ctx, &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}) }()
 		synctest.Wait()
@@ -71,7 +72,7 @@ func TestRun(t *testing.T) {
 		store := &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
-		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Log: klog.Background(),
+		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Env: runner.Production(), Log: klog.Background(),
 			Backoff: displacement.Backoff{First: time.Hour, Max: time.Hour}})
 		go func() { ended <- k.run(ctx, store) }()
 		synctest.Wait()

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/displacement"
 )
@@ -24,10 +25,8 @@ func (k *controller) runSweeps(ctx context.Context) {
 			logged = true
 			k.o.Log.Info("Holds are not served; to enable them apply deploy/hold-crd.yaml")
 		}
-		select {
-		case <-ctx.Done():
+		if !runner.Sleep(ctx, k.o.Env, sweepInterval) {
 			return
-		case <-time.After(sweepInterval):
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -49,12 +50,12 @@ type controller struct {
 
 // Run updates budgets until ctx is done. It starts factory, which supplies pods, budgets and the built-in workloads.
 // others returns the scale of owners of other kinds and may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, others Scales, factory informers.SharedInformerFactory, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, others Scales, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	pods, budgets := factory.Core().V1().Pods(), factory.Policy().V1().PodDisruptionBudgets()
-	d := &controller{client: client, now: time.Now, budgetCache: newBudgetCache(), pods: pods.Lister(), budgets: budgets.Lister(),
+	d := &controller{client: client, now: env.Now, budgetCache: newBudgetCache(), pods: pods.Lister(), budgets: budgets.Lister(),
 		scales: newScaleLister(factory, others), events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
 		lastEvents: map[types.UID]string{}}
 	d.budgetQueue = workqueue.New("disruption", "Updating the disruption budget", log, d.reconcileBudget)
@@ -72,10 +73,7 @@ func Run(ctx context.Context, client kubernetes.Interface, others Scales, factor
 	if !cache.WaitForCacheSync(ctx.Done(), append(d.scales.synced, pods.Informer().HasSynced, budgets.Informer().HasSynced)...) {
 		return nil
 	}
-	var wg sync.WaitGroup
-	wg.Go(func() { d.stalePodQueue.Run(ctx, 1) })
-	d.budgetQueue.Run(ctx, workers)
-	wg.Wait()
+	runner.Concurrently(func() { d.stalePodQueue.Run(ctx, 1) }, func() { d.budgetQueue.Run(ctx, workers) })
 	return nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -38,7 +39,7 @@ func runController(t *testing.T, others Scales, test func(w *harness), objects .
 		w := &harness{t: t, ctx: ctx, api: fake.NewSimpleClientset(objects...)}
 		factory := informers.NewSharedInformerFactory(w.api, 0)
 		done := make(chan error, 1)
-		go func() { done <- Run(ctx, w.api, others, factory, klog.Background()) }()
+		go func() { done <- Run(ctx, w.api, others, factory, runner.Production(), klog.Background()) }()
 		test(w)
 		cancel()
 		if err := <-done; err != nil {

@@ -17,12 +17,14 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/scale"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/model"
 )
 
 // scaleClient reads scale subresources, using discovery.
 type scaleClient struct {
+	clock     clock.PassiveClock
 	discovery discovery.DiscoveryInterface
 	mapper    meta.ResettableRESTMapper
 	client    scale.ScalesGetter
@@ -36,14 +38,14 @@ type scaleClient struct {
 const discoveryTTL = retryInterval / 2
 
 // NewScaleClient returns Scales for an API server.
-func NewScaleClient(config *rest.Config, d discovery.DiscoveryInterface) (Scales, error) {
+func NewScaleClient(config *rest.Config, d discovery.DiscoveryInterface, c clock.PassiveClock) (Scales, error) {
 	cached := memory.NewMemCacheClient(d)
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(cached)
 	client, err := scale.NewForConfig(config, mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(d))
 	if err != nil {
 		return nil, err
 	}
-	return &scaleClient{discovery: d, mapper: mapper, client: client, withoutScale: map[schema.GroupVersionResource]bool{}}, nil
+	return &scaleClient{clock: c, discovery: d, mapper: mapper, client: client, withoutScale: map[schema.GroupVersionResource]bool{}}, nil
 }
 
 // Scale reads one scale.
@@ -82,12 +84,12 @@ func (k *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner
 func (k *scaleClient) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if time.Since(k.since) < discoveryTTL {
+	if k.clock.Since(k.since) < discoveryTTL {
 		return
 	}
 	k.mapper.Reset()
 	clear(k.withoutScale)
-	k.since = time.Now()
+	k.since = k.clock.Now()
 }
 
 func (k *scaleClient) hasNoScale(r schema.GroupVersionResource) bool {

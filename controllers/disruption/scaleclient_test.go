@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	fakescale "k8s.io/client-go/scale/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/model"
 )
@@ -39,7 +40,7 @@ func TestScaleClientDiscovery(t *testing.T) {
 			}
 			return true, answers, nil
 		})
-		k := &scaleClient{discovery: api, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(api)), client: scales, withoutScale: map[schema.GroupVersionResource]bool{}}
+		k := &scaleClient{clock: clock.RealClock{}, discovery: api, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(api)), client: scales, withoutScale: map[schema.GroupVersionResource]bool{}}
 		has := func(when string, want bool) {
 			t.Helper()
 			s, err := k.Scale(t.Context(), "ns", model.Owner{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "w"})

@@ -3,7 +3,6 @@ package endpoints
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +21,7 @@ import (
 	"k8s.io/endpointslice/util"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -113,11 +113,10 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		core.Nodes().Informer().HasSynced, endpointSlices.Informer().HasSynced, legacy.Informer().HasSynced) {
 		return nil
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { zones.Run(ctx, 1) })
-	wg.Go(func() { m.queue.Run(ctx, 1) })
-	e.queue.Run(ctx, workers)
+	runner.Concurrently(
+		func() { zones.Run(ctx, 1) },
+		func() { m.queue.Run(ctx, 1) },
+		func() { e.queue.Run(ctx, workers) })
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/lru"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -42,7 +43,7 @@ func newHarness(t *testing.T, things ...*metav1.PartialObjectMetadata) *harness 
 		objects = append(objects, m)
 	}
 	b := &harness{T: t, client: fake.NewSimpleMetadataClient(scheme, objects...), events: record.NewFakeRecorder(10)}
-	b.garbageCollector = &garbageCollector{metadata: b.client, events: b.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
+	b.garbageCollector = &garbageCollector{env: runner.Production(), metadata: b.client, events: b.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
 		monitors: map[schema.GroupKind]*monitor{configMaps.kind: {resource: configMaps},
 			{Kind: "Node"}: {resource: monitoredResource{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}}
 	b.queue = workqueue.New("testing", "Testing", klog.Background(), b.sync)

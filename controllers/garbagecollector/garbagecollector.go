@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/lru"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
@@ -34,6 +35,7 @@ const (
 
 // garbageCollector deletes dependents. The queue key is an object's UID.
 type garbageCollector struct {
+	env          runner.Environment
 	metadata     metadata.Interface
 	discovery    discovery.DiscoveryInterface
 	shared       map[schema.GroupVersionResource]cache.SharedIndexInformer
@@ -50,10 +52,11 @@ type garbageCollector struct {
 
 // Run collects garbage until ctx is done. objects reads and patches metadata of all kinds. Run starts factory, which
 // supplies pods and ReplicaSets. It returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	events, stop := workload.NewEventRecorder(ctx, client, component)
 	defer stop()
 	gc := &garbageCollector{
+		env:      env,
 		metadata: objects, discovery: client.Discovery(), events: events, graph: newGraph(), absentOwners: lru.New(absentOwnerCacheSize), reported: lru.New(absentOwnerCacheSize), log: log,
 		monitors: map[schema.GroupKind]*monitor{},
 		shared: map[schema.GroupVersionResource]cache.SharedIndexInformer{
@@ -63,14 +66,12 @@ func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Inte
 	}
 	gc.queue = workqueue.New("garbage_collector_attempt_to_delete", "Collecting garbage", log, gc.sync)
 	factory.Start(ctx.Done())
-	for gc.startMonitors(ctx) != nil { // the API server may not be up yet
-		select {
-		case <-ctx.Done():
+	for gc.syncMonitors(ctx) != nil { // the API server may not be up yet
+		if !runner.Sleep(ctx, env, time.Second) {
 			return nil
-		case <-time.After(time.Second):
 		}
 	}
-	gc.queue.Run(ctx, workers)
+	runner.Concurrently(func() { gc.rediscover(ctx) }, func() { gc.queue.Run(ctx, workers) })
 	return nil
 }
 
@@ -81,7 +82,7 @@ func (gc *garbageCollector) sync(ctx context.Context, uid types.UID) (requeueAft
 	case o == nil:
 		return 0, nil
 	case o.orphans:
-		if early := time.Until(o.since.Add(orphanGracePeriod)); early > 0 {
+		if early := o.since.Add(orphanGracePeriod).Sub(gc.env.Now()); early > 0 {
 			return early, nil
 		}
 		return 0, gc.orphanDependents(ctx, o, dependents)

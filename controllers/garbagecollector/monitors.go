@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 // discoveryInterval is the interval between two discoveries of resources.
@@ -70,27 +72,13 @@ func trimMetadata(obj any) (any, error) {
 	return out, nil
 }
 
-// startMonitors watches all discovered resources until ctx is done, including resources that are discovered later.
-// It returns when the present ones are synced.
-func (gc *garbageCollector) startMonitors(ctx context.Context) error {
-	if err := gc.syncMonitors(ctx); err != nil {
-		return err
-	}
-	go func() {
-		tick := time.NewTicker(discoveryInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-				if err := gc.syncMonitors(ctx); err != nil {
-					gc.log.Error(err, "Discovering resources failed; retrying")
-				}
-			}
+// rediscover starts and stops monitors periodically until ctx is done, since resources may be served later.
+func (gc *garbageCollector) rediscover(ctx context.Context) {
+	for runner.Sleep(ctx, gc.env, discoveryInterval) {
+		if err := gc.syncMonitors(ctx); err != nil {
+			gc.log.Error(err, "Discovering resources failed; retrying")
 		}
-	}()
-	return nil
+	}
 }
 
 // monitor is the watch of one resource.

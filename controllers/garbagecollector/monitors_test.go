@@ -61,9 +61,10 @@ func runMonitors(t *testing.T, test func(s *monitorHarness)) {
 		s.versions("v1")
 		s.add("v1", "kept")
 		s.add("v1", "lost")
-		if err := s.startMonitors(ctx); err != nil {
+		if err := s.syncMonitors(ctx); err != nil {
 			t.Fatal(err)
 		}
+		go s.rediscover(ctx)
 		test(s)
 		cancel()
 		time.Sleep(time.Minute)

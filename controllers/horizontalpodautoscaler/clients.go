@@ -1,11 +1,9 @@
 package horizontalpodautoscaler
 
 import (
-	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	discoverycache "k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -53,12 +51,10 @@ func NewClients(config *rest.Config, d discovery.DiscoveryInterface) (Clients, e
 // discoveryTTL bounds the age of discovery data: kinds and versions of metrics may appear later.
 const discoveryTTL = 30 * time.Second
 
-// runReset drops discovery data periodically until ctx is done.
-func (c *Clients) runReset(ctx context.Context) {
-	wait.UntilWithContext(ctx, func(context.Context) {
-		meta.MaybeResetRESTMapper(c.Mapper)
-		if c.CustomVersions != nil {
-			c.CustomVersions.Invalidate()
-		}
-	}, discoveryTTL)
+// resetDiscovery drops discovery data.
+func (c *Clients) resetDiscovery() {
+	meta.MaybeResetRESTMapper(c.Mapper)
+	if c.CustomVersions != nil {
+		c.CustomVersions.Invalidate()
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/autoscaling"
@@ -31,6 +32,7 @@ const (
 )
 
 type controller struct {
+	env runner.Environment
 	Clients
 	client      kubernetes.Interface
 	autoscalers listers.HorizontalPodAutoscalerLister
@@ -51,12 +53,12 @@ type autoscalerState struct {
 
 // Run scales targets until ctx is done. It starts factory, which supplies autoscalers and pods. Run returns an error only if it
 // cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, clients Clients, factory informers.SharedInformerFactory, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, clients Clients, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
 	autoscalers, pods := factory.Autoscaling().V2().HorizontalPodAutoscalers(), factory.Core().V1().Pods()
 	c := &controller{
-		Clients: clients, client: client, autoscalers: autoscalers.Lister(), pods: pods.Lister(), events: events, states: map[types.NamespacedName]*autoscalerState{},
+		env: env, Clients: clients, client: client, autoscalers: autoscalers.Lister(), pods: pods.Lister(), events: events, states: map[types.NamespacedName]*autoscalerState{},
 	}
 	c.queue = workqueue.New("horizontalpodautoscaler", "Reconciling the HorizontalPodAutoscaler", log, c.sync)
 	if err := workqueue.Watch(autoscalers.Informer(), c.handle); err != nil {
@@ -66,10 +68,9 @@ func Run(ctx context.Context, client kubernetes.Interface, clients Clients, fact
 	if !cache.WaitForCacheSync(ctx.Done(), autoscalers.Informer().HasSynced, pods.Informer().HasSynced) {
 		return nil
 	}
-	var reset sync.WaitGroup
-	reset.Go(func() { c.runReset(ctx) })
-	defer reset.Wait()
-	c.queue.Run(ctx, workers)
+	runner.Concurrently(
+		func() { runner.Every(ctx, env, discoveryTTL, func(context.Context) { c.resetDiscovery() }) },
+		func() { c.queue.Run(ctx, workers) })
 	return nil
 }
 
@@ -93,7 +94,7 @@ func (c *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if err != nil {
 		return 0, err
 	}
-	r := &reconciliation{controller: c, now: time.Now(), old: h, h: h.DeepCopy(), state: c.stateOf(key, h.UID)}
+	r := &reconciliation{controller: c, now: c.env.Now(), old: h, h: h.DeepCopy(), state: c.stateOf(key, h.UID)}
 	r.reconcile(ctx)
 	if err := r.updateStatus(ctx); err != nil {
 		return 0, err

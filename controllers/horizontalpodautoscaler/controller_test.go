@@ -31,6 +31,7 @@ import (
 	"k8s.io/metrics/pkg/client/external_metrics"
 	fakeexternal "k8s.io/metrics/pkg/client/external_metrics/fake"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
@@ -52,7 +53,7 @@ func run(t *testing.T, test func(s *env)) {
 
 func (s *env) run(t *testing.T, test func(s *env)) {
 	controllers := []workloadtest.Controller{func(ctx context.Context, e *workloadtest.Env, factory informers.SharedInformerFactory) error {
-		return Run(ctx, e.Clientset, s.clients(e), factory, klog.Background())
+		return Run(ctx, e.Clientset, s.clients(e), factory, runner.Production(), klog.Background())
 	}}
 	workloadtest.Run(t, controllers, func(e *workloadtest.Env) {
 		s.Env = e

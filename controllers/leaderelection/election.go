@@ -85,8 +85,11 @@ func NewIdentity() string {
 	if err != nil {
 		host = "berth"
 	}
-	return host + "_" + rand.String(8)
+	return UniqueName(host)
 }
+
+// UniqueName returns a name with a random suffix, which no other process has.
+func UniqueName(name string) string { return name + "_" + rand.String(8) }
 
 func (e *Election) elector(leases kubernetes.Interface, gate *Gate, leading chan struct{}) (*leaderelection.LeaderElector, error) {
 	identity := e.Identity

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -45,11 +46,11 @@ type controller struct {
 
 // Run deletes the content of terminating namespaces until ctx is done. It starts factory, which supplies the
 // namespaces. It returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	discover := func() ([]*metav1.APIResourceList, error) {
 		return discovery.ServerPreferredNamespacedResourcesWithContext(ctx, discovery.ToDiscoveryInterfaceWithContext(client.Discovery()))
 	}
-	e := &controller{client: client, metadata: objects, discover: discover, now: time.Now, finalizeDelay: defaultFinalizeDelay}
+	e := &controller{client: client, metadata: objects, discover: discover, now: env.Now, finalizeDelay: defaultFinalizeDelay}
 	return e.run(ctx, factory, log)
 }
 

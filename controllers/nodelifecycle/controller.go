@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
@@ -33,6 +34,7 @@ const (
 
 // controller carries out the effects of the machine.
 type controller struct {
+	env       runner.Environment
 	client    kubernetes.Interface
 	nodes     corelisters.NodeLister
 	leases    coordinationlisters.LeaseNamespaceLister
@@ -61,7 +63,7 @@ const byNode = "nodelifecycle-node"
 
 // Run manages nodes until ctx is done. It starts factory, which supplies nodes and pods. Metrics are registered with
 // registerer, which may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o nodelifecycle.Options, registerer prometheus.Registerer, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o nodelifecycle.Options, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
 	leaseFactory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(corev1.NamespaceNodeLease), informers.WithTransform(trimLease))
 	pods, nodes, leases := factory.Core().V1().Pods(), factory.Core().V1().Nodes(), leaseFactory.Coordination().V1().Leases()
 	nodeCounts, err := newMetrics(registerer)
@@ -72,9 +74,9 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	h := &controller{
-		client: client, nodes: nodes.Lister(), leases: leases.Lister().Leases(corev1.NamespaceNodeLease), pods: pods.Informer().GetIndexer(),
+		env: env, client: client, nodes: nodes.Lister(), leases: leases.Lister().Leases(corev1.NamespaceNodeLease), pods: pods.Informer().GetIndexer(),
 		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
-		stepper: workqueue.NewStepper[nodelifecycle.Event](), metrics: nodeCounts, log: log, pending: map[writeKey]nodelifecycle.Effect{},
+		stepper: workqueue.NewStepper[nodelifecycle.Event](env), metrics: nodeCounts, log: log, pending: map[writeKey]nodelifecycle.Effect{},
 	}
 	h.nodeQueue = workqueue.New("node_lifecycle_controller", "Writing the node", log, h.write)
 	h.podQueue = workqueue.New("node_lifecycle_controller_pods", "Marking the pod not ready", log, h.markPodNotReady)
@@ -90,25 +92,29 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if !cache.WaitForCacheSync(ctx.Done(), nodes.Informer().HasSynced, pods.Informer().HasSynced, leases.Informer().HasSynced) {
 		return nil
 	}
-	h.run(ctx, nodelifecycle.New(o, time.Now()))
+	h.run(ctx, nodelifecycle.New(o, env.Now()))
 	return nil
 }
 
-// run steps the machine until ctx is done.
+// run steps the machine and writes its effects until ctx is done.
 func (h *controller) run(ctx context.Context, machine *nodelifecycle.Machine) {
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() { h.nodeQueue.Run(ctx, workers) })
-	wg.Go(func() { h.podQueue.Run(ctx, workers) })
+	runner.Concurrently(
+		func() { h.nodeQueue.Run(ctx, workers) },
+		func() { h.podQueue.Run(ctx, workers) },
+		func() { h.stepUntilDone(ctx, machine) })
+}
+
+// stepUntilDone steps the machine and dispatches its effects.
+func (h *controller) stepUntilDone(ctx context.Context, machine *nodelifecycle.Machine) {
 	allDown, due := false, time.Time{}
 	h.stepper.Run(ctx, batchDelay, func(now time.Time, events []nodelifecycle.Event) time.Time {
-		start := time.Now()
+		start := h.env.Now()
 		effects, wake := machine.Step(now, events)
 		for _, e := range effects {
 			h.dispatch(e)
 		}
 		zones, down := machine.Zones()
-		h.metrics.observeStep(zones, due, start)
+		h.metrics.observeStep(zones, due, start, h.env.Since(start))
 		due = wake
 		if down != allDown {
 			allDown = down

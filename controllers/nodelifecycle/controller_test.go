@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
@@ -71,7 +72,7 @@ func runController(t *testing.T, silent []string, f func(ctx context.Context, ap
 		}
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), nil, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), nil, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -67,10 +67,10 @@ func (c *nodeMetrics) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// observeStep records the zones. due is the time for which the machine requested the step.
-func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Time) {
+// observeStep records the zones. due is the time for which the machine requested the step, start and took its begin and duration.
+func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Time, took time.Duration) {
 	if !due.IsZero() && !due.After(start) {
-		c.updateAllDuration.Observe(time.Since(start).Seconds())
+		c.updateAllDuration.Observe(took.Seconds())
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *nodeMetrics) observeStep(zones []nodelifecycle.Zone, due, start time.Ti
 
 // observeWrite records the execution of an effect.
 func (h *controller) observeWrite(effect nodelifecycle.Effect, start time.Time, err error) {
-	h.metrics.updateDuration.Observe(time.Since(start).Seconds())
+	h.metrics.updateDuration.Observe(h.env.Since(start).Seconds())
 	r, ok := effect.(nodelifecycle.UpdateTaints)
 	if err != nil || !ok || !addsNoExecute(&r) {
 		return

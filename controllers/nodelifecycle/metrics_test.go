@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
@@ -30,7 +31,7 @@ func TestZoneMetrics(t *testing.T) {
 		}
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), registry, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), registry, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/tainteviction"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	enginetaints "github.com/berthproject/berth/engine/tainteviction"
@@ -79,13 +80,13 @@ func TestNoEvictionsAfterRestart(t *testing.T) {
 		var wg sync.WaitGroup
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), nil, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), nil, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})
 		var gone countingDisplacer
 		wg.Go(func() {
-			if err := tainteviction.Run(ctx, api, factory, &gone, enginetaints.Options{StartupGrace: time.Minute}, nil, klog.Background()); err != nil {
+			if err := tainteviction.Run(ctx, api, factory, &gone, enginetaints.Options{StartupGrace: time.Minute}, nil, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -24,7 +24,7 @@ func (h *controller) write(ctx context.Context, k writeKey) (time.Duration, erro
 	h.mu.Unlock()
 	var err error
 	var uid string
-	start := time.Now()
+	start := h.env.Now()
 	switch effect := effect.(type) {
 	case nodelifecycle.MarkUnknown:
 		uid, err = effect.UID, h.markUnknown(ctx, effect)
@@ -152,7 +152,7 @@ func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Durati
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": p.UID},
 		"status": map[string]any{"conditions": []any{map[string]any{
-			"type": corev1.PodReady, "status": corev1.ConditionFalse, "lastTransitionTime": metav1.Now()}}},
+			"type": corev1.PodReady, "status": corev1.ConditionFalse, "lastTransitionTime": metav1.NewTime(h.env.Now())}}},
 	})
 	if err != nil {
 		return 0, err

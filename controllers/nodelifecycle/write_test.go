@@ -13,6 +13,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/nodelifecycle"
 )
@@ -35,7 +36,7 @@ func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
 		if err := errors.Join(nodes.Add(n), leases.Add(lease)); err != nil {
 			t.Fatal(err)
 		}
-		h := &controller{client: api, nodes: corelisters.NewNodeLister(nodes), leases: coordinationlisters.NewLeaseLister(leases).Leases(corev1.NamespaceNodeLease), stepper: workqueue.NewStepper[nodelifecycle.Event]()}
+		h := &controller{env: runner.Production(), client: api, nodes: corelisters.NewNodeLister(nodes), leases: coordinationlisters.NewLeaseLister(leases).Leases(corev1.NamespaceNodeLease), stepper: workqueue.NewStepper[nodelifecycle.Event](runner.Production())}
 		err := h.markUnknown(t.Context(), nodelifecycle.MarkUnknown{Node: "a", UID: string(n.UID), Renewed: tc.judgedBy,
 			Conditions: []nodelifecycle.Condition{{Type: nodelifecycle.Ready, Status: nodelifecycle.Unknown, Transition: renewed}}})
 		if errors.Is(err, errLeaseRenewed) != tc.alive || !tc.alive && err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/executor"
@@ -38,6 +38,7 @@ type Displacer interface {
 }
 
 type controller struct {
+	env       runner.Environment
 	client    kubernetes.Interface
 	pods      corelisters.PodLister
 	nodes     corelisters.NodeLister
@@ -48,29 +49,29 @@ type controller struct {
 
 // Run removes pods until ctx is done. It starts factory, which supplies nodes and pods. Metrics are registered with
 // registerer, which may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o podgc.Options, registerer prometheus.Registerer, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o podgc.Options, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
 	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
 	podMetrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
-	c := &controller{client: client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, metrics: podMetrics, log: log}
+	c := &controller{env: env, client: client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, metrics: podMetrics, log: log}
 	synced := []cache.InformerSynced{pods.Informer().HasSynced, nodes.Informer().HasSynced}
 	factory.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil
 	}
 	collector := podgc.New(o)
-	for tick := time.NewTicker(podgc.Period); ; {
+	tick := env.NewTicker(podgc.Period)
+	defer tick.Stop()
+	for {
 		if err := c.collect(ctx, collector); err != nil {
-			tick.Stop()
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			tick.Stop()
 			return nil
-		case <-tick.C:
+		case <-tick.C():
 		}
 	}
 }
@@ -95,25 +96,18 @@ func (c *controller) collect(ctx context.Context, collector *podgc.Collector) er
 	for _, n := range nodes {
 		gcNodes = append(gcNodes, conversion.PodGCNode(n))
 	}
-	removals := collector.Collect(time.Now(), list, gcNodes)
+	removals := collector.Collect(c.env.Now(), list, gcNodes)
 	gone := c.missingNodes(ctx, removals)
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, workers)
-	for i := range removals {
+	runner.ForEach(len(removals), workers, func(i int) {
 		r := &removals[i]
 		if r.Reason == podgc.Orphan && !gone[r.Pod.Node] {
-			continue
+			return
 		}
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			err := c.remove(ctx, r, objects[r.Pod.UID])
-			if c.metrics.observe(r, err); err != nil && ctx.Err() == nil {
-				c.log.Error(err, "Removing the pod failed; retrying", "pod", r.Pod.Namespace+"/"+r.Pod.Name, "reason", r.Reason.String())
-			}
-		})
-	}
-	wg.Wait()
+		err := c.remove(ctx, r, objects[r.Pod.UID])
+		if c.metrics.observe(r, err); err != nil && ctx.Err() == nil {
+			c.log.Error(err, "Removing the pod failed; retrying", "pod", r.Pod.Namespace+"/"+r.Pod.Name, "reason", r.Reason.String())
+		}
+	})
 	return nil
 }
 

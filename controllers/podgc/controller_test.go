@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/executor"
@@ -74,7 +75,7 @@ func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
 		factory := informers.NewSharedInformerFactory(api, 0)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, d, podgc.Options{Threshold: 2, Quarantine: podgc.Quarantine}, nil, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, d, podgc.Options{Threshold: 2, Quarantine: podgc.Quarantine}, nil, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -31,6 +32,7 @@ const (
 
 // controller reconciles quotas.
 type controller struct {
+	env    runner.Environment
 	client kubernetes.Interface
 	queue  *workqueue.Queue[types.NamespacedName]
 	quotas corelisters.ResourceQuotaLister
@@ -47,11 +49,11 @@ type charge struct {
 }
 
 // Run reconciles all quotas until ctx is done. It starts factory. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	quotas := factory.Core().V1().ResourceQuotas()
-	c := &controller{client: client, quotas: quotas.Lister(), charge: map[types.NamespacedName]charge{}}
+	c := &controller{env: env, client: client, quotas: quotas.Lister(), charge: map[types.NamespacedName]charge{}}
 	c.queue = workqueue.New("resource_quota_controller_resource_changes", "Computing the usage of the quota", log, c.sync)
-	c.usage = newUsage(ctx, client.Discovery(), objects, factory, c.enqueueNamespace)
+	c.usage = newUsage(ctx, env, client.Discovery(), objects, factory, c.enqueueNamespace)
 	if err := workqueue.Watch(quotas.Informer(), c.handleQuota); err != nil {
 		return err
 	}
@@ -145,8 +147,8 @@ func (c *controller) settle(key types.NamespacedName, version string) time.Durat
 	defer c.mu.Unlock()
 	last, found := c.charge[key]
 	if !found || last.version != version {
-		last = charge{version: version, at: time.Now()}
+		last = charge{version: version, at: c.env.Now()}
 		c.charge[key] = last
 	}
-	return max(0, settleTime-time.Since(last.at))
+	return max(0, settleTime-c.env.Since(last.at))
 }

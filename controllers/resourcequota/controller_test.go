@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 type harness struct {
@@ -37,7 +39,7 @@ func run(t *testing.T, test func(h *harness), objects []runtime.Object, counted 
 		factory := informers.NewSharedInformerFactory(h.api, 0)
 		done := make(chan error, 1)
 		go func() {
-			done <- Run(ctx, h.api, metadatafake.NewSimpleMetadataClient(scheme, counted...), factory, klog.Background())
+			done <- Run(ctx, h.api, metadatafake.NewSimpleMetadataClient(scheme, counted...), factory, runner.Production(), klog.Background())
 		}()
 		test(h)
 		cancel()

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 // listTimeout bounds the wait for the first list of a resource.
@@ -78,7 +80,7 @@ func (c *counts) monitor(resource schema.GroupResource) (*monitor, error) {
 	if _, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: c.deleted}); err != nil {
 		return nil, err
 	}
-	go informer.Informer().RunWithContext(c.ctx)
+	runner.StartInformer(c.ctx, informer.Informer())
 	c.monitors[resource] = &monitor{informer.Lister(), informer.Informer().HasSynced}
 	return c.monitors[resource], nil
 }

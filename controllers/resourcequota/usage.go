@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -17,12 +16,14 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/internal/quota"
 )
 
 // usage computes what the objects of a namespace use of a quota.
 type usage struct {
+	env     runner.Environment
 	changed func(namespace string)
 	listers map[schema.GroupResource]cache.GenericLister
 	synced  []cache.InformerSynced
@@ -30,9 +31,9 @@ type usage struct {
 }
 
 // newUsage returns a usage that calls changed with the namespaces in which usage may have become less.
-func newUsage(ctx context.Context, d discovery.DiscoveryInterface, objects metadata.Interface, factory informers.SharedInformerFactory, changed func(string)) *usage {
+func newUsage(ctx context.Context, env runner.Environment, d discovery.DiscoveryInterface, objects metadata.Interface, factory informers.SharedInformerFactory, changed func(string)) *usage {
 	core := factory.Core().V1()
-	u := &usage{changed: changed, listers: map[schema.GroupResource]cache.GenericLister{}, counts: newCounts(ctx, d, objects, changed)}
+	u := &usage{env: env, changed: changed, listers: map[schema.GroupResource]cache.GenericLister{}, counts: newCounts(ctx, d, objects, changed)}
 	for name, informer := range map[string]cache.SharedIndexInformer{
 		"pods": core.Pods().Informer(), "services": core.Services().Informer(), "persistentvolumeclaims": core.PersistentVolumeClaims().Informer(),
 	} {
@@ -47,7 +48,7 @@ func newUsage(ctx context.Context, d discovery.DiscoveryInterface, objects metad
 func (u *usage) watch(factory informers.SharedInformerFactory) error {
 	core := factory.Core().V1()
 	if err := workqueue.Watch(core.Pods().Informer(), func(old, now *corev1.Pod) {
-		at := time.Now()
+		at := u.env.Now()
 		ended := old != nil && now != nil && !quota.HasEnded(old, at) && quota.HasEnded(now, at)
 		if now == nil || ended || old != nil && old.Generation != now.Generation {
 			u.changed(namespaceOf(old, now))

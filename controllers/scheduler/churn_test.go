@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement/framework"
@@ -45,7 +46,7 @@ func TestChurnOfLargePods(t *testing.T) {
 	config := scheduling.DefaultConfig()
 	config.Profiles = []profiles.Profile{profiles.New(profile, 1, 0)}
 	m, in, decisions := scheduling.New(config), conversion.New(), newDecisionCache()
-	metrics := newMetrics([]framework.Config{*profile.Config()})
+	metrics := newMetrics([]framework.Config{*profile.Config()}, clock.RealClock{})
 	now := time.Unix(0, 0)
 	m.Step(now, []scheduling.Event{&model.Node{Name: "n1", UID: "n1", Ready: true, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30},
 		Labels: model.LabelsOf(map[string]string{"zone": "a"})}}, 10)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -181,7 +182,7 @@ func TestDebugEndpointsRequireAuthorization(t *testing.T) {
 }
 
 func TestConfigz(t *testing.T) {
-	s := &scheduler{metrics: newMetrics(nil), o: Options{EffectiveConfig: map[string]any{"a": map[string]int{"b": 1}}}}
+	s := &scheduler{metrics: newMetrics(nil, clock.RealClock{}), o: Options{EffectiveConfig: map[string]any{"a": map[string]int{"b": 1}}}}
 	if page := getPath(s, "/configz"); page.Body.String() != "{\"a\":{\"b\":1}}\n" {
 		t.Errorf("%s", page.Body)
 	}

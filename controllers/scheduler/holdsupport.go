@@ -30,7 +30,7 @@ func (s *scheduler) advertiseHoldSupport(ctx context.Context) {
 			return
 		}
 	}
-	tick := time.NewTicker(advertiseInterval)
+	tick := s.clock.NewTicker(advertiseInterval)
 	defer tick.Stop()
 	advertised, warned := false, ""
 	for {
@@ -45,7 +45,7 @@ func (s *scheduler) advertiseHoldSupport(ctx context.Context) {
 			advertised = s.withdrawHoldSupport() != nil
 		}
 		select {
-		case <-tick.C:
+		case <-tick.C():
 		case <-s.lost:
 			return
 		case <-ctx.Done():
@@ -87,7 +87,7 @@ func (s *scheduler) updateHoldSupport(ctx context.Context) error {
 		_, err = leases.Update(ctx, l, metav1.UpdateOptions{})
 		return err
 	}
-	now := metav1.NewMicroTime(time.Now())
+	now := metav1.NewMicroTime(s.clock.Now())
 	if h := l.Spec.HolderIdentity; h != nil && *h != "" && *h != s.identity && l.Spec.RenewTime != nil && l.Spec.LeaseDurationSeconds != nil &&
 		now.Before(&metav1.MicroTime{Time: l.Spec.RenewTime.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second)}) {
 		return fmt.Errorf("held by another scheduler, %s", *h)

@@ -9,6 +9,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/placement/framework"
@@ -18,7 +19,7 @@ import (
 func newAdvertisingScheduler(client *fake.Clientset, e *Election) *scheduler {
 	first, second := framework.DefaultConfig(), framework.DefaultConfig()
 	second.Name = "second"
-	return &scheduler{o: Options{Profiles: []framework.Config{first, second}, Election: e}, leases: client, identity: "me"}
+	return &scheduler{clock: clock.RealClock{}, o: Options{Profiles: []framework.Config{first, second}, Election: e}, leases: client, identity: "me"}
 }
 
 func TestAdvertiseHoldSupport(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -20,6 +22,7 @@ const (
 
 // journalWriter writes executed decisions to a journal in the background.
 type journalWriter struct {
+	clock   clock.WithTicker
 	to      *journal.Decisions
 	log     *slog.Logger
 	pending chan trace
@@ -27,11 +30,11 @@ type journalWriter struct {
 }
 
 // newJournalWriter returns nil if there is no journal.
-func newJournalWriter(to *journal.Decisions, log *slog.Logger) *journalWriter {
+func newJournalWriter(to *journal.Decisions, c clock.WithTicker, log *slog.Logger) *journalWriter {
 	if to == nil {
 		return nil
 	}
-	return &journalWriter{to: to, log: log, pending: make(chan trace, maxUnwritten)}
+	return &journalWriter{clock: c, to: to, log: log, pending: make(chan trace, maxUnwritten)}
 }
 
 // add enqueues an executed effect. It never blocks.
@@ -48,7 +51,7 @@ func (h *journalWriter) add(t trace) {
 
 // run writes until ctx is done, and then writes what is left.
 func (h *journalWriter) run(ctx context.Context) {
-	tick := time.NewTicker(flushInterval)
+	tick := h.clock.NewTicker(flushInterval)
 	defer tick.Stop()
 	var list []journal.Decision
 	for ctx.Err() == nil {
@@ -57,7 +60,7 @@ func (h *journalWriter) run(ctx context.Context) {
 			if list = append(list, journalEntry(t)); len(list) < maxBatch {
 				continue
 			}
-		case <-tick.C:
+		case <-tick.C():
 		case <-ctx.Done():
 		}
 		h.write(list)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/internal/journal"
@@ -23,7 +25,7 @@ func TestJournalIsFlushedOnShutdown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newJournalWriter(to, slog.New(slog.DiscardHandler))
+	h := newJournalWriter(to, clock.RealClock{}, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); h.run(ctx) }()

@@ -18,7 +18,7 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 	if err := s.waitForSync(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
-	timer := time.NewTimer(heartbeat)
+	timer := s.clock.NewTimer(heartbeat)
 	defer timer.Stop()
 	var events []scheduling.Event
 	leading := s.leading
@@ -28,9 +28,9 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 			limit = min(decisionsPerStep, s.executor.Capacity())
 		}
 		events = s.source.Take(events)
-		now := time.Now()
+		now := s.clock.Now()
 		effects, wake := s.machine.Step(now, events, limit)
-		s.metrics.onStep(s.machine, events, effects, time.Since(now))
+		s.metrics.onStep(s.machine, events, effects, s.clock.Since(now))
 		s.decisions.onDecided(now, effects)
 		if s.leads() {
 			s.executor.Submit(sendCtx, effects)
@@ -39,7 +39,7 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 		}
 		sleep := heartbeat
 		if limit > 0 && !wake.IsZero() {
-			sleep = min(sleep, max(0, time.Until(wake)))
+			sleep = min(sleep, max(0, wake.Sub(s.clock.Now())))
 		}
 		timer.Reset(sleep)
 		select {
@@ -52,7 +52,7 @@ func (s *scheduler) loop(ctx, sendCtx context.Context) error {
 		case <-s.source.Ready():
 		case query := <-s.queries:
 			query(s.machine)
-		case <-timer.C:
+		case <-timer.C():
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (s *scheduler) leaseLost(ctx context.Context) error {
 
 // waitForSync waits for the first lists, since no decision must be made on partial data.
 func (s *scheduler) waitForSync(ctx context.Context) error {
-	ticker := time.NewTicker(heartbeat)
+	ticker := s.clock.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
 		select {
@@ -102,7 +102,7 @@ func (s *scheduler) waitForSync(ctx context.Context) error {
 			return nil
 		case <-s.lost:
 			return s.leaseLost(ctx)
-		case <-ticker.C:
+		case <-ticker.C():
 			s.metrics.recordHeartbeat()
 			if s.o.DelayCache && !s.leads() {
 				continue

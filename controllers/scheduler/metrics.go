@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/queue"
@@ -15,6 +16,7 @@ import (
 // metrics has kube-scheduler's names, in a separate registry. Histograms have
 // its buckets, and finer ones below its smallest bucket where Berth is faster.
 type metrics struct {
+	clock           clock.PassiveClock
 	registry        *prometheus.Registry
 	attempts        *prometheus.CounterVec
 	duration        *prometheus.HistogramVec
@@ -52,13 +54,13 @@ func finerBuckets(n int, bounds []float64) []float64 {
 	return append(prometheus.ExponentialBuckets(bounds[0]/float64(int(1)<<n), 2, n), bounds...)
 }
 
-func newMetrics(profiles []framework.Config) *metrics {
+func newMetrics(profiles []framework.Config, c clock.PassiveClock) *metrics {
 	histogram := func(name, help string, buckets []float64) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{Name: "scheduler_" + name, Help: help, Buckets: buckets}
 	}
 	counter := func(name, help string) prometheus.CounterOpts { return prometheus.CounterOpts{Name: name, Help: help} }
 	exponential := prometheus.ExponentialBuckets
-	m := &metrics{registry: count.NewRegistry(), displacements: count.NewDisplacements(), arrivals: map[arrival]uint64{}, cache: map[string]int{}, lastHeartbeat: time.Now(), scoring: func() int64 { return 0 },
+	m := &metrics{clock: c, registry: count.NewRegistry(), displacements: count.NewDisplacements(), arrivals: map[arrival]uint64{}, cache: map[string]int{}, lastHeartbeat: c.Now(), scoring: func() int64 { return 0 },
 		evaluations: newEvaluations(profiles),
 		attempts: prometheus.NewCounterVec(counter("scheduler_schedule_attempts_total",
 			"Number of attempts to schedule pods, by the result."), []string{"result", "profile"}),
@@ -105,7 +107,7 @@ func (m *metrics) extenderFailed(extender, verb string) {
 func (m *metrics) recordHeartbeat() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lastHeartbeat = time.Now()
+	m.lastHeartbeat = m.clock.Now()
 }
 
 func (m *metrics) setSynced() {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/queue"
 )
@@ -175,7 +176,7 @@ func TestIncomingPodsByEvent(t *testing.T) {
 
 // A pod that waits for its binding is in flight and in no queue.
 func TestPodsInFlightAreNotPending(t *testing.T) {
-	m := newMetrics(nil)
+	m := newMetrics(nil, clock.RealClock{})
 	m.depths = queue.Depths{Active: 1, InFlight: 2}
 	families, err := m.registry.Gather()
 	if err != nil {

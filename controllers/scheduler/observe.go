@@ -36,7 +36,7 @@ func (m *metrics) onStep(machine *scheduling.Machine, events []scheduling.Event,
 			m.evaluations.add(podOf(e).Spec)
 		}
 	}
-	m.lastHeartbeat = time.Now()
+	m.lastHeartbeat = m.clock.Now()
 	m.depths, m.wakeups = machine.Depths(), machine.WakeupCounts()
 	m.caches = machine.CacheUsage()
 	m.cache["nodes"] = machine.State().NumNodes()
@@ -179,5 +179,5 @@ func (m *metrics) onBound(b scheduling.Bind, took time.Duration) {
 	if b.Attempt < 15 {
 		label = strconv.Itoa(b.Attempt)
 	}
-	m.sli.WithLabelValues(label).Observe(time.Since(b.First).Seconds())
+	m.sli.WithLabelValues(label).Observe(m.clock.Since(b.First).Seconds())
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ktesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
@@ -61,7 +62,7 @@ func TestBindWithLostResponseIsCounted(t *testing.T) {
 // TestIsAttempt: a conflict ends an attempt without a report; a report of
 // a failed nomination ends none.
 func TestIsAttempt(t *testing.T) {
-	m := newMetrics(nil)
+	m := newMetrics(nil, clock.RealClock{})
 	pod := &model.Pod{Namespace: "default", Name: "web", UID: "web", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
 	conflict := scheduling.Outcome{Result: scheduling.Conflict}
 	m.onExecuted(scheduling.Bind{Pod: pod}, conflict, time.Second)

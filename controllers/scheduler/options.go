@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/engine/placement/framework"
@@ -60,6 +61,8 @@ type Options struct {
 	EffectiveConfig any
 	Warnings        []string
 	Log             *slog.Logger // nil: no logging
+	// Clock is the source of time; nil: the wall clock.
+	Clock clock.WithTicker
 	// OnSynced is called when the caches are synced and scheduling begins or, with
 	// leader election, could begin. It may be nil.
 	OnSynced func()

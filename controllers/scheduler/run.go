@@ -9,10 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
+	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/informers"
@@ -26,6 +27,7 @@ const shutdownTimeout = 5 * time.Second
 
 // scheduler is one run.
 type scheduler struct {
+	clock         clock.WithTicker
 	o             Options
 	log           *slog.Logger
 	machine       *scheduling.Machine
@@ -105,8 +107,12 @@ func clientConfig(c *rest.Config) *rest.Config {
 }
 
 func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.Interface) (*scheduler, error) {
-	s := &scheduler{o: o, log: o.Log, machine: m, client: client, leases: leases, source: informers.New(client), metrics: newMetrics(o.profilesOrDefault()),
-		decisions: newDecisionCache(), queries: make(chan func(*scheduling.Machine)), identity: instanceName() + "_" + rand.String(8), leading: make(chan struct{}), lost: make(chan struct{})}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	s := &scheduler{clock: o.Clock, o: o, log: o.Log, machine: m, client: client, leases: leases, source: informers.New(client), metrics: newMetrics(o.profilesOrDefault(), o.Clock),
+		decisions: newDecisionCache(), queueSnapshot: cachedSnapshot[queueState]{clock: o.Clock}, rejectionSnapshot: cachedSnapshot[rejections]{clock: o.Clock},
+		queries: make(chan func(*scheduling.Machine)), identity: leaderelection.UniqueName(instanceName()), leading: make(chan struct{}), lost: make(chan struct{})}
 	if o.Election != nil && o.Election.Identity != "" {
 		s.identity = o.Election.Identity
 	}
@@ -115,8 +121,8 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.journalWriter = newJournalWriter(o.Decisions, s.log)
-	s.events = executor.NewEvents(client, instanceName(), time.Now)
+	s.journalWriter = newJournalWriter(o.Decisions, o.Clock, s.log)
+	s.events = executor.NewEvents(client, instanceName(), o.Clock)
 	s.metrics.registerDropped(s.events.Dropped)
 	var err error
 	if s.extenders, err = executor.NewExtenders(client, o.Extenders, s.source.ConvertPod); err != nil {
@@ -128,7 +134,7 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 	}
 	s.executor = executor.New(executor.Options{Client: client, Workers: o.BindWorkers, Timeout: o.RequestTimeout,
 		OnOutcome:  func(out scheduling.Outcome) { s.source.Push(out) },
-		ConvertPod: s.source.ConvertPod, PodScheduled: s.source.PodScheduled, Events: s.events, Extenders: s.extenders, Now: time.Now, Observe: s.onExecuted,
+		ConvertPod: s.source.ConvertPod, PodScheduled: s.source.PodScheduled, Events: s.events, Extenders: s.extenders, Now: o.Clock.Now, Observe: s.onExecuted,
 		ConvertBudget: s.source.ConvertBudget, OnDebitForbidden: newDebitForbiddenHandler(s.metrics.registry, s.log), Journal: o.Journal, OnDisplaced: s.metrics.displacements.Count,
 		OnRecordLost: func(what string, err error) {
 			s.log.Error("Recording the displacement of a victim failed", "in", what, "error", err)
@@ -140,7 +146,7 @@ func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.In
 // onExecuted counts executed effects and logs failures.
 func (s *scheduler) onExecuted(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
 	s.metrics.onExecuted(e, o, took)
-	now := time.Now()
+	now := s.clock.Now()
 	s.decisions.onExecuted(now, e, o)
 	if pod, kept := s.decisions.ringFor(e); kept != nil {
 		s.journalWriter.add(trace{decided: now, pod: pod, effect: e, executed: now, result: o.Result, reason: o.Reason})
@@ -226,12 +232,12 @@ func (s *scheduler) onExtenderError(extender, verb string, err error) {
 
 // drain waits for requests in flight, up to shutdownTimeout.
 func (s *scheduler) drain() {
-	deadline := time.Now().Add(shutdownTimeout)
-	for (s.executor.Pending() > 0 || s.events.Queued() > 0) && time.Now().Before(deadline) {
+	deadline := s.clock.Now().Add(shutdownTimeout)
+	for (s.executor.Pending() > 0 || s.events.Queued() > 0) && s.clock.Now().Before(deadline) {
 		select {
 		case <-s.lost:
 			return
-		case <-time.After(10 * time.Millisecond):
+		case <-s.clock.After(10 * time.Millisecond):
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (s *scheduler) protectedHandler() http.Handler {
 func (m *metrics) livez() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if since := time.Since(m.lastHeartbeat); since > livenessTimeout {
+	if since := m.clock.Since(m.lastHeartbeat); since > livenessTimeout {
 		return fmt.Errorf("no iteration of the scheduling loop for %v", since.Round(time.Second))
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -24,6 +26,7 @@ const (
 
 // cachedSnapshot is a copy of a part of the machine's state for readers.
 type cachedSnapshot[T any] struct {
+	clock clock.PassiveClock
 	mu    sync.Mutex
 	at    time.Time
 	took  time.Duration
@@ -35,13 +38,13 @@ type cachedSnapshot[T any] struct {
 func (c *cachedSnapshot[T]) get(ctx context.Context, read func(context.Context) (T, error)) (T, time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.at.IsZero() && time.Since(c.at) < max(snapshotAge, snapshotShare*c.took) {
+	if !c.at.IsZero() && c.clock.Since(c.at) < max(snapshotAge, snapshotShare*c.took) {
 		return c.value, c.at, nil
 	}
-	start := time.Now()
+	start := c.clock.Now()
 	value, err := read(ctx)
 	if err == nil {
-		c.value, c.at, c.took = value, start, time.Since(start)
+		c.value, c.at, c.took = value, start, c.clock.Since(start)
 	}
 	return c.value, c.at, err
 }

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -41,7 +41,7 @@ type controller struct {
 
 // Run reconciles all namespaces until ctx is done. It starts factory, which supplies the namespaces. rootCA is the
 // PEM certificate to publish; nil publishes none. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, rootCA []byte, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, rootCA []byte, env runner.Environment, log klog.Logger) error {
 	l := &controller{client: client, rootCA: string(rootCA), log: log}
 	l.queue = workqueue.New("serviceaccount", "Reconciling the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, l.sync(ctx, name) })
 	namespaces := factory.Core().V1().Namespaces()
@@ -63,13 +63,14 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return err
 	}
 	factory.Start(ctx.Done())
-	go accounts.RunWithContext(ctx)
-	go maps.RunWithContext(ctx)
+	runner.StartInformer(ctx, accounts)
+	runner.StartInformer(ctx, maps)
 	if !cache.WaitForCacheSync(ctx.Done(), namespaces.Informer().HasSynced, accounts.HasSynced, maps.HasSynced) {
 		return nil
 	}
-	go wait.UntilWithContext(ctx, func(context.Context) { l.enqueueAll() }, resync)
-	l.queue.Run(ctx, workers)
+	runner.Concurrently(
+		func() { runner.Every(ctx, env, resync, func(context.Context) { l.enqueueAll() }) },
+		func() { l.queue.Run(ctx, workers) })
 	return nil
 }
 

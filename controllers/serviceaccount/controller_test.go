@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 func start(t *testing.T, client kubernetes.Interface) {
@@ -19,7 +21,7 @@ func start(t *testing.T, client kubernetes.Interface) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(ctx, client, informers.NewSharedInformerFactory(client, 0), []byte("PEM"), klog.Background())
+		done <- Run(ctx, client, informers.NewSharedInformerFactory(client, 0), []byte("PEM"), runner.Production(), klog.Background())
 	}()
 	t.Cleanup(func() {
 		cancel()

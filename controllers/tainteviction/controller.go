@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
@@ -40,6 +41,7 @@ type Displacer interface {
 
 // controller carries out the effects of the machine.
 type controller struct {
+	env       runner.Environment
 	pods      corelisters.PodLister
 	displacer Displacer
 	budgets   *budgetDebiter
@@ -57,7 +59,7 @@ type key struct{ namespace, name, uid string }
 
 // Run evicts pods until ctx is done. It starts factory, which supplies nodes, pods and budgets. Metrics are
 // registered with registerer, which may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
 	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
 	evictionCounts, err := newMetrics(registerer)
 	if err != nil {
@@ -67,9 +69,10 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	e := &controller{
+		env:  env,
 		pods: pods.Lister(), displacer: displacer, budgets: newBudgetDebiter(factory.Policy().V1().PodDisruptionBudgets().Lister()), log: log, pending: map[key]tainteviction.Evict{},
 		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component}),
-		stepper: workqueue.NewStepper[tainteviction.Event](), metrics: evictionCounts,
+		stepper: workqueue.NewStepper[tainteviction.Event](env), metrics: evictionCounts,
 	}
 	e.queue = workqueue.New("noexec_taint_pod", "Evicting the pod", log, e.evict)
 	if err := e.watch(pods.Informer(), nodes.Informer()); err != nil {
@@ -80,17 +83,15 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if !cache.WaitForCacheSync(ctx.Done(), pods.Informer().HasSynced, nodes.Informer().HasSynced) {
 		return nil
 	}
-	machine := tainteviction.New(o, time.Now())
-	var wg sync.WaitGroup
-	wg.Go(func() { e.queue.Run(ctx, workers) })
-	e.stepper.Run(ctx, batchDelay, func(now time.Time, events []tainteviction.Event) time.Time {
+	machine := tainteviction.New(o, env.Now())
+	step := func(now time.Time, events []tainteviction.Event) time.Time {
 		effects, wake := machine.Step(now, events)
 		for _, effect := range effects {
 			e.dispatch(effect)
 		}
 		return wake
-	})
-	wg.Wait()
+	}
+	runner.Concurrently(func() { e.queue.Run(ctx, workers) }, func() { e.stepper.Run(ctx, batchDelay, step) })
 	return nil
 }
 
@@ -124,7 +125,7 @@ func (e *controller) evict(ctx context.Context, k key) (time.Duration, error) {
 	if err == nil && string(p.UID) == k.uid {
 		err = e.budgets.displace(ctx, e.displacer, executor.Displacement{Pod: p, Cause: displacement.Taint, Rule: evictionRule(&eviction)})
 		if err == nil {
-			e.metrics.observeDeletion(eviction.Due)
+			e.metrics.observeDeletion(e.env.Since(eviction.Due))
 		}
 	}
 	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/executor"
@@ -70,7 +71,7 @@ func runController(t *testing.T, fail int, f func(ctx context.Context, api kuber
 		var wg sync.WaitGroup
 		factory := informers.NewSharedInformerFactory(api, 0)
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, n, tainteviction.Options{}, nil, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, n, tainteviction.Options{}, nil, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -25,8 +25,8 @@ func newMetrics(registerer prometheus.Registerer) (*evictionMetrics, error) {
 	return c, metrics.Register(registerer, c.deletions, c.latency)
 }
 
-// observeDeletion counts the deletion of a pod that was due at the given time.
-func (c *evictionMetrics) observeDeletion(due time.Time) {
+// observeDeletion counts the deletion of a pod that was due for the given time.
+func (c *evictionMetrics) observeDeletion(overdue time.Duration) {
 	c.deletions.Inc()
-	c.latency.Observe(max(0, time.Since(due)).Seconds())
+	c.latency.Observe(max(0, overdue).Seconds())
 }

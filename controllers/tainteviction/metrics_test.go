@@ -20,6 +20,7 @@ import (
 	ktesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/executor"
 	"github.com/berthproject/berth/internal/metrics"
@@ -46,7 +47,7 @@ func TestDeletionsAreCountedOnce(t *testing.T) {
 		factory := informers.NewSharedInformerFactory(api, 0)
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if err := Run(ctx, api, factory, displacer, tainteviction.Options{}, registry, klog.Background()); err != nil {
+			if err := Run(ctx, api, factory, displacer, tainteviction.Options{}, registry, runner.Production(), klog.Background()); err != nil {
 				t.Error(err)
 			}
 		})

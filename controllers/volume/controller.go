@@ -8,7 +8,6 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -36,6 +36,7 @@ type key struct{ namespace, name string }
 
 // controller binds claims and volumes.
 type controller struct {
+	env     runner.Environment
 	client  kubernetes.Interface
 	queue   *workqueue.Queue[key]
 	volumes corelisters.PersistentVolumeLister
@@ -91,14 +92,14 @@ var claimIndexers = cache.Indexers{
 
 // Run binds volumes until ctx is done. It starts factory, which supplies volumes, claims and classes. It returns an
 // error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	volumes, claims := factory.Core().V1().PersistentVolumes(), factory.Core().V1().PersistentVolumeClaims()
 	classes := factory.Storage().V1().StorageClasses()
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	l := &controller{
-		client: client, log: log,
+		env: env, client: client, log: log,
 		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
 		volumeIndex: volumes.Informer().GetIndexer(), claimIndex: claims.Informer().GetIndexer(),
 		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
@@ -111,8 +112,9 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if !cache.WaitForCacheSync(ctx.Done(), volumes.Informer().HasSynced, claims.Informer().HasSynced, classes.Informer().HasSynced) {
 		return nil
 	}
-	go wait.UntilWithContext(ctx, func(context.Context) { l.enqueueAll() }, resync)
-	l.queue.Run(ctx, workers)
+	runner.Concurrently(
+		func() { runner.Every(ctx, env, resync, func(context.Context) { l.enqueueAll() }) },
+		func() { l.queue.Run(ctx, workers) })
 	return nil
 }
 

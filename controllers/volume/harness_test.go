@@ -23,6 +23,8 @@ import (
 	ktesting "k8s.io/client-go/testing"
 	"k8s.io/component-helpers/storage/volume"
 	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 // fakeAPI is a fake API server that checks resource versions, finalizers and status updates.
@@ -129,7 +131,9 @@ func runController(t *testing.T, f func(w *harness), objects ...runtime.Object) 
 		w := &harness{t: t, api: newFakeAPI(objects...), ctx: t.Context()}
 		done := make(chan error, 1)
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { done <- Run(ctx, w.api, informers.NewSharedInformerFactory(w.api, 0), klog.Background()) }()
+		go func() {
+			done <- Run(ctx, w.api, informers.NewSharedInformerFactory(w.api, 0), runner.Production(), klog.Background())
+		}()
 		w.waitIdle()
 		f(w)
 		stop()

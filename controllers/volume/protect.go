@@ -41,7 +41,7 @@ func (l *controller) removeClaimProtection(ctx context.Context, c *corev1.Persis
 		return err
 	}
 	if used {
-		l.queue.AddAfter(key{c.Namespace, c.Name}, min(max(time.Since(c.DeletionTimestamp.Time)/2, minRecheckInterval), maxRecheckInterval))
+		l.queue.AddAfter(key{c.Namespace, c.Name}, min(max(l.env.Since(c.DeletionTimestamp.Time)/2, minRecheckInterval), maxRecheckInterval))
 		return nil
 	}
 	c = c.DeepCopy()

@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
@@ -127,7 +128,7 @@ func (a *AvoidHolds) stillHeld(s ownerNode, at time.Time) bool {
 
 // Run watches Holds until ctx is done. While the API does not serve them there are none; discovery
 // is repeated every minute.
-func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served discovery.DiscoveryInterface, log klog.Logger) error {
+func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served discovery.DiscoveryInterface, env runner.Environment, log klog.Logger) error {
 	logged := false
 	for {
 		_, err := served.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
@@ -138,10 +139,8 @@ func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served dis
 			log.Info("Holds are not served; workloads with a node name in their template back off only after failures that they observe")
 			logged = true
 		}
-		select {
-		case <-ctx.Done():
+		if !runner.Sleep(ctx, env, time.Minute) {
 			return nil
-		case <-time.After(time.Minute):
 		}
 	}
 	all := holds.Holds("")
@@ -149,7 +148,7 @@ func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served dis
 		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return all.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return all.Watch(ctx, o) },
 	}, &v1alpha1.Hold{}, 0, nil)
-	if err := workqueue.Watch(informer, func(old, now *v1alpha1.Hold) { a.onHold(old, now, time.Now()) }); err != nil {
+	if err := workqueue.Watch(informer, func(old, now *v1alpha1.Hold) { a.onHold(old, now, env.Now()) }); err != nil {
 		return err
 	}
 	informer.RunWithContext(ctx)

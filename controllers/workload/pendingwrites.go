@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 )
 
 // cacheLagTimeout is how long the cache may lag before the API server is queried.
@@ -16,6 +17,8 @@ const cacheLagTimeout = 10 * time.Second
 
 // pendingWrites are the writes of a controller that its cache does not show yet.
 type pendingWrites struct {
+	clock clock.PassiveClock
+
 	mu sync.Mutex
 	// creates holds pods, by namespaced name, whose create succeeded or whose response was lost.
 	creates map[types.NamespacedName]pendingCreate
@@ -35,8 +38,8 @@ type pendingDelete struct {
 	at    time.Time
 }
 
-func newPendingWrites() *pendingWrites {
-	return &pendingWrites{creates: map[types.NamespacedName]pendingCreate{}, deletes: map[types.UID]pendingDelete{}}
+func newPendingWrites(c clock.PassiveClock) *pendingWrites {
+	return &pendingWrites{clock: c, creates: map[types.NamespacedName]pendingCreate{}, deletes: map[types.UID]pendingDelete{}}
 }
 
 // observe removes the writes that the cache now shows.
@@ -55,7 +58,7 @@ func (w *pendingWrites) observe(p *corev1.Pod, deleted bool) {
 func (w *pendingWrites) expectCreate(owner types.UID, p *corev1.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.creates[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = pendingCreate{p, owner, time.Now()}
+	w.creates[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = pendingCreate{p, owner, w.clock.Now()}
 }
 
 // confirmCreate records the response of a create, unless the cache shows the pod already.
@@ -77,7 +80,7 @@ func (w *pendingWrites) cancelCreate(name types.NamespacedName) {
 func (w *pendingWrites) expectDelete(owner types.UID, p *corev1.Pod) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.deletes[p.UID] = pendingDelete{types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, owner, time.Now()}
+	w.deletes[p.UID] = pendingDelete{types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, owner, w.clock.Now()}
 }
 
 func (w *pendingWrites) cancelDelete(uid types.UID) {
@@ -127,7 +130,7 @@ func (p *Pods) RequeueAfter(owner types.UID) (requeueAfter time.Duration) {
 // VerifyOverdue queries the API server about writes of an owner that have been pending for too long. It must
 // be called before Claim.
 func (p *Pods) VerifyOverdue(ctx context.Context, owner types.UID) error {
-	made, gone := p.pending.olderThan(owner, time.Now().Add(-cacheLagTimeout))
+	made, gone := p.pending.olderThan(owner, p.env.Now().Add(-cacheLagTimeout))
 	for _, name := range made {
 		if _, err := p.getLive(ctx, name); apierrors.IsNotFound(err) {
 			p.pending.cancelCreate(name)

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
 )
@@ -26,7 +25,7 @@ const (
 func (p *Pods) Create(ctx context.Context, o *Owner, pod *corev1.Pod) error {
 	if pod.Name == "" {
 		pod.GenerateName = podtemplate.NamePrefix(o.Object.GetName())
-		pod.Name = pod.GenerateName + rand.String(5)
+		pod.Name = pod.GenerateName + p.env.NameSuffix()
 	}
 	name, owner := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, o.Object.GetUID()
 	p.pending.expectCreate(owner, pod) // first, since the cache may be updated before the response arrives

@@ -13,11 +13,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
 
 // Pods provides the pods of one controller: the cached ones and those that it has written.
 type Pods struct {
+	env      runner.Environment
 	client   kubernetes.Interface
 	events   record.EventRecorder
 	informer cache.SharedIndexInformer
@@ -34,12 +36,12 @@ func orphansOf(namespace string) string { return "orphan/" + namespace }
 var indexMu sync.Mutex
 
 // NewPods returns the pods of factory's cache. The caller starts the factory after Watch.
-func NewPods(client kubernetes.Interface, factory informers.SharedInformerFactory, events record.EventRecorder) (*Pods, error) {
+func NewPods(client kubernetes.Interface, factory informers.SharedInformerFactory, events record.EventRecorder, env runner.Environment) (*Pods, error) {
 	informer := factory.Core().V1().Pods().Informer()
 	if err := IndexByController(informer); err != nil {
 		return nil, err
 	}
-	return &Pods{client: client, events: events, informer: informer, pending: newPendingWrites()}, nil
+	return &Pods{env: env, client: client, events: events, informer: informer, pending: newPendingWrites(env)}, nil
 }
 
 // IndexByController adds the index that Controlled uses.

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/engine/workload"
 )
 
@@ -112,7 +113,7 @@ func TestSlowStartBatch(t *testing.T) {
 }
 
 func TestPendingWritesUntilObserved(t *testing.T) {
-	w := newPendingWrites()
+	w := newPendingWrites(runner.Production())
 	claimed, others := pod("a", "web"), pod("b", "web")
 	names := func(cached ...*corev1.Pod) (out []string) {
 		for _, p := range w.overlay("me", cached) {

@@ -4,18 +4,23 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 // Stepper runs a state machine in one goroutine: it calls the machine's step function with new events and at the
 // times that the machine requested. Create it with NewStepper.
 type Stepper[E any] struct {
+	clock  clock.Clock
 	mu     sync.Mutex
 	events []E
 	notify chan struct{}
 }
 
 // NewStepper returns a Stepper without events.
-func NewStepper[E any]() *Stepper[E] { return &Stepper[E]{notify: make(chan struct{}, 1)} }
+func NewStepper[E any](c clock.Clock) *Stepper[E] {
+	return &Stepper[E]{clock: c, notify: make(chan struct{}, 1)}
+}
 
 // Push appends events. It never blocks.
 func (s *Stepper[E]) Push(events ...E) {
@@ -47,7 +52,7 @@ func (s *Stepper[E]) take() []E {
 // the time that step returned. A zero time means that only events trigger the next call.
 func (s *Stepper[E]) Run(ctx context.Context, pause time.Duration, step func(now time.Time, events []E) (wake time.Time)) {
 	for {
-		wake := step(time.Now(), s.take())
+		wake := step(s.clock.Now(), s.take())
 		if !s.sleep(ctx, pause, wake) {
 			return
 		}
@@ -58,9 +63,9 @@ func (s *Stepper[E]) Run(ctx context.Context, pause time.Duration, step func(now
 func (s *Stepper[E]) sleep(ctx context.Context, pause time.Duration, wake time.Time) bool {
 	var due <-chan time.Time
 	if !wake.IsZero() {
-		t := time.NewTimer(time.Until(wake))
+		t := s.clock.NewTimer(wake.Sub(s.clock.Now()))
 		defer t.Stop()
-		due = t.C
+		due = t.C()
 	}
 	select {
 	case <-ctx.Done():
@@ -73,7 +78,7 @@ func (s *Stepper[E]) sleep(ctx context.Context, pause time.Duration, wake time.T
 	case <-ctx.Done():
 		return false
 	case <-due:
-	case <-time.After(pause):
+	case <-s.clock.After(pause):
 	}
 	return true
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/utils/clock"
 )
 
 func TestStepperBatchesEventsAndWakes(t *testing.T) {
@@ -14,7 +16,7 @@ func TestStepperBatchesEventsAndWakes(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		s := NewStepper[int]()
+		s := NewStepper[int](clock.RealClock{})
 		var got []string
 		s.Push(0)
 		go func() {

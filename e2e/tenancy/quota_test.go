@@ -21,6 +21,7 @@ import (
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/controllers/resourcequota"
+	"github.com/berthproject/berth/controllers/runner"
 )
 
 // startQuotaController runs the quota controller until the test ends.
@@ -33,7 +34,7 @@ func (c cluster) startQuotaController() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- resourcequota.Run(ctx, c.client, objects, informers.NewSharedInformerFactory(c.client, 0), klog.Background())
+		done <- resourcequota.Run(ctx, c.client, objects, informers.NewSharedInformerFactory(c.client, 0), runner.Production(), klog.Background())
 	}()
 	c.t.Cleanup(func() {
 		cancel()

@@ -23,6 +23,7 @@ import (
 	"github.com/berthproject/berth/controllers/nodelifecycle"
 	"github.com/berthproject/berth/controllers/podgc"
 	"github.com/berthproject/berth/controllers/resourcequota"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/serviceaccount"
 	"github.com/berthproject/berth/controllers/tainteviction"
 	"github.com/berthproject/berth/controllers/volume"
@@ -56,70 +57,71 @@ type controllerContext struct {
 	avoid       *workload.AvoidHolds            // Avoid Holds
 	settings    settings.Settings
 	status      *StatusServer // exports metrics
+	env         runner.Environment
 	log         klog.Logger
 }
 
 // Controllers lists all controllers.
 var Controllers = []controller{
 	{"nodelifecycle", func(ctx context.Context, w controllerContext) error {
-		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.Berth.NodeLifecycle.Options(), w.status.Registry, w.log)
+		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.Berth.NodeLifecycle.Options(), w.status.Registry, w.env, w.log)
 	}},
 	{"nodeipam", runNodeIPAM},
 	{"taints", func(ctx context.Context, w controllerContext) error {
-		return tainteviction.Run(ctx, w.client, w.informers, w.displacer(tainteviction.Component), w.settings.TaintEvictionOptions(), w.status.Registry, w.log)
+		return tainteviction.Run(ctx, w.client, w.informers, w.displacer(tainteviction.Component), w.settings.TaintEvictionOptions(), w.status.Registry, w.env, w.log)
 	}},
 	{"podgc", func(ctx context.Context, w controllerContext) error {
-		return podgc.Run(ctx, w.client, w.informers, w.displacer(podgc.Component), w.settings.PodGCOptions(), w.status.Registry, w.log)
+		return podgc.Run(ctx, w.client, w.informers, w.displacer(podgc.Component), w.settings.PodGCOptions(), w.status.Registry, w.env, w.log)
 	}},
 	{"namespace", func(ctx context.Context, w controllerContext) error {
-		return namespace.Run(ctx, w.client, w.metadata, w.informers, w.log)
+		return namespace.Run(ctx, w.client, w.metadata, w.informers, w.env, w.log)
 	}},
 	{"serviceaccount", func(ctx context.Context, w controllerContext) error {
-		return serviceaccount.Run(ctx, w.client, w.informers, w.ca, w.log)
+		return serviceaccount.Run(ctx, w.client, w.informers, w.ca, w.env, w.log)
 	}},
 	{"replicaset", func(ctx context.Context, w controllerContext) error {
-		return replicaset.Run(ctx, w.client, w.informers, w.avoid, w.log)
+		return replicaset.Run(ctx, w.client, w.informers, w.avoid, w.env, w.log)
 	}},
 	{"replicationcontroller", func(ctx context.Context, w controllerContext) error {
-		return replicaset.RunControllers(ctx, w.client, w.informers, w.avoid, w.log)
+		return replicaset.RunControllers(ctx, w.client, w.informers, w.avoid, w.env, w.log)
 	}},
 	{"deployment", func(ctx context.Context, w controllerContext) error {
-		return deployment.Run(ctx, w.client, w.informers, w.log)
+		return deployment.Run(ctx, w.client, w.informers, w.env, w.log)
 	}},
 	{"daemonset", func(ctx context.Context, w controllerContext) error {
-		return daemonset.Run(ctx, w.client, w.informers, w.avoid, w.log)
+		return daemonset.Run(ctx, w.client, w.informers, w.avoid, w.env, w.log)
 	}},
 	{"statefulset", func(ctx context.Context, w controllerContext) error {
-		return statefulset.Run(ctx, w.client, w.informers, w.avoid, w.log)
+		return statefulset.Run(ctx, w.client, w.informers, w.avoid, w.env, w.log)
 	}},
 	{"job", func(ctx context.Context, w controllerContext) error {
-		return job.Run(ctx, w.client, w.informers, w.avoid, w.status.Registry, w.log)
+		return job.Run(ctx, w.client, w.informers, w.avoid, w.status.Registry, w.env, w.log)
 	}},
 	{"cronjob", func(ctx context.Context, w controllerContext) error {
-		return cronjob.Run(ctx, w.client, w.informers, w.status.Registry, w.log)
+		return cronjob.Run(ctx, w.client, w.informers, w.status.Registry, w.env, w.log)
 	}},
 	{"horizontalpodautoscaler", func(ctx context.Context, w controllerContext) error {
 		clients, err := horizontalpodautoscaler.NewClients(w.config, w.client.Discovery())
 		if err != nil {
 			return err
 		}
-		return horizontalpodautoscaler.Run(ctx, w.client, clients, w.informers, w.log)
+		return horizontalpodautoscaler.Run(ctx, w.client, clients, w.informers, w.env, w.log)
 	}},
 	{"disruption", func(ctx context.Context, w controllerContext) error {
-		scales, err := disruption.NewScaleClient(w.config, w.client.Discovery())
+		scales, err := disruption.NewScaleClient(w.config, w.client.Discovery(), w.env)
 		if err != nil {
 			return err
 		}
-		return disruption.Run(ctx, w.client, scales, w.informers, w.log)
+		return disruption.Run(ctx, w.client, scales, w.informers, w.env, w.log)
 	}},
 	{"garbagecollector", func(ctx context.Context, w controllerContext) error {
-		return garbagecollector.Run(ctx, w.quietClient, w.metadata, w.informers, w.log)
+		return garbagecollector.Run(ctx, w.quietClient, w.metadata, w.informers, w.env, w.log)
 	}},
 	{"volume", func(ctx context.Context, w controllerContext) error {
-		return volume.Run(ctx, w.client, w.informers, w.log)
+		return volume.Run(ctx, w.client, w.informers, w.env, w.log)
 	}},
 	{"resourcequota", func(ctx context.Context, w controllerContext) error {
-		return resourcequota.Run(ctx, w.quietClient, w.metadata, w.informers, w.log)
+		return resourcequota.Run(ctx, w.quietClient, w.metadata, w.informers, w.env, w.log)
 	}},
 	{RecordsController, runDisplacementRecords},
 	{"endpoints", func(ctx context.Context, w controllerContext) error {
@@ -146,13 +148,13 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 	if err != nil {
 		return err
 	}
-	w := controllerContext{config: config, client: client, quietClient: silent, metadata: objects, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoid: workload.NewAvoidHolds(), settings: set, status: status, log: klog.Background()}
+	w := controllerContext{config: config, client: client, quietClient: silent, metadata: objects, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoid: workload.NewAvoidHolds(), settings: set, status: status, env: runner.Production(), log: klog.Background()}
 	status.informers.Store(&w.informers)
 	holds, err := v1alpha1.NewClient(config)
 	if err != nil {
 		return err
 	}
-	p.Start("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.log) })
+	p.Start("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.env, w.log) })
 	for _, l := range Controllers {
 		if len(names) == 0 || slices.Contains(names, l.Name) {
 			p.Start(l.Name, func(ctx context.Context) error { return l.run(ctx, w) })
@@ -170,7 +172,7 @@ func runDisplacementRecords(ctx context.Context, w controllerContext) error {
 	if err != nil {
 		return err
 	}
-	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.Journal, OnDisplaced: w.status.displacements.Count, Log: w.log}
+	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.Journal, OnDisplaced: w.status.displacements.Count, Env: w.env, Log: w.log}
 	if c := w.settings.Berth.Holds; c.Avoid {
 		o.Backoff = displacement.Backoff{First: time.Duration(c.InitialSeconds) * time.Second, Max: time.Duration(c.MaxSeconds) * time.Second}
 	}
@@ -198,7 +200,7 @@ func (w *controllerContext) displacer(component string) *executor.Displacer {
 	log := w.log
 	return &executor.Displacer{
 		OnDisplaced: w.status.displacements.Count,
-		Client:      w.client, Now: time.Now, Component: component, Instance: component + "-" + host,
+		Client:      w.client, Now: w.env.Now, Component: component, Instance: component + "-" + host,
 		OnRecordLost: func(what string, err error) {
 			log.Error(err, "Failed to record a displacement", "what", what, "by", component)
 		},

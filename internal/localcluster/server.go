@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/controllers/certificates"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/rungroup"
 	"github.com/berthproject/berth/internal/settings"
@@ -56,5 +57,5 @@ func RunCertificates(ctx context.Context, server *apiserver.Server) error {
 	if err != nil {
 		return err
 	}
-	return certificates.Run(ctx, client, server.Authority(), server.ReservedNames(), klog.Background())
+	return certificates.Run(ctx, client, server.Authority(), server.ReservedNames(), runner.Production(), klog.Background())
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/engine/workload"
@@ -32,6 +33,7 @@ const (
 var Kind = batchv1.SchemeGroupVersion.WithKind("CronJob")
 
 type controller struct {
+	env    runner.Environment
 	client kubernetes.Interface
 	lister batchlisters.CronJobLister
 	jobs   cache.SharedIndexInformer
@@ -52,7 +54,7 @@ const cacheLagTimeout = 10 * time.Second
 
 // Run creates Jobs until ctx is done. It starts factory, which supplies CronJobs and
 // Jobs. Metrics are registered with registerer, which may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, registerer prometheus.Registerer, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
 	skew, err := newMetrics(registerer)
 	if err != nil {
 		return err
@@ -60,7 +62,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
 	crons, jobs := factory.Batch().V1().CronJobs(), factory.Batch().V1().Jobs().Informer()
-	s := &controller{skew: skew, client: client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: events, lastCreates: map[types.UID]lastCreate{}}
+	s := &controller{env: env, skew: skew, client: client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: events, lastCreates: map[types.UID]lastCreate{}}
 	s.queue = workqueue.New("cronjob", "Reconciling the CronJob", log, s.sync)
 	if err := shared.IndexByController(jobs); err != nil {
 		return err
@@ -100,7 +102,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if wait := s.cacheLag(cj); wait > 0 {
 		return wait, nil
 	}
-	r := &reconciliation{controller: s, now: time.Now(), old: cj, cj: cj.DeepCopy(), jobs: shared.Controlled[*batchv1.Job](s.jobs, cj, false)}
+	r := &reconciliation{controller: s, now: s.env.Now(), old: cj, cj: cj.DeepCopy(), jobs: shared.Controlled[*batchv1.Job](s.jobs, cj, false)}
 	if err := r.updateActive(ctx); err != nil {
 		return 0, err
 	}
@@ -114,7 +116,7 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if err := r.cleanUpFinishedJobs(ctx); err != nil || wake.IsZero() {
 		return 0, err
 	}
-	return max(time.Until(wake)+timerSlack, timerSlack), nil
+	return max(wake.Sub(s.env.Now())+timerSlack, timerSlack), nil
 }
 
 // cacheLag returns how long to wait at most for the cache to show the last created Job.
@@ -125,7 +127,7 @@ func (s *controller) cacheLag(cj *batchv1.CronJob) time.Duration {
 	if !ok || cj.Status.LastScheduleTime != nil && !cj.Status.LastScheduleTime.Time.Before(m.due) {
 		return 0
 	}
-	return max(0, cacheLagTimeout-time.Since(m.at))
+	return max(0, cacheLagTimeout-s.env.Since(m.at))
 }
 
 // newCronJob converts a CronJob with the given number of active Jobs for engine/workload.

@@ -23,7 +23,7 @@ import (
 
 // apply plans and executes the changes for a DaemonSet with these pods, and writes the status.
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, revisions *revision.Revisions, pods []*corev1.Pod) (wake time.Time, err error) {
-	now := time.Now()
+	now := s.env.Now()
 	hash := revisions.Latest().Labels[appsv1.DefaultDaemonSetUniqueLabelKey]
 	seen := s.convertPods(ds, pods)
 	nodes, desired, err := s.evaluateNodes(ds, hash, now)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/revision"
 	"github.com/berthproject/berth/controllers/workqueue"
@@ -36,6 +37,7 @@ const (
 var Kind = appsv1.SchemeGroupVersion.WithKind("DaemonSet")
 
 type controller struct {
+	env        runner.Environment
 	client     kubernetes.Interface
 	lister     appslisters.DaemonSetLister
 	nodes      corelisters.NodeLister
@@ -60,10 +62,10 @@ type cachedNode struct {
 
 // Run reconciles DaemonSets until ctx is done. It starts factory, which supplies DaemonSets, pods and nodes. avoid
 // supplies Avoid Holds and may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
-	pods, err := shared.NewPods(client, factory, events)
+	pods, err := shared.NewPods(client, factory, events, env)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	}
 	sets, nodes := factory.Apps().V1().DaemonSets(), factory.Core().V1().Nodes()
 	s := &controller{
-		client: client, lister: sets.Lister(), nodes: nodes.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
+		env: env, client: client, lister: sets.Lister(), nodes: nodes.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
 		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator(), converter: conversion.New(), nodeCache: map[string]cachedNode{},
 	}
 	s.queue = workqueue.New("daemonset", "Reconciling the DaemonSet", log, s.sync)
@@ -167,5 +169,5 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 		return 0, err
 	}
 	wake, err := s.apply(ctx, owner, ds, revisions, pods)
-	return shared.EarliestRequeue(s.pods.RequeueAfter(ds.UID), wake), err
+	return shared.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(ds.UID), wake), err
 }

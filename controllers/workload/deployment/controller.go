@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
@@ -32,6 +33,7 @@ const (
 var Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
 type controller struct {
+	env    runner.Environment
 	client kubernetes.Interface
 	sets   cache.SharedIndexInformer
 	pods   cache.SharedIndexInformer
@@ -43,12 +45,12 @@ type controller struct {
 
 // Run reconciles Deployments until ctx is done. It starts factory, which supplies Deployments, ReplicaSets and pods.
 // It returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
 	deployments := factory.Apps().V1().Deployments()
 	s := &controller{
-		client: client, events: events, writes: newWriteCache(), lister: deployments.Lister(),
+		env: env, client: client, events: events, writes: newWriteCache(env), lister: deployments.Lister(),
 		sets: factory.Apps().V1().ReplicaSets().Informer(), pods: factory.Core().V1().Pods().Informer(),
 	}
 	s.queue = workqueue.New("deployment", "Reconciling the Deployment", log, s.sync)

@@ -23,6 +23,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workload/replicaset"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 	"github.com/berthproject/berth/internal/conversion"
@@ -54,8 +55,8 @@ func runController(t *testing.T, test func(w *harness)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(w.Clientset, 0)
 		done := make(chan error, 3)
-		go func() { done <- Run(ctx, w.Clientset, factory, klog.Background()) }()
-		go func() { done <- replicaset.Run(ctx, w.Clientset, factory, nil, klog.Background()) }()
+		go func() { done <- Run(ctx, w.Clientset, factory, runner.Production(), klog.Background()) }()
+		go func() { done <- replicaset.Run(ctx, w.Clientset, factory, nil, runner.Production(), klog.Background()) }()
 		go func() { done <- w.kubelet(ctx) }()
 		test(w)
 		cancel()

@@ -27,7 +27,7 @@ type rollout struct {
 
 // run plans and executes the next step, and writes the status.
 func (s *rollout) run(ctx context.Context) (requeueAfter time.Duration, err error) {
-	now := time.Now()
+	now := s.env.Now()
 	machine := conversion.Deployment(s.d)
 	name := s.d.Name + "-" + podtemplate.Hash(&s.d.Spec.Template, s.d.Status.CollisionCount)
 	seen := make([]workload.Set, len(s.sets))
@@ -53,7 +53,7 @@ func (s *rollout) run(ctx context.Context) (requeueAfter time.Duration, err erro
 	} else if len(s.writes.forDeployment(s.d)) > 0 {
 		requeueAfter = cacheLagTimeout
 	}
-	return shared.EarliestRequeue(requeueAfter, s.plan.Wake), nil
+	return shared.EarliestRequeue(s.env.Now(), requeueAfter, s.plan.Wake), nil
 }
 
 // apply executes the plan.
@@ -150,7 +150,7 @@ func (s *rollout) resolveCollision(ctx context.Context, name string, exists erro
 func (s *rollout) reportCreateFailure(ctx context.Context, name string, cause error) error {
 	message := fmt.Sprintf("Failed to create new replica set %q: %v", name, cause)
 	s.events.Event(s.d, corev1.EventTypeWarning, workload.FailedRSCreateReason, message)
-	s.plan.Status.Conditions = s.plan.Status.Conditions.With(time.Now(), workload.Condition{
+	s.plan.Status.Conditions = s.plan.Status.Conditions.With(s.env.Now(), workload.Condition{
 		Type: workload.Progressing, Status: workload.False, Reason: workload.FailedRSCreateReason, Message: message,
 	})
 	if err := s.updateStatus(ctx); err != nil {

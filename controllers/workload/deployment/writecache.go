@@ -10,10 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/clock"
 )
 
 // writeCache holds the last written state of ReplicaSets until the informer cache shows it.
 type writeCache struct {
+	clock clock.PassiveClock
+
 	mu   sync.Mutex
 	sets map[types.UID]map[types.UID]cachedWrite // by the UIDs of Deployment and ReplicaSet
 }
@@ -26,7 +29,9 @@ type cachedWrite struct {
 // cacheLagTimeout is how long the cache may lag before the API server is queried.
 const cacheLagTimeout = 10 * time.Second
 
-func newWriteCache() *writeCache { return &writeCache{sets: map[types.UID]map[types.UID]cachedWrite{}} }
+func newWriteCache(c clock.PassiveClock) *writeCache {
+	return &writeCache{clock: c, sets: map[types.UID]map[types.UID]cachedWrite{}}
+}
 
 func (w *writeCache) record(d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 	w.mu.Lock()
@@ -34,7 +39,7 @@ func (w *writeCache) record(d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
 	if w.sets[d.UID] == nil {
 		w.sets[d.UID] = map[types.UID]cachedWrite{}
 	}
-	w.sets[d.UID][rs.UID] = cachedWrite{rs, time.Now()}
+	w.sets[d.UID][rs.UID] = cachedWrite{rs, w.clock.Now()}
 }
 
 func (w *writeCache) drop(deployment, uid types.UID) {
@@ -72,7 +77,7 @@ func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, se
 		}
 	}
 	for uid, x := range writes { // created, but not in the cache, or deleted meanwhile
-		if time.Since(x.at) > cacheLagTimeout {
+		if s.env.Since(x.at) > cacheLagTimeout {
 			now, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, x.set.Name, metav1.GetOptions{})
 			if apierrors.IsNotFound(err) || err == nil && now.UID != uid {
 				s.writes.drop(d.UID, uid)

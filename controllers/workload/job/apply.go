@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
 	shared "github.com/berthproject/berth/controllers/workload"
@@ -20,7 +19,7 @@ import (
 
 // apply plans and executes the changes for a Job with these pods. action names the changes for metrics.
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv1.Job, pods []*corev1.Pod) (wake time.Time, action string, err error) {
-	now := time.Now()
+	now := s.env.Now()
 	machine, err := conversion.Job(job)
 	if err != nil {
 		return time.Time{}, actionTracking, err
@@ -44,7 +43,7 @@ func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv
 	})
 	made, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error {
 		pod := podtemplate.JobPod(job, owner.Reference(), plan.Create[i])
-		pod.Name = pod.GenerateName + rand.String(5)
+		pod.Name = pod.GenerateName + s.env.NameSuffix()
 		return s.pods.Create(ctx, owner, pod)
 	})
 	if len(plan.Create) > 0 {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
@@ -35,6 +36,7 @@ const (
 var Kind = batchv1.SchemeGroupVersion.WithKind("Job")
 
 type controller struct {
+	env         runner.Environment
 	client      kubernetes.Interface
 	lister      batchlisters.JobLister
 	pods        *shared.Pods
@@ -52,19 +54,19 @@ type controller struct {
 // Run reconciles Jobs until ctx is done. It starts factory, which supplies Jobs and pods. avoid supplies Avoid Holds
 // and may be nil. Metrics are registered with registerer, which may be nil. Run returns an error only if it cannot
 // start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, registerer prometheus.Registerer, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, registerer prometheus.Registerer, env runner.Environment, log klog.Logger) error {
 	metrics, err := newMetrics(registerer)
 	if err != nil {
 		return err
 	}
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
-	pods, err := shared.NewPods(client, factory, events)
+	pods, err := shared.NewPods(client, factory, events, env)
 	if err != nil {
 		return err
 	}
 	jobs := factory.Batch().V1().Jobs()
-	s := &controller{client: client, lister: jobs.Lister(), pods: pods, podInformer: factory.Core().V1().Pods().Informer(), avoidHolds: avoid, events: events, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), metrics: metrics}
+	s := &controller{env: env, client: client, lister: jobs.Lister(), pods: pods, podInformer: factory.Core().V1().Pods().Informer(), avoidHolds: avoid, events: events, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), metrics: metrics}
 	s.queue = workqueue.New("job", "Reconciling the Job", log, s.sync)
 	s.orphanQueue = workqueue.New("job_orphan_pod", "Releasing an orphaned pod", log, s.releaseOrphan)
 	if err := s.watch(jobs.Informer()); err != nil {
@@ -74,13 +76,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 	if !cache.WaitForCacheSync(ctx.Done(), jobs.Informer().HasSynced, pods.HasSynced) {
 		return nil
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.orphanQueue.Run(ctx, 1)
-	}()
-	s.queue.Run(ctx, workers)
-	<-done
+	runner.Concurrently(func() { s.orphanQueue.Run(ctx, 1) }, func() { s.queue.Run(ctx, workers) })
 	return nil
 }
 
@@ -165,8 +161,8 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 	if err != nil {
 		return 0, err
 	}
-	start := time.Now()
+	start := s.env.Now()
 	wake, action, err := s.apply(ctx, owner, job, pods)
-	s.metrics.observeSync(job, action, start, err)
-	return shared.EarliestRequeue(s.pods.RequeueAfter(job.UID), wake), err
+	s.metrics.observeSync(job, action, s.env.Since(start), err)
+	return shared.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(job.UID), wake), err
 }

@@ -40,13 +40,13 @@ func newMetrics(registerer prometheus.Registerer) (*jobMetrics, error) {
 }
 
 // observeSync counts a reconciliation.
-func (m *jobMetrics) observeSync(job *batchv1.Job, action string, start time.Time, err error) {
+func (m *jobMetrics) observeSync(job *batchv1.Job, action string, took time.Duration, err error) {
 	result := "success"
 	if err != nil {
 		result = "error"
 	}
 	m.syncs.WithLabelValues(completionMode(job), result, action).Inc()
-	m.duration.WithLabelValues(completionMode(job), result, action).Observe(time.Since(start).Seconds())
+	m.duration.WithLabelValues(completionMode(job), result, action).Observe(took.Seconds())
 }
 
 // observeStatus counts what a status update has added.

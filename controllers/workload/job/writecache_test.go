@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
@@ -63,7 +64,7 @@ func newFinishedJob(mode batchv1.CompletionMode) (*batchv1.Job, *corev1.Pod) {
 // newControllerWithStaleCache returns a controller whose caches never change.
 func newControllerWithStaleCache(t *testing.T, client *fake.Clientset, job *batchv1.Job, pod *corev1.Pod) *controller {
 	factory, events := informers.NewSharedInformerFactory(client, 0), record.NewFakeRecorder(100)
-	pods, err := shared.NewPods(client, factory, events)
+	pods, err := shared.NewPods(client, factory, events, runner.Production())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func newControllerWithStaleCache(t *testing.T, client *fake.Clientset, job *batc
 		t.Fatal(err)
 	}
 	m, _ := newMetrics(nil)
-	return &controller{metrics: m, client: client, lister: batchlisters.NewJobLister(jobs), pods: pods, podInformer: podCache, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), events: events}
+	return &controller{env: runner.Production(), metrics: m, client: client, lister: batchlisters.NewJobLister(jobs), pods: pods, podInformer: podCache, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache(), events: events}
 }
 
 func TestWriteCacheYieldsToFreshCache(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 
 // apply plans and executes the changes for a ReplicaSet with these pods, and writes the status.
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (wake time.Time, err error) {
-	now := time.Now()
+	now := s.env.Now()
 	machine := conversion.ReplicaSet(rs)
 	seen, failures := convertPods(pods)
 	notBefore, because := s.avoidHolds.NotBefore(now, rs.UID, machine.Node, failures)
@@ -93,7 +93,7 @@ func (s *controller) recordBackoff(owner shared.Object, until time.Time, reason 
 	requeueAfter := s.backoffUntil[owner.GetUID()].Equal(until)
 	s.backoffUntil[owner.GetUID()] = until
 	for uid, t := range s.backoffUntil {
-		if time.Since(t) > time.Hour {
+		if s.env.Since(t) > time.Hour {
 			delete(s.backoffUntil, uid)
 		}
 	}

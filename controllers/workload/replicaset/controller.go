@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workqueue"
 )
@@ -29,6 +30,7 @@ var (
 )
 
 type controller struct {
+	env runner.Environment
 	kindAdapter
 	pods       *shared.Pods
 	avoidHolds *shared.AvoidHolds
@@ -41,23 +43,23 @@ type controller struct {
 
 // Run reconciles ReplicaSets until ctx is done. It starts factory, which supplies ReplicaSets and pods. avoid supplies
 // Avoid Holds and may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
-	return run(ctx, client, factory, replicaSets(client, factory), avoid, log)
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
+	return run(ctx, client, factory, replicaSets(client, factory), avoid, env, log)
 }
 
 // RunControllers is Run for ReplicationControllers.
-func RunControllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
-	return run(ctx, client, factory, replicationControllers(client, factory), avoid, log)
+func RunControllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
+	return run(ctx, client, factory, replicationControllers(client, factory), avoid, env, log)
 }
 
-func run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, adapter kindAdapter, avoid *shared.AvoidHolds, log klog.Logger) error {
+func run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, adapter kindAdapter, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, adapter.component)
 	defer stop()
-	pods, err := shared.NewPods(client, factory, events)
+	pods, err := shared.NewPods(client, factory, events, env)
 	if err != nil {
 		return err
 	}
-	s := &controller{kindAdapter: adapter, pods: pods, avoidHolds: avoid, events: events, backoffUntil: map[types.UID]time.Time{}}
+	s := &controller{env: env, kindAdapter: adapter, pods: pods, avoidHolds: avoid, events: events, backoffUntil: map[types.UID]time.Time{}}
 	s.queue = workqueue.New(strings.ToLower(adapter.kind.Kind), "Reconciling the "+adapter.kind.Kind, log, s.sync)
 	if err := s.watch(); err != nil {
 		return err
@@ -121,5 +123,5 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 		return 0, err
 	}
 	wake, err := s.apply(ctx, owner, rs, pods)
-	return shared.EarliestRequeue(s.pods.RequeueAfter(rs.UID), wake), err
+	return shared.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(rs.UID), wake), err
 }

@@ -21,6 +21,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/controllers/runner"
 	"github.com/berthproject/berth/controllers/workload/workloadtest"
 )
 
@@ -75,8 +76,8 @@ func runController(t *testing.T, test func(w *harness)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		factory := informers.NewSharedInformerFactory(w.Clientset, 0)
 		done := make(chan error, 2)
-		go func() { done <- Run(ctx, w.Clientset, factory, nil, klog.Background()) }()
-		go func() { done <- RunControllers(ctx, w.Clientset, factory, nil, klog.Background()) }()
+		go func() { done <- Run(ctx, w.Clientset, factory, nil, runner.Production(), klog.Background()) }()
+		go func() { done <- RunControllers(ctx, w.Clientset, factory, nil, runner.Production(), klog.Background()) }()
 		test(w)
 		cancel()
 		for range 2 {

@@ -25,7 +25,7 @@ var errStaleClaim = errors.New("its claims are still being deleted")
 
 // apply plans and executes the changes for a StatefulSet with these pods, and writes the status.
 func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, revisions *revision.Revisions, all []*corev1.Pod) (wake time.Time, err error) {
-	now := time.Now()
+	now := s.env.Now()
 	update := revisions.Latest()
 	current := revisions.ByName(set.Status.CurrentRevision)
 	if current == nil {

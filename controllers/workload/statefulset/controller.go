@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/controllers/podtemplate"
+	"github.com/berthproject/berth/controllers/runner"
 	shared "github.com/berthproject/berth/controllers/workload"
 	"github.com/berthproject/berth/controllers/workload/revision"
 	"github.com/berthproject/berth/controllers/workqueue"
@@ -37,6 +38,7 @@ const (
 var Kind = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
 
 type controller struct {
+	env        runner.Environment
 	client     kubernetes.Interface
 	lister     appslisters.StatefulSetLister
 	claims     corelisters.PersistentVolumeClaimLister
@@ -51,10 +53,10 @@ type controller struct {
 
 // Run reconciles StatefulSets until ctx is done. It starts factory, which supplies StatefulSets, pods and claims.
 // avoid supplies Avoid Holds and may be nil. Run returns an error only if it cannot start.
-func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, env runner.Environment, log klog.Logger) error {
 	events, stop := shared.NewEventRecorder(ctx, client, component)
 	defer stop()
-	pods, err := shared.NewPods(client, factory, events)
+	pods, err := shared.NewPods(client, factory, events, env)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func Run(ctx context.Context, client kubernetes.Interface, factory informers.Sha
 		return err
 	}
 	sets, claims := factory.Apps().V1().StatefulSets(), factory.Core().V1().PersistentVolumeClaims()
-	s := &controller{client: client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
+	s := &controller{env: env, client: client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
 		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator()}
 	s.queue = workqueue.New("statefulset", "Reconciling the StatefulSet", log, s.sync)
 	claimsSynced := claims.Informer().HasSynced
@@ -148,5 +150,5 @@ func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeu
 		return 0, err
 	}
 	wake, err := s.apply(ctx, owner, set, revisions, pods)
-	return shared.EarliestRequeue(s.pods.RequeueAfter(set.UID), wake), err
+	return shared.EarliestRequeue(s.env.Now(), s.pods.RequeueAfter(set.UID), wake), err
 }

@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestEveryRepeatsUntilTheContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clk, start := Production(), time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+		defer cancel()
+		var at []time.Duration
+		Every(ctx, clk, 10*time.Second, func(context.Context) { at = append(at, clk.Since(start)) })
+		if want := []time.Duration{0, 10 * time.Second, 20 * time.Second}; !slices.Equal(at, want) {
+			t.Errorf("calls at %v, want %v", at, want)
+		}
+		if clk.Since(start) != 25*time.Second {
+			t.Errorf("returned after %v", clk.Since(start))
+		}
+	})
+}
+
+func TestForEachLimitsConcurrency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var seen []int
+		var running, most atomic.Int32
+		ForEach(7, 3, func(i int) {
+			most.Store(max(most.Load(), running.Add(1)))
+			Sleep(t.Context(), Production(), time.Second)
+			running.Add(-1)
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, i)
+		})
+		slices.Sort(seen)
+		if !slices.Equal(seen, []int{0, 1, 2, 3, 4, 5, 6}) || most.Load() != 3 {
+			t.Errorf("called with %v, %d at once", seen, most.Load())
+		}
+	})
+}
+
+func TestConcurrentlyWaitsForAllParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		part := func(d time.Duration) func() { return func() { Sleep(t.Context(), Production(), d) } }
+		Concurrently(part(time.Second), part(3*time.Second))
+		if d := time.Since(start); d != 3*time.Second {
+			t.Errorf("returned after %v, want 3 s", d)
+		}
+	})
+}
