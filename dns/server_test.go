@@ -186,8 +186,8 @@ func TestLimits(t *testing.T) {
 	for _, from := range []netip.Addr{a, a, b} {
 		l.end(from)
 	}
-	if l.all != 0 || len(l.active) != 0 || !l.start(c) {
-		t.Errorf("after the end: %d, %v", l.all, l.active)
+	if l.inProgress != 0 || len(l.active) != 0 || !l.start(c) {
+		t.Errorf("after the end: %d, %v", l.inProgress, l.active)
 	}
 	// A client that holds idle TCP connections gets no more of them; others do.
 	s := testServer(t, "/nonexistent")

@@ -94,7 +94,7 @@ func TestHostPort(t *testing.T) {
 			t.Errorf("port %d of %s answers %q, %v", port, at, got, err)
 		}
 	}
-	if err := n.MapPorts("other", address, ports); !errors.Is(err, network.ErrPortTaken) || !strings.Contains(err.Error(), o.Bridge) {
+	if err := n.MapPorts("other", address, ports); !errors.Is(err, network.ErrPortMapped) || !strings.Contains(err.Error(), o.Bridge) {
 		t.Errorf("mapping the same port again: %v, want an error", err)
 	}
 	for range 2 {

@@ -38,7 +38,7 @@ func TestHostPortInUse(t *testing.T) {
 // uses the host port.
 func TestHostPortOfAnotherNode(t *testing.T) {
 	var wait *WaitingError
-	err := sandboxError(fmt.Errorf("sandbox: %w of network b", network.ErrPortTaken))
+	err := sandboxError(fmt.Errorf("sandbox: %w of network b", network.ErrPortMapped))
 	if !errors.As(err, &wait) || wait.Reason != "HostPortInUse" || !strings.Contains(wait.Message, "network b") {
 		t.Errorf("%v, want HostPortInUse with the network", err)
 	}

@@ -104,17 +104,17 @@ func TestIPv6Fragment(t *testing.T) {
 	s := service(func(s *corev1.Service) { s.Spec.ClusterIPs = []string{"10.96.7.7", "fd00::7"} })
 	six := slice(corev1.ProtocolTCP, on("n1", netip.MustParseAddr("fd01::1"), "ready"))
 	six[0].AddressType = discoveryv1.AddressTypeIPv6
-	all := append(slice(corev1.ProtocolTCP, on("n1", netip.MustParseAddr("10.1.0.1"), "ready")), six...)
+	list := append(slice(corev1.ProtocolTCP, on("n1", netip.MustParseAddr("10.1.0.1"), "ready")), six...)
 	want := "cluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: fd01::1\nfd00::7: cluster-default/web/tcp/80"
-	if got := newFragment(s, all, discoveryv1.AddressTypeIPv6, testLocation).text(); got != want {
+	if got := newFragment(s, list, discoveryv1.AddressTypeIPv6, testLocation).text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 // Endpoints with hints for this zone or node are preferred, unless one has no hint.
 func TestHints(t *testing.T) {
-	at := func(last byte, zone, node string) endpoint {
-		e := endpoint{at: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, last}), 80), ready: true, serving: true}
+	addr := func(last byte, zone, node string) endpoint {
+		e := endpoint{addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, last}), 80), ready: true, serving: true}
 		if zone != "" {
 			e.zones = []string{zone}
 		}
@@ -124,18 +124,18 @@ func TestHints(t *testing.T) {
 		return e
 	}
 	for name, c := range map[string]struct {
-		all  []endpoint
+		list []endpoint
 		want int
 	}{
-		"zone":           {[]endpoint{at(1, "z1", ""), at(2, "z2", "")}, 1},
-		"node":           {[]endpoint{at(1, "z1", "n2"), at(2, "z1", "n1"), at(3, "z1", "n3")}, 1},
-		"other node":     {[]endpoint{at(1, "z1", "n2"), at(2, "z2", "n3")}, 1},
-		"missing hint":   {[]endpoint{at(1, "z1", ""), at(2, "", "")}, 2},
-		"no endpoint":    {[]endpoint{at(1, "z2", ""), at(2, "z3", "")}, 2},
-		"without hints":  {[]endpoint{at(1, "", ""), at(2, "", "")}, 2},
-		"not ready ones": {[]endpoint{at(1, "z1", ""), {at: at(9, "", "").at}}, 1},
+		"zone":           {[]endpoint{addr(1, "z1", ""), addr(2, "z2", "")}, 1},
+		"node":           {[]endpoint{addr(1, "z1", "n2"), addr(2, "z1", "n1"), addr(3, "z1", "n3")}, 1},
+		"other node":     {[]endpoint{addr(1, "z1", "n2"), addr(2, "z2", "n3")}, 1},
+		"missing hint":   {[]endpoint{addr(1, "z1", ""), addr(2, "", "")}, 2},
+		"no endpoint":    {[]endpoint{addr(1, "z2", ""), addr(2, "z3", "")}, 2},
+		"without hints":  {[]endpoint{addr(1, "", ""), addr(2, "", "")}, 2},
+		"not ready ones": {[]endpoint{addr(1, "z1", ""), {addr: addr(9, "", "").addr}}, 1},
 	} {
-		if got := clusterEndpoints(c.all, testLocation); len(got) != c.want {
+		if got := clusterEndpoints(c.list, testLocation); len(got) != c.want {
 			t.Errorf("%s: %v, want %d", name, got, c.want)
 		}
 	}
@@ -146,11 +146,11 @@ func TestHealthCheck(t *testing.T) {
 	s := service(func(s *corev1.Service) {
 		s.Spec.Type, s.Spec.ExternalTrafficPolicy, s.Spec.HealthCheckNodePort = corev1.ServiceTypeLoadBalancer, corev1.ServiceExternalTrafficPolicyLocal, 32000
 	})
-	for want, all := range map[int][]*discoveryv1.EndpointSlice{
+	for want, list := range map[int][]*discoveryv1.EndpointSlice{
 		1: slice(corev1.ProtocolTCP, on("n1", a, "ready"), on("n2", b, "ready")),
 		0: slice(corev1.ProtocolTCP, on("n1", a, "serving")),
 	} {
-		port, local := healthPort(s, all, testLocation)
+		port, local := healthPort(s, list, testLocation)
 		if port != 32000 || local != want {
 			t.Errorf("port %d, %d local endpoints, want %d", port, local, want)
 		}

@@ -82,7 +82,7 @@ func TestIPv6(t *testing.T) {
 			t.Errorf("session affinity %s: answers %v, want %d endpoints", affinity, seen, want)
 		}
 	}
-	if changed, err := r.tampered(); changed || err != nil {
+	if changed, err := r.isModified(); changed || err != nil {
 		t.Errorf("untouched tables: %v, %v", changed, err)
 	}
 }

@@ -61,8 +61,8 @@ func newMachine(t *testing.T) *machine {
 	}
 	// Packets of the machine need a route to the Service's address before it is rewritten.
 	link, _ := netlink.LinkByName(o.Bridge)
-	_, all, _ := net.ParseCIDR("0.0.0.0/0")
-	_ = netlink.RouteReplace(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: all, Gw: net.ParseIP("198.51.100.60"), Src: net.ParseIP("198.51.100.1")})
+	_, defaultRoute, _ := net.ParseCIDR("0.0.0.0/0")
+	_ = netlink.RouteReplace(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: defaultRoute, Gw: net.ParseIP("198.51.100.60"), Src: net.ParseIP("198.51.100.1")})
 	t.Cleanup(func() { _ = Remove() })
 	return &machine{t: t, net: n, pods: map[string]*testPod{}}
 }
@@ -195,7 +195,7 @@ func (m *machine) commit(r *ruleset) {
 // newTestRuleset returns a ruleset of a machine with node n1.
 func newTestRuleset() *ruleset {
 	r := newRuleset(false)
-	r.here = location{nodes: map[string]bool{"n1": true}}
+	r.loc = location{nodes: map[string]bool{"n1": true}}
 	r.setPodCIDRs([]netip.Prefix{netip.MustParsePrefix("198.51.100.0/26")})
 	return r
 }

@@ -49,11 +49,11 @@ func BenchmarkServices(b *testing.B) {
 	})
 	b.Run("update", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			key, s, all := numbered(i % 10_000)
+			key, s, list := numbered(i % 10_000)
 			if i%2 == 0 {
-				all[0].Endpoints = all[0].Endpoints[:1]
+				list[0].Endpoints = list[0].Endpoints[:1]
 			}
-			r.set(key, s, all)
+			r.set(key, s, list)
 			if err := r.commit(); err != nil {
 				b.Fatal(err)
 			}

@@ -98,9 +98,9 @@ func TestExternalTraffic(t *testing.T) {
 	r := newTestRuleset()
 	r.set("default/web", service(cluster), endpoints)
 	m.commit(r)
-	for _, at := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
-		if got := m.answers(client, at, 20); got["a"] == 0 || got["b"] == 0 || got["a"]+got["b"] != 20 {
-			t.Errorf("policy Cluster, %s: %v", at, got)
+	for _, addr := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
+		if got := m.answers(client, addr, 20); got["a"] == 0 || got["b"] == 0 || got["a"]+got["b"] != 20 {
+			t.Errorf("policy Cluster, %s: %v", addr, got)
 		}
 	}
 	m.checkApplied(r)
@@ -108,9 +108,9 @@ func TestExternalTraffic(t *testing.T) {
 	r.setPodCIDRs(nil)
 	r.set("default/web", service(local), endpoints)
 	m.commit(r)
-	for _, at := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
-		if got := m.answers(client, at, 10); got["a"] != 10 {
-			t.Errorf("policy Local, %s: %v, want the local endpoint a", at, got)
+	for _, addr := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
+		if got := m.answers(client, addr, 10); got["a"] != 10 {
+			t.Errorf("policy Local, %s: %v, want the local endpoint a", addr, got)
 		}
 	}
 	if text, err := m.ask(client, "198.51.100.1:30080"); err != nil || !strings.HasSuffix(text, " "+client.ip.String()) {
@@ -158,13 +158,13 @@ func TestSessionAffinity(t *testing.T) {
 	s := service(func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP })
 	r := newTestRuleset()
 	without := func(name string) {
-		all := slice(corev1.ProtocolTCP)
+		list := slice(corev1.ProtocolTCP)
 		for _, p := range pods {
 			if p.name != name {
-				all[0].Endpoints = append(all[0].Endpoints, on("n1", p.ip, "ready"))
+				list[0].Endpoints = append(list[0].Endpoints, on("n1", p.ip, "ready"))
 			}
 		}
-		r.set("default/web", s, all)
+		r.set("default/web", s, list)
 		m.commit(r)
 	}
 	// only returns the pod that answers all of ten connections.
@@ -242,7 +242,7 @@ func TestTampering(t *testing.T) {
 	r := newTestRuleset()
 	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready")))
 	m.commit(r)
-	if changed, err := r.tampered(); changed || err != nil {
+	if changed, err := r.isModified(); changed || err != nil {
 		t.Fatalf("untouched tables: %v, %v", changed, err)
 	}
 	for name, change := range map[string]func(w *writer){
@@ -261,7 +261,7 @@ func TestTampering(t *testing.T) {
 		if err := conn.Flush(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if changed, err := r.tampered(); !changed || err != nil {
+		if changed, err := r.isModified(); !changed || err != nil {
 			t.Errorf("%s: found %v, %v", name, changed, err)
 		}
 		r.replaceTables()
@@ -269,7 +269,7 @@ func TestTampering(t *testing.T) {
 		if got := m.answers(client, "10.96.7.7:80", 3); got["a"] != 3 {
 			t.Errorf("%s: afterwards %v", name, got)
 		}
-		if changed, err := r.tampered(); changed || err != nil {
+		if changed, err := r.isModified(); changed || err != nil {
 			t.Errorf("%s: replaced tables: %v, %v", name, changed, err)
 		}
 	}
@@ -303,7 +303,7 @@ func TestWithoutBridgeNetfilter(t *testing.T) {
 	m := newMachine(t)
 	client, a := m.pod("client"), m.pod("a")
 	r := newRuleset(true)
-	r.here = location{nodes: map[string]bool{"n1": true}}
+	r.loc = location{nodes: map[string]bool{"n1": true}}
 	r.setPodCIDRs([]netip.Prefix{netip.MustParsePrefix("198.51.100.0/26")})
 	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready")))
 	m.commit(r)
