@@ -15,8 +15,8 @@ import (
 // TestHostPortInUse checks that a pod does not get a host port on which a process listens, and
 // that its status names the process.
 func TestHostPortInUse(t *testing.T) {
-	r := &Runner{opts: Options{PortInUse: func(protocol string, at netip.Addr, port uint16) string {
-		if protocol == "tcp" && port == 6443 && !at.IsValid() {
+	r := &Runner{opts: Options{PortInUse: func(protocol string, address netip.Addr, port uint16) string {
+		if protocol == "tcp" && port == 6443 && !address.IsValid() {
 			return "[::]:6443"
 		}
 		return ""

@@ -44,7 +44,7 @@ func TestPodLifecycle(t *testing.T) {
 		t.Errorf("the second run is %+v", again)
 	}
 	g.delete(pod, time.Minute)
-	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 	g.runner.Forget(pod.UID)
 	g.waitUntilGone(pod)
 }
@@ -158,7 +158,7 @@ func TestCommandNotFound(t *testing.T) {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	g.admit(pod)
 	g.waitForStates(pod, "a=ended(128 StartError)")
-	g.waitUntil("it has finished", func() bool { return g.lives[pod.UID].machine.Phase() == podlifecycle.Failed })
+	g.waitUntil("it has finished", func() bool { return g.lifecycles[pod.UID].machine.Phase() == podlifecycle.Failed })
 }
 
 func TestDeleteWhileStarting(t *testing.T) {
@@ -170,7 +170,7 @@ func TestDeleteWhileStarting(t *testing.T) {
 			g.admit(pod)
 			g.delete(pod, time.Minute)
 			release()
-			g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+			g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 			g.runner.Forget(pod.UID)
 			g.waitUntilGone(pod)
 		})
@@ -194,7 +194,7 @@ func TestForceDeletedPodIsStoppedGracefully(t *testing.T) {
 	g.admit(pod)
 	g.waitForStates(pod, "a=up b=up")
 	g.mu.Lock()
-	delete(g.lives, pod.UID)
+	delete(g.lifecycles, pod.UID)
 	g.mu.Unlock()
 	g.runner.Forget(pod.UID)
 	g.waitUntilGone(pod)

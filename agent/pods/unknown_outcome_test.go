@@ -75,7 +75,7 @@ func TestStopAfterStartOutcomeUnknown(t *testing.T) {
 	g.waitForStates(pod, "a=starting(RunContainerError)")
 	g.delete(pod, time.Minute)
 	service.release()
-	g.waitUntil("it has exited", func() bool { return g.lives[pod.UID].finished })
+	g.waitUntil("it has exited", func() bool { return g.lifecycles[pod.UID].finished })
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if got := g.states(pod); got != "a=ended(143 )" || g.count("StopContainer(24h0m0s) a") != 1 {

@@ -89,11 +89,11 @@ func fillWritablePlaces(t *testing.T, g *harness, round int) {
 		g.delete(pod, 0)
 	}
 	for _, pod := range list {
-		g.waitUntil("the pod is released", func() bool { return g.lives[pod.UID].released })
+		g.waitUntil("the pod is released", func() bool { return g.lifecycles[pod.UID].released })
 		g.runner.Purge(pod.UID)
 		g.waitUntilPurged(pod)
 		g.runner.Forget(pod.UID)
-		g.waitUntilRealPodGone(pod)
+		g.waitUntilRealPodRemoved(pod)
 	}
 }
 
