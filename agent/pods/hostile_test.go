@@ -13,9 +13,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// TestProbeOfStoppedPod checks that an exec probe with timeoutSeconds 1 fails in a pod that stops
+// TestProbeOfHostilePod checks that an exec probe with timeoutSeconds 1 fails in a pod that stops
 // all its processes, that the pod becomes unready, and that the pod can be deleted.
-func TestProbeOfStoppedPod(t *testing.T) {
+func TestProbeOfHostilePod(t *testing.T) {
 	for name, user := range map[string]int64{"root": 0, "user": 1000} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
