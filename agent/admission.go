@@ -148,10 +148,10 @@ func (a *Agent) preempt(p *pod, victims []*model.Pod, denials []placement.Admiss
 	}
 	a.opts.Metrics.countPreemption(denials, len(victims))
 	for _, v := range victims {
-		victim := a.pods[types.UID(v.UID)] // every pod counted on a node is known to the agent
+		victim := a.pods[types.UID(v.UID)] // the agent has every pod that is counted on a node
 		grace := terminationGracePeriod(victim.object)
-		notes := DisplacementAnnotations(victim.object, displacement.Admission, corev1.PodReasonTerminationByKubelet, preemptionConditionMessage, ptr.To(int64(grace/time.Second)))
-		a.opts.Events.AnnotatedEventf(victim.object, notes, corev1.EventTypeWarning, "Preempting", preemptionMessage)
+		annotations := DisplacementAnnotations(victim.object, displacement.Admission, corev1.PodReasonTerminationByKubelet, preemptionConditionMessage, ptr.To(int64(grace/time.Second)))
+		a.opts.Events.AnnotatedEventf(victim.object, annotations, corev1.EventTypeWarning, "Preempting", preemptionMessage)
 		a.evict(Eviction{Pod: types.UID(v.UID), Reason: "Preempting", Message: preemptionMessage, Grace: grace, Condition: newDisruptionTarget(preemptionConditionMessage)})
 	}
 }
@@ -167,18 +167,18 @@ func newDisruptionTarget(message string) *corev1.PodCondition {
 	return &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: message}
 }
 
-// retryPreemptors retries admission of the critical pods that waited only for the pod ended.
-func (a *Agent) retryPreemptors(ended types.UID) {
-	var next []*pod
+// retryPreemptors retries admission of the critical pods whose last victim has terminated.
+func (a *Agent) retryPreemptors(terminated types.UID) {
+	var unblocked []*pod
 	for _, p := range a.preemptors {
-		if p.pendingVictims[ended] {
-			if delete(p.pendingVictims, ended); len(p.pendingVictims) == 0 {
-				next = append(next, p)
+		if p.pendingVictims[terminated] {
+			if delete(p.pendingVictims, terminated); len(p.pendingVictims) == 0 {
+				unblocked = append(unblocked, p)
 			}
 		}
 	}
-	slices.SortFunc(next, func(x, y *pod) int { return compareByName(x.object, y.object) })
-	for _, p := range next {
+	slices.SortFunc(unblocked, func(x, y *pod) int { return compareByName(x.object, y.object) })
+	for _, p := range unblocked {
 		a.releaseResources(p)
 		a.retryAdmission(p)
 	}
@@ -212,11 +212,11 @@ func (a *Agent) readNode(p *pod) {
 }
 
 // handleNodeRead applies the current node object and retries admission of the pod.
-func (a *Agent) handleNodeRead(l nodeRead) {
-	if l.node != nil {
-		a.handleNode(l.node)
+func (a *Agent) handleNodeRead(r nodeRead) {
+	if r.node != nil {
+		a.handleNode(r.node)
 	}
-	if p := a.pods[l.pod]; p != nil && p.blocked {
+	if p := a.pods[r.pod]; p != nil && p.blocked {
 		a.retryAdmission(p)
 	}
 }

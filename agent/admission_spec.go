@@ -23,16 +23,16 @@ var safeSysctls = []string{
 	"net.ipv4.tcp_wmem",
 }
 
-// checkSysctls rejects a pod that sets a forbidden sysctl. further lists the unsafe sysctls
-// that the node allows.
-func checkSysctls(p *corev1.Pod, further []string) *Rejection {
+// checkSysctls rejects a pod that sets a forbidden sysctl. allowedUnsafe lists the unsafe
+// sysctls that the node allows.
+func checkSysctls(p *corev1.Pod, allowedUnsafe []string) *Rejection {
 	if p.Spec.SecurityContext == nil {
 		return nil
 	}
 	for i := range p.Spec.SecurityContext.Sysctls {
 		name := strings.ReplaceAll(p.Spec.SecurityContext.Sysctls[i].Name, "/", ".")
 		switch {
-		case !slices.Contains(safeSysctls, name) && !slices.ContainsFunc(further, func(f string) bool { return matchesSysctl(f, name) }):
+		case !slices.Contains(safeSysctls, name) && !slices.ContainsFunc(allowedUnsafe, func(f string) bool { return matchesSysctl(f, name) }):
 			return &Rejection{"SysctlForbidden", "forbidden sysctl: \"" + name + "\" not allowlisted"}
 		case p.Spec.HostNetwork && strings.HasPrefix(name, "net."):
 			return &Rejection{"SysctlForbidden", "forbidden sysctl: \"" + name + "\" not allowed with host net enabled"}
@@ -45,8 +45,8 @@ func checkSysctls(p *corev1.Pod, further []string) *Rejection {
 
 // matchesSysctl reports whether name equals allowed, or has its prefix if allowed ends in "*".
 func matchesSysctl(allowed, name string) bool {
-	begin, wild := strings.CutSuffix(allowed, "*")
-	return allowed == name || wild && strings.HasPrefix(name, begin)
+	prefix, isPattern := strings.CutSuffix(allowed, "*")
+	return allowed == name || isPattern && strings.HasPrefix(name, prefix)
 }
 
 // checkPlatform rejects a pod for another operating system, or one that needs a feature the

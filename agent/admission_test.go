@@ -64,8 +64,8 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 		return func(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{key: value} }
 	}
 	for name, tc := range map[string]struct {
-		pod           *corev1.Pod
-		reason, words string // empty: the pod runs
+		pod             *corev1.Pod
+		reason, message string // empty: the pod runs
 	}{
 		"too much":           {pod("p", withRequests("6", "1Gi")), "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu, requested: 6000, used: 4000, capacity: 8000"},
 		"too much memory":    {pod("p", withRequests("1", "15Gi")), "OutOfmemory", "requested: 16106127360, used: 2147483648, capacity: 17179869184"},
@@ -89,7 +89,7 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 				create(t, api, tc.pod)
 				waitBriefly()
 				got := get(t, api, "p").Status
-				if tc.reason == "" && got.Phase != corev1.PodRunning || tc.reason != "" && (got.Phase != corev1.PodFailed || got.Reason != tc.reason || !strings.Contains(got.Message, tc.words)) {
+				if tc.reason == "" && got.Phase != corev1.PodRunning || tc.reason != "" && (got.Phase != corev1.PodFailed || got.Reason != tc.reason || !strings.Contains(got.Message, tc.message)) {
 					t.Errorf("%s %s: %s", got.Phase, got.Reason, got.Message)
 				}
 				if tc.reason != "" && len(got.ContainerStatuses) > 0 {
@@ -151,7 +151,7 @@ func TestAdmissionReadsCurrentNodeLabels(t *testing.T) {
 func TestCriticalPodPreempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "20"} }
-		api := fake.NewClientset(pod("small", withRequests("1", "1Gi")), pod("large", withRequests("6", "1Gi"), slow), pod("wanted", withRequests("1", "1Gi"), withCriticalPriority))
+		api := fake.NewClientset(pod("small", withRequests("1", "1Gi")), pod("large", withRequests("6", "1Gi"), slow), pod("other-critical", withRequests("1", "1Gi"), withCriticalPriority))
 		defer cluster(t, api, 1)()
 		waitBriefly()
 		create(t, api, pod("p", withRequests("5", "1Gi"), withCriticalPriority))
@@ -163,7 +163,7 @@ func TestCriticalPodPreempts(t *testing.T) {
 		create(t, api, pod("late", withRequests("3", "1Gi")))
 		time.Sleep(20 * time.Second)
 		waitBriefly()
-		for name, want := range map[string]string{"small": "Running", "large": "Failed Preempting", "wanted": "Running", "p": "Running", "late": "Failed OutOfcpu"} {
+		for name, want := range map[string]string{"small": "Running", "large": "Failed Preempting", "other-critical": "Running", "p": "Running", "late": "Failed OutOfcpu"} {
 			got := get(t, api, name).Status
 			if strings.TrimSpace(string(got.Phase)+" "+got.Reason) != want {
 				t.Errorf("%s is %s %s, want %s", name, got.Phase, got.Reason, want)
@@ -188,14 +188,14 @@ func conditionOf(s *corev1.PodStatus, kind corev1.PodConditionType) *corev1.PodC
 // Pods admitted before a restart keep their resources, even if a rejected pod is older.
 func TestAdmittedPodKeepsResourcesAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fake.NewClientset(pod("z-taken", withRequests("8", "1Gi")))
+		api := fake.NewClientset(pod("z-existing", withRequests("8", "1Gi")))
 		stop := cluster(t, api, 1)
 		waitBriefly()
 		stop()
 		create(t, api, pod("a-new", withRequests("8", "1Gi"), func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(time.Unix(0, 0)) }))
 		defer cluster(t, api, 1)()
 		waitBriefly()
-		if p := get(t, api, "z-taken").Status; p.Phase != corev1.PodRunning {
+		if p := get(t, api, "z-existing").Status; p.Phase != corev1.PodRunning {
 			t.Errorf("the existing pod is %s: %s", p.Phase, p.Message)
 		}
 		if p := get(t, api, "a-new").Status; p.Reason != "OutOfcpu" {

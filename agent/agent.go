@@ -63,21 +63,21 @@ func New(opts Options) (*Agent, error) {
 		writeResults: make(chan writeResult, 256), writes: make(chan statusWrite), statusSlots: make(chan struct{}, 20), leaseSlots: make(chan struct{}, 10),
 		converter: conversion.New(), state: cluster.New(), pods: map[types.UID]*pod{}, preemptors: map[types.UID]*pod{},
 	}
-	for i, want := range opts.Nodes {
-		hasRuntime := hasContainerRuntime(want)
-		want, err := completeManifest(want, i)
+	for i, manifest := range opts.Nodes {
+		hasRuntime := hasContainerRuntime(manifest)
+		manifest, err := completeManifest(manifest, i)
 		if err != nil {
 			return nil, err
 		}
-		if a.nodes[want.Name] != nil {
-			return nil, fmt.Errorf("node %q: duplicate name", want.Name)
+		if a.nodes[manifest.Name] != nil {
+			return nil, fmt.Errorf("node %q: duplicate name", manifest.Name)
 		}
-		n := newNode(want, hasRuntime, i, &opts)
+		n := newNode(manifest, hasRuntime, i, &opts)
 		if opts.Pressure != nil {
-			n.pressure = opts.Pressure(want.Name)
+			n.pressure = opts.Pressure(manifest.Name)
 		}
-		a.nodes[want.Name] = n
-		a.state.UpsertNode(a.converter.Node(want))
+		a.nodes[manifest.Name] = n
+		a.state.UpsertNode(a.converter.Node(manifest))
 	}
 	a.runtime = opts.Runtime(a.reports.put)
 	return a, nil
@@ -166,8 +166,8 @@ func (a *Agent) syncLoop(ctx context.Context) {
 		case w := <-a.writeResults:
 			a.handleWriteResult(w)
 		case <-timer.C:
-			for _, of := range a.timers.due(time.Now()) {
-				a.handleTimer(of)
+			for _, key := range a.timers.due(time.Now()) {
+				a.handleTimer(key)
 			}
 		}
 	}

@@ -46,9 +46,9 @@ func cluster(t *testing.T, api *fake.Clientset, n int) (stop func()) {
 	}
 }
 
-func bound(name, node string, notes map[string]string) *corev1.Pod {
+func bound(name, node string, annotations map[string]string) *corev1.Pod {
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: "uid-" + "x", Annotations: notes},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: "uid-" + "x", Annotations: annotations},
 		Spec: corev1.PodSpec{
 			NodeName: node, RestartPolicy: corev1.RestartPolicyNever,
 			Containers: []corev1.Container{{Name: "c", Image: "app:1"}},
@@ -85,9 +85,9 @@ func TestNodesRegisterAndRenewLeases(t *testing.T) {
 
 func TestPodsFollowAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct {
-		notes map[string]string
-		want  corev1.PodPhase
-		code  int32
+		annotations map[string]string
+		want        corev1.PodPhase
+		code        int32
 	}{
 		"ends well":          {map[string]string{simulated.RunSeconds: "30"}, corev1.PodSucceeded, 0},
 		"ends badly":         {map[string]string{simulated.RunSeconds: "30", simulated.ExitCode: "3"}, corev1.PodFailed, 3},
@@ -95,7 +95,7 @@ func TestPodsFollowAnnotations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				api := fake.NewClientset(bound("p", "n0", tc.notes))
+				api := fake.NewClientset(bound("p", "n0", tc.annotations))
 				stop := cluster(t, api, 1)
 				defer stop()
 				time.Sleep(10 * time.Second)

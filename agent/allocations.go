@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Allocation is what a node stores about the resources of a pod.
+// Allocation is the resource state of a pod that a node stores.
 type Allocation struct {
 	// Allocated are the resources that the node has admitted.
 	Allocated *runtime.Resources `json:"allocated"`
@@ -43,21 +43,21 @@ const allocationRetry = 10 * time.Second
 // allocationTimerPrefix and a node's name identify the timer of an attempt.
 const allocationTimerPrefix types.UID = "allocations/"
 
-// saveAllocations stores the allocations of a node if they have changed. It is called before the
-// runtime starts what they admit. A failure is logged once, and repeated later.
+// saveAllocations stores the allocations of a node if they have changed. It must be called before the
+// runtime starts the admitted containers. A failed attempt is retried; only the first is logged.
 func (a *Agent) saveAllocations(n *node) {
 	now := time.Now()
 	if a.opts.Allocations == nil || !n.allocationsChanged || now.Before(n.allocationsRetryAt) {
 		return
 	}
-	all := map[types.UID]Allocation{}
+	allocations := map[types.UID]Allocation{}
 	for uid, p := range a.pods {
 		if p.node == n && p.reserved {
 			allocated := runtime.SpecResources(p.admitted())
-			all[uid] = Allocation{Allocated: &allocated, Actual: p.resize.actual}
+			allocations[uid] = Allocation{Allocated: &allocated, Actual: p.resize.actual}
 		}
 	}
-	err := a.opts.Allocations.Save(all)
+	err := a.opts.Allocations.Save(allocations)
 	if err == nil {
 		n.allocationsChanged, n.allocationsFailed = false, false
 		return

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 )
 
-// logText keeps what is logged.
+// logText stores log output.
 type logText struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -31,8 +31,8 @@ func (l *logText) count(s string) int {
 	return strings.Count(l.text.String(), s)
 }
 
-// A failure to store the allocations is logged once. The agent tries again every 10 s, also if nothing
-// else happens.
+// A failure to store the allocations is logged once. The agent retries every 10 s, even without other
+// events.
 func TestAllocationsOnFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newResizeCluster(t)
@@ -42,27 +42,27 @@ func TestAllocationsOnFullDisk(t *testing.T) {
 		c.start()
 		defer func() { c.stop() }()
 		const message = "Failed to save allocated resources"
-		before := c.store.fails(errors.New("no space left on device"))
+		before := c.store.setError(errors.New("no space left on device"))
 		for n := range 20 {
 			create(t, c.api, pod(fmt.Sprintf("p%d", n), withRequests("100m", "1Mi")))
 		}
 		waitBriefly()
-		if n := c.store.fails(errors.New("no space left on device")) - before; n != 1 || log.count(message) != 1 {
+		if n := c.store.setError(errors.New("no space left on device")) - before; n != 1 || log.count(message) != 1 {
 			t.Errorf("20 pods: stored %d times with %d messages, want one of each", n, log.count(message))
 		}
 		time.Sleep(time.Minute)
-		if n := c.store.fails(nil) - before; n < 5 || n > 8 || log.count(message) != 1 {
+		if n := c.store.setError(nil) - before; n < 5 || n > 8 || log.count(message) != 1 {
 			t.Errorf("after a minute: stored %d times with %d messages, want every 10 s and one message", n, log.count(message))
 		}
 		time.Sleep(11 * time.Second)
-		if all, err := c.store.Load(); len(all) != 20 {
-			t.Errorf("the allocations of %d pods are stored (%v), want 20", len(all), err)
+		if stored, err := c.store.Load(); len(stored) != 20 {
+			t.Errorf("the allocations of %d pods are stored (%v), want 20", len(stored), err)
 		}
 	})
 }
 
-// fails sets the error of Save, and returns how often it was called.
-func (s *memoryStore) fails(err error) int {
+// setError sets the error of Save, and returns the number of calls so far.
+func (s *memoryStore) setError(err error) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fail = err

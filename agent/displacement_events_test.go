@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// A pod that the node rejects has one event, and that has the displacement record.
+// A pod that the node rejects gets one event, which contains the displacement record.
 func TestRejectionHasRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, tc := range map[string]struct {
@@ -72,7 +72,7 @@ func TestDisplacementEvents(t *testing.T) {
 	})
 }
 
-// rejecting rejects all pods, nil: none.
+// rejecting is a PressureManager that rejects all pods, or none if it is nil.
 type rejecting struct{ *agent.Rejection }
 
 func (r rejecting) Admit(*corev1.Pod) *agent.Rejection { return r.Rejection }

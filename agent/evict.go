@@ -11,7 +11,7 @@ import (
 )
 
 // minAnnouncedGrace is the shortest grace period for which DisruptionTarget is written before
-// the pod terminates. With less, the pod is gone before a client could see the condition.
+// the pod terminates. With a shorter one, the pod terminates before a client can observe the condition.
 const minAnnouncedGrace = time.Second
 
 // evict ends a pod because of node pressure, preemption by a critical pod, or node shutdown.
@@ -42,8 +42,8 @@ var terminationCauses = []struct{ condition, reason, message string }{
 }
 
 // resumeEviction returns the events that continue an eviction begun before the agent restarted.
-// The remaining grace counts from the condition's transition time. The kubelet forgets such
-// evictions and lets the pod run.
+// The remaining grace counts from the condition's transition time. The kubelet does not resume
+// such evictions: the pod keeps running.
 func (a *Agent) resumeEviction(p *pod) []podlifecycle.Event {
 	conditions := p.object.Status.Conditions
 	i := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool {
@@ -55,19 +55,19 @@ func (a *Agent) resumeEviction(p *pod) []podlifecycle.Event {
 	c := conditions[i]
 	fail := podlifecycle.Fail{Reason: "Evicted", Message: c.Message}
 	since := c.LastTransitionTime.Time
-	by := since.Add(terminationGracePeriod(p.object))
+	deadline := since.Add(terminationGracePeriod(p.object))
 	n := slices.IndexFunc(terminationCauses, func(x struct{ condition, reason, message string }) bool { return x.condition == c.Message })
 	if n >= 0 {
 		fail.Reason, fail.Message = terminationCauses[n].reason, terminationCauses[n].message
 		if c.Message == shutdownMessage && len(a.opts.Shutdown) > 0 {
-			by = since.Add(shutdown.Grace(a.opts.Shutdown, shutdownPod(p.object)))
+			deadline = since.Add(shutdown.Grace(a.opts.Shutdown, shutdownPod(p.object)))
 		}
 	} else if r, ok := p.node.pressure.(EvictionResumer); ok {
 		var done func()
-		by, done = r.ResumeEviction(p.object, since)
+		deadline, done = r.ResumeEviction(p.object, since)
 		p.onTerminated = append(p.onTerminated, done)
 	}
-	fail.Grace = max(time.Until(by), 0)
+	fail.Grace = max(time.Until(deadline), 0)
 	p.condition, p.announceCondition = &c, true
 	a.unblock(p)
 	return []podlifecycle.Event{fail}

@@ -84,13 +84,13 @@ func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 		a, stop := startAgent(t, api, func(*agent.Options) {})
 		defer stop()
 		waitBriefly()
-		var over atomic.Bool
+		var doneCalled atomic.Bool
 		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Message: "The node was low on resource: memory. ", Grace: 10 * time.Second,
 			Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet},
-			Done:      func() { over.Store(true) }})
+			Done:      func() { doneCalled.Store(true) }})
 		waitBriefly()
-		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || over.Load() || len(a.Pods("n0")) != 1 {
-			t.Errorf("while terminating: %s, done %v, %d pods", p.Phase, over.Load(), len(a.Pods("n0")))
+		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || doneCalled.Load() || len(a.Pods("n0")) != 1 {
+			t.Errorf("while terminating: %s, done %v, %d pods", p.Phase, doneCalled.Load(), len(a.Pods("n0")))
 		}
 		time.Sleep(5 * time.Second)
 		waitBriefly()
@@ -101,14 +101,14 @@ func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 		if s := p.ContainerStatuses[0].State.Terminated; s == nil || s.ExitCode != 137 {
 			t.Errorf("container state %+v", p.ContainerStatuses[0].State)
 		}
-		if !over.Load() || len(a.Pods("n0")) != 0 {
-			t.Errorf("done %v, %d pods", over.Load(), len(a.Pods("n0")))
+		if !doneCalled.Load() || len(a.Pods("n0")) != 0 {
+			t.Errorf("done %v, %d pods", doneCalled.Load(), len(a.Pods("n0")))
 		}
-		over.Store(false)
-		a.Evict(agent.Eviction{Pod: "p", Reason: "Again", Done: func() { over.Store(true) }})
+		doneCalled.Store(false)
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Again", Done: func() { doneCalled.Store(true) }})
 		waitBriefly()
-		if p := get(t, api, "p").Status; !over.Load() || p.Reason != "Evicted" {
-			t.Errorf("Evict of a terminated pod: done %v, reason %s", over.Load(), p.Reason)
+		if p := get(t, api, "p").Status; !doneCalled.Load() || p.Reason != "Evicted" {
+			t.Errorf("Evict of a terminated pod: done %v, reason %s", doneCalled.Load(), p.Reason)
 		}
 	})
 }
@@ -130,7 +130,7 @@ func TestImmediateEvictionSkipsHooks(t *testing.T) {
 
 func TestPressureRejectsPodsAndSetsConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		api := fake.NewClientset(pod("there"))
+		api := fake.NewClientset(pod("existing"))
 		var w fakePressure
 		a, stop := startAgent(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.PressureManager { return &w } })
 		defer stop()
@@ -146,7 +146,7 @@ func TestPressureRejectsPodsAndSetsConditions(t *testing.T) {
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != "Evicted" || p.Message != "Pod was rejected: The node had condition: [MemoryPressure]. " {
 			t.Errorf("%s %s %q", p.Phase, p.Reason, p.Message)
 		}
-		if p := get(t, api, "there").Status; p.Phase != corev1.PodRunning {
+		if p := get(t, api, "existing").Status; p.Phase != corev1.PodRunning {
 			t.Errorf("the existing pod is %s", p.Phase)
 		}
 		if got, want := nodeConditions(t, api), "MemoryPressure=True DiskPressure=False PIDPressure=False OutOfDisk=True Ready=True"; got != want {
@@ -186,12 +186,12 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 		defer stop()
 		waitBriefly()
 		start := time.Now()
-		var took atomic.Int64
+		var duration atomic.Int64
 		go func() {
 			if err := a.Shutdown(t.Context(), "n0"); err != nil {
 				t.Error(err)
 			}
-			took.Store(int64(time.Since(start)))
+			duration.Store(int64(time.Since(start)))
 		}()
 		time.Sleep(10 * time.Second)
 		create(t, api, pod("late"))
@@ -211,7 +211,7 @@ func TestShutdownEndsPodsByPriority(t *testing.T) {
 				t.Errorf("after the shutdown: %s is %s %s", name, p.Phase, p.Reason)
 			}
 		}
-		if d := time.Duration(took.Load()); d < 20*time.Second || d > 22*time.Second {
+		if d := time.Duration(duration.Load()); d < 20*time.Second || d > 22*time.Second {
 			t.Errorf("took %v", d)
 		}
 		if p := get(t, api, "late").Status; p.Reason != "NodeShutdown" {

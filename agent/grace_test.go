@@ -13,12 +13,12 @@ import (
 
 // The grace period in nanoseconds overflows 64 bits.
 func TestVeryLongGracePeriod(t *testing.T) {
-	ages := int64(math.MaxInt64)
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}, DeletionGracePeriodSeconds: &ages}}
+	seconds := int64(math.MaxInt64)
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}, DeletionGracePeriodSeconds: &seconds}}
 	if got := remainingGrace(p, true); got < 50*365*24*time.Hour {
 		t.Errorf("grace period after deletion: %v", got)
 	}
-	if got := conversion.PodLifecycleSpec(&corev1.PodSpec{TerminationGracePeriodSeconds: &ages}).Grace; got < 50*365*24*time.Hour {
+	if got := conversion.PodLifecycleSpec(&corev1.PodSpec{TerminationGracePeriodSeconds: &seconds}).Grace; got < 50*365*24*time.Hour {
 		t.Errorf("grace period of the spec: %v", got)
 	}
 }

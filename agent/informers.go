@@ -15,13 +15,13 @@ import (
 // selects only its own objects, as a node credential requires; an agent of several nodes
 // watches all.
 func (a *Agent) startInformers(ctx context.Context, wg *sync.WaitGroup) (pods, nodes cache.SharedIndexInformer, err error) {
-	bound, named := fields.OneTermNotEqualSelector("spec.nodeName", ""), fields.Everything()
+	podSelector, nodeSelector := fields.OneTermNotEqualSelector("spec.nodeName", ""), fields.Everything()
 	if len(a.nodes) == 1 {
 		for name := range a.nodes {
-			bound, named = fields.OneTermEqualSelector("spec.nodeName", name), fields.OneTermEqualSelector("metadata.name", name)
+			podSelector, nodeSelector = fields.OneTermEqualSelector("spec.nodeName", name), fields.OneTermEqualSelector("metadata.name", name)
 		}
 	}
-	pods, err = a.startInformer(ctx, wg, bound, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	pods, err = a.startInformer(ctx, wg, podSelector, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().Pods().Informer()
 	},
 		cache.ResourceEventHandlerFuncs{
@@ -37,7 +37,7 @@ func (a *Agent) startInformers(ctx context.Context, wg *sync.WaitGroup) (pods, n
 	if err != nil {
 		return nil, nil, err
 	}
-	nodes, err = a.startInformer(ctx, wg, named, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+	nodes, err = a.startInformer(ctx, wg, nodeSelector, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 		return f.Core().V1().Nodes().Informer()
 	},
 		cache.ResourceEventHandlerFuncs{
@@ -48,12 +48,12 @@ func (a *Agent) startInformers(ctx context.Context, wg *sync.WaitGroup) (pods, n
 }
 
 // startInformer starts an informer restricted by a field selector.
-func (a *Agent) startInformer(ctx context.Context, wg *sync.WaitGroup, s fields.Selector, of func(informers.SharedInformerFactory) cache.SharedIndexInformer,
+func (a *Agent) startInformer(ctx context.Context, wg *sync.WaitGroup, s fields.Selector, newInformer func(informers.SharedInformerFactory) cache.SharedIndexInformer,
 	handler cache.ResourceEventHandler) (cache.SharedIndexInformer, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(a.opts.Client, 0,
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = s.String() }),
 		informers.WithTransform(trimObject))
-	informer := of(factory)
+	informer := newInformer(factory)
 	if _, err := informer.AddEventHandler(handler); err != nil {
 		return nil, err
 	}
@@ -85,22 +85,22 @@ type podEvent struct {
 }
 
 // isReplacement reports whether two versions of a pod have different UIDs.
-func isReplacement(was, is any) bool {
-	w, ok := was.(*corev1.Pod)
-	i, also := is.(*corev1.Pod)
-	return ok && also && w.UID != i.UID
+func isReplacement(oldObject, newObject any) bool {
+	oldPod, ok := oldObject.(*corev1.Pod)
+	newPod, isPod := newObject.(*corev1.Pod)
+	return ok && isPod && oldPod.UID != newPod.UID
 }
 
-func (a *Agent) sendPodEvent(ctx context.Context, obj any, gone bool) {
-	if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = last.Obj
+func (a *Agent) sendPodEvent(ctx context.Context, obj any, deleted bool) {
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
 	}
 	p, ok := obj.(*corev1.Pod)
 	if !ok || a.nodes[p.Spec.NodeName] == nil {
 		return
 	}
 	select {
-	case a.podEvents <- podEvent{p, gone}:
+	case a.podEvents <- podEvent{p, deleted}:
 	case <-ctx.Done():
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // runLeaseRenewal renews the node's Lease until ctx is done.
 func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
-	every := a.opts.LeaseRenewal
+	interval := a.opts.LeaseRenewal
 	lastRenewal := time.Now() // time of the last successful renewal
 	renew := func(ctx context.Context) {
 		if err := a.renewLease(ctx, n); err != nil {
@@ -24,9 +24,9 @@ func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 			return
 		}
 		// After a long gap the node lifecycle controller may have marked the node unreachable.
-		if silent := time.Since(lastRenewal); silent > maxMissedRenewals*every {
+		if elapsed := time.Since(lastRenewal); elapsed > maxMissedRenewals*interval {
 			if err := a.syncNodeStatus(ctx, n); err != nil && ctx.Err() == nil {
-				a.opts.Log.Error(err, "Failed to update the node status", "node", n.manifest.Name, "after", silent)
+				a.opts.Log.Error(err, "Failed to update the node status", "node", n.manifest.Name, "after", elapsed)
 				return
 			}
 		}
@@ -37,9 +37,9 @@ func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-time.After(time.Duration(rand.Int63n(int64(every)))):
+	case <-time.After(time.Duration(rand.Int63n(int64(interval)))):
 	}
-	wait.JitterUntilWithContext(ctx, renew, every, 0.04, true)
+	wait.JitterUntilWithContext(ctx, renew, interval, 0.04, true)
 }
 
 // renewLease creates or updates the node's Lease. It caches the last written object, so that a
@@ -61,11 +61,11 @@ func (a *Agent) renewLease(ctx context.Context, n *node) error {
 			n.lease = created
 			return nil
 		}
-		have, getErr := leases.Get(ctx, n.manifest.Name, metav1.GetOptions{})
+		existing, getErr := leases.Get(ctx, n.manifest.Name, metav1.GetOptions{})
 		if getErr != nil {
 			return err
 		}
-		n.lease = have
+		n.lease = existing
 	}
 	next := n.lease.DeepCopy()
 	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.manifest.Name, ptr.To(metav1.NowMicro())

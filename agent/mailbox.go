@@ -25,7 +25,7 @@ func (m *mailbox[T]) put(item T) {
 func (m *mailbox[T]) drain() []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	in := m.items
+	items := m.items
 	m.items = nil
-	return in
+	return items
 }

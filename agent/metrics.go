@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// Metrics of an agent, under the kubelet's names.
+// Metrics are the Prometheus metrics of an agent, under the kubelet's names.
 type Metrics struct {
 	runningPods       prometheus.Gauge
 	runningContainers *prometheus.GaugeVec
@@ -54,16 +54,16 @@ var rejectionReasons = []string{"Evicted", "SysctlForbidden", "OutOfcpu", "OutOf
 	"SupplementalGroupsPolicyNotSupported", "NodeShutdown", "OutOfDisk"}
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, c := range m.collectors() {
-		c.Describe(to)
+		c.Describe(ch)
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	for _, c := range m.collectors() {
-		c.Collect(to)
+		c.Collect(ch)
 	}
 }
 
@@ -73,11 +73,11 @@ func (m *Metrics) collectors() []prometheus.Collector {
 
 // countRejection counts a pod that failed admission.
 func (m *Metrics) countRejection(reason string) {
-	known := false
+	listed := false
 	for _, r := range rejectionReasons {
-		known = known || r == reason
+		listed = listed || r == reason
 	}
-	if !known {
+	if !listed {
 		reason = "OutOfExtended"
 	}
 	m.rejections.WithLabelValues(reason).Inc()

@@ -44,11 +44,11 @@ func gatherMetrics(t *testing.T, c prometheus.Collector) map[string]float64 {
 
 func TestMetricsAndEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		frequentPod := func(p *corev1.Pod) {
+		crashing := func(p *corev1.Pod) {
 			p.Spec.RestartPolicy = corev1.RestartPolicyAlways
 			p.Annotations = map[string]string{simulated.RunSeconds: "4", simulated.ExitCode: "1"}
 		}
-		api := fake.NewClientset(pod("victim", withRequests("5", "1Gi")), pod("restless", frequentPod))
+		api := fake.NewClientset(pod("victim", withRequests("5", "1Gi")), pod("crashing", crashing))
 		metrics, events := agent.NewMetrics(), record.NewFakeRecorder(100)
 		_, stop := startAgent(t, api, func(o *agent.Options) { o.Metrics, o.Events = metrics, events })
 		time.Sleep(time.Second)
@@ -84,7 +84,7 @@ func TestMetricsAndEvents(t *testing.T) {
 			"Warning OutOfcpu Node didn't have enough resource: cpu, requested: 9000, used: 5000, capacity: 8000",
 			"Warning Preempting Preempted in order to admit critical pod",
 			"Normal Killing Stopping container c",
-			"Warning BackOff Back-off restarting failed container c in pod restless_default(restless)",
+			"Warning BackOff Back-off restarting failed container c in pod crashing_default(crashing)",
 		} {
 			if !slices.Contains(recorded, want) {
 				t.Errorf("no event %q, got %s", want, fmt.Sprintf("%q", recorded))

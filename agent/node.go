@@ -25,7 +25,7 @@ type node struct {
 	manifest   *corev1.Node          // from the options, with defaults
 	hasRuntime bool                  // false: simulated
 	lease      *coordinationv1.Lease // as last written
-	// localPodCIDR is the range of a simulated node that the cluster allocates none for.
+	// localPodCIDR is the range of a simulated node for which the cluster allocates none.
 	localPodCIDR    string
 	started         time.Time
 	observedPodCIDR atomic.Value // string; the range in the API
@@ -123,105 +123,105 @@ func (a *Agent) syncNodeStatus(ctx context.Context, n *node) error {
 
 func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	nodes := a.opts.Client.CoreV1().Nodes()
-	want := n.manifest.DeepCopy()
-	want.Status.Addresses = n.addresses()
-	want.Status.Conditions = a.nodeConditions(n, nil, metav1.Now())
+	desired := n.manifest.DeepCopy()
+	desired.Status.Addresses = n.addresses()
+	desired.Status.Conditions = a.nodeConditions(n, nil, metav1.Now())
 	if a.opts.Images != nil {
-		want.Status.Images = a.opts.Images(want.Name)
+		desired.Status.Images = a.opts.Images(desired.Name)
 	}
-	have, err := a.getOrCreate(ctx, n, want)
-	if err != nil || have == nil {
+	existing, err := a.getOrCreate(ctx, n, desired)
+	if err != nil || existing == nil {
 		return err
 	}
 	if !n.hasRuntime && n.podCIDR() == "" { // the watch has not delivered the range yet
-		want.Status.Addresses = simulatedAddresses(want.Name, have.Spec.PodCIDR)
+		desired.Status.Addresses = simulatedAddresses(desired.Name, existing.Spec.PodCIDR)
 	}
 	if r, ok := n.pressure.(ConditionRestorer); ok && !n.conditionsRestored.Swap(true) {
-		r.RestoreConditions(have.Status.Conditions)
+		r.RestoreConditions(existing.Status.Conditions)
 	}
-	if patch := metadataPatch(want, have); patch != nil {
-		if have, err = nodes.Patch(ctx, want.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	if patch := metadataPatch(desired, existing); patch != nil {
+		if existing, err = nodes.Patch(ctx, desired.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			return fmt.Errorf("patching labels and annotations: %w", err)
 		}
 	}
-	was := &have.Status
-	have = have.DeepCopy()
-	capacity := want.Status.Capacity
-	have.Status.Allocatable = mergeAllocatable(want.Status.Allocatable, &have.Status, capacity)
-	have.Status.Capacity = withForeign(want.Status.Capacity, have.Status.Capacity, capacity)
-	have.Status.Addresses, have.Status.NodeInfo, have.Status.DaemonEndpoints = want.Status.Addresses, want.Status.NodeInfo, want.Status.DaemonEndpoints
+	oldStatus := &existing.Status
+	existing = existing.DeepCopy()
+	capacity := desired.Status.Capacity
+	existing.Status.Allocatable = mergeAllocatable(desired.Status.Allocatable, &existing.Status, capacity)
+	existing.Status.Capacity = withUnreported(desired.Status.Capacity, existing.Status.Capacity, capacity)
+	existing.Status.Addresses, existing.Status.NodeInfo, existing.Status.DaemonEndpoints = desired.Status.Addresses, desired.Status.NodeInfo, desired.Status.DaemonEndpoints
 	if a.opts.Images != nil {
-		have.Status.Images = want.Status.Images
+		existing.Status.Images = desired.Status.Images
 	}
-	if want.Status.Features != nil {
-		have.Status.Features = want.Status.Features
+	if desired.Status.Features != nil {
+		existing.Status.Features = desired.Status.Features
 	}
-	have.Status.Conditions = a.nodeConditions(n, have.Status.Conditions, metav1.Now())
-	if _, err = nodes.UpdateStatus(ctx, have, metav1.UpdateOptions{}); err == nil {
-		a.recordStatusChanges(n, was, &have.Status)
+	existing.Status.Conditions = a.nodeConditions(n, existing.Status.Conditions, metav1.Now())
+	if _, err = nodes.UpdateStatus(ctx, existing, metav1.UpdateOptions{}); err == nil {
+		a.recordStatusChanges(n, oldStatus, &existing.Status)
 	}
 	return err
 }
 
 // getOrCreate returns the node of the API, or nil if it creates the node or must not create it. The
 // first call creates first, because most nodes that register are new: thousands may register together.
-func (a *Agent) getOrCreate(ctx context.Context, n *node, want *corev1.Node) (*corev1.Node, error) {
+func (a *Agent) getOrCreate(ctx context.Context, n *node, desired *corev1.Node) (*corev1.Node, error) {
 	nodes := a.opts.Client.CoreV1().Nodes()
 	if n.registered.Load() || a.opts.RegisteredByOthers {
-		have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{})
+		existing, err := nodes.Get(ctx, desired.Name, metav1.GetOptions{})
 		switch {
 		case !apierrors.IsNotFound(err):
-			return have, err
+			return existing, err
 		case a.opts.RegisteredByOthers:
 			return nil, nil
 		}
 	}
-	_, err := nodes.Create(ctx, want, metav1.CreateOptions{})
+	_, err := nodes.Create(ctx, desired, metav1.CreateOptions{})
 	if err != nil { // it exists, and perhaps the agent may not create nodes
-		have, getErr := nodes.Get(ctx, want.Name, metav1.GetOptions{})
+		existing, getErr := nodes.Get(ctx, desired.Name, metav1.GetOptions{})
 		if getErr != nil {
 			return nil, err
 		}
 		n.registered.Store(true)
-		return have, nil
+		return existing, nil
 	}
 	n.registered.Store(true)
 	n.conditionsRestored.Store(true) // a new node has no conditions to restore
-	a.recordStatusChanges(n, nil, &want.Status)
+	a.recordStatusChanges(n, nil, &desired.Status)
 	return nil, nil
 }
 
-// metadataPatch returns a merge patch with the labels and annotations of want that differ in have,
+// metadataPatch returns a merge patch with the labels and annotations of desired that existing lacks,
 // nil if there are none.
-func metadataPatch(want, have *corev1.Node) []byte {
-	missing := map[string]map[string]string{}
-	compare := func(field string, want, have map[string]string) {
-		for k, v := range want {
-			if old, ok := have[k]; ok && old == v {
+func metadataPatch(desired, existing *corev1.Node) []byte {
+	changes := map[string]map[string]string{}
+	compare := func(field string, desired, existing map[string]string) {
+		for k, v := range desired {
+			if old, ok := existing[k]; ok && old == v {
 				continue
 			}
-			if missing[field] == nil {
-				missing[field] = map[string]string{}
+			if changes[field] == nil {
+				changes[field] = map[string]string{}
 			}
-			missing[field][k] = v
+			changes[field][k] = v
 		}
 	}
-	compare("labels", want.Labels, have.Labels)
-	compare("annotations", want.Annotations, have.Annotations)
-	if len(missing) == 0 {
+	compare("labels", desired.Labels, existing.Labels)
+	compare("annotations", desired.Annotations, existing.Annotations)
+	if len(changes) == 0 {
 		return nil
 	}
-	patch, _ := json.Marshal(map[string]any{"metadata": missing})
+	patch, _ := json.Marshal(map[string]any{"metadata": changes})
 	return patch
 }
 
 // syncAddresses queues a status write for every running pod if the node's addresses changed.
 func (a *Agent) syncAddresses(n *node) {
-	now := n.addresses()
-	if slices.Equal(now, n.reportedAddresses) {
+	addresses := n.addresses()
+	if slices.Equal(addresses, n.reportedAddresses) {
 		return
 	}
-	n.reportedAddresses = now
+	n.reportedAddresses = addresses
 	for _, p := range a.pods {
 		if phase := p.object.Status.Phase; p.node == n && phase != corev1.PodSucceeded && phase != corev1.PodFailed {
 			a.queueStatus(p)
@@ -229,7 +229,7 @@ func (a *Agent) syncAddresses(n *node) {
 	}
 }
 
-// handleNode applies the labels, taints and foreign resources of the API's node object.
+// handleNode applies the labels, taints and resources that other clients set in the node object.
 func (a *Agent) handleNode(seen *corev1.Node) {
 	n := a.nodes[seen.Name]
 	if n == nil {
@@ -238,17 +238,17 @@ func (a *Agent) handleNode(seen *corev1.Node) {
 	a.observePodCIDR(n, seen)
 	a.syncAddresses(n)
 	a.recordSchedulable(n, seen.Spec.Unschedulable)
-	now := *n.manifest
-	now.Labels, now.Spec.Taints = seen.Labels, seen.Spec.Taints
-	now.Status.Allocatable = mergeAllocatable(now.Status.Allocatable, &seen.Status, now.Status.Capacity)
-	if !equality.Semantic.DeepEqual(now.Status.Allocatable, seen.Status.Allocatable) {
+	merged := *n.manifest
+	merged.Labels, merged.Spec.Taints = seen.Labels, seen.Spec.Taints
+	merged.Status.Allocatable = mergeAllocatable(merged.Status.Allocatable, &seen.Status, merged.Status.Capacity)
+	if !equality.Semantic.DeepEqual(merged.Status.Allocatable, seen.Status.Allocatable) {
 		a.Report(seen.Name) // an administrator has changed the capacity
 	}
-	if was := n.observed; was != nil && maps.Equal(was.Labels, now.Labels) && equality.Semantic.DeepEqual(was.Spec.Taints, now.Spec.Taints) &&
-		equality.Semantic.DeepEqual(was.Status.Allocatable, now.Status.Allocatable) {
+	if old := n.observed; old != nil && maps.Equal(old.Labels, merged.Labels) && equality.Semantic.DeepEqual(old.Spec.Taints, merged.Spec.Taints) &&
+		equality.Semantic.DeepEqual(old.Status.Allocatable, merged.Status.Allocatable) {
 		return
 	}
-	n.observed = &now
-	a.state.UpsertNode(a.converter.Node(&now))
+	n.observed = &merged
+	a.state.UpsertNode(a.converter.Node(&merged))
 	a.retryResizes(n)
 }

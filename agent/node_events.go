@@ -7,7 +7,7 @@ import (
 )
 
 // conditionEvents has the reasons of the kubelet's events about changed conditions.
-var conditionEvents = map[corev1.NodeConditionType]struct{ holds, ends string }{
+var conditionEvents = map[corev1.NodeConditionType]struct{ onTrue, onFalse string }{
 	corev1.NodeMemoryPressure: {"NodeHasInsufficientMemory", "NodeHasSufficientMemory"},
 	corev1.NodeDiskPressure:   {"NodeHasDiskPressure", "NodeHasNoDiskPressure"},
 	corev1.NodePIDPressure:    {"NodeHasInsufficientPID", "NodeHasSufficientPID"},
@@ -21,9 +21,9 @@ func (a *Agent) recordNodeStart(n *node) {
 	}
 }
 
-// recordStatusChanges records events for what a write of the node's status has changed. was is nil
-// if the write created the node. Thousands of simulated nodes may be created at once; these record
-// changes only.
+// recordStatusChanges records events about the changes that a write of the node's status made. was
+// is nil if the write created the node; because thousands of simulated nodes may be created at
+// once, these get no events then.
 func (a *Agent) recordStatusChanges(n *node, was, is *corev1.NodeStatus) {
 	if was == nil {
 		if !n.hasRuntime {
@@ -41,13 +41,13 @@ func (a *Agent) recordStatusChanges(n *node, was, is *corev1.NodeStatus) {
 	}
 	for i := range is.Conditions {
 		c := &is.Conditions[i]
-		reasons, known := conditionEvents[c.Type]
-		if !known || before[c.Type] == c.Status {
+		reasons, ok := conditionEvents[c.Type]
+		if !ok || before[c.Type] == c.Status {
 			continue
 		}
-		reason := reasons.ends
+		reason := reasons.onFalse
 		if c.Status == corev1.ConditionTrue {
-			reason = reasons.holds
+			reason = reasons.onTrue
 		}
 		a.recordNodeStatus(n, reason)
 	}

@@ -30,14 +30,14 @@ func Allocatable(capacity corev1.ResourceList, reserved ...corev1.ResourceList) 
 	out := capacity.DeepCopy()
 	for _, list := range reserved {
 		for name, q := range list {
-			left, ok := out[name]
+			remaining, ok := out[name]
 			if !ok {
 				continue
 			}
-			if left.Sub(q); left.Sign() < 0 {
-				left = resource.Quantity{Format: left.Format}
+			if remaining.Sub(q); remaining.Sign() < 0 {
+				remaining = resource.Quantity{Format: remaining.Format}
 			}
-			out[name] = left
+			out[name] = remaining
 		}
 	}
 	return out

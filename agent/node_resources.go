@@ -8,27 +8,27 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// withForeign returns ours plus the resources in seen that the node itself does not report.
-func withForeign(reported, seen, capacity corev1.ResourceList) corev1.ResourceList {
+// withUnreported returns reported plus the resources in observed that are not in the node's own capacity.
+func withUnreported(reported, observed, capacity corev1.ResourceList) corev1.ResourceList {
 	out := maps.Clone(reported)
-	for name, q := range seen {
-		if _, known := capacity[name]; !known {
+	for name, q := range observed {
+		if _, ok := capacity[name]; !ok {
 			out[name] = q
 		}
 	}
 	return out
 }
 
-// mergeAllocatable returns ours plus the resources that the node itself does not report. As in the
+// mergeAllocatable returns reported plus the resources that the node itself does not report. As in the
 // kubelet, all of a resource that an administrator set in the capacity is allocatable, and an
 // extended resource that is not in the capacity is not.
-func mergeAllocatable(reported corev1.ResourceList, seen *corev1.NodeStatus, capacity corev1.ResourceList) corev1.ResourceList {
-	out := withForeign(reported, seen.Allocatable, capacity)
+func mergeAllocatable(reported corev1.ResourceList, observed *corev1.NodeStatus, capacity corev1.ResourceList) corev1.ResourceList {
+	out := withUnreported(reported, observed.Allocatable, capacity)
 	maps.DeleteFunc(out, func(name corev1.ResourceName, _ resource.Quantity) bool {
 		_, counted := reported[name]
 		return !counted && isExtendedResource(name)
 	})
-	return withForeign(out, seen.Capacity, capacity)
+	return withUnreported(out, observed.Capacity, capacity)
 }
 
 // isExtendedResource reports whether the name has a domain other than kubernetes.io.

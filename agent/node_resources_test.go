@@ -41,12 +41,12 @@ func TestExtendedResourceInCapacity(t *testing.T) {
 		time.Sleep(time.Hour)
 		waitBriefly()
 		check("after status updates", "4", "4")
-		wants := func(p *corev1.Pod) {
+		requestDongles := func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"example.com/dongle": resource.MustParse("3")}
 		}
-		create(t, api, pod("p", wants))
+		create(t, api, pod("p", requestDongles))
 		waitBriefly()
-		create(t, api, pod("q", wants))
+		create(t, api, pod("q", requestDongles))
 		waitBriefly()
 		if p, q := get(t, api, "p").Status, get(t, api, "q").Status; p.Phase == corev1.PodFailed || q.Reason != "OutOfexample.com/dongle" {
 			t.Errorf("p %s %s, q %s %s", p.Phase, p.Reason, q.Phase, q.Reason)

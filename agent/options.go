@@ -19,7 +19,7 @@ const (
 	statusInterval        = 5 * time.Minute
 )
 
-// Options of an agent.
+// Options configures an agent.
 type Options struct {
 	Client kubernetes.Interface
 	// Nodes are the node manifests to register: labels, taints, capacity and allocatable; real

@@ -88,10 +88,10 @@ func (p *pod) hasStarted() bool {
 // handlePod processes a new or changed pod.
 func (a *Agent) handlePod(object *corev1.Pod) {
 	p := a.pods[object.UID]
-	known := p != nil
+	existed := p != nil
 	var events []podlifecycle.Event
 	switch {
-	case !known:
+	case !existed:
 		p = a.addPod(object)
 		events = a.resumeEviction(p)
 	case isNewer(p.object, object):
@@ -100,7 +100,7 @@ func (a *Agent) handlePod(object *corev1.Pod) {
 		events = a.updatePod(p, object)
 	}
 	if object.DeletionTimestamp != nil {
-		events = append(events, podlifecycle.Delete{Grace: remainingGrace(object, known)})
+		events = append(events, podlifecycle.Delete{Grace: remainingGrace(object, existed)})
 		a.unblock(p)
 	}
 	a.stepPod(p, events...)
@@ -189,9 +189,9 @@ func (a *Agent) stepPod(p *pod, events ...podlifecycle.Event) {
 
 // countRunningContainers updates the metric of running containers.
 func (a *Agent) countRunningContainers(p *pod) {
-	if up := p.lifecycle.RunningContainers(); up != p.runningContainers {
-		a.opts.Metrics.runningContainers.WithLabelValues("running").Add(float64(up - p.runningContainers))
-		p.runningContainers = up
+	if running := p.lifecycle.RunningContainers(); running != p.runningContainers {
+		a.opts.Metrics.runningContainers.WithLabelValues("running").Add(float64(running - p.runningContainers))
+		p.runningContainers = running
 	}
 }
 
@@ -284,7 +284,7 @@ func (a *Agent) releaseResources(p *pod) {
 	}
 }
 
-// handlePodRemoval forgets a pod whose object is gone and kills what still runs.
+// handlePodRemoval removes a pod whose object was deleted and kills its running containers.
 func (a *Agent) handlePodRemoval(uid types.UID) {
 	p := a.pods[uid]
 	if p == nil {

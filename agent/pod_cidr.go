@@ -20,7 +20,7 @@ import (
 // NoPodCIDRMessage is the message of the Ready condition of a node that waits for a range.
 const NoPodCIDRMessage = "spec.podCIDR is not set: no controller has allocated a range of pod addresses yet (`berth controller nodeipam`, or kube-controller-manager with --allocate-node-cidrs)"
 
-// localPodCIDR returns a range for a simulated node that the cluster allocates none for. It depends
+// localPodCIDR returns a range for a simulated node for which the cluster allocates none. It depends
 // on the first node's name, so that several agents rarely use the same ranges.
 func localPodCIDR(first string, index int) string {
 	h := fnv.New32a()
@@ -35,9 +35,9 @@ func (n *node) podCIDR() string {
 	return cidr
 }
 
-// podCIDRGrace returns how long a simulated node without a range is ready. Usually it gets one within
-// milliseconds; a further status write of each node would delay the start of thousands of nodes,
-// which get more time.
+// podCIDRGrace returns how long a simulated node without a range is ready. A node usually gets one
+// within milliseconds. The grace is longer for agents of many nodes, whose additional status writes
+// would delay the start of the others.
 func (a *Agent) podCIDRGrace() time.Duration {
 	return 20*time.Second + time.Duration(len(a.nodes))*20*time.Millisecond
 }

@@ -40,7 +40,7 @@ func startNode(t *testing.T, api *fake.Clientset, name string, timeout time.Dura
 }
 
 // nodeState returns a node's range, its internal IP, and the message of its Ready condition if it is not ready.
-func nodeState(t *testing.T, api *fake.Clientset, name string) (cidr, address, waits string) {
+func nodeState(t *testing.T, api *fake.Clientset, name string) (cidr, address, notReady string) {
 	t.Helper()
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -50,7 +50,7 @@ func nodeState(t *testing.T, api *fake.Clientset, name string) (cidr, address, w
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
-			waits = c.Message
+			notReady = c.Message
 		}
 	}
 	for _, a := range n.Status.Addresses {
@@ -58,7 +58,7 @@ func nodeState(t *testing.T, api *fake.Clientset, name string) (cidr, address, w
 			address = a.Address
 		}
 	}
-	return n.Spec.PodCIDR, address, waits
+	return n.Spec.PodCIDR, address, notReady
 }
 
 // TestWaitsForPodCIDR checks that a node without a range does not stay ready, and uses that of the cluster for
@@ -69,14 +69,14 @@ func TestWaitsForPodCIDR(t *testing.T) {
 		api := fake.NewClientset(early)
 		stop := startNode(t, api, "n0", -1)
 		time.Sleep(time.Hour)
-		if cidr, address, waits := nodeState(t, api, "n0"); cidr != "" || address != "" || !strings.Contains(waits, "spec.podCIDR is not set") {
-			t.Errorf("without a range: podCIDR %q, address %q, waits: %q", cidr, address, waits)
+		if cidr, address, notReady := nodeState(t, api, "n0"); cidr != "" || address != "" || !strings.Contains(notReady, "spec.podCIDR is not set") {
+			t.Errorf("without a range: podCIDR %q, address %q, not ready: %q", cidr, address, notReady)
 		}
 		if err := agent.SetPodCIDR(t.Context(), api.CoreV1().Nodes().Patch, "n0", "10.200.7.0/24"); err != nil {
 			t.Fatal(err)
 		}
-		if _, address, waits := nodeState(t, api, "n0"); address != "10.200.7.1" || waits != "" {
-			t.Errorf("with a range: address %q, waits: %q", address, waits)
+		if _, address, notReady := nodeState(t, api, "n0"); address != "10.200.7.1" || notReady != "" {
+			t.Errorf("with a range: address %q, not ready: %q", address, notReady)
 		}
 		if p := get(t, api, "early"); p.Status.PodIP != "10.200.7.2" || p.Status.HostIP != "10.200.7.1" {
 			t.Errorf("the pod has IP %q and host IP %q", p.Status.PodIP, p.Status.HostIP)
@@ -89,8 +89,8 @@ func TestWaitsForPodCIDR(t *testing.T) {
 		if _, err := api.CoreV1().Pods("default").Create(t.Context(), later, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, address, waits := nodeState(t, api, "n0"); address != "10.200.7.1" || waits != "" {
-			t.Errorf("after a restart: address %q, waits: %q", address, waits)
+		if _, address, notReady := nodeState(t, api, "n0"); address != "10.200.7.1" || notReady != "" {
+			t.Errorf("after a restart: address %q, not ready: %q", address, notReady)
 		}
 		if p := get(t, api, "later"); p.Status.PodIP != "10.200.7.3" {
 			t.Errorf("the second pod has IP %q", p.Status.PodIP)
@@ -109,10 +109,10 @@ func TestLocalPodCIDR(t *testing.T) {
 			t.Errorf("at first: podCIDR %q, address %q", cidr, address)
 		}
 		time.Sleep(10 * time.Second)
-		one, at, waits := nodeState(t, api, "n0")
-		two, other, _ := nodeState(t, api, "m0")
-		if one == "" || one == two || at == "" || at == other || waits != "" {
-			t.Errorf("podCIDRs %q and %q, addresses %q and %q, waits: %q", one, two, at, other, waits)
+		cidrA, addressA, notReady := nodeState(t, api, "n0")
+		cidrB, addressB, _ := nodeState(t, api, "m0")
+		if cidrA == "" || cidrA == cidrB || addressA == "" || addressA == addressB || notReady != "" {
+			t.Errorf("podCIDRs %q and %q, addresses %q and %q, not ready: %q", cidrA, cidrB, addressA, addressB, notReady)
 		}
 	})
 }

@@ -35,13 +35,13 @@ func (s *ipAllocator) allocate(cidr string, p *corev1.Pod) []string {
 	if !s.next.IsValid() {
 		s.next = first
 	}
-	for at, round := s.next, 0; round < 2; at = at.Next() {
-		if !net.Contains(at) {
-			at = first
+	for addr, round := s.next, 0; round < 2; addr = addr.Next() {
+		if !net.Contains(addr) {
+			addr = first
 			round++
 		}
-		if ip := at.String(); !s.used[ip] {
-			s.used[ip], s.next = true, at.Next()
+		if ip := addr.String(); !s.used[ip] {
+			s.used[ip], s.next = true, addr.Next()
 			return []string{ip}
 		}
 	}

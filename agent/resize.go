@@ -21,7 +21,7 @@ type podResize struct {
 	allocated *runtime.Resources // nil: the desired ones
 	actual    *runtime.Resources // nil: the allocated ones
 	target    *corev1.Pod        // of the Resize that the runtime is executing
-	// admitted caches the object with the allocated resources; admittedOf is the object it was made of.
+	// admitted caches the object with the allocated resources; admittedOf is the object from which it was built.
 	admitted, admittedOf *corev1.Pod
 	pending, inProgress  *corev1.PodCondition
 }
@@ -43,7 +43,7 @@ func (p *pod) setAllocated(r *runtime.Resources) {
 	p.resize.allocated, p.resize.admitted, p.resize.admittedOf = r, nil, nil
 }
 
-// canResize reports whether a resize of the pod is possible: it holds resources and is not ending.
+// canResize reports whether the pod can be resized: it holds resources and is not terminating.
 func (p *pod) canResize() bool {
 	return p.reserved && p.object.DeletionTimestamp == nil && !p.lifecycle.Terminating() && !p.lifecycle.Stopped()
 }
@@ -82,19 +82,19 @@ func (a *Agent) tryResize(p *pod) []podlifecycle.Event {
 	return a.allocate(p)
 }
 
-// checkResize returns why the desired resources are not admitted, in the kubelet's words.
+// checkResize returns the kubelet's reason and message if the node cannot admit the desired resources.
 func (a *Agent) checkResize(p *pod) (reason corev1.PodConditionType, message string) {
 	id, ok := a.state.NodeID(p.node.manifest.Name)
 	if !ok {
 		return "", ""
 	}
 	want := a.converter.Pod(withoutResizeStatus(p.object))
-	have, need := a.state.Node(id).Model.Allocatable, want.Spec.Requests
+	allocatable, requests := a.state.Node(id).Model.Allocatable, want.Spec.Requests
 	switch {
-	case need.Memory > have.Memory:
-		return corev1.PodReasonInfeasible, fmt.Sprintf("Node didn't have enough capacity: memory, requested: %d, capacity: %d", need.Memory, have.Memory)
-	case need.MilliCPU > have.MilliCPU:
-		return corev1.PodReasonInfeasible, fmt.Sprintf("Node didn't have enough capacity: cpu, requested: %d, capacity: %d", need.MilliCPU, have.MilliCPU)
+	case requests.Memory > allocatable.Memory:
+		return corev1.PodReasonInfeasible, fmt.Sprintf("Node didn't have enough capacity: memory, requested: %d, capacity: %d", requests.Memory, allocatable.Memory)
+	case requests.MilliCPU > allocatable.MilliCPU:
+		return corev1.PodReasonInfeasible, fmt.Sprintf("Node didn't have enough capacity: cpu, requested: %d, capacity: %d", requests.MilliCPU, allocatable.MilliCPU)
 	}
 	a.state.RemovePod(string(p.object.UID))
 	denials := placement.AdmissionCheck(a.state.Node(id), want)
@@ -201,12 +201,12 @@ func (a *Agent) handleResizeResult(p *pod, r *runtime.ResizeResult) {
 
 // handleStarted records the resources of a container that has started. It resizes a container that
 // was created before the allocation changed.
-func (a *Agent) handleStarted(p *pod, name string, has *corev1.ResourceRequirements) []podlifecycle.Event {
-	wanted, resizable := runtime.SpecResources(p.admitted()).Containers[name]
-	if has == nil || !resizable {
+func (a *Agent) handleStarted(p *pod, name string, current *corev1.ResourceRequirements) []podlifecycle.Event {
+	desired, resizable := runtime.SpecResources(p.admitted()).Containers[name]
+	if current == nil || !resizable {
 		return nil
 	}
-	equal := !runtime.ResourceChanged(*has, wanted, corev1.ResourceCPU) && !runtime.ResourceChanged(*has, wanted, corev1.ResourceMemory)
+	equal := !runtime.ResourceChanged(*current, desired, corev1.ResourceCPU) && !runtime.ResourceChanged(*current, desired, corev1.ResourceMemory)
 	if p.resize.actual == nil {
 		if equal {
 			return nil
@@ -214,7 +214,7 @@ func (a *Agent) handleStarted(p *pod, name string, has *corev1.ResourceRequireme
 		actual := runtime.SpecResources(p.admitted())
 		p.resize.actual = &actual
 	}
-	p.resize.actual.Containers[name] = *has
+	p.resize.actual.Containers[name] = *current
 	if !equal {
 		return a.applyResize(p)
 	}

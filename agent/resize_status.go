@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// deferResize records that the resize is pending. The time of the first such answer is kept.
+// deferResize records that the resize is pending. The condition keeps the time of the first deferral.
 func (a *Agent) deferResize(p *pod, reason corev1.PodConditionType, message string) {
 	before := p.resize.pending
 	c := &corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: string(reason), Message: message,
@@ -30,26 +30,26 @@ func (a *Agent) deferResize(p *pod, reason corev1.PodConditionType, message stri
 
 // recordResize records an event about a resize, with the desired resources as the kubelet writes
 // them.
-func (a *Agent) recordResize(p *pod, eventType, reason, what, failure string) {
+func (a *Agent) recordResize(p *pod, eventType, reason, summary, failure string) {
 	type container struct {
 		Name      string                      `json:"name"`
 		Resources corev1.ResourceRequirements `json:"resources"`
 	}
-	detail := struct {
+	details := struct {
 		Containers []container `json:"containers,omitempty"`
 		Generation int64       `json:"generation"`
 		Error      string      `json:"error,omitempty"`
 	}{Generation: p.object.Generation, Error: failure}
 	for _, list := range [][]corev1.Container{p.object.Spec.InitContainers, p.object.Spec.Containers} {
 		for i := range list {
-			detail.Containers = append(detail.Containers, container{list[i].Name, list[i].Resources})
+			details.Containers = append(details.Containers, container{list[i].Name, list[i].Resources})
 		}
 	}
-	text, err := json.Marshal(detail)
+	text, err := json.Marshal(details)
 	if err != nil {
 		text = []byte(failure)
 	}
-	a.opts.Events.Eventf(p.object, eventType, reason, "%s: %s", what, text)
+	a.opts.Events.Eventf(p.object, eventType, reason, "%s: %s", summary, text)
 }
 
 // setResizeStatus sets the conditions of the resize and the resources of the pod.

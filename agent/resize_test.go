@@ -67,7 +67,7 @@ func (c *resizeCluster) start() {
 // recorder is a FakeRecorder with annotations.
 type recorder struct{ *record.FakeRecorder }
 
-// refusingRuntime fails resizes as its cluster demands.
+// refusingRuntime fails resizes with the error that its cluster sets.
 type refusingRuntime struct {
 	*simulated.Runtime
 	report  func(runtime.Report)
@@ -84,26 +84,26 @@ func (r *refusingRuntime) Resize(pod *corev1.Pod, actual runtime.Resources) {
 
 // memoryStore stores allocations.
 type memoryStore struct {
-	mu    sync.Mutex
-	all   map[types.UID]agent.Allocation
-	fail  error // of Save
-	saves int
+	mu          sync.Mutex
+	allocations map[types.UID]agent.Allocation
+	fail        error // of Save
+	saves       int
 }
 
 func (s *memoryStore) Load() (map[types.UID]agent.Allocation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return maps.Clone(s.all), nil
+	return maps.Clone(s.allocations), nil
 }
 
-func (s *memoryStore) Save(all map[types.UID]agent.Allocation) error {
+func (s *memoryStore) Save(allocations map[types.UID]agent.Allocation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.saves++
 	if s.fail != nil {
 		return s.fail
 	}
-	s.all = all
+	s.allocations = allocations
 	return nil
 }
 
@@ -140,15 +140,15 @@ func (c *resizeCluster) expect(name, want string) {
 }
 
 // recorded returns the reasons of the resize events so far.
-func (c *resizeCluster) recorded() (all []string) {
+func (c *resizeCluster) recorded() (reasons []string) {
 	for {
 		select {
 		case e := <-c.events.Events:
 			if strings.Contains(e, "Resize") {
-				all = append(all, e)
+				reasons = append(reasons, e)
 			}
 		default:
-			return all
+			return reasons
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestAllocationSurvivesRestart(t *testing.T) {
 			c := newResizeCluster(t, pod("a", withRequests("2", "1Gi")), pod("b", withRequests("5", "1Gi")))
 			c.stop()
 			if !stored {
-				c.store.all = nil // only the status remains
+				c.store.allocations = nil // only the status remains
 			}
 			p := get(t, c.api, "a")
 			withRequests("4", "1Gi")(p)

@@ -21,26 +21,26 @@ func (a *Agent) restorePods(pods, nodes []any) {
 			a.handleNode(n)
 		}
 	}
-	known := map[types.UID]bool{}
-	var list []*corev1.Pod
+	existing := map[types.UID]bool{}
+	var bound []*corev1.Pod
 	for _, o := range pods {
 		if p, ok := o.(*corev1.Pod); ok && a.nodes[p.Spec.NodeName] != nil {
-			known[p.UID] = true
-			list = append(list, p)
+			existing[p.UID] = true
+			bound = append(bound, p)
 		}
 	}
-	a.runtime.RemoveOrphans(known)
+	a.runtime.RemoveOrphans(existing)
 	a.loadAllocations()
-	slices.SortFunc(list, func(x, y *corev1.Pod) int {
+	slices.SortFunc(bound, func(x, y *corev1.Pod) int {
 		if wasAdmitted(x) != wasAdmitted(y) {
 			return map[bool]int{true: -1, false: 1}[wasAdmitted(x)]
 		}
 		return cmp.Or(x.CreationTimestamp.Compare(y.CreationTimestamp.Time), compareByName(x, y))
 	})
-	for _, p := range list {
+	for _, p := range bound {
 		a.handlePod(p)
 	}
-	for _, p := range list {
+	for _, p := range bound {
 		if p := a.pods[p.UID]; p != nil && (p.resize.allocated != nil || p.resize.actual != nil) {
 			a.resumeResize(p)
 		}
@@ -74,10 +74,10 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 		return p
 	}
 	if finished {
-		found = nil // the final status does not change, whatever the runtime finds now
+		found = nil // the status is final, whatever the runtime reports now
 	}
-	was := mergeStatuses(conversion.PodLifecycleStatuses(&object.Status), found)
-	p.lifecycle = podlifecycle.Resume(spec, conversion.PodLifecyclePhase(object.Status.Phase), was)
+	statuses := mergeStatuses(conversion.PodLifecycleStatuses(&object.Status), found)
+	p.lifecycle = podlifecycle.Resume(spec, conversion.PodLifecyclePhase(object.Status.Phase), statuses)
 	p.restoreStatus(&object.Status)
 	if finished {
 		p.rejected = len(object.Status.InitContainerStatuses)+len(object.Status.ContainerStatuses) == 0 // no container ever ran
@@ -85,7 +85,7 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 	}
 	a.restoreResize(p)
 	a.reserveResources(p)
-	for _, s := range was {
+	for _, s := range statuses {
 		if s.State == podlifecycle.ContainerRunning {
 			a.runtime.Resume(p.admitted(), s.Name, s)
 		}
@@ -97,25 +97,25 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 }
 
 // mergeStatuses merges the containers that the runtime found into those of the pod's status.
-func mergeStatuses(was, found []podlifecycle.Status) []podlifecycle.Status {
+func mergeStatuses(stored, found []podlifecycle.Status) []podlifecycle.Status {
 	for _, f := range found {
-		i := slices.IndexFunc(was, func(s podlifecycle.Status) bool { return s.Name == f.Name })
+		i := slices.IndexFunc(stored, func(s podlifecycle.Status) bool { return s.Name == f.Name })
 		if i < 0 {
-			was = append(was, f)
+			stored = append(stored, f)
 			continue
 		}
-		if f.State == podlifecycle.ContainerTerminated && was[i].State == podlifecycle.ContainerTerminated && f.Restarts == was[i].Restarts {
-			continue // the status was written when the evidence was complete
+		if f.State == podlifecycle.ContainerTerminated && stored[i].State == podlifecycle.ContainerTerminated && f.Restarts == stored[i].Restarts {
+			continue // the stored status has the complete termination state
 		}
-		if f.State == podlifecycle.ContainerRunning && was[i].State == podlifecycle.ContainerRunning && f.Restarts == was[i].Restarts {
-			f.StartupPassed, f.Ready = was[i].StartupPassed, was[i].Ready
+		if f.State == podlifecycle.ContainerRunning && stored[i].State == podlifecycle.ContainerRunning && f.Restarts == stored[i].Restarts {
+			f.StartupPassed, f.Ready = stored[i].StartupPassed, stored[i].Ready
 		}
-		if f.Last == nil && f.Restarts == was[i].Restarts {
-			f.Last = was[i].Last
+		if f.Last == nil && f.Restarts == stored[i].Restarts {
+			f.Last = stored[i].Last
 		}
-		was[i] = f
+		stored[i] = f
 	}
-	return was
+	return stored
 }
 
 // restoreStatus restores IPs and container IDs from the pod's status.
@@ -161,13 +161,13 @@ const maxGraceSeconds = int64(100 * 365 * 24 * 3600)
 // all of it, counted from now, so that clock skew with the API server has no effect. After a
 // restart it is computed from the deletion timestamp, which has a resolution of one second.
 func remainingGrace(p *corev1.Pod, known bool) time.Duration {
-	left := max(time.Until(p.DeletionTimestamp.Add(time.Second)), 0)
+	remaining := max(time.Until(p.DeletionTimestamp.Add(time.Second)), 0)
 	if p.DeletionGracePeriodSeconds == nil {
-		return left
+		return remaining
 	}
-	all := time.Duration(min(*p.DeletionGracePeriodSeconds, maxGraceSeconds)) * time.Second
+	grace := time.Duration(min(*p.DeletionGracePeriodSeconds, maxGraceSeconds)) * time.Second
 	if known {
-		return all
+		return grace
 	}
-	return min(all, left)
+	return min(grace, remaining)
 }

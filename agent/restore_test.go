@@ -10,17 +10,17 @@ func TestFinalStatusIsKept(t *testing.T) {
 	ended := func(restarts int32, reason string) podlifecycle.Status {
 		return podlifecycle.Status{Name: "a", State: podlifecycle.ContainerTerminated, Restarts: restarts, Exit: podlifecycle.Exit{Code: 137, Reason: reason}}
 	}
-	up := podlifecycle.Status{Name: "a", State: podlifecycle.ContainerRunning}
+	running := podlifecycle.Status{Name: "a", State: podlifecycle.ContainerRunning}
 	for name, tc := range map[string]struct {
-		was, found podlifecycle.Status
-		want       string
+		stored, found podlifecycle.Status
+		want          string
 	}{
 		"the same termination":                {ended(2, "OOMKilled"), ended(2, ""), "OOMKilled"},
 		"a later termination":                 {ended(2, "OOMKilled"), ended(3, ""), ""},
-		"terminated since the restart":        {up, ended(0, "OOMKilled"), "OOMKilled"},
+		"terminated since the restart":        {running, ended(0, "OOMKilled"), "OOMKilled"},
 		"a termination that was not reported": {podlifecycle.Status{Name: "b"}, ended(0, "OOMKilled"), "OOMKilled"},
 	} {
-		got := mergeStatuses([]podlifecycle.Status{tc.was}, []podlifecycle.Status{tc.found})
+		got := mergeStatuses([]podlifecycle.Status{tc.stored}, []podlifecycle.Status{tc.found})
 		if s := got[len(got)-1]; s.Name != "a" || s.State != podlifecycle.ContainerTerminated || s.Exit.Reason != tc.want {
 			t.Errorf("%s: %+v, want a termination with %q", name, s, tc.want)
 		}

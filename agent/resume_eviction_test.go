@@ -17,11 +17,11 @@ import (
 // fakeResumer grants resumed evictions 60 s.
 type fakeResumer struct {
 	fakePressure
-	over atomic.Bool
+	doneCalled atomic.Bool
 }
 
 func (r *fakeResumer) ResumeEviction(_ *corev1.Pod, since time.Time) (time.Time, func()) {
-	return since.Add(60 * time.Second), func() { r.over.Store(true) }
+	return since.Add(60 * time.Second), func() { r.doneCalled.Store(true) }
 }
 
 const shutdownConditionMessage = "Pod was terminated in response to imminent node shutdown."
@@ -73,8 +73,8 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 				if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != x.reason || p.Message != x.message {
 					t.Errorf("after the grace period: %s %s %q", p.Phase, p.Reason, p.Message)
 				}
-				if soft := x.watches && x.reason == "Evicted"; r.over.Load() != soft {
-					t.Errorf("the evictor was called back: %v, want %v", r.over.Load(), soft)
+				if soft := x.watches && x.reason == "Evicted"; r.doneCalled.Load() != soft {
+					t.Errorf("the evictor was called back: %v, want %v", r.doneCalled.Load(), soft)
 				}
 			})
 		})

@@ -68,16 +68,16 @@ func (a *Agent) startShutdown(h *nodeShutdown) {
 	a.continueShutdown(h.node)
 }
 
-// shutdownMessage is the kubelet's.
+// shutdownMessage is the kubelet's message for a pod that it terminates at shutdown.
 const shutdownMessage = "Pod was terminated in response to imminent node shutdown."
 
 // continueShutdown steps the shutdown machine of a node.
-func (a *Agent) continueShutdown(n *node, ended ...string) {
+func (a *Agent) continueShutdown(n *node, terminated ...string) {
 	h := n.shutdown
 	if h == nil {
 		return
 	}
-	stops, wake, done := h.machine.Step(time.Now(), ended...)
+	stops, wake, done := h.machine.Step(time.Now(), terminated...)
 	if done {
 		n.shutdown = nil
 		defer close(h.done)
@@ -93,16 +93,16 @@ func (a *Agent) continueShutdown(n *node, ended ...string) {
 const shutdownTimerPrefix = types.UID("shutdown/")
 
 // handleTimer handles an expired timer of a pod or a node shutdown.
-func (a *Agent) handleTimer(of types.UID) {
-	if name, ok := strings.CutPrefix(string(of), string(shutdownTimerPrefix)); ok {
+func (a *Agent) handleTimer(key types.UID) {
+	if name, ok := strings.CutPrefix(string(key), string(shutdownTimerPrefix)); ok {
 		a.continueShutdown(a.nodes[name])
 		return
 	}
-	if name, ok := strings.CutPrefix(string(of), string(allocationTimerPrefix)); ok {
+	if name, ok := strings.CutPrefix(string(key), string(allocationTimerPrefix)); ok {
 		a.saveAllocations(a.nodes[name])
 		return
 	}
-	if p := a.pods[of]; p != nil {
+	if p := a.pods[key]; p != nil {
 		p.timerAt = time.Time{}
 		a.stepPod(p)
 	}

@@ -208,12 +208,12 @@ func statusEqual(was, is *corev1.PodStatus) bool {
 }
 
 func truncateTimes(s *corev1.ContainerState) {
-	cut := func(t *metav1.Time) { t.Time = t.Time.Truncate(time.Second) }
+	truncate := func(t *metav1.Time) { t.Time = t.Time.Truncate(time.Second) }
 	if s.Running != nil {
-		cut(&s.Running.StartedAt)
+		truncate(&s.Running.StartedAt)
 	}
 	if s.Terminated != nil {
-		cut(&s.Terminated.StartedAt)
-		cut(&s.Terminated.FinishedAt)
+		truncate(&s.Terminated.StartedAt)
+		truncate(&s.Terminated.FinishedAt)
 	}
 }

@@ -23,9 +23,9 @@ func podConditions(p *pod, init, containers []podlifecycle.Status) []corev1.PodC
 	}
 }
 
-func newCondition(t corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
+func newCondition(t corev1.PodConditionType, isTrue bool, reason, message string) corev1.PodCondition {
 	c := corev1.PodCondition{Type: t, Status: corev1.ConditionFalse, Reason: reason, Message: message}
-	if holds {
+	if isTrue {
 		c.Status = corev1.ConditionTrue
 	}
 	return c
@@ -110,18 +110,18 @@ func podReadyCondition(p *pod, containers corev1.PodCondition) corev1.PodConditi
 	if containers.Status != corev1.ConditionTrue {
 		return containers
 	}
-	var words []string
+	var messages []string
 	for _, g := range p.object.Spec.ReadinessGates {
 		i := slices.IndexFunc(p.object.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == g.ConditionType })
 		switch {
 		case i < 0:
-			words = append(words, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", g.ConditionType))
+			messages = append(messages, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", g.ConditionType))
 		case p.object.Status.Conditions[i].Status != corev1.ConditionTrue:
-			words = append(words, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", g.ConditionType, p.object.Status.Conditions[i].Status))
+			messages = append(messages, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v", g.ConditionType, p.object.Status.Conditions[i].Status))
 		}
 	}
-	if len(words) > 0 {
-		return newCondition(corev1.PodReady, false, "ReadinessGatesNotReady", strings.Join(words, ", "))
+	if len(messages) > 0 {
+		return newCondition(corev1.PodReady, false, "ReadinessGatesNotReady", strings.Join(messages, ", "))
 	}
 	return containers
 }

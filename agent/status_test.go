@@ -29,7 +29,7 @@ type scripted struct {
 	report func(runtime.Report)
 
 	mu       sync.Mutex
-	recalled map[types.UID][]podlifecycle.Status
+	existing map[types.UID][]podlifecycle.Status
 	removed  map[types.UID]bool
 	starts   []podlifecycle.Start
 	resumed  []string
@@ -38,17 +38,17 @@ type scripted struct {
 func (s *scripted) ExistingContainers(p *corev1.Pod) []podlifecycle.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recalled[p.UID]
+	return s.existing[p.UID]
 }
 
-func (s *scripted) RemoveOrphans(known map[types.UID]bool) {
+func (s *scripted) RemoveOrphans(existing map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.removed = known
+	s.removed = existing
 }
 
-// done returns the calls received.
-func (s *scripted) done() (starts []podlifecycle.Start, resumed []string, removed map[types.UID]bool) {
+// calls returns the calls that the runtime received.
+func (s *scripted) calls() (starts []podlifecycle.Start, resumed []string, removed map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.starts), slices.Clone(s.resumed), s.removed
@@ -247,7 +247,7 @@ func stateReason(s *corev1.ContainerState) string {
 	return ""
 }
 
-// What the runtime finds takes precedence over the last status.
+// Containers that the runtime reports take precedence over the last status.
 func TestContainersAreRestored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := metav1.Now()
@@ -259,13 +259,13 @@ func TestContainersAreRestored(t *testing.T) {
 				{Name: "d", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}},
 				{Name: "e", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}}
 		}))
-		s := scripted{recalled: map[types.UID][]podlifecycle.Status{"p": {
+		s := scripted{existing: map[types.UID][]podlifecycle.Status{"p": {
 			{Name: "c", State: podlifecycle.ContainerRunning, StartedAt: now.Time},
 			{Name: "d", State: podlifecycle.ContainerTerminated, Exit: podlifecycle.Exit{Code: 3, StartedAt: now.Time, FinishedAt: now.Time}, Restarts: 1}}}}
 		defer startScriptedAgent(t, api, &s)()
-		starts, resumed, removed := s.done()
+		starts, resumed, removed := s.calls()
 		if len(resumed) != 1 || resumed[0] != "c" || !removed["p"] {
-			t.Errorf("resumed %v, swept all but %v", resumed, removed)
+			t.Errorf("resumed %v, removed all orphans except %v", resumed, removed)
 		}
 		if want := (podlifecycle.Start{Container: "e"}); len(starts) != 1 || starts[0] != want {
 			t.Errorf("started %v", starts)
@@ -276,25 +276,25 @@ func TestContainersAreRestored(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if starts, _, _ = s.done(); len(starts) != 2 || starts[1] != (podlifecycle.Start{Container: "d", Attempt: 2}) {
+		if starts, _, _ = s.calls(); len(starts) != 2 || starts[1] != (podlifecycle.Start{Container: "d", Attempt: 2}) {
 			t.Errorf("started %v", starts)
 		}
 	})
 }
 
-func TestNodeStatusKeepsForeignFields(t *testing.T) {
+func TestNodeStatusKeepsFieldsOfOtherClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var fault error
+		var readyErr error
 		api := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n0", Labels: map[string]string{"theirs": "1"}},
 			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "theirs", Effect: corev1.TaintEffectNoSchedule}}},
 			Status: corev1.NodeStatus{Capacity: corev1.ResourceList{"example.com/x": resource.MustParse("4")}, Allocatable: corev1.ResourceList{"example.com/x": resource.MustParse("4")},
 				Conditions: []corev1.NodeCondition{{Type: "Theirs", Status: corev1.ConditionTrue}}}})
 		var s scripted
-		fault = errors.New("container runtime is down")
+		readyErr = errors.New("container runtime is down")
 		defer startScriptedAgent(t, api, &s, func(o *agent.Options) {
 			o.Nodes[0].Spec.Taints = []corev1.Taint{{Key: "ours", Effect: corev1.TaintEffectNoSchedule}}
 			o.Nodes[0].Status.Allocatable = agent.Allocatable(o.Nodes[0].Status.Capacity, corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")})
-			o.Ready = func(string) error { return fault }
+			o.Ready = func(string) error { return readyErr }
 			o.Images = func(string) []corev1.ContainerImage {
 				return []corev1.ContainerImage{{Names: []string{"app:1"}, SizeBytes: 7}}
 			}
@@ -317,12 +317,12 @@ func TestNodeStatusKeepsForeignFields(t *testing.T) {
 			t.Errorf("conditions %s, want %s", got, want)
 		}
 		// Resources that other clients manage are not over-allocated.
-		wants := func(p *corev1.Pod) {
+		requestX := func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"example.com/x": resource.MustParse("3")}
 		}
-		create(t, api, pod("p", wants))
+		create(t, api, pod("p", requestX))
 		waitBriefly()
-		create(t, api, pod("q", wants))
+		create(t, api, pod("q", requestX))
 		waitBriefly()
 		if p := get(t, api, "q").Status; p.Reason != "OutOfexample.com/x" {
 			t.Errorf("%s %s", p.Phase, p.Reason)

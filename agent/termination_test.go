@@ -24,7 +24,7 @@ func terminate(t *testing.T, api *fake.Clientset, grace int64) {
 	}
 }
 
-// isDeleted reports whether pod p is gone.
+// isDeleted reports whether pod p was deleted.
 func isDeleted(t *testing.T, api *fake.Clientset) bool {
 	t.Helper()
 	_, err := api.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
@@ -48,10 +48,10 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 		return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: seconds}}}
 	}
 	for name, tc := range map[string]struct {
-		hook  *corev1.Lifecycle
-		notes map[string]string
-		grace int64
-		takes time.Duration // until the object is deleted
+		hook        *corev1.Lifecycle
+		annotations map[string]string
+		grace       int64
+		duration    time.Duration // until the object is deleted
 	}{
 		"exits on SIGTERM":                               {nil, map[string]string{simulated.StopSeconds: "4"}, 30, 4 * time.Second},
 		"ignores SIGTERM":                                {nil, map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
@@ -64,14 +64,14 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := bound("p", "n0", tc.notes)
+				p := bound("p", "n0", tc.annotations)
 				p.Spec.Containers[0].Lifecycle = tc.hook
 				api := fake.NewClientset(p)
 				stop := cluster(t, api, 1)
 				defer stop()
 				time.Sleep(5 * time.Second)
 				terminate(t, api, tc.grace)
-				time.Sleep(tc.takes - time.Second)
+				time.Sleep(tc.duration - time.Second)
 				synctest.Wait()
 				if isDeleted(t, api) || !isReady(get(t, api, "p")) {
 					t.Fatal("removed or not ready one second early")
@@ -88,7 +88,7 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 
 // A restarted agent completes a deletion that is in progress or overdue.
 func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
-	for name, tc := range map[string]struct{ away, takes time.Duration }{
+	for name, tc := range map[string]struct{ outage, duration time.Duration }{
 		"in time": {10 * time.Second, 21 * time.Second},
 		"late":    {10 * time.Minute, 2 * time.Second},
 	} {
@@ -99,12 +99,12 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				stop()
 				terminate(t, api, 30)
-				time.Sleep(tc.away)
+				time.Sleep(tc.outage)
 				if isDeleted(t, api) {
 					t.Fatal("the pod was deleted although no agent ran")
 				}
 				defer cluster(t, api, 1)()
-				time.Sleep(tc.takes - time.Second/2)
+				time.Sleep(tc.duration - time.Second/2)
 				synctest.Wait()
 				early := isDeleted(t, api)
 				time.Sleep(2 * time.Second)

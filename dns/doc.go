@@ -5,9 +5,9 @@
 //	                                          └─ no ── forwarder: /etc/resolv.conf
 //
 // The zone (zone.go, service_records.go) computes answers from the informers' caches and keeps
-// no state. Pods are hostile clients: queries, TCP connections and forwarded queries are
+// no state. Pods are untrusted clients: queries, TCP connections and forwarded queries are
 // limited in total and per client, and clients outside private networks are refused. The forwarder
-// never asks itself: it skips its own addresses, and detects longer loops by a probe.
+// never queries itself: it skips its own addresses, and detects longer loops by a probe.
 //
 // Register publishes the server as the Service kube-dns in kube-system.
 package dns

@@ -25,10 +25,10 @@ const (
 	probeSuffix = ".loop-probe.berth.invalid."
 )
 
-// errNoUpstream means that no name server is left to ask.
+// errNoUpstream means that no name server is available.
 var errNoUpstream = errors.New("no upstream name server")
 
-// forwarder asks the name servers of a resolv.conf.
+// forwarder forwards queries to the name servers of a resolv.conf.
 type forwarder struct {
 	file string
 	port string // of the name servers
@@ -63,14 +63,14 @@ func (f *forwarder) upstreams() []netip.AddrPort {
 	f.probes = map[string]netip.AddrPort{}
 	for _, a := range parseNameservers(string(text)) {
 		port, _ := strconv.ParseUint(f.port, 10, 16)
-		at := netip.AddrPortFrom(a, uint16(port))
-		if f.isOwn(at) || len(f.servers) == maxUpstreams {
+		server := netip.AddrPortFrom(a, uint16(port))
+		if f.isOwn(server) || len(f.servers) == maxUpstreams {
 			continue
 		}
-		f.servers = append(f.servers, at)
+		f.servers = append(f.servers, server)
 		name := strconv.FormatUint(rand.Uint64(), 36) + probeSuffix
-		f.probes[name] = at
-		go f.probe(name, at)
+		f.probes[name] = server
+		go f.probe(name, server)
 	}
 	f.log.Info("Cluster DNS forwards other names", "file", f.file, "nameservers", f.servers)
 	return f.servers
@@ -90,24 +90,24 @@ func parseNameservers(text string) (out []netip.Addr) {
 	return out
 }
 
-// probe asks a name server for a name that only this server knows.
-func (f *forwarder) probe(name string, at netip.AddrPort) {
+// probe queries a name server for a name that only this server can answer.
+func (f *forwarder) probe(name string, server netip.AddrPort) {
 	m := new(dns.Msg).SetQuestion(name, dns.TypeHINFO)
 	c := dns.Client{Timeout: upstreamTimeout}
-	_, _, _ = c.Exchange(m, at.String())
+	_, _, _ = c.Exchange(m, server.String())
 }
 
-// isProbe reports whether the name is a probe. If it is one of this server's, the name server that
-// was asked leads back here and is not used any more.
+// isProbe reports whether the name is a probe. If this server sent the probe, the name server that
+// received it forwards to this server and is no longer used.
 func (f *forwarder) isProbe(name string) bool {
 	if !strings.HasSuffix(name, probeSuffix) {
 		return false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if at, sent := f.probes[name]; sent {
-		f.servers = slices.DeleteFunc(slices.Clone(f.servers), func(s netip.AddrPort) bool { return s == at })
-		f.log.Info("A name server forwards to cluster DNS; it is not used", "nameserver", at, "file", f.file)
+	if server, sent := f.probes[name]; sent {
+		f.servers = slices.DeleteFunc(slices.Clone(f.servers), func(s netip.AddrPort) bool { return s == server })
+		f.log.Info("A name server forwards to cluster DNS; it is not used", "nameserver", server, "file", f.file)
 	}
 	return true
 }
@@ -117,13 +117,13 @@ func (f *forwarder) exchange(query *dns.Msg, network string) (*dns.Msg, error) {
 	forwarded := query.Copy()
 	forwarded.Id = dns.Id()
 	err := errNoUpstream
-	for _, at := range f.upstreams() {
+	for _, server := range f.upstreams() {
 		c := dns.Client{Net: network, Timeout: upstreamTimeout, UDPSize: dns.MinMsgSize}
 		if opt := forwarded.IsEdns0(); opt != nil {
 			c.UDPSize = max(dns.MinMsgSize, opt.UDPSize())
 		}
 		var reply *dns.Msg
-		reply, _, err = c.Exchange(forwarded, at.String())
+		reply, _, err = c.Exchange(forwarded, server.String())
 		if err == nil && !sameQuestion(forwarded, reply) {
 			err = errors.New("the name server answered another question")
 		}

@@ -53,8 +53,8 @@ func (h *handler) ServeDNS(w dns.ResponseWriter, query *dns.Msg) {
 	}
 }
 
-func withoutOPT(all []dns.RR) (out []dns.RR) {
-	for _, r := range all {
+func withoutOPT(records []dns.RR) (out []dns.RR) {
+	for _, r := range records {
 		if r.Header().Rrtype != dns.TypeOPT {
 			out = append(out, r)
 		}

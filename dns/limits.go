@@ -18,7 +18,7 @@ type limiter struct {
 	total, perClient int
 	mu               sync.Mutex
 	active           map[netip.Addr]int
-	all              int
+	inProgress       int
 }
 
 func newLimiter(total, perClient int) *limiter {
@@ -29,10 +29,10 @@ func newLimiter(total, perClient int) *limiter {
 func (l *limiter) start(client netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all >= l.total || l.active[client] >= l.perClient {
+	if l.inProgress >= l.total || l.active[client] >= l.perClient {
 		return false
 	}
-	l.all++
+	l.inProgress++
 	l.active[client]++
 	return true
 }
@@ -40,7 +40,7 @@ func (l *limiter) start(client netip.Addr) bool {
 func (l *limiter) end(client netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all--
+	l.inProgress--
 	if l.active[client]--; l.active[client] == 0 {
 		delete(l.active, client)
 	}
@@ -67,7 +67,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// limitedConn releases its place when it is closed.
+// limitedConn releases its slot when it is closed.
 type limitedConn struct {
 	net.Conn
 	end func()

@@ -33,11 +33,11 @@ func (e *ForeignError) Error() string {
 // returns a *ForeignError if the Service belongs to another DNS server.
 func Register(ctx context.Context, client kubernetes.Interface, ip netip.Addr) error {
 	services := client.CoreV1().Services(serviceNamespace)
-	have, err := services.Get(ctx, ServiceName, metav1.GetOptions{})
+	existing, err := services.Get(ctx, ServiceName, metav1.GetOptions{})
 	switch {
-	case err == nil && have.Labels[managedByLabel] != managedBy:
-		return &ForeignError{have.Spec.ClusterIP}
-	case err == nil && have.Spec.ClusterIP == ip.String():
+	case err == nil && existing.Labels[managedByLabel] != managedBy:
+		return &ForeignError{existing.Spec.ClusterIP}
+	case err == nil && existing.Spec.ClusterIP == ip.String():
 		return nil
 	case err == nil: // the range of cluster IPs has changed
 		if err := services.Delete(ctx, ServiceName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -66,36 +66,36 @@ func newService(ip netip.Addr) *corev1.Service {
 }
 
 // Publish makes an address the only endpoint of the Service.
-func Publish(ctx context.Context, client kubernetes.Interface, at netip.AddrPort) error {
+func Publish(ctx context.Context, client kubernetes.Interface, address netip.AddrPort) error {
 	slices := client.DiscoveryV1().EndpointSlices(serviceNamespace)
-	want := newSlice(at)
-	have, err := slices.Get(ctx, sliceName, metav1.GetOptions{})
-	if err == nil && have.AddressType != want.AddressType { // immutable
+	desired := newSlice(address)
+	existing, err := slices.Get(ctx, sliceName, metav1.GetOptions{})
+	if err == nil && existing.AddressType != desired.AddressType { // immutable
 		if err := slices.Delete(ctx, sliceName, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("replacing endpointslice %s/%s: %w", serviceNamespace, sliceName, err)
 		}
-		have, err = nil, apierrors.NewNotFound(discoveryv1.Resource("endpointslices"), sliceName)
+		existing, err = nil, apierrors.NewNotFound(discoveryv1.Resource("endpointslices"), sliceName)
 	}
 	switch {
 	case err == nil:
-		want.ResourceVersion = have.ResourceVersion
-		_, err = slices.Update(ctx, want, metav1.UpdateOptions{})
+		desired.ResourceVersion = existing.ResourceVersion
+		_, err = slices.Update(ctx, desired, metav1.UpdateOptions{})
 	case apierrors.IsNotFound(err):
-		_, err = slices.Create(ctx, want, metav1.CreateOptions{})
+		_, err = slices.Create(ctx, desired, metav1.CreateOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("publishing cluster DNS at %s in endpointslice %s/%s: %w", at, serviceNamespace, sliceName, err)
+		return fmt.Errorf("publishing cluster DNS at %s in endpointslice %s/%s: %w", address, serviceNamespace, sliceName, err)
 	}
 	return nil
 }
 
-func newSlice(at netip.AddrPort) *discoveryv1.EndpointSlice {
+func newSlice(address netip.AddrPort) *discoveryv1.EndpointSlice {
 	family := discoveryv1.AddressTypeIPv4
-	if at.Addr().Is6() {
+	if address.Addr().Is6() {
 		family = discoveryv1.AddressTypeIPv6
 	}
 	port := func(name string, protocol corev1.Protocol) discoveryv1.EndpointPort {
-		number := int32(at.Port())
+		number := int32(address.Port())
 		return discoveryv1.EndpointPort{Name: &name, Protocol: &protocol, Port: &number}
 	}
 	ready := true
@@ -103,7 +103,7 @@ func newSlice(at netip.AddrPort) *discoveryv1.EndpointSlice {
 		ObjectMeta: metav1.ObjectMeta{Name: sliceName, Namespace: serviceNamespace,
 			Labels: map[string]string{discoveryv1.LabelServiceName: ServiceName, discoveryv1.LabelManagedBy: sliceManager}},
 		AddressType: family,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{at.Addr().String()}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address.Addr().String()}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
 		Ports:       []discoveryv1.EndpointPort{port("dns", corev1.ProtocolUDP), port("dns-tcp", corev1.ProtocolTCP)},
 	}
 }
@@ -111,8 +111,8 @@ func newSlice(at netip.AddrPort) *discoveryv1.EndpointSlice {
 // Unregister removes the Service and its endpoint if Berth manages them.
 func Unregister(ctx context.Context, client kubernetes.Interface) error {
 	services := client.CoreV1().Services(serviceNamespace)
-	have, err := services.Get(ctx, ServiceName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && have.Labels[managedByLabel] != managedBy {
+	existing, err := services.Get(ctx, ServiceName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && existing.Labels[managedByLabel] != managedBy {
 		return nil
 	}
 	if err == nil {
@@ -138,13 +138,13 @@ func machineAddress() (a netip.Addr, ok bool) {
 			return a, true
 		}
 	}
-	all, err := net.InterfaceAddrs()
+	addrs, err := net.InterfaceAddrs()
 	if err != nil {
 		return netip.Addr{}, false
 	}
 	for _, ip4 := range []bool{true, false} {
-		for _, one := range all {
-			if p, err := netip.ParsePrefix(one.String()); err == nil && usable(p.Addr()) && p.Addr().Is4() == ip4 {
+		for _, addr := range addrs {
+			if p, err := netip.ParsePrefix(addr.String()); err == nil && usable(p.Addr()) && p.Addr().Is4() == ip4 {
 				return p.Addr(), true
 			}
 		}

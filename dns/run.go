@@ -32,34 +32,34 @@ func Run(ctx context.Context, o Options, admin kubernetes.Interface) error {
 
 // serveAddress serves until the machine's address changes. It returns at once without an address.
 func (s *Server) serveAddress(ctx context.Context, o Options, admin kubernetes.Interface) error {
-	at, ok := machineAddress()
+	address, ok := machineAddress()
 	if !ok {
 		return nil
 	}
-	l, err := Listen(at)
+	l, err := Listen(address)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- s.Serve(ctx, l) }()
 	if err := Publish(ctx, admin, l.Address()); err != nil {
 		cancel()
-		return errors.Join(err, <-ended)
+		return errors.Join(err, <-serveErr)
 	}
 	o.Log.Info("Cluster DNS started", "address", l.Address())
 	for tick := time.NewTicker(addressInterval); ; {
 		select {
-		case err := <-ended:
+		case err := <-serveErr:
 			tick.Stop()
 			return err
 		case <-tick.C:
-			if now, ok := machineAddress(); ok && now != at {
+			if current, ok := machineAddress(); ok && current != address {
 				tick.Stop()
-				o.Log.Info("The machine's address has changed; moving cluster DNS", "from", at, "to", now)
+				o.Log.Info("The machine's address has changed; moving cluster DNS", "from", address, "to", current)
 				cancel()
-				return <-ended
+				return <-serveErr
 			}
 		}
 	}

@@ -40,24 +40,24 @@ type Listener struct {
 }
 
 // Listen opens an address at the preferred port or, if it is taken, at another.
-func Listen(at netip.Addr) (*Listener, error) {
-	l, err := listen(netip.AddrPortFrom(at, preferredPort))
+func Listen(address netip.Addr) (*Listener, error) {
+	l, err := listen(netip.AddrPortFrom(address, preferredPort))
 	for range 10 {
 		if err == nil {
 			return l, nil
 		}
-		l, err = listen(netip.AddrPortFrom(at, 0)) // the TCP port may be taken for UDP
+		l, err = listen(netip.AddrPortFrom(address, 0)) // the TCP port may be taken for UDP
 	}
 	return nil, fmt.Errorf("cluster DNS: %w", err)
 }
 
-func listen(at netip.AddrPort) (*Listener, error) {
-	tcp, err := net.Listen("tcp", at.String())
+func listen(address netip.AddrPort) (*Listener, error) {
+	tcp, err := net.Listen("tcp", address.String())
 	if err != nil {
 		return nil, err
 	}
 	port := tcp.Addr().(*net.TCPAddr).AddrPort().Port()
-	udp, err := net.ListenPacket("udp", netip.AddrPortFrom(at.Addr(), port).String())
+	udp, err := net.ListenPacket("udp", netip.AddrPortFrom(address.Addr(), port).String())
 	if err != nil {
 		_ = tcp.Close()
 		return nil, err
@@ -102,14 +102,14 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		{Listener: &limitedListener{l.tcp, newLimiter(maxConnections, maxConnectionsPerClient)}, Handler: s.handler,
 			ReadTimeout: upstreamTimeout, WriteTimeout: upstreamTimeout, IdleTimeout: func() time.Duration { return idleTimeout }},
 	}
-	ended := make(chan error, len(servers))
-	for _, one := range servers {
-		go func() { ended <- one.ActivateAndServe() }()
+	serveErr := make(chan error, len(servers))
+	for _, server := range servers {
+		go func() { serveErr <- server.ActivateAndServe() }()
 	}
 	var err error
 	select {
 	case <-ctx.Done():
-	case err = <-ended:
+	case err = <-serveErr:
 	}
 	_ = l.Close()
 	if ctx.Err() != nil {

@@ -36,25 +36,25 @@ func serve(t *testing.T, s *Server) string {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- s.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-serveErr; err != nil {
 			t.Error(err)
 		}
 	})
 	return l.Address().String()
 }
 
-// upstream starts a name server with an answer to all queries and returns its port.
-func upstream(t *testing.T, answer dns.HandlerFunc) string {
+// upstream starts a name server with a handler of all queries and returns its port.
+func upstream(t *testing.T, handler dns.HandlerFunc) string {
 	t.Helper()
 	l, err := listen(netip.MustParseAddrPort("127.0.0.1:0"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []*dns.Server{{PacketConn: l.udp, Handler: answer}, {Listener: l.tcp, Handler: answer}} {
+	for _, s := range []*dns.Server{{PacketConn: l.udp, Handler: handler}, {Listener: l.tcp, Handler: handler}} {
 		go func() { _ = s.ActivateAndServe() }()
 		t.Cleanup(func() { _ = s.Shutdown() })
 	}
@@ -70,14 +70,14 @@ func resolvConf(t *testing.T, text string) string {
 	return file
 }
 
-func ask(t *testing.T, network, at, name string, kind uint16, change func(*dns.Msg)) *dns.Msg {
+func exchange(t *testing.T, network, address, name string, qtype uint16, change func(*dns.Msg)) *dns.Msg {
 	t.Helper()
-	m := new(dns.Msg).SetQuestion(name, kind)
+	m := new(dns.Msg).SetQuestion(name, qtype)
 	if change != nil {
 		change(m)
 	}
 	c := dns.Client{Net: network, UDPSize: dns.MaxMsgSize}
-	reply, _, err := c.Exchange(m, at)
+	reply, _, err := c.Exchange(m, address)
 	if err != nil {
 		t.Fatalf("%s %s: %v", network, name, err)
 	}
@@ -96,27 +96,27 @@ func TestForwarding(t *testing.T) {
 	})
 	s := testServer(t, resolvConf(t, "# comment\nsearch x\nnameserver 127.0.0.1\nnameserver bad\n"))
 	s.handler.forward.port = port
-	at := serve(t, s)
+	address := serve(t, s)
 	for network, want := range map[string]string{"udp": "192.0.2.1", "tcp": "192.0.2.2"} {
-		if got := summary(ask(t, network, at, "example.com.", dns.TypeA, nil).Answer); got != want {
+		if got := summary(exchange(t, network, address, "example.com.", dns.TypeA, nil).Answer); got != want {
 			t.Errorf("%s: %q, want %q", network, got, want)
 		}
-		if got := summary(ask(t, network, at, "out.shop.svc.cluster.local.", dns.TypeA, nil).Answer); got != want+" | example.com." {
+		if got := summary(exchange(t, network, address, "external.shop.svc.cluster.local.", dns.TypeA, nil).Answer); got != want+" | example.com." {
 			t.Errorf("alias over %s: %q", network, got)
 		}
 	}
-	if got := summary(ask(t, "udp", at, "1.2.0.192.in-addr.arpa.", dns.TypePTR, nil).Answer); got != "192.0.2.1" {
+	if got := summary(exchange(t, "udp", address, "1.2.0.192.in-addr.arpa.", dns.TypePTR, nil).Answer); got != "192.0.2.1" {
 		t.Errorf("an address outside the cluster is not forwarded: %q", got)
 	}
 }
 
 // A name server that forwards to cluster DNS is found and not used; neither is cluster DNS itself.
 func TestForwardingLoop(t *testing.T) {
-	var back atomic.Value // address of cluster DNS
+	var clusterDNS atomic.Value // its address
 	var queries atomic.Int32
 	port := upstream(t, func(w dns.ResponseWriter, q *dns.Msg) {
 		queries.Add(1)
-		reply, _, err := new(dns.Client).Exchange(q, back.Load().(string))
+		reply, _, err := new(dns.Client).Exchange(q, clusterDNS.Load().(string))
 		if err != nil {
 			reply = new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)
 		}
@@ -126,15 +126,15 @@ func TestForwardingLoop(t *testing.T) {
 	f := s.handler.forward
 	f.port = port
 	f.isOwn = func(a netip.AddrPort) bool { return a.Addr() == netip.MustParseAddr("127.0.0.2") }
-	back.Store(serve(t, s))
+	clusterDNS.Store(serve(t, s))
 	if got := f.upstreams(); len(got) != 1 {
 		t.Fatalf("name servers %v, want all except the server's own address", got)
 	}
 	for f.upstreams() != nil && len(f.upstreams()) > 0 { // until the probe arrives
-		_ = ask(t, "udp", back.Load().(string), "web.shop.svc.cluster.local.", dns.TypeA, nil)
+		_ = exchange(t, "udp", clusterDNS.Load().(string), "web.shop.svc.cluster.local.", dns.TypeA, nil)
 	}
 	before := queries.Load()
-	if got := ask(t, "udp", back.Load().(string), "example.com.", dns.TypeA, nil); got.Rcode != dns.RcodeServerFailure || queries.Load() != before {
+	if got := exchange(t, "udp", clusterDNS.Load().(string), "example.com.", dns.TypeA, nil); got.Rcode != dns.RcodeServerFailure || queries.Load() != before {
 		t.Errorf("%s after %d more queries to the looping name server", dns.RcodeToString[got.Rcode], queries.Load()-before)
 	}
 }
@@ -151,10 +151,10 @@ func TestTruncation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := serve(t, s)
+	address := serve(t, s)
 	const query = "db.shop.svc.cluster.local."
 	for size, limit := range map[uint16]int{0: 512, 700: 700, 4096: maxUDPSize} {
-		reply := ask(t, "udp", at, query, dns.TypeA, func(m *dns.Msg) {
+		reply := exchange(t, "udp", address, query, dns.TypeA, func(m *dns.Msg) {
 			if size > 0 {
 				m.SetEdns0(size, false)
 			}
@@ -164,36 +164,36 @@ func TestTruncation(t *testing.T) {
 			t.Errorf("EDNS size %d: %d bytes, truncated %v, OPT %v", size, n, reply.Truncated, reply.IsEdns0())
 		}
 	}
-	if reply := ask(t, "tcp", at, query, dns.TypeA, nil); len(reply.Answer) != 202 || reply.Truncated {
+	if reply := exchange(t, "tcp", address, query, dns.TypeA, nil); len(reply.Answer) != 202 || reply.Truncated {
 		t.Errorf("TCP: %d answers, truncated %v", len(reply.Answer), reply.Truncated)
 	}
-	if reply := ask(t, "udp", at, query, dns.TypeA, func(m *dns.Msg) { m.SetEdns0(4096, false); m.IsEdns0().SetVersion(1) }); reply.Rcode != dns.RcodeBadVers {
+	if reply := exchange(t, "udp", address, query, dns.TypeA, func(m *dns.Msg) { m.SetEdns0(4096, false); m.IsEdns0().SetVersion(1) }); reply.Rcode != dns.RcodeBadVers {
 		t.Errorf("EDNS version 1: %s", dns.RcodeToString[reply.Rcode])
 	}
 }
 
-// One client cannot use up the places of all.
+// One client cannot use up the queries and connections of all clients.
 func TestLimits(t *testing.T) {
 	l := newLimiter(3, 2)
 	a, b, c := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")
 	var started []bool
-	for _, from := range []netip.Addr{a, a, a, b, c} {
-		started = append(started, l.start(from))
+	for _, client := range []netip.Addr{a, a, a, b, c} {
+		started = append(started, l.start(client))
 	}
 	if want := []bool{true, true, false, true, false}; !slices.Equal(started, want) {
 		t.Errorf("started %v, want %v", started, want)
 	}
-	for _, from := range []netip.Addr{a, a, b} {
-		l.end(from)
+	for _, client := range []netip.Addr{a, a, b} {
+		l.end(client)
 	}
-	if l.all != 0 || len(l.active) != 0 || !l.start(c) {
-		t.Errorf("after the end: %d, %v", l.all, l.active)
+	if l.inProgress != 0 || len(l.active) != 0 || !l.start(c) {
+		t.Errorf("after the end: %d, %v", l.inProgress, l.active)
 	}
 	// A client that holds idle TCP connections gets no more of them; others do.
 	s := testServer(t, "/nonexistent")
-	at := serve(t, s)
+	address := serve(t, s)
 	for range maxConnectionsPerClient {
-		idle, err := net.Dial("tcp", at)
+		idle, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,15 +201,16 @@ func TestLimits(t *testing.T) {
 	}
 	other := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 	c1 := dns.Client{Net: "tcp", Dialer: &other}
-	if _, _, err := c1.Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), at); err != nil {
+	if _, _, err := c1.Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), address); err != nil {
 		t.Errorf("another client: %v", err)
 	}
-	if _, _, err := (&dns.Client{Net: "tcp"}).Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), at); err == nil {
+	if _, _, err := (&dns.Client{Net: "tcp"}).Exchange(new(dns.Msg).SetQuestion("web.shop.svc.cluster.local.", dns.TypeA), address); err == nil {
 		t.Error("the client has more connections than the limit")
 	}
 }
 
-// The Service is created once, is moved with the range of cluster IPs, and is left to other servers.
+// The Service is created once, gets a new IP with another range of cluster IPs, and is not changed
+// if it belongs to another server.
 func TestRegister(t *testing.T) {
 	client := fake.NewClientset()
 	ctx := t.Context()
@@ -222,21 +223,21 @@ func TestRegister(t *testing.T) {
 			t.Errorf("service has IP %s, %v, want %s", s.Spec.ClusterIP, err, ip)
 		}
 	}
-	for _, at := range []string{"192.0.2.1:10053", "192.0.2.2:10054", "[2001:db8::1]:10053"} {
-		if err := Publish(ctx, client, netip.MustParseAddrPort(at)); err != nil {
+	for _, address := range []string{"192.0.2.1:10053", "192.0.2.2:10054", "[2001:db8::1]:10053"} {
+		if err := Publish(ctx, client, netip.MustParseAddrPort(address)); err != nil {
 			t.Fatal(err)
 		}
 		s, err := client.DiscoveryV1().EndpointSlices(serviceNamespace).Get(ctx, sliceName, metav1.GetOptions{})
-		if err != nil || !strings.Contains(at, s.Endpoints[0].Addresses[0]) || len(s.Ports) != 2 {
-			t.Errorf("slice for %s: %v, %v", at, s, err)
+		if err != nil || !strings.Contains(address, s.Endpoints[0].Addresses[0]) || len(s.Ports) != 2 {
+			t.Errorf("slice for %s: %v, %v", address, s, err)
 		}
 	}
 	if err := Unregister(ctx, client); err != nil {
 		t.Fatal(err)
 	}
-	foreign := newService(netip.MustParseAddr("10.96.0.99"))
-	foreign.Labels = nil
-	if _, err := client.CoreV1().Services(serviceNamespace).Create(ctx, foreign, metav1.CreateOptions{}); err != nil {
+	existing := newService(netip.MustParseAddr("10.96.0.99"))
+	existing.Labels = nil
+	if _, err := client.CoreV1().Services(serviceNamespace).Create(ctx, existing, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	err := Register(ctx, client, netip.MustParseAddr("10.96.0.10"))
@@ -247,6 +248,6 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := client.CoreV1().Services(serviceNamespace).Get(ctx, ServiceName, metav1.GetOptions{}); err != nil {
-		t.Errorf("the other server's Service is gone: %v", err)
+		t.Errorf("the other server's Service was removed: %v", err)
 	}
 }

@@ -22,32 +22,32 @@ type port struct {
 	number         uint16
 }
 
-// service answers queries for a Service. before are the labels in front of its name: none, the
+// service answers queries for a Service. prefix has the labels in front of its name: none, the
 // name of an endpoint, or _port and _protocol.
-func (z *zone) service(owner string, kind uint16, before []string, name, namespace string) result {
+func (z *zone) service(owner string, kind uint16, prefix []string, name, namespace string) result {
 	s := z.store.service(namespace, name)
 	if s == nil || !z.store.hasNamespace(namespace) {
 		return notFound
 	}
 	if s.Spec.Type == corev1.ServiceTypeExternalName {
-		return externalName(owner, kind, before, s)
+		return externalName(owner, kind, prefix, s)
 	}
 	headless := s.Spec.ClusterIP == corev1.ClusterIPNone || s.Spec.ClusterIP == ""
 	var targets []target
-	if headless || len(before) == 1 {
+	if headless || len(prefix) == 1 {
 		targets = z.endpoints(namespace, name)
 	} else {
 		targets = clusterIPs(s)
 	}
 	var match func(port) bool
 	switch {
-	case len(before) == 0:
+	case len(prefix) == 0:
 		match = func(p port) bool { return true }
-	case len(before) == 1:
-		targets = filter(targets, func(t target) bool { return t.name == before[0] || dashed(t.address) == before[0] })
+	case len(prefix) == 1:
+		targets = filter(targets, func(t target) bool { return t.name == prefix[0] || dashed(t.address) == prefix[0] })
 		match = func(p port) bool { return true }
-	case len(before) == 2 && strings.HasPrefix(before[0], "_") && strings.HasPrefix(before[1], "_"):
-		match = func(p port) bool { return "_"+p.name == before[0] && "_"+p.protocol == before[1] }
+	case len(prefix) == 2 && strings.HasPrefix(prefix[0], "_") && strings.HasPrefix(prefix[1], "_"):
+		match = func(p port) bool { return "_"+p.name == prefix[0] && "_"+p.protocol == prefix[1] }
 		targets = filter(targets, func(t target) bool {
 			for _, p := range t.ports {
 				if match(p) {
@@ -74,8 +74,8 @@ func (z *zone) service(owner string, kind uint16, before []string, name, namespa
 }
 
 // externalName answers with a CNAME that the server follows.
-func externalName(owner string, kind uint16, before []string, s *corev1.Service) result {
-	if len(before) > 0 || s.Spec.ExternalName == "" {
+func externalName(owner string, kind uint16, prefix []string, s *corev1.Service) result {
+	if len(prefix) > 0 || s.Spec.ExternalName == "" {
 		return notFound
 	}
 	to := dns.Fqdn(s.Spec.ExternalName)
@@ -103,7 +103,7 @@ func clusterIPs(s *corev1.Service) (out []target) {
 // endpoints returns the ready endpoints of a Service. With publishNotReadyAddresses the
 // EndpointSlices call all endpoints ready.
 func (z *zone) endpoints(namespace, name string) (out []target) {
-	at := map[netip.Addr]int{}
+	index := map[netip.Addr]int{}
 	for _, slice := range z.store.slicesOf(namespace, name) {
 		if slice.AddressType == discoveryv1.AddressTypeFQDN {
 			continue
@@ -128,7 +128,7 @@ func (z *zone) endpoints(namespace, name string) (out []target) {
 				if err != nil {
 					continue
 				}
-				if i, seen := at[a]; seen {
+				if i, seen := index[a]; seen {
 					out[i].ports = append(out[i].ports, ports...)
 					continue
 				}
@@ -136,7 +136,7 @@ func (z *zone) endpoints(namespace, name string) (out []target) {
 				if e.Hostname != nil && *e.Hostname != "" {
 					t.name = strings.ToLower(*e.Hostname)
 				}
-				at[a] = len(out)
+				index[a] = len(out)
 				out = append(out, t)
 			}
 		}
@@ -221,8 +221,8 @@ func parseReverse(owner string) (netip.Addr, bool) {
 	return a, err == nil
 }
 
-func filter(all []target, keep func(target) bool) (out []target) {
-	for _, t := range all {
+func filter(targets []target, keep func(target) bool) (out []target) {
+	for _, t := range targets {
 		if keep(t) {
 			out = append(out, t)
 		}

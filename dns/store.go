@@ -45,7 +45,7 @@ func newStore(ctx context.Context, client kubernetes.Interface) (*store, error) 
 	return &store{services: services.GetIndexer(), slices: slices.GetIndexer(), pods: pods.GetIndexer(), namespaces: namespaces.GetIndexer(), nodes: nodes.GetIndexer()}, nil
 }
 
-// strip keeps of an object what the zone reads, so that large clusters need little memory.
+// strip removes the fields that the zone does not read, so that large clusters need little memory.
 func strip(object any) (any, error) {
 	name := func(m metav1.ObjectMeta) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: m.Name, Namespace: m.Namespace, ResourceVersion: m.ResourceVersion, UID: m.UID}
@@ -118,8 +118,8 @@ func nodeAddresses(object any) (out []string, err error) {
 }
 
 // canonical returns the texts that are IP addresses, in their canonical form.
-func canonical(all ...string) (out []string) {
-	for _, text := range all {
+func canonical(texts ...string) (out []string) {
+	for _, text := range texts {
 		if a, err := netip.ParseAddr(text); err == nil {
 			out = append(out, a.String())
 		}
@@ -159,8 +159,8 @@ func (s *store) hasNode(a netip.Addr) bool {
 }
 
 // list returns the objects under a key of an index.
-func list[T any](in cache.Indexer, index, key string) (out []T) {
-	objects, err := in.ByIndex(index, key)
+func list[T any](indexer cache.Indexer, index, key string) (out []T) {
+	objects, err := indexer.ByIndex(index, key)
 	if err != nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ func objects() []runtime.Object {
 		return &corev1.Service{ObjectMeta: meta(name), Spec: spec}
 	}
 	name, tcp, port := "http", corev1.ProtocolTCP, int32(8080)
-	no, first := false, "db-0"
+	notReady, first := false, "db-0"
 	slice := func(service string, family discoveryv1.AddressType, eps ...discoveryv1.Endpoint) *discoveryv1.EndpointSlice {
 		m := meta(service + "-" + strings.ToLower(string(family)))
 		m.Labels = map[string]string{discoveryv1.LabelServiceName: service}
@@ -33,13 +33,13 @@ func objects() []runtime.Object {
 		service("web", corev1.ServiceSpec{ClusterIP: "10.96.0.7", ClusterIPs: []string{"10.96.0.7", "fd00::7"}, Ports: ports}),
 		service("db", corev1.ServiceSpec{ClusterIP: "None", ClusterIPs: []string{"None"}, Ports: ports}),
 		service("idle", corev1.ServiceSpec{ClusterIP: "None", ClusterIPs: []string{"None"}, Ports: ports}),
-		service("far", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "web.shop.svc.cluster.local"}),
+		service("alias", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "web.shop.svc.cluster.local"}),
 		service("loop", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "loop.shop.svc.cluster.local"}),
-		service("out", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com"}),
+		service("external", corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "example.com"}),
 		slice("db", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.1"}, Hostname: &first},
-			discoveryv1.Endpoint{Addresses: []string{"10.1.0.2"}}, discoveryv1.Endpoint{Addresses: []string{"10.1.0.3"}, Conditions: discoveryv1.EndpointConditions{Ready: &no}}),
+			discoveryv1.Endpoint{Addresses: []string{"10.1.0.2"}}, discoveryv1.Endpoint{Addresses: []string{"10.1.0.3"}, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}}),
 		slice("db", discoveryv1.AddressTypeIPv6, discoveryv1.Endpoint{Addresses: []string{"fd01::1"}, Hostname: &first}),
-		slice("idle", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.3"}, Conditions: discoveryv1.EndpointConditions{Ready: &no}}),
+		slice("idle", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.3"}, Conditions: discoveryv1.EndpointConditions{Ready: &notReady}}),
 		slice("web", discoveryv1.AddressTypeIPv4, discoveryv1.Endpoint{Addresses: []string{"10.1.0.9"}}),
 		&corev1.Pod{ObjectMeta: meta("p"), Status: corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.1.0.9"}, {IP: "fd01::9"}}}},
 		&corev1.Pod{ObjectMeta: meta("ended"), Status: corev1.PodStatus{Phase: corev1.PodSucceeded, PodIPs: []corev1.PodIP{{IP: "10.1.0.8"}}}},
@@ -58,9 +58,9 @@ func testServer(t *testing.T, resolvConf string) *Server {
 }
 
 // summary returns the data of records, sorted.
-func summary(all []dns.RR) string {
+func summary(records []dns.RR) string {
 	var out []string
-	for _, r := range all {
+	for _, r := range records {
 		out = append(out, strings.TrimSpace(strings.TrimPrefix(r.String(), r.Header().String())))
 	}
 	slices.Sort(out)
@@ -71,7 +71,7 @@ func summary(all []dns.RR) string {
 func TestSpecification(t *testing.T) {
 	h := testServer(t, "/nonexistent").handler
 	const nx, none = "NXDOMAIN", ""
-	for _, c := range []struct{ query, want string }{
+	for _, tc := range []struct{ query, want string }{
 		{"dns-version.cluster.local TXT", `"1.1.0"`},
 		{"web.shop.svc.cluster.local A", "10.96.0.7"},
 		{"WEB.Shop.svc.CLUSTER.local A", "10.96.0.7"},
@@ -88,8 +88,8 @@ func TestSpecification(t *testing.T) {
 		{"_http._tcp.db.shop.svc.cluster.local SRV", "0 100 8080 10-1-0-2.db.shop.svc.cluster.local. | 0 100 8080 db-0.db.shop.svc.cluster.local."},
 		{"idle.shop.svc.cluster.local A", nx},
 		{"10-1-0-9.web.shop.svc.cluster.local A", "10.1.0.9"},
-		{"far.shop.svc.cluster.local CNAME", "web.shop.svc.cluster.local."},
-		{"far.shop.svc.cluster.local A", "10.96.0.7 | web.shop.svc.cluster.local."},
+		{"alias.shop.svc.cluster.local CNAME", "web.shop.svc.cluster.local."},
+		{"alias.shop.svc.cluster.local A", "10.96.0.7 | web.shop.svc.cluster.local."},
 		{"10-1-0-9.shop.pod.cluster.local A", "10.1.0.9"},
 		{"fd01--9.shop.pod.cluster.local AAAA", "fd01::9"},
 		{"10-1-0-9.other.pod.cluster.local A", nx},
@@ -108,28 +108,28 @@ func TestSpecification(t *testing.T) {
 		{"1.0.1.10.in-addr.arpa PTR", "db-0.db.shop.svc.cluster.local."},
 		{"7.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.d.f.ip6.arpa PTR", "web.shop.svc.cluster.local."},
 	} {
-		name, kind, _ := strings.Cut(c.query, " ")
-		m := new(dns.Msg).SetQuestion(dns.Fqdn(name), dns.StringToType[kind])
+		name, qtype, _ := strings.Cut(tc.query, " ")
+		m := new(dns.Msg).SetQuestion(dns.Fqdn(name), dns.StringToType[qtype])
 		reply := h.answer(m, carrierGradeNAT.Addr(), "udp")
 		got := summary(reply.Answer)
 		if reply.Rcode != dns.RcodeSuccess {
 			got = dns.RcodeToString[reply.Rcode]
 		}
-		if got != c.want || !reply.Authoritative {
-			t.Errorf("%s: %q, authoritative %v, want %q", c.query, got, reply.Authoritative, c.want)
+		if got != tc.want || !reply.Authoritative {
+			t.Errorf("%s: %q, authoritative %v, want %q", tc.query, got, reply.Authoritative, tc.want)
 		}
 		if negative := got == nx || got == none; negative != (len(reply.Ns) == 1 && reply.Ns[0].Header().Rrtype == dns.TypeSOA) {
-			t.Errorf("%s: authority section %v", c.query, reply.Ns)
+			t.Errorf("%s: authority section %v", tc.query, reply.Ns)
 		}
 		for _, r := range reply.Answer {
 			if r.Header().Ttl != ttl {
-				t.Errorf("%s: TTL %d", c.query, r.Header().Ttl)
+				t.Errorf("%s: TTL %d", tc.query, r.Header().Ttl)
 			}
 		}
 	}
 }
 
-// SRV answers carry the addresses of their targets.
+// SRV answers contain the addresses of their targets.
 func TestAdditionalSection(t *testing.T) {
 	h := testServer(t, "/nonexistent").handler
 	m := new(dns.Msg).SetQuestion("_http._tcp.db.shop.svc.cluster.local.", dns.TypeSRV)
@@ -146,7 +146,7 @@ func TestRefusals(t *testing.T) {
 		change(m)
 		return m
 	}
-	for name, c := range map[string]struct {
+	for name, tc := range map[string]struct {
 		from   string
 		change func(*dns.Msg)
 		want   int
@@ -161,8 +161,8 @@ func TestRefusals(t *testing.T) {
 		"alias to itself": {"10.0.0.1", func(m *dns.Msg) { m.Question[0].Name = "loop.shop.svc.cluster.local." }, dns.RcodeSuccess},
 		"no name server":  {"10.0.0.1", func(m *dns.Msg) { m.Question[0].Name = "example.com." }, dns.RcodeServerFailure},
 	} {
-		if got := h.answer(question(c.change), canonicalAddress(t, c.from), "udp"); got.Rcode != c.want || len(got.Answer) > maxAliases+1 {
-			t.Errorf("%s: %s, want %s", name, dns.RcodeToString[got.Rcode], dns.RcodeToString[c.want])
+		if got := h.answer(question(tc.change), canonicalAddress(t, tc.from), "udp"); got.Rcode != tc.want || len(got.Answer) > maxAliases+1 {
+			t.Errorf("%s: %s, want %s", name, dns.RcodeToString[got.Rcode], dns.RcodeToString[tc.want])
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestReadNodes(t *testing.T) {
 	if c.Cpu().MilliValue() != 96000 || c.Memory().Value() != 384<<30 || nodes[0].Labels[GPUModel] != "G2" {
 		t.Errorf("node %+v", nodes[0])
 	}
-	if _, has := nodes[1].Status.Capacity[GPU]; has {
+	if _, ok := nodes[1].Status.Capacity[GPU]; ok {
 		t.Error("a node without devices has devices")
 	}
 }
@@ -68,8 +68,8 @@ func TestInvalidLists(t *testing.T) {
 		"empty":          {"", "empty"},
 		"missing column": {"sn,cpu\n", `no column "cpu_milli"`},
 		"negative":       {nodeHead + "n,-1,1,0,\n", `list.csv:2: cpu_milli: "-1"`},
-		"not a number":   {nodeHead + "n,1,1,0,\nm,1,lots,0,\n", `list.csv:3: memory_mib: "lots"`},
-		"bad name":       {nodeHead + "N_1,1,1,0,\n", `sn: "N_1"`},
+		"not a number":   {nodeHead + "n,1,1,0,\nm,1,many,0,\n", `list.csv:3: memory_mib: "many"`},
+		"invalid name":   {nodeHead + "N_1,1,1,0,\n", `sn: "N_1"`},
 		"short line":     {nodeHead + "n,1\n", "wrong number of fields"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,18 +43,18 @@ func readCSV(file string, columns []string, row func(field func(column string) s
 	defer f.Close()
 	r := csv.NewReader(f)
 	r.ReuseRecord = true
-	head, err := r.Read()
+	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s: empty: must be a CSV file whose first line names the columns %s", file, strings.Join(columns, ", "))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	head = slices.Clone(head)
-	at := map[string]int{}
+	header = slices.Clone(header)
+	index := map[string]int{}
 	for _, c := range columns {
-		if at[c] = slices.Index(head, c); at[c] < 0 {
-			return fmt.Errorf("%s: no column %q; it has %s", file, c, strings.Join(head, ", "))
+		if index[c] = slices.Index(header, c); index[c] < 0 {
+			return fmt.Errorf("%s: no column %q; it has %s", file, c, strings.Join(header, ", "))
 		}
 	}
 	for {
@@ -65,7 +65,7 @@ func readCSV(file string, columns []string, row func(field func(column string) s
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if err := row(func(c string) string { return rec[at[c]] }); err != nil {
+		if err := row(func(c string) string { return rec[index[c]] }); err != nil {
 			line, _ := r.FieldPos(0)
 			return fmt.Errorf("%s:%d: %w", file, line, err)
 		}
@@ -102,8 +102,8 @@ func ReadNodes(file string) ([]*corev1.Node, error) {
 			return err
 		}
 		name := field("sn")
-		if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
-			return fmt.Errorf("sn: %q: %s", name, bad[0])
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			return fmt.Errorf("sn: %q: %s", name, problems[0])
 		}
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 		node.Status.Capacity = corev1.ResourceList{
@@ -124,23 +124,23 @@ func ReadNodes(file string) ([]*corev1.Node, error) {
 // pods have no namespace.
 func ReadPods(file string, limit int) ([]*corev1.Pod, error) {
 	var out []*corev1.Pod
-	enough := errors.New("enough")
+	errLimit := errors.New("enough")
 	err := readCSV(file, []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos"}, func(field func(string) string) error {
 		if limit > 0 && len(out) == limit {
-			return enough
+			return errLimit
 		}
 		n, err := parseCounts(field, "cpu_milli", "memory_mib", "num_gpu")
 		if err != nil {
 			return err
 		}
 		name := field("name")
-		if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
-			return fmt.Errorf("name: %q: %s", name, bad[0])
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			return fmt.Errorf("name: %q: %s", name, problems[0])
 		}
 		out = append(out, newPod(name, field("qos"), parseGPUModels(field("gpu_spec")), n[0], n[1], n[2]))
 		return nil
 	})
-	if errors.Is(err, enough) {
+	if errors.Is(err, errLimit) {
 		err = nil
 	}
 	return out, err
@@ -151,9 +151,9 @@ func parseGPUModels(spec string) []string {
 	if spec == "" {
 		return nil
 	}
-	all := strings.Split(spec, "|")
-	slices.Sort(all)
-	return slices.Compact(all)
+	models := strings.Split(spec, "|")
+	slices.Sort(models)
+	return slices.Compact(models)
 }
 
 func newPod(name, qos string, models []string, cpuMilli, memMiB, gpus int64) *corev1.Pod {

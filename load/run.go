@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Options configure a run.
+// Options configures a run.
 type Options struct {
 	Client    kubernetes.Interface
 	Namespace string
@@ -43,9 +43,9 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 		return nil, err
 	}
 	started := time.Now()
-	var made atomic.Int64
+	var count atomic.Int64
 	errs := make(chan error, 1)
-	go func() { errs <- createPods(ctx, o, &made) }()
+	go func() { errs <- createPods(ctx, o, &count) }()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	creating := true
@@ -61,14 +61,14 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 			creating, created = false, time.Since(started)
 		case <-tick.C:
 		}
-		placed, refused, quiet := watch.progress()
+		scheduled, unschedulable, idle := watch.progress()
 		if o.Progress != nil {
-			o.Progress(Progress{Created: int(made.Load()), Placed: placed, Unschedulable: refused, Total: len(o.Pods)})
+			o.Progress(Progress{Created: int(count.Load()), Placed: scheduled, Unschedulable: unschedulable, Total: len(o.Pods)})
 		}
-		if !creating && (placed+refused == len(o.Pods) || quiet > o.Settle) {
+		if !creating && (scheduled+unschedulable == len(o.Pods) || idle > o.Settle) {
 			s, err := watch.summary(ctx, o)
 			if err == nil {
-				s.CreateSeconds, s.Seconds = created.Seconds(), (time.Since(started) - quiet).Seconds()
+				s.CreateSeconds, s.Seconds = created.Seconds(), (time.Since(started) - idle).Seconds()
 			}
 			return s, err
 		}
@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 }
 
 // createPods creates the pods in order with concurrent requests.
-func createPods(ctx context.Context, o Options, made *atomic.Int64) error {
+func createPods(ctx context.Context, o Options, count *atomic.Int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	work := make(chan *corev1.Pod)
@@ -88,7 +88,7 @@ func createPods(ctx context.Context, o Options, made *atomic.Int64) error {
 					cancel(err)
 					return
 				}
-				made.Add(1)
+				count.Add(1)
 			}
 		})
 	}

@@ -70,9 +70,9 @@ func utilization(ctx context.Context, o Options) ([]Utilization, error) {
 	if err != nil {
 		return nil, err
 	}
-	have, used := corev1.ResourceList{}, corev1.ResourceList{}
+	allocatable, requested := corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range nodes.Items {
-		addResources(have, nodes.Items[i].Status.Allocatable)
+		addResources(allocatable, nodes.Items[i].Status.Allocatable)
 	}
 	placed := int64(0)
 	for i := range pods.Items {
@@ -80,13 +80,13 @@ func utilization(ctx context.Context, o Options) ([]Utilization, error) {
 		if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		addResources(used, resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
+		addResources(requested, resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
 		placed++
 	}
-	used[corev1.ResourcePods] = *resource.NewQuantity(placed, resource.DecimalSI)
+	requested[corev1.ResourcePods] = *resource.NewQuantity(placed, resource.DecimalSI)
 	var out []Utilization
-	for name, h := range have {
-		u := used[name]
+	for name, h := range allocatable {
+		u := requested[name]
 		if h.IsZero() || u.IsZero() {
 			continue
 		}
@@ -96,11 +96,11 @@ func utilization(ctx context.Context, o Options) ([]Utilization, error) {
 	return out, nil
 }
 
-func addResources(into, add corev1.ResourceList) {
+func addResources(sum, add corev1.ResourceList) {
 	for name, q := range add {
-		total := into[name]
+		total := sum[name]
 		total.Add(q)
-		into[name] = total
+		sum[name] = total
 	}
 }
 

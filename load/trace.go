@@ -24,12 +24,12 @@ func ReadTrace(file string) ([]TracePod, error) {
 			return err
 		}
 		name := field("name")
-		if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
-			return fmt.Errorf("name: %q: %s", name, bad[0])
+		if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+			return fmt.Errorf("name: %q: %s", name, problems[0])
 		}
-		const most = 1 << 33 // seconds; a time.Duration cannot hold more
-		if n[3] > n[4] || n[4] >= most {
-			return fmt.Errorf("creation_time %d, deletion_time %d: must be seconds, the second not before the first and below %d", n[3], n[4], most)
+		const limit = 1 << 33 // seconds; a time.Duration cannot hold more
+		if n[3] > n[4] || n[4] >= limit {
+			return fmt.Errorf("creation_time %d, deletion_time %d: must be seconds, the second not before the first and below %d", n[3], n[4], limit)
 		}
 		out = append(out, TracePod{
 			Pod:     newPod(name, field("qos"), parseGPUModels(field("gpu_spec")), n[0], n[1], n[2]),

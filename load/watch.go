@@ -25,7 +25,7 @@ func watchPods(ctx context.Context, o Options) (*podWatcher, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithNamespace(o.Namespace),
 		informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = RunLabel + "=" + o.Name }))
 	informer := factory.Core().V1().Pods().Informer()
-	// Keep only what is read.
+	// Keep only the fields that observe reads.
 	if err := informer.SetTransform(func(obj any) (any, error) {
 		if p, ok := obj.(*corev1.Pod); ok {
 			return &corev1.Pod{
@@ -67,7 +67,7 @@ func (f *podWatcher) observe(obj any) {
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			if _, known := f.unschedulable[p.Name]; !known {
+			if _, recorded := f.unschedulable[p.Name]; !recorded {
 				f.last = time.Now()
 			}
 			f.unschedulable[p.Name] = c.Message
@@ -77,7 +77,7 @@ func (f *podWatcher) observe(obj any) {
 
 // progress returns the number of scheduled and unschedulable pods and the time since the last
 // change.
-func (f *podWatcher) progress() (placed, refused int, quiet time.Duration) {
+func (f *podWatcher) progress() (scheduled, unschedulable int, idle time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.placed), len(f.unschedulable), time.Since(f.last)

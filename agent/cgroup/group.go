@@ -33,7 +33,7 @@ func (h *Host) Open(path string) (*Group, error) {
 	g := &Group{Path: path, v2: h.Mode == V2, root: path == "/"}
 	memory := h.Dir("memory", path)
 	var errs []error
-	at := func(f *file, dir, name string) {
+	openFile := func(f *file, dir, name string) {
 		*f = file{fd: -1, name: name}
 		if dir == "" {
 			return
@@ -43,26 +43,26 @@ func (h *Host) Open(path string) (*Group, error) {
 			errs = append(errs, err)
 		}
 	}
-	at(&g.stat, memory, "memory.stat")
-	at(&g.meminfo, h.proc, "meminfo")
-	at(&g.pids, h.Dir("pids", path), "pids.current")
-	at(&g.pidMax, h.Dir("pids", path), "pids.max")
-	at(&g.psi, h.psiDir(path), "memory.pressure")
+	openFile(&g.stat, memory, "memory.stat")
+	openFile(&g.meminfo, h.proc, "meminfo")
+	openFile(&g.pids, h.Dir("pids", path), "pids.current")
+	openFile(&g.pidMax, h.Dir("pids", path), "pids.max")
+	openFile(&g.psi, h.psiDir(path), "memory.pressure")
 	if g.v2 {
-		at(&g.usage, memory, "memory.current")
-		at(&g.limit, memory, "memory.max")
-		at(&g.oom, memory, "memory.events")
+		openFile(&g.usage, memory, "memory.current")
+		openFile(&g.limit, memory, "memory.max")
+		openFile(&g.oom, memory, "memory.events")
 		g.kernel.fd = -1
-		at(&g.cpu, h.Dir("cpu", path), "cpu.stat")
+		openFile(&g.cpu, h.Dir("cpu", path), "cpu.stat")
 	} else {
-		at(&g.usage, memory, "memory.usage_in_bytes")
-		at(&g.limit, memory, "memory.limit_in_bytes")
-		at(&g.oom, memory, "memory.oom_control")
-		at(&g.kernel, memory, "memory.kmem.usage_in_bytes")
-		at(&g.cpu, h.Dir("cpuacct", path), "cpuacct.usage")
+		openFile(&g.usage, memory, "memory.usage_in_bytes")
+		openFile(&g.limit, memory, "memory.limit_in_bytes")
+		openFile(&g.oom, memory, "memory.oom_control")
+		openFile(&g.kernel, memory, "memory.kmem.usage_in_bytes")
+		openFile(&g.cpu, h.Dir("cpuacct", path), "cpuacct.usage")
 	}
 	if g.stat.fd < 0 {
-		errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(memory, "memory.stat"), ErrGone))
+		errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(memory, "memory.stat"), ErrRemoved))
 	}
 	if len(errs) > 0 {
 		g.Close()

@@ -61,28 +61,28 @@ func DetectAt(root string) (*Host, error) {
 	return h, nil
 }
 
-// parseMounts reads mountinfo. If a hierarchy is mounted more than once, the first one counts.
+// parseMounts reads mountinfo. If a hierarchy is mounted more than once, it uses the first mount.
 func (h *Host) parseMounts(r io.Reader, root string) error {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
-		left, right, ok := strings.Cut(lines.Text(), " - ")
+		mountPart, sourcePart, ok := strings.Cut(lines.Text(), " - ")
 		if !ok {
 			continue
 		}
-		l, r := strings.Fields(left), strings.Fields(right)
-		if len(l) < 5 || len(r) < 3 {
+		mount, source := strings.Fields(mountPart), strings.Fields(sourcePart)
+		if len(mount) < 5 || len(source) < 3 {
 			continue
 		}
-		at := filepath.Join(root, l[4])
-		switch r[0] {
+		mountPoint := filepath.Join(root, mount[4])
+		switch source[0] {
 		case "cgroup2":
 			if h.unified == "" {
-				h.unified = at
+				h.unified = mountPoint
 			}
 		case "cgroup":
-			for name := range strings.SplitSeq(r[2], ",") {
+			for name := range strings.SplitSeq(source[2], ",") {
 				if name != "rw" && name != "ro" && h.controllers[name] == "" {
-					h.controllers[name] = at
+					h.controllers[name] = mountPoint
 				}
 			}
 		}
@@ -95,8 +95,8 @@ func (h *Host) HasController(controller string) bool {
 	if h.Mode != V2 {
 		return h.controllers[controller] != ""
 	}
-	all, err := os.ReadFile(filepath.Join(h.unified, "cgroup.controllers"))
-	return err == nil && slices.Contains(strings.Fields(string(all)), controller)
+	controllers, err := os.ReadFile(filepath.Join(h.unified, "cgroup.controllers"))
+	return err == nil && slices.Contains(strings.Fields(string(controllers)), controller)
 }
 
 // Dir returns the directory of the cgroup in the controller's hierarchy, "" if the controller
@@ -121,11 +121,11 @@ func (h *Host) allDirs(path string) []string {
 	if h.unified != "" {
 		roots[h.unified] = true
 	}
-	var all []string
+	var dirs []string
 	for _, root := range slices.Sorted(maps.Keys(roots)) {
-		all = append(all, filepath.Join(root, path))
+		dirs = append(dirs, filepath.Join(root, path))
 	}
-	return all
+	return dirs
 }
 
 // Exists reports whether the cgroup exists in the memory hierarchy.
@@ -140,11 +140,11 @@ func (h *Host) Children(path string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cgroup %s: %w", path, err)
 	}
-	var all []string
+	var children []string
 	for _, e := range entries {
 		if e.IsDir() {
-			all = append(all, filepath.Join(path, e.Name()))
+			children = append(children, filepath.Join(path, e.Name()))
 		}
 	}
-	return all, nil
+	return children, nil
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrGone is returned by reads of a removed cgroup.
-var ErrGone = errors.New("cgroup was removed")
+// ErrRemoved is the error of a read from a removed cgroup.
+var ErrRemoved = errors.New("cgroup was removed")
 
 // file is a kernel file kept open for repeated reads.
 type file struct {
@@ -37,19 +37,19 @@ func (f *file) close() {
 	}
 }
 
-// read reads the whole file, at most len(into) bytes.
-func (f *file) read(into []byte) ([]byte, error) {
+// read reads the whole file, at most len(buf) bytes.
+func (f *file) read(buf []byte) ([]byte, error) {
 	if f.fd < 0 {
 		return nil, fmt.Errorf("%s: %w", f.name, unix.ENOENT)
 	}
 	n := 0
-	for n < len(into) {
-		got, err := unix.Pread(f.fd, into[n:], int64(n))
+	for n < len(buf) {
+		got, err := unix.Pread(f.fd, buf[n:], int64(n))
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if errors.Is(err, unix.ENODEV) {
-			return nil, ErrGone
+			return nil, ErrRemoved
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
@@ -62,13 +62,13 @@ func (f *file) read(into []byte) ([]byte, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("%s: %w", f.name, io.ErrUnexpectedEOF)
 	}
-	return into[:n], nil
+	return buf[:n], nil
 }
 
 // number reads a file with a single number; "max" is math.MaxInt64.
 func (f *file) number() (int64, error) {
-	var space [32]byte
-	text, err := f.read(space[:])
+	var buf [32]byte
+	text, err := f.read(buf[:])
 	if err != nil {
 		return 0, err
 	}
@@ -104,12 +104,12 @@ func nextLine(text []byte) (key []byte, value int64, rest []byte, ok bool) {
 	for end < len(text) && text[end] != '\n' {
 		end++
 	}
-	this := text[:end]
+	line := text[:end]
 	rest = text[min(end+1, len(text)):]
-	for i := range this {
-		if this[i] == ' ' {
-			value, _ = parseDigits(this[i+1:])
-			return this[:i], value, rest, true
+	for i := range line {
+		if line[i] == ' ' {
+			value, _ = parseDigits(line[i+1:])
+			return line[:i], value, rest, true
 		}
 	}
 	return nil, 0, rest, true

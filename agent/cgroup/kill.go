@@ -18,7 +18,7 @@ import (
 //
 // On v2 it writes cgroup.kill. Otherwise it kills the listed processes. If new ones appear, it
 // freezes the cgroup before each further round. If the cgroup was frozen already, Kill thaws it
-// in the end, because frozen processes do not die. It does not thaw frozen descendants; see
+// at the end, because frozen processes do not exit. It does not thaw frozen descendants; see
 // Thaw.
 func (h *Host) Kill(path string) error {
 	if filepath.Clean("/"+path) == "/" {
@@ -26,7 +26,7 @@ func (h *Host) Kill(path string) error {
 	}
 	if h.unified != "" {
 		err := writeFile(filepath.Join(h.unified, path, "cgroup.kill"), "1")
-		if h.Mode == V2 && (err == nil || ignoreGone(err) == nil) {
+		if h.Mode == V2 && (err == nil || ignoreRemoved(err) == nil) {
 			return nil
 		}
 	}
@@ -41,15 +41,15 @@ func (h *Host) Kill(path string) error {
 			fresh, err = h.killFrozen(path, sent)
 		}
 	}
-	if wasFrozen { // frozen processes do not die
-		err = errors.Join(err, ignoreGone(h.thawAt(h.Dir("freezer", path))))
+	if wasFrozen { // frozen processes do not exit
+		err = errors.Join(err, ignoreRemoved(h.thawAt(h.Dir("freezer", path))))
 	}
 	return err
 }
 
 // Thaw thaws the cgroup and all its descendants. An agent that is killed during Kill leaves
-// cgroups frozen. Call Thaw only before the first Kill of a new agent: it would thaw, and let
-// fork, what a concurrent Kill has frozen.
+// cgroups frozen. Call Thaw only before the first Kill of a new agent: it would also thaw
+// processes that a concurrent Kill has frozen, which could then fork.
 func (h *Host) Thaw(path string) error {
 	root := h.Dir("freezer", path)
 	if root == "" {
@@ -57,10 +57,10 @@ func (h *Host) Thaw(path string) error {
 	}
 	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return ignoreGone(err)
+			return ignoreRemoved(err)
 		}
 		if d.IsDir() && h.frozenAt(at) {
-			return ignoreGone(h.thawAt(at))
+			return ignoreRemoved(h.thawAt(at))
 		}
 		return nil
 	})
@@ -146,4 +146,4 @@ func (h *Host) freeze(path string) (thaw func()) {
 	return func() { _ = writeFile(file, "THAWED") }
 }
 
-func isGone(err error) bool { return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) }
+func isRemoved(err error) bool { return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) }

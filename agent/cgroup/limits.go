@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Limits of a cgroup; 0 keeps the current value.
+// Limits are the resource limits of a cgroup; 0 keeps the current value.
 type Limits struct {
 	CPUShares int64 // relative weight in v1 units: 1024 is one CPU
 	CPUQuota  int64 // microseconds per 100 ms, -1 for no limit
@@ -54,37 +54,37 @@ func (h *Host) CheckWritable() error {
 
 // createDirs returns the directories to create for a cgroup.
 func (h *Host) createDirs(path string) []string {
-	var all []string
+	var dirs []string
 	if h.Mode != V2 {
 		for _, controller := range managedControllers {
 			if dir := h.Dir(controller, path); dir != "" {
-				all = append(all, dir)
+				dirs = append(dirs, dir)
 			}
 		}
 	}
 	if h.unified != "" {
-		all = append(all, filepath.Join(h.unified, path))
+		dirs = append(dirs, filepath.Join(h.unified, path))
 	}
-	return all
+	return dirs
 }
 
 // delegate creates the v2 ancestors of path and enables the controllers in their
 // cgroup.subtree_control. This fails for a cgroup that has processes.
 func (h *Host) delegate(path string) error {
-	at := h.unified
+	dir := h.unified
 	parts := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
 	for _, part := range parts {
 		for _, controller := range []string{"memory", "cpu", "pids"} {
 			if !h.HasController(controller) {
 				continue
 			}
-			err := writeFile(filepath.Join(at, "cgroup.subtree_control"), "+"+controller)
+			err := writeFile(filepath.Join(dir, "cgroup.subtree_control"), "+"+controller)
 			if err != nil {
-				return fmt.Errorf("cgroup %s: delegating the %[3]s controller in %[2]s (which must not contain processes): %[4]w", path, at, controller, err)
+				return fmt.Errorf("cgroup %s: delegating the %[3]s controller in %[2]s (which must not contain processes): %[4]w", path, dir, controller, err)
 			}
 		}
-		at = filepath.Join(at, part)
-		if err := os.MkdirAll(at, 0o755); err != nil {
+		dir = filepath.Join(dir, part)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("cgroup %s: %w", path, err)
 		}
 	}
@@ -114,7 +114,7 @@ type setting struct{ controller, file, value string }
 
 // settings returns the file writes for l.
 func (h *Host) settings(l Limits) []setting {
-	var all []setting
+	var settings []setting
 	add := func(limit int64, controller, v1, v2, unlimited string) {
 		file, value := v1, strconv.FormatInt(limit, 10)
 		if h.Mode == V2 {
@@ -124,7 +124,7 @@ func (h *Host) settings(l Limits) []setting {
 			value = unlimited
 		}
 		if limit != 0 {
-			all = append(all, setting{controller, file, value})
+			settings = append(settings, setting{controller, file, value})
 		}
 	}
 	unlimited := "-1"
@@ -140,16 +140,16 @@ func (h *Host) settings(l Limits) []setting {
 			if l.CPUQuota > 0 {
 				quota = strconv.FormatInt(l.CPUQuota, 10)
 			}
-			all = append(all, setting{"cpu", "cpu.max", quota + " " + strconv.Itoa(cpuPeriod)})
+			settings = append(settings, setting{"cpu", "cpu.max", quota + " " + strconv.Itoa(cpuPeriod)})
 		}
-		return all
+		return settings
 	}
 	add(l.CPUShares, "cpu", "cpu.shares", "", "")
 	if l.CPUQuota > 0 {
 		add(cpuPeriod, "cpu", "cpu.cfs_period_us", "", "")
 	}
 	add(l.CPUQuota, "cpu", "cpu.cfs_quota_us", "", "-1")
-	return all
+	return settings
 }
 
 // cpuWeight converts CPU shares (2..262144) to a v2 weight (1..10000) by the formula of

@@ -14,11 +14,11 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-func TestMemoryOfAProcess(t *testing.T)   { memory(t, host(t)) }
-func TestV2MemoryOfAProcess(t *testing.T) { memory(t, hostV2(t)) }
+func TestProcessMemory(t *testing.T)   { checkMemory(t, host(t)) }
+func TestV2ProcessMemory(t *testing.T) { checkMemory(t, hostV2(t)) }
 
-// memory allocates 64 MiB two levels below the cgroup that it reads.
-func memory(t *testing.T, h *cgroup.Host) {
+// checkMemory allocates 64 MiB two levels below the cgroup that it reads.
+func checkMemory(t *testing.T, h *cgroup.Host) {
 	const allocated = 64 << 20
 	top := group(t, h, cgroup.Limits{Memory: 256 << 20, Pids: 100, CPUShares: 512, CPUQuota: 200_000})
 	if err := h.Create(top+"/pods/one", cgroup.Limits{}); err != nil {
@@ -67,11 +67,11 @@ func memory(t *testing.T, h *cgroup.Host) {
 	}
 }
 
-func TestMachine(t *testing.T)   { machine(t, host(t)) }
-func TestV2Machine(t *testing.T) { machine(t, hostV2(t)) }
+func TestMachine(t *testing.T)   { checkMachine(t, host(t)) }
+func TestV2Machine(t *testing.T) { checkMachine(t, hostV2(t)) }
 
-// machine checks that the root's usage is between 0 and the total.
-func machine(t *testing.T, h *cgroup.Host) {
+// checkMachine checks that the root's usage is between 0 and the total.
+func checkMachine(t *testing.T, h *cgroup.Host) {
 	g, err := h.Open("/")
 	if err != nil {
 		t.Fatal(err)
@@ -81,20 +81,20 @@ func machine(t *testing.T, h *cgroup.Host) {
 	if err := g.Memory(&m); err != nil {
 		t.Fatal(err)
 	}
-	all, err := g.Capacity()
-	if err != nil || all < 256<<20 {
-		t.Fatalf("capacity %d, %v", all, err)
+	total, err := g.Capacity()
+	if err != nil || total < 256<<20 {
+		t.Fatalf("capacity %d, %v", total, err)
 	}
-	if m.Usage <= 0 || m.Usage > all || m.Anon <= 0 {
-		t.Errorf("usage %d and anon %d of %d", m.Usage, m.Anon, all)
+	if m.Usage <= 0 || m.Usage > total || m.Anon <= 0 {
+		t.Errorf("usage %d and anon %d of %d", m.Usage, m.Anon, total)
 	}
 }
 
-func TestKillAForkBomb(t *testing.T)   { killForkBomb(t, host(t)) }
-func TestV2KillAForkBomb(t *testing.T) { killForkBomb(t, hostV2(t)) }
+func TestKillForkBomb(t *testing.T)   { checkKillForkBomb(t, host(t)) }
+func TestV2KillForkBomb(t *testing.T) { checkKillForkBomb(t, hostV2(t)) }
 
-// killForkBomb kills and removes a cgroup that forks as fast as it can.
-func killForkBomb(t *testing.T, h *cgroup.Host) {
+// checkKillForkBomb kills and removes a cgroup that forks as fast as it can.
+func checkKillForkBomb(t *testing.T, h *cgroup.Host) {
 	top := group(t, h, cgroup.Limits{Pids: 200})
 	run(t, h, top, "bomb")
 	g, err := h.Open(top)
@@ -115,7 +115,7 @@ func killForkBomb(t *testing.T, h *cgroup.Host) {
 		t.Fatal(err)
 	}
 	var m cgroup.Memory
-	if err := g.Memory(&m); !errors.Is(err, cgroup.ErrGone) {
+	if err := g.Memory(&m); !errors.Is(err, cgroup.ErrRemoved) {
 		t.Errorf("read of a removed cgroup: %v", err)
 	}
 	if err := h.Kill(top); err != nil {
@@ -126,11 +126,11 @@ func killForkBomb(t *testing.T, h *cgroup.Host) {
 	}
 }
 
-func TestOOMKills(t *testing.T)   { countOOMKills(t, host(t)) }
-func TestV2OOMKills(t *testing.T) { countOOMKills(t, hostV2(t)) }
+func TestOOMKills(t *testing.T)   { checkOOMKills(t, host(t)) }
+func TestV2OOMKills(t *testing.T) { checkOOMKills(t, hostV2(t)) }
 
-// countOOMKills triggers the OOM killer and checks the victim's counter.
-func countOOMKills(t *testing.T, h *cgroup.Host) {
+// checkOOMKills triggers the OOM killer and checks the victim's counter.
+func checkOOMKills(t *testing.T, h *cgroup.Host) {
 	top := group(t, h, cgroup.Limits{Memory: 64 << 20})
 	for _, name := range []string{"/victim", "/sibling"} {
 		if err := h.Create(top+name, cgroup.Limits{}); err != nil {
@@ -176,11 +176,11 @@ func allocate(t *testing.T, h *cgroup.Host, path string, bytes int) {
 }
 
 // waitUntil waits for ok to return true.
-func waitUntil(t testing.TB, what string, ok func() bool) {
+func waitUntil(t testing.TB, condition string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("timed out after 1 min: %s", what)
+			t.Fatalf("timed out after 1 min: %s", condition)
 		}
 	}
 }

@@ -22,9 +22,9 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "hold": // allocate memory, print a line, wait
 		bytes, _ := strconv.Atoi(os.Args[1])
-		held := make([]byte, bytes)
-		for i := 0; i < len(held); i += 4096 {
-			held[i] = 1
+		block := make([]byte, bytes)
+		for i := 0; i < len(block); i += 4096 {
+			block[i] = 1
 		}
 		fmt.Println("ready")
 		_, _ = os.Stdin.Read(make([]byte, 1))
@@ -87,12 +87,12 @@ func group(t testing.TB, h *cgroup.Host, l cgroup.Limits) string {
 	return path
 }
 
-// run starts this binary in the cgroup as the helper what, and waits for its first line.
-func run(t testing.TB, h *cgroup.Host, path, what string, args ...string) *exec.Cmd {
+// run starts this binary in the cgroup as the given helper, and waits for its first line.
+func run(t testing.TB, h *cgroup.Host, path, helper string, args ...string) *exec.Cmd {
 	t.Helper()
-	// A shell joins the cgroup and then executes the helper, which so never ran outside of it.
+	// A shell joins the cgroup and then executes the helper, so the helper never runs outside of it.
 	c := exec.Command("/bin/sh", append([]string{"-c", `read go; exec "$0" "$@"`, self(t)}, args...)...)
-	c.Env = append(os.Environ(), "BERTH_CGROUP_TEST="+what)
+	c.Env = append(os.Environ(), "BERTH_CGROUP_TEST="+helper)
 	c.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -113,7 +113,7 @@ func run(t testing.TB, h *cgroup.Host, path, what string, args ...string) *exec.
 		t.Fatal(err)
 	}
 	if _, err := out.Read(make([]byte, 16)); err != nil {
-		t.Fatalf("%s printed nothing: %v", what, err)
+		t.Fatalf("%s printed nothing: %v", helper, err)
 	}
 	return c
 }

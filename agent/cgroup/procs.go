@@ -30,7 +30,7 @@ func (h *Host) Procs(path string) ([]int, error) {
 	var pids []int
 	err := filepath.WalkDir(h.Dir("memory", path), func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return ignoreGone(err)
+			return ignoreRemoved(err)
 		}
 		if !d.IsDir() {
 			return nil
@@ -41,7 +41,7 @@ func (h *Host) Procs(path string) ([]int, error) {
 				pids = append(pids, pid)
 			}
 		}
-		return ignoreGone(err)
+		return ignoreRemoved(err)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cgroup %s: %w", path, err)
@@ -71,9 +71,9 @@ func (h *Host) AnonymousMemory(path string) (int64, error) {
 	return sum, nil
 }
 
-// ignoreGone returns nil if err means that the cgroup was removed.
-func ignoreGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || isGone(err) {
+// ignoreRemoved returns nil if err means that the cgroup was removed.
+func ignoreRemoved(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || isRemoved(err) {
 		return nil
 	}
 	return err

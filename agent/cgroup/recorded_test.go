@@ -26,7 +26,7 @@ func recorded(t *testing.T) *cgroup.Host {
 	return h
 }
 
-func TestRecordedNodeOfVersion2(t *testing.T) {
+func TestRecordedV2Node(t *testing.T) {
 	h := recorded(t)
 	g, err := h.Open("/node")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestRecordedNodeOfVersion2(t *testing.T) {
 	}
 }
 
-func TestRecordedMachineOfVersion2(t *testing.T) {
+func TestRecordedV2Machine(t *testing.T) {
 	h := recorded(t)
 	g, err := h.Open("/")
 	if err != nil {
@@ -80,7 +80,7 @@ func TestRecordedMachineOfVersion2(t *testing.T) {
 	}
 }
 
-func TestRecordedPodsOfVersion2(t *testing.T) {
+func TestRecordedV2Pods(t *testing.T) {
 	h := recorded(t)
 	pods, err := h.Children(cgroup.PodsPath("/node"))
 	if err != nil || !slices.Equal(pods, []string{"/node/berthpods/podA"}) {
@@ -103,12 +103,12 @@ func TestRecordedPodsOfVersion2(t *testing.T) {
 	}
 }
 
-func TestStatOfVersion2(t *testing.T) {
+func TestParseV2Stat(t *testing.T) {
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
 		t.Fatal(err)
 	}
-	at := filepath.Join(root, "sys/fs/cgroup/node")
+	dir := filepath.Join(root, "sys/fs/cgroup/node")
 	for name, text := range map[string]string{
 		"memory.current":  "1000000\n",
 		"memory.stat":     "anon 1\nfile 40\nkernel 100\nunevictable 8\nshmem 2\nfile_dirty 3\nfile_writeback 4\ninactive_file 5\nactive_file 6\nworkingset_refault_file 7\nworkingset_refault_anon 9\n",
@@ -116,7 +116,7 @@ func TestStatOfVersion2(t *testing.T) {
 		"memory.events":   "low 0\nhigh 1011\nmax 0\noom 2\noom_kill 3\noom_group_kill 0\n",
 		"pids.max":        "max\n",
 	} {
-		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,13 +165,13 @@ func TestCheckWritable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := filepath.Join(root, "sys/fs/cgroup")
-	before, _ := os.ReadDir(at)
-	controllers := filepath.Join(at, "cgroup.subtree_control")
+	dir := filepath.Join(root, "sys/fs/cgroup")
+	before, _ := os.ReadDir(dir)
+	controllers := filepath.Join(dir, "cgroup.subtree_control")
 	if err := os.Mkdir(controllers, 0o755); err != nil { // a directory in place of a file makes writes fail
 		t.Fatal(err)
 	}
-	if err := h.CheckWritable(); err == nil || !strings.Contains(err.Error(), "delegating the memory controller in "+at) {
+	if err := h.CheckWritable(); err == nil || !strings.Contains(err.Error(), "delegating the memory controller in "+dir) {
 		t.Errorf("without delegation: %v", err)
 	}
 	if err := errors.Join(os.Remove(controllers), os.WriteFile(controllers, nil, 0o644)); err != nil {
@@ -180,19 +180,19 @@ func TestCheckWritable(t *testing.T) {
 	if err := h.CheckWritable(); err != nil {
 		t.Errorf("with delegation: %v", err)
 	}
-	if after, _ := os.ReadDir(at); len(after) != len(before)+1 {
+	if after, _ := os.ReadDir(dir); len(after) != len(before)+1 {
 		t.Errorf("remaining: %v", after)
 	}
 }
 
-func TestLimitsOfVersion2(t *testing.T) {
+func TestSetV2Limits(t *testing.T) {
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
 		t.Fatal(err)
 	}
-	at := filepath.Join(root, "sys/fs/cgroup/node/berthpods/podA")
+	dir := filepath.Join(root, "sys/fs/cgroup/node/berthpods/podA")
 	for _, name := range []string{"cpu.weight", "cpu.max"} {
-		if err := os.WriteFile(filepath.Join(at, name), nil, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,7 +205,7 @@ func TestLimitsOfVersion2(t *testing.T) {
 		"memory.max=max\npids.max=max\ncpu.weight=1\ncpu.max=max 100000\n":       {Memory: -1, Pids: -1, CPUShares: 2, CPUQuota: -1},
 	} {
 		for _, name := range []string{"memory.max", "pids.max", "cpu.weight", "cpu.max"} {
-			if err := os.Truncate(filepath.Join(at, name), 0); err != nil {
+			if err := os.Truncate(filepath.Join(dir, name), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -214,7 +214,7 @@ func TestLimitsOfVersion2(t *testing.T) {
 		}
 		got := ""
 		for _, name := range []string{"memory.max", "pids.max", "cpu.weight", "cpu.max"} {
-			b, err := os.ReadFile(filepath.Join(at, name))
+			b, err := os.ReadFile(filepath.Join(dir, name))
 			if err != nil {
 				t.Fatal(err)
 			}

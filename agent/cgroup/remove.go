@@ -12,7 +12,7 @@ import (
 )
 
 // Remove removes the cgroup and its descendants from every hierarchy, including cgroups created
-// by the runtime. While processes are left, which may be exiting, it retries until ctx is done.
+// by the runtime. While the cgroup has processes, which may be exiting, it retries until ctx is done.
 // It is a no-op if the cgroup does not exist.
 func (h *Host) Remove(ctx context.Context, path string) error {
 	if filepath.Clean("/"+path) == "/" {
@@ -42,7 +42,7 @@ func removeTree(root string) error {
 	var dirs []string
 	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return ignoreGone(err)
+			return ignoreRemoved(err)
 		}
 		if d.IsDir() {
 			dirs = append(dirs, at)
@@ -54,7 +54,7 @@ func removeTree(root string) error {
 	}
 	var errs []error
 	for _, dir := range slices.Backward(dirs) {
-		if err := ignoreGone(os.Remove(dir)); err != nil {
+		if err := ignoreRemoved(os.Remove(dir)); err != nil {
 			errs = append(errs, err)
 		}
 	}

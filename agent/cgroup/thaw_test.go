@@ -12,11 +12,11 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-func TestThaw(t *testing.T)   { thaw(t, host(t)) }
-func TestV2Thaw(t *testing.T) { thaw(t, hostV2(t)) }
+func TestThaw(t *testing.T)   { checkThaw(t, host(t)) }
+func TestV2Thaw(t *testing.T) { checkThaw(t, hostV2(t)) }
 
-// thaw checks that Thaw, Kill and Remove work on what a killed agent left frozen.
-func thaw(t *testing.T, h *cgroup.Host) {
+// checkThaw checks that Thaw, Kill and Remove work on cgroups that a killed agent left frozen.
+func checkThaw(t *testing.T, h *cgroup.Host) {
 	file, on, off := filepath.Join(h.Dir("freezer", "/"), "freezer.state"), "FROZEN", "THAWED"
 	if h.Mode == cgroup.V2 {
 		file, on, off = filepath.Join(h.Dir("memory", "/"), "cgroup.freeze"), "1", "0"

@@ -103,8 +103,8 @@ func TestReport(t *testing.T) {
 		t.Fatalf("%v, unknown %q", err, report.Unknown)
 	}
 	got := map[string]disk.Consumer{}
-	for _, h := range report.Consumers {
-		got[h.Kind+" "+h.Pod+" "+h.Name] = h
+	for _, c := range report.Consumers {
+		got[c.Kind+" "+c.Pod+" "+c.Name] = c
 	}
 	for name, want := range map[string]disk.Consumer{
 		"image  app:1":                 {Bytes: 800 + 8000, Inodes: 8, Shared: 4000, Users: 1},
@@ -116,22 +116,22 @@ func TestReport(t *testing.T) {
 		"leftover default/old/u0 logs": {Bytes: got["leftover default/old/u0 logs"].Bytes, Inodes: 3},
 		"leftover u0 directory":        {Bytes: got["leftover u0 directory"].Bytes, Inodes: 3},
 	} {
-		h, ok := got[name]
-		h.Kind, h.FileSystem, h.Pod, h.UID, h.Name = "", "", "", "", ""
-		if !ok || !reflect.DeepEqual(h, want) {
-			t.Errorf("%s: %+v, want %+v", name, h, want)
+		c, ok := got[name]
+		c.Kind, c.FileSystem, c.Pod, c.UID, c.Name = "", "", "", "", ""
+		if !ok || !reflect.DeepEqual(c, want) {
+			t.Errorf("%s: %+v, want %+v", name, c, want)
 		}
 		delete(got, name)
 	}
 	if len(got) > 0 {
-		t.Errorf("and %v", got)
+		t.Errorf("unexpected consumers %v", got)
 	}
-	if h := report.Consumers[0]; h.Kind != disk.Log || h.Bytes < 100<<10 {
-		t.Errorf("largest consumer %+v, want the log of 100 KiB", h)
+	if c := report.Consumers[0]; c.Kind != disk.Log || c.Bytes < 100<<10 {
+		t.Errorf("largest consumer %+v, want the log of 100 KiB", c)
 	}
 	f := report.FileSystems
 	if len(f) != 1 || f[0].Other <= 0 || f[0].Other >= f[0].Used {
-		t.Errorf("file systems %+v, want one with others", f)
+		t.Errorf("file systems %+v, want one with other usage", f)
 	}
 	checkText(t, report)
 }
@@ -149,8 +149,8 @@ func checkText(t *testing.T, report *disk.Report) {
 		}
 	}
 	data, err := json.Marshal(report)
-	var again disk.Report
-	if err != nil || json.Unmarshal(data, &again) != nil || !again.At.Equal(report.At) || !reflect.DeepEqual(again.Consumers, report.Consumers) {
+	var decoded disk.Report
+	if err != nil || json.Unmarshal(data, &decoded) != nil || !decoded.At.Equal(report.At) || !reflect.DeepEqual(decoded.Consumers, report.Consumers) {
 		t.Errorf("JSON round trip differs: %s", data)
 	}
 }
@@ -164,9 +164,9 @@ func TestUnmeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service.Fail("ListContainers", errors.New("away"))
+	service.Fail("ListContainers", errors.New("unavailable"))
 	report, err := r.Report(context.Background())
-	if err != nil || len(report.Unknown) != 1 || !strings.Contains(report.Unknown[0], "away") || len(report.FileSystems) != 2 {
+	if err != nil || len(report.Unknown) != 1 || !strings.Contains(report.Unknown[0], "unavailable") || len(report.FileSystems) != 2 {
 		t.Errorf("%+v, %v, want one unknown part and two file systems", report, err)
 	}
 	if report, err = r.Report(context.Background()); err != nil || len(report.Consumers) != 1 || report.Consumers[0].Bytes != 1<<20 || len(report.Unknown) != 1 {
@@ -205,12 +205,12 @@ func TestOnRealDisk(t *testing.T) {
 	if err != nil || len(report.Unknown) > 0 || len(report.FileSystems) != 2 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	for _, h := range report.Consumers {
+	for _, c := range report.Consumers {
 		switch {
-		case h.Kind == disk.WritableLayer && (h.Pod != "default/writer" || h.Bytes < 8<<20 || h.Bytes > 9<<20):
-			t.Errorf("the container uses %d bytes, want 8 Mi: %+v", h.Bytes, h)
-		case h.Name == container.WorkloadName && (h.Users != 1 || h.Bytes < 8<<20):
-			t.Errorf("the image of %s: %+v, want both its programs, and packed", id, h)
+		case c.Kind == disk.WritableLayer && (c.Pod != "default/writer" || c.Bytes < 8<<20 || c.Bytes > 9<<20):
+			t.Errorf("the container uses %d bytes, want 8 Mi: %+v", c.Bytes, c)
+		case c.Name == container.WorkloadName && (c.Users != 1 || c.Bytes < 8<<20):
+			t.Errorf("the image of %s: %+v, want both its programs, and packed", id, c)
 		}
 	}
 	if f := report.FileSystems[1]; f.Other > f.Used/4 {
@@ -222,12 +222,12 @@ func TestOnRealDisk(t *testing.T) {
 func TestWritableLayersFromRuntimeStats(t *testing.T) {
 	service, root := fake.New("app:1"), t.TempDir()
 	sandbox := &criapi.PodSandboxConfig{Metadata: &criapi.PodSandboxMetadata{Name: "web"}}
-	box, err := service.RunPodSandbox(t.Context(), sandbox, "")
+	sandboxID, err := service.RunPodSandbox(t.Context(), sandbox, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"app", "dead"} {
-		id, err := service.CreateContainer(t.Context(), box, &criapi.ContainerConfig{Metadata: &criapi.ContainerMetadata{Name: name}, Image: &criapi.ImageSpec{Image: "app:1"}}, sandbox)
+		id, err := service.CreateContainer(t.Context(), sandboxID, &criapi.ContainerConfig{Metadata: &criapi.ContainerMetadata{Name: name}, Image: &criapi.ImageSpec{Image: "app:1"}}, sandbox)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestWritableLayersFromRuntimeStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(report.Consumers, func(h disk.Consumer) bool { return h.Name == "app" && h.Bytes == 4711 }) {
+	if !slices.ContainsFunc(report.Consumers, func(c disk.Consumer) bool { return c.Name == "app" && c.Bytes == 4711 }) {
 		t.Errorf("consumers %+v, want the writable layer of app", report.Consumers)
 	}
 	if stats := strings.Join(report.Unknown, "\n"); strings.Count(stats, "not reported by the runtime") < 1 || strings.Contains(stats, "nil") {

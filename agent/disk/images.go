@@ -27,51 +27,51 @@ func (r *reportBuilder) addImages(ctx context.Context) error {
 	}
 	layers, owners, err := r.imageLayers(ctx, list)
 	for _, i := range list {
-		h := Consumer{Kind: Image, FileSystem: r.imageFs, Name: imageName(i), Pinned: i.Pinned || r.isPinned(i)}
+		c := Consumer{Kind: Image, FileSystem: r.imageFs, Name: imageName(i), Pinned: i.Pinned || r.isPinned(i)}
 		for _, name := range slices.Concat([]string{i.Id}, i.RepoTags, i.RepoDigests) {
-			h.Users += users[name]
+			c.Users += users[name]
 		}
 		whole, part := int64(0), int64(0)
 		for _, l := range layers[i.Id] {
 			n := owners[l.Key]
 			whole, part = whole+l.Bytes, part+l.Bytes/n
-			h.Inodes += l.Inodes / n
+			c.Inodes += l.Inodes / n
 			if n > 1 {
-				h.Shared += l.Bytes
+				c.Shared += l.Bytes
 			}
 		}
-		packed := int64(i.Size)
+		compressed := int64(i.Size)
 		if whole > 0 {
 			// Assume that the shared part of the compressed size equals that of the unpacked size.
-			packed = int64(float64(packed) * float64(part) / float64(whole))
+			compressed = int64(float64(compressed) * float64(part) / float64(whole))
 		}
-		h.Bytes = packed + part
-		r.Consumers = append(r.Consumers, h)
+		c.Bytes = compressed + part
+		r.Consumers = append(r.Consumers, c)
 	}
 	return err
 }
 
 // imageLayers returns the layers of each image, and how many images use each layer.
-func (r *reportBuilder) imageLayers(ctx context.Context, list []*criapi.Image) (of map[string][]cri.Layer, owners map[string]int64, err error) {
-	of, owners = map[string][]cri.Layer{}, map[string]int64{}
+func (r *reportBuilder) imageLayers(ctx context.Context, list []*criapi.Image) (byImage map[string][]cri.Layer, owners map[string]int64, err error) {
+	byImage, owners = map[string][]cri.Layer{}, map[string]int64{}
 	if r.opts.Layers == nil {
-		return of, owners, nil
+		return byImage, owners, nil
 	}
 	var errs []error
 	for _, i := range list {
 		layers, err := r.opts.Layers.ImageLayers(ctx, i.Id)
 		if status.Code(err) == codes.Unimplemented {
-			return of, owners, fmt.Errorf("unpacked layers: %s", status.Convert(err).Message())
+			return byImage, owners, fmt.Errorf("unpacked layers: %s", status.Convert(err).Message())
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("layers of %s: %w", imageName(i), err))
 		}
-		of[i.Id] = layers
+		byImage[i.Id] = layers
 		for _, l := range layers {
 			owners[l.Key]++
 		}
 	}
-	return of, owners, errors.Join(errs...)
+	return byImage, owners, errors.Join(errs...)
 }
 
 // countUsers returns the number of containers by their image reference: ID, ref or name.

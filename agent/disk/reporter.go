@@ -25,7 +25,7 @@ import (
 	"github.com/berthproject/berth/agent/volume"
 )
 
-// Options of a Reporter. Fields are required unless marked optional.
+// Options configures a Reporter. Fields are required unless marked optional.
 type Options struct {
 	Node    string
 	Service runtime.Service
@@ -85,13 +85,13 @@ func (r *Reporter) Report(ctx context.Context) (*Report, error) {
 	if err := out.addFileSystems(now); err != nil {
 		return nil, err
 	}
-	known := r.opts.Pods()
+	podList := r.opts.Pods()
 	for _, part := range []struct {
 		name    string
 		measure func() error
 	}{
 		{"images", func() error { return out.addImages(ctx) }}, {"containers", func() error { return out.addContainers(ctx) }},
-		{"logs", func() error { return out.addLogs(known) }}, {"volumes", func() error { return out.addVolumes(known) }},
+		{"logs", func() error { return out.addLogs(podList) }}, {"volumes", func() error { return out.addVolumes(podList) }},
 	} {
 		if err := part.measure(); err != nil {
 			out.Unknown = append(out.Unknown, part.name+": "+err.Error())
@@ -132,9 +132,9 @@ func (r *reportBuilder) computeOther() {
 	for i := range r.FileSystems {
 		f := &r.FileSystems[i]
 		f.Other = f.Used
-		for _, h := range r.Consumers {
-			if h.FileSystem == f.Names[0] {
-				f.Other -= h.Bytes
+		for _, c := range r.Consumers {
+			if c.FileSystem == f.Names[0] {
+				f.Other -= c.Bytes
 			}
 		}
 		f.Other = max(0, f.Other) // usage may change during the measurement
@@ -192,19 +192,19 @@ func (r *reportBuilder) writableLayers(ctx context.Context, list []*criapi.Conta
 
 // writableFromStats returns the writable layers from the runtime's stats.
 func (r *reportBuilder) writableFromStats(ctx context.Context) (map[string]cri.Layer, error) {
-	figures, err := r.opts.Service.ListContainerStats(ctx, nil)
+	list, err := r.opts.Service.ListContainerStats(ctx, nil)
 	out := map[string]cri.Layer{}
-	for _, f := range figures {
-		w := f.GetWritableLayer()
-		out[f.GetAttributes().GetId()] = cri.Layer{Bytes: int64(w.GetUsedBytes().GetValue()), Inodes: int64(w.GetInodesUsed().GetValue())}
+	for _, s := range list {
+		w := s.GetWritableLayer()
+		out[s.GetAttributes().GetId()] = cri.Layer{Bytes: int64(w.GetUsedBytes().GetValue()), Inodes: int64(w.GetInodesUsed().GetValue())}
 	}
 	return out, err
 }
 
 // addLogs adds the logs of each container.
-func (r *reportBuilder) addLogs(known []pods.Pod) error {
+func (r *reportBuilder) addLogs(podList []pods.Pod) error {
 	owners := map[string]pods.Pod{}
-	for _, p := range known {
+	for _, p := range podList {
 		owners[filepath.Base(p.LogDir)] = p
 	}
 	dirs, err := os.ReadDir(r.opts.LogRoot)
@@ -231,10 +231,10 @@ func (r *reportBuilder) addLogs(known []pods.Pod) error {
 }
 
 // addVolumes adds the pods' volumes on the node's own disk.
-func (r *reportBuilder) addVolumes(known []pods.Pod) error {
+func (r *reportBuilder) addVolumes(podList []pods.Pod) error {
 	var errs []error
 	exists := map[string]bool{}
-	for _, p := range known {
+	for _, p := range podList {
 		exists[string(p.Object.UID)] = true
 		list, err := r.opts.Volumes.Usage(p.Object.UID)
 		if err != nil {

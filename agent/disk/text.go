@@ -27,19 +27,19 @@ func (r *Report) Text(out io.Writer, all bool) error {
 	if !all {
 		shown = shown[:min(len(shown), maxListed)]
 	}
-	for _, h := range shown {
-		pod := h.Pod
+	for _, c := range shown {
+		pod := c.Pod
 		if pod == "" {
 			pod = "-"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", formatBytes(h.Bytes), h.Inodes, h.Kind, pod, h.Name, h.note())
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", formatBytes(c.Bytes), c.Inodes, c.Kind, pod, c.Name, c.note())
 	}
-	if rest := r.Consumers[len(shown):]; len(rest) > 0 {
+	if hidden := r.Consumers[len(shown):]; len(hidden) > 0 {
 		bytes := int64(0)
-		for _, h := range rest {
-			bytes += h.Bytes
+		for _, c := range hidden {
+			bytes += c.Bytes
 		}
-		fmt.Fprintf(w, "%s\t\t(%d more; list them with -o json or --pods)\n", formatBytes(bytes), len(rest))
+		fmt.Fprintf(w, "%s\t\t(%d more; list them with -o json or --pods)\n", formatBytes(bytes), len(hidden))
 	}
 	for _, reason := range r.Unknown {
 		fmt.Fprintf(w, "\nNot measured: %s\n", reason)
@@ -55,9 +55,9 @@ func (r *Report) writeKinds(w io.Writer) {
 	}
 	for _, kind := range []string{Image, WritableLayer, DeadContainer, Log, Volume, Orphaned} {
 		count, bytes := 0, int64(0)
-		for _, h := range r.Consumers {
-			if h.Kind == kind {
-				count, bytes = count+1, bytes+h.Bytes
+		for _, c := range r.Consumers {
+			if c.Kind == kind {
+				count, bytes = count+1, bytes+c.Bytes
 			}
 		}
 		if count > 0 {
@@ -70,23 +70,23 @@ func (r *Report) writeKinds(w io.Writer) {
 }
 
 // note returns the NOTE column.
-func (h *Consumer) note() string {
-	if h.Kind != Image {
+func (c *Consumer) note() string {
+	if c.Kind != Image {
 		return ""
 	}
 	var notes []string
 	switch {
-	case h.Users == 1:
+	case c.Users == 1:
 		notes = append(notes, "used by 1 container")
-	case h.Users > 1:
-		notes = append(notes, fmt.Sprintf("used by %d containers", h.Users))
-	case h.Pinned:
+	case c.Users > 1:
+		notes = append(notes, fmt.Sprintf("used by %d containers", c.Users))
+	case c.Pinned:
 		notes = append(notes, "pinned")
 	default:
 		notes = append(notes, "unused")
 	}
-	if h.Shared > 0 {
-		notes = append(notes, fmt.Sprintf("shares %s with other images", formatBytes(h.Shared)))
+	if c.Shared > 0 {
+		notes = append(notes, fmt.Sprintf("shares %s with other images", formatBytes(c.Shared)))
 	}
 	return strings.Join(notes, "; ")
 }

@@ -120,8 +120,8 @@ func trimZeros(addresses string) string {
 // count counts the file behind a link in /proc. It does not wait for a network file system.
 func (s *deletedScan) count(link string) {
 	var file unix.Statx_t
-	const want = unix.STATX_TYPE | unix.STATX_NLINK | unix.STATX_INO | unix.STATX_BLOCKS
-	if err := unix.Statx(unix.AT_FDCWD, link, unix.AT_STATX_DONT_SYNC, want, &file); err != nil || file.Nlink > 0 || file.Mode&unix.S_IFMT != unix.S_IFREG {
+	const mask = unix.STATX_TYPE | unix.STATX_NLINK | unix.STATX_INO | unix.STATX_BLOCKS
+	if err := unix.Statx(unix.AT_FDCWD, link, unix.AT_STATX_DONT_SYNC, mask, &file); err != nil || file.Nlink > 0 || file.Mode&unix.S_IFMT != unix.S_IFREG {
 		return
 	}
 	id := fileID{unix.Mkdev(file.Dev_major, file.Dev_minor), file.Ino}

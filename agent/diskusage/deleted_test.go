@@ -38,11 +38,11 @@ func TestMeasureDeleted(t *testing.T) {
 	}
 	before := measure()
 	named, unlinked, mapped := open("named", 1<<20), open("unlinked", 2<<20), open("mapped", 3<<20)
-	again, err := os.Open(unlinked.Name())
+	reopened, err := os.Open(unlinked.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close()
+	defer reopened.Close()
 	pages, err := unix.Mmap(int(mapped.Fd()), 0, 4096, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		t.Fatal(err)

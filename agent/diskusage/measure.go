@@ -16,10 +16,10 @@ type Usage struct{ Bytes, Inodes int64 }
 // whatever its number of links, and never leaves the tree, even if a directory is replaced by a
 // link during the walk. It skips entries that disappear. If entries cannot be read, it counts the
 // rest and returns the first error. It returns fs.ErrNotExist if dir does not exist.
-func Measure(dir string) (h Usage, err error) {
+func Measure(dir string) (u Usage, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return h, err
+		return u, err
 	}
 	m := walker{hardLinked: map[uint64]bool{}}
 	m.push(&base{Root: root}, ".", 0)

@@ -35,7 +35,7 @@ func TestMeasure(t *testing.T) {
 	if grown := after.Bytes - before.Bytes; err != nil || after.Inodes != 4 || grown < 10_000 || grown > 40_000 {
 		t.Errorf("%+v, %v, want one file and one link more than %+v", after, err, before)
 	}
-	if h, err := diskusage.Measure(filepath.Join(dir, "none")); h != (diskusage.Usage{}) || !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("of a missing directory: %+v, %v", h, err)
+	if u, err := diskusage.Measure(filepath.Join(dir, "none")); u != (diskusage.Usage{}) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of a missing directory: %+v, %v", u, err)
 	}
 }

@@ -47,7 +47,7 @@ func TestResource(t *testing.T) {
 	}}
 	allocatable := corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi")}
 	for name, tc := range map[string]struct {
-		container, of, resource, divisor, want string
+		container, other, resource, divisor, want string
 	}{
 		"cores are rounded up":          {container: "main", resource: "limits.cpu", want: "2"},
 		"millicores":                    {container: "main", resource: "limits.cpu", divisor: "1m", want: "1500"},
@@ -56,15 +56,15 @@ func TestResource(t *testing.T) {
 		"mebibytes":                     {container: "main", resource: "limits.memory", divisor: "1Mi", want: "100"},
 		"no limit: allocatable":         {container: "free", resource: "limits.memory", divisor: "1Gi", want: "8"},
 		"no request":                    {container: "free", resource: "requests.memory", want: "0"},
-		"of another container":          {container: "free", of: "main", resource: "limits.memory", divisor: "1Mi", want: "100"},
-		"of an init container":          {container: "free", of: "init", resource: "limits.cpu", want: "4"},
+		"of another container":          {container: "free", other: "main", resource: "limits.memory", divisor: "1Mi", want: "100"},
+		"of an init container":          {container: "free", other: "init", resource: "limits.cpu", want: "4"},
 		"huge pages without a value":    {container: "main", resource: "limits.hugepages-2Mi", want: "0"},
-		"unknown container is an error": {container: "main", of: "none", resource: "limits.cpu"},
+		"unknown container is an error": {container: "main", other: "none", resource: "limits.cpu"},
 		"unknown resource is an error":  {container: "main", resource: "limits.disk"},
 		"unknown list is an error":      {container: "main", resource: "max.cpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ref := &corev1.ResourceFieldSelector{ContainerName: tc.of, Resource: tc.resource}
+			ref := &corev1.ResourceFieldSelector{ContainerName: tc.other, Resource: tc.resource}
 			if tc.divisor != "" {
 				ref.Divisor = resource.MustParse(tc.divisor)
 			}

@@ -62,9 +62,9 @@ func formatMap(m map[string]string) string {
 	return strings.Join(out, "\n")
 }
 
-func joinIPs[T any](of []T, ip func(T) string) string {
+func joinIPs[T any](items []T, ip func(T) string) string {
 	var out []string
-	for _, a := range of {
+	for _, a := range items {
 		out = append(out, ip(a))
 	}
 	return strings.Join(out, ",")

@@ -20,12 +20,12 @@ func Resource(pod *corev1.Pod, container string, ref *corev1.ResourceFieldSelect
 	if c == nil {
 		return "", fmt.Errorf("resourceFieldRef.containerName: pod %s/%s has no container %q", pod.Namespace, pod.Name, container)
 	}
-	which, name, _ := strings.Cut(ref.Resource, ".")
+	list, name, _ := strings.Cut(ref.Resource, ".")
 	var q resource.Quantity
 	switch resourceName := corev1.ResourceName(name); {
-	case !isSupported(resourceName) || which != "limits" && which != "requests":
+	case !isSupported(resourceName) || list != "limits" && list != "requests":
 		return "", fmt.Errorf("resourceFieldRef.resource %q: unsupported; use limits or requests of cpu, memory, ephemeral-storage or hugepages-SIZE", ref.Resource)
-	case which == "requests":
+	case list == "requests":
 		q = c.Resources.Requests[resourceName]
 	default:
 		limit, ok := c.Resources.Limits[resourceName]
@@ -50,21 +50,21 @@ func divideRoundUp(q, divisor resource.Quantity, milli bool) int64 {
 	if divisor.IsZero() {
 		divisor = resource.MustParse("1")
 	}
-	value, by := q.Value(), divisor.Value()
+	value, d := q.Value(), divisor.Value()
 	if milli {
-		value, by = q.MilliValue(), divisor.MilliValue()
+		value, d = q.MilliValue(), divisor.MilliValue()
 	}
-	n := value / by
-	if value%by > 0 {
+	n := value / d
+	if value%d > 0 {
 		n++
 	}
 	return n
 }
 
 func findContainer(pod *corev1.Pod, name string) *corev1.Container {
-	for _, all := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		if i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
-			return &all[i]
+	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		if i := slices.IndexFunc(containers, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
+			return &containers[i]
 		}
 	}
 	return nil

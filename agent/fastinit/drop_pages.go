@@ -29,7 +29,7 @@ func DropFilePages() { DropFilePagesBy(64 << 10) }
 // DropFilePagesBy is DropFilePages with the given piece size, a power of two. Each piece costs
 // about 200 bytes of kernel memory.
 func DropFilePagesBy(piece uintptr) {
-	// Huge pages would undo it.
+	// Huge pages would map the dropped pages again.
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRCTL, prSetTHPDisable, 1, 0, 0, 0, 0)
 	data, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {

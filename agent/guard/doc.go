@@ -8,8 +8,8 @@
 // The kubelet treats a pod with a final status as terminated: it stops its containers and
 // starts none. The pod's cgroup follows from the kubelet's cgroup driver.
 //
-// Disk pressure is left to the kubelet, for which its period of 10 s is short enough, and which
-// manages images and logs. So are the node conditions, which must have one writer.
+// The kubelet keeps handling disk pressure: its period of 10 s is short enough, and it manages
+// images and logs. It also keeps writing the node conditions, which must have one writer.
 //
 // Invariants, each covered by a test:
 //

@@ -59,8 +59,8 @@ func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
 
 // replaced reports whether the pod is gone; another pod may have its name.
 func (g *Guard) replaced(p *corev1.Pod) bool {
-	is, err := g.opts.Client.CoreV1().Pods(p.Namespace).Get(g.ctx, p.Name, metav1.GetOptions{})
-	return apierrors.IsNotFound(err) || err == nil && is.UID != p.UID
+	current, err := g.opts.Client.CoreV1().Pods(p.Namespace).Get(g.ctx, p.Name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err) || err == nil && current.UID != p.UID
 }
 
 // statusPatch returns the status patch of an eviction. It contains the UID, so that the API

@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// Options of a Guard. Fields are required unless marked optional.
+// Options configures a Guard. Fields are required unless marked optional.
 type Options struct {
 	Node   string
 	Client kubernetes.Interface

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// machine returns a cgroup that stands for a machine with a kubelet.
+// machine returns a cgroup that represents a machine with a kubelet.
 func machine(t *testing.T) (*cgroup.Host, string, Layout) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -155,11 +155,11 @@ func TestGuardNeedsPodsCgroup(t *testing.T) {
 // A conflict is retried unless the name belongs to another pod. A terminated pod is not
 // changed.
 func TestWriteEviction(t *testing.T) {
-	old, same, done := pod("old"), pod("same"), pod("done")
-	done.Status.Phase = corev1.PodSucceeded
-	another := old.DeepCopy()
-	another.UID = "another"
-	client := fake.NewClientset(another, same, done)
+	old, same, terminated := pod("old"), pod("same"), pod("done")
+	terminated.Status.Phase = corev1.PodSucceeded
+	replacement := old.DeepCopy()
+	replacement.UID = "another"
+	client := fake.NewClientset(replacement, same, terminated)
 	var patched []string
 	client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		name := a.(clienttesting.PatchAction).GetName()
@@ -175,12 +175,12 @@ func TestWriteEviction(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := g.pods.GetStore().Add(done); err != nil {
+	if err := g.pods.GetStore().Add(terminated); err != nil {
 		t.Fatal(err)
 	}
-	over := make(chan struct{})
-	g.Evict(agent.Eviction{Pod: done.UID, Reason: "Evicted", Done: func() { close(over) }})
-	<-over
+	returned := make(chan struct{})
+	g.Evict(agent.Eviction{Pod: terminated.UID, Reason: "Evicted", Done: func() { close(returned) }})
+	<-returned
 	if got := strings.Join(patched, " "); got != "old same same" {
 		t.Errorf("patched %s", got)
 	}

@@ -34,32 +34,32 @@ func ReadKubeletConfig(ctx context.Context, client kubernetes.Interface, node st
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubelet configuration of node %s (nodes/%s/proxy/configz): %w", node, node, err)
 	}
-	var answer struct {
+	var response struct {
 		Kubelet *KubeletConfig `json:"kubeletconfig"`
 	}
-	if err := json.Unmarshal(data, &answer); err != nil || answer.Kubelet == nil {
+	if err := json.Unmarshal(data, &response); err != nil || response.Kubelet == nil {
 		return nil, fmt.Errorf("nodes/%s/proxy/configz: not a kubelet configuration: %.200s", node, data)
 	}
-	return answer.Kubelet, nil
+	return response.Kubelet, nil
 }
 
 // Check returns a ConflictError if the kubelet evicts for a signal that the guard handles.
 func (k *KubeletConfig) Check(node string) error {
-	var acts []string
+	var conflicts []string
 	for field, thresholds := range map[string]map[string]string{"evictionHard": k.EvictionHard, "evictionSoft": k.EvictionSoft} {
 		for name, value := range thresholds {
 			if s, ok := nodepressure.ParseSignal(name); ok && slices.Contains(signals, s) && !isDisabled(value) {
-				acts = append(acts, fmt.Sprintf("%s: %s<%s", field, name, value))
+				conflicts = append(conflicts, fmt.Sprintf("%s: %s<%s", field, name, value))
 			}
 		}
 	}
-	if len(acts) == 0 {
+	if len(conflicts) == 0 {
 		return nil
 	}
-	slices.Sort(acts)
+	slices.Sort(conflicts)
 	return &ConflictError{fmt.Sprintf("the kubelet of node %s evicts for the same signals (%s): in its KubeletConfiguration set evictionHard to disk thresholds only "+
 		`(e.g. {nodefs.available: "10%%", nodefs.inodesFree: "5%%", imagefs.available: "15%%"}; other signals are then disabled), remove memory and pid from evictionSoft, and restart it`,
-		node, strings.Join(acts, ", "))}
+		node, strings.Join(conflicts, ", "))}
 }
 
 // isDisabled reports whether a threshold value disables the signal.

@@ -12,15 +12,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// readConfig calls ReadKubeletConfig on a server with the given answer.
-func readConfig(t *testing.T, code int, answer string) (*KubeletConfig, error) {
+// readConfig calls ReadKubeletConfig on a server with the given response.
+func readConfig(t *testing.T, code int, response string) (*KubeletConfig, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/nodes/n1/proxy/configz" {
 			t.Errorf("requested %s", r.URL.Path)
 		}
 		w.WriteHeader(code)
-		_, _ = w.Write([]byte(answer))
+		_, _ = w.Write([]byte(response))
 	}))
 	defer server.Close()
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
@@ -32,8 +32,8 @@ func readConfig(t *testing.T, code int, answer string) (*KubeletConfig, error) {
 
 func TestCheck(t *testing.T) {
 	for name, tc := range map[string]struct {
-		config  string
-		refused string // expected error; "" for none
+		config string
+		want   string // expected error; "" for none
 	}{
 		"defaults":           {`"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%"}`, "evictionHard: memory.available<100Mi"},
 		"disks alone":        {`"evictionHard":{"nodefs.available":"10%","imagefs.available":"15%"}`, ""},
@@ -49,8 +49,8 @@ func TestCheck(t *testing.T) {
 			}
 			err = k.Check("n1")
 			var refusal *ConflictError
-			if tc.refused == "" && err != nil || tc.refused != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), tc.refused)) {
-				t.Errorf("Check: %v, want %q in it", err, tc.refused)
+			if tc.want == "" && err != nil || tc.want != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("Check: %v, want %q in it", err, tc.want)
 			}
 		})
 	}
@@ -58,16 +58,16 @@ func TestCheck(t *testing.T) {
 
 func TestUnreachableKubeletIsAnError(t *testing.T) {
 	for name, tc := range map[string]struct {
-		code   int
-		answer string
+		code     int
+		response string
 	}{
 		"forbidden": {http.StatusForbidden, `{"kind":"Status","status":"Failure","reason":"Forbidden","code":403}`},
 		"another":   {http.StatusOK, `{"berth.dev":{}}`},
 		"no JSON":   {http.StatusOK, `ok`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if k, err := readConfig(t, tc.code, tc.answer); err == nil {
-				t.Errorf("answered with %+v", k)
+			if k, err := readConfig(t, tc.code, tc.response); err == nil {
+				t.Errorf("got %+v, want an error", k)
 			}
 		})
 	}

@@ -42,11 +42,11 @@ func (l Layout) Pod(class corev1.PodQOSClass, uid types.UID) string {
 	if !l.Systemd {
 		return path.Join(l.Pods(), level, "pod"+string(uid))
 	}
-	name, at := "kubepods", l.Pods()
+	name, parent := "kubepods", l.Pods()
 	if level != "" {
 		name += "-" + level
-		at = path.Join(at, name+".slice")
+		parent = path.Join(parent, name+".slice")
 	}
 	// systemd reads a dash in a slice name as a level of the hierarchy.
-	return path.Join(at, name+"-pod"+strings.ReplaceAll(string(uid), "-", "_")+".slice")
+	return path.Join(parent, name+"-pod"+strings.ReplaceAll(string(uid), "-", "_")+".slice")
 }

@@ -26,12 +26,12 @@ type failure struct {
 	message string
 }
 
-// active returns the end of the backoff and the last failure message. wait is false if there is
+// active returns the end of the backoff and the last failure message. ok is false if there is
 // no backoff.
-func (b *pullBackoff) active(a backoffKey, now time.Time) (until time.Time, reason string, wait bool) {
+func (b *pullBackoff) active(key backoffKey, now time.Time) (until time.Time, reason string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	f := b.items[a]
+	f := b.items[key]
 	if f == nil || !now.Before(f.last.Add(f.delay)) {
 		return time.Time{}, "", false
 	}
@@ -39,7 +39,7 @@ func (b *pullBackoff) active(a backoffKey, now time.Time) (until time.Time, reas
 }
 
 // addFailure records a failed pull.
-func (b *pullBackoff) addFailure(a backoffKey, reason string, now time.Time) {
+func (b *pullBackoff) addFailure(key backoffKey, reason string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.items == nil {
@@ -50,10 +50,10 @@ func (b *pullBackoff) addFailure(a backoffKey, reason string, now time.Time) {
 			delete(b.items, k)
 		}
 	}
-	f := b.items[a]
+	f := b.items[key]
 	if f == nil {
 		f = &failure{delay: initialBackoff / 2}
-		b.items[a] = f
+		b.items[key] = f
 	}
 	f.last, f.delay, f.message = now, min(2*f.delay, maxBackoff), reason
 }

@@ -34,21 +34,21 @@ type credential struct {
 // credentials returns the credentials from the pod's pull secrets that match the repository,
 // most specific first, and the names of secrets that cannot be used.
 func (p *Puller) credentials(ctx context.Context, pod *corev1.Pod, repository string) (auths []*cri.AuthConfig, unusable []string) {
-	var all []credential
+	var candidates []credential
 	for _, ref := range pod.Spec.ImagePullSecrets {
 		secret, err := p.opts.Secret(ctx, pod.Namespace, ref.Name)
-		var some []credential
+		var parsed []credential
 		if err == nil {
-			some, err = parseSecret(secret)
+			parsed, err = parseSecret(secret)
 		}
 		if err != nil {
 			unusable = append(unusable, ref.Name)
 			continue
 		}
-		all = append(all, some...)
+		candidates = append(candidates, parsed...)
 	}
-	slices.SortStableFunc(all, func(a, b credential) int { return len(b.pattern) - len(a.pattern) })
-	for _, c := range all {
+	slices.SortStableFunc(candidates, func(a, b credential) int { return len(b.pattern) - len(a.pattern) })
+	for _, c := range candidates {
 		if c.matches(repository) {
 			auths = append(auths, c.auth)
 		}

@@ -14,16 +14,16 @@ import (
 // maxNamesPerImage is the number of names per image in the node status.
 const maxNamesPerImage = 5
 
-// List returns the image list of the node status, largest first. It has at most most entries
-// (nodeStatusMaxImages), or all if most is negative. The scheduler's ImageLocality plugin reads
+// List returns the image list of the node status, largest first. It has at most limit entries
+// (nodeStatusMaxImages), or all if limit is negative. The scheduler's ImageLocality plugin reads
 // it.
-func List(ctx context.Context, service runtime.Images, most int) ([]corev1.ContainerImage, error) {
-	have, err := service.ListImages(ctx)
+func List(ctx context.Context, service runtime.Images, limit int) ([]corev1.ContainerImage, error) {
+	images, err := service.ListImages(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing images: %w", err)
 	}
 	var out []corev1.ContainerImage
-	for _, i := range have {
+	for _, i := range images {
 		names := slices.Concat(i.RepoDigests, i.RepoTags)
 		if len(names) == 0 {
 			names = []string{i.Id}
@@ -33,8 +33,8 @@ func List(ctx context.Context, service runtime.Images, most int) ([]corev1.Conta
 	slices.SortStableFunc(out, func(a, b corev1.ContainerImage) int {
 		return cmp.Or(cmp.Compare(b.SizeBytes, a.SizeBytes), cmp.Compare(a.Names[0], b.Names[0]))
 	})
-	if most >= 0 {
-		out = out[:min(len(out), most)]
+	if limit >= 0 {
+		out = out[:min(len(out), limit)]
 	}
 	return out, nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics of a Puller, under the kubelet's names.
+// Metrics are the Prometheus metrics of a Puller, under the kubelet's names.
 type Metrics struct {
 	duration *prometheus.HistogramVec
 }
@@ -33,7 +33,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-func (m *Metrics) observePull(bytes uint64, took time.Duration) {
+func (m *Metrics) observePull(bytes uint64, elapsed time.Duration) {
 	name := largestBucket
 	for _, s := range sizeBuckets {
 		if bytes <= s.limit {
@@ -41,11 +41,11 @@ func (m *Metrics) observePull(bytes uint64, took time.Duration) {
 			break
 		}
 	}
-	m.duration.WithLabelValues(name).Observe(took.Seconds())
+	m.duration.WithLabelValues(name).Observe(elapsed.Seconds())
 }
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) { m.duration.Describe(to) }
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) { m.duration.Describe(ch) }
 
 // Collect implements prometheus.Collector.
-func (m *Metrics) Collect(to chan<- prometheus.Metric) { m.duration.Collect(to) }
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) { m.duration.Collect(ch) }

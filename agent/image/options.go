@@ -15,7 +15,7 @@ const (
 	maxBackoff     = 5 * time.Minute
 )
 
-// Options of a Puller. Only Service is required.
+// Options configures a Puller. Only Service is required.
 type Options struct {
 	Service runtime.Images
 	// Secret reads a pull secret; without it imagePullSecrets are unusable.

@@ -67,7 +67,7 @@ func (p *Puller) Ensure(ctx context.Context, pod *corev1.Pod, container *corev1.
 			r.policy = corev1.PullAlways
 		}
 	}
-	have, err := p.opts.Service.ImageStatus(ctx, r.spec())
+	existing, err := p.opts.Service.ImageStatus(ctx, r.spec())
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
@@ -75,8 +75,8 @@ func (p *Puller) Ensure(ctx context.Context, pod *corev1.Pod, container *corev1.
 		return "", p.waitError(&r, "InspectFailed", ReasonImageInspect, fmt.Sprintf("Failed to inspect image %q: %v", r.image, err))
 	}
 	switch {
-	case have != nil && r.policy != corev1.PullAlways:
-		return p.alreadyPresent(&r, have), nil
+	case existing != nil && r.policy != corev1.PullAlways:
+		return p.recordPresent(&r, existing), nil
 	case r.policy == corev1.PullNever:
 		return "", p.waitError(&r, ReasonImageNeverPull, ReasonImageNeverPull, fmt.Sprintf("Container image %q is not present with pull policy of Never", container.Image))
 	}
@@ -88,20 +88,20 @@ func (r *pullRequest) spec() *cri.ImageSpec {
 	return &cri.ImageSpec{Image: r.image, UserSpecifiedImage: r.container.Image}
 }
 
-// alreadyPresent records the event for an image that need not be pulled.
-func (p *Puller) alreadyPresent(r *pullRequest, have *cri.Image) string {
+// recordPresent records the event for an image that is already present and returns its ID.
+func (p *Puller) recordPresent(r *pullRequest, existing *cri.Image) string {
 	p.recordEvent(r, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine and can be accessed by the pod", r.container.Image))
-	return have.Id
+	return existing.Id
 }
 
 // pullWithBackoff pulls the image unless a backoff is active.
 func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, error) {
 	key := backoffKey{r.pod.UID, r.image}
-	if until, why, wait := p.backoff.active(key, p.opts.Now()); wait {
+	if until, failure, active := p.backoff.active(key, p.opts.Now()); active {
 		message := fmt.Sprintf("Back-off pulling image %q", r.container.Image)
 		p.recordEvent(r, corev1.EventTypeNormal, "BackOff", message)
 		p.recordFailed(r, ReasonImagePullBackOff)
-		return "", &pods.WaitingError{Reason: ReasonImagePullBackOff, Message: message + ": " + why, RetryAt: until}
+		return "", &pods.WaitingError{Reason: ReasonImagePullBackOff, Message: message + ": " + failure, RetryAt: until}
 	}
 	requestedAt := p.opts.Now()
 	if err := p.acquire(ctx); err != nil {
@@ -110,8 +110,8 @@ func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, e
 	defer p.release()
 	if r.policy != corev1.PullAlways {
 		// Another pod may have pulled it while this one waited.
-		if have, err := p.opts.Service.ImageStatus(ctx, r.spec()); err == nil && have != nil {
-			return p.alreadyPresent(r, have), nil
+		if existing, err := p.opts.Service.ImageStatus(ctx, r.spec()); err == nil && existing != nil {
+			return p.recordPresent(r, existing), nil
 		}
 	}
 	p.recordEvent(r, corev1.EventTypeNormal, "Pulling", fmt.Sprintf("Pulling image %q", r.container.Image))
@@ -194,11 +194,11 @@ func failureReason(r *pullRequest, err error) (reason, message string) {
 
 // size returns the image size in bytes, 0 if unknown.
 func (p *Puller) size(ctx context.Context, r *pullRequest) uint64 {
-	have, err := p.opts.Service.ImageStatus(ctx, r.spec())
-	if err != nil || have == nil {
+	img, err := p.opts.Service.ImageStatus(ctx, r.spec())
+	if err != nil || img == nil {
 		return 0
 	}
-	return have.Size
+	return img.Size
 }
 
 // waitError records the event and returns the error of an unavailable image.

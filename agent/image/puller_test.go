@@ -113,9 +113,9 @@ func TestPolicies(t *testing.T) {
 // The backoff is 10 s, 20 s, ... 5 min per pod and image; another pod may pull at once.
 func TestBackOff(t *testing.T) {
 	b := newFixture(nil)
-	gone := status.Error(codes.NotFound, "no such manifest")
+	notFound := status.Error(codes.NotFound, "no such manifest")
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
-		b.service.Fail("PullImage", gone)
+		b.service.Fail("PullImage", notFound)
 		_, w := b.ensure("p", "app:1", corev1.PullAlways)
 		if w == nil || w.Reason != "ErrImagePull" || w.Message != "rpc error: code = NotFound desc = no such manifest" {
 			t.Fatalf("failure %d: %+v, want ErrImagePull", i, w)
@@ -129,7 +129,7 @@ func TestBackOff(t *testing.T) {
 		}
 		b.now = w.RetryAt
 	}
-	b.service.Fail("PullImage", gone)
+	b.service.Fail("PullImage", notFound)
 	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ErrImagePull" {
 		t.Errorf("%+v, want ErrImagePull", w)
 	}
@@ -138,7 +138,7 @@ func TestBackOff(t *testing.T) {
 	}
 	// Entries expire after 10 minutes without a failure.
 	b.now = b.now.Add(10*time.Minute + time.Second)
-	b.service.Fail("PullImage", gone, gone)
+	b.service.Fail("PullImage", notFound, notFound)
 	_, _ = b.ensure("r", "app:1", corev1.PullAlways)
 	_, _ = b.ensure("p", "app:1", corev1.PullAlways)
 	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.RetryAt.Sub(b.now) != 10*time.Second {
@@ -162,8 +162,8 @@ func TestFailureReasons(t *testing.T) {
 		}
 	}
 	b := newFixture(nil)
-	b.service.Fail("ImageStatus", errors.New("lost"))
-	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ImageInspectError" || w.Message != `Failed to inspect image "app:1": lost` {
+	b.service.Fail("ImageStatus", errors.New("unavailable"))
+	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ImageInspectError" || w.Message != `Failed to inspect image "app:1": unavailable` {
 		t.Errorf("%+v, want ImageInspectError", w)
 	}
 }
@@ -171,13 +171,13 @@ func TestFailureReasons(t *testing.T) {
 // blockingService is a runtime whose pulls block until released.
 type blockingService struct {
 	*fake.Service
-	inFlight, all atomic.Int32
-	unblock       chan struct{}
+	inFlight, total atomic.Int32
+	unblock         chan struct{}
 }
 
 func (h *blockingService) PullImage(ctx context.Context, i *cri.ImageSpec, auth *cri.AuthConfig, sandbox *cri.PodSandboxConfig) (string, error) {
 	h.inFlight.Add(1)
-	h.all.Add(1)
+	h.total.Add(1)
 	defer h.inFlight.Add(-1)
 	<-h.unblock
 	return h.Service.PullImage(ctx, i, auth, sandbox)
@@ -186,7 +186,7 @@ func (h *blockingService) PullImage(ctx context.Context, i *cri.ImageSpec, auth 
 // Pulls wait for a slot; a waiting request does not pull an image that is present by then.
 func TestParallelPulls(t *testing.T) {
 	for _, tc := range []struct {
-		parallel, images, atOnce, all int
+		parallel, images, concurrent, total int
 	}{
 		{0, 8, 1, 8}, {3, 8, 3, 8}, {-1, 8, 8, 8}, {0, 1, 1, 1},
 	} {
@@ -202,8 +202,8 @@ func TestParallelPulls(t *testing.T) {
 				}()
 			}
 			synctest.Wait()
-			if got := int(h.inFlight.Load()); got != tc.atOnce {
-				t.Errorf("parallel %d: %d pulls at once, want %d", tc.parallel, got, tc.atOnce)
+			if got := int(h.inFlight.Load()); got != tc.concurrent {
+				t.Errorf("parallel %d: %d pulls at once, want %d", tc.parallel, got, tc.concurrent)
 			}
 			close(h.unblock)
 			for range 8 {
@@ -211,8 +211,8 @@ func TestParallelPulls(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if got := int(h.all.Load()); got != tc.all {
-				t.Errorf("parallel %d: %d pulls of %d images for 8 pods, want %d", tc.parallel, got, tc.images, tc.all)
+			if got := int(h.total.Load()); got != tc.total {
+				t.Errorf("parallel %d: %d pulls of %d images for 8 pods, want %d", tc.parallel, got, tc.images, tc.total)
 			}
 		})
 	}
@@ -278,7 +278,7 @@ func (r authRecorder) PullImage(_ context.Context, _ *cri.ImageSpec, auth *cri.A
 }
 
 // A pull canceled by the pod's deletion is not a failure of the image.
-func TestCanceledPullIsNoFailure(t *testing.T) {
+func TestCanceledPullIsNotAFailure(t *testing.T) {
 	b := newFixture(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -300,8 +300,8 @@ func TestList(t *testing.T) {
 	if err != nil || len(list) != 50 || list[0].SizeBytes != 29 || list[49].SizeBytes != 5 {
 		t.Fatalf("%d images, %v, want the 50 largest", len(list), err)
 	}
-	if all, err := image.List(context.Background(), s, -1); err != nil || len(all) != 60 {
-		t.Errorf("%d images, %v, want all", len(all), err)
+	if total, err := image.List(context.Background(), s, -1); err != nil || len(total) != 60 {
+		t.Errorf("%d images, %v, want all", len(total), err)
 	}
 	if list[0].Names[1] != "app:58" || list[1].Names[1] != "app:59" {
 		t.Errorf("order %v, %v, want images of one size by name", list[0], list[1])

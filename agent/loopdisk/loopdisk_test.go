@@ -93,11 +93,11 @@ func TestMountTwice(t *testing.T) {
 	if err := loopdisk.Create(image, 4<<20); err != nil {
 		testkit.SkipOrFail(t, "fallocate", err.Error())
 	}
-	one, two := mount(t, image), mount(t, image)
-	if err := os.WriteFile(filepath.Join(one, "file"), []byte("text"), 0o600); err != nil {
+	first, second := mount(t, image), mount(t, image)
+	if err := os.WriteFile(filepath.Join(first, "file"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(filepath.Join(two, "file")); err != nil || string(text) != "text" {
+	if text, err := os.ReadFile(filepath.Join(second, "file")); err != nil || string(text) != "text" {
 		t.Errorf("%q, %v", text, err)
 	}
 }

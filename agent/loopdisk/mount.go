@@ -82,8 +82,8 @@ func wrapError(err error, device, dir string) error {
 
 // findDevice returns the open loop device of a file, or nil if it has none.
 func findDevice(image *os.File) (*os.File, error) {
-	var want unix.Stat_t
-	if err := unix.Fstat(int(image.Fd()), &want); err != nil {
+	var target unix.Stat_t
+	if err := unix.Fstat(int(image.Fd()), &target); err != nil {
 		return nil, err
 	}
 	used, err := filepath.Glob("/sys/block/loop*/loop")
@@ -102,7 +102,7 @@ func findDevice(image *os.File) (*os.File, error) {
 		}
 		// An open device is not released.
 		info, err := unix.IoctlLoopGetStatus64(int(device.Fd()))
-		if err == nil && info.Inode == want.Ino && info.Device == want.Dev {
+		if err == nil && info.Inode == target.Ino && info.Device == target.Dev {
 			return device, nil
 		}
 		_ = device.Close()

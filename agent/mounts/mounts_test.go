@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-func TestMountsBelowADirectory(t *testing.T) {
+func TestMounts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), `with a blank and a \`)
 	other := dir + " beside it"
 	for _, d := range []string{dir, other} {
@@ -27,22 +27,22 @@ func TestMountsBelowADirectory(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = unix.Unmount(d, unix.MNT_DETACH) })
 	}
-	at, err := mounts.At(dir)
-	if err != nil || !slices.Equal(at, []string{dir, filepath.Join(dir, "below")}) {
-		t.Fatalf("mounted at %q, %v", at, err)
+	points, err := mounts.At(dir)
+	if err != nil || !slices.Equal(points, []string{dir, filepath.Join(dir, "below")}) {
+		t.Fatalf("mounted at %q, %v", points, err)
 	}
-	if below, err := mounts.Below(dir); err != nil || !slices.Equal(below, at[1:]) {
+	if below, err := mounts.Below(dir); err != nil || !slices.Equal(below, points[1:]) {
 		t.Errorf("mounted below %q, %v", below, err)
 	}
 	for range 2 { // the second call finds nothing to unmount
-		if err := mounts.Unmount(at, false); err != nil {
+		if err := mounts.Unmount(points, false); err != nil {
 			t.Error(err)
 		}
 	}
-	if left, err := mounts.At(dir); err != nil || len(left) > 0 {
-		t.Errorf("left are %q, %v", left, err)
+	if remaining, err := mounts.At(dir); err != nil || len(remaining) > 0 {
+		t.Errorf("remaining %q, %v", remaining, err)
 	}
-	if left, err := mounts.At(other); err != nil || len(left) != 1 {
-		t.Errorf("beside it are %q, %v", left, err)
+	if remaining, err := mounts.At(other); err != nil || len(remaining) != 1 {
+		t.Errorf("mounted beside it %q, %v", remaining, err)
 	}
 }

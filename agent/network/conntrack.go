@@ -12,7 +12,7 @@ import (
 
 // Conntrack applies NAT rules to the first packet of a flow only. A UDP flow ends by a timeout,
 // so a client that keeps sending from one port continues to reach the old destination: a pod
-// that is gone, or another pod that now has its IP. These flows must be deleted with the rules.
+// that was deleted, or another pod that now has its IP. These flows must be deleted with the rules.
 
 // flowMatcher selects conntrack entries to delete.
 type flowMatcher func(f *netlink.ConntrackFlow) bool
@@ -22,9 +22,9 @@ func (m flowMatcher) MatchConntrackFlow(f *netlink.ConntrackFlow) bool { return 
 
 // deleteFlows deletes conntrack entries. An error is only logged, because they expire after 30
 // to 120 s without packets.
-func (n *Network) deleteFlows(which string, match flowMatcher) {
+func (n *Network) deleteFlows(flows string, match flowMatcher) {
 	if _, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, match); err != nil {
-		n.opts.Log.Info("Failed to delete conntrack entries, they expire within 2 minutes", "bridge", n.opts.Bridge, "flows", which, "err", err.Error())
+		n.opts.Log.Info("Failed to delete conntrack entries, they expire within 2 minutes", "bridge", n.opts.Bridge, "flows", flows, "err", err.Error())
 	}
 }
 
@@ -49,17 +49,17 @@ func isLocalAddress(ip net.IP) bool {
 // the pods' own flows or flows addressed to the pods directly.
 func flowsToPods(to []netip.Addr) flowMatcher {
 	return func(f *netlink.ConntrackFlow) bool {
-		at, ok := netip.AddrFromSlice(f.Reverse.SrcIP)
-		return ok && slices.Contains(to, at.Unmap()) && !f.Forward.DstIP.Equal(f.Reverse.SrcIP)
+		addr, ok := netip.AddrFromSlice(f.Reverse.SrcIP)
+		return ok && slices.Contains(to, addr.Unmap()) && !f.Forward.DstIP.Equal(f.Reverse.SrcIP)
 	}
 }
 
 // dnatDestinations returns the pod IPs in removed DNAT rules.
-func dnatDestinations(undo string) (out []netip.Addr) {
-	for line := range strings.Lines(undo) {
+func dnatDestinations(rules string) (out []netip.Addr) {
+	for line := range strings.Lines(rules) {
 		_, rest, _ := strings.Cut(line, "--to-destination ")
-		if at, err := netip.ParseAddrPort(strings.TrimSpace(rest)); err == nil && !slices.Contains(out, at.Addr()) {
-			out = append(out, at.Addr())
+		if addr, err := netip.ParseAddrPort(strings.TrimSpace(rest)); err == nil && !slices.Contains(out, addr.Addr()) {
+			out = append(out, addr.Addr())
 		}
 	}
 	return out

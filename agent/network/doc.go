@@ -1,7 +1,7 @@
 // Package network connects the pods of a node: it manages a bridge, and a veth pair per pod
 // between the bridge and the pod's network namespace.
 //
-//	pod eth0 ══ beID ── BRIDGE (the subnet's first address) ── host ── masqueraded ── elsewhere
+//	pod eth0 ══ beID ── BRIDGE (the subnet's first address) ── host ── masqueraded ── other networks
 //
 // Pod IPs are from the node's podCIDR. Each assigned IP is a symbolic link in Options.Dir from
 // the IP to its owner, created atomically, so that assignments survive the agent; Sweep

@@ -28,12 +28,12 @@ func findListener(dir, protocol string, address netip.Addr, port uint16) string 
 			if len(fields) < 4 {
 				continue
 			}
-			at, ok := parseEndpoint(fields[1])
-			if !ok || at.Port() != port || !isListening(protocol, fields[3]) {
+			endpoint, ok := parseEndpoint(fields[1])
+			if !ok || endpoint.Port() != port || !isListening(protocol, fields[3]) {
 				continue
 			}
-			if addressesOverlap(at.Addr(), address) {
-				return at.String()
+			if addressesOverlap(endpoint.Addr(), address) {
+				return endpoint.String()
 			}
 		}
 	}

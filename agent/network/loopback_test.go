@@ -24,11 +24,11 @@ func TestProtectLoopback(t *testing.T) {
 		testkit.SkipOrFail(t, "iptables", err.Error())
 	}
 	ns := namespace(t)
-	address, err := n.Attach("curious", ns)
+	address, err := n.Attach("pod", ns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.MapPorts("curious", address, []network.Port{{Protocol: "tcp", Host: 20080, Container: 8080}}); err != nil {
+	if err := n.MapPorts("pod", address, []network.Port{{Protocol: "tcp", Host: 20080, Container: 8080}}); err != nil {
 		t.Fatal(err)
 	}
 	l, err := net.Listen("tcp4", "127.0.0.1:20081")
@@ -45,7 +45,7 @@ func TestProtectLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := dialFrom(ns, l.Addr().String(), 10*time.Second); err != nil {
-		t.Errorf("without the rule: %v, want success, otherwise the test proves nothing", err)
+		t.Errorf("without the rule: %v, want success, to show that the rule is effective", err)
 	}
 	if _, err := network.Open(o); err != nil {
 		t.Fatal(err)

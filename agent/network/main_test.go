@@ -12,11 +12,11 @@ import (
 
 // TestMain runs the tests in a new network namespace, so that they do not affect the host.
 func TestMain(m *testing.M) {
-	const inside = "BERTH_NETWORK_TEST"
+	const childEnv = "BERTH_NETWORK_TEST"
 	if os.Geteuid() != 0 {
 		os.Exit(m.Run())
 	}
-	if os.Getenv(inside) != "" {
+	if os.Getenv(childEnv) != "" {
 		if lo, err := netlink.LinkByName("lo"); err != nil || netlink.LinkSetUp(lo) != nil {
 			fmt.Fprintln(os.Stderr, "network tests: the loopback device:", err)
 			os.Exit(1)
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	c := exec.Command("/proc/self/exe", os.Args[1:]...)
-	c.Stdout, c.Stderr, c.Env = os.Stdout, os.Stderr, append(os.Environ(), inside+"=1")
+	c.Stdout, c.Stderr, c.Env = os.Stdout, os.Stderr, append(os.Environ(), childEnv+"=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	err := c.Run()
 	if err != nil && c.ProcessState == nil {

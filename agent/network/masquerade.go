@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// podGroup is the device group of bridges with pods. Packets between nodes of one machine leave by
+// podGroup is the device group of bridges with pods. Packets between nodes of one machine leave through
 // such a bridge and keep their source address.
 const podGroup = 0x6265
 
@@ -60,7 +60,7 @@ func deviceName(name string) []byte {
 	return b
 }
 
-// removeTables removes the nftables tables of the networks that ours selects.
+// removeTables removes the nftables tables of the networks that isOwn selects.
 func removeTables(isOwn func(network, id string) bool) error {
 	c, err := nftables.New()
 	if err != nil {

@@ -65,7 +65,7 @@ func TestPodsOfTwoNodes(t *testing.T) {
 	var namespaces []*os.File
 	var addresses []netip.Addr
 	for i := range 2 {
-		ns := namespaceBefore(t)
+		ns := namespaceWithPath(t)
 		a, err := openWithoutIptables(t, i).Attach(fmt.Sprint("pod", i), ns)
 		if err != nil {
 			t.Fatal(err)
@@ -83,8 +83,8 @@ func TestPodsOfTwoNodes(t *testing.T) {
 	}
 }
 
-// namespaceBefore is namespace with the test's PATH, which openWithoutIptables empties.
-func namespaceBefore(t *testing.T) *os.File {
+// namespaceWithPath is namespace with the test's PATH, which openWithoutIptables empties.
+func namespaceWithPath(t *testing.T) *os.File {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		testkit.SkipOrFail(t, "root", "creating network devices requires root")
@@ -97,15 +97,15 @@ var originalPath = os.Getenv("PATH")
 
 // Other machines see the address of this one.
 func TestMasquerade(t *testing.T) {
-	elsewhere, ns := namespaceBefore(t), namespaceBefore(t)
+	otherMachine, ns := namespaceWithPath(t), namespaceWithPath(t)
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name = fmt.Sprintf("bx%d", os.Getpid()%100000)
-	link := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(int(elsewhere.Fd()))}
+	link := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(int(otherMachine.Fd()))}
 	if err := netlink.LinkAdd(link); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = netlink.LinkDel(link) })
-	up := func(link netlink.Link, err error, address string) error {
+	setUp := func(link netlink.Link, err error, address string) error {
 		if err != nil {
 			return err
 		}
@@ -118,16 +118,16 @@ func TestMasquerade(t *testing.T) {
 		}
 		return err
 	}
-	if err := up(link, nil, "198.51.100.1/30"); err != nil {
+	if err := setUp(link, nil, "198.51.100.1/30"); err != nil {
 		t.Fatal(err)
 	}
-	if err := inNamespace(elsewhere, func() error {
+	if err := inNamespace(otherMachine, func() error {
 		peer, err := netlink.LinkByName("eth0")
-		return up(peer, err, "198.51.100.2/30")
+		return setUp(peer, err, "198.51.100.2/30")
 	}); err != nil {
 		t.Fatal(err)
 	}
-	port, from := listenIn(t, elsewhere)
+	port, from := listenIn(t, otherMachine)
 	if _, err := openWithoutIptables(t, 0).Attach("pod", ns); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Options of a Network. All but Log are required.
+// Options configures a Network. All but Log are required.
 type Options struct {
 	// Dir contains the IP assignments; it is created if missing.
 	Dir string
@@ -132,7 +132,7 @@ func (n *Network) removeStaleAddresses() error {
 	if err != nil {
 		return err
 	}
-	owned, err := n.assignments()
+	assigned, err := n.assignments()
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (n *Network) removeStaleAddresses() error {
 			continue
 		}
 		used := false
-		for file := range owned {
+		for file := range assigned {
 			ip, err := netip.ParseAddr(filepath.Base(file))
 			used = used || err == nil && p.Contains(ip)
 		}
@@ -251,9 +251,9 @@ func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 // Detach releases the device and IP of id. It is idempotent.
 func (n *Network) Detach(id string) error {
 	errs := []error{removeDevice(vethName(id))}
-	owned, err := n.assignments()
+	assigned, err := n.assignments()
 	errs = append(errs, err)
-	for file, owner := range owned {
+	for file, owner := range assigned {
 		if owner == id {
 			if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 				errs = append(errs, err)
@@ -269,24 +269,24 @@ func (n *Network) assignments() (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]string{}
+	owners := map[string]string{}
 	for _, e := range entries {
 		file := filepath.Join(n.opts.Dir, e.Name())
 		if id, err := os.Readlink(file); err == nil {
-			all[file] = id
+			owners[file] = id
 		}
 	}
-	return all, nil
+	return owners, nil
 }
 
-// Sweep releases everything whose owner keep rejects.
+// Sweep releases the IPs, devices and host ports of owners for which keep returns false.
 func (n *Network) Sweep(keep func(id string) bool) error {
 	if err := n.sweepPorts(keep); err != nil {
-		return err // keep the IPs that mapped ports still lead to
+		return err // keep the IPs to which mapped ports still lead
 	}
-	owned, err := n.assignments()
+	assigned, err := n.assignments()
 	errs := []error{err}
-	for _, id := range owned {
+	for _, id := range assigned {
 		if !keep(id) {
 			errs = append(errs, n.Detach(id))
 		}
@@ -304,8 +304,8 @@ func Remove(ctx context.Context, o Options) error {
 func TearDown(ctx context.Context, o Options) error {
 	n := &Network{opts: o}
 	var errs []error
-	if owned, err := n.assignments(); err == nil {
-		for _, id := range owned {
+	if assigned, err := n.assignments(); err == nil {
+		for _, id := range assigned {
 			errs = append(errs, n.Detach(id))
 		}
 	}

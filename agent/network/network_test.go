@@ -31,10 +31,10 @@ func open(t *testing.T) (network.Options, *network.Network) {
 			t.Error(err)
 		}
 		if _, err := net.InterfaceByName(o.Bridge); err == nil {
-			t.Errorf("bridge %s is left", o.Bridge)
+			t.Errorf("bridge %s remains", o.Bridge)
 		}
 		if rules, err := exec.Command("iptables-save").Output(); err == nil && strings.Contains(string(rules), o.Bridge) {
-			t.Errorf("rules are left: %s", rules)
+			t.Errorf("rules remain: %s", rules)
 		}
 	})
 	n, err := network.Open(o)
@@ -63,7 +63,7 @@ func namespace(t *testing.T) *os.File {
 
 func TestAddresses(t *testing.T) {
 	o, n := open(t)
-	if again, err := network.Open(o); err != nil || again == nil {
+	if reopened, err := network.Open(o); err != nil || reopened == nil {
 		t.Fatalf("reopened: %v", err)
 	}
 	ns := namespace(t)
@@ -87,13 +87,13 @@ func TestAddresses(t *testing.T) {
 		_, last = n.Attach(fmt.Sprintf("more%d", i), namespace(t))
 	}
 	if last == nil || !strings.Contains(last.Error(), "no free IP in 198.51.100.0/29") {
-		t.Errorf("one Service too many: %v, want an error about a full range", last)
+		t.Errorf("one pod too many: %v, want an error about a full range", last)
 	}
 	if err := n.Sweep(func(id string) bool { return id == "two" }); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 1 || left[0].Name() != "198.51.100.3" {
-		t.Errorf("after Sweep: %v, %v are assigned, want only 198.51.100.3", left, err)
+	if remaining, err := os.ReadDir(o.Dir); err != nil || len(remaining) != 1 || remaining[0].Name() != "198.51.100.3" {
+		t.Errorf("after Sweep: %v, %v are assigned, want only 198.51.100.3", remaining, err)
 	}
 	for range 2 {
 		if err := n.Detach("two"); err != nil {
@@ -148,7 +148,7 @@ func TestNewRange(t *testing.T) {
 }
 
 // A failed Attach releases the IP.
-func TestNoNamespace(t *testing.T) {
+func TestAttachWithoutNamespace(t *testing.T) {
 	o, n := open(t)
 	null, err := os.Open(os.DevNull)
 	if err != nil {
@@ -158,23 +158,23 @@ func TestNoNamespace(t *testing.T) {
 	if _, err := n.Attach("unattached", null); err == nil {
 		t.Error("a file that is not a namespace was attached")
 	}
-	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 0 {
-		t.Errorf("%v, %v are assigned", left, err)
+	if remaining, err := os.ReadDir(o.Dir); err != nil || len(remaining) != 0 {
+		t.Errorf("%v, %v are assigned", remaining, err)
 	}
 }
 
-func TestBadOptions(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	if _, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "nonsense", Bridge: "b"}); err == nil || !strings.Contains(err.Error(), `CIDR "nonsense"`) {
-		t.Errorf("%v, want the CIDR refused", err)
+		t.Errorf("%v, want an error about the CIDR", err)
 	}
 	if os.Geteuid() != 0 {
 		return
 	}
 	_, err := network.Open(network.Options{Dir: t.TempDir(), CIDR: "198.51.100.0/29", Bridge: "lo"})
 	if err == nil || !strings.Contains(err.Error(), "not a bridge") {
-		t.Errorf("%v, want the device refused", err)
+		t.Errorf("%v, want an error about the device", err)
 	}
 	if addrs, err := net.InterfaceAddrs(); err != nil || len(addrs) == 0 || addrs[0].String() != "127.0.0.1/8" {
-		t.Errorf("the refused device lost its address: %v, %v", addrs, err)
+		t.Errorf("the existing device lost its address: %v, %v", addrs, err)
 	}
 }

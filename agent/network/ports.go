@@ -19,9 +19,9 @@ type Port struct {
 	Address netip.Addr
 }
 
-// ErrPortTaken means that the host port is mapped to a pod already, perhaps of another node on
+// ErrPortMapped means that the host port is mapped to a pod already, perhaps of another node on
 // the same machine.
-var ErrPortTaken = errors.New("already mapped to a pod")
+var ErrPortMapped = errors.New("already mapped to a pod")
 
 // CheckPortMapping returns an error if host ports cannot be mapped.
 func CheckPortMapping() error {
@@ -44,13 +44,13 @@ func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
 	}
 	for _, p := range ports {
 		if network := p.mappedTo(string(saved)); network != "" {
-			return fmt.Errorf("network %s: host port %s: %w of network %s: choose another port", n.opts.Bridge, p, ErrPortTaken, network)
+			return fmt.Errorf("network %s: host port %s: %w of network %s: choose another port", n.opts.Bridge, p, ErrPortMapped, network)
 		}
 	}
 	if err = ProtectLoopback(n.opts.Bridge); err != nil { // before the sysctl, which gives pods access to loopback addresses
 		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
 	}
-	// Lets packets of the host to itself leave by the bridge.
+	// route_localnet lets packets from the host to itself leave through the bridge.
 	file := "/proc/sys/net/ipv4/conf/" + n.opts.Bridge + "/route_localnet"
 	if err = os.WriteFile(file, []byte("1"), 0o644); err != nil {
 		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
@@ -75,12 +75,12 @@ func (n *Network) portRules(id string, to netip.Addr, ports []Port) string {
 	b.WriteString("*nat\n")
 	comment := fmt.Sprintf(`-m comment --comment "name: \"%s\" id: \"%s\""`, n.opts.Bridge, id)
 	for _, p := range ports {
-		at := "-m addrtype --dst-type LOCAL"
+		destination := "-m addrtype --dst-type LOCAL"
 		if p.Address.IsValid() && !p.Address.IsUnspecified() {
-			at += " -d " + p.Address.String()
+			destination += " -d " + p.Address.String()
 		}
 		for _, chain := range []string{"PREROUTING", "OUTPUT"} {
-			fmt.Fprintf(&b, "-I %s -p %s %s --dport %d %s -j DNAT --to-destination %s:%d\n", chain, p.Protocol, at, p.Host, comment, to, p.Container)
+			fmt.Fprintf(&b, "-I %s -p %s %s --dport %d %s -j DNAT --to-destination %s:%d\n", chain, p.Protocol, destination, p.Host, comment, to, p.Container)
 		}
 		for _, from := range []string{"127.0.0.0/8", to.String()} {
 			fmt.Fprintf(&b, "-I POSTROUTING -s %s -d %s -p %s --dport %d %s -j MASQUERADE\n", from, to, p.Protocol, p.Container, comment)
@@ -90,20 +90,20 @@ func (n *Network) portRules(id string, to netip.Addr, ports []Port) string {
 	return b.String()
 }
 
-// mappedTo returns the network whose pod the port is mapped to, "" if none.
+// mappedTo returns the network of the pod to which the port is mapped, "" if it is not mapped.
 func (p Port) mappedTo(rules string) string {
 	for line := range strings.Lines(rules) {
-		to, ok := strings.CutPrefix(line, "-A PREROUTING ")
+		rule, ok := strings.CutPrefix(line, "-A PREROUTING ")
 		network, id := ruleOwner(line)
-		if !ok || id == "" || !strings.Contains(to, "-p "+p.Protocol+" ") || !strings.Contains(to, fmt.Sprintf("--dport %d ", p.Host)) {
+		if !ok || id == "" || !strings.Contains(rule, "-p "+p.Protocol+" ") || !strings.Contains(rule, fmt.Sprintf("--dport %d ", p.Host)) {
 			continue
 		}
-		at := netip.IPv4Unspecified()
-		if _, rest, found := strings.Cut(to, "-d "); found {
+		address := netip.IPv4Unspecified()
+		if _, rest, found := strings.Cut(rule, "-d "); found {
 			text, _, _ := strings.Cut(rest, "/")
-			at, _ = netip.ParseAddr(text)
+			address, _ = netip.ParseAddr(text)
 		}
-		if addressesOverlap(at, p.Address) {
+		if addressesOverlap(address, p.Address) {
 			return network
 		}
 	}
@@ -112,18 +112,18 @@ func (p Port) mappedTo(rules string) string {
 
 // UnmapPorts removes the host ports of id and their conntrack entries. It is idempotent.
 func (n *Network) UnmapPorts(id string) error {
-	return n.unmapPorts(func(of string) bool { return of == id })
+	return n.unmapPorts(func(owner string) bool { return owner == id })
 }
 
-func (n *Network) unmapPorts(gone func(id string) bool) error {
-	removed, err := removeRules(context.Background(), "nat", func(network, id string) bool { return network == n.opts.Bridge && id != "" && gone(id) })
-	if to := dnatDestinations(removed); len(to) > 0 {
-		n.deleteFlows("through a removed host port", flowsToPods(to))
+func (n *Network) unmapPorts(selects func(id string) bool) error {
+	removed, err := removeRules(context.Background(), "nat", func(network, id string) bool { return network == n.opts.Bridge && id != "" && selects(id) })
+	if pods := dnatDestinations(removed); len(pods) > 0 {
+		n.deleteFlows("through a removed host port", flowsToPods(pods))
 	}
 	return err
 }
 
-// sweepPorts removes the host ports whose owner keep rejects.
+// sweepPorts removes the host ports of owners for which keep returns false.
 func (n *Network) sweepPorts(keep func(id string) bool) error {
 	if errors.Is(CheckPortMapping(), errNoIptables) {
 		return nil

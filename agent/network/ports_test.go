@@ -59,7 +59,7 @@ func dialAndRead(address string) (string, error) {
 	return string(text), err
 }
 
-// Host ports, also on the loopback address, lead to the pod until they are unmapped.
+// Host ports, also on the loopback address, forward to the pod until they are unmapped.
 func TestHostPort(t *testing.T) {
 	o, n := open(t)
 	if err := network.CheckPortMapping(); err != nil {
@@ -89,12 +89,12 @@ func TestHostPort(t *testing.T) {
 	if err := n.MapPorts("mapped", address, ports); err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []string{"127.0.0.1", "198.51.100.1"} {
-		if got, err := dialAndRead(fmt.Sprintf("%s:%d", at, port)); err != nil || got != "here" {
-			t.Errorf("port %d of %s answers %q, %v", port, at, got, err)
+	for _, host := range []string{"127.0.0.1", "198.51.100.1"} {
+		if got, err := dialAndRead(fmt.Sprintf("%s:%d", host, port)); err != nil || got != "here" {
+			t.Errorf("port %d of %s answers %q, %v", port, host, got, err)
 		}
 	}
-	if err := n.MapPorts("other", address, ports); !errors.Is(err, network.ErrPortTaken) || !strings.Contains(err.Error(), o.Bridge) {
+	if err := n.MapPorts("other", address, ports); !errors.Is(err, network.ErrPortMapped) || !strings.Contains(err.Error(), o.Bridge) {
 		t.Errorf("mapping the same port again: %v, want an error", err)
 	}
 	for range 2 {
@@ -105,13 +105,13 @@ func TestHostPort(t *testing.T) {
 	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 		t.Errorf("the unmapped port answers %q", got)
 	}
-	// Sweep removes what a killed agent left.
-	if err := n.MapPorts("left", address, ports); err != nil {
+	// Sweep removes the mappings of a killed agent.
+	if err := n.MapPorts("orphan", address, ports); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := network.Open(o); err != nil {
+	if reopened, err := network.Open(o); err != nil {
 		t.Error(err)
-	} else if err := again.Sweep(func(id string) bool { return id == "mapped" }); err != nil {
+	} else if err := reopened.Sweep(func(id string) bool { return id == "mapped" }); err != nil {
 		t.Error(err)
 	}
 	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {

@@ -12,7 +12,7 @@ import (
 // maxRemoveAttempts bounds retries when other programs change rules concurrently.
 const maxRemoveAttempts = 5
 
-// RemoveRules removes the firewall rules of the networks that ours selects, whether created by
+// RemoveRules removes the firewall rules of the networks that isOwn selects, whether created by
 // this package or by CNI plugins, and their per-pod chains. id is the sandbox ID, "" for rules
 // of a whole network.
 func RemoveRules(ctx context.Context, isOwn func(network, id string) bool) error {
@@ -25,28 +25,28 @@ func RemoveRules(ctx context.Context, isOwn func(network, id string) bool) error
 }
 
 // removeRules returns the input given to iptables-restore.
-func removeRules(ctx context.Context, table string, isOwn func(network, id string) bool) (undo string, err error) {
+func removeRules(ctx context.Context, table string, isOwn func(network, id string) bool) (input string, err error) {
 	for range maxRemoveAttempts {
-		saved, failed := exec.CommandContext(ctx, "iptables-save", "-t", table).Output()
-		if errors.Is(failed, exec.ErrNotFound) || failed != nil && !hasNetfilter() {
+		saved, cmdErr := exec.CommandContext(ctx, "iptables-save", "-t", table).Output()
+		if errors.Is(cmdErr, exec.ErrNotFound) || cmdErr != nil && !hasNetfilter() {
 			return "", nil // no netfilter, no rules
 		}
-		if failed != nil {
-			err = fmt.Errorf("removing iptables rules of table %s: iptables-save: %w%s", table, failed, stderrOf(failed))
+		if cmdErr != nil {
+			err = fmt.Errorf("removing iptables rules of table %s: iptables-save: %w%s", table, cmdErr, stderrOf(cmdErr))
 			continue
 		}
-		undo = removalInput(table, string(saved), isOwn)
-		if undo == "" {
+		input = removalInput(table, string(saved), isOwn)
+		if input == "" {
 			return "", nil
 		}
 		cmd := exec.CommandContext(ctx, "iptables-restore", "--noflush", "-w", "10")
-		cmd.Stdin = strings.NewReader(undo)
+		cmd.Stdin = strings.NewReader(input)
 		var out []byte
-		out, failed = cmd.CombinedOutput() // atomic: fails if a rule was removed concurrently
-		if failed == nil {
-			return undo, nil
+		out, cmdErr = cmd.CombinedOutput() // atomic: fails if a rule was removed concurrently
+		if cmdErr == nil {
+			return input, nil
 		}
-		err = fmt.Errorf("removing iptables rules of table %s: iptables-restore: %w: %s", table, failed, strings.TrimSpace(string(out)))
+		err = fmt.Errorf("removing iptables rules of table %s: iptables-restore: %w: %s", table, cmdErr, strings.TrimSpace(string(out)))
 	}
 	return "", err
 }
@@ -68,7 +68,7 @@ func stderrOf(err error) string {
 // removalInput returns the input of iptables-restore that removes the rules and the per-pod
 // chains of CNI plugins, "" if there are none.
 func removalInput(table, rules string, isOwn func(network, id string) bool) string {
-	var undo, flush, remove strings.Builder
+	var deletions, flush, remove strings.Builder
 	seen := map[string]bool{}
 	for line := range strings.Lines(rules) {
 		line = strings.TrimSpace(line)
@@ -83,17 +83,17 @@ func removalInput(table, rules string, isOwn func(network, id string) bool) stri
 		}
 		_, target, _ := strings.Cut(rule, " -j ")
 		target, _, _ = strings.Cut(target, " ")
-		fmt.Fprintf(&undo, "-D %s\n", rule)
+		fmt.Fprintf(&deletions, "-D %s\n", rule)
 		if !seen[target] && !isSharedChain(target) {
 			seen[target] = true
 			fmt.Fprintf(&flush, "-F %s\n", target)
 			fmt.Fprintf(&remove, "-X %s\n", target)
 		}
 	}
-	if undo.Len() == 0 {
+	if deletions.Len() == 0 {
 		return ""
 	}
-	return "*" + table + "\n" + undo.String() + flush.String() + remove.String() + "COMMIT\n"
+	return "*" + table + "\n" + deletions.String() + flush.String() + remove.String() + "COMMIT\n"
 }
 
 // ruleOwner parses the comment of a rule.

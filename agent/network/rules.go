@@ -58,7 +58,7 @@ var errNoIptables = errors.New("iptables is not on PATH")
 // to pods of other nodes on this machine.
 func ensureRules(bridge string, prefix netip.Prefix) error {
 	err := Masquerade(bridge, prefix)
-	if _, missing := exec.LookPath("iptables"); missing != nil {
+	if _, lookErr := exec.LookPath("iptables"); lookErr != nil {
 		return err
 	}
 	// The loopback rule is renewed for a bridge that had host ports before.

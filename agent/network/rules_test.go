@@ -17,27 +17,27 @@ func fakeIptables(t *testing.T, status string, programs ...string) (calls func()
 	t.Helper()
 	dir := t.TempDir()
 	for _, p := range programs {
-		text := "#!/bin/sh\necho \"$0 $*\" >> " + dir + "/asked\necho refused >&2\nexit " + status + "\n"
+		text := "#!/bin/sh\necho \"$0 $*\" >> " + dir + "/calls\necho refused >&2\nexit " + status + "\n"
 		if err := os.WriteFile(filepath.Join(dir, p), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Setenv("PATH", dir)
-	return func() string { text, _ := os.ReadFile(dir + "/asked"); return string(text) }
+	return func() string { text, _ := os.ReadFile(dir + "/calls"); return string(text) }
 }
 
 // If rules cannot be read, they are not treated as removed.
 func TestUnreadableRules(t *testing.T) {
-	all := func(string, string) bool { return true }
+	selectAll := func(string, string) bool { return true }
 	fakeIptables(t, "1", "iptables-save", "iptables-restore")
 	if _, err := os.Stat("/proc/net/netfilter"); err != nil {
 		testkit.SkipOrFail(t, "netfilter", "the kernel has no firewall")
 	}
-	if err := network.RemoveRules(context.Background(), all); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "refused") {
+	if err := network.RemoveRules(context.Background(), selectAll); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("%v, want the error of iptables-save", err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if err := network.RemoveRules(context.Background(), all); err != nil {
+	if err := network.RemoveRules(context.Background(), selectAll); err != nil {
 		t.Errorf("without iptables: %v, want no error", err)
 	}
 }
@@ -95,9 +95,9 @@ func TestTearDown(t *testing.T) {
 		t.Errorf("after TearDown: assigned %v, %v, want %v", second, err, first.Next())
 	}
 	if network.CheckPortMapping() == nil {
-		late, cancel := context.WithCancel(ctx)
+		canceled, cancel := context.WithCancel(ctx)
 		cancel()
-		if err := network.TearDown(late, o); err == nil {
+		if err := network.TearDown(canceled, o); err == nil {
 			t.Error("rules were removed after the deadline")
 		}
 	}

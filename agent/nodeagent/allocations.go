@@ -20,23 +20,23 @@ const allocationsFile = "allocated_pods_state"
 type allocationStore struct{ root string }
 
 // Load returns the stored allocations, none if there is no file.
-func (s allocationStore) Load() (all map[types.UID]agent.Allocation, err error) {
+func (s allocationStore) Load() (allocations map[types.UID]agent.Allocation, err error) {
 	text, err := os.ReadFile(filepath.Join(s.root, allocationsFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &all)
+		err = json.Unmarshal(text, &allocations)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", filepath.Join(s.root, allocationsFile), err)
 	}
-	return all, nil
+	return allocations, nil
 }
 
 // Save replaces the file.
-func (s allocationStore) Save(all map[types.UID]agent.Allocation) error {
-	text, err := json.Marshal(all)
+func (s allocationStore) Save(allocations map[types.UID]agent.Allocation) error {
+	text, err := json.Marshal(allocations)
 	if err != nil {
 		return err
 	}

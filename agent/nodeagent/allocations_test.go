@@ -15,16 +15,16 @@ import (
 
 func TestAllocationsAreStored(t *testing.T) {
 	s := allocationStore{t.TempDir()}
-	if all, err := s.Load(); len(all) != 0 || err != nil {
-		t.Fatalf("a new directory has %v, %v", all, err)
+	if loaded, err := s.Load(); len(loaded) != 0 || err != nil {
+		t.Fatalf("a new directory has %v, %v", loaded, err)
 	}
 	r := runtime.Resources{Containers: map[string]corev1.ResourceRequirements{"c": {Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1500m")}}}}
 	if err := s.Save(map[types.UID]agent.Allocation{"u": {Allocated: &r}}); err != nil {
 		t.Fatal(err)
 	}
-	all, err := s.Load()
-	if got := all["u"]; err != nil || got.Allocated == nil || !got.Allocated.Equal(r) || got.Actual != nil {
-		t.Errorf("loaded %v, %v", all, err)
+	loaded, err := s.Load()
+	if got := loaded["u"]; err != nil || got.Allocated == nil || !got.Allocated.Equal(r) || got.Actual != nil {
+		t.Errorf("loaded %v, %v", loaded, err)
 	}
 	if err := os.WriteFile(filepath.Join(s.root, allocationsFile), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

@@ -97,9 +97,9 @@ func (n *node) boundPods() []*corev1.Pod { return n.agent.BoundPods(n.opts.Name)
 
 // current returns the registered node with its current addresses.
 func (n *node) current() *corev1.Node {
-	now := *n.object
-	now.Status.Addresses = n.opts.addresses()
-	return &now
+	node := *n.object
+	node.Status.Addresses = n.opts.addresses()
+	return &node
 }
 
 // startRuntime starts the container runtime of a virtual node.

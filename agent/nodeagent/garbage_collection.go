@@ -25,18 +25,18 @@ const listImagesTimeout = 10 * time.Second
 // newCollector creates the garbage collector and the reporter of disk usage.
 func (n *node) newCollector(ctx context.Context) (err error) {
 	o := &n.opts
-	keep := []string{containerd.PauseImage}
-	sandboxes, err := n.runtime.SandboxImage(ctx)
+	pinned := []string{containerd.PauseImage}
+	sandboxImage, err := n.runtime.SandboxImage(ctx)
 	if err != nil {
 		return fmt.Errorf("node %s: reading the sandbox image: %w", o.Name, err)
 	}
-	if sandboxes != "" {
-		keep = append(keep, sandboxes)
+	if sandboxImage != "" {
+		pinned = append(pinned, sandboxImage)
 	}
 	metrics := gc.NewMetrics()
 	n.registry.MustRegister(metrics)
 	n.collector, err = gc.New(gc.Options{
-		Service: n.runtime, ImageFs: n.imageFs, Policy: imageGCPolicy(o.Kubelet.Images), PinnedImages: keep, BallastFile: n.ballastFile(), Containers: n.runner,
+		Service: n.runtime, ImageFs: n.imageFs, Policy: imageGCPolicy(o.Kubelet.Images), PinnedImages: pinned, BallastFile: n.ballastFile(), Containers: n.runner,
 		IsPodFinished: n.podFinished,
 		VolumeImages:  func() []string { return gc.VolumeImages(n.agent.Pods(o.Name)) },
 		RecordEvent: func(eventType, reason, message string) {
@@ -48,7 +48,7 @@ func (n *node) newCollector(ctx context.Context) (err error) {
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	n.disk, err = disk.New(disk.Options{Node: o.Name, Service: n.runtime, Layers: n.runtime, NodeFs: n.nodeFs, ImageFs: n.imageFs,
-		Root: o.Root, LogRoot: o.Logs, Pods: n.runner.Pods, Volumes: n.volumes, PinnedImages: keep})
+		Root: o.Root, LogRoot: o.Logs, Pods: n.runner.Pods, Volumes: n.volumes, PinnedImages: pinned})
 	return err
 }
 

@@ -29,8 +29,8 @@ func TestPodFinished(t *testing.T) {
 				Spec:   corev1.PodSpec{NodeName: "n", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c"}}},
 				Status: corev1.PodStatus{Phase: phase, StartTime: &start}}
 		}
-		runs, done := pod("runs", corev1.PodRunning), pod("done", corev1.PodFailed)
-		a, err := agent.New(agent.Options{Client: fake.NewClientset(runs, done), Log: klog.Background(),
+		running, failed := pod("runs", corev1.PodRunning), pod("done", corev1.PodFailed)
+		a, err := agent.New(agent.Options{Client: fake.NewClientset(running, failed), Log: klog.Background(),
 			Nodes:   []*corev1.Node{agent.NewNode("n", resource.MustParse("8"), resource.MustParse("16Gi"))},
 			Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) }})
 		if err != nil {

@@ -30,16 +30,16 @@ func maxPods(k *config.Kubelet) int64 {
 
 // allocatable returns the capacity without reservations and hard eviction thresholds.
 func allocatable(k *config.Kubelet, capacity corev1.ResourceList) corev1.ResourceList {
-	free := corev1.ResourceList{}
+	hardEviction := corev1.ResourceList{}
 	for _, t := range k.Pressure.Thresholds {
 		name, ok := map[nodepressure.Signal]corev1.ResourceName{nodepressure.MemoryAvailable: corev1.ResourceMemory, nodepressure.NodeFsAvailable: corev1.ResourceEphemeralStorage}[t.Signal]
 		if !ok || !t.Hard() {
 			continue
 		}
-		of := capacity[name]
-		free[name] = *resource.NewQuantity(t.Value.Of(of.Value()).Amount, resource.BinarySI)
+		total := capacity[name]
+		hardEviction[name] = *resource.NewQuantity(t.Value.Of(total.Value()).Amount, resource.BinarySI)
 	}
-	return agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved, free)
+	return agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved, hardEviction)
 }
 
 // podsLimits returns the limits of the cgroup of all pods: the capacity without reservations.
@@ -49,11 +49,11 @@ func podsLimits(k *config.Kubelet, capacity corev1.ResourceList) cgroup.Limits {
 	if !slices.Contains(k.EnforceNodeAllocatable, "pods") {
 		return l
 	}
-	left := agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved)
-	if m := left[corev1.ResourceMemory]; m.Cmp(capacity[corev1.ResourceMemory]) < 0 {
+	remaining := agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved)
+	if m := remaining[corev1.ResourceMemory]; m.Cmp(capacity[corev1.ResourceMemory]) < 0 {
 		l.Memory = max(m.Value(), 1)
 	}
-	if c := left[corev1.ResourceCPU]; c.Cmp(capacity[corev1.ResourceCPU]) < 0 {
+	if c := remaining[corev1.ResourceCPU]; c.Cmp(capacity[corev1.ResourceCPU]) < 0 {
 		l.CPUShares = max(c.MilliValue()*1024/1000, 2)
 	}
 	return l

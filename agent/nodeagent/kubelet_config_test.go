@@ -68,7 +68,7 @@ func TestPodsLimits(t *testing.T) {
 	}
 }
 
-func TestOtherSettings(t *testing.T) {
+func TestKubeletSettings(t *testing.T) {
 	for fields, want := range map[string][]shutdown.Class{
 		``: nil,
 		`,"shutdownGracePeriod":"30s","shutdownGracePeriodCriticalPods":"10s"`:                {{Priority: 0, Grace: 20 * time.Second}, {Priority: shutdown.CriticalPriority, Grace: 10 * time.Second}},
@@ -93,7 +93,7 @@ func TestOtherSettings(t *testing.T) {
 
 func TestReadiness(t *testing.T) {
 	var h runtimeHealth
-	answer := func(network bool, err error) func(context.Context) (*criapi.RuntimeStatus, error) {
+	response := func(network bool, err error) func(context.Context) (*criapi.RuntimeStatus, error) {
 		return func(context.Context) (*criapi.RuntimeStatus, error) {
 			return &criapi.RuntimeStatus{Conditions: []*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true},
 				{Type: criapi.NetworkReady, Status: network, Reason: "NetworkPluginNotReady", Message: "cni plugin not initialized"}}}, err
@@ -105,11 +105,11 @@ func TestReadiness(t *testing.T) {
 		changed bool
 		want    string
 	}{
-		{"well", answer(true, nil), false, ""},
-		{"no network", answer(false, nil), true, "container runtime NetworkReady=false: NetworkPluginNotReady: cni plugin not initialized"},
-		{"still none", answer(false, nil), false, "container runtime NetworkReady=false: NetworkPluginNotReady: cni plugin not initialized"},
-		{"away", answer(true, errors.New("refused")), true, "container runtime is down: refused"},
-		{"back", answer(true, nil), true, ""},
+		{"ready", response(true, nil), false, ""},
+		{"no network", response(false, nil), true, "container runtime NetworkReady=false: NetworkPluginNotReady: cni plugin not initialized"},
+		{"still no network", response(false, nil), false, "container runtime NetworkReady=false: NetworkPluginNotReady: cni plugin not initialized"},
+		{"unavailable", response(true, errors.New("refused")), true, "container runtime is down: refused"},
+		{"available again", response(true, nil), true, ""},
 	} {
 		changed := h.check(t.Context(), step.check)
 		message := ""

@@ -42,8 +42,8 @@ func TestSavedName(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if kept := SavedName(root); kept != name {
-			t.Errorf("kept: %q, want %q", kept, name)
+		if saved := SavedName(root); saved != name {
+			t.Errorf("saved: %q, want %q", saved, name)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestUsedRuntime(t *testing.T) {
 		t.Error("a new directory has pods")
 	}
 	if err := (&Options{Root: root, Endpoint: "unix:///x"}).saveRuntime(); err != nil || !UsedCRI(root) {
-		t.Errorf("after a runtime that speaks CRI: %v", err)
+		t.Errorf("after a CRI runtime: %v", err)
 	}
 	for range 2 {
 		if err := (&Options{Root: root, Embedded: &Embedded{}}).saveRuntime(); err != nil || UsedCRI(root) {

@@ -21,8 +21,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// newNode returns the Node object to register.
-// The container runtime may not run yet.
+// newNode returns the Node object to register. The container runtime may not run yet.
 func (o *Options) newNode(host *cgroup.Host, port int) (*corev1.Node, error) {
 	n := &corev1.Node{}
 	n.Name = o.Name
@@ -59,10 +58,10 @@ func (n *node) setRuntimeVersion(ctx context.Context) error {
 
 // checkAllocatable returns an error if reservations and thresholds leave nothing for pods.
 func checkAllocatable(name string, capacity, allocatable corev1.ResourceList) error {
-	for of, signal := range map[corev1.ResourceName]string{corev1.ResourceCPU: "", corev1.ResourceMemory: " and evictionHard[memory.available]",
+	for resource, signal := range map[corev1.ResourceName]string{corev1.ResourceCPU: "", corev1.ResourceMemory: " and evictionHard[memory.available]",
 		corev1.ResourceEphemeralStorage: " and evictionHard[nodefs.available]"} {
-		if all, q := capacity[of], allocatable[of]; q.Sign() <= 0 {
-			return fmt.Errorf("node %s: KubeletConfiguration: systemReserved[%s], kubeReserved[%s]%s: the sum exceeds the node's %s (%s) and leaves nothing for pods: lower the values", name, of, of, signal, of, all.String())
+		if total, q := capacity[resource], allocatable[resource]; q.Sign() <= 0 {
+			return fmt.Errorf("node %s: KubeletConfiguration: systemReserved[%s], kubeReserved[%s]%s: the sum exceeds the node's %s (%s) and leaves nothing for pods: lower the values", name, resource, resource, signal, resource, total.String())
 		}
 	}
 	return nil
@@ -103,10 +102,10 @@ func (o *Options) addresses() []corev1.NodeAddress {
 
 // watchAddresses updates the node's status when its address changes, for example on a laptop.
 func (n *node) watchAddresses(ctx context.Context) {
-	at := n.object.Status.Addresses
+	reported := n.object.Status.Addresses
 	for tick := time.NewTicker(healthInterval); ; {
-		if now := n.opts.addresses(); !slices.Equal(now, at) {
-			at = now
+		if current := n.opts.addresses(); !slices.Equal(current, reported) {
+			reported = current
 			n.agent.Report(n.opts.Name)
 		}
 		select {

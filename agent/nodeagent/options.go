@@ -52,7 +52,7 @@ type Options struct {
 	LowDisk int64
 	// Fresh ignores the node's conditions in the API, because the node has a new disk.
 	Fresh bool
-	// NoClusterDNS tells that no cluster DNS can exist, so that pods get no warning about it.
+	// NoClusterDNS means that no cluster DNS can exist, so that pods get no warning about it.
 	NoClusterDNS bool
 	// AwaitEndpoints blocks until Services send no new connections to the addresses of a pod, or ctx
 	// ends. Optional.

@@ -91,18 +91,18 @@ func (o *Options) bridge() string {
 // findPodCIDR returns the range to use.
 func (n *node) findPodCIDR(ctx context.Context) (string, error) {
 	o := &n.opts
-	read, cancel := context.WithTimeout(ctx, readTimeout)
+	readCtx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	have, err := n.client.CoreV1().Nodes().Get(read, o.Name, metav1.GetOptions{})
+	existing, err := n.client.CoreV1().Nodes().Get(readCtx, o.Name, metav1.GetOptions{})
 	saved, _ := os.ReadFile(o.savedPodCIDR())
 	last := strings.TrimSpace(string(saved))
 	switch {
-	case err == nil && have.Spec.PodCIDR != "" && o.PodCIDR != "" && o.PodCIDR != have.Spec.PodCIDR:
-		return "", fmt.Errorf("--pod-cidr %s: the Node has spec.podCIDR %s, which cannot change: remove the flag, or delete the Node", o.PodCIDR, have.Spec.PodCIDR)
-	case err == nil && have.Spec.PodCIDR != "":
-		return have.Spec.PodCIDR, nil
+	case err == nil && existing.Spec.PodCIDR != "" && o.PodCIDR != "" && o.PodCIDR != existing.Spec.PodCIDR:
+		return "", fmt.Errorf("--pod-cidr %s: the Node has spec.podCIDR %s, which cannot change: remove the flag, or delete the Node", o.PodCIDR, existing.Spec.PodCIDR)
+	case err == nil && existing.Spec.PodCIDR != "":
+		return existing.Spec.PodCIDR, nil
 	case o.PodCIDR != "":
-		return n.chooseOwn(ctx, o.PodCIDR, err)
+		return n.usePodCIDR(ctx, o.PodCIDR, err)
 	case err != nil && !apierrors.IsNotFound(err) && last != "":
 		o.Log.Info("Failed to read the node; its pods keep the range of the last start", "node", o.Name, "podCIDR", last, "err", err.Error())
 		return last, nil
@@ -113,19 +113,19 @@ func (n *node) findPodCIDR(ctx context.Context) (string, error) {
 }
 
 // chooseLocal returns the range of the last start, or one that is unused on this machine.
-func (n *node) chooseLocal(ctx context.Context, missing error) (string, error) {
+func (n *node) chooseLocal(ctx context.Context, readErr error) (string, error) {
 	cidr, err := loadOrPickSubnet(n.opts.savedPodCIDR(), hash(n.opts.Root))
 	if err != nil {
 		return "", err
 	}
-	return n.chooseOwn(ctx, cidr, missing)
+	return n.usePodCIDR(ctx, cidr, readErr)
 }
 
-// chooseOwn returns a range that no controller allocated. missing is the error of reading the
-// Node; if it is nil, the Node exists and gets the range.
-func (n *node) chooseOwn(ctx context.Context, cidr string, missing error) (string, error) {
+// usePodCIDR returns cidr, a range that no controller allocated. readErr is the error of reading
+// the Node; if it is nil, the Node exists and usePodCIDR sets its range.
+func (n *node) usePodCIDR(ctx context.Context, cidr string, readErr error) (string, error) {
 	setSpec(n.object, cidr)
-	if missing != nil {
+	if readErr != nil {
 		return cidr, nil // the node registers with it
 	}
 	return cidr, agent.SetPodCIDR(ctx, n.client.CoreV1().Nodes().Patch, n.opts.Name, cidr)
@@ -141,31 +141,31 @@ func setSpec(n *corev1.Node, cidr string) {
 // allocates, or after the timeout a local one.
 func (n *node) awaitPodCIDR(ctx context.Context) (string, error) {
 	o := &n.opts
-	start, reported, told := time.Now(), time.Time{}, false
-	var answered time.Time // first answer of the API server
+	start, reported, notified := time.Now(), time.Time{}, false
+	var firstResponse time.Time // first response of the API server
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		have, err := n.client.CoreV1().Nodes().Get(ctx, o.Name, metav1.GetOptions{})
-		if err == nil && have.Spec.PodCIDR != "" {
-			return have.Spec.PodCIDR, nil
+		existing, err := n.client.CoreV1().Nodes().Get(ctx, o.Name, metav1.GetOptions{})
+		if err == nil && existing.Spec.PodCIDR != "" {
+			return existing.Spec.PodCIDR, nil
 		}
-		answers := err == nil || apierrors.IsNotFound(err)
-		if answers && answered.IsZero() {
-			answered = time.Now()
+		responded := err == nil || apierrors.IsNotFound(err)
+		if responded && firstResponse.IsZero() {
+			firstResponse = time.Now()
 		}
-		if answers && o.PodCIDRTimeout > 0 && time.Since(answered) > o.PodCIDRTimeout {
+		if responded && o.PodCIDRTimeout > 0 && time.Since(firstResponse) > o.PodCIDRTimeout {
 			o.Log.Info("The cluster allocates no podCIDR; the node chooses one", "node", o.Name, "timeout", o.PodCIDRTimeout)
 			return n.chooseLocal(ctx, err)
 		}
 		if time.Since(reported) > healthInterval {
 			reported = time.Now()
-			if err := n.reportWaiting(ctx, have, err); err != nil && ctx.Err() == nil {
+			if err := n.reportWaiting(ctx, existing, err); err != nil && ctx.Err() == nil {
 				o.Log.Error(err, "Failed to register the node, retrying", "node", o.Name)
 			}
 		}
-		if !told && time.Since(start) > waitNotice {
-			told = true
+		if !notified && time.Since(start) > waitNotice {
+			notified = true
 			o.Log.Info("The node waits for its podCIDR", "node", o.Name, "hint", agent.NoPodCIDRMessage)
 			o.OnWait(agent.NoPodCIDRMessage + "; or start the agent with --pod-cidr")
 		}
@@ -177,29 +177,29 @@ func (n *node) awaitPodCIDR(ctx context.Context) (string, error) {
 	}
 }
 
-// reportWaiting creates the node or renews its status. missing is the error of reading it.
-func (n *node) reportWaiting(ctx context.Context, have *corev1.Node, missing error) error {
+// reportWaiting creates the node or renews its status. readErr is the error of reading it.
+func (n *node) reportWaiting(ctx context.Context, existing *corev1.Node, readErr error) error {
 	now := metav1.Now()
 	ready := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: agent.NoPodCIDRMessage, LastHeartbeatTime: now, LastTransitionTime: now}
 	nodes := n.client.CoreV1().Nodes()
 	switch {
-	case apierrors.IsNotFound(missing):
-		want := n.object.DeepCopy()
-		want.Status.Conditions = []corev1.NodeCondition{ready}
-		_, err := nodes.Create(ctx, want, metav1.CreateOptions{})
+	case apierrors.IsNotFound(readErr):
+		desired := n.object.DeepCopy()
+		desired.Status.Conditions = []corev1.NodeCondition{ready}
+		_, err := nodes.Create(ctx, desired, metav1.CreateOptions{})
 		return err
-	case missing != nil:
-		return missing
+	case readErr != nil:
+		return readErr
 	}
-	have = have.DeepCopy()
-	if i := slices.IndexFunc(have.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady }); i < 0 {
-		have.Status.Conditions = append(have.Status.Conditions, ready)
+	existing = existing.DeepCopy()
+	if i := slices.IndexFunc(existing.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Type == corev1.NodeReady }); i < 0 {
+		existing.Status.Conditions = append(existing.Status.Conditions, ready)
 	} else {
-		if have.Status.Conditions[i].Status == ready.Status {
-			ready.LastTransitionTime = have.Status.Conditions[i].LastTransitionTime
+		if existing.Status.Conditions[i].Status == ready.Status {
+			ready.LastTransitionTime = existing.Status.Conditions[i].LastTransitionTime
 		}
-		have.Status.Conditions[i] = ready
+		existing.Status.Conditions[i] = ready
 	}
-	_, err := nodes.UpdateStatus(ctx, have, metav1.UpdateOptions{})
+	_, err := nodes.UpdateStatus(ctx, existing, metav1.UpdateOptions{})
 	return err
 }

@@ -42,21 +42,21 @@ func nodeWithRange(cidr string) *corev1.Node {
 // The node registers as not ready and uses the range that a controller sets later.
 func TestWaitsForPodCIDR(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		told := ""
-		n, api := waitingNode(t, Options{PodCIDRTimeout: -1, OnWait: func(words string) { told = words }})
+		notice := ""
+		n, api := waitingNode(t, Options{PodCIDRTimeout: -1, OnWait: func(message string) { notice = message }})
 		done := make(chan error, 1)
 		go func() { done <- n.setPodCIDR(t.Context()) }()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		seen, err := api.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
+		node, err := api.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := seen.Status.Conditions; len(c) != 1 || c[0].Type != corev1.NodeReady || c[0].Status != corev1.ConditionFalse || c[0].Message != agent.NoPodCIDRMessage || time.Since(c[0].LastHeartbeatTime.Time) > time.Minute {
+		if c := node.Status.Conditions; len(c) != 1 || c[0].Type != corev1.NodeReady || c[0].Status != corev1.ConditionFalse || c[0].Message != agent.NoPodCIDRMessage || time.Since(c[0].LastHeartbeatTime.Time) > time.Minute {
 			t.Errorf("conditions %+v", c)
 		}
-		if !strings.Contains(told, "--pod-cidr") {
-			t.Errorf("told %q", told)
+		if !strings.Contains(notice, "--pod-cidr") {
+			t.Errorf("notice %q", notice)
 		}
 		if err := agent.SetPodCIDR(t.Context(), api.CoreV1().Nodes().Patch, "n1", "198.18.4.0/24"); err != nil {
 			t.Fatal(err)
@@ -72,21 +72,21 @@ func TestWaitsForPodCIDR(t *testing.T) {
 
 func TestFindPodCIDR(t *testing.T) {
 	for name, tc := range map[string]struct {
-		options           Options
-		objects           []runtime.Object
-		saved             string
-		unreachable       bool
-		want, fault, spec string // range, error, and spec.podCIDR to register with
+		options             Options
+		objects             []runtime.Object
+		saved               string
+		unreachable         bool
+		want, wantErr, spec string // range, error, and spec.podCIDR to register with
 	}{
 		"of the Node":                {options: Options{PodCIDRTimeout: -1}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, saved: "198.18.9.0/24", want: "198.18.1.0/24"},
 		"of the flag":                {options: Options{PodCIDR: "198.18.2.0/24", PodCIDRTimeout: -1}, want: "198.18.2.0/24", spec: "198.18.2.0/24"},
 		"of the flag, Node exists":   {options: Options{PodCIDR: "198.18.2.0/24", PodCIDRTimeout: -1}, objects: []runtime.Object{nodeWithRange("")}, want: "198.18.2.0/24", spec: "198.18.2.0/24"},
-		"of the flag and the Node":   {options: Options{PodCIDR: "198.18.2.0/24"}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, fault: "--pod-cidr 198.18.2.0/24: the Node has spec.podCIDR 198.18.1.0/24, which cannot change"},
+		"of the flag and the Node":   {options: Options{PodCIDR: "198.18.2.0/24"}, objects: []runtime.Object{nodeWithRange("198.18.1.0/24")}, wantErr: "--pod-cidr 198.18.2.0/24: the Node has spec.podCIDR 198.18.1.0/24, which cannot change"},
 		"of the last start":          {options: Options{PodCIDRTimeout: -1}, saved: "198.18.9.0/24", unreachable: true, want: "198.18.9.0/24"},
 		"not allocated":              {saved: "198.18.9.0/24", want: "198.18.9.0/24", spec: "198.18.9.0/24"},
 		"not allocated in time":      {options: Options{PodCIDRTimeout: time.Second}, saved: "198.18.9.0/24", want: "198.18.9.0/24", spec: "198.18.9.0/24"},
-		"IPv6":                       {objects: []runtime.Object{nodeWithRange("fd00::/64")}, fault: `spec.podCIDR "fd00::/64": must be an IPv4 CIDR`},
-		"with a device's address":    {objects: []runtime.Object{nodeWithRange("127.0.0.0/8")}, fault: "the network device lo of this machine has an address in it"},
+		"IPv6":                       {objects: []runtime.Object{nodeWithRange("fd00::/64")}, wantErr: `spec.podCIDR "fd00::/64": must be an IPv4 CIDR`},
+		"with a device's address":    {objects: []runtime.Object{nodeWithRange("127.0.0.0/8")}, wantErr: "the network device lo of this machine has an address in it"},
 		"in a network of the device": {objects: []runtime.Object{nodeWithRange("127.3.0.0/24")}, want: "127.3.0.0/24"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,17 +101,17 @@ func TestFindPodCIDR(t *testing.T) {
 					api.PrependReactor("*", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no answer") })
 				}
 				err := n.setPodCIDR(t.Context())
-				if tc.fault != "" {
-					if err == nil || !strings.Contains(err.Error(), tc.fault) {
-						t.Errorf("%v, want %q", err, tc.fault)
+				if tc.wantErr != "" {
+					if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
+						t.Errorf("%v, want %q", err, tc.wantErr)
 					}
 					return
 				}
 				if err != nil || n.opts.PodCIDR != tc.want || n.object.Spec.PodCIDR != tc.spec {
 					t.Errorf("range %q, manifest %q, %v, want %q and %q", n.opts.PodCIDR, n.object.Spec.PodCIDR, err, tc.want, tc.spec)
 				}
-				if seen, err := api.CoreV1().Nodes().Get(context.Background(), "n1", metav1.GetOptions{}); err == nil && seen.Spec.PodCIDR != tc.want {
-					t.Errorf("the Node has %q, want %q", seen.Spec.PodCIDR, tc.want)
+				if node, err := api.CoreV1().Nodes().Get(context.Background(), "n1", metav1.GetOptions{}); err == nil && node.Spec.PodCIDR != tc.want {
+					t.Errorf("the Node has %q, want %q", node.Spec.PodCIDR, tc.want)
 				}
 			})
 		})

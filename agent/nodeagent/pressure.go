@@ -112,14 +112,14 @@ func (n *node) newSummarizer() *stats.Summarizer {
 
 // onDifferentFilesystems reports whether two directories are on different file systems.
 func onDifferentFilesystems(a, b string) (bool, error) {
-	var at, bt unix.Stat_t
-	if err := unix.Stat(a, &at); err != nil {
+	var aStat, bStat unix.Stat_t
+	if err := unix.Stat(a, &aStat); err != nil {
 		return false, fmt.Errorf("%s: %w", a, err)
 	}
-	if err := unix.Stat(b, &bt); err != nil {
+	if err := unix.Stat(b, &bStat); err != nil {
 		return false, fmt.Errorf("%s: %w", b, err)
 	}
-	return at.Dev != bt.Dev, nil
+	return aStat.Dev != bStat.Dev, nil
 }
 
 // reserveConfig returns the disk reserve of both file systems.

@@ -97,23 +97,23 @@ func (n *node) runParts(parent context.Context, server func(context.Context) err
 	ctx, cancel := n.shutdownContext(parent, machineShuttingDown)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	part := func(run func(context.Context) error) {
+	runPart := func(run func(context.Context) error) {
 		wg.Go(func() { cancel(run(ctx)) })
 	}
-	quiet := func(run func(context.Context)) {
-		part(func(ctx context.Context) error { run(ctx); return nil })
+	runQuiet := func(run func(context.Context)) {
+		runPart(func(ctx context.Context) error { run(ctx); return nil })
 	}
-	quiet(n.runner.Run)
-	quiet(n.prober.Run)
-	quiet(n.volumes.Run)
-	quiet(n.collector.Run)
-	quiet(func(ctx context.Context) {
+	runQuiet(n.runner.Run)
+	runQuiet(n.prober.Run)
+	runQuiet(n.volumes.Run)
+	runQuiet(n.collector.Run)
+	runQuiet(func(ctx context.Context) {
 		n.health.watch(ctx, n.runtime.Status, func() { n.agent.Report(n.opts.Name) })
 	})
-	quiet(n.watchAddresses)
-	part(func(ctx context.Context) error { return n.pressure.Run(ctx, n.agent) })
-	part(server)
-	part(n.agent.Run)
+	runQuiet(n.watchAddresses)
+	runPart(func(ctx context.Context) error { return n.pressure.Run(ctx, n.agent) })
+	runPart(server)
+	runPart(n.agent.Run)
 	wg.Wait()
 	if err := context.Cause(ctx); parent.Err() == nil && err != context.Canceled {
 		return err

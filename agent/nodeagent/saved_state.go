@@ -23,16 +23,15 @@ func saveName(root, name string) error {
 	return writeFileAtomic(filepath.Join(root, nodeNameFile), name+"\n")
 }
 
-// writeFileAtomic writes a file atomically. A truncated name would be another
-// node's.
+// writeFileAtomic writes a file atomically. A truncated name would be that of another node.
 func writeFileAtomic(file, text string) error {
-	fresh := file + ".new"
-	err := os.WriteFile(fresh, []byte(text), 0o600)
+	temp := file + ".new"
+	err := os.WriteFile(temp, []byte(text), 0o600)
 	if err == nil {
-		err = os.Rename(fresh, file)
+		err = os.Rename(temp, file)
 	}
 	if err != nil {
-		_ = os.Remove(fresh)
+		_ = os.Remove(temp)
 	}
 	return err
 }
@@ -49,6 +48,6 @@ func UsedCRI(root string) bool {
 
 // UsedEmbedded reports whether the embedded runtime has pods in an agent's directory.
 func UsedEmbedded(root string) bool {
-	found, err := os.ReadDir(filepath.Join(root, "runtime", "sandboxes"))
-	return err == nil && len(found) > 0
+	sandboxes, err := os.ReadDir(filepath.Join(root, "runtime", "sandboxes"))
+	return err == nil && len(sandboxes) > 0
 }

@@ -25,7 +25,7 @@ func machineShuttingDown() bool {
 // shutdownContext returns a context that ends with ctx or, during a machine shutdown, when all
 // pods have terminated (KubeletConfiguration's shutdownGracePeriod fields). The agent's systemd
 // unit must allow for that time with TimeoutStopSec.
-func (n *node) shutdownContext(ctx context.Context, stops func() bool) (context.Context, context.CancelCauseFunc) {
+func (n *node) shutdownContext(ctx context.Context, shuttingDown func() bool) (context.Context, context.CancelCauseFunc) {
 	extended, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
 		select {
@@ -33,7 +33,7 @@ func (n *node) shutdownContext(ctx context.Context, stops func() bool) (context.
 			return
 		case <-ctx.Done():
 		}
-		if total := totalGrace(shutdownClasses(n.opts.Kubelet.Shutdown)); total > 0 && stops() {
+		if total := totalGrace(shutdownClasses(n.opts.Kubelet.Shutdown)); total > 0 && shuttingDown() {
 			n.opts.Log.Info("Machine is shutting down, terminating pods", "timeout", total)
 			bounded, done := context.WithTimeout(extended, total+time.Second)
 			defer done()

@@ -23,10 +23,10 @@ import (
 // A machine shutdown waits for the pods; a stop of the agent alone does not.
 func TestShutdownStopsPodsFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
-		stops bool
-		total time.Duration
-		takes time.Duration
-		phase corev1.PodPhase
+		shuttingDown bool
+		total        time.Duration
+		duration     time.Duration
+		phase        corev1.PodPhase
 	}{
 		"only the agent stops":     {false, 30 * time.Second, 0, corev1.PodRunning},
 		"the machine shuts down":   {true, 30 * time.Second, 10 * time.Second, corev1.PodFailed},
@@ -45,7 +45,7 @@ func TestShutdownStopsPodsFirst(t *testing.T) {
 					t.Fatal(err)
 				}
 				outer, end := context.WithCancel(t.Context())
-				ctx, cancel := n.shutdownContext(outer, func() bool { return tc.stops })
+				ctx, cancel := n.shutdownContext(outer, func() bool { return tc.shuttingDown })
 				defer cancel(nil)
 				done := make(chan error)
 				go func() { done <- n.agent.Run(ctx) }()
@@ -55,8 +55,8 @@ func TestShutdownStopsPodsFirst(t *testing.T) {
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
-				if took := time.Since(start); took < tc.takes || took > tc.takes+5*time.Second {
-					t.Errorf("took %v, want about %v", took, tc.takes)
+				if elapsed := time.Since(start); elapsed < tc.duration || elapsed > tc.duration+5*time.Second {
+					t.Errorf("took %v, want about %v", elapsed, tc.duration)
 				}
 				p, err := api.CoreV1().Pods("d").Get(t.Context(), "p", metav1.GetOptions{})
 				if err != nil || p.Status.Phase != tc.phase {

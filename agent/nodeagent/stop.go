@@ -15,7 +15,7 @@ import (
 const stopTimeout = 5 * time.Second
 
 // reportRunningPods reports how many pods keep running, and removes the pod network if there are
-// none. Errors are ignored: the next agent finds what is left.
+// none. Errors are ignored: the next agent finds the remaining pods.
 func (n *node) reportRunningPods() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()

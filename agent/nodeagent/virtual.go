@@ -32,7 +32,7 @@ func RunVirtual(ctx context.Context, pool *virtualnode.Pool, size virtualnode.Op
 		err = errors.Join(err, node.Remove(ctx))
 	}()
 	o.Cgroup, o.rangeAddress = node.Cgroup, true
-	o.NoClusterDNS = true // no Service proxy leads to it
+	o.NoClusterDNS = true // no Service proxy routes to the cluster DNS
 	o.Root, o.Logs, o.Fresh = filepath.Join(node.Disk, "agent"), "", true
 	if o.Embedded != nil {
 		o.Embedded = &Embedded{Dir: node.RuntimeDir(), Images: filepath.Join(node.Disk, "images"), Builtin: pool.ImageDir(), Bridge: node.Bridge}

@@ -11,16 +11,16 @@ import (
 	"github.com/berthproject/berth/agent/runtime/fake"
 )
 
-// cancelsStart is a runtime that abandons the first start of a container when the caller's
+// cancelingService is a runtime that abandons the first start of a container when the caller's
 // context ends, as containerd does.
-type cancelsStart struct {
+type cancelingService struct {
 	*fake.Service
-	requested chan struct{}
-	broken    atomic.Value // container ID
+	requested   chan struct{}
+	abandonedID atomic.Value // container ID
 }
 
-func (s *cancelsStart) StartContainer(ctx context.Context, id string) error {
-	if err := s.Service.StartContainer(ctx, id); err != nil || !s.broken.CompareAndSwap(nil, id) {
+func (s *cancelingService) StartContainer(ctx context.Context, id string) error {
+	if err := s.Service.StartContainer(ctx, id); err != nil || !s.abandonedID.CompareAndSwap(nil, id) {
 		return err
 	}
 	s.Service.Exit("job", "a", exitCodeStartError, "StartError")
@@ -29,9 +29,9 @@ func (s *cancelsStart) StartContainer(ctx context.Context, id string) error {
 	return ctx.Err()
 }
 
-func (s *cancelsStart) ContainerStatus(ctx context.Context, id string) (*cri.ContainerStatus, error) {
+func (s *cancelingService) ContainerStatus(ctx context.Context, id string) (*cri.ContainerStatus, error) {
 	status, err := s.Service.ContainerStatus(ctx, id)
-	if err == nil && id == s.broken.Load() {
+	if err == nil && id == s.abandonedID.Load() {
 		status.StartedAt, status.Message = 0, "failed to create containerd task: failed to get task pid: context canceled: unknown"
 	}
 	return status, err
@@ -40,7 +40,7 @@ func (s *cancelsStart) ContainerStatus(ctx context.Context, id string) (*cri.Con
 // TestCanceledStartIsRetried stops the agent during the only start of a pod with restartPolicy
 // Never.
 func TestCanceledStartIsRetried(t *testing.T) {
-	s := &cancelsStart{requested: make(chan struct{})}
+	s := &cancelingService{requested: make(chan struct{})}
 	g := newHarness(t, func(o *Options) {
 		s.Service = o.Service.(*fake.Service)
 		o.Service = s
@@ -51,7 +51,7 @@ func TestCanceledStartIsRetried(t *testing.T) {
 	<-s.requested
 	g.restart()
 	g.waitForStates(pod, "a=up")
-	if all, _ := s.ListContainers(t.Context(), nil); len(all) != 1 || g.count("CreateContainer a") != 2 {
-		t.Errorf("got %d containers: %q", len(all), g.service.Calls())
+	if containers, _ := s.ListContainers(t.Context(), nil); len(containers) != 1 || g.count("CreateContainer a") != 2 {
+		t.Errorf("got %d containers: %q", len(containers), g.service.Calls())
 	}
 }

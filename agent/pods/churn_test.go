@@ -19,11 +19,11 @@ func TestRealChurn(t *testing.T) { onEach(t, realChurn) }
 
 func realChurn(t *testing.T, r *realParts) {
 	g := newRealHarness(t, nil, r)
-	var all []*corev1.Pod
+	var pods []*corev1.Pod
 	for i := range 8 {
 		pod := realPod(fmt.Sprintf("p%d", i), map[string][]string{"a": {"-after=1h"}, "b": {"-exit=3", "-after=200ms"}})
 		pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure
-		all = append(all, pod)
+		pods = append(pods, pod)
 		g.admit(pod)
 		switch i {
 		case 2, 5:
@@ -34,31 +34,31 @@ func realChurn(t *testing.T, r *realParts) {
 			}
 		}
 	}
-	for _, pod := range all {
+	for _, pod := range pods {
 		g.waitUntil("a runs and b has been started again", func() bool {
 			s := g.states(pod)
 			return strings.Contains(s, "a=up ") && strings.Contains(s, "#")
 		})
 	}
-	g.once()
+	g.checkRunsOnce()
 	if err := r.kill(); err != nil {
 		t.Fatal(err)
 	}
-	for i, pod := range all {
+	for i, pod := range pods {
 		g.delete(pod, 5*time.Second)
 		if i == 4 {
 			g.restart()
 		}
 	}
-	for _, pod := range all {
+	for _, pod := range pods {
 		g.delete(pod, 5*time.Second) // the API server repeats the deletion to a restarted agent
 	}
-	for _, pod := range all {
-		g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+	for _, pod := range pods {
+		g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 		g.runner.Forget(pod.UID)
 	}
-	for _, pod := range all {
-		g.waitUntilRealPodGone(pod)
+	for _, pod := range pods {
+		g.waitUntilRealPodRemoved(pod)
 	}
 	host, err := cgroup.Detect()
 	if err != nil {
@@ -77,15 +77,15 @@ func realChurn(t *testing.T, r *realParts) {
 	}
 }
 
-// once checks that no container runs twice.
-func (g *harness) once() {
+// checkRunsOnce checks that no container runs twice.
+func (g *harness) checkRunsOnce() {
 	g.t.Helper()
-	all, err := g.opts.Service.ListContainers(g.t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
+	containers, err := g.opts.Service.ListContainers(g.t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, c := range all {
+	for _, c := range containers {
 		k := c.GetLabels()[podUIDLabel] + "/" + c.GetMetadata().GetName()
 		if seen[k] {
 			g.t.Errorf("%s has two running instances", k)

@@ -99,11 +99,11 @@ func stopSignal(s corev1.Signal) cri.Signal {
 }
 
 func containerAnnotations(pod *corev1.Pod, spec *corev1.Container, attempt uint32) map[string]string {
-	n := map[string]string{restartCountAnnotation: strconv.FormatUint(uint64(attempt), 10), terminationMessagePathAnnotation: spec.TerminationMessagePath, terminationMessagePolicyAnnotation: string(spec.TerminationMessagePolicy)}
+	annotations := map[string]string{restartCountAnnotation: strconv.FormatUint(uint64(attempt), 10), terminationMessagePathAnnotation: spec.TerminationMessagePath, terminationMessagePolicyAnnotation: string(spec.TerminationMessagePolicy)}
 	if g := pod.Spec.TerminationGracePeriodSeconds; g != nil {
-		n[gracePeriodAnnotation] = strconv.FormatInt(*g, 10)
+		annotations[gracePeriodAnnotation] = strconv.FormatInt(*g, 10)
 	}
-	return n
+	return annotations
 }
 
 // withAddresses returns a copy of the pod whose status has the addresses of the pod and the node.

@@ -40,28 +40,28 @@ func TestContainerConfig(t *testing.T) {
 	c.TTY, c.Stdin = true, true
 	c.SecurityContext = &corev1.SecurityContext{RunAsUser: ptr(int64(9)), ReadOnlyRootFilesystem: ptr(true), AllowPrivilegeEscalation: ptr(false),
 		Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}, Drop: []corev1.Capability{"ALL"}}}
-	config, owner := createdConfigs(t, g, pod)
+	config, sandbox := createdConfigs(t, g, pod)
 	s := config.GetLinux().GetSecurityContext()
-	for what, ok := range map[string]bool{
+	for field, ok := range map[string]bool{
 		"command":          slices.Equal(config.Command, []string{"run", "1"}) && slices.Equal(config.Args, []string{"1", "$(Y)"}) && config.WorkingDir == "/srv",
 		"terminal":         config.Tty && config.Stdin && !config.StdinOnce,
 		"labels":           config.Labels["app"] == "web" && config.Labels[containerNameLabel] == "a" && config.Labels[podUIDLabel] == "uid-web" && config.Labels[nodeLabel] == "n1",
 		"annotations":      config.Annotations[restartCountAnnotation] == "0" && config.Annotations[gracePeriodAnnotation] == "7",
-		"log path":         config.LogPath == "a/0.log" && strings.HasSuffix(owner.LogDirectory, "/default_web_uid-web"),
+		"log path":         config.LogPath == "a/0.log" && strings.HasSuffix(sandbox.LogDirectory, "/default_web_uid-web"),
 		"user":             s.RunAsUser.GetValue() == 9 && s.RunAsGroup.GetValue() == 2 && slices.Equal(s.SupplementalGroups, []int64{3, 4}),
 		"confinement":      s.ReadonlyRootfs && s.NoNewPrivs && !s.Privileged && len(s.MaskedPaths) > 0,
 		"capabilities":     slices.Equal(s.Capabilities.AddCapabilities, []string{"NET_ADMIN"}) && slices.Equal(s.Capabilities.DropCapabilities, []string{"ALL"}),
 		"seccomp":          s.Seccomp.ProfileType == cri.SecurityProfile_Unconfined,
 		"namespaces":       s.NamespaceOptions.Pid == cri.NamespaceMode_CONTAINER && s.NamespaceOptions.Network == cri.NamespaceMode_POD,
-		"sandbox":          owner.Hostname == "front" && owner.Linux.Sysctls["net.ipv4.tcp_syncookies"] == "1" && owner.Linux.SecurityContext.RunAsUser.GetValue() == 1,
-		"ports":            len(owner.PortMappings) == 1 && owner.PortMappings[0].HostPort == 8080 && owner.PortMappings[0].ContainerPort == 80,
+		"sandbox":          sandbox.Hostname == "front" && sandbox.Linux.Sysctls["net.ipv4.tcp_syncookies"] == "1" && sandbox.Linux.SecurityContext.RunAsUser.GetValue() == 1,
+		"ports":            len(sandbox.PortMappings) == 1 && sandbox.PortMappings[0].HostPort == 8080 && sandbox.PortMappings[0].ContainerPort == 80,
 		"termination file": hasMountAt(config.Mounts, "/dev/termination-log"),
 		"hosts file":       hasMountAt(config.Mounts, "/etc/hosts"),
 		"oom score":        config.Linux.Resources.OomScoreAdj == 1000,
 		"shares of 0":      config.Linux.Resources.CpuShares == 2,
 	} {
 		if !ok {
-			t.Errorf("%s is wrong in %v and %v", what, config, owner)
+			t.Errorf("%s is wrong in %v and %v", field, config, sandbox)
 		}
 	}
 }
@@ -73,10 +73,10 @@ func TestHostNetworkPodConfig(t *testing.T) {
 	pod.Spec.HostAliases = []corev1.HostAlias{{IP: "192.0.2.7", Hostnames: []string{"seven"}}}
 	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr(true)}
 	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
-	config, owner := createdConfigs(t, g, pod)
-	n := owner.Linux.SecurityContext.NamespaceOptions
-	if n.Network != cri.NamespaceMode_NODE || n.Pid != cri.NamespaceMode_NODE || n.Ipc != cri.NamespaceMode_NODE || !owner.Linux.SecurityContext.Privileged || owner.Hostname != "" || len(owner.PortMappings) > 0 {
-		t.Errorf("the sandbox is %v", owner)
+	config, sandbox := createdConfigs(t, g, pod)
+	n := sandbox.Linux.SecurityContext.NamespaceOptions
+	if n.Network != cri.NamespaceMode_NODE || n.Pid != cri.NamespaceMode_NODE || n.Ipc != cri.NamespaceMode_NODE || !sandbox.Linux.SecurityContext.Privileged || sandbox.Hostname != "" || len(sandbox.PortMappings) > 0 {
+		t.Errorf("the sandbox is %v", sandbox)
 	}
 	if s := config.Linux.SecurityContext; !s.Privileged || len(s.MaskedPaths) > 0 || s.Seccomp.ProfileType != cri.SecurityProfile_Unconfined {
 		t.Errorf("the container is confined: %v", s)

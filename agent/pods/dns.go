@@ -70,10 +70,10 @@ func (r *Runner) dnsConfig(pod *corev1.Pod) *cri.DNSConfig {
 			out.Searches = append([]string{pod.Namespace + ".svc." + domain, "svc." + domain, domain}, out.Searches...)
 		}
 	}
-	if more := pod.Spec.DNSConfig; more != nil {
-		out.Servers = unique(append(out.Servers, more.Nameservers...))
-		out.Searches = unique(append(out.Searches, more.Searches...))
-		out.Options = mergeDNSOptions(out.Options, more.Options)
+	if podConfig := pod.Spec.DNSConfig; podConfig != nil {
+		out.Servers = unique(append(out.Servers, podConfig.Nameservers...))
+		out.Searches = unique(append(out.Searches, podConfig.Searches...))
+		out.Options = mergeDNSOptions(out.Options, podConfig.Options)
 	}
 	out.Servers = out.Servers[:min(len(out.Servers), maxDNSNameservers)]
 	out.Searches = out.Searches[:min(len(out.Searches), maxDNSSearches)]
@@ -91,9 +91,9 @@ func (d *DNS) nodeConfig(hostNetwork bool) *cri.DNSConfig {
 	if out.Servers = nonLoopback(out.Servers); len(out.Servers) > 0 {
 		return out
 	}
-	behind := readResolvConf(d.UpstreamResolvConf)
-	if behind.Servers = nonLoopback(behind.Servers); len(behind.Servers) > 0 {
-		return behind
+	upstream := readResolvConf(d.UpstreamResolvConf)
+	if upstream.Servers = nonLoopback(upstream.Servers); len(upstream.Servers) > 0 {
+		return upstream
 	}
 	return out
 }
@@ -129,8 +129,8 @@ func (r *Runner) lacksClusterDNS(pod *corev1.Pod) bool {
 	return len(r.opts.DNS.Servers) == 0 && !r.opts.DNS.NoCluster && (policy == corev1.DNSClusterFirstWithHostNet || policy == corev1.DNSClusterFirst && !pod.Spec.HostNetwork)
 }
 
-// mergeDNSOptions returns base with the pod's podOptions options. A pod's option replaces the base
-// option of the same name.
+// mergeDNSOptions returns base with the pod's options. A pod's option replaces the base option of
+// the same name.
 func mergeDNSOptions(base []string, podOptions []corev1.PodDNSConfigOption) []string {
 	for _, o := range podOptions {
 		base = slices.DeleteFunc(base, func(b string) bool {
@@ -146,8 +146,8 @@ func mergeDNSOptions(base []string, podOptions []corev1.PodDNSConfigOption) []st
 	return base
 }
 
-func unique(all []string) (out []string) {
-	for _, s := range all {
+func unique(values []string) (out []string) {
+	for _, s := range values {
 		if s != "" && !slices.Contains(out, s) {
 			out = append(out, s)
 		}

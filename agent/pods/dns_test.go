@@ -14,9 +14,9 @@ func TestDNS(t *testing.T) {
 	if err := os.WriteFile(conf, []byte("# node\nnameserver 192.0.2.53\nsearch lan\noptions timeout:1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	local, behind := conf+".local", conf+".behind"
+	local, upstream := conf+".local", conf+".behind"
 	for file, text := range map[string]string{local: "nameserver 127.0.0.53\nnameserver ::1\nnameserver 0.0.0.0\noptions trust-ad\n",
-		behind: "nameserver 127.0.0.1\nnameserver 192.0.2.7\nsearch home\n"} {
+		upstream: "nameserver 127.0.0.1\nnameserver 192.0.2.7\nsearch home\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -34,10 +34,10 @@ func TestDNS(t *testing.T) {
 		"cluster DNS with host network":             {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirstWithHostNet, HostNetwork: true}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:5"},
 		"a cluster without DNS":                     {DNS{ResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst}, "192.0.2.53|lan|timeout:1"},
 		"a node without resolv.conf":                {DNS{ResolvConf: conf + ".none"}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||"},
-		"local resolver":                            {DNS{ResolvConf: local, UpstreamResolvConf: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
-		"a loopback resolver with host network":     {DNS{ResolvConf: local, UpstreamResolvConf: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, HostNetwork: true}, "127.0.0.53 ::1 0.0.0.0||trust-ad"},
+		"local resolver":                            {DNS{ResolvConf: local, UpstreamResolvConf: upstream}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
+		"a loopback resolver with host network":     {DNS{ResolvConf: local, UpstreamResolvConf: upstream}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, HostNetwork: true}, "127.0.0.53 ::1 0.0.0.0||trust-ad"},
 		"without upstream servers":                  {DNS{ResolvConf: local, UpstreamResolvConf: local}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||trust-ad"},
-		"other servers next to a loopback resolver": {DNS{ResolvConf: behind, UpstreamResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
+		"other servers next to a loopback resolver": {DNS{ResolvConf: upstream, UpstreamResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
 		"only the pod's own":                        {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSNone, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.1"}, Searches: []string{"x"}}}, "1.1.1.1|x|"},
 		"the pod's options take precedence":         {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, DNSConfig: &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: &value}, {Name: "edns0"}}}}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:2 edns0"},
 		"more servers than resolv.conf may have":    {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}, "192.0.2.53 1.1.1.1 1.1.1.2|lan|timeout:1"},
@@ -51,8 +51,7 @@ func TestDNS(t *testing.T) {
 	}
 }
 
-// TestCheckNameservers checks the warning about pods without name servers.
-// Pods get a warning if the cluster may have DNS, but the node does not know its address.
+// Pods get a warning if the cluster may have DNS, but the node has no address of it configured.
 func TestLacksClusterDNS(t *testing.T) {
 	pod := testPod("web")
 	pod.Spec.DNSPolicy = corev1.DNSClusterFirst
@@ -65,6 +64,7 @@ func TestLacksClusterDNS(t *testing.T) {
 	}
 }
 
+// TestCheckNameservers checks the warning about pods without name servers.
 func TestCheckNameservers(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
 	for text, missing := range map[string]bool{"nameserver 192.0.2.53\n": false, "nameserver 127.0.0.11\nsearch lan\n": true, "": true} {
@@ -81,14 +81,14 @@ func TestCheckNameservers(t *testing.T) {
 }
 
 func TestHostname(t *testing.T) {
-	yes := true
+	asFQDN := true
 	for want, pod := range map[string]*corev1.Pod{
 		"web":                   testPod("web"),
 		strings.Repeat("x", 62): testPod(strings.Repeat("x", 62) + "-tail"),
 		"own":                   {Spec: corev1.PodSpec{Hostname: "own"}},
 		"own.sub.default.svc.cluster.local": func() *corev1.Pod {
 			p := testPod("web")
-			p.Spec.Hostname, p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = "own", "sub", &yes
+			p.Spec.Hostname, p.Spec.Subdomain, p.Spec.SetHostnameAsFQDN = "own", "sub", &asFQDN
 			return p
 		}(),
 		"": {Spec: corev1.PodSpec{HostNetwork: true}},

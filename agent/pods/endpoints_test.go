@@ -32,8 +32,8 @@ func TestAwaitEndpoints(t *testing.T) {
 			deleted.DeletionTimestamp = &metav1.Time{Time: time.Now()}
 			g.runner.Update(deleted)
 			g.delete(pod, time.Minute)
-			if at := <-waiting; len(at) != 1 {
-				t.Errorf("waits for addresses %v, want the pod's", at)
+			if addresses := <-waiting; len(addresses) != 1 {
+				t.Errorf("waits for addresses %v, want the pod's", addresses)
 			}
 			if name == "unrouted" {
 				if calls := g.service.Calls(); slices.ContainsFunc(calls, func(c string) bool { return strings.HasPrefix(c, "StopContainer") }) {

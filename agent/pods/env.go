@@ -54,13 +54,13 @@ func (r *Runner) makeEnvironment(ctx context.Context, pod *corev1.Pod, c *corev1
 
 // keyValues returns the environment sorted by name.
 func (e *environment) keyValues() (out []*cri.KeyValue) {
-	all := maps.Clone(e.services)
-	if all == nil {
-		all = map[string]string{}
+	values := maps.Clone(e.services)
+	if values == nil {
+		values = map[string]string{}
 	}
-	maps.Copy(all, e.values)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, &cri.KeyValue{Key: name, Value: []byte(all[name])})
+	maps.Copy(values, e.values)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		out = append(out, &cri.KeyValue{Key: name, Value: []byte(values[name])})
 	}
 	return out
 }
@@ -91,7 +91,7 @@ func (e *environment) addEnvFrom(ctx context.Context, f *corev1.EnvFromSource) e
 	return err
 }
 
-// resolve returns the value of a variable. given is false if an optional source does
+// resolve returns the value of a variable. set is false if an optional source does
 // not exist.
 func (e *environment) resolve(ctx context.Context, v *corev1.EnvVar) (value string, set bool, err error) {
 	from := v.ValueFrom
@@ -203,8 +203,8 @@ func expand(s string, lookup func(string) (string, bool)) string {
 	return b.String()
 }
 
-func expandAll(all []string, lookup func(string) (string, bool)) (out []string) {
-	for _, s := range all {
+func expandAll(values []string, lookup func(string) (string, bool)) (out []string) {
+	for _, s := range values {
 		out = append(out, expand(s, lookup))
 	}
 	return out

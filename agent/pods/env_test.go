@@ -14,8 +14,8 @@ import (
 )
 
 func TestExpand(t *testing.T) {
-	know := map[string]string{"A": "1", "B": "$(A)", "C.d": "dot"}
-	lookup := func(n string) (string, bool) { v, ok := know[n]; return v, ok }
+	values := map[string]string{"A": "1", "B": "$(A)", "C.d": "dot"}
+	lookup := func(n string) (string, bool) { v, ok := values[n]; return v, ok }
 	for in, want := range map[string]string{
 		"":                "",
 		"$(A)":            "1",
@@ -135,7 +135,7 @@ func TestEnvironmentErrors(t *testing.T) {
 		`couldn't find key none in Secret default/s`:     from(corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: ref("s"), Key: "none"}}),
 		`fieldPath "status.phase"`:                       from(corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.phase"}}),
 		`env V: valueFrom: unsupported source`:           from(corev1.EnvVarSource{}),
-		`secret "gone" not found`:                        {Name: "a", EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: ref("gone")}}}},
+		`secret "missing" not found`:                     {Name: "a", EnvFrom: []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: ref("missing")}}}},
 	} {
 		pod := testPod("web")
 		pod.Spec.Containers = []corev1.Container{c}

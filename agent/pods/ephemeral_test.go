@@ -21,7 +21,7 @@ func (g *harness) debug(pod *corev1.Pod, name, target string) *corev1.Pod {
 	g.runner.Update(pod)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	l := g.lives[pod.UID]
+	l := g.lifecycles[pod.UID]
 	l.pod = pod
 	g.step(l, podlifecycle.AddEphemeral{Container: podlifecycle.Container{Name: name}})
 	return pod
@@ -29,7 +29,7 @@ func (g *harness) debug(pod *corev1.Pod, name, target string) *corev1.Pod {
 
 // ephemeralState returns the state of an ephemeral container. g.mu must be held.
 func (g *harness) ephemeralState(pod *corev1.Pod, name string) podlifecycle.Status {
-	for _, s := range g.lives[pod.UID].machine.EphemeralStatuses() {
+	for _, s := range g.lifecycles[pod.UID].machine.EphemeralStatuses() {
 		if s.Name == name {
 			return s
 		}
@@ -44,12 +44,12 @@ func TestEphemeralContainerJoinsTarget(t *testing.T) {
 	g.waitForStates(pod, "a=up")
 	pod = g.debug(pod, "debug", "a")
 	g.waitUntil("it runs", func() bool { return g.ephemeralState(pod, "debug").State == podlifecycle.ContainerRunning })
-	all, err := g.service.ListContainers(context.Background(), nil)
+	containers, err := g.service.ListContainers(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ids := map[string]string{}
-	for _, c := range all {
+	for _, c := range containers {
 		ids[c.GetMetadata().GetName()] = c.GetId()
 	}
 	n := g.service.Config(ids["debug"]).GetLinux().GetSecurityContext().GetNamespaceOptions()

@@ -28,23 +28,23 @@ func isUnsupported(err error) bool { return status.Code(err) == codes.InvalidArg
 // reasonRefusedByRuntime is the waiting reason of containers that use an unsupported field.
 const reasonRefusedByRuntime = "RefusedByRuntime"
 
-// isPortTaken reports whether a pod of another node on this machine uses the host port. The
+// isPortMapped reports whether a pod of another node on this machine uses the host port. The
 // scheduler prevents conflicts between pods of the same node.
-func isPortTaken(err error) bool { return errors.Is(err, network.ErrPortTaken) }
+func isPortMapped(err error) bool { return errors.Is(err, network.ErrPortMapped) }
 
-// sandboxError describes why the sandbox was not created. Permanent errors get a waiting reason
+// sandboxError returns the error of a sandbox that was not created. Permanent errors get a waiting reason
 // instead of ContainerCreating.
 func sandboxError(err error) error {
 	switch {
 	case isUnsupported(err):
 		return &WaitingError{Reason: reasonRefusedByRuntime, Message: errorMessage(err)}
-	case isPortTaken(err):
+	case isPortMapped(err):
 		return &WaitingError{Reason: "HostPortInUse", Message: errorMessage(err)}
 	}
 	return fmt.Errorf("failed to create pod sandbox: %w", err)
 }
 
-// createError describes why the container was not created.
+// createError returns the error of a container that was not created.
 func createError(err error) error {
 	if isUnsupported(err) {
 		return &WaitingError{Reason: reasonRefusedByRuntime, Message: errorMessage(err)}

@@ -114,9 +114,9 @@ func (p *pod) exitEvent(c *run, status *cri.ContainerStatus) podlifecycle.Exited
 		e.Code, e.Reason = 255, "Unknown"
 		return e
 	}
-	believed := e.Code == exitCodeKilled && p.runner.wasOOMKilled(p, status.GetId())
+	oomKilled := e.Code == exitCodeKilled && p.runner.wasOOMKilled(p, status.GetId())
 	switch {
-	case believed:
+	case oomKilled:
 		e.Reason = "OOMKilled"
 	case e.Reason == "OOMKilled", e.Reason == "Completed", e.Reason == "Error":
 		e.Reason = "" // derived from the exit code

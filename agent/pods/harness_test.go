@@ -35,11 +35,11 @@ type harness struct {
 	changed     *sync.Cond
 	reports     []runtime.Report
 	events      []string
-	lives       map[types.UID]*lifecycle
+	lifecycles  map[types.UID]*lifecycle
 	timedOut    bool
 	onRecovered func() // called when the state of a pod was restored
 
-	inboxMu    sync.Mutex
+	newMu      sync.Mutex
 	newReports []runtime.Report
 	newEvents  []string
 	ready      chan struct{}
@@ -60,14 +60,14 @@ func newHarness(t *testing.T, change ...func(*Options)) *harness {
 	if !strings.Contains(t.Name(), "/") {
 		t.Parallel() // mostly waiting
 	}
-	g := &harness{t: t, service: fake.New("busybox"), volumes: &volumes{}, lives: map[types.UID]*lifecycle{}, ready: make(chan struct{}, 1)}
+	g := &harness{t: t, service: fake.New("busybox"), volumes: &volumes{}, lifecycles: map[types.UID]*lifecycle{}, ready: make(chan struct{}, 1)}
 	g.changed = sync.NewCond(&g.mu)
 	g.opts = Options{Service: g.service, NodeName: "n1", Node: testNode, Root: t.TempDir(), Images: imagePuller{g.service}, Volumes: g.volumes, Log: klog.Background(),
 		Event: func(p *corev1.Pod, container, _, reason, message string) {
-			g.inboxMu.Lock()
-			defer g.inboxMu.Unlock()
+			g.newMu.Lock()
+			defer g.newMu.Unlock()
 			g.newEvents = append(g.newEvents, fmt.Sprintf("%s/%s %s: %s", p.Name, container, reason, message))
-			g.nudge()
+			g.wakeLoop()
 		}}
 	for _, f := range change {
 		f(&g.opts)
@@ -96,8 +96,8 @@ func (g *harness) start() {
 func (g *harness) restart() {
 	g.stop()
 	g.mu.Lock()
-	old := g.lives
-	g.lives = map[types.UID]*lifecycle{}
+	old := g.lifecycles
+	g.lifecycles = map[types.UID]*lifecycle{}
 	g.mu.Unlock()
 	if g.betweenRestarts != nil {
 		g.betweenRestarts()
@@ -119,18 +119,18 @@ func testNode() *corev1.Node {
 
 // admit adds a pod as the agent does.
 func (g *harness) admit(pod *corev1.Pod) {
-	was := g.runner.ExistingContainers(pod)
+	existing := g.runner.ExistingContainers(pod)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.onRecovered != nil {
 		g.onRecovered()
 	}
 	l := &lifecycle{pod: pod, machine: podlifecycle.New(conversion.PodLifecycleSpec(&pod.Spec))}
-	if len(was) > 0 {
-		l.machine = podlifecycle.Resume(conversion.PodLifecycleSpec(&pod.Spec), podlifecycle.Running, was)
+	if len(existing) > 0 {
+		l.machine = podlifecycle.Resume(conversion.PodLifecycleSpec(&pod.Spec), podlifecycle.Running, existing)
 	}
-	g.lives[pod.UID] = l
-	for _, s := range was {
+	g.lifecycles[pod.UID] = l
+	for _, s := range existing {
 		if s.State == podlifecycle.ContainerRunning {
 			g.runner.Resume(pod, s.Name, s)
 		}
@@ -142,18 +142,18 @@ func (g *harness) admit(pod *corev1.Pod) {
 func (g *harness) delete(pod *corev1.Pod, grace time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.step(g.lives[pod.UID], podlifecycle.Delete{Grace: grace})
+	g.step(g.lifecycles[pod.UID], podlifecycle.Delete{Grace: grace})
 }
 
 // onReport receives a report of the Runner. The loop processes it.
 func (g *harness) onReport(r runtime.Report) {
-	g.inboxMu.Lock()
-	defer g.inboxMu.Unlock()
+	g.newMu.Lock()
+	defer g.newMu.Unlock()
 	g.newReports = append(g.newReports, r)
-	g.nudge()
+	g.wakeLoop()
 }
 
-func (g *harness) nudge() {
+func (g *harness) wakeLoop() {
 	select {
 	case g.ready <- struct{}{}:
 	default:
@@ -168,15 +168,15 @@ func (g *harness) loop(ctx context.Context) {
 			return
 		case <-g.ready:
 		}
-		g.inboxMu.Lock()
+		g.newMu.Lock()
 		in, events := g.newReports, g.newEvents
 		g.newReports, g.newEvents = nil, nil
-		g.inboxMu.Unlock()
+		g.newMu.Unlock()
 		g.mu.Lock()
 		g.events = append(g.events, events...)
 		for _, r := range in {
 			g.reports = append(g.reports, r)
-			if l := g.lives[r.Pod]; l != nil {
+			if l := g.lifecycles[r.Pod]; l != nil {
 				l.released = l.released || r.Released
 				if r.Event != nil {
 					g.step(l, r.Event)
@@ -190,20 +190,20 @@ func (g *harness) loop(ctx context.Context) {
 
 // waitUntil waits until ok returns true, which is called with g.mu held. It fails the test after
 // 20 s.
-func (g *harness) waitUntil(what string, ok func() bool) {
+func (g *harness) waitUntil(condition string, ok func() bool) {
 	g.t.Helper()
-	late := time.AfterFunc(20*time.Second, func() {
+	timer := time.AfterFunc(20*time.Second, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.timedOut = true
 		g.changed.Broadcast()
 	})
-	defer late.Stop()
+	defer timer.Stop()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for !ok() {
 		if g.timedOut {
-			g.t.Fatalf("timed out waiting until %s\nreports: %s\nevents: %q\ncalls: %q", what, formatReports(g.reports), g.events, g.service.Calls())
+			g.t.Fatalf("timed out waiting until %s\nreports: %s\nevents: %q\ncalls: %q", condition, formatReports(g.reports), g.events, g.service.Calls())
 		}
 		g.changed.Wait()
 	}
@@ -212,7 +212,7 @@ func (g *harness) waitUntil(what string, ok func() bool) {
 // states describes the states of a pod's containers, for example "init=done a=up b=ended(1)".
 // g.mu must be held.
 func (g *harness) states(pod *corev1.Pod) string {
-	l := g.lives[pod.UID]
+	l := g.lifecycles[pod.UID]
 	init, main := l.machine.Statuses()
 	var out []string
 	for _, s := range append(init, main...) {
@@ -247,9 +247,9 @@ func (g *harness) count(call string) (n int) {
 	return n
 }
 
-func formatReports(all []runtime.Report) string {
+func formatReports(reports []runtime.Report) string {
 	var out []string
-	for _, r := range all {
+	for _, r := range reports {
 		out = append(out, fmt.Sprintf("%s %T%+v released=%v", r.Pod, r.Event, r.Event, r.Released))
 	}
 	return strings.Join(out, "\n")
@@ -287,7 +287,7 @@ type volumes struct {
 	mu       sync.Mutex
 	fail     []error
 	prepared map[types.UID]int
-	torn     map[types.UID]int
+	tornDown map[types.UID]int
 }
 
 func (v *volumes) Prepare(_ context.Context, pod *corev1.Pod) error {
@@ -299,7 +299,7 @@ func (v *volumes) Prepare(_ context.Context, pod *corev1.Pod) error {
 		return err
 	}
 	if v.prepared == nil {
-		v.prepared, v.torn = map[types.UID]int{}, map[types.UID]int{}
+		v.prepared, v.tornDown = map[types.UID]int{}, map[types.UID]int{}
 	}
 	v.prepared[pod.UID]++
 	return nil
@@ -312,8 +312,8 @@ func (v *volumes) UpdatePod(*corev1.Pod) {}
 func (v *volumes) Teardown(uid types.UID) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.torn != nil {
-		v.torn[uid]++
+	if v.tornDown != nil {
+		v.tornDown[uid]++
 	}
 	return nil
 }
@@ -345,7 +345,7 @@ func (g *harness) step(l *lifecycle, events ...podlifecycle.Event) {
 		l.wake = time.AfterFunc(time.Until(wake), func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			if g.lives[l.pod.UID] == l {
+			if g.lifecycles[l.pod.UID] == l {
 				g.step(l)
 			}
 		})

@@ -27,14 +27,14 @@ func TestLifecycleHooks(t *testing.T) {
 	g.admit(pod)
 	g.waitForStates(pod, "a=up b=up")
 	g.delete(pod, 30*time.Second)
-	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 	if want := []string{"hello world", "bye"}; !slices.Equal(ran, want) {
 		t.Errorf("ran %q, want %q", ran, want)
 	}
 }
 
 func TestFailedPostStartHookKillsContainer(t *testing.T) {
-	for name, answer := range map[string]func() (*cri.ExecSyncResponse, error){
+	for name, exec := range map[string]func() (*cri.ExecSyncResponse, error){
 		"code": func() (*cri.ExecSyncResponse, error) {
 			return &cri.ExecSyncResponse{ExitCode: 2, Stderr: []byte("oh no")}, nil
 		},
@@ -42,7 +42,7 @@ func TestFailedPostStartHookKillsContainer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newHarness(t)
-			g.service.OnExec(func(*cri.ContainerStatus, []string) (*cri.ExecSyncResponse, error) { return answer() })
+			g.service.OnExec(func(*cri.ContainerStatus, []string) (*cri.ExecSyncResponse, error) { return exec() })
 			pod := testPod("web", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: execHook("x")}
@@ -59,10 +59,10 @@ func TestFailedPostStartHookKillsContainer(t *testing.T) {
 
 func TestHookTimesOutWithGracePeriod(t *testing.T) {
 	g := newHarness(t)
-	held := make(chan struct{})
-	t.Cleanup(func() { close(held) })
+	blocked := make(chan struct{})
+	t.Cleanup(func() { close(blocked) })
 	g.service.OnExec(func(*cri.ContainerStatus, []string) (*cri.ExecSyncResponse, error) {
-		<-held
+		<-blocked
 		return nil, errors.New("never")
 	})
 	pod := testPod("web", "a")

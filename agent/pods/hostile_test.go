@@ -34,7 +34,7 @@ func TestProbeOfHostilePod(t *testing.T) {
 			go func() { defer close(ended); prober.Run(ctx) }()
 			t.Cleanup(func() { cancel(); <-ended })
 
-			pod := realPod("hostile", map[string][]string{"a": nil})
+			pod := realPod("stopped", map[string][]string{"a": nil})
 			a := &pod.Spec.Containers[0]
 			a.Command = []string{"/bin/sh", "-c", "while [ ! -e /dev/shm/go ]; do sleep 0.05; done; exec /workload -attack=stop"}
 			a.SecurityContext = &corev1.SecurityContext{RunAsUser: &user, Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
@@ -42,7 +42,7 @@ func TestProbeOfHostilePod(t *testing.T) {
 				ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/true"}}}}
 			g.admit(pod)
 			ready := func() bool {
-				_, cs := g.lives[pod.UID].machine.Statuses()
+				_, cs := g.lifecycles[pod.UID].machine.Statuses()
 				return cs[0].Ready
 			}
 			g.waitUntil("the pod is ready", ready)
@@ -53,7 +53,7 @@ func TestProbeOfHostilePod(t *testing.T) {
 			}
 			g.waitUntil("the pod is unready", func() bool { return !ready() })
 			g.delete(pod, time.Second)
-			g.waitUntil("the pod is released", func() bool { return g.lives[pod.UID].released })
+			g.waitUntil("the pod is released", func() bool { return g.lifecycles[pod.UID].released })
 		})
 	}
 }

@@ -17,8 +17,8 @@ func (r *Runner) checkHostPorts(config *cri.PodSandboxConfig) error {
 	}
 	for _, p := range config.GetPortMappings() {
 		protocol := strings.ToLower(p.GetProtocol().String())
-		at, _ := netip.ParseAddr(p.GetHostIp()) // the zero address means all addresses
-		if listener := r.opts.PortInUse(protocol, at, uint16(p.GetHostPort())); listener != "" {
+		address, _ := netip.ParseAddr(p.GetHostIp()) // the zero address means all addresses
+		if listener := r.opts.PortInUse(protocol, address, uint16(p.GetHostPort())); listener != "" {
 			return &WaitingError{Reason: "HostPortInUse", Message: fmt.Sprintf("hostPort %d/%s: a process of the node listens on %s: choose another port or stop that process", p.GetHostPort(), protocol, listener)}
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // TestHostPortInUse checks that a pod does not get a host port on which a process listens, and
 // that its status names the process.
 func TestHostPortInUse(t *testing.T) {
-	r := &Runner{opts: Options{PortInUse: func(protocol string, at netip.Addr, port uint16) string {
-		if protocol == "tcp" && port == 6443 && !at.IsValid() {
+	r := &Runner{opts: Options{PortInUse: func(protocol string, address netip.Addr, port uint16) string {
+		if protocol == "tcp" && port == 6443 && !address.IsValid() {
 			return "[::]:6443"
 		}
 		return ""
@@ -38,7 +38,7 @@ func TestHostPortInUse(t *testing.T) {
 // uses the host port.
 func TestHostPortOfAnotherNode(t *testing.T) {
 	var wait *WaitingError
-	err := sandboxError(fmt.Errorf("sandbox: %w of network b", network.ErrPortTaken))
+	err := sandboxError(fmt.Errorf("sandbox: %w of network b", network.ErrPortMapped))
 	if !errors.As(err, &wait) || wait.Reason != "HostPortInUse" || !strings.Contains(wait.Message, "network b") {
 		t.Errorf("%v, want HostPortInUse with the network", err)
 	}

@@ -72,13 +72,13 @@ func (p *pod) snapshot() Pod {
 	r := p.runner
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v := Pod{Object: p.object, Cgroup: Cgroup(r.opts.CgroupRoot, p.object), Sandbox: p.sandbox.id, LogDir: LogDir(r.opts.Logs, p.object)}
+	out := Pod{Object: p.object, Cgroup: Cgroup(r.opts.CgroupRoot, p.object), Sandbox: p.sandbox.id, LogDir: LogDir(r.opts.Logs, p.object)}
 	for _, c := range p.runs {
-		v.Containers = append(v.Containers, Container{Name: c.name, ID: c.id, Attempt: c.attempt, Running: c.started && c.state != stateExited,
-			Started: c.startedAt, LogPath: filepath.Join(v.LogDir, logPath(c.name, c.attempt))})
+		out.Containers = append(out.Containers, Container{Name: c.name, ID: c.id, Attempt: c.attempt, Running: c.started && c.state != stateExited,
+			Started: c.startedAt, LogPath: filepath.Join(out.LogDir, logPath(c.name, c.attempt))})
 	}
-	slices.SortFunc(v.Containers, func(a, b Container) int { return cmp.Compare(a.Name, b.Name) })
-	return v
+	slices.SortFunc(out.Containers, func(a, b Container) int { return cmp.Compare(a.Name, b.Name) })
+	return out
 }
 
 // DeadContainer is an exited container, for container garbage collection.

@@ -14,12 +14,12 @@ import (
 // gets a time suffix, and the runtime opens a new one.
 func (r *Runner) rotateLogs(ctx context.Context) {
 	r.mu.Lock()
-	all := make([]*run, 0, len(r.runs))
+	list := make([]*run, 0, len(r.runs))
 	for _, c := range r.runs {
-		all = append(all, c)
+		list = append(list, c)
 	}
 	r.mu.Unlock()
-	for _, c := range all {
+	for _, c := range list {
 		if ctx.Err() != nil {
 			return
 		}

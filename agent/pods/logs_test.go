@@ -97,7 +97,7 @@ func TestTerminationMessage(t *testing.T) {
 			g.waitForStates(pod, fmt.Sprintf("a=ended(%d )", tc.code))
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			_, cs := g.lives[pod.UID].machine.Statuses()
+			_, cs := g.lifecycles[pod.UID].machine.Statuses()
 			if got := cs[0].Exit.Message; got != tc.want {
 				t.Errorf("the message is %q (%d), want %q (%d)", got, len(got), tc.want, len(tc.want))
 			}
@@ -202,7 +202,7 @@ func TestKilledContainerID(t *testing.T) {
 		"": "",
 	} {
 		if got := killedContainerID(line); got != want {
-			t.Errorf("victim(%q) is %q", line, got)
+			t.Errorf("killedContainerID(%q) is %q", line, got)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// oomKillLog records which containers the kernel OOM killer has killed in. Each such line of
-// /dev/kmsg names the process's cgroup. On cgroup v1 the cgroup no longer exists when the exit of
+// oomKillLog records the containers in which the kernel's OOM killer has killed a process. The line
+// of each kill in /dev/kmsg names the process's cgroup. On cgroup v1 the cgroup no longer exists when the exit of
 // the container is handled. The log is read on demand, so it costs nothing otherwise.
 type oomKillLog struct {
 	mu         sync.Mutex
@@ -45,7 +45,8 @@ func (k *oomKillLog) stop() {
 // maxRecordedKills bounds the containers that are recorded but never queried.
 const maxRecordedKills = 4096
 
-// consume reports whether the kernel killed in the container, and forgets the record.
+// consume reports whether the OOM killer has killed a process of the container, and deletes the
+// record.
 func (k *oomKillLog) consume(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,7 +86,8 @@ func (k *oomKillLog) drain() {
 	}
 }
 
-// killedContainerID returns the container that a kernel log line reports an OOM kill in, or "".
+// killedContainerID returns the ID of the container for which a kernel log line reports an OOM kill,
+// or "".
 func killedContainerID(line string) string {
 	_, rest, ok := strings.Cut(line, "task_memcg=")
 	if !ok {

@@ -70,7 +70,7 @@ type Options struct {
 type DNS struct {
 	Servers []string // of the cluster; if empty, pods use the node's servers
 	Domain  string   // of the cluster, for example cluster.local
-	// NoCluster tells that the cluster cannot have DNS. Then pods without it get no warning.
+	// NoCluster means that the cluster cannot have DNS. Then pods without it get no warning.
 	NoCluster bool
 	// ResolvConf is the node's resolv.conf, by default /etc/resolv.conf.
 	ResolvConf string

@@ -13,14 +13,14 @@ import (
 )
 
 // RemoveOrphans implements runtime.Runtime.
-func (r *Runner) RemoveOrphans(known map[types.UID]bool) {
+func (r *Runner) RemoveOrphans(existing map[types.UID]bool) {
 	r.mu.Lock()
 	r.podsSynced = true
 	r.mu.Unlock()
-	// List leftovers now: pods that are added later are not in known.
+	// List orphans now: pods that are added later are not in existing.
 	orphans := map[types.UID]*corev1.Pod{}
 	add := func(p *corev1.Pod) {
-		if p.UID != "" && !known[p.UID] && r.lookup(p.UID) == nil && (orphans[p.UID] == nil || orphans[p.UID].Name == "") {
+		if p.UID != "" && !existing[p.UID] && r.lookup(p.UID) == nil && (orphans[p.UID] == nil || orphans[p.UID].Name == "") {
 			orphans[p.UID] = p
 		}
 	}
@@ -32,7 +32,7 @@ func (r *Runner) RemoveOrphans(known map[types.UID]bool) {
 	}
 	r.orphansFromCgroups(add)
 	r.startWorker(func() {
-		r.orphansFromRuntime(known, add)
+		r.orphansFromRuntime(existing, add)
 		for _, p := range orphans {
 			r.opts.Log.Info("Removing orphaned pod", "pod", podKey(p))
 			r.getOrCreate(p).startTeardown(true)
@@ -73,12 +73,12 @@ func (r *Runner) orphansFromCgroups(add func(*corev1.Pod)) {
 
 // orphansFromRuntime calls add for each unknown pod that the runtime had when the agent started.
 // It retries until the runtime answers.
-func (r *Runner) orphansFromRuntime(known map[types.UID]bool, add func(*corev1.Pod)) {
+func (r *Runner) orphansFromRuntime(existing map[types.UID]bool, add func(*corev1.Pod)) {
 	for wait := 100 * time.Millisecond; r.ctx.Err() == nil; wait = min(2*wait, maxRetryDelay) {
 		all, err := r.allExisting(r.ctx)
 		if err == nil {
 			for uid, f := range all {
-				if !known[uid] {
+				if !existing[uid] {
 					add(orphanPod(uid, f))
 				}
 			}

@@ -70,8 +70,8 @@ type run struct {
 	grace          time.Duration // between SIGTERM and SIGKILL; 0: until the pod lifecycle machine calls Kill
 }
 
-// mayBeRunning reports whether the runtime may be running the container without the worker's
-// knowledge. Its status must be read before its exit is reported. p.mu must be held.
+// mayBeRunning reports whether the container may be running although the worker has not recorded a
+// successful start. Its status must be read before its exit is reported. p.mu must be held.
 func (c *run) mayBeRunning() bool { return c.resumed || c.outcomeUnknown }
 
 func newPod(r *Runner, object *corev1.Pod) *pod {

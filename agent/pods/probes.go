@@ -31,10 +31,10 @@ var probeKinds = []podlifecycle.Probes{podlifecycle.Startup, podlifecycle.Readin
 
 // startProbes starts those of the given probe kinds that are requested for a running container.
 // p.mu must be held.
-func (p *pod) startProbes(c *run, some podlifecycle.Probes) {
+func (p *pod) startProbes(c *run, kinds podlifecycle.Probes) {
 	spec := findContainer(p.object, c.name)
 	for _, kind := range probeKinds {
-		if p.probes[c.name]&some&kind != 0 && spec != nil {
+		if p.probes[c.name]&kinds&kind != 0 && spec != nil {
 			p.runner.opts.Prober.Start(probe.Target{Pod: p.object, Container: expandProbeCommands(spec), Probe: kind, Attempt: int32(c.attempt), ID: c.id, Address: p.address(), Started: c.startedAt})
 		}
 	}
@@ -86,9 +86,9 @@ func (r *Runner) StopProbe(uid types.UID, container string, kind podlifecycle.Pr
 func (p *pod) stopProbes() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for container, wanted := range p.probes {
+	for container, requested := range p.probes {
 		for _, kind := range probeKinds {
-			if wanted&kind != 0 {
+			if requested&kind != 0 {
 				p.runner.opts.Prober.Stop(p.object.UID, container, kind)
 			}
 		}

@@ -23,7 +23,7 @@ type prober struct {
 	last     probe.Target
 }
 
-func (p *prober) note(format string, args ...any) {
+func (p *prober) record(format string, args ...any) {
 	p.mu.Lock()
 	p.reports = append(p.reports, fmt.Sprintf(format, args...))
 	p.mu.Unlock()
@@ -34,17 +34,17 @@ func (p *prober) Start(t probe.Target) {
 	p.mu.Lock()
 	p.last = t
 	p.mu.Unlock()
-	p.note("%v %s#%d %v", t.Probe, t.Container.Name, t.Attempt, t.ID != "" && t.Address != "" && !t.Started.IsZero())
+	p.record("%v %s#%d %v", t.Probe, t.Container.Name, t.Attempt, t.ID != "" && t.Address != "" && !t.Started.IsZero())
 }
 
 func (p *prober) Stop(_ types.UID, container string, kind podlifecycle.Probes) {
-	p.note("no %v %s", kind, container)
+	p.record("no %v %s", kind, container)
 }
 
-func (p *prober) has(what string) bool {
+func (p *prober) has(report string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Contains(p.reports, what)
+	return slices.Contains(p.reports, report)
 }
 
 func newProbeHarness(t *testing.T) (*harness, *prober) {
@@ -72,7 +72,7 @@ func TestProbesFollowContainer(t *testing.T) {
 		t.Errorf("the probe's command is %q", command)
 	}
 	ready := func() bool {
-		_, cs := g.lives[pod.UID].machine.Statuses()
+		_, cs := g.lifecycles[pod.UID].machine.Statuses()
 		return cs[0].Ready
 	}
 	g.runner.HandleProbeResult(probe.Result{Pod: pod.UID, Container: "a", Probe: podlifecycle.Readiness, Attempt: 7, OK: true}) // of another run
@@ -81,7 +81,7 @@ func TestProbesFollowContainer(t *testing.T) {
 	g.service.Exit("web", "a", 1, "")
 	g.waitUntil("its next run is probed", func() bool { return p.has("Readiness a#1 true") })
 	g.delete(pod, time.Second)
-	g.waitUntil("it is not probed any more", func() bool { return g.lives[pod.UID].released && p.has("no Readiness a") })
+	g.waitUntil("it is not probed any more", func() bool { return g.lifecycles[pod.UID].released && p.has("no Readiness a") })
 }
 
 // TestProbesResumeAfterRestart blocks the runtime: the probe is requested before the container is
@@ -107,7 +107,7 @@ func TestProbesResumeAfterRestart(t *testing.T) {
 	g.restart()
 	g.delete(pod, time.Minute)
 	release()
-	g.waitUntil("its hook has run and it has been released", func() bool { return g.lives[pod.UID].released && len(ran) == 1 })
+	g.waitUntil("its hook has run and it has been released", func() bool { return g.lifecycles[pod.UID].released && len(ran) == 1 })
 	if !p.has("Readiness a#0 true") || p.has("Readiness a#0 false") {
 		t.Errorf("prober calls %q", p.reports)
 	}

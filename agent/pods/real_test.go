@@ -133,20 +133,20 @@ func realPodLifecycle(t *testing.T, r *realParts) {
 		t.Errorf("the pod has no cgroup %s", group)
 	}
 	g.waitUntil("a exits with 7 and its last words, and restarts", func() bool {
-		_, cs := g.lives[pod.UID].machine.Statuses()
+		_, cs := g.lifecycles[pod.UID].machine.Statuses()
 		return cs[0].State == podlifecycle.ContainerRunning && cs[0].Restarts == 1 && cs[0].Last.Code == 7 && cs[0].Last.Message == "last words\n"
 	})
 	g.delete(pod, 10*time.Second)
-	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 	if host.Exists(group) {
 		t.Errorf("cgroup %s remains", group)
 	}
 	g.runner.Forget(pod.UID)
-	g.waitUntilRealPodGone(pod)
+	g.waitUntilRealPodRemoved(pod)
 }
 
-// waitUntilRealPodGone waits until a real runtime has nothing left of a pod.
-func (g *harness) waitUntilRealPodGone(pod *corev1.Pod) {
+// waitUntilRealPodRemoved waits until a real runtime has nothing left of a pod.
+func (g *harness) waitUntilRealPodRemoved(pod *corev1.Pod) {
 	g.t.Helper()
 	for end := time.Now().Add(20 * time.Second); g.runner.lookup(pod.UID) != nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -168,7 +168,7 @@ func realOOMKilled(t *testing.T, r *realParts) {
 	pod.Spec.Containers[1].Command = []string{"/bin/sh", "-c", "kill -9 $$; sleep 1; exec /bin/sh -c 'exit 137'"}
 	g.admit(pod)
 	g.waitForStates(pod, "a=ended(137 OOMKilled) b=ended(137 )")
-	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 }
 
 func TestRealConfinement(t *testing.T) { onEach(t, realConfinement) }
@@ -197,5 +197,5 @@ func realConfinement(t *testing.T, r *realParts) {
 	g.delete(pod, 3*time.Second) // the shell ignores SIGTERM
 	g.log(pod, "a", "bye")
 	g.waitForStates(pod, "a=ended(137 )")
-	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 }

@@ -73,9 +73,9 @@ func (p *pod) runResize() {
 			p.resize.running = err != nil
 			p.runner.report(runtime.Report{Pod: target.UID, Resize: result})
 		}
-		again := p.resize.running
+		retry := p.resize.running
 		p.mu.Unlock()
-		if !again {
+		if !retry {
 			return
 		}
 		if err != nil {
@@ -158,17 +158,17 @@ func (p *pod) setPodLimits(target *corev1.Pod, l cgroup.Limits) error {
 
 // checkMemory returns an error if a smaller memory limit is below what is in use: the kernel would
 // reject it, or kill processes.
-func (p *pod) checkMemory(name corev1.ResourceName, from, to cgroup.Limits, group, what string) error {
+func (p *pod) checkMemory(name corev1.ResourceName, from, to cgroup.Limits, group, subject string) error {
 	o := &p.runner.opts
 	if name != corev1.ResourceMemory || limit(name, to) >= limit(name, from) || o.Cgroups == nil || !o.Cgroups.Exists(group) {
 		return nil
 	}
 	used, err := o.Cgroups.WorkingSet(group)
 	if err != nil {
-		return fmt.Errorf("reading memory usage of %s: %w", what, err)
+		return fmt.Errorf("reading memory usage of %s: %w", subject, err)
 	}
 	if used >= to.Memory {
-		return fmt.Errorf("attempting to set %s memory limit (%d) below current usage (%d)", what, to.Memory, used)
+		return fmt.Errorf("attempting to set %s memory limit (%d) below current usage (%d)", subject, to.Memory, used)
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ type containerResize struct {
 // resizeContainers changes one resource of the running containers. Smaller limits come first, so that
 // the sum never exceeds the pod's.
 func (p *pod) resizeContainers(ctx context.Context, target *corev1.Pod, name corev1.ResourceName) error {
-	var all []containerResize
+	var changes []containerResize
 	before := p.actualPod(target)
 	p.mu.Lock()
 	for i, list := range [][]corev1.Container{target.Spec.InitContainers, target.Spec.Containers} {
@@ -194,15 +194,15 @@ func (p *pod) resizeContainers(ctx context.Context, target *corev1.Pod, name cor
 				!runtime.ResourceChanged(old[j].Resources, c.Resources, name) {
 				continue
 			}
-			all = append(all, containerResize{c, run.id, p.runner.containerLimits(before, &old[j]), p.runner.containerLimits(target, c)})
+			changes = append(changes, containerResize{c, run.id, p.runner.containerLimits(before, &old[j]), p.runner.containerLimits(target, c)})
 		}
 	}
 	p.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b containerResize) int {
+	slices.SortStableFunc(changes, func(a, b containerResize) int {
 		return cmp.Compare(growth(name, a.from, a.to), growth(name, b.from, b.to))
 	})
-	for i := range all {
-		if err := p.resizeContainer(ctx, target, name, &all[i]); err != nil {
+	for i := range changes {
+		if err := p.resizeContainer(ctx, target, name, &changes[i]); err != nil {
 			return err
 		}
 	}

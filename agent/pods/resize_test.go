@@ -114,8 +114,8 @@ func TestResizeSkipsContainersThatRestart(t *testing.T) {
 	}
 }
 
-// TestMemoryInUseRefusesResize checks that a limit below the usage is refused until memory is freed.
-func TestMemoryInUseRefusesResize(t *testing.T) {
+// TestResizeBelowMemoryUsage checks that a limit below the usage is refused until memory is freed.
+func TestResizeBelowMemoryUsage(t *testing.T) {
 	g, groups, pod := resizeHarness(t, nil)
 	groups.setUsed(180)
 	to := withLimits(pod, "1 50", "1 100")
@@ -150,7 +150,7 @@ func TestRestartDuringResize(t *testing.T) {
 		return slices.ContainsFunc(g.reports, func(r runtime.Report) bool { return r.Resize != nil && r.Resize.Error != "" })
 	})
 	g.mu.Lock()
-	l := g.lives[pod.UID]
+	l := g.lifecycles[pod.UID]
 	l.pod = to
 	g.step(l, podlifecycle.RestartContainer{Container: "b", Resize: true})
 	g.mu.Unlock()

@@ -51,14 +51,14 @@ func TestRestartFindsExitedContainers(t *testing.T) {
 // TestRestartCreatesNoDuplicates stops the agent at each call that creates something.
 func TestRestartCreatesNoDuplicates(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer"} {
-		for name, answer := range map[string]error{"done": nil, "in doubt": status.Error(codes.Unavailable, "the connection broke")} {
+		for name, callErr := range map[string]error{"done": nil, "in doubt": status.Error(codes.Unavailable, "the connection broke")} {
 			t.Run(method+" "+name, func(t *testing.T) {
 				g := newHarness(t)
 				release := g.service.Block(method)
 				pod := testPod("web", "a")
 				g.admit(pod)
-				if answer != nil {
-					g.service.Fail(method, answer)
+				if callErr != nil {
+					g.service.Fail(method, callErr)
 				}
 				release()
 				g.restart()
@@ -81,7 +81,7 @@ func TestSameAttemptStartsOnce(t *testing.T) {
 	g.admit(pod)
 	g.waitForStates(pod, "a=up")
 	g.stop()
-	g.service.Fail("Version", status.Error(codes.Unavailable, "away"))
+	g.service.Fail("Version", status.Error(codes.Unavailable, "unavailable"))
 	g.restart()
 	g.waitForStates(pod, "a=up")
 	if n := g.count("CreateContainer a"); n != 1 {
@@ -96,7 +96,7 @@ func TestMissingContainerIsReportedExited(t *testing.T) {
 	g.mu.Lock()
 	l := &lifecycle{pod: pod, machine: podlifecycle.Resume(podlifecycle.Spec{Containers: []podlifecycle.Container{{Name: "a"}}, RestartPolicy: podlifecycle.Never}, podlifecycle.Running,
 		[]podlifecycle.Status{{Name: "a", State: podlifecycle.ContainerRunning, StartedAt: time.Now()}})}
-	g.lives[pod.UID] = l
+	g.lifecycles[pod.UID] = l
 	g.runner.Resume(pod, "a", podlifecycle.Status{Name: "a", State: podlifecycle.ContainerRunning})
 	g.mu.Unlock()
 	g.waitForStates(pod, "a=ended(137 ContainerStatusUnknown)")
@@ -104,38 +104,38 @@ func TestMissingContainerIsReportedExited(t *testing.T) {
 
 func TestRemoveOrphans(t *testing.T) {
 	g := newHarness(t)
-	gone, stays := testPod("gone", "a"), testPod("stays", "a")
-	g.admit(gone)
-	g.admit(stays)
-	g.waitForStates(gone, "a=up")
-	g.waitForStates(stays, "a=up")
-	foreign, err := g.service.RunPodSandbox(t.Context(), &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "foreign", Uid: "x"},
+	deleted, existing := testPod("deleted", "a"), testPod("existing", "a")
+	g.admit(deleted)
+	g.admit(existing)
+	g.waitForStates(deleted, "a=up")
+	g.waitForStates(existing, "a=up")
+	otherNode, err := g.service.RunPodSandbox(t.Context(), &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "foreign", Uid: "x"},
 		Labels: map[string]string{podUIDLabel: "x"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.stop()
-	delete(g.lives, gone.UID)
-	lost := filepath.Join(g.opts.Root, "pods", "uid-lost")
-	if err := os.MkdirAll(lost, 0o755); err != nil {
+	delete(g.lifecycles, deleted.UID)
+	orphanDir := filepath.Join(g.opts.Root, "pods", "uid-lost")
+	if err := os.MkdirAll(orphanDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	g.restart()
-	g.runner.RemoveOrphans(map[types.UID]bool{stays.UID: true})
-	for _, path := range []string{g.runner.podDir(gone.UID), LogDir(g.runner.opts.Logs, gone), lost} {
+	g.runner.RemoveOrphans(map[types.UID]bool{existing.UID: true})
+	for _, path := range []string{g.runner.podDir(deleted.UID), LogDir(g.runner.opts.Logs, deleted), orphanDir} {
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(path); os.IsNotExist(err) {
 				break
 			} else if time.Now().After(end) {
-				t.Fatalf("%s is left", path)
+				t.Fatalf("%s remains", path)
 			}
 		}
 	}
-	left, _ := g.service.ListPodSandbox(t.Context(), nil)
-	if len(left) != 2 || left[0].GetMetadata().GetName() != "stays" || left[1].GetId() != foreign {
-		t.Errorf("remaining sandboxes: %v; want those of the remaining pod and the foreign one", left)
+	remaining, _ := g.service.ListPodSandbox(t.Context(), nil)
+	if len(remaining) != 2 || remaining[0].GetMetadata().GetName() != "existing" || remaining[1].GetId() != otherNode {
+		t.Errorf("remaining sandboxes: %v; want those of the existing pod and of the other node", remaining)
 	}
-	g.waitForStates(stays, "a=up")
+	g.waitForStates(existing, "a=up")
 }
 
 func TestRelistFindsExits(t *testing.T) {
@@ -163,7 +163,7 @@ func TestExitReportedOnce(t *testing.T) {
 		g.runner.relist(t.Context())
 	}
 	g.delete(pod, time.Second)
-	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := 0
@@ -188,7 +188,7 @@ func TestStopBeforeAdoption(t *testing.T) {
 	g.restart()
 	g.delete(pod, time.Minute)
 	release()
-	g.waitUntil("all has ended", func() bool { return g.lives[pod.UID].finished })
+	g.waitUntil("all has ended", func() bool { return g.lifecycles[pod.UID].finished })
 	for _, name := range []string{"a", "b"} {
 		if n := g.count("StopContainer(24h0m0s) " + name); n != 1 {
 			t.Errorf("%s received %d stop requests, want 1: %q", name, n, g.service.Calls())
@@ -201,13 +201,13 @@ func TestStopBeforeAdoption(t *testing.T) {
 	}
 }
 
-func TestSlowRuntimeLosesNoContainer(t *testing.T) {
+func TestSlowRuntimeKeepsContainers(t *testing.T) {
 	g := newHarness(t)
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
 	g.waitForStates(pod, "a=up b=up")
 	g.stop()
-	g.service.Fail("PodSandboxStatus", status.Error(codes.Unavailable, "away"))
+	g.service.Fail("PodSandboxStatus", status.Error(codes.Unavailable, "unavailable"))
 	g.restart()
 	g.service.Exit("web", "a", 1, "")
 	g.waitForStates(pod, "a=up#1 b=up")

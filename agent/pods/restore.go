@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// initialState is what the runtime had of this node's pods when the agent started. It is listed
-// once.
+// initialState holds the sandboxes and containers of this node's pods that the runtime had when the
+// agent started. They are listed once.
 type initialState struct {
 	mu     sync.Mutex
 	loaded bool
@@ -62,7 +62,7 @@ func (f *existingPod) containerAttempt(name string, n uint32) *cri.Container {
 	return nil
 }
 
-// existing returns what the runtime had of a pod when the agent started, or nil.
+// existing returns the initial state of a pod, or nil.
 func (r *Runner) existing(ctx context.Context, uid types.UID) (*existingPod, error) {
 	r.initial.mu.Lock()
 	defer r.initial.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *Runner) existing(ctx context.Context, uid types.UID) (*existingPod, err
 	return r.initial.pods[uid], err
 }
 
-// allExisting returns what the runtime had of all pods when the agent started.
+// allExisting returns the initial state of all pods.
 func (r *Runner) allExisting(ctx context.Context) (map[types.UID]*existingPod, error) {
 	r.initial.mu.Lock()
 	defer r.initial.mu.Unlock()
@@ -96,7 +96,8 @@ func (r *Runner) loadInitial(ctx context.Context) error {
 	return err
 }
 
-// listExisting returns what the runtime has of this node's pods with the given labels.
+// listExisting returns the current sandboxes and containers of this node's pods with the given
+// labels.
 func (r *Runner) listExisting(ctx context.Context, labels map[string]string) (map[types.UID]*existingPod, error) {
 	selector := map[string]string{nodeLabel: r.opts.NodeName}
 	for k, v := range labels {
@@ -110,13 +111,13 @@ func (r *Runner) listExisting(ctx context.Context, labels map[string]string) (ma
 	if err != nil {
 		return nil, err
 	}
-	all := map[types.UID]*existingPod{}
-	at := func(labels map[string]string) *existingPod {
+	byPod := map[types.UID]*existingPod{}
+	getOrCreate := func(labels map[string]string) *existingPod {
 		uid := types.UID(labels[podUIDLabel])
-		if all[uid] == nil {
-			all[uid] = &existingPod{}
+		if byPod[uid] == nil {
+			byPod[uid] = &existingPod{}
 		}
-		return all[uid]
+		return byPod[uid]
 	}
 	slices.SortFunc(sandboxes, func(a, b *cri.PodSandbox) int {
 		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt))
@@ -125,14 +126,14 @@ func (r *Runner) listExisting(ctx context.Context, labels map[string]string) (ma
 		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt))
 	})
 	for _, b := range sandboxes {
-		f := at(b.GetLabels())
+		f := getOrCreate(b.GetLabels())
 		f.sandboxes = append(f.sandboxes, b)
 	}
 	for _, c := range containers {
-		f := at(c.GetLabels())
+		f := getOrCreate(c.GetLabels())
 		f.containers = append(f.containers, c)
 	}
-	return all, nil
+	return byPod, nil
 }
 
 // statusTimeout is how long the agent waits for the runtime when it reads the state of a pod.
@@ -197,7 +198,7 @@ func (p *pod) existingStatus(status *cri.ContainerStatus) podlifecycle.Status {
 	return s
 }
 
-// adoptContainer adopts what the runtime already has of this attempt. done reports that there is
+// adoptContainer adopts the container that the runtime already has for this attempt. done reports that there is
 // nothing to start.
 func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error) {
 	r := p.runner

@@ -20,10 +20,10 @@ func TestPodLifecycle(t *testing.T) {
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
 	g.waitForStates(pod, "a=up b=up")
-	seen, ok := g.runner.Pod("default", "web")
-	a, found := seen.Container("a")
+	info, ok := g.runner.Pod("default", "web")
+	a, found := info.Container("a")
 	if !ok || !found || !a.Running || a.ID == "" {
-		t.Fatalf("the Runner shows %+v", seen)
+		t.Fatalf("the Runner shows %+v", info)
 	}
 	if err := g.service.Log(a.ID, "stdout", "hello"); err != nil {
 		t.Fatal(err)
@@ -39,35 +39,35 @@ func TestPodLifecycle(t *testing.T) {
 	if n := g.count("RunPodSandbox web"); n != 1 {
 		t.Errorf("%d sandboxes were created, want 1", n)
 	}
-	seen, _ = g.runner.Pod("default", "web")
-	if again, _ := seen.Container("a"); again.Attempt != 1 || again.LogPath == a.LogPath {
-		t.Errorf("the second run is %+v", again)
+	info, _ = g.runner.Pod("default", "web")
+	if second, _ := info.Container("a"); second.Attempt != 1 || second.LogPath == a.LogPath {
+		t.Errorf("the second run is %+v", second)
 	}
 	g.delete(pod, time.Minute)
-	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 	g.runner.Forget(pod.UID)
-	g.waitUntilGone(pod)
+	g.waitUntilRemoved(pod)
 }
 
-// waitUntilGone waits until nothing is left of a pod.
-func (g *harness) waitUntilGone(pod *corev1.Pod) {
+// waitUntilRemoved waits until a pod and all of its resources are removed.
+func (g *harness) waitUntilRemoved(pod *corev1.Pod) {
 	g.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for g.runner.lookup(pod.UID) != nil {
 		if time.Now().After(deadline) {
-			g.t.Fatalf("%s is still here; calls: %q", pod.Name, g.service.Calls())
+			g.t.Fatalf("%s still exists; calls: %q", pod.Name, g.service.Calls())
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if all, _ := g.service.ListContainers(g.t.Context(), nil); len(all) > 0 {
-		g.t.Errorf("containers remain: %v", all)
+	if list, _ := g.service.ListContainers(g.t.Context(), nil); len(list) > 0 {
+		g.t.Errorf("containers remain: %v", list)
 	}
-	if all, _ := g.service.ListPodSandbox(g.t.Context(), nil); len(all) > 0 {
-		g.t.Errorf("sandboxes remain: %v", all)
+	if list, _ := g.service.ListPodSandbox(g.t.Context(), nil); len(list) > 0 {
+		g.t.Errorf("sandboxes remain: %v", list)
 	}
 	for _, path := range []string{g.runner.podDir(pod.UID), LogDir(g.runner.opts.Logs, pod)} {
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
-			g.t.Errorf("%s is left: %v", path, err)
+			g.t.Errorf("%s remains: %v", path, err)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestContainersStartInOrder(t *testing.T) {
 }
 
 func TestFailuresAreReportedAndRetried(t *testing.T) {
-	broken := status.Error(codes.Unknown, "broken")
+	failure := status.Error(codes.Unknown, "failed")
 	for name, tc := range map[string]struct {
 		method, reason string
 		more           []error
@@ -100,7 +100,7 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newHarness(t)
-			g.service.Fail(tc.method, broken)
+			g.service.Fail(tc.method, failure)
 			pod := testPod("web", "a")
 			g.admit(pod)
 			g.waitForStates(pod, "a=up")
@@ -108,7 +108,7 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 			defer g.mu.Unlock()
 			if !slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
 				w, ok := r.Event.(podlifecycle.Waiting)
-				return ok && w.Reason == tc.reason && strings.Contains(w.Message, "broken")
+				return ok && w.Reason == tc.reason && strings.Contains(w.Message, "failed")
 			}) {
 				t.Errorf("%s was not notified: %s", tc.reason, formatReports(g.reports))
 			}
@@ -119,7 +119,7 @@ func TestFailuresAreReportedAndRetried(t *testing.T) {
 // As in the kubelet, the reason of a pod with init containers is PodInitializing until its sandbox is ready.
 func TestFailuresBeforeInitContainers(t *testing.T) {
 	g := newHarness(t)
-	g.service.Fail("RunPodSandbox", status.Error(codes.Unknown, "broken"))
+	g.service.Fail("RunPodSandbox", status.Error(codes.Unknown, "failed"))
 	pod := testPod("web", "a")
 	pod.Spec.InitContainers = []corev1.Container{{Name: "i", Image: "image"}}
 	g.admit(pod)
@@ -136,7 +136,7 @@ func TestFailuresBeforeInitContainers(t *testing.T) {
 
 func TestWaitingContainerDoesNotBlockOthers(t *testing.T) {
 	g := newHarness(t)
-	g.service.Fail("CreateContainer", status.Error(codes.Unknown, "broken"))
+	g.service.Fail("CreateContainer", status.Error(codes.Unknown, "failed"))
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
 	g.waitForStates(pod, "a=up b=up")
@@ -158,7 +158,7 @@ func TestCommandNotFound(t *testing.T) {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	g.admit(pod)
 	g.waitForStates(pod, "a=ended(128 StartError)")
-	g.waitUntil("it has finished", func() bool { return g.lives[pod.UID].machine.Phase() == podlifecycle.Failed })
+	g.waitUntil("it has finished", func() bool { return g.lifecycles[pod.UID].machine.Phase() == podlifecycle.Failed })
 }
 
 func TestDeleteWhileStarting(t *testing.T) {
@@ -170,9 +170,9 @@ func TestDeleteWhileStarting(t *testing.T) {
 			g.admit(pod)
 			g.delete(pod, time.Minute)
 			release()
-			g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
+			g.waitUntil("it is released", func() bool { return g.lifecycles[pod.UID].released })
 			g.runner.Forget(pod.UID)
-			g.waitUntilGone(pod)
+			g.waitUntilRemoved(pod)
 		})
 	}
 }
@@ -194,10 +194,10 @@ func TestForceDeletedPodIsStoppedGracefully(t *testing.T) {
 	g.admit(pod)
 	g.waitForStates(pod, "a=up b=up")
 	g.mu.Lock()
-	delete(g.lives, pod.UID)
+	delete(g.lifecycles, pod.UID)
 	g.mu.Unlock()
 	g.runner.Forget(pod.UID)
-	g.waitUntilGone(pod)
+	g.waitUntilRemoved(pod)
 	for _, name := range []string{"a", "b"} {
 		if g.count("StopContainer(2s) "+name) != 1 {
 			t.Errorf("%s was not called: %q", name, g.service.Calls())

@@ -50,7 +50,7 @@ func (p *pod) adoptSandbox(ctx context.Context, f *existingPod) error {
 	return nil
 }
 
-// setSandbox makes a sandbox the pod's. p.mu must be held.
+// setSandbox sets the sandbox of the pod. p.mu must be held.
 func (p *pod) setSandbox(id string, attempt uint32, status *cri.PodSandboxStatus) {
 	r := p.runner
 	p.sandbox = podSandbox{id: id, attempt: attempt, addresses: sandboxIPs(status)}
@@ -63,8 +63,8 @@ func (p *pod) setSandbox(id string, attempt uint32, status *cri.PodSandboxStatus
 func sandboxIPs(status *cri.PodSandboxStatus) (out []string) {
 	if ip := status.GetNetwork().GetIp(); ip != "" {
 		out = append(out, ip)
-		for _, more := range status.GetNetwork().GetAdditionalIps() {
-			out = append(out, more.GetIp())
+		for _, additional := range status.GetNetwork().GetAdditionalIps() {
+			out = append(out, additional.GetIp())
 		}
 	}
 	return out
@@ -93,8 +93,8 @@ func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 		r.recordEvent(pod, "", corev1.EventTypeWarning, "MissingClusterDNS", fmt.Sprintf("pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.",
 			podKey(pod), pod.Spec.DNSPolicy, corev1.DNSDefault))
 	}
-	if bad := r.forbiddenSysctl(pod); bad != "" {
-		return nil, &WaitingError{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q not allowlisted", bad)}
+	if sysctl := r.forbiddenSysctl(pod); sysctl != "" {
+		return nil, &WaitingError{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q not allowlisted", sysctl)}
 	}
 	if err := r.checkHostPorts(config); err != nil {
 		r.recordEvent(pod, "", corev1.EventTypeWarning, "HostPortInUse", err.Error())

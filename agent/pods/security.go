@@ -142,24 +142,24 @@ func effectiveSecurityContext(p *corev1.PodSecurityContext, c *corev1.SecurityCo
 	return out
 }
 
-func (r *Runner) seccompProfile(want *corev1.SeccompProfile, privileged bool) *cri.SecurityProfile {
+func (r *Runner) seccompProfile(profile *corev1.SeccompProfile, privileged bool) *cri.SecurityProfile {
 	switch {
-	case privileged || want == nil && !r.opts.SeccompDefault || want != nil && want.Type == corev1.SeccompProfileTypeUnconfined:
+	case privileged || profile == nil && !r.opts.SeccompDefault || profile != nil && profile.Type == corev1.SeccompProfileTypeUnconfined:
 		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Unconfined}
-	case want != nil && want.Type == corev1.SeccompProfileTypeLocalhost && want.LocalhostProfile != nil:
-		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: r.opts.Root + "/seccomp/" + *want.LocalhostProfile}
+	case profile != nil && profile.Type == corev1.SeccompProfileTypeLocalhost && profile.LocalhostProfile != nil:
+		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: r.opts.Root + "/seccomp/" + *profile.LocalhostProfile}
 	}
 	return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
 }
 
-func appArmorProfile(want *corev1.AppArmorProfile) *cri.SecurityProfile {
+func appArmorProfile(profile *corev1.AppArmorProfile) *cri.SecurityProfile {
 	switch {
-	case want == nil:
+	case profile == nil:
 		return nil // the runtime's default if the machine has AppArmor
-	case want.Type == corev1.AppArmorProfileTypeUnconfined:
+	case profile.Type == corev1.AppArmorProfileTypeUnconfined:
 		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Unconfined}
-	case want.Type == corev1.AppArmorProfileTypeLocalhost && want.LocalhostProfile != nil:
-		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: *want.LocalhostProfile}
+	case profile.Type == corev1.AppArmorProfileTypeLocalhost && profile.LocalhostProfile != nil:
+		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: *profile.LocalhostProfile}
 	}
 	return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
 }
@@ -170,16 +170,16 @@ func verifyRunAsNonRoot(pod *corev1.Pod, c *corev1.Container, image *cri.Image) 
 	if sc.RunAsNonRoot == nil || !*sc.RunAsNonRoot {
 		return nil
 	}
-	which := fmt.Sprintf("(pod: %q, container: %s)", pod.Name+"_"+pod.Namespace+"("+string(pod.UID)+")", c.Name)
+	names := fmt.Sprintf("(pod: %q, container: %s)", pod.Name+"_"+pod.Namespace+"("+string(pod.UID)+")", c.Name)
 	switch {
 	case sc.RunAsUser != nil && *sc.RunAsUser == 0:
-		return fmt.Errorf("container's runAsUser breaks non-root policy %s", which)
+		return fmt.Errorf("container's runAsUser breaks non-root policy %s", names)
 	case sc.RunAsUser != nil:
 		return nil
 	case image.GetUid() != nil && image.GetUid().GetValue() == 0, image.GetUid() == nil && image.GetUsername() == "":
-		return fmt.Errorf("container has runAsNonRoot and image will run as root %s", which)
+		return fmt.Errorf("container has runAsNonRoot and image will run as root %s", names)
 	case image.GetUid() == nil:
-		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), cannot verify user is non-root %s", image.GetUsername(), which)
+		return fmt.Errorf("container has runAsNonRoot and image has non-numeric user (%s), cannot verify user is non-root %s", image.GetUsername(), names)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func sysctls(pod *corev1.Pod) map[string]string {
 }
 
 // runtimeHandler returns the handler of the pod's runtime class, "" for the default. It rejects
-// pods that ask for a user namespace, because without one they would be root on the node.
+// pods that request a user namespace, because without one they would be root on the node.
 func (r *Runner) runtimeHandler(ctx context.Context, pod *corev1.Pod) (string, error) {
 	if users := pod.Spec.HostUsers; users != nil && !*users {
 		return "", &WaitingError{Reason: reasonRefusedByRuntime, Message: "hostUsers false: user namespaces are not supported"}

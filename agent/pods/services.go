@@ -34,7 +34,7 @@ func (s *services) start(ctx context.Context, client kubernetes.Interface, work 
 	work.Go(func() { <-ctx.Done(); factory.Shutdown() })
 }
 
-// kubernetesService is the API server's service, which pods of all namespaces see.
+// kubernetesService is the API server's service, whose variables pods of all namespaces get.
 const kubernetesService = "kubernetes"
 
 // envVars returns the variables of the services in the pod's namespace and of the API server's
@@ -53,11 +53,11 @@ func (s *services) envVars(pod *corev1.Pod) (map[string]string, error) {
 	if pod.Spec.EnableServiceLinks != nil && !*pod.Spec.EnableServiceLinks {
 		return out, nil
 	}
-	all, err := s.lister.Services(pod.Namespace).List(labels.Everything())
+	list, err := s.lister.Services(pod.Namespace).List(labels.Everything())
 	if err != nil {
 		return nil, err
 	}
-	for _, svc := range all {
+	for _, svc := range list {
 		addServiceEnvVars(svc, out)
 	}
 	return out, nil

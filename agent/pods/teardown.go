@@ -53,10 +53,10 @@ func (p *pod) runTeardown() {
 	p.workers.Wait()
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, maxRetryDelay) {
 		p.mu.Lock()
-		remove, purge, free := p.teardown.remove, p.teardown.purge, p.teardown.released
+		remove, purge, released := p.teardown.remove, p.teardown.purge, p.teardown.released
 		p.mu.Unlock()
 		var err error
-		if !free {
+		if !released {
 			if err = p.release(); err == nil {
 				p.mu.Lock()
 				p.teardown.released = true
@@ -139,7 +139,7 @@ func (p *pod) release() error {
 	return nil
 }
 
-// orphanGracePeriod is the grace period of containers whose pod is gone: the kubelet's minimum.
+// orphanGracePeriod is the grace period of containers whose pod was deleted: the kubelet's minimum.
 const orphanGracePeriod = 2 * time.Second
 
 // stopRemaining stops containers that still run, with orphanGracePeriod. Only pods that were
@@ -205,8 +205,8 @@ func (r *Runner) removeCgroups(ctx context.Context, pod *corev1.Pod) error {
 		if err := r.opts.Cgroups.Kill(path); err != nil {
 			return err
 		}
-		limited, cancel := context.WithTimeout(ctx, cgroupRemoveTimeout)
-		err := r.opts.Cgroups.Remove(limited, path)
+		removeCtx, cancel := context.WithTimeout(ctx, cgroupRemoveTimeout)
+		err := r.opts.Cgroups.Remove(removeCtx, path)
 		cancel()
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func (r *Runner) Purge(uid types.UID) {
 	p.startTeardown(false)
 }
 
-// purge deletes what uses disk space.
+// purge deletes the containers and files that use disk space.
 func (p *pod) purge() error {
 	r, pod := p.runner, p.latest()
 	if err := p.removeContainers(); err != nil {
@@ -243,7 +243,7 @@ func (p *pod) purge() error {
 	return errors.Join(errs...)
 }
 
-// remove removes what release leaves: containers, sandboxes, logs and the pod's directory.
+// remove removes what release keeps: containers, sandboxes, logs and the pod's directory.
 func (p *pod) remove() error {
 	r, pod := p.runner, p.latest()
 	if err := p.removeContainers(); err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/berthproject/berth/agent/runtime/fake"
 )
 
-// disconnects is a runtime that becomes unavailable after it has started a container. The
+// disconnectingService is a runtime that becomes unavailable after it has started a container. The
 // container has exited when it is back.
-type disconnects struct {
+type disconnectingService struct {
 	*fake.Service
 	code int32
 }
 
-func (h disconnects) StartContainer(ctx context.Context, id string) error {
+func (h disconnectingService) StartContainer(ctx context.Context, id string) error {
 	if err := h.Service.StartContainer(ctx, id); err != nil {
 		return err
 	}
@@ -31,9 +31,9 @@ func TestStartOutcomeUnknown(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code int32
 		want string
-	}{"well": {0, "a=ended(0 )"}, "ill": {3, "a=ended(3 )"}} {
+	}{"exit code 0": {0, "a=ended(0 )"}, "exit code 3": {3, "a=ended(3 )"}} {
 		t.Run(name, func(t *testing.T) {
-			g := newHarness(t, func(o *Options) { o.Service = disconnects{o.Service.(*fake.Service), tc.code} })
+			g := newHarness(t, func(o *Options) { o.Service = disconnectingService{o.Service.(*fake.Service), tc.code} })
 			pod := testPod("job", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			g.admit(pod)
@@ -45,29 +45,29 @@ func TestStartOutcomeUnknown(t *testing.T) {
 	}
 }
 
-// unresponsive is a runtime that starts a container, becomes unavailable before it responds, and
+// unresponsiveService is a runtime that starts a container, becomes unavailable before it responds, and
 // then lists no containers until it is released.
-type unresponsive struct {
+type unresponsiveService struct {
 	*fake.Service
 	release func()
 }
 
-func (s *unresponsive) StartContainer(ctx context.Context, id string) error {
+func (s *unresponsiveService) StartContainer(ctx context.Context, id string) error {
 	if err := s.Service.StartContainer(ctx, id); err != nil {
 		return err
 	}
-	away := status.Error(codes.Unavailable, "error reading from server: connection reset by peer")
-	s.Service.Fail("ContainerStatus", away)
+	unavailable := status.Error(codes.Unavailable, "error reading from server: connection reset by peer")
+	s.Service.Fail("ContainerStatus", unavailable)
 	s.release = s.Service.Block("ListContainers")
-	return away
+	return unavailable
 }
 
 // TestStopAfterStartOutcomeUnknown checks that a container that may be running is looked up and
 // stopped, not reported as exited.
 func TestStopAfterStartOutcomeUnknown(t *testing.T) {
-	var service *unresponsive
+	var service *unresponsiveService
 	g := newHarness(t, func(o *Options) {
-		service = &unresponsive{Service: o.Service.(*fake.Service)}
+		service = &unresponsiveService{Service: o.Service.(*fake.Service)}
 		o.Service = service
 	})
 	pod := testPod("web", "a")
@@ -75,7 +75,7 @@ func TestStopAfterStartOutcomeUnknown(t *testing.T) {
 	g.waitForStates(pod, "a=starting(RunContainerError)")
 	g.delete(pod, time.Minute)
 	service.release()
-	g.waitUntil("it has exited", func() bool { return g.lives[pod.UID].finished })
+	g.waitUntil("it has exited", func() bool { return g.lifecycles[pod.UID].finished })
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if got := g.states(pod); got != "a=ended(143 )" || g.count("StopContainer(24h0m0s) a") != 1 {

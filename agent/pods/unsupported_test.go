@@ -17,7 +17,7 @@ func TestUnsupportedErrors(t *testing.T) {
 	for err, want := range map[error]bool{
 		status.Error(codes.InvalidArgument, "the embedded runtime refuses spec.hostPID"): true,
 		status.Error(codes.Unavailable, "no connection"):                                 false,
-		errors.New("no room"): false,
+		errors.New("no space"): false,
 	} {
 		if isUnsupported(err) != want {
 			t.Errorf("%v: refused %t, want %t", err, !want, want)

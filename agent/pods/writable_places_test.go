@@ -19,9 +19,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// writablePlaces are the places on the node's disk that a container can write, with the script that
+// writablePaths are the places on the node's disk that a container can write, with the script that
 // writes 24 MiB there.
-var writablePlaces = map[string]string{
+var writablePaths = map[string]string{
 	"hosts":               "fill /etc/hosts",
 	"hostname":            "fill /etc/hostname",
 	"resolv-conf":         "fill /etc/resolv.conf",
@@ -63,7 +63,7 @@ func fillWritablePlaces(t *testing.T, g *harness, round int) {
 	})
 	defer s.Close()
 	var list []*corev1.Pod
-	for place, script := range writablePlaces {
+	for place, script := range writablePaths {
 		pod := realPod(fmt.Sprintf("%s-%d", place, round), map[string][]string{"a": nil})
 		pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
 		pod.Spec.Volumes = []corev1.Volume{{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
@@ -89,11 +89,11 @@ func fillWritablePlaces(t *testing.T, g *harness, round int) {
 		g.delete(pod, 0)
 	}
 	for _, pod := range list {
-		g.waitUntil("the pod is released", func() bool { return g.lives[pod.UID].released })
+		g.waitUntil("the pod is released", func() bool { return g.lifecycles[pod.UID].released })
 		g.runner.Purge(pod.UID)
 		g.waitUntilPurged(pod)
 		g.runner.Forget(pod.UID)
-		g.waitUntilRealPodGone(pod)
+		g.waitUntilRealPodRemoved(pod)
 	}
 }
 
@@ -118,21 +118,21 @@ func (g *harness) waitUntilWritten(pod *corev1.Pod) {
 // waitUntilPurged waits until the pod uses no disk space.
 func (g *harness) waitUntilPurged(pod *corev1.Pod) {
 	g.t.Helper()
-	left := func() (out []string) {
+	remaining := func() (out []string) {
 		for _, path := range append(SharedFiles(g.opts.Root, pod), LogDir(g.runner.opts.Logs, pod), filepath.Join(g.runner.podDir(pod.UID), messagesDir)) {
 			if _, err := os.Lstat(path); err == nil {
 				out = append(out, path)
 			}
 		}
-		all, err := g.runner.listExisting(g.t.Context(), nil)
-		if err != nil || all[pod.UID] != nil {
-			out = append(out, fmt.Sprintf("%v, %v", all[pod.UID], err))
+		existing, err := g.runner.listExisting(g.t.Context(), nil)
+		if err != nil || existing[pod.UID] != nil {
+			out = append(out, fmt.Sprintf("%v, %v", existing[pod.UID], err))
 		}
 		return out
 	}
-	for end := time.Now().Add(20 * time.Second); len(left()) > 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); len(remaining()) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			g.t.Fatalf("%s still has %v", pod.Name, left())
+			g.t.Fatalf("%s still has %v", pod.Name, remaining())
 		}
 	}
 	if g.runner.lookup(pod.UID) == nil {

@@ -48,12 +48,12 @@ func (s *Manager) Taints() []corev1.Taint {
 func (s *Manager) reportOutOfDisk() {
 	s.agent.Report(s.opts.Node)
 	s.mu.Lock()
-	is, first := s.reserve.Condition().True, !s.reportedReserve
+	outOfDisk, first := s.reserve.Condition().True, !s.reportedReserve
 	s.reportedReserve = true
 	_, message := s.reserve.ConditionText()
 	s.mu.Unlock()
 	switch {
-	case is:
+	case outOfDisk:
 		s.opts.Log.Info("Node is out of disk space and rejects new pods", "node", s.opts.Node, "message", message)
 		s.recordNodeEvent("NodeOutOfDisk", message)
 	case !first: // an agent starts with the condition false

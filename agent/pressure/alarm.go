@@ -53,10 +53,10 @@ func (s *Manager) installAlarm(capacity int64) error {
 // v1AlarmLevels returns the usage levels for cgroup v1: an early one, the threshold itself, and
 // some above it, because usage includes page cache and may far exceed the working set.
 func v1AlarmLevels(capacity, need int64) []int64 {
-	at := capacity - need
-	levels := []int64{max(at-max(need, capacity/16), at/2), at}
+	threshold := capacity - need
+	levels := []int64{max(threshold-max(need, capacity/16), threshold/2), threshold}
 	for i := range int64(3) {
-		levels = append(levels, at+need*(i+1)/4)
+		levels = append(levels, threshold+need*(i+1)/4)
 	}
 	return levels
 }
@@ -84,7 +84,7 @@ func (s *Manager) moveAlarm(now time.Time) {
 		level = s.pods.WorkingSet() + max(stat.Available-need, 0) + alarmSlack(need)
 	}
 	level = max(level, usage+alarmSlack(need))
-	if far := level - a.Level(); far > need/16 || far < -need/16 {
+	if change := level - a.Level(); change > need/16 || change < -need/16 {
 		s.logError("alarm", a.SetLevel(level))
 	}
 }

@@ -43,7 +43,7 @@ func (s *Manager) collectGarbage(ctx context.Context, wg *sync.WaitGroup, e node
 		s.collected = true
 		s.mu.Unlock()
 		if err != nil {
-			s.opts.Log.Error(err, "Collecting garbage")
+			s.opts.Log.Error(err, "Failed to collect garbage")
 		}
 		s.watch.wake()
 	})
@@ -85,11 +85,11 @@ func (s *Manager) invalidateDiskUsage() {
 // startBackgroundTasks starts tasks that are due: measuring disk usage and opening the stat files
 // of new pods.
 func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, now time.Time) {
-	every := measureInterval
+	interval := measureInterval
 	if s.hasDiskLimits.Load() {
-		every = measureIntervalWithLimits
+		interval = measureIntervalWithLimits
 	}
-	measure := s.measureNow || now.Sub(s.lastMeasure) >= every || s.hasDiskLimits.Load() && s.spaceShrinks(now)
+	measure := s.measureNow || now.Sub(s.lastMeasure) >= interval || s.hasDiskLimits.Load() && s.spaceShrinks(now)
 	prepare := now.Sub(s.lastPrepare) >= measureIntervalWithLimits
 	if !measure && !prepare {
 		return

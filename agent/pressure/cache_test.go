@@ -12,9 +12,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// The two ways in which page cache looks like a memory shortage. The pods are harmless, but the
-// kubelet would evict.
-var innocents = map[string]func(file string) []string{
+// cacheWorkloads are the arguments of pods whose page cache looks like a memory shortage. The pods
+// are harmless, but the kubelet would evict them.
+var cacheWorkloads = map[string]func(file string) []string{
 	// A writer of dirty pages, which reclaim counts as active.
 	"dirty": func(file string) []string {
 		return []string{"-write=1Gi", "-write-to=" + file, "-after=1h"}
@@ -84,7 +84,7 @@ func runPageCachePod(t *testing.T, name string, o nodepressure.Options) int {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	p := start(t, n, fixtures.Spec{Name: "innocent", Memory: "32Mi", Args: innocents[name](filepath.Join(dir, "data"))})
+	p := start(t, n, fixtures.Spec{Name: "cache", Memory: "32Mi", Args: cacheWorkloads[name](filepath.Join(dir, "data"))})
 	result := make(chan error, 1)
 	go func() { result <- p.WaitForLine("write done") }()
 	select {

@@ -14,9 +14,9 @@ import (
 const OutOfDisk corev1.NodeConditionType = nodepressure.ReasonOutOfDisk
 
 // Conditions converts the conditions of a machine and, if outOfDisk, of a reserve to node
-// conditions. The transition time of a condition that never changed is begun.
+// conditions. The transition time of a condition that never changed is start.
 func Conditions(m *nodepressure.Machine, r *nodepressure.DiskReserve, start time.Time, outOfDisk bool) (out []corev1.NodeCondition) {
-	add := func(of corev1.NodeConditionType, c nodepressure.Condition, reason, message string) {
+	add := func(conditionType corev1.NodeConditionType, c nodepressure.Condition, reason, message string) {
 		status, since := corev1.ConditionFalse, c.Since
 		if c.True {
 			status = corev1.ConditionTrue
@@ -24,7 +24,7 @@ func Conditions(m *nodepressure.Machine, r *nodepressure.DiskReserve, start time
 		if since.IsZero() {
 			since = start
 		}
-		out = append(out, corev1.NodeCondition{Type: of, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(since)})
+		out = append(out, corev1.NodeCondition{Type: conditionType, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(since)})
 	}
 	for k, c := range m.Conditions() {
 		reason, message := nodepressure.ConditionText(model.Pressure(k), c.True)

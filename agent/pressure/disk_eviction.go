@@ -40,7 +40,7 @@ func (s *Manager) evictForDisk(ctx context.Context, wg *sync.WaitGroup, now time
 		}
 		s.measureVictim(ctx, pod)
 		e.Update(s.opts.Stats.PodStats(pod.UID))
-		// The agent must know of the eviction before the containers exit, or it restarts them.
+		// The agent must have the eviction before the containers exit, or it restarts them.
 		s.agent.Evict(NewEviction(pod, &e, hard, func() {
 			s.podTerminated(pod.UID)
 			if s.opts.Purge != nil {

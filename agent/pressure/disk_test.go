@@ -57,22 +57,22 @@ func newScratch(t *testing.T) *scratch {
 func (s *scratch) Usage(uid types.UID) ([]volume.Usage, error) {
 	dir := string(uid)
 	if strings.HasPrefix(dir, "writer-") {
-		dir = "growing" // its process writes there, and does not know its UID
+		dir = "growing" // its process writes to this directory because it does not know the pod's UID
 	}
-	h := stats.MeasureDir(filepath.Join(s.dir, dir))
-	return []volume.Usage{{Name: "data", Local: true, Bytes: h.Bytes, Inodes: h.Inodes}}, nil
+	u := stats.MeasureDir(filepath.Join(s.dir, dir))
+	return []volume.Usage{{Name: "data", Local: true, Bytes: u.Bytes, Inodes: u.Inodes}}, nil
 }
 
 // Pods removes the directories of evicted pods, as the agent does.
 func (s *scratch) Pods(node string) []*corev1.Pod {
 	list := s.Node.Pods(node)
-	live := map[string]bool{"garbage": true, "growing": true}
+	existing := map[string]bool{"garbage": true, "growing": true}
 	for _, p := range list {
-		live[string(p.UID)] = true
+		existing[string(p.UID)] = true
 	}
 	entries, _ := os.ReadDir(s.dir)
 	for _, e := range entries {
-		if !live[e.Name()] {
+		if !existing[e.Name()] {
 			_ = os.RemoveAll(filepath.Join(s.dir, e.Name()))
 		}
 	}
@@ -94,9 +94,9 @@ func (s *scratch) collected() []string {
 }
 
 // fill writes up to n bytes, until the file system is full.
-func (s *scratch) fill(t *testing.T, of string, bytes int) {
+func (s *scratch) fill(t *testing.T, owner string, bytes int) {
 	t.Helper()
-	dir := filepath.Join(s.dir, of)
+	dir := filepath.Join(s.dir, owner)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +114,9 @@ func (s *scratch) fill(t *testing.T, of string, bytes int) {
 }
 
 // inodes creates up to n files, until the file system is full.
-func (s *scratch) inodes(t *testing.T, of string, n int) {
+func (s *scratch) inodes(t *testing.T, owner string, n int) {
 	t.Helper()
-	dir := filepath.Join(s.dir, of, "many")
+	dir := filepath.Join(s.dir, owner, "many")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -129,11 +129,11 @@ func (s *scratch) inodes(t *testing.T, of string, n int) {
 	}
 }
 
-// disks returns thresholds of 20% for nodefs bytes and inodes.
-func disks() nodepressure.Config {
+// diskConfig returns thresholds of 20% for nodefs bytes and inodes.
+func diskConfig() nodepressure.Config {
 	c := nodepressure.Config{Options: nodepressure.AllOptions(), TransitionPeriod: time.Second, LocalStorage: true}
-	for _, of := range []nodepressure.Signal{nodepressure.NodeFsAvailable, nodepressure.NodeFsInodesFree} {
-		c.Thresholds = append(c.Thresholds, nodepressure.Threshold{Signal: of, Value: nodepressure.Value{Percentage: 0.2}})
+	for _, signal := range []nodepressure.Signal{nodepressure.NodeFsAvailable, nodepressure.NodeFsInodesFree} {
+		c.Thresholds = append(c.Thresholds, nodepressure.Threshold{Signal: signal, Value: nodepressure.Value{Percentage: 0.2}})
 	}
 	return c
 }
@@ -142,13 +142,13 @@ func disks() nodepressure.Config {
 func watchDisk(t *testing.T, s *scratch) *pressure.Manager {
 	t.Helper()
 	disk := stats.NewDisk(s.dir)
-	sh, stop := newManagerWithAgent(t, s.Node, s, disks(), func(o *pressure.Options) {
+	m, stop := newManagerWithAgent(t, s.Node, s, diskConfig(), func(o *pressure.Options) {
 		o.Stats, o.Collect = s.Stats, s.collect
 		o.NodeFs, o.ImageFs, o.ContainerFs = disk, disk, disk
 		o.Reserve = nodepressure.DiskReserveConfig{Bytes: [nodepressure.NumFilesystems]int64{4 * mi, 4 * mi}, TransitionPeriod: time.Second}
 	})
 	t.Cleanup(stop)
-	return sh
+	return m
 }
 
 func idle(t *testing.T, s *scratch, name string) *fixtures.Pod {
@@ -168,8 +168,8 @@ func TestDiskPressure(t *testing.T) {
 	small, large := idle(t, s, "small"), idle(t, s, "large")
 	s.fill(t, string(small.Object.UID), 4*mi)
 	s.fill(t, string(large.Object.UID), 12*mi)
-	sh := watchDisk(t, s)
-	if r := sh.Admit(small.Object); r != nil {
+	m := watchDisk(t, s)
+	if r := m.Admit(small.Object); r != nil {
 		t.Fatalf("rejected although space is available: %+v", r)
 	}
 	// 20 of 32 MiB are in use. 28 MiB exceed the threshold only together with the garbage.
@@ -178,20 +178,20 @@ func TestDiskPressure(t *testing.T) {
 	if calls := s.collected(); calls[0] != "containers true, images true, 0 pods evicted before" {
 		t.Errorf("%q", calls[0])
 	}
-	waitUntil(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
+	waitUntil(t, "the pressure is over", func() bool { return condition(m, "DiskPressure") == "False" })
 	if names := s.EvictedNames(); len(names) > 0 {
 		t.Fatalf("%v were evicted although garbage collection freed enough", names)
 	}
 	s.fill(t, string(large.Object.UID), 64*mi) // until the disk is full
-	waitUntil(t, "pods are rejected", func() bool { return sh.Admit(small.Object) != nil })
-	if taints := sh.Taints(); condition(sh, "OutOfDisk") == "True" && (len(taints) != 1 || taints[0].Effect != corev1.TaintEffectNoSchedule) {
+	waitUntil(t, "pods are rejected", func() bool { return m.Admit(small.Object) != nil })
+	if taints := m.Taints(); condition(m, "OutOfDisk") == "True" && (len(taints) != 1 || taints[0].Effect != corev1.TaintEffectNoSchedule) {
 		t.Errorf("taints %v", taints)
 	}
 	<-large.Exited()
 	waitUntil(t, "the pod is evicted", func() bool { return len(s.EvictedNames()) > 0 })
 	s.Pods("")
 	waitUntil(t, "pods are admitted again", func() bool {
-		return sh.Admit(small.Object) == nil && condition(sh, "DiskPressure") == "False" && condition(sh, "OutOfDisk") == "False" && len(sh.Taints()) == 0
+		return m.Admit(small.Object) == nil && condition(m, "DiskPressure") == "False" && condition(m, "OutOfDisk") == "False" && len(m.Taints()) == 0
 	})
 	if names := s.EvictedNames(); len(names) != 1 || names[0] != "large" {
 		t.Errorf("%v were evicted instead of only the large one", names)
@@ -205,12 +205,12 @@ func TestInodePressure(t *testing.T) {
 	s := newScratch(t)
 	bytes, inodes := idle(t, s, "bytes"), idle(t, s, "inodes")
 	s.fill(t, string(bytes.Object.UID), 16*mi)
-	sh := watchDisk(t, s)
+	m := watchDisk(t, s)
 	s.inodes(t, string(inodes.Object.UID), 2000)
 	<-inodes.Exited()
 	waitUntil(t, "the pod is evicted", func() bool { return len(s.EvictedNames()) > 0 })
 	s.Pods("")
-	waitUntil(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
+	waitUntil(t, "the pressure is over", func() bool { return condition(m, "DiskPressure") == "False" })
 	if names := s.EvictedNames(); len(names) != 1 || names[0] != "inodes" {
 		t.Errorf("%v were evicted instead of only the one with the inodes", names)
 	}
@@ -236,7 +236,7 @@ func testDiskEvictionMessage(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(s.dir, "growing"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, stop := newManagerWithAgent(t, s.Node, s, disks(), func(o *pressure.Options) {
+	_, stop := newManagerWithAgent(t, s.Node, s, diskConfig(), func(o *pressure.Options) {
 		o.Stats, o.NodeFs, o.ImageFs, o.ContainerFs = s.Stats, disk, disk, disk
 		o.Collect = func(ctx context.Context, containers, images bool) error {
 			err := s.collect(ctx, containers, images)
@@ -252,11 +252,11 @@ func testDiskEvictionMessage(t *testing.T) {
 	waitUntil(t, "the eviction is reported", func() bool { return len(s.Evicted()) > 0 })
 	wrote := stats.MeasureDir(filepath.Join(s.dir, "growing")).Bytes
 	message := s.Evicted()[0].Message
-	found := regexp.MustCompile(`Volume data was using (\w+)\.`).FindStringSubmatch(message)
-	if found == nil {
+	match := regexp.MustCompile(`Volume data was using (\w+)\.`).FindStringSubmatch(message)
+	if match == nil {
 		t.Fatalf("message %q", message)
 	}
-	used := resource.MustParse(found[1])
+	used := resource.MustParse(match[1])
 	if n := used.Value(); n < wrote*95/100 || n > wrote*105/100 {
 		t.Errorf("message %q, but %d bytes were written", message, wrote)
 	}

@@ -70,16 +70,16 @@ func isHard(e *nodepressure.Evict) bool {
 
 // setTerminating records that a pod is being evicted.
 func (s *Manager) setTerminating(pod types.UID, now time.Time, e *nodepressure.Evict) {
-	by := now
+	deadline := now
 	if !isHard(e) {
-		by = now.Add(time.Duration(e.Grace) * time.Second)
+		deadline = now.Add(time.Duration(e.Grace) * time.Second)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.terminating[pod] = termination{by: by}
+	s.terminating[pod] = termination{deadline: deadline}
 }
 
-// kill kills the cgroup of a terminating pod, and from now on what enters it.
+// kill kills the cgroup of a terminating pod. killStragglers kills processes that enter it later.
 func (s *Manager) kill(pod *corev1.Pod, decided time.Time) error {
 	cgroup := s.opts.Stats.Cgroup(pod)
 	err := s.opts.Host.Kill(cgroup)

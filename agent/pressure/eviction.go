@@ -38,9 +38,9 @@ func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressur
 	if e.Condition {
 		reason = nodepressure.ReasonTerminationByKubelet
 	}
-	notes := agent.DisplacementAnnotations(pod, displacement.Pressure, reason, e.Message, &grace)
+	annotations := agent.DisplacementAnnotations(pod, displacement.Pressure, reason, e.Message, &grace)
 	for _, l := range e.Annotations {
-		notes[l.Key] = l.Value
+		annotations[l.Key] = l.Value
 	}
-	events.AnnotatedEventf(pod, notes, corev1.EventTypeWarning, nodepressure.ReasonEvicted, "%s", e.Message)
+	events.AnnotatedEventf(pod, annotations, corev1.EventTypeWarning, nodepressure.ReasonEvicted, "%s", e.Message)
 }

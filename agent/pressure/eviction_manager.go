@@ -69,8 +69,8 @@ type Manager struct {
 
 // termination is a pod that is being evicted.
 type termination struct {
-	by     time.Time // end of its grace period
-	cgroup string    // to be killed, or "" if the agent stops the pod
+	deadline time.Time // end of its grace period
+	cgroup   string    // to be killed, or "" if the agent stops the pod
 }
 
 // New opens the statistics files. Run closes them; call Close if Run is not called.
@@ -80,7 +80,7 @@ func New(o Options) (*Manager, error) {
 	}
 	s := &Manager{opts: o, started: time.Now(), converter: conversion.New(), terminating: map[types.UID]termination{}, lastErrors: map[string]string{}, machine: nodepressure.New(o.Config)}
 	var err error
-	if s.reserve, err = nodepressure.NewDiskReserve(o.Reserve, s.diskFigure); err != nil {
+	if s.reserve, err = nodepressure.NewDiskReserve(o.Reserve, s.fsSpace); err != nil {
 		return nil, err
 	}
 	if s.nodeStats, err = stats.OpenNode(o.Host, o.Cgroup, o.Pods); err != nil {
@@ -100,8 +100,8 @@ func New(o Options) (*Manager, error) {
 	return s, nil
 }
 
-// diskFigure returns capacity and available space of a file system for the reserve.
-func (s *Manager) diskFigure(f nodepressure.Filesystem) (nodepressure.FsSpace, error) {
+// fsSpace returns capacity and available space of a file system for the reserve.
+func (s *Manager) fsSpace(f nodepressure.Filesystem) (nodepressure.FsSpace, error) {
 	d := s.opts.ImageFs
 	if f == nodepressure.RootFs || d == nil {
 		d = s.opts.NodeFs
@@ -128,14 +128,14 @@ func (s *Manager) Run(ctx context.Context, a Agent) error {
 		raisePriority()
 		next := time.Duration(0)
 		for {
-			by, err := s.watch.wait(next)
+			trigger, err := s.watch.wait(next)
 			if ctx.Err() != nil {
 				return
 			}
 			if err != nil {
 				s.logError("wait", err)
 			}
-			next = s.synchronize(ctx, &wg, time.Now(), by)
+			next = s.synchronize(ctx, &wg, time.Now(), trigger)
 		}
 	})
 	<-ctx.Done()
@@ -159,16 +159,16 @@ func (s *Manager) Describe() string {
 }
 
 // logError logs an error of a kind unless the last error of this kind had the same text.
-func (s *Manager) logError(of string, err error) {
+func (s *Manager) logError(source string, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
 	s.mu.Lock()
-	same := s.lastErrors[of] == text
-	s.lastErrors[of] = text
+	same := s.lastErrors[source] == text
+	s.lastErrors[source] = text
 	s.mu.Unlock()
 	if !same && err != nil {
-		s.opts.Log.Error(err, "Failed to read node statistics", "source", of)
+		s.opts.Log.Error(err, "Failed to read node statistics", "source", source)
 	}
 }

@@ -24,8 +24,8 @@ type thresholds struct {
 	disk              []nodepressure.Threshold
 }
 
-func (n *thresholds) add(all []nodepressure.Threshold) {
-	for _, t := range all {
+func (n *thresholds) add(list []nodepressure.Threshold) {
+	for _, t := range list {
 		switch t.Signal {
 		case nodepressure.MemoryAvailable:
 			if t.Hard() {
@@ -94,9 +94,9 @@ func (s *Manager) memoryInterval(stat *nodepressure.Stat) time.Duration {
 	if a := s.watch.alarm; a != nil && !a.Adjustable() && s.memory.Usage < a.Level() {
 		return s.opts.MaxInterval // the alarm fires first
 	}
-	left := stat.Available - maxRequired(s.thresholds.memory, stat.Capacity)
-	next := timeToConsume(left+s.reclaimableCache(), maxBytesPerSecond)
-	if left <= 0 {
+	remaining := stat.Available - maxRequired(s.thresholds.memory, stat.Capacity)
+	next := timeToConsume(remaining+s.reclaimableCache(), maxBytesPerSecond)
+	if remaining <= 0 {
 		next = min(next, 10*s.opts.MinInterval)
 	}
 	return next
@@ -111,9 +111,9 @@ func (s *Manager) reclaimableCache() int64 {
 }
 
 // timeToConsume returns how long an amount lasts at a rate per second.
-func timeToConsume(left, aSecond int64) time.Duration {
-	if left <= 0 {
+func timeToConsume(amount, perSecond int64) time.Duration {
+	if amount <= 0 {
 		return 0
 	}
-	return time.Duration(float64(left) / float64(aSecond) * float64(time.Second))
+	return time.Duration(float64(amount) / float64(perSecond) * float64(time.Second))
 }

@@ -59,8 +59,8 @@ func NewMetrics() *Metrics {
 // and that of the deprecated looks.
 type syncCounters [2]prometheus.Counter
 
-func (m *Metrics) countersOf(by string) syncCounters {
-	return syncCounters{m.syncs.WithLabelValues(by), m.looks.WithLabelValues(by)}
+func (m *Metrics) countersOf(trigger string) syncCounters {
+	return syncCounters{m.syncs.WithLabelValues(trigger), m.looks.WithLabelValues(trigger)}
 }
 
 func (c *syncCounters) inc() {
@@ -77,25 +77,25 @@ const (
 )
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
-	for _, c := range m.all() {
-		c.Describe(to)
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, c := range m.collectors() {
+		c.Describe(ch)
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (m *Metrics) Collect(to chan<- prometheus.Metric) {
-	for _, c := range m.all() {
-		c.Collect(to)
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, c := range m.collectors() {
+		c.Collect(ch)
 	}
 }
 
-func (m *Metrics) all() []prometheus.Collector {
+func (m *Metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.evictions, m.statsAge, m.reaction, m.syncs, m.looks, m.available, m.stalled}
 }
 
-func (m *Metrics) countSync(by string) {
-	switch by {
+func (m *Metrics) countSync(trigger string) {
+	switch trigger {
 	case byAlarm:
 		m.byAlarm.inc()
 	case byWake:
@@ -107,9 +107,9 @@ func (m *Metrics) countSync(by string) {
 
 // observe updates the gauges from an observation.
 func (m *Metrics) observe(o *nodepressure.Observation) {
-	for of := range o.Signals {
-		if o.Signals[of].Known {
-			m.availableBySignal[of].Set(float64(o.Signals[of].Available))
+	for signal := range o.Signals {
+		if o.Signals[signal].Known {
+			m.availableBySignal[signal].Set(float64(o.Signals[signal].Available))
 		}
 	}
 	if o.PageCache.StallTime >= 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// figure returns the value of a metric, or the count of a histogram.
-func figure(t *testing.T, m *pressure.Metrics, name, label string) float64 {
+// metricValue returns the value of a metric, or the count of a histogram.
+func metricValue(t *testing.T, m *pressure.Metrics, name, label string) float64 {
 	t.Helper()
 	r := prometheus.NewRegistry()
 	r.MustRegister(m)
@@ -21,10 +21,10 @@ func figure(t *testing.T, m *pressure.Metrics, name, label string) float64 {
 		t.Fatal(err)
 	}
 	for _, f := range families {
-		for _, one := range f.GetMetric() {
-			if f.GetName() == name && (label == "" || len(one.GetLabel()) > 0 && one.GetLabel()[0].GetValue() == label) {
+		for _, metric := range f.GetMetric() {
+			if f.GetName() == name && (label == "" || len(metric.GetLabel()) > 0 && metric.GetLabel()[0].GetValue() == label) {
 				// The value is 0 for other types.
-				return one.GetCounter().GetValue() + one.GetGauge().GetValue() + float64(one.GetHistogram().GetSampleCount())
+				return metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
 			}
 		}
 	}
@@ -35,22 +35,22 @@ func figure(t *testing.T, m *pressure.Metrics, name, label string) float64 {
 func TestEvictionMetrics(t *testing.T) {
 	n := fixtures.NewForTest(t, 256*mi, 600)
 	m := pressure.NewMetrics()
-	if v := figure(t, m, "kubelet_evictions", "memory.available"); v != 0 {
+	if v := metricValue(t, m, "kubelet_evictions", "memory.available"); v != 0 {
 		t.Errorf("%v evictions before there was one", v)
 	}
 	watch(t, n, hardThreshold(100*mi), func(o *pressure.Options) { o.Metrics = m })
 	hog := start(t, n, fixtures.Spec{Name: "hog", Args: []string{"-memory=4Gi", "-memory-rate=400Mi"}})
 	<-hog.Exited()
-	waitUntil(t, "the eviction is counted", func() bool { return figure(t, m, "kubelet_evictions", "memory.available") == 1 })
+	waitUntil(t, "the eviction is counted", func() bool { return metricValue(t, m, "kubelet_evictions", "memory.available") == 1 })
 	for name, label := range map[string]string{
 		"kubelet_eviction_stats_age_seconds": "memory.available", "berth_pressure_reaction_seconds": "",
 		"berth_pressure_syncs_total": "alarm", "berth_pressure_looks_total": "alarm", "berth_pressure_available": "memory.available",
 	} {
-		if v := figure(t, m, name, label); v <= 0 {
+		if v := metricValue(t, m, name, label); v <= 0 {
 			t.Errorf("%s of %q is %v", name, label, v)
 		}
 	}
-	if v := figure(t, m, "kubelet_evictions", "pid.available"); v != 0 {
+	if v := metricValue(t, m, "kubelet_evictions", "pid.available"); v != 0 {
 		t.Errorf("%v evictions for processes", v)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // observe reads the node's statistics into obs. It does not allocate, unless an error occurs or
-// memoryNearThreshold holds.
+// memoryNearThreshold reports true.
 func (s *Manager) observe(now time.Time) {
 	s.observeMemory(now)
 	s.observeDisks(now)
@@ -23,20 +23,20 @@ func (s *Manager) observe(now time.Time) {
 }
 
 // hasThreshold reports whether a threshold is set for the signal.
-func (s *Manager) hasThreshold(of nodepressure.Signal) bool {
-	all := s.machine.Thresholds()
-	for i := range all {
-		if all[i].Signal == of {
+func (s *Manager) hasThreshold(signal nodepressure.Signal) bool {
+	thresholds := s.machine.Thresholds()
+	for i := range thresholds {
+		if thresholds[i].Signal == signal {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *Manager) setSignal(of nodepressure.Signal, at time.Time, available, capacity int64, err error) {
-	s.obs.Signals[of] = nodepressure.Stat{Known: err == nil, Available: available, Capacity: capacity, Time: at}
+func (s *Manager) setSignal(signal nodepressure.Signal, observedAt time.Time, available, capacity int64, err error) {
+	s.obs.Signals[signal] = nodepressure.Stat{Known: err == nil, Available: available, Capacity: capacity, Time: observedAt}
 	if err != nil {
-		s.logError(of.String(), err)
+		s.logError(signal.String(), err)
 	}
 }
 
@@ -80,19 +80,19 @@ const maxUnaccounted = 16 << 20
 // observeDisks reads the file system statistics. While a disk is low and the pods' disk usage is
 // outdated, it keeps the old timestamps, so that no pod is evicted for the disk.
 func (s *Manager) observeDisks(now time.Time) {
-	for of, d := range s.disks {
+	for signal, d := range s.disks {
 		if d == nil {
 			continue
 		}
 		u, err := d.Usage(now)
 		available, capacity := u.Available, u.Capacity
-		if nodepressure.Signal(of).Resource() == nodepressure.Inodes {
+		if nodepressure.Signal(signal).Resource() == nodepressure.Inodes {
 			available, capacity = u.InodesFree, u.Inodes
 		}
-		s.setSignal(nodepressure.Signal(of), u.At, available, capacity, err)
+		s.setSignal(nodepressure.Signal(signal), u.At, available, capacity, err)
 		// A file system without an inode limit (btrfs) cannot run out of inodes.
 		if capacity == 0 {
-			s.obs.Signals[of].Known = false
+			s.obs.Signals[signal].Known = false
 		}
 	}
 	if len(s.thresholds.disk) == 0 {
@@ -103,17 +103,17 @@ func (s *Manager) observeDisks(now time.Time) {
 		s.invalidateDiskUsage() // earlier measurements do not show which pod filled the disk
 	}
 	s.diskLow = low
-	hold := low && (now.Before(s.reclaimFailedUntil[model.DiskPressure]) || !s.diskUsageFresh(now))
-	for of, d := range s.disks {
-		stat := &s.obs.Signals[of]
+	keepTimes := low && (now.Before(s.reclaimFailedUntil[model.DiskPressure]) || !s.diskUsageFresh(now))
+	for signal, d := range s.disks {
+		stat := &s.obs.Signals[signal]
 		switch {
 		case d == nil || !stat.Known:
-		case !hold:
-			s.diskStatTimes[of] = stat.Time
-		case s.diskStatTimes[of].IsZero():
+		case !keepTimes:
+			s.diskStatTimes[signal] = stat.Time
+		case s.diskStatTimes[signal].IsZero():
 			stat.Known = false
 		default:
-			stat.Time = s.diskStatTimes[of]
+			stat.Time = s.diskStatTimes[signal]
 		}
 	}
 }
@@ -124,4 +124,4 @@ func (s *Manager) observePods() []nodepressure.Pod {
 	return s.opts.Stats.Observe(s.observedPods, s.terminatesBy)
 }
 
-func (s *Manager) terminatesBy(uid types.UID) time.Time { return s.terminating[uid].by }
+func (s *Manager) terminatesBy(uid types.UID) time.Time { return s.terminating[uid].deadline }

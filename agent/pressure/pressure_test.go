@@ -86,11 +86,11 @@ func start(t *testing.T, n *fixtures.Node, s fixtures.Spec) *fixtures.Pod {
 }
 
 // waitUntil waits until ok returns true.
-func waitUntil(t *testing.T, what string, ok func() bool) {
+func waitUntil(t *testing.T, condition string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within 3 minutes: %s", what)
+			t.Fatalf("not within 3 minutes: %s", condition)
 		}
 	}
 }

@@ -60,9 +60,9 @@ func testForkBomb(t *testing.T) {
 	}
 }
 
-func condition(s *pressure.Manager, of string) string {
+func condition(s *pressure.Manager, name string) string {
 	for _, c := range s.Conditions() {
-		if string(c.Type) == of {
+		if string(c.Type) == name {
 			return string(c.Status)
 		}
 	}
@@ -76,11 +76,11 @@ func TestSynchronizeDoesNotAllocate(t *testing.T) {
 	}
 	n := fixtures.NewForTest(t, 512*mi, 600)
 	c := hardThreshold(100 * mi)
-	for of, amount := range map[nodepressure.Signal]int64{
+	for signal, amount := range map[nodepressure.Signal]int64{
 		nodepressure.AllocatableMemoryAvailable: 100 * mi, nodepressure.NodeFsAvailable: mi, nodepressure.NodeFsInodesFree: 10,
 		nodepressure.ImageFsAvailable: mi, nodepressure.PIDAvailable: 10,
 	} {
-		c.Thresholds = append(c.Thresholds, nodepressure.Threshold{Signal: of, Value: nodepressure.Value{Quantity: nodepressure.Bytes(amount)}})
+		c.Thresholds = append(c.Thresholds, nodepressure.Threshold{Signal: signal, Value: nodepressure.Value{Quantity: nodepressure.Bytes(amount)}})
 	}
 	start(t, n, fixtures.Spec{Name: "idle", Args: []string{"-memory=1Mi"}})
 	disk := stats.NewDisk(t.TempDir())
@@ -93,7 +93,7 @@ func TestSynchronizeDoesNotAllocate(t *testing.T) {
 	defer s.Close()
 	l := s.Manual(n)
 	if allocs := testing.AllocsPerRun(200, func() { l.Synchronize() }); allocs > 0 {
-		t.Errorf("a sync allocates %v times", allocs)
+		t.Errorf("a step allocates %v times", allocs)
 	}
 }
 

@@ -14,9 +14,9 @@ func SoftGraceEnd(c *nodepressure.Config, pod *corev1.Pod, since time.Time) time
 	return since.Add(time.Duration(c.SoftGrace(pod.Spec.TerminationGracePeriodSeconds)) * time.Second)
 }
 
-// Recall restores the conditions of a node into a machine and a reserve.
-func Recall(now time.Time, conditions []corev1.NodeCondition, m *nodepressure.Machine, r *nodepressure.DiskReserve) {
-	var are [model.NumPressures]bool
+// RestoreConditions restores the conditions of a node into a machine and a reserve.
+func RestoreConditions(now time.Time, conditions []corev1.NodeCondition, m *nodepressure.Machine, r *nodepressure.DiskReserve) {
+	var active [model.NumPressures]bool
 	for i := range conditions {
 		c := &conditions[i]
 		if c.Status != corev1.ConditionTrue {
@@ -25,9 +25,9 @@ func Recall(now time.Time, conditions []corev1.NodeCondition, m *nodepressure.Ma
 		if c.Type == OutOfDisk {
 			r.Restore(nodepressure.Condition{True: true, Since: c.LastTransitionTime.Time})
 		}
-		for k := range are {
-			are[k] = are[k] || string(c.Type) == nodepressure.ConditionType(model.Pressure(k))
+		for k := range active {
+			active[k] = active[k] || string(c.Type) == nodepressure.ConditionType(model.Pressure(k))
 		}
 	}
-	m.Restore(now, are)
+	m.Restore(now, active)
 }

@@ -10,18 +10,18 @@ import (
 
 // RestoreConditions restores the conditions that the API has of the node. A pressure condition
 // lasts for its transition period from now on, OutOfDisk since its last transition. The kubelet
-// forgets conditions on restart, so evicted pods return to the node.
+// does not restore conditions, so evicted pods return to the node.
 func (s *Manager) RestoreConditions(conditions []corev1.NodeCondition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	Recall(time.Now(), conditions, s.machine, s.reserve)
+	RestoreConditions(time.Now(), conditions, s.machine, s.reserve)
 }
 
 // ResumeEviction implements agent.EvictionResumer.
-func (s *Manager) ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time, done func()) {
-	by = SoftGraceEnd(&s.opts.Config, pod, since)
+func (s *Manager) ResumeEviction(pod *corev1.Pod, since time.Time) (deadline time.Time, done func()) {
+	deadline = SoftGraceEnd(&s.opts.Config, pod, since)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.terminating[pod.UID] = termination{by: by}
-	return by, func() { s.podTerminated(pod.UID) }
+	s.terminating[pod.UID] = termination{deadline: deadline}
+	return deadline, func() { s.podTerminated(pod.UID) }
 }

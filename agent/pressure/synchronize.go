@@ -9,8 +9,8 @@ import (
 )
 
 // synchronize reads, decides and acts once. It returns the time until the next check.
-func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.Time, by string) time.Duration {
-	s.opts.Metrics.countSync(by)
+func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.Time, trigger string) time.Duration {
+	s.opts.Metrics.countSync(trigger)
 	s.observe(now)
 	s.opts.Metrics.observe(&s.obs)
 	s.mu.Lock()

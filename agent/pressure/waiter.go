@@ -60,8 +60,8 @@ func (w *waiter) wake() {
 	}
 }
 
-// wait blocks for at most d and returns what ended the wait.
-func (w *waiter) wait(d time.Duration) (by string, err error) {
+// wait blocks for at most d and returns the trigger that ended it.
+func (w *waiter) wait(d time.Duration) (trigger string, err error) {
 	w.fds[0].Revents, w.fds[1].Revents = 0, 0
 	ms := int((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
 	n, err := unix.Poll(w.fds[:], ms)
@@ -76,10 +76,10 @@ func (w *waiter) wait(d time.Duration) (by string, err error) {
 	}
 	if w.fds[0].Revents != 0 {
 		_, _ = unix.Read(int(w.fds[0].Fd), w.buffer[:])
-		by = byWake
+		trigger = byWake
 	}
 	if w.fds[1].Revents == 0 || w.alarm == nil {
-		return by, nil
+		return trigger, nil
 	}
 	if early := minAlarmInterval - time.Since(w.lastAlarm); early > 0 {
 		time.Sleep(early)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// outcome of a probe.
+// outcome is the outcome of a probe.
 type outcome uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	unknown // the probe could not be run
 )
 
-// result of a probe; a success may carry a warning.
+// result is the result of a probe; a success may carry a warning.
 type result struct {
 	outcome outcome
 	message string

@@ -35,10 +35,10 @@ func portOf(t *testing.T, server string) (string, int) {
 }
 
 func TestHTTP(t *testing.T) {
-	var seen *http.Request
+	var received *http.Request
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		seen = r
+		received = r
 		code, err := strconv.Atoi(strings.Trim(r.URL.Path, "/"))
 		if err != nil {
 			code = 200
@@ -67,25 +67,25 @@ func TestHTTP(t *testing.T) {
 		"500":                      {corev1.HTTPGetAction{Path: "500", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 500"},
 		"named port":               {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("web")}, success, ""},
 		"unknown name":             {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("x")}, unknown, `couldn't find port: "x" is not a port of container "main"`},
-		"bad number":               {corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt(70000)}, unknown, "invalid port number: 70000; must be from 1 to 65535"},
-		"followed":                 {corev1.HTTPGetAction{Path: "/here", Port: intstr.FromInt(port)}, failure, "statuscode: 500"},
-		"in circles":               {corev1.HTTPGetAction{Path: "/round", Port: intstr.FromInt(port)}, failure, "stopped after 10 redirects"},
+		"invalid number":           {corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt(70000)}, unknown, "invalid port number: 70000; must be from 1 to 65535"},
+		"redirect followed":        {corev1.HTTPGetAction{Path: "/here", Port: intstr.FromInt(port)}, failure, "statuscode: 500"},
+		"redirect loop":            {corev1.HTTPGetAction{Path: "/round", Port: intstr.FromInt(port)}, failure, "stopped after 10 redirects"},
 		"redirect to another host": {corev1.HTTPGetAction{Path: "/away", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
 		"https":                    {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls), Scheme: corev1.URISchemeHTTPS}, success, ""},
 		"plain to https":           {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls)}, failure, "statuscode: 400"},
 		"connection refused":       {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(1)}, failure, "connection refused"},
 	} {
-		a := probeHTTP(t.Context(), &tc.action, c, host)
-		if a.outcome != tc.kind || !strings.Contains(a.message, tc.want) || tc.want == "" && a.message != "" {
-			t.Errorf("%s: %+v, want %d %q", name, a, tc.kind, tc.want)
+		r := probeHTTP(t.Context(), &tc.action, c, host)
+		if r.outcome != tc.kind || !strings.Contains(r.message, tc.want) || tc.want == "" && r.message != "" {
+			t.Errorf("%s: %+v, want %d %q", name, r, tc.kind, tc.want)
 		}
 	}
 	if ok, _ := HTTPGet(t.Context(), &corev1.HTTPGetAction{Path: "/x?a=b", Port: intstr.FromInt(port), HTTPHeaders: []corev1.HTTPHeader{
 		{Name: "Host", Value: "shop"}, {Name: "X-A", Value: "1"}, {Name: "X-A", Value: "2"}}}, c, host); !ok {
 		t.Error("HTTPGet failed for a working server")
 	}
-	if seen.Host != "shop" || len(seen.Header["X-A"]) != 2 || seen.URL.RawQuery != "a=b" || seen.Header.Get("User-Agent") != userAgent || seen.Header.Get("Accept") != "*/*" {
-		t.Errorf("the server received %v, %v", seen.Host, seen.Header)
+	if received.Host != "shop" || len(received.Header["X-A"]) != 2 || received.URL.RawQuery != "a=b" || received.Header.Get("User-Agent") != userAgent || received.Header.Get("Accept") != "*/*" {
+		t.Errorf("the server received %v, %v", received.Host, received.Header)
 	}
 }
 
@@ -98,15 +98,15 @@ func TestTCP(t *testing.T) {
 	p := New(Options{})
 	spec := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt(port)}}}
 	tgt := &Target{Container: &corev1.Container{Name: "main"}, Address: "127.0.0.1"}
-	if a := p.runProbe(t.Context(), tgt, spec); a.outcome != success {
-		t.Errorf("open port: %+v", a)
+	if r := p.runProbe(t.Context(), tgt, spec); r.outcome != success {
+		t.Errorf("open port: %+v", r)
 	}
 	_ = l.Close()
-	if a := p.runProbe(t.Context(), tgt, spec); a.outcome != failure || !strings.Contains(a.message, "connection refused") {
-		t.Errorf("closed port: %+v", a)
+	if r := p.runProbe(t.Context(), tgt, spec); r.outcome != failure || !strings.Contains(r.message, "connection refused") {
+		t.Errorf("closed port: %+v", r)
 	}
-	if a := p.runProbe(t.Context(), tgt, &corev1.Probe{}); a.outcome != unknown || !strings.Contains(a.message, "missing probe handler") {
-		t.Errorf("no handler: %+v", a)
+	if r := p.runProbe(t.Context(), tgt, &corev1.Probe{}); r.outcome != unknown || !strings.Contains(r.message, "missing probe handler") {
+		t.Errorf("no handler: %+v", r)
 	}
 }
 
@@ -123,9 +123,9 @@ func TestGRPC(t *testing.T) {
 		return l.Addr().(*net.TCPAddr).Port
 	}
 	h := health.NewServer()
-	h.SetServingStatus("sick", healthpb.HealthCheckResponse_NOT_SERVING)
+	h.SetServingStatus("unhealthy", healthpb.HealthCheckResponse_NOT_SERVING)
 	healthy, bare := serve(func(s *grpc.Server) { healthpb.RegisterHealthServer(s, h) }), serve(func(*grpc.Server) {})
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections without answering
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections but does not respond
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,21 +136,21 @@ func TestGRPC(t *testing.T) {
 		want    string // part of the message, "" for success
 	}{
 		"serving":            {healthy, "", ""},
-		"not serving":        {healthy, "sick", `service unhealthy (responded with "NOT_SERVING")`},
+		"not serving":        {healthy, "unhealthy", `service unhealthy (responded with "NOT_SERVING")`},
 		"unknown":            {healthy, "other", "error: health rpc failed: "},
 		"no protocol":        {bare, "", "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"},
 		"connection refused": {1, "", `timeout: failed to connect service "127.0.0.1:1" within 200ms`},
-		"no answer":          {silent.Addr().(*net.TCPAddr).Port, "", "timeout: "},
+		"no response":        {silent.Addr().(*net.TCPAddr).Port, "", "timeout: "},
 	} {
 		limit := 10 * time.Second
-		if name == "no answer" {
+		if name == "no response" {
 			limit = 200 * time.Millisecond
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		a := dialHealth(ctx, tc.port, tc.service)
+		r := dialHealth(ctx, tc.port, tc.service)
 		cancel()
-		if (a.outcome == success) != (tc.want == "") || !strings.Contains(a.message, tc.want) {
-			t.Errorf("%s: %+v, want %q", name, a, tc.want)
+		if (r.outcome == success) != (tc.want == "") || !strings.Contains(r.message, tc.want) {
+			t.Errorf("%s: %+v, want %q", name, r, tc.want)
 		}
 	}
 }
@@ -170,9 +170,9 @@ func TestExec(t *testing.T) {
 		"chatty":            {output: "fine", want: result{success, ""}},
 		"1":                 {code: 1, output: "no", want: result{failure, "no"}},
 		"long":              {code: 1, output: strings.Repeat("x", 20<<10), want: result{failure, strings.Repeat("x", 10<<10)}},
-		"timeout":           {err: context.DeadlineExceeded, want: result{failure, `command timed out: "is it well" timed out after 3s`}},
-		"runtime's timeout": {err: status.Error(codes.DeadlineExceeded, "x"), want: result{failure, `command timed out: "is it well" timed out after 3s`}},
-		"no runtime":        {err: errors.New("gone"), want: result{unknown, "gone"}},
+		"timeout":           {err: context.DeadlineExceeded, want: result{failure, `command timed out: "check the state" timed out after 3s`}},
+		"runtime's timeout": {err: status.Error(codes.DeadlineExceeded, "x"), want: result{failure, `command timed out: "check the state" timed out after 3s`}},
+		"no runtime":        {err: errors.New("unavailable"), want: result{unknown, "unavailable"}},
 	} {
 		p := New(Options{Exec: func(_ context.Context, id string, command []string, timeout time.Duration) (int, string, error) {
 			if id != "c1" || len(command) != 3 || timeout != 3*time.Second {
@@ -180,9 +180,9 @@ func TestExec(t *testing.T) {
 			}
 			return tc.code, tc.output, tc.err
 		}})
-		spec := &corev1.Probe{TimeoutSeconds: 3, ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"is", "it", "well"}}}}
-		if a := p.runProbe(t.Context(), &Target{ID: "c1"}, spec); a != tc.want {
-			t.Errorf("%s: %+v, want %+v", name, a, tc.want)
+		spec := &corev1.Probe{TimeoutSeconds: 3, ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"check", "the", "state"}}}}
+		if r := p.runProbe(t.Context(), &Target{ID: "c1"}, spec); r != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, r, tc.want)
 		}
 	}
 }

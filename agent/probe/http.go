@@ -30,8 +30,8 @@ var httpTransport = &http.Transport{DisableKeepAlives: true, DisableCompression:
 // status code is 200 to 399; otherwise message has the reason. container resolves named ports.
 // address is the default host.
 func HTTPGet(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (ok bool, message string) {
-	a := probeHTTP(ctx, action, container, address)
-	return a.outcome == success, a.message
+	r := probeHTTP(ctx, action, container, address)
+	return r.outcome == success, r.message
 }
 
 func probeHTTP(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) result {

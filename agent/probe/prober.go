@@ -33,7 +33,7 @@ type Result struct {
 	Message   string // of the last probe
 }
 
-// Options of a Prober.
+// Options configures a Prober.
 type Options struct {
 	// Exec runs a command in a container and returns exit code and output. After the timeout it
 	// returns context.DeadlineExceeded or a DeadlineExceeded status.
@@ -138,8 +138,8 @@ func (p *Prober) popDue(now time.Time) (due []*worker, next time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.queue) > 0 {
-		if left := p.queue[0].due.Sub(now); left > 0 {
-			return due, left
+		if remaining := p.queue[0].due.Sub(now); remaining > 0 {
+			return due, remaining
 		}
 		due = append(due, heap.Pop(&p.queue).(*worker))
 	}
@@ -148,13 +148,13 @@ func (p *Prober) popDue(now time.Time) (due []*worker, next time.Duration) {
 
 // doProbe runs a probe and processes the result.
 func (p *Prober) doProbe(ctx context.Context, w *worker) {
-	limited, cancel := context.WithTimeout(ctx, secondsOr(w.spec.TimeoutSeconds, 1))
-	a := p.run(limited, &w.target, w.spec)
+	probeCtx, cancel := context.WithTimeout(ctx, secondsOr(w.spec.TimeoutSeconds, 1))
+	r := p.run(probeCtx, &w.target, w.spec)
 	cancel()
 	if ctx.Err() != nil {
 		return // shutdown of the agent, not a failure
 	}
-	if changed := p.record(w, a); changed != nil {
+	if changed := p.record(w, r); changed != nil {
 		p.report(w, changed)
 	}
 }
@@ -162,14 +162,14 @@ func (p *Prober) doProbe(ctx context.Context, w *worker) {
 // record records a result and returns what to report, nil if the probe was stopped. The caller
 // reports it without holding mu, because Report may take locks that callers of Start and Stop
 // hold.
-func (p *Prober) record(w *worker, a result) *verdict {
+func (p *Prober) record(w *worker, r result) *verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w.stopped {
 		return nil
 	}
-	s := &verdict{result: a}
-	s.changed, s.ok = w.observe(a)
+	s := &verdict{result: r}
+	s.changed, s.ok = w.observe(r)
 	if s.changed && w.isFinal(s.ok) {
 		delete(p.probes, key{w.target.Pod.UID, w.target.Container.Name, w.target.Probe})
 	} else {
@@ -212,18 +212,18 @@ func (p *Prober) report(w *worker, s *verdict) {
 }
 
 // recordEvent records the event of a failed probe or a warning.
-func (p *Prober) recordEvent(w *worker, a result) {
-	if p.opts.RecordEvent == nil || a.outcome == success && a.message == "" {
+func (p *Prober) recordEvent(w *worker, r result) {
+	if p.opts.RecordEvent == nil || r.outcome == success && r.message == "" {
 		return
 	}
 	name, reason, message := w.target.Probe.String(), "Unhealthy", ""
-	switch a.outcome {
+	switch r.outcome {
 	case success:
-		reason, message = "ProbeWarning", name+" probe warning: "+a.message
+		reason, message = "ProbeWarning", name+" probe warning: "+r.message
 	case failure:
-		message = name + " probe failed: " + a.message
+		message = name + " probe failed: " + r.message
 	default:
-		message = name + " probe errored and resulted in unknown state: " + a.message
+		message = name + " probe errored and resulted in unknown state: " + r.message
 	}
 	p.opts.RecordEvent(w.target.Pod, w.target.Container.Name, corev1.EventTypeWarning, reason, message)
 }

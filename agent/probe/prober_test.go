@@ -23,16 +23,16 @@ type fixture struct {
 	probed   []string // second and probe
 	reported []string
 	events   []string
-	answer   func(probe podlifecycle.Probes, n int) result // result of the n-th run, from 0
+	resultOf func(probe podlifecycle.Probes, n int) result // result of the n-th run, from 0
 	duration time.Duration
 	stop     func()
 }
 
 func newFixture(t *testing.T) *fixture {
-	b := &fixture{start: time.Now(), answer: func(podlifecycle.Probes, int) result { return result{} }}
+	b := &fixture{start: time.Now(), resultOf: func(podlifecycle.Probes, int) result { return result{} }}
 	b.Prober = New(Options{
 		Report: func(r Result) {
-			b.reported = append(b.reported, fmt.Sprintf("%s %s %s#%d %v", b.at(), r.Probe, r.Container, r.Attempt, r.OK))
+			b.reported = append(b.reported, fmt.Sprintf("%s %s %s#%d %v", b.elapsed(), r.Probe, r.Container, r.Attempt, r.OK))
 		},
 		RecordEvent: func(pod *corev1.Pod, c, kind, reason, message string) {
 			b.events = append(b.events, fmt.Sprintf("%s %s %s: %s", kind, c, reason, message))
@@ -41,7 +41,7 @@ func newFixture(t *testing.T) *fixture {
 	counts := map[string]int{}
 	b.run = func(ctx context.Context, target *Target, spec *corev1.Probe) result {
 		b.mu.Lock()
-		b.probed = append(b.probed, b.at()+" "+target.Probe.String())
+		b.probed = append(b.probed, b.elapsed()+" "+target.Probe.String())
 		k := string(target.Pod.UID) + target.Container.Name + target.Probe.String()
 		n := counts[k]
 		counts[k]++
@@ -51,7 +51,7 @@ func newFixture(t *testing.T) *fixture {
 		case <-ctx.Done():
 			return result{failure, "timed out"}
 		}
-		return b.answer(target.Probe, n)
+		return b.resultOf(target.Probe, n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -60,7 +60,7 @@ func newFixture(t *testing.T) *fixture {
 	return b
 }
 
-func (b *fixture) at() string { return time.Since(b.start).String() }
+func (b *fixture) elapsed() string { return time.Since(b.start).String() }
 
 // advance advances the time.
 func (b *fixture) advance(d time.Duration) { time.Sleep(d); synctest.Wait() }
@@ -79,10 +79,10 @@ func target(probe podlifecycle.Probes, spec corev1.Probe) Target {
 	return Target{Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "u"}}, Container: c, Probe: probe, Attempt: 1, Started: time.Now()}
 }
 
-func equal(t *testing.T, what string, got []string, want ...string) {
+func checkEqual(t *testing.T, desc string, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("%s:\n%s\nwant:\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("%s:\n%s\nwant:\n%s", desc, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -92,8 +92,8 @@ func TestProbeTiming(t *testing.T) {
 		b.Start(target(podlifecycle.Readiness, corev1.Probe{InitialDelaySeconds: 5, PeriodSeconds: 10}))
 		b.advance(26 * time.Second)
 		b.stop()
-		equal(t, "asked", b.probed, "5s Readiness", "15s Readiness", "25s Readiness")
-		equal(t, "reported", b.reported, "5s Readiness main#1 true")
+		checkEqual(t, "probed", b.probed, "5s Readiness", "15s Readiness", "25s Readiness")
+		checkEqual(t, "reported", b.reported, "5s Readiness main#1 true")
 	})
 }
 
@@ -101,7 +101,7 @@ func TestThresholds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
 		script := "yyynnynnnyyn?nn" // one per second; "?" is an error
-		b.answer = func(_ podlifecycle.Probes, n int) result {
+		b.resultOf = func(_ podlifecycle.Probes, n int) result {
 			switch script[min(n, len(script)-1)] {
 			case 'y':
 				return result{success, ""}
@@ -113,7 +113,7 @@ func TestThresholds(t *testing.T) {
 		b.Start(target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1, SuccessThreshold: 2, FailureThreshold: 3}))
 		b.advance(time.Duration(len(script)) * time.Second)
 		b.stop()
-		equal(t, "reported", b.reported, "1s Readiness main#1 true", "8s Readiness main#1 false", "10s Readiness main#1 true", "14s Readiness main#1 false")
+		checkEqual(t, "reported", b.reported, "1s Readiness main#1 true", "8s Readiness main#1 false", "10s Readiness main#1 true", "14s Readiness main#1 false")
 		if n := len(b.events); n < 9 || b.events[0] != "Warning main Unhealthy: Readiness probe failed: no" ||
 			!slices.Contains(b.events, "Warning main Unhealthy: Readiness probe errored and resulted in unknown state: no runtime") {
 			t.Errorf("%d events: %v", n, b.events)
@@ -136,7 +136,7 @@ func TestFinalVerdictStopsProbe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newFixture(t)
-				b.answer = func(podlifecycle.Probes, int) result {
+				b.resultOf = func(podlifecycle.Probes, int) result {
 					if tc.fails {
 						return result{failure, "no"}
 					}
@@ -145,7 +145,7 @@ func TestFinalVerdictStopsProbe(t *testing.T) {
 				b.Start(target(tc.probe, corev1.Probe{PeriodSeconds: 1}))
 				b.advance(10 * time.Second)
 				b.stop()
-				equal(t, "reported", b.reported, tc.reports...)
+				checkEqual(t, "reported", b.reported, tc.reports...)
 				if len(b.probed) != tc.requests {
 					t.Errorf("%d requests, want %d: %v", len(b.probed), tc.requests, b.probed)
 				}
@@ -161,7 +161,7 @@ func TestNoConcurrentProbes(t *testing.T) {
 		b.duration = 2500 * time.Millisecond
 		b.Start(target(podlifecycle.Liveness, corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 5}))
 		b.advance(7 * time.Second)
-		equal(t, "asked", b.probed, "0s Liveness", "3s Liveness", "6s Liveness")
+		checkEqual(t, "probed", b.probed, "0s Liveness", "3s Liveness", "6s Liveness")
 		b.stop()
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestNoConcurrentProbes(t *testing.T) {
 		b.duration = time.Hour
 		b.Start(target(podlifecycle.Liveness, corev1.Probe{PeriodSeconds: 10, TimeoutSeconds: 2, FailureThreshold: 2}))
 		b.advance(time.Minute)
-		equal(t, "reported", b.reported, "12s Liveness main#1 false")
+		checkEqual(t, "reported", b.reported, "12s Liveness main#1 false")
 		b.stop()
 	})
 }
@@ -182,22 +182,22 @@ func TestStopped(t *testing.T) {
 		b.advance(100 * time.Millisecond)
 		b.Stop("u", "main", podlifecycle.Readiness) // while it runs
 		b.advance(10 * time.Second)
-		equal(t, "reported after Stop", b.reported)
+		checkEqual(t, "reported after Stop", b.reported)
 
 		b.Start(target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1}))
 		b.advance(100 * time.Millisecond)
-		again := target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1})
-		again.Attempt = 2
-		b.Start(again) // the container restarted meanwhile
+		restarted := target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1})
+		restarted.Attempt = 2
+		b.Start(restarted) // the container restarted meanwhile
 		b.advance(900 * time.Millisecond)
-		equal(t, "reported", b.reported, "10.7s Readiness main#2 true")
+		checkEqual(t, "reported", b.reported, "10.7s Readiness main#2 true")
 		b.Stop("u", "main", podlifecycle.Readiness)
 		b.Stop("u", "main", podlifecycle.Readiness)
 		b.Stop("unknown", "main", podlifecycle.Startup)
 		before := len(b.probed)
 		b.advance(time.Minute)
 		if len(b.probed) != before || len(b.probes)+len(b.queue) != 0 {
-			t.Errorf("%d requests after the end, %d probes kept", len(b.probed)-before, len(b.probes))
+			t.Errorf("%d requests after the end, %d probes remain", len(b.probed)-before, len(b.probes))
 		}
 		b.stop()
 	})
@@ -215,8 +215,8 @@ func TestRestartSpreads(t *testing.T) {
 		}
 		b.advance(10 * time.Second)
 		b.stop()
-		for _, a := range b.probed {
-			d, _ := time.ParseDuration(strings.Fields(a)[0])
+		for _, p := range b.probed {
+			d, _ := time.ParseDuration(strings.Fields(p)[0])
 			seconds[d.Truncate(time.Second).String()]++
 		}
 		if len(b.probed) < 100 || len(seconds) < 10 || slices.Max([]int{seconds["0s"], seconds["5s"], seconds["9s"]}) > 30 {
@@ -231,7 +231,7 @@ func TestReportMayTakeCallerLocks(t *testing.T) {
 		b := newFixture(t)
 		lock, reports := make(chan struct{}, 1), 0 // virtual time does not advance while a goroutine waits for a sync.Mutex
 		b.opts.Report = func(Result) { lock <- struct{}{}; reports++; <-lock }
-		b.answer = func(_ podlifecycle.Probes, n int) result { return result{outcome: outcome(n % 2)} }
+		b.resultOf = func(_ podlifecycle.Probes, n int) result { return result{outcome: outcome(n % 2)} }
 		b.duration = 500 * time.Microsecond
 		for range 1000 {
 			lock <- struct{}{}
@@ -249,15 +249,15 @@ func TestReportMayTakeCallerLocks(t *testing.T) {
 }
 
 // A shutdown of the agent is not a probe failure.
-func TestShutdownIsNoFailure(t *testing.T) {
+func TestShutdownIsNotAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
 		b.duration = time.Hour
 		b.Start(target(podlifecycle.Liveness, corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 60, FailureThreshold: 1}))
 		b.advance(time.Second)
 		b.stop()
-		equal(t, "reported", b.reported)
-		equal(t, "events", b.events)
+		checkEqual(t, "reported", b.reported)
+		checkEqual(t, "events", b.events)
 	})
 }
 
@@ -269,6 +269,6 @@ func TestContainerWithoutProbe(t *testing.T) {
 		b.Start(wrong)
 		b.advance(time.Minute)
 		b.stop()
-		equal(t, "asked", b.probed)
+		checkEqual(t, "probed", b.probed)
 	})
 }

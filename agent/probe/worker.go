@@ -28,11 +28,11 @@ type worker struct {
 }
 
 // observe adds a result and reports whether the verdict changed.
-func (w *worker) observe(a result) (report, ok bool) {
-	if a.outcome == unknown {
+func (w *worker) observe(r result) (report, ok bool) {
+	if r.outcome == unknown {
 		return false, false
 	}
-	ok = a.outcome == success
+	ok = r.outcome == success
 	if w.resultRun == 0 || w.lastOK != ok {
 		w.resultRun, w.lastOK = 0, ok
 	}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/util/certificate"
 )
 
-// Options configure New.
+// Options configures New.
 type Options struct {
 	// Config has the credential of the node.
 	Config *rest.Config

@@ -15,11 +15,11 @@ func openStore(dir, name string, config *rest.Config) (certificate.FileStore, er
 	if err != nil {
 		return nil, err
 	}
-	given, err := tls.X509KeyPair(config.CertData, config.KeyData)
+	configured, err := tls.X509KeyPair(config.CertData, config.KeyData)
 	if err != nil {
 		return nil, err
 	}
-	if stored, err := store.Current(); err == nil && !stored.Leaf.NotAfter.Before(given.Leaf.NotAfter) && sameIssuer(stored.Leaf, config.CAData) {
+	if stored, err := store.Current(); err == nil && !stored.Leaf.NotAfter.Before(configured.Leaf.NotAfter) && sameIssuer(stored.Leaf, config.CAData) {
 		return store, nil
 	}
 	_, err = store.Update(config.CertData, config.KeyData)

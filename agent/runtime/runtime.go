@@ -47,9 +47,9 @@ type Runtime interface {
 	Release(pod *corev1.Pod)
 	// Forget removes everything of a deleted pod and kills its processes.
 	Forget(pod types.UID)
-	// RemoveOrphans removes all pods that are not in known. It is called once, when all pods bound to
+	// RemoveOrphans removes all pods that are not in existing. It is called once, when all pods bound to
 	// the node are known.
-	RemoveOrphans(known map[types.UID]bool)
+	RemoveOrphans(existing map[types.UID]bool)
 }
 
 // Report is an event of a pod. Empty fields carry no information.

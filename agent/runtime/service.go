@@ -16,9 +16,9 @@ type Service interface {
 	Sandboxes
 	Containers
 	Images
-	// Events calls seen for each exit of a container until ctx ends or the stream breaks. Events may
+	// Events calls handle for each exit of a container until ctx ends or the stream breaks. Events may
 	// be lost: use ListContainers for a reliable state.
-	Events(ctx context.Context, seen func(ContainerEvent)) error
+	Events(ctx context.Context, handle func(ContainerEvent)) error
 	Close() error
 }
 

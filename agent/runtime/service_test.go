@@ -39,8 +39,8 @@ func TestService(t *testing.T) {
 func serveCRI(t *testing.T, r *container.Embedded) *cri.Client {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	socket, ended := filepath.Join(r.Dir, "cri.sock"), make(chan error, 1)
-	go func() { ended <- criserver.New(r.Runtime, r.CIDR).Serve(ctx, socket) }()
+	socket, serveErr := filepath.Join(r.Dir, "cri.sock"), make(chan error, 1)
+	go func() { serveErr <- criserver.New(r.Runtime, r.CIDR).Serve(ctx, socket) }()
 	client, err := cri.Dial(ctx, socket)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func serveCRI(t *testing.T, r *container.Embedded) *cri.Client {
 	t.Cleanup(func() {
 		_ = client.Close()
 		stop()
-		if err := <-ended; err != nil {
+		if err := <-serveErr; err != nil {
 			t.Error(err)
 		}
 	})
@@ -68,15 +68,15 @@ func testService(t *testing.T, r *container.Harness, pause string) {
 
 func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 	ctx, cancel := context.WithCancel(ctx)
-	seen, ended := make(chan runtime.ContainerEvent, 100), make(chan error, 1)
-	go func() { ended <- r.Service.Events(ctx, func(e runtime.ContainerEvent) { seen <- e }) }()
+	events, streamErr := make(chan runtime.ContainerEvent, 100), make(chan error, 1)
+	go func() { streamErr <- r.Service.Events(ctx, func(e runtime.ContainerEvent) { events <- e }) }()
 	// A subscription is not acknowledged: repeat until an event arrives.
 	var id string
 	for reported := false; !reported; {
 		_, id = r.Run(t, container.Pod{Name: "ends-" + time.Now().Format("150405.000000"), Args: []string{"-exit=3"}})
 		r.WaitExited(t, id)
 		select {
-		case e := <-seen:
+		case e := <-events:
 			reported = true
 			if e.OOM {
 				t.Errorf("event %+v: want an exit", e)
@@ -89,14 +89,14 @@ func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 		}
 	}
 	cancel()
-	if err := <-ended; err == nil {
+	if err := <-streamErr; err == nil {
 		t.Error("the stream ended without a reason")
 	}
 }
 
 func testStopContainer(ctx context.Context, t *testing.T, r *container.Harness) {
-	sandbox, id := r.Run(t, container.Pod{Name: "stubborn", Args: []string{"-ignore-sigterm", "-listen=:80"}})
-	r.WaitForLog(t, "stubborn", "listening")
+	sandbox, id := r.Run(t, container.Pod{Name: "ignores-sigterm", Args: []string{"-ignore-sigterm", "-listen=:80"}})
+	r.WaitForLog(t, "ignores-sigterm", "listening")
 	if err := r.Service.StopContainer(ctx, id, 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
@@ -136,14 +136,14 @@ func testExec(ctx context.Context, t *testing.T, r *container.Harness) {
 	}
 	url, err := r.Service.Exec(ctx, &criapi.ExecRequest{ContainerId: id, Cmd: []string{"/workload", "true"}, Stdout: true})
 	if err != nil || url == "" {
-		t.Errorf("stream of a command: %q, %v, want an URL", url, err)
+		t.Errorf("stream of a command: %q, %v, want a URL", url, err)
 	}
 	if url, err = r.Service.PortForward(ctx, &criapi.PortForwardRequest{PodSandboxId: sandbox, Port: []int32{80}}); err != nil || url == "" {
-		t.Errorf("stream to a port: %q, %v, want an URL", url, err)
+		t.Errorf("stream to a port: %q, %v, want a URL", url, err)
 	}
 	stats, err := r.Service.ListContainerStats(ctx, &criapi.ContainerStatsFilter{Id: id})
 	if err != nil || len(stats) != 1 || stats[0].GetMemory().GetUsageBytes().GetValue() == 0 && stats[0].GetMemory().GetWorkingSetBytes().GetValue() == 0 {
-		t.Errorf("figures: %v, %v, want memory of one container", stats, err)
+		t.Errorf("statistics: %v, %v, want memory of one container", stats, err)
 	}
 }
 
@@ -161,9 +161,9 @@ func testImages(ctx context.Context, t *testing.T, r *container.Harness, pause s
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := r.Service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})
-	if err != nil || have == nil || have.Id != id {
-		t.Fatalf("image %s: %v, %v, want id %s", name, have, err, id)
+	image, err := r.Service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})
+	if err != nil || image == nil || image.Id != id {
+		t.Fatalf("image %s: %v, %v, want id %s", name, image, err, id)
 	}
 	if name, err := r.Service.SandboxImage(ctx); err != nil || name != pause {
 		t.Errorf("sandbox image %q, %v, want %q", name, err, pause)
@@ -172,9 +172,9 @@ func testImages(ctx context.Context, t *testing.T, r *container.Harness, pause s
 	if err := r.Service.RemoveImage(ctx, &criapi.ImageSpec{Image: id}); err != nil {
 		t.Fatal(err)
 	}
-	left, err := r.Service.ListImages(ctx)
-	if err != nil || len(left) != len(strings.Fields(pause)) || len(left) == 1 && left[0].RepoTags[0] != pause {
-		t.Errorf("images left: %v, %v, want %q only", left, err, pause)
+	remaining, err := r.Service.ListImages(ctx)
+	if err != nil || len(remaining) != len(strings.Fields(pause)) || len(remaining) == 1 && remaining[0].RepoTags[0] != pause {
+		t.Errorf("remaining images: %v, %v, want %q only", remaining, err, pause)
 	}
 	r.LoadWorkload(t)
 }
@@ -200,7 +200,7 @@ func testNotFound(ctx context.Context, t *testing.T, r *container.Harness) {
 func restartRuntime(t *testing.T, r *container.Containerd) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	_, id := r.Run(t, container.Pod{Name: "lives", Args: []string{"-listen=:80"}})
+	_, id := r.Run(t, container.Pod{Name: "keeps-running", Args: []string{"-listen=:80"}})
 	before := r.Pid()
 	if err := r.Kill(); err != nil {
 		t.Fatal(err)

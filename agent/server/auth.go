@@ -21,7 +21,7 @@ import (
 const (
 	// reviewTimeout bounds requests to the API server.
 	reviewTimeout = 10 * time.Second
-	// Lifetimes of cached answers. Denials are cached briefly.
+	// Lifetimes of cached decisions. Denials are cached briefly.
 	tokenCacheTTL, allowedCacheTTL, deniedCacheTTL = 2 * time.Minute, 5 * time.Minute, 5 * time.Second
 	maxCachedReviews                               = 1000
 )
@@ -79,8 +79,8 @@ func newAuthorizer(client kubernetes.Interface) *authorizer {
 // authorizeAny reports whether the requester is authorized for any of attrs.
 func (v *authorizer) authorizeAny(ctx context.Context, requester user.Info, attrs []nodeAttributes) (bool, error) {
 	for _, r := range attrs {
-		if yes, err := v.authorize(ctx, requester, r); yes || err != nil {
-			return yes, err
+		if allowed, err := v.authorize(ctx, requester, r); allowed || err != nil {
+			return allowed, err
 		}
 	}
 	return false, nil
@@ -88,8 +88,8 @@ func (v *authorizer) authorizeAny(ctx context.Context, requester user.Info, attr
 
 func (v *authorizer) authorize(ctx context.Context, requester user.Info, r nodeAttributes) (bool, error) {
 	key := fmt.Sprintf("%q %q %q %q %v", requester.GetName(), requester.GetUID(), requester.GetGroups(), requester.GetExtra(), r)
-	if known, ok := v.cache.Get(key); ok {
-		return known.(bool), nil
+	if allowed, ok := v.cache.Get(key); ok {
+		return allowed.(bool), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
@@ -97,7 +97,7 @@ func (v *authorizer) authorize(ctx context.Context, requester user.Info, r nodeA
 	for k, values := range requester.GetExtra() {
 		extra[k] = values
 	}
-	answer, err := v.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+	review, err := v.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: requester.GetName(), UID: requester.GetUID(), Groups: requester.GetGroups(), Extra: extra,
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: r.verb, Version: "v1", Resource: "nodes", Subresource: r.subresource, Name: r.node},
@@ -106,9 +106,9 @@ func (v *authorizer) authorize(ctx context.Context, requester user.Info, r nodeA
 		return false, err
 	}
 	ttl := deniedCacheTTL
-	if answer.Status.Allowed {
+	if review.Status.Allowed {
 		ttl = allowedCacheTTL
 	}
-	v.cache.Add(key, answer.Status.Allowed, ttl)
-	return answer.Status.Allowed, nil
+	v.cache.Add(key, review.Status.Allowed, ttl)
+	return review.Status.Allowed, nil
 }

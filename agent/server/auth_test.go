@@ -21,7 +21,7 @@ func TestRequiredAttributes(t *testing.T) {
 		"GET /attach/a/b/c":           "[{create proxy n1}]",
 		"GET /portForward/a/b":        "[{create proxy n1}]",
 		"GET /disk":                   "[{get proxy n1}]",
-		"DELETE /frob":                "[{delete proxy n1}]",
+		"DELETE /unknown":             "[{delete proxy n1}]",
 		"GET /metricsx":               "[{get proxy n1}]",
 		"GET /exec/../stats/summary/": "[{create proxy n1}]",
 	} {
@@ -36,7 +36,7 @@ func TestRequiredAttributes(t *testing.T) {
 }
 
 // Authorization applies to the path as it is served: a path that is cleaned to another one is
-// not answered.
+// rejected.
 func TestPathsMatchAuthorizedAttributes(t *testing.T) {
 	s := &Server{mux: http.NewServeMux(), nodes: map[string]*Node{}}
 	s.registerRoutes()
@@ -44,7 +44,7 @@ func TestPathsMatchAuthorizedAttributes(t *testing.T) {
 		w := httptest.NewRecorder()
 		s.mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://node"+path, nil))
 		if w.Code < 300 || w.Code >= 500 {
-			t.Errorf("%s is answered %d", path, w.Code)
+			t.Errorf("%s: status %d", path, w.Code)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 // logs serves /containerLogs/NAMESPACE/POD/CONTAINER.
 func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
-	wanted, previous, err := logRequest(r.URL.Query(), time.Now())
+	request, previous, err := logRequest(r.URL.Query(), time.Now())
 	if err != nil {
 		writeError(w, err)
 		return
@@ -41,15 +41,15 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 		writeError(w, err)
 		return
 	}
-	out := &flushWriter{w: w, always: wanted.Follow}
+	out := &flushWriter{w: w, always: request.Follow}
 	w.Header().Set("Content-Type", "text/plain")
-	if wanted.Follow {
-		_ = http.NewResponseController(w).Flush() // the client sees that the request is accepted
+	if request.Follow {
+		_ = http.NewResponseController(w).Flush() // the client receives the header before the first line
 	}
-	err = logfile.Copy(r.Context(), out, path, wanted, func(ctx context.Context) (bool, error) { return hasTerminated(ctx, n, id), nil })
+	err = logfile.Copy(r.Context(), out, path, request, func(ctx context.Context) (bool, error) { return hasTerminated(ctx, n, id), nil })
 	switch {
 	case err == nil, r.Context().Err() != nil:
-	case out.wrote || wanted.Follow:
+	case out.wrote || request.Follow:
 		s.opts.Log.Error(err, "Failed to send a log", "pod", p.Namespace+"/"+p.Name, "container", name)
 	case errors.Is(err, os.ErrNotExist):
 		writeError(w, newStatusError(http.StatusNotFound, "the log of container %q in pod %q no longer exists", name, p.Name))
@@ -71,26 +71,26 @@ func hasTerminated(ctx context.Context, n *Node, id string) bool {
 // findLog returns the container to read and its log: the newest one, or with previous the one
 // before.
 func findLog(ctx context.Context, n *Node, p *corev1.Pod, name string, previous bool) (id, path string, err error) {
-	found, err := listAttempts(ctx, n, p, name)
+	attempts, err := listAttempts(ctx, n, p, name)
 	if err != nil {
 		return "", "", err
 	}
-	found = slices.DeleteFunc(found, func(c *cri.Container) bool { return c.State == cri.ContainerState_CONTAINER_CREATED })
+	attempts = slices.DeleteFunc(attempts, func(c *cri.Container) bool { return c.State == cri.ContainerState_CONTAINER_CREATED })
 	// Between two runs, the terminated container is both the last and the previous one.
-	if previous && len(found) > 0 && waitingState(p, name) == nil {
-		found = found[1:]
+	if previous && len(attempts) > 0 && waitingState(p, name) == nil {
+		attempts = attempts[1:]
 	}
-	if len(found) == 0 {
+	if len(attempts) == 0 {
 		if previous {
 			return "", "", newStatusError(http.StatusBadRequest, "previous terminated container %q in pod %q not found", name, p.Name)
 		}
 		return "", "", newStatusError(http.StatusBadRequest, "container %q in pod %q is waiting to start: %s", name, p.Name, waitingReason(p, name))
 	}
-	c, err := n.Runtime.ContainerStatus(ctx, found[0].Id)
+	c, err := n.Runtime.ContainerStatus(ctx, attempts[0].Id)
 	if err != nil {
 		return "", "", err
 	}
-	return found[0].Id, c.LogPath, nil
+	return attempts[0].Id, c.LogPath, nil
 }
 
 // waitingState returns the state of a waiting container, nil for others.
@@ -119,27 +119,27 @@ func waitingReason(p *corev1.Pod, name string) string {
 // logRequest parses the query of a log request.
 func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bool, err error) {
 	q = logfile.All()
-	number := func(name string, least int64) (int64, bool) {
+	number := func(name string, minimum int64) (int64, bool) {
 		if !query.Has(name) || err != nil {
 			return 0, false
 		}
-		v, bad := strconv.ParseInt(query.Get(name), 10, 64)
-		if bad != nil || v < least {
-			err = newStatusError(http.StatusBadRequest, "%s=%q: must be a number of at least %d", name, query.Get(name), least)
+		v, parseErr := strconv.ParseInt(query.Get(name), 10, 64)
+		if parseErr != nil || v < minimum {
+			err = newStatusError(http.StatusBadRequest, "%s=%q: must be a number of at least %d", name, query.Get(name), minimum)
 		}
 		return v, true
 	}
-	yes := func(name string) bool {
+	boolean := func(name string) bool {
 		if !query.Has(name) || err != nil {
 			return false
 		}
-		v, bad := strconv.ParseBool(query.Get(name))
-		if bad != nil {
+		v, parseErr := strconv.ParseBool(query.Get(name))
+		if parseErr != nil {
 			err = newStatusError(http.StatusBadRequest, "%s=%q: must be true or false", name, query.Get(name))
 		}
 		return v
 	}
-	q.Follow, q.Timestamps, previous = yes("follow"), yes("timestamps"), yes("previous")
+	q.Follow, q.Timestamps, previous = boolean("follow"), boolean("timestamps"), boolean("previous")
 	if v, ok := number("tailLines", 0); ok {
 		q.Tail = v
 	}
@@ -147,9 +147,9 @@ func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bo
 	if v, ok := number("sinceSeconds", 1); ok {
 		q.Since = now.Add(-time.Duration(v) * time.Second)
 	}
-	if at := query.Get("sinceTime"); at != "" && err == nil {
-		if q.Since, err = time.Parse(time.RFC3339, at); err != nil {
-			err = newStatusError(http.StatusBadRequest, "sinceTime=%q: must be a time such as 2026-01-02T15:04:05Z", at)
+	if text := query.Get("sinceTime"); text != "" && err == nil {
+		if q.Since, err = time.Parse(time.RFC3339, text); err != nil {
+			err = newStatusError(http.StatusBadRequest, "sinceTime=%q: must be a time such as 2026-01-02T15:04:05Z", text)
 		}
 	}
 	switch stream := query.Get("stream"); stream {

@@ -80,20 +80,20 @@ func findContainer(r *http.Request, p *corev1.Pod) (name string, tty bool, err e
 
 // listAttempts returns the CRI containers of a container of the pod, newest first.
 func listAttempts(ctx context.Context, n *Node, p *corev1.Pod, name string) ([]*cri.Container, error) {
-	found, err := n.Runtime.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: map[string]string{uidLabel: string(p.UID), containerLabel: name}})
-	slices.SortStableFunc(found, func(a, b *cri.Container) int {
+	attempts, err := n.Runtime.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: map[string]string{uidLabel: string(p.UID), containerLabel: name}})
+	slices.SortStableFunc(attempts, func(a, b *cri.Container) int {
 		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt))
 	})
-	return found, err
+	return attempts, err
 }
 
 // runningContainer returns the ID of the running CRI container.
 func runningContainer(ctx context.Context, n *Node, p *corev1.Pod, name string) (string, error) {
-	found, err := listAttempts(ctx, n, p, name)
+	attempts, err := listAttempts(ctx, n, p, name)
 	if err != nil {
 		return "", err
 	}
-	for _, c := range found {
+	for _, c := range attempts {
 		if c.State == cri.ContainerState_CONTAINER_RUNNING {
 			return c.Id, nil
 		}
@@ -103,13 +103,13 @@ func runningContainer(ctx context.Context, n *Node, p *corev1.Pod, name string) 
 
 // readySandbox returns the ID of the pod's ready sandbox.
 func readySandbox(ctx context.Context, n *Node, p *corev1.Pod) (string, error) {
-	found, err := n.Runtime.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{uidLabel: string(p.UID)},
+	sandboxes, err := n.Runtime.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{uidLabel: string(p.UID)},
 		State: &cri.PodSandboxStateValue{State: cri.PodSandboxState_SANDBOX_READY}})
 	if err != nil {
 		return "", err
 	}
-	if len(found) == 0 {
+	if len(sandboxes) == 0 {
 		return "", newStatusError(http.StatusBadRequest, "pod %q is not running", p.Name)
 	}
-	return slices.MaxFunc(found, func(a, b *cri.PodSandbox) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) }).Id, nil
+	return slices.MaxFunc(sandboxes, func(a, b *cri.PodSandbox) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) }).Id, nil
 }

@@ -14,14 +14,14 @@ import (
 func TestSimulatedPodLimits(t *testing.T) {
 	s := &Server{}
 	n := &Node{Name: "s1", Pods: func() []*corev1.Pod {
-		return []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "calm"}}}
+		return []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "simulated"}}}
 	}}
 	for want, request := range map[string]func(http.ResponseWriter, *http.Request, *Node){
 		"it has no logs": s.logs, "exec and attach are not supported": s.exec, "port-forward is not supported": s.portForward,
 	} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 		r.SetPathValue("namespace", "default")
-		r.SetPathValue("pod", "calm")
+		r.SetPathValue("pod", "simulated")
 		if request(w, r, n); w.Code != http.StatusBadRequest || !strings.HasSuffix(w.Body.String(), `on node "s1" is simulated: `+want) {
 			t.Errorf("%d %s, want %q", w.Code, w.Body, want)
 		}

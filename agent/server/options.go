@@ -19,7 +19,7 @@ import (
 // Port is the default port, that of the kubelet.
 const Port = 10250
 
-// Options of a Server.
+// Options configures a Server.
 type Options struct {
 	// Listener accepts the connections; the server closes it. See Listen.
 	Listener net.Listener

@@ -73,9 +73,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // nodeOf splits a path into the node and the path on that node.
 func (s *Server) nodeOf(path string) (*Node, string) {
 	if rest, ok := strings.CutPrefix(path, "/nodes/"); ok {
-		name, below, _ := strings.Cut(rest, "/")
+		name, subpath, _ := strings.Cut(rest, "/")
 		if n := s.nodes[name]; n != nil {
-			return n, "/" + below
+			return n, "/" + subpath
 		}
 	}
 	if len(s.opts.Nodes) == 1 {
@@ -105,7 +105,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 // debugLogger logs errors of net/http, such as failed TLS handshakes, at a high verbosity.
 func debugLogger(log klog.Logger) *stdlog.Logger {
 	return stdlog.New(writerFunc(func(p []byte) (int, error) {
-		log.V(2).Info("HTTP", "what", strings.TrimSpace(string(p)))
+		log.V(2).Info("HTTP", "message", strings.TrimSpace(string(p)))
 		return len(p), nil
 	}), "", 0)
 }

@@ -83,18 +83,18 @@ func (s *Server) Run(ctx context.Context) error {
 			MinVersion:     tls.VersionTLS12,
 		},
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.ServeTLS(s.opts.Listener, "", "") }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- server.ServeTLS(s.opts.Listener, "", "") }()
 	select {
-	case err := <-ended:
+	case err := <-serveErr:
 		return fmt.Errorf("agent: serving on %s: %w", s.opts.Listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	if err := server.Shutdown(finish); err != nil {
+	if err := server.Shutdown(shutdownCtx); err != nil {
 		_ = server.Close()
 	}
-	_ = <-ended
+	_ = <-serveErr
 	return nil
 }

@@ -13,11 +13,11 @@ import (
 type streams struct{ in, out, err, tty bool }
 
 func streamsOf(query url.Values) (streams, error) {
-	on := func(name string) bool {
+	enabled := func(name string) bool {
 		v, err := strconv.ParseBool(query.Get(name))
 		return err == nil && v
 	}
-	s := streams{on("input"), on("output"), on("error"), on("tty")}
+	s := streams{enabled("input"), enabled("output"), enabled("error"), enabled("tty")}
 	if !s.in && !s.out && !s.err {
 		return s, newStatusError(http.StatusBadRequest, "you must specify at least 1 of stdin, stdout, stderr")
 	}
@@ -95,15 +95,15 @@ func (s *Server) portForward(w http.ResponseWriter, r *http.Request, n *Node) {
 }
 
 func (s *Server) proxyStream(w http.ResponseWriter, r *http.Request, location string, err error) {
-	var to *url.URL
+	var target *url.URL
 	if err == nil {
-		to, err = url.Parse(location)
+		target, err = url.Parse(location)
 	}
 	if err != nil {
 		writeError(w, err)
 		return
 	}
-	proxy.NewUpgradeAwareHandler(to, nil, false, true, errorResponder{}).ServeHTTP(w, r)
+	proxy.NewUpgradeAwareHandler(target, nil, false, true, errorResponder{}).ServeHTTP(w, r)
 }
 
 // errorResponder answers when the runtime's streaming server cannot be reached.

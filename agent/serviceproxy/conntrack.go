@@ -13,7 +13,7 @@ import (
 )
 
 // NAT applies to the first packet of a flow. A UDP client that keeps sending from one port would
-// continue to reach an endpoint that is gone, so its conntrack entry must be deleted. TCP
+// continue to reach an endpoint that no longer exists, so its conntrack entry must be deleted. TCP
 // connections to an endpoint that terminates continue until they end.
 
 // staleFlows selects UDP flows to addresses of Services that lead to none of the endpoints.
@@ -27,20 +27,20 @@ func newStaleFlows() *staleFlows {
 }
 
 // add records the change of a Service's UDP ports.
-func (s *staleFlows) add(old, now *fragment) {
+func (s *staleFlows) add(old, updated *fragment) {
 	if old != nil {
 		for _, p := range old.udp {
-			s.enter(udpPort{at: p.at, port: p.port})
+			s.addPort(udpPort{addr: p.addr, port: p.port})
 		}
 	}
-	for _, p := range now.udp {
-		s.enter(p)
+	for _, p := range updated.udp {
+		s.addPort(p)
 	}
 }
 
-func (s *staleFlows) enter(p udpPort) {
-	if p.at.IsValid() {
-		s.endpoints[netip.AddrPortFrom(p.at, p.port)] = p.endpoints
+func (s *staleFlows) addPort(p udpPort) {
+	if p.addr.IsValid() {
+		s.endpoints[netip.AddrPortFrom(p.addr, p.port)] = p.endpoints
 	} else {
 		s.nodePorts[p.port] = p.endpoints
 	}

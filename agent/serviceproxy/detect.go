@@ -28,7 +28,7 @@ func Check() error {
 	}
 	w := newWriter(conn, newTable(ipv4))
 	w.table.Name = "berth-proxy-check"
-	w.of.podCIDRs = nil
+	w.source.podCIDRs = nil
 	w.replace()
 	w.conn.DelTable(w.table)
 	if err := errors.Join(w.errs...); err != nil {
@@ -68,7 +68,7 @@ func ForeignProxy() string {
 	return ""
 }
 
-// prepareKernel enables forwarding, and passing of bridged packets to the tables: the answer of a
+// prepareKernel enables forwarding, and passing of bridged packets to the tables: the reply of a
 // pod to another pod of its bridge must be translated back. It reports whether the latter works.
 func prepareKernel() (bridged bool) {
 	for _, file := range []string{"ipv4/ip_forward", "ipv6/conf/all/forwarding"} {

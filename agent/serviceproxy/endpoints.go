@@ -12,14 +12,14 @@ import (
 
 // endpoint is an address of a Service port.
 type endpoint struct {
-	at                 netip.AddrPort
+	addr               netip.AddrPort
 	ready, terminating bool
 	serving            bool
 	local              bool // on a node of this machine
 	zones, nodes       []string
 }
 
-// location says which nodes run on this machine, and in which zone.
+// location lists the nodes that run on this machine and has their zone.
 type location struct {
 	nodes map[string]bool
 	zone  string
@@ -30,7 +30,7 @@ type portKey struct{ name, protocol string }
 
 // endpointsByPort returns the endpoints of the slices of one address type. The order is that of
 // the addresses. If two slices have the same address, a serving endpoint wins.
-func endpointsByPort(slicesOfService []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, here location) map[portKey][]endpoint {
+func endpointsByPort(slicesOfService []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, loc location) map[portKey][]endpoint {
 	out := map[portKey][]endpoint{}
 	for _, s := range slicesOfService {
 		if s.AddressType != family {
@@ -42,22 +42,22 @@ func endpointsByPort(slicesOfService []*discoveryv1.EndpointSlice, family discov
 			}
 			key := portKey{deref(p.Name, ""), string(deref(p.Protocol, "TCP"))}
 			for i := range s.Endpoints {
-				if e, ok := newEndpoint(&s.Endpoints[i], uint16(*p.Port), family, here); ok {
+				if e, ok := newEndpoint(&s.Endpoints[i], uint16(*p.Port), family, loc); ok {
 					out[key] = append(out[key], e)
 				}
 			}
 		}
 	}
-	for key, all := range out {
-		slices.SortFunc(all, func(a, b endpoint) int {
-			return cmp.Or(a.at.Compare(b.at), compareBool(b.ready, a.ready), compareBool(b.serving, a.serving))
+	for key, list := range out {
+		slices.SortFunc(list, func(a, b endpoint) int {
+			return cmp.Or(a.addr.Compare(b.addr), compareBool(b.ready, a.ready), compareBool(b.serving, a.serving))
 		})
-		out[key] = slices.CompactFunc(all, func(a, b endpoint) bool { return a.at == b.at })
+		out[key] = slices.CompactFunc(list, func(a, b endpoint) bool { return a.addr == b.addr })
 	}
 	return out
 }
 
-func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.AddressType, here location) (endpoint, bool) {
+func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.AddressType, loc location) (endpoint, bool) {
 	if len(e.Addresses) == 0 {
 		return endpoint{}, false
 	}
@@ -67,8 +67,8 @@ func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.Addres
 		return endpoint{}, false
 	}
 	ready := deref(e.Conditions.Ready, true)
-	out := endpoint{at: netip.AddrPortFrom(a, port), ready: ready, serving: deref(e.Conditions.Serving, ready),
-		terminating: deref(e.Conditions.Terminating, false), local: e.NodeName != nil && here.nodes[*e.NodeName]}
+	out := endpoint{addr: netip.AddrPortFrom(a, port), ready: ready, serving: deref(e.Conditions.Serving, ready),
+		terminating: deref(e.Conditions.Terminating, false), local: e.NodeName != nil && loc.nodes[*e.NodeName]}
 	if e.Hints != nil {
 		for _, z := range e.Hints.ForZones {
 			out.zones = append(out.zones, z.Name)
@@ -82,53 +82,53 @@ func newEndpoint(e *discoveryv1.Endpoint, port uint16, family discoveryv1.Addres
 
 // usable returns the ready endpoints. If there are none, it returns those that are terminating but
 // still serving, so that the last pods of a Service do not refuse connections.
-func usable(all []endpoint) []endpoint {
-	if ready := filter(all, func(e endpoint) bool { return e.ready }); len(ready) > 0 {
+func usable(list []endpoint) []endpoint {
+	if ready := filter(list, func(e endpoint) bool { return e.ready }); len(ready) > 0 {
 		return ready
 	}
-	return filter(all, func(e endpoint) bool { return e.serving && e.terminating })
+	return filter(list, func(e endpoint) bool { return e.serving && e.terminating })
 }
 
 // clusterEndpoints returns the endpoints for the policy Cluster.
-func clusterEndpoints(all []endpoint, here location) []netip.AddrPort {
-	return addresses(hinted(usable(all), here))
+func clusterEndpoints(list []endpoint, loc location) []netip.AddrPort {
+	return addresses(hinted(usable(list), loc))
 }
 
 // localEndpoints returns the endpoints for the policy Local.
-func localEndpoints(all []endpoint) []netip.AddrPort {
-	return addresses(usable(filter(all, func(e endpoint) bool { return e.local })))
+func localEndpoints(list []endpoint) []netip.AddrPort {
+	return addresses(usable(filter(list, func(e endpoint) bool { return e.local })))
 }
 
 // hinted returns the endpoints whose hints name this machine. If an endpoint has no hints, or no
 // endpoint is for this machine, it returns all.
-func hinted(all []endpoint, here location) []endpoint {
-	if !slices.ContainsFunc(all, func(e endpoint) bool { return len(e.nodes) == 0 }) {
-		byNode := filter(all, func(e endpoint) bool {
-			return slices.ContainsFunc(e.nodes, func(n string) bool { return here.nodes[n] })
+func hinted(list []endpoint, loc location) []endpoint {
+	if !slices.ContainsFunc(list, func(e endpoint) bool { return len(e.nodes) == 0 }) {
+		byNode := filter(list, func(e endpoint) bool {
+			return slices.ContainsFunc(e.nodes, func(n string) bool { return loc.nodes[n] })
 		})
 		if len(byNode) > 0 {
 			return byNode
 		}
 	}
-	if here.zone == "" || slices.ContainsFunc(all, func(e endpoint) bool { return len(e.zones) == 0 }) {
-		return all
+	if loc.zone == "" || slices.ContainsFunc(list, func(e endpoint) bool { return len(e.zones) == 0 }) {
+		return list
 	}
-	if byZone := filter(all, func(e endpoint) bool { return slices.Contains(e.zones, here.zone) }); len(byZone) > 0 {
+	if byZone := filter(list, func(e endpoint) bool { return slices.Contains(e.zones, loc.zone) }); len(byZone) > 0 {
 		return byZone
 	}
-	return all
+	return list
 }
 
-func addresses(all []endpoint) []netip.AddrPort {
-	out := make([]netip.AddrPort, len(all))
-	for i, e := range all {
-		out[i] = e.at
+func addresses(list []endpoint) []netip.AddrPort {
+	out := make([]netip.AddrPort, len(list))
+	for i, e := range list {
+		out[i] = e.addr
 	}
 	return out
 }
 
-func filter(all []endpoint, keep func(endpoint) bool) (out []endpoint) {
-	for _, e := range all {
+func filter(list []endpoint, keep func(endpoint) bool) (out []endpoint) {
+	for _, e := range list {
 		if keep(e) {
 			out = append(out, e)
 		}

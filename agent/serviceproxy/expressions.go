@@ -131,8 +131,8 @@ const (
 
 // expressions compiles a rule.
 func (w *writer) expressions(r rule) []expr.Any {
-	f := w.of.family
-	switch r.do {
+	f := w.source.family
+	switch r.action {
 	case actMasquerade:
 		return setMark()
 	case actGoto:
@@ -151,10 +151,10 @@ func (w *writer) expressions(r rule) []expr.Any {
 	case actRemember:
 		out := append([]expr.Any{f.source(reg1)}, w.choose(r)...)
 		m := expr.Dynset{SrcRegKey: reg1, SrcRegData: reg2, SetName: r.affinity}
-		forget, enter := m, m
-		// An update keeps the value of an existing element, which may be an endpoint that is gone.
-		forget.Operation, enter.Operation, enter.Timeout = dynsetDelete, dynsetUpdate, r.timeout
-		return append(out, &forget, &enter, f.dnat())
+		remove, update := m, m
+		// An update keeps the value of an existing element, which may be an endpoint that no longer exists.
+		remove.Operation, update.Operation, update.Timeout = dynsetDelete, dynsetUpdate, r.timeout
+		return append(out, &remove, &update, f.dnat())
 	}
 	return append(w.choose(r), f.dnat())
 }
@@ -162,7 +162,7 @@ func (w *writer) expressions(r rule) []expr.Any {
 // reuse sends a known client to its endpoint, if the chain still has it, and extends the entry.
 func (w *writer) reuse(r rule) []expr.Any {
 	const id = unix.NFT_REG32_01 // the three words before reg2, so that the key of memberSet is contiguous
-	f := w.of.family
+	f := w.source.family
 	return []expr.Any{f.source(reg4),
 		&expr.Lookup{SourceRegister: reg4, SetName: r.affinity, IsDestRegSet: true, DestRegister: reg2},
 		loadID(id, r.chain), lookup(w.sets[memberSet], id),
@@ -190,7 +190,7 @@ var fixedChains = []struct {
 
 // fixedRules returns the rules that every table has.
 func (w *writer) fixedRules() []fixedRule {
-	f := w.of.family
+	f := w.source.family
 	reject := &expr.Reject{Type: unix.NFT_REJECT_ICMP_UNREACH, Code: 3} // port unreachable
 	if !f.ip4() {
 		reject.Code = 4
@@ -204,7 +204,7 @@ func (w *writer) fixedRules() []fixedRule {
 		{preroutingTo, "jump services", []expr.Any{jump(expr.VerdictJump, servicesName)}},
 		{outputTo, "jump services", []expr.Any{jump(expr.VerdictJump, servicesName)}},
 	}
-	if len(w.of.podCIDRs) > 0 {
+	if len(w.source.podCIDRs) > 0 {
 		rules = append(rules, fixedRule{servicesName, "cluster IP, not from pods, mark for masquerade", slices.Concat(clusterIP, []expr.Any{f.source(reg1), notFromPods}, setMark())})
 	}
 	rules = append(rules,
@@ -216,7 +216,7 @@ func (w *writer) fixedRules() []fixedRule {
 		fixedRule{masqueradeTo, "marked, masquerade", append(bitSet(&expr.Meta{Key: expr.MetaKeyMARK, Register: reg1}, masqueradeMark), fullyRandom)},
 		fixedRule{masqueradeTo, "hairpin, masquerade", slices.Concat(dnated, []expr.Any{f.source(reg1), f.destination(f.after(reg1)), lookup(w.sets[hairpinSet], reg1), fullyRandom})},
 	)
-	if w.of.masqueradePods {
+	if w.source.masqueradePods {
 		rules = append(rules, fixedRule{masqueradeTo, "pod to pod, masquerade", slices.Concat(dnated, []expr.Any{f.source(reg1), lookup(w.sets[podCIDRSet], reg1),
 			f.destination(reg1), lookup(w.sets[podCIDRSet], reg1), fullyRandom})})
 	}

@@ -33,7 +33,7 @@ type fragment struct {
 // udpPort is an address at which a UDP port of a Service is reached, and its endpoints.
 // An invalid address stands for all addresses of this machine (a node port).
 type udpPort struct {
-	at        netip.Addr
+	addr      netip.Addr
 	port      uint16
 	endpoints []netip.AddrPort
 }
@@ -47,7 +47,7 @@ func emptyFragment() *fragment {
 var protocols = map[corev1.Protocol]uint8{corev1.ProtocolTCP: unix.IPPROTO_TCP, corev1.ProtocolUDP: unix.IPPROTO_UDP, corev1.ProtocolSCTP: unix.IPPROTO_SCTP}
 
 // newFragment returns the rules of a Service in one IP family.
-func newFragment(s *corev1.Service, all []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, here location) *fragment {
+func newFragment(s *corev1.Service, list []*discoveryv1.EndpointSlice, family discoveryv1.AddressType, loc location) *fragment {
 	f := emptyFragment()
 	ip4 := family == discoveryv1.AddressTypeIPv4
 	clusterIP := addressOf(s.Spec.ClusterIPs, s.Spec.ClusterIP, ip4)
@@ -55,7 +55,7 @@ func newFragment(s *corev1.Service, all []*discoveryv1.EndpointSlice, family dis
 		return f
 	}
 	f.elements[element{clusterIPSet, string(clusterIP.AsSlice())}] = ""
-	byPort := endpointsByPort(all, family, here)
+	byPort := endpointsByPort(list, family, loc)
 	for i := range s.Spec.Ports {
 		p := &s.Spec.Ports[i]
 		protocol, ok := protocols[p.Protocol]
@@ -64,10 +64,10 @@ func newFragment(s *corev1.Service, all []*discoveryv1.EndpointSlice, family dis
 		}
 		b := portBuilder{fragment: f, service: s, port: p, protocol: protocol, name: fmt.Sprintf("%s/%s/%s/%d", s.Namespace, s.Name, strings.ToLower(string(p.Protocol)), p.Port)}
 		eps := byPort[portKey{p.Name, string(p.Protocol)}]
-		b.cluster, b.local = clusterEndpoints(eps, here), localEndpoints(eps)
+		b.cluster, b.local = clusterEndpoints(eps, loc), localEndpoints(eps)
 		b.build(clusterIP, ip4)
 		for _, e := range eps {
-			a := e.at.Addr().AsSlice()
+			a := e.addr.Addr().AsSlice()
 			f.elements[element{hairpinSet, string(a) + string(a)}] = ""
 		}
 	}
@@ -75,8 +75,8 @@ func newFragment(s *corev1.Service, all []*discoveryv1.EndpointSlice, family dis
 }
 
 // addressOf returns the first address of the family, or an invalid one.
-func addressOf(all []string, first string, ip4 bool) netip.Addr {
-	for _, text := range append(slices.Clone(all), first) {
+func addressOf(list []string, first string, ip4 bool) netip.Addr {
+	for _, text := range append(slices.Clone(list), first) {
 		if a, err := netip.ParseAddr(text); err == nil && a.Is4() == ip4 {
 			return a
 		}
@@ -157,7 +157,7 @@ func (b *portBuilder) distribution(kind string, to []netip.AddrPort) string {
 		b.routed[e.Addr()] = true
 		b.elements[element{endpointMap, endpointKey(name, i)}] = encodeEndpoint(e)
 	}
-	choose := rule{do: actDistribute, chain: name, count: len(to)}
+	choose := rule{action: actDistribute, chain: name, count: len(to)}
 	if b.service.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
 		b.chains[name] = []rule{choose}
 		return name
@@ -169,7 +169,7 @@ func (b *portBuilder) distribution(kind string, to []netip.AddrPort) string {
 	b.affinity[m] = true
 	timeout := affinityTimeout(b.service)
 	// If the map is full, the second rule does not apply, and the client has no affinity.
-	b.chains[name] = []rule{{do: actReuse, chain: name, affinity: m, timeout: timeout}, {do: actRemember, chain: name, count: len(to), affinity: m, timeout: timeout}, choose}
+	b.chains[name] = []rule{{action: actReuse, chain: name, affinity: m, timeout: timeout}, {action: actRemember, chain: name, count: len(to), affinity: m, timeout: timeout}, choose}
 	return name
 }
 
@@ -190,11 +190,11 @@ func (b *portBuilder) externalEntry() string {
 	}
 	name := "external-" + b.name
 	if b.service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
-		b.chains[name] = []rule{{do: actMasquerade}, {do: actGoto, chain: cluster}}
+		b.chains[name] = []rule{{action: actMasquerade}, {action: actGoto, chain: cluster}}
 		return name
 	}
 	// Clients in the cluster reach all endpoints. Others reach the local ones and keep their address.
-	b.chains[name] = []rule{{do: actGotoFromPods, chain: cluster}, {do: actFromMachine, chain: cluster}, {do: actGoto, chain: b.localDistribution()}}
+	b.chains[name] = []rule{{action: actGotoFromPods, chain: cluster}, {action: actFromMachine, chain: cluster}, {action: actGoto, chain: b.localDistribution()}}
 	return name
 }
 
@@ -210,23 +210,23 @@ func (b *portBuilder) restricted(entry string, ip4 bool) string {
 		}
 	}
 	name := "sources-" + b.name
-	b.chains[name] = []rule{{do: actDrop}}
+	b.chains[name] = []rule{{action: actDrop}}
 	if from = withoutOverlaps(from); len(from) > 0 {
-		b.chains[name] = []rule{{do: actGotoFrom, prefixes: from, chain: entry}, {do: actDrop}}
+		b.chains[name] = []rule{{action: actGotoFrom, prefixes: from, chain: entry}, {action: actDrop}}
 	}
 	return name
 }
 
 // withoutOverlaps removes prefixes that others contain, because an interval set refuses them.
-func withoutOverlaps(all []netip.Prefix) (out []netip.Prefix) {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b netip.Prefix) int {
+func withoutOverlaps(list []netip.Prefix) (out []netip.Prefix) {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b netip.Prefix) int {
 		if a.Bits() != b.Bits() {
 			return a.Bits() - b.Bits()
 		}
 		return a.Addr().Compare(b.Addr())
 	})
-	for _, p := range all {
+	for _, p := range list {
 		if !slices.ContainsFunc(out, func(q netip.Prefix) bool { return q.Overlaps(p) }) {
 			out = append(out, p)
 		}

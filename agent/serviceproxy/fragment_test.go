@@ -18,7 +18,7 @@ import (
 
 var testLocation = location{nodes: map[string]bool{"n1": true}, zone: "z1"}
 
-// text returns the chains of a fragment, and where each address leads.
+// text returns the chains of a fragment, and the chain of each address.
 func (f *fragment) text() string {
 	var lines []string
 	for name, rules := range f.chains {
@@ -50,30 +50,30 @@ func (f *fragment) text() string {
 
 func TestFragment(t *testing.T) {
 	a, b := netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.1.0.2")
-	both := slice(corev1.ProtocolTCP, on("n2", b, "ready"), on("n1", a, "ready"))
+	both := slice(corev1.ProtocolTCP, endpointOn("n2", b, "ready"), endpointOn("n1", a, "ready"))
 	nodePort := func(policy corev1.ServiceExternalTrafficPolicy) func(*corev1.Service) {
 		return func(s *corev1.Service) {
 			s.Spec.Type, s.Spec.Ports[0].NodePort, s.Spec.ExternalTrafficPolicy = corev1.ServiceTypeNodePort, 30080, policy
 		}
 	}
-	for name, c := range map[string]struct {
+	for name, tc := range map[string]struct {
 		change func(*corev1.Service)
 		slices []*discoveryv1.EndpointSlice
 		want   string
 	}{
 		"cluster IP":   {nil, both, "10.96.7.7: cluster-default/web/tcp/80\ncluster-default/web/tcp/80 1: dnat to one of 2 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: 10.1.0.1\ncluster-default/web/tcp/80 endpoint 1: 10.1.0.2"},
 		"no endpoints": {nil, nil, "10.96.7.7: reject"},
-		"only terminating endpoints serve": {nil, slice(corev1.ProtocolTCP, on("n1", a, "serving"), on("n1", b, "ended")),
+		"only terminating endpoints serve": {nil, slice(corev1.ProtocolTCP, endpointOn("n1", a, "serving"), endpointOn("n1", b, "terminated")),
 			"10.96.7.7: cluster-default/web/tcp/80\ncluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: 10.1.0.1"},
-		"a ready endpoint replaces terminating ones": {nil, slice(corev1.ProtocolTCP, on("n1", a, "serving"), on("n1", b, "ready")),
+		"a ready endpoint replaces terminating ones": {nil, slice(corev1.ProtocolTCP, endpointOn("n1", a, "serving"), endpointOn("n1", b, "ready")),
 			"10.96.7.7: cluster-default/web/tcp/80\ncluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: 10.1.0.2"},
-		"affinity": {func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP }, slice(corev1.ProtocolTCP, on("n1", a, "ready")),
+		"affinity": {func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP }, slice(corev1.ProtocolTCP, endpointOn("n1", a, "ready")),
 			`10.96.7.7: cluster-default/web/tcp/80
 cluster-default/web/tcp/80 1: dnat to saddr map @clients-cluster-default/web/tcp/80 if an endpoint of cluster-default/web/tcp/80, timeout 3h0m0s
 cluster-default/web/tcp/80 2: update @clients-cluster-default/web/tcp/80, dnat to one of 1 endpoints of cluster-default/web/tcp/80, timeout 3h0m0s
 cluster-default/web/tcp/80 3: dnat to one of 1 endpoints of cluster-default/web/tcp/80
 cluster-default/web/tcp/80 endpoint 0: 10.1.0.1`},
-		"node port": {nodePort(corev1.ServiceExternalTrafficPolicyCluster), slice(corev1.ProtocolTCP, on("n1", a, "ready")),
+		"node port": {nodePort(corev1.ServiceExternalTrafficPolicyCluster), slice(corev1.ProtocolTCP, endpointOn("n1", a, "ready")),
 			`10.96.7.7: cluster-default/web/tcp/80
 cluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80
 cluster-default/web/tcp/80 endpoint 0: 10.1.0.1
@@ -94,27 +94,27 @@ node port: external-default/web/tcp/80`},
 		"headless":      {func(s *corev1.Service) { s.Spec.ClusterIP, s.Spec.ClusterIPs = "None", []string{"None"} }, both, ""},
 		"external name": {func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeExternalName }, both, ""},
 	} {
-		if got := newFragment(service(c.change), c.slices, discoveryv1.AddressTypeIPv4, testLocation).text(); got != c.want {
-			t.Errorf("%s: got\n%s\nwant\n%s", name, got, c.want)
+		if got := newFragment(service(tc.change), tc.slices, discoveryv1.AddressTypeIPv4, testLocation).text(); got != tc.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, tc.want)
 		}
 	}
 }
 
 func TestIPv6Fragment(t *testing.T) {
 	s := service(func(s *corev1.Service) { s.Spec.ClusterIPs = []string{"10.96.7.7", "fd00::7"} })
-	six := slice(corev1.ProtocolTCP, on("n1", netip.MustParseAddr("fd01::1"), "ready"))
+	six := slice(corev1.ProtocolTCP, endpointOn("n1", netip.MustParseAddr("fd01::1"), "ready"))
 	six[0].AddressType = discoveryv1.AddressTypeIPv6
-	all := append(slice(corev1.ProtocolTCP, on("n1", netip.MustParseAddr("10.1.0.1"), "ready")), six...)
+	list := append(slice(corev1.ProtocolTCP, endpointOn("n1", netip.MustParseAddr("10.1.0.1"), "ready")), six...)
 	want := "cluster-default/web/tcp/80 1: dnat to one of 1 endpoints of cluster-default/web/tcp/80\ncluster-default/web/tcp/80 endpoint 0: fd01::1\nfd00::7: cluster-default/web/tcp/80"
-	if got := newFragment(s, all, discoveryv1.AddressTypeIPv6, testLocation).text(); got != want {
+	if got := newFragment(s, list, discoveryv1.AddressTypeIPv6, testLocation).text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
 // Endpoints with hints for this zone or node are preferred, unless one has no hint.
 func TestHints(t *testing.T) {
-	at := func(last byte, zone, node string) endpoint {
-		e := endpoint{at: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, last}), 80), ready: true, serving: true}
+	addr := func(last byte, zone, node string) endpoint {
+		e := endpoint{addr: netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, last}), 80), ready: true, serving: true}
 		if zone != "" {
 			e.zones = []string{zone}
 		}
@@ -123,20 +123,20 @@ func TestHints(t *testing.T) {
 		}
 		return e
 	}
-	for name, c := range map[string]struct {
-		all  []endpoint
+	for name, tc := range map[string]struct {
+		list []endpoint
 		want int
 	}{
-		"zone":           {[]endpoint{at(1, "z1", ""), at(2, "z2", "")}, 1},
-		"node":           {[]endpoint{at(1, "z1", "n2"), at(2, "z1", "n1"), at(3, "z1", "n3")}, 1},
-		"other node":     {[]endpoint{at(1, "z1", "n2"), at(2, "z2", "n3")}, 1},
-		"missing hint":   {[]endpoint{at(1, "z1", ""), at(2, "", "")}, 2},
-		"no endpoint":    {[]endpoint{at(1, "z2", ""), at(2, "z3", "")}, 2},
-		"without hints":  {[]endpoint{at(1, "", ""), at(2, "", "")}, 2},
-		"not ready ones": {[]endpoint{at(1, "z1", ""), {at: at(9, "", "").at}}, 1},
+		"zone":           {[]endpoint{addr(1, "z1", ""), addr(2, "z2", "")}, 1},
+		"node":           {[]endpoint{addr(1, "z1", "n2"), addr(2, "z1", "n1"), addr(3, "z1", "n3")}, 1},
+		"other node":     {[]endpoint{addr(1, "z1", "n2"), addr(2, "z2", "n3")}, 1},
+		"missing hint":   {[]endpoint{addr(1, "z1", ""), addr(2, "", "")}, 2},
+		"no endpoint":    {[]endpoint{addr(1, "z2", ""), addr(2, "z3", "")}, 2},
+		"without hints":  {[]endpoint{addr(1, "", ""), addr(2, "", "")}, 2},
+		"not ready ones": {[]endpoint{addr(1, "z1", ""), {addr: addr(9, "", "").addr}}, 1},
 	} {
-		if got := clusterEndpoints(c.all, testLocation); len(got) != c.want {
-			t.Errorf("%s: %v, want %d", name, got, c.want)
+		if got := clusterEndpoints(tc.list, testLocation); len(got) != tc.want {
+			t.Errorf("%s: %v, want %d", name, got, tc.want)
 		}
 	}
 }
@@ -146,19 +146,19 @@ func TestHealthCheck(t *testing.T) {
 	s := service(func(s *corev1.Service) {
 		s.Spec.Type, s.Spec.ExternalTrafficPolicy, s.Spec.HealthCheckNodePort = corev1.ServiceTypeLoadBalancer, corev1.ServiceExternalTrafficPolicyLocal, 32000
 	})
-	for want, all := range map[int][]*discoveryv1.EndpointSlice{
-		1: slice(corev1.ProtocolTCP, on("n1", a, "ready"), on("n2", b, "ready")),
-		0: slice(corev1.ProtocolTCP, on("n1", a, "serving")),
+	for want, list := range map[int][]*discoveryv1.EndpointSlice{
+		1: slice(corev1.ProtocolTCP, endpointOn("n1", a, "ready"), endpointOn("n2", b, "ready")),
+		0: slice(corev1.ProtocolTCP, endpointOn("n1", a, "serving")),
 	} {
-		port, local := healthPort(s, all, testLocation)
+		port, local := healthPort(s, list, testLocation)
 		if port != 32000 || local != want {
 			t.Errorf("port %d, %d local endpoints, want %d", port, local, want)
 		}
-		answer := httptest.NewRecorder()
-		(&healthServer{service: "default/web", local: local}).ServeHTTP(answer, nil)
+		w := httptest.NewRecorder()
+		(&healthServer{service: "default/web", local: local}).ServeHTTP(w, nil)
 		var body struct{ LocalEndpoints int }
-		if err := json.Unmarshal(answer.Body.Bytes(), &body); err != nil || body.LocalEndpoints != want || (answer.Code == http.StatusOK) != (want > 0) {
-			t.Errorf("%d local endpoints: status %d, %s, %v", want, answer.Code, answer.Body, err)
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body.LocalEndpoints != want || (w.Code == http.StatusOK) != (want > 0) {
+			t.Errorf("%d local endpoints: status %d, %s, %v", want, w.Code, w.Body, err)
 		}
 	}
 }

@@ -98,15 +98,15 @@ func (s *healthServer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 }
 
 // healthPort returns the port and the number of ready local endpoints; port 0 if there is no check.
-func healthPort(s *corev1.Service, all []*discoveryv1.EndpointSlice, here location) (port int32, local int) {
+func healthPort(s *corev1.Service, list []*discoveryv1.EndpointSlice, loc location) (port int32, local int) {
 	if s == nil || s.Spec.Type != corev1.ServiceTypeLoadBalancer || s.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
 		return 0, 0
 	}
 	ready := map[string]bool{}
-	for _, slice := range all {
+	for _, slice := range list {
 		for i := range slice.Endpoints {
 			e := &slice.Endpoints[i]
-			if len(e.Addresses) > 0 && deref(e.Conditions.Ready, true) && here.nodes[deref(e.NodeName, "")] {
+			if len(e.Addresses) > 0 && deref(e.Conditions.Ready, true) && loc.nodes[deref(e.NodeName, "")] {
 				ready[e.Addresses[0]] = true
 			}
 		}

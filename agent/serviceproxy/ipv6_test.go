@@ -51,13 +51,13 @@ func TestIPv6(t *testing.T) {
 				_ = c.Close()
 			}
 		}()
-		endpoints[0].Endpoints = append(endpoints[0].Endpoints, on("n1", netip.MustParseAddr(text), "ready"))
+		endpoints[0].Endpoints = append(endpoints[0].Endpoints, endpointOn("n1", netip.MustParseAddr(text), "ready"))
 	}
 	_, route, _ := net.ParseCIDR("fd00::/64")
 	if err := netlink.RouteReplace(&netlink.Route{LinkIndex: lo.Attrs().Index, Dst: route}); err != nil {
 		t.Fatal(err)
 	}
-	ask := func() string {
+	request := func() string {
 		t.Helper()
 		c, err := net.Dial("tcp6", "[fd00::7]:80")
 		if err != nil {
@@ -74,15 +74,15 @@ func TestIPv6(t *testing.T) {
 		if err := r.commit(); err != nil {
 			t.Fatal(err)
 		}
-		seen := map[string]int{}
+		counts := map[string]int{}
 		for range 30 {
-			seen[ask()]++
+			counts[request()]++
 		}
-		if want := map[corev1.ServiceAffinity]int{corev1.ServiceAffinityNone: 2, corev1.ServiceAffinityClientIP: 1}[affinity]; len(seen) != want {
-			t.Errorf("session affinity %s: answers %v, want %d endpoints", affinity, seen, want)
+		if want := map[corev1.ServiceAffinity]int{corev1.ServiceAffinityNone: 2, corev1.ServiceAffinityClientIP: 1}[affinity]; len(counts) != want {
+			t.Errorf("session affinity %s: responses %v, want %d endpoints", affinity, counts, want)
 		}
 	}
-	if changed, err := r.tampered(); changed || err != nil {
+	if changed, err := r.isModified(); changed || err != nil {
 		t.Errorf("untouched tables: %v, %v", changed, err)
 	}
 }

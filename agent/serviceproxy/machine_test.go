@@ -33,7 +33,7 @@ type machine struct {
 	pods map[string]*testPod
 }
 
-// testPod is a network namespace that answers connections with its name.
+// testPod is a network namespace that responds to connections with its name.
 type testPod struct {
 	name string
 	ip   netip.Addr
@@ -61,8 +61,8 @@ func newMachine(t *testing.T) *machine {
 	}
 	// Packets of the machine need a route to the Service's address before it is rewritten.
 	link, _ := netlink.LinkByName(o.Bridge)
-	_, all, _ := net.ParseCIDR("0.0.0.0/0")
-	_ = netlink.RouteReplace(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: all, Gw: net.ParseIP("198.51.100.60"), Src: net.ParseIP("198.51.100.1")})
+	_, defaultRoute, _ := net.ParseCIDR("0.0.0.0/0")
+	_ = netlink.RouteReplace(&netlink.Route{LinkIndex: link.Attrs().Index, Dst: defaultRoute, Gw: net.ParseIP("198.51.100.60"), Src: net.ParseIP("198.51.100.1")})
 	t.Cleanup(func() { _ = Remove() })
 	return &machine{t: t, net: n, pods: map[string]*testPod{}}
 }
@@ -81,19 +81,19 @@ func (p *testPod) inside(f func() error) error {
 	return <-done
 }
 
-// pod starts a pod that answers TCP and UDP at 8080 with its name and the client's address.
+// pod starts a pod that responds to TCP and UDP at 8080 with its name and the client's address.
 func (m *machine) pod(name string) *testPod {
 	m.t.Helper()
-	made := make(chan netns.NsHandle, 1)
+	created := make(chan netns.NsHandle, 1)
 	go func() {
 		runtime.LockOSThread()
 		ns, err := netns.New()
 		if err != nil {
 			m.t.Error(err)
 		}
-		made <- ns
+		created <- ns
 	}()
-	p := &testPod{name: name, ns: <-made}
+	p := &testPod{name: name, ns: <-created}
 	file := os.NewFile(uintptr(p.ns), name)
 	m.t.Cleanup(func() { _ = file.Close() })
 	var err error
@@ -118,31 +118,31 @@ func (m *machine) pod(name string) *testPod {
 			if err != nil {
 				return
 			}
-			from, _, _ := net.SplitHostPort(c.RemoteAddr().String())
-			_, _ = io.WriteString(c, name+" "+from)
+			client, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+			_, _ = io.WriteString(c, name+" "+client)
 			_ = c.Close()
 		}
 	}()
 	go func() {
 		for b := make([]byte, 64); ; {
-			_, from, err := u.ReadFromUDPAddrPort(b)
+			_, client, err := u.ReadFromUDPAddrPort(b)
 			if err != nil {
 				return
 			}
-			_, _ = u.WriteToUDPAddrPort([]byte(name), from)
+			_, _ = u.WriteToUDPAddrPort([]byte(name), client)
 		}
 	}()
 	m.pods[name] = p
 	return p
 }
 
-// ask connects from a pod, or from the machine if p is nil, and returns the answer.
-func (m *machine) ask(p *testPod, address string) (answer string, err error) {
-	return m.askWithin(p, address, 30*time.Second)
+// request connects from a pod, or from the machine if p is nil, and returns the response.
+func (m *machine) request(p *testPod, address string) (response string, err error) {
+	return m.requestWithin(p, address, 30*time.Second)
 }
 
-// askWithin is ask with a timeout of the connection.
-func (m *machine) askWithin(p *testPod, address string, timeout time.Duration) (answer string, err error) {
+// requestWithin is request with a timeout of the connection.
+func (m *machine) requestWithin(p *testPod, address string, timeout time.Duration) (response string, err error) {
 	f := func() error {
 		c, err := net.DialTimeout("tcp4", address, timeout)
 		if err != nil {
@@ -151,14 +151,14 @@ func (m *machine) askWithin(p *testPod, address string, timeout time.Duration) (
 		defer func() { _ = c.Close() }()
 		_ = c.SetDeadline(time.Now().Add(30 * time.Second))
 		text, err := io.ReadAll(c)
-		answer = string(text)
+		response = string(text)
 		return err
 	}
 	if p == nil {
-		return answer, f()
+		return response, f()
 	}
 	err = p.inside(f)
-	return answer, err
+	return response, err
 }
 
 // service returns a Service with the cluster IP 10.96.7.7 and TCP port 80.
@@ -179,9 +179,9 @@ func slice(protocol corev1.Protocol, eps ...discoveryv1.Endpoint) []*discoveryv1
 		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &name, Port: &port, Protocol: &protocol}}, Endpoints: eps}}
 }
 
-// on returns an endpoint on a node. state is ready, serving (and terminating) or ended.
-func on(node string, ip netip.Addr, state string) discoveryv1.Endpoint {
-	ready, serving, terminating := state == "ready", state != "ended", state != "ready"
+// endpointOn returns an endpoint on a node. state is ready, serving (and terminating) or terminated.
+func endpointOn(node string, ip netip.Addr, state string) discoveryv1.Endpoint {
+	ready, serving, terminating := state == "ready", state != "terminated", state != "ready"
 	return discoveryv1.Endpoint{Addresses: []string{ip.String()}, NodeName: &node, Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &serving, Terminating: &terminating}}
 }
 
@@ -195,17 +195,17 @@ func (m *machine) commit(r *ruleset) {
 // newTestRuleset returns a ruleset of a machine with node n1.
 func newTestRuleset() *ruleset {
 	r := newRuleset(false)
-	r.here = location{nodes: map[string]bool{"n1": true}}
+	r.loc = location{nodes: map[string]bool{"n1": true}}
 	r.setPodCIDRs([]netip.Prefix{netip.MustParsePrefix("198.51.100.0/26")})
 	return r
 }
 
-// answers asks n times and returns how often each pod answered.
-func (m *machine) answers(from *testPod, address string, n int) map[string]int {
+// countResponses makes n requests and returns the number of responses of each pod.
+func (m *machine) countResponses(client *testPod, address string, n int) map[string]int {
 	m.t.Helper()
 	out := map[string]int{}
 	for range n {
-		text, err := m.ask(from, address)
+		text, err := m.request(client, address)
 		if err != nil {
 			text = "error: " + err.Error()
 		}

@@ -14,11 +14,11 @@ import (
 
 // TestMain runs the tests in a new network namespace, so that they do not affect the host.
 func TestMain(m *testing.M) {
-	const inside = "BERTH_SERVICE_PROXY_TEST"
+	const childEnv = "BERTH_SERVICE_PROXY_TEST"
 	if os.Geteuid() != 0 {
 		os.Exit(m.Run())
 	}
-	if os.Getenv(inside) != "" {
+	if os.Getenv(childEnv) != "" {
 		if lo, err := netlink.LinkByName("lo"); err != nil || netlink.LinkSetUp(lo) != nil {
 			fmt.Fprintln(os.Stderr, "service proxy tests: the loopback device:", err)
 			os.Exit(1)
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	c := exec.Command("/proc/self/exe", os.Args[1:]...)
-	c.Stdout, c.Stderr, c.Env = os.Stdout, os.Stderr, append(os.Environ(), inside+"=1")
+	c.Stdout, c.Stderr, c.Env = os.Stdout, os.Stderr, append(os.Environ(), childEnv+"=1")
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
 	if err := c.Run(); err != nil {
 		if c.ProcessState == nil {

@@ -22,7 +22,7 @@ import (
 const (
 	// socketBuffer holds a whole transaction of 10,000 Services and its acknowledgements.
 	socketBuffer = 256 << 20
-	// transactionTimeout bounds the wait for the kernel's answer.
+	// transactionTimeout bounds the wait for the kernel's reply.
 	transactionTimeout = 30 * time.Second
 	// maxAffinityClients bounds the memory that the clients of one Service can use.
 	maxAffinityClients = 16384
@@ -69,15 +69,15 @@ func connect() (*nftables.Conn, error) {
 
 // writer adds the operations of one table to a transaction.
 type writer struct {
-	conn  *nftables.Conn
-	table *nftables.Table
-	of    *table
-	sets  map[string]*nftables.Set
-	errs  []error
+	conn   *nftables.Conn
+	table  *nftables.Table
+	source *table
+	sets   map[string]*nftables.Set
+	errs   []error
 }
 
 func newWriter(conn *nftables.Conn, t *table) *writer {
-	w := &writer{conn: conn, of: t, table: &nftables.Table{Name: tableName, Family: nftables.TableFamily(t.family)}, sets: map[string]*nftables.Set{}}
+	w := &writer{conn: conn, source: t, table: &nftables.Table{Name: tableName, Family: nftables.TableFamily(t.family)}, sets: map[string]*nftables.Set{}}
 	address, protocol, port := t.family.addressType(), nftables.TypeInetProto, nftables.TypeInetService
 	for _, s := range []*nftables.Set{
 		{Name: serviceIPMap, IsMap: true, KeyType: nftables.MustConcatSetType(address, protocol, port), DataType: nftables.TypeVerdict},
@@ -102,11 +102,11 @@ func (w *writer) check(err error) {
 
 // write adds everything that differs to the transaction, or the whole table if it is to be replaced.
 func (w *writer) write() (update, error) {
-	if w.of.rebuild {
+	if w.source.rebuild {
 		w.replace()
 		return update{}, errors.Join(w.errs...)
 	}
-	u := w.of.changes()
+	u := w.source.changes()
 	if u.empty() {
 		return u, nil
 	}
@@ -122,7 +122,7 @@ func (w *writer) replace() {
 	for _, name := range slices.Sorted(maps.Keys(w.sets)) {
 		w.check(w.conn.AddSet(w.sets[name], nil))
 	}
-	c := w.of.wanted()
+	c := w.source.desired()
 	for m := range c.affinity {
 		w.addAffinity(m)
 	}
@@ -157,7 +157,7 @@ func (w *writer) apply(u update) {
 		w.conn.FlushChain(w.chain(name))
 	}
 	for _, name := range slices.Concat(u.addedChains, u.changedChains) {
-		w.addRules(name, w.of.chains[name])
+		w.addRules(name, w.source.chains[name])
 	}
 	w.addElements(u.addedElements, u.chainOf)
 	for _, name := range u.removedChains {
@@ -178,7 +178,7 @@ func (w *writer) chain(name string) *nftables.Chain {
 
 func (w *writer) addAffinity(name string) {
 	w.check(w.conn.AddSet(&nftables.Set{Table: w.table, Name: name, IsMap: true, HasTimeout: true, Dynamic: true, Size: maxAffinityClients,
-		KeyType: w.of.family.addressType(), DataType: w.of.family.endpointType()}, nil))
+		KeyType: w.source.family.addressType(), DataType: w.source.family.endpointType()}, nil))
 }
 
 // addElements adds elements with their values.
@@ -191,7 +191,7 @@ func (w *writer) addElements(keys map[string][]string, values map[element]string
 // batchElements is the number of elements per message: the length of an attribute has 16 bits.
 const batchElements = 100
 
-func (w *writer) eachBatch(set string, keys []string, values map[element]string, do func(*nftables.Set, []nftables.SetElement) error) {
+func (w *writer) eachBatch(set string, keys []string, values map[element]string, apply func(*nftables.Set, []nftables.SetElement) error) {
 	slices.Sort(keys)
 	for batch := range slices.Chunk(keys, batchElements) {
 		var elements []nftables.SetElement
@@ -206,19 +206,19 @@ func (w *writer) eachBatch(set string, keys []string, values map[element]string,
 			}
 			elements = append(elements, v)
 		}
-		w.check(do(w.sets[set], elements))
+		w.check(apply(w.sets[set], elements))
 	}
 }
 
 func (w *writer) addPodCIDRs() {
-	if len(w.of.podCIDRs) > 0 {
-		w.check(w.conn.SetAddElements(w.sets[podCIDRSet], intervals(w.of.podCIDRs)))
+	if len(w.source.podCIDRs) > 0 {
+		w.check(w.conn.SetAddElements(w.sets[podCIDRSet], intervals(w.source.podCIDRs)))
 	}
 }
 
 // intervals returns the elements of an interval set.
-func intervals(all []netip.Prefix) (out []nftables.SetElement) {
-	for _, p := range all {
+func intervals(list []netip.Prefix) (out []nftables.SetElement) {
+	for _, p := range list {
 		out = append(out, nftables.SetElement{Key: p.Addr().AsSlice()})
 		if end := lastAddress(p).Next(); end.IsValid() {
 			out = append(out, nftables.SetElement{Key: end.AsSlice(), IntervalEnd: true})

@@ -30,12 +30,12 @@ type Proxy struct {
 	slices   cache.Indexer
 	nodes    cache.Indexer
 
-	mu     sync.Mutex
-	dirty  map[string]bool // Services
-	moved  bool            // a node of this machine has changed
-	wake   chan struct{}
-	stale  []*staleFlows // by table; of changes not yet in the kernel
-	routes *routes
+	mu           sync.Mutex
+	dirty        map[string]bool // Services
+	nodesChanged bool            // a node of this machine has changed
+	wake         chan struct{}
+	stale        []*staleFlows // by table; of changes not yet in the kernel
+	routes       *routes
 }
 
 // New returns a proxy. It does nothing until Run.
@@ -56,9 +56,9 @@ func (p *Proxy) Run(ctx context.Context) error {
 		p.opts.Log.Info("The kernel has no br_netfilter; pods of this machine see the bridge's address instead of the client's on connections through Services")
 	}
 	p.rules = newRuleset(!bridged)
-	p.rules.here = location{nodes: map[string]bool{}}
+	p.rules.loc = location{nodes: map[string]bool{}}
 	for _, n := range p.opts.Nodes {
-		p.rules.here.nodes[n] = true
+		p.rules.loc.nodes[n] = true
 	}
 	if err := p.watch(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -97,7 +97,7 @@ func (p *Proxy) loop(ctx context.Context) {
 			return
 		case <-p.wake:
 		case <-check.C:
-			if p.opts.Yield && !p.waitForForeign(ctx) {
+			if p.opts.Yield && !p.waitForOtherProxy(ctx) {
 				return
 			}
 			p.checkTables()
@@ -105,9 +105,9 @@ func (p *Proxy) loop(ctx context.Context) {
 	}
 }
 
-// waitForForeign removes the tables and waits while another service proxy has rules on this
+// waitForOtherProxy removes the tables and waits while another service proxy has rules on this
 // machine. It returns false if ctx ends first.
-func (p *Proxy) waitForForeign(ctx context.Context) bool {
+func (p *Proxy) waitForOtherProxy(ctx context.Context) bool {
 	for waiting := false; ; waiting = true {
 		other := ForeignProxy()
 		if other == "" {
@@ -133,7 +133,7 @@ func (p *Proxy) waitForForeign(ctx context.Context) bool {
 
 // checkTables makes the next sync replace the tables if another program has changed them.
 func (p *Proxy) checkTables() {
-	changed, err := p.rules.tampered()
+	changed, err := p.rules.isModified()
 	if err != nil {
 		p.opts.Log.Error(err, "Failed to check the nftables tables")
 	}
@@ -146,10 +146,10 @@ func (p *Proxy) checkTables() {
 // sync computes the rules of changed Services and writes them in one transaction.
 func (p *Proxy) sync() error {
 	p.mu.Lock()
-	keys, moved := p.dirty, p.moved
-	p.dirty, p.moved = map[string]bool{}, false
+	keys, nodesChanged := p.dirty, p.nodesChanged
+	p.dirty, p.nodesChanged = map[string]bool{}, false
 	p.mu.Unlock()
-	if moved && p.updateLocation() {
+	if nodesChanged && p.updateLocation() {
 		for _, key := range p.services.ListKeys() {
 			keys[key] = true
 		}
@@ -158,12 +158,12 @@ func (p *Proxy) sync() error {
 		p.stale = append(p.stale, newStaleFlows())
 	}
 	for key := range keys {
-		service, all := p.lookUp(key)
+		service, list := p.lookUp(key)
 		before := make([]*fragment, len(p.rules.tables))
 		for i, t := range p.rules.tables {
 			before[i] = t.fragments[key]
 		}
-		p.rules.set(key, service, all)
+		p.rules.set(key, service, list)
 		for i, t := range p.rules.tables {
 			now := t.fragments[key]
 			if now == nil {
@@ -172,7 +172,7 @@ func (p *Proxy) sync() error {
 			p.stale[i].add(before[i], now)
 			p.routes.replace(before[i], now)
 		}
-		port, local := healthPort(service, all, p.rules.here)
+		port, local := healthPort(service, list, p.rules.loc)
 		p.health.set(key, port, local)
 	}
 	if err := p.rules.commit(); err != nil {
@@ -200,11 +200,11 @@ func (p *Proxy) lookUp(key string) (*corev1.Service, []*discoveryv1.EndpointSlic
 	if err != nil {
 		return nil, nil
 	}
-	var all []*discoveryv1.EndpointSlice
+	var list []*discoveryv1.EndpointSlice
 	for _, o := range objects {
-		all = append(all, o.(*discoveryv1.EndpointSlice))
+		list = append(list, o.(*discoveryv1.EndpointSlice))
 	}
-	return s, all
+	return s, list
 }
 
 // updateLocation reads the nodes of this machine. It reports whether the zone has changed.
@@ -227,8 +227,8 @@ func (p *Proxy) updateLocation() bool {
 		}
 	}
 	p.rules.setPodCIDRs(cidrs)
-	changed := zone != p.rules.here.zone
-	p.rules.here.zone = zone
+	changed := zone != p.rules.loc.zone
+	p.rules.loc.zone = zone
 	return changed
 }
 
@@ -237,18 +237,18 @@ func (p *Proxy) markDirty(key string) {
 	p.mu.Lock()
 	p.dirty[key] = true
 	p.mu.Unlock()
-	p.poke()
+	p.signalChange()
 }
 
-// markMoved enqueues the nodes of this machine.
-func (p *Proxy) markMoved() {
+// markNodesChanged records that a node of this machine has changed.
+func (p *Proxy) markNodesChanged() {
 	p.mu.Lock()
-	p.moved = true
+	p.nodesChanged = true
 	p.mu.Unlock()
-	p.poke()
+	p.signalChange()
 }
 
-func (p *Proxy) poke() {
+func (p *Proxy) signalChange() {
 	select {
 	case p.wake <- struct{}{}:
 	default:

@@ -21,18 +21,18 @@ func (m *machine) runProxy(client *fake.Clientset, change func(*Options)) (p *Pr
 	}
 	p = New(o)
 	ctx, cancel := context.WithCancel(m.t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- p.Run(ctx) }()
+	runErr := make(chan error, 1)
+	go func() { runErr <- p.Run(ctx) }()
 	return p, func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-runErr; err != nil {
 			m.t.Error(err)
 		}
 	}
 }
 
 // eventually waits for a state that the proxy reaches by itself.
-func (m *machine) eventually(what string, reached func() bool) {
+func (m *machine) eventually(condition string, reached func() bool) {
 	m.t.Helper()
 	for range 200 {
 		if reached() {
@@ -40,7 +40,7 @@ func (m *machine) eventually(what string, reached func() bool) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	m.t.Fatalf("not reached in time: %s", what)
+	m.t.Fatalf("not reached in time: %s", condition)
 }
 
 func hasTable(t *testing.T, name string) bool {
@@ -53,8 +53,8 @@ func hasTable(t *testing.T, name string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range tables {
-		if one.Name == name {
+	for _, table := range tables {
+		if table.Name == name {
 			return true
 		}
 	}
@@ -66,12 +66,12 @@ func TestProxy(t *testing.T) {
 	m := newMachine(t)
 	pod, a, b := m.pod("client"), m.pod("a"), m.pod("b")
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Spec: corev1.NodeSpec{PodCIDR: "198.51.100.0/26"}}
-	client := fake.NewClientset(node, service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready"))[0])
+	client := fake.NewClientset(node, service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready"))[0])
 	p, stop := m.runProxy(client, nil)
-	answersOf := func(want string) func() bool {
-		return func() bool { return m.answers(pod, "10.96.7.7:80", 1)[want] == 1 }
+	respondsFrom := func(want string) func() bool {
+		return func() bool { return m.countResponses(pod, "10.96.7.7:80", 1)[want] == 1 }
 	}
-	m.eventually("the Service works", answersOf("a"))
+	m.eventually("the Service works", respondsFrom("a"))
 	_, stopSecond := m.runProxy(client, nil)
 	if !Running() {
 		t.Error("no proxy is running")
@@ -83,15 +83,15 @@ func TestProxy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	update(on("n1", a.ip, "serving"), on("n1", b.ip, "ready"))
+	update(endpointOn("n1", a.ip, "serving"), endpointOn("n1", b.ip, "ready"))
 	p.AwaitUnrouted(t.Context(), []string{a.ip.String()})
-	if got := m.answers(pod, "10.96.7.7:80", 10); got["b"] != 10 {
+	if got := m.countResponses(pod, "10.96.7.7:80", 10); got["b"] != 10 {
 		t.Errorf("after AwaitUnrouted: %v, want only b", got)
 	}
 	if err := client.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	m.eventually("the deleted Service does not answer", func() bool { return !answersOf("b")() })
+	m.eventually("the deleted Service does not respond", func() bool { return !respondsFrom("b")() })
 	stop()
 	m.eventually("the second proxy takes over", func() bool { return Running() && hasTable(t, tableName) })
 	stopSecond()
@@ -110,20 +110,20 @@ func TestKeepRules(t *testing.T) {
 	}
 	stop()
 	if !hasTable(t, tableName) {
-		t.Error("the table is gone")
+		t.Error("the table does not exist")
 	}
 	if err := RemoveUnused(); err != nil || hasTable(t, tableName) {
-		t.Errorf("RemoveUnused left the table: %v", err)
+		t.Errorf("RemoveUnused did not remove the table: %v", err)
 	}
 }
 
-// kube-proxy is found by its rules.
+// ForeignProxy finds kube-proxy by its rules.
 func TestForeignProxy(t *testing.T) {
 	m := newMachine(t)
 	if found := ForeignProxy(); found != "" {
 		t.Errorf("found %q on a machine without one", found)
 	}
-	for _, c := range []struct{ table, chain, want string }{
+	for _, tc := range []struct{ table, chain, want string }{
 		{"kube-proxy", "services", "nftables table kube-proxy"},
 		{"nat", "KUBE-SERVICES", "iptables chain KUBE-SERVICES"},
 	} {
@@ -131,13 +131,13 @@ func TestForeignProxy(t *testing.T) {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		table := conn.AddTable(&nftables.Table{Name: c.table, Family: nftables.TableFamilyIPv4})
-		conn.AddChain(&nftables.Chain{Table: table, Name: c.chain})
+		table := conn.AddTable(&nftables.Table{Name: tc.table, Family: nftables.TableFamilyIPv4})
+		conn.AddChain(&nftables.Chain{Table: table, Name: tc.chain})
 		if err := conn.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		if found := ForeignProxy(); found != c.want {
-			t.Errorf("found %q, want %q", found, c.want)
+		if found := ForeignProxy(); found != tc.want {
+			t.Errorf("found %q, want %q", found, tc.want)
 		}
 		conn.DelTable(table)
 		if err := conn.Flush(); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // settleDelay is added after an endpoint is out of this machine's tables. Proxies of other machines
-// get the same change at the same time, and packets are under way.
+// get the same change at the same time, and packets may be in flight.
 const settleDelay = 50 * time.Millisecond
 
 // routes counts the Services that send new connections to an endpoint.
@@ -26,7 +26,7 @@ func newRoutes() *routes {
 }
 
 // replace records that a Service's rules will change.
-func (r *routes) replace(old, now *fragment) {
+func (r *routes) replace(old, updated *fragment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if old != nil {
@@ -34,7 +34,7 @@ func (r *routes) replace(old, now *fragment) {
 			r.pending[a]--
 		}
 	}
-	for a := range now.routed {
+	for a := range updated.routed {
 		r.pending[a]++
 	}
 }

@@ -16,26 +16,26 @@ func TestAwaitUnrouted(t *testing.T) {
 	p := New(Options{})
 	a, b := netip.MustParseAddr("10.1.0.1"), netip.MustParseAddr("10.1.0.2")
 	fragmentOf := func(aState string) *fragment {
-		return newFragment(service(nil), slice(corev1.ProtocolTCP, on("n1", a, aState), on("n1", b, "ready")), discoveryv1.AddressTypeIPv4, testLocation)
+		return newFragment(service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a, aState), endpointOn("n1", b, "ready")), discoveryv1.AddressTypeIPv4, testLocation)
 	}
 	p.AwaitUnrouted(t.Context(), []string{"10.1.0.1"}) // no Service uses it
 	before, after := fragmentOf("ready"), fragmentOf("serving")
 	p.routes.replace(nil, before)
 	p.routes.apply()
-	ended := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
 		p.AwaitUnrouted(t.Context(), []string{"10.1.0.1"})
-		close(ended)
+		close(done)
 	}()
 	p.routes.replace(before, after)
 	if used, _ := p.routes.uses([]netip.Addr{a}); !used {
-		t.Error("the endpoint counts as removed before the kernel has the change")
+		t.Error("the endpoint is reported as removed before the kernel has the change")
 	}
 	p.routes.apply()
-	<-ended
-	late, cancel := context.WithCancel(t.Context())
+	<-done
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	p.AwaitUnrouted(late, []string{"10.1.0.2"}) // returns although the endpoint is in use
+	p.AwaitUnrouted(canceled, []string{"10.1.0.2"}) // returns although the endpoint is in use
 	p.routes.replace(after, emptyFragment())
 	p.routes.apply()
 	if len(p.routes.inUse) != 0 {

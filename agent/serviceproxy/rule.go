@@ -27,7 +27,7 @@ const (
 
 // rule is a rule in a chain of a Service. Rules with equal texts are equal.
 type rule struct {
-	do       action
+	action   action
 	chain    string // to continue in, or whose endpoints are used
 	prefixes []netip.Prefix
 	count    int    // number of endpoints
@@ -37,7 +37,7 @@ type rule struct {
 
 // String returns the rule in the style of nft.
 func (r rule) String() string {
-	switch r.do {
+	switch r.action {
 	case actMasquerade:
 		return "mark for masquerade"
 	case actGoto:
@@ -58,16 +58,16 @@ func (r rule) String() string {
 	return fmt.Sprintf("dnat to one of %d endpoints of %s", r.count, r.chain)
 }
 
-func joined[T fmt.Stringer](all []T) string {
-	words := make([]string, len(all))
-	for i, v := range all {
+func joined[T fmt.Stringer](list []T) string {
+	words := make([]string, len(list))
+	for i, v := range list {
 		words[i] = v.String()
 	}
 	return strings.Join(words, ", ")
 }
 
 func equalRules(a, b []rule) bool {
-	return slices.EqualFunc(a, b, func(a, b rule) bool { return a.do == b.do && a.String() == b.String() })
+	return slices.EqualFunc(a, b, func(a, b rule) bool { return a.action == b.action && a.String() == b.String() })
 }
 
 // Names in both tables.

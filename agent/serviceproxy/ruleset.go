@@ -14,8 +14,8 @@ import (
 // ruleset is the tables of both IP families. It is not safe for concurrent use.
 type ruleset struct {
 	tables []*table
-	here   location
-	// generation is nftables' transaction counter after our last transaction.
+	loc    location
+	// generation is nftables' transaction counter after the last commit.
 	generation uint32
 }
 
@@ -37,7 +37,7 @@ func (r *ruleset) set(key string, service *corev1.Service, slices []*discoveryv1
 	for _, t := range r.tables {
 		f := emptyFragment()
 		if service != nil {
-			f = newFragment(service, slices, t.family.discovery(), r.here)
+			f = newFragment(service, slices, t.family.discovery(), r.loc)
 		}
 		t.set(key, f)
 	}
@@ -51,9 +51,9 @@ func (f family) discovery() discoveryv1.AddressType {
 	return discoveryv1.AddressTypeIPv6
 }
 
-func (r *ruleset) setPodCIDRs(all []netip.Prefix) {
+func (r *ruleset) setPodCIDRs(list []netip.Prefix) {
 	for _, t := range r.tables {
-		t.setPodCIDRs(all)
+		t.setPodCIDRs(list)
 	}
 }
 

@@ -12,15 +12,15 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// numbered returns the i-th of many Services, each with two endpoints.
-func numbered(i int) (string, *corev1.Service, []*discoveryv1.EndpointSlice) {
+// numberedService returns the i-th of many Services, each with two endpoints.
+func numberedService(i int) (string, *corev1.Service, []*discoveryv1.EndpointSlice) {
 	s := service(func(s *corev1.Service) {
 		s.Name = fmt.Sprintf("web-%d", i)
 		s.Spec.ClusterIP = netip.AddrFrom4([4]byte{10, 97, byte(i >> 8), byte(i)}).String()
 		s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
 	})
 	e := func(last byte) discoveryv1.Endpoint {
-		return on("n1", netip.AddrFrom4([4]byte{10, byte(100 + last), byte(i >> 8), byte(i)}), "ready")
+		return endpointOn("n1", netip.AddrFrom4([4]byte{10, byte(100 + last), byte(i >> 8), byte(i)}), "ready")
 	}
 	return "default/" + s.Name, s, slice(corev1.ProtocolTCP, e(1), e(2))
 }
@@ -35,7 +35,7 @@ func BenchmarkServices(b *testing.B) {
 	defer func() { _ = Remove() }()
 	fill := func(n int) {
 		for i := range n {
-			r.set(numbered(i))
+			r.set(numberedService(i))
 		}
 	}
 	fill(10_000)
@@ -49,11 +49,11 @@ func BenchmarkServices(b *testing.B) {
 	})
 	b.Run("update", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			key, s, all := numbered(i % 10_000)
+			key, s, list := numberedService(i % 10_000)
 			if i%2 == 0 {
-				all[0].Endpoints = all[0].Endpoints[:1]
+				list[0].Endpoints = list[0].Endpoints[:1]
 			}
-			r.set(key, s, all)
+			r.set(key, s, list)
 			if err := r.commit(); err != nil {
 				b.Fatal(err)
 			}
@@ -74,16 +74,16 @@ func TestManyServices(t *testing.T) {
 	client, a := m.pod("client"), m.pod("a")
 	r := newTestRuleset()
 	for i := range 2000 {
-		r.set(numbered(i))
+		r.set(numberedService(i))
 	}
-	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready")))
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready")))
 	m.commit(r)
 	m.checkApplied(r)
-	if got := m.answers(client, "10.96.7.7:80", 3); got["a"] != 3 {
-		t.Errorf("answers: %v, want a", got)
+	if got := m.countResponses(client, "10.96.7.7:80", 3); got["a"] != 3 {
+		t.Errorf("responses: %v, want a", got)
 	}
 	for i := range 2000 {
-		key, _, _ := numbered(i)
+		key, _, _ := numberedService(i)
 		r.set(key, nil, nil)
 	}
 	m.commit(r)

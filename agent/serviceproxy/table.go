@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// claims are the Services that want an element, with the chain of each. Several may claim one
+// claims are the Services that request an element, with the chain of each. Several may claim one
 // external IP and port.
 type claims map[string]string
 
@@ -15,9 +15,9 @@ type claims map[string]string
 // Service that only lists another's cluster IP as an external IP never wins.
 func (c claims) winner() (chain string, ok bool) {
 	first := ""
-	for of := range c {
-		if first == "" || of < first {
-			first = of
+	for name := range c {
+		if first == "" || name < first {
+			first = name
 		}
 	}
 	return c[first], first != ""
@@ -66,13 +66,13 @@ func (t *table) set(service string, f *fragment) {
 		old = emptyFragment()
 	}
 	for name, rules := range old.chains {
-		if now, kept := f.chains[name]; !kept || !equalRules(rules, now) {
+		if updated, ok := f.chains[name]; !ok || !equalRules(rules, updated) {
 			t.changedChains[name] = true
 			delete(t.chains, name)
 		}
 	}
 	for name, rules := range f.chains {
-		if before, had := old.chains[name]; !had || !equalRules(rules, before) {
+		if previous, ok := old.chains[name]; !ok || !equalRules(rules, previous) {
 			t.changedChains[name] = true
 			t.chains[name] = rules
 		}
@@ -101,16 +101,16 @@ func claimName(service string, external bool) string {
 	return "0 " + service
 }
 
-func (t *table) claim(e element, of, chain string) {
+func (t *table) claim(e element, name, chain string) {
 	if t.elements[e] == nil {
 		t.elements[e] = claims{}
 	}
-	t.elements[e][of] = chain
+	t.elements[e][name] = chain
 	t.changedElements[e] = true
 }
 
-func (t *table) release(e element, of string) {
-	delete(t.elements[e], of)
+func (t *table) release(e element, name string) {
+	delete(t.elements[e], name)
 	if len(t.elements[e]) == 0 {
 		delete(t.elements, e)
 	}
@@ -118,9 +118,9 @@ func (t *table) release(e element, of string) {
 }
 
 // setPodCIDRs sets the pod CIDRs of this machine's nodes. It ignores those of the other family.
-func (t *table) setPodCIDRs(all []netip.Prefix) {
+func (t *table) setPodCIDRs(list []netip.Prefix) {
 	var cidrs []netip.Prefix
-	for _, p := range all {
+	for _, p := range list {
 		if p.Addr().Is4() == t.family.ip4() {
 			cidrs = append(cidrs, p.Masked())
 		}
@@ -132,14 +132,14 @@ func (t *table) setPodCIDRs(all []netip.Prefix) {
 	t.podCIDRs = cidrs
 }
 
-// wanted returns the content that the table should have.
-func (t *table) wanted() contents {
+// desired returns the content that the table should have.
+func (t *table) desired() contents {
 	c := contents{chains: map[string][]rule{}, elements: map[element]string{}, affinity: map[string]bool{}, podCIDRs: t.podCIDRs}
 	for name, rules := range t.chains {
 		c.chains[name] = rules
 	}
-	for e, all := range t.elements {
-		c.elements[e], _ = all.winner()
+	for e, candidates := range t.elements {
+		c.elements[e], _ = candidates.winner()
 	}
 	for m := range t.affinity {
 		c.affinity[m] = true
@@ -164,26 +164,26 @@ func (u *update) empty() bool {
 func (t *table) changes() update {
 	u := update{removedElements: map[string][]string{}, addedElements: map[string][]string{}, chainOf: map[element]string{}}
 	for name := range t.changedChains {
-		now, want := t.chains[name]
-		before, has := t.applied.chains[name]
+		desired, isDesired := t.chains[name]
+		applied, isApplied := t.applied.chains[name]
 		switch {
-		case want && !has:
+		case isDesired && !isApplied:
 			u.addedChains = append(u.addedChains, name)
-		case !want && has:
+		case !isDesired && isApplied:
 			u.removedChains = append(u.removedChains, name)
-		case want && !equalRules(now, before):
+		case isDesired && !equalRules(desired, applied):
 			u.changedChains = append(u.changedChains, name)
 		}
 	}
 	for e := range t.changedElements {
-		now, want := t.elements[e].winner()
-		before, has := t.applied.elements[e]
-		if has && (!want || now != before) {
+		desired, isDesired := t.elements[e].winner()
+		applied, isApplied := t.applied.elements[e]
+		if isApplied && (!isDesired || desired != applied) {
 			u.removedElements[e.set] = append(u.removedElements[e.set], e.key)
 		}
-		if want && (!has || now != before) {
+		if isDesired && (!isApplied || desired != applied) {
 			u.addedElements[e.set] = append(u.addedElements[e.set], e.key)
-			u.chainOf[e] = now
+			u.chainOf[e] = desired
 		}
 	}
 	for name := range t.changedChains {
@@ -205,7 +205,7 @@ func (t *table) changes() update {
 // committed records that the update is in the kernel.
 func (t *table) committed(u update) {
 	if t.rebuild {
-		t.applied, t.rebuild = t.wanted(), false
+		t.applied, t.rebuild = t.desired(), false
 		t.clearChanges()
 		return
 	}

@@ -17,32 +17,32 @@ func TestClusterIP(t *testing.T) {
 	m := newMachine(t)
 	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
 	r := newTestRuleset()
-	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready"), on("n1", b.ip, "ready")))
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready"), endpointOn("n1", b.ip, "ready")))
 	m.commit(r)
-	got := m.answers(client, "10.96.7.7:80", 40)
+	got := m.countResponses(client, "10.96.7.7:80", 40)
 	if got["a"] < 5 || got["b"] < 5 || got["a"]+got["b"] != 40 {
-		t.Errorf("answers: %v, want 40 from a and b", got)
+		t.Errorf("responses: %v, want 40 from a and b", got)
 	}
-	if text, err := m.ask(client, "10.96.7.7:80"); err != nil || !strings.HasSuffix(text, " "+client.ip.String()) {
-		t.Errorf("answer %q, %v: want the client's address %s", text, err, client.ip)
+	if text, err := m.request(client, "10.96.7.7:80"); err != nil || !strings.HasSuffix(text, " "+client.ip.String()) {
+		t.Errorf("response %q, %v: want the client's address %s", text, err, client.ip)
 	}
-	if got := m.answers(nil, "10.96.7.7:80", 10); got["a"]+got["b"] != 10 {
+	if got := m.countResponses(nil, "10.96.7.7:80", 10); got["a"]+got["b"] != 10 {
 		t.Errorf("from the machine: %v", got)
 	}
-	if got := m.answers(a, "10.96.7.7:80", 20); got["a"] == 0 || got["a"]+got["b"] != 20 {
+	if got := m.countResponses(a, "10.96.7.7:80", 20); got["a"] == 0 || got["a"]+got["b"] != 20 {
 		t.Errorf("from an endpoint: %v, want responses from itself, too", got)
 	}
 	for _, p := range []*testPod{client, nil} {
-		m.refused(p, "10.96.7.7:81")
+		m.checkRefused(p, "10.96.7.7:81")
 	}
 	// Without endpoints the port refuses, with a terminating one it serves, and a deleted Service
 	// leaves no rule.
 	r.set("default/web", service(nil), nil)
 	m.commit(r)
-	m.refused(client, "10.96.7.7:80")
-	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "serving"), on("n1", b.ip, "ended")))
+	m.checkRefused(client, "10.96.7.7:80")
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "serving"), endpointOn("n1", b.ip, "terminated")))
 	m.commit(r)
-	if got := m.answers(client, "10.96.7.7:80", 10); got["a"] != 10 {
+	if got := m.countResponses(client, "10.96.7.7:80", 10); got["a"] != 10 {
 		t.Errorf("with one terminating endpoint: %v, want a", got)
 	}
 	r.set("default/web", nil, nil)
@@ -53,19 +53,19 @@ func TestClusterIP(t *testing.T) {
 	m.checkApplied(r)
 }
 
-// refused expects that a connection is refused at once.
-func (m *machine) refused(p *testPod, address string) {
+// checkRefused expects that a connection is refused at once.
+func (m *machine) checkRefused(p *testPod, address string) {
 	m.t.Helper()
-	if text, err := m.ask(p, address); err == nil || !strings.Contains(err.Error(), "refused") {
+	if text, err := m.request(p, address); err == nil || !strings.Contains(err.Error(), "refused") {
 		m.t.Errorf("%s: %q, %v, want refused", address, text, err)
 	}
 }
 
-// dropped expects that a connection gets no answer.
-func (m *machine) dropped(p *testPod, address string) {
+// checkDropped expects that a connection gets no response.
+func (m *machine) checkDropped(p *testPod, address string) {
 	m.t.Helper()
-	if text, err := m.askWithin(p, address, 500*time.Millisecond); err == nil || !strings.Contains(err.Error(), "timeout") {
-		m.t.Errorf("%s: %q, %v, want no answer", address, text, err)
+	if text, err := m.requestWithin(p, address, 500*time.Millisecond); err == nil || !strings.Contains(err.Error(), "timeout") {
+		m.t.Errorf("%s: %q, %v, want no response", address, text, err)
 	}
 }
 
@@ -94,13 +94,13 @@ func TestExternalTraffic(t *testing.T) {
 		local(s)
 		s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
 	}
-	endpoints := slice(corev1.ProtocolTCP, on("n1", a.ip, "ready"), on("n2", b.ip, "ready"))
+	endpoints := slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready"), endpointOn("n2", b.ip, "ready"))
 	r := newTestRuleset()
 	r.set("default/web", service(cluster), endpoints)
 	m.commit(r)
-	for _, at := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
-		if got := m.answers(client, at, 20); got["a"] == 0 || got["b"] == 0 || got["a"]+got["b"] != 20 {
-			t.Errorf("policy Cluster, %s: %v", at, got)
+	for _, addr := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
+		if got := m.countResponses(client, addr, 20); got["a"] == 0 || got["b"] == 0 || got["a"]+got["b"] != 20 {
+			t.Errorf("policy Cluster, %s: %v", addr, got)
 		}
 	}
 	m.checkApplied(r)
@@ -108,26 +108,26 @@ func TestExternalTraffic(t *testing.T) {
 	r.setPodCIDRs(nil)
 	r.set("default/web", service(local), endpoints)
 	m.commit(r)
-	for _, at := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
-		if got := m.answers(client, at, 10); got["a"] != 10 {
-			t.Errorf("policy Local, %s: %v, want the local endpoint a", at, got)
+	for _, addr := range []string{"198.51.100.1:30080", "203.0.113.5:80", "203.0.113.6:80"} {
+		if got := m.countResponses(client, addr, 10); got["a"] != 10 {
+			t.Errorf("policy Local, %s: %v, want the local endpoint a", addr, got)
 		}
 	}
-	if text, err := m.ask(client, "198.51.100.1:30080"); err != nil || !strings.HasSuffix(text, " "+client.ip.String()) {
+	if text, err := m.request(client, "198.51.100.1:30080"); err != nil || !strings.HasSuffix(text, " "+client.ip.String()) {
 		t.Errorf("policy Local: %q, %v, want the client's address", text, err)
 	}
-	if got := m.answers(nil, "198.51.100.1:30080", 20); got["a"] == 0 || got["b"] == 0 {
+	if got := m.countResponses(nil, "198.51.100.1:30080", 20); got["a"] == 0 || got["b"] == 0 {
 		t.Errorf("policy Local from the machine itself: %v, want all endpoints", got)
 	}
-	r.set("default/web", service(local), slice(corev1.ProtocolTCP, on("n2", b.ip, "ready")))
+	r.set("default/web", service(local), slice(corev1.ProtocolTCP, endpointOn("n2", b.ip, "ready")))
 	m.commit(r)
-	m.dropped(client, "198.51.100.1:30080")
+	m.checkDropped(client, "198.51.100.1:30080")
 	r.set("default/web", service(func(s *corev1.Service) { cluster(s); s.Spec.LoadBalancerSourceRanges = []string{"203.0.113.0/24"} }), endpoints)
 	m.commit(r)
-	m.dropped(client, "203.0.113.6:80")
+	m.checkDropped(client, "203.0.113.6:80")
 	r.set("default/web", service(cluster), nil)
 	m.commit(r)
-	m.refused(client, "198.51.100.1:30080")
+	m.checkRefused(client, "198.51.100.1:30080")
 	m.checkApplied(r)
 }
 
@@ -140,17 +140,17 @@ func TestInternalTrafficPolicy(t *testing.T) {
 		s.Spec.InternalTrafficPolicy = &local
 	})
 	r := newTestRuleset()
-	r.set("default/web", s, slice(corev1.ProtocolTCP, on("n1", a.ip, "ready"), on("n2", b.ip, "ready")))
+	r.set("default/web", s, slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready"), endpointOn("n2", b.ip, "ready")))
 	m.commit(r)
-	if got := m.answers(client, "10.96.7.7:80", 10); got["a"] != 10 {
-		t.Errorf("answers: %v, want a", got)
+	if got := m.countResponses(client, "10.96.7.7:80", 10); got["a"] != 10 {
+		t.Errorf("responses: %v, want a", got)
 	}
-	r.set("default/web", s, slice(corev1.ProtocolTCP, on("n2", b.ip, "ready")))
+	r.set("default/web", s, slice(corev1.ProtocolTCP, endpointOn("n2", b.ip, "ready")))
 	m.commit(r)
-	m.dropped(client, "10.96.7.7:80")
+	m.checkDropped(client, "10.96.7.7:80")
 }
 
-// A client keeps its endpoint until the endpoint is gone, and then keeps the new one.
+// A client keeps its endpoint until the endpoint is removed, and then keeps the new one.
 func TestSessionAffinity(t *testing.T) {
 	m := newMachine(t)
 	client, other := m.pod("client"), m.pod("other")
@@ -158,38 +158,38 @@ func TestSessionAffinity(t *testing.T) {
 	s := service(func(s *corev1.Service) { s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP })
 	r := newTestRuleset()
 	without := func(name string) {
-		all := slice(corev1.ProtocolTCP)
+		list := slice(corev1.ProtocolTCP)
 		for _, p := range pods {
 			if p.name != name {
-				all[0].Endpoints = append(all[0].Endpoints, on("n1", p.ip, "ready"))
+				list[0].Endpoints = append(list[0].Endpoints, endpointOn("n1", p.ip, "ready"))
 			}
 		}
-		r.set("default/web", s, all)
+		r.set("default/web", s, list)
 		m.commit(r)
 	}
-	// only returns the pod that answers all of ten connections.
-	only := func(from *testPod) string {
+	// onlyPod returns the pod that responds to all of ten connections.
+	onlyPod := func(from *testPod) string {
 		t.Helper()
-		got := m.answers(from, "10.96.7.7:80", 10)
+		got := m.countResponses(from, "10.96.7.7:80", 10)
 		for name, n := range got {
 			if n == 10 && name != "error:" {
 				return name
 			}
 		}
-		t.Errorf("answers: %v, want 10 of one pod", got)
+		t.Errorf("responses: %v, want 10 of one pod", got)
 		return ""
 	}
 	without("")
-	first := only(client)
-	only(other)
+	first := onlyPod(client)
+	onlyPod(other)
 	without(first)
-	second := only(client)
+	second := onlyPod(client)
 	if second == first {
-		t.Errorf("%s answers after its removal", first)
+		t.Errorf("%s responds after its removal", first)
 	}
 	without("")
-	if third := only(client); third != second {
-		t.Errorf("the client moved from %s to %s although %s is still there", second, third, second)
+	if third := onlyPod(client); third != second {
+		t.Errorf("the client moved from %s to %s although %s still exists", second, third, second)
 	}
 	r.set("default/web", nil, nil)
 	m.commit(r)
@@ -204,7 +204,7 @@ func TestUDP(t *testing.T) {
 	r := newTestRuleset()
 	use := func(p *testPod) {
 		before := r.tables[0].fragments["default/web"]
-		r.set("default/web", s, slice(corev1.ProtocolUDP, on("n1", p.ip, "ready")))
+		r.set("default/web", s, slice(corev1.ProtocolUDP, endpointOn("n1", p.ip, "ready")))
 		m.commit(r)
 		stale := newStaleFlows()
 		stale.add(before, r.tables[0].fragments["default/web"])
@@ -216,7 +216,7 @@ func TestUDP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	answer := func() string {
+	response := func() string {
 		b := make([]byte, 64)
 		for range 5 {
 			_, _ = c.Write([]byte("?"))
@@ -229,8 +229,8 @@ func TestUDP(t *testing.T) {
 	}
 	for _, p := range []*testPod{a, b, a} {
 		use(p)
-		if got := answer(); got != p.name {
-			t.Errorf("answer of %q, want %q", got, p.name)
+		if got := response(); got != p.name {
+			t.Errorf("response of %q, want %q", got, p.name)
 		}
 	}
 }
@@ -240,18 +240,18 @@ func TestTampering(t *testing.T) {
 	m := newMachine(t)
 	client, a := m.pod("client"), m.pod("a")
 	r := newTestRuleset()
-	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready")))
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready")))
 	m.commit(r)
-	if changed, err := r.tampered(); changed || err != nil {
+	if changed, err := r.isModified(); changed || err != nil {
 		t.Fatalf("untouched tables: %v, %v", changed, err)
 	}
 	for name, change := range map[string]func(w *writer){
-		"table deleted":   func(w *writer) { w.conn.DelTable(w.table) },
-		"chain flushed":   func(w *writer) { w.conn.FlushChain(w.chain("cluster-default/web/tcp/80")) },
-		"elements gone":   func(w *writer) { w.conn.FlushSet(w.sets[serviceIPMap]) },
-		"rule added":      func(w *writer) { w.addRule(w.chain(servicesName), "x", []exprAny{jump(verdictDrop, "")}) },
-		"element added":   func(w *writer) { w.addElements(map[string][]string{clusterIPSet: {"\x01\x02\x03\x04"}}, nil) },
-		"pod CIDRs empty": func(w *writer) { w.conn.FlushSet(w.sets[podCIDRSet]) },
+		"table deleted":    func(w *writer) { w.conn.DelTable(w.table) },
+		"chain flushed":    func(w *writer) { w.conn.FlushChain(w.chain("cluster-default/web/tcp/80")) },
+		"elements removed": func(w *writer) { w.conn.FlushSet(w.sets[serviceIPMap]) },
+		"rule added":       func(w *writer) { w.addRule(w.chain(servicesName), "x", []exprAny{jump(verdictDrop, "")}) },
+		"element added":    func(w *writer) { w.addElements(map[string][]string{clusterIPSet: {"\x01\x02\x03\x04"}}, nil) },
+		"pod CIDRs empty":  func(w *writer) { w.conn.FlushSet(w.sets[podCIDRSet]) },
 	} {
 		conn, err := connect()
 		if err != nil {
@@ -261,15 +261,15 @@ func TestTampering(t *testing.T) {
 		if err := conn.Flush(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if changed, err := r.tampered(); !changed || err != nil {
+		if changed, err := r.isModified(); !changed || err != nil {
 			t.Errorf("%s: found %v, %v", name, changed, err)
 		}
 		r.replaceTables()
 		m.commit(r)
-		if got := m.answers(client, "10.96.7.7:80", 3); got["a"] != 3 {
+		if got := m.countResponses(client, "10.96.7.7:80", 3); got["a"] != 3 {
 			t.Errorf("%s: afterwards %v", name, got)
 		}
-		if changed, err := r.tampered(); changed || err != nil {
+		if changed, err := r.isModified(); changed || err != nil {
 			t.Errorf("%s: replaced tables: %v, %v", name, changed, err)
 		}
 	}
@@ -279,22 +279,22 @@ func TestTampering(t *testing.T) {
 func TestStolenClusterIP(t *testing.T) {
 	m := newMachine(t)
 	client, a, b := m.pod("client"), m.pod("a"), m.pod("b")
-	thief := service(func(s *corev1.Service) {
-		s.Name, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = "thief", "10.96.7.8", []string{"10.96.7.8"}, []string{"10.96.7.7"}
+	other := service(func(s *corev1.Service) {
+		s.Name, s.Spec.ClusterIP, s.Spec.ClusterIPs, s.Spec.ExternalIPs = "other", "10.96.7.8", []string{"10.96.7.8"}, []string{"10.96.7.7"}
 	})
 	r := newTestRuleset()
-	r.set("default/a-thief", thief, slice(corev1.ProtocolTCP, on("n1", b.ip, "ready")))
+	r.set("default/a-other", other, slice(corev1.ProtocolTCP, endpointOn("n1", b.ip, "ready")))
 	m.commit(r)
-	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready")))
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready")))
 	m.commit(r)
-	if got := m.answers(client, "10.96.7.7:80", 10); got["a"] != 10 {
-		t.Errorf("answers: %v, want a", got)
+	if got := m.countResponses(client, "10.96.7.7:80", 10); got["a"] != 10 {
+		t.Errorf("responses: %v, want a", got)
 	}
-	r.set("default/a-thief", nil, nil)
+	r.set("default/a-other", nil, nil)
 	m.commit(r)
 	m.checkApplied(r)
-	if got := m.answers(client, "10.96.7.7:80", 5); got["a"] != 5 {
-		t.Errorf("answers: %v, want a", got)
+	if got := m.countResponses(client, "10.96.7.7:80", 5); got["a"] != 5 {
+		t.Errorf("responses: %v, want a", got)
 	}
 }
 
@@ -303,11 +303,11 @@ func TestWithoutBridgeNetfilter(t *testing.T) {
 	m := newMachine(t)
 	client, a := m.pod("client"), m.pod("a")
 	r := newRuleset(true)
-	r.here = location{nodes: map[string]bool{"n1": true}}
+	r.loc = location{nodes: map[string]bool{"n1": true}}
 	r.setPodCIDRs([]netip.Prefix{netip.MustParsePrefix("198.51.100.0/26")})
-	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, on("n1", a.ip, "ready")))
+	r.set("default/web", service(nil), slice(corev1.ProtocolTCP, endpointOn("n1", a.ip, "ready")))
 	m.commit(r)
-	if text, err := m.ask(client, "10.96.7.7:80"); err != nil || text != "a 198.51.100.1" {
-		t.Errorf("answer %q, %v: want the bridge's address", text, err)
+	if text, err := m.request(client, "10.96.7.7:80"); err != nil || text != "a 198.51.100.1" {
+		t.Errorf("response %q, %v: want the bridge's address", text, err)
 	}
 }

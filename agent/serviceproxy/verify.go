@@ -34,7 +34,7 @@ func generation() (uint32, error) {
 	return 0, fmt.Errorf("reading the generation of nftables: no answer")
 }
 
-// request sends a read request to nftables and returns the answers.
+// request sends a read request to nftables and returns the replies.
 func request(kind, flags int, family uint8, attributes []netlink.Attribute) ([]netlink.Message, error) {
 	conn, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
 	if err != nil {
@@ -53,8 +53,8 @@ func request(kind, flags int, family uint8, attributes []netlink.Attribute) ([]n
 		Data:   append([]byte{family, unix.NFNETLINK_V0, 0, 0}, data...)})
 }
 
-// tampered reports whether another program has changed the tables since the last commit.
-func (r *ruleset) tampered() (bool, error) {
+// isModified reports whether another program has changed the tables since the last commit.
+func (r *ruleset) isModified() (bool, error) {
 	now, err := generation()
 	if err != nil || now == r.generation {
 		return false, err

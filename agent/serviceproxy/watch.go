@@ -44,7 +44,7 @@ func (p *Proxy) watch(ctx context.Context) error {
 	}
 	p.services, p.slices, p.nodes = services.GetIndexer(), slices.GetIndexer(), nodes.GetIndexer()
 	for informer, notify := range map[cache.SharedIndexInformer]func(any){
-		services: p.onService, slices: p.onSlice, nodes: func(any) { p.markMoved() },
+		services: p.onService, slices: p.onSlice, nodes: func(any) { p.markNodesChanged() },
 	} {
 		if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: notify, UpdateFunc: func(old, now any) { notify(old); notify(now) }, DeleteFunc: notify}); err != nil {
@@ -64,8 +64,8 @@ func (p *Proxy) onService(object any) {
 }
 
 func (p *Proxy) onSlice(object any) {
-	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
-		object = gone.Obj
+	if tombstone, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = tombstone.Obj
 	}
 	keys, _ := indexSlice(object)
 	for _, key := range keys {

@@ -41,12 +41,12 @@ func (c *cpuSamples) stats(now time.Time, g *cgroup.Group) *stats.CPUStats {
 		return nil
 	}
 	out := &stats.CPUStats{Time: metav1.NewTime(now), UsageCoreNanoSeconds: toUint64(ns)}
-	from := c.last
-	if now.Sub(from.at) < minRateInterval {
-		from = c.before
+	previous := c.last
+	if now.Sub(previous.at) < minRateInterval {
+		previous = c.before
 	}
-	if passed := now.Sub(from.at); !from.at.IsZero() && passed >= minRateInterval && ns >= from.ns {
-		out.UsageNanoCores = toUint64(int64(float64(ns-from.ns) / passed.Seconds()))
+	if elapsed := now.Sub(previous.at); !previous.at.IsZero() && elapsed >= minRateInterval && ns >= previous.ns {
+		out.UsageNanoCores = toUint64(int64(float64(ns-previous.ns) / elapsed.Seconds()))
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func (p *Pods) layers(ctx context.Context, labels map[string]string) (map[string
 	if err != nil {
 		return nil, fmt.Errorf("listing containers to measure their writable layers: %w", err)
 	}
-	var failed error
+	var layerErr error
 	for _, c := range list {
 		layer, err := p.opts.Containers.WritableLayer(ctx, c.GetId())
 		switch status.Code(err) {
@@ -47,7 +47,7 @@ func (p *Pods) layers(ctx context.Context, labels map[string]string) (map[string
 		case codes.NotFound:
 			continue // removed in the meantime
 		default:
-			failed = fmt.Errorf("writable layer of container %s: %w", c.GetId(), err)
+			layerErr = fmt.Errorf("writable layer of container %s: %w", c.GetId(), err)
 		}
 		l := layersOf(out, c.GetLabels())
 		name := c.GetLabels()[labelContainer]
@@ -58,15 +58,15 @@ func (p *Pods) layers(ctx context.Context, labels map[string]string) (map[string
 			l.running[name] = append(l.running[name], c.GetId())
 		}
 	}
-	return out, failed
+	return out, layerErr
 }
 
 // layersOf returns the entry of a container's pod.
-func layersOf(all map[string]containerLayers, labels map[string]string) containerLayers {
-	l, ok := all[labels[labelUID]]
+func layersOf(byPod map[string]containerLayers, labels map[string]string) containerLayers {
+	l, ok := byPod[labels[labelUID]]
 	if !ok {
 		l = containerLayers{usage: map[string]nodepressure.FsStats{}, running: map[string][]string{}}
-		all[labels[labelUID]] = l
+		byPod[labels[labelUID]] = l
 	}
 	return l
 }

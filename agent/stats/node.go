@@ -78,7 +78,7 @@ func (m *Node) Allocatable(into *cgroup.Memory) (capacity int64, ok bool, err er
 			return 0, false, err
 		}
 	}
-	if err = m.pods.Memory(into); errors.Is(err, cgroup.ErrGone) {
+	if err = m.pods.Memory(into); errors.Is(err, cgroup.ErrRemoved) {
 		m.pods.Close()
 		m.pods = nil
 		return 0, false, nil
@@ -89,8 +89,8 @@ func (m *Node) Allocatable(into *cgroup.Memory) (capacity int64, ok bool, err er
 	if capacity, err = m.pods.Limit(); err != nil {
 		return 0, false, err
 	}
-	whole, err := m.group.Capacity()
-	return min(capacity, whole), err == nil, err
+	nodeCapacity, err := m.group.Capacity()
+	return min(capacity, nodeCapacity), err == nil, err
 }
 
 // HasPSI reports whether the kernel provides PSI for the node.
@@ -103,7 +103,7 @@ func (m *Node) PSI(into *cgroup.PSI) error { return m.group.PSI(into) }
 func (m *Node) OOMKills() (int64, error) { return m.group.OOMKills() }
 
 // Processes returns the number of processes and threads, and their limit.
-func (m *Node) Processes() (running, most int64, err error) {
+func (m *Node) Processes() (running, limit int64, err error) {
 	if m.loadavg >= 0 {
 		running, err = m.threadCount()
 		return running, m.pidMax, err
@@ -111,8 +111,8 @@ func (m *Node) Processes() (running, most int64, err error) {
 	if running, err = m.group.Pids(); err != nil {
 		return 0, 0, err
 	}
-	if most, err = m.group.PidLimit(); err != nil || most < math.MaxInt64 {
-		return running, most, err
+	if limit, err = m.group.PidLimit(); err != nil || limit < math.MaxInt64 {
+		return running, limit, err
 	}
 	if m.pidMax == 0 {
 		m.pidMax, err = maxProcesses()
@@ -144,7 +144,7 @@ func (m *Node) threadCount() (int64, error) {
 
 // maxProcesses returns the machine's limit.
 func maxProcesses() (int64, error) {
-	least := int64(math.MaxInt64)
+	limit := int64(math.MaxInt64)
 	for _, name := range []string{"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -154,7 +154,7 @@ func maxProcesses() (int64, error) {
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", name, err)
 		}
-		least = min(least, n)
+		limit = min(limit, n)
 	}
-	return least, nil
+	return limit, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Options of Pods. Host and Cgroup are required.
+// Options configures Pods. Host and Cgroup are required.
 type Options struct {
 	Host *cgroup.Host
 	// Cgroup returns the cgroup of a pod; each container has a child named by its ID.
@@ -82,7 +82,7 @@ type containerEntry struct {
 	cpu      cpuSamples
 }
 
-// NewPods returns a Pods without pods.
+// NewPods returns a Pods that has not opened any files.
 func NewPods(o Options) *Pods {
 	return &Pods{opts: o, converter: conversion.New(), entries: map[types.UID]*podEntry{}, extraCPU: map[string]cpuSamples{}}
 }
@@ -265,7 +265,7 @@ func (e *podEntry) read(h *cgroup.Host, measured bool, s *nodepressure.PodStats)
 			if e.group.HasPids() {
 				s.Processes, _ = e.group.Pids()
 			}
-		case errors.Is(err, cgroup.ErrGone):
+		case errors.Is(err, cgroup.ErrRemoved):
 			e.group.Close()
 			e.group, s.MemoryKnown = nil, true
 		}
@@ -287,7 +287,7 @@ func (b *containerEntry) read(s *nodepressure.PodStats) {
 		return
 	}
 	err := b.group.Memory(&b.memory)
-	if errors.Is(err, cgroup.ErrGone) {
+	if errors.Is(err, cgroup.ErrRemoved) {
 		b.close()
 	}
 	if err == nil {

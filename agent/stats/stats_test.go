@@ -32,11 +32,11 @@ const mi = 1 << 20
 func never(types.UID) time.Time { return time.Time{} }
 
 // waitUntil waits for ok to return true.
-func waitUntil(t *testing.T, what string, ok func() bool) {
+func waitUntil(t *testing.T, condition string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("timed out after 1 min: %s", what)
+			t.Fatalf("timed out after 1 min: %s", condition)
 		}
 	}
 }
@@ -51,11 +51,11 @@ func TestObservePods(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := n.Pods("")
-	ghost := list[0].DeepCopy()
-	ghost.UID = "never-started"
-	list = append(list, ghost)
+	unstarted := list[0].DeepCopy()
+	unstarted.UID = "never-started"
+	list = append(list, unstarted)
 	got := n.Stats.Observe(list, func(uid types.UID) time.Time {
-		if uid == ghost.UID {
+		if uid == unstarted.UID {
 			return time.Unix(5, 0)
 		}
 		return time.Time{}
@@ -107,15 +107,15 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// disks fakes the runtime and the volumes.
-type disks struct {
+// fakeRuntime is a runtime and the volumes of pods.
+type fakeRuntime struct {
 	dir      string
-	noLayers bool // the runtime reports its last figures only
+	noLayers bool // the runtime reports only the usage in its statistics
 }
 
 var layerBytes = map[string]int64{"old": 900, "new": 5000}
 
-func (d disks) ListContainers(context.Context, *cri.ContainerFilter) ([]*cri.Container, error) {
+func (d fakeRuntime) ListContainers(context.Context, *cri.ContainerFilter) ([]*cri.Container, error) {
 	var out []*cri.Container
 	for id := range layerBytes {
 		out = append(out, &cri.Container{Id: id, Labels: map[string]string{"io.kubernetes.pod.uid": "u1", "io.kubernetes.container.name": "main"}})
@@ -123,14 +123,14 @@ func (d disks) ListContainers(context.Context, *cri.ContainerFilter) ([]*cri.Con
 	return out, nil
 }
 
-func (d disks) WritableLayer(_ context.Context, id string) (runtime.Layer, error) {
+func (d fakeRuntime) WritableLayer(_ context.Context, id string) (runtime.Layer, error) {
 	if d.noLayers {
 		return runtime.Layer{}, status.Error(codes.Unimplemented, "no layers")
 	}
 	return runtime.Layer{Key: id, Bytes: layerBytes[id], Inodes: 3}, nil
 }
 
-func (d disks) ListContainerStats(context.Context, *cri.ContainerStatsFilter) (out []*cri.ContainerStats, err error) {
+func (d fakeRuntime) ListContainerStats(context.Context, *cri.ContainerStatsFilter) (out []*cri.ContainerStats, err error) {
 	list, _ := d.ListContainers(context.Background(), nil)
 	for _, c := range list {
 		out = append(out, &cri.ContainerStats{Attributes: &cri.ContainerAttributes{Id: c.Id, Labels: c.Labels},
@@ -139,9 +139,9 @@ func (d disks) ListContainerStats(context.Context, *cri.ContainerStatsFilter) (o
 	return out, nil
 }
 
-func (d disks) Usage(types.UID) ([]volume.Usage, error) {
-	h := stats.MeasureDir(d.dir)
-	return []volume.Usage{{Name: "data", Local: true, Bytes: h.Bytes, Inodes: h.Inodes}, {Name: "shm", Memory: true, Bytes: 77, Inodes: 1}}, nil
+func (d fakeRuntime) Usage(types.UID) ([]volume.Usage, error) {
+	u := stats.MeasureDir(d.dir)
+	return []volume.Usage{{Name: "data", Local: true, Bytes: u.Bytes, Inodes: u.Inodes}, {Name: "shm", Memory: true, Bytes: 77, Inodes: 1}}, nil
 }
 
 func TestMeasure(t *testing.T) {
@@ -161,7 +161,7 @@ func testMeasure(t *testing.T, noLayers bool) {
 			t.Fatal(err)
 		}
 	}
-	d := disks{filepath.Join(dir, "data"), noLayers}
+	d := fakeRuntime{filepath.Join(dir, "data"), noLayers}
 	s := stats.NewPods(stats.Options{
 		Host: n.Host, Cgroup: n.Cgroup, LogDir: func(*corev1.Pod) string { return filepath.Join(dir, "logs") }, Volumes: d, Containers: d,
 		Files:      func(*corev1.Pod) []string { return []string{filepath.Join(dir, "hosts"), filepath.Join(dir, "none")} },
@@ -242,21 +242,21 @@ func TestSummary(t *testing.T) {
 
 func TestDiskUsageIsCached(t *testing.T) {
 	d := stats.NewDisk(t.TempDir())
-	at := time.Now()
-	first, err := d.Usage(at)
-	if err != nil || first.Capacity == 0 || !first.At.Equal(at) {
+	now := time.Now()
+	first, err := d.Usage(now)
+	if err != nil || first.Capacity == 0 || !first.At.Equal(now) {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	if u, _ := d.Usage(at.Add(1999 * time.Millisecond)); !u.At.Equal(at) {
+	if u, _ := d.Usage(now.Add(1999 * time.Millisecond)); !u.At.Equal(now) {
 		t.Error("read twice within 2 s")
 	}
-	if u, _ := d.Usage(at.Add(2 * time.Second)); u.At.Equal(at) {
+	if u, _ := d.Usage(now.Add(2 * time.Second)); u.At.Equal(now) {
 		t.Error("not read again after 2 s")
 	}
-	if u, _ := d.Refresh(at.Add(2001 * time.Millisecond)); !u.At.Equal(at.Add(2001 * time.Millisecond)) {
+	if u, _ := d.Refresh(now.Add(2001 * time.Millisecond)); !u.At.Equal(now.Add(2001 * time.Millisecond)) {
 		t.Error("not read again")
 	}
-	if _, err := stats.NewDisk("/no/such/directory").Usage(at); err == nil {
+	if _, err := stats.NewDisk("/no/such/directory").Usage(now); err == nil {
 		t.Error("no error for a missing directory")
 	}
 }
@@ -266,14 +266,14 @@ func TestMeasureDirCountsLinksOnce(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a"), make([]byte, 8192), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	one := stats.MeasureDir(dir)
+	before := stats.MeasureDir(dir)
 	if err := os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if two := stats.MeasureDir(dir); two != one {
-		t.Errorf("%+v with a link, %+v without", two, one)
+	if after := stats.MeasureDir(dir); after != before {
+		t.Errorf("%+v with a link, %+v without", after, before)
 	}
-	if h := stats.MeasureDir(filepath.Join(dir, "none")); h != (stats.DirUsage{}) {
-		t.Errorf("a missing object has %+v", h)
+	if u := stats.MeasureDir(filepath.Join(dir, "none")); u != (stats.DirUsage{}) {
+		t.Errorf("a missing directory has %+v", u)
 	}
 }

@@ -38,11 +38,11 @@ func (s *Summarizer) Summary(ctx context.Context) (*stats.Summary, error) {
 
 func (s *Summarizer) node(now time.Time) (*stats.NodeStats, error) {
 	out := &stats.NodeStats{NodeName: s.Node, StartTime: metav1.NewTime(s.Started)}
-	whole, err := s.group(now, s.Cgroup)
+	machine, err := s.group(now, s.Cgroup)
 	if err != nil {
 		return nil, err
 	}
-	out.CPU, out.Memory = whole.CPU, whole.Memory
+	out.CPU, out.Memory = machine.CPU, machine.Memory
 	if pods, err := s.group(now, s.PodsCgroup); err == nil {
 		pods.Name = stats.SystemContainerPods
 		out.SystemContainers = append(out.SystemContainers, *pods)
@@ -54,8 +54,8 @@ func (s *Summarizer) node(now time.Time) (*stats.NodeStats, error) {
 		return nil, err
 	}
 	defer m.Close()
-	if running, most, err := m.Processes(); err == nil {
-		out.Rlimit = &stats.RlimitStats{Time: metav1.NewTime(now), MaxPID: &most, NumOfRunningProcesses: &running}
+	if running, limit, err := m.Processes(); err == nil {
+		out.Rlimit = &stats.RlimitStats{Time: metav1.NewTime(now), MaxPID: &limit, NumOfRunningProcesses: &running}
 	}
 	return out, nil
 }

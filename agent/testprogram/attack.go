@@ -109,19 +109,19 @@ func forkRepeatedly(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// writablePlaces are the files and directories that a container can usually write.
-var writablePlaces = []string{"/fill", "/tmp/fill", "/dev/fill", "/dev/shm/fill", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/dev/termination-log"}
+// writablePaths are the files and directories that a container can usually write.
+var writablePaths = []string{"/fill", "/tmp/fill", "/dev/fill", "/dev/shm/fill", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/dev/termination-log"}
 
 // writeEverywhere writes limit bytes to every place.
 func writeEverywhere(limit int64) error {
 	data := bytes.Repeat([]byte("berth"), chunkSize/5+1)[:chunkSize]
-	for _, name := range writablePlaces {
+	for _, name := range writablePaths {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 		if err != nil {
 			continue
 		}
-		for left := limit; left > 0 && err == nil; left -= chunkSize {
-			_, err = f.Write(data[:min(left, chunkSize)])
+		for remaining := limit; remaining > 0 && err == nil; remaining -= chunkSize {
+			_, err = f.Write(data[:min(remaining, chunkSize)])
 		}
 		f.Close()
 	}
@@ -130,15 +130,15 @@ func writeEverywhere(limit int64) error {
 
 // openDescriptors opens files until it may not open more, and keeps them open.
 func openDescriptors() error {
-	var held []int
+	var fds []int
 	for {
 		fd, err := syscall.Open("/dev/null", syscall.O_RDONLY, 0)
 		if err != nil {
 			break
 		}
-		held = append(held, fd)
+		fds = append(fds, fd)
 	}
-	if len(held) == 0 {
+	if len(fds) == 0 {
 		return errors.New("no file could be opened")
 	}
 	return nil

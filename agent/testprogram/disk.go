@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// writeFile writes the file once or repeatedly, and then reads it if the flags ask for that.
+// writeFile writes the file once or repeatedly, and then reads it if the flags request that.
 func (w *worker) writeFile(ctx context.Context) error {
 	for {
 		if err := w.writeOnce(ctx); err != nil {
@@ -70,15 +70,15 @@ func (w *worker) createFiles(ctx context.Context) error {
 	if err := os.MkdirAll(w.inodesIn, 0o755); err != nil {
 		return err
 	}
-	made := 0
+	created := 0
 	return runPaced(ctx, int64(w.inodes), int64(w.inodeRate), func(due int64) error {
 		for ; due > 0; due-- {
-			f, err := os.OpenFile(filepath.Join(w.inodesIn, strconv.Itoa(made)), os.O_CREATE|os.O_WRONLY, 0o644)
+			f, err := os.OpenFile(filepath.Join(w.inodesIn, strconv.Itoa(created)), os.O_CREATE|os.O_WRONLY, 0o644)
 			if err != nil {
 				return err
 			}
 			f.Close()
-			made++
+			created++
 		}
 		return nil
 	})

@@ -15,26 +15,26 @@ const chunkSize = 1 << 20
 func (w *worker) allocateMemory(ctx context.Context, total, rate int64) error {
 	var block []byte
 	page := int64(os.Getpagesize())
-	left := int64(0) // untouched bytes of block
+	remaining := int64(0) // untouched bytes of block
 	return runPaced(ctx, total, rate, func(due int64) error {
 		for due > 0 {
-			if left == 0 {
+			if remaining == 0 {
 				var err error
 				if block, err = syscall.Mmap(-1, 0, chunkSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE); err != nil {
 					return err
 				}
 				// Allocate 4 KiB pages instead of 2 MiB pages, to reach a limit exactly.
 				_ = syscall.Madvise(block, 15) // MADV_NOHUGEPAGE; not all kernels have it
-				left = chunkSize
+				remaining = chunkSize
 				w.mu.Lock()
 				w.mappings = append(w.mappings, block)
 				w.mu.Unlock()
 			}
-			n := min(due, left)
-			for at := chunkSize - left; at < chunkSize-left+n; at += page {
-				block[at] = 1
+			n := min(due, remaining)
+			for offset := chunkSize - remaining; offset < chunkSize-remaining+n; offset += page {
+				block[offset] = 1
 			}
-			left, due = left-n, due-n
+			remaining, due = remaining-n, due-n
 		}
 		return nil
 	})
@@ -48,10 +48,10 @@ func (w *worker) allocateShared(ctx context.Context) error {
 	}
 	defer f.Close()
 	defer os.Remove(f.Name()) // the mapping keeps the contents
-	zeroes := bytes.Repeat([]byte{1}, chunkSize)
+	data := bytes.Repeat([]byte{1}, chunkSize)
 	err = runPaced(ctx, int64(w.memoryShared), int64(w.memoryRate), func(due int64) error {
 		for ; due > 0; due -= min(due, chunkSize) {
-			if _, err := f.Write(zeroes[:min(due, chunkSize)]); err != nil {
+			if _, err := f.Write(data[:min(due, chunkSize)]); err != nil {
 				return err
 			}
 		}
@@ -60,12 +60,12 @@ func (w *worker) allocateShared(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	held, err := syscall.Mmap(int(f.Fd()), 0, int(w.memoryShared), syscall.PROT_READ, syscall.MAP_SHARED)
+	mapping, err := syscall.Mmap(int(f.Fd()), 0, int(w.memoryShared), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.mappings = append(w.mappings, held)
+	w.mappings = append(w.mappings, mapping)
 	return nil
 }

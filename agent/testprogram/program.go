@@ -178,16 +178,16 @@ func (w *worker) startTasks(ctx context.Context) {
 	for _, name := range w.flags.attack {
 		tasks = append(tasks, task{"attack " + name, true, func(ctx context.Context) error { return w.runAttack(ctx, name) }})
 	}
-	for _, part := range tasks {
-		if !part.wanted {
+	for _, t := range tasks {
+		if !t.wanted {
 			continue
 		}
 		go func() {
-			if err := part.do(ctx); err != nil && !errors.Is(err, context.Canceled) {
-				w.printf("%s failed: %v", part.name, err)
+			if err := t.do(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				w.printf("%s failed: %v", t.name, err)
 				return
 			}
-			w.printf("%s done", part.name)
+			w.printf("%s done", t.name)
 		}()
 	}
 }

@@ -46,8 +46,8 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// until reads lines until one starts with prefix, and returns it.
-func (p *process) until(t *testing.T, prefix string) string {
+// waitForLine reads lines until one starts with prefix, and returns it.
+func (p *process) waitForLine(t *testing.T, prefix string) string {
 	t.Helper()
 	for p.lines.Scan() {
 		if strings.HasPrefix(p.lines.Text(), prefix) {
@@ -58,7 +58,7 @@ func (p *process) until(t *testing.T, prefix string) string {
 	return ""
 }
 
-func (p *process) code(t *testing.T) int {
+func (p *process) waitExited(t *testing.T) int {
 	t.Helper()
 	for p.lines.Scan() {
 	}
@@ -66,8 +66,8 @@ func (p *process) code(t *testing.T) int {
 	return p.ProcessState.ExitCode()
 }
 
-// status returns a numeric field of /proc/PID/status.
-func (p *process) status(t *testing.T, name string) int {
+// statusField returns a numeric field of /proc/PID/status.
+func (p *process) statusField(t *testing.T, name string) int {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
 	if err != nil {
@@ -86,9 +86,9 @@ func (p *process) status(t *testing.T, name string) int {
 
 func TestMemory(t *testing.T) {
 	p := start(t, "-memory=64Mi", "-memory-rate=1Gi", "-memory-shared=16Mi")
-	p.until(t, "memory")
-	p.until(t, "memory")
-	if kb := p.status(t, "RssAnon"); kb < 64<<10 || kb > 100<<10 {
+	p.waitForLine(t, "memory")
+	p.waitForLine(t, "memory")
+	if kb := p.statusField(t, "RssAnon"); kb < 64<<10 || kb > 100<<10 {
 		t.Errorf("%d KiB of anonymous memory, want slightly more than 64 Mi", kb)
 	}
 }
@@ -96,7 +96,7 @@ func TestMemory(t *testing.T) {
 func TestFilesAndProcesses(t *testing.T) {
 	p := start(t, "-write=3Mi", "-write-to=file", "-read=file", "-inodes=25", "-processes=7", "-process-rate=1000")
 	for range 3 {
-		p.until(t, "")
+		p.waitForLine(t, "")
 	}
 	if info, err := os.Stat(filepath.Join(p.Dir, "file")); err != nil || info.Size() != 3<<20 {
 		t.Errorf("file: %v, %v, want 3 MiB", info, err)
@@ -106,47 +106,47 @@ func TestFilesAndProcesses(t *testing.T) {
 	}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", p.Process.Pid, p.Process.Pid))
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Process.Pid))
-	all := len(strings.Fields(string(children)))
+	n := len(strings.Fields(string(children)))
 	for _, path := range tasks {
 		if filepath.Base(filepath.Dir(path)) != strconv.Itoa(p.Process.Pid) {
 			data, _ := os.ReadFile(path)
-			all += len(strings.Fields(string(data)))
+			n += len(strings.Fields(string(data)))
 		}
 	}
-	if err != nil || all != 7 {
-		t.Errorf("%d child processes, %v, want 7", all, err)
+	if err != nil || n != 7 {
+		t.Errorf("%d child processes, %v, want 7", n, err)
 	}
 }
 
 func TestExit(t *testing.T) {
-	if code := start(t, "-exit=3").code(t); code != 3 {
+	if code := start(t, "-exit=3").waitExited(t); code != 3 {
 		t.Errorf("exit code %d, want 3", code)
 	}
-	if code := start(t, "-lines=2", "-exit=5", "-after=1ms").code(t); code != 5 {
+	if code := start(t, "-lines=2", "-exit=5", "-after=1ms").waitExited(t); code != 5 {
 		t.Errorf("exit code %d, want 5", code)
 	}
 	p := start(t, "-listen=127.0.0.1:0", "-exit=4")
-	p.until(t, "listening")
+	p.waitForLine(t, "listening")
 	_ = p.Process.Signal(syscall.SIGTERM)
-	if code := p.code(t); code != 4 {
+	if code := p.waitExited(t); code != 4 {
 		t.Errorf("exit request: code %d, want 4", code)
 	}
 	p = start(t, "-listen=127.0.0.1:0", "-deaf")
-	address := strings.TrimPrefix(p.until(t, "listening"), "listening at ")
+	address := strings.TrimPrefix(p.waitForLine(t, "listening"), "listening at ")
 	_ = p.Process.Signal(syscall.SIGTERM)
-	p.until(t, "received terminated")
+	p.waitForLine(t, "received terminated")
 	if body := request(t, http.MethodPost, "http://"+address+"/exit?code=300"); !strings.Contains(body, "must be a number from 0 to 255") {
 		t.Errorf("a code of 300: %s", body)
 	}
 	request(t, http.MethodPost, "http://"+address+"/exit?code=9")
-	if code := p.code(t); code != 9 {
+	if code := p.waitExited(t); code != 9 {
 		t.Errorf("code %d, want 9", code)
 	}
 }
 
 func TestHTTP(t *testing.T) {
 	p := start(t, "-listen=127.0.0.1:0", "-ready-after=1h")
-	address := "http://" + strings.TrimPrefix(p.until(t, "listening"), "listening at ")
+	address := "http://" + strings.TrimPrefix(p.waitForLine(t, "listening"), "listening at ")
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -156,22 +156,20 @@ func TestHTTP(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	before := p.status(t, "RssAnon")
-	if got := request(t, http.MethodPost, address+"/memory?bytes=32Mi&rate=1Gi"); got != "" || p.status(t, "RssAnon") < before+(32<<10) {
-		t.Errorf("memory: %q, and %d KiB after %d", got, p.status(t, "RssAnon"), before)
+	before := p.statusField(t, "RssAnon")
+	if got := request(t, http.MethodPost, address+"/memory?bytes=32Mi&rate=1Gi"); got != "" || p.statusField(t, "RssAnon") < before+(32<<10) {
+		t.Errorf("memory: %q, and %d KiB after %d", got, p.statusField(t, "RssAnon"), before)
 	}
-	if got := request(t, http.MethodPost, address+"/memory?bytes=much"); !strings.Contains(got, `"much": must be a number of bytes`) {
-		t.Errorf("a bad size: %q", got)
+	if got := request(t, http.MethodPost, address+"/memory?bytes=large"); !strings.Contains(got, `"large": must be a number of bytes`) {
+		t.Errorf("an invalid size: %q", got)
 	}
 }
 
-// request makes an HTTP request. It ignores errors, because the program may exit before it
-// responds.
-// TestGraceful checks that a connection opened before SIGTERM gets its answer, and that the program
+// TestGraceful checks that a connection opened before SIGTERM gets its response, and that the program
 // then exits.
 func TestGraceful(t *testing.T) {
 	p := start(t, "-listen=127.0.0.1:0", "-graceful")
-	address := strings.TrimPrefix(p.until(t, "listening at "), "listening at ")
+	address := strings.TrimPrefix(p.waitForLine(t, "listening at "), "listening at ")
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -180,17 +178,19 @@ func TestGraceful(t *testing.T) {
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	p.until(t, "received terminated")
+	p.waitForLine(t, "received terminated")
 	fmt.Fprintf(conn, "GET /healthz HTTP/1.0\r\n\r\n")
-	answer, err := io.ReadAll(conn)
-	if err != nil || !strings.Contains(string(answer), "200 OK") {
-		t.Errorf("answer %q, error %v", answer, err)
+	response, err := io.ReadAll(conn)
+	if err != nil || !strings.Contains(string(response), "200 OK") {
+		t.Errorf("response %q, error %v", response, err)
 	}
-	if code := p.code(t); code != 0 {
+	if code := p.waitExited(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
 
+// request makes an HTTP request and returns the body or the error, because the program may exit
+// before it responds.
 func request(t *testing.T, method, url string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
@@ -216,8 +216,8 @@ func TestCommands(t *testing.T) {
 		{[]string{"true"}, 0, ""}, {[]string{"false"}, 1, ""}, {[]string{"exit", "6"}, 6, ""}, {[]string{"echo", "a", "b"}, 0, "a b\n"},
 		{[]string{"exists", file}, 1, ""}, {[]string{"touch", file}, 0, ""}, {[]string{"exists", file}, 0, ""}, {[]string{"cat", file}, 0, ""},
 		{[]string{"remove", file}, 0, ""}, {[]string{"cat", file}, 1, ""}, {[]string{"sleep", "1ms"}, 0, ""}, {[]string{"sleep", "long"}, 1, ""},
-		{[]string{"dance"}, 2, ""}, {[]string{"-memory=-1"}, 2, ""}, {[]string{"-listen=:0", "more"}, 2, ""}, {[]string{"-listen=nowhere"}, 1, ""},
-		{[]string{"-attack=dance"}, 2, ""},
+		{[]string{"unknown"}, 2, ""}, {[]string{"-memory=-1"}, 2, ""}, {[]string{"-listen=:0", "extra"}, 2, ""}, {[]string{"-listen=nowhere"}, 1, ""},
+		{[]string{"-attack=unknown"}, 2, ""},
 	} {
 		var out, errOut bytes.Buffer
 		if code := testprogram.Main(tc.args, &out, &errOut); code != tc.code || out.String() != tc.out || (code != 0 && code != 6 && tc.args[0] != "false") != (errOut.Len() > 0) {

@@ -26,15 +26,15 @@ func sendRequests(rateText, durationText string, urls []string, out io.Writer) e
 	r := requester{out: out, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()
-	var running sync.WaitGroup
+	var wg sync.WaitGroup
 	end := time.Now().Add(duration)
 	sent := 0
 	for ; time.Now().Before(end); sent++ {
 		url := urls[sent%len(urls)]
-		running.Go(func() { r.request(url) })
+		wg.Go(func() { r.request(url) })
 		<-tick.C
 	}
-	running.Wait()
+	wg.Wait()
 	fmt.Fprintf(out, "sent %d failed %d\n", sent, r.failed)
 	return nil
 }

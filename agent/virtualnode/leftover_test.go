@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestCleanupRemovesRuntimeAndPods removes pods whose daemon is gone, as after kill -9 of the
+// TestCleanupRemovesRuntimeAndPods removes pods whose daemon does not run any more, as after kill -9 of the
 // process that started both.
 func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 	p := newPool(t)
@@ -33,7 +33,7 @@ func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 	}
 	t.Cleanup(daemon.Stop)
 	_, err = daemon.Service().RunPodSandbox(t.Context(), &cri.PodSandboxConfig{
-		Metadata:     &cri.PodSandboxMetadata{Name: "left", Namespace: "default", Uid: "1"},
+		Metadata:     &cri.PodSandboxMetadata{Name: "remaining", Namespace: "default", Uid: "1"},
 		LogDirectory: filepath.Join(n.Disk, "log"),
 		PortMappings: []*cri.PortMapping{{ContainerPort: 80, HostPort: 31080}},
 		Linux:        &cri.LinuxPodSandboxConfig{CgroupParent: n.Cgroup + "/pod1"},
@@ -48,9 +48,9 @@ func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 	if err := p.Cleanup(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	checkNothingLeft(t, p)
+	checkNothingRemains(t, p)
 	if pids := runtimeProcesses(n.RunDir); len(pids) > 0 {
-		t.Errorf("processes left: %v", pids)
+		t.Errorf("processes remain: %v", pids)
 	}
 	if _, err := os.Stat("/sys/class/net/" + n.Bridge); err == nil {
 		t.Errorf("bridge %s remains", n.Bridge)
@@ -61,7 +61,7 @@ func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 	}
 	for line := range bytes.Lines(rules) {
 		if bytes.Contains(line, []byte(n.Bridge)) {
-			t.Errorf("rule left: %s", line)
+			t.Errorf("rule remains: %s", line)
 		}
 	}
 }

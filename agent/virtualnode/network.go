@@ -56,7 +56,7 @@ func overlaps(prefix netip.Prefix, addrs []net.Addr) bool {
 }
 
 // DeviceWithin returns a network device of this machine, other than the named one, whose network
-// lies in the prefix: the kernel could not tell it from that of the prefix. It returns "" if there
+// lies in the prefix: the kernel could not distinguish it from that of the prefix. It returns "" if there
 // is none.
 func DeviceWithin(prefix netip.Prefix, except string) (string, error) {
 	devices, err := net.Interfaces()
@@ -79,12 +79,12 @@ func DeviceWithin(prefix netip.Prefix, except string) (string, error) {
 
 // removeBridges removes all bridges of the pool.
 func (p *Pool) removeBridges() error {
-	all, err := net.Interfaces()
+	interfaces, err := net.Interfaces()
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, i := range all {
+	for _, i := range interfaces {
 		if strings.HasPrefix(i.Name, p.bridgePrefix()) {
 			errs = append(errs, removeBridge(i.Name))
 		}
@@ -95,8 +95,8 @@ func (p *Pool) removeBridges() error {
 // removeBridge removes a network interface if it exists.
 func removeBridge(name string) error {
 	link, err := netlink.LinkByName(name)
-	var none netlink.LinkNotFoundError
-	if errors.As(err, &none) {
+	var notFound netlink.LinkNotFoundError
+	if errors.As(err, &notFound) {
 		return nil
 	}
 	if err == nil {

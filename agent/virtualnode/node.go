@@ -33,8 +33,8 @@ type Node struct {
 
 // Create creates a node. It first removes an existing node of that name.
 func (p *Pool) Create(ctx context.Context, o Options) (*Node, error) {
-	if bad := validation.IsDNS1123Label(o.Name); len(bad) > 0 {
-		return nil, fmt.Errorf("virtual node %q: %s", o.Name, bad[0])
+	if problems := validation.IsDNS1123Label(o.Name); len(problems) > 0 {
+		return nil, fmt.Errorf("virtual node %q: %s", o.Name, problems[0])
 	}
 	if o.Memory < MinMemory {
 		return nil, fmt.Errorf("virtual node %s: %d bytes of memory: must be at least %dMi", o.Name, o.Memory, MinMemory>>20)

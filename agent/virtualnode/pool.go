@@ -115,7 +115,7 @@ func (p *Pool) remove(ctx context.Context, name string) error {
 	if err := embedded.Cleanup(ctx, embedded.Options{Dir: p.nodeRuntimeDir(name)}); err != nil {
 		return fmt.Errorf("virtual node %s: %w", name, err)
 	}
-	// A killed agent may have left a cgroup frozen, and its processes would not die.
+	// A killed agent may have left a cgroup frozen, and its processes would not exit.
 	errs := []error{p.host.Thaw(group), p.host.Kill(group), p.waitUntilEmpty(ctx, group), unmountBelow(run), unmountBelow(disk), p.host.Remove(ctx, group)}
 	if err := errors.Join(errs...); err != nil { // never delete the files of a mounted disk
 		return fmt.Errorf("virtual node %s: %w", name, err)

@@ -54,7 +54,7 @@ func runtimeProcesses(dir string) []int {
 	return pids
 }
 
-// waitUntilEmpty waits until a cgroup has no processes, and kills late ones.
+// waitUntilEmpty waits until a cgroup has no processes, and kills processes that join it late.
 func (p *Pool) waitUntilEmpty(ctx context.Context, group string) error {
 	for {
 		pids, err := p.host.Procs(group)

@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// newPool returns a pool in a temporary directory. It checks that nothing is left after the test.
+// newPool returns a pool in a temporary directory. It checks that no resource remains after the test.
 func newPool(t *testing.T) *Pool {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -100,20 +100,20 @@ func TestNodeLimits(t *testing.T) {
 	if err := n.Remove(t.Context()); err != nil {
 		t.Error(err)
 	}
-	checkNothingLeft(t, p)
+	checkNothingRemains(t, p)
 }
 
-// checkNothingLeft checks that no resource of the pool exists.
-func checkNothingLeft(t *testing.T, p *Pool) {
+// checkNothingRemains checks that no resource of the pool exists.
+func checkNothingRemains(t *testing.T, p *Pool) {
 	t.Helper()
 	for _, dir := range []string{p.dir, p.runDir(), p.host.Dir("memory", p.cgroup()), p.host.Dir("pids", p.cgroup())} {
 		if _, err := os.Lstat(dir); err == nil {
-			t.Errorf("%s is still there", dir)
+			t.Errorf("%s still exists", dir)
 		}
 	}
 	for _, dir := range []string{p.dir, p.runDir()} {
 		if points, err := mounts.At(dir); err != nil || len(points) > 0 {
-			t.Errorf("mounted still: %v %v", points, err)
+			t.Errorf("still mounted: %v %v", points, err)
 		}
 	}
 	devices, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
@@ -135,8 +135,8 @@ func TestRemoveKillsProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	removed, kept := startSleeper(t, n), startSleeper(t, other)
-	ended := make(chan error, 1)
-	go func() { ended <- removed.Wait() }() // or a zombie stays in the cgroup
+	waitErr := make(chan error, 1)
+	go func() { waitErr <- removed.Wait() }() // or a zombie stays in the cgroup
 	tmp := filepath.Join(n.Disk, "tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestRemoveKillsProcesses(t *testing.T) {
 	if err := n.Remove(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Log(<-ended)
+	t.Log(<-waitErr)
 	if err := kept.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("a process of another node: %v", err)
 	}
@@ -163,19 +163,19 @@ func TestCleanupAfterKilledProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := startSleeper(t, n)
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	again, err := NewPool(p.dir)
+	waitErr := make(chan error, 1)
+	go func() { waitErr <- cmd.Wait() }()
+	second, err := NewPool(p.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again.Cleanup(t.Context()); err != nil {
+	if err := second.Cleanup(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Log(<-ended)
-	checkNothingLeft(t, p)
-	if err := again.Cleanup(t.Context()); err != nil {
-		t.Errorf("sweep without state: %v", err)
+	t.Log(<-waitErr)
+	checkNothingRemains(t, p)
+	if err := second.Cleanup(t.Context()); err != nil {
+		t.Errorf("Cleanup without state: %v", err)
 	}
 }
 
@@ -186,10 +186,10 @@ func TestCreateReplacesNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Lstat(filepath.Join(n.Disk, "left")); err == nil {
+		if _, err := os.Lstat(filepath.Join(n.Disk, "file")); err == nil {
 			t.Error("a file of the first disk exists")
 		}
-		if err := os.WriteFile(filepath.Join(n.Disk, "left"), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(n.Disk, "file"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,5 +206,5 @@ func TestCreateValidatesOptions(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", o, err, want)
 		}
 	}
-	checkNothingLeft(t, p)
+	checkNothingRemains(t, p)
 }

@@ -31,7 +31,7 @@ const (
 	versionPattern = "..version-*"
 )
 
-// writePayload makes dir show exactly the payload. Its files change atomically, by one rename.
+// writePayload makes dir contain exactly the payload. Its files change atomically, by one rename.
 // The group owns and may read them unless it is noFSGroup. If nothing changed, nothing is
 // written. A previous interrupted call is repaired.
 func writePayload(dir string, p payload, group int) error {
@@ -43,16 +43,16 @@ func writePayload(dir string, p payload, group int) error {
 	if err := setOwnership(dir, 0o755, group); err != nil {
 		return err
 	}
-	now, err := os.Readlink(filepath.Join(dir, dataDirName))
+	current, err := os.Readlink(filepath.Join(dir, dataDirName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err != nil || !isCurrent(filepath.Join(dir, now), p, group) {
-		if now, err = writeVersion(dir, p, group); err != nil {
+	if err != nil || !isCurrent(filepath.Join(dir, current), p, group) {
+		if current, err = writeVersion(dir, p, group); err != nil {
 			return err
 		}
 	}
-	return updateLinks(dir, now, p)
+	return updateLinks(dir, current, p)
 }
 
 // isCurrent reports whether a version directory matches the payload.
@@ -80,18 +80,18 @@ func isCurrent(dir string, p payload, group int) bool {
 
 // writeVersion writes the payload to a new version directory and makes it current.
 func writeVersion(dir string, p payload, group int) (string, error) {
-	fresh, err := os.MkdirTemp(dir, versionPattern)
+	versionDir, err := os.MkdirTemp(dir, versionPattern)
 	if err != nil {
 		return "", err
 	}
-	if err := writeFiles(fresh, p, group); err != nil {
-		return "", errors.Join(err, os.RemoveAll(fresh))
+	if err := writeFiles(versionDir, p, group); err != nil {
+		return "", errors.Join(err, os.RemoveAll(versionDir))
 	}
 	link := filepath.Join(dir, newDataDirName)
 	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	name := filepath.Base(fresh)
+	name := filepath.Base(versionDir)
 	if err := os.Symlink(name, link); err != nil {
 		return "", err
 	}
@@ -104,24 +104,24 @@ func writeFiles(dir string, p payload, group int) error {
 	}
 	for _, path := range slices.Sorted(maps.Keys(p)) {
 		f := p[path]
-		at := dir
+		target := dir
 		for part := range strings.SplitSeq(filepath.Dir(path), "/") {
-			at = filepath.Join(at, part)
-			if err := os.Mkdir(at, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			target = filepath.Join(target, part)
+			if err := os.Mkdir(target, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
-			if err := setOwnership(at, 0o755, group); err != nil {
+			if err := setOwnership(target, 0o755, group); err != nil {
 				return err
 			}
 		}
-		at = filepath.Join(dir, path)
-		if err := os.WriteFile(at, f.data, 0o600); err != nil {
+		target = filepath.Join(dir, path)
+		if err := os.WriteFile(target, f.data, 0o600); err != nil {
 			return err
 		}
-		if err := os.Lchown(at, f.uid, max(group, 0)); err != nil {
+		if err := os.Lchown(target, f.uid, max(group, 0)); err != nil {
 			return err
 		}
-		if err := os.Chmod(at, groupReadable(f.mode, group)); err != nil {
+		if err := os.Chmod(target, groupReadable(f.mode, group)); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func writeFiles(dir string, p payload, group int) error {
 }
 
 // updateLinks creates the links to the current version and removes all other files.
-func updateLinks(dir, now string, p payload) error {
+func updateLinks(dir, current string, p payload) error {
 	names := map[string]bool{}
 	for path := range p {
 		first, _, _ := strings.Cut(path, "/")
@@ -145,7 +145,7 @@ func updateLinks(dir, now string, p payload) error {
 			delete(names, name)
 			continue
 		}
-		if name == dataDirName || name == now {
+		if name == dataDirName || name == current {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {

@@ -87,10 +87,10 @@ func (v *Volumes) resolvePersistentVolume(pv *corev1.PersistentVolume, group int
 		return mountedVolume{}, fmt.Errorf("PV %s: path %q does not exist or cannot be read: %w", pv.Name, path, err)
 	}
 	block := info.Mode()&os.ModeDevice != 0 && info.Mode()&os.ModeCharDevice == 0
-	switch wanted := pv.Spec.VolumeMode != nil && *pv.Spec.VolumeMode == corev1.PersistentVolumeBlock; {
-	case wanted && !block:
+	switch wantBlock := pv.Spec.VolumeMode != nil && *pv.Spec.VolumeMode == corev1.PersistentVolumeBlock; {
+	case wantBlock && !block:
 		return mountedVolume{}, fmt.Errorf("PV %s: volumeMode Block: %s is not a block device", pv.Name, path)
-	case wanted:
+	case wantBlock:
 		return mountedVolume{device: path}, nil
 	case block:
 		return mountedVolume{}, fmt.Errorf("PV %s: volumeMode Filesystem: %s is a block device; mount it on a directory of the node and use the directory", pv.Name, path)

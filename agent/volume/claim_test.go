@@ -13,12 +13,12 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func claimVolume(name, of string) corev1.Volume {
-	return volume(name, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: of}})
+func claimVolume(name, claim string) corev1.Volume {
+	return volume(name, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}})
 }
 
-// bound returns a bound claim and its volume on node n1.
-func bound(name, path string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
+// boundClaim returns a bound claim and its volume on node n1.
+func boundClaim(name, path string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop", UID: "claim"},
 		Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound}}
 	term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
@@ -37,7 +37,7 @@ func TestLocalClaim(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	claim, pv := bound("db", dir)
+	claim, pv := boundClaim("db", dir)
 	h := newFixture(t, claim, pv)
 	pod := podWith(claimVolume("data", "db"))
 	pod.Spec.Volumes[0].PersistentVolumeClaim.ReadOnly = true
@@ -57,7 +57,7 @@ func TestLocalClaim(t *testing.T) {
 		t.Errorf("a link was followed: %v", err)
 	}
 	if u := usages(t, h, pod)["data"]; u.Claim != "db" || u.Local || u.Capacity <= 0 {
-		t.Errorf("figures are %+v", u)
+		t.Errorf("usage is %+v", u)
 	}
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
@@ -77,10 +77,10 @@ func TestMissingClaims(t *testing.T) {
 		"not bound": {func(c *corev1.PersistentVolumeClaim, _ *corev1.PersistentVolume) {
 			c.Status.Phase = corev1.ClaimPending
 		}, `PVC shop/db has non-bound phase ("Pending")`},
-		"no volume":  {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Name = "other" }, `persistentvolumes "pv" not found`},
-		"another's":  {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.ClaimRef.UID = "x" }, `PV pv is not bound to PVC shop/db (uid claim), but to shop/db (uid x)`},
-		"other node": {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { selector(v).Values[0] = "n2" }, `MountVolume.NodeAffinity check failed for volume "pv"`},
-		"no path":    {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.Local.Path = dir + "/none" }, `does not exist`},
+		"no volume":              {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Name = "other" }, `persistentvolumes "pv" not found`},
+		"bound to another claim": {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.ClaimRef.UID = "x" }, `PV pv is not bound to PVC shop/db (uid claim), but to shop/db (uid x)`},
+		"other node":             {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { selector(v).Values[0] = "n2" }, `MountVolume.NodeAffinity check failed for volume "pv"`},
+		"no path":                {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) { v.Spec.Local.Path = dir + "/none" }, `does not exist`},
 		"not block": {func(_ *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume) {
 			v.Spec.VolumeMode = ptr.To(corev1.PersistentVolumeBlock)
 		}, `volumeMode Block: ` + dir + ` is not a block device`},
@@ -89,7 +89,7 @@ func TestMissingClaims(t *testing.T) {
 		}, `PV pv: unsupported kind of volume; use local or hostPath`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			claim, pv := bound("db", dir)
+			claim, pv := boundClaim("db", dir)
 			tc.change(claim, pv)
 			h := newFixture(t, claim, pv)
 			pod := podWith(claimVolume("data", "db"))
@@ -107,7 +107,7 @@ func selector(v *corev1.PersistentVolume) *corev1.NodeSelectorRequirement {
 
 // The claim of an ephemeral volume must be owned by the pod.
 func TestEphemeralClaim(t *testing.T) {
-	claim, pv := bound("web-data", t.TempDir())
+	claim, pv := boundClaim("web-data", t.TempDir())
 	h := newFixture(t, claim, pv)
 	pod := podWith(volume("data", corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}))
 	if err := h.Prepare(context.Background(), pod); err == nil || !strings.Contains(err.Error(), "was not created for pod") {

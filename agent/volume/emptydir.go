@@ -31,14 +31,14 @@ func makeWorldWritable(dir string, group int) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	fresh := dir + ".new" // no volume has such a name
-	if err := os.MkdirAll(fresh, 0o755); err != nil {
+	temp := dir + ".new" // no volume has such a name
+	if err := os.MkdirAll(temp, 0o755); err != nil {
 		return err
 	}
-	if err := setOwnership(fresh, 0o777, group); err != nil {
+	if err := setOwnership(temp, 0o777, group); err != nil {
 		return err
 	}
-	return os.Rename(fresh, dir)
+	return os.Rename(temp, dir)
 }
 
 // memorySize returns the smallest of the volume's size limit, the pod's memory limit and the

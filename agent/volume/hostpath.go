@@ -31,24 +31,24 @@ func checkHostPath(path string, kind *corev1.HostPathType) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	is := err == nil
-	var what string
+	matches := err == nil
+	var expected string
 	switch *kind {
 	case corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate:
-		what, is = "a directory", is && info.IsDir()
+		expected, matches = "a directory", matches && info.IsDir()
 	case corev1.HostPathFile, corev1.HostPathFileOrCreate:
-		what, is = "a file", is && info.Mode().IsRegular()
+		expected, matches = "a file", matches && info.Mode().IsRegular()
 	case corev1.HostPathSocket:
-		what, is = "a socket file", is && info.Mode()&fs.ModeSocket != 0
+		expected, matches = "a socket file", matches && info.Mode()&fs.ModeSocket != 0
 	case corev1.HostPathCharDev:
-		what, is = "a character device", is && info.Mode()&fs.ModeCharDevice != 0
+		expected, matches = "a character device", matches && info.Mode()&fs.ModeCharDevice != 0
 	case corev1.HostPathBlockDev:
-		what, is = "a block device", is && info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0
+		expected, matches = "a block device", matches && info.Mode()&fs.ModeDevice != 0 && info.Mode()&fs.ModeCharDevice == 0
 	default:
 		return fmt.Errorf("hostPath.type %q: unknown; use Directory, DirectoryOrCreate, File, FileOrCreate, Socket, CharDevice or BlockDevice", *kind)
 	}
-	if !is {
-		return fmt.Errorf("hostPath type check failed: %s is not %s", path, what)
+	if !matches {
+		return fmt.Errorf("hostPath type check failed: %s is not %s", path, expected)
 	}
 	return nil
 }

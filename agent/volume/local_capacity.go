@@ -72,19 +72,19 @@ func (v *Volumes) mountLocal(pv *corev1.PersistentVolume, dir string, capacity i
 		return nil, err
 	}
 	image := dir + v1alpha1.VolumeImageSuffix
-	_, missing := os.Lstat(image)
-	if len(points) == 0 && missing != nil {
+	_, statErr := os.Lstat(image)
+	if len(points) == 0 && statErr != nil {
 		if reason, err = v.createImage(pv, dir, image, capacity); err != nil {
 			return nil, err
 		}
-		_, missing = os.Lstat(image)
-	} else if missing != nil {
+		_, statErr = os.Lstat(image)
+	} else if statErr != nil {
 		reason = errPlainDirectory
 	}
 	switch {
 	case len(points) > 0:
 		return reason, nil
-	case missing != nil:
+	case statErr != nil:
 		return reason, mountSelf(dir)
 	}
 	return nil, mountImage(image, dir)
@@ -96,12 +96,12 @@ var errPlainDirectory = errors.New("its data is in a plain directory")
 // used.
 func (v *Volumes) createImage(pv *corev1.PersistentVolume, dir, image string, capacity int64) (reason, err error) {
 	mark := dir + v1alpha1.VolumePlainSuffix
-	_, unmarked := os.Lstat(mark)
+	_, markErr := os.Lstat(mark)
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err != nil:
 		return nil, err
-	case pv.Annotations[v1alpha1.VolumeImageAnnotation] != "true" || unmarked == nil || len(entries) > 0:
+	case pv.Annotations[v1alpha1.VolumeImageAnnotation] != "true" || markErr == nil || len(entries) > 0:
 		return errPlainDirectory, nil
 	}
 	if reason = loopdisk.CheckRequirements(); reason == nil {

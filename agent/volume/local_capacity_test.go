@@ -19,14 +19,14 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// provisioned returns a claim of 10 MiB as Berth's provisioner makes it.
-func provisioned(t *testing.T) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, string) {
+// provisionedClaim returns a claim of 10 MiB as Berth's provisioner makes it.
+func provisionedClaim(t *testing.T) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "pv")
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	claim, pv := bound("db", dir)
+	claim, pv := boundClaim("db", dir)
 	pv.Annotations = map[string]string{storage.AnnDynamicallyProvisioned: v1alpha1.LocalProvisioner, v1alpha1.VolumeImageAnnotation: "true"}
 	pv.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("10Mi")}
 	return claim, pv, dir
@@ -47,9 +47,9 @@ func fillDir(t *testing.T, dir string, n int) (int, error) {
 		return 0, err
 	}
 	defer f.Close()
-	done, piece := 0, make([]byte, 1<<20)
-	for ; done < n; done += len(piece) {
-		if _, err := f.Write(piece); err != nil {
+	done, block := 0, make([]byte, 1<<20)
+	for ; done < n; done += len(block) {
+		if _, err := f.Write(block); err != nil {
 			return done, err
 		}
 	}
@@ -64,13 +64,13 @@ func TestSoakClaimCapacity(t *testing.T) {
 		rounds = 10
 	}
 	for range rounds {
-		claim, pv, dir := provisioned(t)
+		claim, pv, dir := provisionedClaim(t)
 		h := newFixture(t, claim, pv)
 		requireLoop(t)
-		one, two := podWith(claimVolume("data", "db")), podWith(claimVolume("data", "db"))
-		two.UID = "second"
-		h.prepare(one)
-		h.prepare(two)
+		first, second := podWith(claimVolume("data", "db")), podWith(claimVolume("data", "db"))
+		second.UID = "second"
+		h.prepare(first)
+		h.prepare(second)
 		if n, err := fillDir(t, dir, 100<<20); !errors.Is(err, unix.ENOSPC) || n < 8<<20 || n > 10<<20 {
 			t.Errorf("wrote %d bytes, %v; want ENOSPC before 10 MiB", n, err)
 		}
@@ -78,10 +78,10 @@ func TestSoakClaimCapacity(t *testing.T) {
 		if err := unix.Statfs(dir, &s); err != nil || s.Flags&unix.ST_NOSUID == 0 || s.Flags&unix.ST_NODEV == 0 {
 			t.Errorf("mounted with flags %x, %v; want nosuid and nodev", s.Flags, err)
 		}
-		if u := usages(t, h, one)["data"]; u.Capacity <= 8<<20 || u.Capacity > 10<<20 || u.Bytes < 8<<20 || u.Limit != 0 {
+		if u := usages(t, h, first)["data"]; u.Capacity <= 8<<20 || u.Capacity > 10<<20 || u.Bytes < 8<<20 || u.Limit != 0 {
 			t.Errorf("usage %+v", u)
 		}
-		for i, pod := range []*corev1.Pod{one, two} {
+		for i, pod := range []*corev1.Pod{first, second} {
 			if points, _ := mounts.At(dir); len(points) != 1 {
 				t.Errorf("%d mounts before pod %d is removed", len(points), i)
 			}
@@ -93,11 +93,11 @@ func TestSoakClaimCapacity(t *testing.T) {
 			t.Errorf("still mounted: %v, %v", points, err)
 		}
 		h.restart(h.opts.Root)
-		h.prepare(one)
+		h.prepare(first)
 		if info, err := os.Stat(filepath.Join(dir, "data")); err != nil || info.Size() < 8<<20 {
-			t.Errorf("the data is gone: %v", err)
+			t.Errorf("the data does not exist: %v", err)
 		}
-		if err := h.Teardown(one.UID); err != nil {
+		if err := h.Teardown(first.UID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestSoakClaimCapacity(t *testing.T) {
 // TestClaimWithoutImage checks volumes of earlier versions, whose data is in the directory: the data
 // stays, its size is measured, and the volume is read-only while it exceeds the capacity.
 func TestClaimWithoutImage(t *testing.T) {
-	claim, pv, dir := provisioned(t)
+	claim, pv, dir := provisionedClaim(t)
 	delete(pv.Annotations, v1alpha1.VolumeImageAnnotation)
 	h := newFixture(t, claim, pv)
 	var events []string
@@ -144,9 +144,9 @@ func TestClaimWithoutImage(t *testing.T) {
 	}
 }
 
-// TestClaimLeavesSpace checks that a claim whose capacity would fill the disk is refused.
+// TestClaimLeavesSpace checks that a claim whose capacity would fill the disk is rejected.
 func TestClaimLeavesSpace(t *testing.T) {
-	claim, pv, dir := provisioned(t)
+	claim, pv, dir := provisionedClaim(t)
 	h := newFixture(t, claim, pv)
 	requireLoop(t)
 	h.opts.DiskReserve = func(capacity int64) int64 { return capacity }
@@ -154,7 +154,7 @@ func TestClaimLeavesSpace(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "reserving 10485760 bytes on the file system of "+dir) {
 		t.Errorf("%v", err)
 	}
-	if left, _ := filepath.Glob(dir + ".*"); len(left) > 0 {
-		t.Errorf("left %v", left)
+	if remaining, _ := filepath.Glob(dir + ".*"); len(remaining) > 0 {
+		t.Errorf("remaining: %v", remaining)
 	}
 }

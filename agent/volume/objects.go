@@ -50,15 +50,15 @@ func (r *objectReader) secret(ctx context.Context, namespace, name string) (*cor
 	})
 }
 
-func readOnce[T any](known map[types.NamespacedName]cachedRead[T], kind, namespace, name string, get func() (T, error)) (T, error) {
+func readOnce[T any](cache map[types.NamespacedName]cachedRead[T], kind, namespace, name string, get func() (T, error)) (T, error) {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
-	got, ok := known[key]
+	got, ok := cache[key]
 	if !ok {
 		got.object, got.err = get()
 		if apierrors.IsNotFound(got.err) { // the wording of the pod's event
 			got.err = apierrors.NewNotFound(schema.GroupResource{Resource: kind}, name)
 		}
-		known[key] = got
+		cache[key] = got
 	}
 	return got.object, got.err
 }

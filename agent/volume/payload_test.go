@@ -30,13 +30,13 @@ func files(t *testing.T, dir string) map[string]string {
 		if strings.HasPrefix(e.Name(), "..") {
 			continue
 		}
-		at, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
+		target, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
+		if err := filepath.WalkDir(target, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
-				rel, _ := filepath.Rel(at, path)
+				rel, _ := filepath.Rel(target, path)
 				out[filepath.Join(e.Name(), rel)] = readFile(t, path)
 			}
 			return err
@@ -58,8 +58,8 @@ func TestFilesOfEachKind(t *testing.T) {
 	ref := corev1.LocalObjectReference{Name: "conf"}
 	pod := podWith(
 		configMapVolume("all", "conf"),
-		volume("some", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref, Items: []corev1.KeyToPath{{Key: "a", Path: "deep/er/a"}}}}),
-		volume("none", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gone"}, Optional: ptr.To(true)}}),
+		volume("some", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: ref, Items: []corev1.KeyToPath{{Key: "a", Path: "dir/sub/a"}}}}),
+		volume("none", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "missing"}, Optional: ptr.To(true)}}),
 		volume("secret", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "keys"}}),
 		volume("down", corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{Items: []corev1.DownwardAPIVolumeFile{
 			{Path: "labels", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels"}},
@@ -74,7 +74,7 @@ func TestFilesOfEachKind(t *testing.T) {
 	h.prepare(pod)
 	for name, want := range map[string]map[string]string{
 		"all":    {"a": "1", "b": "2", "raw": "\xff"},
-		"some":   {"deep/er/a": "1"},
+		"some":   {"dir/sub/a": "1"},
 		"none":   {},
 		"secret": {"key": "s3cret", "cert": "\x00\x01"},
 		"down":   {"labels": `app="web"`, "cpu": "2"},
@@ -102,8 +102,8 @@ func TestMissingKeysAndObjects(t *testing.T) {
 		return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{p}}}
 	}
 	for want, source := range map[string]corev1.VolumeSource{
-		`configmap "gone" not found`:            configMapVolume("", "gone").VolumeSource,
-		`secret "gone" not found`:               {Secret: &corev1.SecretVolumeSource{SecretName: "gone"}},
+		`configmap "missing" not found`:         configMapVolume("", "missing").VolumeSource,
+		`secret "missing" not found`:            {Secret: &corev1.SecretVolumeSource{SecretName: "missing"}},
 		`references non-existent config key: x`: {ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: conf, Items: item}},
 		`references non-existent secret key: x`: {Secret: &corev1.SecretVolumeSource{SecretName: "keys", Items: item}},
 		`path "../up": must be relative and must not begin with two dots`: {ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: conf,
@@ -122,7 +122,7 @@ func TestMissingKeysAndObjects(t *testing.T) {
 	optional := podWith(
 		volume("a", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: conf, Items: item, Optional: ptr.To(true)}}),
 		volume("b", projected(corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: keys, Items: item, Optional: ptr.To(true)}})),
-		volume("c", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "gone", Optional: ptr.To(true)}}))
+		volume("c", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "missing", Optional: ptr.To(true)}}))
 	h.prepare(optional)
 	for _, name := range []string{"a", "b", "c"} {
 		if got := files(t, h.path(optional, name)); len(got) != 0 {

@@ -50,7 +50,7 @@ func TestFilesAreRefreshed(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.refresh(ctx, false)
-	if now, _ := os.Readlink(filepath.Join(dir, dataDirName)); now != before {
+	if current, _ := os.Readlink(filepath.Join(dir, dataDirName)); current != before {
 		t.Error("files were rewritten without a change")
 	}
 
@@ -60,19 +60,19 @@ func TestFilesAreRefreshed(t *testing.T) {
 		t.Errorf("files are %v, want %v", got, want)
 	}
 	if exists(dir, before) || exists(dir, newDataDirName) {
-		t.Error("the old version is still there")
+		t.Error("the old version still exists")
 	}
 
-	relabelled := pod.DeepCopy()
-	relabelled.Labels["app"] = "other"
-	h.UpdatePod(relabelled)
+	changed := pod.DeepCopy()
+	changed.Labels["app"] = "other"
+	h.UpdatePod(changed)
 	<-h.wake // what Run waits for
 	reads := h.gets()
 	h.refresh(ctx, true)
 	if got := readFile(t, h.path(pod, "down"), "app"); got != "other" {
 		t.Errorf("the label is shown as %q", got)
 	}
-	h.UpdatePod(relabelled) // no change
+	h.UpdatePod(changed) // no change
 	if len(h.wake) != 0 {
 		t.Error("an update without a change triggers a refresh")
 	}
@@ -132,11 +132,11 @@ func TestIncompleteVolumesAreRetried(t *testing.T) {
 // Each refresh reads an object once for all pods, and immutable objects not at all.
 func TestReadsAreShared(t *testing.T) {
 	ctx := context.Background()
-	still := configMap("still", map[string]string{"a": "1"})
-	still.Immutable = ptr.To(true)
-	h := newFixture(t, configMap("conf", nil), still)
+	immutable := configMap("immutable", map[string]string{"a": "1"})
+	immutable.Immutable = ptr.To(true)
+	h := newFixture(t, configMap("conf", nil), immutable)
 	for i := range 20 {
-		pod := podWith(configMapVolume("conf", "conf"), configMapVolume("still", "still"))
+		pod := podWith(configMapVolume("conf", "conf"), configMapVolume("immutable", "immutable"))
 		pod.UID += podUID(i)
 		h.prepare(pod)
 	}
@@ -175,12 +175,12 @@ func TestTokensAreRenewed(t *testing.T) {
 		}
 	}
 	h.client.PrependReactor("create", "serviceaccounts", func(k8stesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewServiceUnavailable("cut off")
+		return true, nil, apierrors.NewServiceUnavailable("unavailable")
 	})
 	now = now.Add(time.Hour)
 	h.refresh(ctx, false)
 	if got := readFile(t, h.path(pod, "hour"), "token"); got[:7] != "token-4" {
-		t.Errorf("without an answer the token becomes %q", got)
+		t.Errorf("without a response the token becomes %q", got)
 	}
 }
 
@@ -188,11 +188,11 @@ func TestTokensAreRenewed(t *testing.T) {
 func TestAtomicUpdate(t *testing.T) {
 	requireRoot(t)
 	dir := t.TempDir()
-	at := func(n int) payload {
+	version := func(n int) payload {
 		b := []byte(strconv.Itoa(n))
 		return payload{"a": {data: b, mode: 0o644}, "sub/b": {data: b, mode: 0o644}}
 	}
-	if err := writePayload(dir, at(0), noFSGroup); err != nil {
+	if err := writePayload(dir, version(0), noFSGroup); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
@@ -200,7 +200,7 @@ func TestAtomicUpdate(t *testing.T) {
 	wg.Go(func() {
 		defer close(done)
 		for n := range 300 {
-			if err := writePayload(dir, at(n), noFSGroup); err != nil {
+			if err := writePayload(dir, version(n), noFSGroup); err != nil {
 				t.Error(err)
 				return
 			}
@@ -237,15 +237,15 @@ func TestAtomicUpdate(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	now, _ := os.Readlink(filepath.Join(dir, dataDirName))
-	want := []string{dataDirName, now, "a", "sub"}
+	current, _ := os.Readlink(filepath.Join(dir, dataDirName))
+	want := []string{dataDirName, current, "a", "sub"}
 	slices.Sort(want)
 	if !slices.Equal(names, want) || err != nil {
-		t.Errorf("left are %v (%v), want %v", names, err, want)
+		t.Errorf("the files are %v (%v), want %v", names, err, want)
 	}
 }
 
-// Whatever a killed agent left is repaired by the next write.
+// The next write repairs what a killed agent left incomplete.
 func TestWritePayloadRepairs(t *testing.T) {
 	requireRoot(t)
 	p := payload{"a": {data: []byte("1"), mode: 0o644}}
@@ -253,10 +253,10 @@ func TestWritePayloadRepairs(t *testing.T) {
 		"no link to a file":    func(dir string) error { return os.Remove(filepath.Join(dir, "a")) },
 		"interrupted swap":     func(dir string) error { return os.Symlink("nowhere", filepath.Join(dir, newDataDirName)) },
 		"current link deleted": func(dir string) error { return os.Remove(filepath.Join(dir, dataDirName)) },
-		"version half written": func(dir string) error { return os.Mkdir(filepath.Join(dir, "..version-1"), 0o700) },
+		"version incomplete":   func(dir string) error { return os.Mkdir(filepath.Join(dir, "..version-1"), 0o700) },
 		"version directory deleted": func(dir string) error {
-			now, _ := os.Readlink(filepath.Join(dir, dataDirName))
-			return os.RemoveAll(filepath.Join(dir, now))
+			current, _ := os.Readlink(filepath.Join(dir, dataDirName))
+			return os.RemoveAll(filepath.Join(dir, current))
 		},
 	} {
 		dir := t.TempDir()
@@ -273,7 +273,7 @@ func TestWritePayloadRepairs(t *testing.T) {
 			t.Errorf("%s: files are %v", name, got)
 		}
 		if entries, _ := os.ReadDir(dir); len(entries) != 3 {
-			t.Errorf("%s: %v is left", name, entries)
+			t.Errorf("%s: %v remains", name, entries)
 		}
 	}
 }

@@ -90,12 +90,12 @@ func openBeneath(volume, sub string, readOnly bool) (int, error) {
 		return -1, fmt.Errorf("opening the volume: %w", err)
 	}
 	defer unix.Close(root)
-	fd, err := openRetrying(root, sub, how)
+	fd, err := openWithRetry(root, sub, how)
 	if errors.Is(err, unix.ENOENT) && !readOnly {
 		if err := mkdirBeneath(volume, sub); err != nil {
 			return -1, err
 		}
-		fd, err = openRetrying(root, sub, how)
+		fd, err = openWithRetry(root, sub, how)
 	}
 	switch {
 	case errors.Is(err, unix.EXDEV), errors.Is(err, unix.ELOOP):
@@ -106,8 +106,8 @@ func openBeneath(volume, sub string, readOnly bool) (int, error) {
 	return fd, nil
 }
 
-// openRetrying retries while concurrent renames prevent the kernel from resolving safely.
-func openRetrying(root int, sub string, how *unix.OpenHow) (fd int, err error) {
+// openWithRetry retries while concurrent renames prevent the kernel from resolving safely.
+func openWithRetry(root int, sub string, how *unix.OpenHow) (fd int, err error) {
 	for range 100 {
 		if fd, err = unix.Openat2(root, sub, how); !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
 			return fd, err
@@ -127,17 +127,17 @@ func mkdirBeneath(volume, sub string) error {
 	if err != nil {
 		return err
 	}
-	at := ""
+	path := ""
 	for part := range strings.SplitSeq(filepath.Clean(sub), "/") {
-		at = filepath.Join(at, part)
-		err := root.Mkdir(at, 0o750)
+		path = filepath.Join(path, part)
+		err := root.Mkdir(path, 0o750)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("failed to create subPath directory: %w", err)
 		}
-		if err := root.Chmod(at, info.Mode()&(fs.ModePerm|fs.ModeSetgid)); err != nil {
+		if err := root.Chmod(path, info.Mode()&(fs.ModePerm|fs.ModeSetgid)); err != nil {
 			return err
 		}
 	}

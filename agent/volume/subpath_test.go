@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-// with mounts a subPath of an emptyDir.
-func (h *fixture) with(sub string) (*corev1.Pod, []*cri.Mount, error) {
+// mountSubPath mounts a subPath of an emptyDir.
+func (h *fixture) mountSubPath(sub string) (*corev1.Pod, []*cri.Mount, error) {
 	h.t.Helper()
 	pod := podWith(emptyDir("data"))
 	h.prepare(pod)
@@ -26,28 +26,28 @@ func (h *fixture) with(sub string) (*corev1.Pod, []*cri.Mount, error) {
 	return pod, mounts, err
 }
 
-func (h *fixture) volume(pod *corev1.Pod) string {
+func (h *fixture) volumeDir(pod *corev1.Pod) string {
 	return filepath.Join(h.root, string(pod.UID), "volumes/kubernetes.io~empty-dir/data")
 }
 
-func TestSubPathIsMadeAndBound(t *testing.T) {
+func TestSubPathIsCreatedAndMounted(t *testing.T) {
 	h := newFixture(t)
-	pod, mounts, err := h.with("a/b")
+	pod, mounts, err := h.mountSubPath("a/b")
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, "hello", mounts[0].HostPath, "file")
-	if got := readFile(t, h.volume(pod), "a/b/file"); got != "hello" {
+	if got := readFile(t, h.volumeDir(pod), "a/b/file"); got != "hello" {
 		t.Errorf("the file written to the subPath is %q in the volume", got)
 	}
-	if info, _ := os.Stat(filepath.Join(h.volume(pod), "a")); info.Mode().Perm() != 0o777 {
+	if info, _ := os.Stat(filepath.Join(h.volumeDir(pod), "a")); info.Mode().Perm() != 0o777 {
 		t.Errorf("the created directory has mode %v, want the volume's", info.Mode())
 	}
 	// Files and links that stay inside are bind-mounted as well.
-	if err := os.Symlink("a/b/file", filepath.Join(h.volume(pod), "link")); err != nil {
+	if err := os.Symlink("a/b/file", filepath.Join(h.volumeDir(pod), "link")); err != nil {
 		t.Fatal(err)
 	}
-	if _, mounts, err = h.with("link"); err != nil {
+	if _, mounts, err = h.mountSubPath("link"); err != nil {
 		t.Fatal(err)
 	}
 	if got := readFile(t, mounts[0].HostPath); got != "hello" {
@@ -58,50 +58,50 @@ func TestSubPathIsMadeAndBound(t *testing.T) {
 func TestSubPathNeverLeavesItsVolume(t *testing.T) {
 	h := newFixture(t)
 	outside := t.TempDir()
-	pod, _, err := h.with("")
+	pod, _, err := h.mountSubPath("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{"absolute": outside, "relative": "../../../../..", "root": "/", "proc": "/proc/self/root", "loop": "loop"} {
-		if err := os.Symlink(to, filepath.Join(h.volume(pod), name)); err != nil {
+	for name, target := range map[string]string{"absolute": outside, "relative": "../../../../..", "root": "/", "proc": "/proc/self/root", "loop": "loop"} {
+		if err := os.Symlink(target, filepath.Join(h.volumeDir(pod), name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const prepare = `failed to prepare subPath for volumeMount "data" of container "main": `
 	for sub, want := range map[string]string{
-		"absolute":      prepare + `subPath "absolute": path leaves the volume`,
-		"absolute/made": prepare + `subPath "absolute/made": path leaves the volume`,
-		"relative":      prepare + `subPath "relative": path leaves the volume`,
-		"root/etc":      prepare + `subPath "root/etc": path leaves the volume`,
-		"proc/etc":      prepare + `subPath "proc/etc": path leaves the volume`,
-		"loop":          prepare + `subPath "loop": path leaves the volume`,
-		"../data":       "unable to provision SubPath `../data`: must not contain '..'",
-		"a/../../x":     "unable to provision SubPath `a/../../x`: must not contain '..'",
-		"/etc":          `volumeMount "data": subPath "/etc": must be relative to the volume`,
+		"absolute":     prepare + `subPath "absolute": path leaves the volume`,
+		"absolute/new": prepare + `subPath "absolute/new": path leaves the volume`,
+		"relative":     prepare + `subPath "relative": path leaves the volume`,
+		"root/etc":     prepare + `subPath "root/etc": path leaves the volume`,
+		"proc/etc":     prepare + `subPath "proc/etc": path leaves the volume`,
+		"loop":         prepare + `subPath "loop": path leaves the volume`,
+		"../data":      "unable to provision SubPath `../data`: must not contain '..'",
+		"a/../../x":    "unable to provision SubPath `a/../../x`: must not contain '..'",
+		"/etc":         `volumeMount "data": subPath "/etc": must be relative to the volume`,
 	} {
-		if _, mounts, err := h.with(sub); err == nil || err.Error() != want {
+		if _, mounts, err := h.mountSubPath(sub); err == nil || err.Error() != want {
 			t.Errorf("subPath %q: %v, error %v\nwant %s", sub, mounts, err, want)
 		}
 	}
-	if left, _ := os.ReadDir(outside); len(left) > 0 {
-		t.Errorf("outside there is %v", left)
+	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
+		t.Errorf("the directory outside contains %v", entries)
 	}
 	if points, _ := mounts.At(h.root); len(points) > 0 {
-		t.Errorf("bound: %v", points)
+		t.Errorf("mounted: %v", points)
 	}
 }
 
 // A pod repeatedly replaces a directory by a link to the node's own while containers start: the
-// mounted directory is always inside of the volume.
+// mounted directory is always inside the volume.
 func TestSubPathRace(t *testing.T) {
 	h := newFixture(t)
 	outside := t.TempDir()
-	writeFile(t, "", outside, "treasure")
-	pod, _, err := h.with("")
+	writeFile(t, "", outside, "secret")
+	pod, _, err := h.mountSubPath("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside, link := filepath.Join(h.volume(pod), "part"), filepath.Join(h.volume(pod), "link")
+	inside, link := filepath.Join(h.volumeDir(pod), "part"), filepath.Join(h.volumeDir(pod), "link")
 	if err := errors.Join(os.Mkdir(inside, 0o777), os.Symlink(outside, link)); err != nil {
 		t.Fatal(err)
 	}
@@ -117,23 +117,23 @@ func TestSubPathRace(t *testing.T) {
 			}
 		}
 	})
-	bound := 0
+	mounted := 0
 	for range 200 {
-		_, mounts, err := h.with("part")
+		_, mounts, err := h.mountSubPath("part")
 		if err != nil {
 			if !strings.Contains(err.Error(), "path leaves the volume") && !strings.Contains(err.Error(), "resource temporarily unavailable") {
 				t.Error(err)
 			}
 			continue
 		}
-		bound++
-		if exists(mounts[0].HostPath, "treasure") {
+		mounted++
+		if exists(mounts[0].HostPath, "secret") {
 			t.Fatal("the container would see a directory of the node")
 		}
 	}
 	close(stop)
 	wg.Wait()
-	t.Logf("%d of 200 were bound, none outside", bound)
+	t.Logf("%d of 200 were mounted, none outside", mounted)
 }
 
 func TestSubPathExpr(t *testing.T) {
@@ -147,7 +147,7 @@ func TestSubPathExpr(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, "x", mounts[0].HostPath, "file")
-	if got := readFile(t, h.volume(pod), "logs/web-0/file"); got != "x" {
+	if got := readFile(t, h.volumeDir(pod), "logs/web-0/file"); got != "x" {
 		t.Errorf("the file contains %q", got)
 	}
 	for value, want := range map[string]string{
@@ -166,7 +166,7 @@ func TestSubPathExpr(t *testing.T) {
 }
 
 // A restarted container gets a new mount. Missing subPaths of a ConfigMap are not created.
-func TestSubPathOfFilesAndAgain(t *testing.T) {
+func TestSubPathOfConfigMap(t *testing.T) {
 	h := newFixture(t, configMap("conf", map[string]string{"app.ini": "a=1"}))
 	pod := podWith(configMapVolume("conf", "conf"))
 	h.prepare(pod)
@@ -178,11 +178,11 @@ func TestSubPathOfFilesAndAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := readFile(t, mounts[0].HostPath); got != "a=1" || !mounts[0].Readonly {
-			t.Errorf("bound is %q, read-only %v", got, mounts[0].Readonly)
+			t.Errorf("the mounted file is %q, read-only %v", got, mounts[0].Readonly)
 		}
 	}
 	if points, err := mounts.At(h.root); len(points) != 1 || err != nil {
-		t.Errorf("bound are %v, %v; want one", points, err)
+		t.Errorf("mounted are %v, %v; want one", points, err)
 	}
 	c.VolumeMounts[0].SubPath = "none.ini"
 	if _, _, err := h.Mounts(pod, c, nil); err == nil || !strings.Contains(err.Error(), "no such file") {

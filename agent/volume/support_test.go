@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// fixture is the volumes of a node with a fake API.
+// fixture has the volumes of a node with a fake API.
 type fixture struct {
 	*Volumes
 	t      *testing.T
@@ -82,7 +82,7 @@ func (h *fixture) prepare(pod *corev1.Pod) {
 	}
 }
 
-// path returns where the first container of a prepared pod mounts a volume.
+// path returns the host path of a volume of the first container of a prepared pod.
 func (h *fixture) path(pod *corev1.Pod, volume string) string {
 	h.t.Helper()
 	mounts, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
@@ -118,8 +118,8 @@ func emptyDir(name string) corev1.Volume {
 	return volume(name, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 }
 
-func configMapVolume(name, of string) corev1.Volume {
-	return volume(name, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: of}}})
+func configMapVolume(name, configMap string) corev1.Volume {
+	return volume(name, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: configMap}}})
 }
 
 func configMap(name string, data map[string]string) *corev1.ConfigMap {

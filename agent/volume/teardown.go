@@ -31,8 +31,8 @@ func (v *Volumes) Teardown(uid types.UID) error {
 		p.mu.Unlock()
 		p.setUpMu.Unlock()
 	}
-	for _, below := range []string{subPathsDir, "volumes"} {
-		if err := unmountAndRemove(filepath.Join(dir, below)); err != nil {
+	for _, name := range []string{subPathsDir, "volumes"} {
+		if err := unmountAndRemove(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("volumes of pod %s: %w", uid, err)
 		}
 	}

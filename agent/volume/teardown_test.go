@@ -15,7 +15,7 @@ import (
 
 func podUID(i int) types.UID { return types.UID(fmt.Sprintf("-%d", i)) }
 
-func TestTeardownLeavesNothing(t *testing.T) {
+func TestTeardownRemovesAll(t *testing.T) {
 	h := newFixture(t, secret(), configMap("conf", map[string]string{"a": "1"}))
 	for _, restarted := range []bool{false, true} {
 		pod := podWith(emptyDir("data"), memoryDir("memory"), secretVolume("secret"), configMapVolume("conf", "conf"))
@@ -26,11 +26,11 @@ func TestTeardownLeavesNothing(t *testing.T) {
 		if _, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil); err != nil {
 			t.Fatal(err)
 		}
-		busy, err := os.Create(filepath.Join(h.root, string(pod.UID), "volumes/kubernetes.io~empty-dir/memory/busy"))
+		openFile, err := os.Create(filepath.Join(h.root, string(pod.UID), "volumes/kubernetes.io~empty-dir/memory/busy"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer busy.Close()
+		defer openFile.Close()
 		if restarted {
 			h.restart(filepath.Dir(h.root))
 		}
@@ -45,14 +45,14 @@ func TestTeardownLeavesNothing(t *testing.T) {
 		uids, err := h.Pods()
 		points, mountError := mounts.At(h.root)
 		if len(uids)+len(points) != 0 || err != nil || mountError != nil {
-			t.Errorf("left are %v, %v (%v, %v)", uids, points, err, mountError)
+			t.Errorf("remaining: %v, %v (%v, %v)", uids, points, err, mountError)
 		}
 	}
 }
 
-// Foreign mounts in a volume are unmounted, but their content, including nested mounts, is
+// Mounts of other programs in a volume are unmounted, but their content, including nested mounts, is
 // kept.
-func TestTeardownKeepsForeignData(t *testing.T) {
+func TestTeardownKeepsOtherData(t *testing.T) {
 	h := newFixture(t)
 	other := t.TempDir()
 	deep := filepath.Join(other, "deep")
@@ -69,19 +69,19 @@ func TestTeardownKeepsForeignData(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Unmount(other, unix.MNT_DETACH) })
 	mount("", other, "", unix.MS_SHARED) // as on machines with systemd
 	mount("tmpfs", deep, "tmpfs", 0)
-	writeFile(t, "theirs", deep, "file")
+	writeFile(t, "other", deep, "file")
 
 	pod := podWith(emptyDir("data"))
 	h.prepare(pod)
-	in := filepath.Join(h.path(pod, "data"), "in")
-	if err := os.Mkdir(in, 0o755); err != nil {
+	target := filepath.Join(h.path(pod, "data"), "in")
+	if err := os.Mkdir(target, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mount(other, in, "", unix.MS_BIND|unix.MS_REC)
+	mount(other, target, "", unix.MS_BIND|unix.MS_REC)
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
 	}
-	if got := readFile(t, deep, "file"); got != "theirs" {
+	if got := readFile(t, deep, "file"); got != "other" {
 		t.Errorf("the file contains %q", got)
 	}
 }
@@ -100,6 +100,6 @@ func TestNothingIsWrittenAfterTeardown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if exists(h.root, string(pod.UID)) {
-		t.Error("the pod's directory is back")
+		t.Error("the pod's directory was created again")
 	}
 }

@@ -38,10 +38,10 @@ type token struct {
 func (t *tokenCache) get(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, s tokenSource,
 	want *corev1.ServiceAccountTokenProjection, now time.Time) (string, error) {
 	t.mu.Lock()
-	known, ok := t.cached[s]
+	cached, ok := t.cached[s]
 	t.mu.Unlock()
-	if ok && now.Before(known.renew) {
-		return known.value, nil
+	if ok && now.Before(cached.renew) {
+		return cached.value, nil
 	}
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: want.ExpirationSeconds,
@@ -55,9 +55,9 @@ func (t *tokenCache) get(ctx context.Context, client kubernetes.Interface, pod *
 	if err != nil {
 		return "", fmt.Errorf("failed to fetch token: %w", err)
 	}
-	known = token{value: got.Status.Token, renew: now.Round(0).Add(min(got.Status.ExpirationTimestamp.Sub(now)*8/10, maxTokenAge))}
+	cached = token{value: got.Status.Token, renew: now.Round(0).Add(min(got.Status.ExpirationTimestamp.Sub(now)*8/10, maxTokenAge))}
 	t.mu.Lock()
-	t.cached[s] = known
+	t.cached[s] = cached
 	t.mu.Unlock()
-	return known.value, nil
+	return cached.value, nil
 }

@@ -22,11 +22,11 @@ func TestTokenAgesDuringSuspend(t *testing.T) {
 	client.PrependReactor("create", "serviceaccounts", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, &authenticationv1.TokenRequest{Status: authenticationv1.TokenRequestStatus{Token: "t", ExpirationTimestamp: metav1.NewTime(now.Add(time.Hour))}}, nil
 	})
-	all := tokenCache{cached: map[tokenSource]token{}}
-	if _, err := all.get(t.Context(), client, &corev1.Pod{}, tokenSource{volume: "v"}, &corev1.ServiceAccountTokenProjection{}, now); err != nil {
+	cache := tokenCache{cached: map[tokenSource]token{}}
+	if _, err := cache.get(t.Context(), client, &corev1.Pod{}, tokenSource{volume: "v"}, &corev1.ServiceAccountTokenProjection{}, now); err != nil {
 		t.Fatal(err)
 	}
-	if renew := all.cached[tokenSource{volume: "v"}].renew; strings.Contains(renew.String(), "m=") || !renew.Equal(now.Add(48*time.Minute)) {
+	if renew := cache.cached[tokenSource{volume: "v"}].renew; strings.Contains(renew.String(), "m=") || !renew.Equal(now.Add(48*time.Minute)) {
 		t.Errorf("the token is renewed at %v, want in 48 minutes of wall-clock time", renew)
 	}
 }

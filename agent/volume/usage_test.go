@@ -29,7 +29,7 @@ func TestUsage(t *testing.T) {
 	for _, name := range []string{"disk", "memory"} {
 		dir := h.path(pod, name)
 		writeFile(t, string(make([]byte, 1<<20)), dir, "file")
-		if err := os.Link(filepath.Join(dir, "file"), filepath.Join(dir, "again")); err != nil { // counts once
+		if err := os.Link(filepath.Join(dir, "file"), filepath.Join(dir, "hardlink")); err != nil { // counts once
 			t.Fatal(err)
 		}
 		if err := os.Symlink("/", filepath.Join(dir, "root")); err != nil { // is not followed
@@ -38,7 +38,7 @@ func TestUsage(t *testing.T) {
 	}
 	after := usages(t, h, pod)
 	if len(after) != 4 {
-		t.Errorf("figures of %d volumes, want all but the hostPath", len(after))
+		t.Errorf("usage of %d volumes, want all but the hostPath", len(after))
 	}
 	for name, want := range map[string]int64{"disk": 2, "memory": 3} { // tmpfs counts names
 		bytes, inodes := after[name].Bytes-before[name].Bytes, after[name].Inodes-before[name].Inodes
@@ -52,7 +52,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%s is %+v", name, u)
 		}
 		if u.Bytes <= 0 && name != "secret" || u.Inodes <= 0 || u.Capacity < u.Available || u.Available <= 0 {
-			t.Errorf("%s has figures %+v", name, u)
+			t.Errorf("%s has the usage %+v", name, u)
 		}
 	}
 	if got, err := h.Usage("unknown"); got != nil || err != nil {
@@ -62,12 +62,12 @@ func TestUsage(t *testing.T) {
 
 func usages(t *testing.T, h *fixture, pod *corev1.Pod) map[string]Usage {
 	t.Helper()
-	all, err := h.Usage(pod.UID)
+	list, err := h.Usage(pod.UID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]Usage{}
-	for _, u := range all {
+	for _, u := range list {
 		out[u.Name] = u
 	}
 	return out

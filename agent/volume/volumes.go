@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Options of Volumes.
+// Options configures Volumes.
 type Options struct {
 	// Client uses the node's credential.
 	Client kubernetes.Interface
@@ -263,9 +263,9 @@ func usedVolumes(pod *corev1.Pod) map[string]bool {
 // containers iterates over init, regular and ephemeral containers.
 func containers(pod *corev1.Pod) iter.Seq[*corev1.Container] {
 	return func(yield func(*corev1.Container) bool) {
-		for _, all := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-			for i := range all {
-				if !yield(&all[i]) {
+		for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+			for i := range list {
+				if !yield(&list[i]) {
 					return
 				}
 			}

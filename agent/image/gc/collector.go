@@ -31,8 +31,8 @@ func New(o Options) (*Collector, error) {
 	return c, nil
 }
 
-// ImagePulled records a new image soon, so that its age counts from the pull. It does not
-// block.
+// ImagePulled reports that an image was pulled. Run then records it at once, so that its age counts
+// from the pull. It does not block.
 func (c *Collector) ImagePulled() {
 	select {
 	case c.imagePulled <- struct{}{}:

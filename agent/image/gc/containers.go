@@ -60,14 +60,14 @@ func (c *Collector) containersToRemove(dead []pods.DeadContainer, finished bool)
 		}
 		units[u] = append(units[u], d)
 	}
-	limit := func(each int) {
+	limit := func(perUnit int) {
 		for _, u := range order {
-			n := max(0, len(units[u])-each)
+			n := max(0, len(units[u])-perUnit)
 			out = append(out, units[u][:n]...)
 			units[u] = units[u][n:]
 		}
 	}
-	left := func() (n int) {
+	remaining := func() (n int) {
 		for _, u := range order {
 			n += len(units[u])
 		}
@@ -76,23 +76,23 @@ func (c *Collector) containersToRemove(dead []pods.DeadContainer, finished bool)
 	if policy.MaxPerPodContainer >= 0 {
 		limit(policy.MaxPerPodContainer)
 	}
-	if policy.MaxContainers >= 0 && left() > policy.MaxContainers {
+	if policy.MaxContainers >= 0 && remaining() > policy.MaxContainers {
 		limit(max(1, policy.MaxContainers/len(order)))
-		out = append(out, oldestContainers(dead, units, left()-policy.MaxContainers)...)
+		out = append(out, oldestContainers(dead, units, remaining()-policy.MaxContainers)...)
 	}
 	return out
 }
 
-// oldestContainers returns the n oldest containers left in units; dead is sorted oldest first.
+// oldestContainers returns the n oldest containers in units; dead is sorted oldest first.
 func oldestContainers(dead []pods.DeadContainer, units map[evictUnit][]pods.DeadContainer, n int) (out []pods.DeadContainer) {
-	kept := map[string]bool{}
+	remaining := map[string]bool{}
 	for _, list := range units {
 		for _, d := range list {
-			kept[d.ID] = true
+			remaining[d.ID] = true
 		}
 	}
 	for _, d := range dead {
-		if len(out) < n && kept[d.ID] {
+		if len(out) < n && remaining[d.ID] {
 			out = append(out, d)
 		}
 	}

@@ -54,8 +54,8 @@ func newFakeContainers(now time.Time, names ...[2]string) *fakeContainers {
 
 func TestDeadContainers(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	a, b, gone, done := [2]string{"p", "a"}, [2]string{"p", "b"}, [2]string{"gone", "a"}, [2]string{"done", "a"}
-	all := [][2]string{a, a, b, gone, a, b, done, a}
+	a, b, deleted, finished := [2]string{"p", "a"}, [2]string{"p", "b"}, [2]string{"gone", "a"}, [2]string{"done", "a"}
+	names := [][2]string{a, a, b, deleted, a, b, finished, a}
 	for name, tc := range map[string]struct {
 		change  func(*Policy)
 		reclaim bool
@@ -71,7 +71,7 @@ func TestDeadContainers(t *testing.T) {
 		"2 in all: the oldest too": {change: func(p *Policy) { p.MaxContainers = 2 }, want: []string{"done/a/0", "p/a/3"}},
 		"6 in all: even shares":    {change: func(p *Policy) { p.MaxPerPodContainer, p.MaxContainers = -1, 6 }, want: []string{"p/b/0", "p/a/2", "p/b/1", "done/a/0", "p/a/3"}},
 	} {
-		g := newFakeContainers(now, all...)
+		g := newFakeContainers(now, names...)
 		policy := DefaultPolicy()
 		if tc.change != nil {
 			tc.change(&policy)
@@ -90,7 +90,7 @@ func TestDeadContainers(t *testing.T) {
 		got := g.ids()
 		slices.Sort(got)
 		if err != nil || !slices.Equal(got, tc.want) {
-			t.Errorf("%s: left %q, %v, want %q", name, got, err, tc.want)
+			t.Errorf("%s: remaining %q, %v, want %q", name, got, err, tc.want)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestRestartingContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.CollectContainers(context.Background()); err == nil || len(g.dead) != 1 {
-		t.Errorf("left %q, %v, want an error and the busy one only", g.ids(), err)
+		t.Errorf("remaining %q, %v, want an error and the busy one only", g.ids(), err)
 	}
 }
 

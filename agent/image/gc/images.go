@@ -49,19 +49,19 @@ func (c *Collector) detectImages(ctx context.Context, now time.Time) ([]*imageRe
 			r.lastUsed = now
 		}
 	}
-	var free []*imageRecord
+	var unused []*imageRecord
 	for id, r := range c.images {
 		switch {
 		case !existing[id]:
 			delete(c.images, id)
 		case !r.inUse && !r.pinned:
-			free = append(free, r)
+			unused = append(unused, r)
 		}
 	}
-	slices.SortFunc(free, func(a, b *imageRecord) int {
+	slices.SortFunc(unused, func(a, b *imageRecord) int {
 		return cmp.Or(a.lastUsed.Compare(b.lastUsed), a.firstDetected.Compare(b.firstDetected), cmp.Compare(a.id, b.id))
 	})
-	return free, nil
+	return unused, nil
 }
 
 // inUse returns the IDs of images used by containers and volumes.
@@ -106,11 +106,11 @@ func (c *Collector) isPinned(i *criapi.Image) bool {
 // is above the high threshold.
 func (c *Collector) collectImages(ctx context.Context) error {
 	now := c.opts.Now()
-	free, err := c.detectImages(ctx, now)
+	unused, err := c.detectImages(ctx, now)
 	if err != nil {
 		return err
 	}
-	if free, err = c.freeOldImages(ctx, free, now); err != nil {
+	if unused, err = c.freeOldImages(ctx, unused, now); err != nil {
 		return err
 	}
 	disk, err := c.opts.ImageFs.Refresh(now)
@@ -126,10 +126,10 @@ func (c *Collector) collectImages(ctx context.Context) error {
 	if used < c.opts.Policy.HighThresholdPercent {
 		return c.ballast.create()
 	}
-	want := disk.Capacity*int64(100-c.opts.Policy.LowThresholdPercent)/100 - disk.Available
-	c.opts.Log.Info("Image file system usage is over the high threshold, removing unused images", "usedPercent", used, "highThresholdPercent", c.opts.Policy.HighThresholdPercent, "bytes", want)
-	freed, err := c.freeSpace(ctx, free, want, now)
-	if err != nil || freed >= want {
+	bytesToFree := disk.Capacity*int64(100-c.opts.Policy.LowThresholdPercent)/100 - disk.Available
+	c.opts.Log.Info("Image file system usage is over the high threshold, removing unused images", "usedPercent", used, "highThresholdPercent", c.opts.Policy.HighThresholdPercent, "bytes", bytesToFree)
+	freed, err := c.freeSpace(ctx, unused, bytesToFree, now)
+	if err != nil || freed >= bytesToFree {
 		return err
 	}
 	message := fmt.Sprintf("Insufficient free disk space on the node's image filesystem (%.1f%% of %s used). Failed to free sufficient space by deleting unused images (freed %d bytes). Consider resizing the disk or deleting unused files.",
@@ -141,42 +141,42 @@ func (c *Collector) collectImages(ctx context.Context) error {
 // deleteUnusedImages removes all unused images older than the minimum age.
 func (c *Collector) deleteUnusedImages(ctx context.Context) error {
 	now := c.opts.Now()
-	free, err := c.detectImages(ctx, now)
+	unused, err := c.detectImages(ctx, now)
 	if err != nil {
 		return err
 	}
-	_, err = c.freeSpace(ctx, free, 1<<62, now)
+	_, err = c.freeSpace(ctx, unused, 1<<62, now)
 	return err
 }
 
 // freeOldImages removes images unused for longer than the maximum age and returns the others.
 // It does nothing until the agent has run for that long, because before that the last use is
 // unknown.
-func (c *Collector) freeOldImages(ctx context.Context, free []*imageRecord, now time.Time) (left []*imageRecord, err error) {
+func (c *Collector) freeOldImages(ctx context.Context, unused []*imageRecord, now time.Time) (remaining []*imageRecord, err error) {
 	limit := c.opts.Policy.MaxAge
 	if limit == 0 || now.Sub(c.started) <= limit {
-		return free, nil
+		return unused, nil
 	}
 	var errs []error
-	for _, r := range free {
+	for _, r := range unused {
 		since := r.lastUsed
 		if since.IsZero() {
 			since = r.firstDetected
 		}
 		if now.Sub(since) <= limit || now.Sub(r.firstDetected) < c.opts.Policy.MinAge {
-			left = append(left, r)
+			remaining = append(remaining, r)
 			continue
 		}
 		if err := c.freeImage(ctx, r, "age"); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	return left, errors.Join(errs...)
+	return remaining, errors.Join(errs...)
 }
 
-// freeSpace removes images until want bytes are freed and returns the number of freed bytes. If
+// freeSpace removes images until bytesToFree bytes are freed and returns the number of freed bytes. If
 // a removal fails it continues with the next image.
-func (c *Collector) freeSpace(ctx context.Context, list []*imageRecord, want int64, now time.Time) (freed int64, err error) {
+func (c *Collector) freeSpace(ctx context.Context, list []*imageRecord, bytesToFree int64, now time.Time) (freed int64, err error) {
 	before, err := c.opts.ImageFs.Refresh(now)
 	if err != nil {
 		return 0, err
@@ -186,7 +186,7 @@ func (c *Collector) freeSpace(ctx context.Context, list []*imageRecord, want int
 		if now.Sub(r.firstDetected) < c.opts.Policy.MinAge {
 			continue
 		}
-		if freed >= want || ctx.Err() != nil {
+		if freed >= bytesToFree || ctx.Err() != nil {
 			break
 		}
 		if err := c.freeImage(ctx, r, "space"); err != nil {
@@ -203,7 +203,7 @@ func (c *Collector) freeSpace(ctx context.Context, list []*imageRecord, want int
 		errs = append(errs, err)
 	}
 	if len(errs) > 0 {
-		return freed, fmt.Errorf("wanted to free %d bytes, but freed %d bytes space with errors in image deletion: %w", want, freed, errors.Join(errs...))
+		return freed, fmt.Errorf("wanted to free %d bytes, but freed %d bytes space with errors in image deletion: %w", bytesToFree, freed, errors.Join(errs...))
 	}
 	return freed, ctx.Err()
 }

@@ -132,12 +132,12 @@ func TestImagesOnRealDisk(t *testing.T) {
 		t.Errorf("above the high threshold: %v, events %q", err, g.events)
 	}
 	percent, _ := g.usage(t)
-	left := g.images(t)
+	remaining := g.images(t)
 	if percent > 80 || percent < 65 {
-		t.Errorf("the disk is at %d %%, want 80 or little less; images %q", percent, left)
+		t.Errorf("the disk is at %d %%, want 80 or little less; images %q", percent, remaining)
 	}
-	if !slices.Contains(left, "app0") || !slices.Contains(left, "workload") || !slices.Contains(left, "pause") || len(left) == len(before) {
-		t.Errorf("images left %q of %q, want app0, which was used last, and those in use", left, before)
+	if !slices.Contains(remaining, "app0") || !slices.Contains(remaining, "workload") || !slices.Contains(remaining, "pause") || len(remaining) == len(before) {
+		t.Errorf("remaining images %q of %q, want app0, which was used last, and those in use", remaining, before)
 	}
 	collectOnFullDisk(ctx, t, g)
 }
@@ -151,8 +151,8 @@ func collectOnFullDisk(ctx context.Context, t *testing.T, g *liveFixture) {
 	if err := g.collector.Reclaim(ctx, true, true); err != nil {
 		t.Error(err)
 	}
-	if left := g.images(t); !slices.Equal(left, []string{"pause", "workload"}) {
-		t.Errorf("images left %q, want those in use only", left)
+	if remaining := g.images(t); !slices.Equal(remaining, []string{"pause", "workload"}) {
+		t.Errorf("remaining images %q, want those in use only", remaining)
 	}
 	if _, available := g.usage(t); available < 10*mib {
 		t.Errorf("%d bytes are available, want the space of the images", available)

@@ -2,7 +2,7 @@ package gc
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics of a Collector, under the kubelet's names where they exist.
+// Metrics are the Prometheus metrics of a Collector, under the kubelet's names where they exist.
 type Metrics struct {
 	images     *prometheus.CounterVec
 	containers prometheus.Counter
@@ -25,13 +25,13 @@ func NewMetrics() *Metrics {
 }
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
-	m.images.Describe(to)
-	m.containers.Describe(to)
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	m.images.Describe(ch)
+	m.containers.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
-func (m *Metrics) Collect(to chan<- prometheus.Metric) {
-	m.images.Collect(to)
-	m.containers.Collect(to)
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	m.images.Collect(ch)
+	m.containers.Collect(ch)
 }

@@ -38,27 +38,27 @@ func DefaultPolicy() Policy {
 // Validate returns all errors of the policy, named by the fields of KubeletConfiguration.
 func (p Policy) Validate() error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	addError := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if p.HighThresholdPercent < 0 || p.HighThresholdPercent > 100 {
-		bad("imageGCHighThresholdPercent %d: must be from 0 to 100", p.HighThresholdPercent)
+		addError("imageGCHighThresholdPercent %d: must be from 0 to 100", p.HighThresholdPercent)
 	}
 	if p.LowThresholdPercent < 0 || p.LowThresholdPercent > 100 {
-		bad("imageGCLowThresholdPercent %d: must be from 0 to 100", p.LowThresholdPercent)
+		addError("imageGCLowThresholdPercent %d: must be from 0 to 100", p.LowThresholdPercent)
 	}
 	if p.LowThresholdPercent >= p.HighThresholdPercent {
-		bad("imageGCLowThresholdPercent %d: must be less than imageGCHighThresholdPercent, which is %d", p.LowThresholdPercent, p.HighThresholdPercent)
+		addError("imageGCLowThresholdPercent %d: must be less than imageGCHighThresholdPercent, which is %d", p.LowThresholdPercent, p.HighThresholdPercent)
 	}
 	if p.MinAge < 0 {
-		bad("imageMinimumGCAge %v: must not be negative", p.MinAge)
+		addError("imageMinimumGCAge %v: must not be negative", p.MinAge)
 	}
 	if p.MaxAge < 0 {
-		bad("imageMaximumGCAge %v: must not be negative", p.MaxAge)
+		addError("imageMaximumGCAge %v: must not be negative", p.MaxAge)
 	}
 	if p.MaxAge != 0 && p.MaxAge <= p.MinAge {
-		bad("imageMaximumGCAge %v: must be 0 or more than imageMinimumGCAge, which is %v", p.MaxAge, p.MinAge)
+		addError("imageMaximumGCAge %v: must be 0 or more than imageMinimumGCAge, which is %v", p.MaxAge, p.MinAge)
 	}
 	if p.MinContainerAge < 0 {
-		bad("minimum age of terminated containers %v: must not be negative", p.MinContainerAge)
+		addError("minimum age of terminated containers %v: must not be negative", p.MinContainerAge)
 	}
 	return errors.Join(errs...)
 }
@@ -71,7 +71,7 @@ type Containers interface {
 	RemoveDead(ctx context.Context, d pods.DeadContainer) error
 }
 
-// Options of a Collector. Fields are required unless marked optional.
+// Options configures a Collector. Fields are required unless marked optional.
 type Options struct {
 	Service runtime.Service
 	// ImageFs is the file system of images and writable layers.

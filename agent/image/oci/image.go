@@ -63,12 +63,12 @@ func Build(spec Spec) (v1.Image, error) {
 func buildLayer(files []File) (v1.Layer, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
-	made := map[string]bool{".": true, "/": true}
+	created := map[string]bool{".": true, "/": true}
 	for _, f := range files {
 		if !path.IsAbs(f.Path) || path.Clean(f.Path) != f.Path || f.Path == "/" {
 			return nil, fmt.Errorf("file %q: path must be absolute and clean, for example /bin/program", f.Path)
 		}
-		if err := makeParents(w, made, path.Dir(f.Path)); err != nil {
+		if err := makeParents(w, created, path.Dir(f.Path)); err != nil {
 			return nil, err
 		}
 		header := &tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(f.Path, "/"), Mode: f.Mode, Size: int64(len(f.Data)), ModTime: time.Unix(0, 0)}
@@ -78,7 +78,7 @@ func buildLayer(files []File) (v1.Layer, error) {
 		case f.Dir:
 			header.Typeflag, header.Size = tar.TypeDir, 0
 			header.Name += "/"
-			made[f.Path] = true
+			created[f.Path] = true
 		}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, fmt.Errorf("file %q: %w", f.Path, err)
@@ -98,13 +98,13 @@ func buildLayer(files []File) (v1.Layer, error) {
 }
 
 // makeParents writes dir and its parents, once each.
-func makeParents(w *tar.Writer, made map[string]bool, dir string) error {
-	if made[dir] {
+func makeParents(w *tar.Writer, created map[string]bool, dir string) error {
+	if created[dir] {
 		return nil
 	}
-	if err := makeParents(w, made, path.Dir(dir)); err != nil {
+	if err := makeParents(w, created, path.Dir(dir)); err != nil {
 		return err
 	}
-	made[dir] = true
+	created[dir] = true
 	return w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: strings.TrimPrefix(dir, "/") + "/", Mode: 0o755, ModTime: time.Unix(0, 0)})
 }

@@ -105,14 +105,14 @@ func TestRegistry(t *testing.T) {
 		if login {
 			req.SetBasicAuth("ann", "pw")
 		}
-		answer, err := http.DefaultClient.Do(req)
+		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer answer.Body.Close()
-		body, _ := io.ReadAll(answer.Body)
-		if answer.StatusCode != code {
-			t.Errorf("%s: %s, want %d: %s", path, answer.Status, code, body)
+		defer resp.Body.Close()
+		body, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != code {
+			t.Errorf("%s: %s, want %d: %s", path, resp.Status, code, body)
 		}
 		return string(body)
 	}

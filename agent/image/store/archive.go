@@ -64,13 +64,13 @@ func (a *archive) load(stream io.Reader, limits Limits) error {
 	if err := unix.Fstatfs(int(a.file.Fd()), &disk); err != nil {
 		return err
 	}
-	most := max(min(limits.Bytes, int64(disk.Bavail)*disk.Bsize-limits.MinFree), 0)
-	n, err := io.Copy(a.file, io.LimitReader(r, most+1))
+	maxBytes := max(min(limits.Bytes, int64(disk.Bavail)*disk.Bsize-limits.MinFree), 0)
+	n, err := io.Copy(a.file, io.LimitReader(r, maxBytes+1))
 	if err != nil {
 		return fmt.Errorf("reading the archive: %w", err)
 	}
-	if n > most {
-		return fmt.Errorf("%w: the archive exceeds %d bytes, the limit for an image or the free disk space", unpack.ErrTooLarge, most)
+	if n > maxBytes {
+		return fmt.Errorf("%w: the archive exceeds %d bytes, the limit for an image or the free disk space", unpack.ErrTooLarge, maxBytes)
 	}
 	if _, err := a.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -94,14 +94,14 @@ func (a *archive) scan() error {
 		if len(h.Name) > maxEntryName || len(h.Linkname) > maxEntryName { // all names are kept in memory
 			return fmt.Errorf("%w: the archive has a name of more than %d bytes", unpack.ErrTooLarge, maxEntryName)
 		}
-		at, err := a.file.Seek(0, io.SeekCurrent)
+		dataOffset, err := a.file.Seek(0, io.SeekCurrent)
 		if err != nil {
 			return err
 		}
 		name := path.Clean(h.Name)
 		switch h.Typeflag {
 		case tar.TypeReg:
-			a.files[name] = archiveEntry{offset: at, size: h.Size}
+			a.files[name] = archiveEntry{offset: dataOffset, size: h.Size}
 		case tar.TypeSymlink: // old versions of docker save use links for repeated layers
 			a.files[name] = archiveEntry{link: path.Join(path.Dir(name), h.Linkname)}
 		case tar.TypeLink:
@@ -166,13 +166,13 @@ func (a *archive) layer(name string) (layerBlob, error) {
 	if err != nil {
 		return layerBlob{}, err
 	}
-	_, at, _ := r.Outer()
-	h, known := a.layerDigests[at]
-	if !known {
+	_, offset, _ := r.Outer()
+	h, ok := a.layerDigests[offset]
+	if !ok {
 		if h, _, err = v1.SHA256(r); err != nil {
 			return layerBlob{}, err
 		}
-		a.layerDigests[at] = h
+		a.layerDigests[offset] = h
 	}
 	return layerBlob{digest: h, size: r.Size(), open: func() (io.ReadCloser, error) {
 		r, err := a.open(name)

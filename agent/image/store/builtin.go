@@ -58,7 +58,7 @@ func (s *Store) EnsureBuiltin(ctx context.Context) error {
 func (s *Store) ensurePauseImage() error {
 	program, err := pause.Program()
 	if err != nil {
-		return nil // no pause program for this architecture, and nothing here needs it
+		return nil // this architecture has no pause program, and no runtime that needs one
 	}
 	return s.buildImage(PauseImage, fmt.Sprintf("%x", sha256.Sum256(program)), v1.Config{Entrypoint: []string{"/pause"}},
 		func() ([]file, error) { return []file{{path: "/pause", mode: 0o755, data: program}}, nil })
@@ -145,7 +145,7 @@ func (s *Store) isBuiltFrom(name, source string) bool {
 	return err == nil && l.Source == source
 }
 
-// removeOldBuiltins removes built-in images whose name moved to a newer one.
+// removeOldBuiltins removes built-in images whose name a newer image has taken over.
 func (s *Store) removeOldBuiltins(name string) error {
 	images, err := s.List()
 	if err != nil {
@@ -207,30 +207,30 @@ func writeTar(to io.Writer, files []file) error {
 func writeFiles(root string, files []file) (unpack.Size, error) {
 	size := unpack.Size{Bytes: 4096, Inodes: 1}
 	for _, f := range files {
-		at := filepath.Join(root, f.path)
-		made, err := makeParents(root, path.Dir(f.path))
+		target := filepath.Join(root, f.path)
+		created, err := makeParents(root, path.Dir(f.path))
 		if err != nil {
 			return size, err
 		}
 		n := int64(len(f.data))
 		switch {
 		case f.mode.IsDir():
-			if err = os.Mkdir(at, 0o755); err == nil {
-				err = os.Chmod(at, f.mode)
+			if err = os.Mkdir(target, 0o755); err == nil {
+				err = os.Chmod(target, f.mode)
 			}
 		case f.link != "":
-			err = os.Symlink(f.link, at)
+			err = os.Symlink(f.link, target)
 		case f.from != "":
-			n, err = linkOrCopy(f.from, at)
+			n, err = linkOrCopy(f.from, target)
 		default:
-			if err = os.WriteFile(at, f.data, f.mode); err == nil {
-				err = os.Chmod(at, f.mode) // independent of the umask
+			if err = os.WriteFile(target, f.data, f.mode); err == nil {
+				err = os.Chmod(target, f.mode) // independent of the umask
 			}
 		}
 		if err != nil {
 			return size, fmt.Errorf("%s: %w", f.path, err)
 		}
-		size.Bytes, size.Inodes = size.Bytes+(n+4095)/4096*4096, size.Inodes+1+made
+		size.Bytes, size.Inodes = size.Bytes+(n+4095)/4096*4096, size.Inodes+1+created
 	}
 	return size, nil
 }
@@ -241,15 +241,15 @@ func makeParents(root, dir string) (int64, error) {
 	if dir == "/" {
 		return 0, nil
 	}
-	made, err := makeParents(root, path.Dir(dir))
+	created, err := makeParents(root, path.Dir(dir))
 	if err != nil {
-		return made, err
+		return created, err
 	}
-	at := filepath.Join(root, dir)
-	if err := os.Mkdir(at, 0o755); errors.Is(err, fs.ErrExist) {
-		return made, nil
+	target := filepath.Join(root, dir)
+	if err := os.Mkdir(target, 0o755); errors.Is(err, fs.ErrExist) {
+		return created, nil
 	} else if err != nil {
-		return made, err
+		return created, err
 	}
-	return made + 1, os.Chmod(at, 0o755)
+	return created + 1, os.Chmod(target, 0o755)
 }

@@ -30,11 +30,11 @@ func TestBuiltin(t *testing.T) {
 	if err := s.EnsureBuiltin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	again, err := store.Open(s.Dir(), store.Options{})
+	reopened, err := store.Open(s.Dir(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, err := again.Resolve(store.TestProgramImage)
+	image, err := reopened.Resolve(store.TestProgramImage)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestBuiltin(t *testing.T) {
 		t.Errorf("the image was built again: %v", err)
 	}
 	cmd := exec.Command(image.Config.Entrypoint[0], "echo", "all", "is", "well")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: stack(t, image), Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: mountLayers(t, image), Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	cmd.Dir, cmd.Env = "/", image.Config.Env
 	if out, err := cmd.Output(); err != nil || string(out) != "all is well\n" {
 		t.Errorf("output %q, %v", out, err)
@@ -62,7 +62,7 @@ func TestBuiltinIsShared(t *testing.T) {
 	if err := s.EnsureBuiltin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	empty(t, s)
+	checkEmpty(t, s)
 	image, err := s.Acquire("c1", store.TestProgramImage)
 	if err != nil || !strings.HasPrefix(image.LowerDirs[0], shared.Dir()) {
 		t.Fatalf("%+v, %v, want layers in %s", image, err, shared.Dir())

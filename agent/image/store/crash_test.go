@@ -19,14 +19,14 @@ const unpackerName = "unpacker"
 
 func TestMain(m *testing.M) {
 	if os.Args[0] == unpackerName {
-		fmt.Fprintln(os.Stderr, unpackForEver(os.Args[1]))
+		fmt.Fprintln(os.Stderr, unpackForever(os.Args[1]))
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-// unpackForEver loads an archive from standard input into the store.
-func unpackForEver(dir string) error {
+// unpackForever loads an archive from standard input into the store.
+func unpackForever(dir string) error {
 	s, err := store.Open(dir, store.Options{Limits: store.Limits{MinFree: -1}})
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func unpackForEver(dir string) error {
 // While it runs, other processes do not touch its work.
 func TestCrashRecovery(t *testing.T) {
 	s := open(t, store.Options{})
-	kept, err := s.Load(t.Context(), layerReader(t, file("kept", "")), "kept", nil)
+	loaded, err := s.Load(t.Context(), layerReader(t, file("kept", "")), "kept", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,28 +60,28 @@ func TestCrashRecovery(t *testing.T) {
 	if _, err := io.ReadFull(out, make([]byte, len("unpacking\n"))); err != nil {
 		t.Fatal(err)
 	}
-	works := func() int {
+	transactions := func() int {
 		list, err := os.ReadDir(filepath.Join(s.Dir(), "tmp"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(list)
 	}
-	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || works() == 0 {
-		t.Errorf("%v, %d transactions while a process unpacks", err, works())
+	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || transactions() == 0 {
+		t.Errorf("%v, %d transactions while a process unpacks", err, transactions())
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	if list, err := s.List(); err != nil || len(list) != 1 {
 		t.Errorf("images %+v, %v, want one", list, err)
 	}
-	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || works() != 0 {
-		t.Errorf("%v, %d transactions after Open", err, works())
+	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || transactions() != 0 {
+		t.Errorf("%v, %d transactions after Open", err, transactions())
 	}
-	if err := s.Remove(kept[0].ID); err != nil {
+	if err := s.Remove(loaded[0].ID); err != nil {
 		t.Error(err)
 	}
-	empty(t, s)
+	checkEmpty(t, s)
 }
 
 // layerReader returns an archive with an image of these files.
@@ -128,8 +128,8 @@ func TestCorruptImagesAreRemoved(t *testing.T) {
 	if err := os.Truncate(filepath.Join(s.Dir(), "blobs/sha256", blob[0].ID[len("sha256:"):]), 10); err != nil {
 		t.Fatal(err)
 	}
-	left := filepath.Join(s.Dir(), ".new-1")
-	if err := os.WriteFile(left, nil, 0o600); err != nil {
+	tempFile := filepath.Join(s.Dir(), ".new-1")
+	if err := os.WriteFile(tempFile, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s, err = store.Open(s.Dir(), store.Options{}); err != nil {
@@ -139,7 +139,7 @@ func TestCorruptImagesAreRemoved(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].RepoTags[0] != "docker.io/library/whole:latest" {
 		t.Errorf("%+v, %v, want the complete one", list, err)
 	}
-	if _, err := os.Stat(left); err == nil {
+	if _, err := os.Stat(tempFile); err == nil {
 		t.Error("a partially written file was not removed")
 	}
 	if layers, _ := os.ReadDir(filepath.Join(s.Dir(), "layers")); len(layers) != 1 {
@@ -177,5 +177,5 @@ func TestOpaqueRoot(t *testing.T) {
 	if err != nil || len(twice[0].LowerDirs) != 2 {
 		t.Fatalf("%+v, %v, want two layers", twice, err)
 	}
-	stack(t, twice[0])
+	mountLayers(t, twice[0])
 }

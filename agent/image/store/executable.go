@@ -85,20 +85,20 @@ func sharedLibraries() ([]file, error) {
 	if target != loader {
 		out = append(out, file{path: loader, link: target})
 	}
-	for _, at := range loaded {
-		out = append(out, file{path: at, mode: 0o755, from: at})
-		library, err := elf.Open(at)
+	for _, mapped := range loaded {
+		out = append(out, file{path: mapped, mode: 0o755, from: mapped})
+		library, err := elf.Open(mapped)
 		if err != nil {
-			return nil, fmt.Errorf("library %s: %w", at, err)
+			return nil, fmt.Errorf("library %s: %w", mapped, err)
 		}
 		names, err := library.DynString(elf.DT_SONAME)
 		library.Close()
 		if err != nil {
-			return nil, fmt.Errorf("library %s: %w", at, err)
+			return nil, fmt.Errorf("library %s: %w", mapped, err)
 		}
 		// The loader looks libraries up by their soname.
-		if len(names) == 1 && names[0] != path.Base(at) && path.Join(path.Dir(at), names[0]) != loader {
-			out = append(out, file{path: path.Join(path.Dir(at), names[0]), link: path.Base(at)})
+		if len(names) == 1 && names[0] != path.Base(mapped) && path.Join(path.Dir(mapped), names[0]) != loader {
+			out = append(out, file{path: path.Join(path.Dir(mapped), names[0]), link: path.Base(mapped)})
 		}
 	}
 	return out, nil
@@ -134,12 +134,12 @@ func mappedFiles() ([]string, error) {
 		if len(fields) != 2 || !strings.Contains(fields[0], "r-xp") || seen["/"+fields[1]] {
 			continue
 		}
-		at := "/" + fields[1]
-		seen[at] = true
-		if strings.HasSuffix(at, " (deleted)") {
-			return nil, fmt.Errorf("library %s: replaced since berth was started: restart berth", at)
+		name := "/" + fields[1]
+		seen[name] = true
+		if strings.HasSuffix(name, " (deleted)") {
+			return nil, fmt.Errorf("library %s: replaced since berth was started: restart berth", name)
 		}
-		out = append(out, at)
+		out = append(out, name)
 	}
 	return out, lines.Err()
 }

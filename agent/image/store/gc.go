@@ -25,15 +25,15 @@ func (s *Store) Remove(name string) error {
 			return nil, err
 		}
 		full, err := fullName(name)
-		one := err == nil && slices.Contains(image.RepoTags, full) && len(image.RepoTags) > 1
+		onlyName := err == nil && slices.Contains(image.RepoTags, full) && len(image.RepoTags) > 1
 		return slices.DeleteFunc(entries, func(e indexEntry) bool {
-			return e.id.String() == image.ID && (!one || e.name == full)
+			return e.id.String() == image.ID && (!onlyName || e.name == full)
 		}), nil
 	})
 }
 
-// update changes the index and removes what is no longer needed.
-func (s *Store) update(do func([]indexEntry) ([]indexEntry, error)) error {
+// update changes the index and removes layers and blobs that are no longer needed.
+func (s *Store) update(change func([]indexEntry) ([]indexEntry, error)) error {
 	w, err := s.begin()
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Store) update(do func([]indexEntry) ([]indexEntry, error)) error {
 		if err != nil {
 			return err
 		}
-		if entries, err = do(entries); err != nil {
+		if entries, err = change(entries); err != nil {
 			return err
 		}
 		if err := s.writeIndex(entries); err != nil {
@@ -99,7 +99,7 @@ func (w *transaction) discard(dir string, keep map[string]bool) error {
 	return nil
 }
 
-// cleanUp removes what killed processes left: transactions, incomplete images, and garbage.
+// cleanUp removes the files of killed processes: transactions, incomplete images, and garbage.
 func (s *Store) cleanUp() error {
 	err := s.withLock(func() error {
 		list, err := os.ReadDir(s.path("tmp"))
@@ -143,11 +143,11 @@ func (s *Store) cleanUp() error {
 // removeTempFiles removes incompletely written files. The caller holds the store lock.
 func (s *Store) removeTempFiles(dirs ...string) error {
 	for _, dir := range dirs {
-		left, err := filepath.Glob(filepath.Join(dir, tempPattern))
+		files, err := filepath.Glob(filepath.Join(dir, tempPattern))
 		if err != nil {
 			return err
 		}
-		for _, path := range left {
+		for _, path := range files {
 			if err := os.Remove(path); err != nil {
 				return err
 			}

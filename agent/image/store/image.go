@@ -66,16 +66,16 @@ func (s *Store) list() ([]Image, error) {
 		return nil, err
 	}
 	var out []Image
-	at := map[v1.Hash]int{}
+	index := map[v1.Hash]int{}
 	for _, e := range entries {
-		i, known := at[e.id]
-		if !known {
+		i, ok := index[e.id]
+		if !ok {
 			image, err := s.image(e)
 			if err != nil {
 				return nil, fmt.Errorf("image %s: %w", cmp.Or(e.name, e.repoDigest, e.id.String()), err)
 			}
 			i = len(out)
-			at[e.id], out = i, append(out, image)
+			index[e.id], out = i, append(out, image)
 		}
 		image := &out[i]
 		image.Builtin = image.Builtin || e.builtin

@@ -24,14 +24,14 @@ func (i ImageService) PullImage(ctx context.Context, image *cri.ImageSpec, auth 
 	if auth != nil {
 		a = &Auth{Username: auth.Username, Password: auth.Password, IdentityToken: auth.IdentityToken, RegistryToken: auth.RegistryToken}
 	}
-	have, err := i.Store.Pull(ctx, image.GetImage(), a, nil)
-	var answer *transport.Error
+	pulled, err := i.Store.Pull(ctx, image.GetImage(), a, nil)
+	var transportErr *transport.Error
 	switch {
 	case err == nil:
-		return have.ID, nil
+		return pulled.ID, nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case errors.Is(err, ErrNotFound), errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
+	case errors.Is(err, ErrNotFound), errors.As(err, &transportErr) && transportErr.StatusCode == http.StatusNotFound:
 		return "", status.Error(codes.NotFound, err.Error())
 	}
 	return "", status.Error(codes.Unknown, err.Error())
@@ -39,14 +39,14 @@ func (i ImageService) PullImage(ctx context.Context, image *cri.ImageSpec, auth 
 
 // ImageStatus implements runtime.Images.
 func (i ImageService) ImageStatus(_ context.Context, image *cri.ImageSpec) (*cri.Image, error) {
-	have, err := i.Store.Resolve(image.GetImage())
+	existing, err := i.Store.Resolve(image.GetImage())
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, status.Error(codes.Unknown, err.Error())
 	}
-	return toCRI(have), nil
+	return toCRI(existing), nil
 }
 
 // ListImages implements runtime.Images.
@@ -64,9 +64,9 @@ func (i ImageService) ListImages(context.Context) ([]*cri.Image, error) {
 
 // RemoveImage implements runtime.Images. It removes the image with all its names.
 func (i ImageService) RemoveImage(_ context.Context, image *cri.ImageSpec) error {
-	have, err := i.Store.Resolve(image.GetImage())
+	existing, err := i.Store.Resolve(image.GetImage())
 	if err == nil {
-		err = i.Store.Remove(have.ID)
+		err = i.Store.Remove(existing.ID)
 	}
 	if err == nil || errors.Is(err, ErrNotFound) {
 		return nil

@@ -12,7 +12,7 @@ func TestImageServiceUsers(t *testing.T) {
 	for user, want := range map[string]int64{"1000": 1000, "1000:5": 1000, "0": 0, "": -1, "+1000": -1, "2147483647": 2147483647,
 		"2147483648": -1, "4294967295": -1, "4294967296": -1, "-1": -1, "ann": -1} {
 		got := toCRI(Image{Config: v1.Config{User: user}})
-		if has := got.Uid != nil; has != (want >= 0) || has && got.Uid.Value != want {
+		if hasUID := got.Uid != nil; hasUID != (want >= 0) || hasUID && got.Uid.Value != want {
 			t.Errorf("user %q: UID %v, name %q, want UID %d", user, got.Uid, got.Username, want)
 		}
 	}

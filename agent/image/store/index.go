@@ -79,7 +79,7 @@ func (s *Store) writeIndex(list []indexEntry) error {
 	return writeAtomic(s.path("index.json"), data, true)
 }
 
-// addEntry adds an image; another image may lose its name to it.
+// addEntry adds an image. Another image with the same name loses that name.
 func addEntry(list []indexEntry, e indexEntry) []indexEntry {
 	var out []indexEntry
 	for _, old := range list {

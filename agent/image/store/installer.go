@@ -170,10 +170,10 @@ func (w *transaction) installLayers(ctx context.Context, src *imageSource, ids [
 		defer src.cancel()
 		context.AfterFunc(ctx, src.cancel)
 	}
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	slots := make(chan struct{}, maxParallelLayers)
 	for i, id := range ids {
-		all.Go(func() {
+		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			if ctx.Err() != nil {
@@ -184,7 +184,7 @@ func (w *transaction) installLayers(ctx context.Context, src *imageSource, ids [
 			}
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	return context.Cause(ctx)
 }
 
@@ -202,12 +202,12 @@ func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash,
 	if err != nil {
 		return err
 	}
-	packedStream, err := p.open()
+	compressed, err := p.open()
 	if err != nil {
 		return err
 	}
-	defer packedStream.Close()
-	counted := &progressReader{r: packedStream, hash: sha256.New(), size: p.size, report: func(n int64) {
+	defer compressed.Close()
+	counted := &progressReader{r: compressed, hash: sha256.New(), size: p.size, report: func(n int64) {
 		if progress != nil {
 			progress(p.digest.String(), n, p.size)
 		}
@@ -218,19 +218,19 @@ func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash,
 	}
 	defer stream.Close()
 	sum := sha256.New()
-	both := io.TeeReader(stream, sum)
-	result, err := unpack.Layer(ctx, files, both, budget)
+	hashed := io.TeeReader(stream, sum)
+	result, err := unpack.Layer(ctx, files, hashed, budget)
 	if err != nil {
 		return err
 	}
 	// The digest includes data after the end of the tar archive.
-	if _, err := io.Copy(io.Discard, io.LimitReader(both, maxTail)); err != nil {
+	if _, err := io.Copy(io.Discard, io.LimitReader(hashed, maxTail)); err != nil {
 		return err
 	}
 	if _, err := io.Copy(io.Discard, counted); err != nil {
 		return err
 	}
-	if err := errors.Join(checkDigest("packed", p.digest, counted.hash), checkDigest("unpacked", id, sum)); err != nil {
+	if err := errors.Join(checkDigest("compressed", p.digest, counted.hash), checkDigest("unpacked", id, sum)); err != nil {
 		return err
 	}
 	return w.commitLayer(dir, layer{DiffID: id, Size: result.Size, Opaque: result.Opaque})
@@ -240,9 +240,9 @@ func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash,
 const maxTail = 16 << 20
 
 // checkDigest returns an error unless got is want.
-func checkDigest(what string, want v1.Hash, got hash.Hash) error {
+func checkDigest(kind string, want v1.Hash, got hash.Hash) error {
 	if sum := hex.EncodeToString(got.Sum(nil)); sum != want.Hex {
-		return fmt.Errorf("%w of the %s layer: want %s, got sha256:%s", errDigest, what, want, sum)
+		return fmt.Errorf("%w of the %s layer: want %s, got sha256:%s", errDigest, kind, want, sum)
 	}
 	return nil
 }

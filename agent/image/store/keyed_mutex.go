@@ -17,17 +17,17 @@ func (k *keyedMutex) lock(ctx context.Context, key string) (unlock func(), err e
 		k.mu.Lock()
 		wait, locked := k.held[key]
 		if !locked {
-			free := make(chan struct{})
+			released := make(chan struct{})
 			if k.held == nil {
 				k.held = map[string]chan struct{}{}
 			}
-			k.held[key] = free
+			k.held[key] = released
 			k.mu.Unlock()
 			return func() {
 				k.mu.Lock()
 				delete(k.held, key)
 				k.mu.Unlock()
-				close(free)
+				close(released)
 			}, nil
 		}
 		k.mu.Unlock()

@@ -35,11 +35,11 @@ func check(t *testing.T, layer string) {
 			t.Errorf("%s: %v, %d:%d, %v; want %v, %d:%d, %v", name, info.Mode(), owner.Uid, owner.Gid, info.ModTime(), want.mode, want.uid, want.gid, moment)
 		}
 	}
-	one, err := os.Lstat(filepath.Join(layer, "d/f"))
+	target, err := os.Lstat(filepath.Join(layer, "d/f"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if two, err := os.Lstat(filepath.Join(layer, "d/h")); err != nil || !os.SameFile(one, two) {
+	if link, err := os.Lstat(filepath.Join(layer, "d/h")); err != nil || !os.SameFile(target, link) {
 		t.Errorf("d/h is not a hard link to d/f: %v", err)
 	}
 	if to, err := os.Readlink(filepath.Join(layer, "d/s")); err != nil || to != "/etc/passwd" {

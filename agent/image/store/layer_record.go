@@ -104,7 +104,7 @@ func (w *transaction) commitLayer(dir string, l layer) error {
 			return err
 		}
 		if _, err := w.store.readLayer(l.DiffID); !errors.Is(err, fs.ErrNotExist) {
-			return err // another process was faster
+			return err // another process has committed it
 		}
 		return os.Rename(dir, w.store.path("layers", layerName(l.DiffID)))
 	})

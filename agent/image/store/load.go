@@ -110,12 +110,12 @@ func appendNamed(out []*imageSource, src *imageSource, names []string) ([]*image
 		return append(out, src), nil
 	}
 	for _, n := range names {
-		one := *src
+		named := *src
 		var err error
-		if one.name, err = loadedName(n, v1.Hash{}); err != nil {
+		if named.name, err = loadedName(n, v1.Hash{}); err != nil {
 			return nil, err
 		}
-		out = append(out, &one)
+		out = append(out, &named)
 	}
 	return out, nil
 }
@@ -182,7 +182,7 @@ func layoutName(d v1.Descriptor) (string, error) {
 
 // loadedName returns the full name requested by an archive. A digest in it must be the verified
 // one.
-func loadedName(name string, compared v1.Hash) (string, error) {
+func loadedName(name string, verified v1.Hash) (string, error) {
 	full, err := fullName(name)
 	if err != nil {
 		return "", err
@@ -190,7 +190,7 @@ func loadedName(name string, compared v1.Hash) (string, error) {
 	if isBuiltin(full) {
 		return "", fmt.Errorf("image name %q: reserved for a built-in image", name)
 	}
-	if _, digest, ok := strings.Cut(full, "@"); ok && digest != compared.String() {
+	if _, digest, ok := strings.Cut(full, "@"); ok && digest != verified.String() {
 		return "", fmt.Errorf("image name %q: digest does not match the archive", name)
 	}
 	return full, checkNotID(full)

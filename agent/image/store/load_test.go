@@ -64,14 +64,14 @@ func encode(t *testing.T, value any) []byte {
 // saved returns an image in the format of `docker save`.
 func saved(t *testing.T, layers ...[]byte) []byte {
 	t.Helper()
-	all := []header{file("config.json", string(configOf(t, layers...)))}
+	entries := []header{file("config.json", string(configOf(t, layers...)))}
 	var names []string
 	for i, l := range layers {
 		names = append(names, fmt.Sprintf("%d/layer.tar", i))
-		all = append(all, file(names[i], string(l)))
+		entries = append(entries, file(names[i], string(l)))
 	}
-	all = append(all, file("manifest.json", string(encode(t, []map[string]any{{"Config": "config.json", "Layers": names}}))))
-	return layerOf(t, all...)
+	entries = append(entries, file("manifest.json", string(encode(t, []map[string]any{{"Config": "config.json", "Layers": names}}))))
+	return layerOf(t, entries...)
 }
 
 // layout returns an image as an OCI layout, whose files change may modify.
@@ -93,11 +93,11 @@ func layout(t *testing.T, layer []byte, change func(files map[string][]byte)) []
 	if change != nil {
 		change(files)
 	}
-	var all []header
+	var entries []header
 	for name, data := range files {
-		all = append(all, file(names[name], string(data)))
+		entries = append(entries, file(names[name], string(data)))
 	}
-	return layerOf(t, all...)
+	return layerOf(t, entries...)
 }
 
 func TestLoad(t *testing.T) {
@@ -115,8 +115,8 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
+	var compressed bytes.Buffer
+	z := gzip.NewWriter(&compressed)
 	if _, err := z.Write(data); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestLoad(t *testing.T) {
 		want string
 	}{
 		"docker save":          {data, "docker.io/team/app:1"},
-		"docker save | gzip":   {packed.Bytes(), "docker.io/team/app:1"},
+		"docker save | gzip":   {compressed.Bytes(), "docker.io/team/app:1"},
 		"an OCI layout":        {layout(t, layerOf(t, file("a", "b")), nil), "docker.io/team/app:9"},
 		"image without a name": {saved(t, layerOf(t, file("a", "b"))), "docker.io/library/given:latest"},
 		"image without layers": {saved(t), "docker.io/library/given:latest"},
@@ -144,7 +144,7 @@ func TestLoad(t *testing.T) {
 			if err := s.Remove(images[0].ID); err != nil {
 				t.Error(err)
 			}
-			empty(t, s)
+			checkEmpty(t, s)
 		})
 	}
 }
@@ -165,7 +165,7 @@ func TestInvalidArchives(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"another layer":          {replaced("layer", other), "wrong digest of the packed layer: want"},
+		"another layer":          {replaced("layer", other), "wrong digest of the compressed layer: want"},
 		"a longer layer":         {replaced("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "exceeds the announced"},
 		"another configuration":  {replaced("config", []byte("{}")), "wrong digest: want sha256:"},
 		"another manifest":       {replaced("manifest", []byte("{}")), "wrong digest: want sha256:"},
@@ -185,7 +185,7 @@ func TestInvalidArchives(t *testing.T) {
 			if _, err := s.Load(t.Context(), bytes.NewReader(c.data), "given", nil); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want an error with %q", err, c.want)
 			}
-			empty(t, s)
+			checkEmpty(t, s)
 		})
 	}
 	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layer)), store.TestProgramImage, nil); err == nil {
@@ -196,7 +196,7 @@ func TestInvalidArchives(t *testing.T) {
 	if _, err := s.Load(ctx, bytes.NewReader(saved(t, layer)), "given", nil); err == nil {
 		t.Error("loaded after cancellation")
 	}
-	empty(t, s)
+	checkEmpty(t, s)
 }
 
 // A file that would fill the disk is rejected, even if images may be as large.
@@ -205,7 +205,7 @@ func TestArchiveKeepsMinFree(t *testing.T) {
 	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layerOf(t, file("a", "x")))), "large", nil); !errors.Is(err, unpack.ErrTooLarge) {
 		t.Errorf("%v, want an error", err)
 	}
-	empty(t, s)
+	checkEmpty(t, s)
 }
 
 // An ID or digest always refers to its image; no other image can be given such a name.
@@ -234,7 +234,7 @@ func TestIDIsNotAName(t *testing.T) {
 		})
 	}
 	const id, digest = "is not a valid name, it marks an image ID", "digest does not match the archive"
-	for what, tc := range map[string]struct {
+	for desc, tc := range map[string]struct {
 		data       []byte
 		name, want string
 	}{
@@ -247,7 +247,7 @@ func TestIDIsNotAName(t *testing.T) {
 		"a digest from --name":        {saved(t, layer), "nginx@" + right.ID, digest},
 	} {
 		if _, err := load(tc.data, tc.name); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%s: %v, want %q", what, err, tc.want)
+			t.Errorf("%s: %v, want %q", desc, err, tc.want)
 		}
 	}
 	if _, err := s.Pull(t.Context(), sum(layer).String(), nil, nil); err == nil || !strings.Contains(err.Error(), id) {

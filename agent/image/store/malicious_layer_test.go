@@ -59,61 +59,61 @@ func layerOf(t *testing.T, entries ...header) []byte {
 	return out.Bytes()
 }
 
-// maliciousLayer is a layer and the expected result: an error that contains refused, or an
-// image that satisfies contained.
+// maliciousLayer is a layer and the expected result: an error that contains wantErr, or an
+// image that satisfies check.
 type maliciousLayer struct {
-	layer     func(t *testing.T, outside string) []byte
-	refused   string
-	contained func(t *testing.T, layer string)
+	layer   func(t *testing.T, outside string) []byte
+	wantErr string
+	check   func(t *testing.T, layer string)
 }
 
 // entries returns a layer whose entries may refer to an outside path.
-func entries(of func(outside string) []header) func(*testing.T, string) []byte {
-	return func(t *testing.T, outside string) []byte { return layerOf(t, of(outside)...) }
+func entries(headers func(outside string) []header) func(*testing.T, string) []byte {
+	return func(t *testing.T, outside string) []byte { return layerOf(t, headers(outside)...) }
 }
 
 func layerWith(h ...header) func(*testing.T, string) []byte {
 	return func(t *testing.T, _ string) []byte { return layerOf(t, h...) }
 }
 
-var paths = map[string]maliciousLayer{
-	"a name that leaves the image":         {layer: layerWith(file("../../escape", "x")), refused: `name contains ".."`},
-	"a name that is reused":                {layer: layerWith(file("a/../../../escape", "x")), refused: `name contains ".."`},
-	"an absolute name":                     {layer: layerWith(file("/escape", "x")), contained: isFile("escape")},
-	"file through a link out of the image": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/escape", "x")} }), refused: "escapes from parent"},
+var maliciousLayers = map[string]maliciousLayer{
+	"a name that leaves the image":         {layer: layerWith(file("../../escape", "x")), wantErr: `name contains ".."`},
+	"a name that is reused":                {layer: layerWith(file("a/../../../escape", "x")), wantErr: `name contains ".."`},
+	"an absolute name":                     {layer: layerWith(file("/escape", "x")), check: isFile("escape")},
+	"file through a link out of the image": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/escape", "x")} }), wantErr: "escapes from parent"},
 	"up by a link": {layer: layerWith(symlink("d/l", "../../../../../../../../tmp"), file("d/l/escape", "x")),
-		refused: "escapes from parent"},
-	"a file in the place of a link": {layer: entries(func(o string) []header { return []header{symlink("l", o+"/kept"), file("l", "x")} }), contained: isFile("l")},
-	"a loop of links":               {layer: layerWith(symlink("a", "b"), symlink("b", "a"), file("a/x", "")), refused: "a symbolic link loop"},
-	"a link to itself":              {layer: layerWith(symlink("a", "a/a"), file("a/x", "")), refused: "a symbolic link loop"},
-	"a hard link out":               {layer: layerWith(hardLink("l", "../../../../etc/passwd")), refused: `name contains ".."`},
+		wantErr: "escapes from parent"},
+	"a file in the place of a link": {layer: entries(func(o string) []header { return []header{symlink("l", o+"/kept"), file("l", "x")} }), check: isFile("l")},
+	"a loop of links":               {layer: layerWith(symlink("a", "b"), symlink("b", "a"), file("a/x", "")), wantErr: "a symbolic link loop"},
+	"a link to itself":              {layer: layerWith(symlink("a", "a/a"), file("a/x", "")), wantErr: "a symbolic link loop"},
+	"a hard link out":               {layer: layerWith(hardLink("l", "../../../../etc/passwd")), wantErr: `name contains ".."`},
 	"a hard link out by a link": {layer: entries(func(o string) []header { return []header{symlink("l", o), hardLink("h", "l/kept")} }),
-		refused: "escapes from parent"},
-	"a hard link without a target": {layer: layerWith(hardLink("h", "etc/shadow")), refused: "target is not in this layer"},
+		wantErr: "escapes from parent"},
+	"a hard link without a target": {layer: layerWith(hardLink("h", "etc/shadow")), wantErr: "target is not in this layer"},
 	"a whiteout through a link": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/.wh.kept", "")} }),
-		refused: "escapes from parent"},
+		wantErr: "escapes from parent"},
 	"an opaque mark through a link": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/.wh..wh..opq", "")} }),
-		refused: "escapes from parent"},
-	"whiteout of .":                {layer: layerWith(file("a/.wh..", "")), refused: "whiteout without a valid name"},
-	"whiteout of ..":               {layer: layerWith(file("a/.wh...", "")), refused: "whiteout without a valid name"},
-	"a whiteout of a missing file": {layer: layerWith(file(".wh.nothing", ""), file("a", "")), contained: isFile("a")},
-	"a file in a file":             {layer: layerWith(file("a", ""), file("a/b", "")), refused: "is not a directory"},
-	"a root that is a link":        {layer: layerWith(symlink("./", "/")), refused: "the root of an image must be a directory"},
-	"a name that is too long":      {layer: layerWith(file(strings.Repeat("n/", 3000)+"x", "")), refused: "the maximum is 4095"},
-	"a name that is too deep":      {layer: layerWith(file(strings.Repeat("n/", 300)+"x", "")), refused: "path has 301 elements"},
-	"a directory link in its way":  {layer: layerWith(symlink("bin", "usr/bin"), file("usr/bin/sh", ""), file("bin/ls", "")), contained: isFile("usr/bin/ls")},
-	"invalid owners":               {layer: layerWith(header{tar.Header{Name: "a", Uid: -1}, ""}), refused: "owner -1:0"},
-	"a truncated tar file":         {layer: truncatedLayer, refused: "unexpected EOF"},
-	"text instead of a tar file":   {layer: func(*testing.T, string) []byte { return bytes.Repeat([]byte("hello"), 1000) }, refused: "reading the layer"},
-	"a truncated compressed file":  {layer: truncatedGzip, refused: "unexpected EOF"},
-	"overlay's own attributes":     {layer: layerWith(attribute("trusted.overlay.redirect"), attribute2()), contained: hasNoAttribute},
-	"a setuid program of root":     {layer: layerWith(header{tar.Header{Name: "su", Mode: 0o4755}, "x"}), contained: isRootsAlone},
-	"a named pipe":                 {layer: layerWith(special(tar.TypeFifo, "a")), contained: func(*testing.T, string) {}},
-	"a disk":                       {layer: layerWith(special(tar.TypeBlock, "sda")), refused: "device files are not allowed"},
-	"/dev/mem as a device":         {layer: layerWith(special(tar.TypeChar, "etc/mem")), refused: "device files are not allowed"},
-	"devices in /dev":              {layer: layerWith(special(tar.TypeChar, "dev/mem"), file("a", "")), contained: isFile("a")},
-	"a compressed gigabyte":        {layer: zipBomb, refused: "bytes unpacked"},
-	"a hole of a terabyte":         {layer: sparseFile, refused: "bytes unpacked"},
+		wantErr: "escapes from parent"},
+	"whiteout of .":                {layer: layerWith(file("a/.wh..", "")), wantErr: "whiteout without a valid name"},
+	"whiteout of ..":               {layer: layerWith(file("a/.wh...", "")), wantErr: "whiteout without a valid name"},
+	"a whiteout of a missing file": {layer: layerWith(file(".wh.nothing", ""), file("a", "")), check: isFile("a")},
+	"a file in a file":             {layer: layerWith(file("a", ""), file("a/b", "")), wantErr: "is not a directory"},
+	"a root that is a link":        {layer: layerWith(symlink("./", "/")), wantErr: "the root of an image must be a directory"},
+	"a name that is too long":      {layer: layerWith(file(strings.Repeat("n/", 3000)+"x", "")), wantErr: "the maximum is 4095"},
+	"a name that is too deep":      {layer: layerWith(file(strings.Repeat("n/", 300)+"x", "")), wantErr: "path has 301 elements"},
+	"a directory link in its way":  {layer: layerWith(symlink("bin", "usr/bin"), file("usr/bin/sh", ""), file("bin/ls", "")), check: isFile("usr/bin/ls")},
+	"invalid owners":               {layer: layerWith(header{tar.Header{Name: "a", Uid: -1}, ""}), wantErr: "owner -1:0"},
+	"a truncated tar file":         {layer: truncatedLayer, wantErr: "unexpected EOF"},
+	"text instead of a tar file":   {layer: func(*testing.T, string) []byte { return bytes.Repeat([]byte("hello"), 1000) }, wantErr: "reading the layer"},
+	"a truncated compressed file":  {layer: truncatedGzip, wantErr: "unexpected EOF"},
+	"overlay's own attributes":     {layer: layerWith(attribute("trusted.overlay.redirect"), attribute2()), check: hasNoAttribute},
+	"a setuid program of root":     {layer: layerWith(header{tar.Header{Name: "su", Mode: 0o4755}, "x"}), check: isAccessibleToRootOnly},
+	"a named pipe":                 {layer: layerWith(special(tar.TypeFifo, "a")), check: func(*testing.T, string) {}},
+	"a disk":                       {layer: layerWith(special(tar.TypeBlock, "sda")), wantErr: "device files are not allowed"},
+	"/dev/mem as a device":         {layer: layerWith(special(tar.TypeChar, "etc/mem")), wantErr: "device files are not allowed"},
+	"devices in /dev":              {layer: layerWith(special(tar.TypeChar, "dev/mem"), file("a", "")), check: isFile("a")},
+	"a compressed gigabyte":        {layer: zipBomb, wantErr: "bytes unpacked"},
+	"a hole of a terabyte":         {layer: sparseFile, wantErr: "bytes unpacked"},
 }
 
 func isFile(name string) func(*testing.T, string) {
@@ -125,8 +125,8 @@ func isFile(name string) func(*testing.T, string) {
 }
 
 func truncatedLayer(t *testing.T, _ string) []byte {
-	all := layerOf(t, file("a", strings.Repeat("x", 4000)))
-	return all[:2000]
+	data := layerOf(t, file("a", strings.Repeat("x", 4000)))
+	return data[:2000]
 }
 
 func truncatedGzip(t *testing.T, _ string) []byte {
@@ -161,7 +161,7 @@ func hasNoAttribute(t *testing.T, layer string) {
 }
 
 // Only root can reach a setuid program of an image.
-func isRootsAlone(t *testing.T, layer string) {
+func isAccessibleToRootOnly(t *testing.T, layer string) {
 	if info, err := os.Stat(filepath.Join(layer, "su")); err != nil || info.Mode() != 0o755|os.ModeSetuid {
 		t.Errorf("su: %v, %v, want mode 4755", info.Mode(), err)
 	}
@@ -197,9 +197,9 @@ func zipBomb(t *testing.T, _ string) []byte {
 
 // sparseFile returns a GNU sparse file, which states its size but has no data.
 func sparseFile(t *testing.T, _ string) []byte {
-	all := layerOf(t, header{tar.Header{Name: "hole", Format: tar.FormatPAX, PAXRecords: map[string]string{
+	data := layerOf(t, header{tar.Header{Name: "hole", Format: tar.FormatPAX, PAXRecords: map[string]string{
 		"NOT.sparse.major": "1", "NOT.sparse.minor": "0", "NOT.sparse.name": "hole", "NOT.sparse.realsize": "1099511627776"}}, "0\n" + strings.Repeat("\x00", 510)})
-	return bytes.ReplaceAll(all, []byte("NOT.sparse"), []byte("GNU.sparse"))
+	return bytes.ReplaceAll(data, []byte("NOT.sparse"), []byte("GNU.sparse"))
 }
 
 // A malicious layer is rejected with a clear error and leaves nothing, or is harmless.
@@ -209,22 +209,22 @@ func TestMaliciousLayers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(outside, "kept"), []byte("kept"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range paths {
+	for name, c := range maliciousLayers {
 		t.Run(name, func(t *testing.T) {
-			images, err := s.Load(t.Context(), bytes.NewReader(saved(t, c.layer(t, outside))), "hostile", nil)
-			if c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
-				t.Errorf("%v, want an error with %q", err, c.refused)
+			images, err := s.Load(t.Context(), bytes.NewReader(saved(t, c.layer(t, outside))), "malicious", nil)
+			if c.wantErr != "" && (err == nil || !strings.Contains(err.Error(), c.wantErr)) {
+				t.Errorf("%v, want an error with %q", err, c.wantErr)
 			}
-			if c.contained != nil {
+			if c.check != nil {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c.contained(t, images[0].LowerDirs[0])
-				if err := s.Remove("hostile"); err != nil {
+				c.check(t, images[0].LowerDirs[0])
+				if err := s.Remove("malicious"); err != nil {
 					t.Error(err)
 				}
 			}
-			empty(t, s)
+			checkEmpty(t, s)
 			if data, err := os.ReadFile(filepath.Join(outside, "kept")); err != nil || string(data) != "kept" {
 				t.Errorf("a file outside: %q, %v", data, err)
 			}

@@ -31,11 +31,11 @@ func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Pro
 		return Image{}, err
 	}
 	if isBuiltin(full) {
-		have, err := s.Resolve(full)
+		existing, err := s.Resolve(full)
 		if err != nil {
 			return Image{}, fmt.Errorf("%w: built-in images are created by berth on demand and cannot be pulled", err)
 		}
-		return have, nil
+		return existing, nil
 	}
 	if err := checkNotID(full); err != nil {
 		return Image{}, err
@@ -61,30 +61,30 @@ func contextCause(ctx context.Context, err error) error {
 	return err
 }
 
-// fetchManifest reads manifest and configuration. Layers are read when opened, while ctx lasts.
-func fetchManifest(ctx context.Context, full string, auth *Auth, insecure []string, by stallTransport) (*imageSource, error) {
+// fetchManifest reads manifest and configuration. Layers are read when opened, until ctx is done.
+func fetchManifest(ctx context.Context, full string, auth *Auth, insecure []string, roundTripper stallTransport) (*imageSource, error) {
 	ref, err := parseReference(full, insecure)
 	if err != nil {
 		return nil, err
 	}
-	with := authn.Anonymous
+	authenticator := authn.Anonymous
 	if auth != nil {
-		with = authn.FromConfig(authn.AuthConfig{Username: auth.Username, Password: auth.Password, IdentityToken: auth.IdentityToken, RegistryToken: auth.RegistryToken})
+		authenticator = authn.FromConfig(authn.AuthConfig{Username: auth.Username, Password: auth.Password, IdentityToken: auth.IdentityToken, RegistryToken: auth.RegistryToken})
 	}
-	found, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuth(with), remote.WithTransport(by),
+	descriptor, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuth(authenticator), remote.WithTransport(roundTripper),
 		remote.WithPlatform(v1.Platform{OS: "linux", Architecture: runtime.GOARCH}), remote.WithUserAgent("berth"))
 	if err != nil {
 		return nil, err
 	}
-	image, err := found.Image()
+	image, err := descriptor.Image()
 	if err != nil {
 		return nil, err
 	}
-	src := &imageSource{cancel: func() { by.cancel(nil) }}
+	src := &imageSource{cancel: func() { roundTripper.cancel(nil) }}
 	if _, tagged := ref.(name.Tag); tagged {
 		src.name = full
 	}
-	if src.repoDigest, err = fullName(repository(full) + "@" + found.Digest.String()); err != nil {
+	if src.repoDigest, err = fullName(repository(full) + "@" + descriptor.Digest.String()); err != nil {
 		return nil, err
 	}
 	if err := src.readImage(image); err != nil {
@@ -167,11 +167,11 @@ func (w stallTransport) timer() *time.Timer {
 
 func (w stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer w.timer().Stop()
-	answer, err := w.RoundTripper.RoundTrip(req)
+	resp, err := w.RoundTripper.RoundTrip(req)
 	if err == nil {
-		answer.Body = &stallReader{answer.Body, w}
+		resp.Body = &stallReader{resp.Body, w}
 	}
-	return answer, err
+	return resp, err
 }
 
 // stallReader is a response body with a stall timeout.
@@ -205,8 +205,8 @@ func parseReference(full string, insecure []string) (name.Reference, error) {
 		return nil, err
 	}
 	host := ref.Context().RegistryStr()
-	alone, _, _ := strings.Cut(host, ":")
-	if slices.Contains(insecure, host) || slices.Contains(insecure, alone) {
+	hostname, _, _ := strings.Cut(host, ":")
+	if slices.Contains(insecure, host) || slices.Contains(insecure, hostname) {
 		return name.ParseReference(full, name.Insecure)
 	}
 	return ref, nil

@@ -91,8 +91,8 @@ func (s *Store) Release(container string) error {
 // Users returns the containers that use an image.
 func (s *Store) Users() ([]string, error) {
 	var out []string
-	for at := s; at != nil; at = at.builtin {
-		list, err := os.ReadDir(at.path("uses"))
+	for store := s; store != nil; store = store.builtin {
+		list, err := os.ReadDir(store.path("uses"))
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (s *Store) Users() ([]string, error) {
 }
 
 // layersInUse adds the layers that containers use. The caller holds the store lock.
-func (s *Store) layersInUse(into map[string]bool) error {
+func (s *Store) layersInUse(used map[string]bool) error {
 	list, err := os.ReadDir(s.path("uses"))
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (s *Store) layersInUse(into map[string]bool) error {
 			return fmt.Errorf("%s: %w", s.path("uses", d.Name()), err)
 		}
 		for _, l := range u.Layers {
-			into[l] = true
+			used[l] = true
 		}
 	}
 	return nil

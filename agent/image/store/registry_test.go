@@ -25,11 +25,11 @@ import (
 )
 
 // startMaliciousRegistry starts a registry that serves the given bodies by path.
-func startMaliciousRegistry(t *testing.T, sends map[string][]byte) string {
+func startMaliciousRegistry(t *testing.T, bodies map[string][]byte) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.Path, "/v2/")
-		data, ok := sends[path]
+		data, ok := bodies[path]
 		switch {
 		case path == "":
 			return
@@ -63,7 +63,7 @@ func TestMaliciousRegistries(t *testing.T) {
 	layer, other := layerOf(t, file("a", "b")), layerOf(t, file("a", "c"))
 	for name, c := range map[string]struct {
 		manifest func(*v1.Manifest)
-		change   func(sends map[string][]byte, manifest, config, layer string)
+		change   func(bodies map[string][]byte, manifest, config, layer string)
 		ref      string
 		want     string
 	}{
@@ -82,20 +82,20 @@ func TestMaliciousRegistries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			manifest, config := maliciousManifest(t, layer, c.manifest)
-			sends := map[string][]byte{"team/app/manifests/1": manifest}
-			at := func(data []byte) string { return "team/app/blobs/" + sum(data).String() }
-			sends[at(config)], sends[at(layer)] = config, bytes.Clone(layer)
+			bodies := map[string][]byte{"team/app/manifests/1": manifest}
+			blobPath := func(data []byte) string { return "team/app/blobs/" + sum(data).String() }
+			bodies[blobPath(config)], bodies[blobPath(layer)] = config, bytes.Clone(layer)
 			if c.change != nil {
-				c.change(sends, "team/app/manifests/1", at(config), at(layer))
+				c.change(bodies, "team/app/manifests/1", blobPath(config), blobPath(layer))
 			}
 			ref := c.ref
 			if ref == "" {
 				ref = ":1"
 			}
-			if _, err := s.Pull(t.Context(), startMaliciousRegistry(t, sends)+"/team/app"+ref, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := s.Pull(t.Context(), startMaliciousRegistry(t, bodies)+"/team/app"+ref, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want an error with %q", err, c.want)
 			}
-			empty(t, s)
+			checkEmpty(t, s)
 		})
 	}
 }
@@ -117,9 +117,9 @@ func TestImageService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	have, err := s.ImageStatus(t.Context(), spec)
-	if err != nil || have.GetId() != id || have.GetUid().GetValue() != 1000 || have.GetSize() == 0 || len(have.RepoDigests) != 1 {
-		t.Errorf("%+v, %v", have, err)
+	got, err := s.ImageStatus(t.Context(), spec)
+	if err != nil || got.GetId() != id || got.GetUid().GetValue() != 1000 || got.GetSize() == 0 || len(got.RepoDigests) != 1 {
+		t.Errorf("%+v, %v", got, err)
 	}
 	if list, err := s.ListImages(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
@@ -129,14 +129,14 @@ func TestImageService(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if have, err := s.ImageStatus(t.Context(), spec); have != nil || err != nil {
-		t.Errorf("after the removal: %v, %v", have, err)
+	if got, err := s.ImageStatus(t.Context(), spec); got != nil || err != nil {
+		t.Errorf("after the removal: %v, %v", got, err)
 	}
 	fs, err := s.ImageFsInfo(t.Context())
 	if err != nil || fs.ImageFilesystems[0].UsedBytes.Value != 0 || fs.ImageFilesystems[0].FsId.Mountpoint != s.Store.Dir() {
 		t.Errorf("%v, %v", fs, err)
 	}
-	empty(t, s.Store)
+	checkEmpty(t, s.Store)
 }
 
 // TestPlainHTTPNeedsAnOption checks that plain HTTP is used only for listed registries: not for
@@ -157,14 +157,14 @@ func TestPlainHTTPNeedsAnOption(t *testing.T) {
 			t.Errorf("with %q: %v, want %q", tc.insecure, err, tc.want)
 		}
 	}
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	redirector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v2/" {
 			return
 		}
 		http.Redirect(w, r, "http://registry.invalid"+r.URL.Path, http.StatusTemporaryRedirect)
 	}))
-	defer elsewhere.Close()
-	_, err := open(t, store.Options{}).Pull(t.Context(), strings.TrimPrefix(elsewhere.URL, "http://")+"/team/app:1", nil, nil)
+	defer redirector.Close()
+	_, err := open(t, store.Options{}).Pull(t.Context(), strings.TrimPrefix(redirector.URL, "http://")+"/team/app:1", nil, nil)
 	if err == nil || !strings.Contains(err.Error(), "registry.invalid: plain HTTP is allowed only") {
 		t.Errorf("%v", err)
 	}
@@ -172,24 +172,24 @@ func TestPlainHTTPNeedsAnOption(t *testing.T) {
 
 // Concurrent pulls of one image store a single copy; a name refers to the newest image.
 func TestConcurrentPulls(t *testing.T) {
-	one := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}}, []oci.File{{Path: "/c", Mode: 0o644}})
+	first := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}}, []oci.File{{Path: "/c", Mode: 0o644}})
 	two := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})
-	r := serve(t, map[string]v1.Image{"1": one})
+	r := serve(t, map[string]v1.Image{"1": first})
 	s := open(t, store.Options{})
 	second, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{MinFree: -1}, InsecureRegistries: []string{"127.0.0.1"}}) // as in another process
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range 8 {
-		all.Go(func() {
-			at := []*store.Store{s, second}[i%2]
-			if _, err := at.Pull(t.Context(), r.Host()+"/team/app:1", nil, nil); err != nil {
+		wg.Go(func() {
+			target := []*store.Store{s, second}[i%2]
+			if _, err := target.Pull(t.Context(), r.Host()+"/team/app:1", nil, nil); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	list, err := s.List()
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%+v, %v", list, err)
@@ -210,7 +210,7 @@ func TestConcurrentPulls(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	empty(t, s)
+	checkEmpty(t, s)
 }
 
 // A canceled pull leaves nothing.
@@ -242,31 +242,31 @@ func TestPullCancellation(t *testing.T) {
 	if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want it cancelled", err)
 	}
-	empty(t, s)
+	checkEmpty(t, s)
 }
 
 // A registry that stops answering is abandoned after the stall timeout.
 func TestStalledRegistries(t *testing.T) {
 	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
 	manifest, config := maliciousManifest(t, layer, nil)
-	at := func(data []byte) string { return "/v2/team/app/blobs/" + sum(data).String() }
-	all := map[string][]byte{"/v2/": nil, "/v2/team/app/manifests/1": manifest, at(config): config, at(layer): layer}
-	for what, silent := range map[string]struct {
+	blobPath := func(data []byte) string { return "/v2/team/app/blobs/" + sum(data).String() }
+	bodies := map[string][]byte{"/v2/": nil, "/v2/team/app/manifests/1": manifest, blobPath(config): config, blobPath(layer): layer}
+	for name, silent := range map[string]struct {
 		path    string
 		started bool // part of the response is sent
 	}{
-		"whether it is one":          {path: "/v2/"},
+		"the API version":            {path: "/v2/"},
 		"a manifest":                 {path: "/v2/team/app/manifests/1"},
 		"the end of a manifest":      {"/v2/team/app/manifests/1", true},
-		"a configuration":            {path: at(config)},
-		"the end of a configuration": {at(config), true},
-		"a layer":                    {path: at(layer)},
-		"the end of a layer":         {at(layer), true},
+		"a configuration":            {path: blobPath(config)},
+		"the end of a configuration": {blobPath(config), true},
+		"a layer":                    {path: blobPath(layer)},
+		"the end of a layer":         {blobPath(layer), true},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				data := all[r.URL.Path]
+				data := bodies[r.URL.Path]
 				w.Header().Set("Content-Type", string(types.OCIManifestSchema1))
 				if r.URL.Path != silent.path {
 					_, _ = w.Write(data)
@@ -285,7 +285,7 @@ func TestStalledRegistries(t *testing.T) {
 			if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); err == nil || !strings.Contains(err.Error(), "the registry sent nothing for 300ms") {
 				t.Errorf("%v, want a stall error", err)
 			}
-			empty(t, s)
+			checkEmpty(t, s)
 		})
 	}
 }

@@ -16,7 +16,7 @@ import (
 // ErrNotFound means that the store does not have the image.
 var ErrNotFound = errors.New("image is not in the store")
 
-// Limits of one image. Zero fields have defaults.
+// Limits are the limits of one image. Zero fields have defaults.
 type Limits struct {
 	Bytes  int64 // unpacked, all layers; 32 GiB
 	Inodes int64 // files, directories and links, all layers; 500,000
@@ -26,7 +26,7 @@ type Limits struct {
 	MinFree int64
 }
 
-// Options of a Store. All are optional.
+// Options configures a Store. All are optional.
 type Options struct {
 	Limits Limits
 	// BuiltinDir is the store with the built-in images, if not this one. Stores on several disks of
@@ -49,7 +49,7 @@ type Store struct {
 	insecure     []string
 }
 
-// Open creates the store's directory if necessary and removes what killed processes left.
+// Open creates the store's directory if necessary and removes incomplete files of killed processes.
 func Open(dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -151,8 +151,8 @@ func (s *Store) withLock(do func() error) error {
 // tempPattern matches files that are being written.
 const tempPattern = ".new-*"
 
-// writeAtomic replaces a file atomically. With lasting, the file is synced to disk.
-func writeAtomic(path string, data []byte, lasting bool) error {
+// writeAtomic replaces a file atomically. If durable is set, it syncs the file to disk.
+func writeAtomic(path string, data []byte, durable bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), tempPattern)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func writeAtomic(path string, data []byte, lasting bool) error {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
-	if lasting {
+	if durable {
 		if err := f.Sync(); err != nil {
 			return err
 		}

@@ -62,20 +62,20 @@ func serve(t *testing.T, images map[string]v1.Image) *oci.Registry {
 }
 
 // stack mounts the layers like a container's root and returns the mount point.
-func stack(t *testing.T, image store.Image) string {
+func mountLayers(t *testing.T, image store.Image) string {
 	t.Helper()
-	at, upper := t.TempDir(), t.TempDir()
+	dir, upper := t.TempDir(), t.TempDir()
 	for _, d := range []string{"upper", "work"} {
 		if err := os.Mkdir(filepath.Join(upper, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	options := "lowerdir=" + strings.Join(image.LowerDirs, ":") + ",upperdir=" + upper + "/upper,workdir=" + upper + "/work"
-	if err := unix.Mount("overlay", at, "overlay", 0, options); err != nil {
+	if err := unix.Mount("overlay", dir, "overlay", 0, options); err != nil {
 		testkit.SkipOrFail(t, "overlay", err.Error())
 	}
-	t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
-	return at
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
 }
 
 func pull(t *testing.T, s *store.Store, name string) store.Image {
@@ -88,15 +88,15 @@ func pull(t *testing.T, s *store.Store, name string) store.Image {
 }
 
 // empty checks that the store contains nothing.
-func empty(t *testing.T, s *store.Store) {
+func checkEmpty(t *testing.T, s *store.Store) {
 	t.Helper()
 	for _, dir := range []string{"layers", "tmp", "uses", "blobs/sha256"} {
-		left, err := os.ReadDir(filepath.Join(s.Dir(), dir))
+		remaining, err := os.ReadDir(filepath.Join(s.Dir(), dir))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(left) > 0 {
-			t.Errorf("%s still has %d entries, such as %s", dir, len(left), left[0].Name())
+		if len(remaining) > 0 {
+			t.Errorf("%s still has %d entries, such as %s", dir, len(remaining), remaining[0].Name())
 		}
 	}
 }
@@ -111,14 +111,14 @@ func TestPullUseRemove(t *testing.T) {
 	if image.Config.User != "1000" || len(image.LowerDirs) != 2 || !slices.Equal(image.RepoTags, []string{r.Host() + "/team/app:1"}) || len(image.RepoDigests) != 1 {
 		t.Fatalf("%+v", image)
 	}
-	at := stack(t, image)
+	at := mountLayers(t, image)
 	var have []string
 	_ = filepath.WalkDir(at, func(path string, _ os.DirEntry, _ error) error {
 		have = append(have, strings.TrimPrefix(path, at))
 		return nil
 	})
 	if want := []string{"", "/bin", "/bin/app", "/etc", "/etc/new", "/var", "/var/a", "/var/a/c"}; !slices.Equal(have, want) {
-		t.Errorf("the container sees %q, want %q", have, want)
+		t.Errorf("the mounted root contains %q, want %q", have, want)
 	}
 	if other := pull(t, s, r.Host()+"/team/app:2"); other.LowerDirs[0] != image.LowerDirs[1] {
 		t.Errorf("a shared layer is stored twice: %s and %s", other.LowerDirs[0], image.LowerDirs[1])
@@ -148,5 +148,5 @@ func TestPullUseRemove(t *testing.T) {
 	if err := s.Release("c1"); err != nil {
 		t.Fatal(err)
 	}
-	empty(t, s)
+	checkEmpty(t, s)
 }

@@ -63,7 +63,7 @@ func (w *transaction) pinLayer(layer string) error {
 	return errors.Join(err, f.Close())
 }
 
-// isAbandoned reports whether the process of a transaction directory is gone.
+// isAbandoned reports whether the process of a transaction directory has exited.
 func isAbandoned(dir string) bool {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -75,7 +75,7 @@ func isAbandoned(dir string) bool {
 
 // layersInProgress adds the layers pinned by transactions of all processes. The caller holds
 // the store lock.
-func (s *Store) layersInProgress(into map[string]bool) error {
+func (s *Store) layersInProgress(pinned map[string]bool) error {
 	dirs, err := os.ReadDir(s.path("tmp"))
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *Store) layersInProgress(into map[string]bool) error {
 			return err
 		}
 		for _, layer := range strings.Fields(string(data)) {
-			into[layer] = true
+			pinned[layer] = true
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ var ErrTooLarge = errors.New("image is too large")
 type Budget struct {
 	mu         sync.Mutex
 	limit      Size
-	left       Size
+	remaining  Size
 	dir        string // on the disk being filled
 	minFree    int64  // bytes to leave free
 	sinceCheck int64  // bytes charged since the disk was checked
@@ -36,7 +36,7 @@ type Budget struct {
 
 // NewBudget returns a budget of limit below dir that leaves minFree bytes of the disk free.
 func NewBudget(limit Size, dir string, minFree int64) *Budget {
-	return &Budget{limit: limit, left: limit, dir: dir, minFree: minFree, sinceCheck: checkInterval}
+	return &Budget{limit: limit, remaining: limit, dir: dir, minFree: minFree, sinceCheck: checkInterval}
 }
 
 // checkInterval is the number of bytes between checks of the disk.
@@ -46,12 +46,12 @@ const checkInterval = 16 << 20
 func (b *Budget) charge(s Size) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left.Bytes = max(b.left.Bytes-s.Bytes, -1) // or concurrent layers could overflow it
-	b.left.Inodes = max(b.left.Inodes-s.Inodes, -1)
-	if b.left.Bytes < 0 {
+	b.remaining.Bytes = max(b.remaining.Bytes-s.Bytes, -1) // or concurrent layers could overflow it
+	b.remaining.Inodes = max(b.remaining.Inodes-s.Inodes, -1)
+	if b.remaining.Bytes < 0 {
 		return fmt.Errorf("%w: more than %d bytes unpacked", ErrTooLarge, b.limit.Bytes)
 	}
-	if b.left.Inodes < 0 {
+	if b.remaining.Inodes < 0 {
 		return fmt.Errorf("%w: more than %d files, directories and links", ErrTooLarge, b.limit.Inodes)
 	}
 	if b.sinceCheck += s.Bytes + s.Inodes*blockSize; b.sinceCheck < checkInterval {

@@ -39,24 +39,24 @@ func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 		l.result.Devices++
 		return nil
 	}
-	in, err := l.openParent(path.Dir(name))
+	parent, err := l.openParent(path.Dir(name))
 	if err != nil {
 		return err
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:
-		if err := l.makeDir(in, base); err != nil {
+		if err := l.makeDir(parent, base); err != nil {
 			return err
 		}
-		return l.setDirMetadata(in, base, name, h)
+		return l.setDirMetadata(parent, base, name, h)
 	case tar.TypeReg:
-		return l.file(in, base, h, data)
+		return l.file(parent, base, h, data)
 	case tar.TypeSymlink:
-		return l.symlink(in, base, h)
+		return l.symlink(parent, base, h)
 	case tar.TypeLink:
-		return l.hardLink(in, name, h.Linkname)
+		return l.hardLink(parent, name, h.Linkname)
 	case tar.TypeFifo:
-		return l.fifo(in, base, h)
+		return l.fifo(parent, base, h)
 	case tar.TypeChar, tar.TypeBlock:
 		return errors.New("device files are not allowed in images; containers have their own /dev")
 	}
@@ -64,15 +64,15 @@ func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 }
 
 // setDirMetadata sets owner, mode, attributes and time of an existing directory.
-func (l *unpacker) setDirMetadata(in *os.Root, base, name string, h *tar.Header) error {
-	if err := in.Lchown(base, h.Uid, h.Gid); err != nil {
+func (l *unpacker) setDirMetadata(parent *os.Root, base, name string, h *tar.Header) error {
+	if err := parent.Lchown(base, h.Uid, h.Gid); err != nil {
 		return err
 	}
-	if err := in.Chmod(base, h.FileInfo().Mode()&modeMask); err != nil {
+	if err := parent.Chmod(base, h.FileInfo().Mode()&modeMask); err != nil {
 		return err
 	}
 	if len(h.PAXRecords) > 0 {
-		f, err := in.Open(base)
+		f, err := parent.Open(base)
 		if err != nil {
 			return err
 		}
@@ -88,17 +88,17 @@ func (l *unpacker) setDirMetadata(in *os.Root, base, name string, h *tar.Header)
 const modeMask = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // removeExisting removes the file with the name of a new entry.
-func (l *unpacker) removeExisting(in *os.Root, base string) error {
-	if _, err := in.Lstat(base); err != nil {
+func (l *unpacker) removeExisting(parent *os.Root, base string) error {
+	if _, err := parent.Lstat(base); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return err
 	}
-	return l.remove(in, base)
+	return l.remove(parent, base)
 }
 
-func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader) error {
+func (l *unpacker) file(parent *os.Root, base string, h *tar.Header, data io.Reader) error {
 	if h.Size < 0 {
 		return fmt.Errorf("size %d: must not be negative", h.Size)
 	}
@@ -106,10 +106,10 @@ func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader)
 	if err := l.charge(Size{Bytes: (min(h.Size, 1<<62) + blockSize - 1) / blockSize * blockSize, Inodes: 1}); err != nil {
 		return err
 	}
-	if err := l.removeExisting(in, base); err != nil {
+	if err := l.removeExisting(parent, base); err != nil {
 		return err
 	}
-	f, err := in.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := parent.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -129,24 +129,24 @@ func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader)
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return in.Chtimes(base, h.ModTime, h.ModTime)
+	return parent.Chtimes(base, h.ModTime, h.ModTime)
 }
 
 // symlink creates a link with any target, which is resolved inside of a container only.
-func (l *unpacker) symlink(in *os.Root, base string, h *tar.Header) error {
+func (l *unpacker) symlink(parent *os.Root, base string, h *tar.Header) error {
 	if h.Linkname == "" || len(h.Linkname) > maxPath {
 		return fmt.Errorf("link target has %d bytes: must have 1 to %d", len(h.Linkname), maxPath)
 	}
 	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
 		return err
 	}
-	if err := l.removeExisting(in, base); err != nil {
+	if err := l.removeExisting(parent, base); err != nil {
 		return err
 	}
-	if err := in.Symlink(h.Linkname, base); err != nil {
+	if err := parent.Symlink(h.Linkname, base); err != nil {
 		return err
 	}
-	return in.Lchown(base, h.Uid, h.Gid)
+	return parent.Lchown(base, h.Uid, h.Gid)
 }
 
 // hardLink links to a file of the same layer.
@@ -175,20 +175,20 @@ func (l *unpacker) hardLink(in *os.Root, name, target string) error {
 	return l.root.Link(to, name)
 }
 
-func (l *unpacker) fifo(in *os.Root, base string, h *tar.Header) error {
+func (l *unpacker) fifo(parent *os.Root, base string, h *tar.Header) error {
 	if err := l.charge(Size{Inodes: 1}); err != nil {
 		return err
 	}
-	if err := l.removeExisting(in, base); err != nil {
+	if err := l.removeExisting(parent, base); err != nil {
 		return err
 	}
-	if err := makeNode(in, base, unix.S_IFIFO|0o600); err != nil {
+	if err := makeNode(parent, base, unix.S_IFIFO|0o600); err != nil {
 		return err
 	}
-	if err := in.Lchown(base, h.Uid, h.Gid); err != nil {
+	if err := parent.Lchown(base, h.Uid, h.Gid); err != nil {
 		return err
 	}
-	return in.Chmod(base, h.FileInfo().Mode()&modeMask)
+	return parent.Chmod(base, h.FileInfo().Mode()&modeMask)
 }
 
 // xattrRecordPrefix is the prefix of extended attributes in PAX records.

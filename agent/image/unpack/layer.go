@@ -174,58 +174,58 @@ func (l *unpacker) open(dir string) (*os.Root, error) {
 	if dir == "." || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 		return nil, err // os.Root rejected it
 	}
-	above, err := l.open(path.Dir(dir))
+	parent, err := l.open(path.Dir(dir))
 	if err != nil {
 		return nil, err
 	}
-	defer above.Close()
+	defer parent.Close()
 	name := path.Base(dir)
-	if info, err := above.Lstat(name); err == nil && !isWhiteout(info) {
+	if info, err := parent.Lstat(name); err == nil && !isWhiteout(info) {
 		return nil, fmt.Errorf("%q is not a directory", truncateName(dir))
 	}
-	if err := l.makeDir(above, name); err != nil {
+	if err := l.makeDir(parent, name); err != nil {
 		return nil, fmt.Errorf("%q: %w", truncateName(dir), err)
 	}
-	return above.OpenRoot(name)
+	return parent.OpenRoot(name)
 }
 
 // makeDir creates a directory if it does not exist. The directory is opaque if it replaces a
 // whiteout.
-func (l *unpacker) makeDir(in *os.Root, name string) error {
-	info, err := in.Lstat(name)
+func (l *unpacker) makeDir(parent *os.Root, name string) error {
+	info, err := parent.Lstat(name)
 	if err == nil && info.IsDir() {
 		return nil
 	}
 	hidden := err == nil && isWhiteout(info)
 	if err == nil {
-		if err := l.remove(in, name); err != nil {
+		if err := l.remove(parent, name); err != nil {
 			return err
 		}
 	}
 	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
 		return err
 	}
-	if err := in.Mkdir(name, 0o755); err != nil {
+	if err := parent.Mkdir(name, 0o755); err != nil {
 		return err
 	}
 	if hidden {
-		return markOpaque(in, name)
+		return markOpaque(parent, name)
 	}
 	return nil
 }
 
 // remove removes a file that an entry replaces, and invalidates the cached parent.
-func (l *unpacker) remove(in *os.Root, name string) error {
+func (l *unpacker) remove(parent *os.Root, name string) error {
 	l.parentName = ""
-	return in.RemoveAll(name)
+	return parent.RemoveAll(name)
 }
 
 // recordTime records the time of a directory.
-func (l *unpacker) recordTime(name string, at time.Time) error {
+func (l *unpacker) recordTime(name string, modTime time.Time) error {
 	if l.nameBytes += len(name); l.nameBytes > maxNameBytes {
 		return fmt.Errorf("%w: directory names of a layer exceed %d bytes", ErrTooLarge, maxNameBytes)
 	}
-	l.dirs = append(l.dirs, dirTime{name, at})
+	l.dirs = append(l.dirs, dirTime{name, modTime})
 	return nil
 }
 

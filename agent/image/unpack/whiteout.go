@@ -19,25 +19,25 @@ const (
 // opaqueXattr marks a directory as opaque for overlayfs.
 const opaqueXattr = "trusted.overlay.opaque"
 
-// whiteout hides the entry removed of dir in lower layers.
-func (l *unpacker) whiteout(dir, removed string) error {
-	if removed == opaqueName {
+// whiteout hides the entry name of dir in lower layers.
+func (l *unpacker) whiteout(dir, name string) error {
+	if name == opaqueName {
 		return l.markOpaqueDir(dir)
 	}
-	if strings.HasPrefix(removed, whiteoutPrefix) {
+	if strings.HasPrefix(name, whiteoutPrefix) {
 		return nil // aufs metadata
 	}
-	if removed == "" || removed == "." || removed == ".." {
+	if name == "" || name == "." || name == ".." {
 		return errors.New("whiteout without a valid name")
 	}
-	in, err := l.openParent(dir)
+	parent, err := l.openParent(dir)
 	if err != nil {
 		return err
 	}
-	info, err := in.Lstat(removed)
+	info, err := parent.Lstat(name)
 	switch {
 	case err == nil && info.IsDir():
-		return markOpaque(in, removed) // created by this layer
+		return markOpaque(parent, name) // created by this layer
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -46,7 +46,7 @@ func (l *unpacker) whiteout(dir, removed string) error {
 	if err := l.charge(Size{Inodes: 1}); err != nil {
 		return err
 	}
-	return makeNode(in, removed, unix.S_IFCHR)
+	return makeNode(parent, name, unix.S_IFCHR)
 }
 
 // markOpaqueDir hides the content of dir in lower layers.
@@ -55,16 +55,16 @@ func (l *unpacker) markOpaqueDir(dir string) error {
 		l.result.Opaque = true // overlayfs ignores the attribute on a layer's root
 		return nil
 	}
-	in, err := l.openParent(dir)
+	parent, err := l.openParent(dir)
 	if err != nil {
 		return err
 	}
-	return markOpaque(in, ".")
+	return markOpaque(parent, ".")
 }
 
 // markOpaque sets the opaque attribute of a directory.
-func markOpaque(in *os.Root, name string) error {
-	f, err := in.Open(name)
+func markOpaque(parent *os.Root, name string) error {
+	f, err := parent.Open(name)
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func isWhiteout(info fs.FileInfo) bool {
 }
 
 // makeNode creates a whiteout or a FIFO.
-func makeNode(in *os.Root, name string, mode uint32) error {
-	f, err := in.Open(".")
+func makeNode(parent *os.Root, name string, mode uint32) error {
+	f, err := parent.Open(".")
 	if err != nil {
 		return err
 	}

@@ -102,23 +102,23 @@ func (w nodePressure) RestoreConditions(conditions []corev1.NodeCondition) {
 	if n := w.manager.node(w.name); n != nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		pressure.Recall(time.Now(), conditions, n.machine, n.reserve)
+		pressure.RestoreConditions(time.Now(), conditions, n.machine, n.reserve)
 		n.wasOutOfDisk = n.wasOutOfDisk || n.reserve.Condition().True
 	}
 }
 
 // ResumeEviction implements agent.EvictionResumer.
-func (w nodePressure) ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time, done func()) {
-	by = pressure.SoftGraceEnd(&w.manager.opts.Config, pod, since)
+func (w nodePressure) ResumeEviction(pod *corev1.Pod, since time.Time) (deadline time.Time, done func()) {
+	deadline = pressure.SoftGraceEnd(&w.manager.opts.Config, pod, since)
 	w.manager.watchNode(w.name)
 	n := w.manager.node(w.name)
 	if n == nil { // the agent no longer serves this node
-		return by, func() {}
+		return deadline, func() {}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.terminating[pod.UID] = by
-	return by, func() { n.podTerminated(pod.UID) }
+	n.terminating[pod.UID] = deadline
+	return deadline, func() { n.podTerminated(pod.UID) }
 }
 
 func (s *Manager) node(name string) *node {

@@ -36,21 +36,21 @@ func pod(name, script string) *corev1.Pod {
 }
 
 // cluster runs an agent and a manager for a node of 4 GiB under a synthetic clock.
-func cluster(t *testing.T, notes map[string]string, pods ...*corev1.Pod) *fake.Clientset {
+func cluster(t *testing.T, annotations map[string]string, pods ...*corev1.Pod) *fake.Clientset {
 	t.Helper()
 	api := fake.NewClientset()
 	for _, p := range pods {
 		create(t, api, p)
 	}
-	serve(t, api, notes, nil)
+	serve(t, api, annotations, nil)
 	return api
 }
 
-// serve runs the agent and the manager. notes are the node's annotations.
-func serve(t *testing.T, api *fake.Clientset, notes map[string]string, events record.EventRecorder) {
+// serve runs the agent and the manager. annotations are the node's annotations.
+func serve(t *testing.T, api *fake.Clientset, annotations map[string]string, events record.EventRecorder) {
 	t.Helper()
 	n := agent.NewNode("n1", resource.MustParse("8"), resource.MustParse("4Gi"))
-	n.Annotations = notes
+	n.Annotations = annotations
 	nodes := []*corev1.Node{n}
 	kubelet := config.DefaultKubelet().Pressure
 	kubelet.Options = nodepressure.AllOptions()
@@ -91,8 +91,8 @@ func get(t *testing.T, api *fake.Clientset, name string) *corev1.Pod {
 	return p
 }
 
-// listHolds returns the node conditions other than Ready that are true.
-func listHolds(t *testing.T, api *fake.Clientset) (out []string) {
+// trueConditions returns the node conditions other than Ready that are true.
+func trueConditions(t *testing.T, api *fake.Clientset) (out []string) {
 	t.Helper()
 	n, err := api.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
 	if err != nil {
@@ -129,7 +129,7 @@ func TestScriptedPodsAreEvicted(t *testing.T) {
 		}) {
 			t.Error("without DisruptionTarget")
 		}
-		if got := listHolds(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
+		if got := trueConditions(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
 			t.Errorf("conditions %v", got)
 		}
 		create(t, api, pod("late", ""))
@@ -141,7 +141,7 @@ func TestScriptedPodsAreEvicted(t *testing.T) {
 			t.Errorf("the other pod is %s", p.Status.Phase)
 		}
 		waitFor(6 * time.Minute)
-		if got := listHolds(t, api); got != nil {
+		if got := trueConditions(t, api); got != nil {
 			t.Errorf("conditions %v after 6 minutes", got)
 		}
 	})
@@ -149,10 +149,10 @@ func TestScriptedPodsAreEvicted(t *testing.T) {
 
 func TestNodeUsageIsCollected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		notes := map[string]string{usage.Annotation: "images=30Gi,95Gi@20s", usage.CapacityAnnotation: "nodefs=100Gi"}
-		api := cluster(t, notes, pod("idle", ""))
+		annotations := map[string]string{usage.Annotation: "images=30Gi,95Gi@20s", usage.CapacityAnnotation: "nodefs=100Gi"}
+		api := cluster(t, annotations, pod("idle", ""))
 		waitFor(30 * time.Second)
-		if got := listHolds(t, api); !slices.Equal(got, []string{"DiskPressure"}) {
+		if got := trueConditions(t, api); !slices.Equal(got, []string{"DiskPressure"}) {
 			t.Errorf("conditions %v", got)
 		}
 		if p := get(t, api, "idle"); p.Status.Phase != corev1.PodRunning {
@@ -163,10 +163,10 @@ func TestNodeUsageIsCollected(t *testing.T) {
 
 func TestFullDiskRejectsPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		notes := map[string]string{usage.CapacityAnnotation: "nodefs=1Gi"}
-		api := cluster(t, notes, pod("full", "logs=900Mi"))
+		annotations := map[string]string{usage.CapacityAnnotation: "nodefs=1Gi"}
+		api := cluster(t, annotations, pod("full", "logs=900Mi"))
 		waitFor(5 * time.Second)
-		if got := listHolds(t, api); !slices.Contains(got, "OutOfDisk") || !slices.Contains(got, "DiskPressure") {
+		if got := trueConditions(t, api); !slices.Contains(got, "OutOfDisk") || !slices.Contains(got, "DiskPressure") {
 			t.Errorf("conditions %v", got)
 		}
 	})
@@ -178,11 +178,11 @@ func TestPressureSurvivesRestart(t *testing.T) {
 			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue}}}})
 		serve(t, api, nil, nil)
 		waitFor(4 * time.Minute)
-		if got := listHolds(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
+		if got := trueConditions(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
 			t.Errorf("conditions %v after 4 minutes", got)
 		}
 		waitFor(2 * time.Minute)
-		if got := listHolds(t, api); got != nil {
+		if got := trueConditions(t, api); got != nil {
 			t.Errorf("conditions %v after 6 minutes", got)
 		}
 	})
@@ -193,9 +193,9 @@ func TestPressureSurvivesRestart(t *testing.T) {
 func TestInvalidAnnotationsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, events := fake.NewClientset(), record.NewFakeRecorder(100)
-		bad, odd := pod("bad", ""), pod("odd", "memory=foo")
-		bad.Annotations[simulated.RunSeconds] = "abc"
-		for _, p := range []*corev1.Pod{bad, odd, pod("good", "memory=1Mi")} {
+		badDuration, badUsage := pod("bad", ""), pod("odd", "memory=foo")
+		badDuration.Annotations[simulated.RunSeconds] = "abc"
+		for _, p := range []*corev1.Pod{badDuration, badUsage, pod("good", "memory=1Mi")} {
 			create(t, api, p)
 		}
 		serve(t, api, nil, events)

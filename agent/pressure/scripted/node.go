@@ -88,10 +88,10 @@ func (n *node) conditions() []corev1.NodeCondition {
 // observe returns the observation of the node while the pods in list run, and whether any usage
 // is scripted. n.mu must be held.
 func (n *node) observe(now time.Time, list []*corev1.Pod) (o nodepressure.Observation, scripted bool) {
-	uses, pods, kept := make([]usage.PodUsage, len(list)), make([]nodepressure.Pod, len(list)), map[types.UID]*pod{}
+	uses, pods, cached := make([]usage.PodUsage, len(list)), make([]nodepressure.Pod, len(list)), map[types.UID]*pod{}
 	for i, object := range list {
 		p := n.podInfo(object)
-		kept[object.UID] = p
+		cached[object.UID] = p
 		scripted = scripted || len(p.scripts) > 0
 		uses[i] = usage.PodUsageAt(now, p.runningContainers(object), p.terms)
 		pods[i] = nodepressure.Pod{Pod: p.model, EvictionSpec: p.terms, Stats: uses[i].Stats(), TerminatesBy: n.terminating[object.UID]}
@@ -99,7 +99,7 @@ func (n *node) observe(now time.Time, list []*corev1.Pod) (o nodepressure.Observ
 			pods[i].TerminatesBy = d.Time
 		}
 	}
-	n.pods = kept
+	n.pods = cached
 	o = n.usage.Observe(now, uses)
 	o.Pods = func() []nodepressure.Pod { return pods }
 	for f, s := range [nodepressure.NumFilesystems]nodepressure.Signal{nodepressure.ImageFs: nodepressure.ImageFsAvailable, nodepressure.RootFs: nodepressure.NodeFsAvailable} {

@@ -16,13 +16,13 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	list := s.agent.Pods(n.name)
 	n.mu.Lock()
 	var effects []nodepressure.Effect
-	dies := func(e nodepressure.Effect) {
-		if out, ok := e.(nodepressure.Evict); ok {
-			by := now
-			if !isImmediate(&out) {
-				by = now.Add(time.Duration(out.Grace) * time.Second)
+	setTerminating := func(e nodepressure.Effect) {
+		if evict, ok := e.(nodepressure.Evict); ok {
+			deadline := now
+			if !isImmediate(&evict) {
+				deadline = now.Add(time.Duration(evict.Grace) * time.Second)
 			}
-			n.terminating[types.UID(out.Pod.UID)] = by
+			n.terminating[types.UID(evict.Pod.UID)] = deadline
 		}
 	}
 	if n.collection != nil && !now.Before(n.collectionDone) {
@@ -31,7 +31,7 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 		o, _ := n.observe(now, list)
 		effects = n.machine.Reclaimed(now, &o)
 		for _, e := range effects { // before Step, which must see the terminating pods
-			dies(e)
+			setTerminating(e)
 		}
 	}
 	o, scripted := n.observe(now, list)
@@ -39,12 +39,12 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	effects = append(effects, more...)
 	changed := n.reserve.Update(now) && (n.wasOutOfDisk || n.reserve.Condition().True)
 	n.wasOutOfDisk = n.wasOutOfDisk || n.reserve.Condition().True
-	calm := !n.reserve.Condition().True && !n.machine.Reclaiming()
+	idle := !n.reserve.Condition().True && !n.machine.Reclaiming()
 	for _, c := range n.machine.Conditions() {
-		calm = calm && !c.True
+		idle = idle && !c.True
 	}
 	for _, e := range effects {
-		dies(e)
+		setTerminating(e)
 		switch e := e.(type) {
 		case nodepressure.ReclaimNodeResources:
 			n.collection, n.collectionDone = &e, now.Add(collectDuration)
@@ -59,7 +59,7 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	if changed {
 		s.agent.Report(n.name)
 	}
-	if !scripted && n.usage.NodeScript.Empty() && calm {
+	if !scripted && n.usage.NodeScript.Empty() && idle {
 		return time.Time{}
 	}
 	if next = now.Add(syncInterval); wake.After(now) && wake.Before(next) {

@@ -8,9 +8,9 @@ import (
 )
 
 // CreateContainer creates a container in a sandbox.
-func (c *Client) CreateContainer(ctx context.Context, sandbox string, config *cri.ContainerConfig, of *cri.PodSandboxConfig) (string, error) {
+func (c *Client) CreateContainer(ctx context.Context, sandbox string, config *cri.ContainerConfig, sandboxConfig *cri.PodSandboxConfig) (string, error) {
 	r, err := callOnce(ctx, c, requestTimeout, func(ctx context.Context) (*cri.CreateContainerResponse, error) {
-		return c.runtime.CreateContainer(ctx, &cri.CreateContainerRequest{PodSandboxId: sandbox, Config: config, SandboxConfig: of})
+		return c.runtime.CreateContainer(ctx, &cri.CreateContainerRequest{PodSandboxId: sandbox, Config: config, SandboxConfig: sandboxConfig})
 	})
 	return r.GetContainerId(), err
 }

@@ -39,10 +39,10 @@ func TestDialErrorNamesEndpoint(t *testing.T) {
 type stub struct {
 	criapi.UnimplementedRuntimeServiceServer
 	criapi.UnimplementedImageServiceServer
-	events []*criapi.ContainerEventResponse // nil: no event stream
-	broken int                              // calls that still fail with Unavailable
-	stops  []error                          // results of StopPodSandbox, in order
-	calls  int                              // calls of StopPodSandbox
+	events   []*criapi.ContainerEventResponse // nil: no event stream
+	failures int                              // number of calls that fail with Unavailable
+	stops    []error                          // results of StopPodSandbox, in order
+	calls    int                              // calls of StopPodSandbox
 }
 
 func (s *stub) StopPodSandbox(context.Context, *criapi.StopPodSandboxRequest) (*criapi.StopPodSandboxResponse, error) {
@@ -52,8 +52,8 @@ func (s *stub) StopPodSandbox(context.Context, *criapi.StopPodSandboxRequest) (*
 }
 
 func (s *stub) Version(context.Context, *criapi.VersionRequest) (*criapi.VersionResponse, error) {
-	if s.broken > 0 {
-		s.broken--
+	if s.failures > 0 {
+		s.failures--
 		return nil, status.Error(codes.Unavailable, "starting")
 	}
 	return &criapi.VersionResponse{RuntimeName: "stub", RuntimeApiVersion: "v1"}, nil
@@ -100,14 +100,14 @@ func serveStub(t *testing.T, s *stub) *cri.Client {
 }
 
 func TestReadsAreRetried(t *testing.T) {
-	c := serveStub(t, &stub{broken: 3})
+	c := serveStub(t, &stub{failures: 3})
 	if v, err := c.Version(context.Background()); err != nil || v.RuntimeName != "stub" {
 		t.Errorf("version %v, %v, want stub's", v, err)
 	}
 }
 
 func TestCloseStopsRetries(t *testing.T) {
-	c := serveStub(t, &stub{broken: 1 << 30})
+	c := serveStub(t, &stub{failures: 1 << 30})
 	time.AfterFunc(20*time.Millisecond, func() { c.Close() })
 	if _, err := c.Version(context.Background()); err == nil {
 		t.Error("want an error")
@@ -136,16 +136,16 @@ func TestCRIEvents(t *testing.T) {
 func TestMutatingCallsAreNotRepeated(t *testing.T) {
 	starting := status.Error(codes.Unknown, "server is not initialized yet")
 	for name, tc := range map[string]struct {
-		answers []error
+		results []error
 		calls   int
 		code    codes.Code
 	}{
-		"while starting":               {answers: []error{starting, starting, nil}, calls: 3},
-		"when the client disconnected": {answers: []error{status.Error(codes.Unavailable, "error reading from server: EOF")}, calls: 1, code: codes.Unavailable},
-		"when the socket is missing":   {answers: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, calls: 2},
-		"when it fails":                {answers: []error{status.Error(codes.Unknown, "network is removed")}, calls: 1, code: codes.Unknown},
+		"while starting":               {results: []error{starting, starting, nil}, calls: 3},
+		"when the client disconnected": {results: []error{status.Error(codes.Unavailable, "error reading from server: EOF")}, calls: 1, code: codes.Unavailable},
+		"when the socket is missing":   {results: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, calls: 2},
+		"when it fails":                {results: []error{status.Error(codes.Unknown, "network is removed")}, calls: 1, code: codes.Unknown},
 	} {
-		s := &stub{stops: tc.answers}
+		s := &stub{stops: tc.results}
 		if err := serveStub(t, s).StopPodSandbox(context.Background(), "x"); status.Code(err) != tc.code || s.calls != tc.calls {
 			t.Errorf("%s: %v after %d calls, want %v after %d", name, err, s.calls, tc.code, tc.calls)
 		}

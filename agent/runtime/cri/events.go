@@ -21,29 +21,29 @@ const containerdNamespace = "k8s.io"
 // exitStatusTimeout bounds the wait until the runtime's status shows an exit.
 const exitStatusTimeout = 2 * time.Second
 
-// Events calls seen sequentially for each exit of a container or sandbox and each OOM kill, until
+// Events calls handle sequentially for each exit of a container or sandbox and each OOM kill, until
 // ctx ends or the stream breaks. An exit is reported when ContainerStatus shows it, at the latest
 // after 2 s. The error is io.EOF if the runtime ended the stream, Unimplemented if it has no
 // events.
-func (c *Client) Events(ctx context.Context, seen func(runtime.ContainerEvent)) error {
+func (c *Client) Events(ctx context.Context, handle func(runtime.ContainerEvent)) error {
 	name, err := c.runtimeName(ctx)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var settling sync.WaitGroup
-	defer settling.Wait()
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	defer cancel()
-	var one sync.Mutex
+	var mu sync.Mutex
 	emit := func(e runtime.ContainerEvent) {
-		settling.Go(func() {
+		wg.Go(func() {
 			if !e.OOM {
 				c.waitForExitStatus(ctx, e.Container)
 			}
-			one.Lock()
-			defer one.Unlock()
+			mu.Lock()
+			defer mu.Unlock()
 			if ctx.Err() == nil {
-				seen(e)
+				handle(e)
 			}
 		})
 	}

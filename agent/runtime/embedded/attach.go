@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// shimTimeout bounds the wait for an answer of a shim.
+// shimTimeout bounds the wait for a reply of a shim.
 const shimTimeout = 10 * time.Second
 
 // dialShim connects to the control socket of the container's shim.
@@ -49,13 +49,13 @@ func (r *Runtime) ReopenContainerLog(_ context.Context, id string) error {
 	if _, err := conn.Write([]byte{shim.PacketReopen}); err != nil {
 		return fmt.Errorf("reopening log of container %s: %w", id, err)
 	}
-	answer := make([]byte, 4096)
-	n, err := conn.Read(answer)
+	reply := make([]byte, 4096)
+	n, err := conn.Read(reply)
 	if err != nil {
 		return fmt.Errorf("reopening log of container %s: %w", id, err)
 	}
 	if n > 1 {
-		return fmt.Errorf("reopening log of container %s: %s", id, answer[1:n])
+		return fmt.Errorf("reopening log of container %s: %s", id, reply[1:n])
 	}
 	return nil
 }

@@ -76,11 +76,11 @@ func TestExecInHostileContainer(t *testing.T) {
 				if err != nil && status.Code(err) != codes.DeadlineExceeded {
 					t.Errorf("command in the attacker: %v, want a timeout or an exit code", err)
 				}
-				if got := r.exec(other, "echo", "well"); got != "well\n" {
+				if got := r.exec(other, "echo", "done"); got != "done\n" {
 					t.Errorf("command in another container: %q", got)
 				}
 			}
-			r.waitUntil("no process of a command is left", func() bool { return len(r.helpers(id)) == 0 && len(r.sleepers(group)) == 0 })
+			r.waitUntil("no process of a command remains", func() bool { return len(r.helpers(id)) == 0 && len(r.sleepers(group)) == 0 })
 			if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
 				t.Errorf("the attacker is %v, %s", s.State, s.Message)
 			}
@@ -93,8 +93,8 @@ func TestExecInHostileContainer(t *testing.T) {
 
 // helpers returns the processes that start or run a command in a container.
 func (r *harness) helpers(id string) (out []string) {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range lines {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
 		if text, _ := os.ReadFile(file); strings.HasPrefix(string(text), "berth-exec\x00"+id+"\x00") {
 			out = append(out, file)
 		}
@@ -125,7 +125,7 @@ func TestStartInHostilePod(t *testing.T) {
 	sb, sandboxConfig := r.createSandbox("shared", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
-	c := shell("attacker", "echo begun; while true; do kill -STOP -1; done")
+	c := shell("attacker", "echo started; while true; do kill -STOP -1; done")
 	r.run(sb, sandboxConfig, c)
 	r.waitUntil("it attacks", func() bool { return r.output(sandboxConfig, c) != "" })
 	id := r.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
@@ -141,12 +141,12 @@ func TestStartInHostilePod(t *testing.T) {
 	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Error(err)
 	}
-	if left := r.leftovers(); len(left) != 0 {
-		t.Errorf("left: %q", left)
+	if remaining := r.leftovers(); len(remaining) != 0 {
+		t.Errorf("remaining: %q", remaining)
 	}
 }
 
-// TestForwardToHostileListener checks that a connection to a listener that does not answer fails
+// TestForwardToHostileListener checks that a connection to a listener that does not respond fails
 // in time.
 func TestForwardToHostileListener(t *testing.T) {
 	r := newHarness(t, true)

@@ -34,13 +34,13 @@ func capabilities(c *cri.Capability) (bits uint64, err error) {
 		}
 		bits |= bit
 	}
-	all := func(list []string) bool {
+	containsAll := func(list []string) bool {
 		return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, "ALL") })
 	}
-	if all(c.GetAddCapabilities()) {
+	if containsAll(c.GetAddCapabilities()) {
 		bits = 1<<len(capabilityNames) - 1
 	}
-	if all(c.GetDropCapabilities()) {
+	if containsAll(c.GetDropCapabilities()) {
 		bits = 0
 	}
 	for _, change := range []struct {

@@ -81,7 +81,7 @@ func Cleanup(ctx context.Context, o Options) error {
 	}
 	errs = append(errs, network.Remove(ctx, network.Options{Dir: o.network(), Bridge: o.Bridge}))
 	if err := errors.Join(errs...); err != nil {
-		return err // keep the records of what still runs
+		return err // keep the records of processes that still run
 	}
 	for _, dir := range []string{o.containers(), o.sandboxes(), lock.Name()} {
 		errs = append(errs, os.RemoveAll(dir))
@@ -96,11 +96,11 @@ func cleanupContainer(ctx context.Context, host *cgroup.Host, c *container) erro
 		if err := host.Kill(c.record.Group); err != nil {
 			return err
 		}
-		held, err := c.shimAlive()
+		alive, err := c.shimAlive()
 		if err != nil {
 			return err
 		}
-		if !held {
+		if !alive {
 			break
 		}
 		if ids, err := shim.ReadProcesses(c.dir); err == nil {

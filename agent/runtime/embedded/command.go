@@ -36,8 +36,9 @@ type command struct {
 // exitDelay is the time between the end of a process's namespaces and the notification of its exit.
 const exitDelay = 100 * time.Millisecond
 
-// goneExitDelay is exitDelay if the process is known to be gone: a loaded machine notifies late.
-const goneExitDelay = 10 * time.Second
+// certainExitDelay replaces exitDelay if the process has certainly exited: a loaded machine notifies
+// late.
+const certainExitDelay = 10 * time.Second
 
 // maxStartReport is the maximum size of a report in bytes.
 const maxStartReport = 64 << 10
@@ -83,7 +84,7 @@ func (r *Runtime) startCommand(ctx context.Context, id string, args []string, te
 		var failure *StartError
 		delay := exitDelay
 		if strings.HasSuffix(err.Error(), unix.ESRCH.Error()) {
-			delay = goneExitDelay
+			delay = certainExitDelay
 		}
 		if ctx.Err() == nil && (!errors.As(err, &failure) || failure.Code == 128) && c.waitForExit(first, delay) {
 			return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
@@ -157,11 +158,11 @@ func (p *command) awaitStart(ctx context.Context) error {
 }
 
 // timeoutError returns the error of a command whose context has ended.
-func (p *command) timeoutError(ctx context.Context, what string) error {
+func (p *command) timeoutError(ctx context.Context, failure string) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return status.Errorf(codes.Canceled, "%s was canceled", p.name)
 	}
-	return status.Errorf(codes.DeadlineExceeded, "%s %s", p.name, what)
+	return status.Errorf(codes.DeadlineExceeded, "%s %s", p.name, failure)
 }
 
 // waitOrKill waits until the command exits. It kills the command and its descendants when ctx
@@ -205,7 +206,7 @@ func (p *command) exitCode() int32 {
 	return int32(state.ExitStatus())
 }
 
-// release releases what belongs to the command. A helper that does not exit yet is reaped later.
+// release releases the resources of the command. A helper that does not exit yet is reaped later.
 func (p *command) release() {
 	_ = p.report.Close()
 	p.helper.release()

@@ -20,14 +20,14 @@ func (r *Runtime) killCommand(group string, child int) {
 		if err != nil {
 			r.log.Error(err, "Failed to list processes of a command", "cgroup", group)
 		}
-		fresh := false
+		found := false
 		for pid, start := range members {
 			if !sent[pid] {
-				sent[pid], fresh = true, true
+				sent[pid], found = true, true
 				killProcess(pid, start)
 			}
 		}
-		if !fresh {
+		if !found {
 			return
 		}
 	}
@@ -48,18 +48,18 @@ func killProcess(pid int, start string) {
 // commandProcesses returns the processes of a command that are alive, with their start times.
 func (r *Runtime) commandProcesses(group string, child int) (map[int]string, error) {
 	pids, err := r.host.Procs(group)
-	all := map[int]shim.ProcessStat{}
+	stats := map[int]shim.ProcessStat{}
 	for _, pid := range pids {
 		if s, ok := shim.ReadStat(pid); ok && s.State != 'Z' && s.State != 'X' {
-			all[pid] = s
+			stats[pid] = s
 		}
 	}
 	members := map[int]string{}
 	for before := -1; before != len(members); { // until no descendant is added
 		before = len(members)
-		for pid, s := range all {
-			_, ofMember := members[s.Parent]
-			if pid == child || s.Group == child || s.Session == child || ofMember {
+		for pid, s := range stats {
+			_, isChild := members[s.Parent]
+			if pid == child || s.Group == child || s.Session == child || isChild {
 				members[pid] = s.Start
 			}
 		}

@@ -47,7 +47,7 @@ for n in ipc mnt net pid uts; do readlink /proc/self/ns/$n; done; pwd; echo $HOM
 }
 
 // TestCommandBeforeExec checks the process that the container sees before it executes the
-// command: it has only the rights of the container, which stops it there.
+// command: it has only the rights of the container, whose attacker stops it at that point.
 func TestCommandBeforeExec(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("early", nil)
@@ -62,7 +62,7 @@ func TestCommandBeforeExec(t *testing.T) {
 		}()
 		var child string
 		r.waitUntil("the command has started or is stopped", func() bool { child = r.child(id); return child != "" })
-		early := readText(filepath.Join(child, "cmdline"))
+		commandLine := readText(filepath.Join(child, "cmdline"))
 		attributes := func(dir string) string {
 			var out []string
 			for line := range strings.Lines(readText(filepath.Join(dir, "status"))) {
@@ -71,8 +71,8 @@ func TestCommandBeforeExec(t *testing.T) {
 				}
 			}
 			for _, link := range []string{"root", "ns/mnt", "ns/net", "ns/pid"} {
-				to, _ := os.Readlink(filepath.Join(dir, link))
-				out = append(out, to)
+				target, _ := os.Readlink(filepath.Join(dir, link))
+				out = append(out, target)
 			}
 			return strings.Join(out, "\n")
 		}
@@ -81,7 +81,7 @@ func TestCommandBeforeExec(t *testing.T) {
 		if err := <-done; status.Code(err) != codes.Canceled {
 			t.Errorf("canceled command: %v", err)
 		}
-		if !strings.HasPrefix(early, "berth-exec") {
+		if !strings.HasPrefix(commandLine, "berth-exec") {
 			continue // it was stopped later
 		}
 		if got != want {
@@ -140,7 +140,7 @@ func TestTimedOutCommandLeavesNothing(t *testing.T) {
 	if status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("%v, want a timeout", err)
 	}
-	r.waitUntil("no process of the command is left", func() bool { return !strings.Contains(r.exec(id, "ps"), "777") })
+	r.waitUntil("no process of the command remains", func() bool { return !strings.Contains(r.exec(id, "ps"), "777") })
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
 		t.Errorf("the container is %v", s.State)
 	}

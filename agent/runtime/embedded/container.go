@@ -96,7 +96,7 @@ func (c *container) launch(r *Runtime, sb *sandbox) error {
 		r.recordExit(c, exit)
 		return err
 	}
-	p.kill(syscall.SIGKILL) // its children die with it, unless another container of a shared PID namespace stops them early
+	p.kill(syscall.SIGKILL) // its children are killed with it, unless another container of a shared PID namespace stops them early
 	if ids, err := shim.ReadProcesses(c.dir); err == nil {
 		killProcess(ids.Container, ids.Start)
 	}
@@ -113,11 +113,11 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return err
 	}
-	errorsTo, err := os.OpenFile(filepath.Join(c.dir, "shim.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	stderr, err := os.OpenFile(filepath.Join(c.dir, "shim.log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	defer errorsTo.Close()
+	defer stderr.Close()
 	sandbox, err := r.openNamespaces(c, sb)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 		return err
 	}
 	defer report.Close()
-	p, err := r.shims.startShim(c.dir, [...]int{shim.PassedStderr: int(errorsTo.Fd()), shim.PassedReport: childEnd, shim.PassedSandbox: sandbox, shim.PassedLock: int(lock.Fd())})
+	p, err := r.shims.startShim(c.dir, [...]int{shim.PassedStderr: int(stderr.Fd()), shim.PassedReport: childEnd, shim.PassedSandbox: sandbox, shim.PassedLock: int(lock.Fd())})
 	_ = unix.Close(childEnd)
 	if err != nil {
 		return err

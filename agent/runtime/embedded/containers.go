@@ -40,7 +40,7 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	}
 	id := newID()
 	dir := filepath.Join(r.opts.containers(), id)
-	if err := os.Mkdir(dir, 0o700); err != nil { // after a crash the directory leads to the other resources
+	if err := os.Mkdir(dir, 0o700); err != nil { // after a crash the directory identifies the other resources
 		return "", err
 	}
 	image, err := r.opts.Images.Acquire(id, config.GetImage().GetImage())
@@ -104,11 +104,11 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	err = c.launch(r, s)
 	var start *StartError
 	if errors.As(err, &start) { // until the shim is done
-		late := time.NewTimer(killTimeout)
-		defer late.Stop()
+		timer := time.NewTimer(killTimeout)
+		defer timer.Stop()
 		select {
 		case <-c.exited:
-		case <-late.C: // the kernel hangs
+		case <-timer.C: // the kernel hangs
 		}
 	}
 	if err != nil {
@@ -146,8 +146,8 @@ func (r *Runtime) kill(ctx context.Context, c *container) error {
 	}
 	timer := time.NewTimer(killTimeout)
 	defer timer.Stop()
-	again := time.NewTicker(100 * time.Millisecond)
-	defer again.Stop()
+	retry := time.NewTicker(100 * time.Millisecond)
+	defer retry.Stop()
 	for {
 		if p := c.runningProcess(); p != nil {
 			p.kill(syscall.SIGKILL)
@@ -162,7 +162,7 @@ func (r *Runtime) kill(ctx context.Context, c *container) error {
 			return status.FromContextError(ctx.Err()).Err()
 		case <-timer.C:
 			return status.Errorf(codes.DeadlineExceeded, "container %s did not exit within %v after SIGKILL", c.record.ID, killTimeout)
-		case <-again.C:
+		case <-retry.C:
 		}
 	}
 }

@@ -61,7 +61,7 @@ func connect(socket *os.File, to unix.Sockaddr, limit time.Duration) error {
 		return err
 	}
 	var result error
-	err = conn.Write(func(fd uintptr) bool { // again until it is connected or refused
+	err = conn.Write(func(fd uintptr) bool { // called again until it is connected or refused
 		result = unix.Connect(int(fd), to)
 		if result == unix.EISCONN {
 			result = nil
@@ -98,11 +98,11 @@ func (s *sandbox) socket(family int) (fd int, err error) {
 		return -1, os.NewSyscallError("setns", err)
 	}
 	fd, err = unix.Socket(family, kind, 0)
-	if back := unix.Setns(int(agentNamespace.Fd()), unix.CLONE_NEWNET); back != nil {
+	if restoreErr := unix.Setns(int(agentNamespace.Fd()), unix.CLONE_NEWNET); restoreErr != nil {
 		if err == nil {
 			_ = unix.Close(fd)
 		}
-		return -1, errors.Join(err, back) // the locked thread exits with its goroutine
+		return -1, errors.Join(err, restoreErr) // the locked thread exits with its goroutine
 	}
 	runtime.UnlockOSThread()
 	return fd, err

@@ -14,11 +14,11 @@ import (
 // TestFullDisk checks that a container that has filled its disk exits as usual, also after a
 // restart of the agent, and that removing it frees the space.
 func TestFullDisk(t *testing.T) {
-	for what, script := range map[string]string{
+	for resource, script := range map[string]string{
 		"blocks": "dd if=/dev/zero of=/fill bs=64k 2>/dev/null; dd if=/dev/zero of=/more bs=512 2>/dev/null; echo full; exec sleep 1000",
 		"inodes": "i=0; while touch /$i 2>/dev/null; do i=$((i+1)); done; echo full; exec sleep 1000",
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(resource, func(t *testing.T) {
 			t.Parallel()
 			disk := container.Disk(t, 96<<20, 700)
 			r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.Dir = filepath.Join(disk, "c") }), t}

@@ -87,8 +87,8 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 	}
 	var streams stdioPipes
 	defer streams.close()
-	for i, wanted := range []bool{in != nil, out != nil, errOut != nil} {
-		if !wanted {
+	for i, connected := range []bool{in != nil, out != nil, errOut != nil} {
+		if !connected {
 			continue
 		}
 		if err := streams.open(i, in, []io.Writer{nil, out, errOut}[i]); err != nil {

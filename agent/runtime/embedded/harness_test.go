@@ -108,12 +108,12 @@ func (r *harness) output(sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerCo
 	return b.String()
 }
 
-// waitUntil waits until is returns true.
-func (r *harness) waitUntil(what string, is func() bool) {
+// waitUntil waits until ok returns true.
+func (r *harness) waitUntil(condition string, ok func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("timed out waiting until %s", what)
+			r.t.Fatalf("timed out waiting until %s", condition)
 		}
 	}
 }
@@ -149,8 +149,8 @@ func (r *harness) leftovers() (out []string) {
 			out = append(out, "mount "+line)
 		}
 	}
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range lines {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
 		if text, _ := os.ReadFile(file); strings.Contains(string(text), r.Dir+"/c/") {
 			out = append(out, "process "+string(text))
 		}

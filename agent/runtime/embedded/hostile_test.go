@@ -36,7 +36,7 @@ func TestHostilePasswd(t *testing.T) {
 	}
 }
 
-// TestExitWithOpenWriter checks that a container exits although a process that it left in the
+// TestExitWithOpenWriter checks that a container exits although a process that it started in the
 // pod's PID namespace keeps writing.
 func TestExitWithOpenWriter(t *testing.T) {
 	r := newHarness(t, false)
@@ -56,12 +56,12 @@ func TestShimIsIdle(t *testing.T) {
 	c := shell("c", "exec sleep 1000")
 	c.Stdin = true
 	dir := filepath.Join(r.Options.Dir, "containers", r.run(sb, sandboxConfig, c))
-	at, err := os.Open(dir)
+	dirFile, err := os.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer at.Close()
-	conn, err := net.Dial("unixpacket", "/proc/self/fd/"+itoa(int(at.Fd()))+"/"+shim.Socket)
+	defer dirFile.Close()
+	conn, err := net.Dial("unixpacket", "/proc/self/fd/"+itoa(int(dirFile.Fd()))+"/"+shim.Socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestShimIsIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := func() string {
+	cpuTime := func() string {
 		text, err := os.ReadFile("/proc/" + itoa(ids.Shim) + "/schedstat") // of its only thread; the first field is CPU time
 		if err != nil {
 			t.Fatal(err)
@@ -86,9 +86,9 @@ func TestShimIsIdle(t *testing.T) {
 		return strings.Fields(string(text))[0]
 	}
 	r.waitUntil("the shim sleeps", func() bool {
-		before := used()
+		before := cpuTime()
 		time.Sleep(2 * time.Second) // long enough to notice a busy loop
-		return used() == before
+		return cpuTime() == before
 	})
 }
 

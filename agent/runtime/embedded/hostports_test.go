@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestHostPort checks that a host port leads to the pod, also after a restart of the agent, and
+// TestHostPort checks that a host port forwards to the pod, also after a restart of the agent, and
 // is closed when the pod is stopped.
 func TestHostPort(t *testing.T) {
 	if err := network.CheckPortMapping(); err != nil {
@@ -24,7 +24,7 @@ func TestHostPort(t *testing.T) {
 		c.PortMappings = []*cri.PortMapping{{HostPort: port, ContainerPort: 80}}
 	})
 	r.run(sb, sandboxConfig, config("web", "-listen=:80"))
-	answers := func() bool {
+	responds := func() bool {
 		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 		got, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", port))
 		if err != nil {
@@ -33,13 +33,13 @@ func TestHostPort(t *testing.T) {
 		_ = got.Body.Close()
 		return true
 	}
-	r.waitUntil("the pod answers at the host's port", answers)
+	r.waitUntil("the pod responds at the host's port", responds)
 	r.Restart(t)
-	r.waitUntil("the pod still answers after the restart", answers)
+	r.waitUntil("the pod still responds after the restart", responds)
 	if err := r.Service.StopPodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if answers() {
-		t.Error("the port answers after the pod was stopped")
+	if responds() {
+		t.Error("the port responds after the pod was stopped")
 	}
 }

@@ -40,7 +40,7 @@ func TestHungVolume(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	sb, sandboxConfig := r.createSandbox("waits", nil)
+	sb, sandboxConfig := r.createSandbox("hung", nil)
 	c := config("c")
 	c.Mounts = []*cri.Mount{{HostPath: hung, ContainerPath: "/data"}}
 	id := r.create(sb, sandboxConfig, c)
@@ -69,7 +69,7 @@ func TestStartWithoutSandbox(t *testing.T) {
 	if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "sandbox is down") {
 		t.Errorf("started: %v, want that sandbox is down", err)
 	}
-	for _, when := range []string{"then", "after a restart of the agent"} {
+	for _, when := range []string{"after the failed start", "after a restart of the agent"} {
 		if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
 			t.Errorf("%s: %v %d %s, want it exited with 128, StartError", when, s.State, s.ExitCode, s.Reason)
 		}

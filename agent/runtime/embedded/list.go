@@ -9,12 +9,12 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// matches reports whether id is the wanted ID; "" matches all.
+// matches reports whether id is the requested ID; "" matches all.
 func matches(requested, id string) bool { return requested == "" || requested == id }
 
 func matchesLabels(selector, labels map[string]string) bool {
 	for k, v := range selector {
-		if have, ok := labels[k]; !ok || have != v {
+		if value, ok := labels[k]; !ok || value != v {
 			return false
 		}
 	}
@@ -22,22 +22,22 @@ func matchesLabels(selector, labels map[string]string) bool {
 }
 
 // sortNewestFirst sorts as CRI requires.
-func sortNewestFirst[T any](all []T, key func(T) (created int64, id string)) {
-	slices.SortFunc(all, func(a, b T) int {
-		at, idA := key(a)
-		bt, bid := key(b)
-		return cmp.Or(cmp.Compare(bt, at), cmp.Compare(idA, bid))
+func sortNewestFirst[T any](list []T, key func(T) (created int64, id string)) {
+	slices.SortFunc(list, func(a, b T) int {
+		createdA, idA := key(a)
+		createdB, idB := key(b)
+		return cmp.Or(cmp.Compare(createdB, createdA), cmp.Compare(idA, idB))
 	})
 }
 
 func (r *Runtime) allContainers() []*container {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]*container, 0, len(r.containers))
+	list := make([]*container, 0, len(r.containers))
 	for _, c := range r.containers {
-		all = append(all, c)
+		list = append(list, c)
 	}
-	return all
+	return list
 }
 
 // ListContainers lists the containers that match filter; nil matches all.

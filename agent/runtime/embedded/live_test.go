@@ -41,7 +41,7 @@ func TestPodAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(r.Options.Dir, "network")); len(entries) != 1 {
-		t.Errorf("%d addresses are taken, want 1: %v", len(entries), entries)
+		t.Errorf("%d addresses are in use, want 1: %v", len(entries), entries)
 	}
 	if s, err := r.Service.PodSandboxStatus(context.Background(), sb[0]); err != nil || s.State != cri.PodSandboxState_SANDBOX_NOTREADY {
 		t.Errorf("the stopped sandbox: %v, %v, want it not ready", s, err)
@@ -62,14 +62,14 @@ func TestSharedNamespaces(t *testing.T) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
 	r.run(sb, sandboxConfig, shell("a", "exec sleep 777"))
-	long := itoa(1_000_000 + os.Getpid()) // a unique sleep duration
-	if got, _ = r.outputAndCode(sb, sandboxConfig, shell("b", "ps | grep -c '[s]leep 777'; sleep "+long+" &")); got != "1\n" {
+	seconds := itoa(1_000_000 + os.Getpid()) // a unique sleep duration
+	if got, _ = r.outputAndCode(sb, sandboxConfig, shell("b", "ps | grep -c '[s]leep 777'; sleep "+seconds+" &")); got != "1\n" {
 		t.Errorf("shared: %q, want one visible sleep process", got)
 	}
 	r.waitUntil("remaining processes of b are killed", func() bool {
 		pids, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, p := range pids {
-			if text, _ := os.ReadFile(p); string(text) == "sleep\x00"+long+"\x00" {
+			if text, _ := os.ReadFile(p); string(text) == "sleep\x00"+seconds+"\x00" {
 				return false
 			}
 		}
@@ -114,8 +114,8 @@ func TestMounts(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(r.Dir, "is", "made")); err != nil || !info.IsDir() {
 		t.Errorf("a missing volume: %v, want a directory", err)
 	}
-	if left, _ := os.ReadDir(escape); len(left) != 0 {
-		t.Errorf("a mount escaped from the container: %v", left)
+	if escaped, _ := os.ReadDir(escape); len(escaped) != 0 {
+		t.Errorf("a mount escaped from the container: %v", escaped)
 	}
 }
 
@@ -154,8 +154,8 @@ func TestLimits(t *testing.T) {
 	if groups, err := host.Children(sandboxConfig.Linux.CgroupParent); err != nil || len(groups) != 0 {
 		t.Errorf("cgroups %v, %v remain below the pod's", groups, err)
 	}
-	if left := r.leftovers(); len(left) != 0 {
-		t.Errorf("left: %q", left)
+	if remaining := r.leftovers(); len(remaining) != 0 {
+		t.Errorf("remaining: %q", remaining)
 	}
 }
 

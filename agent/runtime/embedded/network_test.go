@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestRemoveNetworkIfUnused checks that the pod network is removed when no pod is left, and
+// TestRemoveNetworkIfUnused checks that the pod network is removed when no pod remains, and
 // created again by the next runtime.
 func TestRemoveNetworkIfUnused(t *testing.T) {
 	r := newHarness(t, true)
 	exists := func() bool { _, err := net.InterfaceByName(r.Options.Bridge); return err == nil }
-	sb, _ := r.createSandbox("stays", nil)
+	sb, _ := r.createSandbox("web", nil)
 	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || !exists() {
 		t.Fatalf("removed while a pod needs it: %v, bridge exists: %t", err, exists())
 	}

@@ -42,26 +42,26 @@ func (o Options) startLimit() time.Duration {
 // Validate returns all errors of the options.
 func (o Options) Validate() error {
 	var errs []error
-	bad := func(format string, args ...any) {
+	addError := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("embedded runtime: "+format, args...))
 	}
 	if !filepath.IsAbs(o.Dir) {
-		bad("dir %q: must be an absolute path", o.Dir)
+		addError("dir %q: must be an absolute path", o.Dir)
 	}
 	if o.Images == nil {
-		bad("images: required")
+		addError("images: required")
 	}
 	switch prefix, err := netip.ParsePrefix(o.PodCIDR); {
 	case o.PodCIDR == "" && o.Bridge != "":
-		bad("bridge %q: requires podCIDR", o.Bridge)
+		addError("bridge %q: requires podCIDR", o.Bridge)
 	case o.PodCIDR == "":
 	case err != nil:
-		bad("podCIDR %q: must be a CIDR, for example 10.88.3.0/24", o.PodCIDR)
+		addError("podCIDR %q: must be a CIDR, for example 10.88.3.0/24", o.PodCIDR)
 	case prefix.Masked() != prefix || prefix.Addr().BitLen()-prefix.Bits() < 2 || !prefix.Addr().Is4():
-		bad("podCIDR %q: must be an IPv4 CIDR with at least 4 addresses and no host bits, for example 10.88.3.0/24", o.PodCIDR)
+		addError("podCIDR %q: must be an IPv4 CIDR with at least 4 addresses and no host bits, for example 10.88.3.0/24", o.PodCIDR)
 	}
 	if o.PodCIDR != "" && (o.Bridge == "" || len(o.Bridge) > 15 || strings.ContainsAny(o.Bridge, "/ \t:%")) {
-		bad("bridge %q: must be a network device name of 1 to 15 bytes, for example berth0", o.Bridge)
+		addError("bridge %q: must be a network device name of 1 to 15 bytes, for example berth0", o.Bridge)
 	}
 	return errors.Join(errs...)
 }

@@ -35,7 +35,7 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	if _, err := capabilities(&cri.Capability{AddCapabilities: []string{"FLY"}}); err == nil || !strings.Contains(err.Error(), `"FLY"`) {
-		t.Errorf("%v, want FLY refused", err)
+		t.Errorf("%v, want an error for FLY", err)
 	}
 }
 
@@ -43,10 +43,10 @@ func TestCapabilities(t *testing.T) {
 func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
 	t.Helper()
 	var a uint32
-	for at := 0; ; at++ {
-		code, k := binary.NativeEndian.Uint16(p[at*8:]), binary.NativeEndian.Uint32(p[at*8+4:])
-		jt, jf := int(p[at*8+2]), int(p[at*8+3])
-		is := false
+	for i := 0; ; i++ {
+		code, k := binary.NativeEndian.Uint16(p[i*8:]), binary.NativeEndian.Uint32(p[i*8+4:])
+		jt, jf := int(p[i*8+2]), int(p[i*8+3])
+		match := false
 		switch code {
 		case opLoad:
 			a = map[uint32]uint32{offsetNumber: call, offsetArch: machine, offsetFirstArgument: flags}[k]
@@ -54,56 +54,56 @@ func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
 		case opReturn:
 			return k
 		case opJumpEqual:
-			is = a == k
+			match = a == k
 		case opJumpGreaterEqual:
-			is = a >= k
+			match = a >= k
 		case opJumpBits:
-			is = a&k != 0
+			match = a&k != 0
 		default:
-			t.Fatalf("instruction %d has code %x", at, code)
+			t.Fatalf("instruction %d has code %x", i, code)
 		}
-		if is {
-			at += jt
+		if match {
+			i += jt
 		} else {
-			at += jf
+			i += jf
 		}
 	}
 }
 
 func TestFilter(t *testing.T) {
-	usual, err := capabilities(nil)
+	defaults, err := capabilities(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin := usual | 1<<21
+	admin := defaults | 1<<21
 	for _, tc := range []struct {
-		what         string
+		name         string
 		capabilities uint64
 		machine      uint32
 		call, flags  uint32
 		want         uint32
 	}{
-		{"read", usual, auditArch, unix.SYS_READ, 0, unix.SECCOMP_RET_ALLOW},
-		{"mount", usual, auditArch, unix.SYS_MOUNT, 0, retEPERM},
+		{"read", defaults, auditArch, unix.SYS_READ, 0, unix.SECCOMP_RET_ALLOW},
+		{"mount", defaults, auditArch, unix.SYS_MOUNT, 0, retEPERM},
 		{"mount of an admin", admin, auditArch, unix.SYS_MOUNT, 0, unix.SECCOMP_RET_ALLOW},
 		{"keyctl of an admin", admin, auditArch, unix.SYS_KEYCTL, 0, retEPERM},
-		{"fork", usual, auditArch, unix.SYS_CLONE, unix.CLONE_VM | unix.CLONE_VFORK, unix.SECCOMP_RET_ALLOW},
-		{"a user namespace", usual, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER, retEPERM},
+		{"fork", defaults, auditArch, unix.SYS_CLONE, unix.CLONE_VM | unix.CLONE_VFORK, unix.SECCOMP_RET_ALLOW},
+		{"a user namespace", defaults, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER, retEPERM},
 		{"a user namespace of an admin", admin, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER, unix.SECCOMP_RET_ALLOW},
-		{"a socket", usual, auditArch, unix.SYS_SOCKET, unix.AF_INET, unix.SECCOMP_RET_ALLOW},
-		{"a virtual machine's socket", usual, auditArch, unix.SYS_SOCKET, unix.AF_VSOCK, retEPERM},
+		{"a socket", defaults, auditArch, unix.SYS_SOCKET, unix.AF_INET, unix.SECCOMP_RET_ALLOW},
+		{"a virtual machine's socket", defaults, auditArch, unix.SYS_SOCKET, unix.AF_VSOCK, retEPERM},
 		{"a virtual machine's socket of an admin", admin, auditArch, unix.SYS_SOCKET, unix.AF_VSOCK, retEPERM},
-		{"a call with the number of vsock", usual, auditArch, unix.AF_VSOCK, unix.AF_VSOCK, unix.SECCOMP_RET_ALLOW},
-		{"clone3", usual, auditArch, unix.SYS_CLONE3, 0, retENOSYS},
-		{"another machine", usual, auditArch + 1, unix.SYS_READ, 0, unix.SECCOMP_RET_KILL_PROCESS},
+		{"a call with the number of vsock", defaults, auditArch, unix.AF_VSOCK, unix.AF_VSOCK, unix.SECCOMP_RET_ALLOW},
+		{"clone3", defaults, auditArch, unix.SYS_CLONE3, 0, retENOSYS},
+		{"another machine", defaults, auditArch + 1, unix.SYS_READ, 0, unix.SECCOMP_RET_KILL_PROCESS},
 	} {
 		if got := run(t, seccompFilter(tc.capabilities), tc.machine, tc.call, tc.flags); got != tc.want {
-			t.Errorf("%s: %x, want %x", tc.what, got, tc.want)
+			t.Errorf("%s: %x, want %x", tc.name, got, tc.want)
 		}
 	}
 	if foreignABI != 0 {
-		if got := run(t, seccompFilter(usual), auditArch, foreignABI+unix.SYS_READ, 0); got != retENOSYS {
-			t.Errorf("a call by another convention: %x, want %x", got, retENOSYS)
+		if got := run(t, seccompFilter(defaults), auditArch, foreignABI+unix.SYS_READ, 0); got != retENOSYS {
+			t.Errorf("a call of another ABI: %x, want %x", got, retENOSYS)
 		}
 	}
 	if n := len(seccompFilter(0)) / 8; n > 4096 {

@@ -74,11 +74,11 @@ func save(dir, name string, record any, raw *json.RawMessage, config proto.Messa
 	if err != nil {
 		return err
 	}
-	at := filepath.Join(dir, name)
-	if err := os.WriteFile(at+".new", text, 0o600); err != nil {
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(at+".new", at)
+	return os.Rename(path+".new", path)
 }
 
 func (s *sandboxRecord) save(dir string) error {

@@ -20,19 +20,19 @@ import (
 // and containers that were never started.
 func TestContainersSurviveRestart(t *testing.T) {
 	r := newHarness(t, true)
-	sb, sandboxConfig := r.createSandbox("lives", nil)
-	runs := shell("runs", "trap 'echo asked; exit 9' TERM; echo up; while true; do sleep 0.05; done")
-	id := r.run(sb, sandboxConfig, runs)
-	short := r.run(sb, sandboxConfig, shell("short", "exit 4"))
-	r.WaitExited(t, short)
-	ends := shell("ends", "while [ ! -e /go/now ]; do sleep 0.02; done; echo last words; exit 6")
+	sb, sandboxConfig := r.createSandbox("survives", nil)
+	running := shell("running", "trap 'echo requested; exit 9' TERM; echo up; while true; do sleep 0.05; done")
+	id := r.run(sb, sandboxConfig, running)
+	exited := r.run(sb, sandboxConfig, shell("exited", "exit 4"))
+	r.WaitExited(t, exited)
+	exiting := shell("exiting", "while [ ! -e /go/now ]; do sleep 0.02; done; echo last line; exit 6")
 	signal := filepath.Join(r.Dir, "signal")
 	if err := os.Mkdir(signal, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ends.Mounts = []*cri.Mount{{HostPath: signal, ContainerPath: "/go"}}
-	meanwhile := r.run(sb, sandboxConfig, ends)
-	waits := r.create(sb, sandboxConfig, config("waits"))
+	exiting.Mounts = []*cri.Mount{{HostPath: signal, ContainerPath: "/go"}}
+	exitingID := r.run(sb, sandboxConfig, exiting)
+	created := r.create(sb, sandboxConfig, config("created"))
 	before := r.status(id)
 
 	if err := r.Runtime.Close(); err != nil {
@@ -41,20 +41,20 @@ func TestContainersSurviveRestart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(signal, "now"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(r.Options.Dir, "containers", meanwhile)
-	r.waitUntil("one has ended", func() bool { _, err := shim.ReadExit(dir); return err == nil })
+	dir := filepath.Join(r.Options.Dir, "containers", exitingID)
+	r.waitUntil("the container has exited", func() bool { _, err := shim.ReadExit(dir); return err == nil })
 	r.Restart(t)
 
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING || s.StartedAt != before.StartedAt {
 		t.Errorf("running container: %v since %d, want running since %d", s.State, s.StartedAt, before.StartedAt)
 	}
-	if s := r.WaitExited(t, meanwhile); s.ExitCode != 6 || r.output(sandboxConfig, ends) != "last words\n" {
-		t.Errorf("exited in the meantime: %d, %q, want 6, last words", s.ExitCode, r.output(sandboxConfig, ends))
+	if s := r.WaitExited(t, exitingID); s.ExitCode != 6 || r.output(sandboxConfig, exiting) != "last line\n" {
+		t.Errorf("exited in the meantime: %d, %q, want 6, last line", s.ExitCode, r.output(sandboxConfig, exiting))
 	}
-	if s := r.status(short); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 4 {
+	if s := r.status(exited); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 4 {
 		t.Errorf("finished container: %v %d, want exited with 4", s.State, s.ExitCode)
 	}
-	if s := r.status(waits); s.State != cri.ContainerState_CONTAINER_CREATED {
+	if s := r.status(created); s.State != cri.ContainerState_CONTAINER_CREATED {
 		t.Errorf("container that was not started: %v", s.State)
 	}
 	if s, err := r.Service.PodSandboxStatus(context.Background(), sb); err != nil || s.State != cri.PodSandboxState_SANDBOX_READY || s.GetNetwork().GetIp() == "" {
@@ -66,8 +66,8 @@ func TestContainersSurviveRestart(t *testing.T) {
 	if err := r.Service.StopContainer(context.Background(), id, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if s := r.status(id); s.ExitCode != 9 || !strings.HasSuffix(r.output(sandboxConfig, runs), "asked\n") {
-		t.Errorf("stopped: %d, %q, want 9, requested", s.ExitCode, r.output(sandboxConfig, runs))
+	if s := r.status(id); s.ExitCode != 9 || !strings.HasSuffix(r.output(sandboxConfig, running), "requested\n") {
+		t.Errorf("stopped: %d, %q, want 9, requested", s.ExitCode, r.output(sandboxConfig, running))
 	}
 }
 
@@ -78,9 +78,9 @@ func TestKilledShims(t *testing.T) {
 	sb, sandboxConfig := r.createSandbox("shims", nil)
 	events, ctx := make(chan runtime.ContainerEvent, 100), t.Context()
 	go func() { _ = r.Service.Events(ctx, func(e runtime.ContainerEvent) { events <- e }) }()
-	for _, absent := range []bool{false, true} {
+	for _, stopped := range []bool{false, true} {
 		c := shell("c", "exec sleep 1000")
-		if absent {
+		if stopped {
 			c.Metadata.Attempt = 1
 		}
 		id := r.run(sb, sandboxConfig, c)
@@ -88,7 +88,7 @@ func TestKilledShims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if absent {
+		if stopped {
 			if err := r.Runtime.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -97,11 +97,11 @@ func TestKilledShims(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.waitUntil("the container is killed", func() bool { return shim.StartTime(ids.Container) != ids.Start || processEnded(ids.Container) })
-		if absent {
+		if stopped {
 			r.Restart(t)
 		}
 		if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "ContainerStatusUnknown" {
-			t.Errorf("agent away %v: exited with %d %s, want 137 ContainerStatusUnknown", absent, s.ExitCode, s.Reason)
+			t.Errorf("agent stopped %v: exited with %d %s, want 137 ContainerStatusUnknown", stopped, s.ExitCode, s.Reason)
 		}
 	}
 }
@@ -132,8 +132,8 @@ func TestKilledSandbox(t *testing.T) {
 	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if left := r.leftovers(); len(left) != 0 {
-		t.Errorf("left: %q", left)
+	if remaining := r.leftovers(); len(remaining) != 0 {
+		t.Errorf("remaining: %q", remaining)
 	}
 }
 
@@ -141,20 +141,20 @@ func TestKilledSandbox(t *testing.T) {
 // only in part.
 func TestIncompleteObjectsAreRemoved(t *testing.T) {
 	r := newHarness(t, true)
-	sb, sandboxConfig := r.createSandbox("half", nil)
-	whole := r.create(sb, sandboxConfig, config("whole"))
-	half := r.create(sb, sandboxConfig, config("half"))
-	early := r.create(sb, sandboxConfig, config("early"))
-	empty := r.create(sb, sandboxConfig, config("empty")) // as after a power failure
+	sb, sandboxConfig := r.createSandbox("incomplete", nil)
+	complete := r.create(sb, sandboxConfig, config("complete"))
+	withoutConfig := r.create(sb, sandboxConfig, config("without-config"))
+	withoutRecord := r.create(sb, sandboxConfig, config("without-record"))
+	emptyRecord := r.create(sb, sandboxConfig, config("empty-record")) // as after a power failure
 	if err := r.Runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{filepath.Join("containers", half, shim.ConfigFile), filepath.Join("containers", early, "container.json")} {
+	for _, file := range []string{filepath.Join("containers", withoutConfig, shim.ConfigFile), filepath.Join("containers", withoutRecord, "container.json")} {
 		if err := os.Remove(filepath.Join(r.Options.Dir, file)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Truncate(filepath.Join(r.Options.Dir, "containers", empty, "container.json"), 0); err != nil {
+	if err := os.Truncate(filepath.Join(r.Options.Dir, "containers", emptyRecord, "container.json"), 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(r.Options.Dir, "sandboxes", "nothing"), 0o700); err != nil {
@@ -165,8 +165,8 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 	}
 	r.Restart(t)
 	list, err := r.Service.ListContainers(context.Background(), nil)
-	if err != nil || len(list) != 1 || list[0].Id != whole {
-		t.Errorf("containers %v, %v, want %s alone", list, err, whole)
+	if err != nil || len(list) != 1 || list[0].Id != complete {
+		t.Errorf("containers %v, %v, want %s alone", list, err, complete)
 	}
 	for dir, want := range map[string]int{"containers": 1, "sandboxes": 1, "network": 1} {
 		if entries, err := os.ReadDir(filepath.Join(r.Options.Dir, dir)); err != nil || len(entries) != want {
@@ -174,7 +174,7 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 		}
 	}
 	if users, err := r.Options.Images.Users(); err != nil || len(users) != 1 {
-		t.Errorf("images are used by %v, %v, want %s alone", users, err, whole)
+		t.Errorf("images are used by %v, %v, want %s alone", users, err, complete)
 	}
 }
 
@@ -183,16 +183,16 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 func TestImageUseIsReleased(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("uses", nil)
-	ids := map[string]string{"whole": r.create(sb, sandboxConfig, config("whole")), "early": r.create(sb, sandboxConfig, config("early"))} // the second is incomplete
+	ids := map[string]string{"complete": r.create(sb, sandboxConfig, config("complete")), "incomplete": r.create(sb, sandboxConfig, config("without-record"))} // the second is incomplete
 	uses := filepath.Join(r.Options.Images.Dir(), "uses")
-	away := filepath.Join(r.Dir, "uses")
-	if err := errors.Join(os.Rename(uses, away), os.WriteFile(uses, nil, 0o600)); err != nil { // so that the release fails
+	backup := filepath.Join(r.Dir, "uses")
+	if err := errors.Join(os.Rename(uses, backup), os.WriteFile(uses, nil, 0o600)); err != nil { // so that the release fails
 		t.Fatal(err)
 	}
-	if err := r.Service.RemoveContainer(context.Background(), ids["whole"]); err == nil {
+	if err := r.Service.RemoveContainer(context.Background(), ids["complete"]); err == nil {
 		t.Error("removed, although its image is still used")
 	}
-	if err := errors.Join(r.Runtime.Close(), os.Remove(filepath.Join(r.Options.Dir, "containers", ids["early"], "container.json"))); err != nil {
+	if err := errors.Join(r.Runtime.Close(), os.Remove(filepath.Join(r.Options.Dir, "containers", ids["incomplete"], "container.json"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.reopen(); err == nil {
@@ -203,11 +203,11 @@ func TestImageUseIsReleased(t *testing.T) {
 			t.Errorf("container %s was removed before its image reference: %v", name, err)
 		}
 	}
-	if err := errors.Join(os.Remove(uses), os.Rename(away, uses)); err != nil {
+	if err := errors.Join(os.Remove(uses), os.Rename(backup, uses)); err != nil {
 		t.Fatal(err)
 	}
 	r.Restart(t)
-	if err := r.Service.RemoveContainer(context.Background(), ids["whole"]); err != nil {
+	if err := r.Service.RemoveContainer(context.Background(), ids["complete"]); err != nil {
 		t.Error(err)
 	}
 	if users, err := r.Options.Images.Users(); err != nil || len(users) != 0 {

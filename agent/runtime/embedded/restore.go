@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// restore adopts what an earlier agent left: running containers continue, incomplete objects are
-// removed.
+// restore adopts the sandboxes and containers of an earlier agent. Running containers continue;
+// incomplete objects are removed.
 func (r *Runtime) restore() error {
 	dirs, err := os.ReadDir(r.opts.sandboxes())
 	if err != nil {
@@ -76,11 +76,11 @@ func (r *Runtime) restoreContainer(dir, id string) error {
 	if _, err := os.Stat(filepath.Join(dir, shim.ConfigFile)); errors.Is(err, os.ErrNotExist) {
 		return r.removeContainer(c) // incomplete
 	}
-	held, err := c.shimAlive()
+	alive, err := c.shimAlive()
 	if err != nil {
 		return err
 	}
-	if held {
+	if alive {
 		return r.restoreRunning(c)
 	}
 	exit, err := shim.ReadExit(dir)
@@ -147,14 +147,14 @@ func (r *Runtime) restoreRunning(c *container) error {
 			go r.monitor(c)
 			return nil
 		}
-		held, lockErr := c.shimAlive()
+		alive, lockErr := c.shimAlive()
 		if lockErr != nil {
 			return lockErr
 		}
-		if !held && c.notStarted() {
+		if !alive && c.notStarted() {
 			return nil
 		}
-		if !held || time.Now().After(deadline) {
+		if !alive || time.Now().After(deadline) {
 			c.shim = exitedProcess()
 			go r.monitor(c)
 			return nil

@@ -112,15 +112,15 @@ func (r *Runtime) findSandbox(id string) *sandbox {
 }
 
 // containersInSandbox returns the containers of a sandbox.
-func (r *Runtime) containersInSandbox(id string) (all []*container) {
+func (r *Runtime) containersInSandbox(id string) (list []*container) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.containers {
 		if c.record.Sandbox == id {
-			all = append(all, c)
+			list = append(list, c)
 		}
 	}
-	return all
+	return list
 }
 
 // StopPodSandbox kills all containers of the sandbox and releases its address.
@@ -171,12 +171,12 @@ func (r *Runtime) PodSandboxStatus(_ context.Context, id string) (*cri.PodSandbo
 // ListPodSandbox lists the sandboxes that match filter; nil matches all.
 func (r *Runtime) ListPodSandbox(_ context.Context, filter *cri.PodSandboxFilter) (out []*cri.PodSandbox, err error) {
 	r.mu.Lock()
-	all := make([]*sandbox, 0, len(r.sandboxes))
+	list := make([]*sandbox, 0, len(r.sandboxes))
 	for _, s := range r.sandboxes {
-		all = append(all, s)
+		list = append(list, s)
 	}
 	r.mu.Unlock()
-	for _, s := range all {
+	for _, s := range list {
 		st := s.status()
 		if !matches(filter.GetId(), st.Id) || filter.GetState() != nil && filter.GetState().GetState() != st.State || !matchesLabels(filter.GetLabelSelector(), st.Labels) {
 			continue

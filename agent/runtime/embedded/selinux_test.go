@@ -15,7 +15,7 @@ func TestSELinuxOptions(t *testing.T) {
 		t.Errorf("without SELinux: %v", err)
 	}
 	if err := checkSELinux(o, true); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("with SELinux: %v, want a refusal", err)
+		t.Errorf("with SELinux: %v, want an error", err)
 	}
 	if selinuxEnabled() {
 		return

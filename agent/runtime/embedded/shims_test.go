@@ -17,7 +17,7 @@ import (
 func TestShimMemory(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("small", nil)
-	id := r.run(sb, sandboxConfig, shell("main", "echo begun; exec sleep 1000"))
+	id := r.run(sb, sandboxConfig, shell("main", "echo started; exec sleep 1000"))
 	r.waitUntil("it has printed something", func() bool {
 		text, _ := os.ReadFile(filepath.Join(sandboxConfig.LogDirectory, "main.log"))
 		return len(text) > 0
@@ -40,9 +40,9 @@ func TestShimMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const most = 5 << 10
-	if kib > most && !testkit.Race {
-		t.Errorf("memory %d KiB, want at most %d", kib, most)
+	const limit = 5 << 10
+	if kib > limit && !testkit.Race {
+		t.Errorf("memory %d KiB, want at most %d", kib, limit)
 	}
 }
 
@@ -50,17 +50,17 @@ func TestShimMemory(t *testing.T) {
 // ones can be started.
 func TestZygoteKilled(t *testing.T) {
 	r := newHarness(t, false)
-	sb, sandboxConfig := r.createSandbox("copied", nil)
+	sb, sandboxConfig := r.createSandbox("zygote", nil)
 	first := r.run(sb, sandboxConfig, shell("first", "exec sleep 1000"))
-	originals := r.zygotes()
-	if len(originals) != 1 {
-		t.Fatalf("processes that shims of %s are copied from: %v, want one", r.Dir, originals)
+	zygotes := r.zygotes()
+	if len(zygotes) != 1 {
+		t.Fatalf("processes that shims of %s are copied from: %v, want one", r.Dir, zygotes)
 	}
-	if err := syscall.Kill(originals[0], syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(zygotes[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	// A zombie is not enough: one of its threads could still receive the next request.
-	r.waitUntil("it has been removed", func() bool { return syscall.Kill(originals[0], 0) == syscall.ESRCH })
+	r.waitUntil("it has been removed", func() bool { return syscall.Kill(zygotes[0], 0) == syscall.ESRCH })
 	if text, code := r.outputAndCode(sb, sandboxConfig, shell("second", "echo runs")); text != "runs\n" || code != 0 {
 		t.Errorf("the second printed %q and ended with %d", text, code)
 	}

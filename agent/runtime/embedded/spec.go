@@ -122,21 +122,21 @@ func uint32Ptr(v *cri.Int64Value) *uint32 {
 // mounts returns all mounts of a container: the standard ones, then volumes, shortest paths
 // first.
 func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Mount, error) {
-	const usual = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices
-	all := []containerinit.Mount{
-		{Type: "proc", Target: "/proc", Flags: usual},
+	const defaultFlags = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices
+	list := []containerinit.Mount{
+		{Type: "proc", Target: "/proc", Flags: defaultFlags},
 		// Device files that the container creates do not work, because there is no device cgroup. Each of
 		// the devices below is a bind mount.
 		{Type: "tmpfs", Target: "/dev", Flags: containerinit.NoSetuid | containerinit.NoDevices, Options: []string{"mode=755", "size=65536k"}},
 		{Type: "devpts", Target: "/dev/pts", Flags: containerinit.NoSetuid | containerinit.NoPrograms, Options: []string{"newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}},
-		{Type: "mqueue", Target: "/dev/mqueue", Flags: usual, Optional: true},
-		{Type: "sysfs", Target: "/sys", Flags: usual | containerinit.ReadOnly},
-		{Type: "bind", Source: sb.shmDir(), Target: "/dev/shm", Flags: usual},
+		{Type: "mqueue", Target: "/dev/mqueue", Flags: defaultFlags, Optional: true},
+		{Type: "sysfs", Target: "/sys", Flags: defaultFlags | containerinit.ReadOnly},
+		{Type: "bind", Source: sb.shmDir(), Target: "/dev/shm", Flags: defaultFlags},
 	}
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		all = append(all, containerinit.Mount{Type: "bind", Source: "/dev/" + name, Target: "/dev/" + name, Flags: containerinit.NoSetuid | containerinit.NoPrograms})
+		list = append(list, containerinit.Mount{Type: "bind", Source: "/dev/" + name, Target: "/dev/" + name, Flags: containerinit.NoSetuid | containerinit.NoPrograms})
 	}
-	all = append(all, cgroupMounts(host, c.record.Group)...)
+	list = append(list, cgroupMounts(host, c.record.Group)...)
 	config := c.record.Config
 	// The writable layer's size does not include these files, so they are read-only. The agent mounts
 	// other files there and measures them.
@@ -149,7 +149,7 @@ func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Moun
 	})
 	for _, m := range defaults {
 		if !slices.ContainsFunc(volumes, func(v *cri.Mount) bool { return path.Clean(v.GetContainerPath()) == m.Target }) {
-			all = append(all, m)
+			list = append(list, m)
 		}
 	}
 	for _, v := range volumes {
@@ -161,27 +161,27 @@ func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Moun
 		if v.GetReadonly() {
 			m.Flags |= containerinit.ReadOnly
 		}
-		all = append(all, m)
+		list = append(list, m)
 	}
 	for _, d := range config.GetDevices() {
-		all = append(all, containerinit.Mount{Type: "bind", Source: d.GetHostPath(), Target: d.GetContainerPath(), Flags: containerinit.NoSetuid | containerinit.NoPrograms})
+		list = append(list, containerinit.Mount{Type: "bind", Source: d.GetHostPath(), Target: d.GetContainerPath(), Flags: containerinit.NoSetuid | containerinit.NoPrograms})
 	}
-	return all, nil
+	return list, nil
 }
 
 func pathDepth(p string) int { return strings.Count(path.Clean(p), "/") }
 
 // cgroupMounts returns mounts of the container's cgroup, where programs look for their limits.
-func cgroupMounts(host *cgroup.Host, group string) (all []containerinit.Mount) {
+func cgroupMounts(host *cgroup.Host, group string) (list []containerinit.Mount) {
 	const flags = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices | containerinit.ReadOnly
 	if host.Mode == cgroup.V2 {
 		return []containerinit.Mount{{Type: "bind", Source: host.Dir("memory", group), Target: "/sys/fs/cgroup", Flags: flags, Optional: true}}
 	}
-	all = append(all, containerinit.Mount{Type: "tmpfs", Target: "/sys/fs/cgroup", Flags: flags &^ containerinit.ReadOnly, Options: []string{"mode=755", "size=64k"}, Optional: true})
+	list = append(list, containerinit.Mount{Type: "tmpfs", Target: "/sys/fs/cgroup", Flags: flags &^ containerinit.ReadOnly, Options: []string{"mode=755", "size=64k"}, Optional: true})
 	for _, name := range []string{"memory", "cpu", "cpuacct", "pids"} {
 		if host.HasController(name) {
-			all = append(all, containerinit.Mount{Type: "bind", Source: host.Dir(name, group), Target: "/sys/fs/cgroup/" + name, Flags: flags, Optional: true})
+			list = append(list, containerinit.Mount{Type: "bind", Source: host.Dir(name, group), Target: "/sys/fs/cgroup/" + name, Flags: flags, Optional: true})
 		}
 	}
-	return all
+	return list
 }

@@ -117,8 +117,8 @@ func (r *Runtime) dropLayerSize(id string) {
 
 // measureLayer measures a directory.
 func measureLayer(dir string) layerSize {
-	held, _ := diskusage.Measure(dir) // unreadable files are not counted
-	return layerSize{bytes: held.Bytes, inodes: held.Inodes, at: time.Now()}
+	usage, _ := diskusage.Measure(dir) // unreadable files are not counted
+	return layerSize{bytes: usage.Bytes, inodes: usage.Inodes, at: time.Now()}
 }
 
 // WritableLayer measures the writable layer of a container.

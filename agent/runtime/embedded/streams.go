@@ -52,8 +52,8 @@ func (r *Runtime) Exec(_ context.Context, request *cri.ExecRequest) (string, err
 	if err := r.checkRunning(request.GetContainerId()); err != nil {
 		return "", err
 	}
-	answer, err := r.streams.GetExec(request)
-	return answer.GetUrl(), err
+	response, err := r.streams.GetExec(request)
+	return response.GetUrl(), err
 }
 
 // Attach returns the URL of a stream to the container's main process.
@@ -61,8 +61,8 @@ func (r *Runtime) Attach(_ context.Context, request *cri.AttachRequest) (string,
 	if err := r.checkRunning(request.GetContainerId()); err != nil {
 		return "", err
 	}
-	answer, err := r.streams.GetAttach(request)
-	return answer.GetUrl(), err
+	response, err := r.streams.GetAttach(request)
+	return response.GetUrl(), err
 }
 
 // PortForward returns the URL of a stream to ports of the sandbox.
@@ -74,8 +74,8 @@ func (r *Runtime) PortForward(_ context.Context, request *cri.PortForwardRequest
 	if !s.ready() {
 		return "", fmt.Errorf("sandbox %s is down", s.record.ID)
 	}
-	answer, err := r.streams.GetPortForward(request)
-	return answer.GetUrl(), err
+	response, err := r.streams.GetPortForward(request)
+	return response.GetUrl(), err
 }
 
 func (r *Runtime) checkRunning(id string) error {
@@ -171,11 +171,11 @@ func withFD(f *os.File, do func(fd int) error) error {
 	if err != nil {
 		return err
 	}
-	var failed error
-	if err := conn.Control(func(fd uintptr) { failed = do(int(fd)) }); err != nil {
+	var doErr error
+	if err := conn.Control(func(fd uintptr) { doErr = do(int(fd)) }); err != nil {
 		return err
 	}
-	return failed
+	return doErr
 }
 
 // PortForward implements streaming.Runtime.
@@ -194,8 +194,8 @@ func (s streamer) PortForward(ctx context.Context, sandbox string, port int32, s
 	defer stop()
 	go func() {
 		_, _ = io.Copy(conn, stream)
-		if half, ok := conn.(*net.TCPConn); ok {
-			_ = half.CloseWrite()
+		if tcpConn, ok := conn.(*net.TCPConn); ok {
+			_ = tcpConn.CloseWrite()
 		}
 	}()
 	_, err = io.Copy(stream, conn)

@@ -25,11 +25,11 @@ import (
 // stream opens a stream URL and returns its output.
 func (r *harness) stream(location string, in io.Reader, tty bool) (out, errOut string, err error) {
 	r.t.Helper()
-	at, err := url.Parse(location)
+	u, err := url.Parse(location)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	executor, err := remotecommand.NewSPDYExecutor(&rest.Config{Host: at.Host}, http.MethodPost, at)
+	executor, err := remotecommand.NewSPDYExecutor(&rest.Config{Host: u.Host}, http.MethodPost, u)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -49,16 +49,16 @@ func TestExecStreams(t *testing.T) {
 	sb, sandboxConfig := r.createSandbox("exec", nil)
 	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
 	exec := func(tty bool, command ...string) string {
-		at, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: command, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
+		location, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: command, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return at
+		return location
 	}
-	out, errOut, err := r.stream(exec(false, "/bin/sh", "-c", "cat; echo aside >&2; exit 7"), strings.NewReader("through\n"), false)
+	out, errOut, err := r.stream(exec(false, "/bin/sh", "-c", "cat; echo warning >&2; exit 7"), strings.NewReader("input\n"), false)
 	var code utilexec.CodeExitError
-	if out != "through\n" || errOut != "aside\n" || !errors.As(err, &code) || code.Code != 7 {
-		t.Errorf("got %q, %q, %v, want what was sent, aside, and code 7", out, errOut, err)
+	if out != "input\n" || errOut != "warning\n" || !errors.As(err, &code) || code.Code != 7 {
+		t.Errorf("got %q, %q, %v, want the input, warning, and code 7", out, errOut, err)
 	}
 	_, _, err = r.stream(exec(false, "nope"), strings.NewReader(""), false)
 	if !errors.As(err, &code) || code.Code != 127 {
@@ -75,15 +75,15 @@ func TestExecDisconnect(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("hangup", nil)
 	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
-	location, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: []string{"/bin/sh", "-c", "echo begun; exec sleep 777"}, Stdin: true, Stdout: true, Tty: true})
+	location, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: []string{"/bin/sh", "-c", "echo started; exec sleep 777"}, Stdin: true, Stdout: true, Tty: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := url.Parse(location)
+	u, err := url.Parse(location)
 	if err != nil {
 		t.Fatal(err)
 	}
-	executor, err := remotecommand.NewSPDYExecutor(&rest.Config{Host: at.Host}, http.MethodPost, at)
+	executor, err := remotecommand.NewSPDYExecutor(&rest.Config{Host: u.Host}, http.MethodPost, u)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestExecDisconnect(t *testing.T) {
 	go func() {
 		done <- executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: in, Stdout: written, Tty: true})
 	}()
-	if _, err := io.ReadFull(out, make([]byte, len("begun"))); err != nil {
+	if _, err := io.ReadFull(out, make([]byte, len("started"))); err != nil {
 		t.Fatal(err)
 	}
 	r.waitUntil("it sleeps", func() bool { return strings.Contains(r.exec(id, "ps"), "sleep 777") })
@@ -109,16 +109,16 @@ func TestExecDisconnect(t *testing.T) {
 	}
 }
 
-// TestAttach checks that a client gets the output from then on and can write to the container,
-// and that StdinOnce closes the input after the client.
+// TestAttach checks that a client gets the output from the time of its connection and can write to
+// the container, and that StdinOnce closes the input after the client.
 func TestAttach(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("attach", nil)
 	for _, tty := range []bool{false, true} {
-		c := shell(fmt.Sprintf("tty-%v", tty), "read x; echo got $x; read y || echo over; echo aside >&2; exit 3")
+		c := shell(fmt.Sprintf("tty-%v", tty), "read x; echo got $x; read y || echo closed; echo warning >&2; exit 3")
 		c.Stdin, c.StdinOnce, c.Tty = true, true, tty
 		id := r.run(sb, sandboxConfig, c)
-		at, err := r.Service.Attach(context.Background(), &cri.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
+		location, err := r.Service.Attach(context.Background(), &cri.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,9 +126,9 @@ func TestAttach(t *testing.T) {
 		if tty {
 			in += "\x04" // end of file, as typed on a terminal
 		}
-		out, errOut, err := r.stream(at, strings.NewReader(in), tty)
-		if err != nil || !strings.Contains(out, "got first") || !strings.Contains(out+errOut, "aside") {
-			t.Errorf("terminal %v: %q, %q, %v, want what was sent, and aside", tty, out, errOut, err)
+		out, errOut, err := r.stream(location, strings.NewReader(in), tty)
+		if err != nil || !strings.Contains(out, "got first") || !strings.Contains(out+errOut, "warning") {
+			t.Errorf("terminal %v: %q, %q, %v, want the input and warning", tty, out, errOut, err)
 		}
 		if s := r.WaitExited(t, id); s.ExitCode != 3 || !strings.Contains(r.output(sandboxConfig, c), "got first") {
 			t.Errorf("terminal %v: exited with %d and its log is %q", tty, s.ExitCode, r.output(sandboxConfig, c))
@@ -146,16 +146,16 @@ func TestPortForward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := url.Parse(location)
+	u, err := url.Parse(location)
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport, upgrader, err := spdy.RoundTripperFor(&rest.Config{Host: at.Host})
+	transport, upgrader, err := spdy.RoundTripperFor(&rest.Config{Host: u.Host})
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop, ready := make(chan struct{}), make(chan struct{})
-	forward, err := portforward.NewOnAddresses(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, at), []string{"127.0.0.1"}, []string{"0:81"}, stop, ready, io.Discard, io.Discard)
+	forward, err := portforward.NewOnAddresses(spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, u), []string{"127.0.0.1"}, []string{"0:81"}, stop, ready, io.Discard, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,12 +170,12 @@ func TestPortForward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/", ports[0].Local))
+	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/", ports[0].Local))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, _ := io.ReadAll(answer.Body)
-	answer.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	response.Body.Close()
 	if !strings.Contains(string(text), "ports") {
 		t.Errorf("response %q, want the host name", text)
 	}
@@ -216,6 +216,6 @@ func TestLogs(t *testing.T) {
 		t.Errorf("the new file has %q, want a part of a line", text)
 	}
 	if err := r.Service.ReopenContainerLog(context.Background(), id); err == nil {
-		t.Error("the log of one that has ended was opened anew")
+		t.Error("the log of an exited container was reopened")
 	}
 }

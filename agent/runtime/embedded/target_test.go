@@ -8,8 +8,8 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// targeting lets a container join the PID namespace of another one, with these added capabilities.
-func targeting(c *cri.ContainerConfig, id string, capabilities ...string) *cri.ContainerConfig {
+// withTarget makes a container join the PID namespace of another one, with these added capabilities.
+func withTarget(c *cri.ContainerConfig, id string, capabilities ...string) *cri.ContainerConfig {
 	s := c.Linux.SecurityContext
 	s.NamespaceOptions = &cri.NamespaceOption{Pid: cri.NamespaceMode_TARGET, TargetId: id}
 	s.Capabilities = &cri.Capability{AddCapabilities: capabilities}
@@ -22,28 +22,28 @@ func TestTargetContainer(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("debugged", nil)
 	target := r.run(sb, sandboxConfig, shell("main", "exec sleep 1000"))
-	if out, code := r.outputAndCode(sb, sandboxConfig, targeting(shell("look", "tr '\\0' ' ' </proc/1/cmdline; exit 5"), target)); code != 5 || !strings.Contains(out, "sleep 1000") {
+	if out, code := r.outputAndCode(sb, sandboxConfig, withTarget(shell("debugger", "tr '\\0' ' ' </proc/1/cmdline; exit 5"), target)); code != 5 || !strings.Contains(out, "sleep 1000") {
 		t.Errorf("exit code %d, process 1 is %q", code, out)
 	}
 	other, otherConfig := r.createSandbox("other", nil)
 	for name, tc := range map[string]struct {
-		config *cri.ContainerConfig
-		in     string
-		want   string
+		config  *cri.ContainerConfig
+		sandbox string
+		want    string
 	}{
-		"of another pod":   {targeting(shell("a", "true"), target), other, "not found in sandbox"},
-		"without a target": {targeting(shell("b", "true"), ""), sb, "target_id: required"},
+		"of another pod":   {withTarget(shell("a", "true"), target), other, "not found in sandbox"},
+		"without a target": {withTarget(shell("b", "true"), ""), sb, "target_id: required"},
 	} {
-		from := sandboxConfig
-		if tc.in == other {
-			from = otherConfig
+		podConfig := sandboxConfig
+		if tc.sandbox == other {
+			podConfig = otherConfig
 		}
-		if _, err := r.Service.CreateContainer(context.Background(), tc.in, tc.config, from); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := r.Service.CreateContainer(context.Background(), tc.sandbox, tc.config, podConfig); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 	}
-	waiting := r.create(sb, sandboxConfig, targeting(shell("waiting", "true"), target))
-	tracer := r.run(sb, sandboxConfig, targeting(shell("tracer", "exec sleep 1000"), target, "SYS_PTRACE"))
+	waiting := r.create(sb, sandboxConfig, withTarget(shell("waiting", "true"), target))
+	tracer := r.run(sb, sandboxConfig, withTarget(shell("tracer", "exec sleep 1000"), target, "SYS_PTRACE"))
 	if err := r.Service.StartContainer(context.Background(), waiting); err == nil || !strings.Contains(err.Error(), "SYS_PTRACE") {
 		t.Errorf("a start next to a tracer: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestTargetContainer(t *testing.T) {
 	if s := r.WaitExited(t, tracer); s.ExitCode != 137 {
 		t.Errorf("after its target, the tracer exited with %d", s.ExitCode)
 	}
-	if _, err := r.Service.CreateContainer(context.Background(), sb, targeting(shell("late", "true"), target), sandboxConfig); err == nil || !strings.Contains(err.Error(), "not running") {
+	if _, err := r.Service.CreateContainer(context.Background(), sb, withTarget(shell("late", "true"), target), sandboxConfig); err == nil || !strings.Contains(err.Error(), "not running") {
 		t.Errorf("a target that has exited: %v", err)
 	}
 }

@@ -37,14 +37,14 @@ func TestUnsupportedFields(t *testing.T) {
 			return ""
 		},
 	} {
-		c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "no"}, Linux: &cri.LinuxPodSandboxConfig{CgroupParent: r.Cgroup,
+		c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "unsupported"}, Linux: &cri.LinuxPodSandboxConfig{CgroupParent: r.Cgroup,
 			SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER, Network: cri.NamespaceMode_NODE}}}}
 		handler := change(c)
 		if _, err := r.Service.RunPodSandbox(ctx, c, handler); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want a refusal by that name", want, err)
+			t.Errorf("%s: %v, want an error with that name", want, err)
 		}
 	}
-	sb, sandboxConfig := r.createSandbox("refuses", nil)
+	sb, sandboxConfig := r.createSandbox("unsupported-fields", nil)
 	for want, change := range map[string]func(*cri.LinuxContainerSecurityContext){
 		"securityContext.privileged": func(s *cri.LinuxContainerSecurityContext) { s.Privileged = true },
 		"securityContext.appArmorProfile": func(s *cri.LinuxContainerSecurityContext) {
@@ -57,24 +57,24 @@ func TestUnsupportedFields(t *testing.T) {
 			s.Capabilities = &cri.Capability{AddCapabilities: []string{"FLY"}}
 		},
 	} {
-		c := config("no")
+		c := config("unsupported")
 		change(c.Linux.SecurityContext)
 		if _, err := r.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want a refusal by that name", want, err)
+			t.Errorf("%s: %v, want an error with that name", want, err)
 		}
 	}
 	shared, sharedConfig := r.createSandbox("shared", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
-	c := config("no")
+	c := config("unsupported")
 	c.Linux.SecurityContext.Capabilities = &cri.Capability{AddCapabilities: []string{"SYS_PTRACE"}}
 	if _, err := r.Service.CreateContainer(ctx, shared, c, sharedConfig); err == nil || !strings.Contains(err.Error(), "SYS_PTRACE with spec.shareProcessNamespace") {
-		t.Errorf("a tracer in a shared PID namespace: %v, want a refusal", err)
+		t.Errorf("a tracer in a shared PID namespace: %v, want an error", err)
 	}
-	c = config("no")
+	c = config("unsupported")
 	c.Devices = []*cri.Device{{HostPath: "/dev/null", ContainerPath: "/dev/disk", Permissions: "r"}}
 	if _, err := r.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), "volumeDevices of a read-only volume") {
-		t.Errorf("a disk to be read only: %v, want a refusal", err)
+		t.Errorf("a disk to be read only: %v, want an error", err)
 	}
 	if list, err := r.Service.ListContainers(ctx, nil); err != nil || len(list) != 0 {
 		t.Errorf("containers %v, %v remain after the rejection", list, err)
@@ -127,7 +127,7 @@ func TestStartErrors(t *testing.T) {
 			t.Errorf("%s: %v %d %s %q, want it exited with 128, StartError", name, s.State, s.ExitCode, s.Reason, s.Message)
 		}
 	}
-	id := r.run(sb, sandboxConfig, shell("runs", "exec sleep 1000"))
+	id := r.run(sb, sandboxConfig, shell("running", "exec sleep 1000"))
 	if got := r.exec(id, "nope"); !strings.Contains(got, `exec: "nope": executable file not found in $PATH`) {
 		t.Errorf("exec of a missing command: %q", got)
 	}
@@ -143,15 +143,15 @@ func TestInvalidUsers(t *testing.T) {
 	sb, sandboxConfig := r.createSandbox("users", nil)
 	const none = "4294967295"
 	var mounts []*cri.Mount
-	for name, text := range map[string]string{"passwd": "who:x:" + none + ":5:::/\nin:x:1000:" + none + ":::/\nann:x:1000:5::/home:/\n", "group": "crowd:x:" + none + ":ann\nfew:x:2147483647:ann\n"} {
+	for name, text := range map[string]string{"passwd": "baduid:x:" + none + ":5:::/\nbadgid:x:1000:" + none + ":::/\nann:x:1000:5::/home:/\n", "group": "badgroup:x:" + none + ":ann\nmaxgid:x:2147483647:ann\n"} {
 		file := filepath.Join(r.Dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		mounts = append(mounts, &cri.Mount{HostPath: file, ContainerPath: "/etc/" + name})
 	}
-	for user, want := range map[string]string{none: "unable to find user " + none, "2147483648": "unable to find user", "who": "unable to find user who",
-		"in": "unable to find user in", "1000:" + none: "unable to find group " + none, "1000:crowd": "unable to find group crowd"} {
+	for user, want := range map[string]string{none: "unable to find user " + none, "2147483648": "unable to find user", "baduid": "unable to find user baduid",
+		"badgid": "unable to find user badgid", "1000:" + none: "unable to find group " + none, "1000:badgroup": "unable to find group badgroup"} {
 		c := config("c")
 		c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, user
 		id := r.create(sb, sandboxConfig, c)
@@ -162,7 +162,7 @@ func TestInvalidUsers(t *testing.T) {
 	c := shell("ann", "id")
 	c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, "ann"
 	if out, _ := r.outputAndCode(sb, sandboxConfig, c); !strings.Contains(out, "uid=1000") || !strings.Contains(out, "2147483647") || strings.Contains(out, none) {
-		t.Errorf("ann is %q, want user 1000, and only few of the two groups", out)
+		t.Errorf("ann is %q, want user 1000, and only maxgid of the two groups", out)
 	}
 }
 

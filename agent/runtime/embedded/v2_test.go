@@ -40,13 +40,13 @@ func TestV2BuiltinImage(t *testing.T) {
 	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
 		t.Errorf("exited with %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
 	}
-	c = builtin("stubborn", "-ignore-sigterm", "-memory=20Mi", "-lines=1", "-processes=3")
+	c = builtin("ignores-sigterm", "-ignore-sigterm", "-memory=20Mi", "-lines=1", "-processes=3")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 200 << 20, CpuShares: 100, CpuQuota: 50_000, CpuPeriod: 100_000}
 	id := r.run(sb, sandboxConfig, c)
 	r.waitUntil("memory is allocated", func() bool { return strings.Contains(r.output(sandboxConfig, c), "memory done") })
 	stats, err := r.Service.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id})
 	if err != nil || len(stats) != 1 || stats[0].GetMemory().GetWorkingSetBytes().GetValue() < 20<<20 || stats[0].GetCpu().GetUsageCoreNanoSeconds().GetValue() == 0 {
-		t.Errorf("figures %v, %v, want 20 MiB at least, and time", stats, err)
+		t.Errorf("statistics %v, %v, want at least 20 MiB and CPU time", stats, err)
 	}
 	if got, err := r.Service.ExecSync(ctx, id, []string{"/workload", "true"}, 0); err != nil || got.ExitCode != 0 {
 		t.Errorf("a command: %v, %v", got, err)
@@ -63,7 +63,7 @@ func TestV2BuiltinImage(t *testing.T) {
 	if _, err := os.Stat(r.host().Dir("memory", filepath.Join(sandboxConfig.Linux.CgroupParent, id))); !os.IsNotExist(err) {
 		t.Errorf("the cgroup remains: %v", err)
 	}
-	if left := r.leftovers(); len(left) != 0 {
-		t.Errorf("left: %q", left)
+	if remaining := r.leftovers(); len(remaining) != 0 {
+		t.Errorf("remaining: %q", remaining)
 	}
 }

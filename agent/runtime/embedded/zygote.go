@@ -47,9 +47,9 @@ var errZygoteExited = errors.New("zygote has exited")
 func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for again := false; ; again = true {
+	for retried := false; ; retried = true {
 		pid, err := s.requestCopy(dir, files[:])
-		if errors.Is(err, errZygoteExited) && !again { // it was killed: try a new one
+		if errors.Is(err, errZygoteExited) && !retried { // it was killed: try a new one
 			continue
 		}
 		if err != nil {
@@ -75,8 +75,8 @@ func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 		s.stopZygote()
 		return 0, errors.Join(errZygoteExited, err)
 	}
-	answer := make([]byte, 256)
-	n, err := s.conn.Read(answer)
+	reply := make([]byte, 256)
+	n, err := s.conn.Read(reply)
 	if errors.Is(err, unix.ECONNRESET) { // it exited without reading the request
 		s.stopZygote()
 		return 0, errZygoteExited
@@ -85,9 +85,9 @@ func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 		s.stopZygote()
 		return 0, errors.Join(errors.New("no answer from the zygote"), err)
 	}
-	pid, err := strconv.Atoi(string(answer[:n]))
+	pid, err := strconv.Atoi(string(reply[:n]))
 	if err != nil {
-		return 0, errors.New(string(answer[:n]))
+		return 0, errors.New(string(reply[:n]))
 	}
 	if s.copies++; s.copies >= maxCopies {
 		s.stopZygote()
@@ -114,12 +114,12 @@ func (s *shimFactory) startZygote() error {
 	if err != nil {
 		return err
 	}
-	original, err := s.forkZygote(childEnd)
+	zygote, err := s.forkZygote(childEnd)
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", shim.Name, err), conn.Close())
 	}
-	go reapZygote(original)
-	s.conn, s.zygote, s.copies = conn.(*net.UnixConn), original, 0
+	go reapZygote(zygote)
+	s.conn, s.zygote, s.copies = conn.(*net.UnixConn), zygote, 0
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (s *shimFactory) forkZygote(requests *os.File) (*process, error) {
 	defer null.Close()
 	pidfd := -1
 	pid, err := syscall.ForkExec(s.executables.path(), []string{shim.Name, strings.Repeat(".", shim.ArgumentSize)}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off", "BERTH_RUNTIME=" + s.dir}, // the last one shows which runtime it belongs to
+		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off", "BERTH_RUNTIME=" + s.dir}, // BERTH_RUNTIME identifies the runtime in ps
 		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), requests.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}})
 	if err != nil {
 		return nil, err
@@ -140,11 +140,11 @@ func (s *shimFactory) forkZygote(requests *os.File) (*process, error) {
 }
 
 // reapZygote reaps the zygote and unclaimed shims, which stay in its process group.
-func reapZygote(original *process) {
-	<-original.exited
-	original.close()
+func reapZygote(zygote *process) {
+	<-zygote.exited
+	zygote.close()
 	for {
-		n, err := syscall.Wait4(-original.pid, nil, syscall.WNOHANG, nil)
+		n, err := syscall.Wait4(-zygote.pid, nil, syscall.WNOHANG, nil)
 		switch {
 		case err == syscall.ECHILD:
 			return

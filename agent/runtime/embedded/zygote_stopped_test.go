@@ -26,21 +26,21 @@ func TestZygoteStopped(t *testing.T) {
 	r.LoadWorkload(t)
 	sb, sandboxConfig := r.createSandbox("stopped", nil)
 	r.run(sb, sandboxConfig, shell("first", "exec sleep 1000"))
-	original := r.zygotes()[0]
-	if err := syscall.Kill(original, syscall.SIGSTOP); err != nil {
+	zygote := r.zygotes()[0]
+	if err := syscall.Kill(zygote, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	abandoned := r.create(sb, sandboxConfig, shell("given-up", "exec sleep 1000"))
+	abandoned := r.create(sb, sandboxConfig, shell("abandoned", "exec sleep 1000"))
 	other := r.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
 	if err := r.Service.StartContainer(context.Background(), abandoned); err == nil || !strings.Contains(err.Error(), "no answer") {
 		t.Errorf("started: %v, want that there was no answer", err)
 	}
-	_ = syscall.Kill(original, syscall.SIGCONT)
-	r.waitUntil("what was stopped has ended", func() bool { return processEnded(original) })
+	_ = syscall.Kill(zygote, syscall.SIGCONT)
+	r.waitUntil("the stopped zygote has exited", func() bool { return processEnded(zygote) })
 	if err := r.Service.StartContainer(context.Background(), other); err != nil {
-		t.Errorf("second instance: %v", err)
+		t.Errorf("second container: %v", err)
 	}
-	for _, when := range []string{"then", "after a restart of the agent"} {
+	for _, when := range []string{"after the failed start", "after a restart of the agent"} {
 		if s := r.status(abandoned); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
 			t.Errorf("%s: %v %d %s, want it exited with 128, StartError", when, s.State, s.ExitCode, s.Reason)
 		}
@@ -54,14 +54,14 @@ func TestZygoteStopped(t *testing.T) {
 // TestOpenFileLimit checks that a container has the same limit of open files as other children of
 // this program.
 func TestOpenFileLimit(t *testing.T) {
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+	var original syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &original); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: was.Max - 100, Max: was.Max}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: original.Max - 100, Max: original.Max}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was) })
+	t.Cleanup(func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &original) })
 	want, err := exec.Command("/bin/sh", "-c", "ulimit -n").Output()
 	if err != nil {
 		t.Fatal(err)

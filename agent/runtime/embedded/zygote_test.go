@@ -75,7 +75,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 		}
 	}
 	if c := newContainer(dir, containerRecord{}); !c.notStarted() {
-		t.Error("the container counts as started")
+		t.Error("the container is reported as started")
 	}
 	dir, p, report = startCopy(t, s)
 	defer report.Close()

@@ -24,21 +24,21 @@ type container struct {
 }
 
 // CreateContainer implements runtime.Containers.
-func (s *Service) CreateContainer(ctx context.Context, in string, config *cri.ContainerConfig, of *cri.PodSandboxConfig) (string, error) {
+func (s *Service) CreateContainer(ctx context.Context, sandboxID string, config *cri.ContainerConfig, sandboxConfig *cri.PodSandboxConfig) (string, error) {
 	if err := s.beginCall(ctx, "CreateContainer"); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.findSandbox(in)
+	b := s.findSandbox(sandboxID)
 	if b == nil {
-		return "", notFound("sandbox", in)
+		return "", notFound("sandbox", sandboxID)
 	}
 	if b.state != cri.PodSandboxState_SANDBOX_READY {
-		return "", status.Errorf(codes.FailedPrecondition, "sandbox %q is not running", in)
+		return "", status.Errorf(codes.FailedPrecondition, "sandbox %q is not running", sandboxID)
 	}
 	for _, c := range s.containers {
-		if c.sandbox == in && c.config.GetMetadata().GetName() == config.GetMetadata().GetName() && c.config.GetMetadata().GetAttempt() == config.GetMetadata().GetAttempt() {
+		if c.sandbox == sandboxID && c.config.GetMetadata().GetName() == config.GetMetadata().GetName() && c.config.GetMetadata().GetAttempt() == config.GetMetadata().GetAttempt() {
 			return "", status.Errorf(codes.AlreadyExists, "name of container %v is reserved", config.GetMetadata())
 		}
 	}
@@ -47,10 +47,10 @@ func (s *Service) CreateContainer(ctx context.Context, in string, config *cri.Co
 		return "", notFound("image", config.GetImage().GetImage())
 	}
 	id := s.newID()
-	s.containers = append(s.containers, &container{sandbox: in, config: config, exited: make(chan struct{}), sigtermExitCode: 143, status: &cri.ContainerStatus{
+	s.containers = append(s.containers, &container{sandbox: sandboxID, config: config, exited: make(chan struct{}), sigtermExitCode: 143, status: &cri.ContainerStatus{
 		Id: id, Metadata: config.GetMetadata(), State: cri.ContainerState_CONTAINER_CREATED, CreatedAt: now(), Image: config.GetImage(),
 		ImageRef: image.GetId(), ImageId: image.GetId(), Labels: config.GetLabels(), Annotations: config.GetAnnotations(), Mounts: config.GetMounts(),
-		LogPath: filepath.Join(of.GetLogDirectory(), config.GetLogPath()),
+		LogPath: filepath.Join(sandboxConfig.GetLogDirectory(), config.GetLogPath()),
 	}})
 	s.recordCall("CreateContainer", config.GetMetadata().GetName())
 	return id, nil
@@ -68,15 +68,15 @@ func (s *Service) UpdateContainerResources(ctx context.Context, id string, resou
 	if c == nil {
 		return notFound("container", id)
 	}
-	to := c.config.GetLinux().GetResources()
+	current := c.config.GetLinux().GetResources()
 	if m := resources.GetMemoryLimitInBytes(); m != 0 {
-		to.MemoryLimitInBytes = m
+		current.MemoryLimitInBytes = m
 	}
 	if n := resources.GetCpuShares(); n != 0 {
-		to.CpuShares = n
+		current.CpuShares = n
 	}
 	if q := resources.GetCpuQuota(); q != 0 {
-		to.CpuQuota, to.CpuPeriod = q, resources.GetCpuPeriod()
+		current.CpuQuota, current.CpuPeriod = q, resources.GetCpuPeriod()
 	}
 	s.recordCall("UpdateContainerResources", fmt.Sprintf("%s memory=%d shares=%d quota=%d", c.config.GetMetadata().GetName(),
 		resources.GetMemoryLimitInBytes(), resources.GetCpuShares(), resources.GetCpuQuota()))
@@ -100,10 +100,10 @@ func (s *Service) StartContainer(ctx context.Context, id string) error {
 	}
 	c.status.State, c.status.StartedAt = cri.ContainerState_CONTAINER_RUNNING, now()
 	s.recordCall("StartContainer", c.config.GetMetadata().GetName())
-	started, seen := s.onStart, copyStatus(c.status)
+	onStart, snapshot := s.onStart, copyStatus(c.status)
 	s.mu.Unlock()
-	if started != nil {
-		started(seen)
+	if onStart != nil {
+		onStart(snapshot)
 	}
 	return nil
 }
@@ -141,14 +141,14 @@ func (s *Service) StopContainer(ctx context.Context, id string, grace time.Durat
 	}
 	s.mu.Unlock()
 	if grace > 0 {
-		over := time.NewTimer(grace)
-		defer over.Stop()
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
 		select {
 		case <-c.exited:
 			return nil
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
-		case <-over.C:
+		case <-timer.C:
 		}
 	}
 	s.mu.Lock()

@@ -61,15 +61,15 @@ func (s *Service) Fail(method string, errs ...error) {
 func (s *Service) Block(method string) (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	held := make(chan struct{})
-	s.blocked[method] = held
+	blocked := make(chan struct{})
+	s.blocked[method] = blocked
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.blocked[method] == held {
+		if s.blocked[method] == blocked {
 			delete(s.blocked, method)
 		}
-		close(held)
+		close(blocked)
 	})
 }
 
@@ -94,11 +94,11 @@ func (s *Service) BreakEventStreams() {
 // beginCall starts each call: it blocks after Block and fails after Fail.
 func (s *Service) beginCall(ctx context.Context, method string) error {
 	s.mu.Lock()
-	held := s.blocked[method]
+	blocked := s.blocked[method]
 	s.mu.Unlock()
-	if held != nil {
+	if blocked != nil {
 		select {
-		case <-held:
+		case <-blocked:
 		case <-ctx.Done():
 		}
 	}
@@ -133,8 +133,8 @@ func (s *Service) newID() string {
 	return fmt.Sprintf("%064x", s.serial)
 }
 
-func notFound(what, id string) error {
-	return status.Errorf(codes.NotFound, "%s %q: not found", what, id)
+func notFound(kind, id string) error {
+	return status.Errorf(codes.NotFound, "%s %q: not found", kind, id)
 }
 
 // Version implements runtime.Service.
@@ -156,7 +156,7 @@ func (s *Service) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
 }
 
 // Events implements runtime.Service.
-func (s *Service) Events(ctx context.Context, seen func(runtime.ContainerEvent)) error {
+func (s *Service) Events(ctx context.Context, handle func(runtime.ContainerEvent)) error {
 	if err := s.beginCall(ctx, "Events"); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (s *Service) Events(ctx context.Context, seen func(runtime.ContainerEvent))
 	for {
 		select {
 		case e := <-r.events:
-			seen(e)
+			handle(e)
 		case <-r.broken:
 			return status.Error(codes.Unavailable, "event stream broke")
 		case <-ctx.Done():

@@ -96,10 +96,10 @@ func (s *Service) ExecSync(ctx context.Context, id string, command []string, _ t
 	}
 	s.mu.Lock()
 	c, f := s.findContainer(id), s.onExec
-	var seen *cri.ContainerStatus
+	var snapshot *cri.ContainerStatus
 	if c != nil {
 		s.recordCall("ExecSync", c.config.GetMetadata().GetName())
-		seen = copyStatus(c.status)
+		snapshot = copyStatus(c.status)
 	}
 	s.mu.Unlock()
 	if c == nil {
@@ -108,7 +108,7 @@ func (s *Service) ExecSync(ctx context.Context, id string, command []string, _ t
 	if f == nil {
 		return &cri.ExecSyncResponse{}, nil
 	}
-	return f(seen, command)
+	return f(snapshot, command)
 }
 
 // Exec implements runtime.Containers.

@@ -17,42 +17,42 @@ const maxShownValue = 80
 
 // InvalidAnnotations returns a message for each invalid annotation of a simulated pod: the
 // accepted values and the effect. The messages are sorted by key.
-func InvalidAnnotations(pod *corev1.Pod) (faults []string) {
+func InvalidAnnotations(pod *corev1.Pod) (messages []string) {
 	for _, key := range slices.Sorted(maps.Keys(pod.Annotations)) {
 		value := pod.Annotations[key]
 		container, name, ok := strings.Cut(key, "sim.berth.dev/")
 		if !ok || container != "" && !hasContainer(pod, strings.TrimSuffix(container, ".")) {
 			continue
 		}
-		must := ""
+		requirement := ""
 		switch "sim.berth.dev/" + name {
 		case RunSeconds:
 			if _, ok := parseSeconds(value); !ok {
-				must = "must be a number of seconds, for example 30 or 0.5; until then its containers fail with exit code 128"
+				requirement = "must be a number of seconds, for example 30 or 0.5; until then its containers fail with exit code 128"
 			}
 		case ExitCode:
 			if _, err := strconv.ParseUint(value, 10, 8); err != nil {
-				must = "must be a number from 0 to 255, for example 1; until then its containers fail with exit code 128"
+				requirement = "must be a number from 0 to 255, for example 1; until then its containers fail with exit code 128"
 			}
 		case StopSeconds, PreStopSeconds:
 			if _, ok := parseSeconds(value); !ok {
-				must = "must be a number of seconds, for example 5 or 0.5; ignored"
+				requirement = "must be a number of seconds, for example 5 or 0.5; ignored"
 			}
 		case usage.Annotation:
 			if _, err := usage.ParsePod(value); err != nil {
-				must = truncate(strings.TrimPrefix(err.Error(), usage.Annotation+": "), 3*maxShownValue) + "; ignored; example: memory=100Mi,500Mi@60s;disk=1Gi"
+				requirement = truncate(strings.TrimPrefix(err.Error(), usage.Annotation+": "), 3*maxShownValue) + "; ignored; example: memory=100Mi,500Mi@60s;disk=1Gi"
 			}
 		}
-		if must != "" {
-			faults = append(faults, fmt.Sprintf("%s: %q: %s", key, truncate(value, maxShownValue), must))
+		if requirement != "" {
+			messages = append(messages, fmt.Sprintf("%s: %q: %s", key, truncate(value, maxShownValue), requirement))
 		}
 	}
-	return faults
+	return messages
 }
 
-func truncate(text string, most int) string {
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "..."
+func truncate(text string, limit int) string {
+	if len(text) > limit {
+		return strings.ToValidUTF8(text[:limit], "") + "..."
 	}
 	return text
 }

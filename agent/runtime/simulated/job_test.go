@@ -19,11 +19,11 @@ func TestJobsComplete(t *testing.T) {
 	set := []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "s", Controller: new(true)}}
 	always := corev1.ContainerRestartPolicyAlways
 	for name, tc := range map[string]struct {
-		owners    []metav1.OwnerReference
-		notes     map[string]string
-		policy    corev1.RestartPolicy
-		container string
-		want      bool // exits within 10 s
+		owners      []metav1.OwnerReference
+		annotations map[string]string
+		policy      corev1.RestartPolicy
+		container   string
+		want        bool // exits within 10 s
 	}{
 		"job":                   {job, nil, corev1.RestartPolicyNever, "c", true},
 		"job with a run time":   {job, map[string]string{simulated.RunSeconds: "60"}, corev1.RestartPolicyNever, "c", false},
@@ -41,7 +41,7 @@ func TestJobsComplete(t *testing.T) {
 						exited = e.Code == 0
 					}
 				})
-				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "p", OwnerReferences: tc.owners, Annotations: tc.notes},
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: "p", OwnerReferences: tc.owners, Annotations: tc.annotations},
 					Spec: corev1.PodSpec{RestartPolicy: tc.policy, InitContainers: []corev1.Container{{Name: "s", RestartPolicy: &always}}, Containers: []corev1.Container{{Name: "c"}}}}
 				r.Start(pod, tc.container, 0)
 				time.Sleep(10 * time.Second)

@@ -191,16 +191,16 @@ func (r *Runtime) RemoveOrphans(map[types.UID]bool) {}
 
 // PreStop implements runtime.Runtime.
 func (r *Runtime) PreStop(pod *corev1.Pod, container string) {
-	takes, ok := annotationSeconds(pod, container, PreStopSeconds)
+	duration, ok := annotationSeconds(pod, container, PreStopSeconds)
 	for _, cs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range cs {
 			if l := cs[i].Lifecycle; !ok && cs[i].Name == container && l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
-				takes = time.Duration(l.PreStop.Sleep.Seconds) * time.Second
+				duration = time.Duration(l.PreStop.Sleep.Seconds) * time.Second
 			}
 		}
 	}
 	uid := pod.UID
-	time.AfterFunc(takes, func() { r.report(runtime.Report{Pod: uid, Event: podlifecycle.PreStopDone{Container: container}}) })
+	time.AfterFunc(duration, func() { r.report(runtime.Report{Pod: uid, Event: podlifecycle.PreStopDone{Container: container}}) })
 }
 
 // Stop implements runtime.Runtime. The container exits immediately or after its stop-seconds.

@@ -64,10 +64,10 @@ func ignoreLimit(err error) error {
 // openLog opens the log. A follower waits for it and gets nil if it never appears.
 func openLog(ctx context.Context, path string, q Request, ended func(context.Context) (bool, error)) (*os.File, error) {
 	for {
-		over := true
+		hasEnded := true
 		if q.Follow {
 			var err error
-			if over, err = ended(ctx); err != nil {
+			if hasEnded, err = ended(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -75,7 +75,7 @@ func openLog(ctx context.Context, path string, q Request, ended func(context.Con
 		if err == nil || !errors.Is(err, os.ErrNotExist) || !q.Follow {
 			return f, err
 		}
-		if over {
+		if hasEnded {
 			return nil, nil
 		}
 		if err := sleep(ctx, statusInterval); err != nil {
@@ -103,14 +103,14 @@ func segments(path string, current *os.File, q Request) ([]*os.File, []int64, er
 		return nil, nil, err
 	}
 	files, offsets := []*os.File{current}, []int64{0}
-	want := q.Tail
+	remaining := q.Tail
 	if q.Tail >= 0 {
-		if offsets[0], want, err = tailOffset(current, want, q, false); err != nil {
+		if offsets[0], remaining, err = tailOffset(current, remaining, q, false); err != nil {
 			return files, nil, err
 		}
 	}
 	for _, name := range rotated { // newest first
-		if q.Tail >= 0 && want == 0 && offsets[len(offsets)-1] > 0 || q.Tail == 0 {
+		if q.Tail >= 0 && remaining == 0 && offsets[len(offsets)-1] > 0 || q.Tail == 0 {
 			break // otherwise the first line may start in the previous file
 		}
 		f, err := os.Open(name)
@@ -120,32 +120,32 @@ func segments(path string, current *os.File, q Request) ([]*os.File, []int64, er
 		if err != nil {
 			return files, nil, err
 		}
-		if again, err := sameFile(current, name); err == nil && again {
+		if isCurrent, err := sameFile(current, name); err == nil && isCurrent {
 			_ = f.Close() // renamed since it was opened
 			continue
 		}
-		at := int64(0)
+		offset := int64(0)
 		if q.Tail >= 0 {
-			if at, want, err = tailOffset(f, want, q, true); err != nil {
+			if offset, remaining, err = tailOffset(f, remaining, q, true); err != nil {
 				return append(files, f), nil, err
 			}
 		}
-		files, offsets = append(files, f), append(offsets, at)
+		files, offsets = append(files, f), append(offsets, offset)
 	}
 	slices.Reverse(files)
 	slices.Reverse(offsets)
 	return files, offsets, nil
 }
 
-// tailOffset returns the offset of the last lines of a file, and how many are still wanted from
+// tailOffset returns the offset of the last lines of a file, and how many remain to be read from
 // older files.
-func tailOffset(f *os.File, want int64, q Request, below bool) (at, left int64, err error) {
+func tailOffset(f *os.File, want int64, q Request, below bool) (offset, remaining int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, 0, err
 	}
-	at, found, err := lastLines(f, info.Size(), want, q, below)
-	return at, want - found, err
+	offset, found, err := lastLines(f, info.Size(), want, q, below)
+	return offset, want - found, err
 }
 
 // rotations returns the rotated files of a log, newest first.
@@ -154,46 +154,46 @@ func rotations(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []string
+	var names []string
 	for _, e := range entries {
 		suffix, ok := strings.CutPrefix(e.Name(), filepath.Base(path)+".")
 		if ok && suffix != "" && strings.Trim(suffix, "0123456789-.") == "" {
-			found = append(found, filepath.Join(filepath.Dir(path), e.Name()))
+			names = append(names, filepath.Join(filepath.Dir(path), e.Name()))
 		}
 	}
-	slices.Sort(found)
-	slices.Reverse(found)
-	return found, nil
+	slices.Sort(names)
+	slices.Reverse(names)
+	return names, nil
 }
 
 // follow continues at the position of lines. It returns the file that is open last.
 func follow(ctx context.Context, path string, f *os.File, lines *reader, p *printer, ended func(context.Context) (bool, error)) (*os.File, error) {
 	var requestedAt time.Time
 	for {
-		over := false
+		hasEnded := false
 		if time.Since(requestedAt) >= statusInterval {
 			var err error
-			if over, err = ended(ctx); err != nil {
+			if hasEnded, err = ended(ctx); err != nil {
 				return f, fmt.Errorf("reading the container status: %w", err)
 			}
 			requestedAt = time.Now()
 		}
 		// Check for rotation before reading the rest: then the old file is complete.
-		here, err := sameFile(f, path)
+		isCurrent, err := sameFile(f, path)
 		if err := lines.drain(p.print); err != nil {
 			return f, err
 		}
 		switch {
 		case err != nil && !errors.Is(err, os.ErrNotExist):
 			return f, err
-		case err == nil && !here:
+		case err == nil && !isCurrent:
 			next, err := os.Open(path)
 			if err == nil {
 				_ = f.Close()
 				f, lines = next, newReader(next)
 				continue
 			}
-		case over:
+		case hasEnded:
 			return f, nil
 		}
 		if sleep(ctx, pollInterval) != nil {

@@ -23,7 +23,7 @@ nonsense
 2026-01-02T15:04:05Z stdout F:x fi ve
 `
 
-func logAt(t *testing.T, content string) string {
+func writeLog(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "0.log")
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -32,7 +32,7 @@ func logAt(t *testing.T, content string) string {
 	return path
 }
 
-func copied(t *testing.T, path string, q Request) string {
+func copyLog(t *testing.T, path string, q Request) string {
 	t.Helper()
 	var out bytes.Buffer
 	if err := Copy(t.Context(), &out, path, q, nil); err != nil {
@@ -63,15 +63,15 @@ func TestCopy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := All()
 			tc.change(&q)
-			if got := copied(t, logAt(t, sample), q); got != tc.want {
-				t.Errorf("have %q, want %q", got, tc.want)
+			if got := copyLog(t, writeLog(t, sample), q); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
 func TestRotatedFilesComeFirst(t *testing.T) {
-	path := logAt(t, "2026-01-02T15:04:07Z stdout F five\n")
+	path := writeLog(t, "2026-01-02T15:04:07Z stdout F five\n")
 	for suffix, text := range map[string]string{
 		"20260102-150402.000000": "2026-01-02T15:04:01Z stdout F one\n2026-01-02T15:04:02Z stdout F two\n2026-01-02T15:04:02Z stdout P th",
 		"20260102-150406.000001": "\n2026-01-02T15:04:03Z stdout F ree\n2026-01-02T15:04:04Z stdout F four\n", "20260101-000000.gz": "2026-01-01T00:00:00Z stdout F no\n",
@@ -86,8 +86,8 @@ func TestRotatedFilesComeFirst(t *testing.T) {
 	for tail, want := range map[int64]string{-1: "one\ntwo\nthree\nfour\nfive\n", 1: "five\n", 2: "four\nfive\n", 3: "three\nfour\nfive\n", 4: "two\nthree\nfour\nfive\n"} {
 		q := All()
 		q.Tail = tail
-		if got := copied(t, path, q); got != want {
-			t.Errorf("last %d lines: have %q, want %q", tail, got, want)
+		if got := copyLog(t, path, q); got != want {
+			t.Errorf("last %d lines: got %q, want %q", tail, got, want)
 		}
 	}
 }
@@ -104,14 +104,14 @@ func TestTailAcrossRotations(t *testing.T) {
 		fmt.Fprintf(&file, "2026-01-02T15:04:05Z std%s %s %d%s\n", []string{"out", "err"}[r.IntN(2)], tag, i, strings.Repeat("x", r.IntN(200)))
 	}
 	fmt.Fprintf(&file, "2026-01-02T15:04:05Z stdout F end\n")
-	path := logAt(t, file.String())
+	path := writeLog(t, file.String())
 	q := All()
 	q.Stderr = false
-	lines := strings.SplitAfter(strings.TrimSuffix(copied(t, path, q), "\n"), "\n")
+	lines := strings.SplitAfter(strings.TrimSuffix(copyLog(t, path, q), "\n"), "\n")
 	for range 50 {
 		n := r.IntN(len(lines) + 2)
 		q.Tail = int64(n)
-		got, want := copied(t, path, q), strings.Join(lines[max(0, len(lines)-n):], "")
+		got, want := copyLog(t, path, q), strings.Join(lines[max(0, len(lines)-n):], "")
 		if strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") {
 			t.Fatalf("last %d lines: %d bytes, want %d", n, len(got), len(want))
 		}
@@ -126,9 +126,9 @@ func TestMissingLog(t *testing.T) {
 
 // syncBuffer is the output of a follower, for tests that wait for it.
 type syncBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	more chan struct{}
+	mu      sync.Mutex
+	text    bytes.Buffer
+	written chan struct{}
 }
 
 func (w *syncBuffer) Write(p []byte) (int, error) {
@@ -136,7 +136,7 @@ func (w *syncBuffer) Write(p []byte) (int, error) {
 	defer w.mu.Unlock()
 	w.text.Write(p)
 	select {
-	case w.more <- struct{}{}:
+	case w.written <- struct{}{}:
 	default:
 	}
 	return len(p), nil
@@ -152,24 +152,24 @@ func (w *syncBuffer) waitFor(t *testing.T, want string) {
 	t.Helper()
 	for w.String() != want {
 		select {
-		case <-w.more:
+		case <-w.written:
 		case <-time.After(30 * time.Second):
-			t.Fatalf("have %q, want %q", w.String(), want)
+			t.Fatalf("got %q, want %q", w.String(), want)
 		}
 	}
 }
 
 func TestFollow(t *testing.T) {
-	path := logAt(t, "2026-01-02T15:04:01Z stdout F one\n")
-	out := &syncBuffer{more: make(chan struct{}, 1)}
-	over := make(chan struct{})
+	path := writeLog(t, "2026-01-02T15:04:01Z stdout F one\n")
+	out := &syncBuffer{written: make(chan struct{}, 1)}
+	exited := make(chan struct{})
 	done := make(chan error, 1)
 	q := All()
 	q.Follow = true
 	go func() {
 		done <- Copy(t.Context(), out, path, q, func(context.Context) (bool, error) {
 			select {
-			case <-over:
+			case <-exited:
 				return true, nil
 			default:
 				return false, nil
@@ -195,7 +195,7 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.waitFor(t, "one\ntwo\nthree\nfour\nfive\n")
-	close(over)
+	close(exited)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

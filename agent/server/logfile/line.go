@@ -7,15 +7,15 @@ import (
 
 // line is a line of the file.
 type line struct {
-	at     time.Time
-	stderr bool
-	full   bool // ends a line of the container's output
-	text   []byte
+	timestamp time.Time
+	stderr    bool
+	full      bool // ends a line of the container's output
+	text      []byte
 }
 
 // parseLine parses a line without its newline; ok is false if the format is wrong.
 func parseLine(raw []byte) (line, bool) {
-	at, raw, ok := bytes.Cut(raw, []byte(" "))
+	rawTime, raw, ok := bytes.Cut(raw, []byte(" "))
 	if !ok {
 		return line{}, false
 	}
@@ -28,9 +28,9 @@ func parseLine(raw []byte) (line, bool) {
 	if string(tag) != "F" && string(tag) != "P" {
 		return line{}, false
 	}
-	when, err := time.Parse(time.RFC3339Nano, string(at))
+	t, err := time.Parse(time.RFC3339Nano, string(rawTime))
 	if err != nil {
 		return line{}, false
 	}
-	return line{at: when, stderr: string(stream) == "stderr", full: string(tag) == "F", text: text}, true
+	return line{timestamp: t, stderr: string(stream) == "stderr", full: string(tag) == "F", text: text}, true
 }

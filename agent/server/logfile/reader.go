@@ -46,12 +46,12 @@ type printer struct {
 
 func (p *printer) print(raw []byte) error {
 	l, ok := parseLine(raw)
-	if !ok || !p.q.includes(l) || l.at.Before(p.q.Since) {
+	if !ok || !p.q.includes(l) || l.timestamp.Before(p.q.Since) {
 		return nil
 	}
 	p.buf.Reset()
 	if p.q.Timestamps && !p.inLine {
-		p.buf.Write(l.at.AppendFormat(p.buf.AvailableBuffer(), timeFormat))
+		p.buf.Write(l.timestamp.AppendFormat(p.buf.AvailableBuffer(), timeFormat))
 		p.buf.WriteByte(' ')
 	}
 	p.buf.Write(l.text)
@@ -60,8 +60,8 @@ func (p *printer) print(raw []byte) error {
 	}
 	p.inLine = !l.full
 	out := p.buf.Bytes()
-	if left := p.q.Limit - p.wrote; p.q.Limit > 0 && int64(len(out)) >= left {
-		if _, err := p.out.Write(out[:left]); err != nil {
+	if remaining := p.q.Limit - p.wrote; p.q.Limit > 0 && int64(len(out)) >= remaining {
+		if _, err := p.out.Write(out[:remaining]); err != nil {
 			return err
 		}
 		return errLimitReached
@@ -111,10 +111,10 @@ func (r *reader) drain(each func(raw []byte) error) error {
 
 // sameFile reports whether path refers to the open file f.
 func sameFile(f *os.File, path string) (bool, error) {
-	now, err := os.Stat(path)
+	pathInfo, err := os.Stat(path)
 	if err != nil {
 		return false, err
 	}
-	was, err := f.Stat()
-	return err == nil && os.SameFile(was, now), err
+	fileInfo, err := f.Stat()
+	return err == nil && os.SameFile(fileInfo, pathInfo), err
 }

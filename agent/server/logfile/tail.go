@@ -10,7 +10,7 @@ const blockSize = 64 << 10
 // lastLines returns the offset of the last n requested lines of a file, and how many there are.
 // below reports that lines of the next file were counted: pieces at the end of this file belong
 // to the first of them.
-func lastLines(f io.ReaderAt, size, n int64, q Request, below bool) (at, found int64, err error) {
+func lastLines(f io.ReaderAt, size, n int64, q Request, below bool) (offset, found int64, err error) {
 	if n == 0 && !below {
 		return size, 0, nil
 	}
@@ -23,13 +23,13 @@ func lastLines(f io.ReaderAt, size, n int64, q Request, below bool) (at, found i
 			return true // counted with the end of its line
 		}
 		if found == n {
-			at = end
+			offset = end
 			return false
 		}
 		found++
 		return true
 	})
-	return at, found, err
+	return offset, found, err
 }
 
 // readBackwards calls visit for the complete lines from last to first, with the offset after

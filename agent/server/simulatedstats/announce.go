@@ -19,7 +19,7 @@ import (
 // SimulatedNodesUser is the user whose certificate may serve several nodes.
 const SimulatedNodesUser = "system:berth:simulated-nodes"
 
-// Options of a Server.
+// Options configures a Server.
 type Options struct {
 	// Certificate of the agent's credential.
 	Certificate tls.Certificate
@@ -55,14 +55,14 @@ func Announce(o Options, nodes []*corev1.Node) (*Server, error) {
 	}
 	base := url.URL{Scheme: "https", Host: listener.Addr().String()}
 	for _, n := range nodes {
-		at := base
+		nodeURL := base
 		if o.Certificate.Leaf.Subject.CommonName == SimulatedNodesUser {
-			at.Path = "/nodes/" + n.Name
+			nodeURL.Path = "/nodes/" + n.Name
 		}
 		if n.Annotations == nil {
 			n.Annotations = map[string]string{}
 		}
-		n.Annotations[v1alpha1.AgentURLAnnotation] = at.String()
+		n.Annotations[v1alpha1.AgentURLAnnotation] = nodeURL.String()
 	}
 	return &Server{opts: o, listener: listener, nodes: nodes}, nil
 }

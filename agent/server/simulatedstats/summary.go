@@ -28,8 +28,8 @@ type simulatedNode struct {
 	usage func(node string) (usage.Node, bool) // may be nil
 }
 
-func newNode(n *corev1.Node, agent Agent, now func(string) (usage.Node, bool)) *server.Node {
-	p := &simulatedNode{name: n.Name, agent: agent, usage: now, node: usage.Node{Since: time.Now()}}
+func newNode(n *corev1.Node, agent Agent, observed func(string) (usage.Node, bool)) *server.Node {
+	p := &simulatedNode{name: n.Name, agent: agent, usage: observed, node: usage.Node{Since: time.Now()}}
 	memory, storage := n.Status.Capacity[corev1.ResourceMemory], n.Status.Capacity[corev1.ResourceEphemeralStorage]
 	allocatable, ok := n.Status.Allocatable[corev1.ResourceMemory]
 	if !ok {
@@ -63,10 +63,10 @@ func (p *simulatedNode) summary(now time.Time) *stats.Summary {
 		if len(running) == 0 {
 			continue
 		}
-		use := usage.PodUsageAt(now, running, conversion.PressureTerms(pod))
-		uses = append(uses, use)
-		figures, sum := podStats(now, pod, running, use.Stats())
-		s.Pods = append(s.Pods, figures)
+		podUsage := usage.PodUsageAt(now, running, conversion.PressureTerms(pod))
+		uses = append(uses, podUsage)
+		podSummary, sum := podStats(now, pod, running, podUsage.Stats())
+		s.Pods = append(s.Pods, podSummary)
 		total.add(sum)
 	}
 	node := p.node
@@ -120,18 +120,18 @@ func cpuUsageOf(pod *corev1.Pod, c *usage.RunningContainer, now time.Time) cpuUs
 	return cpuUsage{}
 }
 
-func podStats(now time.Time, pod *corev1.Pod, running []usage.RunningContainer, use *nodepressure.PodStats) (stats.PodStats, cpuUsage) {
-	out := stats.PodStats{PodRef: stats.PodReference{Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID)}, Memory: memory(now, use.Memory)}
+func podStats(now time.Time, pod *corev1.Pod, running []usage.RunningContainer, podUsage *nodepressure.PodStats) (stats.PodStats, cpuUsage) {
+	out := stats.PodStats{PodRef: stats.PodReference{Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID)}, Memory: memory(now, podUsage.Memory)}
 	if pod.Status.StartTime != nil {
 		out.StartTime = *pod.Status.StartTime
 	}
 	var total cpuUsage
 	for i := range running {
-		c, l := &use.Containers[i], cpuUsageOf(pod, &running[i], now)
+		c, l := &podUsage.Containers[i], cpuUsageOf(pod, &running[i], now)
 		total.add(l)
 		out.Containers = append(out.Containers, stats.ContainerStats{Name: c.Name, StartTime: metav1.NewTime(running[i].Since), CPU: l.cpu(now), Memory: memory(now, c.Memory)})
 	}
-	processes := uint64(use.Processes)
+	processes := uint64(podUsage.Processes)
 	out.CPU, out.ProcessStats = total.cpu(now), &stats.ProcessStats{ProcessCount: &processes}
 	return out, total
 }

@@ -32,9 +32,9 @@ func pod(name, script, cpu string, now time.Time) *corev1.Pod {
 
 func TestSummary(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	ends := pod("ended", "memory=1Gi", "1", now)
-	ends.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
-	a := fakeAgent{pod("grows", "memory=100,200@2m;cache=7", "250m", now), pod("unread", "frob", "1", now), pod("silent", "", "500m", now), ends}
+	ended := pod("ended", "memory=1Gi", "1", now)
+	ended.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	a := fakeAgent{pod("growing", "memory=100,200@2m;cache=7", "250m", now), pod("invalid", "unknown", "1", now), pod("no-usage", "", "500m", now), ended}
 	p := &simulatedNode{name: "n1", agent: a, node: usage.Node{Since: now}}
 	var err error
 	if p.node.Capacity, err = usage.ParseCapacity("", 1000, 900, 1<<30); err != nil {
@@ -45,7 +45,7 @@ func TestSummary(t *testing.T) {
 	}
 	s := p.summary(now)
 	if len(s.Pods) != 3 {
-		t.Fatalf("%d pods, want those that run", len(s.Pods))
+		t.Fatalf("%d pods, want the running ones", len(s.Pods))
 	}
 	for i, want := range []struct{ memory, nano, ns uint64 }{{157, 250e6, 15e9}, {0, 1e9, 60e9}, {0, 500e6, 30e9}} {
 		c := s.Pods[i].Containers[0]
@@ -54,7 +54,7 @@ func TestSummary(t *testing.T) {
 		}
 	}
 	if n := s.Node; *n.Memory.WorkingSetBytes != 207 || *n.Memory.AvailableBytes != 793 || *n.CPU.UsageNanoCores != 1750e6 || *n.Fs.CapacityBytes != 1<<30 {
-		t.Errorf("node: %d bytes, %d left, %d ncores, disk of %d", *n.Memory.WorkingSetBytes, *n.Memory.AvailableBytes, *n.CPU.UsageNanoCores, *n.Fs.CapacityBytes)
+		t.Errorf("node: %d bytes, %d available, %d ncores, disk of %d", *n.Memory.WorkingSetBytes, *n.Memory.AvailableBytes, *n.CPU.UsageNanoCores, *n.Fs.CapacityBytes)
 	}
 }
 

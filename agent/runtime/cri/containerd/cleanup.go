@@ -109,18 +109,18 @@ func killShims(socket string) error {
 		if err != nil {
 			return err
 		}
-		left := 0
+		remaining := 0
 		for pid, p := range processes {
 			if p.isBelowShim(processes, socket) {
-				left++
+				remaining++
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
 		}
-		if left == 0 {
+		if remaining == 0 {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("containerd: %d processes of shims with address %s did not end within 10 s of SIGKILL", left, socket)
+			return fmt.Errorf("containerd: %d processes of shims with address %s did not end within 10 s of SIGKILL", remaining, socket)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -133,12 +133,12 @@ type procInfo struct {
 }
 
 // isBelowShim reports whether the process is a shim of that daemon or its descendant.
-func (p procInfo) isBelowShim(all map[int]procInfo, socket string) bool {
-	for range all { // bounded, because the table is not a snapshot
+func (p procInfo) isBelowShim(table map[int]procInfo, socket string) bool {
+	for range table { // bounded, because the table is not a snapshot
 		if p.isShim(socket) {
 			return true
 		}
-		next, ok := all[p.parent]
+		next, ok := table[p.parent]
 		if !ok {
 			return false
 		}

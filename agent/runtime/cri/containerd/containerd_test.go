@@ -21,7 +21,7 @@ import (
 )
 
 // TestDaemonRunsContainer runs a container with a network in a private daemon and checks that
-// nothing is left.
+// no resource remains.
 func TestDaemonRunsContainer(t *testing.T) {
 	r := container.StartContainerd(t, nil)
 	r.LoadWorkload(t)
@@ -83,7 +83,7 @@ func TestCleanup(t *testing.T) {
 			var o containerd.Options
 			r := container.StartContainerd(t, func(options *containerd.Options) { o = *options })
 			r.LoadWorkload(t)
-			r.Run(t, container.Pod{Name: "left", Args: []string{"-listen=:80", "-processes=2"}})
+			r.Run(t, container.Pod{Name: "remaining", Args: []string{"-listen=:80", "-processes=2"}})
 			r.Stop()
 			r.Daemon = nil
 			if len(leftovers(t, o)) == 0 {
@@ -95,18 +95,18 @@ func TestCleanup(t *testing.T) {
 			if err := containerd.Cleanup(context.Background(), o); err != nil {
 				t.Fatal(err)
 			}
-			if left := leftovers(t, o); len(left) > 0 {
-				t.Errorf("left: %q", left)
+			if remaining := leftovers(t, o); len(remaining) > 0 {
+				t.Errorf("remaining: %q", remaining)
 			}
 			if rules, err := exec.Command("iptables-save").Output(); err != nil || bytes.Contains(rules, []byte(o.Bridge)) {
 				t.Errorf("firewall rules remain (%v):\n%s", err, rules)
 			}
-			if notes, _ := filepath.Glob("/var/lib/cni/results/" + o.Bridge + "-*"); len(notes) > 0 {
-				t.Errorf("left: %q", notes)
+			if results, _ := filepath.Glob("/var/lib/cni/results/" + o.Bridge + "-*"); len(results) > 0 {
+				t.Errorf("remaining: %q", results)
 			}
 			for _, path := range []string{o.Dir, o.State, "/sys/class/net/" + o.Bridge} {
 				if _, err := os.Stat(path); !os.IsNotExist(err) {
-					t.Errorf("%s is still there (%v)", path, err)
+					t.Errorf("%s still exists (%v)", path, err)
 				}
 			}
 		})
@@ -114,7 +114,7 @@ func TestCleanup(t *testing.T) {
 }
 
 // TestOrphanedNetns kills the daemon while it creates pods. The next daemon removes the network
-// namespaces that it forgot.
+// namespaces of which the killed one lost track.
 func TestOrphanedNetns(t *testing.T) {
 	var o containerd.Options
 	r := container.StartContainerd(t, func(options *containerd.Options) { o = *options })
@@ -148,8 +148,8 @@ func TestOrphanedNetns(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if left := netnsMounts(t, o); len(left) > 0 {
-			t.Fatalf("round %d, after %d pods were removed: %q", round, len(list), left)
+		if remaining := netnsMounts(t, o); len(remaining) > 0 {
+			t.Fatalf("round %d, after %d pods were removed: %q", round, len(list), remaining)
 		}
 	}
 }
@@ -157,11 +157,11 @@ func TestOrphanedNetns(t *testing.T) {
 // netnsMounts returns the mounted network namespaces of pods.
 func netnsMounts(t *testing.T, o containerd.Options) []string {
 	t.Helper()
-	return slices.DeleteFunc(leftovers(t, o), func(trace string) bool { return !strings.Contains(trace, "/netns/cni-") })
+	return slices.DeleteFunc(leftovers(t, o), func(entry string) bool { return !strings.Contains(entry, "/netns/cni-") })
 }
 
 // leftovers returns processes and mounts of the daemon's directories.
-func leftovers(t *testing.T, o containerd.Options) (traces []string) {
+func leftovers(t *testing.T, o containerd.Options) (out []string) {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -170,7 +170,7 @@ func leftovers(t *testing.T, o containerd.Options) (traces []string) {
 	for _, path := range commands {
 		data, _ := os.ReadFile(path) // the process may have exited
 		if bytes.Contains(data, []byte(o.State+"/")) {
-			traces = append(traces, string(bytes.ReplaceAll(data, []byte{0}, []byte(" "))))
+			out = append(out, string(bytes.ReplaceAll(data, []byte{0}, []byte(" "))))
 		}
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -179,8 +179,8 @@ func leftovers(t *testing.T, o containerd.Options) (traces []string) {
 	}
 	for line := range strings.Lines(string(mounts)) {
 		if strings.Contains(line, o.State+"/") || strings.Contains(line, o.Dir+"/") {
-			traces = append(traces, line)
+			out = append(out, line)
 		}
 	}
-	return traces
+	return out
 }

@@ -66,9 +66,9 @@ func Start(ctx context.Context, o Options) (*Daemon, string, error) {
 			return nil, "", fmt.Errorf("containerd: log: %w", err)
 		}
 	}
-	keep, stop := context.WithCancel(context.Background())
+	superviseCtx, stop := context.WithCancel(context.Background())
 	p.stop = stop
-	go p.supervise(keep)
+	go p.supervise(superviseCtx)
 	if err := p.waitUntilReady(ctx); err != nil {
 		err = fmt.Errorf("containerd in %s: %w%s", o.Dir, err, p.describeFailure())
 		p.Stop()

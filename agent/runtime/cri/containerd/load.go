@@ -26,8 +26,8 @@ const PauseImage = "berth.dev/pause:1"
 
 // loadPause loads the pause image unless the runtime has it.
 func (p *Daemon) loadPause(ctx context.Context) error {
-	have, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: PauseImage})
-	if err != nil || have != nil {
+	existing, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: PauseImage})
+	if err != nil || existing != nil {
 		return err
 	}
 	program, err := pause.Program()
@@ -79,10 +79,10 @@ func (p *Daemon) renameImage(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	as := &images.Image{Name: to, Labels: got.Image.Labels, Target: got.Image.Target}
-	_, err = client.Create(ctx, &images.CreateImageRequest{Image: as})
+	renamed := &images.Image{Name: to, Labels: got.Image.Labels, Target: got.Image.Target}
+	_, err = client.Create(ctx, &images.CreateImageRequest{Image: renamed})
 	if status.Code(err) == codes.AlreadyExists {
-		_, err = client.Update(ctx, &images.UpdateImageRequest{Image: as})
+		_, err = client.Update(ctx, &images.UpdateImageRequest{Image: renamed})
 	}
 	if err != nil {
 		return err
@@ -103,15 +103,15 @@ func (p *Daemon) renameImage(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// waitForImage waits until CRI has the image under its name and under no name with the given
-// prefix. CRI learns both from asynchronous events.
-func (p *Daemon) waitForImage(ctx context.Context, name, not string) error {
+// waitForImage waits until CRI has the image under its name and under no name with oldPrefix.
+// containerd updates both asynchronously.
+func (p *Daemon) waitForImage(ctx context.Context, name, oldPrefix string) error {
 	for {
 		image, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})
 		if err != nil && status.Code(err) != codes.NotFound {
 			return err
 		}
-		if image != nil && !slices.ContainsFunc(append(slices.Clone(image.RepoTags), image.RepoDigests...), func(n string) bool { return strings.HasPrefix(n, not) }) {
+		if image != nil && !slices.ContainsFunc(append(slices.Clone(image.RepoTags), image.RepoDigests...), func(n string) bool { return strings.HasPrefix(n, oldPrefix) }) {
 			return nil
 		}
 		select {

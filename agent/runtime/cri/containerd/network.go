@@ -21,7 +21,7 @@ import (
 const cniResultDir = "/var/lib/cni/results"
 
 // masquerade gives packets from pods to other networks, but not to pods of other nodes on this
-// machine, the machine's address. CNI's bridge plugin would not make the difference.
+// machine, the machine's address. CNI's bridge plugin does not make this distinction.
 func masquerade(o Options) error {
 	prefix, err := netip.ParsePrefix(o.PodCIDR)
 	if err != nil || !prefix.Addr().Is4() {
@@ -87,8 +87,8 @@ func inode(path string) (uint64, error) {
 	return s.Ino, err
 }
 
-// removeNetwork removes what the pod network leaves if the CNI plugins are not called: firewall
-// rules, the bridge and result files.
+// removeNetwork removes the parts of the pod network that remain if the CNI plugins are not called:
+// firewall rules, the bridge and result files.
 func removeNetwork(bridge string) error {
 	if bridge == "" {
 		return nil
@@ -99,11 +99,11 @@ func removeNetwork(bridge string) error {
 			errs = append(errs, fmt.Errorf("removing network device %s: %w: %s", bridge, err, out))
 		}
 	}
-	notes, err := filepath.Glob(filepath.Join(cniResultDir, bridge+"-*-eth0"))
+	results, err := filepath.Glob(filepath.Join(cniResultDir, bridge+"-*-eth0"))
 	errs = append(errs, err)
-	for _, note := range notes {
-		id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(note), bridge+"-"), "-eth0")
-		for _, path := range []string{note, filepath.Join(cniResultDir, "cni-loopback-"+id+"-lo")} {
+	for _, result := range results {
+		id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(result), bridge+"-"), "-eth0")
+		for _, path := range []string{result, filepath.Join(cniResultDir, "cni-loopback-"+id+"-lo")} {
 			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 				errs = append(errs, err)
 			}

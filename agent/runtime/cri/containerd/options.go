@@ -55,26 +55,26 @@ func (o Options) sandboxImage() string {
 // Validate returns all errors of the options.
 func (o Options) Validate() error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("containerd: "+format, args...)) }
+	addError := func(format string, args ...any) { errs = append(errs, fmt.Errorf("containerd: "+format, args...)) }
 	if !filepath.IsAbs(o.Dir) {
-		bad("dir %q: must be an absolute path", o.Dir)
+		addError("dir %q: must be an absolute path", o.Dir)
 	}
 	if !filepath.IsAbs(o.state()) {
-		bad("state %q: must be an absolute path", o.State)
-	} else if long := len(filepath.Join(o.state(), "c.sock.ttrpc")); long > maxSocketPath {
-		bad("state %q: the socket path has %d bytes: must be at most %d: choose a shorter directory", o.state(), long, maxSocketPath)
+		addError("state %q: must be an absolute path", o.State)
+	} else if length := len(filepath.Join(o.state(), "c.sock.ttrpc")); length > maxSocketPath {
+		addError("state %q: the socket path has %d bytes: must be at most %d: choose a shorter directory", o.state(), length, maxSocketPath)
 	}
 	switch prefix, err := netip.ParsePrefix(o.PodCIDR); {
 	case o.PodCIDR == "" && o.Bridge != "":
-		bad("bridge %q: requires podCIDR", o.Bridge)
+		addError("bridge %q: requires podCIDR", o.Bridge)
 	case o.PodCIDR == "":
 	case err != nil:
-		bad("podCIDR %q: must be a CIDR, for example 10.88.3.0/24", o.PodCIDR)
+		addError("podCIDR %q: must be a CIDR, for example 10.88.3.0/24", o.PodCIDR)
 	case prefix.Masked() != prefix || prefix.Addr().BitLen()-prefix.Bits() < 2:
-		bad("podCIDR %q: must have at least 4 addresses and no host bits, for example %s", o.PodCIDR, netip.PrefixFrom(prefix.Addr(), min(prefix.Bits(), prefix.Addr().BitLen()-8)).Masked())
+		addError("podCIDR %q: must have at least 4 addresses and no host bits, for example %s", o.PodCIDR, netip.PrefixFrom(prefix.Addr(), min(prefix.Bits(), prefix.Addr().BitLen()-8)).Masked())
 	}
 	if o.PodCIDR != "" && (o.Bridge == "" || len(o.Bridge) > 15 || strings.ContainsAny(o.Bridge, "/ \t:%")) {
-		bad("bridge %q: must be a network device name of 1 to 15 bytes, for example berth0", o.Bridge)
+		addError("bridge %q: must be a network device name of 1 to 15 bytes, for example berth0", o.Bridge)
 	}
 	return errors.Join(errs...)
 }

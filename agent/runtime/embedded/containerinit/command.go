@@ -96,15 +96,15 @@ func (c *command) release(joins []int) error {
 		}
 		_ = syscall.Close(fd)
 	}
-	_, _ = syscall.Write(c.ownEnd, []byte{0}) // fails if the child was killed
-	if err := awaitReadable(c.ownEnd); err != nil {
+	_, _ = syscall.Write(c.helperEnd, []byte{0}) // fails if the child was killed
+	if err := awaitReadable(c.helperEnd); err != nil {
 		return err
 	}
 	status := unsafe.Slice((*byte)(unsafe.Pointer(&c.status[0])), len(c.status)*int(unsafe.Sizeof(c.status[0])))
-	if n, _ := syscall.Read(c.ownEnd, status); n > 0 {
+	if n, _ := syscall.Read(c.helperEnd, status); n > 0 {
 		return c.startFailure()
 	}
-	_ = syscall.Close(c.ownEnd)
+	_ = syscall.Close(c.helperEnd)
 	_, err := syscall.Write(ReportFD, []byte(PacketStarted))
 	return wrapError("reporting the start", err)
 }
@@ -114,14 +114,14 @@ func (c *command) startFailure() error {
 	if errno := syscall.Errno(c.status[0]); errno != 0 {
 		return wrapError("setting the controlling terminal", errno)
 	}
-	var failed []syscall.Errno
+	var errnos []syscall.Errno
 	for _, errno := range c.status[1:] {
 		if errno == 0 {
 			break // not tried
 		}
-		failed = append(failed, syscall.Errno(errno))
+		errnos = append(errnos, syscall.Errno(errno))
 	}
-	return describeExecErrors(c.program, c.paths, failed)
+	return describeExecErrors(c.program, c.paths, errnos)
 }
 
 // wait waits until the command exits and returns its exit code as in shells.

@@ -18,14 +18,14 @@ type startError struct {
 func (f *startError) Error() string { return f.message }
 
 // wrapError adds the failed step to an error.
-func wrapError(what string, err error) error {
+func wrapError(step string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if f, ok := err.(*startError); ok {
 		return f
 	}
-	return &startError{what + ": " + err.Error(), 128}
+	return &startError{step + ": " + err.Error(), 128}
 }
 
 func init() {
@@ -171,11 +171,11 @@ func pivotToEmptyRoot() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_SLAVE|syscall.MS_REC, ""); err != nil {
 		return wrapError("making mounts private", err)
 	}
-	const at = "/proc" // an existing directory
-	if err := syscall.Mount("none", at, "tmpfs", syscall.MS_RDONLY|syscall.MS_NODEV|syscall.MS_NOSUID|syscall.MS_NOEXEC, "size=0,nr_inodes=2,mode=555"); err != nil {
+	const dir = "/proc" // an existing directory
+	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_RDONLY|syscall.MS_NODEV|syscall.MS_NOSUID|syscall.MS_NOEXEC, "size=0,nr_inodes=2,mode=555"); err != nil {
 		return wrapError("mounting an empty root", err)
 	}
-	return pivotRoot(at)
+	return pivotRoot(dir)
 }
 
 func setns(fd int, flags uintptr) error {

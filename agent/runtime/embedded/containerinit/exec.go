@@ -37,14 +37,14 @@ func (s *Spec) execProgram(joins []int) error {
 		return err
 	}
 	paths := programPaths(s.Args[0], env)
-	var failed []syscall.Errno
+	var errnos []syscall.Errno
 	for _, path := range paths {
 		errno, _ := syscall.Exec(path, s.Args, env).(syscall.Errno)
-		if failed = append(failed, errno); errno == syscall.ENOEXEC {
+		if errnos = append(errnos, errno); errno == syscall.ENOEXEC {
 			break
 		}
 	}
-	return describeExecErrors(s.Args[0], paths, failed)
+	return describeExecErrors(s.Args[0], paths, errnos)
 }
 
 // prepareProgram looks up the user and sets what does not depend on it: working directory,
@@ -160,26 +160,26 @@ func (s *Spec) setCapabilities(root bool) error {
 		version uint32
 		pid     int32
 	}{version: 0x20080522}
-	var now, set [2]struct{ effective, permitted, inheritable uint32 }
-	if _, err := syscall6(syscall.SYS_CAPGET, pin(&header), pin(&now)); err != nil {
+	var current, desired [2]struct{ effective, permitted, inheritable uint32 }
+	if _, err := syscall6(syscall.SYS_CAPGET, pin(&header), pin(&current)); err != nil {
 		return wrapError("reading capabilities", err)
 	}
-	for i := range set {
+	for i := range desired {
 		if root {
-			set[i].permitted = now[i].permitted & uint32(s.Capabilities>>(32*i))
-			set[i].effective = set[i].permitted
+			desired[i].permitted = current[i].permitted & uint32(s.Capabilities>>(32*i))
+			desired[i].effective = desired[i].permitted
 		}
 	}
-	_, err := syscall6(syscall.SYS_CAPSET, pin(&header), pin(&set))
+	_, err := syscall6(syscall.SYS_CAPSET, pin(&header), pin(&desired))
 	return wrapError("setting capabilities", err)
 }
 
 // resetSignals restores the default actions of SIGHUP and SIGINT. An agent started with nohup
-// ignores them and passes that on, so a terminal hangup would end nothing.
+// ignores them, and its children inherit that: a terminal hangup would not end them.
 func resetSignals() error {
-	var byDefault struct{ handler, flags, restorer, mask uint64 }
+	var defaultAction struct{ handler, flags, restorer, mask uint64 }
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT} {
-		if _, err := syscall6(syscall.SYS_RT_SIGACTION, uintptr(s), pin(&byDefault), 0, 8); err != nil {
+		if _, err := syscall6(syscall.SYS_RT_SIGACTION, uintptr(s), pin(&defaultAction), 0, 8); err != nil {
 			return wrapError("setting signal "+s.String(), err)
 		}
 	}
@@ -206,12 +206,12 @@ func programPaths(program string, env []string) (paths []string) {
 }
 
 // describeExecErrors returns the error of a program whose execution has failed at these paths.
-func describeExecErrors(program string, paths []string, failed []syscall.Errno) error {
-	if strings.Contains(program, "/") && len(failed) == 1 {
-		return execError(program, failed[0])
+func describeExecErrors(program string, paths []string, errnos []syscall.Errno) error {
+	if strings.Contains(program, "/") && len(errnos) == 1 {
+		return execError(program, errnos[0])
 	}
 	last := syscall.ENOENT
-	for i, errno := range failed {
+	for i, errno := range errnos {
 		if errno != syscall.ENOENT && errno != syscall.ENOTDIR {
 			last = errno
 		} else if interpreter(paths[i]) != "" { // report the missing interpreter instead of a missing command
@@ -230,8 +230,8 @@ func execError(name string, err error) error {
 	case syscall.ENOENT, syscall.ENOTDIR:
 		var info syscall.Stat_t
 		if syscall.Stat(name, &info) == nil { // the program exists, but its interpreter does not
-			if needs := interpreter(name); needs != "" {
-				return &startError{`exec: "` + name + `": interpreter ` + needs + " not found in the image", 127}
+			if interp := interpreter(name); interp != "" {
+				return &startError{`exec: "` + name + `": interpreter ` + interp + " not found in the image", 127}
 			}
 		}
 		return &startError{`exec: "` + name + `": stat ` + name + ": no such file or directory", 127}

@@ -10,11 +10,11 @@ type command struct {
 	paths   []string // where the program is searched
 	pid     int      // in the agent's PID namespace
 
-	ownEnd, childEnd int // socket pair: a byte lets the child continue; it closes its end by executing the command
-	names            []*byte
-	argv, envv       []*byte
-	terminal         bool
-	word             [1]byte
+	helperEnd, childEnd int // socket pair: a byte lets the child continue; it closes its end by executing the command
+	names               []*byte
+	argv, envv          []*byte
+	terminal            bool
+	word                [1]byte
 	// status is what the child sends if it cannot execute the command: the error of setting its
 	// terminal, then those of the paths.
 	status []uint32
@@ -42,7 +42,7 @@ func (s *Spec) newCommand(env []string) (*command, error) {
 	if err != nil {
 		return nil, wrapError("socketpair", err)
 	}
-	c.ownEnd, c.childEnd = pair[0], pair[1]
+	c.helperEnd, c.childEnd = pair[0], pair[1]
 	return c, nil
 }
 

@@ -24,11 +24,11 @@ func interpreter(program string) string {
 	}
 	table, size, count := littleEndian(head[32:40]), littleEndian(head[54:56]), littleEndian(head[56:58])
 	for i := range count {
-		at := table + i*size
-		if at+56 > uint64(n) { // linkers put the table and the name at the beginning
+		offset := table + i*size
+		if offset+56 > uint64(n) { // linkers put the table and the name at the beginning
 			return ""
 		}
-		entry := head[at : at+56]
+		entry := head[offset : offset+56]
 		if littleEndian(entry[:4]) != loads {
 			continue
 		}

@@ -43,19 +43,19 @@ func (m *Mount) mountInto(root int) error {
 		return err
 	}
 	defer syscall.Close(fd)
-	at, err := openMountPoint(root, m.Target, file)
+	mountPoint, err := openMountPoint(root, m.Target, file)
 	if err != nil {
 		return err
 	}
-	defer syscall.Close(at)
+	defer syscall.Close(mountPoint)
 	// A mount there could replace files that this process reads and writes, for example with a pipe
 	// that blocks.
 	const proc = 0x9fa0
 	var info syscall.Statfs_t
-	if m.Type == "bind" && syscall.Fstatfs(at, &info) == nil && info.Type == proc {
+	if m.Type == "bind" && syscall.Fstatfs(mountPoint, &info) == nil && info.Type == proc {
 		return &startError{"mounting " + m.Describe() + " at " + m.Target + ": mounts inside of /proc are not allowed", 128}
 	}
-	return moveMount(fd, at)
+	return moveMount(fd, mountPoint)
 }
 
 // cloneTree returns a detached copy of the mount tree at Source.
@@ -131,23 +131,23 @@ func createPath(root int, path string, file bool) (fd int, next string, err erro
 	}
 	parts := strings.Split(strings.Trim(filepath.Clean("/"+path), "/"), "/")
 	for i, name := range parts {
-		at := "/" + strings.Join(parts[:i+1], "/")
-		fd, err := openInRoot(root, at, oPath)
+		partial := "/" + strings.Join(parts[:i+1], "/")
+		fd, err := openInRoot(root, partial, oPath)
 		if err == syscall.ENOENT {
-			if to, err := os.Readlink("/proc/self/fd/" + itoa(parent) + "/" + name); err == nil {
+			if target, err := os.Readlink("/proc/self/fd/" + itoa(parent) + "/" + name); err == nil {
 				_ = syscall.Close(parent)
-				if !strings.HasPrefix(to, "/") {
-					to = filepath.Dir(at) + "/" + to
+				if !strings.HasPrefix(target, "/") {
+					target = filepath.Dir(partial) + "/" + target
 				}
-				return -1, to + "/" + strings.Join(parts[i+1:], "/"), nil
+				return -1, target + "/" + strings.Join(parts[i+1:], "/"), nil
 			}
 			if err = createEntry(parent, name, file && i == len(parts)-1); err == nil {
-				fd, err = openInRoot(root, at, oPath)
+				fd, err = openInRoot(root, partial, oPath)
 			}
 		}
 		_ = syscall.Close(parent)
 		if err != nil {
-			return -1, "", wrapError(at, err)
+			return -1, "", wrapError(partial, err)
 		}
 		parent = fd
 	}

@@ -70,9 +70,9 @@ func setProcessName(text string) { _ = prctl(prSetName, bytePtr(text)) }
 // mount mounts the layers with overlayfs. The kernel accepts one page of options, so mount
 // changes to the common directory of the layers and uses relative paths.
 func (r *Root) mount() error {
-	all := append([]string{r.Upper, r.Work}, r.Lower...)
-	common := filepath.Dir(all[0])
-	for _, p := range all[1:] {
+	dirs := append([]string{r.Upper, r.Work}, r.Lower...)
+	common := filepath.Dir(dirs[0])
+	for _, p := range dirs[1:] {
 		for common != "/" && !strings.HasPrefix(p, common+"/") {
 			common = filepath.Dir(common)
 		}
@@ -80,15 +80,15 @@ func (r *Root) mount() error {
 	if err := syscall.Chdir(common); err != nil {
 		return wrapError("layers in "+common, err)
 	}
-	short := func(p string) string {
+	relative := func(p string) string {
 		p = strings.TrimPrefix(strings.TrimPrefix(p, common), "/")
 		return strings.NewReplacer(`\`, `\\`, ":", `\:`, ",", `\,`).Replace(p)
 	}
 	var lower []string
 	for _, l := range r.Lower {
-		lower = append(lower, short(l))
+		lower = append(lower, relative(l))
 	}
-	options := "lowerdir=" + strings.Join(lower, ":") + ",upperdir=" + short(r.Upper) + ",workdir=" + short(r.Work)
+	options := "lowerdir=" + strings.Join(lower, ":") + ",upperdir=" + relative(r.Upper) + ",workdir=" + relative(r.Work)
 	if len(options) >= os.Getpagesize() {
 		return &startError{"the image has too many layers: flatten it", 128}
 	}
@@ -107,10 +107,10 @@ func linkDevices(root int, terminal bool) error {
 		return wrapError("/dev", err)
 	}
 	defer syscall.Close(dev)
-	at := "/proc/self/fd/" + itoa(dev)
-	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
+	dir := "/proc/self/fd/" + itoa(dev)
+	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1",
 		"stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx", "core": "/proc/kcore"} {
-		if err := os.Symlink(to, at+"/"+name); err != nil && !os.IsExist(err) {
+		if err := os.Symlink(target, dir+"/"+name); err != nil && !os.IsExist(err) {
 			return wrapError("/dev/"+name, err)
 		}
 	}
@@ -127,8 +127,8 @@ func linkDevices(root int, terminal bool) error {
 }
 
 // pivotRoot makes a directory the root and unmounts the old root.
-func pivotRoot(at string) error {
-	if err := syscall.Chdir(at); err != nil {
+func pivotRoot(dir string) error {
+	if err := syscall.Chdir(dir); err != nil {
 		return wrapError("changing to the new root", err)
 	}
 	err := syscall.PivotRoot(".", ".")

@@ -17,7 +17,7 @@ type identity struct {
 // program. The user, the primary group and the groups separated by commas follow, separated by spaces.
 const IdentityPrefix = "user "
 
-// report writes the line.
+// report writes the line of the identity.
 func (id *identity) report() error {
 	line := IdentityPrefix + strconv.FormatUint(uint64(id.uid), 10) + " " + strconv.FormatUint(uint64(id.gid), 10)
 	for i, g := range id.groups {
@@ -49,7 +49,7 @@ func (u *User) resolve() (identity, error) {
 	uid, err := strconv.ParseUint(name, 10, maxIDBits)
 	numeric := err == nil
 	id.uid = uint32(uid)
-	known := false
+	inPasswd := false
 	login := name
 	eachLine("/etc/passwd", func(f []string) bool {
 		if len(f) < 6 || !numeric && f[0] != name {
@@ -61,10 +61,10 @@ func (u *User) resolve() (identity, error) {
 		if err != nil || err2 != nil || numeric && n != uid {
 			return true
 		}
-		known, login, id.uid, id.gid, id.home = true, f[0], uint32(n), uint32(g), f[5]
+		inPasswd, login, id.uid, id.gid, id.home = true, f[0], uint32(n), uint32(g), f[5]
 		return false
 	})
-	if !known && !numeric {
+	if !inPasswd && !numeric {
 		return id, &startError{"unable to find user " + name + ": no matching entries in passwd file", 128}
 	}
 	if err := id.resolvePrimaryGroup(u, group); err != nil {
@@ -73,7 +73,7 @@ func (u *User) resolve() (identity, error) {
 	// The primary group is also a supplementary group. Otherwise a program could leave a group to
 	// which access is denied.
 	id.groups = append(append(id.groups, id.gid), u.Groups...)
-	if u.Merge && known {
+	if u.Merge && inPasswd {
 		id.addGroupsOf(login)
 	}
 	return id, nil

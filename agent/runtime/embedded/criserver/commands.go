@@ -8,33 +8,33 @@ import (
 )
 
 // ExecSync implements cri.RuntimeServiceServer.
-func (s *runtimeServer) ExecSync(ctx context.Context, q *cri.ExecSyncRequest) (*cri.ExecSyncResponse, error) {
-	if len(q.GetCmd()) == 0 {
-		return nil, missing("ExecSync", "cmd")
+func (s *runtimeServer) ExecSync(ctx context.Context, req *cri.ExecSyncRequest) (*cri.ExecSyncResponse, error) {
+	if len(req.GetCmd()) == 0 {
+		return nil, requiredError("ExecSync", "cmd")
 	}
-	id, err := s.containerID(ctx, q.GetContainerId())
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err != nil {
 		return nil, err
 	}
-	return s.runtime.ExecSync(ctx, id, q.GetCmd(), time.Duration(q.GetTimeout())*time.Second)
+	return s.runtime.ExecSync(ctx, id, req.GetCmd(), time.Duration(req.GetTimeout())*time.Second)
 }
 
 // Exec implements cri.RuntimeServiceServer.
-func (s *runtimeServer) Exec(ctx context.Context, q *cri.ExecRequest) (*cri.ExecResponse, error) {
-	id, err := s.containerID(ctx, q.GetContainerId())
+func (s *runtimeServer) Exec(ctx context.Context, req *cri.ExecRequest) (*cri.ExecResponse, error) {
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err != nil {
 		return nil, err
 	}
-	url, err := s.runtime.Exec(ctx, &cri.ExecRequest{ContainerId: id, Cmd: q.GetCmd(), Tty: q.GetTty(), Stdin: q.GetStdin(), Stdout: q.GetStdout(), Stderr: q.GetStderr()})
+	url, err := s.runtime.Exec(ctx, &cri.ExecRequest{ContainerId: id, Cmd: req.GetCmd(), Tty: req.GetTty(), Stdin: req.GetStdin(), Stdout: req.GetStdout(), Stderr: req.GetStderr()})
 	return &cri.ExecResponse{Url: url}, err
 }
 
 // Attach implements cri.RuntimeServiceServer.
-func (s *runtimeServer) Attach(ctx context.Context, q *cri.AttachRequest) (*cri.AttachResponse, error) {
-	id, err := s.containerID(ctx, q.GetContainerId())
+func (s *runtimeServer) Attach(ctx context.Context, req *cri.AttachRequest) (*cri.AttachResponse, error) {
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err != nil {
 		return nil, err
 	}
-	url, err := s.runtime.Attach(ctx, &cri.AttachRequest{ContainerId: id, Tty: q.GetTty(), Stdin: q.GetStdin(), Stdout: q.GetStdout(), Stderr: q.GetStderr()})
+	url, err := s.runtime.Attach(ctx, &cri.AttachRequest{ContainerId: id, Tty: req.GetTty(), Stdin: req.GetStdin(), Stdout: req.GetStdout(), Stderr: req.GetStderr()})
 	return &cri.AttachResponse{Url: url}, err
 }

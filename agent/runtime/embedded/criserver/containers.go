@@ -11,15 +11,15 @@ import (
 )
 
 // CreateContainer implements cri.RuntimeServiceServer.
-func (s *runtimeServer) CreateContainer(ctx context.Context, q *cri.CreateContainerRequest) (*cri.CreateContainerResponse, error) {
-	if q.GetConfig().GetMetadata() == nil {
-		return nil, missing("CreateContainer", "config.metadata")
+func (s *runtimeServer) CreateContainer(ctx context.Context, req *cri.CreateContainerRequest) (*cri.CreateContainerResponse, error) {
+	if req.GetConfig().GetMetadata() == nil {
+		return nil, requiredError("CreateContainer", "config.metadata")
 	}
-	sandbox, err := s.sandboxID(ctx, q.GetPodSandboxId())
+	sandbox, err := s.sandboxID(ctx, req.GetPodSandboxId())
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.runtime.CreateContainer(ctx, sandbox, q.GetConfig(), q.GetSandboxConfig())
+	id, err := s.runtime.CreateContainer(ctx, sandbox, req.GetConfig(), req.GetSandboxConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +28,8 @@ func (s *runtimeServer) CreateContainer(ctx context.Context, q *cri.CreateContai
 }
 
 // StartContainer implements cri.RuntimeServiceServer.
-func (s *runtimeServer) StartContainer(ctx context.Context, q *cri.StartContainerRequest) (*cri.StartContainerResponse, error) {
-	id, err := s.containerID(ctx, q.GetContainerId())
+func (s *runtimeServer) StartContainer(ctx context.Context, req *cri.StartContainerRequest) (*cri.StartContainerResponse, error) {
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err == nil {
 		err = s.runtime.StartContainer(ctx, id)
 	}
@@ -41,17 +41,17 @@ func (s *runtimeServer) StartContainer(ctx context.Context, q *cri.StartContaine
 }
 
 // StopContainer implements cri.RuntimeServiceServer.
-func (s *runtimeServer) StopContainer(ctx context.Context, q *cri.StopContainerRequest) (*cri.StopContainerResponse, error) {
-	id, err := s.containerID(ctx, q.GetContainerId())
+func (s *runtimeServer) StopContainer(ctx context.Context, req *cri.StopContainerRequest) (*cri.StopContainerResponse, error) {
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err == nil {
-		err = s.runtime.StopContainer(ctx, id, time.Duration(q.GetTimeout())*time.Second)
+		err = s.runtime.StopContainer(ctx, id, time.Duration(req.GetTimeout())*time.Second)
 	}
 	return &cri.StopContainerResponse{}, err
 }
 
 // RemoveContainer implements cri.RuntimeServiceServer.
-func (s *runtimeServer) RemoveContainer(ctx context.Context, q *cri.RemoveContainerRequest) (*cri.RemoveContainerResponse, error) {
-	id, err := s.containerID(ctx, q.GetContainerId())
+func (s *runtimeServer) RemoveContainer(ctx context.Context, req *cri.RemoveContainerRequest) (*cri.RemoveContainerResponse, error) {
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func (s *runtimeServer) RemoveContainer(ctx context.Context, q *cri.RemoveContai
 }
 
 // ContainerStatus implements cri.RuntimeServiceServer.
-func (s *runtimeServer) ContainerStatus(ctx context.Context, q *cri.ContainerStatusRequest) (*cri.ContainerStatusResponse, error) {
-	id, err := s.containerID(ctx, q.GetContainerId())
+func (s *runtimeServer) ContainerStatus(ctx context.Context, req *cri.ContainerStatusRequest) (*cri.ContainerStatusResponse, error) {
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +77,8 @@ func (s *runtimeServer) ContainerStatus(ctx context.Context, q *cri.ContainerSta
 }
 
 // ListContainers implements cri.RuntimeServiceServer.
-func (s *runtimeServer) ListContainers(ctx context.Context, q *cri.ListContainersRequest) (*cri.ListContainersResponse, error) {
-	f := q.GetFilter()
+func (s *runtimeServer) ListContainers(ctx context.Context, req *cri.ListContainersRequest) (*cri.ListContainersResponse, error) {
+	f := req.GetFilter()
 	id, err := s.containerID(ctx, f.GetId())
 	if err != nil {
 		return nil, err
@@ -87,22 +87,22 @@ func (s *runtimeServer) ListContainers(ctx context.Context, q *cri.ListContainer
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.runtime.ListContainers(ctx, &cri.ContainerFilter{Id: id, PodSandboxId: sandbox, State: f.GetState(), LabelSelector: f.GetLabelSelector()})
-	return &cri.ListContainersResponse{Containers: all}, err
+	list, err := s.runtime.ListContainers(ctx, &cri.ContainerFilter{Id: id, PodSandboxId: sandbox, State: f.GetState(), LabelSelector: f.GetLabelSelector()})
+	return &cri.ListContainersResponse{Containers: list}, err
 }
 
 // UpdateContainerResources implements cri.RuntimeServiceServer.
-func (s *runtimeServer) UpdateContainerResources(ctx context.Context, q *cri.UpdateContainerResourcesRequest) (*cri.UpdateContainerResourcesResponse, error) {
-	id, err := s.containerID(ctx, q.GetContainerId())
+func (s *runtimeServer) UpdateContainerResources(ctx context.Context, req *cri.UpdateContainerResourcesRequest) (*cri.UpdateContainerResourcesResponse, error) {
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err == nil {
-		err = s.runtime.UpdateContainerResources(ctx, id, q.GetLinux())
+		err = s.runtime.UpdateContainerResources(ctx, id, req.GetLinux())
 	}
 	return &cri.UpdateContainerResourcesResponse{}, err
 }
 
 // ReopenContainerLog implements cri.RuntimeServiceServer.
-func (s *runtimeServer) ReopenContainerLog(ctx context.Context, q *cri.ReopenContainerLogRequest) (*cri.ReopenContainerLogResponse, error) {
-	id, err := s.containerID(ctx, q.GetContainerId())
+func (s *runtimeServer) ReopenContainerLog(ctx context.Context, req *cri.ReopenContainerLogRequest) (*cri.ReopenContainerLogResponse, error) {
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err == nil {
 		err = s.runtime.ReopenContainerLog(ctx, id)
 	}
@@ -119,43 +119,43 @@ func (s *Server) containerID(ctx context.Context, prefix string) (string, error)
 	if prefix == "" || len(prefix) >= idLength {
 		return prefix, nil
 	}
-	all, err := s.runtime.ListContainers(ctx, nil)
+	list, err := s.runtime.ListContainers(ctx, nil)
 	if err != nil {
 		return "", err
 	}
 	var matches []string
-	for _, c := range all {
+	for _, c := range list {
 		if strings.HasPrefix(c.GetId(), prefix) {
 			matches = append(matches, c.GetId())
 		}
 	}
-	return oneOf("container", prefix, matches)
+	return uniqueID("container", prefix, matches)
 }
 
 // sandboxOf returns the sandbox of a container, or "".
 func (s *Server) sandboxOf(ctx context.Context, container string) string {
-	all, err := s.runtime.ListContainers(ctx, &cri.ContainerFilter{Id: container})
-	if err != nil || len(all) != 1 {
+	list, err := s.runtime.ListContainers(ctx, &cri.ContainerFilter{Id: container})
+	if err != nil || len(list) != 1 {
 		return ""
 	}
-	return all[0].GetPodSandboxId()
+	return list[0].GetPodSandboxId()
 }
 
 // containerStatuses returns the statuses of a sandbox's containers.
 func (s *Server) containerStatuses(ctx context.Context, sandbox string) (out []*cri.ContainerStatus, err error) {
-	all, err := s.runtime.ListContainers(ctx, &cri.ContainerFilter{PodSandboxId: sandbox})
+	list, err := s.runtime.ListContainers(ctx, &cri.ContainerFilter{PodSandboxId: sandbox})
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range all {
-		one, err := s.runtime.ContainerStatus(ctx, c.GetId())
+	for _, c := range list {
+		containerStatus, err := s.runtime.ContainerStatus(ctx, c.GetId())
 		if status.Code(err) == codes.NotFound { // removed meanwhile
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, one)
+		out = append(out, containerStatus)
 	}
 	return out, nil
 }

@@ -8,8 +8,8 @@ import (
 // idLength is the length of complete IDs.
 const idLength = 64
 
-// oneOf returns the only match of a shortened ID, or the ID itself if nothing matches.
-func oneOf(kind, prefix string, matches []string) (string, error) {
+// uniqueID returns the only match of a shortened ID, or the ID itself if nothing matches.
+func uniqueID(kind, prefix string, matches []string) (string, error) {
 	switch len(matches) {
 	case 0:
 		return prefix, nil
@@ -19,7 +19,7 @@ func oneOf(kind, prefix string, matches []string) (string, error) {
 	return "", status.Errorf(codes.InvalidArgument, "%s ID %q: matches %d IDs: use more digits", kind, prefix, len(matches))
 }
 
-// missing returns the error of a call without a required field.
-func missing(call, field string) error {
+// requiredError returns the error of a call without a required field.
+func requiredError(call, field string) error {
 	return status.Errorf(codes.InvalidArgument, "%s: %s: required", call, field)
 }

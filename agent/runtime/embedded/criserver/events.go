@@ -122,8 +122,8 @@ func (s *Server) publishSandbox(ctx context.Context, id string, kind cri.Contain
 }
 
 func (s *Server) publishEvent(ctx context.Context, id, sandbox string, kind cri.ContainerEventType) {
-	at := time.Now().UnixNano()
-	e := &cri.ContainerEventResponse{ContainerId: id, ContainerEventType: kind, CreatedAt: at}
+	now := time.Now().UnixNano()
+	e := &cri.ContainerEventResponse{ContainerId: id, ContainerEventType: kind, CreatedAt: now}
 	if state, err := s.runtime.PodSandboxStatus(ctx, sandbox); err == nil { // not removed meanwhile
 		e.PodSandboxStatus = state
 		e.ContainersStatuses, _ = s.containerStatuses(ctx, sandbox)

@@ -13,9 +13,9 @@ type imageServer struct {
 }
 
 // ListImages implements cri.ImageServiceServer. A filter selects one image by any of its names.
-func (s *imageServer) ListImages(ctx context.Context, q *cri.ListImagesRequest) (*cri.ListImagesResponse, error) {
-	if name := q.GetFilter().GetImage().GetImage(); name != "" {
-		image, err := s.runtime.ImageStatus(ctx, q.GetFilter().GetImage())
+func (s *imageServer) ListImages(ctx context.Context, req *cri.ListImagesRequest) (*cri.ListImagesResponse, error) {
+	if name := req.GetFilter().GetImage().GetImage(); name != "" {
+		image, err := s.runtime.ImageStatus(ctx, req.GetFilter().GetImage())
 		if err != nil || image == nil {
 			return &cri.ListImagesResponse{}, err
 		}
@@ -26,29 +26,29 @@ func (s *imageServer) ListImages(ctx context.Context, q *cri.ListImagesRequest) 
 }
 
 // ImageStatus implements cri.ImageServiceServer. An unknown image is not an error.
-func (s *imageServer) ImageStatus(ctx context.Context, q *cri.ImageStatusRequest) (*cri.ImageStatusResponse, error) {
-	if q.GetImage().GetImage() == "" {
-		return nil, missing("ImageStatus", "image")
+func (s *imageServer) ImageStatus(ctx context.Context, req *cri.ImageStatusRequest) (*cri.ImageStatusResponse, error) {
+	if req.GetImage().GetImage() == "" {
+		return nil, requiredError("ImageStatus", "image")
 	}
-	image, err := s.runtime.ImageStatus(ctx, q.GetImage())
+	image, err := s.runtime.ImageStatus(ctx, req.GetImage())
 	return &cri.ImageStatusResponse{Image: image}, err
 }
 
 // PullImage implements cri.ImageServiceServer.
-func (s *imageServer) PullImage(ctx context.Context, q *cri.PullImageRequest) (*cri.PullImageResponse, error) {
-	if q.GetImage().GetImage() == "" {
-		return nil, missing("PullImage", "image")
+func (s *imageServer) PullImage(ctx context.Context, req *cri.PullImageRequest) (*cri.PullImageResponse, error) {
+	if req.GetImage().GetImage() == "" {
+		return nil, requiredError("PullImage", "image")
 	}
-	id, err := s.runtime.PullImage(ctx, q.GetImage(), q.GetAuth(), q.GetSandboxConfig())
+	id, err := s.runtime.PullImage(ctx, req.GetImage(), req.GetAuth(), req.GetSandboxConfig())
 	return &cri.PullImageResponse{ImageRef: id}, err
 }
 
 // RemoveImage implements cri.ImageServiceServer.
-func (s *imageServer) RemoveImage(ctx context.Context, q *cri.RemoveImageRequest) (*cri.RemoveImageResponse, error) {
-	if q.GetImage().GetImage() == "" {
-		return nil, missing("RemoveImage", "image")
+func (s *imageServer) RemoveImage(ctx context.Context, req *cri.RemoveImageRequest) (*cri.RemoveImageResponse, error) {
+	if req.GetImage().GetImage() == "" {
+		return nil, requiredError("RemoveImage", "image")
 	}
-	return &cri.RemoveImageResponse{}, s.runtime.RemoveImage(ctx, q.GetImage())
+	return &cri.RemoveImageResponse{}, s.runtime.RemoveImage(ctx, req.GetImage())
 }
 
 // ImageFsInfo implements cri.ImageServiceServer.

@@ -31,8 +31,8 @@ func (s *runtimeServer) RuntimeConfig(context.Context, *cri.RuntimeConfigRequest
 
 // UpdateRuntimeConfig implements cri.RuntimeServiceServer. The network of the pods is chosen when
 // the runtime starts, so another one is refused.
-func (s *runtimeServer) UpdateRuntimeConfig(_ context.Context, q *cri.UpdateRuntimeConfigRequest) (*cri.UpdateRuntimeConfigResponse, error) {
-	cidr := q.GetRuntimeConfig().GetNetworkConfig().GetPodCidr()
+func (s *runtimeServer) UpdateRuntimeConfig(_ context.Context, req *cri.UpdateRuntimeConfigRequest) (*cri.UpdateRuntimeConfigResponse, error) {
+	cidr := req.GetRuntimeConfig().GetNetworkConfig().GetPodCidr()
 	if cidr != "" && cidr != s.podCIDR {
 		return nil, status.Errorf(codes.InvalidArgument, "UpdateRuntimeConfig: pod_cidr %q: must be the network that the runtime was started with, %q", cidr, s.podCIDR)
 	}

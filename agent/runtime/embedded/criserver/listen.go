@@ -12,8 +12,8 @@ import (
 // maxSocketPath is the maximum length of a unix socket's path in bytes.
 const maxSocketPath = 107
 
-// listen creates a unix socket that only root can use. It replaces the socket of a server that has
-// ended.
+// listen creates a unix socket that only root can use. It replaces the socket of a server that
+// has exited.
 func listen(socket string) (net.Listener, error) {
 	if !filepath.IsAbs(socket) || len(socket) > maxSocketPath {
 		return nil, fmt.Errorf("socket %q: must be an absolute path of at most %d bytes", socket, maxSocketPath)

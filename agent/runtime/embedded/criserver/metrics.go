@@ -59,12 +59,12 @@ func (s *runtimeServer) ListMetricDescriptors(context.Context, *cri.ListMetricDe
 
 // ListPodSandboxMetrics implements cri.RuntimeServiceServer.
 func (s *runtimeServer) ListPodSandboxMetrics(ctx context.Context, _ *cri.ListPodSandboxMetricsRequest) (*cri.ListPodSandboxMetricsResponse, error) {
-	all, err := s.runtime.ListPodSandboxStats(ctx, nil)
+	list, err := s.runtime.ListPodSandboxStats(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	out := &cri.ListPodSandboxMetricsResponse{}
-	for _, stats := range all {
+	for _, stats := range list {
 		out.PodMetrics = append(out.PodMetrics, sandboxMetrics(stats))
 	}
 	return out, nil

@@ -16,11 +16,11 @@ type runtimeServer struct {
 }
 
 // RunPodSandbox implements cri.RuntimeServiceServer.
-func (s *runtimeServer) RunPodSandbox(ctx context.Context, q *cri.RunPodSandboxRequest) (*cri.RunPodSandboxResponse, error) {
-	if q.GetConfig().GetMetadata() == nil {
-		return nil, missing("RunPodSandbox", "config.metadata")
+func (s *runtimeServer) RunPodSandbox(ctx context.Context, req *cri.RunPodSandboxRequest) (*cri.RunPodSandboxResponse, error) {
+	if req.GetConfig().GetMetadata() == nil {
+		return nil, requiredError("RunPodSandbox", "config.metadata")
 	}
-	id, err := s.runtime.RunPodSandbox(ctx, q.GetConfig(), q.GetRuntimeHandler())
+	id, err := s.runtime.RunPodSandbox(ctx, req.GetConfig(), req.GetRuntimeHandler())
 	if err != nil {
 		return nil, err
 	}
@@ -30,8 +30,8 @@ func (s *runtimeServer) RunPodSandbox(ctx context.Context, q *cri.RunPodSandboxR
 }
 
 // StopPodSandbox implements cri.RuntimeServiceServer.
-func (s *runtimeServer) StopPodSandbox(ctx context.Context, q *cri.StopPodSandboxRequest) (*cri.StopPodSandboxResponse, error) {
-	id, err := s.sandboxID(ctx, q.GetPodSandboxId())
+func (s *runtimeServer) StopPodSandbox(ctx context.Context, req *cri.StopPodSandboxRequest) (*cri.StopPodSandboxResponse, error) {
+	id, err := s.sandboxID(ctx, req.GetPodSandboxId())
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func (s *runtimeServer) StopPodSandbox(ctx context.Context, q *cri.StopPodSandbo
 }
 
 // RemovePodSandbox implements cri.RuntimeServiceServer.
-func (s *runtimeServer) RemovePodSandbox(ctx context.Context, q *cri.RemovePodSandboxRequest) (*cri.RemovePodSandboxResponse, error) {
-	id, err := s.sandboxID(ctx, q.GetPodSandboxId())
+func (s *runtimeServer) RemovePodSandbox(ctx context.Context, req *cri.RemovePodSandboxRequest) (*cri.RemovePodSandboxResponse, error) {
+	id, err := s.sandboxID(ctx, req.GetPodSandboxId())
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func (s *runtimeServer) RemovePodSandbox(ctx context.Context, q *cri.RemovePodSa
 }
 
 // PodSandboxStatus implements cri.RuntimeServiceServer.
-func (s *runtimeServer) PodSandboxStatus(ctx context.Context, q *cri.PodSandboxStatusRequest) (*cri.PodSandboxStatusResponse, error) {
-	id, err := s.sandboxID(ctx, q.GetPodSandboxId())
+func (s *runtimeServer) PodSandboxStatus(ctx context.Context, req *cri.PodSandboxStatusRequest) (*cri.PodSandboxStatusResponse, error) {
+	id, err := s.sandboxID(ctx, req.GetPodSandboxId())
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (s *runtimeServer) PodSandboxStatus(ctx context.Context, q *cri.PodSandboxS
 }
 
 // ListPodSandbox implements cri.RuntimeServiceServer.
-func (s *runtimeServer) ListPodSandbox(ctx context.Context, q *cri.ListPodSandboxRequest) (*cri.ListPodSandboxResponse, error) {
-	f := q.GetFilter()
+func (s *runtimeServer) ListPodSandbox(ctx context.Context, req *cri.ListPodSandboxRequest) (*cri.ListPodSandboxResponse, error) {
+	f := req.GetFilter()
 	id, err := s.sandboxID(ctx, f.GetId())
 	if err != nil {
 		return nil, err
@@ -91,19 +91,19 @@ func (s *runtimeServer) ListPodSandbox(ctx context.Context, q *cri.ListPodSandbo
 }
 
 // PortForward implements cri.RuntimeServiceServer.
-func (s *runtimeServer) PortForward(ctx context.Context, q *cri.PortForwardRequest) (*cri.PortForwardResponse, error) {
-	id, err := s.sandboxID(ctx, q.GetPodSandboxId())
+func (s *runtimeServer) PortForward(ctx context.Context, req *cri.PortForwardRequest) (*cri.PortForwardResponse, error) {
+	id, err := s.sandboxID(ctx, req.GetPodSandboxId())
 	if err != nil {
 		return nil, err
 	}
-	url, err := s.runtime.PortForward(ctx, &cri.PortForwardRequest{PodSandboxId: id, Port: q.GetPort()})
+	url, err := s.runtime.PortForward(ctx, &cri.PortForwardRequest{PodSandboxId: id, Port: req.GetPort()})
 	return &cri.PortForwardResponse{Url: url}, err
 }
 
 // UpdatePodSandboxResources implements cri.RuntimeServiceServer. The caller manages the pod's
 // cgroup, so there is nothing to update.
-func (s *runtimeServer) UpdatePodSandboxResources(ctx context.Context, q *cri.UpdatePodSandboxResourcesRequest) (*cri.UpdatePodSandboxResourcesResponse, error) {
-	id, err := s.sandboxID(ctx, q.GetPodSandboxId())
+func (s *runtimeServer) UpdatePodSandboxResources(ctx context.Context, req *cri.UpdatePodSandboxResourcesRequest) (*cri.UpdatePodSandboxResourcesResponse, error) {
+	id, err := s.sandboxID(ctx, req.GetPodSandboxId())
 	if err == nil {
 		_, err = s.runtime.PodSandboxStatus(ctx, id)
 	}
@@ -115,15 +115,15 @@ func (s *Server) sandboxID(ctx context.Context, prefix string) (string, error) {
 	if prefix == "" || len(prefix) >= idLength {
 		return prefix, nil
 	}
-	all, err := s.runtime.ListPodSandbox(ctx, nil)
+	list, err := s.runtime.ListPodSandbox(ctx, nil)
 	if err != nil {
 		return "", err
 	}
 	var matches []string
-	for _, sandbox := range all {
+	for _, sandbox := range list {
 		if strings.HasPrefix(sandbox.GetId(), prefix) {
 			matches = append(matches, sandbox.GetId())
 		}
 	}
-	return oneOf("sandbox", prefix, matches)
+	return uniqueID("sandbox", prefix, matches)
 }

@@ -55,8 +55,8 @@ func (s *Server) Serve(ctx context.Context, socket string) error {
 	stopped := make(chan struct{})
 	context.AfterFunc(ctx, func() {
 		defer close(stopped)
-		late := time.AfterFunc(stopTimeout, s.grpc.Stop)
-		defer late.Stop()
+		timer := time.AfterFunc(stopTimeout, s.grpc.Stop)
+		defer timer.Stop()
 		s.events.close()
 		s.grpc.GracefulStop()
 	})

@@ -33,15 +33,15 @@ func serve(t *testing.T) *harness {
 	r.LoadWorkload(t)
 	r.socket = filepath.Join(r.Dir, "cri.sock")
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- criserver.New(r.Runtime, r.CIDR).Serve(ctx, r.socket) }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- criserver.New(r.Runtime, r.CIDR).Serve(ctx, r.socket) }()
 	conn, err := grpc.NewClient("unix://"+r.socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := <-serveErr; err != nil {
 			t.Errorf("serving: %v", err)
 		}
 		if _, err := os.Lstat(r.socket); !os.IsNotExist(err) {
@@ -100,9 +100,9 @@ func TestStatus(t *testing.T) {
 }
 
 // Unsupported calls and fields fail with an error that has their name.
-func TestRefusals(t *testing.T) {
+func TestUnsupportedRequests(t *testing.T) {
 	r, ctx := serve(t), t.Context()
-	sandbox, id := r.Run(t, container.Pod{Name: "refusals", Args: []string{"-listen=:80"}})
+	sandbox, id := r.Run(t, container.Pod{Name: "unsupported", Args: []string{"-listen=:80"}})
 	for want, call := range map[string]func() error{
 		"does not support CheckpointContainer": func() error {
 			_, err := r.CheckpointContainer(ctx, &cri.CheckpointContainerRequest{ContainerId: id})
@@ -188,9 +188,9 @@ func TestUpdateContainerResources(t *testing.T) {
 func TestStats(t *testing.T) {
 	r, ctx := serve(t), t.Context()
 	sandbox, id := r.Run(t, container.Pod{Name: "stats", Args: []string{"-listen=:80"}})
-	one, err := r.ContainerStats(ctx, &cri.ContainerStatsRequest{ContainerId: id})
-	if err != nil || one.GetStats().GetMemory().GetUsageBytes().GetValue() == 0 {
-		t.Errorf("container %v, %v, want its memory", one, err)
+	single, err := r.ContainerStats(ctx, &cri.ContainerStatsRequest{ContainerId: id})
+	if err != nil || single.GetStats().GetMemory().GetUsageBytes().GetValue() == 0 {
+		t.Errorf("container %v, %v, want its memory", single, err)
 	}
 	pod, err := r.PodSandboxStats(ctx, &cri.PodSandboxStatsRequest{PodSandboxId: sandbox})
 	linux := pod.GetStats().GetLinux()
@@ -212,11 +212,11 @@ func TestStats(t *testing.T) {
 	if err != nil || len(metrics.GetPodMetrics()) != 1 || len(metrics.GetPodMetrics()[0].GetContainerMetrics()) != 1 {
 		t.Fatalf("metrics %v, %v, want those of one sandbox and one container", metrics, err)
 	}
-	all := append(metrics.GetPodMetrics()[0].GetMetrics(), metrics.GetPodMetrics()[0].GetContainerMetrics()[0].GetMetrics()...)
-	if len(all) < len(described) {
-		t.Errorf("%d metrics, want at least one for each of %d descriptors", len(all), len(described))
+	list := append(metrics.GetPodMetrics()[0].GetMetrics(), metrics.GetPodMetrics()[0].GetContainerMetrics()[0].GetMetrics()...)
+	if len(list) < len(described) {
+		t.Errorf("%d metrics, want at least one for each of %d descriptors", len(list), len(described))
 	}
-	for _, m := range all {
+	for _, m := range list {
 		if described[m.GetName()] != len(m.GetLabelValues()) {
 			t.Errorf("metric %s has %d labels, its descriptor %d", m.GetName(), len(m.GetLabelValues()), described[m.GetName()])
 		}
@@ -224,8 +224,8 @@ func TestStats(t *testing.T) {
 	if err := r.Service.StopPodSandbox(ctx, sandbox); err != nil {
 		t.Fatal(err)
 	}
-	if one, err = r.ContainerStats(ctx, &cri.ContainerStatsRequest{ContainerId: id}); err != nil || one.GetStats().GetAttributes().GetId() != id {
-		t.Errorf("exited container %v, %v, want its attributes", one, err)
+	if single, err = r.ContainerStats(ctx, &cri.ContainerStatsRequest{ContainerId: id}); err != nil || single.GetStats().GetAttributes().GetId() != id {
+		t.Errorf("exited container %v, %v, want its attributes", single, err)
 	}
 	if _, err := r.PodSandboxStats(ctx, &cri.PodSandboxStatsRequest{PodSandboxId: sandbox}); status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("stopped sandbox: %v, want FailedPrecondition", err)
@@ -279,8 +279,8 @@ func TestContainerEvents(t *testing.T) {
 	expect(main, cri.ContainerEventType_CONTAINER_CREATED_EVENT)
 	expect(main, cri.ContainerEventType_CONTAINER_STARTED_EVENT)
 	exit := expect(main, cri.ContainerEventType_CONTAINER_STOPPED_EVENT)
-	if all := exit.GetContainersStatuses(); len(all) != 1 || all[0].GetState() != cri.ContainerState_CONTAINER_EXITED {
-		t.Errorf("statuses at the exit: %v, want the exited container", all)
+	if statuses := exit.GetContainersStatuses(); len(statuses) != 1 || statuses[0].GetState() != cri.ContainerState_CONTAINER_EXITED {
+		t.Errorf("statuses at the exit: %v, want the exited container", statuses)
 	}
 	if _, err := r.RemoveContainer(ctx, &cri.RemoveContainerRequest{ContainerId: c.GetContainerId()}); err != nil {
 		t.Fatal(err)

@@ -10,11 +10,11 @@ import (
 
 // ContainerStats implements cri.RuntimeServiceServer. A container that is not running has only
 // attributes.
-func (s *runtimeServer) ContainerStats(ctx context.Context, q *cri.ContainerStatsRequest) (*cri.ContainerStatsResponse, error) {
-	if q.GetContainerId() == "" {
-		return nil, missing("ContainerStats", "container_id")
+func (s *runtimeServer) ContainerStats(ctx context.Context, req *cri.ContainerStatsRequest) (*cri.ContainerStatsResponse, error) {
+	if req.GetContainerId() == "" {
+		return nil, requiredError("ContainerStats", "container_id")
 	}
-	id, err := s.containerID(ctx, q.GetContainerId())
+	id, err := s.containerID(ctx, req.GetContainerId())
 	if err != nil {
 		return nil, err
 	}
@@ -22,19 +22,19 @@ func (s *runtimeServer) ContainerStats(ctx context.Context, q *cri.ContainerStat
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.runtime.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id})
+	list, err := s.runtime.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id})
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
-		all = append(all, &cri.ContainerStats{Attributes: &cri.ContainerAttributes{Id: id, Metadata: c.GetMetadata(), Labels: c.GetLabels(), Annotations: c.GetAnnotations()}})
+	if len(list) == 0 {
+		list = append(list, &cri.ContainerStats{Attributes: &cri.ContainerAttributes{Id: id, Metadata: c.GetMetadata(), Labels: c.GetLabels(), Annotations: c.GetAnnotations()}})
 	}
-	return &cri.ContainerStatsResponse{Stats: all[0]}, nil
+	return &cri.ContainerStatsResponse{Stats: list[0]}, nil
 }
 
 // ListContainerStats implements cri.RuntimeServiceServer.
-func (s *runtimeServer) ListContainerStats(ctx context.Context, q *cri.ListContainerStatsRequest) (*cri.ListContainerStatsResponse, error) {
-	f := q.GetFilter()
+func (s *runtimeServer) ListContainerStats(ctx context.Context, req *cri.ListContainerStatsRequest) (*cri.ListContainerStatsResponse, error) {
+	f := req.GetFilter()
 	id, err := s.containerID(ctx, f.GetId())
 	if err != nil {
 		return nil, err
@@ -43,16 +43,16 @@ func (s *runtimeServer) ListContainerStats(ctx context.Context, q *cri.ListConta
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.runtime.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id, PodSandboxId: sandbox, LabelSelector: f.GetLabelSelector()})
-	return &cri.ListContainerStatsResponse{Stats: all}, err
+	list, err := s.runtime.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id, PodSandboxId: sandbox, LabelSelector: f.GetLabelSelector()})
+	return &cri.ListContainerStatsResponse{Stats: list}, err
 }
 
 // PodSandboxStats implements cri.RuntimeServiceServer.
-func (s *runtimeServer) PodSandboxStats(ctx context.Context, q *cri.PodSandboxStatsRequest) (*cri.PodSandboxStatsResponse, error) {
-	if q.GetPodSandboxId() == "" {
-		return nil, missing("PodSandboxStats", "pod_sandbox_id")
+func (s *runtimeServer) PodSandboxStats(ctx context.Context, req *cri.PodSandboxStatsRequest) (*cri.PodSandboxStatsResponse, error) {
+	if req.GetPodSandboxId() == "" {
+		return nil, requiredError("PodSandboxStats", "pod_sandbox_id")
 	}
-	id, err := s.sandboxID(ctx, q.GetPodSandboxId())
+	id, err := s.sandboxID(ctx, req.GetPodSandboxId())
 	if err != nil {
 		return nil, err
 	}
@@ -60,23 +60,23 @@ func (s *runtimeServer) PodSandboxStats(ctx context.Context, q *cri.PodSandboxSt
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.runtime.ListPodSandboxStats(ctx, &cri.PodSandboxStatsFilter{Id: id})
+	list, err := s.runtime.ListPodSandboxStats(ctx, &cri.PodSandboxStatsFilter{Id: id})
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
+	if len(list) == 0 {
 		return nil, status.Errorf(codes.FailedPrecondition, "sandbox %s is %v: only a ready sandbox has statistics", id, sandbox.GetState())
 	}
-	return &cri.PodSandboxStatsResponse{Stats: all[0]}, nil
+	return &cri.PodSandboxStatsResponse{Stats: list[0]}, nil
 }
 
 // ListPodSandboxStats implements cri.RuntimeServiceServer.
-func (s *runtimeServer) ListPodSandboxStats(ctx context.Context, q *cri.ListPodSandboxStatsRequest) (*cri.ListPodSandboxStatsResponse, error) {
-	f := q.GetFilter()
+func (s *runtimeServer) ListPodSandboxStats(ctx context.Context, req *cri.ListPodSandboxStatsRequest) (*cri.ListPodSandboxStatsResponse, error) {
+	f := req.GetFilter()
 	id, err := s.sandboxID(ctx, f.GetId())
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.runtime.ListPodSandboxStats(ctx, &cri.PodSandboxStatsFilter{Id: id, LabelSelector: f.GetLabelSelector()})
-	return &cri.ListPodSandboxStatsResponse{Stats: all}, err
+	list, err := s.runtime.ListPodSandboxStats(ctx, &cri.PodSandboxStatsFilter{Id: id, LabelSelector: f.GetLabelSelector()})
+	return &cri.ListPodSandboxStatsResponse{Stats: list}, err
 }

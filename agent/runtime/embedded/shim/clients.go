@@ -95,11 +95,11 @@ func (s *shim) handlePacket(c *client) {
 	case PacketAttach:
 		c.attached = true
 	case PacketReopen:
-		answer := []byte{PacketReopen}
+		reply := []byte{PacketReopen}
 		if err := s.log.reopen(); err != nil {
-			answer = append(answer, err.Error()...)
+			reply = append(reply, err.Error()...)
 		}
-		c.send(answer)
+		c.send(reply)
 	case PacketIn:
 		if s.stdin >= 0 {
 			c.input = append(c.input[:0], s.input[1:n]...)

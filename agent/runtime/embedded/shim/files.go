@@ -206,10 +206,10 @@ func writeFileAtomic(name string, text []byte, durable bool) error {
 }
 
 // formatPairs returns lines "name=value".
-func formatPairs(all ...string) []byte {
+func formatPairs(pairs ...string) []byte {
 	var out []byte
-	for i := 0; i < len(all); i += 2 {
-		out = append(append(append(append(out, all[i]...), '='), all[i+1]...), '\n')
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(append(append(append(out, pairs[i]...), '='), pairs[i+1]...), '\n')
 	}
 	return out
 }

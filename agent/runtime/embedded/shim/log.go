@@ -41,11 +41,11 @@ func (l *containerLog) reopen() error {
 }
 
 type pathError struct {
-	what string
-	err  error
+	op  string
+	err error
 }
 
-func (e *pathError) Error() string { return e.what + ": " + e.err.Error() }
+func (e *pathError) Error() string { return e.op + ": " + e.err.Error() }
 func (e *pathError) Unwrap() error { return e.err }
 
 // stream is an output stream of the container.

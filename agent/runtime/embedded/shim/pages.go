@@ -19,7 +19,7 @@ func (m *fileMappings) dropPages(buffer []byte) {
 	}
 	m.count = 0
 	var line [256]byte
-	held := 0
+	length := 0
 	var from, to uintptr
 	for {
 		n, errno := read(fd, buffer)
@@ -31,14 +31,14 @@ func (m *fileMappings) dropPages(buffer []byte) {
 		}
 		for _, c := range buffer[:n] {
 			if c != '\n' {
-				if held < len(line) {
-					line[held] = c
-					held++
+				if length < len(line) {
+					line[length] = c
+					length++
 				}
 				continue
 			}
-			text := line[:held]
-			held = 0
+			text := line[:length]
+			length = 0
 			if a, b, ok := parseMapping(text); ok {
 				from, to = a, b
 			} else if isUnmodified(text) && from < to && m.count < len(m.ranges) {

@@ -47,14 +47,14 @@ func open(path string, flags, mode int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	const here = ^uintptr(99) // AT_FDCWD, -100
+	const atCwd = ^uintptr(99) // AT_FDCWD, -100
 	return retryEINTR(func() (int, syscall.Errno) {
-		return call(syscall.SYS_OPENAT, here, uintptr(unsafe.Pointer(name)), uintptr(flags|syscall.O_CLOEXEC), uintptr(mode), 0)
+		return call(syscall.SYS_OPENAT, atCwd, uintptr(unsafe.Pointer(name)), uintptr(flags|syscall.O_CLOEXEC), uintptr(mode), 0)
 	})
 }
 
-func read(fd int, into []byte) (int, syscall.Errno) {
-	return call(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(into))), uintptr(len(into)), 0, 0)
+func read(fd int, buf []byte) (int, syscall.Errno) {
+	return call(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0)
 }
 
 func write(fd int, text []byte) (int, syscall.Errno) {
@@ -100,8 +100,8 @@ func renameFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	const here = ^uintptr(99)
-	if _, errno := call(syscall.SYS_RENAMEAT, here, uintptr(unsafe.Pointer(a)), here, uintptr(unsafe.Pointer(b)), 0); errno != 0 {
+	const atCwd = ^uintptr(99)
+	if _, errno := call(syscall.SYS_RENAMEAT, atCwd, uintptr(unsafe.Pointer(a)), atCwd, uintptr(unsafe.Pointer(b)), 0); errno != 0 {
 		return errno
 	}
 	return nil
@@ -109,8 +109,8 @@ func renameFile(from, to string) error {
 
 // unlink removes a file by its C string. Errors are ignored.
 func unlink(name []byte) {
-	const here = ^uintptr(99)
-	_, _ = call(syscall.SYS_UNLINKAT, here, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
+	const atCwd = ^uintptr(99)
+	_, _ = call(syscall.SYS_UNLINKAT, atCwd, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
 }
 
 // readFile returns the contents of a file.

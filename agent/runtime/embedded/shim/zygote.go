@@ -9,7 +9,7 @@ import (
 )
 
 // RequestFD is a SOCK_SEQPACKET socket on which the zygote receives requests. A request is a
-// container's directory with the files Passed. The answer is the process ID in decimal, or an
+// container's directory with the files Passed. The reply is the process ID in decimal, or an
 // error message. The zygote exits when the socket is closed.
 const RequestFD = 3
 
@@ -47,7 +47,7 @@ type zygote struct {
 	text    syscall.Iovec
 	dir     [4096]byte
 	control [256]byte
-	answer  [64]byte
+	reply   [64]byte
 }
 
 func (o *zygote) run() {
@@ -63,11 +63,11 @@ func (o *zygote) run() {
 		for _, fd := range files {
 			closeFile(fd)
 		}
-		answer := strconv.AppendInt(o.answer[:0], int64(pid), 10)
+		reply := strconv.AppendInt(o.reply[:0], int64(pid), 10)
 		if errno != 0 {
-			answer = append(o.answer[:0], errno.Error()...)
+			reply = append(o.reply[:0], errno.Error()...)
 		}
-		if _, errno := write(RequestFD, answer); errno != 0 {
+		if _, errno := write(RequestFD, reply); errno != 0 {
 			return
 		}
 	}
