@@ -71,12 +71,12 @@ func newPendingBench(b *testing.B, nodes, waiting, specs int) *pendingBench {
 		n := s.Node(id).Model
 		w.nodes = append(w.nodes, n)
 		events = append(events, n)
-		for left := n.Allocatable.MilliCPU; left > 0; {
+		for remaining := n.Allocatable.MilliCPU; remaining > 0; {
 			pod := w.pod()
-			if left -= pod.Spec.Requests.MilliCPU; len(events)%40 == 0 || left < 1000 { // a large one fills the node
+			if remaining -= pod.Spec.Requests.MilliCPU; len(events)%40 == 0 || remaining < 1000 { // a large one fills the node
 				spec := *pod.Spec
-				spec.Requests.MilliCPU += left
-				left, pod.Spec = 0, &spec
+				spec.Requests.MilliCPU += remaining
+				remaining, pod.Spec = 0, &spec
 			}
 			pod.NodeName = n.Name
 			w.bound = append(w.bound, pod)

@@ -25,8 +25,8 @@ func groupNodes(nodes []decision.NodeRecord) []nodeGroup {
 			continue
 		}
 		k := verdictKey(&n.Verdict)
-		j, known := at[k]
-		if !known {
+		j, ok := at[k]
+		if !ok {
 			j = len(out)
 			at[k] = j
 			out = append(out, nodeGroup{plugin: n.Verdict.Plugin})

@@ -133,9 +133,9 @@ func TestEntries(t *testing.T) {
 
 func TestStaleConditionAfter(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*model.Pod)
-		left   time.Duration
-		ends   bool
+		change    func(*model.Pod)
+		remaining time.Duration
+		ends      bool
 	}{
 		"by preemption":          {func(p *model.Pod) { p.DisruptionReason = "PreemptionByScheduler" }, 90 * time.Second, true},
 		"none":                   {func(*model.Pod) {}, 0, false},
@@ -145,13 +145,13 @@ func TestStaleConditionAfter(t *testing.T) {
 	} {
 		p := pod("p", web)
 		c.change(p)
-		if left, ends := budget.StaleConditionAfter(p, noon, noon.Add(30*time.Second)); left != c.left || ends != c.ends {
-			t.Errorf("%s: %s %v", name, left, ends)
+		if remaining, ends := budget.StaleConditionAfter(p, noon, noon.Add(30*time.Second)); remaining != c.remaining || ends != c.ends {
+			t.Errorf("%s: %s %v", name, remaining, ends)
 		}
 	}
 	p := pod("p", web)
 	p.DisruptionReason = "DeletionByTaintManager"
-	if left, ends := budget.StaleConditionAfter(p, noon, noon.Add(time.Hour)); left != 0 || !ends {
-		t.Errorf("expired entry: %s %v", left, ends)
+	if remaining, ends := budget.StaleConditionAfter(p, noon, noon.Add(time.Hour)); remaining != 0 || !ends {
+		t.Errorf("expired entry: %s %v", remaining, ends)
 	}
 }

@@ -82,10 +82,10 @@ func matchesPod(s *State, m *Matcher, p *model.Pod, owner bool) bool {
 		return false
 	}
 	for _, t := range m.Terms {
-		labels, known := s.NamespaceLabels(p.Namespace)
+		labels, ok := s.NamespaceLabels(p.Namespace)
 		selected := t.NamespaceSelector.Matches(labels)
 		if !owner { // by its labels, or as if it had none
-			selected = known && selected || t.NamespaceSelector.Matches(nil)
+			selected = ok && selected || t.NamespaceSelector.Matches(nil)
 		}
 		if !slices.Contains(t.Namespaces, p.Namespace) && !selected {
 			return false

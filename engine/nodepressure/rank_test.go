@@ -66,21 +66,21 @@ func TestRankMatchesUpstreamComparators(t *testing.T) {
 		}
 		s := Signal(r.n(int(NumSignals)))
 		got := m.rank(s, pods)
-		left := make([]*Pod, len(pods))
+		remaining := make([]*Pod, len(pods))
 		for i := range pods {
-			left[i] = &pods[i]
+			remaining[i] = &pods[i]
 		}
 		for i := range got {
 			best := 0
-			for j := range left {
-				if comesFirst(m, s, left[j], left[best]) < 0 {
+			for j := range remaining {
+				if comesFirst(m, s, remaining[j], remaining[best]) < 0 {
 					best = j
 				}
 			}
-			if got[i].pod != left[best] {
-				t.Fatalf("seed %d, %s: place %d is %s, want %s", seed, s, i, got[i].pod.Name, left[best].Name)
+			if got[i].pod != remaining[best] {
+				t.Fatalf("seed %d, %s: place %d is %s, want %s", seed, s, i, got[i].pod.Name, remaining[best].Name)
 			}
-			left = append(left[:best], left[best+1:]...)
+			remaining = append(remaining[:best], remaining[best+1:]...)
 		}
 	}
 }

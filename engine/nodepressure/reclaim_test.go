@@ -58,14 +58,14 @@ func TestReclaimCancelsEviction(t *testing.T) {
 
 // A pod with minutes of grace left is evicted if reclaiming was not enough.
 func TestReclaimShortensLongGracePeriod(t *testing.T) {
-	for left, want := range map[time.Duration]int{5 * time.Minute: 1, time.Second: 0} {
+	for remaining, want := range map[time.Duration]int{5 * time.Minute: 1, time.Second: 0} {
 		m := diskAndMemory()
 		p := using("a", 50)
 		p.TerminatesBy = at(0).Add(5 * time.Minute)
 		m.Step(at(0), full(0, 5, 1000, p))
-		p.TerminatesBy = at(9000).Add(left)
+		p.TerminatesBy = at(9000).Add(remaining)
 		if effects := m.Reclaimed(at(9000), full(9000, 5, 1000, p)); len(evicted(effects)) != want {
-			t.Errorf("with %s left: %v", left, effects)
+			t.Errorf("with %s left: %v", remaining, effects)
 		}
 	}
 }

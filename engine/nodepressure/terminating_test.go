@@ -137,14 +137,14 @@ func TestExhaustionDoesNotWaitForGracePeriod(t *testing.T) {
 	gives := using("gives", 800)
 	gives.TerminatesBy = at(2000)
 	for ms := 0; ; ms += 10 {
-		left := int64(300 - ms/2) // 500 MiB/s
-		if left <= 0 {
+		remaining := int64(300 - ms/2) // 500 MiB/s
+		if remaining <= 0 {
 			t.Fatalf("after %d ms no memory is left, and no pod was evicted", ms)
 		}
-		effects, _ := m.Step(at(ms), memory(ms, left, gives, using("hog", 900+int64(ms/2))))
+		effects, _ := m.Step(at(ms), memory(ms, remaining, gives, using("hog", 900+int64(ms/2))))
 		if out := evicted(effects); len(out) > 0 {
-			if out[0] != "hog" || left < 80 {
-				t.Errorf("%v with %d MiB left", out, left)
+			if out[0] != "hog" || remaining < 80 {
+				t.Errorf("%v with %d MiB left", out, remaining)
 			}
 			return
 		}

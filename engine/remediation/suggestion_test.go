@@ -21,19 +21,19 @@ func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.
 	t.Helper()
 	switch c.Kind {
 	case FreeResource:
-		left := c.Amount
+		remaining := c.Amount
 		id, _ := s.NodeID(c.Node)
 		for _, p := range slices.Backward(slices.Clone(s.Node(id).Pods)) { // from other pods than Apply
 			have := amountOf(&p.Spec.Requests, c.Key)
-			if cut := min(have, left); cut > 0 {
+			if cut := min(have, remaining); cut > 0 {
 				q, sp := *p, *p.Spec
 				sp.Requests = withAmount(sp.Requests, c.Key, have-cut)
 				q.Spec = &sp
 				s.UpsertPod(&q)
-				left -= cut
+				remaining -= cut
 			}
 		}
-		if left > 0 {
+		if remaining > 0 {
 			t.Fatalf("%s has less than %d of %s to free", c.Node, c.Amount, c.Key)
 		}
 		return pod

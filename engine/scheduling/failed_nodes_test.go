@@ -87,9 +87,9 @@ func TestFailedNodesWithExtenders(t *testing.T) {
 		s.step("", wide, ranked("low", "n1", 0), ranked("stays", "n1", 9), core("n2"), podWith500m("b1", "n2"), podWith500m("b2", "n2"))
 		s.step(want[0], high)
 		if cpu == 400 {
-			left := s.last[0].(CallPreemptionExtenders).Candidates
+			remaining := s.last[0].(CallPreemptionExtenders).Candidates
 			o := s.answer(0, Done)
-			o.Candidates = left
+			o.Candidates = remaining
 			s.step("report:high:unschedulable preempt:high:n1", o)
 		}
 		s.completePreempt(1, "")

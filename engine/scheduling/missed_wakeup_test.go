@@ -149,8 +149,8 @@ func (s *wakeupWorld) changePod(uid string) Event {
 func (s *wakeupWorld) changeNode() Event {
 	i := s.IntN(s.nodes)
 	fresh := s.node(i)
-	id, known := s.m.state.NodeID(fresh.Name)
-	if !known || s.oneIn(8) {
+	id, ok := s.m.state.NodeID(fresh.Name)
+	if !ok || s.oneIn(8) {
 		s.what = "a node is added"
 		fresh.UID = fmt.Sprint("n", s.serial)
 		return fresh

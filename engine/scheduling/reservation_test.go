@@ -91,13 +91,13 @@ func (s *reservationWorld) come() {
 
 // free returns what is free on the reserved node.
 func (s *reservationWorld) free() int64 {
-	left := int64(2000)
+	remaining := int64(2000)
 	for _, p := range s.on {
 		if p.NodeName == "n1" {
-			left -= p.Spec.Requests.MilliCPU
+			remaining -= p.Spec.Requests.MilliCPU
 		}
 	}
-	return left
+	return remaining
 }
 
 // A reservation yields only to pods of higher priority; the replacement uses it regardless of

@@ -48,8 +48,8 @@ func watchPods(ctx context.Context, client kubernetes.Interface, unseen func(*co
 func (f *podWatcher) note(pod *corev1.Pod) {
 	now := time.Now()
 	f.mu.Lock()
-	from, known := f.seen[pod.Name]
-	if !known {
+	from, ok := f.seen[pod.Name]
+	if !ok {
 		f.seen[pod.Name], from = now, now
 	}
 	if _, done := f.bound[pod.Name]; pod.Spec.NodeName != "" && !done {
@@ -57,7 +57,7 @@ func (f *podWatcher) note(pod *corev1.Pod) {
 		f.on[pod.Spec.NodeName]++
 	}
 	f.mu.Unlock()
-	if !known && pod.Spec.NodeName == "" && f.unseen != nil {
+	if !ok && pod.Spec.NodeName == "" && f.unseen != nil {
 		f.unseen(pod)
 	}
 }

@@ -183,8 +183,8 @@ func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.
 			counts[e.InvolvedObject.Name]++
 		}
 	}
-	if gone, left := len(played.deleted), len(byApp["low"]); gone+left != fullNodes*victims || gone != len(byApp["high"]) {
-		f.errorf("%d pods of low priority were deleted and %d are left of %d; %d preemptors need one each", gone, left, fullNodes*victims, len(byApp["high"]))
+	if gone, remaining := len(played.deleted), len(byApp["low"]); gone+remaining != fullNodes*victims || gone != len(byApp["high"]) {
+		f.errorf("%d pods of low priority were deleted and %d are left of %d; %d preemptors need one each", gone, remaining, fullNodes*victims, len(byApp["high"]))
 	}
 	for name := range played.deleted {
 		if !played.markedVictims[name] {

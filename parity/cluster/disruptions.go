@@ -212,9 +212,9 @@ func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, seen *disru
 		return err
 	}
 	f.eventually(ctx, func() string {
-		left, err := c.client.CoreV1().Pods("default").List(ctx, on)
-		if err != nil || len(left.Items) > 0 {
-			return fmt.Sprintf("%d of %d pods are on the tainted node, %v", len(left.Items), len(before.Items), err)
+		remaining, err := c.client.CoreV1().Pods("default").List(ctx, on)
+		if err != nil || len(remaining.Items) > 0 {
+			return fmt.Sprintf("%d of %d pods are on the tainted node, %v", len(remaining.Items), len(before.Items), err)
 		}
 		return ""
 	})

@@ -218,13 +218,13 @@ func TestMoveBackoff(t *testing.T) {
 		if until.Sub(at) != want*time.Minute || n != i+1 {
 			t.Fatalf("failure %d delays moves by %v", n, until.Sub(at))
 		}
-		if _, _, known := m.Active(until.Add(-1), k); !known {
+		if _, _, ok := m.Active(until.Add(-1), k); !ok {
 			t.Fatal("not found before its end")
 		}
 		if at = until; i == 9 {
 			at = until.Add(m.Max + 1)
 		}
-		if _, _, known := m.Active(at, k); known {
+		if _, _, ok := m.Active(at, k); ok {
 			t.Fatal("found after its end")
 		}
 	}

@@ -98,11 +98,11 @@ func propose(r *rand.Rand, p *Planner, snap *descheduling.Snapshot) []string {
 		}
 	}
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	restore, left := func() {}, 0
+	restore, remaining := func() {}, 0
 	for _, name := range names {
-		if left == 0 && r.IntN(4) == 0 {
+		if remaining == 0 && r.IntN(4) == 0 {
 			restore, _ = p.Checkpoint()
-			left = 3
+			remaining = 3
 		}
 		c := candidate(snap, name)
 		if r.IntN(2) == 0 {
@@ -111,8 +111,8 @@ func propose(r *rand.Rand, p *Planner, snap *descheduling.Snapshot) []string {
 			}
 		}
 		p.Move("S", "p", c)
-		if left > 0 {
-			if left--; left == 0 && r.IntN(2) == 0 {
+		if remaining > 0 {
+			if remaining--; remaining == 0 && r.IntN(2) == 0 {
 				restore()
 			}
 		}
