@@ -35,14 +35,14 @@ func BenchmarkPendingPods(b *testing.B) {
 // pendingBench is the machine with the waiting pods.
 type pendingBench struct {
 	*rand.Rand
-	b       *testing.B
-	m       *scheduling.Machine
-	now     time.Time
-	nodes   []*model.Node
-	apps    []app
-	bound   []*model.Pod // pods that may end
-	foreign []*model.Pod // pods of others, beyond the capacity of the nodes
-	serial  int
+	b         *testing.B
+	m         *scheduling.Machine
+	now       time.Time
+	nodes     []*model.Node
+	apps      []app
+	bound     []*model.Pod // pods that may end
+	otherPods []*model.Pod // pods of others, beyond the capacity of the nodes
+	serial    int
 
 	events, binds, wastedWakeups int
 	spent                        time.Duration
@@ -114,13 +114,13 @@ func (w *pendingBench) event() {
 	switch k := w.IntN(20); {
 	case k < 7:
 		w.step(true, w.removeRandom(&w.bound))
-	case k < 11 || len(w.foreign) == 0:
+	case k < 11 || len(w.otherPods) == 0:
 		pod := w.pod()
 		pod.NodeName = n.Name
-		w.foreign = append(w.foreign, pod)
+		w.otherPods = append(w.otherPods, pod)
 		w.step(true, pod)
 	case k < 15:
-		w.step(true, w.removeRandom(&w.foreign))
+		w.step(true, w.removeRandom(&w.otherPods))
 	default:
 		w.step(true, w.mutateNode(n, k))
 	}
