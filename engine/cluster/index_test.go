@@ -237,7 +237,7 @@ func (r *reader) catchUp(t *testing.T, x *Index, counters []*DomainCounter, stat
 	r.at = x.LogEnd()
 	for id := range x.Rows {
 		want, _ := readNode(x, NodeID(id), "", counters)
-		if got, saw := r.seen[NodeID(id)]; saw != (want != "gone") && got != "gone" || saw && got != want {
+		if got, found := r.seen[NodeID(id)]; found != (want != "gone") && got != "gone" || found && got != want {
 			t.Fatalf("node %d: the log left a reader with %q, want %q", id, got, want)
 		}
 	}

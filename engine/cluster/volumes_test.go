@@ -54,14 +54,14 @@ func (s *State) dumpVolumes() string {
 	var b strings.Builder
 	for i := range 3 {
 		key := fmt.Sprint(i)
-		both := append(slices.Clone(s.FreeVolumes(key)), s.VolumesFor("default", key)...)
-		slices.SortFunc(both, byVolumeName)
-		for _, v := range both {
-			word := "for"
+		volumes := append(slices.Clone(s.FreeVolumes(key)), s.VolumesFor("default", key)...)
+		slices.SortFunc(volumes, byVolumeName)
+		for _, v := range volumes {
+			prefix := "for"
 			if v.Claim.Name == "" {
-				word = "free"
+				prefix = "free"
 			}
-			fmt.Fprintf(&b, "%s %d %s %d\n", word, i, v.Name, v.Capacity)
+			fmt.Fprintf(&b, "%s %d %s %d\n", prefix, i, v.Name, v.Capacity)
 		}
 		for _, c := range s.StorageCapacities(key) {
 			fmt.Fprintf(&b, "capacity %d %s\n", i, c.Name)
@@ -120,9 +120,9 @@ func TestVolumeListsAndForks(t *testing.T) {
 			}
 		}
 		before := w.state.Revision()
-		had := w.state.dumpVolumes()
+		dump := w.state.dumpVolumes()
 		w.ref.step(r, w.state)
-		if got := w.state.dumpVolumes(); got != had && w.state.Revision() == before {
+		if got := w.state.dumpVolumes(); got != dump && w.state.Revision() == before {
 			t.Fatalf("step %d: a change left the revision at %d", n, before)
 		}
 		for i, w := range worlds {

@@ -16,7 +16,7 @@ func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 		}
 		return 0
 	}
-	yes := func(b bool) int64 {
+	toInt := func(b bool) int64 {
 		if b {
 			return 0
 		}
@@ -41,9 +41,9 @@ func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 	}
 	pu, pa, pe := amounts(p)
 	qu, qa, qe := amounts(q)
-	unknown := compare(yes(p.Stats == nil), yes(q.Stats == nil))
+	unknown := compare(toInt(p.Stats == nil), toInt(q.Stats == nil))
 	priority := compare(int64(p.Spec.Priority), int64(q.Spec.Priority))
-	rules := []int{unknown, compare(yes(pu > pe), yes(qu > qe)), priority, compare(qu-qa, pu-pa)}
+	rules := []int{unknown, compare(toInt(pu > pe), toInt(qu > qe)), priority, compare(qu-qa, pu-pa)}
 	if s == PIDAvailable {
 		rules = []int{priority, unknown, compare(qu, pu)}
 	}

@@ -100,7 +100,7 @@ func TestDiskSettlesBeforeNextEviction(t *testing.T) {
 	c := Config{Options: AllOptions(), Thresholds: []Threshold{{Signal: NodeFsAvailable, Value: Value{Percentage: 0.1}}}, Layout: Layout{DedicatedImageFs: true}}
 	m := New(c)
 	a, b := using("a", 50), using("b", 50)
-	var gone []string
+	var evictedPods []string
 	for s := 0; s < 60; s++ {
 		pods := []Pod{a, b}
 		if s > 0 {
@@ -114,10 +114,10 @@ func TestDiskSettlesBeforeNextEviction(t *testing.T) {
 			disk = 50
 		}
 		effects, _ := m.Step(at(s*1000), full(s*1000, disk, 1000, pods...))
-		gone = append(gone, evicted(effects)...)
+		evictedPods = append(evictedPods, evicted(effects)...)
 	}
-	if !slices.Equal(gone, []string{"a"}) {
-		t.Errorf("%v were evicted, want only a", gone)
+	if !slices.Equal(evictedPods, []string{"a"}) {
+		t.Errorf("%v were evicted, want only a", evictedPods)
 	}
 }
 
