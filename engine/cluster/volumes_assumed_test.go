@@ -169,15 +169,15 @@ func TestAssumedVolumesAndForks(t *testing.T) {
 		state *State
 		ref   *referenceVolumePlans
 	}
-	worlds := []pair{{New(), newReferenceVolumePlans()}}
+	pairs := []pair{{New(), newReferenceVolumePlans()}}
 	for n := range rounds(5000) {
-		w := worlds[r.IntN(len(worlds))]
+		w := pairs[r.IntN(len(pairs))]
 		if n%50 == 0 {
 			f := pair{w.state.Fork(), w.ref.clone()}
-			if len(worlds) < 4 {
-				worlds = append(worlds, f)
+			if len(pairs) < 4 {
+				pairs = append(pairs, f)
 			} else {
-				worlds[r.IntN(4)] = f
+				pairs[r.IntN(4)] = f
 			}
 		}
 		before, dump := w.state.Revision(), w.state.dumpAssumed(t)
@@ -185,7 +185,7 @@ func TestAssumedVolumesAndForks(t *testing.T) {
 		if got := w.state.dumpAssumed(t); got != dump && w.state.Revision() == before {
 			t.Fatalf("step %d: a change left the revision at %d", n, before)
 		}
-		for i, w := range worlds {
+		for i, w := range pairs {
 			if got, want := w.state.dumpAssumed(t), w.ref.dump(); got != want {
 				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
 			}

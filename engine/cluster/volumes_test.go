@@ -108,15 +108,15 @@ func TestVolumeListsAndForks(t *testing.T) {
 		state *State
 		ref   *referenceVolumes
 	}
-	worlds := []pair{{New(), &referenceVolumes{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
+	pairs := []pair{{New(), &referenceVolumes{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
 	for n := range 5000 {
-		w := worlds[r.IntN(len(worlds))]
+		w := pairs[r.IntN(len(pairs))]
 		if n%50 == 0 {
 			f := pair{w.state.Fork(), w.ref.clone()}
-			if len(worlds) < 4 {
-				worlds = append(worlds, f)
+			if len(pairs) < 4 {
+				pairs = append(pairs, f)
 			} else {
-				worlds[r.IntN(4)] = f
+				pairs[r.IntN(4)] = f
 			}
 		}
 		before := w.state.Revision()
@@ -125,7 +125,7 @@ func TestVolumeListsAndForks(t *testing.T) {
 		if got := w.state.dumpVolumes(); got != dump && w.state.Revision() == before {
 			t.Fatalf("step %d: a change left the revision at %d", n, before)
 		}
-		for i, w := range worlds {
+		for i, w := range pairs {
 			if got, want := w.state.dumpVolumes(), w.ref.dump(); got != want {
 				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
 			}

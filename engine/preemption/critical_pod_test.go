@@ -90,8 +90,8 @@ func TestCriticalPodFitsAfterEviction(t *testing.T) {
 			t.Fatalf("seed %d: with victims %q it still does not fit", seed, got)
 		}
 		if slices.ContainsFunc(strings.Fields(got), func(n string) bool { return n[0] == 'g' }) {
-			less := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return !isCritical(p) && p.Name[0] != 'g' })
-			if critical(pod, less...) == "" {
+			higherClasses := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return !isCritical(p) && p.Name[0] != 'g' })
+			if critical(pod, higherClasses...) == "" {
 				t.Fatalf("seed %d: victims %q although victims of lower classes suffice", seed, got)
 			}
 		}

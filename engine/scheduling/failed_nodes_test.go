@@ -109,11 +109,11 @@ func TestVictimsTimeoutDuringExtenderCall(t *testing.T) {
 	s.completePreempt(1, "")
 	s.wait(s.m.cfg.VictimsTimeout - time.Second)
 	s.step("extenders:high:n2", core("n2"))
-	question := s.answer(0, Done)
-	question.ExtenderResult = &ExtenderResult{FailedNodes: []FailedNode{{Node: "n2", Reason: "no"}}}
+	response := s.answer(0, Done)
+	response.ExtenderResult = &ExtenderResult{FailedNodes: []FailedNode{{Node: "n2", Reason: "no"}}}
 	s.wait(time.Second)
 	s.step("")
-	s.step("report:high:unschedulable", question)
+	s.step("report:high:unschedulable", response)
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("clear:high extenders:high:n2")
 }

@@ -42,7 +42,7 @@ func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
 }
 
 // free returns what a node has left for a pod, given nominated pods and without the pods in gone.
-func (f firstFit) free(id cluster.NodeID, p *model.Pod, gone []*model.Pod) int64 {
+func (f firstFit) free(id cluster.NodeID, p *model.Pod, excluded []*model.Pod) int64 {
 	n := f.s.Node(id)
 	remaining := n.Model.Allocatable.MilliCPU - n.Used.MilliCPU
 	for _, q := range f.s.Nominated(id) {
@@ -50,7 +50,7 @@ func (f firstFit) free(id cluster.NodeID, p *model.Pod, gone []*model.Pod) int64
 			remaining -= q.Spec.Requests.MilliCPU
 		}
 	}
-	for _, v := range gone {
+	for _, v := range excluded {
 		remaining += v.Spec.Requests.MilliCPU
 	}
 	return remaining
