@@ -63,7 +63,7 @@ func relabel(s *cluster.State, i int) {
 	s.UpsertNode(&n)
 }
 
-// podKind makes the specifications of the pods of an app.
+// podKind creates the specifications of the pods of an app.
 type podKind struct {
 	name string
 	spec func(app string, i int) *model.PodSpec
@@ -136,7 +136,7 @@ type app struct {
 	spec *model.PodSpec
 }
 
-// apps makes n apps with alternating kinds. An app of defaultKind gets a Service.
+// apps creates n apps with alternating kinds. An app of defaultKind gets a Service.
 func apps(s *cluster.State, n int, kinds ...podKind) []app {
 	var out []app
 	for i := range n {

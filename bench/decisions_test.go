@@ -43,7 +43,7 @@ func (b *bench) decideTimed(t testing.TB, now func() time.Duration) time.Duratio
 	}
 	from := now()
 	b.engine.Decide(p, &b.out)
-	took := now() - from
+	elapsed := now() - from
 	if b.out.Outcome == decision.Scheduled {
 		if err := b.state.Assume(p, b.out.Choice); err != nil {
 			t.Fatal(err)
@@ -59,13 +59,13 @@ func (b *bench) decideTimed(t testing.TB, now func() time.Duration) time.Duratio
 		b.placed[i] = b.placed[0]
 		b.placed = b.placed[1:]
 	}
-	return took
+	return elapsed
 }
 
-var began = time.Now()
+var processStart = time.Now()
 
 // wallClock returns the wall-clock time since the start.
-func wallClock() time.Duration { return time.Since(began) }
+func wallClock() time.Duration { return time.Since(processStart) }
 
 // clockOverhead returns the time that two readings of a clock take.
 func clockOverhead(now func() time.Duration) time.Duration {
@@ -110,12 +110,12 @@ func (b *bench) mean(t testing.TB, n int) time.Duration {
 
 func (b *bench) take(t testing.TB, n int) timings {
 	cost := clockOverhead(wallClock)
-	took := make([]time.Duration, 0, n)
+	durations := make([]time.Duration, 0, n)
 	for range n {
-		took = append(took, max(b.decideNext(t)-cost, 0))
+		durations = append(durations, max(b.decideNext(t)-cost, 0))
 	}
-	slices.Sort(took)
-	return timings{p10: took[n/10], median: took[n/2], p99: took[n*99/100]}
+	slices.Sort(durations)
+	return timings{p10: durations[n/10], median: durations[n/2], p99: durations[n*99/100]}
 }
 
 // allocations counts the allocations of the decisions alone.

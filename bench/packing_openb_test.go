@@ -50,16 +50,16 @@ func TestOpenBPacking(t *testing.T) {
 			compatible := filled.fork().pack(packingPolicy(c.percent), false, math.MaxInt)
 			planned := filled.fork().pack(packingPolicy(c.percent), true, math.MaxInt)
 			halfCompatible := filled.fork().pack(packingPolicy(c.percent), true, compatible.Evicted/2)
-			least, most := filled.bounds(c.percent, compatible.Emptied, compatible.Evicted/2)
+			lower, upper := filled.bounds(c.percent, compatible.Emptied, compatible.Evicted/2)
 			row := fmt.Sprintf("| %d %% | %.0f %% | %d | %d | %d | %s | %d | %d | %s | %s |", c.share, c.percent, seed+1, compatible.Before, waiting,
-				compatible.tableCells(), least, most, halfCompatible.tableCells(), planned.tableCells())
+				compatible.tableCells(), lower, upper, halfCompatible.tableCells(), planned.tableCells())
 			if !strings.Contains(string(docs), row) {
 				missing = append(missing, row)
 			}
 			if planned.Emptied < compatible.Emptied || planned.Returned > 0 || planned.Pending > waiting {
 				t.Errorf("a plan empties fewer nodes than eviction, returns pods to their nodes, or leaves more pods pending: %s", row)
 			}
-			if halfCompatible.Emptied < min(compatible.Emptied, most) || halfCompatible.Evicted > compatible.Evicted/2 || halfCompatible.Returned > 0 {
+			if halfCompatible.Emptied < min(compatible.Emptied, upper) || halfCompatible.Evicted > compatible.Evicted/2 || halfCompatible.Returned > 0 {
 				t.Errorf("half of the evictions do not empty as many nodes, or as many as they can: %s", row)
 			}
 		}

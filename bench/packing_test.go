@@ -36,7 +36,7 @@ type packingCluster struct {
 	engine      *fastpath.Engine
 	pods        map[string]*descheduling.Pod // the bound pods by UID
 	pending     []*descheduling.Pod
-	late        map[string]bool // controllers whose pods did not fit when the cluster was filled
+	unplaced    map[string]bool // controllers whose pods did not fit when the cluster was filled
 	result      packingResult
 	terminating []string // UIDs of evicted pods that still exist
 }
@@ -65,7 +65,7 @@ func mostAllocated(t *testing.T) *framework.Profile {
 // fill places pods of the trace in a random order with the default profile of
 // kube-scheduler, which spreads them.
 func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *packingCluster {
-	y := &packingCluster{in: conversion.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*descheduling.Pod{}, late: map[string]bool{}}
+	y := &packingCluster{in: conversion.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*descheduling.Pod{}, unplaced: map[string]bool{}}
 	for _, n := range nodes {
 		y.state.UpsertNode(y.in.DeschedulingNode(n).Node)
 	}
@@ -79,7 +79,7 @@ func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(pods)) {
 		p := y.in.DeschedulingPod(pods[i])
 		if !y.place(engine, p) {
-			y.pending, y.late[p.Owner.UID] = append(y.pending, p), true
+			y.pending, y.unplaced[p.Owner.UID] = append(y.pending, p), true
 		}
 	}
 	empty, _ := y.countEmpty()
@@ -122,19 +122,19 @@ func (y *packingCluster) evict(p *descheduling.Pod) *descheduling.Pod {
 	return &descheduling.Pod{Pod: &next, Details: p.Details}
 }
 
-// countEmpty returns how many nodes have no pods except late ones, and how many of them
-// have late ones.
-func (y *packingCluster) countEmpty() (n, taken int) {
+// countEmpty returns how many nodes have no pods except those of unplaced controllers,
+// and how many of them have such pods.
+func (y *packingCluster) countEmpty() (n, used int) {
 	for _, id := range y.state.NodeIDs() {
 		pods := y.state.Node(id).Pods
-		if slices.ContainsFunc(pods, func(p *model.Pod) bool { return !y.late[p.Owner.UID] }) {
+		if slices.ContainsFunc(pods, func(p *model.Pod) bool { return !y.unplaced[p.Owner.UID] }) {
 			continue
 		}
 		if n++; len(pods) > 0 {
-			taken++
+			used++
 		}
 	}
-	return n, taken
+	return n, used
 }
 
 func (y *packingCluster) snapshot() *descheduling.Snapshot {
@@ -177,9 +177,9 @@ func (y evictingMover) Move(_, _ string, c *descheduling.Candidate) (*descheduli
 }
 
 // round makes one round with at most the given evictions and returns how many it made.
-func (y *packingCluster) round(policy descheduling.Policy, planned bool, most int) int {
+func (y *packingCluster) round(policy descheduling.Policy, planned bool, maxEvictions int) int {
 	before, snapshot := y.result.Evicted, y.snapshot()
-	policy.Limits.Total = &most
+	policy.Limits.Total = &maxEvictions
 	if !planned {
 		descheduling.RunPolicy(snapshot, &policy, evictingMover{y})
 		for _, uid := range y.terminating {
@@ -198,10 +198,10 @@ func (y *packingCluster) round(policy descheduling.Policy, planned bool, most in
 
 // pack makes rounds until one evicts no pod, at most ten, with at most the given
 // evictions.
-func (y *packingCluster) pack(policy descheduling.Policy, planned bool, most int) packingResult {
+func (y *packingCluster) pack(policy descheduling.Policy, planned bool, maxEvictions int) packingResult {
 	for y.result.Rounds < 10 {
 		y.result.Rounds++
-		if y.round(policy, planned, most-y.result.Evicted) == 0 {
+		if y.round(policy, planned, maxEvictions-y.result.Evicted) == 0 {
 			break
 		}
 		waiting := y.pending
@@ -213,8 +213,8 @@ func (y *packingCluster) pack(policy descheduling.Policy, planned bool, most int
 		}
 	}
 	out := y.result
-	empty, taken := y.countEmpty()
-	out.Emptied, out.Taken, out.Pending = out.Before-(len(y.nodes)-empty), taken, len(y.pending)
+	empty, used := y.countEmpty()
+	out.Emptied, out.Taken, out.Pending = out.Before-(len(y.nodes)-empty), used, len(y.pending)
 	return out
 }
 
@@ -248,7 +248,7 @@ func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 // HighNodeUtilization may empty: the minimum evictions for the given nodes, and the
 // maximum nodes for the given evictions. Each pod of an emptied node must move once. A
 // node above the threshold loses no pod, so no other node falls below the threshold.
-func (y *packingCluster) bounds(percent float64, nodes, evictions int) (least, most int) {
+func (y *packingCluster) bounds(percent float64, nodes, evictions int) (lower, upper int) {
 	var sizes []int
 	for _, n := range y.snapshot().Nodes {
 		if len(n.Pods) > 0 && belowThreshold(n, percent) {
@@ -258,13 +258,13 @@ func (y *packingCluster) bounds(percent float64, nodes, evictions int) (least, m
 	slices.Sort(sizes)
 	for i, n := range sizes {
 		if i < nodes {
-			least += n
+			lower += n
 		}
 		if evictions -= n; evictions >= 0 {
-			most++
+			upper++
 		}
 	}
-	return least, most
+	return lower, upper
 }
 
 // belowThreshold reports whether all resources of the thresholds of packing are requested

@@ -35,14 +35,14 @@ func BenchmarkPendingPods(b *testing.B) {
 // pendingBench is the machine with the waiting pods.
 type pendingBench struct {
 	*rand.Rand
-	b       *testing.B
-	m       *scheduling.Machine
-	now     time.Time
-	nodes   []*model.Node
-	apps    []app
-	bound   []*model.Pod // pods that may end
-	foreign []*model.Pod // pods of others, beyond the capacity of the nodes
-	serial  int
+	b         *testing.B
+	m         *scheduling.Machine
+	now       time.Time
+	nodes     []*model.Node
+	apps      []app
+	bound     []*model.Pod // pods that may end
+	otherPods []*model.Pod // pods of others, beyond the capacity of the nodes
+	serial    int
 
 	events, binds, wastedWakeups int
 	spent                        time.Duration
@@ -71,12 +71,12 @@ func newPendingBench(b *testing.B, nodes, waiting, specs int) *pendingBench {
 		n := s.Node(id).Model
 		w.nodes = append(w.nodes, n)
 		events = append(events, n)
-		for left := n.Allocatable.MilliCPU; left > 0; {
+		for remaining := n.Allocatable.MilliCPU; remaining > 0; {
 			pod := w.pod()
-			if left -= pod.Spec.Requests.MilliCPU; len(events)%40 == 0 || left < 1000 { // a large one fills the node
+			if remaining -= pod.Spec.Requests.MilliCPU; len(events)%40 == 0 || remaining < 1000 { // a large one fills the node
 				spec := *pod.Spec
-				spec.Requests.MilliCPU += left
-				left, pod.Spec = 0, &spec
+				spec.Requests.MilliCPU += remaining
+				remaining, pod.Spec = 0, &spec
 			}
 			pod.NodeName = n.Name
 			w.bound = append(w.bound, pod)
@@ -114,13 +114,13 @@ func (w *pendingBench) event() {
 	switch k := w.IntN(20); {
 	case k < 7:
 		w.step(true, w.removeRandom(&w.bound))
-	case k < 11 || len(w.foreign) == 0:
+	case k < 11 || len(w.otherPods) == 0:
 		pod := w.pod()
 		pod.NodeName = n.Name
-		w.foreign = append(w.foreign, pod)
+		w.otherPods = append(w.otherPods, pod)
 		w.step(true, pod)
 	case k < 15:
-		w.step(true, w.removeRandom(&w.foreign))
+		w.step(true, w.removeRandom(&w.otherPods))
 	default:
 		w.step(true, w.mutateNode(n, k))
 	}

@@ -66,13 +66,13 @@ const preemptorLifetime = 100
 
 // preemptionBench is one run.
 type preemptionBench struct {
-	state    *cluster.State
-	profile  *framework.Profile
-	engine   *fastpath.Engine
-	planner  *preemption.Planner
-	departed [][]*model.Pod // alternating: the preemptor and its victims
-	spent    time.Duration
-	allocs   uint64
+	state   *cluster.State
+	profile *framework.Profile
+	engine  *fastpath.Engine
+	planner *preemption.Planner
+	removed [][]*model.Pod // alternating: the preemptor and its victims
+	spent   time.Duration
+	allocs  uint64
 }
 
 func preempt(b *testing.B, nodes int, variant string) {
@@ -82,7 +82,7 @@ func preempt(b *testing.B, nodes int, variant string) {
 	}
 	s := fullCluster(nodes)
 	run := &preemptionBench{state: s, profile: p, engine: fastpath.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
-		departed: make([][]*model.Pod, preemptorLifetime)}
+		removed: make([][]*model.Pod, preemptorLifetime)}
 	for i := range 8 {
 		if variant == "budgets" {
 			app := fmt.Sprint("low-", i)
@@ -118,22 +118,22 @@ func highPrioritySpec(cpu, memory int64) *model.PodSpec {
 // preemptNext lets one pod preempt, and removes a preemptor of an earlier call.
 func (run *preemptionBench) preemptNext(b *testing.B, i int, variant string, spec *model.PodSpec) {
 	s := run.state
-	for k, p := range run.departed[i%preemptorLifetime] {
+	for k, p := range run.removed[i%preemptorLifetime] {
 		if k == 0 {
 			s.RemovePod(p.UID)
 			continue
 		}
-		back := *p
-		back.Name = fmt.Sprintf("low-again-%d-%d", i, k)
-		back.UID = back.Name
-		s.UpsertPod(&back)
+		victim := *p
+		victim.Name = fmt.Sprintf("low-again-%d-%d", i, k)
+		victim.UID = victim.Name
+		s.UpsertPod(&victim)
 	}
 	pod := &model.Pod{Namespace: "default", Name: fmt.Sprintf("high-%d", i), UID: fmt.Sprintf("high-%d", i), Spec: spec,
 		Labels: model.LabelsOf(map[string]string{"app": "high"})}
 	s.UpsertPod(pod)
 	var sum decision.Summary
 	if run.engine.Decide(pod, &sum); sum.Outcome != decision.Infeasible {
-		run.departed[i%preemptorLifetime] = []*model.Pod{run.bind(b, pod, sum.Choice)}
+		run.removed[i%preemptorLifetime] = []*model.Pod{run.bind(b, pod, sum.Choice)}
 		return
 	}
 	plan := run.plan(i%64 == 0, variant, pod, &sum)
@@ -148,7 +148,7 @@ func (run *preemptionBench) preemptNext(b *testing.B, i int, variant string, spe
 	for _, v := range plan.Victims {
 		s.RemovePod(v.UID)
 	}
-	run.departed[i%preemptorLifetime] = append([]*model.Pod{run.bind(b, pod, plan.Node)}, plan.Victims...)
+	run.removed[i%preemptorLifetime] = append([]*model.Pod{run.bind(b, pod, plan.Node)}, plan.Victims...)
 }
 
 func (run *preemptionBench) bind(b *testing.B, pod *model.Pod, node string) *model.Pod {

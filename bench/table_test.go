@@ -36,8 +36,8 @@ func BenchmarkDecision(b *testing.B) {
 				b.Run(fmt.Sprintf("nodes=%d/%s%s", nodes, r.name, churn), func(b *testing.B) {
 					c := newBench(b, nodes, r.specs, churn != "", r.kinds...)
 					c.measure(b, samples(b.N, nodes)).report(b)
-					seen := c.engine.Counters()
-					b.ReportMetric(100*float64(seen.Cached)/float64(seen.Cached+seen.Scanned+seen.Reference), "%-by-views")
+					before := c.engine.Counters()
+					b.ReportMetric(100*float64(before.Cached)/float64(before.Cached+before.Scanned+before.Reference), "%-by-views")
 					_, bytes := c.engine.CacheSize()
 					b.ReportMetric(float64(bytes)/1e6, "MB-views")
 				})

@@ -167,8 +167,8 @@ func (r *vectorReplay) statusDifferences(want, have *apiStatus) []string {
 		return nil
 	}
 	var out []string
-	reportf := func(what string, have, want any) {
-		out = append(out, fmt.Sprintf("status.%s is %v, want %v", what, have, want))
+	reportf := func(field string, have, want any) {
+		out = append(out, fmt.Sprintf("status.%s is %v, want %v", field, have, want))
 	}
 	if want.Reason != have.Reason || want.Status != have.Status || want.RetryAfterSeconds != have.RetryAfterSeconds {
 		reportf("reason, status, retryAfterSeconds", []any{have.Reason, have.Status, have.RetryAfterSeconds}, []any{want.Reason, want.Status, want.RetryAfterSeconds})
@@ -344,8 +344,8 @@ func (r *vectorReplay) matchesMessage(want, have string) bool {
 		return r.matchesPrefix(want[:at[0]+len("Invalid value")], have)
 	}
 	want = internalType.ReplaceAllString(want, "(v1.$2)")
-	for _, loose := range []*regexp.Regexp{schemeLine, decoderText} {
-		want, have = loose.ReplaceAllString(want, "*"), loose.ReplaceAllString(have, "*")
+	for _, pattern := range []*regexp.Regexp{schemeLine, decoderText} {
+		want, have = pattern.ReplaceAllString(want, "*"), pattern.ReplaceAllString(have, "*")
 	}
 	return r.matches(want, have)
 }

@@ -34,11 +34,11 @@ func (s *apiServer) replay(v apiVector) []string {
 	defer r.cleanup(v.Cleanup)
 	var mismatches []string
 	for i, step := range v.Steps {
-		answer, err := r.step(step)
+		response, err := r.step(step)
 		if err != nil {
 			return append(mismatches, fmt.Sprintf("step %d: %v", i, err))
 		}
-		for _, c := range r.compare(step.Expect, answer) {
+		for _, c := range r.compare(step.Expect, response) {
 			mismatches = append(mismatches, fmt.Sprintf("step %d %s %s: %s", i, step.Method, step.Path, c))
 		}
 	}

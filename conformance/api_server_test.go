@@ -90,7 +90,7 @@ func atExit(f func()) {
 
 // startServer runs `berth server` in a new data directory with the settings of the
 // recordings: without service accounts, and without Berth's deliberate differences.
-func startServer(t *testing.T, binary string, more ...string) *apiServer {
+func startServer(t *testing.T, binary string, extraArgs ...string) *apiServer {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "berth-api")
 	if err != nil {
@@ -102,7 +102,7 @@ func startServer(t *testing.T, binary string, more ...string) *apiServer {
 	if err := os.WriteFile(file, []byte(recordedConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"server", "--config", file, "--data-dir", filepath.Join(dir, "data"), "--listen", address, "--stored-only-warnings=false", "--strict-resource-versions=false", "--disable-admission-plugins", "ServiceAccount"}, more...)
+	args := append([]string{"server", "--config", file, "--data-dir", filepath.Join(dir, "data"), "--listen", address, "--stored-only-warnings=false", "--strict-resource-versions=false", "--disable-admission-plugins", "ServiceAccount"}, extraArgs...)
 	cmd := exec.Command(binary, args...)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Start(); err != nil {

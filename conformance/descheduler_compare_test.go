@@ -54,15 +54,15 @@ func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, evictor
 func (b bounds) contains(n int) bool { return b.Min <= n && n <= b.Max }
 
 // outOfBounds returns which numbers are out of bounds. A number without bounds must be 0.
-func outOfBounds(what string, want map[string]bounds, got map[string]int) (out []string) {
+func outOfBounds(kind string, want map[string]bounds, got map[string]int) (out []string) {
 	for name, b := range want {
 		if !b.contains(got[name]) {
-			out = append(out, fmt.Sprintf("%d evictions of %s %s, want %v", got[name], what, name, b))
+			out = append(out, fmt.Sprintf("%d evictions of %s %s, want %v", got[name], kind, name, b))
 		}
 	}
 	for name, n := range got {
 		if _, reported := want[name]; !reported {
-			out = append(out, fmt.Sprintf("%d evictions of %s %s, want none", n, what, name))
+			out = append(out, fmt.Sprintf("%d evictions of %s %s, want none", n, kind, name))
 		}
 	}
 	return out

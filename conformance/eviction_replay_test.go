@@ -184,8 +184,8 @@ func (r *evictionReplay) pods(round *evictionRound) (out []nodepressure.Pod) {
 		p := &r.active[i]
 		key := p.Namespace + "/" + p.Name
 		u, set := r.v.PodStats[key]
-		if now, replaced := round.PodStats[key]; replaced {
-			u, set = now, true
+		if current, replaced := round.PodStats[key]; replaced {
+			u, set = current, true
 		}
 		q := nodepressure.Pod{Pod: r.in.Pod(p), EvictionSpec: conversion.PressureTerms(p)}
 		if set && !u.Missing {

@@ -161,8 +161,8 @@ func canonical(raw json.RawMessage) string {
 	return string(b)
 }
 
-func sameThresholds(what string, thresholds []nodepressure.Threshold, want []json.RawMessage) []string {
-	var got, wanted []string
+func sameThresholds(kind string, thresholds []nodepressure.Threshold, want []json.RawMessage) []string {
+	var got, expected []string
 	for _, t := range thresholds {
 		m := map[string]string{"signal": t.Signal.String(), "operator": "LessThan"}
 		put := func(quantity, share string, v nodepressure.Value) {
@@ -183,12 +183,12 @@ func sameThresholds(what string, thresholds []nodepressure.Threshold, want []jso
 		got = append(got, string(b))
 	}
 	for _, w := range want {
-		wanted = append(wanted, canonical(w))
+		expected = append(expected, canonical(w))
 	}
 	slices.Sort(got)
-	slices.Sort(wanted)
-	if !slices.Equal(got, wanted) {
-		return []string{fmt.Sprintf("%s: got\n    %s\n  want\n    %s", what, strings.Join(got, "\n    "), strings.Join(wanted, "\n    "))}
+	slices.Sort(expected)
+	if !slices.Equal(got, expected) {
+		return []string{fmt.Sprintf("%s: got\n    %s\n  want\n    %s", kind, strings.Join(got, "\n    "), strings.Join(expected, "\n    "))}
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (d randomObjects) nodes() []*corev1.Node {
 }
 
 // feasibleNodes evaluates a pod with one plugin and returns the nodes that pass.
-func feasibleNodes(t *testing.T, plugin decision.Plugin, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, more ...runtime.Object) []string {
+func feasibleNodes(t *testing.T, plugin decision.Plugin, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, objects ...runtime.Object) []string {
 	t.Helper()
 	profile, err := framework.NewProfile(framework.Config{
 		Name: "default-scheduler", Filter: []decision.Plugin{plugin}, TaintTolerationComparison: numeric,
@@ -102,9 +102,9 @@ func feasibleNodes(t *testing.T, plugin decision.Plugin, pod *corev1.Pod, numeri
 	}
 	in := conversion.New()
 	for _, n := range nodes {
-		more = append(more, n)
+		objects = append(objects, n)
 	}
-	state, _, _ := in.Snapshot(more)
+	state, _, _ := in.Snapshot(objects)
 	record := placement.Evaluate(state, profile, seed, in.Pod(pod))
 	var out []string
 	for i := range record.Nodes {
@@ -211,16 +211,16 @@ func claimsMatch(t *testing.T, claims []*corev1.PersistentVolumeClaim, volumes [
 	claims = slices.Clone(claims)
 	size := func(c *corev1.PersistentVolumeClaim) int64 { return c.Spec.Resources.Requests.Storage().Value() }
 	slices.SortStableFunc(claims, func(a, b *corev1.PersistentVolumeClaim) int { return cmp.Compare(size(a), size(b)) })
-	taken := map[string]*corev1.PersistentVolume{}
+	bound := map[string]*corev1.PersistentVolume{}
 	for _, c := range claims {
-		v, err := volume.FindMatchingVolume(c, volumes, n, taken, true, true)
+		v, err := volume.FindMatchingVolume(c, volumes, n, bound, true, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if v == nil {
 			return false
 		}
-		taken[v.Name] = v
+		bound[v.Name] = v
 	}
 	return true
 }

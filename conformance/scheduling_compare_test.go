@@ -83,11 +83,11 @@ func newRefusal(v *decision.Verdict) *refusal {
 // sets. A missing score is 0.
 func (e *expectation) differences(got *expectation) []string {
 	var out []string
-	compare := func(what string, want, got any) {
+	compare := func(field string, want, got any) {
 		w, _ := json.Marshal(want)
 		g, _ := json.Marshal(got)
 		if string(w) != string(g) {
-			out = append(out, fmt.Sprintf("%s: got %s, want %s", what, g, w))
+			out = append(out, fmt.Sprintf("%s: got %s, want %s", field, g, w))
 		}
 	}
 	e.normalise()

@@ -48,18 +48,18 @@ func TestScheduling(t *testing.T) {
 	}
 	fmt.Println("scheduling: expect.message is compared by TestSchedulingMessages")
 	different := divergentIDs(t)
-	setAside := 0
+	deliberate := 0
 	for _, family := range slices.Sorted(maps.Keys(families)) {
-		t.Run(family, func(t *testing.T) { setAside += runSchedulingFamily(t, family, families[family], different) })
+		t.Run(family, func(t *testing.T) { deliberate += runSchedulingFamily(t, family, families[family], different) })
 	}
-	if setAside > maxDeviceVectors {
-		t.Errorf("docs/reference/differences.md lists %d scheduling vectors as different, want at most %d", setAside, maxDeviceVectors)
+	if deliberate > maxDeviceVectors {
+		t.Errorf("docs/reference/differences.md lists %d scheduling vectors as different, want at most %d", deliberate, maxDeviceVectors)
 	}
 }
 
 // runSchedulingFamily returns how many vectors differ deliberately.
 func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage, divergentIDs map[string]bool) int {
-	passed, failed, setAside, preempting := 0, 0, 0, 0
+	passed, failed, deliberate, preempting := 0, 0, 0, 0
 	for _, raw := range vectors {
 		var v schedulingVector
 		if err := json.Unmarshal(raw, &v); err != nil {
@@ -74,7 +74,7 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 			failed++
 			t.Errorf("%s (%s) is listed in docs/reference/differences.md, but agrees: remove it there", v.ID, v.Note)
 		case divergentIDs[v.ID]:
-			setAside++
+			deliberate++
 		case len(mismatches) > 0:
 			failed++
 			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(mismatches, "\n  "))
@@ -83,11 +83,11 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 		}
 	}
 	line := fmt.Sprintf("%s: %d passed, %d failed, preemption compared in %d", family, passed, failed, preempting)
-	if setAside > 0 {
-		line += fmt.Sprintf(" (%d differ on purpose, docs/reference/differences.md)", setAside)
+	if deliberate > 0 {
+		line += fmt.Sprintf(" (%d differ on purpose, docs/reference/differences.md)", deliberate)
 	}
 	fmt.Println(line)
-	return setAside
+	return deliberate
 }
 
 // The compared values do not depend on the seed.

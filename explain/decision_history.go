@@ -60,10 +60,10 @@ func writeDecisions(b *strings.Builder, list []journal.Decision, present string)
 	}
 	b.WriteString(":\n")
 	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	left := maxDecisions
+	remaining := maxDecisions
 	for i, of := range decisionsByUID(list, present) {
-		shown := of[max(0, len(of)-left):]
-		if left -= len(shown); len(shown) == 0 {
+		shown := of[max(0, len(of)-remaining):]
+		if remaining -= len(shown); len(shown) == 0 {
 			break
 		}
 		if uid := shown[0].UID; uid != present && (present != "" || i > 0) {

@@ -149,9 +149,9 @@ func DisplacementText(w io.Writer, d *journal.Displacement, earlier int, now tim
 }
 
 func displacementLines(d *journal.Displacement) (lines [][2]string) {
-	add := func(what, text string) {
+	add := func(label, text string) {
 		if text != "" {
-			lines = append(lines, [2]string{what, text})
+			lines = append(lines, [2]string{label, text})
 		}
 	}
 	cause, _ := displacement.ParseCause(d.Cause)

@@ -47,8 +47,8 @@ const maxEvaluated = 200
 // ExplainNode explains a node; it returns nil if the node does not exist. profileOf
 // returns the profile of a pod, or nil. pods are all pods of the cluster.
 func ExplainNode(s *cluster.State, profileOf func(*model.Pod) *framework.Profile, seed uint64, name string, pods []*model.Pod) *NodeExplanation {
-	id, known := s.NodeID(name)
-	if !known {
+	id, ok := s.NodeID(name)
+	if !ok {
 		return nil
 	}
 	info := s.Node(id)
@@ -91,8 +91,8 @@ func (a *NodeExplanation) evaluatePending(s *cluster.State, profileOf func(*mode
 			continue
 		}
 		k := kind{p.Spec, p.Namespace, p.Owner.UID, labelsKey(p.Labels)}
-		v, known := verdicts[k]
-		if !known {
+		v, ok := verdicts[k]
+		if !ok {
 			if len(verdicts) == maxEvaluated {
 				a.NotEvaluated++
 				continue

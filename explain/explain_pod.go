@@ -50,12 +50,12 @@ func (a *PodExplanation) uid() string {
 func ExplainPod(s *cluster.State, p *framework.Profile, seed uint64, o preemption.Options, pod *model.Pod) *PodExplanation {
 	a := &PodExplanation{Pod: pod, Node: pod.NodeName}
 	if pod.NodeName != "" {
-		_, known := s.NodeID(pod.NodeName)
-		a.NodeMissing = !known
+		_, exists := s.NodeID(pod.NodeName)
+		a.NodeMissing = !exists
 		s.RemovePod(pod.UID)
-		free := *pod
-		free.NodeName, free.NominatedNodeName, free.Phase = "", "", model.Pending
-		a.Pod = &free
+		unbound := *pod
+		unbound.NodeName, unbound.NominatedNodeName, unbound.Phase = "", "", model.Pending
+		a.Pod = &unbound
 	} else if id, ok := s.NodeID(pod.NominatedNodeName); ok {
 		a.Nominated, a.TerminatingVictims = pod.NominatedNodeName, terminatingVictims(s.Node(id).Pods, pod)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// nodeGroup is the nodes that one plugin rejects for equal reasons with different numbers.
+// nodeGroup holds the nodes that one plugin rejects for equal reasons with different numbers.
 type nodeGroup struct {
 	plugin  decision.Plugin
 	records []*decision.NodeRecord // smallest shortage first
@@ -25,8 +25,8 @@ func groupNodes(nodes []decision.NodeRecord) []nodeGroup {
 			continue
 		}
 		k := verdictKey(&n.Verdict)
-		j, known := at[k]
-		if !known {
+		j, ok := at[k]
+		if !ok {
 			j = len(out)
 			at[k] = j
 			out = append(out, nodeGroup{plugin: n.Verdict.Plugin})
@@ -94,12 +94,12 @@ func (g *nodeGroup) reasonText(i int) string {
 	switch {
 	case isUnresolvable(r):
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
-		least, most := of(func(r *decision.Reason) int64 { return r.Want })
-		return fmt.Sprintf("%s can never fit: requests %s, the nodes have %s in all", r.Subject, formatRange(r.Subject, least, most), formatRange(r.Subject, lo, hi))
+		minWant, maxWant := of(func(r *decision.Reason) int64 { return r.Want })
+		return fmt.Sprintf("%s can never fit: requests %s, the nodes have %s in all", r.Subject, formatRange(r.Subject, minWant, maxWant), formatRange(r.Subject, lo, hi))
 	case r.Kind == decision.ReasonInsufficient:
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Want - (r.Have - r.Used) })
-		least, most := of(func(r *decision.Reason) int64 { return r.Want }) // differs between pods on one node
-		return fmt.Sprintf("need %s more %s (requests %s)", formatRange(r.Subject, lo, hi), r.Subject, formatRange(r.Subject, least, most))
+		minWant, maxWant := of(func(r *decision.Reason) int64 { return r.Want }) // differs between pods on one node
+		return fmt.Sprintf("need %s more %s (requests %s)", formatRange(r.Subject, lo, hi), r.Subject, formatRange(r.Subject, minWant, maxWant))
 	case r.Kind == decision.ReasonTooManyPods:
 		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
 		return fmt.Sprintf("already run the maximum of %s pods or more", formatRange("", lo, hi))
@@ -113,11 +113,11 @@ func (g *nodeGroup) reasonText(i int) string {
 			objects = append(objects, w)
 		}
 	}
-	bare := *r
-	if bare.Object = ""; len(objects) > 0 {
-		bare.Object = abbreviate(objects, 3)
+	withoutObject := *r
+	if withoutObject.Object = ""; len(objects) > 0 {
+		withoutObject.Object = abbreviate(objects, 3)
 	}
-	return ReasonText(&bare)
+	return ReasonText(&withoutObject)
 }
 
 func formatRange(resource string, lo, hi int64) string {
@@ -130,10 +130,10 @@ func formatRange(resource string, lo, hi int64) string {
 	return FormatQuantity(resource, lo) + " to " + FormatQuantity(resource, hi)
 }
 
-// abbreviate joins names, at most most of them.
-func abbreviate(names []string, most int) string {
-	if len(names) <= most {
+// abbreviate joins up to limit names.
+func abbreviate(names []string, limit int) string {
+	if len(names) <= limit {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 }

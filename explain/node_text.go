@@ -134,12 +134,12 @@ func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 		b.WriteString("\nno pending pods\n")
 		return
 	}
-	most := maxNames
+	limit := maxNames
 	if all {
-		most = 1 << 30
+		limit = 1 << 30
 	}
 	if len(a.Fits) > 0 {
-		fmt.Fprintf(b, "\n%d pending pods fit: %s\n", len(a.Fits), abbreviate(a.Fits, most))
+		fmt.Fprintf(b, "\n%d pending pods fit: %s\n", len(a.Fits), abbreviate(a.Fits, limit))
 	} else {
 		fmt.Fprintf(b, "\nnone of %d pending pods fit\n", len(a.Rejected))
 	}
@@ -156,7 +156,7 @@ func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
 		for i, n := range g.records {
 			names[i] = n.Name
 		}
-		fmt.Fprintf(b, "  %s: %s: %s\n", abbreviate(names, most), pluginText(g.plugin), g.text())
+		fmt.Fprintf(b, "  %s: %s: %s\n", abbreviate(names, limit), pluginText(g.plugin), g.text())
 	}
 	if a.NotEvaluated > 0 {
 		fmt.Fprintf(b, "  %d more pods were not evaluated\n", a.NotEvaluated)

@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// maxLineLength is the maximum number of characters of foreign text.
+// maxLineLength is the maximum number of characters of untrusted text.
 const maxLineLength = 300
 
-// oneLine makes foreign text safe for a terminal: one line, without unprintable characters
+// oneLine makes untrusted text safe for a terminal: one line, without unprintable characters
 // and of limited length.
 func oneLine(text string) string {
 	var b strings.Builder

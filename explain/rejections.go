@@ -28,13 +28,13 @@ func writeRejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) 
 		if !all && end-i > maxGroups {
 			shown = i + maxGroups
 		}
-		rest := count
+		remaining := count
 		for k := i; k < shown; k++ {
-			rest -= len(gs[k].records)
+			remaining -= len(gs[k].records)
 			gs[k].write(b, all)
 		}
-		if rest > 0 {
-			fmt.Fprintf(b, "  and %s for %d more reasons (--nodes shows all)\n", nodeCountText(rest), end-shown)
+		if remaining > 0 {
+			fmt.Fprintf(b, "  and %s for %d more reasons (--nodes shows all)\n", nodeCountText(remaining), end-shown)
 		}
 		i = end
 	}
@@ -72,11 +72,11 @@ func verdictText(v *decision.Verdict) string {
 	if v.Plugin == decision.PreFilterResult {
 		return "not among the nodes that the pod names"
 	}
-	words := make([]string, len(v.Reasons))
+	texts := make([]string, len(v.Reasons))
 	for i := range v.Reasons {
-		words[i] = ReasonText(&v.Reasons[i])
+		texts[i] = ReasonText(&v.Reasons[i])
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(texts, "; ")
 }
 
 func nodeCountText(n int) string {

@@ -36,7 +36,7 @@ var eventDescriptions = map[decision.ClusterEvents]string{
 	decision.HoldEnded:                 "a Hold ends",
 }
 
-// RequeueTrigger is the events that requeue a pod for one plugin that rejected it.
+// RequeueTrigger holds the events that requeue a pod for one plugin that rejected it.
 type RequeueTrigger struct {
 	Plugin decision.Plugin
 	Events []string // if empty, only an update of the pod
@@ -56,8 +56,8 @@ func RequeueTriggers(rejectedBy decision.PluginSet) []RequeueTrigger {
 func eventTexts(c decision.ClusterEvents) []string {
 	var out []string
 	for ; c != 0; c &= c - 1 {
-		if word := eventDescriptions[1<<bits.TrailingZeros32(uint32(c))]; word != "" {
-			out = append(out, word)
+		if text := eventDescriptions[1<<bits.TrailingZeros32(uint32(c))]; text != "" {
+			out = append(out, text)
 		}
 	}
 	return out

@@ -44,17 +44,17 @@ func writeScores(b *strings.Builder, rec *decision.Record, node string) {
 		fmt.Fprint(t, "\t"+r.String())
 	}
 	fmt.Fprintln(t)
-	left := 0
+	remaining := 0
 	for i, n := range rows {
 		if i >= maxRows && n.Name != node {
-			left++
+			remaining++
 			continue
 		}
 		writeScoreRow(t, n, plugins, rec.Choice, node)
 	}
 	_ = t.Flush()
-	if left > 0 {
-		fmt.Fprintf(b, "and %s with a lower total\n", nodeCountText(left))
+	if remaining > 0 {
+		fmt.Fprintf(b, "and %s with a lower total\n", nodeCountText(remaining))
 	}
 	b.WriteString("* best")
 	if len(rec.Top) > 1 {

@@ -27,20 +27,20 @@ func groupEqual(list []remediation.Suggestion) [][]*remediation.Suggestion {
 }
 
 // suggestionGroupText describes suggestions that differ only in the node.
-func suggestionGroupText(pod *model.Pod, same []*remediation.Suggestion) string {
-	first := *same[0]
+func suggestionGroupText(pod *model.Pod, group []*remediation.Suggestion) string {
+	first := *group[0]
 	var names []string
-	untried, places := 0, 0
-	for _, r := range same {
+	untried, numNodes := 0, 0
+	for _, r := range group {
 		names = append(names, r.SingleNode())
 		untried += r.Untried
 	}
 	for i := range first.Changes {
 		if first.Changes[i].Node != "" {
-			places++
+			numNodes++
 		}
 	}
-	if places == 1 && len(same) > 1 { // with several changes, the nodes would seem to be independent
+	if numNodes == 1 && len(group) > 1 { // with several changes, the nodes would seem to be independent
 		first.Changes = slices.Clone(first.Changes)
 		for i := range first.Changes {
 			if first.Changes[i].Node != "" {
@@ -48,17 +48,17 @@ func suggestionGroupText(pod *model.Pod, same []*remediation.Suggestion) string 
 			}
 		}
 	}
-	words := SuggestionText(pod, &first)
-	if first.SingleNode() == "" && !strings.Contains(words, first.Node) && !strings.HasSuffix(first.Node, "-like") {
-		words += "; the pod would run on " + first.Node
+	text := SuggestionText(pod, &first)
+	if first.SingleNode() == "" && !strings.Contains(text, first.Node) && !strings.HasSuffix(first.Node, "-like") {
+		text += "; the pod would run on " + first.Node
 	}
-	if places > 1 && len(same) > 1 {
-		words += "; or the same on " + joinOr(names[1:])
+	if numNodes > 1 && len(group) > 1 {
+		text += "; or the same on " + joinOr(names[1:])
 	}
 	if untried > 0 {
-		words += fmt.Sprintf(" (%d more nodes with the same verdict were not tried)", untried)
+		text += fmt.Sprintf(" (%d more nodes with the same verdict were not tried)", untried)
 	}
-	return words
+	return text
 }
 
 func joinOr(names []string) string {

@@ -46,20 +46,20 @@ func ZonesOf(nodes []nodelifecycle.Node, o nodelifecycle.Options, now time.Time)
 	for i := range nodes {
 		byName[nodes[i].Name] = &nodes[i]
 	}
-	zones, all := nodelifecycle.ComputeZones(nodes, o, now)
-	out := &Zones{AllUnready: all, Zones: []Zone{}}
+	zones, allDown := nodelifecycle.ComputeZones(nodes, o, now)
+	out := &Zones{AllUnready: allDown, Zones: []Zone{}}
 	for i := range zones {
 		z := &zones[i]
 		to := Zone{Name: z.Name, State: z.State.String(), Nodes: z.Nodes, Ready: z.Ready, EverySeconds: z.TaintInterval.Seconds(), LastTaint: z.LastTainted}
 		if z.TaintInterval == 0 {
-			to.Reason = noRateReason(z, o, all)
+			to.Reason = noRateReason(z, o, allDown)
 		}
 		for _, name := range z.Tainted {
 			to.UnreadyNodes = append(to.UnreadyNodes, newUnreadyNode(byName[name]))
 		}
-		for p, place := range z.Queue {
-			n := newUnreadyNode(byName[place.Node])
-			n.QueuePosition, n.TaintAt = p+1, place.TaintAt
+		for p, queued := range z.Queue {
+			n := newUnreadyNode(byName[queued.Node])
+			n.QueuePosition, n.TaintAt = p+1, queued.TaintAt
 			to.UnreadyNodes = append(to.UnreadyNodes, n)
 		}
 		out.Zones = append(out.Zones, to)
@@ -77,9 +77,9 @@ func newUnreadyNode(n *nodelifecycle.Node) UnreadyNode {
 }
 
 // noRateReason returns why no node of a zone is tainted.
-func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, all bool) string {
+func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, allDown bool) string {
 	switch {
-	case all:
+	case allDown:
 		return "no zone has a ready node"
 	case z.State == nodelifecycle.PartialDisruption && z.Nodes <= o.LargeZone:
 		return fmt.Sprintf("%d nodes or fewer, and %.0f %% or more are not ready", o.LargeZone, 100*o.UnhealthyFactor)

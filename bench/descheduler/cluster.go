@@ -89,8 +89,8 @@ func (w *benchCluster) pass(planned bool, r *Result) error {
 		return err
 	}
 	r.Evicted, r.By = len(result.Moves), map[string]int{}
-	for _, one := range result.Moves {
-		r.By[one.Strategy]++
+	for _, move := range result.Moves {
+		r.By[move.Strategy]++
 	}
 	return nil
 }

@@ -22,13 +22,13 @@ func main() {
 }
 
 func run(file string, planned bool, minTime time.Duration, profile string) error {
-	work, err := readWorkload(file)
+	workload, err := readWorkload(file)
 	if err != nil {
 		return err
 	}
-	w, err := newBenchCluster(work)
+	w, err := newBenchCluster(workload)
 	if err != nil {
-		return fmt.Errorf("%s: %w", work.Name, err)
+		return fmt.Errorf("%s: %w", workload.Name, err)
 	}
 	if profile != "" {
 		f, err := os.Create(profile)

@@ -74,7 +74,7 @@ func (a *fakeAPI) nextVersion() string {
 	return strconv.FormatInt(a.version, 10)
 }
 
-// prepare makes pods that are to arrive.
+// prepare creates the pods that will arrive.
 func (a *fakeAPI) prepare(from, to int) ([]*corev1.Pod, error) {
 	pods := make([]*corev1.Pod, 0, to-from)
 	for i := from; i < to; i++ {
@@ -87,7 +87,7 @@ func (a *fakeAPI) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// prepare makes the pods that will arrive.
+// arrive adds pods, all at once, and waits until they are answered.
 func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 	for i, pod := range pods {
 		a.mu.Lock()
@@ -96,7 +96,7 @@ func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 		a.mu.Unlock()
 	}
 	to := from + len(pods)
-	const patience = 2 * time.Minute
+	const timeout = 2 * time.Minute
 	for start := time.Now(); ; {
 		a.mu.Lock()
 		answered := a.answered
@@ -104,8 +104,8 @@ func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 		if answered >= to {
 			return nil
 		}
-		if time.Since(start) > patience {
-			return fmt.Errorf("%d of %d pods answered after %v", answered, to, patience)
+		if time.Since(start) > timeout {
+			return fmt.Errorf("%d of %d pods answered after %v", answered, to, timeout)
 		}
 		select {
 		case <-a.changed:

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// batch is the number of decisions that the scheduler lets the machine make per step.
+// batch is the limit of decisions per step, as in the scheduler.
 const batch = 64
 
 // driver takes the place of the API server and of the scheduler around the machine.
@@ -40,7 +40,7 @@ type driver struct {
 
 // trackedPod is a pod with the data of the measurement.
 type trackedPod struct {
-	pod         *corev1.Pod // nil when lean: created on demand
+	pod         *corev1.Pod // nil with OnDemand
 	last        *model.Pod  // as seen last
 	node        string
 	index       int // in Pods; -1 if it did not arrive
@@ -143,9 +143,9 @@ func (d *driver) newPod(template int, name string) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// prepare makes the pods that will arrive, unless they are made when they arrive.
+// prepare creates the pods that will arrive, unless they are created on demand.
 func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
-	if d.workload.Lean {
+	if d.workload.OnDemand {
 		return nil, nil
 	}
 	pods := make([]*corev1.Pod, 0, to-from)
@@ -159,7 +159,7 @@ func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// arrive adds pods, all at once, and works until they are answered.
+// arrive adds pods, all at once, and runs the machine until they are answered.
 func (d *driver) arrive(from, to int) error {
 	pods, err := d.prepare(from, to)
 	if err != nil {
@@ -168,7 +168,7 @@ func (d *driver) arrive(from, to int) error {
 	return d.work(pods, from, to, 0)
 }
 
-// arriveAll adds all pods that are measured and works until the end.
+// arriveAll adds all pods that are measured and runs the machine until the end.
 func (d *driver) arriveAll(pods []*corev1.Pod) error {
 	batch, to := d.workload.Batch, len(d.workload.Pods)
 	if batch == 0 {
@@ -185,28 +185,28 @@ func (d *driver) arriveAll(pods []*corev1.Pod) error {
 // addPod adds a pod.
 func (d *driver) addPod(pod *corev1.Pod, index, evicted int) {
 	h := &trackedPod{index: index, preemptions: evicted, answered: evicted > 0}
-	if !d.workload.Lean {
+	if !d.workload.OnDemand {
 		h.pod = pod
 	}
 	d.pods[string(pod.UID)] = h
 	d.addPodEvent(h, pod)
 }
 
-// work adds pods and works until all of them are answered and no event has come for the
-// given seconds.
+// work adds pods and runs the machine until all of them are answered and no event has
+// occurred for the given seconds.
 func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 	for i := from; i < to; i++ {
 		var pod *corev1.Pod
-		if !d.workload.Lean {
+		if !d.workload.OnDemand {
 			pod = pods[i-from]
-		} else if made, err := d.newPod(d.workload.Pods[i], fmt.Sprintf("p-%d", i)); err == nil {
-			pod = made
+		} else if created, err := d.newPod(d.workload.Pods[i], fmt.Sprintf("p-%d", i)); err == nil {
+			pod = created
 		} else {
 			return err
 		}
 		d.addPod(pod, i, 0)
 	}
-	const patience = 5 * time.Minute
+	const timeout = 5 * time.Minute
 	for start := time.Now(); ; {
 		now := time.Now()
 		effects, wake := d.machine.Step(now, d.events, batch)
@@ -219,8 +219,8 @@ func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 		if d.answered >= to && len(d.events) == 0 && (settle == 0 || time.Since(d.last).Seconds() > settle) {
 			return nil
 		}
-		if time.Since(start) > patience {
-			return fmt.Errorf("%d of %d pods answered after %v", d.answered, to, patience)
+		if time.Since(start) > timeout {
+			return fmt.Errorf("%d of %d pods answered after %v", d.answered, to, timeout)
 		}
 		if len(d.events) == 0 {
 			d.sleep(wake)

@@ -40,11 +40,11 @@ func (d *driver) change(uid string, change func(*corev1.Pod)) error {
 		pod = *h.pod
 		h.pod = &pod
 	} else {
-		made, err := d.newPod(d.workload.Pods[h.index], uid[len("b1946ac9-2492-4d23-8f9c-"):])
+		created, err := d.newPod(d.workload.Pods[h.index], uid[len("b1946ac9-2492-4d23-8f9c-"):])
 		if err != nil {
 			return err
 		}
-		pod = *made
+		pod = *created
 		pod.Spec.NodeName = h.node
 	}
 	change(&pod)
@@ -96,7 +96,7 @@ func (d *driver) preempt(p scheduling.Preempt) error {
 	for _, v := range p.Plan.Victims {
 		h := d.pods[v.UID]
 		if h == nil {
-			continue // it has already left
+			continue // it was already removed
 		}
 		d.victims++
 		if h.preemptions > 0 {
@@ -107,11 +107,11 @@ func (d *driver) preempt(p scheduling.Preempt) error {
 		if !d.workload.Recreate || h.index < 0 {
 			continue
 		}
-		again, err := d.newPod(d.workload.Pods[h.index], fmt.Sprintf("p-%d-%d", h.index, h.preemptions+1))
+		recreated, err := d.newPod(d.workload.Pods[h.index], fmt.Sprintf("p-%d-%d", h.index, h.preemptions+1))
 		if err != nil {
 			return err
 		}
-		d.addPod(again, h.index, h.preemptions+1)
+		d.addPod(recreated, h.index, h.preemptions+1)
 	}
 	return nil
 }

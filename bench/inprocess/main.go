@@ -65,22 +65,22 @@ func measure(w *Workload, minTime time.Duration, do func(*Workload) (*Result, an
 	sum := &Result{}
 	start, n := time.Now(), 0
 	for n == 0 || w.Settle == 0 && n < 20 && sum.CPU < minTime.Seconds() && time.Since(start) < 20*minTime {
-		one, kept, err := do(w)
+		result, retained, err := do(w)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.Name, err)
 		}
 		if n++; n > 1 {
-			one.PeakRSS, one.LiveHeap = sum.PeakRSS, sum.LiveHeap
-		} else if err := one.recordMemory(kept); err != nil {
+			result.PeakRSS, result.LiveHeap = sum.PeakRSS, sum.LiveHeap
+		} else if err := result.recordMemory(retained); err != nil {
 			return nil, err
 		}
-		one.Seconds += sum.Seconds
-		one.CPU += sum.CPU
-		one.Allocs += sum.Allocs
-		one.Bytes += sum.Bytes
-		one.Decisions += sum.Decisions
-		one.Deciding += sum.Deciding
-		sum = one
+		result.Seconds += sum.Seconds
+		result.CPU += sum.CPU
+		result.Allocs += sum.Allocs
+		result.Bytes += sum.Bytes
+		result.Decisions += sum.Decisions
+		result.Deciding += sum.Deciding
+		sum = result
 	}
 	for _, f := range []*float64{&sum.Seconds, &sum.CPU, &sum.Allocs, &sum.Bytes, &sum.Decisions, &sum.Deciding} {
 		*f /= float64(n)
@@ -113,7 +113,7 @@ func runOnce(w *Workload) (*Result, any, error) {
 }
 
 // recordMemory records the memory that the given value keeps in use.
-func (r *Result) recordMemory(kept any) (err error) {
+func (r *Result) recordMemory(retained any) (err error) {
 	if r.PeakRSS, err = peakRSS(); err != nil {
 		return err
 	}
@@ -121,6 +121,6 @@ func (r *Result) recordMemory(kept any) (err error) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	r.LiveHeap = float64(m.HeapAlloc)
-	runtime.KeepAlive(kept)
+	runtime.KeepAlive(retained)
 	return nil
 }

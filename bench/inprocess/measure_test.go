@@ -41,7 +41,7 @@ func preemptors(nodes, pods int) *Workload {
 // TestPreemptorAllocations checks that a pod that preempts takes at most 30 allocations in
 // total, its victim included, for any number of nodes. No table doubles at these sizes.
 func TestPreemptorAllocations(t *testing.T) {
-	const most = 30
+	const limit = 30
 	for _, nodes := range []int{600, 2400} {
 		r, _, err := runOnce(preemptors(nodes, 500))
 		if err != nil {
@@ -50,8 +50,8 @@ func TestPreemptorAllocations(t *testing.T) {
 		if r.Bound != 500 || r.Victims != 500 {
 			t.Fatalf("%d nodes: %d bound, %d victims, want 500 each", nodes, r.Bound, r.Victims)
 		}
-		if got := r.Allocs / float64(r.Pods); got > most {
-			t.Errorf("%d nodes: %.1f allocations a pod, want at most %d", nodes, got, most)
+		if got := r.Allocs / float64(r.Pods); got > limit {
+			t.Errorf("%d nodes: %.1f allocations a pod, want at most %d", nodes, got, limit)
 		} else {
 			t.Logf("%d nodes: %.1f allocations a pod", nodes, got)
 		}

@@ -23,8 +23,8 @@ type schedulerShell struct {
 	api     *fakeAPI
 	machine *scheduling.Machine
 	clock   *timedPlacer
-	feed    *informers.Source
-	act     *executor.Executor
+	source  *informers.Source
+	exec    *executor.Executor
 }
 
 func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error) {
@@ -41,17 +41,17 @@ func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error
 		objects = append(objects, service)
 	}
 	c := &client{Interface: fake.NewClientset(objects...), api: a}
-	s.feed = informers.New(c)
-	s.act = executor.New(executor.Options{Client: c, Workers: 32, Timeout: 30 * time.Second,
-		OnOutcome:  func(out scheduling.Outcome) { s.feed.Push(out) },
-		ConvertPod: s.feed.ConvertPod, PodScheduled: s.feed.PodScheduled, Events: executor.NewEvents(c, "inprocess", clock.RealClock{}), Now: time.Now,
+	s.source = informers.New(c)
+	s.exec = executor.New(executor.Options{Client: c, Workers: 32, Timeout: 30 * time.Second,
+		OnOutcome:  func(out scheduling.Outcome) { s.source.Push(out) },
+		ConvertPod: s.source.ConvertPod, PodScheduled: s.source.PodScheduled, Events: executor.NewEvents(c, "inprocess", clock.RealClock{}), Now: time.Now,
 		Observe: func(scheduling.Effect, scheduling.Outcome, time.Duration) {}})
-	go s.feed.Run(ctx)
-	go s.act.Run(ctx)
+	go s.source.Run(ctx)
+	go s.exec.Run(ctx)
 	select {
-	case <-s.feed.Synced():
+	case <-s.source.Synced():
 	case <-time.After(time.Minute):
-		return nil, fmt.Errorf("%v were not listed within a minute", s.feed.Unsynced())
+		return nil, fmt.Errorf("%v were not listed within a minute", s.source.Unsynced())
 	}
 	go s.loop(ctx)
 	return s, nil
@@ -63,10 +63,10 @@ func (s *schedulerShell) loop(ctx context.Context) {
 	defer timer.Stop()
 	var events []scheduling.Event
 	for {
-		limit := min(batch, s.act.Capacity())
-		events = s.feed.Take(events)
+		limit := min(batch, s.exec.Capacity())
+		events = s.source.Take(events)
 		effects, wake := s.machine.Step(time.Now(), events, limit)
-		s.act.Submit(ctx, effects)
+		s.exec.Submit(ctx, effects)
 		sleep := time.Second
 		if limit > 0 && !wake.IsZero() {
 			sleep = min(sleep, max(0, time.Until(wake)))
@@ -75,7 +75,7 @@ func (s *schedulerShell) loop(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.feed.Ready():
+		case <-s.source.Ready():
 		case <-timer.C:
 		}
 	}

@@ -24,7 +24,7 @@ type Workload struct {
 	Batch    int
 	Recreate bool
 	Refusals bool
-	Lean     bool
+	OnDemand bool
 }
 
 // Result is what was measured; see parity/workload.

@@ -79,7 +79,7 @@ func run(pods int) (err error) {
 		return err
 	}
 	time.Sleep(settleTime)
-	shims, most, err := shimMemory()
+	shims, peak, err := shimMemory()
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func run(pods int) (err error) {
 	printQuantiles("removal of a pod, ms", ends, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
 	mib := func(kib int64) float64 { return float64(kib) / 1024 }
 	printQuantiles(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, mib)
-	printQuantiles("their VmHWM, MiB", most, mib)
+	printQuantiles("their VmHWM, MiB", peak, mib)
 	return nil
 }
 
@@ -182,7 +182,7 @@ func (n *node) runCommands(ctx context.Context) (times []time.Duration, err erro
 
 // shimMemory returns VmRSS of each shim that this process has started, and VmHWM, its
 // peak, in KiB.
-func shimMemory() (now, most []int64, err error) {
+func shimMemory() (current, peak []int64, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, nil, err
@@ -192,7 +192,7 @@ func shimMemory() (now, most []int64, err error) {
 		if program, _, _ := strings.Cut(string(line), "\x00"); program != shim.Name || !strings.Contains(string(line), "berth-bench-") {
 			continue
 		}
-		for name, to := range map[string]*[]int64{"VmRSS:": &now, "VmHWM:": &most} {
+		for name, to := range map[string]*[]int64{"VmRSS:": &current, "VmHWM:": &peak} {
 			status, _ := os.ReadFile(filepath.Join(dir, "status"))
 			_, rest, _ := strings.Cut(string(status), name)
 			kib, err := strconv.ParseInt(strings.TrimSpace(strings.SplitN(rest, "kB", 2)[0]), 10, 64)
@@ -202,15 +202,15 @@ func shimMemory() (now, most []int64, err error) {
 			*to = append(*to, kib)
 		}
 	}
-	return now, most, nil
+	return current, peak, nil
 }
 
 // printQuantiles prints quantiles.
-func printQuantiles[T time.Duration | int64](what string, all []T, of func(T) float64) {
+func printQuantiles[T time.Duration | int64](label string, all []T, of func(T) float64) {
 	if len(all) == 0 {
 		return
 	}
 	slices.Sort(all)
 	at := func(q float64) float64 { return of(all[min(int(q*float64(len(all))), len(all)-1)]) }
-	fmt.Printf("%-24s p50 %.1f  p90 %.1f  p99 %.1f  max %.1f\n", what, at(.5), at(.9), at(.99), of(all[len(all)-1]))
+	fmt.Printf("%-24s p50 %.1f  p90 %.1f  p99 %.1f  max %.1f\n", label, at(.5), at(.9), at(.99), of(all[len(all)-1]))
 }

@@ -35,11 +35,11 @@ type containers struct {
 const hogImage = "berth.dev/bench-hog:1"
 
 func newContainerNode(memory int64, pods int, useEmbedded bool) (node, error) {
-	under, err := newProcessNode(memory, pods)
+	base, err := newProcessNode(memory, pods)
 	if err != nil {
 		return nil, err
 	}
-	c := containers{processes: under.(processes)}
+	c := containers{processes: base.(processes)}
 	start := c.containerd
 	if useEmbedded {
 		start = c.embedded

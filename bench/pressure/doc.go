@@ -10,7 +10,7 @@
 // figures, so they do better than a kubelet would.
 //
 // A reference thread (every 0.5 ms, with real-time priority) records when usage crossed
-// the threshold and when it was below it again. A run counts as lost if the kernel killed
+// the threshold and when it was below it again. A run counts as failed if the kernel killed
 // the consumer. With -cri the consumers are containers of a private containerd, with
 // -embedded of Berth's own runtime.
 //

@@ -127,34 +127,34 @@ func (b bench) rows(n node) ([]row, error) {
 	return rows, nil
 }
 
-// verdict returns an error if the loop does not keep its promises.
+// verdict returns an error if the loop does not meet its requirements.
 func (b bench) verdict(rows []row) error {
-	var broken []string
+	var failures []string
 	for _, r := range rows {
 		if r.watcher.poll > 0 {
 			continue
 		}
 		name := fmt.Sprintf("hog of %d MiB/s: ", r.rate>>20)
 		if n := r.oomKills(); n > 0 && r.rate>>20 <= 500 {
-			broken = append(broken, name+fmt.Sprintf("the kernel's OOM killer was first %d times", n))
+			failures = append(failures, name+fmt.Sprintf("the kernel's OOM killer was first %d times", n))
 		}
-		if wrong := r.wrong(); len(wrong) > 0 {
-			broken = append(broken, name+fmt.Sprintf("also evicted %v", wrong))
+		if unexpected := r.unexpected(); len(unexpected) > 0 {
+			failures = append(failures, name+fmt.Sprintf("also evicted %v", unexpected))
 		}
 		if b.timesOnly {
 			continue
 		}
 		kills := r.times(func(o outcome) time.Duration { return o.kill })
 		if len(kills) > 0 && (quantile(kills, .5) > 5*time.Millisecond || quantile(kills, .99) > 50*time.Millisecond) {
-			broken = append(broken, name+"crossing to SIGKILL takes more than 5 ms (p50) or 50 ms (p99)")
+			failures = append(failures, name+"crossing to SIGKILL takes more than 5 ms (p50) or 50 ms (p99)")
 		}
 		below := r.times(func(o outcome) time.Duration { return o.below })
 		if b.containers && len(below) > 0 && quantile(below, .99) > 100*time.Millisecond {
-			broken = append(broken, name+"usage is back under the threshold after more than 100 ms (p99)")
+			failures = append(failures, name+"usage is back under the threshold after more than 100 ms (p99)")
 		}
 	}
-	if len(broken) > 0 {
-		return fmt.Errorf("%s", strings.Join(broken, "; "))
+	if len(failures) > 0 {
+		return fmt.Errorf("%s", strings.Join(failures, "; "))
 	}
 	return nil
 }

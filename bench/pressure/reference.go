@@ -41,7 +41,7 @@ func (r *reference) run(g *cgroup.Group, level int64) {
 	defer g.Close()
 	runtime.LockOSThread() // the thread ends with its priority
 	raisePriority()
-	var past [200]sample // 100 ms
+	var history [200]sample // 100 ms
 	sleep := unix.NsecToTimespec(sampleInterval.Nanoseconds())
 	for i := 0; ; i++ {
 		select {
@@ -52,8 +52,8 @@ func (r *reference) run(g *cgroup.Group, level int64) {
 		usage, err := g.Usage()
 		now := time.Now().UnixNano()
 		if err == nil {
-			r.record(now, usage, level, past[(i+1)%len(past)])
-			past[i%len(past)] = sample{now, usage}
+			r.record(now, usage, level, history[(i+1)%len(history)])
+			history[i%len(history)] = sample{now, usage}
 		}
 		_ = unix.Nanosleep(&sleep, nil)
 	}

@@ -26,7 +26,7 @@ type outcome struct {
 	over        int64         // maximum bytes above the threshold
 	rate        int64         // actual bytes/s
 	oom         bool          // the OOM killer ended a process
-	wrong       []string      // evicted pods that are not the hog, or evicted twice
+	unexpected  []string      // evicted pods that are not the hog, or evicted twice
 }
 
 // options returns the options of a watcher.
@@ -63,7 +63,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	if w.poll > 0 {
 		time.Sleep(time.Duration(rand.Int64N(int64(w.poll))))
 	} else {
-		time.Sleep(50 * time.Millisecond) // it has seen all pods
+		time.Sleep(50 * time.Millisecond) // it has listed all pods
 	}
 	capacity, err := n.capacity()
 	if err != nil {
@@ -91,7 +91,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	}
 	oom = oom || killed.Load() == 0 // not killed by the watcher
 	out = r.outcome(killed.Load(), oom, capacity-threshold)
-	out.wrong = wrongVictims(n.names()[before:])
+	out.unexpected = wrongVictims(n.names()[before:])
 	return out, hog.remove()
 }
 

@@ -25,9 +25,9 @@ func (r row) oomKills() (n int) {
 	return n
 }
 
-func (r row) wrong() (names []string) {
+func (r row) unexpected() (names []string) {
 	for _, o := range r.runs {
-		names = append(names, o.wrong...)
+		names = append(names, o.unexpected...)
 	}
 	return names
 }
@@ -70,7 +70,7 @@ func printTable(to io.Writer, rows []row) {
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%d\n", r.watcher.name, r.rate>>20, reached>>20, len(r.runs), r.oomKills(),
 			quantiles(r.times(func(o outcome) time.Duration { return o.kill })), quantiles(r.times(func(o outcome) time.Duration { return o.below })),
-			over>>20, len(r.wrong()))
+			over>>20, len(r.unexpected()))
 	}
 	_ = w.Flush()
 }

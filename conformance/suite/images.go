@@ -72,11 +72,11 @@ func imageSpecs(ctx context.Context, t *toolset) (map[string]oci.Spec, error) {
 		testImages + "glibc-dns-testing:2.0.0": {Layers: append(network, []oci.File{{Path: "/results", Dir: true, Mode: 0o755}}), Cmd: []string{"bash"}, Env: environment},
 	}
 	for _, add := range []func(*toolset, oci.Spec) (map[string]oci.Spec, error){webServers, escalation, apiServers, pauseImages} {
-		more, err := add(t, server)
+		specs, err := add(t, server)
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(images, more)
+		maps.Copy(images, specs)
 	}
 	return images, nil
 }

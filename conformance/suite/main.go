@@ -96,7 +96,7 @@ func run(ctx context.Context, o options) (err error) {
 }
 
 // report prints what failed, and returns an error if a spec failed that expected.go does not list.
-func report(runtime string, outcomes map[string]outcome, took time.Duration) error {
+func report(runtime string, outcomes map[string]outcome, elapsed time.Duration) error {
 	passed, unexpected := 0, []string{}
 	for _, name := range sortedKeys(outcomes) {
 		o := outcomes[name]
@@ -114,7 +114,7 @@ func report(runtime string, outcomes map[string]outcome, took time.Duration) err
 			fmt.Printf("%s: %s\n    %s\n", o.state, name, o.message)
 		}
 	}
-	fmt.Printf("%d of %d specs passed on %s in %s\n", passed, len(outcomes), runtime, took.Round(time.Second))
+	fmt.Printf("%d of %d specs passed on %s in %s\n", passed, len(outcomes), runtime, elapsed.Round(time.Second))
 	if len(unexpected) > 0 {
 		return fmt.Errorf("%d specs failed unexpectedly:\n  %s", len(unexpected), strings.Join(unexpected, "\n  "))
 	}

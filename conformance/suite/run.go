@@ -69,11 +69,11 @@ func runTwice(ctx context.Context, c *cluster, b batch, parallel int) (map[strin
 	if len(failed) == 0 || len(b.specs) == 1 {
 		return outcomes, nil
 	}
-	again, err := runBatch(ctx, c, batch{b.name + "-again", failed}, 1)
+	retried, err := runBatch(ctx, c, batch{b.name + "-again", failed}, 1)
 	if err != nil {
 		return nil, err
 	}
-	for spec, o := range again {
+	for spec, o := range retried {
 		o.retried = true
 		outcomes[spec] = o
 	}

@@ -66,8 +66,8 @@ func sig(spec string) string {
 	return name
 }
 
-// alone reports whether a spec must not run next to others.
-func alone(spec string) bool {
+// mustRunAlone reports whether a spec must not run next to others.
+func mustRunAlone(spec string) bool {
 	return strings.Contains(spec, "[Serial]") || strings.Contains(spec, "[Disruptive]")
 }
 
@@ -81,12 +81,12 @@ type batch struct {
 }
 
 // splitBatches returns one batch per SIG and, last, the batch of specs that need the cluster for themselves.
-// wanted is a comma-separated list of batch names, or "" for all.
-func splitBatches(specs []string, wanted string) ([]batch, error) {
+// selected is a comma-separated list of batch names, or "" for all.
+func splitBatches(specs []string, selected string) ([]batch, error) {
 	byName := map[string][]string{}
 	for _, s := range specs {
 		name := sig(s)
-		if alone(s) {
+		if mustRunAlone(s) {
 			name = serialBatch
 		}
 		byName[name] = append(byName[name], s)
@@ -95,13 +95,13 @@ func splitBatches(specs []string, wanted string) ([]batch, error) {
 	if len(byName[serialBatch]) > 0 {
 		names = append(names, serialBatch)
 	}
-	if wanted != "" {
-		for _, w := range strings.Split(wanted, ",") {
+	if selected != "" {
+		for _, w := range strings.Split(selected, ",") {
 			if !slices.Contains(names, w) {
 				return nil, fmt.Errorf("-batch %q: must be of %s", w, strings.Join(names, ", "))
 			}
 		}
-		names = strings.Split(wanted, ",")
+		names = strings.Split(selected, ",")
 	}
 	var batches []batch
 	for _, n := range names {

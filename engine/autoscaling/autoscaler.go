@@ -81,25 +81,25 @@ func Step(now time.Time, h *History, a Autoscaler, in Input) Decision {
 	case in.Current < a.Min:
 		return Decision{Replicas: a.Min, Reason: "Current number of replicas below Spec.MinReplicas"}
 	}
-	wanted, name, ok := largest(in)
+	desired, name, ok := largest(in)
 	if !ok {
 		return Decision{NoMetrics: true, Replicas: in.Current}
 	}
 	d := Decision{Metric: name}
 	switch {
-	case wanted > in.Current:
+	case desired > in.Current:
 		d.Reason = name + " above target"
-	case wanted < in.Current:
+	case desired < in.Current:
 		d.Reason = "All metrics below target"
 	}
 	h.prune(now, a)
-	stable := a.stabilize(now, h, in.Current, wanted, &d)
-	h.recommend(now, wanted)
+	stable := a.stabilize(now, h, in.Current, desired, &d)
+	h.recommend(now, desired)
 	a.limit(now, h, in.Current, stable, &d)
 	return d
 }
 
-// largest returns the largest proposal. It reports false if all metrics failed, or if one failed and the others ask for fewer
+// largest returns the largest proposal. It reports false if all metrics failed, or if one failed and the others require fewer
 // replicas.
 func largest(in Input) (replicas int32, name string, ok bool) {
 	failed := 0

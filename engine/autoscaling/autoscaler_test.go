@@ -30,7 +30,7 @@ func run(t *testing.T, name string, a Autoscaler, current int32, minutes ...minu
 }
 
 func TestStep(t *testing.T) {
-	const free, ready, held = "DesiredWithinRange", "ReadyForNewScale", "ScaleDownStabilized"
+	const free, ready, stabilized = "DesiredWithinRange", "ReadyForNewScale", "ScaleDownStabilized"
 	all := Rules{Policies: []Policy{{Percent: true, Value: 100, Period: 15 * time.Second}}}
 	rules := func(up, down Rules) Autoscaler {
 		return Autoscaler{Min: 1, Max: 100, Behavior: &Behavior{Up: up, Down: down}}
@@ -41,8 +41,8 @@ func TestStep(t *testing.T) {
 	plain := Autoscaler{Min: 2, Max: 10}
 	run(t, "no more than twice, no more than the maximum", plain, 3, minute{9, 6, ready, "ScaleUpLimit"}, minute{20, 10, ready, "TooManyReplicas"})
 	run(t, "four at once", plain, 2, minute{9, 4, ready, "ScaleUpLimit"})
-	run(t, "down after five minutes", plain, 6, minute{6, 6, ready, free}, minute{1, 6, held, free}, minute{3, 6, held, free}, minute{4, 6, held, free}, minute{3, 6, held, free},
-		minute{1, 4, held, free}, minute{1, 4, held, free}, minute{1, 4, held, free}, minute{1, 3, held, free}, minute{1, 2, ready, "TooFewReplicas"})
+	run(t, "down after five minutes", plain, 6, minute{6, 6, ready, free}, minute{1, 6, stabilized, free}, minute{3, 6, stabilized, free}, minute{4, 6, stabilized, free}, minute{3, 6, stabilized, free},
+		minute{1, 4, stabilized, free}, minute{1, 4, stabilized, free}, minute{1, 4, stabilized, free}, minute{1, 3, stabilized, free}, minute{1, 2, ready, "TooFewReplicas"})
 	run(t, "disabled", rules(Rules{Select: Disabled}, Rules{Select: Disabled}), 5, minute{9, 5, ready, "ScaleUpLimit"}, minute{1, 5, ready, "ScaleDownLimit"})
 	run(t, "the larger policy up", rules(pods(MaxChange, 2, time.Minute), all), 10, minute{90, 15, ready, "ScaleUpLimit"}, minute{90, 23, ready, "ScaleUpLimit"})
 	run(t, "the smaller policy up", rules(pods(MinChange, 2, time.Minute), all), 10, minute{90, 12, ready, "ScaleUpLimit"})
@@ -53,7 +53,7 @@ func TestStep(t *testing.T) {
 	slow := all
 	slow.Window = 2 * time.Minute
 	run(t, "a window for scaling up", rules(slow, all), 2, minute{2, 2, ready, free}, minute{4, 2, "ScaleUpStabilized", free}, minute{3, 3, ready, free}, minute{4, 3, "ScaleUpStabilized", free}, minute{4, 4, ready, free})
-	run(t, "a window for scaling down", rules(all, slow), 4, minute{4, 4, ready, free}, minute{1, 4, held, free}, minute{2, 2, ready, free}, minute{1, 2, held, free}, minute{1, 1, ready, free})
+	run(t, "a window for scaling down", rules(all, slow), 4, minute{4, 4, ready, free}, minute{1, 4, stabilized, free}, minute{2, 2, ready, free}, minute{1, 2, stabilized, free}, minute{1, 1, ready, free})
 }
 
 func TestStepWithoutDecision(t *testing.T) {
@@ -100,12 +100,12 @@ func TestInvariants(t *testing.T) {
 			now = now.Add(time.Duration(random.Intn(120)) * time.Second)
 			m := []Metric{{Replicas: random.Int31n(80)}, {Replicas: random.Int31n(80), Failed: random.Intn(4) == 0}}
 			d := Step(now, h, a, Input{Current: current, Metrics: m})
-			wanted, _, _ := largest(Input{Metrics: m})
+			desired, _, _ := largest(Input{Metrics: m})
 			switch {
 			case d.Replicas < a.Min || d.Replicas > a.Max:
 				t.Fatalf("%d replicas, limits %d and %d", d.Replicas, a.Min, a.Max)
-			case wanted > current && d.Replicas < current, wanted < current && d.Replicas > current && a.Behavior != nil:
-				t.Fatalf("from %d to %d, recommended %d", current, d.Replicas, wanted)
+			case desired > current && d.Replicas < current, desired < current && d.Replicas > current && a.Behavior != nil:
+				t.Fatalf("from %d to %d, recommended %d", current, d.Replicas, desired)
 			case m[1].Failed && d.Replicas < current:
 				t.Fatalf("from %d to %d without a metric", current, d.Replicas)
 			}

@@ -1,7 +1,7 @@
 // Package autoscaling decides how many replicas the target of a HorizontalPodAutoscaler has.
 //
 //	Classify(now, pod)                     -> whether a pod counts as ready, unready, missing or ignored
-//	Propose(target, current, samples)      -> the replicas that one metric asks for
+//	Propose(target, current, samples)      -> the replicas that one metric requires
 //	Step(now, history, autoscaler, input)  -> the replicas to set, and why
 //
 // A proposal is current replicas times the ratio of usage to target. Within the tolerance it is the current number. Pods without

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// History is what Step remembers of an autoscaler. The zero value is empty.
+// History holds the recommendations and changes of an autoscaler that Step reads. The zero value
+// is empty.
 type History struct {
-	recommendations []entry
-	ups, downs      []entry // changes of the number of replicas
+	recommendations      []entry
+	scaleUps, scaleDowns []entry // changes of the number of replicas
 }
 
 // entry is a recommended number of replicas, or the size of a change.
@@ -25,9 +26,9 @@ func (h *History) recommend(now time.Time, replicas int32) {
 func (h *History) Scaled(now time.Time, from, to int32) {
 	switch {
 	case to > from:
-		h.ups = append(h.ups, entry{now, to - from})
+		h.scaleUps = append(h.scaleUps, entry{now, to - from})
 	case to < from:
-		h.downs = append(h.downs, entry{now, from - to})
+		h.scaleDowns = append(h.scaleDowns, entry{now, from - to})
 	}
 }
 
@@ -41,7 +42,7 @@ func (h *History) prune(now time.Time, a Autoscaler) {
 		}
 	}
 	h.recommendations = since(h.recommendations, now.Add(-window))
-	h.ups, h.downs = since(h.ups, now.Add(-period)), since(h.downs, now.Add(-period))
+	h.scaleUps, h.scaleDowns = since(h.scaleUps, now.Add(-period)), since(h.scaleDowns, now.Add(-period))
 }
 
 // since drops the entries up to and including t.

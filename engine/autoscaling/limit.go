@@ -6,15 +6,15 @@ import (
 )
 
 // stabilize returns the number of replicas that the recommendations within the windows allow.
-func (a Autoscaler) stabilize(now time.Time, h *History, current, wanted int32, d *Decision) int32 {
-	stable := wanted
+func (a Autoscaler) stabilize(now time.Time, h *History, current, desired int32, d *Decision) int32 {
+	stable := desired
 	reason, message := "ScaleDownStabilized", "recent recommendations were higher than current one, applying the highest recent recommendation"
 	if a.Behavior == nil {
 		for _, r := range h.recommendations {
 			stable = max(stable, r.replicas)
 		}
 	} else {
-		lowest, highest := wanted, wanted
+		lowest, highest := desired, desired
 		for _, r := range h.recommendations {
 			if r.at.After(now.Add(-a.Behavior.Up.Window)) {
 				lowest = min(lowest, r.replicas)
@@ -24,11 +24,11 @@ func (a Autoscaler) stabilize(now time.Time, h *History, current, wanted int32, 
 			}
 		}
 		stable = min(max(current, lowest), highest)
-		if wanted >= current {
+		if desired >= current {
 			reason, message = "ScaleUpStabilized", "recent recommendations were lower than current one, applying the lowest recent recommendation"
 		}
 	}
-	if stable == wanted {
+	if stable == desired {
 		reason, message = "ReadyForNewScale", "recommended size matches current size"
 	}
 	d.Able = &Condition{True: true, Reason: reason, Message: message}
@@ -45,25 +45,25 @@ var (
 )
 
 // limit sets the number of replicas that the policies and the limits allow.
-func (a Autoscaler) limit(now time.Time, h *History, current, wanted int32, d *Decision) {
-	most, least := a.Max, a.Min
-	aboveMost, belowLeast := tooMany, tooFew
-	if allowed := a.allowedUp(now, h, current); allowed < most && wanted >= current {
-		most, aboveMost = max(allowed, least), fasterUp
+func (a Autoscaler) limit(now time.Time, h *History, current, desired int32, d *Decision) {
+	upper, lower := a.Max, a.Min
+	upperCondition, lowerCondition := tooMany, tooFew
+	if allowed := a.allowedUp(now, h, current); allowed < upper && desired >= current {
+		upper, upperCondition = max(allowed, lower), fasterUp
 	}
-	if a.Behavior != nil && wanted < current {
-		if allowed := min(current, a.Behavior.Down.allowed(now, current, h.downs, h.ups, -1)); allowed > least {
-			least, belowLeast = allowed, fasterDown
+	if a.Behavior != nil && desired < current {
+		if allowed := min(current, a.Behavior.Down.allowed(now, current, h.scaleDowns, h.scaleUps, -1)); allowed > lower {
+			lower, lowerCondition = allowed, fasterDown
 		}
 	}
 	limited := within
 	switch {
-	case wanted > most:
-		wanted, limited = most, aboveMost
-	case wanted < least:
-		wanted, limited = least, belowLeast
+	case desired > upper:
+		desired, limited = upper, upperCondition
+	case desired < lower:
+		desired, limited = lower, lowerCondition
 	}
-	d.Replicas, d.Limited = wanted, &limited
+	d.Replicas, d.Limited = desired, &limited
 }
 
 // allowedUp returns the most replicas after a decision to scale up: by default twice the current number, or 4.
@@ -71,7 +71,7 @@ func (a Autoscaler) allowedUp(now time.Time, h *History, current int32) int32 {
 	if a.Behavior == nil {
 		return int32(max(min(2*int64(current), math.MaxInt32), 4))
 	}
-	return max(current, a.Behavior.Up.allowed(now, current, h.ups, h.downs, 1))
+	return max(current, a.Behavior.Up.allowed(now, current, h.scaleUps, h.scaleDowns, 1))
 }
 
 // allowed returns the number of replicas up to which the policies allow to scale in a direction, which is 1 or -1. Changes in the
@@ -92,8 +92,8 @@ func (r Rules) allowed(now time.Time, current int32, same, opposite []entry, dir
 			}
 		}
 		proposed := int32(min(max(to, 0), math.MaxInt32))
-		farther := direction*proposed > direction*result
-		if !found || farther == (r.Select == MaxChange) {
+		permissive := direction*proposed > direction*result
+		if !found || permissive == (r.Select == MaxChange) {
 			result, found = proposed, true
 		}
 	}

@@ -17,7 +17,7 @@ type Tolerance struct{ Up, Down float64 }
 // DefaultTolerance is the tolerance of rules without their own.
 const DefaultTolerance = 0.1
 
-// Proposal is the number of replicas that a metric asks for, and the usage that it was computed from.
+// Proposal is the number of replicas that a metric requires, and the usage that it was computed from.
 type Proposal struct {
 	Replicas    int32
 	Average     int64

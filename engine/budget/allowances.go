@@ -32,23 +32,23 @@ func NewAllowances(r Rule, budgets []*model.Budget, healthy []int32) *Allowances
 // Split divides potential victims, sorted by descending importance, into those whose eviction
 // violates a budget and the others, keeping their order. Each pod takes one from every budget that
 // covers it.
-func (a *Allowances) Split(pods []*model.Pod) (violating, others []*model.Pod) {
-	left := slices.Clone(a.Allowed)
+func (a *Allowances) Split(pods []*model.Pod) (violating, nonViolating []*model.Pod) {
+	remaining := slices.Clone(a.Allowed)
 	for _, p := range pods {
 		violation := false
 		for i, b := range a.Budgets {
 			if a.Rule.Covers(b, p) && a.Rule.Costs(b, p) {
-				left[i]--
-				violation = violation || left[i] < 0
+				remaining[i]--
+				violation = violation || remaining[i] < 0
 			}
 		}
 		if violation {
 			violating = append(violating, p)
 		} else {
-			others = append(others, p)
+			nonViolating = append(nonViolating, p)
 		}
 	}
-	return violating, others
+	return violating, nonViolating
 }
 
 // Debits returns what victims, sorted by descending importance, take from the budgets: as many as a

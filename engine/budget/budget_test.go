@@ -95,19 +95,19 @@ func TestSplit(t *testing.T) {
 		budget.StatusOnly: "[deleting second third] [first granted other]",
 	} {
 		a := budget.NewAllowances(rule, []*model.Budget{b}, []int32{9})
-		violating, others := a.Split(pods)
-		if got := fmt.Sprint(names(violating), names(others)); got != want {
+		violating, nonViolating := a.Split(pods)
+		if got := fmt.Sprint(names(violating), names(nonViolating)); got != want {
 			t.Errorf("rule %d: %s, want %s", rule, got, want)
 		}
 	}
 }
 
 func TestDebits(t *testing.T) {
-	mine := &model.Budget{Namespace: "default", Name: "mine", Selector: ofWeb, DisruptionsAllowed: 1, Disrupted: []string{"granted"}}
+	pdb := &model.Budget{Namespace: "default", Name: "mine", Selector: ofWeb, DisruptionsAllowed: 1, Disrupted: []string{"granted"}}
 	all := &model.Budget{Namespace: "default", Name: "all", Selector: everyone, DisruptionsAllowed: 2}
 	none := &model.Budget{Namespace: "other", Name: "none", Selector: everyone, DisruptionsAllowed: 2}
 	victims := []*model.Pod{pod("first", web), pod("granted", web), pod("second", web)}
-	budgets := []*model.Budget{all, mine, none}
+	budgets := []*model.Budget{all, pdb, none}
 	var got []string
 	for _, d := range budget.NewAllowances(budget.Ledger, budgets, []int32{9, 9, 9}).Debits(victims) {
 		got = append(got, fmt.Sprint(d.Budget.Name, d.Granted, d.Overruled))

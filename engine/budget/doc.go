@@ -5,14 +5,14 @@
 // answers a request to the eviction API. Allowances serve preemption. The controllers, the API server and
 // the simulator call the same functions.
 //
-// There are two rules. Ledger is Berth's: a disruption needs the consent of the budget's status, of a
-// recount of the healthy pods, and of the disruptions granted meanwhile (disruptedPods). StatusOnly is
+// There are two rules. Ledger is Berth's: the budget's status, a recount of the healthy pods and the
+// disruptions granted meanwhile (disruptedPods) must all allow a disruption. StatusOnly is
 // kube-scheduler's: status.disruptionsAllowed, even if it is stale.
 //
 // Invariants:
 //
 //   - SafeSide: Ledger never allows more than the status.
-//   - PaidOnce: a pod that has an entry in disruptedPods or is being deleted takes nothing again.
+//   - DebitedOnce: a pod that has an entry in disruptedPods or is being deleted is not debited again.
 //   - FailSafe: a budget whose pods cannot be counted allows nothing.
 //
 // Differences from Kubernetes, with Ledger only: an empty selector covers every pod of the namespace, as in
@@ -20,7 +20,7 @@
 // covered; a status of an older generation allows nothing, as in the eviction API.
 //
 // For eviction requests: a pod under several budgets is evicted if all allow it (kube-apiserver returns 500;
-// see RefuseMultiple). An entry for the same pod younger than two minutes counts as paid once the pod has
+// see RefuseMultiple). An entry for the same pod younger than two minutes counts as debited once the pod has
 // the DisruptionTarget condition; before that its author may still revert it, so other requests must
 // retry for 30 s. For the status: an entry older than the pod of that name is dropped, and an entry of an
 // unknown pod is kept for its two minutes, because the pod watch may lag (the disruption controller drops

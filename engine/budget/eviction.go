@@ -66,28 +66,28 @@ func (e Evictions) Check(p *model.Pod, budgets []*model.Budget, pods []*model.Po
 	if p.Phase == model.Pending {
 		return Verdict{RequireUnchanged: true} // it may start running
 	}
-	var covering []*model.Budget
+	var covered []*model.Budget
 	for _, b := range budgets {
 		if Ledger.Covers(b, p) {
-			covering = append(covering, b)
+			covered = append(covered, b)
 		}
 	}
-	slices.SortFunc(covering, compareName)
-	if len(covering) > 1 && e.RefuseMultiple {
-		return Verdict{Result: MultipleBudgets, Budget: covering[0], Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}
+	slices.SortFunc(covered, compareName)
+	if len(covered) > 1 && e.RefuseMultiple {
+		return Verdict{Result: MultipleBudgets, Budget: covered[0], Reason: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}
 	}
 	var v Verdict
-	for _, b := range covering {
+	for _, b := range covered {
 		healthy := int32(-1)
 		if e.Recount {
 			healthy = countHealthy(b, pods, now)
 		}
-		one := e.checkBudget(b, p, healthy, now)
-		if one.Result != Granted {
-			return one
+		verdict := e.checkBudget(b, p, healthy, now)
+		if verdict.Result != Granted {
+			return verdict
 		}
-		v.RequireUnchanged = v.RequireUnchanged || one.RequireUnchanged
-		v.Debits = append(v.Debits, one.Debits...)
+		v.RequireUnchanged = v.RequireUnchanged || verdict.RequireUnchanged
+		v.Debits = append(v.Debits, verdict.Debits...)
 	}
 	return v
 }

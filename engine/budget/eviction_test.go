@@ -12,13 +12,13 @@ import (
 
 // describeVerdict describes a verdict.
 func describeVerdict(v budget.Verdict) string {
-	var pay []string
+	var debits []string
 	for _, b := range v.Debits {
-		pay = append(pay, b.Name)
+		debits = append(debits, b.Name)
 	}
 	s := [...]string{"granted", "refused", "forbidden", "several"}[v.Result]
-	if len(pay) > 0 {
-		s += " for " + strings.Join(pay, " ")
+	if len(debits) > 0 {
+		s += " for " + strings.Join(debits, " ")
 	}
 	if v.RequireUnchanged {
 		s += " guarded"

@@ -180,18 +180,18 @@ func (c *StatusResult) keepEntries(f StatusInputs, covered []*model.Pod) {
 		if i >= len(b.DisruptedAt) || found && (covered[n].Deleting || b.DisruptedAt[i].Before(covered[n].Created)) {
 			continue
 		}
-		left := b.DisruptedAt[i].Add(EntryAge).Sub(f.Now)
-		if left <= 0 && !found {
+		remaining := b.DisruptedAt[i].Add(EntryAge).Sub(f.Now)
+		if remaining <= 0 && !found {
 			continue
 		}
-		if left <= 0 {
+		if remaining <= 0 {
 			c.addEvent(covered[n], true, "NotDeleted", fmt.Sprintf("Pod was expected by PDB %s/%s to be deleted but it wasn't", b.Namespace, b.Name))
 			continue
 		}
 		c.Disrupted = append(c.Disrupted, name)
 		c.DisruptedAt = append(c.DisruptedAt, b.DisruptedAt[i])
-		if c.RequeueAfter == 0 || left < c.RequeueAfter {
-			c.RequeueAfter = left
+		if c.RequeueAfter == 0 || remaining < c.RequeueAfter {
+			c.RequeueAfter = remaining
 		}
 	}
 }

@@ -55,15 +55,15 @@ func TestCount(t *testing.T) {
 	job := model.Owner{APIVersion: "batch/v1", Kind: "Job", Name: "j", UID: "j"}
 	rs2, other := rs, rs
 	rs2.UID, other.UID = "rs2", "other"
-	bare := model.Owner{}
+	noOwner := model.Owner{}
 	for name, c := range map[string]struct {
 		min, max model.IntOrPercent
 		pods     []*model.Pod
 		want     string // allowed/healthy/desired/expected reason events
 	}{
-		"minAvailable 3 of 7":                           {amount(3), model.IntOrPercent{}, many(7, bare), "4/7/3/7 SufficientPods"},
-		"minAvailable above the number of pods":         {amount(9), model.IntOrPercent{}, many(7, bare), "0/7/9/7 InsufficientPods"},
-		"minAvailable 0":                                {amount(0), model.IntOrPercent{}, many(2, bare), "2/2/0/2 SufficientPods"},
+		"minAvailable 3 of 7":                           {amount(3), model.IntOrPercent{}, many(7, noOwner), "4/7/3/7 SufficientPods"},
+		"minAvailable above the number of pods":         {amount(9), model.IntOrPercent{}, many(7, noOwner), "0/7/9/7 InsufficientPods"},
+		"minAvailable 0":                                {amount(0), model.IntOrPercent{}, many(2, noOwner), "2/2/0/2 SufficientPods"},
 		"no pod":                                        {amount(0), model.IntOrPercent{}, nil, "0/0/0/0 InsufficientPods NoPods"},
 		"a percentage is rounded up":                    {percent(45), model.IntOrPercent{}, many(7, rs), "2/7/5/10 SufficientPods"},
 		"two ReplicaSets of a Deployment":               {percent(50), model.IntOrPercent{}, append(many(3, rs), many(3, rs2)...), "1/6/5/10 SufficientPods"},
@@ -73,11 +73,11 @@ func TestCount(t *testing.T) {
 		"maxUnavailable above the number of pods":       {model.IntOrPercent{}, amount(20), many(2, rs), "2/2/0/10 SufficientPods"},
 		"maxUnavailable 0":                              {model.IntOrPercent{}, amount(0), many(10, rs), "0/10/10/10 InsufficientPods"},
 		"maxUnavailable 0, one pod more than desired":   {model.IntOrPercent{}, amount(0), many(11, rs), "1/11/10/10 SufficientPods"},
-		"pods without a controller":                     {model.IntOrPercent{}, amount(1), many(3, bare), "0/3/0/0 InsufficientPods UnmanagedPods"},
+		"pods without a controller":                     {model.IntOrPercent{}, amount(1), many(3, noOwner), "0/3/0/0 InsufficientPods UnmanagedPods"},
 		"a controller without a scale":                  {model.IntOrPercent{}, amount(1), append(many(3, rs), many(1, job)...), "0/0/0/0 SyncFailed CalculateExpectedPodCountFailed"},
 		"a numeric minAvailable needs no scale":         {amount(1), model.IntOrPercent{}, many(3, job), "2/3/1/3 SufficientPods"},
 		"neither":                                       {model.IntOrPercent{}, model.IntOrPercent{}, many(3, rs), "0/3/0/0 InsufficientPods"},
-		"pods that are pending, terminating or unready": {amount(1), model.IntOrPercent{}, allUnhealthy(many(5, bare)), "1/2/1/5 SufficientPods"},
+		"pods that are pending, terminating or unready": {amount(1), model.IntOrPercent{}, allUnhealthy(many(5, noOwner)), "1/2/1/5 SufficientPods"},
 	} {
 		b := &model.Budget{Namespace: "default", Name: "b", Selector: ofWeb, MinAvailable: c.min, MaxUnavailable: c.max, Generation: 2}
 		got := budget.StatusInputs{Budget: b, Pods: append(c.pods, pod("stranger", nil)), Scale: scale, Now: noon}.ComputeStatus()
@@ -133,9 +133,9 @@ func TestEntries(t *testing.T) {
 
 func TestStaleConditionAfter(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*model.Pod)
-		left   time.Duration
-		ends   bool
+		change    func(*model.Pod)
+		remaining time.Duration
+		ends      bool
 	}{
 		"by preemption":          {func(p *model.Pod) { p.DisruptionReason = "PreemptionByScheduler" }, 90 * time.Second, true},
 		"none":                   {func(*model.Pod) {}, 0, false},
@@ -145,13 +145,13 @@ func TestStaleConditionAfter(t *testing.T) {
 	} {
 		p := pod("p", web)
 		c.change(p)
-		if left, ends := budget.StaleConditionAfter(p, noon, noon.Add(30*time.Second)); left != c.left || ends != c.ends {
-			t.Errorf("%s: %s %v", name, left, ends)
+		if remaining, ends := budget.StaleConditionAfter(p, noon, noon.Add(30*time.Second)); remaining != c.remaining || ends != c.ends {
+			t.Errorf("%s: %s %v", name, remaining, ends)
 		}
 	}
 	p := pod("p", web)
 	p.DisruptionReason = "DeletionByTaintManager"
-	if left, ends := budget.StaleConditionAfter(p, noon, noon.Add(time.Hour)); left != 0 || !ends {
-		t.Errorf("expired entry: %s %v", left, ends)
+	if remaining, ends := budget.StaleConditionAfter(p, noon, noon.Add(time.Hour)); remaining != 0 || !ends {
+		t.Errorf("expired entry: %s %v", remaining, ends)
 	}
 }

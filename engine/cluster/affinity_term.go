@@ -88,10 +88,10 @@ func (x *Index) term(kind TermKind, weight int32, pt *model.PodAffinityTerm) *Te
 		t = &Term{Kind: kind, Weight: weight, Match: m, DomainCounter: DomainCounter{Topology: x.Topology(pt.TopologyKey), index: x}}
 		x.terms[string(b)] = t
 		x.bytes += keyCost * len(b)
-		one := []MatchTerm{m}
-		pairs, loose := requiredLabels(one)
-		x.termRegistry.add(t, pairs, loose)
-		x.visitClasses(one, func(cl *PodClass) {
+		terms := []MatchTerm{m}
+		pairs, unkeyed := requiredLabels(terms)
+		x.termRegistry.add(t, pairs, unkeyed)
+		x.visitClasses(terms, func(cl *PodClass) {
 			if x.termMatchesIncoming(&t.Match, cl) {
 				cl.terms = append(cl.terms, t)
 			}

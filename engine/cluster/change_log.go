@@ -1,8 +1,8 @@
 package cluster
 
-// changeLog is a log of changed nodes. Positions grow forever and survive trimming. A
-// reader remembers the position up to which it has read. It may skip entries that are not
-// the last of their node.
+// changeLog is a log of changed nodes. Positions only increase; trimming does not change
+// them. A reader stores the position up to which it has read. It may skip entries that are
+// not the last of their node.
 type changeLog struct {
 	keep    int   // minimum number of entries kept
 	base    int64 // position of entries[0]
@@ -34,14 +34,14 @@ func (l *changeLog) log(id NodeID, static bool) {
 	}
 }
 
-// logUncounted logs a change of pods on a node that no counter shows, such as readiness.
+// logUncounted logs a change of pods on a node that changes no counter, such as readiness.
 func (x *Index) logUncounted(id NodeID) {
 	if x != nil {
 		x.log(id, false)
 	}
 }
 
-// LogEnd is the position after the last entry.
+// LogEnd returns the position after the last entry.
 func (l *changeLog) LogEnd() int64 { return l.base + int64(len(l.entries)) }
 
 // Log returns the entries from a position on. ok is false if they were trimmed.

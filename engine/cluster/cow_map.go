@@ -33,8 +33,8 @@ func (t *cowMap[V]) shardOf(key string) int {
 
 func (t *cowMap[V]) get(key string) (V, bool) {
 	if t.count == 0 {
-		var none V
-		return none, false
+		var zero V
+		return zero, false
 	}
 	v, ok := t.shards[t.shardOf(key)].m[key]
 	return v, ok
@@ -95,7 +95,7 @@ func (t *cowMap[V]) fork(oldOwner, newOwner *token) cowMap[V] {
 	return f
 }
 
-// keys are all keys, sorted.
+// keys returns all keys, sorted.
 func (t *cowMap[V]) keys() []string {
 	out := make([]string, 0, t.count)
 	for i := range t.shards {

@@ -1,6 +1,6 @@
-// Package cluster holds the state of a cluster as the engine sees it: nodes, the pods
-// assigned to them, and all other objects that placement reads. It is the counterpart of
-// kube-scheduler's cache and snapshot.
+// Package cluster holds the state of a cluster: nodes, the pods assigned to them, and all
+// other objects that placement reads. It is the counterpart of kube-scheduler's cache and
+// snapshot.
 //
 // A State has no lock, clock or goroutine; its owner serializes calls. Results depend only
 // on the objects and assumptions, never on the order in which they arrived:
@@ -13,14 +13,14 @@
 //   - The volumes and selected nodes in the plan of an assumed pod count as taken until
 //     they are reported, or until the plan or the pod is forgotten.
 //   - A Hold counts until it is removed or ExpireHolds ends it.
-//   - A fork and its parent never see each other's changes.
+//   - A change of a fork does not affect its parent, and vice versa.
 //
 // Index maintains what the fast path of placement needs: rows of numbers, topologies,
 // domain counters and the change log. It is created on first use and not inherited by
 // forks.
 //
 //   - A counter always equals a recount over all pods.
-//   - A reader that evaluates the nodes in the change log again has all current numbers,
+//   - A reader that reevaluates the nodes in the change log has all current numbers,
 //     domains and counts of fine-grained domains. Static changes are marked as such.
 //   - Pods are distinguished only by labels that some selector in use reads.
 package cluster

@@ -46,8 +46,8 @@ func (x *Index) Counter(name, key string, eligible *NodeValues, m Matcher, minim
 		x.counters[name] = c
 		x.bytes += keyCost * len(name)
 		x.counterList = append(x.counterList, c)
-		pairs, loose := requiredLabels(m.Terms)
-		x.counterRegistry.add(c, pairs, loose)
+		pairs, unkeyed := requiredLabels(m.Terms)
+		x.counterRegistry.add(c, pairs, unkeyed)
 	}
 	if minimum && !c.minimum {
 		c.minimum = true
@@ -66,19 +66,19 @@ type eligibleKey struct {
 // with the same eligibleKey.
 func (x *Index) countEligible(c *DomainCounter) {
 	key := eligibleKey{c.Topology, c.Eligible}
-	like := x.byEligible[key]
-	if like == nil {
+	existing := x.byEligible[key]
+	if existing == nil {
 		x.byEligible[key] = c
 		for _, id := range x.state.NodeIDs() {
 			c.updateEligible(id, 1)
 		}
 		return
 	}
-	if n := len(like.eligible); n > 0 {
+	if n := len(existing.eligible); n > 0 {
 		c.grow(int32(n - 1))
-		copy(c.eligible, like.eligible)
+		copy(c.eligible, existing.eligible)
 	}
-	c.domains = like.domains
+	c.domains = existing.domains
 }
 
 func (x *Index) newCounter(key string, eligible *NodeValues, m Matcher) *DomainCounter {

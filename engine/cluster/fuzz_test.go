@@ -132,10 +132,10 @@ func rounds(few int) int {
 func TestStateEqualsReference(t *testing.T) {
 	for seed := range uint64(rounds(60)) {
 		g := gen{rand.New(rand.NewPCG(seed, 1))}
-		worlds := []forkedState{{New(), newReferenceState()}}
+		states := []forkedState{{New(), newReferenceState()}}
 		for i := range 300 {
-			k := g.IntN(len(worlds))
-			v := worlds[k]
+			k := g.IntN(len(states))
+			v := states[k]
 			before := v.s.Revision()
 			g.step(t, v)
 			if v.s.Revision() < before {
@@ -143,16 +143,16 @@ func TestStateEqualsReference(t *testing.T) {
 			}
 			if g.IntN(25) == 0 {
 				f := forkedState{v.s.Fork(), v.w.clone()}
-				if len(worlds) < 4 {
-					worlds = append(worlds, f)
+				if len(states) < 4 {
+					states = append(states, f)
 				} else {
-					worlds[g.IntN(4)] = f
+					states[g.IntN(4)] = f
 				}
 			}
 			if i%5 != 0 && i > 50 {
 				continue
 			}
-			for j, v := range worlds {
+			for j, v := range states {
 				if got, want := v.s.dump(), v.w.dump(); got != want {
 					t.Fatalf("seed %d step %d fork %d:\n%s\nwant\n%s", seed, i, j, got, want)
 				}

@@ -40,7 +40,7 @@ func holdOwnerKey(namespace, uid string) string { return namespace + "/" + uid }
 
 // UpsertHold adds or replaces a Hold.
 func (s *State) UpsertHold(h *model.Hold) {
-	if old, known := s.holds.all.get(h.Key()); known {
+	if old, ok := s.holds.all.get(h.Key()); ok {
 		s.deleteHold(old)
 		defer s.updateNextHoldEnd(old.Until)
 	}
@@ -48,7 +48,7 @@ func (s *State) UpsertHold(h *model.Hold) {
 	s.holds.all.put(h.Key(), h)
 	key := holdOwnerKey(h.Namespace, h.Owner.UID)
 	c := holdOwner{}
-	if old, known := s.holds.owners.get(key); known {
+	if old, ok := s.holds.owners.get(key); ok {
 		c = *old
 	} else {
 		c.assigned = s.assignedPodsOf(h.Namespace, h.Owner.UID)
@@ -63,8 +63,8 @@ func (s *State) UpsertHold(h *model.Hold) {
 
 // RemoveHold deletes a Hold and returns it; nil if it does not exist.
 func (s *State) RemoveHold(namespace, name string) *model.Hold {
-	h, known := s.holds.all.get(namespace + "/" + name)
-	if !known {
+	h, ok := s.holds.all.get(namespace + "/" + name)
+	if !ok {
 		return nil
 	}
 	s.deleteHold(h)
@@ -113,10 +113,10 @@ func (s *State) ExpireHolds(now time.Time) []*model.Hold {
 // NextHoldEnd returns when the first Hold expires; false if there is none.
 func (s *State) NextHoldEnd() (time.Time, bool) { return s.holds.next, !s.holds.next.IsZero() }
 
-// updateNextHoldEnd finds the first expiry again if a Hold that expired at was may have
-// been the first.
-func (s *State) updateNextHoldEnd(was time.Time) {
-	if !was.After(s.holds.next) {
+// updateNextHoldEnd recomputes the first expiry if a Hold with that expiry may have been
+// the first.
+func (s *State) updateNextHoldEnd(expiry time.Time) {
+	if !expiry.After(s.holds.next) {
 		s.findNextHoldEnd()
 	}
 }
@@ -152,8 +152,8 @@ func (s *State) HoldsOf(namespace, ownerUID string) []*model.Hold {
 	if s.holds.owners.len() == 0 || ownerUID == "" {
 		return nil
 	}
-	c, known := s.holds.owners.get(holdOwnerKey(namespace, ownerUID))
-	if !known {
+	c, ok := s.holds.owners.get(holdOwnerKey(namespace, ownerUID))
+	if !ok {
 		return nil
 	}
 	return c.holds

@@ -24,10 +24,10 @@ func TestNextHoldEnd(t *testing.T) {
 			case 3:
 				s.RemoveHold(h.Namespace, h.Name)
 			case 4:
-				odd := func(h *model.Hold) bool { return h.Until.Unix()%2 == 1 }
-				kept := slices.DeleteFunc(s.Holds(), odd)
-				if gone := s.RemoveHolds(odd); slices.ContainsFunc(gone, func(h *model.Hold) bool { return !odd(h) }) || !slices.Equal(s.Holds(), kept) {
-					t.Fatalf("seed %d: %v expired, and %v remains", seed, gone, s.Holds())
+				endsOdd := func(h *model.Hold) bool { return h.Until.Unix()%2 == 1 }
+				remaining := slices.DeleteFunc(s.Holds(), endsOdd)
+				if removed := s.RemoveHolds(endsOdd); slices.ContainsFunc(removed, func(h *model.Hold) bool { return !endsOdd(h) }) || !slices.Equal(s.Holds(), remaining) {
+					t.Fatalf("seed %d: %v expired, and %v remains", seed, removed, s.Holds())
 				}
 			}
 			var first time.Time
@@ -40,12 +40,12 @@ func TestNextHoldEnd(t *testing.T) {
 				t.Fatalf("seed %d: the first end is %v, want %v", seed, at, first)
 			}
 		}
-		alone := New()
-		alone.UpsertNode(&model.Node{Name: "a"})
+		rebuilt := New()
+		rebuilt.UpsertNode(&model.Node{Name: "a"})
 		for _, h := range s.Holds() {
-			alone.UpsertHold(h)
+			rebuilt.UpsertHold(h)
 		}
-		if got, want := reserved(s), reserved(alone); got != want {
+		if got, want := reserved(s), reserved(rebuilt); got != want {
 			t.Fatalf("seed %d: %q is reserved, want %q", seed, got, want)
 		}
 	}

@@ -22,8 +22,8 @@ func (h *holds) updateAssigned(s *State, p *model.Pod, change func([]*model.Pod)
 		return
 	}
 	key := holdOwnerKey(p.Namespace, p.Owner.UID)
-	old, known := h.owners.get(key)
-	if !known {
+	old, ok := h.owners.get(key)
+	if !ok {
 		return
 	}
 	c := *old
@@ -34,16 +34,16 @@ func (h *holds) updateAssigned(s *State, p *model.Pod, change func([]*model.Pod)
 // updateReservations stores an owner, determines its unused reservations and nominates
 // their placeholders.
 func (s *State) updateReservations(key string, c *holdOwner) {
-	was := c.open
+	previous := c.open
 	c.open = openPlaceholders(c.holds, c.assigned)
-	for _, p := range was {
+	for _, p := range previous {
 		if !slices.Contains(c.open, p) {
 			s.removeNomination(p)
 			s.holds.released = append(s.holds.released, p)
 		}
 	}
 	for _, p := range c.open {
-		if !slices.Contains(was, p) {
+		if !slices.Contains(previous, p) {
 			s.addNomination(p)
 		}
 	}
@@ -75,16 +75,16 @@ func openPlaceholders(list []*model.Hold, placed []*model.Pod) []*model.Pod {
 	}
 	pods := slices.Clone(placed)
 	slices.SortStableFunc(pods, func(a, b *model.Pod) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) })
-	var elsewhere []*model.Pod
+	var unmatched []*model.Pod
 	for _, p := range pods {
 		i := slices.IndexFunc(open, func(h *model.Hold) bool { return h.Node == p.NodeName && isReplacement(p, h) })
 		if i < 0 {
-			elsewhere = append(elsewhere, p)
+			unmatched = append(unmatched, p)
 			continue
 		}
 		open = slices.Delete(open, i, i+1)
 	}
-	for _, p := range elsewhere {
+	for _, p := range unmatched {
 		if i := slices.IndexFunc(open, func(h *model.Hold) bool { return isReplacement(p, h) }); i >= 0 {
 			open = slices.Delete(open, i, i+1)
 		}
@@ -110,15 +110,15 @@ func (s *State) AppendReserved(to []NodeID, pod *model.Pod) []NodeID {
 	if s.holds.owners.len() == 0 || pod.Owner.UID == "" || pod.NodeName != "" {
 		return to
 	}
-	c, known := s.holds.owners.get(holdOwnerKey(pod.Namespace, pod.Owner.UID))
-	if !known || len(c.open) == 0 {
+	c, ok := s.holds.owners.get(holdOwnerKey(pod.Namespace, pod.Owner.UID))
+	if !ok || len(c.open) == 0 {
 		return to
 	}
 	for _, h := range c.holds {
 		if h.Placeholder == nil || !slices.Contains(c.open, h.Placeholder) || !isReplacement(pod, h) {
 			continue
 		}
-		if id, known := s.ids.get(h.Node); known {
+		if id, ok := s.ids.get(h.Node); ok {
 			to = append(to, id)
 		}
 	}

@@ -43,19 +43,19 @@ func TestFirstReplacementUsesReservation(t *testing.T) {
 	s.UpsertPod(ownedPod("old", "o", "b", 9))
 	s.UpsertHold(reserve("o", "a", 10))
 	s.UpsertHold(reserve("o", "b", 10))
-	is := func(when, want string) {
+	expect := func(when, want string) {
 		t.Helper()
 		if got := reserved(s); got != want {
 			t.Errorf("%s: %q is reserved, want %q", when, got, want)
 		}
 	}
-	is("before the victim terminated", "a:o b:o")
+	expect("before the victim terminated", "a:o b:o")
 	s.UpsertPod(ownedPod("new", "o", "b", 10))
-	is("with a replacement on b", "a:o")
+	expect("with a replacement on b", "a:o")
 	s.UpsertPod(ownedPod("other", "p", "a", 10))
-	is("next to a pod of another owner", "a:o")
+	expect("next to a pod of another owner", "a:o")
 	s.RemovePod("new")
-	is("without it", "a:o b:o")
+	expect("without it", "a:o b:o")
 	s.UpsertPod(ownedPod("new2", "o", "c", 12))
 	if strings.Count(reserved(s), ":") != 1 {
 		t.Errorf("with a replacement on another node %q remains", reserved(s))
@@ -67,11 +67,11 @@ func TestFirstReplacementUsesReservation(t *testing.T) {
 	if at, ok := s.NextHoldEnd(); !ok || !at.Equal(time.Unix(70, 0)) {
 		t.Errorf("the next end is %v", at)
 	}
-	if over := s.ExpireHolds(time.Unix(69, 0)); len(over) != 0 {
-		t.Errorf("%v ended early", over)
+	if expired := s.ExpireHolds(time.Unix(69, 0)); len(expired) != 0 {
+		t.Errorf("%v ended early", expired)
 	}
-	if over := s.ExpireHolds(time.Unix(70, 0)); len(over) != 2 || reserved(s) != "" {
-		t.Errorf("%d ended, %q is still reserved", len(over), reserved(s))
+	if expired := s.ExpireHolds(time.Unix(70, 0)); len(expired) != 2 || reserved(s) != "" {
+		t.Errorf("%d ended, %q is still reserved", len(expired), reserved(s))
 	}
 	if _, ok := s.NextHoldEnd(); ok || len(s.HoldsOf("x", "o")) != 0 {
 		t.Error("a reservation remains after all holds have ended")
@@ -111,11 +111,11 @@ func TestHoldsEqualRecount(t *testing.T) {
 			fork, before := s.Fork(), reserved(s)
 			fork.RemoveHold("x", HoldName("o", "a", model.Reserve))
 			fork.UpsertPod(ownedPod("f", "q", "a", 30))
-			if now := reserved(s); now != before {
-				t.Fatalf("seed %d: a fork changed %q to %q", seed, before, now)
+			if after := reserved(s); after != before {
+				t.Fatalf("seed %d: a fork changed %q to %q", seed, before, after)
 			}
 		}
-		again := New()
+		rebuilt := New()
 		keys := slices.Sorted(func(yield func(string) bool) {
 			for k := range holds {
 				if !yield(k) {
@@ -124,15 +124,15 @@ func TestHoldsEqualRecount(t *testing.T) {
 			}
 		})
 		for _, k := range keys {
-			again.UpsertHold(holds[k])
+			rebuilt.UpsertHold(holds[k])
 		}
 		for _, p := range pods {
-			again.UpsertPod(p)
+			rebuilt.UpsertPod(p)
 		}
 		for _, n := range []string{"c", "b", "a"} {
-			again.UpsertNode(&model.Node{Name: n})
+			rebuilt.UpsertNode(&model.Node{Name: n})
 		}
-		if got, want := reserved(s), reserved(again); got != want {
+		if got, want := reserved(s), reserved(rebuilt); got != want {
 			t.Fatalf("seed %d: %q is reserved, from a list %q", seed, got, want)
 		}
 	}

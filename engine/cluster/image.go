@@ -72,9 +72,9 @@ func (s *State) addImages(n *model.Node) {
 			if isRepeatedName(n.Images, i, j, name) {
 				continue
 			}
-			sp, known := s.images.get(name)
+			sp, ok := s.images.get(name)
 			sp.nodes++
-			if !known || (sp.first != "" && n.Name < sp.first) {
+			if !ok || (sp.first != "" && n.Name < sp.first) {
 				sp.first, sp.size = n.Name, n.Images[i].Size
 			}
 			s.images.put(name, sp)

@@ -42,8 +42,8 @@ type Index struct {
 	groupVersions map[string]uint64
 }
 
-// Row is the numbers of a node that the fit filter and its scores read for every node. It
-// fills one cache line.
+// Row holds the numbers of a node that the fit filter and its scores read for every node.
+// It fills one cache line.
 type Row struct {
 	AllocCPU, AllocMem     int64
 	UsedCPU, UsedMem       int64

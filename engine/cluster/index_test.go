@@ -82,10 +82,10 @@ func matchesPod(s *State, m *Matcher, p *model.Pod, owner bool) bool {
 		return false
 	}
 	for _, t := range m.Terms {
-		labels, known := s.NamespaceLabels(p.Namespace)
+		labels, ok := s.NamespaceLabels(p.Namespace)
 		selected := t.NamespaceSelector.Matches(labels)
 		if !owner { // by its labels, or as if it had none
-			selected = known && selected || t.NamespaceSelector.Matches(nil)
+			selected = ok && selected || t.NamespaceSelector.Matches(nil)
 		}
 		if !slices.Contains(t.Namespaces, p.Namespace) && !selected {
 			return false
@@ -237,7 +237,7 @@ func (r *reader) catchUp(t *testing.T, x *Index, counters []*DomainCounter, stat
 	r.at = x.LogEnd()
 	for id := range x.Rows {
 		want, _ := readNode(x, NodeID(id), "", counters)
-		if got, saw := r.seen[NodeID(id)]; saw != (want != "gone") && got != "gone" || saw && got != want {
+		if got, found := r.seen[NodeID(id)]; found != (want != "gone") && got != "gone" || found && got != want {
 			t.Fatalf("node %d: the log left a reader with %q, want %q", id, got, want)
 		}
 	}

@@ -9,18 +9,18 @@ type intSet struct {
 }
 
 // set adds a number or removes it.
-func (s *intSet) set(i int32, in bool) {
+func (s *intSet) set(i int32, member bool) {
 	w, bit := int(i>>6), uint64(1)<<(i&63)
 	if w >= len(s.words) {
-		if !in {
+		if !member {
 			return
 		}
 		s.words = append(s.words, make([]uint64, w+1-len(s.words))...)
 	}
-	switch was := s.words[w]&bit != 0; {
-	case in && !was:
+	switch present := s.words[w]&bit != 0; {
+	case member && !present:
 		s.n++
-	case !in && was:
+	case !member && present:
 		s.n--
 	default:
 		return
@@ -41,27 +41,27 @@ func (s *intSet) each(visit func(int32) bool) bool {
 }
 
 // AppendCounted appends the nodes of all domains with a count. ok is false if the result
-// would exceed most nodes.
-func (c *DomainCounter) AppendCounted(to []NodeID, most int) (nodes []NodeID, ok bool) {
-	if c.nonzero.n > most { // every counted domain has at least one node
+// would exceed maxNodes.
+func (c *DomainCounter) AppendCounted(to []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
+	if c.nonzero.n > maxNodes { // every counted domain has at least one node
 		return to, false
 	}
 	ok = c.nonzero.each(func(d int32) bool {
 		to = append(to, c.Topology.Members[d]...)
-		return len(to) <= most
+		return len(to) <= maxNodes
 	})
 	return to, ok
 }
 
 // AppendNonzero appends the nodes with a value other than 0. ok is false if the result
-// would exceed most nodes.
-func (d *NodeValues) AppendNonzero(to []NodeID, most int) (nodes []NodeID, ok bool) {
-	if d.nonzero.n > most {
+// would exceed maxNodes.
+func (d *NodeValues) AppendNonzero(to []NodeID, maxNodes int) (nodes []NodeID, ok bool) {
+	if d.nonzero.n > maxNodes {
 		return to, false
 	}
 	ok = d.nonzero.each(func(id int32) bool {
 		to = append(to, NodeID(id))
-		return len(to) <= most
+		return len(to) <= maxNodes
 	})
 	return to, ok
 }

@@ -37,8 +37,8 @@ func (x *Index) matches(m *Matcher, cl *PodClass) bool {
 // namespaces, known or not.
 func (x *Index) termMatchesExisting(t *MatchTerm, cl *PodClass) bool {
 	if !slices.Contains(t.Namespaces, cl.Namespace) && !t.NamespaceSelector.Matches(nil) {
-		labels, known := x.state.NamespaceLabels(cl.Namespace)
-		if !known || !t.NamespaceSelector.Matches(labels) {
+		labels, ok := x.state.NamespaceLabels(cl.Namespace)
+		if !ok || !t.NamespaceSelector.Matches(labels) {
 			return false
 		}
 	}

@@ -10,9 +10,9 @@ import (
 // UpsertNamespace adds or updates a namespace.
 func (s *State) UpsertNamespace(n model.Namespace) {
 	s.revision++
-	old, known := s.namespaces.get(n.Name)
+	old, ok := s.namespaces.get(n.Name)
 	s.namespaces.put(n.Name, n.Labels)
-	if !known || !slices.Equal(old, n.Labels) {
+	if !ok || !slices.Equal(old, n.Labels) {
 		s.index.namespaceChanged(n.Name)
 	}
 }

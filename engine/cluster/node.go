@@ -59,7 +59,7 @@ func (s *State) NodeIDs() []NodeID {
 	return s.sorted
 }
 
-// UpsertNode adds or updates a node. Known pods of a new node are counted.
+// UpsertNode adds or updates a node. Pods that were reported before a new node are counted.
 func (s *State) UpsertNode(n *model.Node) {
 	s.revision++
 	if id, ok := s.ids.get(n.Name); ok {
@@ -86,9 +86,9 @@ func (s *State) UpsertNode(n *model.Node) {
 	s.sorted = nil
 	s.addImages(n)
 	s.index.nodeAdded(info)
-	waiting, _ := s.unknownNodePods.get(n.Name)
+	pods, _ := s.unknownNodePods.get(n.Name)
 	s.unknownNodePods.del(n.Name)
-	for _, p := range waiting {
+	for _, p := range pods {
 		s.addPodToNode(id, p)
 	}
 }

@@ -68,7 +68,7 @@ func (x *Index) Ranks() (ranks []int32, byRank []NodeID, version uint64) {
 // the last node was added.
 func (x *Index) NodeAtRank(r int32) NodeID { return x.nodeRing.byRank[r] }
 
-// RankAtOrAfter returns the first rank whose hash is at or after start, or the number of
+// RankAtOrAfter returns the first rank whose hash is at or after point, or the number of
 // ranks. As hashes are uniform, it searches from an estimate.
 func (x *Index) RankAtOrAfter(point uint64) int32 {
 	keys := x.nodeRing.keys

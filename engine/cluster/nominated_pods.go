@@ -43,7 +43,7 @@ func (s *State) AnyNominationCounts(pod *model.Pod) bool {
 	}
 	for i := range s.nominated.shards {
 		for node, list := range s.nominated.shards[i].m { // any one; the order does not matter
-			if _, known := s.ids.get(node); !known {
+			if _, ok := s.ids.get(node); !ok {
 				continue
 			}
 			for _, p := range list.pods {
@@ -60,7 +60,7 @@ func (s *State) AnyNominationCounts(pod *model.Pod) bool {
 func (s *State) AppendNominatedNodes(to []NodeID) []NodeID {
 	for i := range s.nominated.shards {
 		for node := range s.nominated.shards[i].m {
-			if id, known := s.ids.get(node); known {
+			if id, ok := s.ids.get(node); ok {
 				to = append(to, id)
 			}
 		}

@@ -167,10 +167,10 @@ func (s *State) swap(old, p *model.Pod) {
 			s.index.logUncounted(id)
 		}
 	} else {
-		aside, _ := s.unknownNodePods.get(p.NodeName)
-		aside = slices.Clone(aside)
-		s.unknownNodePods.put(p.NodeName, aside)
-		list = &aside
+		pods, _ := s.unknownNodePods.get(p.NodeName)
+		pods = slices.Clone(pods)
+		s.unknownNodePods.put(p.NodeName, pods)
+		list = &pods
 	}
 	if i, ok := slices.BinarySearchFunc(*list, old, byUID); ok {
 		(*list)[i] = p

@@ -6,8 +6,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// PodClass is the pods of a namespace that are equal in all label keys that some selector
-// in use reads. Other labels, such as the pod name in a StatefulSet, do not split classes.
+// PodClass is the set of pods of a namespace that are equal in all label keys that some
+// selector in use reads. Other labels, such as the pod name in a StatefulSet, do not split
+// classes.
 type PodClass struct {
 	Namespace string
 	Labels    model.Labels // only used keys
@@ -139,17 +140,17 @@ func (x *Index) TrackSelector(s *model.Selector) {
 	if s == nil {
 		return
 	}
-	var fresh []string
+	var newKeys []string
 	for i := range s.Requirements {
-		if k := s.Requirements[i].Key; !x.classes.keys[k] && !slices.Contains(fresh, k) {
-			fresh = append(fresh, k)
+		if k := s.Requirements[i].Key; !x.classes.keys[k] && !slices.Contains(newKeys, k) {
+			newKeys = append(newKeys, k)
 		}
 	}
-	x.trackKeys(fresh)
+	x.trackKeys(newKeys)
 }
 
-func (x *Index) trackKeys(fresh []string) {
-	if len(fresh) == 0 {
+func (x *Index) trackKeys(newKeys []string) {
+	if len(newKeys) == 0 {
 		return
 	}
 	type move struct {
@@ -163,12 +164,12 @@ func (x *Index) trackKeys(fresh []string) {
 			continue
 		}
 		for _, p := range n.Pods {
-			if slices.ContainsFunc(fresh, func(k string) bool { _, ok := p.Labels.Get(k); return ok }) {
+			if slices.ContainsFunc(newKeys, func(k string) bool { _, ok := p.Labels.Get(k); return ok }) {
 				moves = append(moves, move{n.ID, p, x.Class(p.Namespace, p.Labels)})
 			}
 		}
 	}
-	for _, k := range fresh {
+	for _, k := range newKeys {
 		x.classes.keys[k] = true
 		x.bytes += keyCost * len(k)
 	}

@@ -24,30 +24,30 @@ func (e podEntry) ownerUID() string {
 // updateOwnerIndex updates the index for a pod that was added, deleted or changed its
 // owner.
 func (s *State) updateOwnerIndex(uid string, old, e podEntry) {
-	was, is := old.ownerUID(), e.ownerUID()
-	if was == is {
+	oldUID, newUID := old.ownerUID(), e.ownerUID()
+	if oldUID == newUID {
 		return
 	}
-	if was != "" {
-		uids := s.writableUIDs(was)
+	if oldUID != "" {
+		uids := s.writableUIDs(oldUID)
 		if uids.del(uid); uids.len() == 0 {
-			s.uidsByOwner.del(was)
+			s.uidsByOwner.del(oldUID)
 		}
 	}
-	if is != "" {
-		s.writableUIDs(is).put(uid, struct{}{})
+	if newUID != "" {
+		s.writableUIDs(newUID).put(uid, struct{}{})
 	}
 }
 
 // writableUIDs returns the UIDs of an owner's pods for writing; data shared with a fork is
 // copied first.
 func (s *State) writableUIDs(owner string) *cowMap[struct{}] {
-	uids, known := s.uidsByOwner.get(owner)
-	if known && uids.owner == s.owner {
+	uids, ok := s.uidsByOwner.get(owner)
+	if ok && uids.owner == s.owner {
 		return uids
 	}
 	writable := cowMap[struct{}]{}
-	if known {
+	if ok {
 		writable = *uids
 	}
 	writable.owner, writable.shards = s.owner, slices.Clone(writable.shards)
@@ -72,8 +72,8 @@ func (s *State) PendingPodsOf(namespace, ownerUID string) []*model.Pod {
 }
 
 func (s *State) ownedBy(namespace, ownerUID string, pick func(podEntry) *model.Pod) []*model.Pod {
-	uids, known := s.uidsByOwner.get(ownerUID)
-	if !known {
+	uids, ok := s.uidsByOwner.get(ownerUID)
+	if !ok {
 		return nil
 	}
 	var out []*model.Pod

@@ -16,10 +16,10 @@ type selectorRegistry[T any] struct {
 // maxKeyedValues is the maximum number of values of an In requirement to be used as keys.
 const maxKeyedValues = 16
 
-// add adds an object under the labels that it requires. With neither pairs nor loose it
+// add adds an object under the labels that it requires, or as unkeyed. With neither it
 // matches nothing and is not added.
-func (r *selectorRegistry[T]) add(v T, pairs []model.Label, loose bool) {
-	if loose {
+func (r *selectorRegistry[T]) add(v T, pairs []model.Label, unkeyed bool) {
+	if unkeyed {
 		r.unkeyed = append(r.unkeyed, v)
 		return
 	}
@@ -43,9 +43,9 @@ func (r *selectorRegistry[T]) visit(labels model.Labels, f func(T)) {
 	}
 }
 
-// requiredLabels returns labels of which a pod must have one to match all terms. loose
-// means that there is no such set.
-func requiredLabels(terms []MatchTerm) (pairs []model.Label, loose bool) {
+// requiredLabels returns labels of which a pod must have at least one to match all terms.
+// unkeyed means that there is no such set.
+func requiredLabels(terms []MatchTerm) (pairs []model.Label, unkeyed bool) {
 	for i := range terms {
 		if terms[i].Selector == nil {
 			return nil, false
@@ -69,8 +69,8 @@ func requiredLabels(terms []MatchTerm) (pairs []model.Label, loose bool) {
 
 // visitClasses calls f with all classes whose pods may match the terms.
 func (x *Index) visitClasses(terms []MatchTerm, f func(*PodClass)) {
-	pairs, loose := requiredLabels(terms)
-	if loose {
+	pairs, unkeyed := requiredLabels(terms)
+	if unkeyed {
 		for _, list := range x.classes.byHash {
 			for _, cl := range list {
 				f(cl)

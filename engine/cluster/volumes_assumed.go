@@ -125,11 +125,11 @@ func (s *State) HasAssumedVolumes(uid string) bool {
 func (s *State) VolumesReady(pod *model.Pod) bool {
 	plan := s.VolumePlan(pod.UID)
 	return plan == nil || plan.EveryClaim(func(c *model.PersistentVolumeClaim) bool {
-		now, ok := s.PVC(c.Namespace, c.Name)
-		if !ok || now.VolumeName == "" || !now.Bound {
+		current, ok := s.PVC(c.Namespace, c.Name)
+		if !ok || current.VolumeName == "" || !current.Bound {
 			return false
 		}
-		_, ok = s.PV(now.VolumeName)
+		_, ok = s.PV(current.VolumeName)
 		return ok
 	})
 }
@@ -149,16 +149,16 @@ func (s *State) VolumePlanError(pod *model.Pod) string {
 }
 
 func (s *State) claimError(plan *model.VolumePlan, c *model.PersistentVolumeClaim) string {
-	now, ok := s.PVC(c.Namespace, c.Name)
+	current, ok := s.PVC(c.Namespace, c.Name)
 	switch {
-	case !ok || now.UID != c.UID:
+	case !ok || current.UID != c.UID:
 		return fmt.Sprintf("persistentvolumeclaim %q is gone", c.Name)
-	case now.Deleting:
+	case current.Deleting:
 		return fmt.Sprintf("persistentvolumeclaim %q is being deleted", c.Name)
-	case now.Lost:
-		return fmt.Sprintf("persistentvolumeclaim %q lost its volume %q", c.Name, now.VolumeName)
-	case now.VolumeName != "" && now.Bound:
-		return s.unreachableVolume(plan.Node, now)
+	case current.Lost:
+		return fmt.Sprintf("persistentvolumeclaim %q lost its volume %q", c.Name, current.VolumeName)
+	case current.VolumeName != "" && current.Bound:
+		return s.unreachableVolume(plan.Node, current)
 	}
 	for _, b := range plan.Bind {
 		if b.Claim != c {
@@ -173,8 +173,8 @@ func (s *State) claimError(plan *model.VolumePlan, c *model.PersistentVolumeClai
 		}
 		return ""
 	}
-	if now.VolumeName == "" && (!now.HasSelectedNode || now.SelectedNode != plan.Node) {
-		return fmt.Sprintf("persistentvolumeclaim %q is not to be provisioned for node %q any more: its selected node is %q", c.Name, plan.Node, now.SelectedNode)
+	if current.VolumeName == "" && (!current.HasSelectedNode || current.SelectedNode != plan.Node) {
+		return fmt.Sprintf("persistentvolumeclaim %q is not to be provisioned for node %q any more: its selected node is %q", c.Name, plan.Node, current.SelectedNode)
 	}
 	return ""
 }
@@ -220,9 +220,9 @@ func (v *volumes) reportVolume(reported *model.PersistentVolume) *model.Persiste
 func (v *volumes) countedVolume(reported *model.PersistentVolume) *model.PersistentVolume {
 	holders, _ := v.volumeHolders.get(reported.Name)
 	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && reported.Claim == (model.ClaimRef{}) {
-		taken := *reported
-		taken.Claim = holders[i].claim
-		return &taken
+		assumed := *reported
+		assumed.Claim = holders[i].claim
+		return &assumed
 	}
 	return reported
 }
@@ -248,9 +248,9 @@ func (v *volumes) reportClaim(reported *model.PersistentVolumeClaim) *model.Pers
 func (v *volumes) countedClaim(key string, reported *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
 	holders, _ := v.claimHolders.get(key)
 	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && !placementKnown(reported) {
-		chosen := *reported
-		chosen.HasSelectedNode, chosen.SelectedNode = true, holders[i].node
-		return &chosen
+		assumed := *reported
+		assumed.HasSelectedNode, assumed.SelectedNode = true, holders[i].node
+		return &assumed
 	}
 	return reported
 }

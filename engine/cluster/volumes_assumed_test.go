@@ -13,10 +13,10 @@ import (
 
 // referenceVolumePlans stores reports and plans, and recomputes which of them apply.
 type referenceVolumePlans struct {
-	volumes map[string]model.ClaimRef // as reported
-	claims  map[string]string         // as reported: the selected node
-	held    map[string]model.ClaimRef // by "pod volume": assumed and not reported since
-	asked   map[string]string         // by "pod claim": the same
+	volumes        map[string]model.ClaimRef // as reported
+	claims         map[string]string         // as reported: the selected node
+	assumedVolumes map[string]model.ClaimRef // by "pod volume": assumed and not reported since
+	assumedClaims  map[string]string         // by "pod claim": the same
 }
 
 func newReferenceVolumePlans() *referenceVolumePlans {
@@ -24,24 +24,24 @@ func newReferenceVolumePlans() *referenceVolumePlans {
 }
 
 func (w *referenceVolumePlans) clone() *referenceVolumePlans {
-	return &referenceVolumePlans{maps.Clone(w.volumes), maps.Clone(w.claims), maps.Clone(w.held), maps.Clone(w.asked)}
+	return &referenceVolumePlans{maps.Clone(w.volumes), maps.Clone(w.claims), maps.Clone(w.assumedVolumes), maps.Clone(w.assumedClaims)}
 }
 
-// seen drops the assumptions about an object.
-func seen[V any](held map[string]V, thing string) {
-	maps.DeleteFunc(held, func(k string, _ V) bool { return strings.HasSuffix(k, " "+thing) })
+// reported drops the assumptions about an object.
+func reported[V any](assumed map[string]V, object string) {
+	maps.DeleteFunc(assumed, func(k string, _ V) bool { return strings.HasSuffix(k, " "+object) })
 }
 
 func (w *referenceVolumePlans) forget(pod string) {
 	of := func(k string) bool { return strings.HasPrefix(k, pod+" ") }
-	maps.DeleteFunc(w.held, func(k string, _ model.ClaimRef) bool { return of(k) })
-	maps.DeleteFunc(w.asked, func(k string, _ string) bool { return of(k) })
+	maps.DeleteFunc(w.assumedVolumes, func(k string, _ model.ClaimRef) bool { return of(k) })
+	maps.DeleteFunc(w.assumedClaims, func(k string, _ string) bool { return of(k) })
 }
 
-func firstOf[V any](held map[string]V, thing string) (v V) {
-	for _, k := range slices.Sorted(maps.Keys(held)) {
-		if strings.HasSuffix(k, " "+thing) {
-			return held[k]
+func firstOf[V any](assumed map[string]V, object string) (v V) {
+	for _, k := range slices.Sorted(maps.Keys(assumed)) {
+		if strings.HasSuffix(k, " "+object) {
+			return assumed[k]
 		}
 	}
 	return v
@@ -52,20 +52,20 @@ func (w *referenceVolumePlans) dump() string {
 	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
 		ref := w.volumes[name]
 		if ref.Name == "" {
-			ref = firstOf(w.held, name)
+			ref = firstOf(w.assumedVolumes, name)
 		}
 		fmt.Fprintf(&b, "volume %s %v\n", name, ref)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.claims)) {
 		node := w.claims[name]
 		if node == "" {
-			node = firstOf(w.asked, name)
+			node = firstOf(w.assumedClaims, name)
 		}
 		fmt.Fprintf(&b, "claim %s %q\n", name, node)
 	}
 	for i := range 3 {
 		of := func(k string) bool { return strings.HasPrefix(k, fmt.Sprint("u", i, " ")) }
-		fmt.Fprintf(&b, "u%d holds %v\n", i, slices.ContainsFunc(slices.Collect(maps.Keys(w.held)), of) || slices.ContainsFunc(slices.Collect(maps.Keys(w.asked)), of))
+		fmt.Fprintf(&b, "u%d holds %v\n", i, slices.ContainsFunc(slices.Collect(maps.Keys(w.assumedVolumes)), of) || slices.ContainsFunc(slices.Collect(maps.Keys(w.assumedClaims)), of))
 	}
 	return b.String()
 }
@@ -105,7 +105,7 @@ func (w *referenceVolumePlans) step(r *rand.Rand, s *State) {
 		ref := model.ClaimRef{}
 		if r.IntN(3) == 0 {
 			ref = model.ClaimRef{Namespace: "x", Name: claim, UID: claim}
-			seen(w.held, volume)
+			reported(w.assumedVolumes, volume)
 		}
 		w.volumes[volume] = ref
 		s.UpsertPV(&model.PersistentVolume{Name: volume, Claim: ref})
@@ -113,27 +113,27 @@ func (w *referenceVolumePlans) step(r *rand.Rand, s *State) {
 		node := ""
 		if r.IntN(3) == 0 {
 			node = "n1"
-			seen(w.asked, claim)
+			reported(w.assumedClaims, claim)
 		}
 		w.claims[claim] = node
 		s.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "x", Name: claim, UID: claim, HasSelectedNode: node != "", SelectedNode: node})
 	case 4:
 		delete(w.volumes, volume)
-		seen(w.held, volume)
+		reported(w.assumedVolumes, volume)
 		s.RemovePV(volume)
 	case 5:
 		delete(w.claims, claim)
-		seen(w.asked, claim)
+		reported(w.assumedClaims, claim)
 		s.RemovePVC("x", claim)
 	case 6, 7:
 		w.assume(r, s, pod)
 	case 8:
 		w.forget(pod.UID)
-		if how := r.IntN(4); how == 0 {
+		if outcome := r.IntN(4); outcome == 0 {
 			s.RemovePod(pod.UID)
-		} else if how == 1 {
+		} else if outcome == 1 {
 			s.Forget(pod.UID)
-		} else if pod.NodeName = "n1"; how == 2 {
+		} else if pod.NodeName = "n1"; outcome == 2 {
 			s.UpsertPod(pod)
 		} else {
 			s.ForgetVolumes(pod.UID)
@@ -147,16 +147,16 @@ func (w *referenceVolumePlans) assume(r *rand.Rand, s *State, pod *model.Pod) {
 	for i := range 4 {
 		c := &model.PersistentVolumeClaim{Namespace: "x", Name: fmt.Sprint("c", i), UID: fmt.Sprint("c", i)}
 		name := fmt.Sprint("v", r.IntN(4))
-		switch taken := slices.ContainsFunc(plan.Bind, func(b model.ClaimVolume) bool { return b.Volume.Name == name }); {
-		case r.IntN(3) == 0 && !taken:
+		switch exists := slices.ContainsFunc(plan.Bind, func(b model.ClaimVolume) bool { return b.Volume.Name == name }); {
+		case r.IntN(3) == 0 && !exists:
 			plan.Bind = append(plan.Bind, model.ClaimVolume{Claim: c, Volume: &model.PersistentVolume{Name: name}})
 			if ref, ok := w.volumes[name]; ok && ref.Name == "" {
-				w.held[pod.UID+" "+name] = model.ClaimRef{Namespace: "x", Name: c.Name, UID: c.UID}
+				w.assumedVolumes[pod.UID+" "+name] = model.ClaimRef{Namespace: "x", Name: c.Name, UID: c.UID}
 			}
 		case r.IntN(3) == 0:
 			plan.Provision = append(plan.Provision, c)
 			if node, ok := w.claims[c.Name]; ok && node == "" {
-				w.asked[pod.UID+" "+c.Name] = plan.Node
+				w.assumedClaims[pod.UID+" "+c.Name] = plan.Node
 			}
 		}
 	}
@@ -169,23 +169,23 @@ func TestAssumedVolumesAndForks(t *testing.T) {
 		state *State
 		ref   *referenceVolumePlans
 	}
-	worlds := []pair{{New(), newReferenceVolumePlans()}}
+	pairs := []pair{{New(), newReferenceVolumePlans()}}
 	for n := range rounds(5000) {
-		w := worlds[r.IntN(len(worlds))]
+		w := pairs[r.IntN(len(pairs))]
 		if n%50 == 0 {
 			f := pair{w.state.Fork(), w.ref.clone()}
-			if len(worlds) < 4 {
-				worlds = append(worlds, f)
+			if len(pairs) < 4 {
+				pairs = append(pairs, f)
 			} else {
-				worlds[r.IntN(4)] = f
+				pairs[r.IntN(4)] = f
 			}
 		}
-		before, had := w.state.Revision(), w.state.dumpAssumed(t)
+		before, dump := w.state.Revision(), w.state.dumpAssumed(t)
 		w.ref.step(r, w.state)
-		if got := w.state.dumpAssumed(t); got != had && w.state.Revision() == before {
+		if got := w.state.dumpAssumed(t); got != dump && w.state.Revision() == before {
 			t.Fatalf("step %d: a change left the revision at %d", n, before)
 		}
-		for i, w := range worlds {
+		for i, w := range pairs {
 			if got, want := w.state.dumpAssumed(t), w.ref.dump(); got != want {
 				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
 			}
@@ -208,7 +208,7 @@ func TestVolumePlanCompletion(t *testing.T) {
 	for name, tc := range map[string]struct {
 		do    func(*State)
 		ready bool
-		lost  string
+		err   string
 	}{
 		"unbound":  {func(s *State) {}, false, ""},
 		"reserved": {func(s *State) { s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref}) }, false, ""},
@@ -251,8 +251,8 @@ func TestVolumePlanCompletion(t *testing.T) {
 		}
 		s.AssumeVolumes(pod, plan)
 		tc.do(s)
-		if ready, lost := s.VolumesReady(pod), s.VolumePlanError(pod); ready != tc.ready || lost != tc.lost {
-			t.Errorf("%s: ready %v, lost %q; want %v, %q", name, ready, lost, tc.ready, tc.lost)
+		if ready, message := s.VolumesReady(pod), s.VolumePlanError(pod); ready != tc.ready || message != tc.err {
+			t.Errorf("%s: ready %v, error %q; want %v, %q", name, ready, message, tc.ready, tc.err)
 		}
 	}
 }

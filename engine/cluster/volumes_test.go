@@ -54,14 +54,14 @@ func (s *State) dumpVolumes() string {
 	var b strings.Builder
 	for i := range 3 {
 		key := fmt.Sprint(i)
-		both := append(slices.Clone(s.FreeVolumes(key)), s.VolumesFor("default", key)...)
-		slices.SortFunc(both, byVolumeName)
-		for _, v := range both {
-			word := "for"
+		volumes := append(slices.Clone(s.FreeVolumes(key)), s.VolumesFor("default", key)...)
+		slices.SortFunc(volumes, byVolumeName)
+		for _, v := range volumes {
+			prefix := "for"
 			if v.Claim.Name == "" {
-				word = "free"
+				prefix = "free"
 			}
-			fmt.Fprintf(&b, "%s %d %s %d\n", word, i, v.Name, v.Capacity)
+			fmt.Fprintf(&b, "%s %d %s %d\n", prefix, i, v.Name, v.Capacity)
 		}
 		for _, c := range s.StorageCapacities(key) {
 			fmt.Fprintf(&b, "capacity %d %s\n", i, c.Name)
@@ -108,24 +108,24 @@ func TestVolumeListsAndForks(t *testing.T) {
 		state *State
 		ref   *referenceVolumes
 	}
-	worlds := []pair{{New(), &referenceVolumes{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
+	pairs := []pair{{New(), &referenceVolumes{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
 	for n := range 5000 {
-		w := worlds[r.IntN(len(worlds))]
+		w := pairs[r.IntN(len(pairs))]
 		if n%50 == 0 {
 			f := pair{w.state.Fork(), w.ref.clone()}
-			if len(worlds) < 4 {
-				worlds = append(worlds, f)
+			if len(pairs) < 4 {
+				pairs = append(pairs, f)
 			} else {
-				worlds[r.IntN(4)] = f
+				pairs[r.IntN(4)] = f
 			}
 		}
 		before := w.state.Revision()
-		had := w.state.dumpVolumes()
+		dump := w.state.dumpVolumes()
 		w.ref.step(r, w.state)
-		if got := w.state.dumpVolumes(); got != had && w.state.Revision() == before {
+		if got := w.state.dumpVolumes(); got != dump && w.state.Revision() == before {
 			t.Fatalf("step %d: a change left the revision at %d", n, before)
 		}
-		for i, w := range worlds {
+		for i, w := range pairs {
 			if got, want := w.state.dumpVolumes(), w.ref.dump(); got != want {
 				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
 			}

@@ -5,7 +5,7 @@
 // turns them into text; Reason.String is the exception and returns the text of
 // kube-scheduler.
 //
-// There are two levels of detail. Every decision leaves a Summary: the selected node and a
+// There are two levels of detail. Every decision has a Summary: the selected node and a
 // histogram of reasons, at a cost independent of cluster size. A Record holds the verdict
 // and the scores of every node. The reference evaluator (placement.Evaluate) creates it on
 // request.

@@ -59,7 +59,7 @@ const (
 )
 
 // EventName returns kube-scheduler's name of the event kind with a bit number and an
-// action. Kinds that kube-scheduler does not know are named in the same way.
+// action. Kinds that kube-scheduler does not have are named in the same way.
 func EventName(bit int, a Action) string {
 	if ClusterEvents(1)<<bit < SpreadGroupChanged {
 		return eventNames[bit]

@@ -77,7 +77,7 @@ type Score struct {
 	Points int64
 }
 
-// Summary is the result that every decision leaves, of a size independent of the cluster.
+// Summary is the result of every decision. Its size does not depend on the cluster's.
 type Summary struct {
 	Outcome      Outcome
 	Error        string

@@ -127,9 +127,9 @@ func TestPriorityThresholdTooHigh(t *testing.T) {
 func TestSortForEviction(t *testing.T) {
 	guaranteed := func(p *Pod) { p.Details.Guaranteed = true }
 	cheap := func(p *Pod) { s := *p.Spec; s.BestEffort = true; p.Spec = &s }
-	stays := func(p *Pod) { p.Details.PreferNoEviction = true }
-	want := []*Pod{testPod("none", "", cheap), testPod("none stays", "", cheap, stays), testPod("none burstable", ""), testPod("none guaranteed", "", guaranteed),
-		testPod("negative", "", priority(-5)), testPod("low", "", priority(1), cheap), testPod("low stays", "", priority(1), cheap, stays), testPod("low burstable", "", priority(1)),
+	preferNoEviction := func(p *Pod) { p.Details.PreferNoEviction = true }
+	want := []*Pod{testPod("none", "", cheap), testPod("none stays", "", cheap, preferNoEviction), testPod("none burstable", ""), testPod("none guaranteed", "", guaranteed),
+		testPod("negative", "", priority(-5)), testPod("low", "", priority(1), cheap), testPod("low stays", "", priority(1), cheap, preferNoEviction), testPod("low burstable", "", priority(1)),
 
 		testPod("high", "", priority(2), cheap)}
 	for i := range want {

@@ -2,7 +2,7 @@
 //
 //	Snapshot ──▶ strategies (plugins), in the policy's order ──▶ Round ──▶ Mover ──▶ evicted or planned
 //
-// A Strategy proposes candidates one at a time and learns the outcome of each. The Round applies
+// A Strategy proposes candidates one at a time and receives the outcome of each. The Round applies
 // the evictor's filters and the policy's limits and keeps track of the pods that moved. The Mover
 // decides what happens to a candidate. In compatible mode the caller's Mover evicts it, as the
 // Kubernetes descheduler does. In planned mode the Mover is planning.Planner: a candidate moves

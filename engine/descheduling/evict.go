@@ -7,16 +7,16 @@ import (
 
 // EvictMatching proposes the pods of each node that wanted selects. As in the Kubernetes
 // descheduler, all pods of a node are selected before any of them is evicted.
-func (r *Round) EvictMatching(wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
-	r.EvictMatchingBy(nil, wanted, candidate)
+func (r *Round) EvictMatching(match func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
+	r.EvictMatchingBy(nil, match, candidate)
 }
 
 // EvictMatchingBy is EvictMatching with the pods of each node in an order; nil means by name.
-func (r *Round) EvictMatchingBy(order func(a, b *Pod) int, wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
+func (r *Round) EvictMatchingBy(order func(a, b *Pod) int, match func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
 	for _, n := range r.nodes {
 		var list []*Pod
 		for _, p := range r.AllPodsOn(n) {
-			if wanted(p, n) && r.Evictable(p) && r.PreEvictionFilter(p) {
+			if match(p, n) && r.Evictable(p) && r.PreEvictionFilter(p) {
 				list = append(list, p)
 			}
 		}

@@ -25,10 +25,10 @@ func (u *InProgressMove) AwaitsReplacement() bool {
 // pods are gone and expected replacements are on their nodes. A strategy that saw both, or
 // neither, would move too many pods.
 func (s *Snapshot) ApplyInProgress(moves []InProgressMove) {
-	leaving, coming, unbound := map[string]bool{}, map[string][]*Pod{}, map[string]bool{}
+	evicted, expected, unbound := map[string]bool{}, map[string][]*Pod{}, map[string]bool{}
 	for i := range moves {
 		u := &moves[i]
-		leaving[u.Pod.UID] = true
+		evicted[u.Pod.UID] = true
 		if !u.AwaitsReplacement() {
 			continue
 		}
@@ -37,32 +37,32 @@ func (s *Snapshot) ApplyInProgress(moves []InProgressMove) {
 		if u.Replacement != nil {
 			unbound[u.Replacement.UID] = true
 		}
-		coming[u.To] = append(coming[u.To], &Pod{Pod: &p, Details: u.Details, Expected: true})
+		expected[u.To] = append(expected[u.To], &Pod{Pod: &p, Details: u.Details, Expected: true})
 		if s.Usage != nil {
 			s.Usage.addPod(u.To, s.Usage.Pods[u.Pod.UID], p.UID)
 		}
 	}
 	for _, n := range s.Nodes {
-		s.applyToNode(n, leaving, coming[n.Name])
+		s.applyToNode(n, evicted, expected[n.Name])
 	}
 	s.Unbound = slices.DeleteFunc(slices.Clone(s.Unbound), func(p *Pod) bool { return unbound[p.UID] })
 }
 
 // applyToNode removes the leaving pods of a node and adds the expected ones.
-func (s *Snapshot) applyToNode(n *Node, leaving map[string]bool, coming []*Pod) {
-	goes := func(p *Pod) bool { return leaving[p.UID] || p.Deleting }
-	if len(coming) == 0 && !slices.ContainsFunc(n.Pods, goes) {
+func (s *Snapshot) applyToNode(n *Node, evicted map[string]bool, expected []*Pod) {
+	leaves := func(p *Pod) bool { return evicted[p.UID] || p.Deleting }
+	if len(expected) == 0 && !slices.ContainsFunc(n.Pods, leaves) {
 		return
 	}
 	var pods []*Pod
 	for _, p := range n.Pods {
-		if !goes(p) {
+		if !leaves(p) {
 			pods = append(pods, p)
 		} else if s.Usage != nil {
 			s.Usage.removePod(n.Name, p.UID)
 		}
 	}
-	pods = append(pods, coming...)
+	pods = append(pods, expected...)
 	n.Pods = pods
 	slices.SortFunc(n.Pods, compareByKey)
 }
@@ -80,9 +80,9 @@ func (u *Usage) addPod(node string, used model.Resources, uid string) {
 
 // removePod subtracts the usage of a pod from a node.
 func (u *Usage) removePod(node, uid string) {
-	used, known := u.Pods[uid]
+	used, ok := u.Pods[uid]
 	on, measured := u.Nodes[node]
-	if !known || !measured {
+	if !ok || !measured {
 		return
 	}
 	on.MilliCPU, on.Memory = max(on.MilliCPU-used.MilliCPU, 0), max(on.Memory-used.Memory, 0)

@@ -23,28 +23,28 @@ func formatPods(pods []*Pod) string {
 // A snapshot shows moves in progress as completed: the pod is removed, its replacement exists, and
 // neither can be moved again.
 func TestSnapshotApplyInProgress(t *testing.T) {
-	asks := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 1000}} }
-	leaving, evicted, done := testPod("leaving", "n1", asks), testPod("evicted", "n1", asks), testPod("done", "n1", asks)
+	requests := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 1000}} }
+	moved, evicted, done := testPod("leaving", "n1", requests), testPod("evicted", "n1", requests), testPod("done", "n1", requests)
 	evicted.Deleting, done.Phase = true, model.Failed
-	replacement := testPod("replacement", "", asks)
-	other := testPod("other", "n1", asks, func(p *Pod) { p.Deleting = true })
-	s := testSnapshot(numbered(2), testPod("stays", "n1", asks), leaving, evicted, done, replacement, other)
+	replacement := testPod("replacement", "", requests)
+	other := testPod("other", "n1", requests, func(p *Pod) { p.Deleting = true })
+	s := testSnapshot(numbered(2), testPod("stays", "n1", requests), moved, evicted, done, replacement, other)
 	s.Usage = &Usage{Nodes: map[string]model.Resources{"n1": {MilliCPU: 500}, "n2": {}}, Pods: map[string]model.Resources{
 		"uid-leaving": {MilliCPU: 100}, "uid-evicted": {MilliCPU: 200}, "uid-other": {MilliCPU: 50}}}
 	s.ApplyInProgress([]InProgressMove{
-		{Pod: leaving.Pod, Details: leaving.Details, To: "n2"},
+		{Pod: moved.Pod, Details: moved.Details, To: "n2"},
 		{Pod: evicted.Pod, Details: evicted.Details, To: "n2", Replacement: replacement.Pod},
 		{Pod: done.Pod, Details: done.Details},
 		{Pod: testPod("gone", "n1").Pod, Details: &PodDetails{}, To: "n2", Replacement: testPod("placed", "n2").Pod},
 	})
-	one, two := s.Nodes[0], s.Nodes[1]
-	if formatPods(one.Pods) != "stays" || formatPods(two.Pods) != "evicted (coming) leaving (coming)" || len(s.Unbound) != 0 {
-		t.Errorf("n1: %s; n2: %s; without a node: %s", formatPods(one.Pods), formatPods(two.Pods), formatPods(s.Unbound))
+	n1, n2 := s.Nodes[0], s.Nodes[1]
+	if formatPods(n1.Pods) != "stays" || formatPods(n2.Pods) != "evicted (coming) leaving (coming)" || len(s.Unbound) != 0 {
+		t.Errorf("n1: %s; n2: %s; without a node: %s", formatPods(n1.Pods), formatPods(n2.Pods), formatPods(s.Unbound))
 	}
 	if a, b := s.Usage.Nodes["n1"].MilliCPU, s.Usage.Nodes["n2"].MilliCPU; a != 150 || b != 300 {
 		t.Errorf("in use: %d on n1, %d on n2", a, b)
 	}
-	m := &fakeMover{place: func(*Candidate) *Node { return one }}
+	m := &fakeMover{place: func(*Candidate) *Node { return n1 }}
 	if got := evict(t, s, &Policy{}, m, named{}); got != "stays" {
 		t.Errorf("moved %q", got)
 	}

@@ -63,9 +63,9 @@ func ToleratesTaints(p *Pod, n *Node, counts func(*model.Taint) bool) bool {
 
 // FitsRequests reports whether n has the free resources and the pod slot that p requests.
 func (r *Round) FitsRequests(p *Pod, n *Node) bool {
-	here := r.nodePods.contents[n]
-	used, want, have := here.requested(), &p.Spec.Requests, &n.Allocatable
-	if n.Node.AllocatablePods-int64(len(here.live)) <= 0 ||
+	contents := r.nodePods.contents[n]
+	used, want, have := contents.requested(), &p.Spec.Requests, &n.Allocatable
+	if n.Node.AllocatablePods-int64(len(contents.live)) <= 0 ||
 		insufficient(want.MilliCPU, have.MilliCPU, used.MilliCPU) ||
 		insufficient(want.Memory, have.Memory, used.Memory) ||
 		insufficient(want.Ephemeral, have.Ephemeral, used.Ephemeral) {

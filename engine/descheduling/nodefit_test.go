@@ -9,7 +9,7 @@ import (
 // Each case prevents a pod of n1, which fits n2, from fitting for one reason.
 func TestNodeFit(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web"})
-	apart := model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
+	antiAffinity := model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
 	taint := func(e model.Effect) func(*Node) {
 		return func(n *Node) { n.Taints = []model.Taint{{Key: "k", Effect: e}} }
 	}
@@ -38,8 +38,8 @@ func TestNodeFit(t *testing.T) {
 		}, false},
 		{"maximum number of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 2 }, true},
 		{"at the maximum number of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 1 }, false},
-		{"anti-affinity to a pod on the node", apart, func(n *Node) { n.Labels = model.LabelsOf(map[string]string{"host": "2"}) }, false},
-		{"anti-affinity with a topology key that the node lacks", apart, nil, true},
+		{"anti-affinity to a pod on the node", antiAffinity, func(n *Node) { n.Labels = model.LabelsOf(map[string]string{"host": "2"}) }, false},
+		{"anti-affinity with a topology key that the node lacks", antiAffinity, nil, true},
 		{"pod affinity is ignored", model.PodSpec{Affinity: []model.PodAffinityTerm{{TopologyKey: "host"}}}, nil, true},
 	} {
 		nodes := numbered(2)
@@ -92,8 +92,8 @@ func TestNodeFitNodes(t *testing.T) {
 // The namespace's labels are required in both modes, even for pods that will be evicted anyway.
 func TestNamespaceSelector(t *testing.T) {
 	nodes := numbered(2)
-	anyway := func(p *Pod) { p.Details.EvictAnyway = true }
-	s := testSnapshot(nodes, testPod("p", "n1"), testPod("q", "n1", func(p *Pod) { p.Namespace = "other" }, anyway))
+	evictAnyway := func(p *Pod) { p.Details.EvictAnyway = true }
+	s := testSnapshot(nodes, testPod("p", "n1"), testPod("q", "n1", func(p *Pod) { p.Namespace = "other" }, evictAnyway))
 	s.Namespaces["default"] = model.LabelsOf(map[string]string{"env": "prod"})
 	args := defaultArgs()
 	args.NamespaceSelector = labelSelector("env", "prod")

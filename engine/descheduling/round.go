@@ -15,8 +15,8 @@ type Mover interface {
 	Checkpoint() (restore func(), ok bool)
 }
 
-// Round is one run of a policy on a snapshot. It shows strategies the cluster with the moves
-// so far: moved pods are gone from their nodes and, if known, on their new ones.
+// Round is one run of a policy on a snapshot. Strategies read the cluster through it, including
+// the moves so far: a moved pod is no longer on its node but, if it is known, on its new one.
 type Round struct {
 	Snapshot *Snapshot
 	Policy   *Policy
@@ -82,7 +82,7 @@ func (r *Round) AllPodsOn(n *Node) []*Pod { return r.nodePods.contents[n].all }
 // NodeOf returns the node of p, moves so far included, or nil if it is not known or there is
 // none.
 func (r *Round) NodeOf(p *Pod) *Node {
-	if to, gone := r.nodePods.moved[p]; gone {
+	if to, ok := r.nodePods.moved[p]; ok {
 		return to
 	}
 	return r.nodePods.byName[p.NodeName]
@@ -90,8 +90,8 @@ func (r *Round) NodeOf(p *Pod) *Node {
 
 // Moved reports whether p has moved in this round.
 func (r *Round) Moved(p *Pod) bool {
-	_, gone := r.nodePods.moved[p]
-	return gone
+	_, ok := r.nodePods.moved[p]
+	return ok
 }
 
 // Evictable reports whether the profile's evictor allows the eviction of p (Filter) and p has
@@ -109,7 +109,7 @@ func (r *Round) NumEvicted() int { return len(r.moves) }
 func (r *Round) Moves() []Move { return slices.Clip(r.moves) }
 
 // NodeExcluder is a Mover that can exclude a node as a target, as if it were cordoned.
-type NodeExcluder interface{ SetExcluded(n *Node, closed bool) }
+type NodeExcluder interface{ SetExcluded(n *Node, excluded bool) }
 
 // LimitObserver is a Mover that records candidates skipped because of a limit, with the
 // outcome that names it.
@@ -118,8 +118,8 @@ type LimitObserver interface {
 }
 
 // SetExcluded excludes a node as a target or includes it again, if the Mover can.
-func (r *Round) SetExcluded(n *Node, closed bool) {
-	if c, can := r.mover.(NodeExcluder); can {
-		c.SetExcluded(n, closed)
+func (r *Round) SetExcluded(n *Node, excluded bool) {
+	if c, ok := r.mover.(NodeExcluder); ok {
+		c.SetExcluded(n, excluded)
 	}
 }

@@ -8,8 +8,8 @@ type roundCache struct {
 	hasBudget map[*Pod]bool  // covered by a disruption budget
 }
 
-// podLeft uncounts a pod without a known replacement; by is 1, or -1 to undo it.
-func (l *roundCache) podLeft(p *Pod, by int) {
+// uncountReplica uncounts a pod without a known replacement; by is 1, or -1 to undo it.
+func (l *roundCache) uncountReplica(p *Pod, by int) {
 	if l.replicas == nil {
 		return
 	}
@@ -45,8 +45,8 @@ func (r *Round) hasBudget(p *Pod) bool {
 	if r.cache.hasBudget == nil {
 		r.cache.hasBudget = map[*Pod]bool{}
 	}
-	covered, known := r.cache.hasBudget[p]
-	if !known {
+	covered, ok := r.cache.hasBudget[p]
+	if !ok {
 		for _, b := range r.Snapshot.Budgets {
 			if covered = budget.Ledger.Covers(b, p.Pod); covered {
 				break

@@ -39,7 +39,7 @@ func (r *Round) Evict(c *Candidate) Outcome {
 
 // reportLimit reports a reached limit to a LimitObserver.
 func (r *Round) reportLimit(c *Candidate, o Outcome) Outcome {
-	if l, wants := r.mover.(LimitObserver); wants {
+	if l, ok := r.mover.(LimitObserver); ok {
 		l.LimitReached(r.strategy, r.Profile.Name, c, o)
 	}
 	return o
@@ -50,7 +50,7 @@ func (r *Round) addToCounts(m *Move, by int) {
 	r.evicted.node[m.Node] += by
 	r.evicted.namespace[m.Pod.Namespace] += by
 	if m.To == nil {
-		r.cache.podLeft(m.Pod, by)
+		r.cache.uncountReplica(m.Pod, by)
 	}
 }
 
@@ -60,8 +60,8 @@ func limitReached(limit *int, n int) bool { return limit != nil && n >= *limit }
 // returns false and the Mover can withdraw moves, its moves are undone. It reports whether the
 // moves stand.
 func (r *Round) Atomically(propose func() bool) bool {
-	restore, can := r.mover.Checkpoint()
-	if !can {
+	restore, ok := r.mover.Checkpoint()
+	if !ok {
 		propose()
 		return true
 	}

@@ -46,8 +46,8 @@ func newPodsOnNode(pods []*Pod) *podsOnNode {
 // move moves a pod off a node and, if to is known, onto it.
 func (v *nodeContents) move(p *Pod, from, to *Node) {
 	v.moved[p] = to
-	rest := slices.DeleteFunc(slices.Clone(v.contents[from].all), func(q *Pod) bool { return q == p })
-	v.contents[from] = newPodsOnNode(rest)
+	remaining := slices.DeleteFunc(slices.Clone(v.contents[from].all), func(q *Pod) bool { return q == p })
+	v.contents[from] = newPodsOnNode(remaining)
 	if to == nil {
 		return
 	}

@@ -19,10 +19,10 @@ func TestLimits(t *testing.T) {
 			testPod("e", "n2"), testPod("f", "n2", other))
 	}
 	for _, c := range []struct {
-		what        string
-		limits      Limits
-		refuse      string
-		asked, gone string
+		name                string
+		limits              Limits
+		refuse              string
+		candidates, evicted string
 	}{
 		{"none", Limits{}, "b", "a b c d e f", "a c d e f"},
 		{"node", Limits{PerNode: intPtr2()}, "a", "a b c e f", "b c e f"},
@@ -30,9 +30,9 @@ func TestLimits(t *testing.T) {
 		{"total", Limits{Total: intPtr2()}, "a", "a b c", "b c"},
 	} {
 		m := &fakeMover{refuse: c.refuse}
-		gone := evict(t, snapshot(), &Policy{Limits: c.limits}, m, named{})
-		if asked := strings.Join(m.candidates, " "); asked != c.asked || gone != c.gone {
-			t.Errorf("%s: candidates %s, evicted %s; want %s, %s", c.what, asked, gone, c.asked, c.gone)
+		evicted := evict(t, snapshot(), &Policy{Limits: c.limits}, m, named{})
+		if candidates := strings.Join(m.candidates, " "); candidates != c.candidates || evicted != c.evicted {
+			t.Errorf("%s: candidates %s, evicted %s; want %s, %s", c.name, candidates, evicted, c.candidates, c.evicted)
 		}
 	}
 }
@@ -68,26 +68,26 @@ func TestAtomically(t *testing.T) {
 	after := "n1(-1 cpu 100): b; n2(-0 cpu 200): a c; n3(-0 cpu 0):; default -1, all -1, replicas 3"
 	m := &fakeMover{place: func(*Candidate) *Node { return nodes[1] }}
 	evict(t, s, &Policy{}, m, script(func(r *Round) {
-		a, seen := r.PodsOn(nodes[0])[0], r.PodsOn(nodes[0])
-		for _, keep := range []bool{false, true} {
+		a, listed := r.PodsOn(nodes[0])[0], r.PodsOn(nodes[0])
+		for _, accept := range []bool{false, true} {
 			if got := formatRound(r); got != before {
 				t.Errorf("before: %s\nwant    %s", got, before)
 			}
-			stood := r.Atomically(func() bool {
+			accepted := r.Atomically(func() bool {
 				if got := r.Evict(&Candidate{Pod: a, Node: nodes[0]}); got != Accepted {
 					t.Errorf("outcome %d", got)
 				}
 				if got := formatRound(r); got != after {
 					t.Errorf("after: %s\nwant   %s", got, after)
 				}
-				return keep
+				return accept
 			})
-			if stood != keep || r.Moved(a) != keep || r.Evictable(a) == keep {
-				t.Errorf("keep %v: stood %v, moved %v, evictable %v", keep, stood, r.Moved(a), r.Evictable(a))
+			if accepted != accept || r.Moved(a) != accept || r.Evictable(a) == accept {
+				t.Errorf("keep %v: stood %v, moved %v, evictable %v", accept, accepted, r.Moved(a), r.Evictable(a))
 			}
 		}
-		if r.NodeOf(a) != nodes[1] || len(seen) != 2 {
-			t.Errorf("a is on %v; the list of before has %d pods", r.NodeOf(a), len(seen))
+		if r.NodeOf(a) != nodes[1] || len(listed) != 2 {
+			t.Errorf("a is on %v; the list of before has %d pods", r.NodeOf(a), len(listed))
 		}
 	}))
 	if len(m.candidates) != 1 {
@@ -98,7 +98,7 @@ func TestAtomically(t *testing.T) {
 // Evictions cannot be undone, whatever the function returns.
 func TestAtomicallyWithoutCheckpoint(t *testing.T) {
 	nodes := numbered(2)
-	gone := evict(t, testSnapshot(nodes, testPod("a", "n1")), &Policy{}, &fakeMover{}, script(func(r *Round) {
+	evicted := evict(t, testSnapshot(nodes, testPod("a", "n1")), &Policy{}, &fakeMover{}, script(func(r *Round) {
 		if !r.Atomically(func() bool { r.Evict(&Candidate{Pod: r.PodsOn(nodes[0])[0], Node: nodes[0]}); return false }) {
 			t.Error("withdrawn")
 		}
@@ -106,8 +106,8 @@ func TestAtomicallyWithoutCheckpoint(t *testing.T) {
 			t.Errorf("replicas %d", got)
 		}
 	}))
-	if gone != "a" {
-		t.Errorf("evicted %q", gone)
+	if evicted != "a" {
+		t.Errorf("evicted %q", evicted)
 	}
 }
 

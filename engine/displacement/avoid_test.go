@@ -12,8 +12,8 @@ func at(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 
 func TestAvoidBackoffDoubles(t *testing.T) {
 	b := Backoff{First: 10 * time.Second, Max: 10 * time.Minute}
-	evicted := func(created, gone int) Eviction {
-		return Eviction{UID: "u", Cause: Pressure, Created: at(created), At: at(gone)}
+	evicted := func(created, displaced int) Eviction {
+		return Eviction{UID: "u", Cause: Pressure, Created: at(created), At: at(displaced)}
 	}
 	for name, tc := range map[string]struct {
 		list  []Eviction

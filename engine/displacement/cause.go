@@ -93,8 +93,8 @@ func (c Cause) Avoids() bool { return causeTable[c.orNone()].avoids }
 // Policy returns how the cause treats disruption budgets.
 func (c Cause) Policy() Policy { return causeTable[c.orNone()].policy }
 
-// Policy is how long budgets are obeyed. A displacement that overrules a budget is entered all the
-// same: the pod gets an entry in disruptedPods and the number stays at 0.
+// Policy is how long budgets are obeyed. A displacement that overrules a budget is recorded as
+// well: the pod gets an entry in disruptedPods and the number stays at 0.
 type Policy struct {
 	// ObeyingTries is how many tries obey budgets; the next one overrules them. 0: never obeyed;
 	// negative: always.

@@ -14,9 +14,9 @@ func FilterDebits(debits []decision.Debit, victims []*model.Pod) []decision.Debi
 		isVictim := func(name string) bool {
 			return slices.ContainsFunc(victims, func(v *model.Pod) bool { return v.Name == name && v.Namespace == d.Budget.Namespace })
 		}
-		kept := decision.Debit{Budget: d.Budget, Granted: filterNames(d.Granted, isVictim), Overruled: filterNames(d.Overruled, isVictim)}
-		if len(kept.Granted)+len(kept.Overruled) > 0 {
-			out = append(out, kept)
+		debit := decision.Debit{Budget: d.Budget, Granted: filterNames(d.Granted, isVictim), Overruled: filterNames(d.Overruled, isVictim)}
+		if len(debit.Granted)+len(debit.Overruled) > 0 {
+			out = append(out, debit)
 		}
 	}
 	return out

@@ -1,7 +1,7 @@
-// Package displacement defines displacements: a pod is removed from its node for a reason other than its
-// owner's wish. A displacement has a cause, a budget policy that follows from the cause, a grace period and
-// a record. The record is in the pod's DisruptionTarget condition in words, and complete in the pod's event
-// and in the journal.
+// Package displacement defines displacements: a pod is removed from its node although its owner did not
+// request it. A displacement has a cause, a budget policy that follows from the cause, a grace period and
+// a record. The pod's DisruptionTarget condition has the record as text; the pod's event and the journal
+// have it in full.
 //
 // Policy by cause, as in Kubernetes:
 //

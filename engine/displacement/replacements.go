@@ -23,10 +23,10 @@ type OwnerPod struct {
 // one, the oldest first. A StatefulSet's pod keeps its name, a DaemonSet's its node. Known
 // replacements are kept.
 func MatchReplacements(kind string, displaced []DisplacedPod, pods []OwnerPod) map[string]string {
-	out, taken := map[string]string{}, map[string]bool{}
+	out, used := map[string]string{}, map[string]bool{}
 	for _, l := range displaced {
 		if l.Replacement != "" {
-			out[l.UID], taken[l.Replacement] = l.Replacement, true
+			out[l.UID], used[l.Replacement] = l.Replacement, true
 		}
 	}
 	displaced, pods = slices.Clone(displaced), slices.Clone(pods)
@@ -36,9 +36,9 @@ func MatchReplacements(kind string, displaced []DisplacedPod, pods []OwnerPod) m
 		if out[l.UID] != "" {
 			continue
 		}
-		i := slices.IndexFunc(pods, func(c OwnerPod) bool { return !taken[c.UID] && isReplacement(kind, c, l) })
+		i := slices.IndexFunc(pods, func(c OwnerPod) bool { return !used[c.UID] && isReplacement(kind, c, l) })
 		if i >= 0 {
-			out[l.UID], taken[pods[i].UID] = pods[i].UID, true
+			out[l.UID], used[pods[i].UID] = pods[i].UID, true
 		}
 	}
 	return out

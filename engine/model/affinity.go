@@ -1,6 +1,6 @@
 package model
 
-// NodeSelector is what a pod requires and prefers of a node's labels and name.
+// NodeSelector lists what a pod requires and prefers of a node's labels and name.
 type NodeSelector struct {
 	// Labels is spec.nodeSelector; a node must have all of them.
 	Labels Labels

@@ -37,7 +37,7 @@ func (o *Options) Validate() error {
 // ErrExhausted means that no range is free.
 var ErrExhausted = errors.New("no range of the cluster CIDR is free")
 
-// Allocator knows the ranges of all nodes. It is not safe for concurrent use.
+// Allocator holds the ranges of all nodes. It is not safe for concurrent use.
 type Allocator struct {
 	opts   Options
 	count  uint32
@@ -116,17 +116,17 @@ func (a *Allocator) Claimed(node string) (netip.Prefix, bool) {
 	return netip.Prefix{}, false
 }
 
-// Allocate claims a free range for a node without one. held reports whether pods of other nodes have addresses in a
-// range.
-func (a *Allocator) Allocate(node string, held func(netip.Prefix) bool) (netip.Prefix, error) {
-	if p, ok := a.last[node]; ok && a.users[a.index(p.Addr())] == 0 && !held(p) {
+// Allocate claims a free range for a node without one. inUse reports whether pods of other nodes have addresses in
+// a range.
+func (a *Allocator) Allocate(node string, inUse func(netip.Prefix) bool) (netip.Prefix, error) {
+	if p, ok := a.last[node]; ok && a.users[a.index(p.Addr())] == 0 && !inUse(p) {
 		a.Claim(node, []netip.Prefix{p})
 		return p, nil
 	}
 	for i := range a.count {
 		at := (a.next + i) % a.count
 		p := a.rangeAt(at)
-		if a.users[at] > 0 || held(p) {
+		if a.users[at] > 0 || inUse(p) {
 			continue
 		}
 		a.next = (at + 1) % a.count

@@ -90,7 +90,7 @@ func TestDisjoint(t *testing.T) {
 	for seed := range int64(50) {
 		r := rand.New(rand.NewSource(seed))
 		a := nodeipam.New(nodeipam.Options{Cluster: prefix("10.0.0.0/20"), Bits: 24, Start: r.Uint32()})
-		owned, held := map[string]netip.Prefix{}, map[netip.Prefix]bool{}
+		owned, inUse := map[string]netip.Prefix{}, map[netip.Prefix]bool{}
 		for range 300 {
 			node := fmt.Sprintf("n%d", r.Intn(24))
 			p, has := owned[node]
@@ -98,16 +98,16 @@ func TestDisjoint(t *testing.T) {
 			case has && r.Intn(2) == 0:
 				a.Release(node)
 				delete(owned, node)
-				held[p] = r.Intn(3) == 0
+				inUse[p] = r.Intn(3) == 0
 			case has:
 			case r.Intn(5) == 0: // a manifest with a range
 				p = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(r.Intn(20)), byte(r.Intn(2) * 128)}), 25)
 				a.Claim(node, []netip.Prefix{p})
 				owned[node] = p
 			default:
-				p, err := a.Allocate(node, func(p netip.Prefix) bool { return held[p] })
+				p, err := a.Allocate(node, func(p netip.Prefix) bool { return inUse[p] })
 				if err != nil {
-					checkExhausted(t, owned, held)
+					checkExhausted(t, owned, inUse)
 					continue
 				}
 				for other, q := range owned {
@@ -115,7 +115,7 @@ func TestDisjoint(t *testing.T) {
 						t.Fatalf("seed %d: %s got %s, which overlaps %s of %s", seed, node, p, q, other)
 					}
 				}
-				if held[p] {
+				if inUse[p] {
 					t.Fatalf("seed %d: %s got %s, in which pods have addresses", seed, node, p)
 				}
 				owned[node] = p
@@ -125,12 +125,12 @@ func TestDisjoint(t *testing.T) {
 }
 
 // checkExhausted fails the test if a range is neither owned nor held.
-func checkExhausted(t *testing.T, owned map[string]netip.Prefix, held map[netip.Prefix]bool) {
+func checkExhausted(t *testing.T, owned map[string]netip.Prefix, inUse map[netip.Prefix]bool) {
 	t.Helper()
 next:
 	for i := range 16 {
 		p := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), 0}), 24)
-		if held[p] {
+		if inUse[p] {
 			continue
 		}
 		for _, q := range owned {

@@ -1,7 +1,7 @@
 // Package nodeipam allocates the pod ranges of nodes from the cluster's CIDR.
 //
 //	Claim(node, range)         the node's spec has the range
-//	Allocate(node, held)       a free range for a node without one
+//	Allocate(node, inUse)      a free range for a node without one
 //	Release(node)              the node is deleted
 //
 // Ranges have equal size and are allocated in ascending order. A released range is used again as late as possible. A
@@ -10,6 +10,6 @@
 // Invariants, each with a test:
 //
 //   - Disjoint: no allocated range overlaps a range that another node claimed, whatever its size.
-//   - Held: a range that held rejects, because pods have addresses in it, is not allocated.
+//   - NotInUse: a range in which pods have addresses, as inUse reports, is not allocated.
 //   - Exhaustive: Allocate fails only if no range is free.
 package nodeipam

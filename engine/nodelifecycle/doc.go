@@ -8,10 +8,10 @@
 //	    ▲      (the kubelet reports Ready=False)                                  │
 //	    └──────────────── the kubelet reports Ready=True ─────────────────────────┘
 //
-// A heartbeat is a renewed Lease or a newer heartbeat time in the node's status, dated by when the machine
-// sees it: clocks of nodes do not matter. Conditions become NoSchedule taints immediately. The NoExecute
-// taints not-ready and unreachable are rate-limited by zone. The node that is not ready for the longest time
-// comes first.
+// A heartbeat is a renewed Lease or a newer heartbeat time in the node's status. Its time is that at which
+// the machine receives it, so clocks of nodes do not matter. Conditions become NoSchedule taints immediately.
+// The NoExecute taints not-ready and unreachable are rate-limited by zone. The node that is not ready for
+// the longest time comes first.
 //
 //	zone                when                                          one node every (by default)
 //	Normal              otherwise                                     10 s
@@ -25,8 +25,8 @@
 //     most a MonitorPeriod later.
 //   - RateLimited: two queued nodes of a zone are never tainted closer together than its rate allows.
 //   - NoneWhenAllDown: while no node of any zone is ready, none has a NoExecute taint of this machine.
-//   - StartIsQuiet, OwnDelay: time before the machine started, and time in which it was not called although
-//     its requested wake-up time, does not count as silence of a node.
+//   - StartIsQuiet, OwnDelay: time before the machine started, and time after its requested wake-up time
+//     in which it was not called, does not count as silence of a node.
 //   - OnlyManaged: other taints are not modified, among them the cloud provider's uninitialized and shutdown,
 //     and out-of-service.
 //   - ZonesFromObjects: ComputeZones of the objects predicts what the machine does.

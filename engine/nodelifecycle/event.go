@@ -6,13 +6,13 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Event is a Node as it is now, or one of the types below.
+// Event is the current state of a Node, or one of the types below.
 type Event interface{ event() }
 
 // NodeDeleted reports that a node was deleted.
 type NodeDeleted struct{ Node string }
 
-// LeaseRenewed is a node's Lease as it is now.
+// LeaseRenewed is the current state of a node's Lease.
 type LeaseRenewed struct {
 	Node string
 	Time time.Time // spec.renewTime, by the node's clock

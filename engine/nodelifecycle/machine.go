@@ -87,12 +87,12 @@ func (m *Machine) Zones() (zones []Zone, allDown bool) { return m.zones, m.allDo
 // discountOwnDelay does not count time in which the machine was not called in time as silence of
 // nodes.
 func (m *Machine) discountOwnDelay(now time.Time) {
-	late := now.Sub(m.wake)
-	if m.wake.IsZero() || late < 2*m.options.MonitorPeriod {
+	delay := now.Sub(m.wake)
+	if m.wake.IsZero() || delay < 2*m.options.MonitorPeriod {
 		return
 	}
 	for _, n := range m.nodes {
-		n.lastSeen = n.lastSeen.Add(late)
+		n.lastSeen = n.lastSeen.Add(delay)
 	}
 }
 
@@ -105,11 +105,11 @@ func (m *Machine) upsertNode(now time.Time, e Node) {
 		}
 		m.nodes[e.Name], m.nodesByName = n, nil
 	} else {
-		was, is := n.Condition(Ready), e.Condition(Ready)
-		if was.Status == Absent != (is.Status == Absent) || !was.Heartbeat.Equal(is.Heartbeat) {
+		before, after := n.Condition(Ready), e.Condition(Ready)
+		if before.Status == Absent != (after.Status == Absent) || !before.Heartbeat.Equal(after.Heartbeat) {
 			n.lastSeen = now
 		}
-		if !was.Status.notReady() && is.Status.notReady() && m.nextMonitor.After(now) {
+		if !before.Status.notReady() && after.Status.notReady() && m.nextMonitor.After(now) {
 			m.nextMonitor = now // it may be next in the queue
 		}
 		n.Node = e

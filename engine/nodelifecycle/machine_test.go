@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-const expelled = "unreachable:NoExecute"
+const unreachable = "unreachable:NoExecute"
 
 func TestOneOfFiftyNodesFails(t *testing.T) {
 	w := newSimulatedCluster(t, 50)
@@ -24,17 +24,17 @@ func TestOneOfFiftyNodesFails(t *testing.T) {
 	}
 	w.stop("a", 1, true)
 	w.run(20 * time.Second)
-	if w.has(expelled)+w.has("unreachable:NoSchedule") != 0 {
+	if w.has(unreachable)+w.has("unreachable:NoSchedule") != 0 {
 		t.Errorf("the node is ready again but tainted: %v", w.nodes["a00"].Taints)
 	}
 }
 
 func TestTaintRates(t *testing.T) {
 	for name, tc := range map[string]struct {
-		zones []int
-		lost  int // of the first zone
-		after time.Duration
-		want  []string
+		zones  []int
+		silent int // of the first zone
+		after  time.Duration
+		want   []string
 	}{
 		"normal zone: one node in 10 s":                         {[]int{50}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
 		"large zone, partial disruption":                        {[]int{60}, 40, 5 * time.Minute, []string{"150 a00", "250 a01", "350 a02"}},
@@ -46,9 +46,9 @@ func TestTaintRates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newSimulatedCluster(t, tc.zones...)
 			w.run(100 * time.Second)
-			w.stop("a", tc.lost, false)
+			w.stop("a", tc.silent, false)
 			w.run(50*time.Second + tc.after)
-			got := w.logged("+" + expelled)
+			got := w.logged("+" + unreachable)
 			if len(got) > 3 {
 				got = got[:3]
 			}
@@ -64,24 +64,24 @@ func TestFullDisruptionOfAllZonesRemovesTaints(t *testing.T) {
 	w.run(100 * time.Second)
 	w.stop("a", 1, false)
 	w.run(100 * time.Second)
-	if w.has(expelled) != 1 {
-		t.Fatalf("%d nodes are tainted", w.has(expelled))
+	if w.has(unreachable) != 1 {
+		t.Fatalf("%d nodes are tainted", w.has(unreachable))
 	}
 	w.stop("a", 4, false)
 	w.run(100 * time.Second)
-	if _, all := w.m.Zones(); !all || w.has(expelled) != 0 {
-		t.Fatalf("all down: %v, %d nodes are tainted", all, w.has(expelled))
+	if _, all := w.m.Zones(); !all || w.has(unreachable) != 0 {
+		t.Fatalf("all down: %v, %d nodes are tainted", all, w.has(unreachable))
 	}
 	w.alive["a03"] = true
 	w.log = nil
 	w.run(10 * time.Minute)
 	// One node is back at 310 s; three of four are not ready in a small zone, so none is tainted yet.
-	if got := w.logged("+" + expelled); len(got) != 0 {
+	if got := w.logged("+" + unreachable); len(got) != 0 {
 		t.Errorf("tainted %v", got)
 	}
 	w.alive["a02"] = true
 	w.run(10 * time.Minute)
-	if got := w.logged("+" + expelled); !slices.Equal(got, []string{"911 a00", "921 a01"}) {
+	if got := w.logged("+" + unreachable); !slices.Equal(got, []string{"911 a00", "921 a01"}) {
 		t.Errorf("tainted %v", got)
 	}
 }
@@ -93,7 +93,7 @@ func TestGraceRestartsAfterFullDisruption(t *testing.T) {
 	w.run(100 * time.Second)
 	w.alive["a01"] = true // heartbeat at 210 s
 	w.run(100 * time.Second)
-	got := w.logged("+" + expelled)
+	got := w.logged("+" + unreachable)
 	if len(got) != 1 || got[0] < "260" {
 		t.Errorf("tainted %v, want it no earlier than a grace after 210 s", got)
 	}
@@ -109,11 +109,11 @@ func TestStartIsQuiet(t *testing.T) {
 	}
 	// An hour without a machine and without heartbeats.
 	w.now = w.now.Add(time.Hour)
-	before := w.has(expelled)
+	before := w.has(unreachable)
 	w.log = nil
 	w.restart()
 	w.run(49 * time.Second)
-	if w.has(expelled) != before || len(w.logged("unknown")) != 0 {
+	if w.has(unreachable) != before || len(w.logged("unknown")) != 0 {
 		t.Errorf("within the first grace: %v", w.log)
 	}
 	w.run(30 * time.Second)
@@ -148,11 +148,11 @@ func TestTaintKeepsTimeAcrossStatusChange(t *testing.T) {
 	if at == nil {
 		t.Fatalf("taints %v", w.nodes["a00"].Taints)
 	}
-	was := at.Added
+	added := at.Added
 	w.alive["a00"] = false
 	w.run(70 * time.Second)
 	n := w.nodes["a00"]
-	if now := n.noExecuteTaint(TaintUnreachable); now == nil || !now.Added.Equal(was) || n.noExecuteTaint(TaintNotReady) != nil || n.Ready() != Unknown {
+	if taint := n.noExecuteTaint(TaintUnreachable); taint == nil || !taint.Added.Equal(added) || n.noExecuteTaint(TaintNotReady) != nil || n.Ready() != Unknown {
 		t.Errorf("taints %v of a node that is %v", n.Taints, n.Ready())
 	}
 }
@@ -169,7 +169,7 @@ func TestNodeWithoutStatusBecomesUnknown(t *testing.T) {
 		t.Errorf("it is %v, %v", n.Ready(), n.Taints)
 	}
 	w.run(time.Second)
-	if c := n.Condition(Ready); c.Status != Unknown || c.Reason != "NodeStatusNeverUpdated" || w.has(expelled) != 1 {
+	if c := n.Condition(Ready); c.Status != Unknown || c.Reason != "NodeStatusNeverUpdated" || w.has(unreachable) != 1 {
 		t.Errorf("condition %+v, taints %v", c, n.Taints)
 	}
 }
@@ -181,7 +181,7 @@ func TestFailedUpdatesBackOff(t *testing.T) {
 	w.fail = func() bool { tries++; return tries < 4 }
 	w.stop("a", 1, false)
 	w.run(2 * time.Minute)
-	if w.has(expelled) != 1 || len(w.logged("unknown")) != 1 {
+	if w.has(unreachable) != 1 || len(w.logged("unknown")) != 1 {
 		t.Errorf("after %d tries: %v", tries, w.log)
 	}
 }
@@ -189,16 +189,16 @@ func TestFailedUpdatesBackOff(t *testing.T) {
 func TestForeignTaintsAreKept(t *testing.T) {
 	w := newSimulatedCluster(t, 6)
 	n := w.nodes["a00"]
-	foreign := []model.TimedTaint{
+	unmanaged := []model.TimedTaint{
 		{Taint: model.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: model.NoSchedule}},
 		{Taint: model.Taint{Key: "node.kubernetes.io/out-of-service", Value: "nodeshutdown", Effect: model.NoExecute}},
 		{Taint: model.Taint{Key: TaintMemoryPressure, Effect: model.NoExecute}},
 	}
-	n.Taints = append(slices.Clone(foreign), model.TimedTaint{Taint: model.Taint{Key: TaintPIDPressure, Effect: model.NoSchedule}})
+	n.Taints = append(slices.Clone(unmanaged), model.TimedTaint{Taint: model.Taint{Key: TaintPIDPressure, Effect: model.NoSchedule}})
 	n.Unschedulable = true
 	w.send(*n)
 	w.run(time.Minute)
-	want := append(slices.Clone(foreign), model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: zero})
+	want := append(slices.Clone(unmanaged), model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: zero})
 	if fmt.Sprint(n.Taints) != fmt.Sprint(want) {
 		t.Errorf("taints %v, want %v", n.Taints, want)
 	}

@@ -13,13 +13,13 @@ func (m *Machine) monitorNodes(now time.Time) {
 	for _, n := range nodes {
 		m.checkNode(now, n)
 	}
-	was := m.allDown
+	wasAllDown := m.allDown
 	ready := func(n *node) bool { return n.Ready() == True && !m.silent(now, n) }
-	waits := func(n *node) bool { return m.awaitsTaint(now, n) }
-	m.zones, m.allDown = computeZones(nodes, m.options, now, ready, waits)
-	if was && !m.allDown {
+	awaitsTaint := func(n *node) bool { return m.awaitsTaint(now, n) }
+	m.zones, m.allDown = computeZones(nodes, m.options, now, ready, awaitsTaint)
+	if wasAllDown && !m.allDown {
 		m.restartGrace(now)
-		m.zones, m.allDown = computeZones(nodes, m.options, now, ready, waits)
+		m.zones, m.allDown = computeZones(nodes, m.options, now, ready, awaitsTaint)
 	}
 	for i := range m.zones {
 		m.taintNext(now, &m.zones[i])

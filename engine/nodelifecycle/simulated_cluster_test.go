@@ -163,8 +163,8 @@ func short(t *model.Taint) string {
 	return strings.TrimPrefix(t.Key, "node.kubernetes.io/") + ":" + t.Effect.String()
 }
 
-func (w *simulatedCluster) note(node, what string) {
-	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(zero).Seconds()), node, what))
+func (w *simulatedCluster) note(node, event string) {
+	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(zero).Seconds()), node, event))
 }
 
 // run advances time. Live agents renew their Lease every 10 s.
@@ -178,8 +178,8 @@ func (w *simulatedCluster) run(d time.Duration) {
 		if len(w.todo) > 0 && w.todo[0].at.Before(next) {
 			next = w.todo[0].at
 		}
-		if beat := w.now.Truncate(10 * time.Second).Add(10 * time.Second); beat.Before(next) {
-			next = beat
+		if heartbeat := w.now.Truncate(10 * time.Second).Add(10 * time.Second); heartbeat.Before(next) {
+			next = heartbeat
 		}
 		if next.After(w.now) {
 			w.now = next
@@ -228,10 +228,10 @@ func (w *simulatedCluster) stop(zone string, count int, alive bool) {
 }
 
 // has counts the nodes with a taint.
-func (w *simulatedCluster) has(what string) (count int) {
+func (w *simulatedCluster) has(event string) (count int) {
 	for _, n := range w.nodes {
 		for i := range n.Taints {
-			if short(&n.Taints[i].Taint) == what {
+			if short(&n.Taints[i].Taint) == event {
 				count++
 			}
 		}
@@ -240,10 +240,10 @@ func (w *simulatedCluster) has(what string) (count int) {
 }
 
 // logged returns the first lines of the log that end in a word.
-func (w *simulatedCluster) logged(what string) (out []string) {
+func (w *simulatedCluster) logged(event string) (out []string) {
 	for _, line := range w.log {
-		if strings.HasSuffix(line, " "+what) {
-			out = append(out, strings.TrimSuffix(line, " "+what))
+		if strings.HasSuffix(line, " "+event) {
+			out = append(out, strings.TrimSuffix(line, " "+event))
 		}
 	}
 	return out

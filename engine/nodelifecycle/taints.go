@@ -41,9 +41,9 @@ func noScheduleTaintKeys(n *Node) (keys []string) {
 	return keys
 }
 
-// wantedNoExecuteTaint returns the NoExecute taint that a node should have, or nil. granted: its
+// desiredNoExecuteTaint returns the NoExecute taint that a node should have, or nil. granted: its
 // turn has come; allDown: no node is tainted.
-func wantedNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model.TimedTaint {
+func desiredNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model.TimedTaint {
 	key, other := TaintNotReady, TaintUnreachable
 	switch n.Ready() {
 	case True:
@@ -82,7 +82,7 @@ func taintUpdate(n *Node, granted, allDown bool, now time.Time) *UpdateTaints {
 	for _, key := range noScheduleTaintKeys(n) {
 		want = append(want, model.TimedTaint{Taint: model.Taint{Key: key, Effect: model.NoSchedule}, Added: now})
 	}
-	if t := wantedNoExecuteTaint(n, granted, allDown, now); t != nil {
+	if t := desiredNoExecuteTaint(n, granted, allDown, now); t != nil {
 		want = append(want, *t)
 	}
 	r := &UpdateTaints{Node: n.Name, UID: n.UID}

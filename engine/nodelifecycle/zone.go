@@ -72,8 +72,8 @@ func ComputeZones(nodes []Node, o Options, now time.Time) (zones []Zone, allDown
 	return zones, allDown
 }
 
-// computeZones computes the zones. waits reports whether a node without its taint is queued.
-func computeZones(nodes []*node, o Options, now time.Time, ready, waits func(*node) bool) (zones []Zone, allDown bool) {
+// computeZones computes the zones. awaitsTaint reports whether a node without its taint is queued.
+func computeZones(nodes []*node, o Options, now time.Time, ready, awaitsTaint func(*node) bool) (zones []Zone, allDown bool) {
 	index := map[string]int{}
 	for _, n := range nodes {
 		i, ok := index[n.Zone]
@@ -82,7 +82,7 @@ func computeZones(nodes []*node, o Options, now time.Time, ready, waits func(*no
 			index[n.Zone] = i
 			zones = append(zones, Zone{Name: n.Zone})
 		}
-		zones[i].count(n, ready(n), waits(n))
+		zones[i].count(n, ready(n), awaitsTaint(n))
 	}
 	slices.SortFunc(zones, func(a, b Zone) int { return cmp.Compare(a.Name, b.Name) })
 	counted := false
@@ -107,7 +107,7 @@ func computeZones(nodes []*node, o Options, now time.Time, ready, waits func(*no
 	return zones, allDown
 }
 
-func (z *Zone) count(n *node, ready, waits bool) {
+func (z *Zone) count(n *node, ready, awaitsTaint bool) {
 	if !n.Excluded {
 		z.Nodes++
 		if ready {
@@ -121,7 +121,7 @@ func (z *Zone) count(n *node, ready, waits bool) {
 		}
 		return
 	}
-	if waits {
+	if awaitsTaint {
 		z.Queue = append(z.Queue, QueuedNode{Node: n.Name, NotReadySince: n.Condition(Ready).Transition})
 	}
 }
@@ -142,11 +142,11 @@ func (z *Zone) setTaintTimes(now time.Time) {
 
 // zoneState returns a zone's state. The share is compared as upstream does.
 func zoneState(nodes, ready int, o Options) ZoneState {
-	lost := nodes - ready
+	notReady := nodes - ready
 	switch {
-	case ready == 0 && lost > 0:
+	case ready == 0 && notReady > 0:
 		return FullDisruption
-	case lost > 2 && float32(lost)/float32(nodes) >= float32(o.UnhealthyFactor):
+	case notReady > 2 && float32(notReady)/float32(nodes) >= float32(o.UnhealthyFactor):
 		return PartialDisruption
 	}
 	return Normal

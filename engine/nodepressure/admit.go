@@ -44,9 +44,9 @@ var conditionTexts = [model.NumPressures][2][2]string{
 }
 
 // ConditionText returns the reason and message of the condition for a pressure.
-func ConditionText(k model.Pressure, is bool) (reason, message string) {
+func ConditionText(k model.Pressure, status bool) (reason, message string) {
 	w := conditionTexts[k][0]
-	if is {
+	if status {
 		w = conditionTexts[k][1]
 	}
 	return w[0], w[1]

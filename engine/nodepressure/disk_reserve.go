@@ -78,11 +78,11 @@ func (r *DiskReserve) BelowReserve(now time.Time) (low bool, of Filesystem, errs
 		if r.config.Bytes[f] == 0 {
 			continue
 		}
-		figure, err := r.space(now, f)
+		stats, err := r.space(now, f)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
-		case figure.Available < r.config.Bytes[f]:
+		case stats.Available < r.config.Bytes[f]:
 			return true, f, errs
 		}
 	}
@@ -94,17 +94,17 @@ func (r *DiskReserve) space(now time.Time, f Filesystem) (FsSpace, error) {
 	if at := r.readAt[f]; !at.IsZero() && now.Sub(at) < spaceCacheTTL && !now.Before(at) {
 		return r.spaces[f], r.errs[f]
 	}
-	figure, err := r.read(f)
+	stats, err := r.read(f)
 	switch {
 	case err != nil:
 		err = fmt.Errorf("%s: %w", f, err)
-	case figure.Capacity <= 0:
-		err = fmt.Errorf("%s: capacity %d: must be above 0", f, figure.Capacity)
-	case figure.Available < 0:
-		err = fmt.Errorf("%s: %d bytes available: must be 0 or more", f, figure.Available)
+	case stats.Capacity <= 0:
+		err = fmt.Errorf("%s: capacity %d: must be above 0", f, stats.Capacity)
+	case stats.Available < 0:
+		err = fmt.Errorf("%s: %d bytes available: must be 0 or more", f, stats.Available)
 	}
-	r.spaces[f], r.errs[f], r.readAt[f] = figure, err, now
-	return figure, err
+	r.spaces[f], r.errs[f], r.readAt[f] = stats, err, now
+	return stats, err
 }
 
 // Admit reports whether a new pod is admitted; if not, with the reason and message of its status.

@@ -14,7 +14,7 @@ type memoryForecast struct {
 	free         int64 // bytes unused or in page cache, at that time
 	rate         int64 // bytes per second by which it fell before that
 	projectedUse int64 // bytes that will be used within forecastHorizon
-	exhausts     bool  // that is all there is
+	exhausted    bool  // projectedUse exceeds free
 }
 
 // update adds a figure. The slower rate of the last two intervals counts, because a single step is
@@ -40,7 +40,7 @@ func (g *memoryForecast) update(now time.Time, o *Observation, on bool) {
 	}
 	rate := perSecond(g.free-free, passed)
 	g.projectedUse = int64(forecastHorizon/time.Millisecond) * (max(min(rate, g.rate), 0) / 1000)
-	*g = memoryForecast{at: at, free: free, rate: rate, projectedUse: g.projectedUse, exhausts: g.projectedUse > 0 && g.projectedUse >= free}
+	*g = memoryForecast{at: at, free: free, rate: rate, projectedUse: g.projectedUse, exhausted: g.projectedUse > 0 && g.projectedUse >= free}
 }
 
 // perSecond returns bytes per second. It computes in microseconds, so that no realistic amount

@@ -38,8 +38,8 @@ func (m *Machine) overLimit(p *Pod) (cause, message string) {
 	}
 	for i := range p.Stats.Containers {
 		c := &p.Stats.Containers[i]
-		of, known := p.EvictionSpec.container(c.Name)
-		if !known || of.Init || of.EphemeralLimit == nil || of.EphemeralLimit.Amount == 0 {
+		of, ok := p.EvictionSpec.container(c.Name)
+		if !ok || of.Init || of.EphemeralLimit == nil || of.EphemeralLimit.Amount == 0 {
 			continue
 		}
 		used := c.Logs.Bytes

@@ -8,25 +8,25 @@ func usedInodes(f *FsStats) int64 { return f.Inodes }
 // and local volumes are on nodefs, writable layers on containerfs.
 func (m *Machine) localUsage(s Signal, p *Pod, of func(*FsStats) int64) (sum int64) {
 	l := m.config.Layout
-	layers, rest := true, true // a single disk
+	layers, other := true, true // a single disk
 	node := s == NodeFsAvailable || s == NodeFsInodesFree
 	switch {
 	case l.DedicatedImageFs && l.DedicatedContainerFs: // layers are with nodefs; imagefs has images alone
 		layers = s != ImageFsAvailable && s != ImageFsInodesFree
-		rest = layers
+		other = layers
 	case l.DedicatedImageFs:
-		layers, rest = !node, node
+		layers, other = !node, node
 	}
 	for i := range p.Stats.Containers {
 		c := &p.Stats.Containers[i]
 		if layers {
 			sum += of(&c.RootFs)
 		}
-		if rest {
+		if other {
 			sum += of(&c.Logs)
 		}
 	}
-	if !rest {
+	if !other {
 		return sum
 	}
 	sum += of(&p.Stats.Files)

@@ -13,7 +13,7 @@ type Machine struct {
 	thresholds     []thresholdState // of the thresholds
 	conditions     [model.NumPressures]Condition
 	lastObserved   [model.NumPressures]time.Time // when a condition was last observed; zero: never
-	lastFigures    [NumSignals]time.Time         // times of the previous figures; zero: none
+	lastTimes      [NumSignals]time.Time         // times of the previous figures; zero: none
 	cacheCheck     pageCacheCheck
 	forecast       memoryForecast
 	victims        [model.NumPressures]victim
@@ -32,7 +32,7 @@ type victim struct {
 	uid       string
 	until     time.Time // end of the wait for it
 	lastUsage int64     // of the scarce resource, as last read
-	gone      time.Time // since when it is not listed; zero: it is
+	goneSince time.Time // since when it is not listed; zero: it is
 }
 
 // Condition is a node condition.
@@ -77,7 +77,7 @@ func (m *Machine) Step(now time.Time, o *Observation) (effects []Effect, wake ti
 	effects, wake = m.updateConditions(now, effects, wake)
 	due := m.dueThresholds(o)
 	for s := range o.Signals {
-		m.lastFigures[s] = o.Signals[s].Time
+		m.lastTimes[s] = o.Signals[s].Time
 	}
 	limits := m.config.LocalStorage && o.CheckLimits
 	if o.Pods == nil || !limits && due == 0 {
@@ -85,8 +85,8 @@ func (m *Machine) Step(now time.Time, o *Observation) (effects []Effect, wake ti
 	}
 	pods := o.Pods()
 	if limits {
-		if over := m.evictOverLimits(now, pods); len(over) > 0 {
-			return append(effects, over...), wake
+		if evictions := m.evictOverLimits(now, pods); len(evictions) > 0 {
+			return append(effects, evictions...), wake
 		}
 	}
 	return m.handleThresholds(now, o, due, pods, effects, wake)
@@ -121,7 +121,7 @@ func (m *Machine) thresholdMet(t *Threshold, o *Observation, reclaimed bool) boo
 	if reclaimed && t.MinReclaim != nil {
 		need += t.MinReclaim.Of(stat.Capacity).Amount
 	}
-	return m.available(t.Signal, o) < need || t.Hard() && t.Signal == MemoryAvailable && m.forecast.exhausts
+	return m.available(t.Signal, o) < need || t.Hard() && t.Signal == MemoryAvailable && m.forecast.exhausted
 }
 
 // updateConditions updates the conditions.
@@ -182,6 +182,6 @@ func (m *Machine) handleThresholds(now time.Time, o *Observation, due thresholdS
 
 // newerFigure reports whether a signal's figure is newer than in the previous Step.
 func (m *Machine) newerFigure(s Signal, o *Observation) bool {
-	stat, last := &o.Signals[s], m.lastFigures[s]
+	stat, last := &o.Signals[s], m.lastTimes[s]
 	return stat.Known && (last.IsZero() || stat.Time.IsZero() || stat.Time.After(last))
 }

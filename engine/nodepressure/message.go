@@ -25,7 +25,7 @@ func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
 		has.Format = Decimal
 	}
 	text := fmt.Sprintf("The node was low on resource: %s. Threshold quantity: %s, available: %s. ", t.Signal.Resource(), need, has)
-	if m.forecast.exhausts && t.Signal == MemoryAvailable && has.Amount >= need.Amount {
+	if m.forecast.exhausted && t.Signal == MemoryAvailable && has.Amount >= need.Amount {
 		text += fmt.Sprintf("It grew by %s in %s. ", Bytes(m.forecast.projectedUse>>20<<20), forecastHorizon)
 	}
 	e := Evict{Pod: p.Pod, Message: text, Grace: m.gracePeriod(t, p), Cause: t.Signal.String(), Condition: true,
@@ -57,7 +57,7 @@ func (e *Evict) Update(stats *PodStats) {
 // than its containers.
 func describeVolumes(b *strings.Builder, p *Pod) {
 	used := p.Stats.Files.Bytes
-	what := "Files of the pod outside of its containers, such as /etc/hosts, were"
+	text := "Files of the pod outside of its containers, such as /etc/hosts, were"
 	local := map[string]bool{}
 	if p.EvictionSpec != nil {
 		for i := range p.EvictionSpec.Volumes {
@@ -66,7 +66,7 @@ func describeVolumes(b *strings.Builder, p *Pod) {
 	}
 	for i := range p.Stats.Volumes {
 		if v := &p.Stats.Volumes[i]; local[v.Name] && v.Bytes > used {
-			used, what = v.Bytes, fmt.Sprintf("Volume %s was", v.Name)
+			used, text = v.Bytes, fmt.Sprintf("Volume %s was", v.Name)
 		}
 	}
 	for i := range p.Stats.Containers {
@@ -74,15 +74,15 @@ func describeVolumes(b *strings.Builder, p *Pod) {
 			return
 		}
 	}
-	fmt.Fprintf(b, "%s using %s. ", what, Bytes(used))
+	fmt.Fprintf(b, "%s using %s. ", text, Bytes(used))
 }
 
 // describeConsumers adds to the message what in the pod exceeds its request, and returns it as
 // annotations.
 func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Label) {
 	resource := s.Resource()
-	add := func(what, name string, used, request Quantity) {
-		fmt.Fprintf(b, "%s %s was using %s, request is %s, has larger consumption of %s. ", what, name, used, request, resource)
+	add := func(kind, name string, used, request Quantity) {
+		fmt.Fprintf(b, "%s %s was using %s, request is %s, has larger consumption of %s. ", kind, name, used, request, resource)
 	}
 	if t := p.EvictionSpec; t != nil && t.PodMemory != nil && resource == Memory && p.Stats.MemoryKnown { // reported even below its request
 		add("Pod", p.Name, Bytes(p.Stats.Memory), *t.PodMemory)
@@ -91,9 +91,9 @@ func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Labe
 	var names, usages []string
 	for i := range p.Stats.Containers {
 		c := &p.Stats.Containers[i]
-		request, known := p.EvictionSpec.container(c.Name)
+		request, ok := p.EvictionSpec.container(c.Name)
 		used, reported := c.usageOf(resource)
-		if !known || !reported {
+		if !ok || !reported {
 			continue
 		}
 		want := request.Memory

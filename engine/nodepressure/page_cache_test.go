@@ -41,7 +41,7 @@ func TestThrashingPageCacheIsPressure(t *testing.T) {
 	m := hardMemory(AllOptions())
 	for i := range 30 { // half the time stalled, with refaults
 		effects, _ := m.Step(at(i*100), cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i)*5000, i*50))
-		if gone := evicted(effects); len(gone) > 0 {
+		if pods := evicted(effects); len(pods) > 0 {
 			if i*100 < 1000 || i*100 > 1200 {
 				t.Errorf("evicted after %d ms, want confirmation during one second", i*100)
 			}
@@ -54,23 +54,23 @@ func TestThrashingPageCacheIsPressure(t *testing.T) {
 func TestAnonymousMemoryIsImmediatePressure(t *testing.T) {
 	m := hardMemory(AllOptions())
 	effects, _ := m.Step(at(0), cached(memory(0, 60, using("hog", 1900)), 30, 0, 0))
-	if gone := evicted(effects); len(gone) != 1 || !m.Conditions()[0].True {
-		t.Errorf("evicted %v, condition %v", gone, m.Conditions()[0])
+	if pods := evicted(effects); len(pods) != 1 || !m.Conditions()[0].True {
+		t.Errorf("evicted %v, condition %v", pods, m.Conditions()[0])
 	}
 }
 
 func TestRecheckWithoutCacheStatistics(t *testing.T) {
-	look := func(ms int) *Observation {
+	observe := func(ms int) *Observation {
 		o := cached(memory(ms, 60, using("reader", 20)), 1900, -1, 0)
 		o.PageCache.StallTime = -1
 		return o
 	}
 	m := hardMemory(AllOptions())
-	effects, wake := m.Step(at(0), look(0))
+	effects, wake := m.Step(at(0), observe(0))
 	if len(effects) > 0 || !wake.Equal(at(0).Add(cacheRecheckDelay)) {
 		t.Fatalf("first measurement: %v, next at %v", effects, wake)
 	}
-	if effects, _ = m.Step(wake, look(100)); len(evicted(effects)) != 1 {
+	if effects, _ = m.Step(wake, observe(100)); len(evicted(effects)) != 1 {
 		t.Errorf("second measurement: %v", effects)
 	}
 }
@@ -78,15 +78,15 @@ func TestRecheckWithoutCacheStatistics(t *testing.T) {
 func TestRefaultsAloneProvePressure(t *testing.T) {
 	for rate, want := range map[int64]int{10: 0, 200_000: 1} {
 		m := hardMemory(AllOptions())
-		gone := 0
+		count := 0
 		for i := range 15 {
 			o := cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i)*rate, 0)
 			o.PageCache.StallTime = -1
 			effects, _ := m.Step(at(i*100), o)
-			gone = max(gone, len(evicted(effects)))
+			count = max(count, len(evicted(effects)))
 		}
-		if gone != want {
-			t.Errorf("%d pages each 100 ms: %d evicted, want %d", rate, gone, want)
+		if count != want {
+			t.Errorf("%d pages each 100 ms: %d evicted, want %d", rate, count, want)
 		}
 	}
 }

@@ -17,9 +17,9 @@ type thresholdHistory struct {
 	seen   []*Observation
 }
 
-func short(t *Threshold, s *Stat, more bool) bool {
+func short(t *Threshold, s *Stat, withMinReclaim bool) bool {
 	need := t.Value.Of(s.Capacity).Amount
-	if more && t.MinReclaim != nil {
+	if withMinReclaim && t.MinReclaim != nil {
 		need += t.MinReclaim.Of(s.Capacity).Amount
 	}
 	return s.Known && s.Available < need
@@ -195,9 +195,9 @@ func FuzzMachine(f *testing.F) {
 				effects, _ := m.Step(now, o)
 				return effects
 			}
-			got, again := step(a), step(b)
-			if !reflect.DeepEqual(got, again) || a.Conditions() != b.Conditions() {
-				t.Fatalf("the same observations give %v and %v", got, again)
+			got, repeated := step(a), step(b)
+			if !reflect.DeepEqual(got, repeated) || a.Conditions() != b.Conditions() {
+				t.Fatalf("the same observations give %v and %v", got, repeated)
 			}
 			if err := check(got); err != nil {
 				t.Fatal(err)

@@ -88,23 +88,23 @@ func (m *Machine) gracePeriod(t *Threshold, p *Pod) int64 {
 	if t.Hard() {
 		return hardGrace
 	}
-	var given *int64
+	var podGrace *int64
 	if p.EvictionSpec != nil {
-		given = p.EvictionSpec.Grace
+		podGrace = p.EvictionSpec.Grace
 	}
-	return m.config.SoftGrace(given)
+	return m.config.SoftGrace(podGrace)
 }
 
 // SoftGrace returns the grace period in seconds of a pod that a soft threshold evicts; podGrace is its
 // spec.terminationGracePeriodSeconds.
 func (c *Config) SoftGrace(podGrace *int64) int64 {
-	g, given := c.MaxPodGrace, podGrace != nil
+	g, specified := c.MaxPodGrace, podGrace != nil
 	switch {
-	case g < 0 && c.Options.NegativeGraceIsPods && given:
+	case g < 0 && c.Options.NegativeGraceIsPods && specified:
 		return *podGrace
 	case g < 0 && c.Options.NegativeGraceIsPods:
 		return defaultGrace
-	case given:
+	case specified:
 		return max(min(g, *podGrace), 0)
 	}
 	return max(g, 0)

@@ -16,7 +16,7 @@ func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 		}
 		return 0
 	}
-	yes := func(b bool) int64 {
+	toInt := func(b bool) int64 {
 		if b {
 			return 0
 		}
@@ -41,9 +41,9 @@ func comesFirst(m *Machine, s Signal, p, q *Pod) int {
 	}
 	pu, pa, pe := amounts(p)
 	qu, qa, qe := amounts(q)
-	unknown := compare(yes(p.Stats == nil), yes(q.Stats == nil))
+	unknown := compare(toInt(p.Stats == nil), toInt(q.Stats == nil))
 	priority := compare(int64(p.Spec.Priority), int64(q.Spec.Priority))
-	rules := []int{unknown, compare(yes(pu > pe), yes(qu > qe)), priority, compare(qu-qa, pu-pa)}
+	rules := []int{unknown, compare(toInt(pu > pe), toInt(qu > qe)), priority, compare(qu-qa, pu-pa)}
 	if s == PIDAvailable {
 		rules = []int{priority, unknown, compare(qu, pu)}
 	}
@@ -66,21 +66,21 @@ func TestRankMatchesUpstreamComparators(t *testing.T) {
 		}
 		s := Signal(r.n(int(NumSignals)))
 		got := m.rank(s, pods)
-		left := make([]*Pod, len(pods))
+		remaining := make([]*Pod, len(pods))
 		for i := range pods {
-			left[i] = &pods[i]
+			remaining[i] = &pods[i]
 		}
 		for i := range got {
 			best := 0
-			for j := range left {
-				if comesFirst(m, s, left[j], left[best]) < 0 {
+			for j := range remaining {
+				if comesFirst(m, s, remaining[j], remaining[best]) < 0 {
 					best = j
 				}
 			}
-			if got[i].pod != left[best] {
-				t.Fatalf("seed %d, %s: place %d is %s, want %s", seed, s, i, got[i].pod.Name, left[best].Name)
+			if got[i].pod != remaining[best] {
+				t.Fatalf("seed %d, %s: place %d is %s, want %s", seed, s, i, got[i].pod.Name, remaining[best].Name)
 			}
-			left = append(left[:best], left[best+1:]...)
+			remaining = append(remaining[:best], remaining[best+1:]...)
 		}
 	}
 }

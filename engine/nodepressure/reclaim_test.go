@@ -58,14 +58,14 @@ func TestReclaimCancelsEviction(t *testing.T) {
 
 // A pod with minutes of grace left is evicted if reclaiming was not enough.
 func TestReclaimShortensLongGracePeriod(t *testing.T) {
-	for left, want := range map[time.Duration]int{5 * time.Minute: 1, time.Second: 0} {
+	for remaining, want := range map[time.Duration]int{5 * time.Minute: 1, time.Second: 0} {
 		m := diskAndMemory()
 		p := using("a", 50)
 		p.TerminatesBy = at(0).Add(5 * time.Minute)
 		m.Step(at(0), full(0, 5, 1000, p))
-		p.TerminatesBy = at(9000).Add(left)
+		p.TerminatesBy = at(9000).Add(remaining)
 		if effects := m.Reclaimed(at(9000), full(9000, 5, 1000, p)); len(evicted(effects)) != want {
-			t.Errorf("with %s left: %v", left, effects)
+			t.Errorf("with %s left: %v", remaining, effects)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestDiskSettlesBeforeNextEviction(t *testing.T) {
 	c := Config{Options: AllOptions(), Thresholds: []Threshold{{Signal: NodeFsAvailable, Value: Value{Percentage: 0.1}}}, Layout: Layout{DedicatedImageFs: true}}
 	m := New(c)
 	a, b := using("a", 50), using("b", 50)
-	var gone []string
+	var evictedPods []string
 	for s := 0; s < 60; s++ {
 		pods := []Pod{a, b}
 		if s > 0 {
@@ -114,10 +114,10 @@ func TestDiskSettlesBeforeNextEviction(t *testing.T) {
 			disk = 50
 		}
 		effects, _ := m.Step(at(s*1000), full(s*1000, disk, 1000, pods...))
-		gone = append(gone, evicted(effects)...)
+		evictedPods = append(evictedPods, evicted(effects)...)
 	}
-	if !slices.Equal(gone, []string{"a"}) {
-		t.Errorf("%v were evicted, want only a", gone)
+	if !slices.Equal(evictedPods, []string{"a"}) {
+		t.Errorf("%v were evicted, want only a", evictedPods)
 	}
 }
 

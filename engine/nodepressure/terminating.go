@@ -29,7 +29,7 @@ func (m *Machine) waitForTerminating(now time.Time, o *Observation, t *Threshold
 	if r := t.Signal.Resource(); r != Memory && r != PIDs {
 		return v.waitForDisk(now, pods)
 	}
-	back, until := v.terminatingUsage(now, t, pods)
+	usage, until := v.terminatingUsage(now, t, pods)
 	for i := range pods {
 		p := &pods[i]
 		if p.TerminatesBy.IsZero() || p.Stats == nil || p.UID == v.uid || t.shortensGrace(now, p) {
@@ -37,10 +37,10 @@ func (m *Machine) waitForTerminating(now time.Time, o *Observation, t *Threshold
 		}
 		if end := p.TerminatesBy.Add(cleanupTimeout); now.Before(end) {
 			until = order.Earliest(until, end)
-			back += p.Stats.usageOf(t.Signal)
+			usage += p.Stats.usageOf(t.Signal)
 		}
 	}
-	if back == 0 || m.available(t.Signal, o)+back < m.requiredAvailable(t, o) {
+	if usage == 0 || m.available(t.Signal, o)+usage < m.requiredAvailable(t, o) {
 		return time.Time{}
 	}
 	return until
@@ -53,7 +53,7 @@ func (m *Machine) requiredAvailable(t *Threshold, o *Observation) int64 {
 	if t.MinReclaim != nil {
 		need += t.MinReclaim.Of(stat.Capacity).Amount
 	}
-	if t.Hard() && t.Signal == MemoryAvailable && m.forecast.exhausts {
+	if t.Hard() && t.Signal == MemoryAvailable && m.forecast.exhausted {
 		need = max(need, m.forecast.projectedUse+1)
 	}
 	return need
@@ -62,11 +62,11 @@ func (m *Machine) requiredAvailable(t *Threshold, o *Observation) int64 {
 // terminatingUsage returns the victim's last known usage: the node's figure may be older than the
 // pod's, and what was freed between must count. A victim that is no longer listed counts for one
 // more check.
-func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (back int64, until time.Time) {
+func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (usage int64, until time.Time) {
 	if v.uid == "" || !now.Before(v.until) {
 		return 0, time.Time{}
 	}
-	back = v.lastUsage
+	usage = v.lastUsage
 	for i := range pods {
 		if p := &pods[i]; p.UID == v.uid && !p.TerminatesBy.IsZero() {
 			if t.shortensGrace(now, p) {
@@ -74,13 +74,13 @@ func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (back
 			}
 			if p.Stats != nil {
 				v.lastUsage = p.Stats.usageOf(t.Signal)
-				back = max(back, v.lastUsage)
+				usage = max(usage, v.lastUsage)
 			}
-			return back, v.until
+			return usage, v.until
 		}
 	}
 	v.uid = ""
-	return back, now.Add(recheckInterval)
+	return usage, now.Add(recheckInterval)
 }
 
 // waitForDisk returns until when to wait for the victim and then for its data.
@@ -89,10 +89,10 @@ func (v *victim) waitForDisk(now time.Time, pods []Pod) time.Time {
 	switch {
 	case v.uid == "" || !until.IsZero():
 		return until
-	case v.gone.IsZero() && now.Before(v.until):
-		v.gone = now
+	case v.goneSince.IsZero() && now.Before(v.until):
+		v.goneSince = now
 	}
-	if end := v.gone.Add(diskSettleTime); !v.gone.IsZero() && now.Before(end) {
+	if end := v.goneSince.Add(diskSettleTime); !v.goneSince.IsZero() && now.Before(end) {
 		return end
 	}
 	return time.Time{}

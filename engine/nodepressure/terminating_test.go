@@ -57,16 +57,16 @@ func TestOneEvictionWhileMemoryIsFreed(t *testing.T) {
 	for _, race := range []bool{false, true} {
 		m := hardMemory(AllOptions())
 		f := &freeing{used: map[string]int64{"hog": 1500, "big": 300, "small": 160}, terminating: map[string]time.Time{}, race: race}
-		var gone []string
+		var pods []string
 		for ms := 0; ms < 1000; ms += 10 {
 			effects, _ := m.Step(at(ms), f.observe(ms))
 			for _, name := range evicted(effects) {
-				gone = append(gone, name)
+				pods = append(pods, name)
 				f.terminating[name] = at(ms)
 			}
 		}
-		if !slices.Equal(gone, []string{"hog"}) {
-			t.Errorf("race %v: %v were evicted, want only the hog", race, gone)
+		if !slices.Equal(pods, []string{"hog"}) {
+			t.Errorf("race %v: %v were evicted, want only the hog", race, pods)
 		}
 	}
 }
@@ -76,11 +76,11 @@ func TestSecondEvictionWhenNotEnoughIsFreed(t *testing.T) {
 		m := hardMemory(Options{CountTerminating: on})
 		a, b := using("a", 100), using("b", 90)
 		effects, _ := m.Step(at(0), memory(0, -60, a, b))
-		gone := evicted(effects)
+		pods := evicted(effects)
 		a.TerminatesBy = at(0)
 		effects, _ = m.Step(at(10), memory(10, -60, a, b))
-		if gone = append(gone, evicted(effects)...); !slices.Equal(gone, want) {
-			t.Errorf("CountDying %v: %v were evicted within 10 ms, want %v", on, gone, want)
+		if pods = append(pods, evicted(effects)...); !slices.Equal(pods, want) {
+			t.Errorf("CountDying %v: %v were evicted within 10 ms, want %v", on, pods, want)
 		}
 	}
 }
@@ -134,17 +134,17 @@ func TestNegativeGrace(t *testing.T) {
 // A pod's grace period does not delay an eviction while memory is exhausted.
 func TestExhaustionDoesNotWaitForGracePeriod(t *testing.T) {
 	m := hardMemory(AllOptions())
-	gives := using("gives", 800)
-	gives.TerminatesBy = at(2000)
+	terminating := using("gives", 800)
+	terminating.TerminatesBy = at(2000)
 	for ms := 0; ; ms += 10 {
-		left := int64(300 - ms/2) // 500 MiB/s
-		if left <= 0 {
+		remaining := int64(300 - ms/2) // 500 MiB/s
+		if remaining <= 0 {
 			t.Fatalf("after %d ms no memory is left, and no pod was evicted", ms)
 		}
-		effects, _ := m.Step(at(ms), memory(ms, left, gives, using("hog", 900+int64(ms/2))))
+		effects, _ := m.Step(at(ms), memory(ms, remaining, terminating, using("hog", 900+int64(ms/2))))
 		if out := evicted(effects); len(out) > 0 {
-			if out[0] != "hog" || left < 80 {
-				t.Errorf("%v with %d MiB left", out, left)
+			if out[0] != "hog" || remaining < 80 {
+				t.Errorf("%v with %d MiB left", out, remaining)
 			}
 			return
 		}

@@ -12,7 +12,7 @@ func TestAdmissionCheck(t *testing.T) {
 	port := func(n int32) build.PodOption {
 		return build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: n}} })
 	}
-	wants := func(key, value string) build.PodOption {
+	requires := func(key, value string) build.PodOption {
 		return build.Spec(func(s *model.PodSpec) { s.NodeSelector.Labels = []model.Label{{Key: key, Value: value}} })
 	}
 	scalar := func(name string, n int64) build.PodOption {
@@ -20,17 +20,17 @@ func TestAdmissionCheck(t *testing.T) {
 	}
 	crowded := func(n *model.Node) { n.AllocatablePods = 1 }
 	for name, tc := range map[string]struct {
-		node *model.Node
-		pod  *model.Pod
-		want string // reasons
-		says string // within the first message
+		node    *model.Node
+		pod     *model.Pod
+		want    string // reasons
+		message string // within the first message
 	}{
 		"fits":                       {build.Node("n"), build.Pod("p", build.Requests(1000, 1<<30)), "", ""},
 		"all insufficient resources": {build.Node("n", crowded), build.Pod("p", build.Requests(3600, 7<<30)), "OutOfpods OutOfcpu OutOfmemory", "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1"},
 		"how much":                   {build.Node("n"), build.Pod("p", build.Requests(3600, 0)), "OutOfcpu", "Node didn't have enough resource: cpu, requested: 3600, used: 500, capacity: 4000"},
 		"an unknown resource":        {build.Node("n"), build.Pod("p", scalar("example.com/x", 3)), "", ""},
 		"missing huge pages":         {build.Node("n"), build.Pod("p", scalar("hugepages-2Mi", 3)), "OutOfhugepages-2Mi", ""},
-		"missing label":              {build.Node("n"), build.Pod("p", wants("zone", "a")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
+		"missing label":              {build.Node("n"), build.Pod("p", requires("zone", "a")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
 		"a host port in use":         {build.Node("n"), build.Pod("p", port(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
 		"another port":               {build.Node("n"), build.Pod("p", port(81)), "", ""},
 		"another node's":             {build.Node("n"), build.Pod("p", build.OnNode("m")), "NodeName", ""},
@@ -49,8 +49,8 @@ func TestAdmissionCheck(t *testing.T) {
 			if strings.Join(got, " ") != tc.want {
 				t.Fatalf("denied for %q, want %q", got, tc.want)
 			}
-			if tc.says != "" && denials[0].Message != tc.says {
-				t.Errorf("message %q, want %q", denials[0].Message, tc.says)
+			if tc.message != "" && denials[0].Message != tc.message {
+				t.Errorf("message %q, want %q", denials[0].Message, tc.message)
 			}
 		})
 	}

@@ -10,20 +10,20 @@ import (
 // NodeShouldRunDaemonPod reports whether a DaemonSet pod may be created on a node, and
 // whether an existing one may stay, by NodeAffinity and TaintToleration. A NoSchedule
 // taint does not affect existing pods.
-func NodeShouldRunDaemonPod(spec *model.PodSpec, n *model.Node) (may, stay bool) {
+func NodeShouldRunDaemonPod(spec *model.PodSpec, n *model.Node) (shouldRun, shouldContinue bool) {
 	if _, ok := plugins.MatchesNodeSelector(&spec.NodeSelector, n); !ok {
 		return false, false
 	}
-	may, stay = true, true
+	shouldRun, shouldContinue = true, true
 	for i := range n.Taints {
 		t := &n.Taints[i]
 		if t.Effect == model.PreferNoSchedule || slices.ContainsFunc(spec.Tolerations, func(tol model.Toleration) bool { return tol.ToleratesTaint(t, false) }) {
 			continue
 		}
-		may = false
+		shouldRun = false
 		if t.Effect == model.NoExecute {
-			stay = false
+			shouldContinue = false
 		}
 	}
-	return may, stay
+	return shouldRun, shouldContinue
 }

@@ -70,11 +70,11 @@ func EvaluateNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *mod
 // plugin failed or rejected all nodes.
 func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
 	cfg := ev.Profile.Config()
-	ready := make([]*framework.PreFilterState, decision.NumPlugins)
+	states := make([]*framework.PreFilterState, decision.NumPlugins)
 	var preFilterPlugins []string
 	for _, r := range cfg.PreFilter {
 		c := plugins.PreFilter(ev, r)
-		ready[r] = &c
+		states[r] = &c
 		if c.Err != nil {
 			recordError(ev, rec, r, c.Err)
 			return false
@@ -103,7 +103,7 @@ func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
 		ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: decision.HoldAvoid, Filter: c.Filter})
 	}
 	for _, r := range cfg.Filter {
-		if ready[r] == nil {
+		if states[r] == nil {
 			c := plugins.PreFilter(ev, r)
 			if c.Err != nil {
 				recordError(ev, rec, r, c.Err)
@@ -113,10 +113,10 @@ func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
 				recordRejection(ev, rec, r, c.Verdict)
 				return false
 			}
-			ready[r] = &c
+			states[r] = &c
 		}
-		if ready[r].Filter != nil {
-			ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: r, Filter: ready[r].Filter})
+		if states[r].Filter != nil {
+			ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: r, Filter: states[r].Filter})
 		}
 	}
 	return true
@@ -162,14 +162,14 @@ func noCommonNodes(names []string) *decision.Verdict {
 // findNodesThatFit filters the nodes and returns the feasible ones, sorted by name: only
 // the nominated node if it fits, or the first reserved node that fits, or all.
 func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framework.CandidateNode {
-	var nominatedVerdict decision.Verdict // of the nominated node; it stands even outside of what was narrowed to
+	var nominatedVerdict decision.Verdict // of the nominated node, also if PreFilter excluded that node
 	if st := ev.NodeByName(ev.Pod.NominatedNodeName); st != nil {
 		if nominatedVerdict = ev.RunFiltersWithNominatedPods(st); nominatedVerdict.Code == decision.Success {
 			rec.NominatedFirst = true
 			rec.Nodes = []decision.NodeRecord{{Name: st.Node.Name}}
 			return []*framework.CandidateNode{st}
 		}
-		ev.Err = "" // what fails here decides only if it fails among all nodes
+		ev.Err = "" // an error counts only if it recurs when all nodes are filtered
 		if rec.HasPreFilterNodes && nominatedVerdict.Plugin != decision.NodeAffinity {
 			names := []string{decision.NodeAffinity.String(), nominatedVerdict.Plugin.String()}
 			slices.Sort(names)
@@ -216,13 +216,13 @@ func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framewo
 // prioritizeNodes scores the feasible nodes.
 func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode) error {
 	cfg := ev.Profile.Config()
-	ready := make([]*framework.PreScoreState, decision.NumPlugins)
+	states := make([]*framework.PreScoreState, decision.NumPlugins)
 	for _, r := range cfg.PreScore {
 		s := plugins.PreScore(ev, r, feasible)
 		if s.Err != nil {
 			return fmt.Errorf("running PreScore plugin %q: %w", r, s.Err)
 		}
-		ready[r] = &s
+		states[r] = &s
 	}
 	records := make([]*decision.NodeRecord, 0, len(feasible))
 	for i := range rec.Nodes {
@@ -232,7 +232,7 @@ func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []
 	}
 	points := make([]int64, len(feasible))
 	for _, w := range cfg.Score {
-		s := ready[w.Plugin]
+		s := states[w.Plugin]
 		if s == nil {
 			c := plugins.PreScore(ev, w.Plugin, feasible)
 			s = &c
@@ -261,7 +261,7 @@ func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []
 func selectNode(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode, seed uint64) {
 	point := NewTieBreaker(seed, ev.Pod.TieKey()).Start()
 	var best *framework.CandidateNode
-	var most int64
+	var highest int64
 	next := 0
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
@@ -271,10 +271,10 @@ func selectNode(ev *framework.Evaluation, rec *decision.Record, feasible []*fram
 		st := feasible[next]
 		next++
 		switch {
-		case best == nil || n.Total > most:
-			best, most, rec.Top = st, n.Total, []string{n.Name}
+		case best == nil || n.Total > highest:
+			best, highest, rec.Top = st, n.Total, []string{n.Name}
 			continue
-		case n.Total < most:
+		case n.Total < highest:
 			continue
 		}
 		rec.Top = append(rec.Top, n.Name)

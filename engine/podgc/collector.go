@@ -64,7 +64,8 @@ type Removal struct {
 	NodeMissingSince time.Time
 }
 
-// Collector remembers which nodes are missing. Create it with New.
+// Collector selects the pods to delete and stores since when nodes are missing. Create it with
+// New.
 type Collector struct {
 	options Options
 	missing map[string]time.Time // since when, by node
@@ -79,15 +80,15 @@ func (c *Collector) Collect(now time.Time, pods []Pod, nodes []Node) []Removal {
 	slices.SortFunc(pods, func(a, b Pod) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	known := map[string]Node{}
+	nodesByName := map[string]Node{}
 	for _, n := range nodes {
-		known[n.Name] = n
+		nodesByName[n.Name] = n
 	}
-	c.updateMissing(now, pods, known)
+	c.updateMissing(now, pods, nodesByName)
 	var out []Removal
 	var ended []Pod
 	for _, p := range pods {
-		n, exists := known[p.Node]
+		n, exists := nodesByName[p.Node]
 		since, missing := c.missing[p.Node]
 		switch {
 		case p.Deleting && exists && !n.Ready && n.OutOfService:
@@ -104,18 +105,18 @@ func (c *Collector) Collect(now time.Time, pods []Pod, nodes []Node) []Removal {
 }
 
 // updateMissing records which nodes of pods are missing.
-func (c *Collector) updateMissing(now time.Time, pods []Pod, known map[string]Node) {
-	seen := map[string]time.Time{}
+func (c *Collector) updateMissing(now time.Time, pods []Pod, nodes map[string]Node) {
+	missing := map[string]time.Time{}
 	for _, p := range pods {
-		if _, exists := known[p.Node]; exists || p.Node == "" {
+		if _, exists := nodes[p.Node]; exists || p.Node == "" {
 			continue
 		}
-		seen[p.Node] = now
+		missing[p.Node] = now
 		if since, before := c.missing[p.Node]; before {
-			seen[p.Node] = since
+			missing[p.Node] = since
 		}
 	}
-	c.missing = seen
+	c.missing = missing
 }
 
 // excess returns the finished pods, sorted by age, that exceed a limit.
@@ -127,15 +128,15 @@ func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
 		}
 		pods = pods[above:]
 	}
-	kept := map[string]int{} // per owner, from the newest on
+	retained := map[string]int{} // per owner, from the newest on
 	for i := len(pods) - 1; i >= 0; i-- {
 		p := pods[i]
 		if !p.Evicted {
 			continue
 		}
 		key := cmp.Or(p.Owner, "in "+p.Namespace)
-		kept[key]++
-		if c.options.EvictedCap > 0 && kept[key] > c.options.EvictedCap || c.options.EvictedTTL > 0 && now.Sub(p.Ended) >= c.options.EvictedTTL {
+		retained[key]++
+		if c.options.EvictedCap > 0 && retained[key] > c.options.EvictedCap || c.options.EvictedTTL > 0 && now.Sub(p.Ended) >= c.options.EvictedTTL {
 			out = append(out, Removal{Pod: p, Reason: Evicted})
 		}
 	}

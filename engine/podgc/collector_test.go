@@ -102,20 +102,20 @@ func TestTerminatedPodLimits(t *testing.T) {
 		for i := range r.Intn(20) {
 			list = append(list, pod(fmt.Sprintf("p%02d@n %s owner=o%d age=%d", i, []string{"evicted", "finished", ""}[r.Intn(3)], r.Intn(3), r.Intn(60))))
 		}
-		gone := map[string]Reason{}
+		removed := map[string]Reason{}
 		removals := New(o).Collect(zero, list, []Node{{Name: "n", Ready: true}})
 		for _, x := range removals {
-			if _, twice := gone[x.Pod.Name]; twice {
+			if _, exists := removed[x.Pod.Name]; exists {
 				t.Fatalf("seed %d: %s is removed twice", seed, x.Pod.Name)
 			}
-			gone[x.Pod.Name] = x.Reason
+			removed[x.Pod.Name] = x.Reason
 		}
-		kept := slices.DeleteFunc(slices.Clone(list), func(p Pod) bool { _, g := gone[p.Name]; return g })
-		if again := New(o).Collect(zero, kept, []Node{{Name: "n", Ready: true}}); len(again) != 0 {
-			t.Fatalf("seed %d: a second collection removes %s", seed, names(again))
+		remaining := slices.DeleteFunc(slices.Clone(list), func(p Pod) bool { _, g := removed[p.Name]; return g })
+		if second := New(o).Collect(zero, remaining, []Node{{Name: "n", Ready: true}}); len(second) != 0 {
+			t.Fatalf("seed %d: a second collection removes %s", seed, names(second))
 		}
 		for _, x := range removals {
-			if more := append(slices.Clone(kept), x.Pod); len(New(o).Collect(zero, more, []Node{{Name: "n", Ready: true}})) == 0 && x.Reason == Evicted {
+			if restored := append(slices.Clone(remaining), x.Pod); len(New(o).Collect(zero, restored, []Node{{Name: "n", Ready: true}})) == 0 && x.Reason == Evicted {
 				t.Fatalf("seed %d: %s must not be deleted", seed, x.Pod.Name)
 			}
 		}

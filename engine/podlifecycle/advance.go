@@ -51,19 +51,19 @@ func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 			effects = append(effects, r.start())
 		}
 	}
-	held := false // an unfinished init container blocks the rest
+	blocked := false // an unfinished init container blocks the rest
 	for i := range m.containers {
 		r := &m.containers[i]
 		if r.ephemeral {
 			continue
 		}
 		if !r.init && !m.initialized {
-			if held {
+			if blocked {
 				break
 			}
 			m.initialized = true
 		}
-		if r.init && (held || !r.Sidecar && (m.initialized || r.initDone())) {
+		if r.init && (blocked || !r.Sidecar && (m.initialized || r.initDone())) {
 			continue
 		}
 		effect, at := m.advanceContainer(r, now)
@@ -71,7 +71,7 @@ func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 			effects = append(effects, effect)
 		}
 		wake = order.Earliest(wake, at)
-		held = r.init && !m.initialized && !r.initDone()
+		blocked = r.init && !m.initialized && !r.initDone()
 	}
 	if m.phase == Pending && m.allHaveRun() {
 		m.phase = Running

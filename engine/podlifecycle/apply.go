@@ -23,8 +23,8 @@ func (e Exited) apply(m *Machine, now time.Time) {
 		return
 	}
 	at := timeOr(e.FinishedAt, now)
-	began := timeOr(e.StartedAt, timeOr(r.started, at))
-	m.endContainer(r, Exit{Code: e.Code, Signal: e.Signal, Reason: e.Reason, Message: e.Message, StartedAt: began, FinishedAt: at})
+	startedAt := timeOr(e.StartedAt, timeOr(r.started, at))
+	m.endContainer(r, Exit{Code: e.Code, Signal: e.Signal, Reason: e.Reason, Message: e.Message, StartedAt: startedAt, FinishedAt: at})
 }
 
 // endContainer ends a container's run.

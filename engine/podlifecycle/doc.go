@@ -12,7 +12,7 @@
 //	   └──── Delete(grace), Fail(grace) ─────┴──▶ stopping ──▶ [Failed] PodStopped ──▶ PodRemoved, after Delete
 //	                                 preStop hooks; then
 //	                                 containers, then sidecars in reverse order;
-//	                                 at the end of the grace period all that are left are killed,
+//	                                 at the end of the grace period the remaining ones are killed,
 //	                                 at least 2 s after the stop request
 //
 // A pod is Running once each container has run. It becomes Failed only when none of its containers runs any more,

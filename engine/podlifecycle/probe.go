@@ -41,18 +41,18 @@ func (r *containerRun) isReady() bool {
 	return r.state == ContainerRunning && r.startupPassed && r.ready
 }
 
-// wantedProbes returns the probes that should run now: the startup probe alone until it has passed;
+// desiredProbes returns the probes that should run now: the startup probe alone until it has passed;
 // for a terminating container the readiness probe only.
-func (m *Machine) wantedProbes(r *containerRun) Probes {
-	leaving := m.terminating() || r.restartCause != noRestart
+func (m *Machine) desiredProbes(r *containerRun) Probes {
+	stopping := m.terminating() || r.restartCause != noRestart
 	switch {
 	case r.state != ContainerRunning || r.killed:
 		return 0
-	case !r.startupPassed && leaving:
+	case !r.startupPassed && stopping:
 		return 0
 	case !r.startupPassed:
 		return Startup
-	case leaving:
+	case stopping:
 		return r.Probes & Readiness
 	}
 	return r.Probes & (Readiness | Liveness)
@@ -65,7 +65,7 @@ func (m *Machine) updateProbes(effects []Effect) []Effect {
 		if r.Probes == 0 {
 			continue
 		}
-		want := m.wantedProbes(r)
+		want := m.desiredProbes(r)
 		for _, p := range [...]Probes{Startup, Readiness, Liveness} {
 			switch {
 			case r.activeProbes&p != 0 && want&p == 0:

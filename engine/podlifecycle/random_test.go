@@ -20,7 +20,7 @@ func TestRandomPods(t *testing.T) {
 		if rnd.Intn(4) == 0 {
 			spec.Deadline = time.Duration(rnd.Intn(600)) * time.Second
 		}
-		p := &randomPod{rnd: rnd, up: map[string]bool{}, asked: map[string]time.Time{}, probes: map[string]Probes{}, now: t0, spec: spec, l: New(spec)}
+		p := &randomPod{rnd: rnd, running: map[string]bool{}, stopRequested: map[string]time.Time{}, probes: map[string]Probes{}, now: t0, spec: spec, l: New(spec)}
 		if err := p.play(); err != "" {
 			t.Fatalf("seed %d: %s", seed, err)
 		}
@@ -30,20 +30,20 @@ func TestRandomPods(t *testing.T) {
 // randomPod is a runtime that starts containers as requested, ends containers, hooks and probes at
 // random, and fails and deletes the pod at some time.
 type randomPod struct {
-	rnd      *rand.Rand
-	spec     Spec
-	l        *Machine
-	up       map[string]bool
-	asked    map[string]time.Time // to stop
-	probes   map[string]Probes
-	starts   map[string]int32
-	news     []Event
-	now      time.Time
-	deadline time.Time // when all remaining containers may be killed
-	fails    bool      // the pod was asked to stop
-	abrupt   bool
-	restless bool // a container was replaced or lost, and may be killed or restarted
-	over     bool
+	rnd           *rand.Rand
+	spec          Spec
+	l             *Machine
+	running       map[string]bool
+	stopRequested map[string]time.Time // to stop
+	probes        map[string]Probes
+	starts        map[string]int32
+	events        []Event
+	now           time.Time
+	deadline      time.Time // when all remaining containers may be killed
+	fails         bool      // the pod was asked to stop
+	abrupt        bool
+	mayRestart    bool // a container was replaced or lost, and may be killed or restarted
+	stopped       bool
 }
 
 func (p *randomPod) play() string {
@@ -52,11 +52,11 @@ func (p *randomPod) play() string {
 		p.now = p.now.Add(time.Duration(p.rnd.Intn(20)) * time.Second)
 		if step == 50 {
 			grace := time.Duration(p.rnd.Intn(40)) * time.Second
-			p.news = append(p.news, Delete{grace})
+			p.events = append(p.events, Delete{grace})
 			p.due(grace)
 		}
-		effects, wake := p.l.Step(p.now, p.news...)
-		p.news = nil
+		effects, wake := p.l.Step(p.now, p.events...)
+		p.events = nil
 		if f := p.check(effects, wake); f != "" {
 			return f
 		}
@@ -77,16 +77,16 @@ func (p *randomPod) due(grace time.Duration) {
 // randomEvent creates the events of a step.
 func (p *randomPod) randomEvent(step int) {
 	for _, c := range []string{"a", "s", "b", "x", "y"} {
-		if p.up[c] && (p.rnd.Intn(3) == 0 || step > 100) {
-			p.news = append(p.news, Exited{Container: c, Code: int32(p.rnd.Intn(2))})
-			delete(p.up, c)
-			delete(p.asked, c)
+		if p.running[c] && (p.rnd.Intn(3) == 0 || step > 100) {
+			p.events = append(p.events, Exited{Container: c, Code: int32(p.rnd.Intn(2))})
+			delete(p.running, c)
+			delete(p.stopRequested, c)
 		}
 		for _, kind := range []Probes{Startup, Readiness, Liveness} {
 			if p.probes[c]&kind != 0 && p.rnd.Intn(4) == 0 {
 				ok := p.rnd.Intn(3) > 0
-				p.restless = p.restless || !ok && kind != Readiness
-				p.news = append(p.news, ProbeResult{c, kind, p.l.container(c).restarts, ok})
+				p.mayRestart = p.mayRestart || !ok && kind != Readiness
+				p.events = append(p.events, ProbeResult{c, kind, p.l.container(c).restarts, ok})
 			}
 		}
 	}
@@ -95,19 +95,19 @@ func (p *randomPod) randomEvent(step int) {
 		grace := time.Duration(p.rnd.Intn(40)) * time.Second
 		f := Fail{Reason: "Evicted", Grace: grace, KillNow: p.rnd.Intn(3) == 0}
 		p.fails, p.abrupt = p.fails || !p.l.terminal(), p.abrupt || f.KillNow
-		p.news = append(p.news, f)
+		p.events = append(p.events, f)
 		p.due(grace)
-	case p.rnd.Intn(100) == 0 && p.up["x"]:
-		p.restless = true
-		p.news = append(p.news, RestartContainer{Container: "x"})
+	case p.rnd.Intn(100) == 0 && p.running["x"]:
+		p.mayRestart = true
+		p.events = append(p.events, RestartContainer{Container: "x"})
 	case p.rnd.Intn(200) == 0:
-		p.restless = true
-		p.news = append(p.news, SandboxLost{})
+		p.mayRestart = true
+		p.events = append(p.events, SandboxLost{})
 		for _, c := range []string{"s", "x", "y"} {
-			if p.up[c] {
-				p.news = append(p.news, Exited{Container: c, Code: 137})
-				delete(p.up, c)
-				delete(p.asked, c)
+			if p.running[c] {
+				p.events = append(p.events, Exited{Container: c, Code: 137})
+				delete(p.running, c)
+				delete(p.stopRequested, c)
 			}
 		}
 	}
@@ -124,11 +124,11 @@ func (p *randomPod) check(effects []Effect, wake time.Time) string {
 		}
 	}
 	for c, kinds := range p.probes {
-		if kinds != 0 && !p.up[c] {
+		if kinds != 0 && !p.running[c] {
 			return c + " is probed though it does not run"
 		}
 	}
-	if p.over != p.l.Stopped() {
+	if p.stopped != p.l.Stopped() {
 		return "terminated without a status"
 	}
 	if p.fails && p.l.Stopped() && p.l.Phase() != Failed {
@@ -144,16 +144,16 @@ func (p *randomPod) applyEffect(e Effect) string {
 		return p.start(e)
 	case RunPreStop:
 		if p.rnd.Intn(2) == 0 {
-			p.news = append(p.news, PreStopDone{e.Container})
+			p.events = append(p.events, PreStopDone{e.Container})
 		}
 	case Stop:
-		if e.Container == "s" && p.now.Before(p.deadline) && (p.up["x"] || p.up["y"]) {
+		if e.Container == "s" && p.now.Before(p.deadline) && (p.running["x"] || p.running["y"]) {
 			return "a sidecar is stopped before the main containers"
 		}
-		p.asked[e.Container] = p.now
+		p.stopRequested[e.Container] = p.now
 	case Kill:
-		at, ok := p.asked[e.Container]
-		if !p.abrupt && (!ok || p.now.Sub(at) < minStop || p.now.Before(p.deadline) && !p.restless && p.spec.Deadline == 0) {
+		at, ok := p.stopRequested[e.Container]
+		if !p.abrupt && (!ok || p.now.Sub(at) < minStop || p.now.Before(p.deadline) && !p.mayRestart && p.spec.Deadline == 0) {
 			return e.Container + " is killed too early"
 		}
 	case StartProbe:
@@ -164,13 +164,13 @@ func (p *randomPod) applyEffect(e Effect) string {
 	case StopProbe:
 		p.probes[e.Container] &^= e.Probe
 	case PodStopped:
-		if p.over || len(p.up) > 0 {
-			return fmt.Sprintf("over twice (%v), or while %v run", p.over, p.up)
+		if p.stopped || len(p.running) > 0 {
+			return fmt.Sprintf("stopped twice (%v), or while %v run", p.stopped, p.running)
 		}
-		p.over = true
+		p.stopped = true
 	case PodRemoved:
-		if !p.over {
-			return "gone before over"
+		if !p.stopped {
+			return "removed before it stopped"
 		}
 	}
 	return ""
@@ -178,11 +178,11 @@ func (p *randomPod) applyEffect(e Effect) string {
 
 func (p *randomPod) start(e Start) string {
 	switch {
-	case p.up[e.Container]:
+	case p.running[e.Container]:
 		return e.Container + " runs twice"
-	case p.over:
+	case p.stopped:
 		return e.Container + " starts after the end"
-	case e.Container == "b" && !p.up["s"] && !p.restless:
+	case e.Container == "b" && !p.running["s"] && !p.mayRestart:
 		return "b starts without its sidecar"
 	case p.starts[e.Container] != e.Attempt:
 		return fmt.Sprintf("attempt %d of %s is its %dth start", e.Attempt, e.Container, p.starts[e.Container])
@@ -191,10 +191,10 @@ func (p *randomPod) start(e Start) string {
 		p.starts = map[string]int32{}
 	}
 	p.starts[e.Container]++
-	p.up[e.Container] = true
+	p.running[e.Container] = true
 	if p.rnd.Intn(4) == 0 {
-		p.news = append(p.news, Waiting{Container: e.Container, Reason: "ErrImagePull"})
+		p.events = append(p.events, Waiting{Container: e.Container, Reason: "ErrImagePull"})
 	}
-	p.news = append(p.news, Started{Container: e.Container})
+	p.events = append(p.events, Started{Container: e.Container})
 	return ""
 }

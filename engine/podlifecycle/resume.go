@@ -1,11 +1,11 @@
 package podlifecycle
 
 // Resume returns the machine of a pod that was running before the node agent restarted. Containers
-// whose status is ContainerRunning continue; the runtime must know them.
-func Resume(spec Spec, phase Phase, was []Status) *Machine {
+// whose status is ContainerRunning continue; the runtime must still have them.
+func Resume(spec Spec, phase Phase, statuses []Status) *Machine {
 	m := New(spec)
 	m.phase = phase
-	for _, s := range was {
+	for _, s := range statuses {
 		r := m.container(s.Name)
 		if r == nil {
 			continue

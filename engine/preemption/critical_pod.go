@@ -51,7 +51,7 @@ func VictimsForCriticalPod(n *cluster.NodeInfo, pod *model.Pod, missing []placem
 }
 
 // closestVictims selects pods until nothing is missing.
-func closestVictims(pods []*model.Pod, needs []shortage) (taken []*model.Pod) {
+func closestVictims(pods []*model.Pod, needs []shortage) (victims []*model.Pod) {
 	pods = slices.Clone(pods)
 	for len(needs) > 0 && len(pods) > 0 {
 		at := 0
@@ -61,18 +61,18 @@ func closestVictims(pods []*model.Pod, needs []shortage) (taken []*model.Pod) {
 				at = i
 			}
 		}
-		taken = append(taken, pods[at])
+		victims = append(victims, pods[at])
 		needs = subtractRequests(needs, pods[at:at+1])
 		pods = slices.Delete(pods, at, at+1)
 	}
-	return taken
+	return victims
 }
 
 // distance is the sum of the squared shares of each shortage that would remain.
 func distance(needs []shortage, p *model.Pod) (sum float64) {
 	for _, n := range needs {
-		if left := n.amount - requestOf(p, n.resource); left > 0 {
-			part := float64(left) / float64(n.amount)
+		if remaining := n.amount - requestOf(p, n.resource); remaining > 0 {
+			part := float64(remaining) / float64(n.amount)
 			sum += float64(part * part)
 		}
 	}
@@ -89,18 +89,18 @@ func smallerRequest(a, b *model.Pod) bool {
 }
 
 // subtractRequests returns the shortages that remain without the given pods.
-func subtractRequests(needs []shortage, gone ...[]*model.Pod) (left []shortage) {
+func subtractRequests(needs []shortage, victims ...[]*model.Pod) (remaining []shortage) {
 	for _, n := range needs {
-		for _, pods := range gone {
+		for _, pods := range victims {
 			for _, p := range pods {
 				n.amount -= requestOf(p, n.resource)
 			}
 		}
 		if n.amount > 0 {
-			left = append(left, n)
+			remaining = append(remaining, n)
 		}
 	}
-	return left
+	return remaining
 }
 
 func requestOf(p *model.Pod, resource string) int64 {

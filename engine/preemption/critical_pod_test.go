@@ -78,20 +78,20 @@ func TestCriticalPodFitsAfterEviction(t *testing.T) {
 			pods = append(pods, asking(string("bug"[rnd.IntN(3)])+string(rune('0'+i)), rnd.Int64N(1000), rnd.Int64N(1000), int32(rnd.IntN(2)*systemCritical)))
 		}
 		got := critical(pod, pods...)
-		left := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return slices.Contains(strings.Fields(got), p.Name) })
+		remaining := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return slices.Contains(strings.Fields(got), p.Name) })
 		if got == "no" {
-			left = slices.DeleteFunc(left, func(p *model.Pod) bool { return !isCritical(p) })
-			if critical(pod, left...) == "" {
+			remaining = slices.DeleteFunc(remaining, func(p *model.Pod) bool { return !isCritical(p) })
+			if critical(pod, remaining...) == "" {
 				t.Fatalf("seed %d: it would fit without the non-critical pods", seed)
 			}
 			continue
 		}
-		if critical(pod, left...) != "" {
+		if critical(pod, remaining...) != "" {
 			t.Fatalf("seed %d: with victims %q it still does not fit", seed, got)
 		}
 		if slices.ContainsFunc(strings.Fields(got), func(n string) bool { return n[0] == 'g' }) {
-			less := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return !isCritical(p) && p.Name[0] != 'g' })
-			if critical(pod, less...) == "" {
+			higherClasses := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return !isCritical(p) && p.Name[0] != 'g' })
+			if critical(pod, higherClasses...) == "" {
 				t.Fatalf("seed %d: victims %q although victims of lower classes suffice", seed, got)
 			}
 		}

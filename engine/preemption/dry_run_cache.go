@@ -12,7 +12,7 @@ type dryRunCache struct {
 	persistent bool     // the results are valid from one plan to the next
 	results    []result // by NodeID
 	tree       tree
-	tally      resultCounts
+	counts     resultCounts
 	pos        int64  // position in the dirty log
 	order      uint64 // version of the ranks
 	lastUsed   uint64 // Planner.clock of the last use
@@ -68,15 +68,15 @@ func (c *dryRunCache) update(l *fastDryRun) {
 	entries, ok := t.dirty.since(c.pos)
 	switch {
 	case !ok || len(entries) > len(byRank):
-		c.results, c.tally, c.order = make([]result, len(t.index.Rows)), resultCounts{}, 0
+		c.results, c.counts, c.order = make([]result, len(t.index.Rows)), resultCounts{}, 0
 		for id := range c.results {
 			c.results[id] = l.dryRun(c.needs, c.needs.pod, cluster.NodeID(id))
-			c.tally.add(&c.results[id], 1)
+			c.counts.add(&c.results[id], 1)
 		}
 	default:
 		for len(c.results) < len(t.index.Rows) {
 			c.results = append(c.results, result{})
-			c.tally.kinds[noSuchNode]++
+			c.counts.kinds[noSuchNode]++
 		}
 		for i, id := range entries {
 			if t.dirty.last[id] == c.pos+int64(i)+1 {
@@ -97,8 +97,8 @@ func (c *dryRunCache) set(id cluster.NodeID, r result, ranks []int32) {
 	if old == r {
 		return
 	}
-	c.tally.add(&old, -1)
-	c.tally.add(&r, 1)
+	c.counts.add(&old, -1)
+	c.counts.add(&r, 1)
 	c.results[id] = r
 	if rank := ranks[id]; rank >= 0 && int(rank) < c.tree.size {
 		c.tree.set(rank, id, c.results)

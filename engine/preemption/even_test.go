@@ -40,9 +40,9 @@ func (w *randomCluster) evenChange() {
 	switch w.IntN(9) {
 	case 0:
 		w.state.RemovePod(p.UID)
-		fresh := w.pod()
-		fresh.NodeName, fresh.Phase, fresh.Ready = p.NodeName, model.Running, w.chance(0.8)
-		p = *fresh
+		replacement := w.pod()
+		replacement.NodeName, replacement.Phase, replacement.Ready = p.NodeName, model.Running, w.chance(0.8)
+		p = *replacement
 	case 1:
 		p.Deleting = !p.Deleting
 	case 2:

@@ -150,13 +150,13 @@ func remaining(free, want int64) int64 {
 	return free - want
 }
 
-// reprieve keeps the pods from k on for which canStay returns true, trying first those whose
+// reprieve keeps the pods from k on for which fits returns true, trying first those whose
 // eviction violates a budget, and sums the cost of the others.
-func (l *fastDryRun) reprieve(st *podsOnNode, k int, canStay func(*podInfo) bool) result {
+func (l *fastDryRun) reprieve(st *podsOnNode, k int, fits func(*podInfo) bool) result {
 	c := cost{highest: math.MinInt32}
 	if st.budgets == nil {
 		for i := k; i < len(st.pods); i++ {
-			if !canStay(&st.pods[i]) {
+			if !fits(&st.pods[i]) {
 				l.addVictim(&c, &st.pods[i])
 			}
 		}
@@ -171,11 +171,11 @@ func (l *fastDryRun) reprieve(st *podsOnNode, k int, canStay func(*podInfo) bool
 			l.others = append(l.others, int32(i))
 		}
 	}
-	b.resetTaken()
+	b.resetEvicted()
 	violating := len(l.order)
 	l.order = append(l.order, l.others...)
 	for at, i := range l.order {
-		if canStay(&st.pods[i]) {
+		if fits(&st.pods[i]) {
 			continue
 		}
 		if at < violating {
@@ -200,14 +200,14 @@ func (l *fastDryRun) addVictim(c *cost, s *podInfo) {
 }
 
 // failReason returns why a node is infeasible without its pods from k on, given the nominated pods.
-func (l *fastDryRun) failReason(n *needs, st *podsOnNode, k int, ahead []*model.Pod, id cluster.NodeID) fastpath.Failure {
-	l.sumUsage(st, k, ahead, id)
-	return n.Filter(l.nodes.state.Node(id), int64(k+len(ahead)), &l.used, l.ports)
+func (l *fastDryRun) failReason(n *needs, st *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) fastpath.Failure {
+	l.sumUsage(st, k, nominated, id)
+	return n.Filter(l.nodes.state.Node(id), int64(k+len(nominated)), &l.used, l.ports)
 }
 
 // sumUsage sums what the pods before k and the nominated pods use. Host ports of the other pods are
 // free, see portSet.
-func (l *fastDryRun) sumUsage(st *podsOnNode, k int, ahead []*model.Pod, id cluster.NodeID) {
+func (l *fastDryRun) sumUsage(st *podsOnNode, k int, nominated []*model.Pod, id cluster.NodeID) {
 	l.used = model.Resources{Scalars: l.used.Scalars[:0]}
 	l.ports = append(l.ports[:0], l.nodes.state.Node(id).Ports...)
 	for i := range st.pods {
@@ -217,7 +217,7 @@ func (l *fastDryRun) sumUsage(st *podsOnNode, k int, ahead []*model.Pod, id clus
 			l.ports.remove(st.pods[i].pod)
 		}
 	}
-	for _, p := range ahead {
+	for _, p := range nominated {
 		l.addUsed(p, 1)
 		l.ports.add(p)
 	}
@@ -242,16 +242,16 @@ next:
 
 // dryRunGeneral is dryRun for pods that request more than cpu, memory and a pod slot.
 func (l *fastDryRun) dryRunGeneral(n *needs, pod *model.Pod, id cluster.NodeID, st *podsOnNode) result {
-	ahead := l.nominated[:0]
+	nominated := l.nominated[:0]
 	for _, p := range st.nominated {
 		if cluster.NominationCounts(p, pod) {
-			ahead = append(ahead, p)
+			nominated = append(nominated, p)
 		}
 	}
-	l.nominated = ahead
+	l.nominated = nominated
 	node := l.nodes.state.Node(id)
-	pods := int64(len(st.pods) + len(ahead))
-	l.sumUsage(st, len(st.pods), ahead, id)
+	pods := int64(len(st.pods) + len(nominated))
+	l.sumUsage(st, len(st.pods), nominated, id)
 	switch n.Code(n.Filter(node, pods, &l.used, l.ports)) {
 	case decision.Success:
 		return result{kind: fitsAlready}
@@ -262,7 +262,7 @@ func (l *fastDryRun) dryRunGeneral(n *needs, pod *model.Pod, id cluster.NodeID, 
 	if k == len(st.pods) {
 		return result{kind: noLowerPriority}
 	}
-	if f := l.failReason(n, st, k, ahead, id); f != 0 {
+	if f := l.failReason(n, st, k, nominated, id); f != 0 {
 		return result{kind: stillInfeasible, fail: f}
 	}
 	pods -= int64(len(st.pods) - k)

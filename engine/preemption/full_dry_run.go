@@ -48,13 +48,13 @@ func (g *fullDryRun) nodeCode(id cluster.NodeID) decision.Code {
 	return v.Code
 }
 
-// selectCandidate stores the choice in out. curable is the number of nodes that are infeasible but
-// not unresolvable.
-func (g *fullDryRun) selectCandidate(curable int, out *decision.Preemption) {
+// selectCandidate stores the choice in out. resolvable is the number of nodes that are infeasible
+// but not unresolvable.
+func (g *fullDryRun) selectCandidate(resolvable int, out *decision.Preemption) {
 	pl := g.planner
 	ranks, byRank, _ := pl.nodes.index.Ranks()
 	from := int(pl.nodes.index.RankAtOrAfter(placement.NewTieBreaker(g.seed, g.pod.TieKey()).Start()))
-	s := &nodeScan{g: g, withoutVictims: curable}
+	s := &nodeScan{g: g, withoutVictims: resolvable}
 	if g.restricted {
 		s.visitAllowed(ranks, from)
 	} else {
@@ -110,9 +110,9 @@ func (s *nodeScan) visitAllowed(ranks []int32, from int) {
 			ids = append(ids, id)
 		}
 	}
-	ahead := func(id cluster.NodeID) uint32 { return uint32(ranks[id] - int32(from)) }
+	distance := func(id cluster.NodeID) uint32 { return uint32(ranks[id] - int32(from)) }
 	slices.SortFunc(ids, func(a, b cluster.NodeID) int {
-		if ahead(a) < ahead(b) {
+		if distance(a) < distance(b) {
 			return -1
 		}
 		return 1

@@ -15,55 +15,55 @@ import (
 // TestFuzzPlannerEqualsReference compares the planner with the reference evaluator on clusters that
 // change between decisions.
 func TestFuzzPlannerEqualsReference(t *testing.T) {
-	worlds := 150
+	trials := 150
 	if os.Getenv("BERTH_SOAK") != "" {
-		worlds = 10000
+		trials = 10000
 	}
-	var seen resultCounts
-	for seed := range uint64(worlds) {
-		fuzzWorld(t, seed, &seen)
+	var counts resultCounts
+	for seed := range uint64(trials) {
+		fuzzWorld(t, seed, &counts)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("soak: %d worlds, %+v", worlds, seen)
-	if seen.plans < 15*worlds || seen.nominated < seen.plans/10 || seen.columned < seen.plans/8 || seen.debits == 0 || seen.waits == 0 || seen.violations == 0 {
-		t.Errorf("the cases do not cover what they should: %+v", seen)
+	t.Logf("soak: %d worlds, %+v", trials, counts)
+	if counts.plans < 15*trials || counts.nominated < counts.plans/10 || counts.cached < counts.plans/8 || counts.debits == 0 || counts.waits == 0 || counts.violations == 0 {
+		t.Errorf("the cases do not cover what they should: %+v", counts)
 	}
 }
 
 // TestFuzzPlannerTracksChanges is the same with recurring preemptors.
 func TestFuzzPlannerTracksChanges(t *testing.T) {
-	worlds := 400
+	trials := 400
 	if os.Getenv("BERTH_SOAK") != "" {
-		worlds = 10000
+		trials = 10000
 	}
-	var seen resultCounts
-	for seed := range uint64(worlds) {
-		fuzzEven(t, seed, &seen)
+	var counts resultCounts
+	for seed := range uint64(trials) {
+		fuzzEven(t, seed, &counts)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("soak: %d worlds, %+v", worlds, seen)
-	if seen.columned < seen.plans/2 || seen.violations < seen.plans/200 || seen.debits < seen.plans/20 {
-		t.Errorf("the cases do not cover what they should: %+v", seen)
+	t.Logf("soak: %d worlds, %+v", trials, counts)
+	if counts.cached < counts.plans/2 || counts.violations < counts.plans/200 || counts.debits < counts.plans/20 {
+		t.Errorf("the cases do not cover what they should: %+v", counts)
 	}
 }
 
-func fuzzEven(t *testing.T, seed uint64, seen *resultCounts) {
+func fuzzEven(t *testing.T, seed uint64, counts *resultCounts) {
 	w, specs := newEvenCluster(seed)
 	p := profile()
 	o := preemption.Options{LedgerBudgets: w.chance(0.7), PreferMovable: w.chance(0.5)}
 	planner := preemption.NewPlanner(w.state, p, seed, o)
-	held := w.chance(0.3)
+	withHold := w.chance(0.3)
 	for step := range 40 {
 		for range w.IntN(3) {
 			w.change()
 		}
 		pod := w.pod()
 		pod.Spec, pod.Owner = one(w, specs...), model.Owner{}
-		if held {
+		if withHold {
 			w.holdFor(specs)
 			pod.Owner = model.Owner{UID: one(w, "web", "db", "")}
 		}
@@ -73,48 +73,48 @@ func fuzzEven(t *testing.T, seed uint64, seen *resultCounts) {
 			continue
 		}
 		got := planner.Plan(pod, sum)
-		seen.add(got)
+		counts.add(got)
 		if !reflect.DeepEqual(got, planned(want.Preemption)) {
 			t.Errorf("step %d, %+v, priority %d\n got  %s\n want %s", step, o, pod.Spec.Priority, show(got), show(&want.Preemption))
 			return
 		}
 	}
-	seen.columned += planner.Counters().Cached
+	counts.cached += planner.Counters().Cached
 }
 
-type resultCounts struct{ plans, nominated, columned, guarded, debits, waits, violations, clears int }
+type resultCounts struct{ plans, nominated, cached, fullDryRuns, debits, waits, violations, clears int }
 
-func fuzzWorld(t *testing.T, seed uint64, seen *resultCounts) {
+func fuzzWorld(t *testing.T, seed uint64, counts *resultCounts) {
 	w := newRandomCluster(seed)
 	p := profile()
 	o := preemption.Options{LedgerBudgets: w.chance(0.6), PreferMovable: w.chance(0.6)}
 	planner := preemption.NewPlanner(w.state, p, seed, o)
-	var asked []*model.Pod // preemptors to repeat
+	var earlier []*model.Pod // preemptors to repeat
 	for step := range 40 {
 		for range w.IntN(4) {
 			w.change()
 		}
 		pod := w.wait()
-		if len(asked) > 0 && w.chance(0.7) {
-			again := *pod
-			again.Spec, again.Labels = one(w, asked...).Spec, model.LabelsOf(map[string]string{"app": one(w, "a", "b")})
-			w.state.UpsertPod(&again)
-			w.pods[len(w.pods)-1], pod = &again, &again
+		if len(earlier) > 0 && w.chance(0.7) {
+			repeated := *pod
+			repeated.Spec, repeated.Labels = one(w, earlier...).Spec, model.LabelsOf(map[string]string{"app": one(w, "a", "b")})
+			w.state.UpsertPod(&repeated)
+			w.pods[len(w.pods)-1], pod = &repeated, &repeated
 		}
-		asked = append(asked, pod)
+		earlier = append(earlier, pod)
 		want, sum := plainly(w.state, p, seed, o, pod)
 		if want == nil {
 			continue
 		}
 		got := planner.Plan(pod, sum)
-		seen.add(got)
+		counts.add(got)
 		if !reflect.DeepEqual(got, planned(want.Preemption)) {
 			t.Errorf("step %d, %+v, pod %s priority %d nominated %q\n got  %s\n want %s", step, o, pod.Name, pod.Spec.Priority, pod.NominatedNodeName, show(got), show(&want.Preemption))
 			return
 		}
 	}
-	seen.columned += planner.Counters().Cached
-	seen.guarded += planner.Counters().FullDryRun
+	counts.cached += planner.Counters().Cached
+	counts.fullDryRuns += planner.Counters().FullDryRun
 }
 
 func (s *resultCounts) add(p *decision.Preemption) {

@@ -32,13 +32,13 @@ func (w *randomCluster) holdFor(specs []*model.PodSpec) {
 // TestFuzzPlannerEqualsReferenceWithHolds compares the two with Holds for and against the
 // preemptors' owners.
 func TestFuzzPlannerEqualsReferenceWithHolds(t *testing.T) {
-	worlds := 100
+	trials := 100
 	if os.Getenv("BERTH_SOAK") != "" {
-		worlds = 5000
+		trials = 5000
 	}
-	var seen resultCounts
+	var counts resultCounts
 	avoided := 0
-	for seed := range uint64(worlds) {
+	for seed := range uint64(trials) {
 		w := newRandomCluster(seed + 1<<32)
 		p := profile()
 		o := preemption.Options{LedgerBudgets: w.chance(0.6), PreferMovable: w.chance(0.6)}
@@ -58,14 +58,14 @@ func TestFuzzPlannerEqualsReferenceWithHolds(t *testing.T) {
 				avoided++
 			}
 			got := planner.Plan(pod, sum)
-			seen.add(got)
+			counts.add(got)
 			if !reflect.DeepEqual(got, planned(want.Preemption)) {
 				t.Fatalf("seed %d step %d, %+v, priority %d\n got  %s\n want %s", seed, step, o, pod.Spec.Priority, show(got), show(&want.Preemption))
 			}
 		}
 	}
-	t.Logf("soak: %d clusters with holds, in %d plans a hold excluded a node, %+v", worlds, avoided, seen)
-	if avoided < seen.plans/10 || seen.nominated < seen.plans/10 {
-		t.Errorf("the cases do not cover enough: %d avoided, %+v", avoided, seen)
+	t.Logf("soak: %d clusters with holds, in %d plans a hold excluded a node, %+v", trials, avoided, counts)
+	if avoided < counts.plans/10 || counts.nominated < counts.plans/10 {
+		t.Errorf("the cases do not cover enough: %d avoided, %+v", avoided, counts)
 	}
 }

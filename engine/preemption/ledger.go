@@ -15,7 +15,7 @@ type ledger struct {
 	version     uint64
 	entries     []budgetEntry      // sorted by namespace and name of the budget
 	byNamespace map[string][]int32 // indices of a namespace's entries
-	taken       []int32            // scratch of violates, by entry
+	evicted     []int32            // scratch of violates, by entry
 	touched     []int32
 }
 
@@ -29,23 +29,23 @@ type budgetEntry struct {
 }
 
 // sync applies changes of budgets. It reports whether pods must be assigned to budgets again.
-func (b *ledger) sync(t *nodeIndex) (fresh bool) {
+func (b *ledger) sync(t *nodeIndex) (changed bool) {
 	if b.version == b.state.BudgetsVersion() {
 		return false
 	}
 	b.version = b.state.BudgetsVersion()
-	now := b.state.AllBudgets()
-	if !slices.EqualFunc(b.entries, now, func(p budgetEntry, n *model.Budget) bool { return sameCoverage(p.budget, n) }) {
+	budgets := b.state.AllBudgets()
+	if !slices.EqualFunc(b.entries, budgets, func(p budgetEntry, n *model.Budget) bool { return sameCoverage(p.budget, n) }) {
 		b.entries = b.entries[:0]
 		b.byNamespace = map[string][]int32{}
-		for i, n := range now {
+		for i, n := range budgets {
 			b.entries = append(b.entries, budgetEntry{budget: n})
 			b.byNamespace[n.Namespace] = append(b.byNamespace[n.Namespace], int32(i))
 		}
-		b.taken = make([]int32, len(now))
+		b.evicted = make([]int32, len(budgets))
 		return true
 	}
-	for i, n := range now {
+	for i, n := range budgets {
 		if b.entries[i].budget != n {
 			b.updateBudget(t, int32(i), n)
 		}
@@ -63,33 +63,33 @@ func sameCoverage(a, b *model.Budget) bool {
 
 // updateBudget applies a budget's new status. Changed disruptedPods entries change which pods are
 // healthy and what their eviction costs.
-func (b *ledger) updateBudget(t *nodeIndex, entry int32, now *model.Budget) {
+func (b *ledger) updateBudget(t *nodeIndex, entry int32, current *model.Budget) {
 	p := &b.entries[entry]
 	old := p.budget
 	p.stale = true
-	if names := symmetricDifference(old.Disrupted, now.Disrupted); len(names) > 0 {
+	if names := symmetricDifference(old.Disrupted, current.Disrupted); len(names) > 0 {
 		hashes := make([]uint32, len(names))
 		for i, n := range names {
 			hashes[i] = b.hashName(n)
 		}
 		for id, n := range p.podsByNode {
 			if n > 0 {
-				b.updateEntries(t, entry, cluster.NodeID(id), now, hashes)
+				b.updateEntries(t, entry, cluster.NodeID(id), current, hashes)
 			}
 		}
 	}
-	p.budget = now
+	p.budget = current
 }
 
 // updateEntries applies the change of disruptedPods entries to the pods on a node. names are hashes
 // of pod names.
-func (b *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, now *model.Budget, names []uint32) {
+func (b *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, current *model.Budget, names []uint32) {
 	p, st := &b.entries[entry], &t.byID[id]
 	for k := range st.pods {
 		if !slices.Contains(names, st.pods[k].nameHash) || !slices.Contains(st.budgets[k], entry) {
 			continue
 		}
-		p.healthy += healthyCount(now, st.pods[k].pod) - healthyCount(p.budget, st.pods[k].pod)
+		p.healthy += healthyCount(current, st.pods[k].pod) - healthyCount(p.budget, st.pods[k].pod)
 		t.dirty.add(id)
 	}
 }
@@ -106,12 +106,12 @@ func (b *ledger) hashName(name string) uint32 {
 func symmetricDifference(a, b []string) []string {
 	var out []string
 	for _, n := range a {
-		if _, both := slices.BinarySearch(b, n); !both {
+		if _, found := slices.BinarySearch(b, n); !found {
 			out = append(out, n)
 		}
 	}
 	for _, n := range b {
-		if _, both := slices.BinarySearch(a, n); !both {
+		if _, found := slices.BinarySearch(a, n); !found {
 			out = append(out, n)
 		}
 	}
@@ -141,26 +141,26 @@ func (b *ledger) addNode(id cluster.NodeID, st *podsOnNode) {
 	}
 	for k := range st.pods {
 		pod := st.pods[k].pod
-		var covers []int32
+		var covering []int32
 		for _, i := range b.byNamespace[pod.Namespace] {
 			if p := &b.entries[i]; b.rule.Covers(p.budget, pod) {
-				covers = append(covers, i)
+				covering = append(covering, i)
 				p.addPod(id, pod, 1)
 			}
 		}
-		if covers != nil && st.budgets == nil {
+		if covering != nil && st.budgets == nil {
 			st.budgets = make([][]int32, len(st.pods))
 		}
-		if covers != nil {
-			st.budgets[k] = covers
+		if covering != nil {
+			st.budgets[k] = covering
 		}
 	}
 }
 
 // removeNode reverts addNode.
 func (b *ledger) removeNode(id cluster.NodeID, st *podsOnNode) {
-	for k, covers := range st.budgets {
-		for _, i := range covers {
+	for k, covering := range st.budgets {
+		for _, i := range covering {
 			b.entries[i].addPod(id, st.pods[k].pod, -1)
 		}
 	}
@@ -197,7 +197,7 @@ func (b *ledger) recompute(t *nodeIndex) {
 }
 
 // violates reports whether evicting pod k violates a budget, after the pods passed since the last
-// resetTaken.
+// resetEvicted.
 func (b *ledger) violates(st *podsOnNode, k int) bool {
 	violation := false
 	for _, i := range st.budgets[k] {
@@ -205,32 +205,32 @@ func (b *ledger) violates(st *podsOnNode, k int) bool {
 		if !b.rule.Costs(p.budget, st.pods[k].pod) {
 			continue
 		}
-		if b.taken[i] == 0 {
+		if b.evicted[i] == 0 {
 			b.touched = append(b.touched, i)
 		}
-		b.taken[i]++
-		violation = violation || b.taken[i] > p.allowed
+		b.evicted[i]++
+		violation = violation || b.evicted[i] > p.allowed
 	}
 	return violation
 }
 
-// resetTaken starts a new count for violates.
-func (b *ledger) resetTaken() {
+// resetEvicted starts a new count for violates.
+func (b *ledger) resetEvicted() {
 	for _, i := range b.touched {
-		b.taken[i] = 0
+		b.evicted[i] = 0
 	}
 	b.touched = b.touched[:0]
 }
 
 // nodeAllowances returns the allowances of the budgets that cover a node's pods.
 func (b *ledger) nodeAllowances(st *podsOnNode) *budget.Allowances {
-	var pages []int32
-	for _, covers := range st.budgets {
-		pages = append(pages, covers...)
+	var indices []int32
+	for _, covering := range st.budgets {
+		indices = append(indices, covering...)
 	}
-	slices.Sort(pages)
+	slices.Sort(indices)
 	a := &budget.Allowances{Rule: b.rule}
-	for _, i := range slices.Compact(pages) {
+	for _, i := range slices.Compact(indices) {
 		a.Budgets, a.Allowed = append(a.Budgets, b.entries[i].budget), append(a.Allowed, b.entries[i].allowed)
 	}
 	return a

@@ -44,7 +44,7 @@ func TestDebitsCountVictimsOnly(t *testing.T) {
 // Two victims tie. The one on n2 fits n3, which only victims tolerate; the one on n1 belongs to a
 // DaemonSet or is too large for n3 (kubernetes#141227).
 func TestPreferMovable(t *testing.T) {
-	seen := map[string]bool{}
+	choices := map[string]bool{}
 	for i := range 40 { // the uid breaks ties
 		uid := fmt.Sprint("high-", i)
 		for _, large := range []bool{false, true} {
@@ -55,11 +55,11 @@ func TestPreferMovable(t *testing.T) {
 				t.Errorf("uid %s, too large %v: got %q", uid, large, got)
 			}
 			got, _ := c.preempt(t, pod, preemption.Options{})
-			seen[got] = true
+			choices[got] = true
 		}
 	}
-	if !seen["n1: a"] || !seen["n2: b"] {
-		t.Errorf("without the option the choice is always one of %v", seen)
+	if !choices["n1: a"] || !choices["n2: b"] {
+		t.Errorf("without the option the choice is always one of %v", choices)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestInvalidNominationsAreCleared(t *testing.T) {
 
 // Nodes that PreFilter allows are also visited in tie-breaker order.
 func TestTiesAmongPreFilterNodes(t *testing.T) {
-	seen := map[string]bool{}
+	choices := map[string]bool{}
 	for i := range 40 {
 		c := build(t, map[string][]string{"n1": {"a 1 4000 1"}, "n2": {"b 1 4000 1"}, "n3": {"c 0 4000 1"}})
 		pod := high(t, 4000)
@@ -151,9 +151,9 @@ func TestTiesAmongPreFilterNodes(t *testing.T) {
 		}
 		pod.Spec = &spec
 		got, _ := c.preempt(t, pod, preemption.Options{})
-		seen[got] = true
+		choices[got] = true
 	}
-	if len(seen) != 2 || !seen["n1: a"] || !seen["n2: b"] {
-		t.Errorf("the choices are %v", seen)
+	if len(choices) != 2 || !choices["n1: a"] || !choices["n2: b"] {
+		t.Errorf("the choices are %v", choices)
 	}
 }

@@ -69,12 +69,12 @@ func (pl *Planner) resetCaches() {
 // Plan evaluates preemption for a pod that is infeasible in the current state; sum is the summary
 // of that decision. The caller owns the result.
 func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preemption {
-	room := &struct { // most plans have one victim
+	result := &struct { // most plans have one victim
 		decision.Preemption
 		victims [1]*model.Pod
 	}{}
-	out := &room.Preemption
-	out.Nodes, out.Victims = pl.state.NumNodes(), room.victims[:0]
+	out := &result.Preemption
+	out.Nodes, out.Victims = pl.state.NumNodes(), result.victims[:0]
 	pl.plan(pod, sum, out)
 	if len(out.Victims) == 0 {
 		out.Victims = nil
@@ -132,13 +132,13 @@ func (pl *Planner) cacheFor(l fastpath.NodeLocalPod, pod *model.Pod) *dryRunCach
 		pl.resetCaches()
 	}
 	kind := *pod
-	if kind.Owner = (model.Owner{}); pl.nodes.phantoms > 0 {
+	if kind.Owner = (model.Owner{}); pl.nodes.placeholders > 0 {
 		k.owner, kind.Owner = pod.Owner.UID, pod.Owner
 	}
 	c := pl.caches[k]
 	if c == nil {
 		c = &dryRunCache{needs: needsOf(l, &kind), pos: -1}
-		if _, again := pl.seen[k]; !again {
+		if _, seen := pl.seen[k]; !seen {
 			if len(pl.seen) > 4096 {
 				clear(pl.seen)
 			}
@@ -153,14 +153,14 @@ func (pl *Planner) cacheFor(l fastpath.NodeLocalPod, pod *model.Pod) *dryRunCach
 	return c
 }
 
-// evictCaches drops the least recently used caches above the memory limit.
-func (pl *Planner) evictCaches(but *dryRunCache) {
+// evictCaches drops the least recently used caches above the memory limit, except one.
+func (pl *Planner) evictCaches(exclude *dryRunCache) {
 	each := 48*len(pl.nodes.index.Rows) + 16<<10
 	for len(pl.caches) > max(1, pl.maxCacheBytes/each) {
 		var oldest equivalenceKey
 		var at uint64 = 1<<64 - 1
 		for k, c := range pl.caches {
-			if c != but && c.lastUsed < at {
+			if c != exclude && c.lastUsed < at {
 				oldest, at = k, c.lastUsed
 			}
 		}

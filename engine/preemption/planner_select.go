@@ -31,7 +31,7 @@ func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision
 		pl.ties = c.tree.best(pl.ties[:0], from, limit, c.results)
 	}
 	if len(pl.ties) == 0 {
-		out.Outcome, out.ClearNomination, out.ReasonCounts = decision.PreemptionNoCandidates, pod.NominatedNodeName != "", c.tally.decisionCounts(c.needs)
+		out.Outcome, out.ClearNomination, out.ReasonCounts = decision.PreemptionNoCandidates, pod.NominatedNodeName != "", c.counts.decisionCounts(c.needs)
 		return
 	}
 	id := pl.ties[0]
@@ -52,7 +52,7 @@ func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision
 func (pl *Planner) scan(c *dryRunCache, pod *model.Pod, from int32, limit int) {
 	t := &pl.nodes
 	_, byRank, _ := t.index.Ranks()
-	c.tally = resultCounts{}
+	c.counts = resultCounts{}
 	pl.ties = pl.ties[:0]
 	var least cost
 	for i := range byRank {
@@ -70,7 +70,7 @@ func (pl *Planner) scan(c *dryRunCache, pod *model.Pod, from int32, limit int) {
 			}
 		}
 		r := pl.fastDryRun.dryRun(c.needs, pod, id)
-		c.tally.add(&r, 1)
+		c.counts.add(&r, 1)
 		if r.kind != fitsAfterEviction {
 			continue
 		}
@@ -104,20 +104,20 @@ func (pl *Planner) mostMovable(n *needs, pod *model.Pod) cluster.NodeID {
 	return best
 }
 
-// movable is the function movable for a preemptor that does not depend on other nodes. If the
-// victim does not either, the other nodes are as they are now.
+// movable is a faster variant of the function movable for a preemptor that does not depend on
+// other nodes. If the victim does not either, preemption does not change the other nodes.
 func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *model.Pod) bool {
-	stand := &pl.scratchPod
-	fillReplacement(stand, pl.profile.Name(), victim)
-	if stand.Spec != victim.Spec {
-		stand.Spec = pl.internSpec(victim.Spec, stand.Spec)
+	replacement := &pl.scratchPod
+	fillReplacement(replacement, pl.profile.Name(), victim)
+	if replacement.Spec != victim.Spec {
+		replacement.Spec = pl.internSpec(victim.Spec, replacement.Spec)
 	}
-	l, ok := pl.engine.NodeLocal(stand)
+	l, ok := pl.engine.NodeLocal(replacement)
 	if !ok || preemptor.NominatedNodeName != "" || pl.affectsHolds(preemptor) || pl.affectsHolds(victim) {
 		return movable(pl.state, pl.profile, preemptor, pl.state.Node(id).Model.Name, victim)
 	}
-	feasible := pl.feasible(l, stand)
-	if feasible > 0 && pl.fastDryRun.dryRun(needsOf(l, stand), stand, id).kind == fitsAlready {
+	feasible := pl.feasible(l, replacement)
+	if feasible > 0 && pl.fastDryRun.dryRun(needsOf(l, replacement), replacement, id).kind == fitsAlready {
 		feasible--
 	}
 	return feasible > 0
@@ -151,17 +151,17 @@ func (pl *Planner) affectsHolds(p *model.Pod) bool {
 // maxSpecBytes bounds the specifications that the planner keeps.
 const maxSpecBytes = 16 << 20
 
-// internSpec returns the specification to use for one of another scheduler's pod, so that equal
+// internSpec returns the specification to use for a pod of another scheduler, so that equal
 // specifications stay identical.
-func (pl *Planner) internSpec(of, made *model.PodSpec) *model.PodSpec {
-	if known := pl.specs[of]; known != nil {
-		return known
+func (pl *Planner) internSpec(of, copied *model.PodSpec) *model.PodSpec {
+	if interned := pl.specs[of]; interned != nil {
+		return interned
 	}
 	pl.specBytes += of.Bytes()
 	if len(pl.specs) > 4096 || pl.specBytes > maxSpecBytes {
 		clear(pl.specs)
 		pl.specBytes = of.Bytes()
 	}
-	pl.specs[of] = made
-	return made
+	pl.specs[of] = copied
+	return copied
 }

@@ -15,8 +15,8 @@ type podsOnNode struct {
 	// covered.
 	budgets   [][]int32
 	nominated []*model.Pod // owned by the State and valid until it changes
-	// phantoms is how many nominated pods are placeholders of reservations.
-	phantoms int
+	// placeholders is how many nominated pods are placeholders of reservations.
+	placeholders int
 }
 
 // podInfo is a pod in podsOnNode.
@@ -37,11 +37,11 @@ type nodeIndex struct {
 	summaries []nodeSummary // by NodeID
 	// priorities counts the pods of each priority.
 	priorities map[int32]int
-	// phantoms counts nominations that are placeholders of reservations; they apply to pods of some
+	// placeholders counts nominations that are placeholders of reservations; they apply to pods of some
 	// owners only.
-	phantoms int
-	pos      int64 // position in the index's log
-	built    bool  // the index was built once
+	placeholders int
+	pos          int64 // position in the index's log
+	built        bool  // the index was built once
 
 	dirty dirtyLog
 	slab  []podInfo // not assigned to a node yet
@@ -53,12 +53,12 @@ const slabSize = 4096
 // sync updates the nodes that have changed, or all nodes if the log does not reach back far enough.
 func (t *nodeIndex) sync() {
 	entries, ok := t.index.Log(t.pos)
-	fresh := t.ledger.sync(t)
-	if !t.built || !ok || fresh {
+	reassign := t.ledger.sync(t)
+	if !t.built || !ok || reassign {
 		t.built = true
 		t.dirty.reset(len(t.index.Rows))
 		t.ledger.reset()
-		t.phantoms = 0
+		t.placeholders = 0
 		clear(t.priorities)
 		for id := range t.byID {
 			t.byID[id], t.summaries[id] = podsOnNode{}, nodeSummary{}
@@ -95,12 +95,12 @@ func (t *nodeIndex) rebuildNode(id cluster.NodeID) {
 	}
 	st := &t.byID[id]
 	t.ledger.removeNode(id, st)
-	t.phantoms -= st.phantoms
+	t.placeholders -= st.placeholders
 	for i := range st.pods {
 		t.priorities[st.pods[i].priority]--
 	}
 	t.summaries[id] = nodeSummary{}
-	st.pods, st.budgets, st.nominated, st.phantoms = st.pods[:0], nil, nil, 0
+	st.pods, st.budgets, st.nominated, st.placeholders = st.pods[:0], nil, nil, 0
 	n := t.state.Node(id)
 	if n == nil {
 		return
@@ -108,10 +108,10 @@ func (t *nodeIndex) rebuildNode(id cluster.NodeID) {
 	st.nominated = t.state.Nominated(id)
 	for _, p := range st.nominated {
 		if p.Placeholder {
-			st.phantoms++
+			st.placeholders++
 		}
 	}
-	t.phantoms += st.phantoms
+	t.placeholders += st.placeholders
 	if st.pods == nil {
 		st.pods = t.allocPods(len(n.Pods))
 	} else {

@@ -162,31 +162,31 @@ func preemptionVerdict(reason decision.ReasonKind) decision.Verdict {
 // reprieves as many as possible, those whose eviction violates a budget first.
 func (e *referenceEvaluator) selectVictimsOnNode(node string) (Candidate, decision.Verdict, error) {
 	id, _ := e.state.NodeID(node)
-	var gone []*model.Pod
+	var removed []*model.Pod
 	for _, p := range e.state.Node(id).Pods {
 		if p.Spec.Priority < e.pod.Spec.Priority {
-			gone = append(gone, p)
+			removed = append(removed, p)
 		}
 	}
-	if len(gone) == 0 {
+	if len(removed) == 0 {
 		return Candidate{}, noVictims, nil
 	}
 	ports := portsOf(e.state.Node(id))
-	for _, p := range gone {
+	for _, p := range removed {
 		ports.remove(p)
 	}
-	if v, err := e.trial.FilterWithout(node, gone, ports); err != nil || v.Code != decision.Success {
+	if v, err := e.trial.FilterWithout(node, removed, ports); err != nil || v.Code != decision.Success {
 		return Candidate{}, v, err
 	}
-	slices.SortFunc(gone, compareImportance)
-	violating, others := e.allowances.Split(gone)
+	slices.SortFunc(removed, compareImportance)
+	violating, nonViolating := e.allowances.Split(removed)
 	c := Candidate{Node: node}
-	for i, p := range slices.Concat(violating, others) {
-		back := slices.DeleteFunc(slices.Clone(gone), func(q *model.Pod) bool { return q == p })
+	for i, p := range slices.Concat(violating, nonViolating) {
+		remaining := slices.DeleteFunc(slices.Clone(removed), func(q *model.Pod) bool { return q == p })
 		ports.add(p)
-		v, err := e.trial.FilterWithout(node, back, ports)
+		v, err := e.trial.FilterWithout(node, remaining, ports)
 		if err == nil && v.Code == decision.Success { // a pod that cannot be evaluated becomes a victim, as upstream
-			gone = back
+			removed = remaining
 			continue
 		}
 		ports.remove(p)
@@ -194,6 +194,6 @@ func (e *referenceEvaluator) selectVictimsOnNode(node string) (Candidate, decisi
 			c.Violations++
 		}
 	}
-	c.Victims = gone
+	c.Victims = removed
 	return c, decision.Verdict{}, nil
 }

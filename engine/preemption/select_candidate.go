@@ -11,12 +11,12 @@ import (
 
 // SelectCandidate selects among candidates that an extender returned, by the usual criteria and
 // with the violations that the candidates state.
-func SelectCandidate(s *cluster.State, p *framework.Profile, seed uint64, o Options, pod *model.Pod, left []Candidate) *decision.Preemption {
-	r := &Result{Candidates: slices.Clone(left)}
+func SelectCandidate(s *cluster.State, p *framework.Profile, seed uint64, o Options, pod *model.Pod, remaining []Candidate) *decision.Preemption {
+	r := &Result{Candidates: slices.Clone(remaining)}
 	r.Preemption.Nodes = s.NumNodes()
 	r.Candidates = slices.DeleteFunc(r.Candidates, func(c Candidate) bool {
-		_, known := s.NodeID(c.Node)
-		return !known || len(c.Victims) == 0
+		_, ok := s.NodeID(c.Node)
+		return !ok || len(c.Victims) == 0
 	})
 	if len(r.Candidates) == 0 {
 		r.Preemption.Outcome, r.Preemption.ClearNomination = decision.PreemptionNoCandidates, pod.NominatedNodeName != ""

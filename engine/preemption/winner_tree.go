@@ -5,8 +5,8 @@ import "github.com/berthproject/berth/engine/cluster"
 // tree is a winner tree over the nodes in tie-breaker order: every inner node has the node of the
 // lowest cost below it, the first one if several tie.
 type tree struct {
-	size int // number of leaves, a power of two
-	wins []cluster.NodeID
+	size    int // number of leaves, a power of two
+	winners []cluster.NodeID
 }
 
 const noNode cluster.NodeID = -1
@@ -17,30 +17,30 @@ func (t *tree) build(byRank []cluster.NodeID, of []result) {
 	for t.size < len(byRank) {
 		t.size *= 2
 	}
-	if cap(t.wins) < 2*t.size {
-		t.wins = make([]cluster.NodeID, 2*t.size)
+	if cap(t.winners) < 2*t.size {
+		t.winners = make([]cluster.NodeID, 2*t.size)
 	}
-	t.wins = t.wins[:2*t.size]
+	t.winners = t.winners[:2*t.size]
 	for r := range t.size {
-		t.wins[t.size+r] = noNode
+		t.winners[t.size+r] = noNode
 		if r < len(byRank) && byRank[r] >= 0 && of[byRank[r]].kind == fitsAfterEviction {
-			t.wins[t.size+r] = byRank[r]
+			t.winners[t.size+r] = byRank[r]
 		}
 	}
 	for i := t.size - 1; i > 0; i-- {
-		t.wins[i] = better(t.wins[2*i], t.wins[2*i+1], of)
+		t.winners[i] = better(t.winners[2*i], t.winners[2*i+1], of)
 	}
 }
 
 // set adds a node at its rank or removes it.
 func (t *tree) set(rank int32, id cluster.NodeID, of []result) {
 	i := t.size + int(rank)
-	t.wins[i] = noNode
+	t.winners[i] = noNode
 	if of[id].kind == fitsAfterEviction {
-		t.wins[i] = id
+		t.winners[i] = id
 	}
 	for i /= 2; i > 0; i /= 2 {
-		t.wins[i] = better(t.wins[2*i], t.wins[2*i+1], of)
+		t.winners[i] = better(t.winners[2*i], t.winners[2*i+1], of)
 	}
 }
 
@@ -59,17 +59,17 @@ func better(a, b cluster.NodeID, of []result) cluster.NodeID {
 // best appends up to limit nodes of the lowest cost, in rank order from a start rank on, wrapping
 // around.
 func (t *tree) best(to []cluster.NodeID, from int32, limit int, of []result) []cluster.NodeID {
-	if t.wins[1] == noNode {
+	if t.winners[1] == noNode {
 		return to
 	}
-	least := of[t.wins[1]].cost
+	least := of[t.winners[1]].cost
 	to = t.walk(to, 1, 0, t.size, int(from), t.size, limit, &least, of)
 	return t.walk(to, 1, 0, t.size, 0, int(from), limit, &least, of)
 }
 
 // walk visits the subtree at i, whose leaves are [lo, hi), for leaves in [from, end).
 func (t *tree) walk(to []cluster.NodeID, i, lo, hi, from, end, limit int, least *cost, of []result) []cluster.NodeID {
-	w := t.wins[i]
+	w := t.winners[i]
 	if len(to) >= limit || hi <= from || lo >= end || w == noNode || of[w].cost != *least {
 		return to
 	}

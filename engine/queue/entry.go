@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// Pod is a pod as the queue needs it.
+// Pod identifies a pod in the queue and orders it.
 type Pod struct {
 	UID             string
 	Namespace, Name string

@@ -55,7 +55,7 @@ func (t *fakeHints) Hint(r decision.PluginSet, d *decision.Delta) (decision.Queu
 	if c.anywhere == t.k || r == 0 {
 		return decision.QueueForAnyNode, "", 0
 	}
-	if may, also := t.MayFit(r, fmt.Sprint(c.node)); !may {
+	if fits, also := t.MayFit(r, fmt.Sprint(c.node)); !fits {
 		return decision.QueueSkip, "", also
 	}
 	return decision.QueueForNode, fmt.Sprint(c.node), 0
@@ -89,25 +89,25 @@ func TestQueueEqualsReference(t *testing.T) {
 func compare(t *testing.T, r *rand.Rand, steps int) {
 	cfg := DefaultConfig()
 	cfg.EventsToRegister = eventsFor
-	toy := &hintTable{}
+	hints := &hintTable{}
 	if r.Intn(4) > 0 {
-		cfg.QueueingHints = toy.kind
+		cfg.QueueingHints = hints.kind
 	}
 	cfg.InitialBackoff *= time.Duration(r.Intn(3))
 	q, w := New(cfg), &referenceQueue{cfg: cfg}
 	now := time.Unix(1000, 0)
 	for step := range steps {
-		what := randomStep(r, q, w, toy, now)
+		operation := randomStep(r, q, w, hints, now)
 		for _, rec := range w.pods {
 			if got := q.PoolOf(rec.UID); got != rec.pool {
-				t.Fatalf("step %d (%s): %s is in %v, the reference has %v", step, what, rec.UID, got, rec.pool)
+				t.Fatalf("step %d (%s): %s is in %v, the reference has %v", step, operation, rec.UID, got, rec.pool)
 			}
 		}
 		if len(q.pods) != len(w.pods) {
-			t.Fatalf("step %d (%s): %d pods, the reference has %d", step, what, len(q.pods), len(w.pods))
+			t.Fatalf("step %d (%s): %d pods, the reference has %d", step, operation, len(q.pods), len(w.pods))
 		}
 		if got, want := q.NextWakeup(now), w.nextWakeup(now); !got.Equal(want) {
-			t.Fatalf("step %d (%s): next wake-up %v, the reference has %v", step, what, got, want)
+			t.Fatalf("step %d (%s): next wake-up %v, the reference has %v", step, operation, got, want)
 		}
 		now = now.Add([]time.Duration{0, 0, 100 * time.Millisecond, time.Second, 20 * time.Second}[r.Intn(5)])
 	}
@@ -118,7 +118,7 @@ func compare(t *testing.T, r *rand.Rand, steps int) {
 }
 
 // randomStep applies one random operation to both and returns its description.
-func randomStep(r *rand.Rand, q *Queue, w *referenceQueue, toy *hintTable, now time.Time) string {
+func randomStep(r *rand.Rand, q *Queue, w *referenceQueue, hints *hintTable, now time.Time) string {
 	n := r.Intn(30)
 	p := Pod{UID: fmt.Sprintf("u%02d", n), Namespace: "ns", Name: fmt.Sprintf("p%02d", 99-n), Priority: int32(r.Intn(3))}
 	if q.cfg.QueueingHints != nil {
@@ -168,13 +168,13 @@ func randomStep(r *rand.Rand, q *Queue, w *referenceQueue, toy *hintTable, now t
 		return "activate " + p.UID
 	case 13:
 		if r.Intn(10) == 0 {
-			toy.shifts++
+			hints.shifts++
 			q.Regroup(now)
 			w.regroup(now)
 			return "regroup"
 		}
 	}
-	toy.open[r.Intn(3)][r.Intn(4)] = r.Intn(3) == 0
+	hints.open[r.Intn(3)][r.Intn(4)] = r.Intn(3) == 0
 	d := decision.Delta{Events: decision.ClusterEvents(1) << r.Intn(decision.NumEvents), New: &fakeEvent{r.Intn(3), r.Intn(12)}}
 	q.HandleEvent(now, d)
 	w.handleEvent(now, d)

@@ -28,8 +28,8 @@ func (k alwaysQueue) Hint(decision.PluginSet, *decision.Delta) (decision.Queuein
 
 func (k alwaysQueue) MayFit(decision.PluginSet, string) (bool, decision.PluginSet) { return true, 0 }
 
-// group is the unschedulable pods with one key. A rejection of one pod applies to all of
-// them, so an event queues one pod, the probe, and the next only if the probe is not
+// group holds the unschedulable pods with one key. A rejection of one pod applies to all
+// of them, so an event queues one pod, the probe, and the next only if the probe is not
 // rejected.
 type group struct {
 	key     any
@@ -54,9 +54,9 @@ type group struct {
 const maxProbeNodes = 16
 
 // addPlugins adds to the plugins that reject a group.
-func (p *pool) addPlugins(g *group, also decision.PluginSet) {
-	if g.plugins|also != g.plugins {
-		p.setPlugins(g, g.plugins|also)
+func (p *pool) addPlugins(g *group, plugins decision.PluginSet) {
+	if g.plugins|plugins != g.plugins {
+		p.setPlugins(g, g.plugins|plugins)
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 // fakeHintQueue returns a queue with unschedulable pods of one group, the first of them
 // oldest, and an event of a node that any of them may fit.
 func fakeHintQueue(pods int) (*Queue, *hintTable, decision.Delta) {
-	toy := &hintTable{shifts: 0}
-	toy.open[0] = [4]bool{true, true, true, true}
+	hints := &hintTable{shifts: 0}
+	hints.open[0] = [4]bool{true, true, true, true}
 	cfg := DefaultConfig()
-	cfg.QueueingHints = func(string) (any, QueueingHints) { return 0, &fakeHints{toy, 0} }
+	cfg.QueueingHints = func(string) (any, QueueingHints) { return 0, &fakeHints{hints, 0} }
 	q := New(cfg)
 	for i := range pods {
 		uid := fmt.Sprintf("u%02d", i)
@@ -24,7 +24,7 @@ func fakeHintQueue(pods int) (*Queue, *hintTable, decision.Delta) {
 		q.Pop(now)
 		q.RequeueUnschedulable(now, uid, fit)
 	}
-	return q, toy, decision.Delta{Events: decision.PodRemoved, New: &fakeEvent{node: 0, anywhere: -1}}
+	return q, hints, decision.Delta{Events: decision.PodRemoved, New: &fakeEvent{node: 0, anywhere: -1}}
 }
 
 func TestOnePodOfAGroupProbes(t *testing.T) {
@@ -65,10 +65,10 @@ func TestRejectionAppliesToTheGroup(t *testing.T) {
 }
 
 func TestStaleProbeIsNotPopped(t *testing.T) {
-	q, toy, d := fakeHintQueue(2)
+	q, hints, d := fakeHintQueue(2)
 	now := after(time.Minute)
 	q.HandleEvent(now, d)
-	toy.open[0][0] = false // another pod has taken the capacity
+	hints.open[0][0] = false // another pod has taken the capacity
 	if got := next(q, now); got != "" {
 		t.Fatalf("%q is tried", got)
 	}

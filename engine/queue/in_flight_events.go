@@ -63,19 +63,19 @@ func (f *inFlightEvents) hint(e *entry, k QueueingHints, plugins decision.Plugin
 		}
 		return kinds&k.EventsToRegister(plugins) != 0, 0
 	}
-	for again := true; again; { // a plugin found on the way may register for more events
-		again = false
+	for changed := true; changed; { // a plugin found on the way may register for more events
+		changed = false
 		for i := len(f.log) - missed; i < len(f.log); i++ {
 			d := &f.log[i]
 			if k.EventsToRegister(plugins|also)&d.Events == 0 {
 				continue
 			}
-			hint, _, more := k.Hint(plugins|also, d)
+			hint, _, rejecting := k.Hint(plugins|also, d)
 			if hint != decision.QueueSkip {
 				return true, 0
 			}
-			again = again || more&^(plugins|also) != 0
-			also |= more
+			changed = changed || rejecting&^(plugins|also) != 0
+			also |= rejecting
 		}
 	}
 	return false, also

@@ -40,18 +40,18 @@ func (q *Queue) dropStaleProbe(e *entry) bool {
 	if g == nil || g.anyNode {
 		return false
 	}
-	kept := g.nodes[:0]
+	remaining := g.nodes[:0]
 	for _, n := range g.nodes {
-		may, also := g.hints.MayFit(g.plugins, n)
-		if may {
-			kept = append(kept, n)
+		fits, also := g.hints.MayFit(g.plugins, n)
+		if fits {
+			remaining = append(remaining, n)
 			continue
 		}
 		q.unschedulable.addPlugins(g, also)
 	}
-	clear(g.nodes[len(kept):])
-	g.nodes = kept
-	if len(kept) > 0 {
+	clear(g.nodes[len(remaining):])
+	g.nodes = remaining
+	if len(remaining) > 0 {
 		return false
 	}
 	if !e.unchanged {

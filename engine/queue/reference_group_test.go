@@ -61,7 +61,7 @@ func (t *referenceQueue) requeueUnschedulable(now time.Time, uid string, plugins
 
 // hintForEvents asks for hints about all events until no plugin is added.
 func hintForEvents(events []decision.Delta, k QueueingHints, plugins decision.PluginSet) (bool, decision.PluginSet) {
-	for again := true; again; {
+	for changed := true; changed; {
 		before := plugins
 		for i := range events {
 			if k.EventsToRegister(plugins)&events[i].Events == 0 {
@@ -73,7 +73,7 @@ func hintForEvents(events []decision.Delta, k QueueingHints, plugins decision.Pl
 			}
 			plugins |= also
 		}
-		again = before != plugins
+		changed = before != plugins
 	}
 	return false, plugins
 }
@@ -124,9 +124,9 @@ func (t *referenceQueue) probeIsValid(r *refEntry) bool {
 		return true
 	}
 	c.nodes = slices.DeleteFunc(c.nodes, func(n string) bool {
-		may, also := c.hints.MayFit(c.plugins, n)
+		fits, also := c.hints.MayFit(c.plugins, n)
 		c.plugins |= also
-		return !may
+		return !fits
 	})
 	if len(c.nodes) > 0 {
 		return true

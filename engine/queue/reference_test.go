@@ -87,8 +87,8 @@ func (t *referenceQueue) update(now time.Time, p Pod, moves bool) {
 	if r == nil {
 		return
 	}
-	waits := r.pool == Unschedulable || r.pool == Gated
-	if moves && !waits {
+	waiting := r.pool == Unschedulable || r.pool == Gated
+	if moves && !waiting {
 		t.passProbe(r)
 	}
 	r.Pod = p
@@ -98,7 +98,7 @@ func (t *referenceQueue) update(now time.Time, p Pod, moves bool) {
 	switch {
 	case r.pool == InFlight:
 		r.edited = r.edited || moves
-	case moves && waits:
+	case moves && waiting:
 		t.requeueWaiting(r)
 	case r.pool == Unschedulable:
 		t.addToGroup(r, r.plugins|r.group.plugins)
@@ -164,14 +164,14 @@ func (t *referenceQueue) flushDue() {
 	if t.flush.IsZero() || t.flush.After(t.now) {
 		return
 	}
-	waits := func(r *refEntry) bool { return r.pool == Unschedulable || r.pool == Gated }
+	waiting := func(r *refEntry) bool { return r.pool == Unschedulable || r.pool == Gated }
 	for _, r := range t.pods {
-		if waits(r) && !r.timestamp.Add(t.cfg.MaxUnschedulableDuration).After(t.now) {
+		if waiting(r) && !r.timestamp.Add(t.cfg.MaxUnschedulableDuration).After(t.now) {
 			t.requeueWaiting(r)
 		}
 	}
 	t.flush = time.Time{}
-	if slices.ContainsFunc(t.pods, waits) {
+	if slices.ContainsFunc(t.pods, waiting) {
 		t.scheduleFlush()
 	}
 }

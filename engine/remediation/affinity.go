@@ -82,15 +82,15 @@ func (f *finder) spreadChanges(t *trial, r *decision.Reason) [][]Change {
 		if !c.Hard || c.TopologyKey != r.Subject || int64(c.MaxSkew) != r.Want {
 			continue
 		}
-		over := r.Used - r.Have - r.Want
+		surplus := r.Used - r.Have - r.Want
 		if c.Selector.Matches(t.pod.Labels) {
-			over++
+			surplus++
 		}
 		out = append(out,
-			[]Change{{Kind: RaiseSkew, Key: c.TopologyKey, Index: i, Amount: int64(c.MaxSkew) + max(over, 1)}},
+			[]Change{{Kind: RaiseSkew, Key: c.TopologyKey, Index: i, Amount: int64(c.MaxSkew) + max(surplus, 1)}},
 			[]Change{{Kind: SoftenSpread, Key: c.TopologyKey, Amount: int64(i)}})
-		if gone := excessPods(t.state, t.pod, c, r.Object, int(over)); len(gone) > 0 {
-			out = append(out, gone)
+		if excess := excessPods(t.state, t.pod, c, r.Object, int(surplus)); len(excess) > 0 {
+			out = append(out, excess)
 		}
 	}
 	return out

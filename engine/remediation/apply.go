@@ -51,10 +51,10 @@ func (c *Change) freeResource(s *cluster.State) bool {
 	if !ok {
 		return false
 	}
-	left := c.Amount
+	remaining := c.Amount
 	for _, p := range slices.Clone(s.Node(id).Pods) {
 		have := amountOf(&p.Spec.Requests, c.Key)
-		cut := min(have, left)
+		cut := min(have, remaining)
 		if cut <= 0 {
 			continue
 		}
@@ -62,9 +62,9 @@ func (c *Change) freeResource(s *cluster.State) bool {
 		sp.Requests = withAmount(sp.Requests, c.Key, have-cut)
 		q.Spec = &sp
 		s.UpsertPod(&q)
-		left -= cut
+		remaining -= cut
 	}
-	return left == 0
+	return remaining == 0
 }
 
 // applyNode changes or adds a node.
@@ -110,7 +110,7 @@ func (c *Change) addNode(s *cluster.State, n model.Node) {
 	old := n.Name
 	for {
 		n.Name += "-like"
-		if _, taken := s.NodeID(n.Name); !taken {
+		if _, exists := s.NodeID(n.Name); !exists {
 			break
 		}
 	}

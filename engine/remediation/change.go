@@ -21,7 +21,7 @@ const (
 	AddNode                        // like Node, empty; Larger if it needs more than that one has, see Size
 	RaisePodLimit                  // of Node to Amount
 	InstallDriver                  // the CSI driver Key on Node
-	EndHold                        // the Avoid named Key in the pod's namespace, on Node
+	EndHold                        // the Avoid Hold named Key in the pod's namespace, on Node
 	RunPod                         // a pod with Labels in namespace Key, on Node
 	AddToleration                  // of Taint, to the pod
 	LowerRequest                   // of the resource Key to Amount, in the pod

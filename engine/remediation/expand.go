@@ -61,11 +61,11 @@ func (f *finder) nodesToFollow(t *trial) []*decision.NodeRecord {
 		gaps[all[i].Name] = shortfall(t.state, t.pod, all[i].Name)
 	}
 	slices.SortStableFunc(all, func(a, b *decision.NodeRecord) int { return cmp.Compare(gaps[a.Name], gaps[b.Name]) })
-	alike := map[string]int{}
+	perKind := map[string]int{}
 	var out []*decision.NodeRecord
 	for _, n := range all {
-		if k := kindOf(&n.Verdict); alike[k] < nodesPerKind && len(out) < maxNodes {
-			alike[k]++
+		if k := kindOf(&n.Verdict); perKind[k] < nodesPerKind && len(out) < maxNodes {
+			perKind[k]++
 			out = append(out, n)
 		}
 	}
@@ -174,13 +174,13 @@ func (f *finder) verdictsWhenEmpty(rec *decision.Record) []decision.NodeRecord {
 	if rec.Outcome != decision.Infeasible || rec.PreFilter != nil {
 		return nil
 	}
-	bare := f.state.Fork()
-	for _, id := range bare.NodeIDs() {
-		for _, p := range slices.Clone(bare.Node(id).Pods) {
-			bare.RemovePod(p.UID)
+	empty := f.state.Fork()
+	for _, id := range empty.NodeIDs() {
+		for _, p := range slices.Clone(empty.Node(id).Pods) {
+			empty.RemovePod(p.UID)
 		}
 	}
-	got := placement.Evaluate(bare, f.profile, f.seed, f.pod)
+	got := placement.Evaluate(empty, f.profile, f.seed, f.pod)
 	if got.Outcome != decision.Infeasible || got.PreFilter != nil || slices.ContainsFunc(got.Nodes, func(n decision.NodeRecord) bool {
 		return n.Verdict.Plugin == decision.InterPodAffinity || n.Verdict.Plugin == decision.PodTopologySpread
 	}) {

@@ -73,47 +73,47 @@ func (d generator) nodeTerm() model.NodeSelectorTerm {
 	return model.NodeSelectorTerm{Labels: []model.Requirement{r}}
 }
 
-// spec returns a random specification; fewer wishes are more demanding.
-func (d generator) spec(wishes int) *model.PodSpec {
+// spec returns a random specification; a lower rarity makes it more demanding.
+func (d generator) spec(rarity int) *model.PodSpec {
 	s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(d.IntN(4)), NeverPreempts: d.oneIn(10), ImageContainers: 1}
 	s.Requests = model.Resources{MilliCPU: int64(d.IntN(8)) * 100, Memory: int64(d.IntN(5)) << 27}
-	if d.oneIn(3 * wishes) {
+	if d.oneIn(3 * rarity) {
 		s.Requests.Scalars = []model.Scalar{{Name: d.pick("x.io/gpu", "y.io/nic"), Amount: 1}}
 	}
 	s.Scoring = s.Requests
-	for d.oneIn(2 * wishes) {
+	for d.oneIn(2 * rarity) {
 		s.Ports = append(s.Ports, model.HostPort{IP: "0.0.0.0", Protocol: "TCP", Port: int32(80 + d.IntN(2))})
 	}
-	for d.oneIn(wishes) {
+	for d.oneIn(rarity) {
 		s.AntiAffinity = append(s.AntiAffinity, d.podTerm())
 	}
-	for d.oneIn(2 * wishes) {
+	for d.oneIn(2 * rarity) {
 		s.Affinity = append(s.Affinity, d.podTerm())
 	}
-	for d.oneIn(wishes) {
+	for d.oneIn(rarity) {
 		s.Spread = append(s.Spread, model.SpreadConstraint{TopologyKey: d.pick(framework.HostnameKey, zoneKey, "rack"), MaxSkew: int32(1 + d.IntN(2)),
 			MinDomains: int32(1 + d.IntN(2)), Hard: !d.oneIn(4), Selector: d.selector(), HonorTaints: d.oneIn(3)})
 	}
-	if d.oneIn(wishes) {
+	if d.oneIn(rarity) {
 		s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: d.pick("ssd", "hdd", "nvme")}}
 	}
-	if d.oneIn(wishes) {
+	if d.oneIn(rarity) {
 		s.NodeSelector.HasRequired, s.NodeSelector.Required = true, []model.NodeSelectorTerm{d.nodeTerm()}
 	}
 	for d.oneIn(2) {
 		s.Tolerations = append(s.Tolerations, model.Toleration{Key: d.pick("t", "u"), Op: model.TolExists})
 	}
-	for d.oneIn(3 * wishes) {
+	for d.oneIn(3 * rarity) {
 		s.Claims = append(s.Claims, model.PodClaim{Volume: "v", Claim: d.pick("local", "made", "made", "now", "none")})
 	}
-	for d.oneIn(6 * wishes) {
+	for d.oneIn(6 * rarity) {
 		s.Disks = append(s.Disks, model.InTreeDisk{Kind: model.AWSDisk, ID: d.pick("d1", "d2")})
 	}
 	return s
 }
 
-func (d generator) pod(name, node string, wishes int) *model.Pod {
-	p := &model.Pod{Namespace: d.pick("x", "x", "y"), Name: name, UID: name, NodeName: node, Spec: d.spec(wishes)}
+func (d generator) pod(name, node string, rarity int) *model.Pod {
+	p := &model.Pod{Namespace: d.pick("x", "x", "y"), Name: name, UID: name, NodeName: node, Spec: d.spec(rarity)}
 	p.Labels = model.LabelsOf(map[string]string{"app": d.pick("web", "db", "job")})
 	return p
 }

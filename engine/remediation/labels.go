@@ -77,8 +77,8 @@ func nodeTermChanges(list []model.NodeSelectorTerm, n *model.Node) [][]Change {
 	var out [][]Change
 	for i := range list {
 		t := &list[i]
-		bare := model.NodeSelectorTerm{Fields: t.Fields}
-		if t.Malformed || len(t.Labels) == 0 || len(t.Fields) > 0 && !bare.Matches(nil, n.Name) {
+		fieldTerm := model.NodeSelectorTerm{Fields: t.Fields}
+		if t.Malformed || len(t.Labels) == 0 || len(t.Fields) > 0 && !fieldTerm.Matches(nil, n.Name) {
 			continue
 		}
 		var step []Change

@@ -39,9 +39,9 @@ func (r *Suggestion) GroupKey() string {
 		return ""
 	}
 	return joinKeys(r.Changes, func(c *Change) string {
-		anywhere := *c
-		anywhere.Node = ""
-		return fmt.Sprint(anywhere.key(), "|", c.OldValue, "|", c.Size)
+		anyNode := *c
+		anyNode.Node = ""
+		return fmt.Sprint(anyNode.key(), "|", c.OldValue, "|", c.Size)
 	})
 }
 
@@ -50,10 +50,10 @@ func (r *Suggestion) GroupKey() string {
 // trials are counted in Untried.
 func (f *finder) tryOtherNodes(rec *decision.Record) {
 	last := f.result.Trials + f.options.MaxTrials/4
-	known := map[string][]string{}
+	suggested := map[string][]string{}
 	for i := range f.result.Suggestions {
 		r := &f.result.Suggestions[i]
-		known[r.GroupKey()] = append(known[r.GroupKey()], r.SingleNode())
+		suggested[r.GroupKey()] = append(suggested[r.GroupKey()], r.SingleNode())
 	}
 	done := map[string]bool{"": true}
 	for i := range f.result.Suggestions {
@@ -66,13 +66,13 @@ func (f *finder) tryOtherNodes(rec *decision.Record) {
 		done[group] = true
 		for k := range rec.Nodes {
 			n := &rec.Nodes[k]
-			if slices.Contains(known[group], n.Name) || !sameVerdict(&n.Verdict, &rec.Nodes[at].Verdict) || !f.sameEffect(&r, n.Name) {
+			if slices.Contains(suggested[group], n.Name) || !sameVerdict(&n.Verdict, &rec.Nodes[at].Verdict) || !f.sameEffect(&r, n.Name) {
 				continue
 			}
-			if len(known[group]) >= f.options.MaxPerVerdict || f.result.Trials >= last {
+			if len(suggested[group]) >= f.options.MaxPerVerdict || f.result.Trials >= last {
 				f.result.Suggestions[i].Untried++
 			} else if f.tryOnNode(&r, n.Name) {
-				known[group] = append(known[group], n.Name)
+				suggested[group] = append(suggested[group], n.Name)
 			}
 		}
 	}
@@ -88,9 +88,9 @@ func (f *finder) sameEffect(r *Suggestion, node string) bool {
 	free := func(n *cluster.NodeInfo, key string) int64 {
 		return amountOf(&n.Model.Allocatable, key) - amountOf(&n.Used, key)
 	}
-	a, known := f.state.NodeID(r.SingleNode())
+	a, exists := f.state.NodeID(r.SingleNode())
 	b, ok := f.state.NodeID(node)
-	if !known || !ok {
+	if !exists || !ok {
 		return false
 	}
 	from, to := f.state.Node(a), f.state.Node(b)

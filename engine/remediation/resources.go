@@ -31,8 +31,8 @@ func (f *finder) resourceChanges(t *trial, info *cluster.NodeInfo, reasons []dec
 		} else {
 			free = append(free, Change{Kind: FreeResource, Node: name, Key: r.Subject, Amount: short})
 		}
-		if left := r.Have - r.Used; left > 0 {
-			lower = append(lower, Change{Kind: LowerRequest, Key: r.Subject, Amount: left})
+		if remaining := r.Have - r.Used; remaining > 0 {
+			lower = append(lower, Change{Kind: LowerRequest, Key: r.Subject, Amount: remaining})
 		} else {
 			lower = append(lower, Change{Kind: LowerRequest, Key: r.Subject, Amount: -1})
 		}

@@ -153,9 +153,9 @@ func (f *finder) accept(t *trial) {
 // minimize removes unnecessary changes from a successful trial.
 func (f *finder) minimize(t *trial) {
 	for i := 0; len(t.changes) > 1 && i < len(t.changes); {
-		less := &trial{changes: removeAt(t.changes, i)}
-		if f.evaluate(less); less.rec.Outcome == decision.Scheduled {
-			t.changes, t.rec, i = less.changes, less.rec, 0
+		reduced := &trial{changes: removeAt(t.changes, i)}
+		if f.evaluate(reduced); reduced.rec.Outcome == decision.Scheduled {
+			t.changes, t.rec, i = reduced.changes, reduced.rec, 0
 			continue
 		}
 		i++
@@ -172,15 +172,15 @@ func (f *finder) suggestion(t *trial) Suggestion {
 	return r
 }
 
-// enqueue adds a trial with the changes of another and more.
-func (f *finder) enqueue(t *trial, node string, more []Change) {
-	if len(more) == 0 || len(t.changes)+len(more) > maxChanges || t.steps == maxSteps {
+// enqueue adds a trial with the changes of another trial and added changes.
+func (f *finder) enqueue(t *trial, node string, added []Change) {
+	if len(added) == 0 || len(t.changes)+len(added) > maxChanges || t.steps == maxSteps {
 		return
 	}
-	next := &trial{changes: append(slices.Clone(t.changes), more...), node: t.node, steps: t.steps + 1, cost: t.cost}
-	for i := range more {
-		next.cost += f.cost(&more[i])
-		if !more[i].OfPod() && next.node == "" {
+	next := &trial{changes: append(slices.Clone(t.changes), added...), node: t.node, steps: t.steps + 1, cost: t.cost}
+	for i := range added {
+		next.cost += f.cost(&added[i])
+		if !added[i].OfPod() && next.node == "" {
 			next.node = node
 		}
 	}

@@ -21,19 +21,19 @@ func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.
 	t.Helper()
 	switch c.Kind {
 	case FreeResource:
-		left := c.Amount
+		remaining := c.Amount
 		id, _ := s.NodeID(c.Node)
 		for _, p := range slices.Backward(slices.Clone(s.Node(id).Pods)) { // from other pods than Apply
 			have := amountOf(&p.Spec.Requests, c.Key)
-			if cut := min(have, left); cut > 0 {
+			if cut := min(have, remaining); cut > 0 {
 				q, sp := *p, *p.Spec
 				sp.Requests = withAmount(sp.Requests, c.Key, have-cut)
 				q.Spec = &sp
 				s.UpsertPod(&q)
-				left -= cut
+				remaining -= cut
 			}
 		}
-		if left > 0 {
+		if remaining > 0 {
 			t.Fatalf("%s has less than %d of %s to free", c.Node, c.Amount, c.Key)
 		}
 		return pod
@@ -54,15 +54,15 @@ func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.
 	return with
 }
 
-// tally counts the results of a run.
-type tally struct {
-	pods, waiting, cured, changes, never int
-	kinds                                [NumKinds]int
-	kin                                  map[string]int // per GroupKey
+// suggestionCounts counts the results of a run.
+type suggestionCounts struct {
+	pods, waiting, suggested, changes, never int
+	kinds                                    [NumKinds]int
+	groups                                   map[string]int // per GroupKey
 }
 
 // counterfactual finds suggestions for a random pod and applies each of them.
-func (n *tally) counterfactual(t *testing.T, p *framework.Profile, seed uint64) {
+func (n *suggestionCounts) counterfactual(t *testing.T, p *framework.Profile, seed uint64) {
 	t.Helper()
 	s, pod := generator{rand.New(rand.NewPCG(seed, 3))}.cluster()
 	rec := placement.Evaluate(s, p, seed, pod)
@@ -77,7 +77,7 @@ func (n *tally) counterfactual(t *testing.T, p *framework.Profile, seed uint64) 
 		t.Fatalf("seed %d: the state was changed", seed)
 	}
 	if len(got.Suggestions) > 0 {
-		n.cured++
+		n.suggested++
 	}
 	if got.VerdictsWhenEmpty != nil {
 		n.never++
@@ -85,7 +85,7 @@ func (n *tally) counterfactual(t *testing.T, p *framework.Profile, seed uint64) 
 	for _, r := range got.Suggestions {
 		n.changes++
 		if r.SingleNode() != "" {
-			n.kin[r.GroupKey()+fmt.Sprint(seed)]++
+			n.groups[r.GroupKey()+fmt.Sprint(seed)]++
 		}
 		fork, with := s.Fork(), pod
 		for i := range r.Changes {
@@ -97,9 +97,9 @@ func (n *tally) counterfactual(t *testing.T, p *framework.Profile, seed uint64) 
 			t.Fatalf("seed %d: after %s the pod is still %s: %+v", seed, changesKey(r.Changes), after.Outcome, after.Nodes)
 		}
 		for i := range r.Changes {
-			less := s.Fork()
-			with, possible := Apply(less, pod, removeAt(r.Changes, i))
-			if possible && placement.Evaluate(less, p, seed, with).Outcome == decision.Scheduled {
+			partial := s.Fork()
+			with, possible := Apply(partial, pod, removeAt(r.Changes, i))
+			if possible && placement.Evaluate(partial, p, seed, with).Outcome == decision.Scheduled {
 				t.Fatalf("seed %d: %s: change %d is not necessary", seed, changesKey(r.Changes), i)
 			}
 		}
@@ -125,7 +125,7 @@ func TestSuggestionsPlaceThePod(t *testing.T) {
 		}
 	}
 	p := profile(t)
-	n := tally{kin: map[string]int{}}
+	n := suggestionCounts{groups: map[string]int{}}
 	for seed := uint64(0); n.waiting < want; seed++ {
 		n.counterfactual(t, p, seed)
 	}
@@ -135,16 +135,16 @@ func TestSuggestionsPlaceThePod(t *testing.T) {
 		}
 	}
 	t.Logf("soak: applied %d suggestions for %d pods; %d pods had one, %d fit no empty node; kinds %v",
-		n.changes, n.waiting, n.cured, n.never, n.kinds)
+		n.changes, n.waiting, n.suggested, n.never, n.kinds)
 	several := 0
-	for _, k := range n.kin {
+	for _, k := range n.groups {
 		several = max(several, k)
 	}
 	if several < 3 { // not found by the search alone
 		t.Errorf("no suggestion was tried on more than %d equal nodes", several)
 	}
-	if n.cured*10 < n.waiting*9 {
-		t.Errorf("only %d of %d pods had a suggestion", n.cured, n.waiting)
+	if n.suggested*10 < n.waiting*9 {
+		t.Errorf("only %d of %d pods had a suggestion", n.suggested, n.waiting)
 	}
 }
 

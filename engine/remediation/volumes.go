@@ -61,8 +61,8 @@ func (f *finder) claimChanges() [][]Change {
 			step = append(step, Change{Kind: CreateClaim, Key: name})
 		case claim.Lost || claim.Deleting || claim.VolumeName != "" && claim.Bound:
 		default:
-			class, known := f.state.StorageClass(claim.ClassName())
-			if !known || !class.WaitForFirstConsumer || claim.VolumeName != "" {
+			class, exists := f.state.StorageClass(claim.ClassName())
+			if !exists || !class.WaitForFirstConsumer || claim.VolumeName != "" {
 				step = append(step, Change{Kind: BindClaim, Key: name})
 			}
 		}

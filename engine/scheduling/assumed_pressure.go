@@ -23,7 +23,7 @@ func (m *Machine) ReportedNode(node string) *model.Node {
 	if p := m.findPressure(node); p != nil && p.Reported() != nil {
 		return p.Reported()
 	}
-	if id, known := m.state.NodeID(node); known {
+	if id, ok := m.state.NodeID(node); ok {
 		return m.state.Node(id).Model
 	}
 	return nil
@@ -45,14 +45,14 @@ func (m *Machine) assumePressure(now time.Time, e *model.NodeEviction) {
 	p := m.findPressure(e.Node)
 	if p == nil {
 		var reported *model.Node
-		if id, known := m.state.NodeID(e.Node); known {
+		if id, ok := m.state.NodeID(e.Node); ok {
 			reported = m.state.Node(id).Model
 		}
 		p = assumption.New(e.Node, reported)
 	}
 	if e.Shortage != nil {
-		id, known := m.state.NodeID(e.Node)
-		if !known || p.Reported() == nil || !p.AddShortage(e.Shortage, m.state.Node(id), end) {
+		id, ok := m.state.NodeID(e.Node)
+		if !ok || p.Reported() == nil || !p.AddShortage(e.Shortage, m.state.Node(id), end) {
 			return
 		}
 	} else if !p.AddPressure(e.Pressure, e.At, end) {

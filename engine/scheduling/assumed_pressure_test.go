@@ -25,8 +25,8 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 	later := t0.Add(time.Second)
 	memory := model.MemoryPressure
 	for name, c := range map[string]struct {
-		says *model.Node
-		ends time.Duration // after the eviction; 0: never
+		update *model.Node
+		ends   time.Duration // after the eviction; 0: never
 	}{
 		"for 20 seconds":                               {nil, 20 * time.Second},
 		"until the node reports no pressure":           {nodeWithPressure(memory, false, later), time.Second},
@@ -51,8 +51,8 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 				if c.ends == time.Second {
 					want = "bind:web:n2"
 				}
-				if c.says != nil {
-					s.step(want, c.says)
+				if c.update != nil {
+					s.step(want, c.update)
 				}
 				if c.ends == 20*time.Second {
 					if wake := s.m.nextWake(s.now); wake.IsZero() || wake.After(t0.Add(c.ends)) {

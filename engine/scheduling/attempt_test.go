@@ -229,8 +229,8 @@ func TestUnconfirmedBoundPodIsRefreshed(t *testing.T) {
 	s.step("", s.answer(0, Unknown))
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("refresh:a")
-	gone := s.answer(0, Done)
-	s.step("", gone)
+	confirmation := s.answer(0, Done)
+	s.step("", confirmation)
 	if s.m.state.Pod("a") != nil || len(s.m.attempts) != 0 {
 		t.Error("a deleted pod is still in the state")
 	}
@@ -268,11 +268,11 @@ func TestGatedPodEntersQueueWithoutGates(t *testing.T) {
 
 func TestForeignPodsAreIgnored(t *testing.T) {
 	s := newMachineTest(t)
-	foreign, terminating, done := small("a", ""), small("b", ""), small("c", "")
-	foreign.Spec = &model.PodSpec{SchedulerName: "other"}
+	otherScheduler, terminating, done := small("a", ""), small("b", ""), small("c", "")
+	otherScheduler.Spec = &model.PodSpec{SchedulerName: "other"}
 	terminating.Deleting = true
 	done.Phase = model.Failed
-	s.step("", foreign, terminating, done)
+	s.step("", otherScheduler, terminating, done)
 	s.step("bind:d:n1", small("d", ""))
 	terminating = small("d", "")
 	terminating.Deleting = true
@@ -302,7 +302,7 @@ func TestUnwrittenReportIsRetried(t *testing.T) {
 func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 	for name, tc := range map[string]struct {
 		result Result
-		say    string // what is reported then
+		report string // what is reported then
 	}{
 		"done":    {Done, ""},
 		"refused": {Refused, "bound:a:n1"},
@@ -321,7 +321,7 @@ func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 					s.step("bind:a:n1", s.unbound("a"))
 					s.step("", s.answer(0, Done))
 				}
-				s.step(tc.say, first)
+				s.step(tc.report, first)
 				s.step("", small("a", "n1"))
 				if len(s.m.attemptsByEffect)+len(s.m.attempts) != 0 {
 					t.Errorf("deadlines or effects remain: %v %v", s.m.attemptsByEffect, s.m.attempts)

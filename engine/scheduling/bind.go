@@ -11,12 +11,12 @@ import (
 const maxBindAttempts = 5
 
 // bind sends the attempt's Bind.
-func (m *Machine) bind(now time.Time, a *attempt, pod *model.Pod, again bool) {
+func (m *Machine) bind(now time.Time, a *attempt, pod *model.Pod, retry bool) {
 	a.bindCount++
 	id := m.emit(func(id uint64) Effect {
-		return Bind{ID: id, Pod: pod, Node: a.node, Attempt: a.number, First: a.firstQueued, Retry: again}
+		return Bind{ID: id, Pod: pod, Node: a.node, Attempt: a.number, First: a.firstQueued, Retry: retry}
 	})
-	if !again {
+	if !retry {
 		a.firstBindAt, a.firstBindID = now, id
 	}
 	m.setStage(a, binding, id, now.Add(m.cfg.BindTimeout))
@@ -120,10 +120,10 @@ func (m *Machine) handleRefreshedPod(now time.Time, a *attempt, p *model.Pod) {
 // finds the pod unbound.
 func (m *Machine) retryBind(now time.Time, a *attempt) {
 	sent := a.deadline.Add(-m.cfg.BindTimeout)
-	again := a.firstBindAt.Add(m.cfg.RetryInterval * (1<<(a.bindCount-1) - 1))
+	retryAt := a.firstBindAt.Add(m.cfg.RetryInterval * (1<<(a.bindCount-1) - 1))
 	switch {
-	case a.bindCount < maxBindAttempts && now.Before(again):
-		m.setStage(a, waitingToRefresh, 0, again)
+	case a.bindCount < maxBindAttempts && now.Before(retryAt):
+		m.setStage(a, waitingToRefresh, 0, retryAt)
 	case a.bindCount < maxBindAttempts:
 		m.bind(now, a, m.state.Pod(a.uid), true)
 	case sent.Before(a.uncertainUntil):

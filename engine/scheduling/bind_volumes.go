@@ -84,8 +84,8 @@ func (m *Machine) dropVolumeBind(a *attempt) {
 }
 
 // notifyVolumesFreed requeues pods that volumes or claims released by a pod may help.
-func (m *Machine) notifyVolumesFreed(now time.Time, held bool) {
-	if held {
+func (m *Machine) notifyVolumesFreed(now time.Time, freed bool) {
+	if freed {
 		m.notifyChange(now, decision.Delta{Events: decision.PVChanged | decision.PVCChanged})
 	}
 }

@@ -103,16 +103,16 @@ func TestZeroVolumeBindTimeout(t *testing.T) {
 
 func TestBindVolumesOutcomes(t *testing.T) {
 	for _, tc := range []struct {
-		result Result
-		then   string
-		words  string
+		result  Result
+		effects string
+		words   string
 	}{
 		{Refused, "report:a:error", `binding volumes for node "n1" was refused: why`},
 		{Conflict, "", ""},
 	} {
 		s := stored(t, time.Minute)
 		s.step("volumes:a:n1", using("a", "c"))
-		s.step(tc.then, s.answer(0, tc.result))
+		s.step(tc.effects, s.answer(0, tc.result))
 		if tc.words != "" {
 			s.rejects(tc.words)
 		}
@@ -156,9 +156,9 @@ func TestDeletedPodReleasesVolumes(t *testing.T) {
 	s.step("volumes:b:n1", Remove{using("a", "c")})
 	s.step("report:a:unschedulable", using("a", "c"))
 	s.wait(2 * time.Second)
-	elsewhere := using("b", "d")
-	elsewhere.NodeName = "n2" // by another client
-	s.step("volumes:a:n1", elsewhere)
+	otherPod := using("b", "d")
+	otherPod.NodeName = "n2" // by another client
+	s.step("volumes:a:n1", otherPod)
 }
 
 // So are pods that wait for the volume of a terminating pod,
@@ -168,9 +168,9 @@ func TestTerminatingPodReleasesVolumes(t *testing.T) {
 	s.step("", s.answer(0, Unknown))
 	s.step("report:b:unschedulable", using("b", "d"))
 	s.wait(2 * time.Second)
-	going := using("a", "c")
-	going.Deleting = true
-	s.step("volumes:b:n1", going)
+	terminating := using("a", "c")
+	terminating.Deleting = true
+	s.step("volumes:b:n1", terminating)
 }
 
 // and of an assumed pod that is preempted.

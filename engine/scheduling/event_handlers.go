@@ -112,10 +112,10 @@ func (m *Machine) knownBudget(o *model.Budget) *model.Budget {
 // updateBudget applies a budget from the outcome of a Preempt. The watch may be ahead of that
 // outcome, so an older version must not replace a newer one or restore a budget deleted since.
 func (m *Machine) updateBudget(now time.Time, n *nomination, b *model.Budget) {
-	known := m.knownBudget(b)
+	current := m.knownBudget(b)
 	switch {
-	case known != nil && older(b.ResourceVersion, known.ResourceVersion):
-	case known == nil && slices.ContainsFunc(n.plan.Debits, func(d decision.Debit) bool { return d.Budget.Namespace == b.Namespace && d.Budget.Name == b.Name }):
+	case current != nil && older(b.ResourceVersion, current.ResourceVersion):
+	case current == nil && slices.ContainsFunc(n.plan.Debits, func(d decision.Debit) bool { return d.Budget.Namespace == b.Namespace && d.Budget.Name == b.Name }):
 	default:
 		m.upsert(now, b)
 	}

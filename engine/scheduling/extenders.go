@@ -78,17 +78,17 @@ func (m *Machine) handleExtenderOutcome(now time.Time, a *attempt, o Outcome) {
 // handleExtenderNodes selects the best of the nodes that the extenders returned. If that node no
 // longer fits, the attempt starts again.
 func (m *Machine) handleExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, answer *ExtenderResult) {
-	var left []profiles.NodeScore
+	var remaining []profiles.NodeScore
 	for _, n := range q.nodes {
 		if i := slices.IndexFunc(answer.Nodes, func(t profiles.NodeScore) bool { return t.Node == n.Node }); i >= 0 {
-			left = append(left, profiles.NodeScore{Node: n.Node, Score: n.Score + answer.Nodes[i].Score})
+			remaining = append(remaining, profiles.NodeScore{Node: n.Node, Score: n.Score + answer.Nodes[i].Score})
 		}
 	}
-	if len(left) == 0 {
+	if len(remaining) == 0 {
 		m.handleNoExtenderNodes(now, q, pod, placer, answer.FailedNodes)
 		return
 	}
-	node := placer.SelectHost(pod, left)
+	node := placer.SelectHost(pod, remaining)
 	if !placer.Fits(pod, node) {
 		m.scheduleWithExtenders(now, q.attempt, pod, placer, false)
 		return
@@ -119,9 +119,9 @@ func (m *Machine) handleNoExtenderNodes(now time.Time, q *extenderCall, pod *mod
 	m.concludeRecord(now, q.attempt, pod, &rec, q.withoutHold)
 }
 
-// extenderVerdict returns the verdict for a node that an extender refused. The pod fits there by
-// all other plugins, so for them evicting pods cannot help. Preemption therefore
-// skips the node; upstream tries it and finds no victims.
+// extenderVerdict returns the verdict for a node that an extender refused. No plugin rejected the
+// node, so evicting pods cannot help. Preemption therefore skips the node; kube-scheduler tries it
+// and finds no victims.
 func extenderVerdict(node string, failed []FailedNode) decision.Verdict {
 	v := decision.Verdict{Plugin: decision.NoPlugin, Code: decision.UnschedulableAndUnresolvable}
 	text := "node(s) were refused by an extender"
@@ -146,8 +146,8 @@ func (m *Machine) concludeRecord(now time.Time, a queue.QueuedPodInfo, pod *mode
 
 // handleExtenderVictims selects one of the candidates that the extenders returned. If the pod now
 // fits a node, or the choice is no longer valid, the attempt starts again.
-func (m *Machine) handleExtenderVictims(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, left []profiles.Candidate) {
-	p := placer.SelectCandidate(pod, left)
+func (m *Machine) handleExtenderVictims(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, remaining []profiles.Candidate) {
+	p := placer.SelectCandidate(pod, remaining)
 	if p.Outcome == decision.PreemptionNominated && !m.choiceStillValid(p, q, pod, placer) {
 		m.scheduleWithExtenders(now, q.attempt, pod, placer, false)
 		return
@@ -161,24 +161,24 @@ func (m *Machine) handleExtenderVictims(now time.Time, q *extenderCall, pod *mod
 
 // mergeExtenderRefusals applies the extenders' refusals in an old record to a new record of the
 // same pod.
-func mergeExtenderRefusals(old, now *decision.Record) *decision.Record {
+func mergeExtenderRefusals(old, current *decision.Record) *decision.Record {
 	refused := map[string]decision.Verdict{}
 	for i := range old.Nodes {
 		if n := &old.Nodes[i]; n.Verdict.Plugin == decision.NoPlugin && !n.Verdict.IsSuccess() {
 			refused[n.Name] = n.Verdict
 		}
 	}
-	if now.Outcome != decision.Scheduled || len(refused) == 0 {
-		return now
+	if current.Outcome != decision.Scheduled || len(refused) == 0 {
+		return current
 	}
-	rec := *now
+	rec := *current
 	rec.Outcome, rec.Choice, rec.Top = decision.Infeasible, "", nil
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if v, ok := refused[n.Name]; ok && n.Verdict.IsSuccess() {
 			n.Verdict = v
 		} else if n.Verdict.IsSuccess() {
-			return now
+			return current
 		}
 	}
 	return &rec

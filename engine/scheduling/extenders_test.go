@@ -107,9 +107,9 @@ func TestExtendersChooseVictims(t *testing.T) {
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
 	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
 	s.step("preemptextenders:high:n1,n2", high)
-	left := slices.Clone(s.last[0].(CallPreemptionExtenders).Candidates)
-	left = slices.DeleteFunc(left, func(c profiles.Candidate) bool { return c.Node == "n1" })
-	s.step("report:high:unschedulable preempt:high:n2", s.answers(Outcome{Candidates: left}))
+	remaining := slices.Clone(s.last[0].(CallPreemptionExtenders).Candidates)
+	remaining = slices.DeleteFunc(remaining, func(c profiles.Candidate) bool { return c.Node == "n1" })
+	s.step("report:high:unschedulable preempt:high:n2", s.answers(Outcome{Candidates: remaining}))
 	if p := s.last[0].(ReportUnschedulable).Summary.Preemption; p.Outcome != decision.PreemptionNominated || p.Node != "n2" {
 		t.Errorf("preemption is %+v", p)
 	}
@@ -133,8 +133,8 @@ func TestNoPreemptionWhenPodFitsAfterExtenderCall(t *testing.T) {
 
 func TestStaleExtenderVictimsAreKept(t *testing.T) {
 	s := asksVictims(t)
-	left := s.last[0].(CallPreemptionExtenders).Candidates[:1]
-	s.step("preemptextenders:high:n2", ranked("stays", "n1", 9), s.answers(Outcome{Candidates: left}))
+	remaining := s.last[0].(CallPreemptionExtenders).Candidates[:1]
+	s.step("preemptextenders:high:n2", ranked("stays", "n1", 9), s.answers(Outcome{Candidates: remaining}))
 }
 
 // A refused node still fits by the plugins; it must not be offered forever.

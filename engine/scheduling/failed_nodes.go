@@ -65,12 +65,12 @@ func (m *Machine) findCandidates(pod *model.Pod, placer profiles.Explainer, rec 
 	if p.Outcome != decision.PreemptionNominated {
 		return all, p
 	}
-	left := slices.DeleteFunc(slices.Clone(all), func(c profiles.Candidate) bool { return m.nodeFailed(pod.UID, c.Node) })
-	if len(left) == len(all) {
+	remaining := slices.DeleteFunc(slices.Clone(all), func(c profiles.Candidate) bool { return m.nodeFailed(pod.UID, c.Node) })
+	if len(remaining) == len(all) {
 		return all, p
 	}
-	if other := placer.SelectCandidate(pod, left); other.Outcome == decision.PreemptionNominated {
-		return left, other
+	if other := placer.SelectCandidate(pod, remaining); other.Outcome == decision.PreemptionNominated {
+		return remaining, other
 	}
 	return all, p
 }

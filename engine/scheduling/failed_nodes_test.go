@@ -87,9 +87,9 @@ func TestFailedNodesWithExtenders(t *testing.T) {
 		s.step("", wide, ranked("low", "n1", 0), ranked("stays", "n1", 9), core("n2"), podWith500m("b1", "n2"), podWith500m("b2", "n2"))
 		s.step(want[0], high)
 		if cpu == 400 {
-			left := s.last[0].(CallPreemptionExtenders).Candidates
+			remaining := s.last[0].(CallPreemptionExtenders).Candidates
 			o := s.answer(0, Done)
-			o.Candidates = left
+			o.Candidates = remaining
 			s.step("report:high:unschedulable preempt:high:n1", o)
 		}
 		s.completePreempt(1, "")
@@ -109,11 +109,11 @@ func TestVictimsTimeoutDuringExtenderCall(t *testing.T) {
 	s.completePreempt(1, "")
 	s.wait(s.m.cfg.VictimsTimeout - time.Second)
 	s.step("extenders:high:n2", core("n2"))
-	question := s.answer(0, Done)
-	question.ExtenderResult = &ExtenderResult{FailedNodes: []FailedNode{{Node: "n2", Reason: "no"}}}
+	response := s.answer(0, Done)
+	response.ExtenderResult = &ExtenderResult{FailedNodes: []FailedNode{{Node: "n2", Reason: "no"}}}
 	s.wait(time.Second)
 	s.step("")
-	s.step("report:high:unschedulable", question)
+	s.step("report:high:unschedulable", response)
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("clear:high extenders:high:n2")
 }

@@ -9,9 +9,9 @@ import (
 
 // upsertHold applies a Hold. It requeues the waiting pods of its owner as if they had changed.
 func (m *Machine) upsertHold(now time.Time, h *model.Hold) {
-	old, known := m.state.Hold(h.Namespace, h.Name)
+	old, ok := m.state.Hold(h.Namespace, h.Name)
 	m.state.UpsertHold(h)
-	if known && (old.Owner.UID != h.Owner.UID) {
+	if ok && (old.Owner.UID != h.Owner.UID) {
 		m.requeueOwnerPods(now, old)
 	}
 	m.requeueOwnerPods(now, h)

@@ -62,19 +62,19 @@ func TestUsedReservationRequeuesPods(t *testing.T) {
 	h.Placeholder.Placeholder, h.Placeholder.NominatedNodeName, h.Placeholder.Name = true, "n1", h.Name
 	s.step("report:db:unschedulable", h, ofOwner("db", "db", 300))
 	s.wait(2 * time.Second)
-	elsewhere := ofOwner("web", "web", 800)
-	elsewhere.NodeName = "n2"
-	s.step("bind:db:n1", elsewhere)
+	otherPod := ofOwner("web", "web", 800)
+	otherPod.NodeName = "n2"
+	s.step("bind:db:n1", otherPod)
 }
 
 // TestFuzzNoMissedWakeupWithHolds is TestFuzzNoMissedWakeup with Holds for some of the pods.
 func TestFuzzNoMissedWakeupWithHolds(t *testing.T) {
-	worlds, first := 60, 1<<30
+	trials, first := 60, 1<<30
 	if os.Getenv("BERTH_SOAK") != "" {
-		worlds, first = 3000, 1<<31
+		trials, first = 3000, 1<<31
 	}
-	events, asleep, held := 0, 0, 0
-	for i := range worlds {
+	events, unschedulable, holds := 0, 0, 0
+	for i := range trials {
 		s := newWakeupWorld(t, uint64(first+i))
 		for range 100 {
 			if s.oneIn(4) {
@@ -82,15 +82,15 @@ func TestFuzzNoMissedWakeupWithHolds(t *testing.T) {
 			}
 			s.act()
 			s.check()
-			held += len(s.m.state.Holds())
+			holds += len(s.m.state.Holds())
 		}
 		events += s.events
-		asleep += s.asleep
+		unschedulable += s.unschedulable
 	}
-	if held < events/3 || asleep < events {
-		t.Errorf("only %d holds and %d checks in %d events", held, asleep, events)
+	if holds < events/3 || unschedulable < events {
+		t.Errorf("only %d holds and %d checks in %d events", holds, unschedulable, events)
 	}
-	t.Logf("soak: %d events with holds, %d checks of unschedulable pods", events, asleep)
+	t.Logf("soak: %d events with holds, %d checks of unschedulable pods", events, unschedulable)
 }
 
 // hold creates, changes or removes a Hold.

@@ -21,20 +21,20 @@ import (
 // each event.
 type wakeupWorld struct {
 	generator
-	t           *testing.T
-	name        string
-	m           *Machine
-	p           *framework.Profile
-	now         time.Time
-	nodes       int
-	pods        []*model.Pod // in the API
-	specs       []*model.PodSpec
-	terminating []string // uids of terminating victims
-	serial      int
-	events      int
-	asleep      int // unschedulable pods checked, over all events
-	what        string
-	slow        bool // events and decisions alternate
+	t             *testing.T
+	name          string
+	m             *Machine
+	p             *framework.Profile
+	now           time.Time
+	nodes         int
+	pods          []*model.Pod // in the API
+	specs         []*model.PodSpec
+	terminating   []string // uids of terminating victims
+	serial        int
+	events        int
+	unschedulable int // unschedulable pods checked, over all events
+	what          string
+	slow          bool // events and decisions alternate
 }
 
 func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
@@ -190,7 +190,7 @@ func (s *wakeupWorld) check() {
 		default:
 			return true
 		}
-		s.asleep++
+		s.unschedulable++
 		rec := placement.Evaluate(s.m.state, s.p, 1, pod)
 		if rec.Outcome == decision.Scheduled {
 			s.t.Fatalf("%s event %d (%s): %s is unschedulable (%b) but fits %s\nspec %+v\npod %+v", s.name, s.events, s.what, w.UID, w.UnschedulablePlugins, rec.Choice, pod.Spec, pod)

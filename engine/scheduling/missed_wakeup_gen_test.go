@@ -141,13 +141,13 @@ func (d generator) storage() any {
 		}
 		return c
 	case 4:
-		made := &model.StorageClass{Name: class, Provisioner: "csi.x", WaitForFirstConsumer: !d.oneIn(6)}
+		storageClass := &model.StorageClass{Name: class, Provisioner: "csi.x", WaitForFirstConsumer: !d.oneIn(6)}
 		if class == "local" {
-			made.Provisioner = "kubernetes.io/no-provisioner"
+			storageClass.Provisioner = "kubernetes.io/no-provisioner"
 		} else if d.oneIn(2) {
-			made.Topologies = []model.NodeSelectorTerm{zone}
+			storageClass.Topologies = []model.NodeSelectorTerm{zone}
 		}
-		return made
+		return storageClass
 	case 5:
 		n := &model.CSINode{Name: fmt.Sprint("n", d.IntN(8))}
 		if !d.oneIn(3) {
@@ -157,9 +157,9 @@ func (d generator) storage() any {
 	case 6:
 		return &model.CSIDriver{Name: "csi.x", StorageCapacity: d.oneIn(3), PreventPodSchedulingIfMissing: d.oneIn(3)}
 	}
-	room := int64(d.IntN(12))
+	capacity := int64(d.IntN(12))
 	if d.oneIn(2) {
 		return &model.VolumeAttachment{Name: d.pick("va1", "va2"), Attacher: "csi.x", Node: fmt.Sprint("n", d.IntN(8)), Volume: d.pick("pv1", "pv2")}
 	}
-	return &model.CSIStorageCapacity{Namespace: "x", Name: d.pick("c1", "c2"), Class: "made", Topology: &model.Selector{}, Capacity: &room}
+	return &model.CSIStorageCapacity{Namespace: "x", Name: d.pick("c1", "c2"), Class: "made", Topology: &model.Selector{}, Capacity: &capacity}
 }

@@ -13,28 +13,28 @@ import (
 // TestFuzzNoMissedWakeup applies random events to small clusters. After each, no pod of the
 // unschedulable pool may fit or be able to preempt by the reference evaluator.
 func TestFuzzNoMissedWakeup(t *testing.T) {
-	worlds, first := 200, 0
+	trials, first := 200, 0
 	if v := os.Getenv("BERTH_SOAK"); v != "" {
-		worlds = 14_000
+		trials = 14_000
 		if n, err := strconv.Atoi(v); err == nil && n > 1 {
-			worlds = n
+			trials = n
 		}
 		first = 1 << 20
 	}
-	events, asleep := 0, 0
-	for i := range worlds {
+	events, unschedulable := 0, 0
+	for i := range trials {
 		s := newWakeupWorld(t, uint64(first+i))
 		for range 150 {
 			s.act()
 			s.check()
 		}
 		events += s.events
-		asleep += s.asleep
+		unschedulable += s.unschedulable
 	}
-	if asleep < events {
-		t.Errorf("only %d checks in %d events", asleep, events)
+	if unschedulable < events {
+		t.Errorf("only %d checks in %d events", unschedulable, events)
 	}
-	t.Logf("soak: %d events, %d checks of unschedulable pods", events, asleep)
+	t.Logf("soak: %d events, %d checks of unschedulable pods", events, unschedulable)
 }
 
 // act applies one random event, or several with delays.
@@ -148,29 +148,29 @@ func (s *wakeupWorld) changePod(uid string) Event {
 
 func (s *wakeupWorld) changeNode() Event {
 	i := s.IntN(s.nodes)
-	fresh := s.node(i)
-	id, known := s.m.state.NodeID(fresh.Name)
-	if !known || s.oneIn(8) {
+	node := s.node(i)
+	id, ok := s.m.state.NodeID(node.Name)
+	if !ok || s.oneIn(8) {
 		s.what = "a node is added"
-		fresh.UID = fmt.Sprint("n", s.serial)
-		return fresh
+		node.UID = fmt.Sprint("n", s.serial)
+		return node
 	}
 	if s.oneIn(6) {
 		s.what = "a node is deleted"
-		return Remove{fresh}
+		return Remove{node}
 	}
 	n := *s.m.state.Node(id).Model
 	switch s.IntN(5) {
 	case 0:
-		s.what, n.Labels = "a node's labels", fresh.Labels
+		s.what, n.Labels = "a node's labels", node.Labels
 	case 1:
-		s.what, n.Taints = "a node's taints", fresh.Taints
+		s.what, n.Taints = "a node's taints", node.Taints
 	case 2:
-		s.what, n.Allocatable, n.AllocatablePods = "a node's allocatable resources", fresh.Allocatable, fresh.AllocatablePods
+		s.what, n.Allocatable, n.AllocatablePods = "a node's allocatable resources", node.Allocatable, node.AllocatablePods
 	case 3:
 		s.what, n.Unschedulable = "a node's cordon", !n.Unschedulable
 	case 4:
-		s.what, n.Features = "a node's features", fresh.Features
+		s.what, n.Features = "a node's features", node.Features
 	}
 	return &n
 }

@@ -12,8 +12,8 @@ import (
 // upsertNode applies a node. The pods of a new node count from now on.
 func (m *Machine) upsertNode(now time.Time, n *model.Node) {
 	n = m.withAssumedPressure(now, n)
-	id, known := m.state.NodeID(n.Name)
-	if !known {
+	id, ok := m.state.NodeID(n.Name)
+	if !ok {
 		m.state.UpsertNode(n)
 		m.notifyChange(now, delta(decision.NodeAdded, nil, n))
 		id, _ = m.state.NodeID(n.Name)
@@ -30,8 +30,8 @@ func (m *Machine) upsertNode(now time.Time, n *model.Node) {
 
 // removeNode removes a node and its pods' usage.
 func (m *Machine) removeNode(now time.Time, name string) {
-	id, known := m.state.NodeID(name)
-	if !known {
+	id, ok := m.state.NodeID(name)
+	if !ok {
 		return
 	}
 	m.clearNodeNominations(now, name)

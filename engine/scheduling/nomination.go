@@ -200,18 +200,18 @@ func (m *Machine) overdrawnBudget(n *nomination) *model.Budget {
 
 // clearNomination clears a pod's nomination, in the state immediately.
 func (m *Machine) clearNomination(now time.Time, pod *model.Pod) {
-	api := pod.NominatedNodeName
+	apiNode := pod.NominatedNodeName
 	if n := m.nominations[pod.UID]; n != nil {
-		api = n.apiNode
+		apiNode = n.apiNode
 	}
 	m.dropNomination(now, pod.UID)
-	bare := pod.WithoutNomination()
-	m.state.UpsertPod(bare)
-	m.updateNominated(now, bare)
+	unnominated := pod.WithoutNomination()
+	m.state.UpsertPod(unnominated)
+	m.updateNominated(now, unnominated)
 	if pod.NominatedNodeName != "" {
 		m.notifyFreed(now, pod)
 	}
-	n := &nomination{uid: pod.UID, apiNode: api, effectPod: bare}
+	n := &nomination{uid: pod.UID, apiNode: apiNode, effectPod: unnominated}
 	m.nominations[pod.UID] = n
 	m.sendNomination(now, n)
 }

@@ -42,18 +42,18 @@ func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
 }
 
 // free returns what a node has left for a pod, given nominated pods and without the pods in gone.
-func (f firstFit) free(id cluster.NodeID, p *model.Pod, gone []*model.Pod) int64 {
+func (f firstFit) free(id cluster.NodeID, p *model.Pod, excluded []*model.Pod) int64 {
 	n := f.s.Node(id)
-	left := n.Model.Allocatable.MilliCPU - n.Used.MilliCPU
+	remaining := n.Model.Allocatable.MilliCPU - n.Used.MilliCPU
 	for _, q := range f.s.Nominated(id) {
 		if q.UID != p.UID && q.Spec.Priority >= p.Spec.Priority {
-			left -= q.Spec.Requests.MilliCPU
+			remaining -= q.Spec.Requests.MilliCPU
 		}
 	}
-	for _, v := range gone {
-		left += v.Spec.Requests.MilliCPU
+	for _, v := range excluded {
+		remaining += v.Spec.Requests.MilliCPU
 	}
-	return left
+	return remaining
 }
 
 // reaches reports whether the pod's claim can be provisioned on a node.
@@ -172,9 +172,9 @@ func (f firstFit) FindCandidates(p *model.Pod, rec *decision.Record) ([]profiles
 	return out, best
 }
 
-func (f firstFit) SelectCandidate(p *model.Pod, left []profiles.Candidate) *decision.Preemption {
+func (f firstFit) SelectCandidate(p *model.Pod, remaining []profiles.Candidate) *decision.Preemption {
 	out := &decision.Preemption{Outcome: decision.PreemptionNoCandidates, ClearNomination: p.NominatedNodeName != ""}
-	for _, c := range left {
+	for _, c := range remaining {
 		if out.Victims == nil || len(c.Victims) < len(out.Victims) {
 			out.Outcome, out.Node, out.Victims, out.ClearNomination = decision.PreemptionNominated, c.Node, c.Victims, false
 		}

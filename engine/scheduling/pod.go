@@ -18,7 +18,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		return // an event from before the bind, older than a RefreshPod
 	}
 	p = m.withNomination(now, m.applyVictimMark(p))
-	held := m.state.HasAssumedVolumes(p.UID)
+	hadVolumes := m.state.HasAssumedVolumes(p.UID)
 	m.state.UpsertPod(p)
 	if p.Evicted != nil {
 		m.assumePressure(now, p.Evicted)
@@ -29,7 +29,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		m.queue.Remove(p.UID)
 		m.endNomination(now, p.UID)
 		m.notifyChange(now, delta(podChange(old, p), old, p))
-		m.notifyVolumesFreed(now, held)
+		m.notifyVolumesFreed(now, hadVolumes)
 		if occupiesNode(old) && p.Finished() {
 			m.handlePodGone(now, old)
 		}
@@ -110,9 +110,9 @@ func (m *Machine) removePod(now time.Time, uid string) {
 	m.dropReport(uid)
 	m.queue.Remove(uid)
 	m.endNomination(now, uid)
-	held := m.state.HasAssumedVolumes(uid)
+	hadVolumes := m.state.HasAssumedVolumes(uid)
 	m.state.RemovePod(uid)
-	m.notifyVolumesFreed(now, held)
+	m.notifyVolumesFreed(now, hadVolumes)
 	if occupiesNode(old) || old.NominatedNodeName != "" {
 		m.notifyFreed(now, old)
 	}
@@ -124,15 +124,15 @@ func occupiesNode(p *model.Pod) bool { return p != nil && p.NodeName != "" && !p
 
 // podChange returns how a bound or finished pod changed.
 func podChange(old, p *model.Pod) decision.ClusterEvents {
-	switch was, is := occupiesNode(old), occupiesNode(p); {
-	case was && !is:
+	switch before, after := occupiesNode(old), occupiesNode(p); {
+	case before && !after:
 		return decision.PodRemoved
-	case !was && !is:
+	case !before && !after:
 		if old != nil && old.NominatedNodeName != "" && !old.Finished() {
 			return decision.PodRemoved // it had reserved resources there
 		}
 		return decision.NoEvent
-	case !was:
+	case !before:
 		c := decision.PodAssigned
 		if old != nil && old.NominatedNodeName != "" && old.NominatedNodeName != p.NodeName {
 			c |= decision.PodRemoved

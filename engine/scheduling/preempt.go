@@ -142,26 +142,26 @@ func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption)
 // markVictims marks the victims as terminating. It returns the plan without victims that need no
 // eviction: those already terminating, and assumed pods, which return to the queue.
 func (m *Machine) markVictims(now time.Time, n *nomination, pod *model.Pod, p *decision.Preemption) *decision.Preemption {
-	var without []*model.Pod // those that need no eviction
+	var excluded []*model.Pod // those that need no eviction
 	for _, v := range p.Victims {
 		a := m.attempts[v.UID]
 		switch {
 		case displacement.Preemption.IsTerminating(v):
-			without = append(without, v)
+			excluded = append(excluded, v)
 		case a != nil && a.stage.beforeBind():
-			without = append(without, v)
+			excluded = append(excluded, v)
 			m.preemptAssumed(now, a, v, pod)
 		default:
 			m.markVictim(now, n, v)
 		}
 	}
-	if len(without) == 0 {
+	if len(excluded) == 0 {
 		return p
 	}
 	out := *p
 	out.Victims = nil
 	for _, v := range p.Victims {
-		if !slices.Contains(without, v) {
+		if !slices.Contains(excluded, v) {
 			out.Victims = append(out.Victims, v)
 		}
 	}

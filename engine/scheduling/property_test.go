@@ -77,7 +77,7 @@ func (w *simulatedCluster) restart() {
 	}
 	w.late, w.lag = nil, w.lag[:n]
 	w.setBudget(w.budget)
-	w.held = map[string]string{}
+	w.nominated = map[string]string{}
 	for _, uid := range w.order {
 		if c := w.claims[uid]; c != nil {
 			w.lag = append(w.lag, c)
@@ -88,7 +88,7 @@ func (w *simulatedCluster) restart() {
 		if p := w.pods[uid]; p != nil {
 			w.reportPod(uid)
 			if p.NominatedNodeName != "" {
-				w.held[uid] = p.NominatedNodeName
+				w.nominated[uid] = p.NominatedNodeName
 			}
 		}
 	}

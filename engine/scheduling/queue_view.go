@@ -11,8 +11,8 @@ func (m *Machine) InQueue(yield func(queue.PendingPod) bool) { m.queue.Each(yiel
 // Rejected calls f for the pods of the unschedulable pool, one call for each class of equal pods:
 // the profile, the plugins that rejected them, and the number of pods. It visits at most that many
 // classes from number from on and returns the next number, or 0 at the end.
-func (m *Machine) Rejected(from, most int, f func(profile string, rejectedBy decision.PluginSet, n int)) (next int) {
-	return m.queue.UnschedulableGroups(from, most, func(uid string, rejectedBy decision.PluginSet, n int) {
+func (m *Machine) Rejected(from, maxClasses int, f func(profile string, rejectedBy decision.PluginSet, n int)) (next int) {
+	return m.queue.UnschedulableGroups(from, maxClasses, func(uid string, rejectedBy decision.PluginSet, n int) {
 		if pod := m.state.Pod(uid); pod != nil {
 			f(pod.Spec.SchedulerName, rejectedBy, n)
 		}

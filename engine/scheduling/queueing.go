@@ -39,13 +39,13 @@ func (m *Machine) notifyChange(now time.Time, d decision.Delta) {
 }
 
 // delta returns a change of an object; old and is are nil if there is none.
-func delta[T any](kinds decision.ClusterEvents, old, is *T) decision.Delta {
+func delta[T any](kinds decision.ClusterEvents, old, updated *T) decision.Delta {
 	d := decision.Delta{Events: kinds}
 	if old != nil {
 		d.Old = old
 	}
-	if is != nil {
-		d.New = is
+	if updated != nil {
+		d.New = updated
 	}
 	return d
 }
@@ -57,20 +57,20 @@ func (m *Machine) notifyAssumed(now time.Time, uid string) {
 	p := m.state.Pod(uid)
 	m.notifyChange(now, delta(decision.PodAssigned, nil, p))
 	if p.NominatedNodeName != "" && p.NominatedNodeName != p.NodeName {
-		bare := *p
-		bare.NodeName = ""
-		m.notifyFreed(now, &bare)
+		unassigned := *p
+		unassigned.NodeName = ""
+		m.notifyFreed(now, &unassigned)
 	}
 }
 
 // forgetAssumed forgets an assumed pod and requeues pods for its resources and volumes.
 func (m *Machine) forgetAssumed(now time.Time, uid string) {
-	old, held := m.state.Pod(uid), m.state.HasAssumedVolumes(uid)
+	old, hadVolumes := m.state.Pod(uid), m.state.HasAssumedVolumes(uid)
 	m.state.Forget(uid)
 	if occupiesNode(old) {
 		m.notifyFreed(now, old)
 	}
-	m.notifyVolumesFreed(now, held)
+	m.notifyVolumesFreed(now, hadVolumes)
 }
 
 // notifyFreed requeues pods for the resources that a pod used or reserved, given the pod as it was.

@@ -13,13 +13,13 @@ import (
 // priority 5. Pods of all priorities are created and deleted.
 type reservationWorld struct {
 	*rand.Rand
-	m       *Machine
-	now     time.Time
-	on      map[string]*model.Pod // bound pods by uid
-	serial  int
-	hold    *model.Hold
-	outrank int // pods of higher priority on the reserved node
-	others  int // other pods placed there
+	m              *Machine
+	now            time.Time
+	on             map[string]*model.Pod // bound pods by uid
+	serial         int
+	hold           *model.Hold
+	higherPriority int // pods of higher priority on the reserved node
+	others         int // other pods placed there
 }
 
 func newReservationWorld(t *testing.T, seed uint64) *reservationWorld {
@@ -75,7 +75,7 @@ func (s *reservationWorld) count(p *model.Pod) {
 	switch {
 	case s.hold == nil || p.NodeName != "n1" || p.Owner.UID == "web":
 	case p.Spec.Priority > 5:
-		s.outrank++
+		s.higherPriority++
 	default:
 		s.others++
 	}
@@ -91,19 +91,19 @@ func (s *reservationWorld) come() {
 
 // free returns what is free on the reserved node.
 func (s *reservationWorld) free() int64 {
-	left := int64(2000)
+	remaining := int64(2000)
 	for _, p := range s.on {
 		if p.NodeName == "n1" {
-			left -= p.Spec.Requests.MilliCPU
+			remaining -= p.Spec.Requests.MilliCPU
 		}
 	}
-	return left
+	return remaining
 }
 
 // A reservation yields only to pods of higher priority; the replacement uses it regardless of
 // scores; afterwards any pod may use it.
 func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
-	taken, outranked, given := 0, 0, 0
+	used, yielded, afterwards := 0, 0, 0
 	for seed := range uint64(120) {
 		s := newReservationWorld(t, seed)
 		want := s.hold.Placeholder.Spec.Requests.MilliCPU
@@ -116,12 +116,12 @@ func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 				break
 			}
 			s.come()
-			if s.free() < want && s.outrank == 0 {
+			if s.free() < want && s.higherPriority == 0 {
 				t.Fatalf("seed %d: %d of %d reserved millicores are free without a pod of higher priority", seed, s.free(), want)
 			}
 		}
-		if s.outrank > 0 && s.free() < want {
-			outranked++
+		if s.higherPriority > 0 && s.free() < want {
+			yielded++
 		}
 		if seed%3 == 0 { // the Hold expires before the replacement appears
 			before := s.others
@@ -129,21 +129,21 @@ func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 			for range 8 {
 				s.come()
 			}
-			given += s.others - before
+			afterwards += s.others - before
 			continue
 		}
-		room := s.free()
+		free := s.free()
 		first := ofOwner("first", "web", want)
 		first.Created, first.Spec.Priority = s.now, 5
 		s.step(first)
-		if p := s.on["first"]; room >= want && (p == nil || p.NodeName != "n1") {
-			t.Fatalf("seed %d: the replacement is not on the reserved node, which has %d milli-cores left of %d: %+v", seed, room, want, p)
-		} else if room >= want {
-			taken++
+		if p := s.on["first"]; free >= want && (p == nil || p.NodeName != "n1") {
+			t.Fatalf("seed %d: the replacement is not on the reserved node, which has %d milli-cores left of %d: %+v", seed, free, want, p)
+		} else if free >= want {
+			used++
 		}
 	}
-	t.Logf("used %d times, yielded to higher priorities %d times, %d other pods afterwards", taken, outranked, given)
-	if taken < 20 || outranked < 10 || given < 20 {
+	t.Logf("used %d times, yielded to higher priorities %d times, %d other pods afterwards", used, yielded, afterwards)
+	if used < 20 || yielded < 10 || afterwards < 20 {
 		t.Error("too few cases")
 	}
 }

@@ -23,7 +23,7 @@ func (w *simulatedCluster) checkReservedRoom(b Bind) {
 	sum := w.m.state.Node(id).Used.MilliCPU
 	for _, uid := range w.order {
 		p := w.m.state.Pod(uid)
-		if p != nil && !p.Deleting && w.held[uid] == b.Node && uid != b.Pod.UID && p.NodeName == "" && p.Spec.Priority > b.Pod.Spec.Priority {
+		if p != nil && !p.Deleting && w.nominated[uid] == b.Node && uid != b.Pod.UID && p.NodeName == "" && p.Spec.Priority > b.Pod.Spec.Priority {
 			sum += p.Spec.Requests.MilliCPU
 			reason += fmt.Sprintf(" %s (API %+v, nomination %+v)", uid, w.pods[uid], w.m.nominations[uid])
 		}
@@ -55,7 +55,7 @@ func (w *simulatedCluster) carryOutPreempt(e Preempt) {
 			w.t.Fatalf("pod %s is evicted twice", v.UID)
 		}
 	}
-	w.held[e.Pod.UID] = e.Plan.Node
+	w.nominated[e.Pod.UID] = e.Plan.Node
 	choice := w.r.Intn(12)
 	if w.noFaults {
 		choice = 11
@@ -149,12 +149,12 @@ func (w *simulatedCluster) debit(e Preempt) Outcome {
 	b := w.budget
 	b.Disrupted = slices.Clone(b.Disrupted)
 	for _, d := range e.Plan.Debits {
-		unpaid := slices.DeleteFunc(slices.Clone(d.Granted), func(n string) bool { return slices.Contains(b.Disrupted, n) })
-		if int(b.DisruptionsAllowed) < len(unpaid) && !displacement.Preemption.Policy().Overrules(e.Choice) {
+		undebited := slices.DeleteFunc(slices.Clone(d.Granted), func(n string) bool { return slices.Contains(b.Disrupted, n) })
+		if int(b.DisruptionsAllowed) < len(undebited) && !displacement.Preemption.Policy().Overrules(e.Choice) {
 			return Outcome{Result: Refused, Reason: "budget", Budgets: []*model.Budget{&b}}
 		}
-		b.DisruptionsAllowed = max(0, b.DisruptionsAllowed-int32(len(unpaid)))
-		b.Disrupted = append(append(b.Disrupted, unpaid...), d.Overruled...)
+		b.DisruptionsAllowed = max(0, b.DisruptionsAllowed-int32(len(undebited)))
+		b.Disrupted = append(append(b.Disrupted, undebited...), d.Overruled...)
 	}
 	slices.Sort(b.Disrupted)
 	w.setBudget(b)
@@ -192,10 +192,10 @@ func (w *simulatedCluster) carryOutPrepare(e BindVolumes) {
 		next.HasSelectedNode, next.SelectedNode = true, e.Node
 		w.lag = append(w.lag, &next)
 		if !w.fails(5) { // otherwise the provisioner never acts
-			made := next
-			made.VolumeName, made.Bound = "v"+claim.Name, true
-			next = made
-			w.lag = append(w.lag, volumeOf(&made), &made)
+			bound := next
+			bound.VolumeName, bound.Bound = "v"+claim.Name, true
+			next = bound
+			w.lag = append(w.lag, volumeOf(&bound), &bound)
 		}
 		w.claims[e.Pod.UID] = &next
 		if w.noFaults {

@@ -36,10 +36,10 @@ type simulatedCluster struct {
 	late  []lateBind            // unanswered Binds that may still succeed
 	binds map[string]string     // successful Binds, by uid
 
-	held     map[string]string // nominations in the machine, by uid
-	budget   model.Budget      // of all pods
-	claims   map[string]*model.PersistentVolumeClaim
-	noFaults bool // no more faults
+	nominated map[string]string // nominations in the machine, by uid
+	budget    model.Budget      // of all pods
+	claims    map[string]*model.PersistentVolumeClaim
+	noFaults  bool // no more faults
 
 	priorities int
 	volumes    bool // some pods have claims
@@ -52,7 +52,7 @@ type lateBind struct {
 
 func newSimulatedCluster(t *testing.T, seed int64) *simulatedCluster {
 	return &simulatedCluster{t: t, priorities: 1 + int(seed%3), volumes: seed%2 == 1, r: rand.New(rand.NewSource(seed)), m: newMachine(), now: time.Unix(1000, 0),
-		pods: map[string]*model.Pod{}, nodes: map[string]int64{}, binds: map[string]string{}, held: map[string]string{},
+		pods: map[string]*model.Pod{}, nodes: map[string]int64{}, binds: map[string]string{}, nominated: map[string]string{},
 		budget: model.Budget{Namespace: "ns", Name: "b", DisruptionsAllowed: 1}, claims: map[string]*model.PersistentVolumeClaim{}}
 }
 
@@ -107,7 +107,7 @@ func (w *simulatedCluster) change(uid string, f func(*model.Pod)) {
 func (w *simulatedCluster) removePod(uid string) {
 	if w.pods[uid] != nil {
 		delete(w.pods, uid)
-		delete(w.held, uid)
+		delete(w.nominated, uid)
 		w.lag = append(w.lag, Remove{&model.Pod{UID: uid}})
 	}
 }
@@ -123,11 +123,11 @@ func (w *simulatedCluster) grant(b Bind) Result {
 	case p.NodeName != "" || p.Deleting:
 		return Conflict
 	}
-	if was, ok := w.binds[p.UID]; ok {
-		w.t.Fatalf("pod %s was bound to %s and now to %s", p.UID, was, b.Node)
+	if node, ok := w.binds[p.UID]; ok {
+		w.t.Fatalf("pod %s was bound to %s and now to %s", p.UID, node, b.Node)
 	}
 	w.binds[p.UID] = b.Node
-	delete(w.held, p.UID)
+	delete(w.nominated, p.UID)
 	w.change(p.UID, func(p *model.Pod) { p.NodeName, p.NominatedNodeName = b.Node, "" })
 	return Done
 }
@@ -139,7 +139,7 @@ func (w *simulatedCluster) carryOut(effects []Effect) {
 			if roomsTaken(effects) == 1 { // otherwise the other pods came later, perhaps with higher priority
 				w.checkReservedRoom(e)
 			}
-			delete(w.held, e.Pod.UID) // it fits now
+			delete(w.nominated, e.Pod.UID) // it fits now
 			w.carryOutBind(e)
 		case Preempt:
 			w.carryOutPreempt(e)
@@ -148,10 +148,10 @@ func (w *simulatedCluster) carryOut(effects []Effect) {
 		case CallPreemptionExtenders:
 			w.due = append(w.due, w.answerVictims(e))
 		case ClearNomination:
-			delete(w.held, e.Pod.UID)
+			delete(w.nominated, e.Pod.UID)
 			w.due = append(w.due, Outcome{ID: e.ID, Result: w.unnominate(e)})
 		case BindVolumes:
-			delete(w.held, e.Pod.UID)
+			delete(w.nominated, e.Pod.UID)
 			w.carryOutPrepare(e)
 		case RefreshPod:
 			o := Outcome{ID: e.ID, Result: Done, Pod: w.pods[e.Pod.UID]}
@@ -224,9 +224,9 @@ func (w *simulatedCluster) check() {
 			continue
 		}
 		a, attempted := w.m.attempts[uid]
-		waits := w.m.queue.PoolOf(uid)
-		if !attempted && (waits == queue.NotQueued || waits == queue.InFlight) && !seen.Deleting {
-			w.t.Fatalf("pod %s is lost: no attempt, in pool %q", uid, waits)
+		pool := w.m.queue.PoolOf(uid)
+		if !attempted && (pool == queue.NotQueued || pool == queue.InFlight) && !seen.Deleting {
+			w.t.Fatalf("pod %s is lost: no attempt, in pool %q", uid, pool)
 		}
 		if attempted = attempted && a.stage != callingExtenders; attempted != w.m.state.Assumed(uid) {
 			w.t.Fatalf("pod %s: attempt %v, assumed %v", uid, attempted, !attempted)

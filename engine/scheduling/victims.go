@@ -16,14 +16,14 @@ type markedVictim struct {
 
 // markVictim marks a victim as terminating in the state.
 func (m *Machine) markVictim(now time.Time, n *nomination, v *model.Pod) {
-	seen := v
+	reported := v
 	if m.state.Assumed(v.UID) { // its Bind is in flight
-		bare := *v
-		bare.NodeName = ""
-		seen = &bare
+		unassigned := *v
+		unassigned.NodeName = ""
+		reported = &unassigned
 	}
-	m.markedVictims[v.UID] = markedVictim{preemptor: n, reported: seen}
-	m.state.UpsertPod(withDisruptionTarget(seen))
+	m.markedVictims[v.UID] = markedVictim{preemptor: n, reported: reported}
+	m.state.UpsertPod(withDisruptionTarget(reported))
 	m.notifyChange(now, delta(podChange(v, m.state.Pod(v.UID)), v, m.state.Pod(v.UID)))
 }
 
@@ -39,12 +39,12 @@ func withDisruptionTarget(p *model.Pod) *model.Pod {
 
 // applyVictimMark returns a reported pod, marked as terminating if it is a victim.
 func (m *Machine) applyVictimMark(p *model.Pod) *model.Pod {
-	l, ok := m.markedVictims[p.UID]
+	victim, ok := m.markedVictims[p.UID]
 	if !ok {
 		return p
 	}
-	l.reported = p
-	m.markedVictims[p.UID] = l
+	victim.reported = p
+	m.markedVictims[p.UID] = victim
 	return withDisruptionTarget(p)
 }
 
@@ -54,13 +54,13 @@ func (m *Machine) unmarkVictims(now time.Time, n *nomination) {
 		return
 	}
 	for _, v := range n.plan.Victims {
-		l, ok := m.markedVictims[v.UID]
-		if !ok || l.preemptor != n {
+		victim, ok := m.markedVictims[v.UID]
+		if !ok || victim.preemptor != n {
 			continue
 		}
 		delete(m.markedVictims, v.UID)
-		m.upsertPod(now, l.reported)
-		m.activateNominated(now, l.reported.NodeName)
+		m.upsertPod(now, victim.reported)
+		m.activateNominated(now, victim.reported.NodeName)
 	}
 }
 

@@ -3,7 +3,7 @@
 //
 //	Step(now, events) -> (effects, wake)
 //
-// A pod is due at the earliest time that one of its node's NoExecute taints gives it: immediately if the pod
+// A pod is due at the earliest time that one of its node's NoExecute taints requires: immediately if the pod
 // does not tolerate the taint; never if the first matching toleration has no tolerationSeconds; else that
 // many seconds after the taint was added or the pod was bound, whichever is later. The time is computed from
 // the current objects: it changes when a toleration is edited or a taint removed, and a restart does not
@@ -22,6 +22,6 @@
 //     Options.StartupGrace ends, because the node's status may be stale.
 //
 // Differences from Kubernetes: there the due time is set once, when the taint is first seen, does not follow
-// edits (kubernetes#102993, #90794), and starts over after a restart. Options.FixedDueTime does the same. A
-// pod whose eviction fails five times is forgotten there and retried here.
+// edits (kubernetes#102993, #90794), and starts over after a restart. Options.FixedDueTime does the same.
+// Kubernetes gives up a pod whose eviction fails five times; this package retries it.
 package tainteviction

@@ -6,10 +6,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Event is a Node or Pod as it is now, or one of the types below.
+// Event is the current state of a Node or Pod, or one of the types below.
 type Event interface{ event() }
 
-// Node is a node as it is now. Only its NoExecute taints matter.
+// Node is the current state of a node. Only its NoExecute taints matter.
 type Node struct {
 	Name   string
 	Taints []model.TimedTaint

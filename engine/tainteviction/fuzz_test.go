@@ -20,9 +20,9 @@ type referenceModel struct {
 	pods    map[string]Pod
 	// When each object was first seen in its current form, by name.
 	taintSeen, podSeen map[string]time.Time
-	asked              map[string]bool
+	requested          map[string]bool
 	retry              map[string]time.Time
-	waits              map[string]time.Duration
+	backoff            map[string]time.Duration
 }
 
 func taintKey(node string, t model.TimedTaint) string {
@@ -31,7 +31,7 @@ func taintKey(node string, t model.TimedTaint) string {
 
 func podKey(p Pod) string { return fmt.Sprint(p.Key(), p.UID, p.Node, p.Bound.UnixNano()) }
 
-func (w *referenceModel) tell(e Event) {
+func (w *referenceModel) apply(e Event) {
 	switch e := e.(type) {
 	case Node:
 		seen := map[string]time.Time{}
@@ -52,12 +52,12 @@ func (w *referenceModel) tell(e Event) {
 		}
 		w.nodes[e.Name] = e
 	case NodeDeleted:
-		w.tell(Node{Name: e.Name})
+		w.apply(Node{Name: e.Name})
 		delete(w.nodes, e.Name)
 	case Pod:
 		old, ok := w.pods[e.Key()]
 		if ok && (old.UID != e.UID || old.Node != e.Node) || e.Deleting {
-			w.tell(PodDeleted{e.Namespace, e.Name})
+			w.apply(PodDeleted{e.Namespace, e.Name})
 		}
 		if e.Deleting {
 			return
@@ -70,9 +70,9 @@ func (w *referenceModel) tell(e Event) {
 	case PodDeleted:
 		k := e.Namespace + "/" + e.Name
 		delete(w.pods, k)
-		delete(w.asked, k)
+		delete(w.requested, k)
 		delete(w.retry, k)
-		delete(w.waits, k)
+		delete(w.backoff, k)
 	case EvictFailed:
 		w.fail(e)
 	}
@@ -80,15 +80,15 @@ func (w *referenceModel) tell(e Event) {
 
 func (w *referenceModel) fail(e EvictFailed) {
 	k := e.Namespace + "/" + e.Name
-	if w.pods[k].UID == e.UID && w.asked[k] {
-		w.asked[k] = false
-		w.waits[k] = min(max(2*w.waits[k], firstRetry), lastRetry)
-		w.retry[k] = w.now.Add(w.waits[k])
+	if w.pods[k].UID == e.UID && w.requested[k] {
+		w.requested[k] = false
+		w.backoff[k] = min(max(2*w.backoff[k], firstRetry), lastRetry)
+		w.retry[k] = w.now.Add(w.backoff[k])
 	}
 }
 
 // due returns when a pod is evicted, by the documented rule.
-func (w *referenceModel) due(p Pod) (best time.Time, leaves bool) {
+func (w *referenceModel) due(p Pod) (best time.Time, ok bool) {
 	round := func(t, seen time.Time) time.Time {
 		if t.IsZero() || seen.Sub(t) < time.Second {
 			return seen
@@ -113,18 +113,18 @@ func (w *referenceModel) due(p Pod) (best time.Time, leaves bool) {
 		if grace := w.started.Add(w.o.StartupGrace); notReadyTaint(t.Key) && t.Added.Before(w.started) && from.Before(grace) {
 			from = grace
 		}
-		if !leaves || from.Before(best) {
-			best, leaves = from, true
+		if !ok || from.Before(best) {
+			best, ok = from, true
 		}
 	}
-	return best, leaves
+	return best, ok
 }
 
 // evicted returns the pods to evict now, by name.
 func (w *referenceModel) evicted() (out []string) {
 	for k, p := range w.pods {
-		if due, leaves := w.due(p); leaves && !w.asked[k] && !due.After(w.now) && !w.retry[k].After(w.now) {
-			w.asked[k] = true
+		if due, ok := w.due(p); ok && !w.requested[k] && !due.After(w.now) && !w.retry[k].After(w.now) {
+			w.requested[k] = true
 			out = append(out, p.Name)
 		}
 	}
@@ -173,7 +173,7 @@ func TestIncrementalMatchesReference(t *testing.T) {
 		o := Options{StartupGrace: time.Duration(r.Intn(2)*40) * time.Second}
 		m := New(o, zero)
 		w := &referenceModel{o: o, started: zero, nodes: map[string]Node{}, pods: map[string]Pod{}, taintSeen: map[string]time.Time{},
-			podSeen: map[string]time.Time{}, asked: map[string]bool{}, retry: map[string]time.Time{}, waits: map[string]time.Duration{}}
+			podSeen: map[string]time.Time{}, requested: map[string]bool{}, retry: map[string]time.Time{}, backoff: map[string]time.Duration{}}
 		now, wake := zero, time.Time{}
 		for i := range 120 {
 			now = now.Add(time.Duration(r.Intn(5000)) * time.Millisecond)
@@ -184,7 +184,7 @@ func TestIncrementalMatchesReference(t *testing.T) {
 			var es []Event
 			for range r.Intn(3) {
 				es = append(es, something(r, now))
-				w.tell(es[len(es)-1])
+				w.apply(es[len(es)-1])
 			}
 			var effects []Effect
 			effects, wake = m.Step(now, es)
@@ -199,9 +199,9 @@ func TestIncrementalMatchesReference(t *testing.T) {
 				t.Fatalf("seed %d, step %d: evicts %v, want %v", seed, i, got, want)
 			}
 			for _, p := range w.pods {
-				due, leaves := w.due(p)
-				if at, _, ok := m.Due(p.Namespace, p.Name); ok != leaves || ok && !at.Equal(due) {
-					t.Fatalf("seed %d, step %d: pod %s leaves %v at %v, want %v at %v", seed, i, p.Name, ok, at, leaves, due)
+				due, evict := w.due(p)
+				if at, _, ok := m.Due(p.Namespace, p.Name); ok != evict || ok && !at.Equal(due) {
+					t.Fatalf("seed %d, step %d: pod %s is evicted: %v at %v, want %v at %v", seed, i, p.Name, ok, at, evict, due)
 				}
 			}
 		}

@@ -27,7 +27,7 @@ type Machine struct {
 }
 
 type node struct {
-	known  bool // false: only its pods are known
+	exists bool // false: only its pods were reported
 	taints []effectiveTaint
 	pods   map[string]*pod
 }
@@ -93,10 +93,10 @@ func (m *Machine) Due(namespace, name string) (time.Time, model.Taint, bool) {
 func (m *Machine) setNode(now time.Time, e Node) {
 	n := m.node(e.Name)
 	taints := effectiveTaints(now, n.taints, e.Taints, m.started)
-	if n.known && slices.Equal(n.taints, taints) {
+	if n.exists && slices.Equal(n.taints, taints) {
 		return
 	}
-	n.known, n.taints = true, taints
+	n.exists, n.taints = true, taints
 	m.replanNode(now, n)
 }
 
@@ -105,7 +105,7 @@ func (m *Machine) dropNode(name string) {
 	if n == nil {
 		return
 	}
-	n.known, n.taints = false, nil
+	n.exists, n.taints = false, nil
 	for _, p := range n.pods {
 		p.plan = evictionPlan{}
 		m.unschedule(p)
@@ -184,7 +184,7 @@ func (m *Machine) node(name string) *node {
 
 // pruneNode deletes the entry of an unknown node without pods.
 func (m *Machine) pruneNode(name string) {
-	if n := m.nodes[name]; !n.known && len(n.pods) == 0 {
+	if n := m.nodes[name]; !n.exists && len(n.pods) == 0 {
 		delete(m.nodes, name)
 	}
 }

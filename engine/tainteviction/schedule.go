@@ -10,16 +10,16 @@ import (
 )
 
 // effectiveTaints returns a node's NoExecute taints with the time from which each counts: when it
-// was added, or when it was first seen. Known taints keep their time.
-func effectiveTaints(now time.Time, known []effectiveTaint, taints []model.TimedTaint, started time.Time) []effectiveTaint {
+// was added, or when it was first seen. The previous taints keep their time.
+func effectiveTaints(now time.Time, previous []effectiveTaint, taints []model.TimedTaint, started time.Time) []effectiveTaint {
 	var out []effectiveTaint
 	for _, t := range taints {
 		if t.Effect != model.NoExecute {
 			continue
 		}
-		i := slices.IndexFunc(known, func(s effectiveTaint) bool { return s.Taint == t.Taint && s.Added.Equal(t.Added) })
+		i := slices.IndexFunc(previous, func(s effectiveTaint) bool { return s.Taint == t.Taint && s.Added.Equal(t.Added) })
 		if i >= 0 {
-			out = append(out, known[i])
+			out = append(out, previous[i])
 			continue
 		}
 		out = append(out, effectiveTaint{TimedTaint: t, from: effectiveTime(now, t.Added), untrusted: notReadyTaint(t.Key) && t.Added.Before(started)})
@@ -43,56 +43,56 @@ func notReadyTaint(key string) bool {
 
 // replan recomputes a pod's plan.
 func (m *Machine) replan(now time.Time, p *pod, n *node) {
-	was := p.plan
+	previous := p.plan
 	p.plan = evictionPlan{}
-	if n.known {
+	if n.exists {
 		p.plan = planEviction(p.Tolerations, p.bound, n.taints, m.options, m.started)
 		if m.options.FixedDueTime {
-			p.plan = m.fixedPlan(now, was, p, n)
+			p.plan = m.fixedPlan(now, previous, p, n)
 		}
 	}
 	switch {
 	case p.inFlight:
 	case p.plan.evict:
 		m.schedule(p)
-	case was.evict:
+	case previous.evict:
 		m.unschedule(p)
-		m.effects = append(m.effects, Cancel{Pod: p.Pod, Due: was.due})
+		m.effects = append(m.effects, Cancel{Pod: p.Pod, Due: previous.due})
 	}
 }
 
 // fixedPlan returns the plan by Kubernetes' rule: the shortest toleration, counted from now, is set
 // once. Only a taint without a toleration, or the absence of any evicting taint, changes it.
-func (m *Machine) fixedPlan(now time.Time, was evictionPlan, p *pod, n *node) evictionPlan {
+func (m *Machine) fixedPlan(now time.Time, previous evictionPlan, p *pod, n *node) evictionPlan {
 	f := p.plan
 	if !f.evict {
 		return f
 	}
-	if was.evict && !was.tolerated {
-		return was
+	if previous.evict && !previous.tolerated {
+		return previous
 	}
-	short := evictionPlan{}
+	shortest := evictionPlan{}
 	for i := range n.taints {
-		one := planEviction(p.Tolerations, now, n.taints[i:i+1], m.options, m.started)
+		next := planEviction(p.Tolerations, now, n.taints[i:i+1], m.options, m.started)
 		switch {
-		case !one.evict:
+		case !next.evict:
 			continue
-		case !one.tolerated:
-			one.due = now
+		case !next.tolerated:
+			next.due = now
 			if n.taints[i].untrusted {
-				one.due = order.Max(now, m.started.Add(m.options.StartupGrace))
+				next.due = order.Max(now, m.started.Add(m.options.StartupGrace))
 			}
-			return one
+			return next
 		}
-		if !short.evict || one.seconds < short.seconds {
-			short = one
+		if !shortest.evict || next.seconds < shortest.seconds {
+			shortest = next
 		}
 	}
-	if was.evict {
-		return was
+	if previous.evict {
+		return previous
 	}
-	short.due = addSeconds(now, short.seconds)
-	return short
+	shortest.due = addSeconds(now, shortest.seconds)
+	return shortest
 }
 
 // schedule queues a pod for when it is due and its backoff is over.

@@ -39,22 +39,22 @@ func FailureOf(p *Pod) (d PodFailure, ok bool) {
 //
 // node is where the template puts the pod. If it is "", the scheduler may choose another node, so only the
 // second failure of the same kind causes a delay.
-func BackoffUntil(deaths []PodFailure, node string) (until time.Time, reason PodFailure) {
-	deaths = slices.Clone(deaths)
-	slices.SortFunc(deaths, func(a, b PodFailure) int {
+func BackoffUntil(failures []PodFailure, node string) (until time.Time, reason PodFailure) {
+	failures = slices.Clone(failures)
+	slices.SortFunc(failures, func(a, b PodFailure) int {
 		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Cause, b.Cause), a.FailedAt.Compare(b.FailedAt), a.StartedAt.Compare(b.StartedAt))
 	})
-	for len(deaths) > 0 {
-		first, n := deaths[0], 1
-		for n < len(deaths) && deaths[n].Node == first.Node && deaths[n].Cause == first.Cause {
+	for len(failures) > 0 {
+		first, n := failures[0], 1
+		for n < len(failures) && failures[n].Node == first.Node && failures[n].Cause == first.Cause {
 			n++
 		}
-		chain := deaths[:n]
-		deaths = deaths[n:]
+		sequence := failures[:n]
+		failures = failures[n:]
 		if node != "" && node != first.Node {
 			continue
 		}
-		count, last := countConsecutive(chain)
+		count, last := countConsecutive(sequence)
 		if node == "" {
 			count--
 		}
@@ -68,17 +68,17 @@ func BackoffUntil(deaths []PodFailure, node string) (until time.Time, reason Pod
 }
 
 // countConsecutive returns the number of consecutive quick failures and the last one.
-func countConsecutive(chain []PodFailure) (count int, last PodFailure) {
-	for _, d := range chain {
+func countConsecutive(failures []PodFailure) (count int, last PodFailure) {
+	for _, f := range failures {
 		switch {
-		case d.FailedAt.Sub(d.StartedAt) >= quickFailure:
+		case f.FailedAt.Sub(f.StartedAt) >= quickFailure:
 			count = 0
-		case count > 0 && d.StartedAt.Before(last.FailedAt):
+		case count > 0 && f.StartedAt.Before(last.FailedAt):
 			continue // created before the last failure
 		default:
 			count++
 		}
-		last = d
+		last = f
 	}
 	return count, last
 }

@@ -18,9 +18,9 @@ func failure(node, cause string, started, ended int) PodFailure {
 
 func TestBackoffUntil(t *testing.T) {
 	for name, tc := range map[string]struct {
-		deaths []PodFailure
-		node   string
-		until  int // in seconds; 0: now
+		failures []PodFailure
+		node     string
+		until    int // in seconds; 0: now
 	}{
 		"no failures":                           {node: "n1"},
 		"the first on a named node":             {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "n1", 11},
@@ -36,7 +36,7 @@ func TestBackoffUntil(t *testing.T) {
 		"the order of failures does not matter": {[]PodFailure{failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 0, 1)}, "n1", 32},
 	} {
 		t.Run(name, func(t *testing.T) {
-			until, _ := BackoffUntil(tc.deaths, tc.node)
+			until, _ := BackoffUntil(tc.failures, tc.node)
 			want := time.Time{}
 			if tc.until > 0 {
 				want = at(time.Duration(tc.until) * time.Second)
@@ -51,17 +51,17 @@ func TestBackoffUntil(t *testing.T) {
 // TestFailuresPerHourAreBounded creates a pod as soon as allowed on a node that rejects each
 // (kubernetes#94245).
 func TestFailuresPerHourAreBounded(t *testing.T) {
-	var deaths []PodFailure
+	var failures []PodFailure
 	for now := t0; now.Before(at(time.Hour)); {
-		deaths = append(deaths, PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now})
-		until, reason := BackoffUntil(deaths, "n1")
+		failures = append(failures, PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now})
+		until, reason := BackoffUntil(failures, "n1")
 		if !until.After(now) || until.Sub(now) > MaxBackoff || reason.Cause != "Evicted" {
-			t.Fatalf("after %d failures the backoff is %v, for %+v", len(deaths), until.Sub(now), reason)
+			t.Fatalf("after %d failures the backoff is %v, for %+v", len(failures), until.Sub(now), reason)
 		}
 		now = until
 	}
-	if len(deaths) != 11 { // at 0, 10 s, 30 s, 70 s, ... 630 s, then every ten minutes
-		t.Errorf("%d pods were created in an hour", len(deaths))
+	if len(failures) != 11 { // at 0, 10 s, 30 s, 70 s, ... 630 s, then every ten minutes
+		t.Errorf("%d pods were created in an hour", len(failures))
 	}
 }
 

@@ -91,15 +91,15 @@ func (c *CronJob) Plan(now time.Time) CronPlan {
 // searches back from now in doubling steps, so that a large clock jump is cheap.
 func LastDue(s Schedule, since, now time.Time) time.Time {
 	var last time.Time
-	for back := time.Minute; ; back *= 2 {
-		from := now.Add(-back)
+	for window := time.Minute; ; window *= 2 {
+		from := now.Add(-window)
 		if !from.After(since) {
 			from = since
 		}
 		for t := s.Next(from); !t.IsZero() && !t.After(now); t = s.Next(t) {
 			last = t
 		}
-		if !last.IsZero() || from.Equal(since) || back > 1<<61 {
+		if !last.IsZero() || from.Equal(since) || window > 1<<61 {
 			return last
 		}
 	}

@@ -23,7 +23,7 @@ type DaemonSet struct {
 	Deleting                 bool // nothing is created or deleted any more
 }
 
-// DaemonNode is a node as a DaemonSet sees it.
+// DaemonNode is the state of a node that a DaemonSet depends on.
 type DaemonNode struct {
 	Name                      string
 	ShouldRun, ShouldContinue bool      // a pod should run there; an existing one may stay (placement)

@@ -21,7 +21,7 @@ func (p *daemonPlanner) deleteExcess(b *daemonNodePods) {
 // rollingUpdate deletes old pods while at most MaxUnavailable nodes lack an available one.
 // Unavailable old pods are free to delete. An old pod stays if no new one could be created there.
 func (p *daemonPlanner) rollingUpdate(groups []daemonNodePods) {
-	var without int32
+	var unavailable int32
 	var candidates []int
 	for i := range groups {
 		b := &groups[i]
@@ -31,19 +31,19 @@ func (p *daemonPlanner) rollingUpdate(groups []daemonNodePods) {
 		switch {
 		case b.updated >= 0:
 			if !p.available(b.updated) {
-				without++
+				unavailable++
 			}
 		case b.outdated < 0:
-			without++ // its pod is being created or terminated
+			unavailable++ // its pod is being created or terminated
 		case !b.node.ShouldRun:
 		case !p.available(b.outdated):
-			without++
+			unavailable++
 			p.delete(b.outdated, DaemonOutdated)
 		default:
 			candidates = append(candidates, b.outdated)
 		}
 	}
-	for _, i := range candidates[:min(max(0, int(p.set.MaxUnavailable-without)), len(candidates))] {
+	for _, i := range candidates[:min(max(0, int(p.set.MaxUnavailable-unavailable)), len(candidates))] {
 		p.delete(i, DaemonOutdated)
 	}
 }

@@ -166,14 +166,14 @@ func TestDaemonSetRolloutCompletes(t *testing.T) {
 			if step > 50 {
 				t.Fatalf("%+v: still %+v", set, plan.Status)
 			}
-			gone := map[int]bool{}
+			deleted := map[int]bool{}
 			for _, d := range plan.Delete {
-				gone[d.Pod] = true
+				deleted[d.Pod] = true
 			}
 			var next []DaemonPod
 			working := map[string]bool{}
 			for i, p := range pods {
-				if !gone[i] {
+				if !deleted[i] {
 					next = append(next, p)
 					working[p.Target] = working[p.Target] || p.Ready
 				}
@@ -185,9 +185,9 @@ func TestDaemonSetRolloutCompletes(t *testing.T) {
 				next[i].Ready = true
 			}
 			for _, n := range plan.Create {
-				made := daemonPods(n + "/v2:!")[0]
-				made.UID, made.Name = fmt.Sprint("n", step, n), fmt.Sprint("n", step, n)
-				next = append(next, made)
+				pod := daemonPods(n + "/v2:!")[0]
+				pod.UID, pod.Name = fmt.Sprint("n", step, n), fmt.Sprint("n", step, n)
+				next = append(next, pod)
 			}
 			pods = next
 		}

@@ -9,20 +9,20 @@ import (
 
 // fakeSet is a ReplicaSet whose controller may lag.
 type fakeSet struct {
-	set    Set
-	specs  []int32 // replicas by generation; the controller has seen the first
-	young  int32   // unavailable pods
-	mature int32   // available pods
+	set         Set
+	specs       []int32 // replicas by generation; the controller has seen the first
+	unavailable int32   // unavailable pods
+	available   int32   // available pods
 	// observed is the status that the Deployment controller sees.
-	observed [2]int32 // actual, available
-	toldSeen int      // generations behind
+	observed   [2]int32 // actual, available
+	unobserved int      // generations behind
 
 }
 
-func (f *fakeSet) actual() int32 { return f.young + f.mature }
+func (f *fakeSet) actual() int32 { return f.unavailable + f.available }
 
-// most and least bound what the ReplicaSet controller may still do.
-func (f *fakeSet) most() int32 {
+// upper and lower bound what the ReplicaSet controller may still do.
+func (f *fakeSet) upper() int32 {
 	n := f.actual()
 	for _, s := range f.specs {
 		n = max(n, s)
@@ -30,8 +30,8 @@ func (f *fakeSet) most() int32 {
 	return n
 }
 
-func (f *fakeSet) least() int32 {
-	n := f.mature
+func (f *fakeSet) lower() int32 {
+	n := f.available
 	for _, s := range f.specs {
 		n = min(n, s)
 	}
@@ -42,23 +42,23 @@ func (f *fakeSet) least() int32 {
 func (f *fakeSet) act(r *rand.Rand) {
 	for len(f.specs) > 1 && r.Intn(2) == 0 {
 		f.specs = f.specs[1:]
-		f.toldSeen++
+		f.unobserved++
 	}
 	want := f.specs[0]
 	switch n := f.actual() - want; {
 	case n < 0:
-		f.young += 1 + int32(r.Intn(int(-n)))
+		f.unavailable += 1 + int32(r.Intn(int(-n)))
 	case n > 0:
 		n = 1 + int32(r.Intn(int(n)))
-		fromYoung := min(n, f.young)
-		f.young -= fromYoung
-		f.mature -= n - fromYoung
+		fromUnavailable := min(n, f.unavailable)
+		f.unavailable -= fromUnavailable
+		f.available -= n - fromUnavailable
 	}
 }
 
 // report writes the status.
 func (f *fakeSet) report() {
-	f.observed = [2]int32{f.actual(), f.mature}
+	f.observed = [2]int32{f.actual(), f.available}
 	f.set.Observed = len(f.specs) == 1
 }
 
@@ -70,7 +70,7 @@ type fakeDeployment struct {
 	template int
 	sets     []*fakeSet
 	of       []int // template by set
-	made     int
+	created  int
 }
 
 func (w *fakeDeployment) view() []Set {
@@ -84,12 +84,12 @@ func (w *fakeDeployment) view() []Set {
 	return out
 }
 
-func (w *fakeDeployment) bounds() (most, least int32) {
+func (w *fakeDeployment) bounds() (upper, lower int32) {
 	for _, f := range w.sets {
-		most += f.most()
-		least += f.least()
+		upper += f.upper()
+		lower += f.lower()
 	}
-	return most, least
+	return upper, lower
 }
 
 func (w *fakeDeployment) oldPods() bool {
@@ -103,12 +103,12 @@ func (w *fakeDeployment) oldPods() bool {
 
 // step is one step of the Deployment controller, which must keep the bounds.
 func (w *fakeDeployment) step() {
-	most, least := w.bounds()
+	upper, lower := w.bounds()
 	plan := w.d.Plan(w.now, w.view(), fmt.Sprint("t", w.template), w.oldPods())
 	if plan.Create {
-		w.made++
+		w.created++
 		f := &fakeSet{specs: []int32{plan.CreateReplicas}}
-		f.set = Set{Name: fmt.Sprint("t", w.template), Created: w.now.Add(time.Duration(w.made)), Revision: plan.Revision, Replicas: plan.CreateReplicas, Desired: w.d.Replicas, Max: w.d.Replicas + w.d.MaxSurge}
+		f.set = Set{Name: fmt.Sprint("t", w.template), Created: w.now.Add(time.Duration(w.created)), Revision: plan.Revision, Replicas: plan.CreateReplicas, Desired: w.d.Replicas, Max: w.d.Replicas + w.d.MaxSurge}
 		w.sets, w.of = append(w.sets, f), append(w.of, w.template)
 	} else if plan.Current >= 0 {
 		w.sets[plan.Current].set.Revision = plan.Revision
@@ -123,12 +123,12 @@ func (w *fakeDeployment) step() {
 		w.sets[i].set.Desired, w.sets[i].set.Max = w.d.Replicas, w.d.Replicas+w.d.MaxSurge
 	}
 	w.d.Status = plan.Status
-	mostAfter, leastAfter := w.bounds()
-	if mostAfter > max(w.d.MaxPods(), most) {
-		w.t.Fatalf("up to %d pods were possible, %d are now, %d may be; plan %+v of %+v", most, mostAfter, w.d.MaxPods(), plan, w.view())
+	upperAfter, lowerAfter := w.bounds()
+	if upperAfter > max(w.d.MaxPods(), upper) {
+		w.t.Fatalf("up to %d pods were possible, %d are now, %d may be; plan %+v of %+v", upper, upperAfter, w.d.MaxPods(), plan, w.view())
 	}
-	if !w.d.Recreate && leastAfter < min(w.d.minAvailable(), least) {
-		w.t.Fatalf("%d available pods were sure, %d are now, %d must be; plan %+v of %+v; sets %+v", least, leastAfter, w.d.minAvailable(), plan, w.view(), show(w.sets))
+	if !w.d.Recreate && lowerAfter < min(w.d.minAvailable(), lower) {
+		w.t.Fatalf("%d available pods were sure, %d are now, %d must be; plan %+v of %+v; sets %+v", lower, lowerAfter, w.d.minAvailable(), plan, w.view(), show(w.sets))
 	}
 }
 
@@ -157,11 +157,11 @@ func (w *fakeDeployment) change() {
 		case 2:
 			f.report()
 		case 3:
-			if f.young > 0 {
-				n := 1 + int32(w.r.Intn(int(f.young)))
-				f.young -= n
-				f.mature += n
-				f.observed = [2]int32{f.actual(), f.mature} // the controller sees this immediately
+			if f.unavailable > 0 {
+				n := 1 + int32(w.r.Intn(int(f.unavailable)))
+				f.unavailable -= n
+				f.available += n
+				f.observed = [2]int32{f.actual(), f.available} // the controller sees this immediately
 			}
 		}
 	}
@@ -183,8 +183,8 @@ func (w *fakeDeployment) settle() {
 			for range 20 {
 				f.act(w.r)
 			}
-			f.mature += f.young
-			f.young = 0
+			f.available += f.unavailable
+			f.unavailable = 0
 			f.report()
 		}
 		w.step()
@@ -234,7 +234,7 @@ func TestRolloutKeepsLimitsAndCompletes(t *testing.T) {
 
 func show(sets []*fakeSet) (out string) {
 	for _, f := range sets {
-		out += fmt.Sprintf("%s: young %d, mature %d, asked for %v, observed %v; ", f.set.Name, f.young, f.mature, f.specs, f.observed)
+		out += fmt.Sprintf("%s: unavailable %d, available %d, asked for %v, observed %v; ", f.set.Name, f.unavailable, f.available, f.specs, f.observed)
 	}
 	return out
 }

@@ -9,14 +9,14 @@ import (
 // deletes old ones within maxUnavailable.
 func (r *rollout) rollingUpdate() {
 	d := r.deployment
-	known := r.observed()
+	observed := r.observed()
 	switch {
 	case r.current < 0:
 		r.plan.Create, r.plan.CreateReplicas = true, min(r.headroom(), d.Replicas)
 	default:
 		r.scaleUpNew()
 	}
-	if known {
+	if observed {
 		r.scaleDownOld()
 	}
 	if r.current >= 0 && r.complete() {
@@ -70,19 +70,19 @@ func (r *rollout) scaleDownOld() {
 
 // recreate terminates all old pods before it creates new ones.
 func (r *rollout) recreate(oldPods bool) {
-	waits := oldPods
+	waiting := oldPods
 	for _, i := range r.old {
 		if s := &r.sets[i]; s.Replicas > 0 {
 			r.setReplicas(i, 0)
-			waits = true
+			waiting = true
 		} else if s.Actual > 0 || !s.Observed {
-			waits = true
+			waiting = true
 		}
 	}
 	switch {
 	case r.current >= 0 && r.sets[r.current].Replicas > r.deployment.Replicas:
 		r.setReplicas(r.current, r.deployment.Replicas)
-	case waits:
+	case waiting:
 	case r.current < 0:
 		r.plan.Create, r.plan.CreateReplicas = true, r.deployment.Replicas
 	default:

@@ -123,37 +123,37 @@ func (r *rollout) replicaShare(s *Set) int32 {
 	if r.deployment.Replicas == 0 {
 		return -s.Replicas
 	}
-	was := int64(s.Max)
-	if was < 0 {
-		was = int64(r.deployment.Status.Replicas)
+	previous := int64(s.Max)
+	if previous < 0 {
+		previous = int64(r.deployment.Status.Replicas)
 	}
-	if was <= 0 {
+	if previous <= 0 {
 		return 0
 	}
 	want := int64(s.Replicas) * int64(r.deployment.Replicas+r.deployment.MaxSurge)
-	return int32((2*want+was)/(2*was)) - s.Replicas
+	return int32((2*want+previous)/(2*previous)) - s.Replicas
 }
 
 // keepAvailable shifts replicas from unavailable to available pods where rounding would violate
 // minAvailable.
 func (r *rollout) keepAvailable(active []int, to []int32) {
-	var left int32
+	var remaining int32
 	for k, i := range active {
-		left += min(to[k], r.sets[i].available())
+		remaining += min(to[k], r.sets[i].available())
 	}
 	for i := range r.sets {
 		if !slices.Contains(active, i) {
-			left += r.sets[i].available()
+			remaining += r.sets[i].available()
 		}
 	}
-	missing := r.deployment.minAvailable() - left
+	missing := r.deployment.minAvailable() - remaining
 	for k, i := range active {
 		for j, from := range active {
-			give := min(missing, r.sets[i].available()-to[k], to[j]-r.sets[from].available())
-			if give > 0 {
-				to[k] += give
-				to[j] -= give
-				missing -= give
+			transfer := min(missing, r.sets[i].available()-to[k], to[j]-r.sets[from].available())
+			if transfer > 0 {
+				to[k] += transfer
+				to[j] -= transfer
+				missing -= transfer
 			}
 		}
 	}

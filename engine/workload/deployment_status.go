@@ -34,11 +34,11 @@ func (r *rollout) notePaused() {
 	if c != nil && c.Reason == TimedOutReason {
 		return
 	}
-	was := c != nil && c.Reason == PausedReason
+	wasPaused := c != nil && c.Reason == PausedReason
 	switch {
-	case r.deployment.Paused && !was:
+	case r.deployment.Paused && !wasPaused:
 		r.setProgressing(Unknown, PausedReason, "Deployment is paused")
-	case !r.deployment.Paused && was:
+	case !r.deployment.Paused && wasPaused:
 		r.setProgressing(Unknown, ResumedReason, "Deployment is resumed")
 	}
 }
@@ -108,7 +108,7 @@ func (r *rollout) status() DeploymentStatus {
 	if r.deployment.ProgressDeadline <= 0 {
 		r.conditions = r.conditions.Without(Progressing)
 	} else if !r.deployment.Deleting && !r.deployment.Paused {
-		r.judgeProgress(&s)
+		r.updateProgress(&s)
 	}
 	if !r.deployment.Deleting {
 		r.noteFailure()
@@ -117,8 +117,8 @@ func (r *rollout) status() DeploymentStatus {
 	return s
 }
 
-// judgeProgress updates the Progressing condition.
-func (r *rollout) judgeProgress(s *DeploymentStatus) {
+// updateProgress updates the Progressing condition.
+func (r *rollout) updateProgress(s *DeploymentStatus) {
 	if r.plan.Create {
 		r.setProgressing(True, NewReplicaSetReason, fmt.Sprintf("Created new replica set %q", r.name))
 	}

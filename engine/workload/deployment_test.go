@@ -98,7 +98,7 @@ func TestRevision(t *testing.T) {
 // TestConditions covers a rollout that gets stuck, is paused, resumed, and completes.
 func TestConditions(t *testing.T) {
 	d := Deployment{Replicas: 10, MaxSurge: 3, MaxUnavailable: 2, ProgressDeadline: time.Minute, Generation: 1}
-	look := func(after time.Duration, want string, sets ...Set) {
+	check := func(after time.Duration, want string, sets ...Set) {
 		t.Helper()
 		p := d.Plan(at(after), sets, "new", false)
 		d.Status = p.Status
@@ -110,24 +110,24 @@ func TestConditions(t *testing.T) {
 			t.Errorf("after %v: %s, want %s", after, g, want)
 		}
 	}
-	look(0, "Available=False MinimumReplicasUnavailable, Progressing=True NewReplicaSetCreated")
-	look(time.Second, "Available=False MinimumReplicasUnavailable, Progressing=True ReplicaSetUpdated", set("new", 1, 10, current, unready))
-	look(60*time.Second, "Available=False MinimumReplicasUnavailable, Progressing=True ReplicaSetUpdated", set("new", 1, 10, current, unready))
-	look(62*time.Second, "Available=False MinimumReplicasUnavailable, Progressing=False ProgressDeadlineExceeded", set("new", 1, 10, current, unready))
-	look(70*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True ReplicaSetUpdated", set("new", 1, 10, current, func(s *Set) { s.Available = 8 }))
-	look(71*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True NewReplicaSetAvailable", set("new", 1, 10, current))
-	look(999*time.Second, "Progressing=True NewReplicaSetAvailable, Available=False MinimumReplicasUnavailable", set("new", 1, 10, current, unready))
-	look(1000*time.Second, "Progressing=True NewReplicaSetAvailable, Available=True MinimumReplicasAvailable", set("new", 1, 10, current))
+	check(0, "Available=False MinimumReplicasUnavailable, Progressing=True NewReplicaSetCreated")
+	check(time.Second, "Available=False MinimumReplicasUnavailable, Progressing=True ReplicaSetUpdated", set("new", 1, 10, current, unready))
+	check(60*time.Second, "Available=False MinimumReplicasUnavailable, Progressing=True ReplicaSetUpdated", set("new", 1, 10, current, unready))
+	check(62*time.Second, "Available=False MinimumReplicasUnavailable, Progressing=False ProgressDeadlineExceeded", set("new", 1, 10, current, unready))
+	check(70*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True ReplicaSetUpdated", set("new", 1, 10, current, func(s *Set) { s.Available = 8 }))
+	check(71*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True NewReplicaSetAvailable", set("new", 1, 10, current))
+	check(999*time.Second, "Progressing=True NewReplicaSetAvailable, Available=False MinimumReplicasUnavailable", set("new", 1, 10, current, unready))
+	check(1000*time.Second, "Progressing=True NewReplicaSetAvailable, Available=True MinimumReplicasAvailable", set("new", 1, 10, current))
 	d.Paused = true
-	look(1001*time.Second, "Available=True MinimumReplicasAvailable, Progressing=Unknown DeploymentPaused", set("new", 1, 10, current))
+	check(1001*time.Second, "Available=True MinimumReplicasAvailable, Progressing=Unknown DeploymentPaused", set("new", 1, 10, current))
 	d.Paused = false
-	look(1002*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True NewReplicaSetAvailable", set("new", 1, 10, current))
+	check(1002*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True NewReplicaSetAvailable", set("new", 1, 10, current))
 	// A rollback has a progress deadline from its start.
-	old, back := set("new", 2, 10), set("back", 1, 0, current)
-	look(1100*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True FoundNewReplicaSet", old, back)
-	look(1161*time.Second, "Available=True MinimumReplicasAvailable, Progressing=False ProgressDeadlineExceeded", old, back)
+	old, recreated := set("new", 2, 10), set("back", 1, 0, current)
+	check(1100*time.Second, "Available=True MinimumReplicasAvailable, Progressing=True FoundNewReplicaSet", old, recreated)
+	check(1161*time.Second, "Available=True MinimumReplicasAvailable, Progressing=False ProgressDeadlineExceeded", old, recreated)
 	failed := func(s *Set) { s.Failure = &Condition{Type: ReplicaFailure, Status: True, Reason: "FailedCreate"} }
-	look(1162*time.Second, "Available=True MinimumReplicasAvailable, Progressing=False ProgressDeadlineExceeded, ReplicaFailure=True FailedCreate", old, set("back", 1, 0, current, failed))
+	check(1162*time.Second, "Available=True MinimumReplicasAvailable, Progressing=False ProgressDeadlineExceeded, ReplicaFailure=True FailedCreate", old, set("back", 1, 0, current, failed))
 	d.ProgressDeadline = 0
-	look(1163*time.Second, "Available=True MinimumReplicasAvailable", old, back)
+	check(1163*time.Second, "Available=True MinimumReplicasAvailable", old, recreated)
 }

@@ -50,7 +50,7 @@ const (
 )
 
 // Finished reports whether the Job is finished, and since when.
-func (s *JobStatus) Finished() (over bool, at time.Time) {
+func (s *JobStatus) Finished() (finished bool, at time.Time) {
 	for _, kind := range []string{JobComplete, JobFailed} {
 		if c := s.Conditions.Get(kind); c != nil && c.Status == True {
 			return true, c.Changed

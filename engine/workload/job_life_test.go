@@ -11,11 +11,11 @@ import (
 
 // jobWorld carries out plans one request at a time; the controller may crash after any of them.
 type jobWorld struct {
-	job   *Job
-	pods  []JobPod
-	now   time.Time
-	made  int
-	ended map[string]model.Phase
+	job     *Job
+	pods    []JobPod
+	now     time.Time
+	created int
+	ended   map[string]model.Phase
 }
 
 // step makes a plan and carries out as many requests as killed allows.
@@ -36,8 +36,8 @@ func (w *jobWorld) step(killed int) {
 	}
 	for _, c := range plan.Create {
 		request(func() {
-			w.made++
-			name := fmt.Sprint("p", w.made)
+			w.created++
+			name := fmt.Sprint("p", w.created)
 			w.pods = append(w.pods, JobPod{Pod: Pod{Name: name, UID: name, Phase: model.Running, Created: w.now}, Tracked: true,
 				Index: c.Index, Failures: c.Failures, Ignored: c.Ignored})
 		})
@@ -94,7 +94,7 @@ func TestCrashNeverMiscounts(t *testing.T) {
 			w := &jobWorld{job: basic(job, func(j *Job) { j.BackoffLimit, j.Completions, j.Parallelism = 1<<30, 7, 3 }), now: noon, ended: map[string]model.Phase{}}
 			steps := 0
 			for ; steps < 400; steps++ {
-				if over, _ := w.job.Status.Finished(); over {
+				if finished, _ := w.job.Status.Finished(); finished {
 					break
 				}
 				w.step((seed*7 + steps*13) % 9) // any number of requests, including 0
@@ -144,9 +144,9 @@ func TestIndexes(t *testing.T) {
 	if got := s.String(); got != "1,3-5,8,9" || s.Len() != 6 || !s.Has(4) || s.Has(2) {
 		t.Errorf("%s, %d of them", got, s.Len())
 	}
-	back, err := ParseIndexes("1,3-5,8,9", 9)
-	if err != nil || back.String() != "1,3-5,8" {
-		t.Errorf("read back below 9: %s, %v", back, err)
+	indexes, err := ParseIndexes("1,3-5,8,9", 9)
+	if err != nil || indexes.String() != "1,3-5,8" {
+		t.Errorf("read back below 9: %s, %v", indexes, err)
 	}
 	if n := s.CountCommon(Indexes{{0, 3}, {5, 8}}); n != 4 {
 		t.Errorf("%d in common, want 1, 3, 5, 8", n)

@@ -16,7 +16,7 @@ func (j *Job) Plan(now time.Time, pods []JobPod) JobPlan {
 	p.plan.Status.UncountedSucceeded = slices.Clone(j.Status.UncountedSucceeded)
 	p.plan.Status.UncountedFailed = slices.Clone(j.Status.UncountedFailed)
 	p.countUntracked()
-	if over, _ := p.status().Finished(); over || j.Deleting {
+	if finished, _ := p.status().Finished(); finished || j.Deleting {
 		p.releaseAll()
 		return p.plan
 	}

@@ -24,7 +24,7 @@ func (p *jobPlanner) countEnded() {
 			p.failIndex(pod)
 		}
 	}
-	var kept int32
+	var retained int32
 	for _, i := range failed {
 		action, message := p.job.matchFailurePolicy(&p.pods[i])
 		if action == FailJob && p.failJob == "" {
@@ -33,7 +33,7 @@ func (p *jobPlanner) countEnded() {
 		counts := action != IgnoreFailure && !(p.succeeding && p.pods[i].Phase != model.Failed)
 		if p.retainsFailed(i) {
 			if counts {
-				kept++
+				retained++
 			}
 			continue
 		}
@@ -46,7 +46,7 @@ func (p *jobPlanner) countEnded() {
 		s.Succeeded = s.Completed.Len()
 	}
 	p.succeeded = s.Succeeded + int32(len(s.UncountedSucceeded))
-	p.failed = s.Failed + int32(len(s.UncountedFailed)) + kept
+	p.failed = s.Failed + int32(len(s.UncountedFailed)) + retained
 }
 
 func (p *jobPlanner) countSuccess(i int) {

@@ -47,8 +47,8 @@ func TestRank(t *testing.T) {
 
 func TestReplicaSetPlan(t *testing.T) {
 	rs := ReplicaSet{Replicas: 3, MinReady: 40 * time.Second, Generation: 2, Labels: model.LabelsOf(map[string]string{"app": "web"})}
-	young := func(p *Pod) { p.ReadySince = at(-10 * time.Second) }
-	gone := func(p *Pod) { p.Deleting = true }
+	notAvailable := func(p *Pod) { p.ReadySince = at(-10 * time.Second) }
+	terminating := func(p *Pod) { p.Deleting = true }
 	failed := func(p *Pod) { p.Phase = model.Failed }
 	for name, tc := range map[string]struct {
 		change   func(*ReplicaSet)
@@ -59,11 +59,11 @@ func TestReplicaSetPlan(t *testing.T) {
 		wake     time.Duration
 		wakeless bool
 	}{
-		"creates missing pods":              {pods: []Pod{pod("a"), pod("b", gone), pod("c", failed)}, want: "2 held 0 []", ready: "1 1 1 1", wakeless: true},
+		"creates missing pods":              {pods: []Pod{pod("a"), pod("b", terminating), pod("c", failed)}, want: "2 held 0 []", ready: "1 1 1 1", wakeless: true},
 		"waits for the backoff":             {pods: []Pod{pod("a")}, before: at(time.Minute), want: "0 held 2 []", ready: "1 1 1 0", wake: time.Minute},
 		"an expired backoff":                {pods: []Pod{pod("a")}, before: at(-time.Minute), want: "2 held 0 []", ready: "1 1 1 0", wakeless: true},
-		"pods younger than minReadySeconds": {pods: []Pod{pod("a"), pod("b", young), pod("c")}, want: "0 held 0 []", ready: "3 3 2 0", wake: 30 * time.Second},
-		"young pods are deleted first":      {pods: []Pod{pod("a", func(p *Pod) { p.Cost = -5 }), pod("b", young), pod("c"), pod("d")}, want: "0 held 0 [1]", ready: "4 4 3 0", wake: 30 * time.Second},
+		"pods younger than minReadySeconds": {pods: []Pod{pod("a"), pod("b", notAvailable), pod("c")}, want: "0 held 0 []", ready: "3 3 2 0", wake: 30 * time.Second},
+		"young pods are deleted first":      {pods: []Pod{pod("a", func(p *Pod) { p.Cost = -5 }), pod("b", notAvailable), pod("c"), pod("d")}, want: "0 held 0 [1]", ready: "4 4 3 0", wake: 30 * time.Second},
 		"terminating ReplicaSet":            {change: func(r *ReplicaSet) { r.Deleting = true }, want: "0 held 0 []", ready: "0 0 0 0", wakeless: true},
 		"a thousand pods in two plans":      {change: func(r *ReplicaSet) { r.Replicas = 1000 }, want: "500 held 0 []", ready: "0 0 0 0", wakeless: true},
 	} {

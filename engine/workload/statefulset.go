@@ -98,13 +98,13 @@ func (s *StatefulSet) Plan(now time.Time, pods []StatefulPod) StatefulPlan {
 // planSize returns how many ordinals a plan covers: those in use, and as many more as it may
 // create. It does not depend on Replicas alone, which may be huge by mistake.
 func (s *StatefulSet) planSize(pods []StatefulPod) int32 {
-	taken := int32(0)
+	used := int32(0)
 	for i := range pods {
 		if n := pods[i].Ordinal - s.Start; n >= 0 && n < s.Replicas {
-			taken = max(taken, n+1)
+			used = max(used, n+1)
 		}
 	}
-	return max(0, taken+min(s.Replicas-taken, Burst))
+	return max(0, used+min(s.Replicas-used, Burst))
 }
 
 // statefulPlanner makes one plan.

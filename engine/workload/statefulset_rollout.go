@@ -80,13 +80,13 @@ func (p *statefulPlanner) firstUnhealthy() int {
 // rollingUpdate deletes pods of old revisions, the highest ordinal first, within MaxUnavailable.
 // Pods that are already unavailable count.
 func (p *statefulPlanner) rollingUpdate() {
-	beyond := p.set.Replicas - int32(len(p.slots)) // also missing
-	allowed, down := p.set.MaxUnavailable-beyond, beyond
+	missing := p.set.Replicas - int32(len(p.slots)) // also missing
+	allowed, unavailable := p.set.MaxUnavailable-missing, missing
 	for n, i := range p.slots {
 		if p.healthy(i) {
 			continue
 		}
-		down++
+		unavailable++
 		if i < 0 || p.pods[i].Deleting || !p.outdated(n) {
 			allowed--
 		}
@@ -97,10 +97,10 @@ func (p *statefulPlanner) rollingUpdate() {
 			continue
 		}
 		if p.healthy(i) {
-			if down >= p.set.MaxUnavailable {
+			if unavailable >= p.set.MaxUnavailable {
 				continue // an unavailable pod comes first
 			}
-			down++
+			unavailable++
 		}
 		p.delete(i, StatefulOutdated)
 		allowed--

@@ -147,15 +147,15 @@ func TestStatefulRolloutCompletes(t *testing.T) {
 				t.Fatalf("ordered %v: still %+v", ordered, plan.Status)
 			}
 			var next []StatefulPod
-			gone := map[int]bool{}
+			deleted := map[int]bool{}
 			for _, d := range plan.Delete {
-				gone[d.Pod] = true
+				deleted[d.Pod] = true
 			}
 			if ordered && len(plan.Create)+len(plan.Delete) > 1 {
 				t.Fatalf("step %d does %s together", step, plan.did(pods))
 			}
 			for i, p := range pods {
-				if !gone[i] {
+				if !deleted[i] {
 					p.Ready = p.Phase == model.Running
 					next = append(next, p)
 				}

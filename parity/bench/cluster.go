@@ -69,8 +69,8 @@ func bindRoundRobin(ctx context.Context, s *server, w *workload.Workload) (stop 
 		return nil, err
 	}
 	ctx, stop = context.WithCancel(ctx)
-	appeared := make(chan *corev1.Pod, len(w.Pods))
-	if _, err := watchPods(ctx, client, func(pod *corev1.Pod) { appeared <- pod }); err != nil {
+	created := make(chan *corev1.Pod, len(w.Pods))
+	if _, err := watchPods(ctx, client, func(pod *corev1.Pod) { created <- pod }); err != nil {
 		stop()
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func bindRoundRobin(ctx context.Context, s *server, w *workload.Workload) (stop 
 				select {
 				case <-ctx.Done():
 					return
-				case pod := <-appeared:
+				case pod := <-created:
 					node := w.Nodes[int(next.Add(1))%len(w.Nodes)].Name
 					if err := client.CoreV1().Pods(pod.Namespace).Bind(ctx, &corev1.Binding{
 						ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},

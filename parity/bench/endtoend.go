@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/parity/workload"
 )
 
-// roundRobin is a client that binds each pod to the next node as soon as it sees the pod.
+// roundRobin is a client that binds each pod to the next node as soon as it observes the pod.
 const roundRobin = "blind client"
 
 // arrival is what was observed of a workload on an API server.
@@ -183,12 +183,12 @@ func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, err
 		a.peak, _ = workload.PeakRSS(fmt.Sprint(pid))
 	}
 	a.seconds = f.last.Sub(from).Seconds()
-	took := make([]time.Duration, 0, len(f.bound))
+	latencies := make([]time.Duration, 0, len(f.bound))
 	for _, d := range f.bound {
-		took = append(took, d)
+		latencies = append(latencies, d)
 	}
-	slices.Sort(took)
-	a.p50, a.p99 = took[len(took)/2], took[len(took)*99/100]
+	slices.Sort(latencies)
+	a.p50, a.p99 = latencies[len(latencies)/2], latencies[len(latencies)*99/100]
 	for _, n := range f.on {
 		a.most = max(a.most, n)
 	}
@@ -198,13 +198,13 @@ func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, err
 
 // waitBound waits until the given number of pods is bound.
 func (b *bench) waitBound(f *podWatcher, pods int, s *server) error {
-	patience := 10 * time.Minute
+	timeout := 10 * time.Minute
 	if b.o.quick {
-		patience = 20 * time.Second
+		timeout = 20 * time.Second
 	}
 	for from := time.Now(); f.count() < pods; time.Sleep(10 * time.Millisecond) {
-		if b.ctx.Err() != nil || time.Since(from) > patience {
-			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", f.count(), pods, len(f.seen), patience, s.Tail())
+		if b.ctx.Err() != nil || time.Since(from) > timeout {
+			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", f.count(), pods, len(f.seen), timeout, s.Tail())
 		}
 	}
 	return nil

@@ -14,11 +14,11 @@ const allocsTarget = 30
 // verdicts counts the rows that meet the targets.
 type verdicts struct{ met, missed []string }
 
-func (v *verdicts) add(what string, ok bool) {
+func (v *verdicts) add(target string, ok bool) {
 	if ok {
-		v.met = append(v.met, what)
+		v.met = append(v.met, target)
 	} else {
-		v.missed = append(v.missed, what)
+		v.missed = append(v.missed, target)
 	}
 }
 
@@ -64,16 +64,16 @@ func (b *bench) inProcess() error {
 }
 
 func (b *bench) row(sides []side, s workload.Shape, percentage int32, v *verdicts) error {
-	pods, looked := s.Pods, "sample"
+	pods, evaluated := s.Pods, "sample"
 	if percentage == 100 {
-		pods, looked = s.All, "all"
+		pods, evaluated = s.All, "all"
 	}
 	if b.o.quick {
 		pods = min(pods, 100)
 	}
 	w := s.Make(b.o.nodes, pods, percentage)
 	if b.o.keep != "" {
-		return w.Write(filepath.Join(b.o.keep, fmt.Sprintf("%s-%s.json", strings.NewReplacer(" ", "-", ",", "").Replace(s.Name), looked)))
+		return w.Write(filepath.Join(b.o.keep, fmt.Sprintf("%s-%s.json", strings.NewReplacer(" ", "-", ",", "").Replace(s.Name), evaluated)))
 	}
 	results, err := b.alternate(sides, w, b.o.rounds)
 	if err != nil {
@@ -84,7 +84,7 @@ func (b *bench) row(sides []side, s workload.Shape, percentage int32, v *verdict
 		return formatFigure(summarize(k, of).mid) + " / " + formatFigure(summarize(o, of).mid) + " / " + formatFigure(summarize(full, of).mid)
 	}
 	times := ratio(k, o, cpu)
-	fmt.Printf("| %s | %s | %d | %v | %v | **%v** | %v | **%v** | %.0f | %s | %s / %s | %s | %s | %s | %d / %d; %d / %d | %d; %d |\n", s.Name, looked, pods,
+	fmt.Printf("| %s | %s | %d | %v | %v | **%v** | %v | **%v** | %.0f | %s | %s / %s | %s | %s | %s | %d / %d; %d / %d | %d; %d |\n", s.Name, evaluated, pods,
 		summarize(k, cpu), summarize(o, cpu), times, summarize(full, cpu), ratio(k, full, cpu), s.Target, each(allocs), formatFigure(summarize(k, decisionTime).mid), formatFigure(summarize(o, decisionTime).mid),
 		formatFigure(ratio(k, o, decisionTime).mid), each(throughput), each(peak), k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne, k[0].Victims, o[0].Victims)
 	if percentage == 0 { // the targets compare with a kube-scheduler that samples

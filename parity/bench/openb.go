@@ -65,8 +65,8 @@ func (b *bench) openB() error {
 	}
 	fmt.Println()
 	var v verdicts
-	owed := summarize(results[berth], rows[9].of).high
-	v.add(fmt.Sprintf("openb: %.0f LS pods are pending that could be placed, target 0", owed), owed == 0)
+	unplaced := summarize(results[berth], rows[9].of).high
+	v.add(fmt.Sprintf("openb: %.0f LS pods are pending that could be placed, target 0", unplaced), unplaced == 0)
 	v.print(b.o)
 	return nil
 }
@@ -97,7 +97,7 @@ func evaluatePlacement(w *workload.Workload, r *workload.Result) placementResult
 	e := placementResult{placed: map[int32]int{}, pending: map[int32]int{}}
 	all, high := map[string]amounts{}, map[string]amounts{}
 	waiting := map[int]bool{} // templates of LS pods, with at least 1 pod
-	waits := map[int]int{}
+	pendingByTemplate := map[int]int{}
 	for _, f := range r.Final {
 		t := w.Pods[f.Pod]
 		pod := w.Templates[t]
@@ -106,25 +106,25 @@ func evaluatePlacement(w *workload.Workload, r *workload.Result) placementResult
 			e.pending[priority]++
 			if priority == 1000 {
 				waiting[t] = true
-				waits[t]++
+				pendingByTemplate[t]++
 			}
 			continue
 		}
 		e.placed[priority]++
-		asks := amountsOf(pod.Spec.Containers[0].Resources.Requests)
-		asks[3] = 1
-		e.gpus += asks[2]
-		all[f.Node] = all[f.Node].plus(asks)
+		requests := amountsOf(pod.Spec.Containers[0].Resources.Requests)
+		requests[3] = 1
+		e.gpus += requests[2]
+		all[f.Node] = all[f.Node].plus(requests)
 		if priority == 1000 {
-			high[f.Node] = high[f.Node].plus(asks)
+			high[f.Node] = high[f.Node].plus(requests)
 		}
 	}
 	for t := range waiting {
-		asks := amountsOf(w.Templates[t].Spec.Containers[0].Resources.Requests)
-		asks[3] = 1
+		requests := amountsOf(w.Templates[t].Spec.Containers[0].Resources.Requests)
+		requests[3] = 1
 		for _, n := range w.Nodes {
-			if matchesNodeAffinity(w.Templates[t], n) && high[n.Name].plus(asks).within(amountsOf(n.Status.Allocatable)) {
-				e.unplacedButFeasible += waits[t]
+			if matchesNodeAffinity(w.Templates[t], n) && high[n.Name].plus(requests).within(amountsOf(n.Status.Allocatable)) {
+				e.unplacedButFeasible += pendingByTemplate[t]
 				break
 			}
 		}

@@ -14,29 +14,29 @@ import (
 
 // podWatcher records when each pod is first seen and when it is bound, with one watch.
 type podWatcher struct {
-	mu     sync.Mutex
-	seen   map[string]time.Time
-	bound  map[string]time.Duration // time from first seen to bound
-	on     map[string]int
-	last   time.Time // of the last binding
-	unseen func(*corev1.Pod)
+	mu        sync.Mutex
+	seen      map[string]time.Time
+	bound     map[string]time.Duration // time from first seen to bound
+	on        map[string]int
+	last      time.Time // of the last binding
+	onPending func(*corev1.Pod)
 }
 
 // watchPods starts a watch and records what comes after the first list. The function
-// unseen, which may be nil, is called with each new pod without a node. A watch that the
+// onPending, which may be nil, is called with each new pod without a node. A watch that the
 // server closes is restarted at once, because a pause would look like a slow scheduler.
-func watchPods(ctx context.Context, client kubernetes.Interface, unseen func(*corev1.Pod)) (*podWatcher, error) {
-	f := &podWatcher{seen: map[string]time.Time{}, bound: map[string]time.Duration{}, on: map[string]int{}, unseen: unseen}
+func watchPods(ctx context.Context, client kubernetes.Interface, onPending func(*corev1.Pod)) (*podWatcher, error) {
+	f := &podWatcher{seen: map[string]time.Time{}, bound: map[string]time.Duration{}, on: map[string]int{}, onPending: onPending}
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", corev1.NamespaceAll, fields.Everything()),
 		ObjectType:    &corev1.Pod{},
 		Handler: cache.ResourceEventHandlerDetailedFuncs{
 			AddFunc: func(pod any, first bool) {
 				if !first {
-					f.note(pod.(*corev1.Pod))
+					f.record(pod.(*corev1.Pod))
 				}
 			},
-			UpdateFunc: func(_, pod any) { f.note(pod.(*corev1.Pod)) },
+			UpdateFunc: func(_, pod any) { f.record(pod.(*corev1.Pod)) },
 		},
 	})
 	go informer.RunWithContext(ctx)
@@ -45,11 +45,11 @@ func watchPods(ctx context.Context, client kubernetes.Interface, unseen func(*co
 	}
 	return f, nil
 }
-func (f *podWatcher) note(pod *corev1.Pod) {
+func (f *podWatcher) record(pod *corev1.Pod) {
 	now := time.Now()
 	f.mu.Lock()
-	from, known := f.seen[pod.Name]
-	if !known {
+	from, ok := f.seen[pod.Name]
+	if !ok {
 		f.seen[pod.Name], from = now, now
 	}
 	if _, done := f.bound[pod.Name]; pod.Spec.NodeName != "" && !done {
@@ -57,8 +57,8 @@ func (f *podWatcher) note(pod *corev1.Pod) {
 		f.on[pod.Spec.NodeName]++
 	}
 	f.mu.Unlock()
-	if !known && pod.Spec.NodeName == "" && f.unseen != nil {
-		f.unseen(pod)
+	if !ok && pod.Spec.NodeName == "" && f.onPending != nil {
+		f.onPending(pod)
 	}
 }
 

@@ -45,18 +45,18 @@ func (c *cluster) protect(ctx context.Context) error {
 
 // checkBudgetDebits checks that the budget was updated for each victim. Its controller,
 // which would remove the entries, is not running.
-func (c *cluster) checkBudgetDebits(ctx context.Context, f *findings, played *fakeControllers) error {
+func (c *cluster) checkBudgetDebits(ctx context.Context, f *findings, controllers *fakeControllers) error {
 	b, err := c.client.PolicyV1().PodDisruptionBudgets("default").Get(ctx, budget, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	for name := range played.deleted {
+	for name := range controllers.deleted {
 		if _, ok := b.Status.DisruptedPods[name]; !ok {
 			f.errorf("budget %s: its status has no entry for the victim %s", budget, name)
 		}
 	}
-	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != len(played.deleted) {
-		f.errorf("budget %s: allows %d more and lists %d, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(played.deleted))
+	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != len(controllers.deleted) {
+		f.errorf("budget %s: allows %d more and lists %d, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(controllers.deleted))
 	}
 	return nil
 }

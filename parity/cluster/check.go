@@ -25,9 +25,9 @@ func (f *findings) errorf(format string, args ...any) {
 }
 
 func (f *findings) print() error {
-	for i, what := range f.faults {
+	for i, fault := range f.faults {
 		if i < 20 {
-			fmt.Println("FAULT:", what)
+			fmt.Println("FAULT:", fault)
 		}
 	}
 	if n := len(f.faults); n > 0 {
@@ -67,7 +67,7 @@ func refused(p *corev1.Pod) bool {
 }
 
 // check checks the outcome of the pods.
-func (c *cluster) check(ctx context.Context, f *findings, played *fakeControllers) error {
+func (c *cluster) check(ctx context.Context, f *findings, controllers *fakeControllers) error {
 	pods, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *cluster) check(ctx context.Context, f *findings, played *fakeController
 	f.checkCapacity(pods.Items, on)
 	f.checkPlacement(byApp, on)
 	f.checkVolumes(byApp["volume"], claims.Items)
-	f.checkVictims(byApp, events.Items, played)
+	f.checkVictims(byApp, events.Items, controllers)
 	f.checkEvents(byApp, events.Items)
 	placed := 0
 	for _, p := range pods.Items {
@@ -105,7 +105,7 @@ func (c *cluster) check(ctx context.Context, f *findings, played *fakeController
 		}
 	}
 	fmt.Printf("%d placed, %d of them by preemption of %d victims, %d rejected with a reason, %d with volume claims\n",
-		placed, len(byApp["high"]), len(played.deleted), len(byApp["too-big"]), len(byApp["volume"]))
+		placed, len(byApp["high"]), len(controllers.deleted), len(byApp["too-big"]), len(byApp["volume"]))
 	return nil
 }
 
@@ -161,33 +161,33 @@ func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, on map[string]
 
 // checkVolumes checks that every pod with a claim is on the node of its volume.
 func (f *findings) checkVolumes(pods []*corev1.Pod, claims []corev1.PersistentVolumeClaim) {
-	given := map[string]string{}
+	volumeOf := map[string]string{}
 	for _, c := range claims {
-		given[c.Name] = c.Spec.VolumeName
+		volumeOf[c.Name] = c.Spec.VolumeName
 	}
 	for _, p := range pods {
 		var volume, node int
 		claim := p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName
-		_, err := fmt.Sscanf(given[claim], "volume-%d", &volume)
+		_, err := fmt.Sscanf(volumeOf[claim], "volume-%d", &volume)
 		if _, err2 := fmt.Sscanf(p.Spec.NodeName, "node-%d", &node); err != nil || err2 != nil || volume != node {
-			f.errorf("%s: on node %q, and %s has volume %q", p.Name, p.Spec.NodeName, claim, given[claim])
+			f.errorf("%s: on node %q, and %s has volume %q", p.Name, p.Spec.NodeName, claim, volumeOf[claim])
 		}
 	}
 }
 
 // checkVictims checks that each victim got the condition and one event.
-func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.Event, played *fakeControllers) {
+func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.Event, controllers *fakeControllers) {
 	counts := map[string]int{}
 	for _, e := range events {
 		if e.Reason == "Preempted" {
 			counts[e.InvolvedObject.Name]++
 		}
 	}
-	if gone, left := len(played.deleted), len(byApp["low"]); gone+left != fullNodes*victims || gone != len(byApp["high"]) {
-		f.errorf("%d pods of low priority were deleted and %d are left of %d; %d preemptors need one each", gone, left, fullNodes*victims, len(byApp["high"]))
+	if deleted, remaining := len(controllers.deleted), len(byApp["low"]); deleted+remaining != fullNodes*victims || deleted != len(byApp["high"]) {
+		f.errorf("%d pods of low priority were deleted and %d are left of %d; %d preemptors need one each", deleted, remaining, fullNodes*victims, len(byApp["high"]))
 	}
-	for name := range played.deleted {
-		if !played.markedVictims[name] {
+	for name := range controllers.deleted {
+		if !controllers.markedVictims[name] {
 			f.errorf("%s was deleted without the condition DisruptionTarget", name)
 		}
 		if counts[name] != 1 {

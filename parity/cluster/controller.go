@@ -37,12 +37,12 @@ func (c *cluster) runController(ctx context.Context, f *findings, berth, module 
 	if err := c.refusals(ctx, f, berth, kubeconfig); err != nil {
 		return err
 	}
-	playing, stop := context.WithCancel(ctx)
+	controllersCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := c.renewNodeLeases(playing); err != nil {
+	if err := c.renewNodeLeases(controllersCtx); err != nil {
 		return err
 	}
-	seen := c.watchReasons(playing)
+	reasons := c.watchReasons(controllersCtx)
 	if err := c.createSilentNode(ctx); err != nil {
 		return err
 	}
@@ -58,8 +58,8 @@ func (c *cluster) runController(ctx context.Context, f *findings, berth, module 
 	if err := p.WaitUntil(ctx, func() bool { return p.HasOutput("Controllers at") }); err != nil {
 		return err
 	}
-	for _, look := range []func(context.Context, *findings, *disruptionReasons) error{c.checkBudgets, c.checkSilentNode, c.checkTaintedNode} {
-		if err := look(ctx, f, seen); err != nil {
+	for _, check := range []func(context.Context, *findings, *disruptionReasons) error{c.checkBudgets, c.checkSilentNode, c.checkTaintedNode} {
+		if err := check(ctx, f, reasons); err != nil {
 			return err
 		}
 	}
@@ -111,26 +111,26 @@ func (c *cluster) renewNodeLeases(ctx context.Context) error {
 		return err
 	}
 	leases := c.client.CoordinationV1().Leases("kube-node-lease")
-	var held []*coordinationv1.Lease
+	var renewed []*coordinationv1.Lease
 	for i := range list.Items {
 		l, err := leases.Create(ctx, nodeLease(list.Items[i].Name), metav1.CreateOptions{})
 		if err != nil {
 			return err
 		}
-		held = append(held, l)
+		renewed = append(renewed, l)
 	}
 	go func() {
 		for ctx.Err() == nil {
-			for i, l := range held {
+			for i, l := range renewed {
 				l.Spec.RenewTime = new(metav1.NowMicro())
-				now, err := leases.Update(ctx, l, metav1.UpdateOptions{})
+				updated, err := leases.Update(ctx, l, metav1.UpdateOptions{})
 				if err != nil {
 					if ctx.Err() == nil {
 						fmt.Fprintln(os.Stderr, "cluster: fake controllers:", err)
 					}
 					continue
 				}
-				held[i] = now
+				renewed[i] = updated
 			}
 			time.Sleep(2 * time.Second)
 		}

@@ -48,9 +48,9 @@ func (r *disruptionReasons) get(pod string) string {
 func (c *cluster) watchReasons(ctx context.Context) *disruptionReasons {
 	r := &disruptionReasons{byPod: map[string]string{}}
 	factory := informers.NewSharedInformerFactory(c.client, 0)
-	_, _ = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, now any) {
-		for _, condition := range now.(*corev1.Pod).Status.Conditions {
-			if p := now.(*corev1.Pod); condition.Type == corev1.DisruptionTarget && p.DeletionTimestamp != nil {
+	_, _ = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, updated any) {
+		for _, condition := range updated.(*corev1.Pod).Status.Conditions {
+			if p := updated.(*corev1.Pod); condition.Type == corev1.DisruptionTarget && p.DeletionTimestamp != nil {
 				r.mu.Lock()
 				r.byPod[p.Name] = condition.Reason
 				r.mu.Unlock()
@@ -62,15 +62,15 @@ func (c *cluster) watchReasons(ctx context.Context) *disruptionReasons {
 	return r
 }
 
-// eventually waits until look returns no error. The last error is reported.
-func (f *findings) eventually(ctx context.Context, look func() string) {
+// eventually waits until check returns no error. The last error is reported.
+func (f *findings) eventually(ctx context.Context, check func() string) {
 	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
-		complaint := look()
-		if complaint == "" || ctx.Err() != nil {
+		message := check()
+		if message == "" || ctx.Err() != nil {
 			return
 		}
 		if time.Since(from) > time.Minute {
-			f.errorf("after a minute: %s", complaint)
+			f.errorf("after a minute: %s", message)
 			return
 		}
 	}
@@ -165,8 +165,8 @@ func (c *cluster) createSilentNode(ctx context.Context) error {
 	return nil
 }
 
-// checkSilentNode checks that the controllers noticed it.
-func (c *cluster) checkSilentNode(ctx context.Context, f *findings, seen *disruptionReasons) error {
+// checkSilentNode checks the taints of the silent node and the eviction of its pods.
+func (c *cluster) checkSilentNode(ctx context.Context, f *findings, reasons *disruptionReasons) error {
 	f.eventually(ctx, func() string {
 		n, err := c.client.CoreV1().Nodes().Get(ctx, silentNode, metav1.GetOptions{})
 		if err != nil {
@@ -186,9 +186,9 @@ func (c *cluster) checkSilentNode(ctx context.Context, f *findings, seen *disrup
 	})
 	f.eventually(ctx, func() string {
 		stayer, err := c.client.CoreV1().Pods("default").Get(ctx, "stayer", metav1.GetOptions{})
-		_, gone := c.client.CoreV1().Pods("default").Get(ctx, "leaver", metav1.GetOptions{})
-		if err != nil || stayer.DeletionTimestamp != nil || ready(stayer) || !apierrors.IsNotFound(gone) || seen.get("leaver") != taintManager {
-			return fmt.Sprintf("tolerating pod: %v, %v; other pod: %v, reason %q", stayer.Status.Conditions, err, gone, seen.get("leaver"))
+		_, getErr := c.client.CoreV1().Pods("default").Get(ctx, "leaver", metav1.GetOptions{})
+		if err != nil || stayer.DeletionTimestamp != nil || ready(stayer) || !apierrors.IsNotFound(getErr) || reasons.get("leaver") != taintManager {
+			return fmt.Sprintf("tolerating pod: %v, %v; other pod: %v, reason %q", stayer.Status.Conditions, err, getErr, reasons.get("leaver"))
 		}
 		return ""
 	})
@@ -201,7 +201,7 @@ func ready(p *corev1.Pod) bool {
 }
 
 // checkTaintedNode taints a node by hand. All pods are evicted, with one record each.
-func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, seen *disruptionReasons) error {
+func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, reasons *disruptionReasons) error {
 	on := metav1.ListOptions{FieldSelector: "spec.nodeName=" + taintedNode}
 	before, err := c.client.CoreV1().Pods("default").List(ctx, on)
 	if err != nil {
@@ -212,9 +212,9 @@ func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, seen *disru
 		return err
 	}
 	f.eventually(ctx, func() string {
-		left, err := c.client.CoreV1().Pods("default").List(ctx, on)
-		if err != nil || len(left.Items) > 0 {
-			return fmt.Sprintf("%d of %d pods are on the tainted node, %v", len(left.Items), len(before.Items), err)
+		remaining, err := c.client.CoreV1().Pods("default").List(ctx, on)
+		if err != nil || len(remaining.Items) > 0 {
+			return fmt.Sprintf("%d of %d pods are on the tainted node, %v", len(remaining.Items), len(before.Items), err)
 		}
 		return ""
 	})
@@ -228,8 +228,8 @@ func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, seen *disru
 			counts[e.InvolvedObject.Name]++
 		}
 		for _, p := range before.Items {
-			if counts[p.Name] != 1 || seen.get(p.Name) != taintManager {
-				return fmt.Sprintf("%s was evicted from the tainted node with %d events TaintManagerEviction and reason %q", p.Name, counts[p.Name], seen.get(p.Name))
+			if counts[p.Name] != 1 || reasons.get(p.Name) != taintManager {
+				return fmt.Sprintf("%s was evicted from the tainted node with %d events TaintManagerEviction and reason %q", p.Name, counts[p.Name], reasons.get(p.Name))
 			}
 		}
 		return ""

@@ -15,7 +15,7 @@ import (
 )
 
 // fakeControllers simulates the rest of a cluster besides the API server and the
-// scheduler, and records what it sees.
+// scheduler, and records deleted pods.
 type fakeControllers struct {
 	c   *cluster
 	ctx context.Context

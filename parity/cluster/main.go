@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, module string, patience time.Duration, descheduler bool) error {
+func run(ctx context.Context, module string, timeout time.Duration, descheduler bool) error {
 	dir, err := os.MkdirTemp("", "berth-cluster-")
 	if err != nil {
 		return err
@@ -50,22 +50,22 @@ func run(ctx context.Context, module string, patience time.Duration, descheduler
 		return err
 	}
 	fmt.Printf("kube-apiserver %s at %s\n", version.GitVersion, c.address)
-	found := &findings{}
+	f := &findings{}
 	if !descheduler {
-		if err := c.runControlPlane(ctx, found, berth, module, patience); err != nil {
+		if err := c.runControlPlane(ctx, f, berth, module, timeout); err != nil {
 			return err
 		}
 		c.stopBerth()
 	}
-	if err := c.runDescheduler(ctx, found, berth, module); err != nil {
+	if err := c.runDescheduler(ctx, f, berth, module); err != nil {
 		return err
 	}
-	return found.print()
+	return f.print()
 }
 
 // runControlPlane runs berth scheduler, and then berth controller, in place of the
 // Kubernetes components.
-func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, module string, patience time.Duration) error {
+func (c *cluster) runControlPlane(ctx context.Context, f *findings, berth, module string, timeout time.Duration) error {
 	deployed, err := c.deploy(ctx, filepath.Join(module, "deploy", "scheduler.yaml"))
 	if err != nil {
 		return err
@@ -73,13 +73,13 @@ func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, m
 	if err := c.createObjects(ctx); err != nil {
 		return err
 	}
-	played := c.startFakeControllers(ctx)
+	controllers := c.startFakeControllers(ctx)
 	p, err := c.schedule(ctx, berth, deployed)
 	if err != nil {
 		return err
 	}
 	from := time.Now()
-	if err := c.createPods(ctx, patience); err != nil {
+	if err := c.createPods(ctx, timeout); err != nil {
 		return errors.Join(err, fmt.Errorf("output of the scheduler: %s", p.Tail()))
 	}
 	fmt.Printf("%d nodes; the pods were placed or rejected %v after the first was created\n", nodes+fullNodes, time.Since(from).Round(10*time.Millisecond))
@@ -88,21 +88,21 @@ func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, m
 		return err
 	}
 	time.Sleep(2 * time.Second) // events are written later
-	if err := c.check(ctx, found, played); err != nil {
+	if err := c.check(ctx, f, controllers); err != nil {
 		return err
 	}
-	if err := c.checkBudgetDebits(ctx, found, played); err != nil {
+	if err := c.checkBudgetDebits(ctx, f, controllers); err != nil {
 		return err
 	}
-	checkExplain(ctx, found, berth, admin, c.authority.file("config.yaml"))
+	checkExplain(ctx, f, berth, admin, c.authority.file("config.yaml"))
 	if p.HasOutput("forbidden") || p.Exited() {
-		found.errorf("output of the scheduler: %s", p.Tail())
+		f.errorf("output of the scheduler: %s", p.Tail())
 	}
-	return c.runController(ctx, found, berth, module)
+	return c.runController(ctx, f, berth, module)
 }
 
 // createPods creates the pods and waits until each is placed or found unschedulable.
-func (c *cluster) createPods(ctx context.Context, patience time.Duration) error {
+func (c *cluster) createPods(ctx context.Context, timeout time.Duration) error {
 	for _, first := range []bool{true, false} {
 		for _, g := range groups() {
 			if g.first != first {
@@ -114,7 +114,7 @@ func (c *cluster) createPods(ctx context.Context, patience time.Duration) error 
 				}
 			}
 		}
-		if err := c.settle(ctx, patience); err != nil {
+		if err := c.settle(ctx, timeout); err != nil {
 			return err
 		}
 		if !first {
@@ -128,14 +128,14 @@ func (c *cluster) createPods(ctx context.Context, patience time.Duration) error 
 }
 
 // settle waits for all existing pods.
-func (c *cluster) settle(ctx context.Context, patience time.Duration) error {
+func (c *cluster) settle(ctx context.Context, timeout time.Duration) error {
 	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
 		waiting, err := c.waiting(ctx)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
-		if time.Since(from) > patience {
-			return fmt.Errorf("after %v %d pods are neither placed nor rejected as expected, such as %s", patience, len(waiting), waiting[0])
+		if time.Since(from) > timeout {
+			return fmt.Errorf("after %v %d pods are neither placed nor rejected as expected, such as %s", timeout, len(waiting), waiting[0])
 		}
 	}
 }

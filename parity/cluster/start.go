@@ -61,13 +61,13 @@ func startCluster(ctx context.Context, dir string) (*cluster, error) {
 	if c.authority, err = newAuthority(dir); err != nil {
 		return nil, err
 	}
-	for _, make := range []func() error{
+	for _, create := range []func() error{
 		func() error { return c.authority.serving("etcd") },
 		func() error { return c.authority.serving("apiserver") },
 		func() error { return c.authority.client("admin", "admin", "system:masters") },
 		c.authority.signing,
 	} {
-		if err := make(); err != nil {
+		if err := create(); err != nil {
 			return nil, err
 		}
 	}
@@ -134,9 +134,9 @@ func (c *cluster) apiserver(ctx context.Context, command, store string) error {
 func (c *cluster) kubeconfig(name string, user *api.AuthInfo) (string, error) {
 	file := c.authority.file(name + ".kubeconfig")
 	config := api.NewConfig()
-	config.Clusters["it"] = &api.Cluster{Server: c.address, CertificateAuthority: c.authority.file("ca.crt")}
-	config.AuthInfos["me"] = user
-	config.Contexts["it"] = &api.Context{Cluster: "it", AuthInfo: "me"}
-	config.CurrentContext = "it"
+	config.Clusters["parity"] = &api.Cluster{Server: c.address, CertificateAuthority: c.authority.file("ca.crt")}
+	config.AuthInfos["user"] = user
+	config.Contexts["parity"] = &api.Context{Cluster: "parity", AuthInfo: "user"}
+	config.CurrentContext = "parity"
 	return file, clientcmd.WriteToFile(*config, file)
 }

@@ -31,12 +31,12 @@ func (c *cluster) runDescheduler(ctx context.Context, f *findings, berth, module
 	if err != nil {
 		return err
 	}
-	stock, err := process.Build(ctx, ".", "k8s.io/kubernetes/cmd/kube-scheduler", "kube-scheduler", process.KubeVersionFlags)
+	kubeScheduler, err := process.Build(ctx, ".", "k8s.io/kubernetes/cmd/kube-scheduler", "kube-scheduler", process.KubeVersionFlags)
 	if err != nil {
 		return err
 	}
 	for _, cmd := range []*exec.Cmd{
-		exec.CommandContext(ctx, stock, "--kubeconfig", admin, "--leader-elect=false", "--secure-port=0"),
+		exec.CommandContext(ctx, kubeScheduler, "--kubeconfig", admin, "--leader-elect=false", "--secure-port=0"),
 		exec.CommandContext(ctx, berth, "controller", "replicaset", "disruption", "--kubeconfig", admin, "--metrics-bind-address=", "--leader-elect-resource-name=parity"),
 	} {
 		p, err := process.Start(cmd)
@@ -112,16 +112,16 @@ func (c *cluster) runScenario(ctx context.Context, f *findings, g scenario, d ti
 // clear removes all replica sets, pods and nodes.
 func (c *cluster) clear(ctx context.Context) error {
 	var all metav1.ListOptions
-	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
-	err := errors.Join(c.client.AppsV1().ReplicaSets("default").DeleteCollection(ctx, now, all),
-		c.client.PolicyV1().PodDisruptionBudgets("default").DeleteCollection(ctx, now, all))
+	immediately := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}
+	err := errors.Join(c.client.AppsV1().ReplicaSets("default").DeleteCollection(ctx, immediately, all),
+		c.client.PolicyV1().PodDisruptionBudgets("default").DeleteCollection(ctx, immediately, all))
 	for range 50 { // a replica set that was deleted may have made one more
 		list, e := c.client.CoreV1().Pods("default").List(ctx, all)
 		if err = errors.Join(err, e); err != nil || len(list.Items) == 0 {
 			break
 		}
-		err = c.client.CoreV1().Pods("default").DeleteCollection(ctx, now, all)
+		err = c.client.CoreV1().Pods("default").DeleteCollection(ctx, immediately, all)
 		time.Sleep(200 * time.Millisecond)
 	}
-	return errors.Join(err, c.client.CoreV1().Nodes().DeleteCollection(ctx, now, all))
+	return errors.Join(err, c.client.CoreV1().Nodes().DeleteCollection(ctx, immediately, all))
 }

@@ -32,7 +32,7 @@ type scenarioRun struct {
 	pods map[types.UID]*podHistory
 }
 
-// podHistory is a pod as the scenario saw it.
+// podHistory is the history of a pod in a scenario.
 type podHistory struct {
 	owner, node      string
 	created, deleted time.Time // deleted is zero if the deletion was not requested
@@ -43,12 +43,12 @@ type podHistory struct {
 func (c *cluster) newScenarioRun(ctx context.Context) (*scenarioRun, error) {
 	t := &scenarioRun{c: c, ctx: ctx, pods: map[types.UID]*podHistory{}}
 	factory := informers.NewSharedInformerFactoryWithOptions(c.client, 0, informers.WithNamespace("default"))
-	see := func(o any) {
+	record := func(o any) {
 		if p, ok := o.(*corev1.Pod); ok {
 			t.observe(p)
 		}
 	}
-	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, o any) { see(o) }})
+	_, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: record, UpdateFunc: func(_, o any) { record(o) }})
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	_, e := c.client.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "ten"}, Value: 10}, metav1.CreateOptions{})
@@ -70,10 +70,10 @@ func (t *scenarioRun) observe(p *corev1.Pod) {
 	if o := metav1.GetControllerOfNoCopy(p); o != nil {
 		s.owner = o.Name
 	}
-	runs := p.Spec.NodeName != "" && s.node == ""
+	scheduled := p.Spec.NodeName != "" && s.node == ""
 	s.node = p.Spec.NodeName
-	goes := p.DeletionTimestamp != nil && s.deleted.IsZero()
-	if goes {
+	deleted := p.DeletionTimestamp != nil && s.deleted.IsZero()
+	if deleted {
 		s.deleted = time.Now()
 		s.evicted = slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
 			return c.Type == corev1.DisruptionTarget && c.Reason == "EvictionByEvictionAPI"
@@ -82,9 +82,9 @@ func (t *scenarioRun) observe(p *corev1.Pod) {
 	t.mu.Unlock()
 	pods := t.c.client.CoreV1().Pods(p.Namespace)
 	switch {
-	case goes:
+	case deleted:
 		go func() { _ = pods.Delete(t.ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}) }()
-	case runs:
+	case scheduled:
 		go func() {
 			_, _ = pods.Patch(t.ctx, p.Name, types.StrategicMergePatchType, []byte(`{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`), metav1.PatchOptions{}, "status")
 		}()
@@ -97,26 +97,26 @@ func (t *scenarioRun) observe(p *corev1.Pod) {
 func (t *scenarioRun) score(after time.Time) (out score) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var left, came []*podHistory
+	var evicted, created []*podHistory
 	for _, s := range t.pods {
 		if s.evicted {
-			left = append(left, s)
+			evicted = append(evicted, s)
 		}
-		came = append(came, s)
+		created = append(created, s)
 	}
-	slices.SortFunc(left, func(a, b *podHistory) int { return a.deleted.Compare(b.deleted) })
-	slices.SortFunc(came, func(a, b *podHistory) int { return a.created.Compare(b.created) })
-	taken := map[*podHistory]bool{}
-	for _, l := range left {
+	slices.SortFunc(evicted, func(a, b *podHistory) int { return a.deleted.Compare(b.deleted) })
+	slices.SortFunc(created, func(a, b *podHistory) int { return a.created.Compare(b.created) })
+	matched := map[*podHistory]bool{}
+	for _, l := range evicted {
 		out.evictions++
 		if l.deleted.After(after) {
 			out.late++
 		}
-		for _, s := range came {
-			if taken[s] || s.owner != l.owner || s.created.Before(l.deleted) || s == l || s.node == "" {
+		for _, s := range created {
+			if matched[s] || s.owner != l.owner || s.created.Before(l.deleted) || s == l || s.node == "" {
 				continue
 			}
-			taken[s] = true
+			matched[s] = true
 			if s.node == l.node {
 				out.returned++
 			}
@@ -149,14 +149,14 @@ func (t *scenarioRun) taint(ctx context.Context, node string, taint corev1.Taint
 }
 
 // createReplicaSet creates a ReplicaSet.
-func (t *scenarioRun) createReplicaSet(name string, replicas int32, cpu string, priority int, with func(*corev1.PodSpec)) {
+func (t *scenarioRun) createReplicaSet(name string, replicas int32, cpu string, priority int, change func(*corev1.PodSpec)) {
 	labels := map[string]string{"app": name}
 	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "pause", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}}
 	if priority > 0 {
 		spec.PriorityClassName = "ten"
 	}
-	if with != nil {
-		with(&spec)
+	if change != nil {
+		change(&spec)
 	}
 	_, err := t.c.client.AppsV1().ReplicaSets("default").Create(t.ctx, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
 		Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},

@@ -81,14 +81,14 @@ func newRealDescheduler(ctx context.Context, w *Workload) (*realDescheduler, err
 		return nil, err
 	}
 	for _, profile := range policy.Profiles {
-		one, err := frameworkprofile.NewProfile(ctx, profile, pluginregistry.PluginRegistry,
+		runner, err := frameworkprofile.NewProfile(ctx, profile, pluginregistry.PluginRegistry,
 			frameworkprofile.WithClientSet(client), frameworkprofile.WithSharedInformerFactory(factory),
 			frameworkprofile.WithPodEvictor(evictor), frameworkprofile.WithGetPodsAssignedToNodeFnc(assigned),
 			frameworkprofile.WithProfileInstanceID(profile.Name))
 		if err != nil {
 			return nil, fmt.Errorf("profile %s: %w", profile.Name, err)
 		}
-		p.profiles, p.names = append(p.profiles, one), append(p.names, profile.Name)
+		p.profiles, p.names = append(p.profiles, runner), append(p.names, profile.Name)
 	}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
@@ -122,7 +122,7 @@ func (p *realDescheduler) pass(ctx context.Context) (*Result, error) {
 	before := readMeters()
 	for _, balance := range []bool{false, true} {
 		for i, profile := range p.profiles {
-			had := len(p.evicted)
+			evictedBefore := len(p.evicted)
 			run := profile.RunDeschedulePlugins
 			if balance {
 				run = profile.RunBalancePlugins
@@ -130,7 +130,7 @@ func (p *realDescheduler) pass(ctx context.Context) (*Result, error) {
 			if s := run(ctx, p.nodes); s != nil && s.Err != nil {
 				return nil, fmt.Errorf("%s: %w", p.names[i], s.Err)
 			}
-			if n := len(p.evicted) - had; n > 0 {
+			if n := len(p.evicted) - evictedBefore; n > 0 {
 				r.By[p.names[i]] = n
 			}
 		}

@@ -34,8 +34,8 @@ func (b *bench) print(s workloadShape, w *Workload, results map[string][]*Result
 		return fmt.Sprintf("%.3g / %.3g / %.3g", summarize(peer, of).mid, summarize(berth, of).mid, summarize(plan, of).mid)
 	}
 	target := "-"
-	if s.least > 0 {
-		target = fmt.Sprintf("%.3g", s.least)
+	if s.target > 0 {
+		target = fmt.Sprintf("%.3g", s.target)
 	}
 	fmt.Printf("| %s | %d | %d | %v | %v | **%.3g** | %s | %v | **%.3g** | %d / %d / %d (%d) | %s | %s |\n", s.name, len(w.Nodes), len(w.Placed),
 		summarize(peer, cpu), summarize(berth, cpu), summarize(peer, cpu).mid/summarize(berth, cpu).mid, target, summarize(plan, cpu), summarize(peer, cpu).mid/summarize(plan, cpu).mid,

@@ -17,9 +17,9 @@ type workloadShape struct {
 	name  string
 	nodes int
 	make  func(name string, nodes int) *Workload
-	// least is the project's target: how many times less CPU than the Kubernetes descheduler
+	// target is the project's target: how many times less CPU than the Kubernetes descheduler
 	// Berth should use; 0 for none.
-	least float64
+	target float64
 }
 
 func shapes() []workloadShape {
@@ -42,9 +42,9 @@ func duplicates(name string, n int) *Workload {
 	return b.Workload
 }
 
-// colocate puts the second pod of every n-th app on the node of the first.
-func (b *builder) colocate(each, every int) {
-	for i := 0; i+1 < len(b.Placed); i += each * every {
+// colocate puts the second pod of every stride-th app on the node of the first.
+func (b *builder) colocate(podsPerApp, stride int) {
+	for i := 0; i+1 < len(b.Placed); i += podsPerApp * stride {
 		b.Placed[i+1].Node = b.Placed[i].Node
 	}
 }
@@ -198,14 +198,14 @@ func (b *builder) addViolations() {
 // addHotAndIdleNodes fills each fiftieth node, and empties the next one except for a pod
 // that a packing scheduler places.
 func (b *builder) addHotAndIdleNodes() {
-	kept := b.Placed[:0]
+	remaining := b.Placed[:0]
 	for _, p := range b.Placed {
 		var i int
 		if _, err := fmt.Sscanf(p.Node, "node-%d", &i); err != nil || i%50 != 11 {
-			kept = append(kept, p)
+			remaining = append(remaining, p)
 		}
 	}
-	b.Placed = kept
+	b.Placed = remaining
 	var hot []int
 	for a := range max(len(b.Nodes)/50, 16) {
 		hot = append(hot, b.template(template(fmt.Sprintf("hot-%03d", a), "1", "1Gi", nil)))

@@ -36,17 +36,17 @@ func (s *store) evict(name string) error {
 }
 
 // createPod adds a pod.
-func (s *store) createPod(index, fell int, name string) error {
+func (s *store) createPod(index, evictions int, name string) error {
 	pod := &corev1.Pod{}
 	if err := s.initPod(pod, s.workload.Pods[index], name); err != nil {
 		return err
 	}
-	s.addPod(pod, index, fell)
+	s.addPod(pod, index, evictions)
 	return nil
 }
 
-func (s *store) addPod(pod *corev1.Pod, index, fell int) {
-	s.tracked[pod.Name] = &trackedPod{pod: pod, index: index, preemptions: fell, answered: fell > 0}
+func (s *store) addPod(pod *corev1.Pod, index, evictions int) {
+	s.tracked[pod.Name] = &trackedPod{pod: pod, index: index, preemptions: evictions, answered: evictions > 0}
 	s.pods.events <- watch.Event{Type: watch.Added, Object: pod}
 }
 

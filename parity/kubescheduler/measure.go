@@ -16,7 +16,7 @@ import (
 // arrive adds pods, all at once, and waits for the decisions.
 func (s *store) arrive(ctx context.Context, from, to int) error {
 	arriving := make([]*corev1.Pod, 0, to-from)
-	for i := from; !s.workload.Lean && i < to; i++ {
+	for i := from; !s.workload.OnDemand && i < to; i++ {
 		pod := &corev1.Pod{}
 		if err := s.initPod(pod, s.workload.Pods[i], fmt.Sprintf("p-%d", i)); err != nil {
 			return err
@@ -25,7 +25,7 @@ func (s *store) arrive(ctx context.Context, from, to int) error {
 	}
 	for i := from; i < to; i++ {
 		s.mu.Lock()
-		if s.workload.Lean {
+		if s.workload.OnDemand {
 			if err := s.createPod(i, 0, fmt.Sprintf("p-%d", i)); err != nil {
 				s.mu.Unlock()
 				return err
@@ -55,16 +55,16 @@ func (s *store) arriveAll(ctx context.Context) error {
 // await waits for the given number of decisions, and until no event has come for the given
 // seconds.
 func (s *store) await(ctx context.Context, answers int, settle float64) error {
-	const patience = 5 * time.Minute
-	for began := time.Now(); ; {
+	const timeout = 5 * time.Minute
+	for start := time.Now(); ; {
 		s.mu.Lock()
-		answered, quiet := s.answered, time.Since(s.last)
+		answered, idle := s.answered, time.Since(s.last)
 		s.mu.Unlock()
-		if answered >= answers && (settle == 0 || quiet.Seconds() > settle) {
+		if answered >= answers && (settle == 0 || idle.Seconds() > settle) {
 			return nil
 		}
-		if time.Since(began) > patience {
-			return fmt.Errorf("%s: %d of %d pods answered after %v", s.workload.Name, answered, answers, patience)
+		if time.Since(start) > timeout {
+			return fmt.Errorf("%s: %d of %d pods answered after %v", s.workload.Name, answered, answers, timeout)
 		}
 		select {
 		case <-ctx.Done():

@@ -31,16 +31,16 @@ func (v *vector) evaluate() error {
 	// counts only when it is repeated.
 	var before []byte
 	for range 50 {
-		answer, err := r.evaluateOnce(ctx, v.Direct)
+		result, err := r.evaluateOnce(ctx, v.Direct)
 		if err != nil {
 			return err
 		}
-		now := compact(answer)
-		if bytes.Equal(now, before) {
-			v.Expect, v.Oracle = answer, "kube-scheduler v1.36.3"
+		current := compact(result)
+		if bytes.Equal(current, before) {
+			v.Expect, v.Oracle = result, "kube-scheduler v1.36.3"
 			return nil
 		}
-		before = now
+		before = current
 		if v.hasVolumes() {
 			time.Sleep(3 * time.Millisecond)
 		}
@@ -118,49 +118,49 @@ func newRefusal(s *fwk.Status) *refusal {
 }
 
 func (a *attempt) explain() (*expectation, error) {
-	var unfit *framework.FitError
-	if a.failure != nil && !errors.As(a.failure, &unfit) {
+	var fitError *framework.FitError
+	if a.failure != nil && !errors.As(a.failure, &fitError) {
 		if errors.Is(a.failure, scheduler.ErrNoNodesAvailable) {
 			return &expectation{Outcome: "unschedulable", Message: a.failure.Error()}, nil
 		}
 		return &expectation{Outcome: "error", Message: a.failure.Error()}, nil
 	}
 	e := &expectation{Outcome: "scheduled"}
-	if unfit != nil {
-		e.Outcome, e.Message = "unschedulable", unfit.Error()
+	if fitError != nil {
+		e.Outcome, e.Message = "unschedulable", fitError.Error()
 	}
 	nodes, err := a.fw.SnapshotSharedLister().NodeInfos().List()
 	if err != nil {
 		return nil, err
 	}
-	narrowed, status, _ := a.fw.RunPreFilterPlugins(a.ctx, a.state, a.pod)
+	preFilterResult, status, _ := a.fw.RunPreFilterPlugins(a.ctx, a.state, a.pod)
 	if status.IsRejected() {
-		if unfit == nil {
+		if fitError == nil {
 			return nil, errors.New("PreFilter rejects, but the pod was scheduled")
 		}
 		e.PreFilter = newRefusal(status)
-		return e, a.preempt(e, unfit)
+		return e, a.preempt(e, fitError)
 	}
 	if !status.IsSuccess() {
 		return nil, fmt.Errorf("PreFilter: %w", status.AsError())
 	}
-	feasible, err := a.filter(e, nodes, narrowed)
+	feasible, err := a.filter(e, nodes, preFilterResult)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.check(e, feasible, unfit); err != nil {
+	if err := a.check(e, feasible, fitError); err != nil {
 		return nil, err
 	}
-	if unfit != nil {
-		return e, a.preempt(e, unfit)
+	if fitError != nil {
+		return e, a.preempt(e, fitError)
 	}
 	return e, a.score(e, feasible)
 }
 
 // filter evaluates each node, or only the nominated one if it passes.
-func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, narrowed *fwk.PreFilterResult) (feasible []fwk.NodeInfo, err error) {
-	if !narrowed.AllNodes() {
-		e.PreFilterNodes = narrowed.NodeNames.UnsortedList()
+func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, preFilterResult *fwk.PreFilterResult) (feasible []fwk.NodeInfo, err error) {
+	if !preFilterResult.AllNodes() {
+		e.PreFilterNodes = preFilterResult.NodeNames.UnsortedList()
 		slices.Sort(e.PreFilterNodes)
 	}
 	nominatedNode := a.pod.Status.NominatedNodeName
@@ -172,7 +172,7 @@ func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, narrowed *fwk.Pre
 	}
 	for _, n := range nodes {
 		node := nodeResult{Name: n.Node().Name}
-		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(node.Name) && node.Name != nominatedNode {
+		if !preFilterResult.AllNodes() && !preFilterResult.NodeNames.Has(node.Name) && node.Name != nominatedNode {
 			node.Plugin, node.Code = "PreFilterResult", fwk.UnschedulableAndUnresolvable.String()
 		} else if s := a.fw.RunFilterPluginsWithNominatedPods(a.ctx, a.state, a.pod, n); s.IsSuccess() {
 			node.Feasible = true
@@ -190,8 +190,8 @@ func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, narrowed *fwk.Pre
 }
 
 // check compares with the decision of the scheduler itself.
-func (a *attempt) check(e *expectation, feasible []fwk.NodeInfo, unfit *framework.FitError) error {
-	if unfit == nil {
+func (a *attempt) check(e *expectation, feasible []fwk.NodeInfo, fitError *framework.FitError) error {
+	if fitError == nil {
 		if len(feasible) != a.result.FeasibleNodes {
 			return fmt.Errorf("%d nodes are feasible, the scheduler found %d", len(feasible), a.result.FeasibleNodes)
 		}
@@ -202,7 +202,7 @@ func (a *attempt) check(e *expectation, feasible []fwk.NodeInfo, unfit *framewor
 	}
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
-		s := unfit.Diagnosis.NodeToStatus.Get(n.Name)
+		s := fitError.Diagnosis.NodeToStatus.Get(n.Name)
 		if s.Code().String() != n.Code || n.Plugin != "PreFilterResult" && s.Plugin() != n.Plugin {
 			return fmt.Errorf("%s rejects a node, the scheduler reports %s", n.Plugin, s.Plugin())
 		}

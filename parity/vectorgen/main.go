@@ -55,24 +55,24 @@ func generate(n int, seed uint64, only, dir string) error {
 		if f < n%len(families) {
 			count++
 		}
-		made := make([]*vector, count)
-		for i := range made {
+		generated := make([]*vector, count)
+		for i := range generated {
 			c, err := cases.Make(family, seed, i)
 			if err != nil {
 				return err
 			}
-			made[i] = &vector{}
-			if err := json.Unmarshal(c, made[i]); err != nil {
+			generated[i] = &vector{}
+			if err := json.Unmarshal(c, generated[i]); err != nil {
 				return fmt.Errorf("%s, case %d: %w", family, i, err)
 			}
 		}
 		dropped := map[string]int{}
 		var vectors []*vector
-		for i, err := range evaluateAll(made) {
+		for i, err := range evaluateAll(generated) {
 			if err != nil {
 				dropped[err.Error()]++
 			} else {
-				vectors = append(vectors, made[i])
+				vectors = append(vectors, generated[i])
 			}
 		}
 		if err := write(filepath.Join(dir, family+".jsonl"), vectors); err != nil {

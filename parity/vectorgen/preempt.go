@@ -38,7 +38,7 @@ const selectionsPerCandidate = 20
 
 // preempt evaluates preemption without evictions. If there are candidates, only the choice
 // among them is evaluated.
-func (a *attempt) preempt(e *expectation, unfit *framework.FitError) error {
+func (a *attempt) preempt(e *expectation, fitError *framework.FitError) error {
 	if !a.fw.HasPostFilterPlugins() || !slices.ContainsFunc(a.fw.ListPlugins().PostFilter.Enabled, func(p config.Plugin) bool { return p.Name == defaultpreemption.Name }) {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (a *attempt) preempt(e *expectation, unfit *framework.FitError) error {
 	if err != nil {
 		return err
 	}
-	statuses := unfit.Diagnosis.NodeToStatus
+	statuses := fitError.Diagnosis.NodeToStatus
 	if ok, _ := pl.PodEligibleToPreemptOthers(a.ctx, a.pod, statuses.Get(a.pod.Status.NominatedNodeName)); ok && e.PreFilter == nil {
 		candidates, err := a.dryRun(out, pl, statuses)
 		if err != nil {
@@ -71,8 +71,8 @@ func (a *attempt) preempt(e *expectation, unfit *framework.FitError) error {
 	out.Message = status.Message()
 	out.ClearsNomination = a.pod.Status.NominatedNodeName != "" && result != nil && result.NominatingInfo != nil &&
 		result.Mode() == fwk.ModeOverride && result.NominatedNodeName == ""
-	unfit.Diagnosis.PostFilterMsg = out.Message
-	e.Message = unfit.Error()
+	fitError.Diagnosis.PostFilterMsg = out.Message
+	e.Message = fitError.Error()
 	return nil
 }
 
@@ -89,18 +89,18 @@ func (a *attempt) dryRun(out *preemptionResult, pl *defaultpreemption.DefaultPre
 	if err != nil {
 		return nil, err
 	}
-	is := map[string]bool{}
+	isCandidate := map[string]bool{}
 	for _, c := range candidates {
-		is[c.Name()] = true
-		one := candidateResult{Node: c.Name(), PDBViolations: int(c.Victims().NumPDBViolations)}
+		isCandidate[c.Name()] = true
+		candidate := candidateResult{Node: c.Name(), PDBViolations: int(c.Victims().NumPDBViolations)}
 		for _, v := range c.Victims().Pods {
-			one.Victims = append(one.Victims, v.Namespace+"/"+v.Name)
+			candidate.Victims = append(candidate.Victims, v.Namespace+"/"+v.Name)
 		}
-		slices.Sort(one.Victims)
-		out.Candidates = append(out.Candidates, one)
+		slices.Sort(candidate.Victims)
+		out.Candidates = append(out.Candidates, candidate)
 	}
 	for _, n := range nodes {
-		if name := n.Node().Name; !is[name] {
+		if name := n.Node().Name; !isCandidate[name] {
 			r := newRefusal(reason.Get(name))
 			out.Nodes = append(out.Nodes, nodeResult{Name: name, Plugin: r.Plugin, Code: r.Code, Reasons: r.Reasons})
 		}

@@ -43,20 +43,20 @@ func OpenB(dir string, limit int) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]int{} // templates by their contents
+	templates := map[string]int{} // templates by their contents
 	err = readCSV(filepath.Join(dir, "openb_pod_list_default.csv"), func(f func(string) string) error {
 		if limit > 0 && len(w.Pods) == limit {
 			return nil
 		}
 		key := strings.Join([]string{f("cpu_milli"), f("memory_mib"), f("num_gpu"), f("gpu_spec"), f("qos")}, " ")
-		at, ok := known[key]
+		at, ok := templates[key]
 		if !ok {
 			amounts, err := quantities(f, map[corev1.ResourceName]string{corev1.ResourceCPU: "cpu_milli", corev1.ResourceMemory: "memory_mib", GPU: "num_gpu"})
 			if err != nil {
 				return err
 			}
 			at = len(w.Templates)
-			known[key] = at
+			templates[key] = at
 			w.Templates = append(w.Templates, openBPod(f("qos"), f("gpu_spec"), amounts))
 		}
 		w.Pods = append(w.Pods, at)

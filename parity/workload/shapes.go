@@ -105,13 +105,13 @@ func thousandShapes(w *Workload, pods int) {
 
 // preemption fills each node with four pods of low priority. Each preemptor replaces one.
 func preemption(w *Workload, pods int) {
-	asksEight := func(priority int32) func(*corev1.PodSpec) {
+	requestEight := func(priority int32) func(*corev1.PodSpec) {
 		return func(s *corev1.PodSpec) {
 			setRequests(s, "8", "1Gi")
 			s.Priority = &priority
 		}
 	}
-	w.Templates = []*corev1.Pod{pod("low", asksEight(0)), pod("high", asksEight(1000))}
+	w.Templates = []*corev1.Pod{pod("low", requestEight(0)), pod("high", requestEight(1000))}
 	for _, n := range w.Nodes {
 		for range 4 {
 			w.Placed = append(w.Placed, Placed{Template: 0, Node: n.Name})
@@ -157,7 +157,7 @@ func oversized(_ string, s *corev1.PodSpec) { setRequests(s, "64", "512Mi") }
 
 // Full returns a cluster with many pods of 100 apps, and some more that arrive.
 func Full(nodes, placed, arriving int) *Workload {
-	w := &Workload{Name: "memory", Nodes: Nodes(nodes), Lean: true}
+	w := &Workload{Name: "memory", Nodes: Nodes(nodes), OnDemand: true}
 	for i := range 100 {
 		w.Templates = append(w.Templates, pod(fmt.Sprintf("app-%d", i), func(s *corev1.PodSpec) { setRequests(s, "100m", "128Mi") }))
 	}

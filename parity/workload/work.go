@@ -36,9 +36,9 @@ type Workload struct {
 	Recreate bool
 	// Refusals counts unschedulable pods as answered.
 	Refusals bool
-	// Lean makes pods when they arrive, so that the process holds none that the scheduler does
-	// not hold. Making them is then measured, too.
-	Lean bool
+	// OnDemand creates pods when they arrive, so that the process holds none that the scheduler
+	// does not hold. Their creation is then measured, too.
+	OnDemand bool
 }
 
 // Placed is a pod on a node.

@@ -21,8 +21,8 @@ func TestReturnedPodBacksOff(t *testing.T) {
 		s.step(1, want)
 		s.completeAll()
 		s.expectOutcome(`web-1 finished returned "x/web-2, the replacement of x/web-1, was scheduled to a again"`)
-		again := moveIn(mode, "web-2", 1000)
-		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{again}})
+		second := moveIn(mode, "web-2", 1000)
+		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{second}})
 		s.removePod("web-1")
 		s.step(60, "")
 		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "was scheduled to a again; backing off until") {
@@ -34,10 +34,10 @@ func TestReturnedPodBacksOff(t *testing.T) {
 // A workload whose replacement is missing or does not become Ready loses no other pod in the next
 // plan either.
 func TestFailedWorkloadBacksOff(t *testing.T) {
-	for _, made := range []bool{true, false} {
+	for _, replaced := range []bool{true, false} {
 		s := startMove(t, planning.WithoutHolds)
 		s.removePod("web-1")
-		if made {
+		if replaced {
 			on := s.pod("web-2", "b", 1000)
 			on.Ready = false
 			s.setPod(on)
@@ -49,7 +49,7 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "web-3", 1000)}})
 		s.step(1, "")
 		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "x/web-1 was moved: ") {
-			t.Errorf("replaced %t: %s", made, s.state())
+			t.Errorf("replaced %t: %s", replaced, s.state())
 		}
 		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "web-3", 1000)}})
 		s.step(600, "evict web-3")

@@ -45,8 +45,8 @@ func (t *step) begin(x *Move) {
 		x.abandon(t.now, fmt.Sprintf("the plan is more than %s old: %s", t.m.o.Timeouts.Plan, cmp.Or(x.Reason, "waiting for other moves")))
 		return
 	}
-	for _, stands := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: the second one scans a workload
-		if reason := stands(x); reason != "" {
+	for _, blocked := range []func(*Move) string{t.blockedByParallelism, t.blockedByMove, t.blockedByHold} { // in order of cost: the second one scans a workload
+		if reason := blocked(x); reason != "" {
 			t.wait(x, reason, retryInterval)
 			return
 		}
@@ -93,8 +93,8 @@ func (t *step) deniedByBudget(x *Move, reason string) {
 // blockedByMove returns why the move's workload is not ready for another eviction: a move of
 // it is in progress, or blockedByWorkload.
 func (t *step) blockedByMove(x *Move) string {
-	if y := t.busy[x.Pod.Owner.UID]; y != nil {
-		return "the move of " + y.Pod.Key() + " of the same workload is in progress"
+	if move := t.movesByOwner[x.Pod.Owner.UID]; move != nil {
+		return "the move of " + move.Pod.Key() + " of the same workload is in progress"
 	}
 	return t.blockedByWorkload(x)
 }
@@ -141,7 +141,7 @@ func (t *step) blockedByHold(x *Move) string {
 // start starts a move that nothing blocks.
 func (t *step) start(x *Move) {
 	x.Reason = ""
-	t.bookMove(x)
+	t.addToForks(x)
 	if x.Mode == planning.WithoutHolds {
 		x.setStage(Evicting, t.now)
 		t.countInProgress(x)

@@ -38,13 +38,13 @@ func (t *step) stepEvicting(x *Move) {
 	if !x.Cleanup() {
 		blocked = cmp.Or(t.openLedger().check(t.now, pod), t.blockedByWorkload(x))
 	}
-	late := t.now.Sub(x.Since) >= t.m.o.Timeouts.EvictionRetry
-	if blocked == "" && (x.refusal == "" || !late) {
+	timedOut := t.now.Sub(x.Since) >= t.m.o.Timeouts.EvictionRetry
+	if blocked == "" && (x.refusal == "" || !timedOut) {
 		t.evict(x)
 		return
 	}
 	reason := cmp.Or(blocked, x.refusal)
-	if !late {
+	if !timedOut {
 		t.wait(x, reason, evictionRetryInterval)
 		return
 	}

@@ -35,23 +35,23 @@ func (t *step) forksFor(mode planning.Mode) *clusterForks {
 	}
 	for _, x := range t.m.moves {
 		if x.inProgress() && x.Stage < Placed && !x.Cleanup() {
-			out.book(x)
+			out.addReplacement(x)
 		}
 	}
 	return out
 }
 
-// bookMove adds the replacement of a move to all existing forks.
-func (t *step) bookMove(x *Move) {
+// addToForks adds the replacement of a move to all existing forks.
+func (t *step) addToForks(x *Move) {
 	for _, p := range t.forks {
 		if p != nil {
-			p.book(x)
+			p.addReplacement(x)
 		}
 	}
 }
 
-// book adds the replacement of a move.
-func (p *clusterForks) book(x *Move) {
+// addReplacement adds the replacement of a move.
+func (p *clusterForks) addReplacement(x *Move) {
 	p.after.RemovePod(x.Pod.UID)
 	for _, s := range []*cluster.State{p.current, p.after} {
 		s.UpsertPod(planning.ExpectedReplacement(x.Pod, x.To))
@@ -65,7 +65,7 @@ func (p *clusterForks) checkPlacement(now time.Time, x *Move) (reason string, fi
 	if profile == nil {
 		return fmt.Sprintf("the profile of its scheduler %q is not known", x.Pod.Spec.SchedulerName), true
 	}
-	if until, reason, known := p.m.o.Backoff.ActiveFor(now, x.Move); known {
+	if until, reason, ok := p.m.o.Backoff.ActiveFor(now, x.Move); ok {
 		return fmt.Sprintf("%s; backing off until %s", reason, until.UTC().Format(time.RFC3339)), true
 	}
 	pod := p.current.Pod(x.Pod.UID)
@@ -79,14 +79,14 @@ func (p *clusterForks) checkPlacement(now time.Time, x *Move) (reason string, fi
 		p.after.UpsertPod(pod)
 		p.current.UpsertPod(pod)
 	}()
-	in := planning.ExpectedReplacement(x.Pod, "")
-	in.NominatedNodeName = x.To
-	if rec := placement.Evaluate(p.current, profile, p.m.o.Seed, in); !rec.NominatedFirst || rec.Choice != x.To {
+	replacement := planning.ExpectedReplacement(x.Pod, "")
+	replacement.NominatedNodeName = x.To
+	if rec := placement.Evaluate(p.current, profile, p.m.o.Seed, replacement); !rec.NominatedFirst || rec.Choice != x.To {
 		return "node " + x.To + " cannot fit it now", false
 	}
-	in.NominatedNodeName = ""
+	replacement.NominatedNodeName = ""
 	if x.Mode == planning.WithHolds {
-		if rec := placement.Evaluate(p.after, profile, p.m.o.Seed, in); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
+		if rec := placement.Evaluate(p.after, profile, p.m.o.Seed, replacement); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
 			return "the scheduler would now put its replacement back on " + x.From, false
 		}
 		return "", false

@@ -36,8 +36,8 @@ func (t *step) openLedger() *budgetLedger {
 
 // budgetsIn returns the budgets of a namespace.
 func (k *budgetLedger) budgetsIn(namespace string) []*model.Budget {
-	list, known := k.budgets[namespace]
-	if !known {
+	list, ok := k.budgets[namespace]
+	if !ok {
 		list = k.v.State.Budgets(namespace)
 		k.budgets[namespace] = list
 	}
@@ -46,8 +46,8 @@ func (k *budgetLedger) budgetsIn(namespace string) []*model.Budget {
 
 // podsIn returns the pods of a namespace in no particular order.
 func (k *budgetLedger) podsIn(namespace string) []*model.Pod {
-	list, known := k.pods[namespace]
-	if !known {
+	list, ok := k.pods[namespace]
+	if !ok {
 		list = k.v.InNamespace(namespace)
 		k.pods[namespace] = list
 	}

@@ -20,7 +20,7 @@ func (w *testCluster) do(a Action) {
 		w.m.HandleResult(w.now, a.ActionID(), Result{Message: "the API server cannot be reached"})
 		return
 	}
-	answer := Result{Done: true}
+	result := Result{Done: true}
 	switch a := a.(type) {
 	case Reserve:
 		w.checkHold(a.Move)
@@ -30,13 +30,13 @@ func (w *testCluster) do(a Action) {
 	case Release:
 		w.notify(func(s *cluster.State, v *View) { s.RemoveHold(a.Hold.Namespace, a.Hold.Name) })
 	case Evict:
-		answer = w.evict(a.Move)
+		result = w.evict(a.Move)
 	}
 	if fails {
-		answer = Result{Message: "no answer in time"}
+		result = Result{Message: "no answer in time"}
 	}
 	w.deliver()
-	w.m.HandleResult(w.now, a.ActionID(), answer)
+	w.m.HandleResult(w.now, a.ActionID(), result)
 }
 
 func (w *testCluster) hold(h *model.Hold) {
@@ -59,7 +59,7 @@ func (w *testCluster) evict(x *Move) Result {
 		return Result{Message: v.Reason}
 	}
 	w.checkPacing(p)
-	if at, was := w.futile[planning.MoveKey(x.Move)]; was && w.now.Sub(at) < w.memory.Initial {
+	if at, ok := w.futile[planning.MoveKey(x.Move)]; ok && w.now.Sub(at) < w.memory.Initial {
 		w.t.Errorf("seed %d: NotFutile: %s is evicted, although a pod of its workload returned at %v", w.seed, p.Key(), at)
 	}
 	for _, b := range v.Debits {
@@ -159,8 +159,8 @@ func (w *testCluster) plan() {
 		}
 		snap.Nodes = append(snap.Nodes, n)
 	}
-	under := w.m.InProgress(w.view)
-	snap.ApplyInProgress(under)
+	inProgress := w.m.InProgress(w.view)
+	snap.ApplyInProgress(inProgress)
 	w.checkOneMovePerPod(snap)
 	for _, n := range snap.Nodes {
 		for _, q := range n.Pods {
@@ -169,7 +169,7 @@ func (w *testCluster) plan() {
 			}
 		}
 	}
-	p := planning.New(snap, s, planning.Options{Now: w.now, Mode: w.mode, SchedulersWithoutHolds: w.others, InProgress: under, Profiles: w.profile, Seed: w.seed, Backoff: w.memory})
+	p := planning.New(snap, s, planning.Options{Now: w.now, Mode: w.mode, SchedulersWithoutHolds: w.others, InProgress: inProgress, Profiles: w.profile, Seed: w.seed, Backoff: w.memory})
 	w.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, c := range all[:len(all)/2] {
 		if w.IntN(2) == 0 {

@@ -9,19 +9,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// stepLeaving tracks the replacement of an evicted pod.
-func (t *step) stepLeaving(x *Move) {
+// stepReplacement tracks the replacement of an evicted pod.
+func (t *step) stepReplacement(x *Move) {
 	victim := t.v.Pod(x.Pod.UID)
-	if victim == nil && x.goneAt.IsZero() {
-		x.goneAt = t.now
+	if victim == nil && x.deletedAt.IsZero() {
+		x.deletedAt = t.now
 	}
 	if r := x.Replacement; r != nil && x.Stage >= Replaced {
-		if is := t.v.Pod(r.UID); is == nil || is.Deleting { // the replacement terminates; the controller creates another
+		if current := t.v.Pod(r.UID); current == nil || current.Deleting { // the replacement terminates; the controller creates another
 			x.siblingsBefore[r.UID] = true
 			x.Replacement, x.recorded = nil, false
 			x.setStage(Terminating, t.now)
 			if victim == nil {
-				x.goneAt = t.now
+				x.deletedAt = t.now
 			}
 		}
 	}
@@ -48,8 +48,8 @@ func (t *step) stepLeaving(x *Move) {
 
 // extendHold extends the Hold of a pod that terminates slowly.
 func (t *step) extendHold(x *Move) {
-	ahead := t.m.o.Timeouts.Scheduling / 2
-	if x.hold == nil || x.Stage > Replaced || !t.isDue(x.hold.Until.Add(-ahead)) {
+	margin := t.m.o.Timeouts.Scheduling / 2
+	if x.hold == nil || x.Stage > Replaced || !t.isDue(x.hold.Until.Add(-margin)) {
 		return
 	}
 	h := *x.hold
@@ -57,7 +57,7 @@ func (t *step) extendHold(x *Move) {
 	x.hold = &h
 	t.emit(func(id uint64) Action { return Reserve{id, x, &h} }, func(now time.Time, a Result) {
 		if !a.Done && x.hold == &h {
-			h.Until = now.Add(ahead + evictionRetryInterval)
+			h.Until = now.Add(margin + evictionRetryInterval)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func (t *step) stepNotReplaced(x *Move, victim *model.Pod) {
 		if t.isDue(x.Evicted.Add(gracePeriod(victim) + p.Termination + p.Replacement)) {
 			t.failWorkload(x, NotReplaced, "it did not terminate within its grace period")
 		}
-	case t.isDue(x.goneAt.Add(p.Replacement)):
+	case t.isDue(x.deletedAt.Add(p.Replacement)):
 		t.failWorkload(x, NotReplaced, fmt.Sprintf("%s %s created no replacement within %s", x.Pod.Owner.Kind, x.Pod.Owner.Name, p.Replacement))
 	}
 }
@@ -137,7 +137,7 @@ func (t *step) stepUnscheduled(x *Move, victim *model.Pod) {
 	if victim != nil {
 		at = latest(at, x.Evicted.Add(gracePeriod(victim)+p.Termination))
 	} else {
-		at = latest(at, x.goneAt.Add(p.Scheduling))
+		at = latest(at, x.deletedAt.Add(p.Scheduling))
 	}
 	if t.isDue(at) {
 		t.failMove(x, Unscheduled, fmt.Sprintf("its replacement %s was not scheduled within %s", x.Replacement.Key(), p.Scheduling))

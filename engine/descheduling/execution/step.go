@@ -9,19 +9,19 @@ import (
 
 // SetPlan replaces the moves that have not started by those of p.
 func (m *Machine) SetPlan(now time.Time, p *planning.Plan) {
-	var kept []*Move
+	var remaining []*Move
 	for _, x := range m.moves {
 		switch {
 		case x.inProgress():
-			kept = append(kept, x)
+			remaining = append(remaining, x)
 		case !x.Evicted.IsZero() && !x.Cleanup():
 			m.ended = append(m.ended, x)
 		}
 	}
 	for _, x := range p.Moves {
-		kept = append(kept, &Move{Move: x, Since: now})
+		remaining = append(remaining, &Move{Move: x, Since: now})
 	}
-	m.moves, m.plannedAt = kept, now
+	m.moves, m.plannedAt = remaining, now
 	m.o.Backoff.DeleteExpired(now)
 }
 
@@ -39,11 +39,11 @@ func (m *Machine) Step(now time.Time, v *View) ([]Action, time.Time) {
 		case Evicting:
 			t.stepEvicting(x)
 		case Terminating, Replaced, Placed:
-			t.stepLeaving(x)
+			t.stepReplacement(x)
 		}
 	}
 	t.releaseHolds()
-	t.surveyMoves()
+	t.countMoves()
 	for _, x := range m.moves {
 		if x.Stage == Waiting {
 			t.begin(x)
@@ -60,7 +60,7 @@ type step struct {
 	actions []Action
 	wake    time.Time
 
-	busy            map[string]*Move  // moves in progress by owner
+	movesByOwner    map[string]*Move  // moves in progress by owner
 	stopped         map[string]string // why no further pods of an owner are moved by this plan
 	unplaced        int               // moves in progress whose replacement is unscheduled
 	exclusive       bool              // one of these has no reservation and must run alone
@@ -71,9 +71,9 @@ type step struct {
 	forks           [2]*clusterForks // by planning.Mode
 }
 
-// surveyMoves counts the moves in progress.
-func (t *step) surveyMoves() {
-	t.busy, t.stopped = map[string]*Move{}, map[string]string{}
+// countMoves counts the moves in progress.
+func (t *step) countMoves() {
+	t.movesByOwner, t.stopped = map[string]*Move{}, map[string]string{}
 	for _, x := range t.m.moves {
 		if x.inProgress() {
 			t.countInProgress(x)
@@ -103,11 +103,11 @@ func (t *step) countInProgress(x *Move) {
 	if x.Cleanup() {
 		return
 	}
-	t.busy[x.Pod.Owner.UID] = x
+	t.movesByOwner[x.Pod.Owner.UID] = x
 	if x.Stage < Placed {
 		t.unplaced++
 		t.exclusive = t.exclusive || x.Mode == planning.WithoutHolds
-	} else if x.goneAt.IsZero() {
+	} else if x.deletedAt.IsZero() {
 		t.terminating = true
 	}
 }
@@ -119,7 +119,7 @@ func (t *step) wakeAt(at time.Time) {
 	}
 }
 
-// isDue reports whether a time has come, and otherwise makes the caller call Step then.
+// isDue reports whether a time has been reached, and otherwise makes the caller call Step then.
 func (t *step) isDue(at time.Time) bool {
 	if at.After(t.now) {
 		t.wakeAt(at)
@@ -129,8 +129,8 @@ func (t *step) isDue(at time.Time) bool {
 }
 
 // emit adds an action and the handler of its result.
-func (t *step) emit(newAction func(id uint64) Action, answer func(now time.Time, a Result)) {
+func (t *step) emit(newAction func(id uint64) Action, handle func(now time.Time, a Result)) {
 	t.m.lastID++
-	t.m.pending[t.m.lastID] = answer
+	t.m.pending[t.m.lastID] = handle
 	t.actions = append(t.actions, newAction(t.m.lastID))
 }

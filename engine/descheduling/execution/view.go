@@ -5,8 +5,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// View is the cluster as the Machine sees it. Create it with NewView, and update its pods
-// whenever State is updated. State includes expired Holds; the machine deletes them.
+// View is the state of the cluster that the Machine reads. Create it with NewView, and update
+// its pods whenever State is updated. State includes expired Holds; the machine deletes them.
 type View struct {
 	// State holds nodes, pods and Holds.
 	State *cluster.State

@@ -54,8 +54,8 @@ func (m *MoveBackoff) Active(now time.Time, k BackoffKey) (until time.Time, reas
 	if m == nil {
 		return time.Time{}, "", false
 	}
-	r, known := m.entries[k]
-	if !known || !r.until.After(now) {
+	r, exists := m.entries[k]
+	if !exists || !r.until.After(now) {
 		return time.Time{}, "", false
 	}
 	return r.until, r.reason, true

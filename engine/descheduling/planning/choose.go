@@ -28,13 +28,13 @@ func AvoidHoldName(ownerUID, node string) string {
 
 // checkPod returns why the pod must not be moved; the message is empty if it may be.
 func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
-	is := p.state.Pod(m.Pod.UID)
+	current := p.state.Pod(m.Pod.UID)
 	switch {
 	case p.moved[m.Pod.UID]:
 		return PodGone, "it is already planned to move"
-	case is == nil || is.NodeName != m.From:
+	case current == nil || current.NodeName != m.From:
 		return PodGone, "it is no longer on node " + m.From + ""
-	case is.Deleting:
+	case current.Deleting:
 		return PodGone, "it is terminating"
 	}
 	return 0, ""
@@ -53,7 +53,7 @@ func (p *Planner) checkReplacement(m *Move) (RefusalReason, string) {
 	if p.o.Profiles[pod.Spec.SchedulerName] == nil {
 		return UnknownScheduler, fmt.Sprintf("the profile of its scheduler %q is not known: pass its configuration, or exclude its pods in the policy", pod.Spec.SchedulerName)
 	}
-	if until, reason, known := p.o.Backoff.ActiveFor(p.o.Now, m); known {
+	if until, reason, ok := p.o.Backoff.ActiveFor(p.o.Now, m); ok {
 		return BackingOff, reason + "; backing off until " + until.UTC().Format(time.RFC3339)
 	}
 	if h, exists := p.state.Hold(pod.Namespace, AvoidHoldName(pod.Owner.UID, m.From)); exists && h.Until.After(p.o.Now) {
@@ -74,9 +74,9 @@ func WorkloadKey(m *Move) BackoffKey { return BackoffKey{Owner: m.Pod.Owner.UID}
 // chooseNode evaluates where the replacement is scheduled while the pod is off the fork, and
 // fills in the move.
 func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason, string) {
-	in := ExpectedReplacement(m.Pod, "")
+	replacement := ExpectedReplacement(m.Pod, "")
 	s := &p.summary
-	p.engineFor(m.Pod).Decide(in, s)
+	p.engineFor(m.Pod).Decide(replacement, s)
 	switch {
 	case s.Outcome != decision.Scheduled:
 		return NoOtherNode, "its replacement would fit no node"
@@ -86,7 +86,7 @@ func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason,
 		return WouldReturn, fmt.Sprintf("the scheduler would put its replacement back on %s, with a score of %d, the best of %d nodes", m.From, s.Total, s.Feasible)
 	}
 	m.To = s.Choice
-	where := []string{m.To}
+	targets := []string{m.To}
 	if m.Mode == WithoutHolds {
 		if p.topEvaluations++; p.topEvaluations > maxTopEvaluations {
 			return PlanFull, fmt.Sprintf("nodes cannot be reserved, so at most %d candidates are evaluated per plan", maxTopEvaluations)
@@ -94,15 +94,15 @@ func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason,
 		if m.TopNodes, _ = TopNodes(p.forkFor(m.Pod), p.o.Profiles[m.Pod.Spec.SchedulerName], p.o.Seed, m.Pod); slices.Contains(m.TopNodes, m.From) {
 			return WouldReturn, fmt.Sprintf("the scheduler might put its replacement back on %s, which scores like %s and cannot be reserved", m.From, m.To)
 		}
-		where = m.TopNodes
+		targets = m.TopNodes
 	}
-	return p.checkGain(m, c, where)
+	return p.checkGain(m, c, targets)
 }
 
 // checkGain checks that the strategy's goal improves on every node that the replacement may
 // get.
-func (p *Planner) checkGain(m *Move, c *descheduling.Candidate, where []string) (RefusalReason, string) {
-	for _, name := range where {
+func (p *Planner) checkGain(m *Move, c *descheduling.Candidate, targets []string) (RefusalReason, string) {
+	for _, name := range targets {
 		to := p.nodes[name]
 		if to == nil {
 			return NoGain, fmt.Sprintf("the scheduler would put its replacement on %s, which is not selected by the policy", name)

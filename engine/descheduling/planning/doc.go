@@ -9,9 +9,9 @@
 //	                        refused with a reason; the fork is restored
 //
 // The fork is a copy of the cluster with all accepted moves applied: each pod is off its node, and
-// its expected replacement is on the new one. So later moves see the capacity that earlier ones
-// leave. A move into capacity that an earlier move frees is possible only after that; package
-// execution checks each move again before it starts.
+// its expected replacement is on the new one. So a move is evaluated with the capacity that earlier
+// ones use and free. A move into capacity that an earlier move frees is possible only after that;
+// package execution checks each move again before it starts.
 //
 // If the scheduler honors Holds (WithHolds), the chosen node is certain: ties are broken by the
 // owner's UID, and the scheduler uses a reserved node first. A node to be emptied can therefore be
@@ -24,7 +24,7 @@
 //   - NotFutile: no move is planned that placement would return to its node, that does not improve
 //     the strategy's goal, or that failed recently (MoveBackoff, or an Avoid Hold with HoldCause).
 //   - NotOvercommitted: the expected replacements on a node fit there together.
-//   - Restored: refused candidates and withdrawn groups leave no trace on the fork.
+//   - Restored: refused candidates and withdrawn groups do not change the fork.
 //   - AllRefusalsCounted: each refusal is counted by reason; Options.MaxRefusals are kept in full.
 //
 // Pods without a controller are not moved even if the evictor allows it, except finished ones.

@@ -12,9 +12,9 @@ import (
 // capacity twice.
 func TestInProgressMovesAreApplied(t *testing.T) {
 	web, db := aPod("web-1", "a", 1500), aPod("db-1", "b", 1200)
-	phantom := aPod("web-1", "", 1500)
-	phantom.NominatedNodeName, phantom.Placeholder, phantom.UID = "b", true, "hold/x/h"
-	hold := &model.Hold{Namespace: "x", Name: "h", Type: model.Reserve, Owner: web.Owner, Node: "b", Cause: HoldCause, Until: now.Add(1e12), Victim: web.UID, Placeholder: phantom}
+	placeholder := aPod("web-1", "", 1500)
+	placeholder.NominatedNodeName, placeholder.Placeholder, placeholder.UID = "b", true, "hold/x/h"
+	hold := &model.Hold{Namespace: "x", Name: "h", Type: model.Reserve, Owner: web.Owner, Node: "b", Cause: HoldCause, Until: now.Add(1e12), Victim: web.UID, Placeholder: placeholder}
 	s := stateOf(aNode("a"), aNode("b"), web, aPod("web-2", "a", 1500), aPod("mid-1", "a", 900), db, hold,
 		budgetOf("web", 1, model.IntOrPercent{Set: true, Value: 1}))
 	snap := snapshot(s)
@@ -61,25 +61,25 @@ func TestEachPodUsesItsSchedulersProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	both := profiles(t)
-	both["other"] = other
-	theirs := aPod("their-1", "a", 500)
-	spec := *theirs.Spec
+	byScheduler := profiles(t)
+	byScheduler["other"] = other
+	packed := aPod("their-1", "a", 500)
+	spec := *packed.Spec
 	spec.SchedulerName = "other"
-	theirs.Spec = &spec
-	s := stateOf(aNode("a"), aNode("b"), theirs, aPod("our-1", "a", 500), aPod("db-1", "b", 2000))
+	packed.Spec = &spec
+	s := stateOf(aNode("a"), aNode("b"), packed, aPod("our-1", "a", 500), aPod("db-1", "b", 2000))
 	snap := snapshot(s)
-	p := New(snap, s, Options{Now: now, Profiles: both, SchedulersWithoutHolds: map[string]bool{"other": true}})
+	p := New(snap, s, Options{Now: now, Profiles: byScheduler, SchedulersWithoutHolds: map[string]bool{"other": true}})
 	p.SetExcluded(snap.Nodes[0], true) // a must be emptied, although both schedulers prefer it
 	if to, _ := p.Move("S", "p", candidate(snap, "our-1")); to == nil || to.Name != "b" || p.Plan().Moves[0].Mode != WithHolds {
 		t.Errorf("a move of this planner: to %v, %+v", to, p.Plan())
 	}
-	if to, went := p.Move("S", "p", candidate(snap, "their-1")); went || p.Plan().Refused[0].Reason != WouldReturn && p.Plan().Refused[0].Reason != NoOtherNode {
+	if to, accepted := p.Move("S", "p", candidate(snap, "their-1")); accepted || p.Plan().Refused[0].Reason != WouldReturn && p.Plan().Refused[0].Reason != NoOtherNode {
 		t.Errorf("a pod of another actor: to %v, %+v", to, p.Plan().Refused)
 	}
 	s.UpsertPod(aPod("heavy-1", "a", 2900))
 	snap = snapshot(s)
-	p = New(snap, s, Options{Now: now, Profiles: both, SchedulersWithoutHolds: map[string]bool{"other": true}})
+	p = New(snap, s, Options{Now: now, Profiles: byScheduler, SchedulersWithoutHolds: map[string]bool{"other": true}})
 	if to, _ := p.Move("S", "p", candidate(snap, "their-1")); to == nil || p.Plan().Moves[0].Mode != WithoutHolds || len(p.Plan().Moves[0].TopNodes) != 1 {
 		t.Errorf("a pod of another actor, a full: to %v, %+v", to, p.Plan())
 	}

@@ -29,8 +29,8 @@ type coveredPods struct {
 
 func newBudgetLedger(s *cluster.State) budgetLedger {
 	b := budgetLedger{budgets: map[string][]*model.Budget{}, pods: map[*model.Selector]*coveredPods{}, state: s}
-	for _, one := range s.AllBudgets() {
-		b.budgets[one.Namespace] = append(b.budgets[one.Namespace], one)
+	for _, pdb := range s.AllBudgets() {
+		b.budgets[pdb.Namespace] = append(b.budgets[pdb.Namespace], pdb)
 	}
 	return b
 }
@@ -44,25 +44,25 @@ func (b *budgetLedger) clone() budgetLedger {
 
 // check fills in the effects of a move on its budgets, or returns why they can never allow it.
 func (b *budgetLedger) check(now time.Time, m *Move) (RefusalReason, string) {
-	var over []*model.Budget
-	for _, one := range b.budgets[m.Pod.Namespace] {
-		if budget.Ledger.Covers(one, m.Pod) {
-			over = append(over, one)
+	var covering []*model.Budget
+	for _, pdb := range b.budgets[m.Pod.Namespace] {
+		if budget.Ledger.Covers(pdb, m.Pod) {
+			covering = append(covering, pdb)
 		}
 	}
-	if len(over) == 0 {
+	if len(covering) == 0 {
 		return 0, ""
 	}
-	v := EvictionRules.Check(m.Pod, over, b.podsUnder(over), now)
+	v := EvictionRules.Check(m.Pod, covering, b.podsUnder(covering), now)
 	switch v.Result {
 	case budget.Granted:
-		for _, one := range v.Debits {
-			m.Budgets = append(m.Budgets, BudgetEffect{one.Name, one.DisruptionsAllowed, one.DisruptionsAllowed - 1})
+		for _, pdb := range v.Debits {
+			m.Budgets = append(m.Budgets, BudgetEffect{pdb.Name, pdb.DisruptionsAllowed, pdb.DisruptionsAllowed - 1})
 		}
 	case budget.Refused:
 		m.WaitReason = v.Reason
-		for _, one := range over {
-			m.Budgets = append(m.Budgets, BudgetEffect{one.Name, one.DisruptionsAllowed, one.DisruptionsAllowed})
+		for _, pdb := range covering {
+			m.Budgets = append(m.Budgets, BudgetEffect{pdb.Name, pdb.DisruptionsAllowed, pdb.DisruptionsAllowed})
 		}
 	default:
 		return BudgetNeverAllows, v.Reason
@@ -76,9 +76,9 @@ func (b *budgetLedger) debit(now time.Time, m *Move) {
 		return
 	}
 	all := slices.Clone(b.budgets[m.Pod.Namespace])
-	for i, one := range all {
-		if slices.ContainsFunc(m.Budgets, func(e BudgetEffect) bool { return e.Budget == one.Name }) {
-			all[i] = budget.Debit(one, m.Pod, now)
+	for i, pdb := range all {
+		if slices.ContainsFunc(m.Budgets, func(e BudgetEffect) bool { return e.Budget == pdb.Name }) {
+			all[i] = budget.Debit(pdb, m.Pod, now)
 		}
 	}
 	b.budgets[m.Pod.Namespace] = all
@@ -87,22 +87,22 @@ func (b *budgetLedger) debit(now time.Time, m *Move) {
 // debitInProgress records a pod whose eviction is requested, or granted and not yet observed.
 func (b *budgetLedger) debitInProgress(now time.Time, pod *model.Pod) {
 	all := slices.Clone(b.budgets[pod.Namespace])
-	for i, one := range all {
-		if budget.Ledger.Covers(one, pod) && !budget.HasRecentEntry(one, pod, now) {
-			all[i] = budget.Debit(one, pod, now)
+	for i, pdb := range all {
+		if budget.Ledger.Covers(pdb, pod) && !budget.HasRecentEntry(pdb, pod, now) {
+			all[i] = budget.Debit(pdb, pod, now)
 		}
 	}
 	b.budgets[pod.Namespace] = all
 }
 
 // podsUnder returns the pods of budgets of one namespace.
-func (b *budgetLedger) podsUnder(over []*model.Budget) []*model.Pod {
+func (b *budgetLedger) podsUnder(budgets []*model.Budget) []*model.Pod {
 	var out []*model.Pod
-	for i, one := range over {
-		u := b.pods[one.Selector]
+	for i, pdb := range budgets {
+		u := b.pods[pdb.Selector]
 		if u == nil {
-			u = &coveredPods{pods: b.findPods(one)}
-			b.pods[one.Selector] = u
+			u = &coveredPods{pods: b.findPods(pdb)}
+			b.pods[pdb.Selector] = u
 		}
 		if i == 0 {
 			out = u.pods
@@ -123,11 +123,11 @@ func (b *budgetLedger) podsUnder(over []*model.Budget) []*model.Pod {
 }
 
 // findPods returns the pods of a budget.
-func (b *budgetLedger) findPods(one *model.Budget) []*model.Pod {
+func (b *budgetLedger) findPods(pdb *model.Budget) []*model.Pod {
 	var out []*model.Pod
 	for _, id := range b.state.NodeIDs() {
 		for _, p := range b.state.Node(id).Pods {
-			if budget.Ledger.Covers(one, p) {
+			if budget.Ledger.Covers(pdb, p) {
 				out = append(out, p)
 			}
 		}

@@ -85,8 +85,8 @@ func selects(app string) *model.Selector {
 }
 
 // budgetOf returns a budget of a workload with a number of allowed disruptions.
-func budgetOf(app string, allows int32, most model.IntOrPercent) *model.Budget {
-	return &model.Budget{Namespace: "x", Name: app, Selector: selects(app), MaxUnavailable: most, DisruptionsAllowed: allows,
+func budgetOf(app string, allows int32, maxUnavailable model.IntOrPercent) *model.Budget {
+	return &model.Budget{Namespace: "x", Name: app, Selector: selects(app), MaxUnavailable: maxUnavailable, DisruptionsAllowed: allows,
 		CurrentHealthy: 9, DesiredHealthy: 0, ExpectedPods: 9}
 }
 
@@ -100,37 +100,37 @@ func TestRefusalReasons(t *testing.T) {
 	avoid := &model.Hold{Namespace: "x", Name: AvoidHoldName("web", "a"), Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: HoldCause, Until: now.Add(time.Hour)}
 	evicted := *avoid
 	evicted.Name, evicted.Cause = "a", "Pressure" // sorts before the other Hold
-	more := func(*descheduling.Node) descheduling.Gain {
+	noGain := func(*descheduling.Node) descheduling.Gain {
 		return descheduling.Gain{Before: 2, After: 2, Metric: "pods"}
 	}
 	for name, tc := range map[string]struct {
-		state  *cluster.State
-		memory *MoveBackoff
-		gain   func(*descheduling.Node) descheduling.Gain
-		mode   Mode
-		why    RefusalReason
-		words  string
+		state   *cluster.State
+		memory  *MoveBackoff
+		gain    func(*descheduling.Node) descheduling.Gain
+		mode    Mode
+		reason  RefusalReason
+		message string
 	}{
-		"terminating":       {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), why: PodGone, words: "it is terminating"},
-		"no controller":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), why: NoController, words: "no controller"},
-		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), why: DaemonSetPod, words: "DaemonSet web"},
-		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), why: UnknownScheduler, words: `"odd"`},
-		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it returned; backing off until 1970-01-12T13:55:40Z"},
-		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &evicted), why: BackingOff, words: "Hold " + avoid.Name},
-		"no capacity":       {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: NoOtherNode, words: "no other node"},
-		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), why: WouldReturn, words: "back on a, with a score"},
-		"equal node":        {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: WithoutHolds, why: WouldReturn, words: "a"},
-		"no improvement":    {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: more, why: NoGain, words: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
-		"never allowed":     {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), why: BudgetNeverAllows, words: "spec.maxUnavailable is 0"},
+		"terminating":       {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), reason: PodGone, message: "it is terminating"},
+		"no controller":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), reason: NoController, message: "no controller"},
+		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), reason: DaemonSetPod, message: "DaemonSet web"},
+		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), reason: UnknownScheduler, message: `"odd"`},
+		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, reason: BackingOff, message: "it returned; backing off until 1970-01-12T13:55:40Z"},
+		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &evicted), reason: BackingOff, message: "Hold " + avoid.Name},
+		"no capacity":       {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), reason: NoOtherNode, message: "no other node"},
+		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), reason: WouldReturn, message: "back on a, with a score"},
+		"equal node":        {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: WithoutHolds, reason: WouldReturn, message: "a"},
+		"no improvement":    {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: noGain, reason: NoGain, message: "on b, where the scheduler would put its replacement, pods would not improve: 2 before, 2 after"},
+		"never allowed":     {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), reason: BudgetNeverAllows, message: "spec.maxUnavailable is 0"},
 	} {
 		snap := snapshot(tc.state)
 		p := New(snap, tc.state, Options{Now: now, Mode: tc.mode, Profiles: profiles(t), Backoff: tc.memory})
 		c := candidate(snap, "web-1")
 		c.Gain = tc.gain
-		_, went := p.Move("S", "p", c)
+		_, accepted := p.Move("S", "p", c)
 		got := p.Plan()
-		if went || len(got.Refused) != 1 || got.Refused[0].Reason != tc.why || !strings.Contains(got.Refused[0].Message, tc.words) || len(got.Counts) != 1 {
-			t.Errorf("%s: accepted %t, %+v", name, went, got)
+		if accepted || len(got.Refused) != 1 || got.Refused[0].Reason != tc.reason || !strings.Contains(got.Refused[0].Message, tc.message) || len(got.Counts) != 1 {
+			t.Errorf("%s: accepted %t, %+v", name, accepted, got)
 		}
 	}
 }
@@ -167,15 +167,15 @@ func TestGroupMovesAtomically(t *testing.T) {
 	p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
 	before := dump(p.fork)
 	restore, ok := p.Checkpoint()
-	_, one := p.Move("S", "p", candidate(snap, "web-1"))
-	_, two := p.Move("S", "p", candidate(snap, "web-2"))
-	if restore(); !ok || !one || two || dump(p.fork) != before {
-		t.Fatalf("%t %t %t, the fork is\n%s", ok, one, two, dump(p.fork))
+	_, first := p.Move("S", "p", candidate(snap, "web-1"))
+	_, second := p.Move("S", "p", candidate(snap, "web-2"))
+	if restore(); !ok || !first || second || dump(p.fork) != before {
+		t.Fatalf("%t %t %t, the fork is\n%s", ok, first, second, dump(p.fork))
 	}
 	if got := p.Plan(); len(got.Moves) != 0 || got.Refused[1].Reason != GroupIncomplete {
 		t.Errorf("%+v", got)
 	}
-	if _, again := p.Move("S", "p", candidate(snap, "web-2")); !again || p.Plan().Moves[0].WaitReason != "" {
+	if _, accepted := p.Move("S", "p", candidate(snap, "web-2")); !accepted || p.Plan().Moves[0].WaitReason != "" {
 		t.Error("the debits were not restored")
 	}
 }
@@ -187,11 +187,11 @@ func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
 	for _, mode := range []Mode{WithHolds, WithoutHolds} {
 		p := New(snap, s, Options{Now: now, Mode: mode, Profiles: profiles(t)})
 		p.SetExcluded(snap.Nodes[0], true)
-		to, went := p.Move("S", "p", candidate(snap, "web-1"))
-		if went != (mode == WithHolds) || went && (to.Name != "b" || !p.Plan().Moves[0].Emptied) {
-			t.Errorf("%s: accepted %t, to %v, %+v", mode, went, to, p.Plan())
+		to, accepted := p.Move("S", "p", candidate(snap, "web-1"))
+		if accepted != (mode == WithHolds) || accepted && (to.Name != "b" || !p.Plan().Moves[0].Emptied) {
+			t.Errorf("%s: accepted %t, to %v, %+v", mode, accepted, to, p.Plan())
 		}
-		if p.SetExcluded(snap.Nodes[0], false); dump(p.fork) == dump(s) == went {
+		if p.SetExcluded(snap.Nodes[0], false); dump(p.fork) == dump(s) == accepted {
 			t.Errorf("%s: the fork is\n%s", mode, dump(p.fork))
 		}
 	}
@@ -218,13 +218,13 @@ func TestMoveBackoff(t *testing.T) {
 		if until.Sub(at) != want*time.Minute || n != i+1 {
 			t.Fatalf("failure %d delays moves by %v", n, until.Sub(at))
 		}
-		if _, _, known := m.Active(until.Add(-1), k); !known {
+		if _, _, ok := m.Active(until.Add(-1), k); !ok {
 			t.Fatal("not found before its end")
 		}
 		if at = until; i == 9 {
 			at = until.Add(m.Max + 1)
 		}
-		if _, _, known := m.Active(at, k); known {
+		if _, _, ok := m.Active(at, k); ok {
 			t.Fatal("found after its end")
 		}
 	}
@@ -242,14 +242,14 @@ func TestMoveBackoff(t *testing.T) {
 // The watch may show a Hold for some time after its expiry.
 func TestExpiredHoldReservesNothing(t *testing.T) {
 	for until, want := range map[time.Duration]bool{-time.Second: true, time.Minute: false} {
-		phantom := aPod("db-1", "", 3500)
-		phantom.NominatedNodeName, phantom.Placeholder, phantom.UID = "b", true, "hold/x/h"
-		h := &model.Hold{Namespace: "x", Name: "h", Type: model.Reserve, Owner: phantom.Owner, Node: "b", Cause: HoldCause, Until: now.Add(until), Victim: "db-0", Placeholder: phantom}
+		placeholder := aPod("db-1", "", 3500)
+		placeholder.NominatedNodeName, placeholder.Placeholder, placeholder.UID = "b", true, "hold/x/h"
+		h := &model.Hold{Namespace: "x", Name: "h", Type: model.Reserve, Owner: placeholder.Owner, Node: "b", Cause: HoldCause, Until: now.Add(until), Victim: "db-0", Placeholder: placeholder}
 		s := stateOf(aNode("a"), aNode("b"), aPod("web-1", "a", 600), aPod("full-1", "a", 3000), h)
 		snap := snapshot(s)
 		p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
-		if _, went := p.Move("S", "p", candidate(snap, "web-1")); went != want {
-			t.Errorf("the Hold expires in %v: accepted %t, %+v", until, went, p.Plan().Refused)
+		if _, accepted := p.Move("S", "p", candidate(snap, "web-1")); accepted != want {
+			t.Errorf("the Hold expires in %v: accepted %t, %+v", until, accepted, p.Plan().Refused)
 		}
 	}
 }

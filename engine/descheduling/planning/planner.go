@@ -91,8 +91,8 @@ func (p *Planner) applyInProgress(u *descheduling.InProgressMove) {
 	if u.AwaitsReplacement() {
 		p.upsertPod(ExpectedReplacement(u.Pod, u.To))
 	}
-	if is := p.state.Pod(u.Pod.UID); is != nil && !is.Deleting && u.To != "" {
-		p.ledger.debitInProgress(p.o.Now, is)
+	if current := p.state.Pod(u.Pod.UID); current != nil && !current.Deleting && u.To != "" {
+		p.ledger.debitInProgress(p.o.Now, current)
 	}
 }
 
@@ -119,7 +119,7 @@ func (p *Planner) modeFor(pod *model.Pod) Mode {
 	return p.o.Mode
 }
 
-// forkFor returns the fork as the pod's scheduler sees it.
+// forkFor returns the fork for the pod's scheduler.
 func (p *Planner) forkFor(pod *model.Pod) *cluster.State {
 	if p.modeFor(pod) == WithoutHolds {
 		return p.forkWithoutHolds
@@ -145,24 +145,24 @@ func (p *Planner) ChoosesNodes() bool { return true }
 // Move implements descheduling.Mover.
 func (p *Planner) Move(strategy, profile string, c *descheduling.Candidate) (*descheduling.Node, bool) {
 	m := &Move{Pod: c.Pod.Pod, Details: c.Pod.Details, From: c.Node.Name, Strategy: strategy, Profile: profile, Mode: p.modeFor(c.Pod.Pod)}
-	reason, words := p.checkPod(m)
-	if words == "" && (c.Cleanup || m.Pod.Finished()) {
+	reason, message := p.checkPod(m)
+	if message == "" && (c.Cleanup || m.Pod.Finished()) {
 		return p.cleanup(m, c)
 	}
-	if words == "" {
-		reason, words = p.checkReplacement(m)
+	if message == "" {
+		reason, message = p.checkReplacement(m)
 	}
-	if words != "" {
-		p.refuse(m, reason, words)
+	if message != "" {
+		p.refuse(m, reason, message)
 		return nil, false
 	}
 	p.removePod(m.Pod.UID)
-	if reason, words = p.chooseNode(m, c); words == "" {
-		reason, words = p.ledger.check(p.o.Now, m)
+	if reason, message = p.chooseNode(m, c); message == "" {
+		reason, message = p.ledger.check(p.o.Now, m)
 	}
-	if words != "" {
+	if message != "" {
 		p.upsertPod(m.Pod)
-		p.refuse(m, reason, words)
+		p.refuse(m, reason, message)
 		return nil, false
 	}
 	p.upsertPod(ExpectedReplacement(m.Pod, m.To))
@@ -192,10 +192,10 @@ func (p *Planner) accept(m *Move, c *descheduling.Candidate) {
 
 // Checkpoint implements descheduling.Mover: moves can be withdrawn.
 func (p *Planner) Checkpoint() (restore func(), ok bool) {
-	moves, was := len(p.plan.Moves), p.ledger.clone()
+	moves, ledger := len(p.plan.Moves), p.ledger.clone()
 	return func() {
-		undone := slices.Clone(p.plan.Moves[moves:])
-		for _, m := range slices.Backward(undone) {
+		withdrawn := slices.Clone(p.plan.Moves[moves:])
+		for _, m := range slices.Backward(withdrawn) {
 			if !m.Cleanup() {
 				p.removePod(ExpectedReplacementUID(m.Pod))
 				p.upsertPod(m.Pod)
@@ -203,30 +203,30 @@ func (p *Planner) Checkpoint() (restore func(), ok bool) {
 			delete(p.moved, m.Pod.UID)
 		}
 		p.plan.Moves = p.plan.Moves[:moves]
-		p.ledger = was
-		for _, m := range undone {
+		p.ledger = ledger
+		for _, m := range withdrawn {
 			p.refuse(m, GroupIncomplete, fmt.Sprintf("it could move to %s, but its group cannot move completely", m.To))
 		}
 	}, true
 }
 
-func (p *Planner) refuse(m *Move, reason RefusalReason, words string) {
+func (p *Planner) refuse(m *Move, reason RefusalReason, message string) {
 	p.counts[reason]++
 	if len(p.plan.Refused) < p.o.MaxRefusals {
-		p.plan.Refused = append(p.plan.Refused, Refusal{Pod: m.Pod.Key(), Node: m.From, Strategy: m.Strategy, Profile: m.Profile, Reason: reason, Message: words})
+		p.plan.Refused = append(p.plan.Refused, Refusal{Pod: m.Pod.Key(), Node: m.From, Strategy: m.Strategy, Profile: m.Profile, Reason: reason, Message: message})
 	}
 }
 
 // SetExcluded implements descheduling.NodeExcluder. Without Holds the scheduler might choose
-// the node anyway, so it stays open, and moves to it are refused with NoGain.
-func (p *Planner) SetExcluded(n *descheduling.Node, closed bool) {
+// the node anyway, so it is not excluded, and moves to it are refused with NoGain.
+func (p *Planner) SetExcluded(n *descheduling.Node, excluded bool) {
 	if p.o.Mode != WithHolds {
 		return
 	}
-	if p.excluded[n.Name] = closed; !closed {
+	if p.excluded[n.Name] = excluded; !excluded {
 		delete(p.excluded, n.Name)
 	}
-	as := *n.Node
-	as.Unschedulable = as.Unschedulable || closed
-	p.fork.UpsertNode(&as)
+	cordoned := *n.Node
+	cordoned.Unschedulable = cordoned.Unschedulable || excluded
+	p.fork.UpsertNode(&cordoned)
 }

@@ -26,28 +26,28 @@ func TestPlansMatchReferenceEvaluator(t *testing.T) {
 		p := New(snap, s, Options{Now: now, Mode: mode, Profiles: profiles(t), Seed: seed})
 		names := propose(r, p, snap)
 		got := p.Plan()
-		again := stateOf()
+		applied := stateOf()
 		for _, id := range s.NodeIDs() {
-			again.UpsertNode(s.Node(id).Model)
+			applied.UpsertNode(s.Node(id).Model)
 		}
 		for _, n := range snap.Nodes {
 			for _, q := range n.Pods {
-				again.UpsertPod(q.Pod)
+				applied.UpsertPod(q.Pod)
 			}
 		}
 		for i, m := range got.Moves {
-			again.RemovePod(m.Pod.UID)
-			rec := placement.Evaluate(again, profiles(t)["default-scheduler"], seed, ExpectedReplacement(m.Pod, ""))
+			applied.RemovePod(m.Pod.UID)
+			rec := placement.Evaluate(applied, profiles(t)["default-scheduler"], seed, ExpectedReplacement(m.Pod, ""))
 			if rec.Choice != m.To || m.To == m.From || mode == WithoutHolds && slices.Contains(rec.Top, m.From) {
 				t.Fatalf("seed %d, move %d of %v: NotFutile: %s is scheduled to %s of %v, want a move from %s to %s", seed, i, names, m.Pod.Name, rec.Choice, rec.Top, m.From, m.To)
 			}
 			if !m.Gain.Improves() && m.Gain.Metric != "" {
 				t.Fatalf("seed %d: %+v does not improve the goal", seed, m.Gain)
 			}
-			again.UpsertPod(ExpectedReplacement(m.Pod, m.To))
+			applied.UpsertPod(ExpectedReplacement(m.Pod, m.To))
 		}
-		if dump(again) != dump(p.fork) {
-			t.Fatalf("seed %d: Restored: the fork is\n%swant, without the refused candidates,\n%s", seed, dump(p.fork), dump(again))
+		if dump(applied) != dump(p.fork) {
+			t.Fatalf("seed %d: Restored: the fork is\n%swant, without the refused candidates,\n%s", seed, dump(p.fork), dump(applied))
 		}
 		for _, id := range p.fork.NodeIDs() {
 			if n := p.fork.Node(id); n.Used.MilliCPU > n.Model.Allocatable.MilliCPU {
@@ -98,11 +98,11 @@ func propose(r *rand.Rand, p *Planner, snap *descheduling.Snapshot) []string {
 		}
 	}
 	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	restore, left := func() {}, 0
+	restore, remaining := func() {}, 0
 	for _, name := range names {
-		if left == 0 && r.IntN(4) == 0 {
+		if remaining == 0 && r.IntN(4) == 0 {
 			restore, _ = p.Checkpoint()
-			left = 3
+			remaining = 3
 		}
 		c := candidate(snap, name)
 		if r.IntN(2) == 0 {
@@ -111,8 +111,8 @@ func propose(r *rand.Rand, p *Planner, snap *descheduling.Snapshot) []string {
 			}
 		}
 		p.Move("S", "p", c)
-		if left > 0 {
-			if left--; left == 0 && r.IntN(2) == 0 {
+		if remaining > 0 {
+			if remaining--; remaining == 0 && r.IntN(2) == 0 {
 				restore()
 			}
 		}

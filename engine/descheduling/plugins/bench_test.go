@@ -50,20 +50,20 @@ func large() *descheduling.Snapshot {
 func BenchmarkDeschedule(b *testing.B) {
 	s := large()
 	old := 15 * time.Hour
-	for _, one := range []descheduling.Strategy{
+	for _, strategy := range []descheduling.Strategy{
 		&RemovePodsViolatingInterPodAntiAffinity{}, &RemovePodsViolatingNodeTaints{},
 		&RemovePodsViolatingNodeAffinity{Types: []AffinityType{RequiredAffinity, PreferredAffinity}},
 		&RemovePodsHavingTooManyRestarts{Threshold: 1}, &PodLifeTime{MaxAge: &old}, &RemoveFailedPods{},
 	} {
-		b.Run(one.Name(), func(b *testing.B) {
+		b.Run(strategy.Name(), func(b *testing.B) {
 			args := defaultArgs()
 			args.NodeFit = true
-			p := &descheduling.Policy{Profiles: []descheduling.Profile{{Name: "p", Evictor: args, Deschedule: []descheduling.Strategy{one}}}}
-			went := 0
+			p := &descheduling.Policy{Profiles: []descheduling.Profile{{Name: "p", Evictor: args, Deschedule: []descheduling.Strategy{strategy}}}}
+			moves := 0
 			for b.Loop() {
-				went = len(descheduling.RunPolicy(s, p, &fakeMover{}).Moves)
+				moves = len(descheduling.RunPolicy(s, p, &fakeMover{}).Moves)
 			}
-			b.ReportMetric(float64(went), "evictions/op")
+			b.ReportMetric(float64(moves), "evictions/op")
 		})
 	}
 }

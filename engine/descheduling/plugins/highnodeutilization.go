@@ -30,21 +30,21 @@ func (*HighNodeUtilization) Name() string { return "HighNodeUtilization" }
 func (s *HighNodeUtilization) Run(r *descheduling.Round) {
 	m := newUsageReader(s.Thresholds, nil)
 	all := m.nodeUsages(r)
-	var low, open []*nodeUsage
+	var low, destinations []*nodeUsage
 	for _, l := range all {
 		l.setLimits(nil)
 		switch {
 		case l.isBelow(s.Thresholds):
 			low = append(low, l)
 		case !l.node.Unschedulable:
-			open = append(open, l)
+			destinations = append(destinations, l)
 		}
 	}
-	if len(low) == 0 || len(low) <= s.NumberOfNodes || len(low) == len(all) || len(open) == 0 {
+	if len(low) == 0 || len(low) <= s.NumberOfNodes || len(low) == len(all) || len(destinations) == 0 {
 		return
 	}
 	slices.SortStableFunc(low, compareUsage)
-	w := newPodEvictor(r, m, open)
+	w := newPodEvictor(r, m, destinations)
 	w.excludedNamespaces = s.ExcludeNamespaces
 	w.removable = func(p *descheduling.Pod) bool { return !s.OnlyThresholdingResources || s.requestsThresholdResource(p) }
 	w.isDone = func(*nodeUsage) bool { return false }
@@ -83,8 +83,8 @@ func (e *nodeEmptier) candidate(p *descheduling.Pod, l *nodeUsage) *descheduling
 			return "node is underutilized: " + strings.Join(parts, "; ")
 		},
 		Gain: func(to *descheduling.Node) descheduling.Gain {
-			left := int64(len(e.round.PodsOn(l.node)))
-			g := descheduling.Gain{Before: left, After: left, Metric: "pods on the node to empty"}
+			remaining := int64(len(e.round.PodsOn(l.node)))
+			g := descheduling.Gain{Before: remaining, After: remaining, Metric: "pods on the node to empty"}
 			if !e.excluded[to] {
 				g.After--
 			}

@@ -21,18 +21,18 @@ func (e *nodeEmptier) planNodes(low []*nodeUsage) {
 		e.exclude(l)
 	}
 	slices.SortStableFunc(low, func(a, b *nodeUsage) int { return cmp.Compare(cost[a], cost[b]) })
-	var left []*nodeUsage
+	var remaining []*nodeUsage
 	for _, l := range low {
 		if !e.emptyNode(l) {
-			left = append(left, l)
+			remaining = append(remaining, l)
 		}
 	}
-	for _, l := range left {
+	for _, l := range remaining {
 		e.include(l)
 	}
-	host := map[*descheduling.Node]bool{}
-	for _, l := range left {
-		if host[l.node] {
+	received := map[*descheduling.Node]bool{}
+	for _, l := range remaining {
+		if received[l.node] {
 			continue
 		}
 		before := len(e.round.Moves())
@@ -41,7 +41,7 @@ func (e *nodeEmptier) planNodes(low []*nodeUsage) {
 			e.include(l)
 		}
 		for _, m := range e.round.Moves()[before:] {
-			host[m.To] = true
+			received[m.To] = true
 		}
 	}
 	for _, l := range low {

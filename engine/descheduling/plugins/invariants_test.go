@@ -31,8 +31,8 @@ func TestInvariants(t *testing.T) {
 		if got := formatSnapshot(s); got != before {
 			t.Fatalf("seed %d: Unchanged: the snapshot is now\n%s\nwas\n%s", seed, got, before)
 		}
-		if _, again := run(); again != text {
-			t.Fatalf("seed %d: Ordered: first\n%s\nthen\n%s", seed, text, again)
+		if _, repeated := run(); repeated != text {
+			t.Fatalf("seed %d: Ordered: first\n%s\nthen\n%s", seed, text, repeated)
 		}
 		for _, reason := range findViolations(s, p, result.Moves) {
 			t.Errorf("seed %d: %s", seed, reason)
@@ -70,16 +70,16 @@ func findViolations(s *descheduling.Snapshot, p *descheduling.Policy, moves []de
 		}
 		pods[m.Pod] = true
 	}
-	over := func(limit *int, what string, counts map[string]int) {
+	checkLimit := func(limit *int, kind string, counts map[string]int) {
 		for name, n := range counts {
 			if limit != nil && n > *limit {
-				out = append(out, fmt.Sprintf("Limited: %d pods of %s %s, at most %d", n, what, name, *limit))
+				out = append(out, fmt.Sprintf("Limited: %d pods of %s %s, at most %d", n, kind, name, *limit))
 			}
 		}
 	}
-	over(p.Limits.PerNode, "node", nodes)
-	over(p.Limits.PerNamespace, "namespace", namespaces)
-	over(p.Limits.Total, "round", map[string]int{"": len(moves)})
+	checkLimit(p.Limits.PerNode, "node", nodes)
+	checkLimit(p.Limits.PerNamespace, "namespace", namespaces)
+	checkLimit(p.Limits.Total, "round", map[string]int{"": len(moves)})
 	return out
 }
 

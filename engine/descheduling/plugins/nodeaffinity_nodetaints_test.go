@@ -20,7 +20,7 @@ func tainted() []*descheduling.Node {
 }
 
 func TestTaints(t *testing.T) {
-	bears := func(key string) func(*descheduling.Pod) {
+	tolerates := func(key string) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) {
 			p.Spec = &model.PodSpec{Tolerations: []model.Toleration{{Key: key, Op: model.TolExists}}}
 		}
@@ -39,8 +39,8 @@ func TestTaints(t *testing.T) {
 		{RemovePodsViolatingNodeTaints{Included: []string{"gone"}}, ""},
 		{RemovePodsViolatingNodeTaints{Scope: descheduling.Scope{Labels: labelSelector("app", "web")}}, ""},
 	} {
-		s := testSnapshot(tainted(), testPod("a", "n1", bears("gpu")), testPod("b", "n1", bears("old")), testPod("c", "n2"),
-			testPod("d", "n3"), testPod("e", "n1", bears("")), testPod("f", "n4"), testPod("g", "n1", func(p *descheduling.Pod) { p.Phase = model.Succeeded }))
+		s := testSnapshot(tainted(), testPod("a", "n1", tolerates("gpu")), testPod("b", "n1", tolerates("old")), testPod("c", "n2"),
+			testPod("d", "n3"), testPod("e", "n1", tolerates("")), testPod("f", "n4"), testPod("g", "n1", func(p *descheduling.Pod) { p.Phase = model.Succeeded }))
 		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
 			t.Errorf("%+v: evicted %q, want %q", c.s, got, c.want)
 		}
@@ -92,24 +92,24 @@ func TestNodeAffinity(t *testing.T) {
 				{Weight: ssd, Term: nodeTerm("ssd")}, {Weight: nvme, Term: nodeTerm("nvme")}}}}
 		}
 	}
-	world := func() *descheduling.Snapshot {
+	snapshot := func() *descheduling.Snapshot {
 		return testSnapshot(labeledNodes(), testPod("a", "n1", required("ssd")), testPod("b", "n1", required("tape")), testPod("c", "n2", required("ssd")),
 			testPod("d", "n1", preferred(1, 1)), testPod("e", "n2", preferred(1, 2)), testPod("f", "n2", preferred(2, 2)),
 			testPod("g", "n1", func(p *descheduling.Pod) { p.Phase = model.Failed }, required("ssd")))
 	}
-	both := []AffinityType{PreferredAffinity, RequiredAffinity}
+	types := []AffinityType{PreferredAffinity, RequiredAffinity}
 	for _, c := range []struct {
 		types         []AffinityType
 		want, planned string
 	}{
-		{both[1:], "a", "a b"}, // the planner checks whether a node is feasible
-		{both[:1], "d e", "d e"},
-		{both, "d e a", "d e a b"},
+		{types[1:], "a", "a b"}, // the planner checks whether a node is feasible
+		{types[:1], "d e", "d e"},
+		{types, "d e a", "d e a b"},
 	} {
-		if got := evict(t, world(), &descheduling.Policy{}, &fakeMover{}, &RemovePodsViolatingNodeAffinity{Types: c.types}); got != c.want {
+		if got := evict(t, snapshot(), &descheduling.Policy{}, &fakeMover{}, &RemovePodsViolatingNodeAffinity{Types: c.types}); got != c.want {
 			t.Errorf("%v: evicted %q, want %q", c.types, got, c.want)
 		}
-		s := world()
+		s := snapshot()
 		m := &fakeMover{place: func(*descheduling.Candidate) *descheduling.Node { return s.Nodes[2] }}
 		if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingNodeAffinity{Types: c.types}); got != c.planned {
 			t.Errorf("%v: %q planned, want %q", c.types, got, c.planned)

@@ -12,7 +12,7 @@ type podEvictor struct {
 	*usageReader
 	round              *descheduling.Round
 	excludedNamespaces []string
-	// removable reports whether the strategy may take an evictable pod.
+	// removable reports whether the strategy may evict an evictable pod.
 	removable func(*descheduling.Pod) bool
 	// perNode limits the evictions per node; nil means unlimited.
 	perNode *int
@@ -64,9 +64,9 @@ func (s *podEvictor) removablePods(l *nodeUsage) []*descheduling.Pod {
 // evictFrom proposes pods of a node until it needs no further evictions. It returns false when
 // the round has ended.
 func (s *podEvictor) evictFrom(l *nodeUsage, victims []*descheduling.Pod) bool {
-	gone := 0
+	evicted := 0
 	for _, p := range victims {
-		if s.shouldStop(l) || s.perNode != nil && gone >= *s.perNode {
+		if s.shouldStop(l) || s.perNode != nil && evicted >= *s.perNode {
 			return true
 		}
 		uses, measured := s.podUsage(p)
@@ -75,7 +75,7 @@ func (s *podEvictor) evictFrom(l *nodeUsage, victims []*descheduling.Pod) bool {
 		}
 		switch s.round.Evict(s.candidate(p, l)) {
 		case descheduling.Accepted:
-			gone++
+			evicted++
 			s.podMoved(p, l, uses)
 		case descheduling.NodeLimit:
 			return true

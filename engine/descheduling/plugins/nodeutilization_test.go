@@ -29,7 +29,7 @@ func limit(n int) *int { return &n }
 // TestLowNodeUtilization checks which nodes are over- and underutilized, and when evictions stop.
 func TestLowNodeUtilization(t *testing.T) {
 	from, to := percents(20), percents(50)
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		s     LowNodeUtilization
 		nodes func([]*descheduling.Node)
 		want  string
@@ -55,7 +55,7 @@ func TestLowNodeUtilization(t *testing.T) {
 		s := testSnapshot(nodes, testPod("a", "n1", asks(1)), testPod("b", "n1", asks(1)), testPod("c", "n1", asks(1)), testPod("d", "n1", asks(1)),
 			testPod("e", "n2", asks(2)), testPod("f", "n3", asks(0.5)))
 		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
-			t.Errorf("%s: evicted %q, want %q", what, got, c.want)
+			t.Errorf("%s: evicted %q, want %q", name, got, c.want)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestLowNodeUtilizationMeasured(t *testing.T) {
 }
 
 func TestHighNodeUtilization(t *testing.T) {
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		s      HighNodeUtilization
 		change func(*descheduling.Snapshot)
 		want   string
@@ -90,23 +90,23 @@ func TestHighNodeUtilization(t *testing.T) {
 			c.change(s)
 		}
 		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
-			t.Errorf("%s: evicted %q, want %q", what, got, c.want)
+			t.Errorf("%s: evicted %q, want %q", name, got, c.want)
 		}
 	}
 }
 
 // A plan empties a node completely or not at all, and keeps the nodes that receive pods.
 func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
-	stays := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
+	localStorage := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
 	daemon := func(p *descheduling.Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} }
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		pods   []*descheduling.Pod
 		refuse string
 		want   string
 	}{
 		"all are evicted":               {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, want: "b c"},
 		"one eviction is refused":       {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, refuse: "c"},
-		"one pod is protected":          {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", stays)}},
+		"one pod is protected":          {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", localStorage)}},
 		"DaemonSet pods do not count":   {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", daemon)}, want: "b"},
 		"terminating pods do not count": {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", func(p *descheduling.Pod) { p.Deleting = true })}, want: "b"},
 	} {
@@ -114,13 +114,13 @@ func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
 		m := &fakeMover{refuse: c.refuse}
 		m.place = func(c *descheduling.Candidate) *descheduling.Node {
 			if c.Gain(nodes[2]).Improves() || c.Gain(nodes[1]).Improves() || !c.Gain(nodes[0]).Improves() {
-				t.Errorf("%s: %s may move to a node that must become empty, or not to the others", what, c.Pod.Name)
+				t.Errorf("%s: %s may move to a node that must become empty, or not to the others", name, c.Pod.Name)
 			}
 			return nodes[0]
 		}
 		s := testSnapshot(nodes, append(c.pods, testPod("a", "n1", asks(3)))...)
 		if got := evict(t, s, &descheduling.Policy{}, m, &HighNodeUtilization{Thresholds: percents(30)}); got != c.want {
-			t.Errorf("%s: evicted %q, want %q", what, got, c.want)
+			t.Errorf("%s: evicted %q, want %q", name, got, c.want)
 		}
 	}
 }
@@ -128,16 +128,16 @@ func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
 // randomNodeWithRoom places pods on a random node that has capacity and is better.
 func randomNodeWithRoom(rng *rand.Rand, r **descheduling.Round, nodes []*descheduling.Node) func(*descheduling.Candidate) *descheduling.Node {
 	return func(c *descheduling.Candidate) *descheduling.Node {
-		var good []*descheduling.Node
+		var candidates []*descheduling.Node
 		for _, n := range nodes {
 			if n != c.Node && (*r).FitsRequests(c.Pod, n) && c.Gain(n).Improves() {
-				good = append(good, n)
+				candidates = append(candidates, n)
 			}
 		}
-		if len(good) == 0 {
+		if len(candidates) == 0 {
 			return nil
 		}
-		return good[rng.IntN(len(good))]
+		return candidates[rng.IntN(len(candidates))]
 	}
 }
 
@@ -193,10 +193,10 @@ func TestHighNodeUtilizationPlanned(t *testing.T) {
 			round = r
 			(&HighNodeUtilization{Thresholds: percents(40)}).Run(r)
 			for _, n := range nodes {
-				lost := slices.ContainsFunc(r.Moves(), func(m descheduling.Move) bool { return m.Node == n })
-				if empty := len(r.PodsOn(n)) == 0; lost && !empty {
+				evicted := slices.ContainsFunc(r.Moves(), func(m descheduling.Move) bool { return m.Node == n })
+				if empty := len(r.PodsOn(n)) == 0; evicted && !empty {
 					t.Errorf("seed %d: %s lost pods and is not empty", seed, n.Name)
-				} else if lost {
+				} else if evicted {
 					emptied++
 				}
 			}

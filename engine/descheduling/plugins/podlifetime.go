@@ -39,19 +39,19 @@ func (*PodLifeTime) Name() string { return "PodLifeTime" }
 
 // Run implements descheduling.Strategy. The oldest pods of all nodes are evicted first.
 func (s *PodLifeTime) Run(r *descheduling.Round) {
-	type old struct {
+	type agedPod struct {
 		*descheduling.Pod
 		node *descheduling.Node
 	}
-	var list []old
+	var list []agedPod
 	for _, n := range r.Nodes() {
 		for _, p := range r.AllPodsOn(n) {
 			if s.matches(p, r.Snapshot.Now) && r.Evictable(p) && r.PreEvictionFilter(p) {
-				list = append(list, old{p, n})
+				list = append(list, agedPod{p, n})
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b old) int { return a.Created.Compare(b.Created) })
+	slices.SortStableFunc(list, func(a, b agedPod) int { return a.Created.Compare(b.Created) })
 	for _, o := range list {
 		if r.Evict(s.candidate(o.Pod, o.node, r.Snapshot.Now)) == descheduling.TotalLimit {
 			return
@@ -84,11 +84,11 @@ func (s *PodLifeTime) matches(p *descheduling.Pod, now time.Time) bool {
 		(len(s.Conditions) == 0 || s.hasCondition(p, now))
 }
 
-// anyContainer reports whether a container that counts satisfies is.
-func (s *PodLifeTime) anyContainer(p *descheduling.Pod, is func(descheduling.Container) bool) bool {
-	return slices.ContainsFunc(p.Details.Containers, is) ||
-		s.Init && slices.ContainsFunc(p.Details.Init, is) ||
-		s.Ephemeral && slices.ContainsFunc(p.Details.Ephemeral, is)
+// anyContainer reports whether match returns true for a container that counts.
+func (s *PodLifeTime) anyContainer(p *descheduling.Pod, match func(descheduling.Container) bool) bool {
+	return slices.ContainsFunc(p.Details.Containers, match) ||
+		s.Init && slices.ContainsFunc(p.Details.Init, match) ||
+		s.Ephemeral && slices.ContainsFunc(p.Details.Ephemeral, match)
 }
 
 func (s *PodLifeTime) inState(p *descheduling.Pod) bool {

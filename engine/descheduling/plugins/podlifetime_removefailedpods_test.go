@@ -31,7 +31,7 @@ func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 		p.Details.Conditions = []descheduling.Condition{{Type: "Ready", Status: "False", Reason: "Slow", LastTransition: noon.Add(-time.Hour)}}
 	}
 	job := func(p *descheduling.Pod) { p.Details.Owners = append(p.Details.Owners, model.Owner{Kind: "Job"}) }
-	world := func() *descheduling.Snapshot {
+	snapshot := func() *descheduling.Snapshot {
 		return testSnapshot(numbered(2),
 			testPod("old", "n1", aged(5)), testPod("older", "n2", aged(6)), testPod("job", "n2", job, aged(4)),
 			testPod("crash", "n1", state(main, descheduling.Container{Waiting: "CrashLoopBackOff", Restarts: 4})),
@@ -71,7 +71,7 @@ func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 		{&RemovePodsHavingTooManyRestarts{Threshold: 3}, "crash done out"},
 		{&RemovePodsHavingTooManyRestarts{Threshold: 3, Init: true, States: []string{"Pending", "CrashLoopBackOff"}}, "crash init"},
 	} {
-		if got := evict(t, world(), &descheduling.Policy{}, &fakeMover{}, c.s); got != c.want {
+		if got := evict(t, snapshot(), &descheduling.Policy{}, &fakeMover{}, c.s); got != c.want {
 			t.Errorf("%+v: evicted %q, want %q", c.s, got, c.want)
 		}
 	}

@@ -45,9 +45,9 @@ func (s *RemoveDuplicates) Run(r *descheduling.Round) {
 		if targets < 2 {
 			continue
 		}
-		most := (len(c.pods) + targets - 1) / targets
+		maxPerNode := (len(c.pods) + targets - 1) / targets
 		for _, on := range c.nodes {
-			if len(on.duplicates)+1 > most && evictExcess(r, c, on, most) == descheduling.TotalLimit {
+			if len(on.duplicates)+1 > maxPerNode && evictExcess(r, c, on, maxPerNode) == descheduling.TotalLimit {
 				return
 			}
 		}
@@ -59,17 +59,17 @@ func (s *RemoveDuplicates) Run(r *descheduling.Round) {
 func (s *RemoveDuplicates) findGroups(r *descheduling.Round) []*duplicateGroup {
 	all := map[ownerImagesKey]*duplicateGroup{}
 	var found []*duplicateGroup
-	here := map[ownerImagesKey]*descheduling.Pod{} // by all owners
+	firstOnNode := map[ownerImagesKey]*descheduling.Pod{} // by all owners
 	for _, n := range r.Nodes() {
-		clear(here)
+		clear(firstOnNode)
 		for _, p := range r.PodsOn(n) {
 			if !s.isCounted(r, p) {
 				continue
 			}
 			images := joinImages(p.Details.Images)
-			first := here[allOwnersKey(p, images)]
+			first := firstOnNode[allOwnersKey(p, images)]
 			if first == nil {
-				here[allOwnersKey(p, images)] = p
+				firstOnNode[allOwnersKey(p, images)] = p
 			}
 			for _, o := range p.Details.Owners {
 				key := ownerImagesKey{p.Namespace, o.Kind, o.Name, images}
@@ -136,15 +136,15 @@ func (c *duplicateGroup) addDuplicate(n *descheduling.Node, first, p *descheduli
 	c.nodes = append(c.nodes, &nodeDuplicates{node: n, first: first, duplicates: []*descheduling.Pod{p}})
 }
 
-// evictExcess proposes the pods of a node above limit most. If a plan refuses some of them, it
+// evictExcess proposes the pods of a node above maxPerNode. If a plan refuses some of them, it
 // proposes the others.
-func evictExcess(r *descheduling.Round, c *duplicateGroup, on *nodeDuplicates, most int) descheduling.Outcome {
-	tries := on.duplicates[most-1:]
+func evictExcess(r *descheduling.Round, c *duplicateGroup, on *nodeDuplicates, maxPerNode int) descheduling.Outcome {
+	excess := on.duplicates[maxPerNode-1:]
 	if r.Planned() {
-		tries = slices.Concat(tries, on.duplicates[:most-1], []*descheduling.Pod{on.first})
+		excess = slices.Concat(excess, on.duplicates[:maxPerNode-1], []*descheduling.Pod{on.first})
 	}
-	for _, p := range tries {
-		if r.Planned() && c.podsOn(r, on.node) <= most {
+	for _, p := range excess {
+		if r.Planned() && c.podsOn(r, on.node) <= maxPerNode {
 			return descheduling.Accepted
 		}
 		if !r.Evictable(p) || r.Planned() && !r.PreEvictionFilter(p) { // without a plan, isCounted has checked the filter

@@ -60,7 +60,7 @@ func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 
 // countForPod returns the number of nodes that p can run on, or 0 if it is only one.
 func (r *eligibleNodes) countForPod(p *descheduling.Pod) int {
-	if n, known := r.counts[p.Spec]; known {
+	if n, ok := r.counts[p.Spec]; ok {
 		return n
 	}
 	n := 0

@@ -25,11 +25,11 @@ func owners(list ...string) func(*descheduling.Pod) {
 
 // TestDuplicates checks which pods are duplicates, how many a node may keep, and which are evicted.
 func TestDuplicates(t *testing.T) {
-	elsewhere := func(p *descheduling.Pod) { p.Namespace = "other" }
+	otherNamespace := func(p *descheduling.Pod) { p.Namespace = "other" }
 	tied := func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{Labels: model.LabelsOf(map[string]string{"disk": "hdd"})}}
 	}
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		s    RemoveDuplicates
 		pods []*descheduling.Pod
 		want string
@@ -39,7 +39,7 @@ func TestDuplicates(t *testing.T) {
 		"average rounded up":                          {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n2")}, want: "c"},
 		"other images":                                {pods: []*descheduling.Pod{testPod("a", "n1", images("x")), testPod("b", "n1", images("y"))}},
 		"images in another order":                     {pods: []*descheduling.Pod{testPod("a", "n1", images("x", "y")), testPod("b", "n1", images("y", "x"))}, want: "b"},
-		"another namespace":                           {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1", elsewhere)}},
+		"another namespace":                           {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1", otherNamespace)}},
 		"an owner of another kind with the same name": {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1", owners("Job/rs"))}},
 		"excluded kind":                               {s: RemoveDuplicates{ExcludeOwnerKinds: []string{"ReplicaSet"}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
 		"excluded namespace":                          {s: RemoveDuplicates{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
@@ -50,7 +50,7 @@ func TestDuplicates(t *testing.T) {
 	} {
 		nodes := labeledNodes()
 		if got := evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
-			t.Errorf("%s: evicted %q, want %q", what, got, c.want)
+			t.Errorf("%s: evicted %q, want %q", name, got, c.want)
 		}
 	}
 }
@@ -59,8 +59,8 @@ func TestDuplicates(t *testing.T) {
 // only moves to nodes with fewer duplicates.
 func TestDuplicatesPlanned(t *testing.T) {
 	nodes := numbered(3)
-	stays := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
-	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1", stays), testPod("d", "n2"))
+	localStorage := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
+	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1", localStorage), testPod("d", "n2"))
 	m := &fakeMover{refuse: "b", place: func(c *descheduling.Candidate) *descheduling.Node {
 		if g := c.Gain(nodes[1]); g.Improves() && c.Pod.Name == "a" && g.Before != 3 {
 			t.Errorf("to n2: %+v", g)
@@ -104,11 +104,11 @@ func TestDuplicatesPlannedEvenly(t *testing.T) {
 				total[p.Details.Owners[0].Name]++
 			}
 			for _, n := range nodes {
-				here := map[string]int{}
+				perNode := map[string]int{}
 				for _, p := range r.PodsOn(n) {
 					o := p.Details.Owners[0].Name
-					if here[o]++; here[o] > (total[o]+len(nodes)-1)/len(nodes) && !r.Moved(p) {
-						t.Errorf("seed %d: %s has %d of %d copies of %s", seed, n.Name, here[o], total[o], o)
+					if perNode[o]++; perNode[o] > (total[o]+len(nodes)-1)/len(nodes) && !r.Moved(p) {
+						t.Errorf("seed %d: %s has %d of %d copies of %s", seed, n.Name, perNode[o], total[o], o)
 					}
 				}
 			}

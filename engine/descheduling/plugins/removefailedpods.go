@@ -49,8 +49,8 @@ func (s *RemoveFailedPods) matches(p *descheduling.Pod, now time.Time) bool {
 		(len(s.ExitCodes) == 0 || s.anyContainer(p, s.hasExitCode))
 }
 
-func (s *RemoveFailedPods) anyContainer(p *descheduling.Pod, is func(descheduling.Container) bool) bool {
-	return slices.ContainsFunc(p.Details.Containers, is) || s.Init && slices.ContainsFunc(p.Details.Init, is)
+func (s *RemoveFailedPods) anyContainer(p *descheduling.Pod, match func(descheduling.Container) bool) bool {
+	return slices.ContainsFunc(p.Details.Containers, match) || s.Init && slices.ContainsFunc(p.Details.Init, match)
 }
 
 func (s *RemoveFailedPods) hasReason(c descheduling.Container) bool {

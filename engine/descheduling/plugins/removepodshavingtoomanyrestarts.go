@@ -24,8 +24,8 @@ func (*RemovePodsHavingTooManyRestarts) Name() string { return "RemovePodsHaving
 // Run implements descheduling.Strategy. On each node the pods with the most restarts are
 // evicted first.
 func (s *RemovePodsHavingTooManyRestarts) Run(r *descheduling.Round) {
-	most := func(a, b *descheduling.Pod) int { return cmp.Compare(s.restarts(b), s.restarts(a)) }
-	r.EvictMatchingBy(most, func(p *descheduling.Pod, _ *descheduling.Node) bool {
+	byRestarts := func(a, b *descheduling.Pod) int { return cmp.Compare(s.restarts(b), s.restarts(a)) }
+	r.EvictMatchingBy(byRestarts, func(p *descheduling.Pod, _ *descheduling.Node) bool {
 		return s.Scope.Has(p) && s.restarts(p) >= s.Threshold && s.inState(p)
 	}, func(p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
 		return descheduling.NewCandidate(p, n, "its containers were restarted %d times; the limit is %d", s.restarts(p), s.Threshold)
@@ -48,6 +48,6 @@ func (s *RemovePodsHavingTooManyRestarts) inState(p *descheduling.Pod) bool {
 	if len(s.States) == 0 || slices.Contains(s.States, p.Phase.String()) {
 		return true
 	}
-	waits := func(c descheduling.Container) bool { return c.Waiting != "" && slices.Contains(s.States, c.Waiting) }
-	return slices.ContainsFunc(p.Details.Containers, waits) || s.Init && slices.ContainsFunc(p.Details.Init, waits)
+	matches := func(c descheduling.Container) bool { return c.Waiting != "" && slices.Contains(s.States, c.Waiting) }
+	return slices.ContainsFunc(p.Details.Containers, matches) || s.Init && slices.ContainsFunc(p.Details.Init, matches)
 }

@@ -29,14 +29,14 @@ func (s *RemovePodsViolatingInterPodAntiAffinity) Run(r *descheduling.Round) {
 }
 
 func (s *RemovePodsViolatingInterPodAntiAffinity) runNode(r *descheduling.Round, n *descheduling.Node, index *antiAffinityIndex) (last descheduling.Outcome) {
-	var carriers []*descheduling.Pod
+	var pods []*descheduling.Pod
 	for _, p := range r.PodsOn(n) {
 		if len(p.Spec.AntiAffinity) > 0 && s.Scope.Has(p) {
-			carriers = append(carriers, p)
+			pods = append(pods, p)
 		}
 	}
-	descheduling.SortForEviction(carriers)
-	for _, p := range carriers {
+	descheduling.SortForEviction(pods)
+	for _, p := range pods {
 		if index.firstConflict(p, n) == nil || !r.Evictable(p) || !r.PreEvictionFilter(p) {
 			continue
 		}

@@ -50,9 +50,9 @@ func newAntiAffinityIndex(r *descheduling.Round, s *RemovePodsViolatingInterPodA
 
 // podsWithLabel returns the pods of a namespace with a label.
 func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*descheduling.Pod {
-	done := labelKey{namespace: namespace, key: key}
-	if _, filed := c.podsByLabel[done]; !filed {
-		c.podsByLabel[done] = nil
+	allValues := labelKey{namespace: namespace, key: key}
+	if _, indexed := c.podsByLabel[allValues]; !indexed {
+		c.podsByLabel[allValues] = nil
 		for _, p := range c.podsByNamespace[namespace] {
 			if v, found := p.Labels.Get(key); found && v != "" {
 				c.podsByLabel[labelKey{namespace, key, v}] = append(c.podsByLabel[labelKey{namespace, key, v}], p)
@@ -74,7 +74,7 @@ func domainKey(n *descheduling.Node, key string) string {
 // matchedPods returns the pods that match a term of p, by topology domain.
 func (c *antiAffinityIndex) matchedPods(p *descheduling.Pod, term int) map[string][]*descheduling.Pod {
 	key := termKey{p.Namespace, p.Spec, term}
-	if m, known := c.terms[key]; known {
+	if m, ok := c.terms[key]; ok {
 		return m.byDomain
 	}
 	t := &p.Spec.AntiAffinity[term]
@@ -114,10 +114,10 @@ func (c *antiAffinityIndex) candidatePods(t *model.PodAffinityTerm, namespace st
 func (c *antiAffinityIndex) forEachConflict(p *descheduling.Pod, n *descheduling.Node, yield func(*descheduling.Pod) bool) {
 	for term := range p.Spec.AntiAffinity {
 		key := p.Spec.AntiAffinity[term].TopologyKey
-		here := domainKey(n, key)
-		for _, q := range c.matchedPods(p, term)[here] {
+		domain := domainKey(n, key)
+		for _, q := range c.matchedPods(p, term)[domain] {
 			at := c.round.NodeOf(q)
-			if q.Name != p.Name && at != nil && domainKey(at, key) == here && !yield(q) {
+			if q.Name != p.Name && at != nil && domainKey(at, key) == domain && !yield(q) {
 				return
 			}
 		}

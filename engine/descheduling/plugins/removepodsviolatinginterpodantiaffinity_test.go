@@ -71,7 +71,7 @@ func TestAntiAffinityIndex(t *testing.T) {
 	}
 }
 
-func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.Scope, index *antiAffinityIndex, what string) (found int) {
+func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.Scope, index *antiAffinityIndex, state string) (found int) {
 	for _, n := range r.Nodes() {
 		for _, p := range r.PodsOn(n) {
 			if !scope.Has(p) {
@@ -80,7 +80,7 @@ func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.S
 			for _, at := range r.Nodes() {
 				want := referenceConflicts(r, scope, p, at)
 				if got := index.countConflicts(p, at); got != want || (index.firstConflict(p, at) != nil) != (want > 0) {
-					t.Fatalf("%s: %s of %s on %s: %d conflicts, want %d", what, p.Key(), n.Name, at.Name, got, want)
+					t.Fatalf("%s: %s of %s on %s: %d conflicts, want %d", state, p.Key(), n.Name, at.Name, got, want)
 				}
 				found += int(want)
 			}
@@ -136,7 +136,7 @@ func randomAntiAffinity(rng *rand.Rand) *descheduling.Snapshot {
 // The least important pod with anti-affinity is evicted first; then the others do not violate it
 // any more.
 func TestAntiAffinityOrder(t *testing.T) {
-	apart := func(v int32) func(*descheduling.Pod) {
+	antiAffinity := func(v int32) func(*descheduling.Pod) {
 		return func(p *descheduling.Pod) {
 			p.Labels = model.LabelsOf(map[string]string{"app": "web"})
 			p.Details.HasPriority = true
@@ -144,7 +144,7 @@ func TestAntiAffinityOrder(t *testing.T) {
 		}
 	}
 	nodes := numbered(2)
-	s := testSnapshot(nodes, testPod("a", "n1", apart(3)), testPod("b", "n1", apart(1)), testPod("c", "n1", apart(2)), testPod("d", "n2", apart(1)))
+	s := testSnapshot(nodes, testPod("a", "n1", antiAffinity(3)), testPod("b", "n1", antiAffinity(1)), testPod("c", "n1", antiAffinity(2)), testPod("d", "n2", antiAffinity(1)))
 	m := &fakeMover{refuse: "c"}
 	if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "b a" || strings.Join(m.candidates, " ") != "b c a" {
 		t.Errorf("evicted %q, candidates %v", got, m.candidates)
@@ -165,9 +165,9 @@ func TestAntiAffinityOrder(t *testing.T) {
 // is not considered again.
 func TestAntiAffinityPlanned(t *testing.T) {
 	shared := &model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
-	apart := func(p *descheduling.Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }
+	antiAffinity := func(p *descheduling.Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }
 	nodes := numbered(3)
-	s := testSnapshot(nodes, testPod("a", "n1", apart), testPod("b", "n1", apart), testPod("c", "n2", apart))
+	s := testSnapshot(nodes, testPod("a", "n1", antiAffinity), testPod("b", "n1", antiAffinity), testPod("c", "n2", antiAffinity))
 	next := map[string]*descheduling.Node{"a": nodes[1], "c": nodes[2]}
 	m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node { return next[c.Pod.Name] }}
 	if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "a c" {

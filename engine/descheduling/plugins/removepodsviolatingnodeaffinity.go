@@ -103,8 +103,8 @@ func preferredWeight(p *descheduling.Pod, n *descheduling.Node) (sum int64) {
 
 // bestOf returns the highest preferred weight that any node of the round has for p.
 func (w *preferredWeights) bestOf(p *descheduling.Pod) int64 {
-	best, known := w.best[p.Spec]
-	if !known {
+	best, ok := w.best[p.Spec]
+	if !ok {
 		for _, n := range w.round.Nodes() {
 			best = max(best, preferredWeight(p, n))
 		}

@@ -32,7 +32,7 @@ func (s *RemovePodsViolatingNodeTaints) Run(r *descheduling.Round) {
 		before := int64(len(s.untolerated(p, n)))
 		c.Gain = func(to *descheduling.Node) descheduling.Gain {
 			g := descheduling.Gain{Before: before, After: before, Metric: "untolerated taints"}
-			if left := s.untolerated(p, to); len(left) == 0 { // fewer violations would only cause another move
+			if remaining := s.untolerated(p, to); len(remaining) == 0 { // fewer violations would only cause another move
 				g.After = 0
 			}
 			return g

@@ -24,10 +24,10 @@ func (*RemovePodsViolatingTopologySpreadConstraint) Name() string {
 // Run evaluates the constraints of one namespace after another.
 func (s *RemovePodsViolatingTopologySpreadConstraint) Run(r *descheduling.Round) {
 	evictions := &evictionList{round: r, seen: map[*descheduling.Pod]bool{}}
-	for _, space := range s.namespaces(r) {
-		groups := s.constraints(space)
+	for _, ns := range s.namespaces(r) {
+		groups := s.constraints(ns)
 		for _, g := range groups {
-			g.countPods(r, space)
+			g.countPods(r, ns)
 		}
 		evictions.constraints = newConstraintIndex(groups)
 		for _, g := range groups {
@@ -61,19 +61,19 @@ type podAtIndex struct {
 func (s *RemovePodsViolatingTopologySpreadConstraint) namespaces(r *descheduling.Round) []*namespacePods {
 	all := map[string]*namespacePods{}
 	var out []*namespacePods
-	where := newNodeDomains(r.Nodes())
+	domains := newNodeDomains(r.Nodes())
 	for i, n := range r.Nodes() {
 		for _, p := range r.PodsOn(n) {
 			if !s.isCounted(r, p) {
 				continue
 			}
-			one := all[p.Namespace]
-			if one == nil {
-				one = &namespacePods{name: p.Namespace, nodes: where}
-				all[p.Namespace] = one
-				out = append(out, one)
+			ns := all[p.Namespace]
+			if ns == nil {
+				ns = &namespacePods{name: p.Namespace, nodes: domains}
+				all[p.Namespace] = ns
+				out = append(out, ns)
 			}
-			one.pods = append(one.pods, podAtIndex{p, int32(i)})
+			ns.pods = append(ns.pods, podAtIndex{p, int32(i)})
 		}
 	}
 	return out
@@ -91,8 +91,8 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) isCounted(r *descheduling.
 // matching returns the pods that a selector matches, in order.
 func (s *namespacePods) matching(sel *model.Selector) []podAtIndex {
 	var out []podAtIndex
-	label, one := requiredLabel(sel)
-	if !one {
+	label, ok := requiredLabel(sel)
+	if !ok {
 		for _, p := range s.pods {
 			if sel.Matches(p.pod.Labels) {
 				out = append(out, p)

@@ -26,14 +26,14 @@ func (c *evictionList) add(of *descheduling.Candidate) {
 
 // evict proposes the pods.
 func (c *evictionList) evict() {
-	done := map[*descheduling.Node]bool{}
-	for _, one := range c.candidates {
-		if done[one.Node] || !c.round.Evictable(one.Pod) || !c.round.PreEvictionFilter(one.Pod) {
+	exhausted := map[*descheduling.Node]bool{}
+	for _, candidate := range c.candidates {
+		if exhausted[candidate.Node] || !c.round.Evictable(candidate.Pod) || !c.round.PreEvictionFilter(candidate.Pod) {
 			continue
 		}
-		switch c.round.Evict(one) {
+		switch c.round.Evict(candidate) {
 		case descheduling.NodeLimit:
-			done[one.Node] = true
+			exhausted[candidate.Node] = true
 		case descheduling.TotalLimit:
 			return
 		}
@@ -52,31 +52,31 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Ro
 	slices.SortStableFunc(sorted, func(a, b *topologyDomain) int { return cmp.Compare(len(a.pods), len(b.pods)) })
 	average := float64(sum) / float64(len(sorted))
 	belowAverage := g.belowAverageNodes(sorted, average)
-	left := make([]int, len(sorted)) // current pods per domain, expected ones included
+	remaining := make([]int, len(sorted)) // current pods per domain, expected ones included
 	queues := make([]evictionQueue, len(sorted))
 	for i, d := range sorted {
-		left[i], queues[i].pods = len(d.pods), d.pods
+		remaining[i], queues[i].pods = len(d.pods), d.pods
 	}
 	for i, j := 0, len(sorted)-1; i < j; {
-		if float64(left[j]) <= average {
+		if float64(remaining[j]) <= average {
 			j--
 		}
-		skew := left[j] - left[i]
-		n := movablePods(left[i], left[j], average, int(g.MaxSkew))
+		skew := remaining[j] - remaining[i]
+		n := movablePods(remaining[i], remaining[j], average, int(g.MaxSkew))
 		if skew <= int(g.MaxSkew) || n <= 0 {
 			i++
 			continue
 		}
 		// Expected pods cannot be evicted.
-		for real := min(left[j], len(sorted[j].pods)) - (left[j] - n); real > 0; real-- {
+		for evictable := min(remaining[j], len(sorted[j].pods)) - (remaining[j] - n); evictable > 0; evictable-- {
 			p := queues[j].next(func(p *descheduling.Pod) bool { return r.FitsAnyOtherNode(p, belowAverage) }, !s.BalanceNodeFit)
 			if p == nil {
 				break
 			}
 			evictions.add(g.candidate(r, p, sorted[j], evictions.constraints))
 		}
-		left[j] -= n
-		left[i] += n
+		remaining[j] -= n
+		remaining[i] += n
 	}
 }
 
@@ -106,10 +106,10 @@ func (l *evictionQueue) next(fits func(*descheduling.Pod) bool, all bool) *desch
 }
 
 // movablePods returns the number of pods to move from a domain with many pods to one with few.
-func movablePods(few, many int, average float64, maxSkew int) int {
-	above := math.Ceil(float64(many) - average)
-	below := math.Ceil(average - float64(few))
-	half := math.Ceil(float64(many-few-maxSkew) / 2)
+func movablePods(smaller, larger int, average float64, maxSkew int) int {
+	above := math.Ceil(float64(larger) - average)
+	below := math.Ceil(average - float64(smaller))
+	half := math.Ceil(float64(larger-smaller-maxSkew) / 2)
 	return int(min(above, below, half))
 }
 

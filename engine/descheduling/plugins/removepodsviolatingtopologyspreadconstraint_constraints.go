@@ -16,7 +16,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(in *namespaceP
 		values string // of matchLabelKeys
 	}
 	seen := map[origin]bool{}
-	alike := map[string]bool{}
+	keys := map[string]bool{}
 	var out []*spreadConstraint
 	for _, p := range in.pods {
 		for i := range p.pod.Spec.Spread {
@@ -30,8 +30,8 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(in *namespaceP
 			}
 			seen[from] = true
 			g := &spreadConstraint{SpreadConstraint: c, selector: effectiveSelector(c, p.pod.Labels), sample: p.pod}
-			if id := g.identity(); !alike[id] {
-				alike[id] = true
+			if id := g.identity(); !keys[id] {
+				keys[id] = true
 				g.findDomains(in.nodes)
 				out = append(out, g)
 			}

@@ -33,7 +33,7 @@ func (s *nodeDomains) forKey(key string) *keyDomains {
 	at := map[string]int32{}
 	for _, n := range s.nodes {
 		if v, found := n.Labels.Get(key); found {
-			if _, known := at[v]; !known {
+			if _, ok := at[v]; !ok {
 				at[v] = 0
 				d.values = append(d.values, v)
 			}
@@ -144,11 +144,11 @@ func (g *spreadConstraint) isBalanced() bool {
 	if len(g.domains) == 0 {
 		return true
 	}
-	most := 0
+	largest := 0
 	for _, c := range g.domains {
-		most = max(most, c.size)
+		largest = max(largest, c.size)
 	}
-	return most-g.smallestSize() <= int(g.MaxSkew)
+	return largest-g.smallestSize() <= int(g.MaxSkew)
 }
 
 // smallestSize returns the size of the smallest domain.

@@ -114,7 +114,7 @@ type constraintIndex struct {
 func newConstraintIndex(all []*spreadConstraint) *constraintIndex {
 	s := &constraintIndex{byLabel: map[model.Label][]*spreadConstraint{}}
 	for _, g := range all {
-		if label, one := requiredLabel(g.selector); one {
+		if label, ok := requiredLabel(g.selector); ok {
 			s.byLabel[label] = append(s.byLabel[label], g)
 		} else {
 			s.unindexed = append(s.unindexed, g)

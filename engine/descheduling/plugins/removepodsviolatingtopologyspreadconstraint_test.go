@@ -53,7 +53,7 @@ func TestSpread(t *testing.T) {
 		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true, Required: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "zone", Op: model.In, Values: []string{"a", "b"}}}}}}}
 		spreading("web", "zone", 1)(p)
 	}
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		s     RemovePodsViolatingTopologySpreadConstraint
 		nodes func([]*descheduling.Node)
 		pods  []*descheduling.Pod
@@ -78,7 +78,7 @@ func TestSpread(t *testing.T) {
 		m := &fakeMover{}
 		evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, m, &c.s)
 		if len(m.candidates) != c.gone {
-			t.Errorf("%s: evicted %v, want %d", what, m.candidates, c.gone)
+			t.Errorf("%s: evicted %v, want %d", name, m.candidates, c.gone)
 		}
 	}
 }
@@ -92,8 +92,8 @@ func TestSpreadMatchLabelKeys(t *testing.T) {
 		}
 	}
 	var pods []*descheduling.Pod
-	for i, where := range []string{"n1", "n1", "n1", "n2", "n2", "n2"} {
-		pods = append(pods, testPod(fmt.Sprint("p", i), where, revision([]string{"1", "2"}[i/3])))
+	for i, node := range []string{"n1", "n1", "n1", "n2", "n2", "n2"} {
+		pods = append(pods, testPod(fmt.Sprint("p", i), node, revision([]string{"1", "2"}[i/3])))
 	}
 	m := &fakeMover{}
 	evict(t, testSnapshot(zoned(3)[:2], pods...), &descheduling.Policy{}, m, &RemovePodsViolatingTopologySpreadConstraint{Hard: true})

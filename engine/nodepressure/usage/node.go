@@ -34,17 +34,17 @@ func ParseCapacity(text string, memory, allocatable, storage int64) (c Capacity,
 		c.NodeFs.bytes = defaultDisk
 	}
 	var images filesystem
-	into := map[string]*int64{"nodefs": &c.NodeFs.bytes, "inodes": &c.NodeFs.inodes, "imagefs": &images.bytes, "imagefs-inodes": &images.inodes, "pids": &c.PIDs}
+	fields := map[string]*int64{"nodefs": &c.NodeFs.bytes, "inodes": &c.NodeFs.inodes, "imagefs": &images.bytes, "imagefs-inodes": &images.inodes, "pids": &c.PIDs}
 	for part := range strings.SplitSeq(text, ";") {
-		key, amount, given := strings.Cut(strings.TrimSpace(part), "=")
+		key, amount, ok := strings.Cut(strings.TrimSpace(part), "=")
 		switch {
 		case key == "":
-		case key == "split" && !given:
+		case key == "split" && !ok:
 			c.Split = true
-		case into[key] == nil || !given:
+		case fields[key] == nil || !ok:
 			return c, fmt.Errorf("%s: %q: must be nodefs=, inodes=, imagefs=, imagefs-inodes=, pids= or split", CapacityAnnotation, part)
 		default:
-			if *into[key], err = Amount(amount); err != nil || *into[key] == 0 {
+			if *fields[key], err = Amount(amount); err != nil || *fields[key] == 0 {
 				return c, fmt.Errorf("%s: %q: must be an amount above 0, such as 100Gi", CapacityAnnotation, part)
 			}
 		}

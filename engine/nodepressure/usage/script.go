@@ -157,14 +157,14 @@ func interpolate(points []point, age time.Duration) int64 {
 	return a.amount + scale(b.amount-a.amount, age-a.at, b.at-a.at)
 }
 
-// scale returns amount*of/whole, where of is at most whole.
-func scale(amount int64, of, whole time.Duration) int64 {
+// scale returns amount*elapsed/period, where elapsed is at most period.
+func scale(amount int64, elapsed, period time.Duration) int64 {
 	size := amount
 	if amount < 0 {
 		size = -amount
 	}
-	high, low := bits.Mul64(uint64(size), uint64(of))
-	n, _ := bits.Div64(high, low, uint64(whole))
+	high, low := bits.Mul64(uint64(size), uint64(elapsed))
+	n, _ := bits.Div64(high, low, uint64(period))
 	if amount < 0 {
 		return -int64(n)
 	}

@@ -58,7 +58,7 @@ type equivalenceClass struct {
 	exceptionCounters []*cluster.DomainCounter
 	requiredLabels    []*cluster.Topology // sharing requires that all nodes have these labels
 	defaultFlags      int32               // flags of nodes without a count in exceptionCounters
-	exceptionCost     int64               // accumulated cost of exceptions beyond that of an own cache
+	exceptionCost     int64               // accumulated cost of exceptions beyond that of a separate cache
 }
 
 // Slots of a bucketKey; topologies and counts follow.
@@ -126,9 +126,9 @@ type softConstraint struct {
 	topology *cluster.Topology
 }
 
-// hasEmptyDomainConflict reports whether a soft constraint may see nodes without its key
-// and nodes with an empty value. kube-scheduler treats them as one domain, Topology as
-// two.
+// hasEmptyDomainConflict reports whether a soft constraint may apply both to nodes without
+// its key and to nodes with an empty value. kube-scheduler treats them as one domain,
+// Topology as two.
 func (ec *equivalenceClass) hasEmptyDomainConflict() bool {
 	for i := range ec.soft {
 		if !ec.strict && !ec.soft[i].host && ec.soft[i].topology.HasEmpty() {
@@ -223,9 +223,9 @@ func (e *Engine) refreshClass(ec *equivalenceClass, pod *model.Pod) *equivalence
 		return ec
 	}
 	e.dropCache(ec)
-	fresh := e.compileClass(pod, ec.podClass)
-	fresh.seen, fresh.lastLogPos, fresh.lastClock = ec.seen, ec.lastLogPos, ec.lastClock
-	return fresh
+	compiled := e.compileClass(pod, ec.podClass)
+	compiled.seen, compiled.lastLogPos, compiled.lastClock = ec.seen, ec.lastLogPos, ec.lastClock
+	return compiled
 }
 
 // defaultSelectorKey returns a key of the selector for default spreading; empty if the pod

@@ -55,14 +55,14 @@ func (c *classBuilder) compileNames() {
 	}
 	c.hasNames, c.names = true, names
 	s := c.spec
-	alone := len(s.Affinity)+len(s.AntiAffinity)+len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) == 0 &&
+	onlyNames := len(s.Affinity)+len(s.AntiAffinity)+len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) == 0 &&
 		c.numTerms == 0 && len(names) > 0 && len(names) <= 16
 	for _, cs := range [][]plugins.Constraint{c.constraints(true), c.constraints(false)} {
 		for i := range cs {
-			alone = alone && !cs[i].IgnoreAffinity
+			onlyNames = onlyNames && !cs[i].IgnoreAffinity
 		}
 	}
-	c.reference = !alone
+	c.reference = !onlyNames
 }
 
 // useTopology returns the domain slot of a topology key, or 0 if the topology is
@@ -122,11 +122,11 @@ func (c *classBuilder) compileSpread() {
 // constraints returns the constraints of a kind. It does not compute the default selector
 // if there are none.
 func (c *classBuilder) constraints(hard bool) []plugins.Constraint {
-	given := c.spec.Spread
-	if len(given) == 0 {
-		given = c.e.profile.DefaultConstraints()
+	constraints := c.spec.Spread
+	if len(constraints) == 0 {
+		constraints = c.e.profile.DefaultConstraints()
 	}
-	if !slices.ContainsFunc(given, func(k model.SpreadConstraint) bool { return k.Hard == hard }) {
+	if !slices.ContainsFunc(constraints, func(k model.SpreadConstraint) bool { return k.Hard == hard }) {
 		return nil
 	}
 	return plugins.SpreadConstraints(c.a, hard)

@@ -201,8 +201,8 @@ func freePercent(used, have int64) int64 {
 	if used > have {
 		return 0
 	}
-	if left := have - used; left < maxExactAmount && have < maxExactAmount {
-		return int64(float64(left*100) / float64(have))
+	if remaining := have - used; remaining < maxExactAmount && have < maxExactAmount {
+		return int64(float64(remaining*100) / float64(have))
 	}
 	return (have - used) * 100 / have
 }

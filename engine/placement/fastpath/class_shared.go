@@ -67,37 +67,37 @@ func (c *classBuilder) orderSlots() {
 // collectExceptionCounters determines the counters whose counted nodes are exceptions, and
 // the values of all other nodes.
 func (c *classBuilder) collectExceptionCounters() {
-	spot := func(k *cluster.DomainCounter) {
+	addCounter := func(k *cluster.DomainCounter) {
 		if !slices.Contains(c.exceptionCounters, k) {
 			c.exceptionCounters = append(c.exceptionCounters, k)
 		}
 	}
-	everywhere := func(k *cluster.Topology) {
+	requireLabel := func(k *cluster.Topology) {
 		if !slices.Contains(c.requiredLabels, k) {
 			c.requiredLabels = append(c.requiredLabels, k)
 		}
 	}
 	for i := range c.countSlots {
-		spot(c.countSlots[i].counter)
+		addCounter(c.countSlots[i].counter)
 		if c.countSlots[i].present != 0 {
-			everywhere(c.countSlots[i].counter.Topology)
+			requireLabel(c.countSlots[i].counter.Topology)
 		}
 	}
 	for _, list := range [][]affinityTerm{c.affinity, c.antiAffinity, c.existingAntiAffinity, c.scoringTerms} {
 		for i := range list {
 			if list[i].slot == 0 {
-				spot(list[i].counter)
+				addCounter(list[i].counter)
 			}
 		}
 	}
 	for i := range c.affinity {
 		if p := &c.affinity[i]; p.slot == 0 {
-			everywhere(p.counter.Topology)
+			requireLabel(p.counter.Topology)
 			c.defaultFlags |= flagAffinityNone
 		}
 	}
 	if c.hostnames != nil {
-		everywhere(c.hostnames)
+		requireLabel(c.hostnames)
 		c.defaultFlags |= flagHostname
 	}
 }
@@ -132,8 +132,8 @@ func (c *classBuilder) baseClass() *equivalenceClass {
 }
 
 // collectExceptions collects the exception nodes of a class. ok is false if there are more
-// than most, or if a required label is missing on a node.
-func (e *Engine) collectExceptions(ec *equivalenceClass, most int) (ok bool) {
+// than limit, or if a required label is missing on a node.
+func (e *Engine) collectExceptions(ec *equivalenceClass, limit int) (ok bool) {
 	sc := &e.scratch
 	sc.exceptions = sc.exceptions[:0]
 	for _, c := range ec.requiredLabels {
@@ -142,12 +142,12 @@ func (e *Engine) collectExceptions(ec *equivalenceClass, most int) (ok bool) {
 		}
 	}
 	if sc.anyImage {
-		if sc.exceptions, ok = ec.mask.AppendNonzero(sc.exceptions, most); !ok {
+		if sc.exceptions, ok = ec.mask.AppendNonzero(sc.exceptions, limit); !ok {
 			return false
 		}
 	}
 	for _, k := range ec.exceptionCounters {
-		if sc.exceptions, ok = k.AppendCounted(sc.exceptions, most); !ok {
+		if sc.exceptions, ok = k.AppendCounted(sc.exceptions, limit); !ok {
 			return false
 		}
 	}
@@ -156,27 +156,27 @@ func (e *Engine) collectExceptions(ec *equivalenceClass, most int) (ok bool) {
 
 // usesSharedCache reports whether a decision uses the cache of the base class. An
 // exception costs about as much as updating a changed node. If the accumulated cost
-// exceeds that of an own cache, the class gets one.
+// exceeds that of a separate cache, the class gets one.
 func (e *Engine) usesSharedCache(ec *equivalenceClass) bool {
 	if ec.base == nil || !e.collectExceptions(ec, maxExceptions) {
 		return false
 	}
 	ec.base.lastUsed = e.clock
-	end, lifting := e.index.LogEnd(), int64(len(e.scratch.exceptions))
+	end, exceptions := e.index.LogEnd(), int64(len(e.scratch.exceptions))
 	if ec.seen {
-		ec.exceptionCost = max(0, ec.exceptionCost+lifting-(end-ec.lastLogPos))
+		ec.exceptionCost = max(0, ec.exceptionCost+exceptions-(end-ec.lastLogPos))
 	}
-	price := int64(e.state.NumNodes() / 2)
+	cacheCost := int64(e.state.NumNodes() / 2)
 	if v := ec.cache; v != nil {
 		lag := end - v.logPos
 		if lag <= e.maxLag() {
-			price = lag
+			cacheCost = lag
 		}
-		if lag <= lifting {
+		if lag <= exceptions {
 			return false
 		}
 	}
-	if ec.exceptionCost > price {
+	if ec.exceptionCost > cacheCost {
 		ec.exceptionCost = 0
 		return false
 	}

@@ -32,14 +32,14 @@ func (c *classBuilder) compileStatic() {
 	a, cfg, filters := c.a, c.e.profile.Config(), c.e.plugins.filters
 	preferred, added := c.spec.NodeSelector.Preferred, cfg.AddedAffinity.Preferred
 	c.prefers = len(preferred)+len(added) > 0
-	var most int64
+	var maxScore int64
 	for _, list := range [][]model.PreferredSchedulingTerm{preferred, added} {
 		for i := range list {
 			c.reference = c.reference || list[i].Weight < 0
-			most += int64(list[i].Weight)
+			maxScore += int64(list[i].Weight)
 		}
 	}
-	if most >= maxPreference {
+	if maxScore >= maxPreference {
 		c.reference = true
 		return
 	}

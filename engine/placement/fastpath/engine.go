@@ -143,14 +143,14 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 		return
 	}
 	ec := e.classOf(pod)
-	stored := framework.HasVolumes(pod.Spec)
+	hasVolumes := framework.HasVolumes(pod.Spec)
 	e.collectFirstNodes(pod)
 	first := pod.NominatedNodeName != "" || len(sc.firstNodes) > 0
-	ahead := (stored || !ec.isNodeLocal()) && (e.state.AnyNominationCounts(pod) || e.state.HasAvoidHold(pod))
+	affected := (hasVolumes || !ec.isNodeLocal()) && (e.state.AnyNominationCounts(pod) || e.state.HasAvoidHold(pod))
 	switch {
-	case stored && (e.plugins.scoresVolumes || ahead || ec.hasNames || first || !e.compileVolumePlugins(pod)):
+	case hasVolumes && (e.plugins.scoresVolumes || affected || ec.hasNames || first || !e.compileVolumePlugins(pod)):
 		e.decideByReference(pod, out)
-	case ec.reference || ec.hasEmptyDomainConflict() || ahead:
+	case ec.reference || ec.hasEmptyDomainConflict() || affected:
 		e.decideByReference(pod, out)
 	case ec.hasNames && first:
 		e.decideByReference(pod, out)
@@ -159,7 +159,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	default:
 		e.prepare(ec, pod)
 		e.collectPodNodes(pod)
-		if stored {
+		if hasVolumes {
 			e.decideWithVolumes(ec, pod, out)
 		} else if !e.decideFirstNodes(ec, out) {
 			e.decideFast(ec, out)
@@ -167,8 +167,8 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	}
 }
 
-// resetIndexIfLarge resets the index when it has grown to a multiple of its size after the last reset. Rollouts leave counters of
-// selectors that are no longer used.
+// resetIndexIfLarge resets the index when it has grown to a multiple of its size after the
+// last reset. Rollouts leave counters of selectors that are no longer used.
 func (e *Engine) resetIndexIfLarge() {
 	bytes, objects := e.index.Size()
 	// Values by node are in use in proportion to the nodes.

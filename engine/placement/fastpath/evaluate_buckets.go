@@ -42,23 +42,23 @@ func (e *Engine) evaluateBuckets(ec *equivalenceClass, buckets []*nodeBucket) be
 	if len(ec.soft) > 0 {
 		e.scoreSpread(ec, buckets, &ext)
 	}
-	away, first := int32(0), true
+	distance, first := int32(0), true
 	for _, b := range buckets {
 		if b.verdict != bucketFits {
 			continue
 		}
-		most := b.highestScore()
-		total := int64(most) + e.groupScore(ec, b, &ext)
+		score := b.highestScore()
+		total := int64(score) + e.groupScore(ec, b, &ext)
 		if !first && total < out.total {
 			continue
 		}
 		node, from := b.best, b.distance
 		if b.scoreMask != nil {
-			rank := b.rankSetAt(most).next(e.startRank())
+			rank := b.rankSetAt(score).next(e.startRank())
 			node, from = e.index.NodeAtRank(rank), e.distance(rank)
 		}
-		if first || total > out.total || from < away {
-			out.total, out.node, away, first = total, node, from, false
+		if first || total > out.total || from < distance {
+			out.total, out.node, distance, first = total, node, from, false
 		}
 	}
 	return out
@@ -118,7 +118,7 @@ func (ec *equivalenceClass) satisfiesAffinity(b *nodeBucket) bool {
 	if flags&flagAffinityLabel != 0 {
 		return false
 	}
-	none := flags&flagAffinityNone != 0
+	noMatch := flags&flagAffinityNone != 0
 	var affinity int64
 	for i := range ec.affinity {
 		p := &ec.affinity[i]
@@ -130,9 +130,9 @@ func (ec *equivalenceClass) satisfiesAffinity(b *nodeBucket) bool {
 		if at == 0 {
 			return false
 		}
-		none = none || p.counter.InDomain(at) <= 0
+		noMatch = noMatch || p.counter.InDomain(at) <= 0
 	}
-	return !none || (affinity == 0 && ec.selfAffinity)
+	return !noMatch || (affinity == 0 && ec.selfAffinity)
 }
 
 func violatesAntiAffinity(list []affinityTerm, b *nodeBucket, flag int32) bool {

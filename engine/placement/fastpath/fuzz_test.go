@@ -18,18 +18,18 @@ import (
 // fuzzCluster is a random cluster with an Engine.
 type fuzzCluster struct {
 	build.Generator
-	t        *testing.T
-	name     string
-	state    *cluster.State
-	engine   *Engine
-	specs    []*model.PodSpec
-	oddKey   string // label key that a spread group may select
-	placed   []*model.Pod
-	nominees []*model.Pod
-	nodes    int
-	serial   int
-	asked    int
-	full     int // decisions without a feasible node
+	t         *testing.T
+	name      string
+	state     *cluster.State
+	engine    *Engine
+	specs     []*model.PodSpec
+	oddKey    string // label key that a spread group may select
+	placed    []*model.Pod
+	nominees  []*model.Pod
+	nodes     int
+	serial    int
+	decisions int
+	full      int // decisions without a feasible node
 }
 
 func newFuzzCluster(t *testing.T, seed uint64) *fuzzCluster {
@@ -128,13 +128,13 @@ func (ar *fuzzCluster) compare(p *model.Pod) (choice string) {
 	if len(want.ReasonCounts) == 0 {
 		want.ReasonCounts = nil
 	}
-	ar.asked++
+	ar.decisions++
 	if want.Feasible == 0 {
 		ar.full++
 	}
 	if !reflect.DeepEqual(got, want) {
 		ar.compareNodes(p, rec)
-		ar.t.Fatalf("%s decision %d (%+v):\nfast  %+v\nreference %+v\npod %+v\nspec %+v", ar.name, ar.asked, ar.engine.counters, got, want, p, p.Spec)
+		ar.t.Fatalf("%s decision %d (%+v):\nfast  %+v\nreference %+v\npod %+v\nspec %+v", ar.name, ar.decisions, ar.engine.counters, got, want, p, p.Spec)
 	}
 	return want.Choice
 }
@@ -307,7 +307,7 @@ func (ar *fuzzCluster) nominee(spec *model.PodSpec) *model.Pod {
 // TestFastPathEqualsReferenceWithNominatedPods compares decisions with many nominated pods
 // that request resources only.
 func TestFastPathEqualsReferenceWithNominatedPods(t *testing.T) {
-	applies, viewed, alone := 0, 0, 0
+	decided, cached, nominated := 0, 0, 0
 	for seed := range uint64(build.SoakRounds(60)) {
 		ar := newFuzzCluster(t, seed+1<<32)
 		for i, s := range ar.specs {
@@ -332,11 +332,11 @@ func TestFastPathEqualsReferenceWithNominatedPods(t *testing.T) {
 			}
 		}
 		c := ar.engine.counters
-		applies, viewed, alone = applies+ar.asked, viewed+c.Cached, alone+c.Nominated
+		decided, cached, nominated = decided+ar.decisions, cached+c.Cached, nominated+c.Nominated
 	}
-	t.Logf("soak: %d decisions, %d from caches, %d for the own nominated node", applies, viewed, alone)
-	if viewed < applies/5 || alone < 10 {
-		t.Errorf("too few cases: %d decisions, %d from caches, %d for the own nominated node", applies, viewed, alone)
+	t.Logf("soak: %d decisions, %d from caches, %d for the own nominated node", decided, cached, nominated)
+	if cached < decided/5 || nominated < 10 {
+		t.Errorf("too few cases: %d decisions, %d from caches, %d for the own nominated node", decided, cached, nominated)
 	}
 }
 
@@ -354,7 +354,7 @@ func TestFastPathEqualsReferenceLarge(t *testing.T) {
 		for range 250 {
 			ar.step()
 		}
-		t.Logf("soak: %d decisions on %d nodes, %d without a node, by %+v", ar.asked, ar.nodes, ar.full, ar.engine.counters)
+		t.Logf("soak: %d decisions on %d nodes, %d without a node, by %+v", ar.decisions, ar.nodes, ar.full, ar.engine.counters)
 	}
 }
 
@@ -362,7 +362,7 @@ func TestFastPathEqualsReferenceLarge(t *testing.T) {
 // evaluator: node, total, number of feasible nodes and histogram of reasons.
 func TestFastPathEqualsReference(t *testing.T) {
 	var all Counters
-	applies, full := 0, 0
+	decided, full := 0, 0
 	for seed := range uint64(build.SoakRounds(120)) {
 		ar := newFuzzCluster(t, seed)
 		for range 400 {
@@ -372,10 +372,10 @@ func TestFastPathEqualsReference(t *testing.T) {
 		all.Reference, all.NamedNodes, all.Scanned, all.WithVolumes = all.Reference+c.Reference, all.NamedNodes+c.NamedNodes, all.Scanned+c.Scanned, all.WithVolumes+c.WithVolumes
 		all.SharedCache += c.SharedCache
 		all.Cached, all.CachesBuilt, all.Nominated = all.Cached+c.Cached, all.CachesBuilt+c.CachesBuilt, all.Nominated+c.Nominated
-		applies, full = applies+ar.asked, full+ar.full
+		decided, full = decided+ar.decisions, full+ar.full
 	}
-	t.Logf("soak: %d decisions, %d without a node, by %+v", applies, full, all)
-	if all.Cached < applies/4 || all.SharedCache < applies/10 || all.Scanned < applies/100 || full < applies/20 {
-		t.Errorf("too few cases: %d decisions, %d without a node, by %+v", applies, full, all)
+	t.Logf("soak: %d decisions, %d without a node, by %+v", decided, full, all)
+	if all.Cached < decided/4 || all.SharedCache < decided/10 || all.Scanned < decided/100 || full < decided/20 {
+		t.Errorf("too few cases: %d decisions, %d without a node, by %+v", decided, full, all)
 	}
 }

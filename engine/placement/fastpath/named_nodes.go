@@ -20,8 +20,8 @@ func (e *Engine) decideNamedNodes(ec *equivalenceClass, pod *model.Pod, out *dec
 	nodes := out.Nodes
 	rec := placement.EvaluateNodes(e.state, e.profile, e.seed, pod, ids)
 	decision.SummarizeInto(rec, nodes, out)
-	if others := nodes - len(ids); out.Outcome == decision.Infeasible && others > 0 {
-		out.AddReason(decision.PreFilterResult, decision.UnschedulableAndUnresolvable, decision.NoReason, "", others)
+	if excluded := nodes - len(ids); out.Outcome == decision.Infeasible && excluded > 0 {
+		out.AddReason(decision.PreFilterResult, decision.UnschedulableAndUnresolvable, decision.NoReason, "", excluded)
 		decision.SortReasonCounts(out.ReasonCounts)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// nodeBucket is the nodes with one key that are not rejected by themselves.
+// nodeBucket holds the nodes with one key that are not rejected by themselves.
 type nodeBucket struct {
 	key   bucketKey
 	count int32
@@ -31,10 +31,10 @@ type nodeBucket struct {
 }
 
 // offer counts a node and keeps it if it is the best so far.
-func (b *nodeBucket) offer(id cluster.NodeID, points, away int32) {
+func (b *nodeBucket) offer(id cluster.NodeID, points, distance int32) {
 	b.count++
-	if b.count == 1 || points > b.bestScore || points == b.bestScore && away < b.distance {
-		b.best, b.bestScore, b.distance = id, points, away
+	if b.count == 1 || points > b.bestScore || points == b.bestScore && distance < b.distance {
+		b.best, b.bestScore, b.distance = id, points, distance
 	}
 }
 
@@ -46,8 +46,8 @@ func (b *nodeBucket) growTo(points int32) *rankSet {
 	if len(b.ranks) == 0 {
 		b.minScore = points
 	}
-	if more := b.minScore - points; more > 0 {
-		b.ranks = append(make([]*rankSet, more, int(more)+len(b.ranks)), b.ranks...)
+	if missing := b.minScore - points; missing > 0 {
+		b.ranks = append(make([]*rankSet, missing, int(missing)+len(b.ranks)), b.ranks...)
 		b.minScore = points
 	}
 	for int(points-b.minScore) >= len(b.ranks) {

@@ -97,23 +97,23 @@ func (e *Engine) filterForPod(ec *equivalenceClass, id cluster.NodeID) failure {
 func (e *Engine) collectPodNodes(pod *model.Pod) {
 	sc := &e.scratch
 	sc.pod, sc.avoidNodes, sc.podNodes = pod, sc.avoidNodes[:0], sc.podNodes[:0]
-	note := func(to []cluster.NodeID, node string) []cluster.NodeID {
-		if id, known := e.state.NodeID(node); known && !slices.Contains(to, id) {
+	add := func(to []cluster.NodeID, node string) []cluster.NodeID {
+		if id, ok := e.state.NodeID(node); ok && !slices.Contains(to, id) {
 			to = append(to, id)
 		}
 		return to
 	}
 	for _, h := range e.state.HoldsOf(pod.Namespace, pod.Owner.UID) {
 		if h.Type == model.Avoid {
-			sc.avoidNodes = note(sc.avoidNodes, h.Node)
+			sc.avoidNodes = add(sc.avoidNodes, h.Node)
 		}
-		sc.podNodes = note(sc.podNodes, h.Node)
+		sc.podNodes = add(sc.podNodes, h.Node)
 	}
 	if !e.state.AnyNominated() {
 		return
 	}
 	if p := e.state.Pod(pod.UID); p != nil && p.NominatedNodeName != "" {
-		sc.podNodes = note(sc.podNodes, p.NominatedNodeName)
+		sc.podNodes = add(sc.podNodes, p.NominatedNodeName)
 	}
 }
 
@@ -151,7 +151,7 @@ func (e *Engine) collectFirstNodes(pod *model.Pod) {
 	sc := &e.scratch
 	sc.firstNodes = sc.firstNodes[:0]
 	if pod.NominatedNodeName != "" {
-		if id, known := e.state.NodeID(pod.NominatedNodeName); known {
+		if id, ok := e.state.NodeID(pod.NominatedNodeName); ok {
 			sc.firstNodes = append(sc.firstNodes, id)
 		}
 	}

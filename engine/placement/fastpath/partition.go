@@ -79,12 +79,12 @@ func (p *partition) update(x *cluster.Index) bool {
 
 // put moves a node to its part.
 func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
-	now := int32(0)
+	part := int32(0)
 	if x.Rows[id].Live {
-		now = p.partOf(id) + 1
+		part = p.partOf(id) + 1
 	}
 	s := &p.places[id]
-	if s.part == now {
+	if s.part == part {
 		return
 	}
 	if s.part != 0 {
@@ -97,10 +97,10 @@ func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 			p.empty++
 		}
 	}
-	*s = partitionPlace{part: now}
-	if now != 0 {
-		s.at = int32(len(p.nodes[now-1]))
-		p.nodes[now-1] = append(p.nodes[now-1], id)
+	*s = partitionPlace{part: part}
+	if part != 0 {
+		s.at = int32(len(p.nodes[part-1]))
+		p.nodes[part-1] = append(p.nodes[part-1], id)
 		if s.at == 0 {
 			p.empty--
 		}

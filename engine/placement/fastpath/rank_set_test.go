@@ -58,14 +58,14 @@ func TestBucketIndex(t *testing.T) {
 			for _, s := range slots {
 				v[s] = int32(r.IntN(4))
 			}
-			at, known := want[v]
-			if !known {
+			at, ok := want[v]
+			if !ok {
 				at = -1
 			}
 			if got := x.find(buckets, &v, slots); got != at {
 				t.Fatalf("found %d for %v, want %d", got, v, at)
 			}
-			if !known {
+			if !ok {
 				want[v] = int32(len(buckets))
 				buckets = append(buckets, nodeBucket{key: v})
 				x.add(buckets, slots)

@@ -10,7 +10,7 @@ import (
 var bucketReasons = [numBucketVerdicts]struct {
 	plugin decision.Plugin
 	code   decision.Code
-	why    decision.ReasonKind
+	reason decision.ReasonKind
 }{
 	bucketSpreadLabel:          {decision.PodTopologySpread, decision.UnschedulableAndUnresolvable, decision.ReasonTopologySpreadLabel},
 	bucketSpread:               {decision.PodTopologySpread, decision.Unschedulable, decision.ReasonTopologySpread},
@@ -42,7 +42,7 @@ func (e *Engine) countReasons(ec *equivalenceClass, fails []failureCount, bucket
 	}
 	for v := bucketSpreadLabel; v < numBucketVerdicts; v++ {
 		if r := &bucketReasons[v]; byVerdict[v] > 0 {
-			out.AddReason(r.plugin, r.code, r.why, "", byVerdict[v])
+			out.AddReason(r.plugin, r.code, r.reason, "", byVerdict[v])
 			if r.code == decision.Unschedulable {
 				out.Resolvable += byVerdict[v]
 			}
@@ -79,9 +79,9 @@ func (ec *equivalenceClass) addFailureReasons(f failureCount, out *decision.Summ
 	if f.failure&fitUnresolvable != 0 {
 		code = decision.UnschedulableAndUnresolvable
 	}
-	for rest := uint32(f.failure &^ fitUnresolvable); rest != 0; rest &= rest - 1 {
+	for remaining := uint32(f.failure &^ fitUnresolvable); remaining != 0; remaining &= remaining - 1 {
 		reason, subject := decision.ReasonInsufficient, ""
-		switch bit := failure(rest & -rest); bit {
+		switch bit := failure(remaining & -remaining); bit {
 		case shortPods:
 			reason = decision.ReasonTooManyPods
 		case shortCPU:

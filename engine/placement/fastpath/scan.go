@@ -91,8 +91,8 @@ func (e *Engine) scanPart(ec *equivalenceClass, nodes []cluster.NodeID) (count i
 	rows := x.Rows
 	ranks, byRank, _ := x.Ranks()
 	start, size := e.startRank(), int32(len(byRank))
-	marked, stored := len(sc.marked) > 0, len(sc.volumeFilters) > 0
-	most := int64(math.MinInt64)
+	marked, filtersVolumes := len(sc.marked) > 0, len(sc.volumeFilters) > 0
+	bestKey := int64(math.MinInt64)
 	for _, id := range nodes {
 		if marked && sc.marks[id] != 0 {
 			continue
@@ -104,17 +104,17 @@ func (e *Engine) scanPart(ec *equivalenceClass, nodes []cluster.NodeID) (count i
 				continue
 			}
 		}
-		if stored && !e.filterVolumes(id) {
+		if filtersVolumes && !e.filterVolumes(id) {
 			continue
 		}
 		count++
-		away := ranks[id] - start
-		away += size & (away >> 31)
-		most = max(most, int64(ec.nodeScore(x, id))<<32-int64(away))
+		distance := ranks[id] - start
+		distance += size & (distance >> 31)
+		bestKey = max(bestKey, int64(ec.nodeScore(x, id))<<32-int64(distance))
 	}
 	if count > 0 {
-		best.score = int32((most + math.MaxUint32) >> 32)
-		best.distance = int32(int64(best.score)<<32 - most)
+		best.score = int32((bestKey + math.MaxUint32) >> 32)
+		best.distance = int32(int64(best.score)<<32 - bestKey)
 		best.node = x.NodeAtRank((start + best.distance) % size)
 	}
 	return count, best
@@ -123,8 +123,8 @@ func (e *Engine) scanPart(ec *equivalenceClass, nodes []cluster.NodeID) (count i
 // scanNode scans a single node.
 func (e *Engine) scanNode(ec *equivalenceClass, id cluster.NodeID) {
 	sc, x := &e.scratch, e.index
-	if beside := sc.marks[id] == markPodNode; beside || ec.static.Values[id] < 0 || !ec.fitsSurely(&x.Rows[id]) {
-		if f := e.filterInScan(ec, id, beside); f != 0 {
+	if hasPods := sc.marks[id] == markPodNode; hasPods || ec.static.Values[id] < 0 || !ec.fitsSurely(&x.Rows[id]) {
+		if f := e.filterInScan(ec, id, hasPods); f != 0 {
 			sc.failures = addFailure(sc.failures, f, 1)
 			return
 		}
@@ -176,14 +176,14 @@ func (e *Engine) markExceptions() {
 
 // mark marks the collected nodes from an index on and drops duplicates.
 func (sc *scratch) mark(from int, as uint8) {
-	kept := sc.marked[:from]
+	unique := sc.marked[:from]
 	for _, id := range sc.marked[from:] {
 		if sc.marks[id] == 0 {
 			sc.marks[id] = as
-			kept = append(kept, id)
+			unique = append(unique, id)
 		}
 	}
-	sc.marked = kept
+	sc.marked = unique
 }
 
 // unmark removes all marks.

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 )
 
-// scoreCache is all nodes as one class sees them: failed by themselves, or in a bucket by
-// key and score.
+// scoreCache holds the results of all nodes for one class: a failure, or a bucket by key and
+// score.
 type scoreCache struct {
 	class          *equivalenceClass
 	logPos         int64       // position up to which the change log was read
@@ -141,10 +141,10 @@ func (v *scoreCache) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 // addFailed moves a node to a failure.
 func (v *scoreCache) addFailed(id cluster.NodeID, rank int32, f failure) {
 	old := v.refs[id]
-	if now := refFailed | bucketRef(v.failureIndex(f)); now != old {
+	if failed := refFailed | bucketRef(v.failureIndex(f)); failed != old {
 		v.remove(old, rank)
-		v.failures[now&^refFailed].nodes++
-		v.refs[id] = now
+		v.failures[failed&^refFailed].nodes++
+		v.refs[id] = failed
 	}
 }
 
@@ -267,11 +267,11 @@ func (e *Engine) evictCaches(v *scoreCache) {
 	}
 }
 
-// leastRecentlyUsed returns the least recently used cache other than but.
-func (e *Engine) leastRecentlyUsed(but *scoreCache) *scoreCache {
+// leastRecentlyUsed returns the least recently used cache other than exclude.
+func (e *Engine) leastRecentlyUsed(exclude *scoreCache) *scoreCache {
 	var oldest *scoreCache
 	for _, v := range e.caches {
-		if v != but && (oldest == nil || v.class.lastUsed < oldest.class.lastUsed) {
+		if v != exclude && (oldest == nil || v.class.lastUsed < oldest.class.lastUsed) {
 			oldest = v
 		}
 	}

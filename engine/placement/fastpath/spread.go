@@ -50,9 +50,9 @@ func (e *Engine) firstInDomain(k int, domain int32) bool {
 		seen = append(seen, 0)
 	}
 	e.scratch.domainsSeen[k] = seen
-	fresh := seen[domain] != e.clock
+	first := seen[domain] != e.clock
 	seen[domain] = e.clock
-	return fresh
+	return first
 }
 
 func (ec *equivalenceClass) lacksTopologyKey(b *nodeBucket) bool {

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// CandidateNode is a node as filter and score plugins see it. It may be hypothetical: with
-// nominated pods added or victims removed.
+// CandidateNode is a node for filter and score plugins. It may be hypothetical: with nominated
+// pods added or victims removed.
 type CandidateNode struct {
 	ID            cluster.NodeID
 	Node          *model.Node
@@ -21,7 +21,7 @@ type CandidateNode struct {
 	Added, Removed []*model.Pod
 }
 
-// NewCandidateNode returns a node of the cluster state as plugins see it.
+// NewCandidateNode returns the CandidateNode of a node of the cluster state.
 func NewCandidateNode(n *cluster.NodeInfo) CandidateNode {
 	return CandidateNode{ID: n.ID, Node: n.Model, Pods: n.Pods, Used: &n.Used, Scoring: &n.Scoring, Ports: n.Ports, NameHash: n.NameHash}
 }

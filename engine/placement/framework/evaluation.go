@@ -49,14 +49,14 @@ func (ev *Evaluation) RunFilters(st *CandidateNode) decision.Verdict {
 // are nominated to the node: with these pods, which are expected, and without them,
 // because they may not arrive. Both runs must succeed.
 func (ev *Evaluation) RunFiltersWithNominatedPods(st *CandidateNode) decision.Verdict {
-	var ahead []*model.Pod
+	var nominated []*model.Pod
 	for _, p := range ev.State.Nominated(st.ID) {
 		if cluster.NominationCounts(p, ev.Pod) {
-			ahead = append(ahead, p)
+			nominated = append(nominated, p)
 		}
 	}
-	if len(ahead) > 0 {
-		if v := ev.RunFilters(st.With(ahead, nil)); v.Code != decision.Success {
+	if len(nominated) > 0 {
+		if v := ev.RunFilters(st.With(nominated, nil)); v.Code != decision.Success {
 			return v
 		}
 	}

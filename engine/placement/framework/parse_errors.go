@@ -9,10 +9,10 @@ import (
 
 // ParseErrors returns the pod's parse errors of a kind in the format of kube-scheduler;
 // nil if there are none.
-func (ev *Evaluation) ParseErrors(where model.ParseErrorKind) error {
+func (ev *Evaluation) ParseErrors(kind model.ParseErrorKind) error {
 	var texts []string
 	for i := range ev.Pod.Spec.ParseErrors {
-		if f := &ev.Pod.Spec.ParseErrors[i]; f.Kind == where {
+		if f := &ev.Pod.Spec.ParseErrors[i]; f.Kind == kind {
 			texts = append(texts, f.Message)
 		}
 	}
@@ -26,9 +26,9 @@ func (ev *Evaluation) ParseErrors(where model.ParseErrorKind) error {
 }
 
 // FirstParseError returns the first parse error of a kind; nil if there is none.
-func (ev *Evaluation) FirstParseError(where model.ParseErrorKind) error {
+func (ev *Evaluation) FirstParseError(kind model.ParseErrorKind) error {
 	for i := range ev.Pod.Spec.ParseErrors {
-		if f := &ev.Pod.Spec.ParseErrors[i]; f.Kind == where {
+		if f := &ev.Pod.Spec.ParseErrors[i]; f.Kind == kind {
 			return errors.New(f.Message)
 		}
 	}

@@ -20,7 +20,7 @@ type PreScoreState struct {
 	Score func(*CandidateNode) int64
 	// NormalizeScore scales the scores of the feasible nodes to 0 to 100 in place; nil if they
 	// are in that range.
-	NormalizeScore func(sites []*CandidateNode, points []int64)
+	NormalizeScore func(candidates []*CandidateNode, points []int64)
 }
 
 // FilterPlugin is the filter of a plugin for one pod.

@@ -59,9 +59,9 @@ func TestReplacementUsesReservedNode(t *testing.T) {
 	}
 	victim := build.Pod("victim", build.Requests(1000, 0), withPriority(5))
 	s.UpsertHold(build.ForVictim(build.NewHold(model.Reserve, "web", "a", victim), "victim", 10))
-	choice := func(what, want string, options ...build.PodOption) {
+	choice := func(name, want string, options ...build.PodOption) {
 		t.Helper()
-		build.Expect(t, what, decide(t, s, build.Pod("p", append([]build.PodOption{build.Requests(1000, 0), withPriority(5)}, options...)...)).Choice, want)
+		build.Expect(t, name, decide(t, s, build.Pod("p", append([]build.PodOption{build.Requests(1000, 0), withPriority(5)}, options...)...)).Choice, want)
 	}
 	choice("a stranger", "b", createdAt(10))
 	choice("another owner's", "b", withOwner("db"), createdAt(10))

@@ -17,17 +17,17 @@ const (
 // image counts more, the more nodes have it, so that pods do not pile up on one node.
 func scoreImageLocality(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	nodes := float64(ev.State.NumNodes())
-	worth := make([]int64, len(ev.Pod.Spec.Images))
+	imageScores := make([]int64, len(ev.Pod.Spec.Images))
 	for i, name := range ev.Pod.Spec.Images {
 		spread := float64(ev.State.ImageNodes(name)) / nodes
-		worth[i] = int64(float64(float64(ev.State.ImageSize(name)) * spread))
+		imageScores[i] = int64(float64(float64(ev.State.ImageSize(name)) * spread))
 	}
 	ceiling := int64(MaxContainerImageThreshold) * int64(ev.Pod.Spec.ImageContainers)
 	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {
 		var sum int64
 		for i, name := range ev.Pod.Spec.Images {
 			if hasImage(st, name) {
-				sum += worth[i]
+				sum += imageScores[i]
 			}
 		}
 		sum = max(MinImageThreshold, min(sum, ceiling))

@@ -50,8 +50,8 @@ func NewTermMatcher(ev *framework.Evaluation) *termMatcher {
 // empty labels.
 func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, existing *model.Pod) bool {
 	if !slices.Contains(t.Namespaces, existing.Namespace) && !t.NamespaceSelector.Matches(nil) {
-		labels, known := x.a.State.NamespaceLabels(existing.Namespace)
-		if !known || !t.NamespaceSelector.Matches(labels) {
+		labels, ok := x.a.State.NamespaceLabels(existing.Namespace)
+		if !ok || !t.NamespaceSelector.Matches(labels) {
 			return false
 		}
 	}
@@ -98,25 +98,25 @@ func interPodAffinity(ev *framework.Evaluation) framework.PreFilterState {
 	return framework.PreFilterState{Filter: x.filter}
 }
 
-// count adds sign times what one pod on a node means for the required terms.
-func (x *interPodFilter) count(into *affinityCounts, n *model.Node, p *model.Pod, sign int) {
+// count adds a pod on a node to the counts of the required terms, or subtracts it.
+func (x *interPodFilter) count(counts *affinityCounts, n *model.Node, p *model.Pod, sign int) {
 	for i := range p.Spec.AntiAffinity {
 		if t := &p.Spec.AntiAffinity[i]; x.MatchesIncoming(t) {
-			into.existingAntiAffinity = updateTally(into.existingAntiAffinity, n, t.TopologyKey, p, sign)
+			counts.existingAntiAffinity = updateTally(counts.existingAntiAffinity, n, t.TopologyKey, p, sign)
 		}
 	}
 	if x.MatchesAllAffinity(p) {
 		for i := range x.a.Pod.Spec.Affinity {
 			key := x.a.Pod.Spec.Affinity[i].TopologyKey
 			if _, ok := n.Labels.Get(key); ok {
-				into.affinity = updateTally(into.affinity, n, key, p, sign)
-				into.affinityTotal += sign
+				counts.affinity = updateTally(counts.affinity, n, key, p, sign)
+				counts.affinityTotal += sign
 			}
 		}
 	}
 	for i := range x.a.Pod.Spec.AntiAffinity {
 		if t := &x.a.Pod.Spec.AntiAffinity[i]; x.MatchesExisting(t, p) {
-			into.antiAffinity = updateTally(into.antiAffinity, n, t.TopologyKey, p, sign)
+			counts.antiAffinity = updateTally(counts.antiAffinity, n, t.TopologyKey, p, sign)
 		}
 	}
 }

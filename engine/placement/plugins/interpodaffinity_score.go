@@ -90,11 +90,11 @@ func (d *interPodScorer) score(st *framework.CandidateNode) int64 {
 // normalizeMinMax maps the minimum to 0 and the maximum to 100, rounding down; equal
 // scores to 0.
 func normalizeMinMax(points []int64) {
-	least, most := slices.Min(points), slices.Max(points)
+	lowest, highest := slices.Min(points), slices.Max(points)
 	for i, v := range points {
 		points[i] = 0
-		if most > least {
-			points[i] = int64(float64(100 * float64(float64(v-least)/float64(most-least))))
+		if highest > lowest {
+			points[i] = int64(float64(100 * float64(float64(v-lowest)/float64(highest-lowest))))
 		}
 	}
 }

@@ -18,35 +18,35 @@ func without(terms ...model.PodAffinityTerm) build.PodOption {
 }
 
 const (
-	farOff   = " InterPodAffinity (UAU): node(s) didn't match pod affinity rules"
-	tooNear  = " InterPodAffinity (U): node(s) didn't match pod anti-affinity rules"
-	unwanted = " InterPodAffinity (U): node(s) didn't satisfy existing pods anti-affinity rules"
+	noAffinity           = " InterPodAffinity (UAU): node(s) didn't match pod affinity rules"
+	antiAffinity         = " InterPodAffinity (U): node(s) didn't match pod anti-affinity rules"
+	existingAntiAffinity = " InterPodAffinity (U): node(s) didn't satisfy existing pods anti-affinity rules"
 )
 
 func TestInterPodAffinity(t *testing.T) {
-	nowhere := func(t *model.PodAffinityTerm) { t.Selector = nil }
+	withoutSelector := func(t *model.PodAffinityTerm) { t.Selector = nil }
 	zones := []any{build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), build.Node("c")}
 	for name, tc := range map[string]struct {
-		there *model.Pod
-		pod   build.PodOption
-		want  string
+		existing *model.Pod
+		pod      build.PodOption
+		want     string
 	}{
-		"affinity covers the whole domain, and only that":                 {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db")), "b" + farOff + "; c" + farOff},
-		"affinity needs a matching pod":                                   {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "db")), "a" + farOff + "; b" + farOff + "; c" + farOff},
-		"the first pod of a self-affine group fits any domain":            {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "web")), "c" + farOff},
-		"self-affinity with a matching pod":                               {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.Near("zone", "web")), "b" + farOff + "; c" + farOff},
-		"pod on a node without the key":                                   {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.Near("zone", "web")), "c" + farOff},
-		"a pod must match all terms":                                      {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db"), build.Near(framework.HostnameKey, "web")), "a" + farOff + "; b" + farOff + "; c" + farOff},
-		"anti-affinity excludes the domain":                               {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db")), "a" + tooNear},
+		"affinity covers the whole domain, and only that":                 {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db")), "b" + noAffinity + "; c" + noAffinity},
+		"affinity needs a matching pod":                                   {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "db")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
+		"the first pod of a self-affine group fits any domain":            {build.Pod("x", build.OnNode("a")), with(build.Near("zone", "web")), "c" + noAffinity},
+		"self-affinity with a matching pod":                               {build.Pod("x", build.OnNode("a"), build.App("web")), with(build.Near("zone", "web")), "b" + noAffinity + "; c" + noAffinity},
+		"pod on a node without the key":                                   {build.Pod("x", build.OnNode("c"), build.App("web")), with(build.Near("zone", "web")), "c" + noAffinity},
+		"a pod must match all terms":                                      {build.Pod("x", build.OnNode("a"), build.App("db")), with(build.Near("zone", "db"), build.Near(framework.HostnameKey, "web")), "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
+		"anti-affinity excludes the domain":                               {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db")), "a" + antiAffinity},
 		"nodes without the key are not excluded":                          {build.Pod("x", build.OnNode("c"), build.App("db")), without(build.Near("zone", "db")), ""},
-		"anti-affinity of existing pods counts as well":                   {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))), build.App("web"), "b" + unwanted},
+		"anti-affinity of existing pods counts as well":                   {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))), build.App("web"), "b" + existingAntiAffinity},
 		"self-affinity of a pod that does not match itself":               {build.Pod("x", build.OnNode("b"), without(build.Near("zone", "db"))), build.App("web"), ""},
-		"a term without selector matches no pod":                          {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", nowhere)), ""},
-		"affinity is checked before anti-affinity":                        {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) { with(build.Near("zone", "z"))(p); without(build.Near("zone", "db"))(p) }, "a" + farOff + "; b" + farOff + "; c" + farOff},
-		"the pod's anti-affinity is checked before that of existing pods": {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.Near("zone", "web"))), without(build.Near("zone", "db")), "a" + tooNear},
+		"a term without selector matches no pod":                          {build.Pod("x", build.OnNode("a"), build.App("db")), without(build.Near("zone", "db", withoutSelector)), ""},
+		"affinity is checked before anti-affinity":                        {build.Pod("x", build.OnNode("a"), build.App("db")), func(p *model.Pod) { with(build.Near("zone", "z"))(p); without(build.Near("zone", "db"))(p) }, "a" + noAffinity + "; b" + noAffinity + "; c" + noAffinity},
+		"the pod's anti-affinity is checked before that of existing pods": {build.Pod("x", build.OnNode("a"), build.App("db"), without(build.Near("zone", "web"))), without(build.Near("zone", "db")), "a" + antiAffinity},
 	} {
 		t.Run(name, func(t *testing.T) {
-			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(append(zones, tc.there)...), build.Pod("p", build.App("web"), tc.pod))), tc.want)
+			build.Expect(t, "verdicts", build.Verdicts(decide(t, build.NewState(append(zones, tc.existing)...), build.Pod("p", build.App("web"), tc.pod))), tc.want)
 		})
 	}
 	r := decide(t, build.NewState(append(zones, build.Pod("x", build.OnNode("b"), without(build.Near("zone", "web"))))...), build.Pod("p", build.App("web")))
@@ -64,25 +64,25 @@ func TestInterPodAffinityAcrossNamespaces(t *testing.T) {
 	}
 	notTeam := &model.Selector{Requirements: []model.Requirement{{Key: "team", Op: model.DoesNotExist}}}
 	for name, tc := range map[string]struct {
-		there *model.Pod
-		own   build.PodOption
-		want  string
+		existing *model.Pod
+		option   build.PodOption
+		want     string
 	}{
 		"another namespace does not count":                       {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db")), ""},
-		"namespace by name":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", names("red"))), "a" + tooNear},
-		"namespace by labels":                                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), "a" + tooNear},
+		"namespace by name":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", names("red"))), "a" + antiAffinity},
+		"namespace by labels":                                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), "a" + antiAffinity},
 		"namespace without the labels":                           {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("default")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
-		"an empty selector selects all namespaces, known or not": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(&model.Selector{}))), "a" + tooNear},
-		"namespace selector without a match":                     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(notTeam))), "a" + tooNear},
-		"a nil selector selects no namespace":                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(notTeam))), "a" + tooNear},
+		"an empty selector selects all namespaces, known or not": {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(&model.Selector{}))), "a" + antiAffinity},
+		"namespace selector without a match":                     {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(notTeam))), "a" + antiAffinity},
+		"a nil selector selects no namespace":                    {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("red")), without(build.Near("zone", "db", selects(notTeam))), "a" + antiAffinity},
 		"unknown namespace":                                      {build.Pod("x", build.OnNode("a"), build.App("db"), build.InNamespace("gone")), without(build.Near("zone", "db", selects(build.Matches("team", "r")))), ""},
-		"namespace labels for other pods' terms":                 {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", selects(notTeam)))), build.App("web"), "a" + unwanted},
+		"namespace labels for other pods' terms":                 {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", selects(notTeam)))), build.App("web"), "a" + existingAntiAffinity},
 		"namespace name for other pods' terms":                   {build.Pod("x", build.OnNode("a"), build.InNamespace("red"), without(build.Near("zone", "web", names("red")))), build.App("web"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")), model.Namespace{Name: "default"},
-				model.Namespace{Name: "red", Labels: model.Labels{{Key: "team", Value: "r"}}}, tc.there)
-			build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), tc.own))), tc.want)
+				model.Namespace{Name: "red", Labels: model.Labels{{Key: "team", Value: "r"}}}, tc.existing)
+			build.Expect(t, "verdicts", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), tc.option))), tc.want)
 		})
 	}
 }
@@ -115,10 +115,10 @@ func TestInterPodScore(t *testing.T) {
 	}
 	ignore := func(c *framework.Config) { c.InterPod.IgnorePreferredTermsOfExistingPods = true }
 	for name, tc := range map[string]struct {
-		there  []any
-		pod    build.PodOption
-		config func(*framework.Config)
-		want   string
+		existing []any
+		pod      build.PodOption
+		config   func(*framework.Config)
+		want     string
 	}{
 		"preferred affinity raises the score":         {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=0 c=0"},
 		"each pod counts":                             {[]any{build.Pod("x", build.OnNode("a"), build.App("db")), build.Pod("y", build.OnNode("a"), build.App("db")), build.Pod("z", build.OnNode("b"), build.App("db"))}, prefers(5, build.Near("zone", "db")), hard(1), "a=200 b=100 c=0"},
@@ -134,7 +134,7 @@ func TestInterPodScore(t *testing.T) {
 		"sums that cancel out are still scored":       {[]any{build.Pod("x", build.OnNode("a"), build.App("db"))}, func(p *model.Pod) { prefers(2, build.Near("zone", "db"))(p); avoids(2, build.Near("zone", "db"))(p) }, hard(1), "a=0 b=0 c=0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := decide(t, build.NewState(append(tc.there, zones...)...), build.Pod("p", build.App("web"), tc.pod), tc.config)
+			r := decide(t, build.NewState(append(tc.existing, zones...)...), build.Pod("p", build.App("web"), tc.pod), tc.config)
 			build.Expect(t, "points", build.Points(r, decision.InterPodAffinity), tc.want)
 		})
 	}

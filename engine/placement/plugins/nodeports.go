@@ -13,15 +13,15 @@ const AnyIP = "0.0.0.0"
 
 // nodePorts rejects nodes on which a host port of the pod is in use.
 func nodePorts(ev *framework.Evaluation) framework.PreFilterState {
-	wanted := ev.Pod.Spec.Ports
-	if len(wanted) == 0 {
+	ports := ev.Pod.Spec.Ports
+	if len(ports) == 0 {
 		return framework.PreFilterState{}
 	}
 	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
-		for i := range wanted {
-			if PortConflict(st.Ports, &wanted[i]) {
+		for i := range ports {
+			if PortConflict(st.Ports, &ports[i]) {
 				return framework.Reject(decision.Unschedulable, decision.Reason{
-					Kind: decision.ReasonPorts, Subject: formatPort(&wanted[i]), Object: portHolder(st.Pods, &wanted[i])})
+					Kind: decision.ReasonPorts, Subject: formatPort(&ports[i]), Object: portHolder(st.Pods, &ports[i])})
 			}
 		}
 		return decision.Verdict{}
@@ -30,12 +30,12 @@ func nodePorts(ev *framework.Evaluation) framework.PreFilterState {
 
 // PortConflict reports whether a host port is in use: same protocol and port, and the same
 // address or AnyIP on either side.
-func PortConflict(taken []model.HostPort, want *model.HostPort) bool {
+func PortConflict(used []model.HostPort, want *model.HostPort) bool {
 	if want.Port <= 0 {
 		return false
 	}
-	for i := range taken {
-		t := &taken[i]
+	for i := range used {
+		t := &used[i]
 		if t.Port == want.Port && t.Protocol == want.Protocol && (t.IP == want.IP || t.IP == AnyIP || want.IP == AnyIP) {
 			return true
 		}

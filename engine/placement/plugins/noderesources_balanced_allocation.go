@@ -12,11 +12,11 @@ import (
 // none of the resources.
 func scoreBalancedAllocation(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	resources, want := ev.Profile.Config().Balanced, &ev.Pod.Spec.Requests
-	asks := false
+	requests := false
 	for _, r := range resources {
-		asks = asks || amountOf(r.Name, want) != 0
+		requests = requests || amountOf(r.Name, want) != 0
 	}
-	if !asks {
+	if !requests {
 		return framework.PreScoreState{}
 	}
 	return framework.PreScoreState{Score: func(st *framework.CandidateNode) int64 {

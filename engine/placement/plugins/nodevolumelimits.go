@@ -26,16 +26,16 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 			}
 		}
 		csi, _ := ev.State.CSINode(st.Node.Name)
-		fresh := attachmentsOf(ev, nil, ev.Pod, csi)
-		if v := checkDrivers(ev, fresh, csi); v.Code != decision.Success {
+		requested := attachmentsOf(ev, nil, ev.Pod, csi)
+		if v := checkDrivers(ev, requested, csi); v.Code != decision.Success {
 			return v
 		}
-		if csi == nil || len(fresh) == 0 || !slices.ContainsFunc(csi.Drivers, hasLimit) {
+		if csi == nil || len(requested) == 0 || !slices.ContainsFunc(csi.Drivers, hasLimit) {
 			return decision.Verdict{}
 		}
 		used := attachedByPods(ev, st, csi)
-		fresh = slices.DeleteFunc(fresh, func(f attachment) bool { return slices.Contains(used, f) })
-		return checkLimits(csi, fresh, withAttachments(ev, used, st.Node.Name))
+		requested = slices.DeleteFunc(requested, func(f attachment) bool { return slices.Contains(used, f) })
+		return checkLimits(csi, requested, withAttachments(ev, used, st.Node.Name))
 	}}
 }
 
@@ -54,8 +54,8 @@ func limitsClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
 }
 
 // checkDrivers rejects a node without a driver that has preventPodSchedulingIfMissing.
-func checkDrivers(ev *framework.Evaluation, fresh []attachment, csi *model.CSINode) decision.Verdict {
-	for _, f := range fresh {
+func checkDrivers(ev *framework.Evaluation, requested []attachment, csi *model.CSINode) decision.Verdict {
+	for _, f := range requested {
 		d, ok := ev.State.CSIDriver(f.driver)
 		if !ok || !d.PreventPodSchedulingIfMissing {
 			continue
@@ -96,7 +96,7 @@ func withAttachments(ev *framework.Evaluation, used []attachment, node string) [
 }
 
 // checkLimits compares the attached and the new volumes with the limit of each driver.
-func checkLimits(csi *model.CSINode, fresh, attached []attachment) decision.Verdict {
+func checkLimits(csi *model.CSINode, requested, attached []attachment) decision.Verdict {
 	of := func(list []attachment, driver string) (n int64) {
 		for i := range list {
 			if list[i].driver == driver {
@@ -107,7 +107,7 @@ func checkLimits(csi *model.CSINode, fresh, attached []attachment) decision.Verd
 	}
 	for i := range csi.Drivers {
 		d := &csi.Drivers[i]
-		want, used := of(fresh, d.Name), of(attached, d.Name)
+		want, used := of(requested, d.Name), of(attached, d.Name)
 		if hasLimit(*d) && want > 0 && used+want > d.Limit {
 			return framework.Reject(decision.Unschedulable, decision.Reason{
 				Kind: decision.ReasonMaxVolumes, Subject: d.Name, Want: want, Used: used, Have: d.Limit,

@@ -24,11 +24,11 @@ func TestNominatedPodsCountUnlessTheyHaveLowerPriority(t *testing.T) {
 		"lower priority":                {build.Pod("x", nominated("a", 0), build.Requests(3000, 0)), build.Pod("p", build.Requests(2000, 0), nominated("", 1)), ""},
 		"the pod does not count itself": {build.Pod("p", nominated("a", 1), build.Requests(3000, 0)), build.Pod("p", build.Requests(3000, 0), nominated("a", 1)), ""},
 		"affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", with(build.Near(framework.HostnameKey, "db"))),
-			"a" + farOff},
-		"anti-affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", without(build.Near(framework.HostnameKey, "db"))), "a" + tooNear},
+			"a" + noAffinity},
+		"anti-affinity to a nominated pod": {build.Pod("x", nominated("a", 1), build.App("db")), build.Pod("p", without(build.Near(framework.HostnameKey, "db"))), "a" + antiAffinity},
 		"anti-affinity of a nominated pod": {build.Pod("x", nominated("a", 1), without(build.Near(framework.HostnameKey, "web"))), build.Pod("p", build.App("web"), build.Spec(func(s *model.PodSpec) {
 			s.AntiAffinity = []model.PodAffinityTerm{build.Near(framework.HostnameKey, "none")}
-		})), "a" + unwanted},
+		})), "a" + existingAntiAffinity},
 		"host ports of a nominated pod": {build.Pod("x", nominated("a", 1), build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: plugins.AnyIP, Protocol: "TCP", Port: 80}} })),
 			build.Pod("p", build.Spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: plugins.AnyIP, Protocol: "TCP", Port: 80}} })),
 			"a NodePorts (U): node(s) didn't have free ports for the requested pod ports"},

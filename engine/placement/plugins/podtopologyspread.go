@@ -20,17 +20,17 @@ type Constraint struct {
 // SpreadConstraints returns the pod's hard or soft constraints, or the profile's default
 // constraints if the pod has none.
 func SpreadConstraints(ev *framework.Evaluation, hard bool) []Constraint {
-	given, defaults := ev.Pod.Spec.Spread, len(ev.Pod.Spec.Spread) == 0
-	var deduced *model.Selector
+	constraints, defaults := ev.Pod.Spec.Spread, len(ev.Pod.Spec.Spread) == 0
+	var defaultSelector *model.Selector
 	if defaults {
-		given = ev.Profile.DefaultConstraints()
-		if deduced = ev.DefaultSelector(); deduced == nil {
+		constraints = ev.Profile.DefaultConstraints()
+		if defaultSelector = ev.DefaultSelector(); defaultSelector == nil {
 			return nil
 		}
 	}
 	var out []Constraint
-	for i := range given {
-		c := Constraint{SpreadConstraint: &given[i], Selector: deduced}
+	for i := range constraints {
+		c := Constraint{SpreadConstraint: &constraints[i], Selector: defaultSelector}
 		if c.Hard != hard {
 			continue
 		}

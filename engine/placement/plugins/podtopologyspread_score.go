@@ -44,12 +44,12 @@ func (s *spreadScorer) ignored(n *model.Node) bool { return s.strict && !HasAllK
 // initDomains creates the domains of the feasible nodes and the weights of the keys. As in
 // kube-scheduler, a missing label counts as an empty value.
 func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
-	taking := 0
+	counted := 0
 	for _, st := range feasible {
 		if s.ignored(st.Node) {
 			continue
 		}
-		taking++
+		counted++
 		for k := range s.constraints {
 			if s.constraints[k].TopologyKey != framework.HostnameKey {
 				value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
@@ -60,7 +60,7 @@ func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 	for k := range s.constraints {
 		size := len(s.counts[k].counts)
 		if s.constraints[k].TopologyKey == framework.HostnameKey {
-			size = taking
+			size = counted
 		}
 		s.weights[k] = math.Log(float64(size + 2))
 	}
@@ -75,7 +75,7 @@ func (s *spreadScorer) countPods() {
 		}
 		for k := range s.constraints {
 			value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
-			if _, open := s.counts[k].index[value]; open && MatchNodeInclusionPolicies(s.a, &s.constraints[k], st.Node) {
+			if _, exists := s.counts[k].index[value]; exists && MatchNodeInclusionPolicies(s.a, &s.constraints[k], st.Node) {
 				s.counts[k].add(value, countPodsMatchSelector(s.a, &s.constraints[k], st.Pods))
 			}
 		}
@@ -98,7 +98,7 @@ func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
 		var n int64
 		if c.TopologyKey == framework.HostnameKey {
 			n = countPodsMatchSelector(s.a, c, st.Pods)
-		} else if i, open := s.counts[k].index[value]; open {
+		} else if i, exists := s.counts[k].index[value]; exists {
 			n = s.counts[k].counts[i]
 		}
 		term := float64(float64(n)*s.weights[k]) + float64(c.MaxSkew-1)
@@ -108,25 +108,25 @@ func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
 }
 
 // normalizeScore inverts the scores: 100*(max+min-score)/max. Ignored nodes get 0.
-func (s *spreadScorer) normalizeScore(sites []*framework.CandidateNode, points []int64) {
-	var taking []int64
-	for i, st := range sites {
+func (s *spreadScorer) normalizeScore(candidates []*framework.CandidateNode, points []int64) {
+	var counted []int64
+	for i, st := range candidates {
 		if !s.ignored(st.Node) {
-			taking = append(taking, points[i])
+			counted = append(counted, points[i])
 		}
 	}
-	if len(taking) == 0 {
+	if len(counted) == 0 {
 		return // all scores are 0
 	}
-	least, most := slices.Min(taking), slices.Max(taking)
-	for i, st := range sites {
+	lowest, highest := slices.Min(counted), slices.Max(counted)
+	for i, st := range candidates {
 		switch {
 		case s.ignored(st.Node):
 			points[i] = 0
-		case most == 0:
+		case highest == 0:
 			points[i] = 100
 		default:
-			points[i] = 100 * (most + least - points[i]) / most
+			points[i] = 100 * (highest + lowest - points[i]) / highest
 		}
 	}
 }

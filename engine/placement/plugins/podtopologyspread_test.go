@@ -27,11 +27,11 @@ const skewed = " PodTopologySpread (U): node(s) didn't match pod topology spread
 
 func TestHardSpread(t *testing.T) {
 	terminating := func(p *model.Pod) { p.Deleting = true }
-	elsewhere := func(p *model.Pod) { p.Namespace = "other" }
+	inOtherNamespace := func(p *model.Pod) { p.Namespace = "other" }
 	minDomains := func(c *model.SpreadConstraint) { c.MinDomains = 3 }
 	everything := func(c *model.SpreadConstraint) { c.Selector = &model.Selector{} }
 	skew2 := func(c *model.SpreadConstraint) { c.MaxSkew = 2 }
-	one := []any{build.Pod("x", build.OnNode("a"), build.App("web"))}
+	existing := []any{build.Pod("x", build.OnNode("a"), build.App("web"))}
 	for name, tc := range map[string]struct {
 		pods []any
 		c    model.SpreadConstraint
@@ -39,13 +39,13 @@ func TestHardSpread(t *testing.T) {
 		want string
 	}{
 		"an empty cluster accepts the first pod":      {nil, overZones(), build.App("web"), ""},
-		"the fuller domain is refused":                {one, overZones(), build.App("web"), "a" + skewed},
-		"a pod that the selector does not match fits": {one, overZones(), build.App("db"), ""},
-		"maxSkew 2":                              {one, overZones(skew2), build.App("web"), ""},
+		"the fuller domain is refused":                {existing, overZones(), build.App("web"), "a" + skewed},
+		"a pod that the selector does not match fits": {existing, overZones(), build.App("db"), ""},
+		"maxSkew 2":                              {existing, overZones(skew2), build.App("web"), ""},
 		"terminating pods do not count":          {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), terminating)}, overZones(), build.App("web"), ""},
-		"pods of other namespaces do not count":  {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), elsewhere)}, overZones(), build.App("web"), ""},
-		"too few domains put the minimum at 0":   {append(one, build.Pod("y", build.OnNode("b"), build.App("web"))), overZones(minDomains), build.App("web"), "a" + skewed + "; b" + skewed},
-		"a selector of everything counts no pod": {one, overZones(everything), build.App("web"), ""},
+		"pods of other namespaces do not count":  {[]any{build.Pod("x", build.OnNode("a"), build.App("web"), inOtherNamespace)}, overZones(), build.App("web"), ""},
+		"too few domains put the minimum at 0":   {append(existing, build.Pod("y", build.OnNode("b"), build.App("web"))), overZones(minDomains), build.App("web"), "a" + skewed + "; b" + skewed},
+		"a selector of everything counts no pod": {existing, overZones(everything), build.App("web"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := build.NewState(append(tc.pods, build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")))...)
@@ -55,7 +55,7 @@ func TestHardSpread(t *testing.T) {
 	s := build.NewState(build.Node("a", build.Zone("z1")), build.Node("b"))
 	build.Expect(t, "a node without the label", build.Verdicts(decide(t, s, build.Pod("p", build.App("web"), spreads(overZones())))),
 		"b PodTopologySpread (UAU): node(s) didn't match pod topology spread constraints (missing required label)")
-	r := decide(t, build.NewState(append(one, build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")))...), build.Pod("p", build.App("web"), spreads(overZones())))
+	r := decide(t, build.NewState(append(existing, build.Node("a", build.Zone("z1")), build.Node("b", build.Zone("z2")))...), build.Pod("p", build.App("web"), spreads(overZones())))
 	if got, want := r.Nodes[0].Verdict.Reasons[0], (decision.Reason{Kind: decision.ReasonTopologySpread, Subject: "zone", Want: 1, Used: 1, Have: 0, Object: "z1"}); got != want {
 		t.Errorf("numbers are %+v, want %+v", got, want)
 	}

@@ -13,10 +13,10 @@ import (
 func TestPodsWithResourceClaimsAreGated(t *testing.T) {
 	const idle = `spec.resourceClaims: ResourceClaim "default/a": devices are not allocated yet; remove the claim to place the pod without them`
 	tests := []struct {
-		name   string
-		claims []model.PodResourceClaim
-		known  []model.ResourceClaim
-		want   string
+		name         string
+		claims       []model.PodResourceClaim
+		claimObjects []model.ResourceClaim
+		want         string
 	}{
 		{"missing", []model.PodResourceClaim{{Name: "c", Claim: "a"}}, nil, `could not find ResourceClaim "default/a"`},
 		{"the second is missing", []model.PodResourceClaim{{Claim: "a"}, {Claim: "b"}}, []model.ResourceClaim{{Name: "a"}},
@@ -35,16 +35,16 @@ func TestPodsWithResourceClaimsAreGated(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := build.NewState(build.Node("n"))
-		for i := range tt.known {
-			tt.known[i].Namespace = "default"
-			s.UpsertResourceClaim(&tt.known[i])
+		for i := range tt.claimObjects {
+			tt.claimObjects[i].Namespace = "default"
+			s.UpsertResourceClaim(&tt.claimObjects[i])
 		}
 		v := plugins.PreEnqueue(profile, s, build.Pod("p", build.Spec(func(s *model.PodSpec) { s.ResourceClaims = tt.claims })))
 		if v == nil || v.Plugin != decision.DynamicResources || v.Code != decision.UnschedulableAndUnresolvable || v.Reasons[0].String() != tt.want {
 			t.Errorf("%s: got %+v, want %s", tt.name, v, tt.want)
 		}
 		s.RemoveResourceClaim("default", "a")
-		if _, known := s.Fork().ResourceClaim("default", "a"); known {
+		if _, ok := s.Fork().ResourceClaim("default", "a"); ok {
 			t.Errorf("%s: claim a is known after its removal", tt.name)
 		}
 	}

@@ -40,15 +40,15 @@ func TestNodePorts(t *testing.T) {
 			s.Ports = append(s.Ports, model.HostPort{IP: ip, Protocol: protocol, Port: number})
 		})
 	}
-	const taken = "a NodePorts (U): node(s) didn't have free ports for the requested pod ports"
+	const conflict = "a NodePorts (U): node(s) didn't have free ports for the requested pod ports"
 	s := build.NewState(build.Node("a"), build.Pod("x", build.OnNode("a"), port("127.0.0.1", "TCP", 80), port(plugins.AnyIP, "UDP", 53)))
 	for name, tc := range map[string]struct {
 		port build.PodOption
 		want string
 	}{
-		"same address, protocol and number clash": {port("127.0.0.1", "TCP", 80), taken},
-		"0.0.0.0 conflicts with an address":       {port(plugins.AnyIP, "TCP", 80), taken},
-		"an address conflicts with 0.0.0.0":       {port("10.0.0.1", "UDP", 53), taken},
+		"same address, protocol and number clash": {port("127.0.0.1", "TCP", 80), conflict},
+		"0.0.0.0 conflicts with an address":       {port(plugins.AnyIP, "TCP", 80), conflict},
+		"an address conflicts with 0.0.0.0":       {port("10.0.0.1", "UDP", 53), conflict},
 		"another address is free":                 {port("10.0.0.1", "TCP", 80), ""},
 		"another protocol is free":                {port("127.0.0.1", "UDP", 80), ""},
 		"another number is free":                  {port(plugins.AnyIP, "TCP", 81), ""},

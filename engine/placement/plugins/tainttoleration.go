@@ -67,20 +67,20 @@ func formatTaint(t *model.Taint) string {
 // defaultNormalizeScore scales the scores so that the maximum becomes 100, or 0 with
 // reverse. If all are 0, the result is 0, or 100 with reverse.
 func defaultNormalizeScore(points []int64, reverse bool) {
-	var most int64
+	var highest int64
 	for _, v := range points {
-		most = max(most, v)
+		highest = max(highest, v)
 	}
 	for i, v := range points {
 		switch {
-		case most == 0 && reverse:
+		case highest == 0 && reverse:
 			points[i] = 100
-		case most == 0:
+		case highest == 0:
 			points[i] = 0
 		case reverse:
-			points[i] = 100 - 100*v/most
+			points[i] = 100 - 100*v/highest
 		default:
-			points[i] = 100 * v / most
+			points[i] = 100 * v / highest
 		}
 	}
 }

@@ -9,11 +9,11 @@ import (
 )
 
 // findVolume returns the volume for a claim on a node: one reserved for it, or else the
-// smallest matching free one, by name among equals; nil if there is none. taken are the
+// smallest matching free one, by name among equals; nil if there is none. planned are the
 // volumes for other claims of the pod.
-func findVolume(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, n *model.Node, taken []model.ClaimVolume) *model.PersistentVolume {
+func findVolume(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, n *model.Node, planned []model.ClaimVolume) *model.PersistentVolume {
 	for _, v := range ev.State.VolumesFor(claim.Namespace, claim.Name) {
-		if v.Class != claim.ClassName() || v.Claim.UID != "" && v.Claim.UID != claim.UID || !volumeSatisfies(v, claim, taken) {
+		if v.Class != claim.ClassName() || v.Claim.UID != "" && v.Claim.UID != claim.UID || !volumeSatisfies(v, claim, planned) {
 			continue
 		}
 		if !v.Affinity.Matches(n) {
@@ -26,7 +26,7 @@ func findVolume(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, n 
 		if best != nil && best.Capacity <= v.Capacity {
 			continue
 		}
-		if volumeSatisfies(v, claim, taken) && volumeAvailable(v, claim) && v.Affinity.Matches(n) {
+		if volumeSatisfies(v, claim, planned) && volumeAvailable(v, claim) && v.Affinity.Matches(n) {
 			best = v
 		}
 	}
@@ -34,9 +34,9 @@ func findVolume(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, n 
 }
 
 // volumeSatisfies reports whether a volume is suitable for a claim.
-func volumeSatisfies(v *model.PersistentVolume, claim *model.PersistentVolumeClaim, taken []model.ClaimVolume) bool {
+func volumeSatisfies(v *model.PersistentVolume, claim *model.PersistentVolumeClaim, planned []model.ClaimVolume) bool {
 	return !v.Deleting && v.Capacity >= claim.Request && v.Block == claim.Block &&
-		v.AttributesClass == claim.AttributesClass && !slices.ContainsFunc(taken, func(t model.ClaimVolume) bool { return t.Volume.Name == v.Name })
+		v.AttributesClass == claim.AttributesClass && !slices.ContainsFunc(planned, func(t model.ClaimVolume) bool { return t.Volume.Name == v.Name })
 }
 
 // volumeAvailable reports whether an unreserved volume may be bound to a claim.

@@ -135,8 +135,8 @@ func once(t *testing.T, s *cluster.State) {
 			continue
 		}
 		for _, b := range plan.Bind {
-			if was := of[b.Volume.Name]; was != "" && was != b.Claim.Name {
-				t.Fatalf("volume %s is planned for claims %s and %s", b.Volume.Name, was, b.Claim.Name)
+			if claim := of[b.Volume.Name]; claim != "" && claim != b.Claim.Name {
+				t.Fatalf("volume %s is planned for claims %s and %s", b.Volume.Name, claim, b.Claim.Name)
 			}
 			of[b.Volume.Name] = b.Claim.Name
 		}

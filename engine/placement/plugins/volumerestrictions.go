@@ -77,8 +77,8 @@ func countClaimUsers(claims []string, pods []*model.Pod) (n int) {
 // there is none.
 func claimUser(ev *framework.Evaluation, claim string, st *framework.CandidateNode) *model.Pod {
 	for _, p := range ev.State.ClaimUsers(ev.Pod.Namespace, claim) {
-		gone := slices.ContainsFunc(st.Removed, func(r *model.Pod) bool { return r.UID == p.UID })
-		if !gone && UsesClaim(p, claim) {
+		removed := slices.ContainsFunc(st.Removed, func(r *model.Pod) bool { return r.UID == p.UID })
+		if !removed && UsesClaim(p, claim) {
 			return p
 		}
 	}

@@ -68,11 +68,11 @@ var (
 )
 
 func TestVolumeBindingMatchesFreeVolumes(t *testing.T) {
-	f := func(what, want string, objects ...any) {
+	f := func(name, want string, objects ...any) {
 		t.Helper()
 		s := withObjects(build.NewState(build.Node("n1"), build.Node("n2")), waitingClass, claim("c", "local", 10), claim("d", "local", 5))
 		if got := build.Verdicts(decide(t, withObjects(s, objects...), build.Pod("p", uses("c", "d")))); got != want {
-			t.Errorf("%s:\ngot  %s\nwant %s", what, got, want)
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
 	}
 	const none = "VolumeBinding (UAU): node(s) didn't find available persistent volumes to bind"
@@ -80,9 +80,9 @@ func TestVolumeBindingMatchesFreeVolumes(t *testing.T) {
 	f("one volume does not serve two claims", "n1 "+none+"; n2 "+none, local("a", "n1", 10))
 	f("the smaller claim leaves the larger volume", "n2 "+none, local("a", "n1", 10), local("b", "n1", 6))
 	f("too small", "n1 "+none+"; n2 "+none, local("a", "n1", 9), local("b", "n1", 6))
-	taken := local("b", "n1", 6)
-	taken.Claim = model.ClaimRef{Namespace: "default", Name: "other"}
-	f("reserved for another", "n1 "+none+"; n2 "+none, local("a", "n1", 10), taken)
+	reservedForOther := local("b", "n1", 6)
+	reservedForOther.Claim = model.ClaimRef{Namespace: "default", Name: "other"}
+	f("reserved for another", "n1 "+none+"; n2 "+none, local("a", "n1", 10), reservedForOther)
 	reserved := local("b", "n2", 6)
 	reserved.Claim = model.ClaimRef{Namespace: "default", Name: "d"}
 	f("reserved for this one, elsewhere", "n1 "+none+"; n2 "+none, local("a", "n1", 10), local("x", "n1", 6), reserved)
@@ -99,11 +99,11 @@ func TestVolumeBindingProvisions(t *testing.T) {
 	inside := &model.StorageClass{Name: "made", Provisioner: "csi.example.com", WaitForFirstConsumer: true,
 		Topologies: []model.NodeSelectorTerm{build.LabelIn("zone", "z2")}}
 	capacity := &model.CSIDriver{Name: "csi.example.com", StorageCapacity: true}
-	f := func(what, want string, objects ...any) {
+	f := func(name, want string, objects ...any) {
 		t.Helper()
 		s := withObjects(build.NewState(build.Node("n1", build.Zone("z1")), build.Node("n2", build.Zone("z2"))), claim("c", "made", 50))
 		if got := build.Verdicts(decide(t, withObjects(s, objects...), build.Pod("p", uses("c")))); got != want {
-			t.Errorf("%s:\ngot  %s\nwant %s", what, got, want)
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
 	}
 	f("anywhere", "", madeClass)
@@ -116,23 +116,23 @@ func TestVolumeBindingProvisions(t *testing.T) {
 }
 
 func TestVolumeRefusals(t *testing.T) {
-	f := func(what, want string, p *model.Pod, objects ...any) {
+	f := func(name, want string, p *model.Pod, objects ...any) {
 		t.Helper()
 		r := decide(t, withObjects(build.NewState(build.Node("n1")), objects...), p)
 		if r.PreFilter == nil || r.PreFilter.Plugin.String()+": "+r.PreFilter.Reasons[0].String() != want {
-			t.Errorf("%s: got %+v, want %s", what, r.PreFilter, want)
+			t.Errorf("%s: got %+v, want %s", name, r.PreFilter, want)
 		}
 	}
 	ephemeral := build.Pod("p", build.Spec(func(s *model.PodSpec) {
 		s.Claims = []model.PodClaim{{Volume: "v", Claim: "p-v", Ephemeral: true}}
 	}))
 	immediate := &model.StorageClass{Name: "now", Provisioner: "csi.example.com"}
-	lost, terminating := boundTo("c", "gone"), boundTo("c", "v")
-	lost.Lost, terminating.Deleting = true, true
+	lostClaim, terminating := boundTo("c", "gone"), boundTo("c", "v")
+	lostClaim.Lost, terminating.Deleting = true, true
 	f("no claim", `VolumeRestrictions: persistentvolumeclaim "c" not found`, build.Pod("p", uses("c")))
 	f("unbound, immediate", "VolumeBinding: pod has unbound immediate PersistentVolumeClaims", build.Pod("p", uses("c")), immediate, claim("c", "now", 1))
 	f("volume gone", `VolumeZone: persistentvolume "gone" not found`, build.Pod("p", uses("c")), boundTo("c", "gone"))
-	f("lost", `VolumeBinding: persistentvolumeclaim "c" bound to non-existent persistentvolume "gone"`, build.Pod("p", uses("c")), lost)
+	f("lost", `VolumeBinding: persistentvolumeclaim "c" bound to non-existent persistentvolume "gone"`, build.Pod("p", uses("c")), lostClaim)
 	f("deleting", `VolumeBinding: persistentvolumeclaim "c" is being deleted`, build.Pod("p", uses("c")), terminating)
 	f("not created yet", `VolumeBinding: waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"`, ephemeral)
 	f("foreign", "VolumeBinding: PVC default/p-v was not created for pod default/p (pod is not owner)", ephemeral, claim("p-v", "made", 1))
@@ -151,11 +151,11 @@ func TestAttachLimits(t *testing.T) {
 	pv := func(name string) *model.PersistentVolume {
 		return &model.PersistentVolume{Name: name, CSI: model.CSIVolume{Driver: "d", Handle: "h-" + name}}
 	}
-	two := func(node string) *model.CSINode {
+	csiNode := func(node string) *model.CSINode {
 		return &model.CSINode{Name: node, Drivers: []model.CSINodeDriver{{Name: "d", Limit: 2}}}
 	}
 	objects := []any{pv("1"), pv("2"), pv("3"), boundTo("c1", "1"), boundTo("c2", "2"), boundTo("c3", "3"), madeClass,
-		two("n1"), two("n2"), two("n3"), &model.VolumeAttachment{Name: "va", Attacher: "d", Node: "n2", Volume: "2"}}
+		csiNode("n1"), csiNode("n2"), csiNode("n3"), &model.VolumeAttachment{Name: "va", Attacher: "d", Node: "n2", Volume: "2"}}
 	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2"), build.Node("n3"), build.Node("n4"),
 		build.Pod("a", build.OnNode("n1"), uses("c1", "c2")), build.Pod("b", build.OnNode("n2"), uses("c1")), build.Pod("c", build.OnNode("n3"), uses("c3"))), objects...)
 	const full = "NodeVolumeLimits (U): node(s) exceed max volume count"
@@ -173,9 +173,9 @@ func TestAttachLimits(t *testing.T) {
 }
 
 func TestEphemeralClaimOfAnotherPod(t *testing.T) {
-	foreign := boundTo("x", "1")
-	its := build.Spec(func(s *model.PodSpec) { s.Claims = []model.PodClaim{{Claim: "x", Ephemeral: true}} })
-	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2"), build.Pod("a", build.OnNode("n2"), its)), foreign, boundTo("c", "2"),
+	claimX := boundTo("x", "1")
+	ephemeralClaim := build.Spec(func(s *model.PodSpec) { s.Claims = []model.PodClaim{{Claim: "x", Ephemeral: true}} })
+	s := withObjects(build.NewState(build.Node("n1"), build.Node("n2"), build.Pod("a", build.OnNode("n2"), ephemeralClaim)), claimX, boundTo("c", "2"),
 		&model.PersistentVolume{Name: "1"}, &model.PersistentVolume{Name: "2", CSI: model.CSIVolume{Driver: "d", Handle: "h"}},
 		&model.CSINode{Name: "n2", Drivers: []model.CSINodeDriver{{Name: "d", Limit: 2}}})
 	r := decide(t, s, build.Pod("p", uses("c")))

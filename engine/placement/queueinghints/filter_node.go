@@ -57,8 +57,8 @@ func (h *Hints) portsFree(n *cluster.NodeInfo) bool {
 	if h.preempts && h.provider.loadBelow(n, h.ev.Pod.Spec.Priority).pods > 0 {
 		return true // a victim may use the port
 	}
-	wanted := h.ev.Pod.Spec.Ports
-	return !slices.ContainsFunc(wanted, func(p model.HostPort) bool { return plugins.PortConflict(n.Ports, &p) })
+	ports := h.ev.Pod.Spec.Ports
+	return !slices.ContainsFunc(ports, func(p model.HostPort) bool { return plugins.PortConflict(n.Ports, &p) })
 }
 
 // fitsResources reports whether the node has enough resources for the pod next to pods
@@ -69,36 +69,36 @@ func (h *Hints) fitsResources(n *cluster.NodeInfo) bool {
 	if want.MilliCPU > 0 && want.MilliCPU > alloc.MilliCPU || want.Memory > 0 && want.Memory > alloc.Memory {
 		return false
 	}
-	var ahead, gone podLoad
+	var nominated, removed podLoad
 	for _, p := range h.provider.state.Nominated(n.ID) {
 		if cluster.NominationCounts(p, h.ev.Pod) {
-			ahead.add(&p.Spec.Requests)
+			nominated.add(&p.Spec.Requests)
 		}
 	}
-	if h.fitsWith(n, &ahead, &gone) {
+	if h.fitsWith(n, &nominated, &removed) {
 		return true
 	}
 	if !h.preempts {
 		return false
 	}
-	gone = h.provider.loadBelow(n, h.ev.Pod.Spec.Priority)
-	return gone.pods > 0 && h.fitsWith(n, &ahead, &gone)
+	removed = h.provider.loadBelow(n, h.ev.Pod.Spec.Priority)
+	return removed.pods > 0 && h.fitsWith(n, &nominated, &removed)
 }
 
 // fitsWith reports whether the pod fits a node with the requests of some pods added and of
 // others removed.
-func (h *Hints) fitsWith(n *cluster.NodeInfo, more, less *podLoad) bool {
+func (h *Hints) fitsWith(n *cluster.NodeInfo, added, removed *podLoad) bool {
 	want, alloc := &h.ev.Pod.Spec.Requests, &n.Model.Allocatable
 	enough := func(want, used, have int64) bool { return want <= 0 || want <= have-used }
-	if int64(len(n.Pods))+more.pods-less.pods+1 > n.Model.AllocatablePods ||
-		!enough(want.MilliCPU, n.Used.MilliCPU+more.sum.MilliCPU-less.sum.MilliCPU, alloc.MilliCPU) ||
-		!enough(want.Memory, n.Used.Memory+more.sum.Memory-less.sum.Memory, alloc.Memory) ||
-		!enough(want.Ephemeral, n.Used.Ephemeral+more.sum.Ephemeral-less.sum.Ephemeral, alloc.Ephemeral) {
+	if int64(len(n.Pods))+added.pods-removed.pods+1 > n.Model.AllocatablePods ||
+		!enough(want.MilliCPU, n.Used.MilliCPU+added.sum.MilliCPU-removed.sum.MilliCPU, alloc.MilliCPU) ||
+		!enough(want.Memory, n.Used.Memory+added.sum.Memory-removed.sum.Memory, alloc.Memory) ||
+		!enough(want.Ephemeral, n.Used.Ephemeral+added.sum.Ephemeral-removed.sum.Ephemeral, alloc.Ephemeral) {
 		return false
 	}
 	for i := range h.scalars {
 		name := h.scalars[i].Name
-		if !enough(h.scalars[i].Amount, n.Used.Scalar(name)+more.sum.Scalar(name)-less.sum.Scalar(name), alloc.Scalar(name)) {
+		if !enough(h.scalars[i].Amount, n.Used.Scalar(name)+added.sum.Scalar(name)-removed.sum.Scalar(name), alloc.Scalar(name)) {
 			return false
 		}
 	}
@@ -123,11 +123,11 @@ func (l *podLoad) add(r *model.Resources) {
 }
 
 // priorityLoads caches the requests of the pods of one node by priority until the state
-// changes. Often many groups ask for the same node in a row.
+// changes. Consecutive hints often concern the same node.
 type priorityLoads struct {
 	node     cluster.NodeID
 	revision uint64
-	known    bool
+	valid    bool
 	loads    []priorityLoad // in no particular order
 }
 
@@ -139,8 +139,8 @@ type priorityLoad struct {
 // loadBelow returns the requests of the node's pods with a lower priority.
 func (p *Provider) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
 	l := &p.loads
-	if !l.known || l.node != n.ID || l.revision != p.state.Revision() {
-		l.known, l.node, l.revision = true, n.ID, p.state.Revision()
+	if !l.valid || l.node != n.ID || l.revision != p.state.Revision() {
+		l.valid, l.node, l.revision = true, n.ID, p.state.Revision()
 		l.loads = l.loads[:0]
 		for _, p := range n.Pods {
 			l.count(p)

@@ -123,12 +123,12 @@ func (h *Hints) findPreemptionPlugins() decision.PluginSet {
 	if framework.HasVolumes(s) {
 		hidden |= volumePluginSet
 	}
-	given := s.Spread
-	if len(given) == 0 {
-		given = h.provider.profile.DefaultConstraints()
+	constraints := s.Spread
+	if len(constraints) == 0 {
+		constraints = h.provider.profile.DefaultConstraints()
 	}
-	for i := range given {
-		if given[i].Hard {
+	for i := range constraints {
+		if constraints[i].Hard {
 			hidden = hidden.With(decision.PodTopologySpread)
 		}
 	}
@@ -175,9 +175,9 @@ func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.Cluster
 
 // MayFit reports whether a pod may fit a node, judging by the node alone. If not, also is
 // the plugin that rejects it.
-func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (may bool, also decision.PluginSet) {
-	id, known := h.provider.state.NodeID(node)
-	if !known {
+func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (fits bool, also decision.PluginSet) {
+	id, ok := h.provider.state.NodeID(node)
+	if !ok {
 		return false, 0 // there is an event when it is added again
 	}
 	r := h.filterNode(h.provider.state.Node(id))
@@ -189,8 +189,8 @@ func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (may bool, al
 
 // hintForNode returns the hint for an event that matters on one node only.
 func (h *Hints) hintForNode(rejectedBy decision.PluginSet, node string) (decision.QueueingHint, string, decision.PluginSet) {
-	may, also := h.MayFit(rejectedBy, node)
-	if may {
+	fits, also := h.MayFit(rejectedBy, node)
+	if fits {
 		return decision.QueueForNode, node, 0
 	}
 	return decision.QueueSkip, "", also

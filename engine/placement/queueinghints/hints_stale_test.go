@@ -26,14 +26,14 @@ func TestQueueingHintsUseCurrentGroups(t *testing.T) {
 	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "db", Selector: build.Sel("app", model.In, "db")})
 	pod := ofApp("w", "web", model.Owner{})
 	e := NewProvider(s, p)
-	left := decision.Delta{Events: decision.PodRemoved, Old: runningPod("n1", "web", 100, 0)}
+	removed := decision.Delta{Events: decision.PodRemoved, Old: runningPod("n1", "web", 100, 0)}
 	_, w := e.Hints(pod)
-	if h, _, _ := w.Hint(bySpread, &left); h != decision.QueueSkip {
+	if h, _, _ := w.Hint(bySpread, &removed); h != decision.QueueSkip {
 		t.Fatalf("without a separate group: %v", h)
 	}
 	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "web", Selector: build.Sel("app", model.In, "web")})
 	_, w = e.Hints(pod)
-	if h, _, _ := w.Hint(bySpread, &left); h != decision.QueueForAnyNode {
+	if h, _, _ := w.Hint(bySpread, &removed); h != decision.QueueForAnyNode {
 		t.Errorf("a pod of its group leaves: %v", h)
 	}
 }
@@ -50,13 +50,13 @@ func TestQueueingHintsIgnoreOtherOwnersHolds(t *testing.T) {
 	e := NewProvider(s, p)
 	e.Hints(ofApp("a-1", "web", a))
 	s.UpsertHold(&model.Hold{Namespace: "x", Name: "h", Type: model.Avoid, Owner: a, Node: "n1", Until: time.Unix(1e9, 0)})
-	left := decision.Delta{Events: decision.PodRemoved, Old: runningPod("n1", "other", 500, 0)}
+	removed := decision.Delta{Events: decision.PodRemoved, Old: runningPod("n1", "other", 500, 0)}
 	for _, x := range []struct {
 		owner model.Owner
 		want  decision.QueueingHint
 	}{{b, decision.QueueForNode}, {a, decision.QueueSkip}} {
 		_, w := e.Hints(ofApp(x.owner.Name+"-2", "web", x.owner))
-		if h, _, _ := w.Hint(byFit, &left); h != x.want {
+		if h, _, _ := w.Hint(byFit, &removed); h != x.want {
 			t.Errorf("room on a node that avoids owner a, to a pod of owner %s: %v, want %v", x.owner.Name, h, x.want)
 		}
 	}

@@ -54,10 +54,10 @@ func TestQueueingHints(t *testing.T) {
 	spread := func(s *model.PodSpec) {
 		s.Spread = []model.SpreadConstraint{{TopologyKey: "disk", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: build.Sel("app", model.In, "web")}}
 	}
-	away := func(s *model.PodSpec) {
+	antiAffinity := func(s *model.PodSpec) {
 		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: "disk", Namespaces: []string{"x"}, Selector: build.Sel("app", model.In, "db")}}
 	}
-	gone := func(name string, cpu int64, of decision.ClusterEvents) decision.Delta {
+	podRemoved := func(name string, cpu int64, of decision.ClusterEvents) decision.Delta {
 		return decision.Delta{Events: of, Old: runningPod("n1", name, cpu, 0)}
 	}
 	node := func(name string, cpu int64, taints ...model.Taint) *model.Node {
@@ -73,10 +73,10 @@ func TestQueueingHints(t *testing.T) {
 		want       decision.QueueingHint
 		also       decision.PluginSet
 	}{
-		{"too little is freed", plain, byFit, nil, gone("small", 100, decision.PodRemoved), decision.QueueSkip, byFit},
-		{"enough is freed", plain, byFit, func(s *cluster.State) { s.RemovePod("high") }, gone("high", 500, decision.PodRemoved), decision.QueueForNode, 0},
+		{"too little is freed", plain, byFit, nil, podRemoved("small", 100, decision.PodRemoved), decision.QueueSkip, byFit},
+		{"enough is freed", plain, byFit, func(s *cluster.State) { s.RemovePod("high") }, podRemoved("high", 500, decision.PodRemoved), decision.QueueForNode, 0},
 		{"free without the pod of lower priority", preempts, byFit, func(s *cluster.State) { s.UpsertPod(runningPod("n1", "high", 400, 9)) },
-			gone("high", 100, decision.PodRemoved), decision.QueueForNode, 0},
+			podRemoved("high", 100, decision.PodRemoved), decision.QueueForNode, 0},
 		{"small node added", plain, byTaint, func(s *cluster.State) { s.UpsertNode(node("n3", 100)) },
 			decision.Delta{Events: decision.NodeAdded, New: node("n3", 100)}, decision.QueueSkip, byFit},
 		{"tainted node added", plain, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900, tainted)) },
@@ -84,10 +84,10 @@ func TestQueueingHints(t *testing.T) {
 		{"fitting node added", plain, byFit, func(s *cluster.State) { s.UpsertNode(node("n3", 900)) },
 			decision.Delta{Events: decision.NodeAdded, New: node("n3", 900)}, decision.QueueForNode, 0},
 		{"an irrelevant label", ssd, byLabels, nil, decision.Delta{Events: decision.NodeLabelsChanged, Old: node("n1", 1000), New: node("n1", 1000)}, decision.QueueSkip, byFit},
-		{"a pod that is not counted", spread, bySpread, nil, gone("db", 100, decision.PodRemoved), decision.QueueSkip, 0},
-		{"a pod that is counted", spread, bySpread, nil, gone("web", 100, decision.PodTerminating), decision.QueueForAnyNode, 0},
-		{"a pod without anti-affinity", away, byPods, nil, gone("web", 100, decision.PodRemoved), decision.QueueSkip, 0},
-		{"a pod that anti-affinity excluded", away, byPods, nil, gone("db", 100, decision.PodRemoved), decision.QueueForAnyNode, 0},
+		{"a pod that is not counted", spread, bySpread, nil, podRemoved("db", 100, decision.PodRemoved), decision.QueueSkip, 0},
+		{"a pod that is counted", spread, bySpread, nil, podRemoved("web", 100, decision.PodTerminating), decision.QueueForAnyNode, 0},
+		{"a pod without anti-affinity", antiAffinity, byPods, nil, podRemoved("web", 100, decision.PodRemoved), decision.QueueSkip, 0},
+		{"a pod that anti-affinity excluded", antiAffinity, byPods, nil, podRemoved("db", 100, decision.PodRemoved), decision.QueueForAnyNode, 0},
 		{"a group of another namespace", spread, bySpread, nil,
 			decision.Delta{Events: decision.SpreadGroupChanged, New: &model.SpreadGroup{Kind: "Service", Namespace: "x"}}, decision.QueueSkip, 0},
 	} {

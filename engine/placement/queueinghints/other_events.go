@@ -68,11 +68,11 @@ func (h *Hints) usesResourceClaim(c *model.ResourceClaim) bool {
 		slices.ContainsFunc(h.ev.Pod.Spec.ResourceClaims, func(r model.PodResourceClaim) bool { return r.Claim == c.Name })
 }
 
-// anyPVC reports whether so returns true for one of the pod's existing claims.
-func (h *Hints) anyPVC(so func(*model.PersistentVolumeClaim) bool) bool {
+// anyPVC reports whether match returns true for one of the pod's existing claims.
+func (h *Hints) anyPVC(match func(*model.PersistentVolumeClaim) bool) bool {
 	return slices.ContainsFunc(h.ev.Pod.Spec.Claims, func(c model.PodClaim) bool {
 		claim, ok := h.provider.state.PVC(h.ev.Pod.Namespace, c.Claim)
-		return ok && so(claim)
+		return ok && match(claim)
 	})
 }
 
@@ -120,9 +120,9 @@ func (h *Hints) hintAttachment(rejectedBy decision.PluginSet, d *decision.Delta)
 		}
 		return ""
 	}
-	was, is := node(d.Old), node(d.New)
-	if was == "" && is == "" || was != "" && is != "" && was != is {
+	before, after := node(d.Old), node(d.New)
+	if before == "" && after == "" || before != "" && after != "" && before != after {
 		return decision.QueueForAnyNode, "", 0
 	}
-	return h.hintForNode(rejectedBy, max(was, is))
+	return h.hintForNode(rejectedBy, max(before, after))
 }

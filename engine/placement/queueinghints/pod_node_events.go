@@ -50,20 +50,20 @@ func (h *Hints) isNominatedTo(node string) bool {
 func (h *Hints) hintPod(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
 	old, _ := d.Old.(*model.Pod)
 	now, _ := d.New.(*model.Pod)
-	leaves := old != nil && d.Events&decision.PodRemoved != 0
-	if leaves && old.NodeName == "" { // it was only nominated
+	removed := old != nil && d.Events&decision.PodRemoved != 0
+	if removed && old.NodeName == "" { // it was only nominated
 		if h.isNominatedTo(old.NominatedNodeName) || h.podMatters(rejectedBy, d.Events&decision.PodAssigned, nil, now) {
 			return decision.QueueForAnyNode, "", 0
 		}
 		return h.hintForNode(rejectedBy, old.NominatedNodeName)
 	}
-	moved := leaves && now != nil && now.NodeName != old.NodeName && rejectedBy.Has(decision.NodeVolumeLimits)
-	if leaves && h.isNominatedTo(old.NodeName) || moved || h.podMatters(rejectedBy, d.Events, old, now) {
+	moved := removed && now != nil && now.NodeName != old.NodeName && rejectedBy.Has(decision.NodeVolumeLimits)
+	if removed && h.isNominatedTo(old.NodeName) || moved || h.podMatters(rejectedBy, d.Events, old, now) {
 		return decision.QueueForAnyNode, "", 0
 	}
 	const shared = 1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions | 1<<decision.NodeVolumeLimits
 	switch {
-	case leaves && rejectedBy&shared != 0:
+	case removed && rejectedBy&shared != 0:
 		return h.hintForNode(rejectedBy, old.NodeName)
 	case d.Events&decision.PodScaledDown != 0 && rejectedBy.Has(decision.NodeResourcesFit):
 		return h.hintForNode(rejectedBy, now.NodeName)
@@ -82,8 +82,8 @@ func (h *Hints) podMatters(rejectedBy decision.PluginSet, k decision.ClusterEven
 		return true
 	}
 	if rejectedBy.Has(decision.InterPodAffinity) {
-		goes := k&(decision.PodRemoved|decision.PodLabelsChanged) != 0
-		if goes && (h.hadAntiAffinity(old) || h.ev.Pod.NominatedNodeName != "" && h.matchesAffinity(old)) {
+		removed := k&(decision.PodRemoved|decision.PodLabelsChanged) != 0
+		if removed && (h.hadAntiAffinity(old) || h.ev.Pod.NominatedNodeName != "" && h.matchesAffinity(old)) {
 			return true
 		}
 		if k&(decision.PodAssigned|decision.PodLabelsChanged) != 0 && h.matchesAffinity(now) {
@@ -156,13 +156,13 @@ func (h *Hints) hintNode(rejectedBy decision.PluginSet, d *decision.Delta) (deci
 	if now == nil {
 		return decision.QueueSkip, "", 0
 	}
-	var concerned decision.PluginSet
+	var interested decision.PluginSet
 	for r := decision.NodeUnschedulable; r < decision.NumPlugins; r++ {
 		if plugins.Events(r)&d.Events != 0 {
-			concerned = concerned.With(r)
+			interested = interested.With(r)
 		}
 	}
-	if d.Events&decision.NodeAdded != 0 || rejectedBy&concerned&^(1<<decision.PodTopologySpread|1<<decision.InterPodAffinity) != 0 {
+	if d.Events&decision.NodeAdded != 0 || rejectedBy&interested&^(1<<decision.PodTopologySpread|1<<decision.InterPodAffinity) != 0 {
 		return h.hintForNode(rejectedBy, now.Name)
 	}
 	return decision.QueueSkip, "", 0
@@ -174,9 +174,9 @@ func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, now *mode
 	if rejectedBy.Has(decision.PodTopologySpread) {
 		cs := h.constraints()
 		for i := range cs {
-			was, is := h.domain(cs, i, old), h.domain(cs, i, now)
+			before, after := h.domain(cs, i, old), h.domain(cs, i, now)
 			// A new domain is empty. It helps only if minDomains was not reached.
-			if was != is && (old != nil || cs[i].MinDomains > 1) {
+			if before != after && (old != nil || cs[i].MinDomains > 1) {
 				return true
 			}
 		}
@@ -184,19 +184,19 @@ func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, now *mode
 	if !rejectedBy.Has(decision.InterPodAffinity) || old == nil || now == nil || slices.Equal(old.Labels, now.Labels) {
 		return false
 	}
-	differ := func(key string) bool {
+	changed := func(key string) bool {
 		a, had := old.Labels.Get(key)
 		b, has := now.Labels.Get(key)
 		return a != b || had != has
 	}
 	for _, list := range [][]model.PodAffinityTerm{h.ev.Pod.Spec.Affinity, h.ev.Pod.Spec.AntiAffinity} {
-		if slices.ContainsFunc(list, func(t model.PodAffinityTerm) bool { return differ(t.TopologyKey) }) {
+		if slices.ContainsFunc(list, func(t model.PodAffinityTerm) bool { return changed(t.TopologyKey) }) {
 			return true
 		}
 	}
 	x := h.provider.index
 	return slices.ContainsFunc(x.TermsMatching(x.Class(h.ev.Pod.Namespace, h.ev.Pod.Labels)), func(t *cluster.Term) bool {
-		return t.Kind == cluster.RequiredAntiAffinity && differ(cmp.Or(t.Topology.Key, framework.HostnameKey))
+		return t.Kind == cluster.RequiredAntiAffinity && changed(cmp.Or(t.Topology.Key, framework.HostnameKey))
 	})
 }
 

@@ -65,22 +65,22 @@ func (n *Node) expireCorrections(now time.Time) {
 // applyCorrections subtracts the deficits from a node's allocatable resources.
 func (n *Node) applyCorrections(to *model.Node) {
 	for _, c := range n.corrections {
-		left := max(allocatable(to, c.resource)-c.deficit, 0)
+		corrected := max(allocatable(to, c.resource)-c.deficit, 0)
 		a := &to.Allocatable
 		switch c.resource {
 		case "pods":
-			to.AllocatablePods = left
+			to.AllocatablePods = corrected
 		case "cpu":
-			a.MilliCPU = left
+			a.MilliCPU = corrected
 		case "memory":
-			a.Memory = left
+			a.Memory = corrected
 		case "ephemeral-storage":
-			a.Ephemeral = left
+			a.Ephemeral = corrected
 		default:
 			a.Scalars = slices.Clone(a.Scalars)
 			for i := range a.Scalars {
 				if a.Scalars[i].Name == c.resource {
-					a.Scalars[i].Amount = left
+					a.Scalars[i].Amount = corrected
 				}
 			}
 		}

@@ -56,7 +56,7 @@ func (n *Node) NextExpiry() (at time.Time) {
 // Expire drops assumptions that expired or that the node's own conditions replace. It reports whether any
 // is left. A condition that is True counts only once its taint exists.
 func (n *Node) Expire(now time.Time) bool {
-	left := false
+	pending := false
 	for k := range n.expiry {
 		known := false
 		if n.reported != nil {
@@ -66,10 +66,10 @@ func (n *Node) Expire(now time.Time) bool {
 		if known || !n.expiry[k].After(now) {
 			n.expiry[k] = time.Time{}
 		}
-		left = left || !n.expiry[k].IsZero()
+		pending = pending || !n.expiry[k].IsZero()
 	}
 	n.expireCorrections(now)
-	return left || len(n.corrections) > 0
+	return pending || len(n.corrections) > 0
 }
 
 // Assumed returns the reported node with the assumed taints and corrections.

@@ -29,12 +29,12 @@ func (d *Heap) Add(at time.Time, of Owner) {
 	h := append(*d, entry{at, of})
 	*d = h
 	for i := len(h) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !h[i].before(h[up]) {
+		parent := (i - 1) / 2
+		if !h[i].before(h[parent]) {
 			return
 		}
-		h[i], h[up] = h[up], h[i]
-		i = up
+		h[i], h[parent] = h[parent], h[i]
+		i = parent
 	}
 }
 
@@ -65,17 +65,17 @@ func (d *Heap) pop() entry {
 	h = h[:last]
 	*d = h
 	for i := 0; ; {
-		down := 2*i + 1
-		if down >= last {
+		child := 2*i + 1
+		if child >= last {
 			return top
 		}
-		if down+1 < last && h[down+1].before(h[down]) {
-			down++
+		if child+1 < last && h[child+1].before(h[child]) {
+			child++
 		}
-		if !h[down].before(h[i]) {
+		if !h[child].before(h[i]) {
 			return top
 		}
-		h[i], h[down] = h[down], h[i]
-		i = down
+		h[i], h[child] = h[child], h[i]
+		i = child
 	}
 }

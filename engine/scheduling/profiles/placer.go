@@ -83,9 +83,9 @@ func (p *placer) FindCandidates(pod *model.Pod, rec *decision.Record) ([]Candida
 
 // SelectCandidate applies preemption's criteria.
 func (p *placer) SelectCandidate(pod *model.Pod, candidates []Candidate) *decision.Preemption {
-	left := make([]preemption.Candidate, 0, len(candidates))
+	remaining := make([]preemption.Candidate, 0, len(candidates))
 	for _, c := range candidates {
-		left = append(left, preemption.Candidate{Node: c.Node, Victims: c.Victims, Violations: c.Violations})
+		remaining = append(remaining, preemption.Candidate{Node: c.Node, Victims: c.Victims, Violations: c.Violations})
 	}
-	return preemption.SelectCandidate(p.state, p.profile, p.options.Seed, p.options.Preemption, pod, left)
+	return preemption.SelectCandidate(p.state, p.profile, p.options.Seed, p.options.Preemption, pod, remaining)
 }

@@ -58,9 +58,9 @@ func (v *vector) record(runs, sure int) error {
 
 // snapshot decodes the objects. Their times are moved so that their ages stay the same.
 func (v *vector) snapshot() ([]runtime.Object, error) {
-	var late time.Duration
+	var shift time.Duration
 	if v.Now != nil {
-		late = time.Since(*v.Now)
+		shift = time.Since(*v.Now)
 	}
 	out := make([]runtime.Object, len(v.Objects))
 	for i, raw := range v.Objects {
@@ -69,7 +69,7 @@ func (v *vector) snapshot() ([]runtime.Object, error) {
 			return nil, fmt.Errorf("objects[%d]: %w", i, err)
 		}
 		if p, ok := o.(*corev1.Pod); ok {
-			shiftTimes(p, late)
+			shiftTimes(p, shift)
 		}
 		out[i] = o
 	}
